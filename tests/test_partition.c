@@ -49,7 +49,7 @@ START_TEST(plans_cover_the_mask)
 {
     for (size_t taps = 1; taps < 2000000; taps = taps * 5 / 4 + 1)
         for (size_t block = 1; block < 1000000; block = block * 3 / 2 + 1) {
-            for (int pace = PARTITION_AVERAGE; pace <= PARTITION_HELPED; pace++)
+            for (int pace = PARTITION_AVERAGE; pace <= PARTITION_WORKER; pace++)
                 check_plan(taps, block, (enum partition_pace)pace);
         }
     check_plan(100000000, 65536, PARTITION_AVERAGE); /* beyond the longest transform */

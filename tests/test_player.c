@@ -286,7 +286,7 @@ START_TEST(truncated_files_end_early)
     struct sound sound =
         sound_noise("noise.wav", 8, SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 1, 12 * RATE);
     ck_assert_int_eq(truncate(command_path("noise.wav"), 44 + 2 * 500000), 0);
-    refused("noise.wav", (struct region_settings){0}, STATUS_FAILED, "cut short");
+    refused("noise.wav", (struct region_settings){0}, STATUS_FAILED, "truncated");
     struct player *player = play("noise.wav", (struct region_settings){.allow_truncated = true});
     ck_assert_uint_eq(player_region(player)->to, 500000);
     player_seek(player, 499000);
@@ -335,7 +335,7 @@ START_TEST(files_truncated_while_playing)
     log_capture(text, sizeof text);
     ck_assert_int_eq(player_wait(player, 2000), STATUS_FAILED);
     log_capture(NULL, 0);
-    ck_assert_msg(strstr(text, "cut short"), "%s", text);
+    ck_assert_msg(strstr(text, "truncated"), "%s", text);
     player_read(player, rows, 1000);
     ck_assert(samples[0] == 0);
     ck_assert_uint_gt(player_missed(player), 0);

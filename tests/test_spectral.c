@@ -304,14 +304,14 @@ START_TEST(windows_that_do_not_give_the_sound_back_are_refused)
         struct spectral_window_settings window;
         const char *expected;
     } cases[] = {
-        {{SPECTRAL_HANN, 2048, 700}, "hops that do are 512, 256, 128, 64 and so on"},
-        {{SPECTRAL_HANN, 2048, 1024}, "hop=1024 does not give the sound back with window=hann"},
-        {{SPECTRAL_BLACKMAN, 2048, 512}, "hops that do are 256,"},
-        {{SPECTRAL_SINE, 2048, 1025}, "hops that do are 1024,"},
-        {{SPECTRAL_RECTANGLE, 20, 3}, "hops that do are 20, 10, 5, 4 and so on"},
-        {{SPECTRAL_HANN, 2047, 512}, "size= is an even number"},
-        {{SPECTRAL_HANN, 8, 2}, "size= is an even number"},
-        {{SPECTRAL_HANN, 64, 65}, "hop= is from 1 to size=64"},
+        {{SPECTRAL_HANN, 2048, 700}, "hops that do: 512, 256, 128, 64, ..."},
+        {{SPECTRAL_HANN, 2048, 1024}, "hop=1024 does not reconstruct the sound with window=hann"},
+        {{SPECTRAL_BLACKMAN, 2048, 512}, "hops that do: 256,"},
+        {{SPECTRAL_SINE, 2048, 1025}, "hops that do: 1024,"},
+        {{SPECTRAL_RECTANGLE, 20, 3}, "hops that do: 20, 10, 5, 4, ..."},
+        {{SPECTRAL_HANN, 2047, 512}, "size= must be an even number"},
+        {{SPECTRAL_HANN, 8, 2}, "size= must be an even number"},
+        {{SPECTRAL_HANN, 64, 65}, "hop= must be from 1 to size=64"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char message[512] = "";

@@ -324,7 +324,7 @@ START_TEST(undrawable_sounds_are_refused)
     command_refused(1, "frame 1235 of channel 2 is not a number",
                     "\"$HALO\" spectrogram bad.wav -o a.png");
     command_done("head -c 100000 tone.wav >cut.wav");
-    command_refused(1, "cut short", "\"$HALO\" spectrogram cut.wav");
+    command_refused(1, "truncated", "\"$HALO\" spectrogram cut.wav");
     command_done("\"$HALO\" spectrogram cut.wav --allow-truncated");
     sound_free(&none);
     sound_free(&bad);

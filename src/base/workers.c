@@ -121,13 +121,13 @@ void workers_destroy(struct workers *workers)
 
 size_t workers_count(const struct workers *workers)
 {
-    return workers->count;
+    return workers ? workers->count : 1;
 }
 
 void workers_run(struct workers *workers, size_t pieces, workers_task *task, void *context)
 {
-    if (workers->count == 1 || pieces <= 1) {
-        for (size_t piece = 0; piece < pieces && !stop_requested(); piece++)
+    if (!workers || workers->count == 1 || pieces <= 1) {
+        for (size_t piece = 0; piece < pieces && !(workers && stop_requested()); piece++)
             task(context, piece, 0);
         return;
     }

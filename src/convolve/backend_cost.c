@@ -4,29 +4,29 @@
 
 static const double NS = 1e-9;
 
-/* CPU, one processor: a transform there or back of a frame, and a path's products. */
+/* CPU, one core, per frame: a transform in either direction, a path's products. */
 static const double CPU_TRANSFORM = 0.18; /* times log2 of the taps */
-static const double CPU_FAR = 1.4;        /* times that, beyond the caches */
+static const double CPU_FAR = 1.4;        /* factor beyond the caches */
 static const double CPU_PRODUCT = 0.8;
 
-/* GPU: making a context and pinning memory; carrying a frame there or back, mostly
- * behind other work; a path's convolution; bringing a tap of a path into its form. */
+/* GPU: creating a context and pinning memory; per frame: transfer, mostly overlapped, and a path's
+ * convolution; preparing a tap of a path. */
 static const double GPU_START = 0.35; /* seconds */
 static const double GPU_CARRY = 0.05;
 static const double GPU_PATH = 0.025;
 static const double GPU_TAP = 10;
 
-/* Pictures: a coefficient of a cell on one processor; there a cell's way to the GPU and back,
- * and a coefficient of it. */
+/* Pictures, per cell: a coefficient on one core; the transfer to and from the GPU, and a
+ * coefficient there. */
 static const double CPU_CELL_TAP = 0.045;
 static const double GPU_CELL = 0.3;
 static const double GPU_CELL_TAP = 0.0001;
 
-static const double CLEARLY = 0.8; /* of the CPU's time: estimates are rough */
+static const double CLEARLY = 0.8; /* of the CPU's time */
 
 enum {
     TAPS_FAR = 1 << 17,
-    TAPS_CHUNKED = 1 << 16, /* longer masks share out channels, not chunks of a block */
+    TAPS_CHUNKED = 1 << 16, /* longer masks: threads share channels, not chunks of a block */
 };
 
 double backend_cost_cpu(const struct backend_job *job)

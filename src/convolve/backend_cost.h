@@ -1,5 +1,5 @@
-/* What a job costs on the CPU and on a GPU, as `auto` reckons it: plain arithmetic on
- * costs that were measured (docs/measurements.md, bench/auto_rule). */
+/* Estimated cost of a job on the CPU and on a GPU, for `auto`: plain arithmetic on measured
+ * costs (docs/measurements.md, bench/auto_rule). */
 #ifndef HALO_BACKEND_COST_H
 #define HALO_BACKEND_COST_H
 
@@ -15,7 +15,7 @@ struct backend_job {
     size_t threads;
 };
 
-/* A picture through a mask of two dimensions that is no column times a row. */
+/* A picture convolved with a 2-D mask that is not separable. */
 struct backend_picture {
     double rows;
     size_t columns;
@@ -24,13 +24,13 @@ struct backend_picture {
     size_t threads;
 };
 
-/* Seconds, reading and writing files apart. */
+/* Seconds, without reading and writing files. */
 double backend_cost_cpu(const struct backend_job *job);
 double backend_cost_gpu(const struct backend_job *job);
 double backend_cost_picture_cpu(const struct backend_picture *picture);
 double backend_cost_picture_gpu(const struct backend_picture *picture);
 
-/* Whether a GPU is so much faster that rough estimates are enough to say so. */
+/* Whether the GPU is faster by more than the estimates' error. */
 bool backend_cost_clearly_gpu(double cpu, double gpu);
 
 #endif

@@ -6,7 +6,7 @@
 const struct convolve2d_kind convolve2d_cuda = {.name = "cuda"}; /* empty: create refuses */
 #endif
 
-/* In the order in which auto asks them. */
+/* In auto's order of preference. */
 static const struct convolve2d_kind *const kinds[] = {&convolve2d_cuda, &convolve2d_cpu};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -56,8 +56,7 @@ enum status convolve2d_create(const struct convolve2d_settings *settings, const 
 {
     const struct convolve2d_kind *kind = choose(settings, mask);
     if (!kind)
-        return fail(STATUS_USAGE, "there is no backend '%s' for masks of two dimensions",
-                    settings->backend);
+        return fail(STATUS_USAGE, "no backend '%s' for 2-D masks", settings->backend);
     if (!kind->create)
         return fail(STATUS_FAILED, "this build has no CUDA (halo --version says why); install the "
                                    "CUDA Toolkit and build again, or use --backend cpu");

@@ -1,8 +1,6 @@
-/* Convolution of pictures on the CPU: vectors, a few rows a thread, two passes where the mask is
- * separable.
- *
- * A worker lays the rows that it needs side by side with what lies beyond their ends, so that
- * nothing else has to know of edges, and whole vectors may be read. */
+/* 2-D convolution on the CPU: vectors, bands of rows shared among threads, two passes if the mask
+ * is separable. A worker copies the rows it needs together with their extension, so that whole
+ * vectors can be read. */
 #include "base/simd.h"
 #include "convolve/convolve2d.h"
 #include "signal/audio.h"
@@ -16,8 +14,8 @@ enum {
     FLOATS = 16,
     VECTORS = 4,
     TILE = FLOATS * VECTORS, /* columns at a time, in registers */
-    RUN = 32,  /* products summed in a row before the partial sum is put aside: rounding */
-    BAND = 16, /* rows that a worker takes at a time */
+    RUN = 32,                /* products per partial sum: limits rounding */
+    BAND = 16,               /* rows per task */
 };
 
 /* A mask, or one pass of a separable one. */
@@ -31,16 +29,15 @@ struct convolve2d_on_cpu {
     struct convolve2d convolve;
     size_t rows; /* of the whole mask */
     size_t columns;
-    float *taps; /* all of the mask, or `rows` down and then `columns` across */
+    float *taps; /* the whole mask, or `rows` down, then `columns` across */
     bool is_separable;
-    size_t width;    /* of a laid-out row: the picture's and what is beside it */
-    size_t pitch;    /* of one */
-    float **scratch; /* for each worker */
+    size_t width;    /* of a picture row with its extension */
+    size_t pitch;    /* of such a row */
+    float **scratch; /* [worker] */
     size_t workers;
 };
 
-/* x: where the mask's first tap reads for the first of `columns` results; TILE floats may be read
- * where the last ones are less. */
+/* x: what the mask's first tap reads for the first of `columns` results. Reads whole TILEs. */
 SIMD_CLONES
 static void convolve_row(const float *x, size_t pitch, struct pass pass, float *y, size_t columns)
 {
@@ -73,8 +70,6 @@ static void convolve_row(const float *x, size_t pitch, struct pass pass, float *
     }
 }
 
-/* ---- the step ---- */
-
 struct rows_job {
     const struct convolve2d_on_cpu *cpu;
     const float *const *in;
@@ -82,10 +77,10 @@ struct rows_job {
     float *const *out;
     size_t out_pitch;
     size_t rows;
-    size_t bands; /* of a channel */
+    size_t bands; /* per channel */
 };
 
-/* The picture's row with what lies beside it. */
+/* Copy a row and its extension. */
 static void lay_out(const struct convolve2d_on_cpu *cpu, const float *row, float *laid)
 {
     const struct convolve2d_settings *settings = &cpu->convolve.settings;
@@ -99,7 +94,7 @@ static void lay_out(const struct convolve2d_on_cpu *cpu, const float *row, float
     }
 }
 
-/* `laid` has the rows that the mask covers, the first result's newest at `rows - 1`. */
+/* laid: the rows that the mask covers, the newest of the first result at `rows - 1`. */
 static void convolve_band(const struct convolve2d_on_cpu *cpu, const float *laid, float *between,
                           float *out, size_t out_pitch, size_t count)
 {
@@ -140,13 +135,8 @@ static void cpu_process(struct convolve2d *convolve, const float *const *in, siz
     size_t bands = (rows + BAND - 1) / BAND, pieces = bands * settings->channels;
     struct rows_job job = {
         (struct convolve2d_on_cpu *)convolve, in, in_pitch, out, out_pitch, rows, bands};
-    if (settings->workers)
-        workers_run(settings->workers, pieces, process_band, &job);
-    for (size_t piece = 0; !settings->workers && piece < pieces; piece++)
-        process_band(&job, piece, 0);
+    workers_run(settings->workers, pieces, process_band, &job);
 }
-
-/* ---- set-up ---- */
 
 static void cpu_destroy(struct convolve2d *convolve)
 {
@@ -156,16 +146,6 @@ static void cpu_destroy(struct convolve2d *convolve)
     free(cpu->scratch);
     free(cpu->taps);
     free(cpu);
-}
-
-static void copy_taps(const struct mask2d *mask, bool in_passes, float *taps)
-{
-    if (in_passes) {
-        memcpy(taps, mask->down, mask->rows * sizeof *taps);
-        memcpy(taps + mask->rows, mask->across, mask->columns * sizeof *taps);
-    } else {
-        memcpy(taps, mask->taps, mask->rows * mask->columns * sizeof *taps);
-    }
 }
 
 static enum status cpu_create(const struct convolve2d_settings *settings, const struct mask2d *mask,
@@ -180,24 +160,25 @@ static enum status cpu_create(const struct convolve2d_settings *settings, const 
     cpu->is_separable = mask->is_separable && passes < all;
     cpu->width = settings->columns + mask->columns - 1;
     cpu->pitch = (cpu->width + TILE + FLOATS - 1) / FLOATS * FLOATS;
-    cpu->workers = settings->workers ? workers_count(settings->workers) : 1;
+    cpu->workers = workers_count(settings->workers);
     cpu->taps = calloc(all > passes ? all : passes, sizeof *cpu->taps);
     cpu->scratch = calloc(cpu->workers, sizeof *cpu->scratch);
-    bool made = cpu->taps && cpu->scratch;
-    for (size_t w = 0; w < cpu->workers && made; w++)
-        made = (cpu->scratch[w] = audio_alloc((BAND + mask->rows) * cpu->pitch)) != NULL;
-    if (!made) {
+    bool complete = cpu->taps && cpu->scratch;
+    for (size_t w = 0; w < cpu->workers && complete; w++)
+        complete = (cpu->scratch[w] = audio_alloc((BAND + mask->rows) * cpu->pitch)) != NULL;
+    if (!complete) {
         cpu_destroy(&cpu->convolve);
         return fail_memory("a mask");
     }
-    copy_taps(mask, cpu->is_separable, cpu->taps);
+    if (cpu->is_separable) {
+        memcpy(cpu->taps, mask->down, mask->rows * sizeof *cpu->taps);
+        memcpy(cpu->taps + mask->rows, mask->across, mask->columns * sizeof *cpu->taps);
+    } else {
+        memcpy(cpu->taps, mask->taps, all * sizeof *cpu->taps);
+    }
     *result = &cpu->convolve;
     return STATUS_OK;
 }
 
 const struct convolve2d_kind convolve2d_cpu = {
-    .name = "cpu",
-    .create = cpu_create,
-    .destroy = cpu_destroy,
-    .process = cpu_process,
-};
+    .name = "cpu", .create = cpu_create, .destroy = cpu_destroy, .process = cpu_process};

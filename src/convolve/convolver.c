@@ -9,22 +9,19 @@
 #include <string.h>
 
 #ifdef HALO_NO_CUDA
-const struct convolver_backend convolver_cuda = {.name = "cuda"}; /* empty: create_side refuses */
+const struct convolver_backend convolver_cuda = {.name = "cuda"}; /* create_side refuses it */
 #endif
 
-/* A new backend is one file and one row; the first is the one that always works. */
-static const struct convolver_backend *const backends[] = {
-    &convolver_cpu,
-    &convolver_cuda,
-    &convolver_direct,
-};
+/* The first one always works. */
+static const struct convolver_backend *const backends[] = {&convolver_cpu, &convolver_cuda,
+                                                           &convolver_direct};
 enum { BACKENDS = sizeof backends / sizeof *backends };
 
-static const double GPU_SHARE = 0.6;        /* of a live block's time, that a GPU has */
-static const double AFFORDABLE_SHARE = 0.3; /* that the CPU may take to run along */
+static const double GPU_SHARE = 0.6;        /* of a live block's time, for the GPU */
+static const double AFFORDABLE_SHARE = 0.3; /* for the CPU in parallel with it */
 
-enum { AFFORDABLE_BLOCKS = 64 }; /* to measure that by */
-enum { LIVE_BLOCK = 64 };        /* frames, where nobody says */
+enum { AFFORDABLE_BLOCKS = 64 }; /* measured to decide that */
+enum { LIVE_BLOCK = 64 };        /* frames, by default */
 
 const char *convolver_backend_name(size_t index)
 {
@@ -48,7 +45,7 @@ static void convolver_reset(struct filter *filter)
 {
     struct convolver *convolver = (struct convolver *)filter;
     if (atomic_load(&convolver->switching))
-        convolver_finish_switch(convolver); /* nothing is left to fade from */
+        convolver_finish_switch(convolver);
     for (size_t s = (size_t)atomic_load(&convolver->side); s < SIDES; s++)
         if (convolver->backend[s])
             convolver->backend[s]->reset(convolver->convolution[s]);
@@ -81,34 +78,31 @@ static void convolver_destroy(struct filter *filter)
     free(convolver);
 }
 
-static const struct filter_kind convolver_kind = {
-    .name = "convolver",
-    .process = convolver_process,
-    .reset = convolver_reset,
-    .destroy = convolver_destroy,
-};
+static const struct filter_kind convolver_kind = {.name = "convolver",
+                                                  .process = convolver_process,
+                                                  .reset = convolver_reset,
+                                                  .destroy = convolver_destroy};
 
 static enum status prepare(struct convolver *convolver, const struct mask *mask,
                            struct convolver_mask **result)
 {
-    struct convolver_mask *forms = calloc(1, sizeof *forms);
-    if (!forms)
+    struct convolver_mask *prepared = calloc(1, sizeof *prepared);
+    if (!prepared)
         return fail_memory("a mask");
     for (size_t s = (size_t)atomic_load(&convolver->side); s < SIDES; s++) {
-        struct prepared *prepared = NULL;
+        struct prepared *form = NULL;
         if (!convolver->backend[s])
             continue;
-        enum status status =
-            convolver->backend[s]->prepare(convolver->convolution[s], mask, &prepared);
-        forms->of[s] = prepared;
+        enum status status = convolver->backend[s]->prepare(convolver->convolution[s], mask, &form);
+        prepared->of[s] = form;
         if (status != STATUS_OK) {
-            mask_release(convolver, forms);
+            mask_release(convolver, prepared);
             return status;
         }
     }
-    forms->next = convolver->masks;
-    convolver->masks = forms;
-    *result = forms;
+    prepared->next = convolver->masks;
+    convolver->masks = prepared;
+    *result = prepared;
     return STATUS_OK;
 }
 
@@ -121,9 +115,7 @@ static enum status create_side(struct convolver *convolver, enum side side,
     if (!backend->create)
         return fail(STATUS_FAILED, "this build has no CUDA (halo --version says why); install the "
                                    "CUDA Toolkit and build again, or use --backend cpu");
-    enum status status = backend->create(shape, &convolver->convolution[side]);
-    if (status != STATUS_OK)
-        return status;
+    TRY(backend->create(shape, &convolver->convolution[side]));
     convolver->backend[side] = backend;
     backend->describe(convolver->convolution[side], convolver->algorithm[side],
                       sizeof convolver->algorithm[side]);
@@ -134,12 +126,11 @@ static enum status create_standby(struct convolver *convolver)
 {
     const struct convolver_shape *shape = &convolver->shape;
     size_t blocks = (shape->taps - 1 + shape->block - 1) / shape->block;
-    enum status status =
-        history_init(&convolver->history, shape->inputs, blocks * shape->block, shape->block);
-    return status == STATUS_OK ? create_side(convolver, STANDBY, &convolver_cpu) : status;
+    TRY(history_init(&convolver->history, shape->inputs, blocks * shape->block, shape->block));
+    return create_side(convolver, STANDBY, &convolver_cpu);
 }
 
-/* The standby's time for a block, measured on silence, is a small share of the block's. */
+/* Whether the standby takes a small share of a block's time, measured on silence. */
 static bool is_affordable(struct convolver *convolver, double period)
 {
     struct block silence = {0};
@@ -161,16 +152,12 @@ static bool is_affordable(struct convolver *convolver, double period)
     return mean < AFFORDABLE_SHARE * period;
 }
 
-/* Live beside a GPU. */
-static enum status let_standby_run_along(struct convolver *convolver)
+static enum status run_standby_along(struct convolver *convolver)
 {
     const struct convolver_shape *shape = &convolver->shape;
     double period = 1e9 * (double)shape->block / (double)(shape->rate ? shape->rate : 48000);
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++) {
-        enum status status =
-            block_init(&convolver->spare[v], shape->outputs, shape->block, "a convolver");
-        if (status != STATUS_OK)
-            return status;
+        TRY(block_init(&convolver->spare[v], shape->outputs, shape->block, "a convolver"));
     }
     convolver->patience = GPU_SHARE * period;
     convolver->along = is_affordable(convolver, period);
@@ -180,33 +167,30 @@ static enum status let_standby_run_along(struct convolver *convolver)
 static enum status fill(struct convolver *convolver, const struct convolver_backend *backend,
                         const struct mask *mask, bool live)
 {
-    enum status status = create_side(convolver, MAIN, backend);
-    if (status != STATUS_OK)
-        return status;
+    TRY(create_side(convolver, MAIN, backend));
     backend = convolver->backend[MAIN];
-    if ((backend->failure && (status = create_standby(convolver))) ||
-        (status = prepare(convolver, mask, &convolver->first)))
-        return status;
+    if (backend->failure)
+        TRY(create_standby(convolver));
+    TRY(prepare(convolver, mask, &convolver->first));
     convolver->current = convolver->first;
-    return live && backend->collect ? let_standby_run_along(convolver) : STATUS_OK;
+    return live && backend->collect ? run_standby_along(convolver) : STATUS_OK;
 }
 
 static struct convolver_shape shape_for(const struct convolver_settings *settings,
                                         const struct mask *mask)
 {
-    return (struct convolver_shape){
-        .inputs = mask->inputs,
-        .outputs = mask->outputs,
-        .taps = settings->taps > mask->taps ? settings->taps : mask->taps,
-        .rate = settings->rate,
-        .block = settings->block,
-        .live = settings->live || settings->gpu.mode != GPU_MODE_AUTO,
-        .gpu = settings->gpu,
-        .workers = settings->workers,
-    };
+    return (struct convolver_shape){.inputs = mask->inputs,
+                                    .outputs = mask->outputs,
+                                    .taps =
+                                        settings->taps > mask->taps ? settings->taps : mask->taps,
+                                    .rate = settings->rate,
+                                    .block = settings->block,
+                                    .live = settings->live || settings->gpu.mode != GPU_MODE_AUTO,
+                                    .gpu = settings->gpu,
+                                    .workers = settings->workers};
 }
 
-/* What auto comes to, and why. NULL for an unknown name. */
+/* Resolve auto, and state why. NULL for an unknown name. */
 static const struct convolver_backend *choose(const struct convolver_settings *settings,
                                               const struct mask *mask, char *reason, size_t size)
 {
@@ -215,25 +199,22 @@ static const struct convolver_backend *choose(const struct convolver_settings *s
     if (strcmp(settings->backend, "auto") != 0)
         return backend_named(settings->backend);
     if (gpu->kernel || gpu->mode != GPU_MODE_AUTO || gpu->devices != 0)
-        return &convolver_cuda; /* who names a GPU's ways wants the GPU */
-    struct backend_job job = {
-        .frames = (double)settings->frames,
-        .inputs = mask->inputs,
-        .outputs = mask->outputs,
-        .paths = mask->path_count,
-        .taps = settings->taps > mask->taps ? settings->taps : mask->taps,
-        .threads = workers_count(settings->workers),
-    };
+        return &convolver_cuda; /* options of the GPU imply it */
+    struct backend_job job = {.frames = (double)settings->frames,
+                              .inputs = mask->inputs,
+                              .outputs = mask->outputs,
+                              .paths = mask->path_count,
+                              .taps = settings->taps > mask->taps ? settings->taps : mask->taps,
+                              .threads = workers_count(settings->workers)};
     double cpu = backend_cost_cpu(&job), cuda = backend_cost_gpu(&job);
     bool long_enough =
         !settings->live && settings->frames > 0 && backend_cost_clearly_gpu(cpu, cuda);
     bool there = long_enough && convolver_cuda.is_usable && convolver_cuda.is_usable();
     if (settings->live || settings->frames <= 0)
-        snprintf(reason, size, "%s",
-                 settings->live ? "a live stream" : "the sound's length is not known");
+        snprintf(reason, size, "%s", settings->live ? "a live stream" : "unknown length");
     else
-        snprintf(reason, size, "by estimate %.2f s on the CPU, %.2f s on a GPU%s", cpu, cuda,
-                 long_enough && !there ? ", of which there is none" : "");
+        snprintf(reason, size, "estimated %.2f s on the CPU, %.2f s on a GPU%s", cpu, cuda,
+                 long_enough && !there ? ", but no GPU is available" : "");
     return there ? &convolver_cuda : &convolver_cpu;
 }
 
@@ -245,14 +226,12 @@ enum status convolver_create_on(const struct convolver_backend *backend,
     if (!convolver)
         return fail_memory("a convolver");
     convolver->shape = shape_for(settings, mask);
-    convolver->filter = (struct filter){
-        .kind = &convolver_kind,
-        .inputs = mask->inputs,
-        .outputs = mask->outputs,
-        .block = settings->block,
-        .latency = mask->origin,
-        .tail = convolver->shape.taps - 1,
-    };
+    convolver->filter = (struct filter){.kind = &convolver_kind,
+                                        .inputs = mask->inputs,
+                                        .outputs = mask->outputs,
+                                        .block = settings->block,
+                                        .latency = mask->origin,
+                                        .tail = convolver->shape.taps - 1};
     convolver->origin = mask->origin;
     enum status status = fill(convolver, backend, mask, settings->live && !settings->alone);
     if (status != STATUS_OK) {
@@ -275,7 +254,7 @@ enum status convolver_create(const struct convolver_settings *settings, const st
     enum status status = convolver_create_on(backend, settings, mask, result);
     log_as_notes(false);
     if (status != STATUS_OK && free_to_choose) {
-        snprintf(reason, sizeof reason, "the GPU could not be made ready");
+        snprintf(reason, sizeof reason, "the GPU is not usable");
         status = convolver_create_on(&convolver_cpu, settings, mask, result);
     }
     if (status == STATUS_OK)
@@ -319,13 +298,12 @@ enum status convolver_prepare(struct filter *filter, const struct mask *mask,
     struct convolver *convolver = (struct convolver *)filter;
     if (mask->inputs != filter->inputs || mask->outputs != filter->outputs)
         return fail(STATUS_FAILED,
-                    "cannot change to mask %s: it has %zu inputs and %zu outputs, "
-                    "the one before %zu and %zu",
+                    "cannot switch to mask %s: it has %zu inputs and %zu outputs, not %zu and %zu",
                     mask->name, mask->inputs, mask->outputs, filter->inputs, filter->outputs);
     if (mask->taps > convolver->shape.taps || mask->origin != convolver->origin)
         return fail(STATUS_FAILED,
-                    "cannot change to mask %s: its %zu taps from tap %zu on do not "
-                    "fit the %zu from tap %zu on that were prepared for",
+                    "cannot switch to mask %s: its %zu taps with origin %zu do not fit the "
+                    "convolver's %zu with origin %zu",
                     mask->name, mask->taps, mask->origin, convolver->shape.taps, convolver->origin);
     return prepare(convolver, mask, prepared);
 }
@@ -351,14 +329,10 @@ enum status convolver_switch(struct filter *filter, const struct convolver_switc
 {
     struct convolver *convolver = (struct convolver *)filter;
     if (atomic_load(&convolver->switching))
-        return fail(STATUS_FAILED, "cannot change the mask: the change before is not finished");
-    /* The step does not look at it, as no switch is under way. */
-    if (!convolver->coming.data) {
-        enum status status =
-            block_init(&convolver->coming, filter->outputs, filter->block, "a convolver");
-        if (status != STATUS_OK)
-            return status;
-    }
+        return fail(STATUS_FAILED, "cannot switch masks: the previous switch is still under way");
+    /* The step does not use it until `switching` is set. */
+    if (!convolver->coming.data)
+        TRY(block_init(&convolver->coming, filter->outputs, filter->block, "a convolver"));
     convolver->change = *to;
     atomic_store(&convolver->switching, true);
     return STATUS_OK;
@@ -367,15 +341,14 @@ enum status convolver_switch(struct filter *filter, const struct convolver_switc
 bool convolver_switched(const struct filter *filter, uint64_t *at)
 {
     const struct convolver *convolver = (const struct convolver *)filter;
-    if (atomic_load(&convolver->switching))
-        return false;
-    if (at)
+    bool done = !atomic_load(&convolver->switching);
+    if (done && at)
         *at = convolver->change.at;
-    return true;
+    return done;
 }
 
 size_t convolver_preferred_block(const struct convolver_settings *settings, const struct mask *mask,
-                      size_t most)
+                                 size_t most)
 {
     char reason[sizeof((struct convolver *)NULL)->reason];
     const struct convolver_backend *backend = choose(settings, mask, reason, sizeof reason);
@@ -383,11 +356,10 @@ size_t convolver_preferred_block(const struct convolver_settings *settings, cons
         return LIVE_BLOCK;
     if (backend && backend->preferred_block)
         return backend->preferred_block(mask->taps, most);
-    return partition_preferred_block(mask->taps, mask->inputs > mask->outputs ? mask->inputs : mask->outputs,
-                          workers_count(settings->workers), most);
+    return partition_preferred_block(mask->taps,
+                                     mask->inputs > mask->outputs ? mask->inputs : mask->outputs,
+                                     workers_count(settings->workers), most);
 }
-
-/* ---- for the backends ---- */
 
 enum status path_table_init(struct path_table *table, const struct mask *mask)
 {
@@ -397,20 +369,13 @@ enum status path_table_init(struct path_table *table, const struct mask *mask)
         path_table_free(table);
         return fail_memory("a mask");
     }
-    for (size_t p = 0; p < mask->path_count; p++)
-        table->first[mask->paths[p].output + 1]++;
-    for (size_t o = 0; o < mask->outputs; o++)
-        table->first[o + 1] += table->first[o];
-    for (size_t p = mask->path_count; p-- > 0;) {
-        /* Backwards, so that paths to one output keep their order. */
-        size_t output = mask->paths[p].output;
-        size_t position = table->first[output + 1] - 1;
-        table->paths[position] = mask->paths[p];
-        table->first[output + 1] = position;
+    size_t at = 0;
+    for (size_t o = 0; o < mask->outputs; o++) {
+        table->first[o] = at;
+        for (size_t p = 0; p < mask->path_count; p++)
+            if (mask->paths[p].output == o)
+                table->paths[at++] = mask->paths[p];
     }
-    /* Each first[o + 1] has come down to where its output begins: shift back. */
-    for (size_t o = 0; o < mask->outputs; o++)
-        table->first[o] = table->first[o + 1];
     table->first[mask->outputs] = mask->path_count;
     return STATUS_OK;
 }

@@ -1,11 +1,10 @@
 /* The convolver: a filter made of input history and a current mask.
  *
- * Prepared masks are immutable and made ahead by the control thread. The
- * history belongs to the convolver; changing the mask never touches it, so the
- * new mask is exact from its first frame. All masks of one convolver have the
- * same inputs and outputs and at most `taps` taps.
+ * Prepared masks are immutable; the control thread creates them. Switching masks does not touch
+ * the history, so that a new mask is exact from its first frame. All masks of one convolver have
+ * the same inputs and outputs and at most `taps` taps.
  *
- * Backends are rows of one table (convolver.c): "cpu", "cuda" and "direct".
+ * Backends are rows of a table in convolver.c: "cpu", "cuda" and "direct".
  */
 #ifndef HALO_CONVOLVER_H
 #define HALO_CONVOLVER_H
@@ -17,97 +16,93 @@
 
 enum gpu_mode { GPU_MODE_AUTO, GPU_MODE_RESIDENT, GPU_MODE_GRAPH };
 
-enum { GPU_LIVE_BLOCK_MOST = 2048 }; /* frames: longer blocks are filtered as files are */
+enum { GPU_LIVE_BLOCK_MOST = 2048 }; /* frames: longer blocks use the batch convolver */
 
-/* How a GPU goes about it; all zero leaves it to the program. */
+/* All zero: automatic. */
 struct gpu_settings {
     const char *kernel; /* a kernel's name; NULL: the fastest */
-    enum gpu_mode mode; /* other than auto: answer block by block, as live */
+    enum gpu_mode mode; /* other than auto: block by block, as live */
     uint64_t devices;   /* bit d: use GPU d; 0: the first */
 };
 
 struct convolver_settings {
     const char *backend; /* a name of convolver_backend_name, or "auto" */
-    uint32_t rate;       /* Hz; 0: not known */
+    uint32_t rate;       /* Hz; 0: unknown */
     size_t block;        /* frames */
-    size_t taps;         /* the longest mask to come; 0: the first one's */
-    int64_t frames;      /* of the whole sound, for auto; 0 or less: not known */
-    bool live;           /* blocks come one by one and each is waited for */
-    bool alone;          /* live on a GPU, the CPU does not run along: to measure it */
+    size_t taps;         /* of the longest mask to come; 0: of the first one */
+    int64_t frames;      /* of the whole sound, for auto; 0 or less: unknown */
+    bool live;           /* the caller waits for each block */
+    bool alone;          /* live on a GPU, without the CPU in parallel: for measurements */
     struct gpu_settings gpu;
-    struct workers *workers; /* not owned; outlives the convolver */
+    struct workers *workers; /* not owned; must outlive the convolver */
 };
 
-/* Name of backend `index`, or NULL past the last. */
+/* Name of backend `index`, or NULL at the end. */
 const char *convolver_backend_name(size_t index);
 const char *convolver_choice_name(size_t index); /* likewise, "auto" first */
 
-/* The filter's latency is the first mask's origin, its tail taps - 1. A backend that can
- * fail in a step (a GPU) has the CPU standing by: made ready here, and handed the last
- * inputs at the block where the failure happens, so that the sound goes on unharmed;
- * filter->notice then says so. Live, where the CPU can afford it, it runs along beside the
- * GPU, which has 60 % of a block's time: a block that is late comes from the CPU.
- * Errors: memory, an unknown backend, one that cannot work here. */
+/* Latency is the first mask's origin, tail is taps - 1 frames. A backend that can fail in a step
+ * (a GPU) has a CPU standby: on failure it receives the input history and takes over within the
+ * same block, without a gap; filter->notice reports it. Live, if the CPU is fast enough, it runs
+ * in parallel and supplies any block that the GPU does not finish within 60 % of the block's time.
+ * Errors: memory, an unknown backend, one that is not available. */
 MUST_CHECK enum status convolver_create(const struct convolver_settings *settings,
                                         const struct mask *mask, struct filter **convolver);
 
-/* The same on a given backend, not one of the table. */
+/* On a backend that need not be in the table. */
 struct convolver_backend;
 MUST_CHECK enum status convolver_create_on(const struct convolver_backend *backend,
                                            const struct convolver_settings *settings,
                                            const struct mask *mask, struct filter **convolver);
 
-/* The backend at work, how it goes about it, and why auto chose it ("" if it did not). */
+/* The active backend, its algorithm, and why auto chose it ("" if the user did). */
 const char *convolver_backend(const struct filter *convolver);
 const char *convolver_algorithm(const struct filter *convolver);
 const char *convolver_reason(const struct filter *convolver);
-uint64_t convolver_failures(const struct filter *convolver); /* GPUs left for the CPU: 0 or 1 */
-uint64_t convolver_late(const struct filter *convolver);     /* blocks the CPU stepped in for */
+uint64_t convolver_failures(const struct filter *convolver); /* GPUs that failed: 0 or 1 */
+uint64_t convolver_late(const struct filter *convolver);     /* late blocks, taken from the CPU */
 
-/* A mask, prepared for one convolver. Immutable. */
+/* A mask prepared for one convolver. Immutable. */
 struct convolver_mask;
 
-/* Control thread, beside the step. What is not released before goes with the convolver.
- * Errors: memory, a mask of other inputs, outputs or origin, or more taps. */
+/* Control thread, in parallel with the step. The convolver owns the result; convolver_release
+ * frees it early. Errors: memory, other inputs, outputs or origin, too many taps. */
 MUST_CHECK enum status convolver_prepare(struct filter *convolver, const struct mask *mask,
                                          struct convolver_mask **prepared);
 
-/* The one that the convolver was created with. */
+/* The mask passed to convolver_create. */
 struct convolver_mask *convolver_first_mask(const struct filter *convolver);
 
-/* Control thread: forget a mask that neither sounds nor is about to, or NULL. */
+/* Control thread. The mask must not be in use or about to be; NULL is allowed. */
 void convolver_release(struct filter *convolver, struct convolver_mask *prepared);
 
-/* How the mask that sounds gives way to another within `frames` frames: by a crossfade, or
- * one fading out before the other fades in, or that with a silence of half the time between. */
+/* Transition over `frames` frames: crossfade; fade out, then in; the same with silence during the
+ * middle half. */
 enum switch_shape { SWITCH_FADE, SWITCH_DUCK, SWITCH_GAP };
 
 struct convolver_switch {
     const struct convolver_mask *to;
-    uint64_t at; /* frame of the convolver's input; the next block where that is past */
+    uint64_t at; /* input frame; if already past, the next block */
     uint64_t frames;
     enum switch_shape shape;
 };
 
-/* Control thread: have the step take over another mask. Live, the step first computes what
- * the new mask makes of the past, in shares of a tenth of a block's time, and the switch
- * is put off until that is done; otherwise it happens at its frame.
- * Errors: the switch before has not come to its end. */
+/* Control thread: request a switch. Live, the step first computes what the new mask makes of the
+ * history, using a tenth of each block's time, and delays the switch until that is done; otherwise
+ * it happens at its frame. Errors: memory, the previous switch is still under way. */
 MUST_CHECK enum status convolver_switch(struct filter *convolver,
                                         const struct convolver_switch *to);
 
-/* Control thread: whether no switch is under way. `at`, if not NULL: where the last one
- * began. */
+/* Control thread: whether no switch is under way. *at, unless NULL: where the last one began. */
 bool convolver_switched(const struct filter *convolver, uint64_t *at);
 
-/* Frames a file should be filtered in at a time, at most `most`. settings->block is not
- * looked at. */
+/* Best block length for a file, in frames, at most `most`. Ignores settings->block. */
 size_t convolver_preferred_block(const struct convolver_settings *settings, const struct mask *mask,
-                      size_t most);
+                                 size_t most);
 
-/* ---- what a backend provides (convolver_direct.c, convolver_cpu.c) ---- */
+/* ---- interface of a backend ---- */
 
-enum { CONVOLVER_SLOTS = 2 }; /* masks that can sound at once */
+enum { CONVOLVER_SLOTS = 2 }; /* masks active at once */
 
 struct convolution; /* a backend's history and scratch memory */
 struct prepared;    /* a backend's form of a mask */
@@ -116,58 +111,58 @@ struct convolver_shape {
     size_t inputs;
     size_t outputs;
     size_t taps;
-    uint32_t rate; /* Hz; 0: not known */
+    uint32_t rate; /* Hz; 0: unknown */
     size_t block;
     bool live;
     struct gpu_settings gpu;
     struct workers *workers;
 };
 
-/* A mask that sounds during a step. A slot keeps its mask from step to step;
- * results that are still to come belong to it. */
+/* A mask active in a step. A slot keeps its mask from step to step; pending results belong to
+ * the slot. */
 struct convolver_slot {
-    const struct prepared *prepared; /* NULL: this slot is silent */
-    bool fresh;                      /* new to this slot; of backends that do not arm */
+    const struct prepared *prepared; /* NULL: inactive */
+    bool fresh;                      /* new to this slot; for backends without `arm` */
     float *const *out;
 };
 
 struct convolver_backend {
     const char *name;
-    /* Whether auto may think of it: the machine has what it needs. NULL: no. */
+    /* Whether auto may choose it. NULL: no. */
     bool (*is_usable)(void);
-    /* The backend that does it for this shape. NULL: this one. */
+    /* The backend to use for this shape. NULL: this one. */
     const struct convolver_backend *(*variant)(const struct convolver_shape *shape);
-    /* Frames a file should be filtered in at a time. NULL: as partition_wish has it. */
+    /* Best block length for files, in frames. NULL: partition_preferred_block. */
     size_t (*preferred_block)(size_t taps, size_t most);
-    /* NULL: the backend is not in this build; nothing else is there but its name. */
+    /* NULL: not in this build; only `name` is set then. */
     enum status (*create)(const struct convolver_shape *shape, struct convolution **convolution);
     void (*destroy)(struct convolution *convolution);
     void (*reset)(struct convolution *convolution);
-    /* How it goes about it, for people. */
+    /* The algorithm, for messages. */
     void (*describe)(const struct convolution *convolution, char *text, size_t size);
-    /* What a step has failed at for good, or NULL. NULL itself: never fails. */
+    /* Cause of a permanent failure in a step, or NULL. NULL itself: cannot fail. */
     const char *(*failure)(const struct convolution *convolution);
 
-    /* Control thread; beside the step. */
+    /* Control thread, in parallel with the step. */
     enum status (*prepare)(const struct convolution *convolution, const struct mask *mask,
                            struct prepared **prepared);
     void (*release)(const struct convolution *convolution, struct prepared *prepared);
 
-    /* Real-time, between steps: make ready what `prepared` gives to the coming blocks for the
-     * past, on a slot that is silent as yet: all of it, or a share. True once it may sound.
-     * One slot at a time. NULL: `fresh` is enough. */
+    /* Real-time, between steps, one slot at a time: compute what `prepared` adds to coming blocks
+     * from the history, on an inactive slot: all of it, or a share. True once the slot may become
+     * active. NULL: `fresh` is enough. */
     bool (*arm)(struct convolution *convolution, size_t slot, const struct prepared *prepared,
                 bool at_once);
 
-    /* The step in two: hand the block over, and wait until `until` (monotonic_ns) for the
-     * outputs. False: they are late, and what is in them is nothing; the next block can be
-     * posted all the same. NULL: the step does not wait for another processor. */
+    /* The step in two halves: send the block, then wait until `until` (monotonic_ns) for the
+     * outputs. False: they are late and undefined; the next block can be posted nevertheless.
+     * NULL: the backend does not wait for another processor. */
     void (*post)(struct convolution *convolution, const float *const *in,
                  const struct convolver_slot slots[CONVOLVER_SLOTS]);
     bool (*collect)(struct convolution *convolution,
                     const struct convolver_slot slots[CONVOLVER_SLOTS], int64_t until);
 
-    /* One block enters the history, and each slot gives its outputs. */
+    /* Add one block to the history and write the outputs of each slot. */
     void (*step)(struct convolution *convolution, const float *const *in,
                  const struct convolver_slot slots[CONVOLVER_SLOTS]);
 };
@@ -176,7 +171,7 @@ extern const struct convolver_backend convolver_cuda;
 extern const struct convolver_backend convolver_direct;
 extern const struct convolver_backend convolver_cpu;
 
-/* A mask's paths in the order of their outputs: those to `output` are
+/* A mask's paths sorted by output: those to `output` are
  * paths[first[output]] up to paths[first[output + 1]]. */
 struct path_table {
     size_t *first;

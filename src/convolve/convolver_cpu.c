@@ -1,4 +1,4 @@
-/* The backend "cpu": which of its ways a convolver takes, and what they share. */
+/* The backend "cpu": selects a variant, and what both share. */
 #include "convolve/convolver_cpu.h"
 
 #include "signal/audio.h"
@@ -11,7 +11,7 @@ struct partition_plan cpu_plan(const struct convolver_shape *shape)
 {
     enum partition_pace pace = PARTITION_AVERAGE;
     if (shape->live)
-        pace = workers_count(shape->workers) > 1 ? PARTITION_HELPED : PARTITION_SPREAD;
+        pace = workers_count(shape->workers) > 1 ? PARTITION_WORKER : PARTITION_SPREAD;
     return partition_plan(shape->taps, shape->block, pace);
 }
 
@@ -21,11 +21,7 @@ static const struct convolver_backend *cpu_variant(const struct convolver_shape 
     return plan.algorithm == PARTITION_PARTITIONED ? &convolver_cpu_live : &convolver_cpu_batch;
 }
 
-/* The variants do all the rest. */
-const struct convolver_backend convolver_cpu = {
-    .name = "cpu",
-    .variant = cpu_variant,
-};
+const struct convolver_backend convolver_cpu = {.name = "cpu", .variant = cpu_variant};
 
 float **rows_alloc(size_t rows, size_t floats)
 {
@@ -90,6 +86,6 @@ enum status check_memory(const struct convolver_shape *shape, double floats)
         return STATUS_OK;
     return fail(STATUS_FAILED,
                 "a mask of %zu taps on %zu channels needs about %.0f GB of memory, "
-                "more than this machine has; use a shorter one",
+                "more than this machine has; use a shorter mask",
                 shape->taps, shape->inputs, bytes / 1e9);
 }

@@ -1,9 +1,6 @@
-/* The CPU's convolver for blocks that are long against the mask: direct form, or overlap-save in
- * chunks.
- *
- * The inputs' spectra of a block's chunks, and where the mask is in parts of the chunks
- * before, lie in a ring; they serve every output and both slots of a fade.
- */
+/* The CPU's convolver for blocks that are long compared with the mask: direct form, or
+ * overlap-save in chunks. The spectra of a block's chunks, and of earlier ones if the mask is
+ * partitioned, are in a ring shared by all outputs and by both slots of a fade. */
 #include "convolve/convolver_cpu.h"
 
 #include "signal/audio.h"
@@ -13,11 +10,11 @@
 #include <string.h>
 
 enum {
-    GROUP_MOST = 8, /* chunks of an output that go through a mask's spectra together */
+    GROUP_MOST = 8, /* chunks of an output that share one pass over a mask's spectra */
     PRODUCTS_MOST = 4,
 };
 
-static const size_t CACHE_FLOATS = 1 << 18; /* of masks' spectra that an output may need at once */
+static const size_t CACHE_FLOATS = 1 << 18; /* of masks' spectra per output that stay cached */
 
 struct cpu_batch_convolution {
     struct convolver_shape shape;
@@ -25,19 +22,19 @@ struct cpu_batch_convolution {
     struct history history;
     struct fft *fft;
     size_t floats;   /* of a spectrum */
-    size_t depth;    /* spectra an input keeps */
-    size_t newest;   /* where the block's first chunk lies; the others follow */
+    size_t depth;    /* spectra per input */
+    size_t newest;   /* the block's first chunk; the others follow */
     float **spectra; /* [input] */
-    size_t group;    /* chunks that are computed together, 1 to GROUP_MOST */
+    size_t group;    /* chunks computed together, 1 to GROUP_MOST */
     float **sums;    /* [worker], `group` spectra each */
     float **samples; /* [worker] */
 };
 
 struct cpu_batch_mask {
     struct path_table paths;
-    float *head;    /* direct form: column after column */
-    size_t partitions;   /* that are not all zero */
-    float *spectra; /* column after column, part after part */
+    float *head;       /* direct form: column by column */
+    size_t partitions; /* that are not all zero */
+    float *spectra;    /* column by column, partition by partition */
 };
 
 static void batch_destroy(struct convolution *base)
@@ -59,7 +56,7 @@ static enum status init_spectra(struct cpu_batch_convolution *convolution)
     size_t workers = workers_count(shape->workers);
     convolution->floats = fft_spectrum_floats(plan->fft);
     convolution->depth = plan->chunks + plan->partitions - 1;
-    /* With many paths a mask's spectra come from far: once for several chunks, then. */
+    /* Spectra beyond the cache are read once for several chunks. */
     bool far = shape->inputs * plan->partitions * convolution->floats > CACHE_FLOATS;
     size_t group = far ? (plan->chunks + workers - 1) / workers : 1;
     convolution->group = group < GROUP_MOST ? group : GROUP_MOST;
@@ -71,20 +68,6 @@ static enum status init_spectra(struct cpu_batch_convolution *convolution)
     return fft_create(plan->fft, &convolution->fft);
 }
 
-static enum status fill(struct cpu_batch_convolution *convolution)
-{
-    const struct convolver_shape *shape = &convolution->shape;
-    const struct partition_plan *plan = &convolution->plan;
-    double floats = 2.0 * (double)plan->history_frames + 3.0 * (double)shape->block;
-    floats += (double)plan->fft * (double)(plan->chunks + 2 * plan->partitions);
-    size_t history_frames = plan->algorithm == PARTITION_DIRECT ? shape->taps - 1 : plan->history_frames;
-    enum status status;
-    if ((status = check_memory(shape, floats)) ||
-        (status = history_init(&convolution->history, shape->inputs, history_frames, shape->block)))
-        return status;
-    return plan->algorithm == PARTITION_OVERLAP_SAVE ? init_spectra(convolution) : STATUS_OK;
-}
-
 static enum status batch_create(const struct convolver_shape *shape, struct convolution **result)
 {
     struct cpu_batch_convolution *convolution = calloc(1, sizeof *convolution);
@@ -92,13 +75,19 @@ static enum status batch_create(const struct convolver_shape *shape, struct conv
         return fail_memory("a convolver");
     convolution->shape = *shape;
     convolution->plan = cpu_plan(shape);
-    enum status status = fill(convolution);
-    if (status != STATUS_OK) {
+    const struct partition_plan *plan = &convolution->plan;
+    double floats = 2.0 * (double)plan->history_frames + 3.0 * (double)shape->block;
+    floats += (double)plan->fft * (double)(plan->chunks + 2 * plan->partitions);
+    bool direct = plan->algorithm == PARTITION_DIRECT;
+    size_t kept = direct ? shape->taps - 1 : plan->history_frames;
+    enum status status;
+    if ((status = check_memory(shape, floats)) ||
+        (status = history_init(&convolution->history, shape->inputs, kept, shape->block)) ||
+        (plan->algorithm == PARTITION_OVERLAP_SAVE && (status = init_spectra(convolution))))
         batch_destroy((struct convolution *)convolution);
-        return status;
-    }
-    *result = (struct convolution *)convolution;
-    return STATUS_OK;
+    else
+        *result = (struct convolution *)convolution;
+    return status;
 }
 
 static void batch_reset(struct convolution *base)
@@ -114,10 +103,9 @@ static void batch_reset(struct convolution *base)
 static void batch_describe(const struct convolution *base, char *text, size_t size)
 {
     const struct cpu_batch_convolution *convolution = (const struct cpu_batch_convolution *)base;
-    snprintf(text, size, "%s", partition_algorithm_name(convolution->plan.algorithm));
+    bool direct = convolution->plan.algorithm == PARTITION_DIRECT;
+    snprintf(text, size, "%s", direct ? "direct" : "overlap-save");
 }
-
-/* ---- masks ---- */
 
 static void batch_release(const struct convolution *convolution, struct prepared *base)
 {
@@ -137,9 +125,11 @@ static enum status prepare_spectra(const struct cpu_batch_convolution *convoluti
     prepared->partitions = (mask->taps + partition - 1) / partition;
     prepared->spectra = audio_alloc(mask->columns * prepared->partitions * floats);
     float *samples = audio_alloc(plan->fft);
-    for (size_t i = 0; prepared->spectra && samples && i < mask->columns * prepared->partitions; i++)
-        transform_taps(convolution->fft, mask, i / prepared->partitions, i % prepared->partitions * partition,
-                       partition, samples, prepared->spectra + i * floats);
+    for (size_t i = 0; prepared->spectra && samples && i < mask->columns * prepared->partitions;
+         i++)
+        transform_taps(convolution->fft, mask, i / prepared->partitions,
+                       i % prepared->partitions * partition, partition, samples,
+                       prepared->spectra + i * floats);
     bool made = prepared->spectra && samples;
     free(samples);
     return made ? STATUS_OK : fail_memory("a mask");
@@ -157,26 +147,19 @@ static enum status batch_prepare(const struct convolution *base, const struct ma
         status = prepare_spectra(convolution, mask, prepared);
     else if (status == STATUS_OK && !(prepared->head = copy_head(mask, convolution->plan.head)))
         status = fail_memory("a mask");
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         batch_release(base, (struct prepared *)prepared);
-        return status;
-    }
-    *result = (struct prepared *)prepared;
-    return STATUS_OK;
+    else
+        *result = (struct prepared *)prepared;
+    return status;
 }
 
-/* ---- the step; real-time ---- */
-
-/* Live the step does it all: waking threads takes longer than what they would do. */
+/* Live, the step works alone: waking threads would take longer than the work. */
 static void share_out(const struct cpu_batch_convolution *convolution, size_t pieces,
                       workers_task *task, void *context)
 {
-    if (!convolution->shape.live) {
-        workers_run(convolution->shape.workers, pieces, task, context);
-        return;
-    }
-    for (size_t piece = 0; piece < pieces; piece++)
-        task(context, piece, 0);
+    const struct convolver_shape *shape = &convolution->shape;
+    workers_run(shape->live ? NULL : shape->workers, pieces, task, context);
 }
 
 static float *spectrum_at(const struct cpu_batch_convolution *convolution, size_t input,
@@ -191,14 +174,15 @@ static size_t chunk_frames(const struct cpu_batch_convolution *convolution, size
     return left < convolution->plan.hop ? left : convolution->plan.hop;
 }
 
-/* One input's spectrum for one chunk: the chunk's frames and the past before it. */
+/* The spectrum of one input's chunk and the history before it. */
 static void transform_chunk(void *context, size_t piece, size_t worker)
 {
     struct cpu_batch_convolution *convolution = context;
     const struct partition_plan *plan = &convolution->plan;
     size_t input = piece / plan->chunks, chunk = piece % plan->chunks;
     size_t there = plan->history_frames + chunk_frames(convolution, chunk);
-    const float *from = history_now(&convolution->history, input) + chunk * plan->hop - plan->history_frames;
+    const float *from =
+        history_now(&convolution->history, input) + chunk * plan->hop - plan->history_frames;
     if (there < plan->fft || !fft_is_aligned(from)) {
         float *samples = convolution->samples[worker];
         memcpy(samples, from, there * sizeof *samples);
@@ -225,7 +209,7 @@ static void finish_chunk(const struct cpu_batch_job *job, size_t output, size_t 
            chunk_frames(convolution, chunk) * sizeof *samples);
 }
 
-/* Products that are added up together. */
+/* Products summed in one pass. */
 struct products {
     size_t count;
     size_t input[PRODUCTS_MOST];
@@ -233,7 +217,7 @@ struct products {
     const float *mask[PRODUCTS_MOST];
 };
 
-/* To the sums of all chunks from `first` to `end`: the masks come from far, and once. */
+/* Add to the sums of chunks [first, end), reading the masks once. */
 static void add_products(const struct cpu_batch_convolution *convolution, struct products *products,
                          size_t first, size_t end, float *sums)
 {
@@ -241,8 +225,8 @@ static void add_products(const struct cpu_batch_convolution *convolution, struct
     const float *inputs[PRODUCTS_MOST];
     for (size_t chunk = first; chunk < end; chunk++) {
         for (size_t i = 0; i < products->count; i++)
-            inputs[i] =
-                spectrum_at(convolution, products->input[i], newest + chunk - products->partition[i]);
+            inputs[i] = spectrum_at(convolution, products->input[i],
+                                    newest + chunk - products->partition[i]);
         fft_multiply_add_all(sums + (chunk - first) * convolution->floats, inputs, products->mask,
                              products->count, convolution->floats);
     }
@@ -262,8 +246,9 @@ static void add_paths(const struct cpu_batch_job *job, size_t output, size_t fir
             size_t at = products.count++;
             products.input[at] = table->paths[p].input;
             products.partition[at] = partition;
-            products.mask[at] = job->prepared->spectra +
-                                (table->paths[p].column * partitions + partition) * convolution->floats;
+            products.mask[at] =
+                job->prepared->spectra +
+                (table->paths[p].column * partitions + partition) * convolution->floats;
             if (products.count == PRODUCTS_MOST)
                 add_products(convolution, &products, first, end, sums);
         }
@@ -297,44 +282,33 @@ static void direct_output(void *context, size_t output, size_t worker)
              convolution->plan.head, output, block, job->out[output]);
 }
 
-static void run_slot(struct cpu_batch_job *job)
-{
-    const struct cpu_batch_convolution *convolution = job->convolution;
-    const struct convolver_shape *shape = &convolution->shape;
-    size_t group = convolution->group;
-    if (convolution->plan.algorithm == PARTITION_DIRECT)
-        share_out(convolution, shape->outputs, direct_output, job);
-    else
-        share_out(convolution, shape->outputs * ((convolution->plan.chunks + group - 1) / group),
-                  overlap_save_output, job);
-}
-
 static void batch_step(struct convolution *base, const float *const *in,
                        const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     struct cpu_batch_convolution *convolution = (struct cpu_batch_convolution *)base;
     const struct convolver_shape *shape = &convolution->shape;
+    size_t chunks = convolution->plan.chunks, groups = 1;
+    bool direct = convolution->plan.algorithm == PARTITION_DIRECT;
     history_advance(&convolution->history, in);
-    if (convolution->plan.algorithm == PARTITION_OVERLAP_SAVE) {
-        convolution->newest = (convolution->newest + convolution->plan.chunks) % convolution->depth;
-        share_out(convolution, shape->inputs * convolution->plan.chunks, transform_chunk,
-                  convolution);
+    if (!direct) {
+        groups = (chunks + convolution->group - 1) / convolution->group;
+        convolution->newest = (convolution->newest + chunks) % convolution->depth;
+        share_out(convolution, shape->inputs * chunks, transform_chunk, convolution);
     }
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++) {
         struct cpu_batch_job job = {convolution, (const struct cpu_batch_mask *)slots[v].prepared,
                                     slots[v].out};
         if (job.prepared)
-            run_slot(&job);
+            share_out(convolution, shape->outputs * groups,
+                      direct ? direct_output : overlap_save_output, &job);
     }
 }
 
-const struct convolver_backend convolver_cpu_batch = {
-    .name = "cpu",
-    .create = batch_create,
-    .destroy = batch_destroy,
-    .reset = batch_reset,
-    .describe = batch_describe,
-    .prepare = batch_prepare,
-    .release = batch_release,
-    .step = batch_step,
-};
+const struct convolver_backend convolver_cpu_batch = {.name = "cpu",
+                                                      .create = batch_create,
+                                                      .destroy = batch_destroy,
+                                                      .reset = batch_reset,
+                                                      .describe = batch_describe,
+                                                      .prepare = batch_prepare,
+                                                      .release = batch_release,
+                                                      .step = batch_step};

@@ -1,4 +1,4 @@
-/* The CPU's live convolver, set up: buffers, transforms and the spectra of masks. */
+/* Set-up of the CPU's live convolver: buffers, transforms and the spectra of masks. */
 #include "convolve/convolver_cpu_live.h"
 
 #include "base/thread.h"
@@ -50,7 +50,7 @@ static enum status init_segment(struct cpu_live_convolution *convolution, size_t
     struct segment *segment = &convolution->segments[s];
     segment->cut = *cut;
     segment->floats = fft_spectrum_floats(2 * cut->size);
-    /* A mask that begins later looks back by as many partitions as are still due. */
+    /* A mask that is armed later needs all partitions that are still due. */
     segment->depth = cut->partitions + cut->offset / cut->size + 2;
     segment->spectra = rows_alloc(shape->inputs, segment->depth * segment->floats);
     segment->job.sum = audio_alloc(segment->floats);
@@ -69,15 +69,13 @@ static enum status init_segment(struct cpu_live_convolution *convolution, size_t
     return fft_create(2 * cut->size, &segment->fft);
 }
 
-/* Frames of the past: the head's, and each segment's last partition with the one before,
- * for as long as its job can be under way. */
 static size_t history_needed(const struct partition_plan *plan)
 {
-    size_t history_frames = plan->head > 0 ? plan->head - 1 : 0;
+    size_t frames = plan->head > 0 ? plan->head - 1 : 0;
     for (size_t s = 0; s < plan->segment_count; s++)
-        if (3 * plan->segments[s].size > history_frames)
-            history_frames = 3 * plan->segments[s].size;
-    return history_frames;
+        if (3 * plan->segments[s].size > frames)
+            frames = 3 * plan->segments[s].size;
+    return frames;
 }
 
 static int64_t jobs_period(const struct cpu_live_convolution *convolution)
@@ -125,24 +123,6 @@ static enum status init_arming(struct cpu_live_convolution *convolution)
     return job->sum && job->samples ? STATUS_OK : fail_memory("a convolver");
 }
 
-static enum status fill(struct cpu_live_convolution *convolution)
-{
-    const struct convolver_shape *shape = &convolution->shape;
-    const struct partition_plan *plan = &convolution->plan;
-    size_t history_frames = history_needed(plan);
-    double floats = 2.0 * (double)history_frames + (double)shape->taps;
-    for (size_t s = 0; s < plan->segment_count; s++)
-        floats += 3.0 * (double)(plan->segments[s].size * (plan->segments[s].partitions + 4));
-    enum status status;
-    if ((status = check_memory(shape, floats)) ||
-        (status = history_init(&convolution->history, shape->inputs, history_frames, shape->block)))
-        return status;
-    for (size_t s = 0; s < plan->segment_count; s++)
-        if ((status = init_segment(convolution, s)))
-            return status;
-    return (status = init_arming(convolution)) ? status : init_due(convolution);
-}
-
 static enum status live_create(const struct convolver_shape *shape, struct convolution **result)
 {
     struct cpu_live_convolution *convolution = calloc(1, sizeof *convolution);
@@ -150,13 +130,25 @@ static enum status live_create(const struct convolver_shape *shape, struct convo
         return fail_memory("a convolver");
     convolution->shape = *shape;
     convolution->plan = cpu_plan(shape);
-    enum status status = fill(convolution);
-    if (status != STATUS_OK) {
-        live_destroy((struct convolution *)convolution);
-        return status;
-    }
+    const struct partition_plan *plan = &convolution->plan;
+    size_t kept = history_needed(plan);
+    double floats = 2.0 * (double)kept + (double)shape->taps;
+    for (size_t s = 0; s < plan->segment_count; s++)
+        floats += 3.0 * (double)(plan->segments[s].size * (plan->segments[s].partitions + 4));
+    enum status status;
+    if ((status = check_memory(shape, floats)) ||
+        (status = history_init(&convolution->history, shape->inputs, kept, shape->block)))
+        goto fail;
+    for (size_t s = 0; s < plan->segment_count; s++)
+        if ((status = init_segment(convolution, s)))
+            goto fail;
+    if ((status = init_arming(convolution)) || (status = init_due(convolution)))
+        goto fail;
     *result = (struct convolution *)convolution;
     return STATUS_OK;
+fail:
+    live_destroy((struct convolution *)convolution);
+    return status;
 }
 
 static void live_reset(struct convolution *base)
@@ -174,7 +166,7 @@ static void live_reset(struct convolution *base)
         atomic_store(&segment->deadline, UINT64_MAX);
         job_release(segment);
     }
-    history_reset(&convolution->history); /* no job reads it any more */
+    history_reset(&convolution->history);
     for (size_t s = 0; s < convolution->plan.segment_count; s++) {
         struct segment *segment = &convolution->segments[s];
         segment->newest = 0;
@@ -199,10 +191,8 @@ static void live_describe(const struct convolution *base, char *text, size_t siz
                                  s > 0 || plan->head > 0 ? "," : ":", plan->segments[s].partitions,
                                  plan->segments[s].size);
     if (convolution->has_worker && used < size)
-        snprintf(text + used, size - used, ", helped");
+        snprintf(text + used, size - used, ", with a worker");
 }
-
-/* ---- masks ---- */
 
 static void mask_free(struct cpu_live_mask *prepared)
 {
@@ -215,7 +205,7 @@ static void mask_free(struct cpu_live_mask *prepared)
     free(prepared);
 }
 
-/* A job may still be at the mask: it leaves it out from now on. */
+/* A job may still use the mask: remove it from all of them. */
 static void leave_out(struct segment *segment, const struct cpu_live_mask *prepared)
 {
     job_lock(segment);
@@ -248,51 +238,44 @@ static enum status prepare_segment(const struct cpu_live_convolution *convolutio
     if (!prepared->spectra[s])
         return fail_memory("a mask");
     for (size_t i = 0; i < mask->columns * partitions; i++)
-        transform_taps(segment->fft, mask, i / partitions, offset + i % partitions * size, size, samples,
-                       prepared->spectra[s] + i * floats);
+        transform_taps(segment->fft, mask, i / partitions, offset + i % partitions * size, size,
+                       samples, prepared->spectra[s] + i * floats);
     return STATUS_OK;
-}
-
-static enum status fill_mask(const struct cpu_live_convolution *convolution,
-                             const struct mask *mask, float *samples,
-                             struct cpu_live_mask *prepared)
-{
-    const struct partition_plan *plan = &convolution->plan;
-    enum status status = path_table_init(&prepared->paths, mask);
-    prepared->number = 1 + atomic_fetch_add(&masks_prepared, 1);
-    prepared->head = copy_head(mask, plan->head);
-    if (status == STATUS_OK && !prepared->head)
-        status = fail_memory("a mask");
-    for (size_t s = 0; s < plan->segment_count && status == STATUS_OK; s++)
-        status = prepare_segment(convolution, s, mask, samples, prepared);
-    return status;
 }
 
 static enum status live_prepare(const struct convolution *base, const struct mask *mask,
                                 struct prepared **result)
 {
     const struct cpu_live_convolution *convolution = (const struct cpu_live_convolution *)base;
+    const struct partition_plan *plan = &convolution->plan;
     struct cpu_live_mask *prepared = calloc(1, sizeof *prepared);
-    float *samples = audio_alloc(longest_transform(&convolution->plan));
-    enum status status = prepared && samples ? fill_mask(convolution, mask, samples, prepared)
-                                             : fail_memory("a mask");
+    float *samples = audio_alloc(longest_transform(plan));
+    enum status status = prepared && samples ? STATUS_OK : fail_memory("a mask");
+    if (status != STATUS_OK)
+        goto fail;
+    prepared->number = 1 + atomic_fetch_add(&masks_prepared, 1);
+    prepared->head = copy_head(mask, plan->head);
+    if ((status = path_table_init(&prepared->paths, mask)) ||
+        (status = prepared->head ? STATUS_OK : fail_memory("a mask")))
+        goto fail;
+    for (size_t s = 0; s < plan->segment_count; s++)
+        if ((status = prepare_segment(convolution, s, mask, samples, prepared)))
+            goto fail;
     free(samples);
-    if (status != STATUS_OK) {
-        mask_free(prepared);
-        return status;
-    }
     *result = (struct prepared *)prepared;
     return STATUS_OK;
+fail:
+    free(samples);
+    mask_free(prepared);
+    return status;
 }
 
-const struct convolver_backend convolver_cpu_live = {
-    .name = "cpu",
-    .create = live_create,
-    .destroy = live_destroy,
-    .reset = live_reset,
-    .describe = live_describe,
-    .prepare = live_prepare,
-    .release = live_release,
-    .arm = cpu_live_arm,
-    .step = cpu_live_step,
-};
+const struct convolver_backend convolver_cpu_live = {.name = "cpu",
+                                                     .create = live_create,
+                                                     .destroy = live_destroy,
+                                                     .reset = live_reset,
+                                                     .describe = live_describe,
+                                                     .prepare = live_prepare,
+                                                     .release = live_release,
+                                                     .arm = cpu_live_arm,
+                                                     .step = cpu_live_step};

@@ -1,28 +1,28 @@
-/* A partition's job in the CPU's live convolver, unit by unit, and the thread that works on the
- * long ones beside the step. Real-time: the step's, or that thread's.
+/* The jobs of the CPU's live convolver, unit by unit, and the worker that does the long ones in
+ * parallel with the step. Real-time: called by the step or by the worker.
  *
- * The thread looks for jobs by its own clock, so that the step has no system call to make: waking
- * a thread costs the one that wakes it some 10 us, more where the machine is virtual and the
- * other processor has to be interrupted. Jobs of the shortest of its partitions can be due a
- * block after they began: the looks fall in with their beginnings.
+ * The worker polls for jobs, so that the step makes no system call: waking a thread costs the
+ * caller some 10 us, more on a virtual machine. Jobs of the worker's shortest partitions can be
+ * due one block after they began, so its polls follow their beginnings.
  */
 #include "convolve/convolver_cpu_live.h"
 
 #include "base/monotonic.h"
 #include "base/realtime.h"
 
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
 enum {
     PARTITIONS_MOST = 4, /* of a mask, multiplied in one unit */
-    SPINS = 1 << 9, /* some 10 us: then it is longer than a look at the lock */
+    SPINS = 1 << 9,      /* some 10 us */
     SLEEP_NS = 20000,
 };
 
-/* ---- what a job consists of ---- */
+/* ---- units of a job ---- */
 
-/* One input's partition and the one before it. */
+/* Transform one input's partition and the one before it. */
 static void transform_input(const struct segment *segment, size_t input)
 {
     size_t n = 2 * segment->cut.size;
@@ -32,8 +32,8 @@ static void transform_input(const struct segment *segment, size_t input)
     fft_forward(segment->fft, from, segment->spectra[input] + segment->newest * segment->floats);
 }
 
-/* Add `frames` results, the first due at frame `at` of the stream, to an output's ring;
- * what was due before `now` is past. */
+/* Add `frames` results, the first due at frame `at`, to an output's ring. Results due before `now`
+ * are dropped. */
 static void add_due(const struct cpu_live_convolution *convolution, float *due, uint64_t at,
                     uint64_t now, const float *results, size_t frames)
 {
@@ -49,15 +49,16 @@ static void add_due(const struct cpu_live_convolution *convolution, float *due, 
     }
 }
 
-/* The first frame of what the partition full at `full` gives to its segment's first part. */
+/* The frame at which the results of the partition full at `full` begin. */
 static uint64_t due_at(const struct segment *segment, uint64_t full)
 {
     return full - segment->cut.size + segment->cut.offset;
 }
 
-/* The sum of an output becomes samples. What an armed mask comes too late for is past. */
-static void lay_down(const struct cpu_live_convolution *convolution, const struct segment *segment,
-                     const struct segment_job *job)
+/* Transform an output's sum back and add it to the ring. Results that come too late for a mask
+ * being armed are dropped. */
+static void add_results(const struct cpu_live_convolution *convolution,
+                        const struct segment *segment, const struct segment_job *job)
 {
     fft_inverse(segment->fft, job->sum, job->samples);
     add_due(convolution, convolution->due[job->ring][job->slot][job->output],
@@ -65,30 +66,23 @@ static void lay_down(const struct cpu_live_convolution *convolution, const struc
             job->samples + segment->cut.size, segment->cut.size);
 }
 
-/* The products of some parts of a path. */
+/* Multiply and add some partitions of a path. */
 static void add_partitions(const struct segment *segment, const struct segment_job *job,
-                      const struct cpu_live_mask *prepared, size_t s, const struct mask_path *path,
-                      size_t count)
+                           const struct cpu_live_mask *prepared, size_t s,
+                           const struct mask_path *path, size_t count)
 {
     const float *inputs[PARTITIONS_MOST], *masks[PARTITIONS_MOST];
-    const float *mask = prepared->spectra[s] + path->column * prepared->partitions[s] * segment->floats;
+    const float *mask =
+        prepared->spectra[s] + path->column * prepared->partitions[s] * segment->floats;
     size_t age = (size_t)(segment->job.full - job->full) / segment->cut.size;
     for (size_t i = 0; i < count; i++) {
-        size_t position = (segment->newest + segment->depth - age - job->partition - i) % segment->depth;
+        size_t position =
+            (segment->newest + segment->depth - age - job->partition - i) % segment->depth;
         inputs[i] = segment->spectra[path->input] + position * segment->floats;
         masks[i] = mask + (job->partition + i) * segment->floats;
     }
     fft_multiply_add_all(job->sum, inputs, masks, count, segment->floats);
 }
-
-/* How many of a mask's parts go together from this one on. */
-static size_t partitions_from(const struct cpu_live_mask *prepared, size_t s, size_t partition)
-{
-    size_t left = prepared->partitions[s] - partition;
-    return left < PARTITIONS_MOST ? left : PARTITIONS_MOST;
-}
-
-/* ---- jobs ---- */
 
 static double job_cost(const struct cpu_live_convolution *convolution, size_t s)
 {
@@ -126,13 +120,13 @@ void job_begin(struct cpu_live_convolution *convolution, size_t s)
     atomic_store(&segment->deadline, convolution->end + segment->cut.size);
 }
 
-/* What a job does next. */
+/* The next step of a job. */
 struct job_unit {
     enum { UNIT_NONE, UNIT_TRANSFORM, UNIT_PRODUCTS, UNIT_RESULT } kind;
-    double cost;                          /* ns by the model */
-    const struct cpu_live_mask *prepared; /* but for a transform: the slot's */
-    const struct mask_path *path;         /* of products */
-    size_t partitions;                         /* likewise: how many go together */
+    double cost;                          /* estimated ns */
+    const struct cpu_live_mask *prepared; /* the slot's; not for a transform */
+    const struct mask_path *path;         /* UNIT_PRODUCTS */
+    size_t partitions;                    /* UNIT_PRODUCTS: multiplied together */
 };
 
 static void begin_output(struct segment_job *job, size_t slot, size_t output)
@@ -143,10 +137,9 @@ static void begin_output(struct segment_job *job, size_t slot, size_t output)
     job->summing = false;
 }
 
-/* The mask that the job's slot waits for; slots that wait for nothing are passed over.
- * NULL: none is left. */
-static const struct cpu_live_mask *pass_to_slot(struct segment *segment, struct segment_job *job,
-                                                 size_t s)
+/* The mask of the job's current slot, after skipping inactive slots. NULL: none is left. */
+static const struct cpu_live_mask *skip_to_slot(struct segment *segment, struct segment_job *job,
+                                                size_t s)
 {
     size_t last = job->only ? job->slot + (job->slot < CONVOLVER_SLOTS) : CONVOLVER_SLOTS;
     for (; job->slot < last; begin_output(job, job->slot + 1, 0)) {
@@ -168,7 +161,7 @@ static struct job_unit next_unit(const struct cpu_live_convolution *convolution,
         unit.kind = UNIT_TRANSFORM;
         return unit;
     }
-    unit.prepared = pass_to_slot(segment, job, s);
+    unit.prepared = skip_to_slot(segment, job, s);
     if (!unit.prepared)
         return unit;
     const struct path_table *table = &unit.prepared->paths;
@@ -178,7 +171,8 @@ static struct job_unit next_unit(const struct cpu_live_convolution *convolution,
         return unit;
     unit.kind = UNIT_PRODUCTS;
     unit.path = &table->paths[path];
-    unit.partitions = partitions_from(unit.prepared, s, job->partition);
+    size_t left = unit.prepared->partitions[s] - job->partition;
+    unit.partitions = left < PARTITIONS_MOST ? left : PARTITIONS_MOST;
     unit.cost = (double)unit.partitions * partition_multiply_cost(2 * segment->cut.size);
     return unit;
 }
@@ -200,8 +194,8 @@ static void run_products(const struct segment *segment, struct segment_job *job,
 static void run_result(const struct cpu_live_convolution *convolution,
                        const struct segment *segment, struct segment_job *job)
 {
-    if (job->summing) /* else the output has no path, and nothing is due */
-        lay_down(convolution, segment, job);
+    if (job->summing) /* else the output has no path */
+        add_results(convolution, segment, job);
     if (job->output + 1 < convolution->shape.outputs)
         begin_output(job, job->slot, job->output + 1);
     else
@@ -221,29 +215,28 @@ static void run_unit(const struct cpu_live_convolution *convolution, size_t s,
     job->done += unit->cost;
 }
 
-void job_run(struct cpu_live_convolution *convolution, size_t s, double until)
-{
-    struct segment *segment = &convolution->segments[s];
-    for (;;) {
-        struct job_unit unit = next_unit(convolution, segment, &segment->job, s);
-        if (unit.kind == UNIT_NONE) {
-            atomic_store(&segment->deadline, UINT64_MAX);
-            return;
-        }
-        if (segment->job.done + unit.cost > until)
-            return;
-        run_unit(convolution, s, segment, &segment->job, &unit);
-    }
-}
-
-void job_run_unit(struct cpu_live_convolution *convolution, size_t s)
+/* The next unit, if the job's cost does not exceed `until` ns with it. */
+static bool run_next(struct cpu_live_convolution *convolution, size_t s, double until)
 {
     struct segment *segment = &convolution->segments[s];
     struct job_unit unit = next_unit(convolution, segment, &segment->job, s);
     if (unit.kind == UNIT_NONE)
         atomic_store(&segment->deadline, UINT64_MAX);
-    else
-        run_unit(convolution, s, segment, &segment->job, &unit);
+    if (unit.kind == UNIT_NONE || segment->job.done + unit.cost > until)
+        return false;
+    run_unit(convolution, s, segment, &segment->job, &unit);
+    return true;
+}
+
+void job_run(struct cpu_live_convolution *convolution, size_t s, double until)
+{
+    while (run_next(convolution, s, until))
+        continue;
+}
+
+void job_run_unit(struct cpu_live_convolution *convolution, size_t s)
+{
+    (void)run_next(convolution, s, INFINITY);
 }
 
 bool job_run_armed(const struct cpu_live_convolution *convolution, size_t s,
@@ -258,8 +251,6 @@ bool job_run_armed(const struct cpu_live_convolution *convolution, size_t s,
     return true;
 }
 
-/* ---- tokens ---- */
-
 static void pause_briefly(void)
 {
 #if defined(__x86_64__)
@@ -267,8 +258,8 @@ static void pause_briefly(void)
 #endif
 }
 
-/* The other one is within a unit, and soon out of it: unless it was put off its processor, by
- * this very thread perhaps, which must sleep then for it to go on. */
+/* The holder releases it after a unit, unless it was preempted, perhaps by this thread: then this
+ * one must sleep. */
 void job_lock(struct segment *segment)
 {
     const struct timespec pause = {.tv_nsec = SLEEP_NS};
@@ -290,12 +281,10 @@ void job_release(struct segment *segment)
     atomic_flag_clear_explicit(&segment->lock, memory_order_release);
 }
 
-/* ---- the thread ---- */
-
 enum {
-    EARLIER = 64, /* that part of a period a look comes earlier than the one before */
-    AGAIN = 16,   /* that part of a period until the next look where one was in vain */
-    GONE = 64,    /* periods without work, after which the other thread may have stopped */
+    EARLIER = 64, /* fraction of a period by which each poll is earlier than the last */
+    AGAIN = 16,   /* fraction of a period until the next poll if one found nothing */
+    GONE = 64,    /* periods without work after which the stream counts as stopped */
 };
 
 struct poll_timer poll_timer_start(int64_t period, int64_t now)
@@ -307,15 +296,15 @@ int64_t poll_timer_next(struct poll_timer *clock, bool found, int64_t now)
 {
     int64_t period = clock->period;
     if (found) {
-        clock->found = clock->look; /* not when it woke, or looks would come ever later */
+        clock->found = clock->look; /* not the time it woke, or polls would drift later */
         int64_t since = (now - clock->found) % period;
         return clock->look = now - since + period - period / EARLIER;
     }
-    bool gone = now - clock->found > GONE * period; /* once a period, each time at another place */
+    bool gone = now - clock->found > GONE * period; /* one poll per period, at a varying phase */
     return clock->look = now + (gone ? period : 0) + period / AGAIN;
 }
 
-/* The job whose results are due first; segment_count where nothing is to be done. */
+/* The job that is due first; segment_count: none. */
 static size_t most_urgent(const struct cpu_live_convolution *convolution)
 {
     size_t best = convolution->plan.segment_count;
@@ -330,16 +319,15 @@ static size_t most_urgent(const struct cpu_live_convolution *convolution)
     return best;
 }
 
-/* One unit of the most urgent job; false when there is none. */
-static bool help(struct cpu_live_convolution *convolution)
+/* One unit of the most urgent job; false: there is none. */
+static bool run_most_urgent(struct cpu_live_convolution *convolution)
 {
     size_t s = most_urgent(convolution);
     if (s == convolution->plan.segment_count)
         return false;
-    struct segment *segment = &convolution->segments[s];
-    job_lock(segment);
-    job_run_unit(convolution, s); /* the step may have done the rest by now: then nothing */
-    job_release(segment);
+    job_lock(&convolution->segments[s]);
+    job_run_unit(convolution, s); /* nothing, if the step has finished the job meanwhile */
+    job_release(&convolution->segments[s]);
     return true;
 }
 
@@ -350,7 +338,7 @@ void *live_work(void *argument)
     struct poll_timer clock = poll_timer_start(convolution->worker_period, monotonic_ns());
     while (!atomic_load(&convolution->leave)) {
         bool found = false;
-        while (!atomic_load(&convolution->leave) && help(convolution))
+        while (!atomic_load(&convolution->leave) && run_most_urgent(convolution))
             found = true;
         monotonic_sleep_until(poll_timer_next(&clock, found, monotonic_ns()));
     }

@@ -1,12 +1,12 @@
-/* The CPU's live convolver at work, and a mask made ready to sound on a slot that is silent while
- * the stream goes on: everything here runs in the real-time step. */
+/* The step of the CPU's live convolver, and arming a mask on an inactive slot while the stream
+ * runs. Real-time throughout. */
 #include "convolve/convolver_cpu_live.h"
 
 #include <math.h>
 #include <string.h>
 
-static const double SHARE = 0.1;         /* of a block's time, that a block may take */
-static const double EMPTYING_COST = 0.4; /* ns a float: memory that is not in a cache */
+static const double SHARE = 0.1;         /* of a block's time, for arming */
+static const double EMPTYING_COST = 0.4; /* ns per float, uncached */
 
 void cpu_live_leave(struct cpu_live_convolution *convolution, size_t slot)
 {
@@ -15,22 +15,22 @@ void cpu_live_leave(struct cpu_live_convolution *convolution, size_t slot)
         atomic_store(&convolution->segments[s].wanted[slot], NULL);
 }
 
-/* A lock that the step can do without for a block. */
-static bool take_token(struct segment *segment, bool at_once)
+/* Lock; without waiting unless `at_once`. */
+static bool lock_segment(struct segment *segment, bool at_once)
 {
     if (at_once)
         job_lock(segment);
     return at_once || job_try(segment);
 }
 
-/* The worker may be within a unit for the mask that left the slot: once each lock was ours
- * it is not. False: not all yet. */
+/* Make sure that the worker is in no unit for the mask that left the slot, by holding each lock
+ * once. False: not done yet. */
 static bool wait_for_worker(struct cpu_live_convolution *convolution, bool at_once)
 {
     struct arming *arming = &convolution->arming;
     for (; arming->free_segments < convolution->plan.segment_count; arming->free_segments++) {
         struct segment *segment = &convolution->segments[arming->free_segments];
-        if (!take_token(segment, at_once))
+        if (!lock_segment(segment, at_once))
             return false;
         job_release(segment);
     }
@@ -46,7 +46,7 @@ static void begin(struct cpu_live_convolution *convolution, size_t slot,
         .prepared = prepared, .number = prepared->number, .slot = slot, .job = arming->job};
 }
 
-/* What was due to the mask that the slot had before goes. False: not all yet. */
+/* Clear what was due to the slot's previous mask. False: not done yet. */
 static bool empty_rings(struct cpu_live_convolution *convolution, double *left)
 {
     struct arming *arming = &convolution->arming;
@@ -65,7 +65,7 @@ static bool empty_rings(struct cpu_live_convolution *convolution, double *left)
     return arming->emptied == rings * outputs * length;
 }
 
-/* From now on the mask is in the jobs that begin. */
+/* Add the mask to the jobs that begin from now on. */
 static void join(struct cpu_live_convolution *convolution)
 {
     struct arming *arming = &convolution->arming;
@@ -78,28 +78,27 @@ static void join(struct cpu_live_convolution *convolution)
         arming->fulls[s] = convolution->segments[s].job.full;
 }
 
-/* Whether all inputs' spectra of the partition that was full last are there; if not, one more
- * is now, unless the worker is at it. */
+/* Whether the last full partition of every input is transformed; if not, transform one more,
+ * unless the worker holds the lock. */
 static bool is_transformed(struct cpu_live_convolution *convolution, size_t s, double *left)
 {
     struct segment *segment = &convolution->segments[s];
-    if (!take_token(segment, isinf(*left))) {
+    if (!lock_segment(segment, isinf(*left))) {
         *left = 0;
         return false;
     }
-    bool wanting = segment->job.input < convolution->shape.inputs;
+    bool incomplete = segment->job.input < convolution->shape.inputs;
     double done = segment->job.done;
-    if (wanting)
+    if (incomplete)
         job_run_unit(convolution, s);
     *left -= segment->job.done - done;
     job_release(segment);
-    return !wanting;
+    return !incomplete;
 }
 
-/* Pass to the next segment with a partition that was full before the mask joined and gives
- * what is still to come. The longest come first: they take the time in which others get past.
- * False: there is none. */
-static bool pass_to_segment(struct cpu_live_convolution *convolution)
+/* Go to the next segment with a partition that was full before the mask joined and is not yet due
+ * in full. The longest come first: meanwhile others become due. False: there is none. */
+static bool next_segment(struct cpu_live_convolution *convolution)
 {
     struct arming *arming = &convolution->arming;
     for (; arming->segment > 0; arming->segment--) {
@@ -125,13 +124,13 @@ static void begin_job(struct cpu_live_convolution *convolution, size_t s)
     arming->caught_up = false;
 }
 
-/* Jobs as they would have been. False: not all yet. */
+/* Repeat the jobs that began before the mask joined. False: not done yet. */
 static bool catch_up(struct cpu_live_convolution *convolution, double *left)
 {
     struct arming *arming = &convolution->arming;
     while (*left > 0) {
         if (arming->caught_up) {
-            if (!pass_to_segment(convolution))
+            if (!next_segment(convolution))
                 return true;
             size_t s = arming->segment - 1;
             bool newest = arming->fulls[s] == convolution->segments[s].job.full;
@@ -171,25 +170,22 @@ bool cpu_live_arm(struct convolution *base, size_t slot, const struct prepared *
     return ready;
 }
 
-/* ---- the step ---- */
-
-/* The share of a job that this block has to do: of a worker's, what it has left undone when
- * the time is up. */
+/* Do this block's share of a job: of a worker's, whatever is left in the last block. */
 static void run_share(struct cpu_live_convolution *convolution, size_t s)
 {
     struct segment *segment = &convolution->segments[s];
     size_t block = convolution->shape.block;
     double blocks = (double)(segment->cut.size / block);
-    double history_frames = (double)(convolution->end - segment->job.full) / (double)block;
-    bool last = history_frames + 1 >= blocks;
+    double age = (double)(convolution->end - segment->job.full) / (double)block;
+    bool last = age + 1 >= blocks;
     if (segment->ring == WORKER_RING && !last)
         return;
     if (atomic_load(&segment->deadline) == UINT64_MAX)
         return;
     job_lock(segment);
-    if (last) /* the worker may be laying down another segment's results in its own ring */
+    if (last) /* the worker may be writing another segment's results to its own ring */
         segment->job.ring = STEPS_RING;
-    job_run(convolution, s, last ? INFINITY : segment->job.cost * (history_frames + 1) / blocks);
+    job_run(convolution, s, last ? INFINITY : segment->job.cost * (age + 1) / blocks);
     job_release(segment);
 }
 
@@ -197,7 +193,7 @@ static void run_jobs(struct cpu_live_convolution *convolution)
 {
     for (size_t s = 0; s < convolution->plan.segment_count; s++) {
         struct segment *segment = &convolution->segments[s];
-        if (convolution->end % segment->cut.size == 0) { /* a partition is full */
+        if (convolution->end % segment->cut.size == 0) {
             job_lock(segment);
             job_begin(convolution, s);
             job_release(segment);
@@ -206,10 +202,8 @@ static void run_jobs(struct cpu_live_convolution *convolution)
     }
 }
 
-/* ---- outputs ---- */
-
-/* What is due to an output within the block, from both rings, which are empty there then.
- * `out` is NULL for a mask that does not sound yet: its time goes by too. */
+/* Take what is due to an output in this block from both rings and clear it there. `out` is NULL
+ * for a mask that is not active yet. */
 static void take_due(struct cpu_live_convolution *convolution, size_t slot, size_t output,
                      float *out)
 {
@@ -229,7 +223,7 @@ static void take_due(struct cpu_live_convolution *convolution, size_t slot, size
 }
 
 static void run_slot(struct cpu_live_convolution *convolution, size_t v,
-                      const struct convolver_slot *slot)
+                     const struct convolver_slot *slot)
 {
     const struct cpu_live_mask *mask = (const struct cpu_live_mask *)slot->prepared;
     for (size_t o = 0; o < convolution->shape.outputs; o++) {

@@ -1,5 +1,5 @@
-/* The truth: time domain, double precision, one rounding at the end. Every other
- * convolver is tested against this one. */
+/* The reference: time domain, double precision, one rounding at the end. Every other convolver
+ * is tested against it. */
 #include "convolve/convolver.h"
 
 #include "convolve/history.h"
@@ -12,7 +12,7 @@
 struct direct_convolution {
     struct convolver_shape shape;
     struct history history;
-    size_t tiles; /* a block's, the last one perhaps short */
+    size_t tiles; /* per block; the last one may be short */
 };
 
 struct direct_mask {
@@ -37,12 +37,11 @@ static enum status direct_create(const struct convolver_shape *shape, struct con
     convolution->tiles = (shape->block + FIR_TILE - 1) / FIR_TILE;
     enum status status =
         history_init(&convolution->history, shape->inputs, shape->taps - 1, shape->block);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         direct_destroy((struct convolution *)convolution);
-        return status;
-    }
-    *result = (struct convolution *)convolution;
-    return STATUS_OK;
+    else
+        *result = (struct convolution *)convolution;
+    return status;
 }
 
 static void direct_reset(struct convolution *base)
@@ -126,13 +125,11 @@ static void direct_step(struct convolution *base, const float *const *in,
     }
 }
 
-const struct convolver_backend convolver_direct = {
-    .name = "direct",
-    .create = direct_create,
-    .destroy = direct_destroy,
-    .reset = direct_reset,
-    .describe = direct_describe,
-    .prepare = direct_prepare,
-    .release = direct_release,
-    .step = direct_step,
-};
+const struct convolver_backend convolver_direct = {.name = "direct",
+                                                   .create = direct_create,
+                                                   .destroy = direct_destroy,
+                                                   .reset = direct_reset,
+                                                   .describe = direct_describe,
+                                                   .prepare = direct_prepare,
+                                                   .release = direct_release,
+                                                   .step = direct_step};

@@ -1,5 +1,5 @@
-/* What a convolver consists of, shared by its control thread's part (convolver.c) and its
- * step (convolver_step.c) alone. */
+/* The state of a convolver, private to its control side (convolver.c) and its step
+ * (convolver_step.c). */
 #ifndef HALO_CONVOLVER_STATE_H
 #define HALO_CONVOLVER_STATE_H
 
@@ -9,13 +9,13 @@
 
 #include <stdatomic.h>
 
-/* What carries out the convolution: the backend asked for, or the CPU that stands by. */
+/* The requested backend, and the CPU as its standby. */
 enum side { MAIN, STANDBY, SIDES };
 
-/* A mask, prepared for each side; NULL where there is no such side. */
+/* A mask prepared for each side; NULL if there is no such side. */
 struct convolver_mask {
     const struct prepared *of[SIDES];
-    struct convolver_mask *next; /* of all that the control thread has made */
+    struct convolver_mask *next; /* in the control thread's list */
 };
 
 struct convolver {
@@ -24,9 +24,9 @@ struct convolver {
     size_t origin;
     const struct convolver_backend *backend[SIDES]; /* STANDBY: NULL if none is needed */
     struct convolution *convolution[SIDES];
-    struct history history;               /* for the standby: the past, in whole blocks */
-    bool along;                           /* live: the standby runs along and needs no past */
-    double patience;                      /* ns that the main side may take then */
+    struct history history;              /* for the standby, in whole blocks */
+    bool along;                          /* live: the standby runs in parallel, without history */
+    double patience;                     /* ns until the main side counts as late then */
     struct block spare[CONVOLVER_SLOTS]; /* the standby's outputs */
     _Atomic uint64_t late;
     char algorithm[SIDES][96];
@@ -34,28 +34,27 @@ struct convolver {
     char notice[200];
     char failure[200];
 
-    /* The step's own, but that `side` is read by all. */
+    /* Written by the step; `side` is read by any thread. */
     _Atomic int side;
     const struct convolver_mask *current;
-    size_t slot;        /* of the current mask; a switch's new one has the other */
-    uint64_t position;   /* frames that came in */
-    bool entered;        /* the switch's mask is with its slot */
-    bool begun;          /* and sounds */
-    struct block coming; /* the new mask's output during a switch; made for the first one */
+    size_t slot;         /* of the current mask; a new one gets the other */
+    uint64_t position;   /* input frames so far */
+    bool entered;        /* the new mask is in its slot */
+    bool begun;          /* and active */
+    struct block coming; /* the new mask's output; allocated by the first switch */
 
-    /* The switch: the control thread's to fill in while it is not under way, and the step's
-     * while it is. */
+    /* Owned by the control thread while `switching` is false, by the step while it is true. */
     struct convolver_switch change;
     _Atomic bool switching;
 
-    struct convolver_mask *masks; /* control thread's */
+    struct convolver_mask *masks; /* owned; control thread */
     struct convolver_mask *first;
 };
 
-/* Real-time: the filter's process. */
+/* The filter's process. Real-time. */
 void convolver_process(struct filter *filter, const float *const *in, float *const *out);
 
-/* The switch under way is done: its mask is the current one. */
+/* Make the new mask the current one. */
 void convolver_finish_switch(struct convolver *convolver);
 
 #endif

@@ -1,4 +1,4 @@
-/* The convolver at work: everything here runs in the real-time step. */
+/* The convolver's step. Real-time throughout. */
 #include "convolve/convolver_state.h"
 
 #include "base/monotonic.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the old and the new mask's outputs count for, each in its shape. */
+/* Linear factors of the old and the new mask's output. */
 struct weights {
     float old;
     float new;
@@ -20,7 +20,7 @@ static struct weights weights_at(const struct convolver_switch *change, uint64_t
     if (frame - change->at >= change->frames)
         return (struct weights){0, 1};
     double t = (double)(frame - change->at) / (double)change->frames;
-    double steep = change->shape == SWITCH_DUCK ? 2 : 4; /* slopes of what is not a crossfade */
+    double steep = change->shape == SWITCH_DUCK ? 2 : 4;
     if (change->shape == SWITCH_FADE)
         return (struct weights){(float)(1 - t), (float)t};
     return (struct weights){(float)fmax(0, 1 - steep * t), (float)fmax(0, steep * t - steep + 1)};
@@ -46,7 +46,7 @@ static bool runs(const struct convolver *convolver, enum side side)
            (side == STANDBY && convolver->along);
 }
 
-/* What the coming mask makes of the past is there, on all sides that run. */
+/* Whether the new mask is armed on all active sides. */
 static bool is_armed(struct convolver *convolver)
 {
     bool armed = true;
@@ -60,8 +60,8 @@ static bool is_armed(struct convolver *convolver)
     return armed;
 }
 
-/* Whether a switch's mask takes part in this block. It sounds from the switch's frame on,
- * but not before it is armed, which live begins at once. */
+/* Whether the new mask takes part in this block: from the switch's frame on, but not before it is
+ * armed. Live, arming begins at once. */
 static bool enter(struct convolver *convolver)
 {
     struct convolver_switch *change = &convolver->change;
@@ -88,20 +88,19 @@ void convolver_finish_switch(struct convolver *convolver)
     atomic_store(&convolver->switching, false);
 }
 
-/* The slots of a side, with their outputs in `out` and `coming`. */
+/* Fill in the slots of one side, with outputs in `out` and `coming`. */
 static void set_slots(const struct convolver *convolver, enum side side, bool entering,
-                       bool all_fresh, float *const *out, float *const *coming,
-                       struct convolver_slot slots[CONVOLVER_SLOTS])
+                      bool all_fresh, float *const *out, float *const *coming,
+                      struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     const struct convolver_backend *backend = convolver->backend[side];
-    slots[convolver->slot] =
-        (struct convolver_slot){convolver->current->of[side], all_fresh, out};
+    slots[convolver->slot] = (struct convolver_slot){convolver->current->of[side], all_fresh, out};
     slots[1 - convolver->slot] = (struct convolver_slot){0};
     if (entering)
         slots[1 - convolver->slot] = (struct convolver_slot){
             convolver->change.to->of[side], !convolver->entered || all_fresh, coming};
     for (size_t v = 0; v < CONVOLVER_SLOTS && backend->arm; v++)
-        if (slots[v].prepared) /* the first mask of all; both where the standby begins */
+        if (slots[v].prepared) /* the first mask; both when the standby takes over */
             (void)backend->arm(convolver->convolution[side], v, slots[v].prepared, true);
 }
 
@@ -132,13 +131,13 @@ static const char *failure_of(const struct convolver *convolver, enum side side)
 static void leave_main(struct convolver *convolver, const char *failure)
 {
     snprintf(convolver->notice, sizeof convolver->notice,
-             "the GPU failed (%s): the CPU goes on from frame %llu, with nothing lost", failure,
+             "the GPU failed (%s): continuing on the CPU from frame %llu, nothing is lost", failure,
              (unsigned long long)convolver->position);
     convolver->filter.notice = convolver->notice;
     atomic_store(&convolver->side, STANDBY);
 }
 
-/* Live: the CPU works while the GPU does, and has the block if that is not back in time. */
+/* Live: both work in parallel; the CPU supplies the block if the GPU is late. */
 static void run_both(struct convolver *convolver, const float *const *in, float *const *out,
                      bool entering)
 {
@@ -147,7 +146,7 @@ static void run_both(struct convolver *convolver, const float *const *in, float 
     int64_t until = monotonic_ns() + (int64_t)convolver->patience;
     set_slots(convolver, MAIN, entering, false, out, convolver->coming.data, main_slots);
     set_slots(convolver, STANDBY, entering, false, convolver->spare[0].data,
-               convolver->spare[1].data, standby_slots);
+              convolver->spare[1].data, standby_slots);
     backend->post(convolver->convolution[MAIN], in, main_slots);
     convolver->backend[STANDBY]->step(convolver->convolution[STANDBY], in, standby_slots);
     if (backend->collect(convolver->convolution[MAIN], main_slots, until))
@@ -162,8 +161,8 @@ static void run_both(struct convolver *convolver, const float *const *in, float 
     }
 }
 
-/* The main backend has failed within this block: the standby hears the past, without
- * a slot, and is up to date. */
+/* The main backend has failed within this block: feed the standby the history, with no slot
+ * active, so that it is up to date. */
 static void take_over(struct convolver *convolver, const char *failure)
 {
     const struct convolver_slot silent[CONVOLVER_SLOTS] = {0};
@@ -178,7 +177,7 @@ static void take_over(struct convolver *convolver, const char *failure)
     leave_main(convolver, failure);
 }
 
-/* One side works alone; where that fails, the standby begins within the block. */
+/* Run one side; if it fails, the standby takes over within the block. */
 static void run_one(struct convolver *convolver, const float *const *in, float *const *out,
                     bool entering)
 {

@@ -27,7 +27,7 @@ void history_reset(struct history *history)
 void history_advance(struct history *history, const float *const *in)
 {
     size_t ring = history->ring, block = history->block;
-    size_t at = ring ? history->end % ring : history->keep; /* of the block, in the first copy */
+    size_t at = ring ? history->end % ring : history->keep;
     for (size_t c = 0; c < history->frames.channels; c++) {
         float *data = history->frames.data[c];
         if (ring == 0)

@@ -1,7 +1,7 @@
-/* The last inputs of a convolver: the halo that is carried between blocks.
+/* The input history of a convolver.
  *
- * Every input's frames lie contiguous: from history_now() the block at hand
- * goes forward, and `keep` frames of the past go backward (silence at first).
+ * The frames of each input are contiguous: history_now() points to the current block, preceded by
+ * `keep` earlier frames (silence at first).
  * Threads: one. history_advance and history_now are real-time.
  */
 #ifndef HALO_HISTORY_H
@@ -10,14 +10,13 @@
 #include "base/status.h"
 #include "signal/audio.h"
 
-/* A past no longer than a block is moved back at each step. A longer one lies in a ring,
- * everything twice, a ring's length apart: so some stretch always holds it whole, and no
- * step has more to copy than another. */
+/* A history no longer than a block is moved at each step. A longer one is a ring stored twice, so
+ * that it is always contiguous somewhere and each step copies the same amount. */
 struct history {
     struct block frames;
     size_t keep;
     size_t block;
-    size_t ring; /* frames, a multiple of the block; 0: there is none */
+    size_t ring; /* frames, a multiple of the block; 0: no ring */
     size_t end;  /* of the newest block */
 };
 

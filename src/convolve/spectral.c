@@ -1,8 +1,10 @@
 #include "convolve/spectral.h"
 
 #include "convolve/spectral_state.h"
+#include "signal/window.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,29 +14,109 @@ enum {
     PRESET_ROWS_MOST = 1023,
 };
 
-/* What the presets' means go over. */
+/* Extent of the presets' means. */
 static const double PRESET_SECONDS = 0.3;
 static const double PRESET_HZ = 1600;
 
-/* ---- masks ---- */
+enum { HOPS_NAMED = 4 };
+
+/* Allowed variation of the sum of squared windows: -140 dB. */
+static const double CONSTANT_WITHIN = 1e-7;
+
+const char *const spectral_shape_names[SPECTRAL_SHAPES + 1] = {
+    [SPECTRAL_HANN] = "hann", [SPECTRAL_HAMMING] = "hamming",     [SPECTRAL_BLACKMAN] = "blackman",
+    [SPECTRAL_SINE] = "sine", [SPECTRAL_RECTANGLE] = "rectangle",
+};
+
+static double value_at(enum spectral_shape shape, size_t i, size_t size)
+{
+    switch (shape) {
+    case SPECTRAL_HAMMING:
+        return window_at(WINDOW_HAMMING, 0, i, size + 1);
+    case SPECTRAL_BLACKMAN:
+        return window_at(WINDOW_BLACKMAN, 0, i, size + 1);
+    case SPECTRAL_SINE: /* symmetric and never 0 */
+        return sin(M_PI * ((double)i + 0.5) / (double)size);
+    case SPECTRAL_RECTANGLE:
+        return 1;
+    case SPECTRAL_HANN:
+    case SPECTRAL_SHAPES:
+        break;
+    }
+    return window_at(WINDOW_HANN, 0, i, size + 1);
+}
+
+static void window_fill(const struct spectral_window_settings *settings, double *window)
+{
+    for (size_t i = 0; i < settings->size; i++)
+        window[i] = value_at(settings->shape, i, settings->size);
+}
+
+/* *sum: the mean over the samples of a hop. False: it varies. */
+static bool reconstructs(const double *window, size_t size, size_t hop, double *sum)
+{
+    double least = INFINITY, most = 0;
+    for (size_t at = 0; at < hop; at++) {
+        double here = 0;
+        for (size_t i = at; i < size; i += hop)
+            here += window[i] * window[i];
+        least = fmin(least, here);
+        most = fmax(most, here);
+    }
+    *sum = (least + most) / 2;
+    return least > 0 && most - least <= CONSTANT_WITHIN * most;
+}
+
+static enum status refuse(const struct spectral_window_settings *settings, const double *window)
+{
+    char hops[96] = "";
+    size_t length = 0, named = 0;
+    double sum;
+    for (size_t parts = 1; parts <= settings->size && named < HOPS_NAMED; parts++) {
+        size_t hop = settings->size / parts;
+        if (hop * parts == settings->size && reconstructs(window, settings->size, hop, &sum))
+            length += (size_t)snprintf(hops + length, sizeof hops - length, "%s%zu",
+                                       named++ ? ", " : "", hop);
+    }
+    return fail(STATUS_USAGE,
+                "hop=%zu does not reconstruct the sound with window=%s, size=%zu; hops that do: "
+                "%s%s",
+                settings->hop, spectral_shape_names[settings->shape], settings->size, hops,
+                named == HOPS_NAMED ? ", ..." : "");
+}
+
+enum status spectral_window_check(const struct spectral_window_settings *settings, double *sum)
+{
+    size_t size = settings->size;
+    if (size < SPECTRAL_SIZE_LEAST || size > SPECTRAL_SIZE_MOST || size % 2)
+        return fail(STATUS_USAGE, "size= must be an even number from %d to %d, not %zu",
+                    SPECTRAL_SIZE_LEAST, SPECTRAL_SIZE_MOST, size);
+    if (settings->hop < 1 || settings->hop > size)
+        return fail(STATUS_USAGE, "hop= must be from 1 to size=%zu, not %zu", size, settings->hop);
+    double *window = malloc(size * sizeof *window);
+    if (!window)
+        return fail_memory("a window");
+    window_fill(settings, window);
+    enum status status =
+        reconstructs(window, size, settings->hop, sum) ? STATUS_OK : refuse(settings, window);
+    free(window);
+    return status;
+}
 
 static enum status add_convolution(struct spectral *spectral, const struct mask2d *mask)
 {
     const struct spectral_settings *settings = &spectral->settings;
-    struct convolve2d_settings own = {
-        .backend = settings->backend,
-        .channels = settings->channels,
-        .columns = spectral->bins,
-        .rows_most = spectral->batch,
-        .rows = (double)settings->frames / (double)settings->window.hop,
-        .boundary = settings->boundary,
-        .live = settings->live,
-        .workers = settings->workers,
-    };
+    struct convolve2d_settings own = {.backend = settings->backend,
+                                      .channels = settings->channels,
+                                      .columns = spectral->bins,
+                                      .rows_most = spectral->batch,
+                                      .rows =
+                                          (double)settings->frames / (double)settings->window.hop,
+                                      .boundary = settings->boundary,
+                                      .live = settings->live,
+                                      .workers = settings->workers};
     struct convolve2d *convolution;
-    enum status status = convolve2d_create(&own, mask, &convolution);
-    if (status != STATUS_OK)
-        return status;
+    TRY(convolve2d_create(&own, mask, &convolution));
     spectral->convolutions[spectral->convolution_count++] = convolution;
     if (convolution->before > spectral->before)
         spectral->before = convolution->before;
@@ -77,24 +159,19 @@ static enum status add_masks(struct spectral *spectral)
         odd(PRESET_SECONDS * settings->rate / (double)settings->window.hop, PRESET_ROWS_MOST);
     size_t columns =
         odd(PRESET_HZ * (double)settings->window.size / settings->rate, spectral->bins);
-    enum status status = add_mean(spectral, "what goes on in time", rows, 1);
-    return status == STATUS_OK ? add_mean(spectral, "what is spread in frequency", 1, columns)
-                               : status;
+    TRY(add_mean(spectral, "the mean over time", rows, 1));
+    return add_mean(spectral, "the mean over frequency", 1, columns);
 }
-
-/* ---- memory ---- */
 
 static enum status make_window(struct spectral *spectral)
 {
     const struct spectral_window_settings *window = &spectral->settings.window;
-    double squares, sum = 0;
-    enum status status = spectral_window_check(window, &squares);
-    if (status != STATUS_OK)
-        return status;
+    double squares = 0, sum = 0;
+    TRY(spectral_window_check(window, &squares));
     spectral->window = calloc(window->size, sizeof *spectral->window);
     if (!spectral->window)
         return fail_memory("a window");
-    spectral_window_fill(window, spectral->window);
+    window_fill(window, spectral->window);
     for (size_t i = 0; i < window->size; i++)
         sum += spectral->window[i];
     spectral->full_scale = sum / 2;
@@ -105,14 +182,13 @@ static enum status make_window(struct spectral *spectral)
 static enum status make_transforms(struct spectral *spectral)
 {
     const struct spectral_settings *settings = &spectral->settings;
-    size_t workers = settings->workers ? workers_count(settings->workers) : 1;
+    size_t workers = workers_count(settings->workers);
     spectral->fft = calloc(workers, sizeof(struct fft_double *));
     if (!spectral->fft)
         return fail_memory("a Fourier transform");
-    enum status status = STATUS_OK;
-    for (; spectral->workers < workers && status == STATUS_OK; spectral->workers++)
-        status = fft_double_create(settings->window.size, &spectral->fft[spectral->workers]);
-    return status;
+    for (; spectral->workers < workers; spectral->workers++)
+        TRY(fft_double_create(settings->window.size, &spectral->fft[spectral->workers]));
+    return STATUS_OK;
 }
 
 static enum status make_blocks(struct spectral *spectral)
@@ -129,15 +205,12 @@ static enum status make_blocks(struct spectral *spectral)
                   {&spectral->spectra, (after + batch) * spectral->spectrum_pitch},
                   {&spectral->frames, batch * size},
                   {&spectral->out, settings->block + 2 * hop + size}};
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks && status == STATUS_OK; i++)
-        status = block_init(blocks[i].block, channels, blocks[i].frames, what);
-    for (size_t k = 0; k < spectral->convolution_count && status == STATUS_OK; k++)
-        status = block_init(&spectral->convolved[k], channels, batch * spectral->pitch, what);
-    return status;
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        TRY(block_init(blocks[i].block, channels, blocks[i].frames, what));
+    for (size_t k = 0; k < spectral->convolution_count; k++)
+        TRY(block_init(&spectral->convolved[k], channels, batch * spectral->pitch, what));
+    return STATUS_OK;
 }
-
-/* ---- the filter ---- */
 
 static void spectral_reset(struct filter *filter)
 {
@@ -170,22 +243,20 @@ static void spectral_destroy(struct filter *filter)
     free(spectral);
 }
 
-static const struct filter_kind spectral_kind = {
-    .name = "spectral",
-    .process = spectral_process,
-    .reset = spectral_reset,
-    .destroy = spectral_destroy,
-};
+static const struct filter_kind spectral_kind = {.name = "spectral",
+                                                 .process = spectral_process,
+                                                 .reset = spectral_reset,
+                                                 .destroy = spectral_destroy};
 
-/* Frames that lie within [begin, end) even in part, but for those that end at or before begin. */
+/* Rows of the frames that overlap [begin, end); those that end at or before begin do not count. */
 static void find_sound(struct spectral *spectral)
 {
     const struct spectral_settings *settings = &spectral->settings;
-    uint64_t history_frames = settings->window.size - settings->window.hop;
+    uint64_t overlap = settings->window.size - settings->window.hop;
     spectral->first = (int64_t)(settings->begin / settings->window.hop);
     spectral->last = INT64_MAX;
     if (settings->end > settings->begin)
-        spectral->last = (int64_t)((settings->end - 1 + history_frames) / settings->window.hop);
+        spectral->last = (int64_t)((settings->end - 1 + overlap) / settings->window.hop);
 }
 
 static void set_sizes(struct spectral *spectral)
@@ -217,16 +288,15 @@ enum status spectral_create(const struct spectral_settings *settings, struct fil
     if ((status = add_masks(spectral)) || (status = make_transforms(spectral)) ||
         (status = make_blocks(spectral)))
         goto fail;
-    spectral->settings.mask = NULL; /* which may go now */
+    spectral->settings.mask = NULL; /* not kept */
     const struct spectral_window_settings *window = &spectral->settings.window;
-    spectral->filter = (struct filter){
-        .kind = &spectral_kind,
-        .inputs = settings->channels,
-        .outputs = settings->channels,
-        .block = settings->block,
-        .latency = window->size - spectral->grain + spectral->after * window->hop,
-        .tail = window->size - 1,
-    };
+    spectral->filter =
+        (struct filter){.kind = &spectral_kind,
+                        .inputs = settings->channels,
+                        .outputs = settings->channels,
+                        .block = settings->block,
+                        .latency = window->size - spectral->grain + spectral->after * window->hop,
+                        .tail = window->size - 1};
     spectral_reset(&spectral->filter);
     *result = &spectral->filter;
     return STATUS_OK;

@@ -1,4 +1,4 @@
-/* The memory of a spectral filter: what spectral.c makes and spectral_step.c works with. */
+/* The state of a spectral filter, private to spectral.c and spectral_step.c. */
 #ifndef HALO_SPECTRAL_STATE_H
 #define HALO_SPECTRAL_STATE_H
 
@@ -6,36 +6,36 @@
 #include "signal/audio.h"
 #include "signal/fft_double.h"
 
-enum { SPECTRAL_PICTURES = 2 }; /* at most, that are made of one */
+enum { SPECTRAL_PICTURES = 2 }; /* convolved from one, at most */
 
 struct spectral {
     struct filter filter;
     struct spectral_settings settings;
     struct convolve2d *convolutions[SPECTRAL_PICTURES];
     size_t convolution_count;
-    struct fft_double **fft; /* for each worker */
+    struct fft_double **fft; /* [worker] */
     size_t workers;
     size_t bins;
     size_t batch;      /* rows at a time, at most */
-    size_t before;     /* rows that a mask looks back, at most as many as `after` */
-    size_t after;      /* rows that it looks ahead */
-    size_t grain;      /* frames that block and hop have in common */
+    size_t before;     /* rows a mask looks back, at most `after` */
+    size_t after;      /* rows a mask looks ahead */
+    size_t grain;      /* frames: greatest common divisor of block and hop */
     double *window;    /* `size` values */
     double full_scale; /* magnitude of a sine at full scale */
-    double scale;      /* of what the transform back gives */
+    double scale;      /* of the inverse transform */
     int64_t first;     /* row of the sound */
-    int64_t last;      /* likewise; INT64_MAX: not known */
+    int64_t last;      /* row of the sound; INT64_MAX: unknown */
 
-    struct block in; /* the frames' past, then what came in */
+    struct block in; /* earlier input, then the new input */
     size_t in_count;
-    struct block rows;    /* of the picture, 2 * after of the past first */
+    struct block rows;    /* of the picture, after 2 * `after` earlier ones */
     size_t pitch;         /* of its rows */
-    struct block spectra; /* a frame's bins as pairs, `after` of the past first */
+    struct block spectra; /* bins as pairs, after `after` earlier frames */
     size_t spectrum_pitch;
     struct block convolved[SPECTRAL_PICTURES];
-    struct block frames; /* transformed back, a row after the other */
-    struct block out;    /* what is ready, then what later frames add to */
-    size_t out_count;    /* ready frames */
+    struct block frames; /* transformed back, row by row */
+    struct block out;    /* finished frames, then partial sums */
+    size_t out_count;    /* finished frames */
     int64_t row;         /* the next one */
 };
 

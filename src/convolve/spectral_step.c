@@ -5,13 +5,11 @@
 #include <math.h>
 #include <string.h>
 
-static const double SILENCE = 1e-30; /* full scales: below, a bin has no phase */
+static const double SILENCE = 1e-30; /* full scales: below it a bin has no phase */
 static const double FLOOR_DB = -120;
-static const double GAIN_MOST = 1e30; /* times a bin that is not 0: no NaN */
+static const double GAIN_MOST = 1e30; /* avoids NaN */
 
-/* ---- from the convolved picture to what the bins are multiplied by ---- */
-
-/* The cell of a magnitude, which counts in full scales. */
+/* magnitude: in full scales. */
 static float spectral_cell(enum spectral_scale scale, double magnitude)
 {
     if (scale == SPECTRAL_LINEAR)
@@ -19,7 +17,7 @@ static float spectral_cell(enum spectral_scale scale, double magnitude)
     return (float)fmax(audio_to_db(magnitude) - FLOOR_DB, 0);
 }
 
-/* A cell at the floor stands for all that is below it: what is not raised stays. */
+/* A cell at the floor represents anything below it: unless raised, it keeps its value. */
 static double replace_db(const struct spectral *spectral, double cell, const float *bin,
                          double convolved)
 {
@@ -43,8 +41,8 @@ static double clamp(double value)
     return fmin(fmax(value, 0), 1);
 }
 
-/* What the sound's cells are to be multiplied by: `cells` are the picture's, `spectrum`
- * its bins as pairs, `convolved` what was made of the picture; `gains` may be one of them. */
+/* Gains of one frame: `cells` are the picture's, `spectrum` its bins as pairs, `convolved` the
+ * convolved pictures. `gains` may be one of them. */
 static void spectral_gains(const struct spectral *spectral, const float *cells,
                            const float *spectrum, const float *const convolved[SPECTRAL_PICTURES],
                            float *gains)
@@ -74,22 +72,10 @@ static void spectral_gains(const struct spectral *spectral, const float *cells,
     }
 }
 
-/* ---- the step ---- */
-
 struct spectral_job {
     struct spectral *spectral;
-    size_t rows; /* of each channel */
+    size_t rows; /* per channel */
 };
-
-static void run(const struct spectral *spectral, size_t pieces, workers_task *task, void *context)
-{
-    if (spectral->settings.workers) {
-        workers_run(spectral->settings.workers, pieces, task, context);
-        return;
-    }
-    for (size_t piece = 0; piece < pieces; piece++)
-        task(context, piece, 0);
-}
 
 static float *row_of(const struct spectral *spectral, size_t channel, size_t index)
 {
@@ -100,8 +86,6 @@ static float *spectrum_of(const struct spectral *spectral, size_t channel, size_
 {
     return spectral->spectra.data[channel] + index * spectral->spectrum_pitch;
 }
-
-/* ---- frames -> rows ---- */
 
 static void analyse(void *context, size_t piece, size_t worker)
 {
@@ -128,16 +112,13 @@ static void analyse(void *context, size_t piece, size_t worker)
     }
 }
 
-/* ---- what lies before the first row and after the last ---- */
-
 static void copy_row(const struct spectral *spectral, size_t from, size_t to)
 {
     for (size_t c = 0; c < spectral->filter.inputs; c++)
         memcpy(row_of(spectral, c, to), row_of(spectral, c, from), spectral->bins * sizeof(float));
 }
 
-/* What is before the sound, a filter's ringing that comes early, is dropped in the end: it gets no
- * phase, since its cells are about to be the edge's. */
+/* Drop what precedes the sound, such as a filter's pre-ringing: its cells are replaced. */
 static void silence_row(const struct spectral *spectral, size_t row)
 {
     for (size_t c = 0; c < spectral->filter.inputs; c++)
@@ -145,8 +126,8 @@ static void silence_row(const struct spectral *spectral, size_t row)
                2 * spectral->bins * sizeof(float));
 }
 
-/* Rows beyond the last are copies of rows that have come; so are those before the first, as soon
- * as what they mirror is there. */
+/* Rows after the last are copies of earlier ones; rows before the first are copied as soon as
+ * their sources are available. */
 static void lay_boundary(const struct spectral *spectral, size_t row)
 {
     int64_t now = spectral->row + (int64_t)row;
@@ -179,8 +160,6 @@ static void convolve(struct spectral *spectral, size_t rows)
         convolution->notice = NULL;
     }
 }
-
-/* ---- rows -> frames ---- */
 
 static void synthesise(void *context, size_t piece, size_t worker)
 {
@@ -218,8 +197,6 @@ static void overlap(struct spectral *spectral, size_t rows)
     spectral->out_count += rows * hop;
 }
 
-/* ---- the step ---- */
-
 static void forget(float *data, size_t gone, size_t kept)
 {
     memmove(data, data + gone, kept * sizeof *data);
@@ -230,11 +207,11 @@ static void process_rows(struct spectral *spectral, size_t rows)
     struct spectral_job job = {spectral, rows};
     size_t channels = spectral->filter.inputs, after = spectral->after;
     size_t used = rows * spectral->settings.window.hop;
-    run(spectral, channels * rows, analyse, &job);
+    workers_run(spectral->settings.workers, channels * rows, analyse, &job);
     for (size_t r = 0; spectral->settings.boundary != CONVOLVE2D_ZERO && r < rows; r++)
         lay_boundary(spectral, r);
     convolve(spectral, rows);
-    run(spectral, channels * rows, synthesise, &job);
+    workers_run(spectral->settings.workers, channels * rows, synthesise, &job);
     overlap(spectral, rows);
     spectral->row += (int64_t)rows;
     spectral->in_count -= used;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ALIGNMENT = 64 };
+enum { ALIGNMENT = 64, CHUNK_SAMPLES = 1 << 15 };
 
 float *audio_alloc(size_t count)
 {
@@ -55,8 +55,8 @@ void block_silence(struct block *block, size_t from, size_t frames)
         memset(block->data[c] + from, 0, frames * sizeof(float));
 }
 
-/* Without their sign, the bits of floats are in the order of their magnitudes, infinity and
- * then NaN last: a maximum of integers, which compilers make vectors of. */
+/* Without the sign bit, floats compare like integers, with infinity and then NaN as the largest:
+ * a maximum of integers vectorises. */
 SIMD_CLONES
 static uint32_t highest_bits(const float *samples, size_t count)
 {
@@ -88,7 +88,12 @@ size_t audio_find_nonfinite(const float *samples, size_t count)
     return i;
 }
 
-/* Stereo by itself: two known rows are what compilers make vectors of. */
+size_t audio_chunk_frames(size_t channels)
+{
+    return channels < CHUNK_SAMPLES ? CHUNK_SAMPLES / channels : 1;
+}
+
+/* Two known rows vectorise. */
 SIMD_CLONES
 static void interleave_two(const float *restrict left, const float *restrict right, size_t frames,
                            float *restrict interleaved)
@@ -133,9 +138,7 @@ void audio_deinterleave(const float *interleaved, size_t channels, size_t frames
             planar[c][at + i] = interleaved[i * channels + c];
 }
 
-/* ---- integers ---- */
-
-enum { LEAST_LOSSLESS_BITS = 32 }; /* of a float sample; above, dither has nothing to hide */
+enum { LEAST_LOSSLESS_BITS = 32 }; /* no dither from here on */
 
 /* The sum of two uniform variables: triangular in -1..1. */
 static double triangular(uint64_t position)
@@ -166,8 +169,6 @@ uint64_t quantise_interleave(const float *const *planar, size_t at, size_t chann
     }
     return clipped;
 }
-
-/* ---- */
 
 uint64_t audio_common_divisor(uint64_t a, uint64_t b)
 {

@@ -1,8 +1,5 @@
-/* Blocks of sound in memory: planar float32, channel after channel.
- *
- * Full scale is -1..1. A block's channels are separate pointers, so that a
- * device's own buffers can stand in for ours.
- * Threads: none of these calls is shared between threads by itself.
+/* Blocks of sound in memory: planar float32, one pointer per channel, so that a device's own
+ * buffers can be used. Full scale is -1..1. Threads: the caller serialises.
  */
 #ifndef HALO_AUDIO_H
 #define HALO_AUDIO_H
@@ -12,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a stream of blocks consists of. Decided by the source. */
+/* Format of a stream of blocks, decided by the source. */
 struct stream_format {
-    uint32_t rate; /* frames a second */
+    uint32_t rate; /* Hz */
     size_t channels;
 };
 
@@ -30,47 +27,47 @@ MUST_CHECK enum status block_init(struct block *block, size_t channels, size_t f
                                   const char *what);
 void block_free(struct block *block);
 
-/* Frames [from, from + frames) of every channel become silence. */
+/* Silence frames [from, from + frames) of every channel. */
 void block_silence(struct block *block, size_t from, size_t frames);
 
-/* Zeroed, 64-byte aligned floats, or NULL; free() releases them. */
+/* Zeroed, 64-byte aligned floats, or NULL; release with free(). */
 float *audio_alloc(size_t count);
 
-/* The largest magnitude of `samples`; NaN or infinite where one of them is. */
+/* The largest magnitude; NaN or infinity if there is one. */
 float audio_peak(const float *samples, size_t count);
 
-/* Index of the first NaN or infinity in `samples`, or `count` if there is none. */
+/* Index of the first NaN or infinity, or `count`. */
 size_t audio_find_nonfinite(const float *samples, size_t count);
 
-/* Between frames of `channels` samples in a row and a row for each channel, from
- * planar[c][at] on. */
+/* Frames of a buffer for interleaving that fits the cache; at least 1. */
+size_t audio_chunk_frames(size_t channels);
+
+/* Convert between interleaved frames and planar rows, from planar[c][at] on. */
 void audio_interleave(const float *const *planar, size_t at, size_t channels, size_t frames,
                       float *interleaved);
 void audio_deinterleave(const float *interleaved, size_t channels, size_t frames,
                         float *const *planar, size_t at);
 
-/* Float samples to integers: rounded, saturated, and where bits are lost dithered.
+/* Convert float samples to integers: rounded, saturated, and dithered if bits are lost.
  *
- * Dither is triangular (TPDF) of two steps' width, from a hash of the sample's
- * position, so that the same sound always gives the same bytes whatever the
- * block length. A sample the integer format holds exactly loses no bit and gets
- * no dither: silence stays silence, an untouched file stays untouched.
- * Source: Lipshitz, Wannamaker and Vanderkooy, "Quantization and Dither", JAES 1992.
+ * Dither is triangular (TPDF), two steps wide, from a hash of the sample's position, so that the
+ * result does not depend on the block length. Samples that the integer format represents exactly
+ * get no dither: silence stays silence. Source: Lipshitz, Wannamaker and Vanderkooy,
+ * "Quantization and Dither", JAES 1992.
  *
- * Interleave `frames` frames, from planar[c][at] on, into left-justified 32-bit integers of `bits`
- * significant bits (8..32). `position`: of the first sample in the whole sound,
- * in samples of all channels. Returns how many samples were out of range. */
+ * Interleaves `frames` frames, from planar[c][at] on, as left-justified 32-bit integers of `bits`
+ * significant bits (8..32). position: of the first sample in the whole sound, counting all
+ * channels. Returns the number of clipped samples. */
 uint64_t quantise_interleave(const float *const *planar, size_t at, size_t channels, size_t frames,
                              unsigned bits, bool dither, uint64_t position, int32_t *out);
 
-/* The largest number that divides both. */
+/* The greatest common divisor. */
 uint64_t audio_common_divisor(uint64_t a, uint64_t b);
 
 double audio_from_db(double db);      /* 20 log10 convention: 6.02 dB -> 2 */
 double audio_to_db(double amplitude); /* 0 -> -infinity */
 
-/* Bytes of memory this machine could give us; refuse what could never fit
- * before touching it, since Linux itself only notices when it is too late. */
+/* Bytes of physical memory: larger requests must be refused, since Linux overcommits. */
 uint64_t audio_memory_limit(void);
 
 #endif

@@ -13,7 +13,7 @@ static double term(size_t k, size_t n, double p)
                lgamma_r(misses + 1, &sign) + hits * log(p) + misses * log1p(-p));
 }
 
-/* The probability of k or more, k > n p: terms that fall, the largest first. */
+/* The probability of k or more, k > n p: the largest term comes first. */
 static double upper_tail(size_t k, size_t n, double p)
 {
     double next = term(k, n, p), sum = 0;
@@ -24,8 +24,8 @@ static double upper_tail(size_t k, size_t n, double p)
     return sum;
 }
 
-/* The probability of k or more hits in n trials at rate p. Past the middle the other tail
- * is summed, whose first term does not vanish. */
+/* The probability of k or more hits in n trials at rate p. Sums the smaller tail, whose first term
+ * does not vanish. */
 static double at_least(size_t k, size_t n, double p)
 {
     if (k == 0 || p >= 1)
@@ -69,8 +69,7 @@ size_t binomial_trials_needed(size_t hits, size_t n)
     if (2 * hits <= n)
         return 0;
     double rate = (double)hits / (double)n;
-    size_t critical =
-        1; /* the fewest hits that pass; with a trial more it grows by 1 or not at all */
+    size_t critical = 1; /* fewest hits that pass; grows by at most 1 per trial */
     for (size_t trials = 1; trials <= BINOMIAL_TRIALS_MOST; trials++) {
         if (at_least(critical, trials, 0.5) > level)
             critical++;

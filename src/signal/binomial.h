@@ -1,8 +1,5 @@
-/* What a number of hits among trials says, where a guesser hits half of them.
- *
- * All figures are exact sums of binomial terms, not approximations by the normal
- * distribution, for up to 10,000 trials or so; hits <= n. An own sum, since it is
- * shorter than what it takes to call a library for it.
+/* Statistics of `hits` hits in `n` trials (hits <= n) against guessing, which hits half of them.
+ * Exact sums of binomial terms, for up to about 10,000 trials.
  * Threads: any.
  */
 #ifndef HALO_BINOMIAL_H
@@ -10,7 +7,7 @@
 
 #include <stddef.h>
 
-/* One-sided: the probability that a guesser has `hits` or more. n = 0: 1. */
+/* One-sided: the probability of `hits` or more by guessing. n = 0: 1. */
 double binomial_p_value(size_t hits, size_t n);
 
 struct binomial_interval {
@@ -21,9 +18,9 @@ struct binomial_interval {
 /* The 95 % confidence interval of the true rate (Clopper and Pearson 1934). n = 0: 0..1. */
 struct binomial_interval binomial_interval(size_t hits, size_t n);
 
-/* The fewest trials that would show a rate of hits/n: the one-sided test at the 5 %
- * level then succeeds with a probability of 80 % at least. 0: no number would, the rate being
- * one half or less. BINOMIAL_TRIALS_MOST + 1: more than BINOMIAL_TRIALS_MOST. */
+/* The fewest trials for which a true rate of hits/n passes the one-sided test at the 5 % level
+ * with a probability of at least 80 %. 0: none, since the rate is one half or less.
+ * BINOMIAL_TRIALS_MOST + 1: more than BINOMIAL_TRIALS_MOST. */
 enum { BINOMIAL_TRIALS_MOST = 10000 };
 size_t binomial_trials_needed(size_t hits, size_t n);
 

@@ -3,8 +3,6 @@
 #include <complex.h>
 #include <math.h>
 
-static const double PI = 3.14159265358979323846;
-
 static struct biquad scaled(double b0, double b1, double b2, double a0, double a1, double a2)
 {
     return (struct biquad){{b0 / a0, b1 / a0, b2 / a0}, {a1 / a0, a2 / a0}};
@@ -22,7 +20,7 @@ static struct biquad make_shelf(double side, double a, double c, double alpha)
 struct biquad biquad_make(enum biquad_kind kind, double frequency, double gain, double q,
                           double rate)
 {
-    double turn = 2 * PI * frequency / rate, c = cos(turn), alpha = sin(turn) / (2 * q);
+    double turn = 2 * M_PI * frequency / rate, c = cos(turn), alpha = sin(turn) / (2 * q);
     double a = pow(10, gain / 40);
     switch (kind) {
     case BIQUAD_LOW_SHELF:
@@ -45,7 +43,7 @@ struct biquad biquad_make(enum biquad_kind kind, double frequency, double gain, 
 
 double biquad_magnitude(const struct biquad *biquad, double frequency, double rate)
 {
-    double complex z = cexp(-2 * PI * I * frequency / rate);
+    double complex z = cexp(-2 * M_PI * I * frequency / rate);
     double complex above = biquad->b[0] + z * (biquad->b[1] + z * biquad->b[2]);
     double complex below = 1 + z * (biquad->a[0] + z * biquad->a[1]);
     return cabs(above) / cabs(below);

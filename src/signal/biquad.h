@@ -27,13 +27,13 @@ struct biquad {
 struct biquad biquad_make(enum biquad_kind kind, double frequency, double gain, double q,
                           double rate);
 
-/* Its magnitude, linear. */
+/* The magnitude of its response, linear. */
 double biquad_magnitude(const struct biquad *biquad, double frequency, double rate);
 
 /* Filter in place, from silence. */
 void biquad_filter(const struct biquad *biquad, double *samples, size_t count);
 
-/* The larger magnitude of its two poles: how fast it dies away in a sample. */
+/* The larger magnitude of its two poles: the decay per sample. */
 double biquad_pole(const struct biquad *biquad);
 
 #endif

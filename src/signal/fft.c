@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum direction { FORWARD, INVERSE, DIRECTIONS };
+enum fft_direction { FORWARD, INVERSE, DIRECTIONS };
 
 struct fft {
     size_t n;
@@ -21,13 +21,13 @@ struct fft {
 
 enum {
     FLOATS_PER_LINE = 16,
-    TRIED_MOST = 1 << 13, /* longer ones take longer than the budget, and time spent is lost then */
+    TRIED_MOST = 1 << 13, /* longer ones would exceed the time limit and waste it */
 };
 
-static const double TRY_SECONDS = 0.5; /* in all, for plans that nobody asked to tune */
+static const double TRY_SECONDS = 0.5; /* in all, for plans that were not tuned */
 
-/* The library's planner, and so everything here, is one thread's at a time: ours by this lock;
- * what else has the library in this process, a plugin or its host, is kept out by its own. */
+/* Serialises our use of the planner; FFTW's own lock, enabled by make_planner_thread_safe, keeps
+ * out other users in this process (a plugin, its host). */
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 static double seconds_tried;
 
@@ -37,12 +37,9 @@ size_t fft_spectrum_floats(size_t n)
     return (floats + FLOATS_PER_LINE - 1) / FLOATS_PER_LINE * FLOATS_PER_LINE;
 }
 
-/* ---- wisdom ---- */
-
 static const char wisdom_file[] = "fft-wisdom";
 
-/* Read once; what another version of the library or another processor wrote is refused by
- * the library, and is as if it were not there. */
+/* Once. FFTW rejects wisdom from another version or processor. */
 static void read_wisdom(void)
 {
     static bool read = false;
@@ -59,17 +56,15 @@ static bool export_wisdom(void *context, const char *temporary)
     return fftwf_export_wisdom_to_filename(temporary);
 }
 
-/* With what another program may have written meanwhile. */
+/* Merged with what another program may have written meanwhile. */
 static bool write_wisdom(const char *path)
 {
     (void)fftwf_import_wisdom_from_filename(path);
     return cache_file_replace(path, export_wisdom, NULL);
 }
 
-/* ---- plans ---- */
-
-/* The arrays' contents are spoilt. */
-static bool plan(struct fft *fft, enum direction direction, float *samples, float *spectrum,
+/* Overwrites both arrays. */
+static bool plan(struct fft *fft, enum fft_direction direction, float *samples, float *spectrum,
                  unsigned flags)
 {
     fftwf_complex *bins = (fftwf_complex *)spectrum;
@@ -81,14 +76,8 @@ static bool plan(struct fft *fft, enum direction direction, float *samples, floa
     return fft->plans[direction] != NULL;
 }
 
-static bool plan_known(struct fft *fft, enum direction direction, float *samples, float *spectrum)
-{
-    return plan(fft, direction, samples, spectrum, FFTW_PATIENT | FFTW_WISDOM_ONLY) ||
-           plan(fft, direction, samples, spectrum, FFTW_MEASURE | FFTW_WISDOM_ONLY);
-}
-
-/* Within what is left of the budget. A plan that came too late is an estimate's. */
-static bool plan_by_trying(struct fft *fft, enum direction direction, float *samples,
+/* Within what is left of TRY_SECONDS; FFTW falls back to an estimate. */
+static bool plan_by_trying(struct fft *fft, enum fft_direction direction, float *samples,
                            float *spectrum)
 {
     char place[CACHE_FILE_PATH];
@@ -106,33 +95,45 @@ static bool plan_by_trying(struct fft *fft, enum direction direction, float *sam
     return planned;
 }
 
-static bool plan_somehow(struct fft *fft, enum direction direction, float *samples, float *spectrum)
+/* How hard to look for a plan. */
+enum fft_effort { EFFORT_NORMAL, EFFORT_MEASURE, EFFORT_PATIENT };
+
+/* known: only plans that wisdom has. */
+static bool plan_with(struct fft *fft, enum fft_direction direction, float *samples,
+                      float *spectrum, enum fft_effort effort, bool known)
 {
-    return plan_known(fft, direction, samples, spectrum) ||
+    if (effort != EFFORT_NORMAL) {
+        unsigned flag = effort == EFFORT_PATIENT ? FFTW_PATIENT : FFTW_MEASURE;
+        if (!known)
+            return plan(fft, direction, samples, spectrum, flag);
+        return plan(fft, direction, samples, spectrum, FFTW_PATIENT | FFTW_WISDOM_ONLY) ||
+               (effort == EFFORT_MEASURE &&
+                plan(fft, direction, samples, spectrum, FFTW_MEASURE | FFTW_WISDOM_ONLY));
+    }
+    return plan_with(fft, direction, samples, spectrum, EFFORT_MEASURE, true) ||
            plan_by_trying(fft, direction, samples, spectrum) ||
            plan(fft, direction, samples, spectrum, FFTW_ESTIMATE);
 }
 
-typedef bool planning(struct fft *fft, enum direction direction, float *samples, float *spectrum);
-
-/* NULL: no memory, or no plan by such planning. */
-static struct fft *fft_make(size_t n, planning *make)
+/* NULL: no memory, or no such plan. */
+static struct fft *fft_make(size_t n, enum fft_effort effort, bool known)
 {
     struct fft *fft = calloc(1, sizeof *fft);
     float *samples = audio_alloc(n);
     float *spectrum = audio_alloc(fft_spectrum_floats(n));
-    bool made = false;
+    bool complete = false;
     if (fft && samples && spectrum) {
         fft->n = n;
         pthread_mutex_lock(&planner);
         fftwf_make_planner_thread_safe();
         read_wisdom();
-        made = make(fft, FORWARD, samples, spectrum) && make(fft, INVERSE, samples, spectrum);
+        complete = plan_with(fft, FORWARD, samples, spectrum, effort, known) &&
+                   plan_with(fft, INVERSE, samples, spectrum, effort, known);
         pthread_mutex_unlock(&planner);
     }
     free(spectrum);
     free(samples);
-    if (made)
+    if (complete)
         return fft;
     fft_destroy(fft);
     return NULL;
@@ -140,7 +141,7 @@ static struct fft *fft_make(size_t n, planning *make)
 
 enum status fft_create(size_t n, struct fft **result)
 {
-    *result = fft_make(n, plan_somehow);
+    *result = fft_make(n, EFFORT_NORMAL, false);
     return *result ? STATUS_OK : fail_memory("a Fourier transform");
 }
 
@@ -156,24 +157,6 @@ void fft_destroy(struct fft *fft)
     free(fft);
 }
 
-/* ---- tuning ---- */
-
-static bool know_patient(struct fft *fft, enum direction direction, float *samples, float *spectrum)
-{
-    return plan(fft, direction, samples, spectrum, FFTW_PATIENT | FFTW_WISDOM_ONLY);
-}
-
-static bool find_measured(struct fft *fft, enum direction direction, float *samples,
-                          float *spectrum)
-{
-    return plan(fft, direction, samples, spectrum, FFTW_MEASURE);
-}
-
-static bool find_patient(struct fft *fft, enum direction direction, float *samples, float *spectrum)
-{
-    return plan(fft, direction, samples, spectrum, FFTW_PATIENT);
-}
-
 const char *fft_wisdom_file(void)
 {
     static char path[CACHE_FILE_PATH];
@@ -185,11 +168,12 @@ enum status fft_tune(size_t n, bool patient, bool *known)
     char place[CACHE_FILE_PATH];
     const char *path = cache_file_path(place, wisdom_file);
     if (!path)
-        return fail(STATUS_FAILED, "there is no cache folder to keep plans in: set HOME");
-    struct fft *fft = fft_make(n, patient ? know_patient : plan_known);
+        return fail(STATUS_FAILED, "no cache folder for plans: set HOME");
+    enum fft_effort effort = patient ? EFFORT_PATIENT : EFFORT_MEASURE;
+    struct fft *fft = fft_make(n, effort, true);
     *known = fft != NULL;
     if (!fft)
-        fft = fft_make(n, patient ? find_patient : find_measured);
+        fft = fft_make(n, effort, false);
     if (!fft)
         return fail_memory("a Fourier transform");
     fft_destroy(fft);
@@ -198,8 +182,6 @@ enum status fft_tune(size_t n, bool patient, bool *known)
     pthread_mutex_unlock(&planner);
     return kept ? STATUS_OK : fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
 }
-
-/* ---- transforms ---- */
 
 size_t fft_length(const struct fft *fft)
 {
@@ -213,7 +195,7 @@ bool fft_is_aligned(const float *samples)
 
 void fft_forward(const struct fft *fft, const float *samples, float *spectrum)
 {
-    /* The library takes no pointer to const, but preserves this input. */
+    /* FFTW takes no pointer to const, but preserves this input. */
     fftwf_execute_dft_r2c(fft->plans[FORWARD], (float *)samples, (fftwf_complex *)spectrum);
 }
 
@@ -238,7 +220,7 @@ void fft_multiply_add(float *restrict sum, const float *restrict a, const float 
     multiply_add(sum, a, b, floats);
 }
 
-/* Four at a time: the sum goes through the registers once for all. */
+/* Four products in one pass over the sum. */
 SIMD_CLONES
 static void multiply_add4(float *restrict sum, const float *const *a, const float *const *b,
                           size_t floats)

@@ -13,8 +13,7 @@ struct fft_double {
     fftw_plan inverse;
 };
 
-/* The library's planner is one thread's at a time: ours by this lock; other users of the library
- * in this process are kept out by its own. */
+/* See fft.c. */
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
 static void plan(struct fft_double *fft)
@@ -52,10 +51,8 @@ void fft_double_destroy(struct fft_double *fft)
     if (!fft)
         return;
     pthread_mutex_lock(&planner);
-    if (fft->forward)
-        fftw_destroy_plan(fft->forward);
-    if (fft->inverse)
-        fftw_destroy_plan(fft->inverse);
+    fftw_destroy_plan(fft->forward);
+    fftw_destroy_plan(fft->inverse);
     pthread_mutex_unlock(&planner);
     fftw_free(fft->samples);
     fftw_free(fft->bins);

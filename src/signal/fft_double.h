@@ -1,9 +1,8 @@
-/* Real Fourier transforms in double precision, for designing masks rather than for sound.
+/* Real Fourier transforms in double precision, for designing masks and for spectrograms.
  *
- * A transform owns its buffers: n samples, and n/2 + 1 bins of their spectrum. Neither direction
- * scales: forward and inverse in turn give n times the samples. Plans are the library's estimate:
- * a design transforms a few times and has nothing to gain from a plan that takes long to find.
- * Threads: one at a time for each transform; they may be created and destroyed on any thread.
+ * A transform owns its buffers: n samples and n/2 + 1 bins. Neither direction scales: forward and
+ * inverse give n times the samples. Plans are FFTW's estimates.
+ * Threads: one at a time per transform; created and destroyed on any thread.
  */
 #ifndef HALO_FFT_DOUBLE_H
 #define HALO_FFT_DOUBLE_H
@@ -23,9 +22,9 @@ double *fft_double_samples(const struct fft_double *fft);
 double complex *fft_double_bins(const struct fft_double *fft);
 
 void fft_double_forward(const struct fft_double *fft); /* samples -> bins */
-void fft_double_inverse(const struct fft_double *fft); /* bins, which it spoils, -> samples */
+void fft_double_inverse(const struct fft_double *fft); /* bins, which it destroys, -> samples */
 
-/* The least power of two that is not below `length`. */
+/* The least power of two not below `length`. */
 size_t fft_double_fitting(size_t length);
 
 #endif

@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* Vectors of the compiler's own extension: as wide as the widest registers,
- * split where the processor's are narrower. */
+/* Compiler vectors of 64 bytes, split on processors with narrower registers. */
 typedef float floats __attribute__((vector_size(64)));
 typedef float half_floats __attribute__((vector_size(32)));
 typedef double doubles __attribute__((vector_size(64)));
@@ -13,32 +12,31 @@ typedef double doubles __attribute__((vector_size(64)));
 enum {
     FLOATS = 16,
     DOUBLES = 8,
-    RUN = 32, /* taps summed in a row before the partial sum is put aside */
+    RUN = 32, /* taps per partial sum: limits rounding */
 };
 
-/* Taps [start, start + count) of a tile need this much of x. */
-struct window {
+/* The samples that RUN taps of a tile read. */
+struct fir_window {
     float frames[RUN + FIR_TILE];
 };
 
-/* Where a run reads x: in place, or for a short tile from a copy, so that
- * nothing beyond its last frame is touched. */
-static inline const float *run_window(struct window *window, const float *x, size_t frames,
+/* x in place, or for a short tile a padded copy, so that nothing beyond its last frame is read. */
+static inline const float *run_window(struct fir_window *window, const float *x, size_t frames,
                                       size_t count)
 {
     if (frames == FIR_TILE)
         return x;
-    size_t history_frames = count - 1;
-    memcpy(window->frames, x - history_frames, (history_frames + frames) * sizeof(float));
-    memset(window->frames + history_frames + frames, 0, (FIR_TILE - frames) * sizeof(float));
-    return window->frames + history_frames;
+    size_t before = count - 1;
+    memcpy(window->frames, x - before, (before + frames) * sizeof(float));
+    memset(window->frames + before + frames, 0, (FIR_TILE - frames) * sizeof(float));
+    return window->frames + before;
 }
 
 SIMD_CLONES
 static void add_double(double sum[FIR_TILE], const float *x, size_t frames, const float *h,
                        size_t taps)
 {
-    struct window window;
+    struct fir_window window;
     doubles sums[FIR_TILE / DOUBLES];
     memcpy(sums, sum, sizeof sums);
     for (size_t start = 0; start < taps; start += RUN) {
@@ -60,7 +58,7 @@ SIMD_CLONES
 static void add_float(float sum[FIR_TILE], const float *x, size_t frames, const float *h,
                       size_t taps)
 {
-    struct window window;
+    struct fir_window window;
     floats total[FIR_TILE / FLOATS];
     memcpy(total, sum, sizeof total);
     for (size_t start = 0; start < taps; start += RUN) {

@@ -12,12 +12,11 @@
 
 enum { FIR_TILE = 64 };
 
-/* The truth: products and sums in double precision. */
+/* The reference: products and sums in double precision. */
 void fir_add_double(double sum[FIR_TILE], const float *x, size_t frames, const float *h,
                     size_t taps);
 
-/* Float products, summed in short runs that are then summed, which keeps the
- * rounding of thousands of taps near that of a few. */
+/* Float products, in partial sums of few taps: rounding stays near that of a short filter. */
 void fir_add_float(float sum[FIR_TILE], const float *x, size_t frames, const float *h, size_t taps);
 
 #endif

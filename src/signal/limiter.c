@@ -8,7 +8,7 @@
 enum { CHUNK = 64 };
 
 #define RELEASE_SECONDS 0.15
-#define AS_GOOD_AS_ONE (1 - 1e-7) /* below half a step of a float */
+#define NEARLY_ONE (1 - 1e-7) /* below half a step of a float */
 
 void limiter_init(struct limiter *limiter, size_t channels, uint32_t rate, float ceiling)
 {
@@ -29,7 +29,7 @@ static void raise_highest(const float *samples, size_t frames, float *highest)
     }
 }
 
-/* A float's rounding may end just beyond the ceiling. */
+/* Clamped, since rounding may exceed the ceiling. */
 SIMD_CLONES
 static void scale(const double *gain, float ceiling, float *samples, size_t frames)
 {
@@ -45,7 +45,7 @@ static void next_gains(struct limiter *limiter, const float *highest, size_t fra
     double gain = limiter->gain, ceiling = (double)limiter->ceiling;
     for (size_t i = 0; i < frames; i++) {
         gain += (1 - gain) * limiter->release;
-        if (gain > AS_GOOD_AS_ONE)
+        if (gain > NEARLY_ONE)
             gain = 1;
         if ((double)highest[i] * gain > ceiling)
             gain = ceiling / (double)highest[i];
@@ -73,7 +73,7 @@ static void limit_chunk(struct limiter *limiter, float *const *planar, size_t at
         scale(gains, limiter->ceiling, planar[c] + at, frames);
 }
 
-/* Nothing to do: a NaN is not below the ceiling either. */
+/* Whether there is nothing to do; false with a NaN. */
 static bool passes(const struct limiter *limiter, float *const *planar, size_t at, size_t frames)
 {
     for (size_t c = 0; c < limiter->channels; c++)

@@ -10,9 +10,9 @@ enum {
     CHUNK = 1024,
     BLOCK_MS = 400,
     LAID_OUT_MOST = 6,
-    RATE_LEAST = 16,     /* Hz, that libebur128 takes */
-    RATE_MOST = 2822400, /* likewise; from 192 kHz on true peaks do not depend on it */
-    PEAK_DELAY = 24,     /* frames, at least half of libebur128's interpolating filter */
+    RATE_LEAST = 16, /* Hz, limits of libebur128 */
+    RATE_MOST = 2822400,
+    PEAK_DELAY = 24, /* frames: at least half of libebur128's interpolation filter */
 };
 
 struct loudness {
@@ -34,17 +34,6 @@ void loudness_destroy(struct loudness *meter)
     free(meter);
 }
 
-static enum status start(struct loudness *meter)
-{
-    meter->state = ebur128_init((unsigned)meter->channels, meter->rate, EBUR128_MODE_I);
-    if (!meter->state)
-        return fail(STATUS_FAILED, "cannot measure the loudness of %zu channels at %u Hz",
-                    meter->channels, meter->rate);
-    for (size_t c = 0; c < meter->channels && meter->channels > LAID_OUT_MOST; c++)
-        ebur128_set_channel(meter->state, (unsigned)c, EBUR128_LEFT);
-    return STATUS_OK;
-}
-
 enum status loudness_create(uint32_t rate, size_t channels, struct loudness **result)
 {
     struct loudness *meter = calloc(1, sizeof *meter);
@@ -53,11 +42,18 @@ enum status loudness_create(uint32_t rate, size_t channels, struct loudness **re
     meter->rate = rate;
     meter->channels = channels;
     meter->interleaved = audio_alloc(CHUNK * channels);
-    enum status status = meter->interleaved ? start(meter) : fail_memory("a meter");
+    enum status status = STATUS_OK;
+    if (!meter->interleaved)
+        status = fail_memory("a meter");
+    else if (!(meter->state = ebur128_init((unsigned)channels, rate, EBUR128_MODE_I)))
+        status = fail(STATUS_FAILED, "cannot measure the loudness of %zu channels at %u Hz",
+                      channels, rate);
     if (status != STATUS_OK) {
         loudness_destroy(meter);
         return status;
     }
+    for (size_t c = 0; c < channels && channels > LAID_OUT_MOST; c++)
+        ebur128_set_channel(meter->state, (unsigned)c, EBUR128_LEFT);
     *result = meter;
     return STATUS_OK;
 }
@@ -92,8 +88,6 @@ double loudness_rms(const struct loudness *meter)
     double samples = (double)meter->frames * (double)meter->channels;
     return samples > 0 ? 10 * log10(meter->energy / samples) : -INFINITY;
 }
-
-/* ---- true peak: a state for each channel, as those take 64 at most ---- */
 
 struct true_peak {
     size_t channels;

@@ -1,10 +1,10 @@
-/* The value that half of some values are below. */
+/* The median. */
 #ifndef HALO_MEDIAN_H
 #define HALO_MEDIAN_H
 
 #include <stddef.h>
 
-/* Sorts them; between the middle two of an even number. NaN of none. */
+/* Sorts the values. An even count: the mean of the middle two. None: NaN. */
 double median_of(double *values, size_t count);
 
 #endif

@@ -1,6 +1,7 @@
 #include "signal/meter.h"
 
 #include "base/simd.h"
+#include "signal/audio.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -12,14 +13,14 @@ enum { CACHE_LINE = 64, LANES = 16 };
 #define RMS_SECONDS 0.3
 #define HOLD_SECONDS 1.5
 #define HOLD_FALL_DB 20.0 /* a second */
-#define NOTHING 1e-30     /* a square; below it an average is taken for 0, never a denormal */
+#define NOTHING 1e-30     /* a square: smaller averages become 0, to avoid denormals */
 
 struct channel_meter {
-    /* Read by the other thread. */
-    _Alignas(CACHE_LINE) _Atomic uint32_t peak; /* a float's bits; taken to 0 by the reader */
+    /* Read by the other thread, which resets `peak` to 0. */
+    _Alignas(CACHE_LINE) _Atomic float peak;
     _Atomic float rms, hold;
     _Atomic uint64_t clips, bad;
-    /* The step's own. */
+    /* Private to the step. */
     double square; /* averaged */
     float held;
     double hold_left; /* frames */
@@ -29,14 +30,14 @@ struct channel_meter {
 struct meter {
     size_t channels;
     double rate;
-    size_t frames; /* of the last block, which the two factors belong to */
+    size_t frames; /* of the last block, to which the two factors apply */
     double square_keep, hold_keep;
     struct channel_meter channel[];
 };
 
-/* What one channel of one block is. */
+/* One channel of one block. */
 struct survey {
-    uint32_t peak; /* a float's bits */
+    float peak;
     double squares;
     uint64_t clips, bad;
 };
@@ -59,26 +60,10 @@ void meter_destroy(struct meter *meter)
     free(meter);
 }
 
-static uint32_t magnitude_bits(float sample)
-{
-    uint32_t bits;
-    memcpy(&bits, &sample, sizeof bits);
-    return bits & INT32_MAX;
-}
-
-static float from_bits(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* Right where no sample is beyond -1..1; else only the peak is. Without their sign, the bits
- * of floats are in the order of their magnitudes, infinity and then NaN last. */
+/* For samples within -1..1. */
 SIMD_CLONES
-static void survey_plain(const float *samples, size_t frames, struct survey *survey)
+static double sum_squares(const float *samples, size_t frames)
 {
-    uint32_t peak = 0;
     float lanes[LANES] = {0};
     size_t i = 0;
     for (; i + LANES <= frames; i += LANES)
@@ -86,28 +71,22 @@ static void survey_plain(const float *samples, size_t frames, struct survey *sur
             lanes[l] += samples[i + l] * samples[i + l];
     for (; i < frames; i++)
         lanes[0] += samples[i] * samples[i];
-    for (i = 0; i < frames; i++) {
-        uint32_t bits = magnitude_bits(samples[i]);
-        peak = bits > peak ? bits : peak;
-    }
     double squares = 0;
     for (size_t l = 0; l < LANES; l++)
         squares += (double)lanes[l];
-    *survey = (struct survey){.peak = peak, .squares = squares};
+    return squares;
 }
 
-/* Right for any sample: the squares of the largest fit a double. */
+/* For any samples: the squares of the largest fit a double. */
 static void survey_beyond(const float *samples, size_t frames, bool *beyond, struct survey *survey)
 {
-    *survey = (struct survey){0};
     for (size_t i = 0; i < frames; i++) {
         float sample = samples[i];
         if (!isfinite(sample)) {
             survey->bad++;
             sample = 0.0f;
         }
-        uint32_t bits = magnitude_bits(sample);
-        survey->peak = bits > survey->peak ? bits : survey->peak;
+        survey->peak = fmaxf(survey->peak, fabsf(sample));
         survey->squares += (double)sample * (double)sample;
         bool now = fabsf(sample) > 1.0f;
         survey->clips += now && !*beyond;
@@ -115,23 +94,26 @@ static void survey_beyond(const float *samples, size_t frames, bool *beyond, str
     }
 }
 
-static void survey_channel(struct channel_meter *channel, const float *samples, size_t frames,
-                           struct survey *survey)
+static struct survey survey_channel(struct channel_meter *channel, const float *samples,
+                                    size_t frames)
 {
-    survey_plain(samples, frames, survey);
-    if (survey->peak > magnitude_bits(1.0f))
-        survey_beyond(samples, frames, &channel->beyond, survey);
-    else
+    struct survey survey = {.peak = audio_peak(samples, frames)};
+    if (survey.peak <= 1.0f) {
         channel->beyond = false;
+        survey.squares = sum_squares(samples, frames);
+    } else {
+        survey.peak = 0; /* may be NaN */
+        survey_beyond(samples, frames, &channel->beyond, &survey);
+    }
+    return survey;
 }
 
-/* Only the reader can come between, and it only sets 0: then this peak is the first of the
- * next reading. */
-static void raise_peak(_Atomic uint32_t *peak, uint32_t bits)
+/* Only the reader interferes, and only by setting 0: then this peak begins its next reading. */
+static void raise_peak(_Atomic float *peak, float value)
 {
-    uint32_t before = atomic_load_explicit(peak, memory_order_relaxed);
-    if (bits > before && !atomic_compare_exchange_strong(peak, &before, bits))
-        atomic_store(peak, bits);
+    float before = atomic_load_explicit(peak, memory_order_relaxed);
+    if (value > before && !atomic_compare_exchange_strong(peak, &before, value))
+        atomic_store(peak, value);
 }
 
 static void hold_peak(const struct meter *meter, struct channel_meter *channel, float peak,
@@ -150,13 +132,6 @@ static void hold_peak(const struct meter *meter, struct channel_meter *channel, 
     channel->held = peak > channel->held ? peak : channel->held;
 }
 
-static void add(_Atomic uint64_t *count, uint64_t more)
-{
-    if (more)
-        atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + more,
-                              memory_order_relaxed);
-}
-
 static void publish(const struct meter *meter, struct channel_meter *channel,
                     const struct survey *survey, size_t frames)
 {
@@ -164,12 +139,12 @@ static void publish(const struct meter *meter, struct channel_meter *channel,
     channel->square = mean + (channel->square - mean) * meter->square_keep;
     if (channel->square < NOTHING)
         channel->square = 0;
-    hold_peak(meter, channel, from_bits(survey->peak), frames);
+    hold_peak(meter, channel, survey->peak, frames);
     raise_peak(&channel->peak, survey->peak);
     atomic_store_explicit(&channel->rms, (float)sqrt(channel->square), memory_order_relaxed);
     atomic_store_explicit(&channel->hold, channel->held, memory_order_relaxed);
-    add(&channel->clips, survey->clips);
-    add(&channel->bad, survey->bad);
+    atomic_fetch_add(&channel->clips, survey->clips);
+    atomic_fetch_add(&channel->bad, survey->bad);
 }
 
 void meter_process(struct meter *meter, const float *const *planar, size_t frames)
@@ -183,8 +158,7 @@ void meter_process(struct meter *meter, const float *const *planar, size_t frame
         meter->hold_keep = pow(10, -seconds * HOLD_FALL_DB / 20);
     }
     for (size_t c = 0; c < meter->channels; c++) {
-        struct survey survey;
-        survey_channel(&meter->channel[c], planar[c], frames, &survey);
+        struct survey survey = survey_channel(&meter->channel[c], planar[c], frames);
         publish(meter, &meter->channel[c], &survey, frames);
     }
 }
@@ -194,11 +168,10 @@ void meter_read(struct meter *meter, struct meter_reading *readings)
     for (size_t c = 0; c < meter->channels; c++) {
         struct channel_meter *channel = &meter->channel[c];
         readings[c] = (struct meter_reading){
-            .peak = from_bits(atomic_exchange(&channel->peak, 0)),
+            .peak = atomic_exchange(&channel->peak, 0.0f),
             .rms = atomic_load_explicit(&channel->rms, memory_order_relaxed),
             .hold = atomic_load_explicit(&channel->hold, memory_order_relaxed),
             .clips = atomic_load_explicit(&channel->clips, memory_order_relaxed),
-            .bad = atomic_load_explicit(&channel->bad, memory_order_relaxed),
-        };
+            .bad = atomic_load_explicit(&channel->bad, memory_order_relaxed)};
     }
 }

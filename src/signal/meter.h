@@ -1,11 +1,11 @@
-/* Shows how loud the sound is that passes: peak, RMS, a held peak and clips of each channel.
+/* A level meter: peak, RMS, held peak and clips of each channel.
  *
- * Levels are linear, 1 being full scale. Peak: the highest magnitude since the reading before.
+ * Levels are linear, 1 being full scale. Peak: the highest magnitude since the previous reading.
  * RMS: the root of an exponential average of the squares, time constant 300 ms (a steady sine
- * of amplitude 1 shows 0.707). Hold: the highest magnitude, kept 1.5 s, then falling by 20 dB a
- * second. A clip is a run of samples of one channel beyond -1..1: it counts once however long
- * it is. Samples that are NaN or infinite are counted as bad and otherwise taken for silence.
- * Threads: one processes, another reads; the figures of one reading may lie a block apart.
+ * of amplitude 1 shows 0.707). Hold: the highest magnitude, kept for 1.5 s, then falling by 20 dB
+ * per second. A run of samples of one channel beyond -1..1 counts as one clip. NaN and infinity
+ * count as bad, otherwise as silence.
+ * Threads: one processes, another reads; the values of one reading may be one block apart.
  */
 #ifndef HALO_METER_H
 #define HALO_METER_H
@@ -21,14 +21,14 @@ struct meter_reading {
     uint64_t clips, bad; /* since the meter was created */
 };
 
-/* `rate` in frames a second. Errors: memory. */
+/* rate: Hz. Errors: memory. */
 MUST_CHECK enum status meter_create(size_t channels, uint32_t rate, struct meter **meter);
 void meter_destroy(struct meter *meter);
 
-/* Real-time. Blocks of any length, and of changing ones. */
+/* Real-time. The block length may vary. */
 void meter_process(struct meter *meter, const float *const *planar, size_t frames);
 
-/* readings[c] of each channel; begins the next peak. */
+/* Fill readings[c] for each channel; resets the peak. */
 void meter_read(struct meter *meter, struct meter_reading *readings);
 
 #endif

@@ -6,14 +6,13 @@
 enum {
     LENGTH_LEAST = 1 << 18,
     LENGTH_MOST = 1 << 22,
-    OVERSAMPLING = 64, /* of the spectrum, while that is within the most */
+    OVERSAMPLING = 64, /* of the spectrum, up to LENGTH_MOST */
     OVERSAMPLING_LEAST = 8,
-    FADE_SHARE = 8, /* of the taps */
+    FADE_FRACTION = 8, /* of the taps */
 };
 
-/* Of the largest magnitude: the logarithm of nothing has to end somewhere. */
+/* Relative to the largest magnitude, to avoid the logarithm of 0. */
 static const double FLOOR = 1e-15;
-static const double PI = 3.14159265358979323846;
 
 size_t phase_transform_length(size_t count)
 {
@@ -31,20 +30,20 @@ double phase_linear_gain(const double *taps, size_t count, double frequency)
 {
     double sum = 0;
     for (size_t i = 0; i < count; i++)
-        sum += taps[i] * cos(2 * PI * frequency * ((double)i - ((double)count - 1) / 2));
+        sum += taps[i] * cos(2 * M_PI * frequency * ((double)i - ((double)count - 1) / 2));
     return sum;
 }
 
 void phase_fade_out(double *taps, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        taps[i] *= 0.5 + 0.5 * cos(PI * ((double)i + 1) / ((double)count + 1));
+        taps[i] *= 0.5 + 0.5 * cos(M_PI * ((double)i + 1) / ((double)count + 1));
 }
 
 void phase_fade_in(double *taps, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        taps[i] *= 0.5 - 0.5 * cos(PI * ((double)i + 1) / ((double)count + 1));
+        taps[i] *= 0.5 - 0.5 * cos(M_PI * ((double)i + 1) / ((double)count + 1));
 }
 
 static void take_logarithms(double complex *bins, size_t count)
@@ -86,19 +85,19 @@ static void sample_magnitude(const struct phase_magnitude *magnitude, double rat
     double complex *bins = fft_double_bins(fft);
     for (size_t k = 1; k <= n / 2; k++)
         bins[k] = magnitude->at(magnitude->context, rate * (double)k / (double)n);
-    /* The product of |1 - exp(2 pi i k / n)| over k = 1..n-1 is n: taken at 1 / n of a radian the
-     * bin of a zero (or pole) at frequency zero brings the mean of its logarithm to the right 0. */
-    bins[0] = magnitude->at(magnitude->context, rate / (2 * PI * (double)n));
+    /* The product of |1 - exp(2 pi i k / n)| over k = 1..n-1 is n: evaluated at 1 / n of a radian,
+     * a zero or pole at frequency zero keeps the mean of the logarithm right. */
+    bins[0] = magnitude->at(magnitude->context, rate / (2 * M_PI * (double)n));
 }
 
 static void take_linear(struct fft_double *fft, double *taps, size_t count)
 {
-    size_t n = fft_double_length(fft), middle = (count - 1) / 2, fade = count / FADE_SHARE;
+    size_t n = fft_double_length(fft), middle = (count - 1) / 2, fade = count / FADE_FRACTION;
     const double *samples = fft_double_samples(fft);
     fft_double_inverse(fft);
     for (size_t i = 0; i < count; i++)
         taps[i] = samples[(n + i - middle) % n] / (double)n;
-    size_t symmetric = 2 * middle + 1; /* the last of an even count stands alone */
+    size_t symmetric = 2 * middle + 1; /* of an even count, the last tap is 0 */
     memset(taps + symmetric, 0, (count - symmetric) * sizeof *taps);
     phase_fade_in(taps, fade);
     phase_fade_out(taps + symmetric - fade, fade);
@@ -108,16 +107,14 @@ static void take_minimum(struct fft_double *fft, double *taps, size_t count)
 {
     phase_minimum_of(fft);
     memcpy(taps, fft_double_samples(fft), count * sizeof *taps);
-    phase_fade_out(taps + count - count / FADE_SHARE, count / FADE_SHARE);
+    phase_fade_out(taps + count - count / FADE_FRACTION, count / FADE_FRACTION);
 }
 
 enum status phase_design(const struct phase_magnitude *magnitude, double rate, enum phase phase,
                          double *taps, size_t count)
 {
     struct fft_double *fft;
-    enum status status = fft_double_create(phase_transform_length(count), &fft);
-    if (status != STATUS_OK)
-        return status;
+    TRY(fft_double_create(phase_transform_length(count), &fft));
     sample_magnitude(magnitude, rate, fft);
     if (phase == PHASE_LINEAR)
         take_linear(fft, taps, count);

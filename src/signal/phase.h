@@ -1,4 +1,4 @@
-/* Impulse responses from magnitudes, with a phase to choose.
+/* Impulse responses designed from magnitudes, of linear or minimum phase.
  *
  * Minimum phase by the real cepstrum: A. V. Oppenheim, R. W. Schafer, "Discrete-Time Signal
  * Processing", chapter on the complex cepstrum. The logarithm of a magnitude is transformed,
@@ -13,29 +13,27 @@
 
 enum phase { PHASE_LINEAR, PHASE_MINIMUM };
 
-/* The magnitude at a frequency, linear; 0 where nothing passes. */
+/* The magnitude at a frequency, linear; may be 0. */
 struct phase_magnitude {
     double (*at)(const void *context, double hertz);
     const void *context;
 };
 
-/* Taps of the magnitude at `rate`: of minimum phase from tap 0 on, or symmetric about tap
- * (count - 1) / 2. The ends are faded: over the last eighth, or the first and last. Errors: memory.
- */
+/* Design taps: minimum phase from tap 0 on, or symmetric about tap (count - 1) / 2. The last
+ * eighth is faded out; with linear phase the first is faded in. Errors: memory. */
 MUST_CHECK enum status phase_design(const struct phase_magnitude *magnitude, double rate,
                                     enum phase phase, double *taps, size_t count);
 
-/* The transform's bins hold magnitudes; its samples become the minimum-phase response of them,
- * as long as the transform. */
+/* In: magnitudes in the bins. Out: their minimum-phase response in the samples, n long. */
 void phase_minimum_of(struct fft_double *fft);
 
-/* The transform's length that suits so many taps. */
+/* A transform length suitable for `count` taps. */
 size_t phase_transform_length(size_t count);
 
-/* The gain of taps that are symmetric about their middle, `frequency` in cycles a sample. */
+/* The gain of symmetric taps; frequency in cycles per sample. */
 double phase_linear_gain(const double *taps, size_t count, double frequency);
 
-/* Fade `count` taps out by half a cosine, from the first of them on; or in, to the last. */
+/* Fade all `count` taps with half a cosine. */
 void phase_fade_out(double *taps, size_t count);
 void phase_fade_in(double *taps, size_t count);
 

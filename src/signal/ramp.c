@@ -30,7 +30,7 @@ SIMD_CLONES
 static void scale_sloped(const struct ramp *ramp, float *samples, size_t frames)
 {
     float from = ramp->from, change = ramp->to - ramp->from, length = (float)ramp->frames;
-    int at = (int)ramp->at; /* a vector of floats is made of a vector of ints */
+    int at = (int)ramp->at; /* int to float conversion vectorises */
     for (int i = 0; i < (int)frames; i++)
         samples[i] *= from + change * ((float)(at + i) / length);
 }

@@ -7,25 +7,22 @@
 
 enum { DENSITY = 96, DENSITY_LEAST = 24, TERMS_MANY = 200, EXCHANGES_MOST = 100, TERMS_SMALL = 40 };
 
-static const double PI = 3.14159265358979323846;
-static const double ROUNDING = 1e-13; /* of errors, next to gains around 1 */
-static const double ENOUGH = 1e-10;   /* weighted: no sample would show it */
-static const double CLOSE = 1e-7;     /* of the ripple: the errors' peaks are level */
+static const double ROUNDING = 1e-13; /* of errors, for gains around 1 */
+static const double ENOUGH = 1e-10;   /* weighted error below anything audible */
+static const double CLOSE = 1e-7;     /* relative to the ripple: peaks count as equal */
 
 /* The problem as one of cosines: P(x) = sum of a[k] cos(2 pi f k), x = cos(2 pi f). */
 struct exchange {
     size_t terms;  /* of the sum */
     size_t points; /* of the grid */
     double *frequency, *wanted, *weight, *error;
-    size_t *extremes; /* terms + 1 places of the grid */
-    size_t *found;    /* as many as the grid has, at most */
+    size_t *extremes; /* terms + 1 grid indices */
+    size_t *found;    /* up to as many as the grid has */
     double *x, *y, *barycentric;
     double delta;
 };
 
-/* ---- the grid ---- */
-
-/* Points of a grid for each term: errors between them are some 1 / density^2 larger. */
+/* Grid points per term: between them the error is about 1 / density^2 larger. */
 static double density(const struct exchange *exchange)
 {
     return exchange->terms < TERMS_MANY ? DENSITY : DENSITY_LEAST;
@@ -37,7 +34,7 @@ static size_t band_points(const struct remez_band *band, const struct exchange *
     return (size_t)ceil(points) + 2;
 }
 
-/* An even number of taps has a factor cos(pi f), which is taken out of what is wanted. */
+/* With an even number of taps, divide the target by their common factor cos(pi f). */
 static void fill_grid(struct exchange *exchange, const struct remez_band *bands, size_t band_count,
                       bool even)
 {
@@ -50,7 +47,7 @@ static void fill_grid(struct exchange *exchange, const struct remez_band *bands,
         for (size_t i = 0; i < count; i++, at++) {
             double share = (double)i / ((double)count - 1);
             double f = bands[b].from + (to - bands[b].from) * share;
-            double factor = even ? cos(PI * f) : 1;
+            double factor = even ? cos(M_PI * f) : 1;
             exchange->frequency[at] = f;
             exchange->wanted[at] = bands[b].gain / factor;
             exchange->weight[at] = bands[b].weight * factor;
@@ -58,15 +55,13 @@ static void fill_grid(struct exchange *exchange, const struct remez_band *bands,
     }
 }
 
-/* ---- interpolation ---- */
-
-/* Differences are doubled: the interval -1..1 has capacity 1/2, so that products of many of them
- * neither vanish nor overflow. */
+/* Differences are doubled: the interval -1..1 has capacity 1/2, so that long products neither
+ * vanish nor overflow. */
 static void find_weights(struct exchange *exchange)
 {
     size_t count = exchange->terms + 1;
     for (size_t i = 0; i < count; i++)
-        exchange->x[i] = cos(2 * PI * exchange->frequency[exchange->extremes[i]]);
+        exchange->x[i] = cos(2 * M_PI * exchange->frequency[exchange->extremes[i]]);
     for (size_t i = 0; i < count; i++) {
         double product = 1;
         for (size_t j = 0; j < count; j++)
@@ -94,7 +89,7 @@ static void find_delta(struct exchange *exchange)
 
 static double interpolate(const struct exchange *exchange, double frequency)
 {
-    double x = cos(2 * PI * frequency), above = 0, below = 0;
+    double x = cos(2 * M_PI * frequency), above = 0, below = 0;
     for (size_t i = 0; i <= exchange->terms; i++) {
         double distance = x - exchange->x[i];
         if (fabs(distance) < 1e-15)
@@ -113,8 +108,8 @@ static double magnitude_at(const struct exchange *exchange, size_t place)
     return fabs(exchange->error[exchange->found[place]]);
 }
 
-/* Peaks of the error that reach the level of the last exchange; of neighbours of one sign only
- * the largest is kept, so that signs alternate. */
+/* Peaks of the error that reach the previous level; of neighbours with the same sign only the
+ * largest is kept, so that signs alternate. */
 static size_t find_peaks(struct exchange *exchange)
 {
     const double *error = exchange->error;
@@ -143,7 +138,7 @@ static size_t remove_peaks(struct exchange *exchange, size_t count, size_t from,
     return count - many;
 }
 
-/* Too many go where they matter least: one at an end, or two neighbours, which keeps the signs
+/* Drop the smallest surplus peaks: one at an end, or two neighbours, which keeps the signs
  * alternating. */
 static size_t thin_peaks(struct exchange *exchange, size_t count)
 {
@@ -199,9 +194,9 @@ static bool exchange_run(struct exchange *exchange)
     return progress == LEVEL;
 }
 
-/* ---- where to begin ---- */
+/* ---- initial extremes ---- */
 
-/* Every band has some, and more the wider it is. */
+/* At least one per band, in proportion to its width. */
 static void begin_evenly(struct exchange *exchange, const struct remez_band *bands,
                          size_t band_count)
 {
@@ -218,7 +213,7 @@ static void begin_evenly(struct exchange *exchange, const struct remez_band *ban
     }
 }
 
-/* The last place of the grid at or below a frequency. */
+/* The last grid index at or below a frequency. */
 static size_t grid_place(const struct exchange *exchange, double frequency)
 {
     size_t low = 0, high = exchange->points - 1;
@@ -232,8 +227,8 @@ static size_t grid_place(const struct exchange *exchange, double frequency)
     return low;
 }
 
-/* Many extremes lie as fewer do, only closer: a smaller design shows where. (S.-I. Filip, "A
- * robust and scalable implementation of the Parks-McClellan algorithm", 2016.) */
+/* Scale up the extremes of a smaller design. S.-I. Filip, "A robust and scalable implementation of
+ * the Parks-McClellan algorithm", 2016. */
 static void begin_like(struct exchange *exchange, const struct exchange *smaller)
 {
     size_t last = exchange->terms;
@@ -244,7 +239,7 @@ static void begin_like(struct exchange *exchange, const struct exchange *smaller
         double to = smaller->frequency[smaller->extremes[below + 1]];
         exchange->extremes[i] = grid_place(exchange, from + (to - from) * (at - (double)below));
     }
-    /* No two at one place, and room for those to come. */
+    /* Make them distinct, within the grid. */
     for (size_t i = 1; i <= last; i++)
         if (exchange->extremes[i] <= exchange->extremes[i - 1])
             exchange->extremes[i] = exchange->extremes[i - 1] + 1;
@@ -253,7 +248,7 @@ static void begin_like(struct exchange *exchange, const struct exchange *smaller
             exchange->extremes[i - 1] = most - 1;
 }
 
-/* The response at whole multiples of 1 / count, transformed back. */
+/* Inverse transform of the response at multiples of 1 / count. */
 static enum status take_taps(const struct exchange *exchange, double *taps, size_t count)
 {
     size_t samples = (count + 1) / 2;
@@ -262,10 +257,11 @@ static enum status take_taps(const struct exchange *exchange, double *taps, size
         return fail_memory("a filter design");
     for (size_t k = 0; k < samples; k++) {
         double f = (double)k / (double)count;
-        response[k] = interpolate(exchange, f) * (count % 2 ? 1 : cos(PI * f));
+        response[k] = interpolate(exchange, f) * (count % 2 ? 1 : cos(M_PI * f));
     }
     for (size_t i = 0; i < samples; i++) {
-        double sum = response[0], turn = PI * (2 * (double)i - (double)(count - 1)) / (double)count;
+        double sum = response[0],
+               turn = M_PI * (2 * (double)i - (double)(count - 1)) / (double)count;
         for (size_t k = 1; k < samples; k++)
             sum += 2 * response[k] * cos((double)k * turn);
         taps[i] = taps[count - 1 - i] = sum / (double)count;
@@ -304,7 +300,7 @@ static enum status exchange_init(struct exchange *exchange, const struct remez_b
     return STATUS_OK;
 }
 
-/* From a small design to the whole one, each the beginning of the next. */
+/* Solve smaller designs first, each the initial guess of the next. */
 static enum status solve(struct exchange *exchange, const struct remez_band *bands,
                          size_t band_count, size_t terms, bool even, bool *level)
 {
@@ -325,7 +321,6 @@ static enum status solve(struct exchange *exchange, const struct remez_band *ban
     return status;
 }
 
-/* What is below ENOUGH, or no number, is rounding. */
 static enum status refuse(size_t count, const char *advice)
 {
     return fail(STATUS_FAILED, "the equiripple design of %zu taps does not converge: try %s", count,
@@ -343,7 +338,7 @@ enum status remez_design(const struct remez_band *bands, size_t band_count, doub
         solve(&exchange, bands, band_count, (count + 1) / 2, count % 2 == 0, &level);
     *ripple = fabs(exchange.delta);
     if (status == STATUS_OK && !(*ripple >= ENOUGH))
-        status = refuse(count, "fewer, which leave less error than can be told already");
+        status = refuse(count, "fewer: the error is already below rounding");
     if (status == STATUS_OK && !level)
         status = refuse(count, "another number of them, or wider gaps between bands");
     if (status == STATUS_OK)

@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-static const double PI = 3.14159265358979323846;
-
 static double bessel_i0(double x)
 {
     double term = 1, sum = 1;
@@ -24,7 +22,7 @@ double window_at(enum window window, double beta, size_t i, size_t count)
     if (count == 1)
         return 1;
     double place = 2 * (double)i / ((double)count - 1) - 1; /* -1..1 */
-    double turn = PI * (place + 1);
+    double turn = M_PI * (place + 1);
     switch (window) {
     case WINDOW_HANN:
         return 0.5 - 0.5 * cos(turn);
@@ -59,12 +57,12 @@ double window_taps(enum window window, double attenuation, double width)
     case WINDOW_KAISER:
         break;
     }
-    /* A rectangular window, which is what this comes to below 21 dB, has a width of its own. */
+    /* Below 21 dB it is a rectangular window, with a fixed width. */
     double product = attenuation > 21 ? (attenuation - 7.95) / 2.285 : 5.79;
-    return product / (2 * PI * width) + 1;
+    return product / (2 * M_PI * width) + 1;
 }
 
 double window_kaiser_attenuation(size_t taps, double width)
 {
-    return fmax(0, 2.285 * ((double)taps - 1) * 2 * PI * width + 7.95);
+    return fmax(0, 2.285 * ((double)taps - 1) * 2 * M_PI * width + 7.95);
 }

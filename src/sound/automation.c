@@ -7,7 +7,7 @@
 
 static const double FRAMES_MOST = 1e15;
 
-/* A count of frames or a time; moves *text behind it. */
+/* Parse a TIME; advances *text. */
 static bool read_time(const char **text, uint32_t rate, uint64_t *frames)
 {
     char *end;
@@ -41,8 +41,8 @@ enum status automation_parse(const char *word, uint32_t rate, struct automation_
     }
     if (!good || *text != ':')
         return fail(STATUS_USAGE,
-                    "at= takes a time and what changes then, such as at=12.5s:gain=-6, or two for "
-                    "a ramp, at=10s-12.5s:gain=-6, not '%s'",
+                    "at= takes a time and a change, such as at=12.5s:gain=-6, or two times for a "
+                    "ramp, such as at=10s-12.5s:gain=-6, not '%s'",
                     word);
     if (ramp && to <= from)
         return fail(STATUS_USAGE, "'%s' ends before it begins", word);
@@ -57,7 +57,7 @@ static bool begins_within(const struct automation_point *point, const struct aut
            point->at - ramp->at < ramp->over;
 }
 
-/* What the value would be then is anybody's guess. */
+/* Overlapping changes have no defined value. */
 static enum status check_alone(const struct automation *automation,
                                const struct automation_point *point)
 {
@@ -68,8 +68,8 @@ static enum status check_alone(const struct automation *automation,
             continue;
         const struct automation_point *ramp = within ? other : point;
         return fail(STATUS_USAGE,
-                    "two at= change the same value at a time: one begins at frame %llu, within "
-                    "the ramp from frame %llu to %llu of the other",
+                    "two at= overlap: one begins at frame %llu, within the ramp from frame %llu to "
+                    "%llu of the other",
                     (unsigned long long)(within ? point : other)->at, (unsigned long long)ramp->at,
                     (unsigned long long)(ramp->at + ramp->over));
     }
@@ -78,9 +78,7 @@ static enum status check_alone(const struct automation *automation,
 
 enum status automation_add(struct automation *automation, const struct automation_point *point)
 {
-    enum status status = check_alone(automation, point);
-    if (status != STATUS_OK)
-        return status;
+    TRY(check_alone(automation, point));
     struct automation_point *points =
         realloc(automation->points, (automation->count + 1) * sizeof *points);
     if (!points)

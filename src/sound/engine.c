@@ -6,35 +6,36 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
-    SLOTS = 2,         /* blocks on either side of the chain: one at work, one waiting */
-    PROBLEM = 1024,    /* bytes of a failure's text */
-    UNKNOWN_MOST = 30, /* seconds of a tail, after what is known of it */
+    SLOTS = 2,         /* blocks before and after the chain: one in use, one pending */
+    PROBLEM = 1024,    /* bytes of an error message */
+    UNKNOWN_MOST = 30, /* seconds of a tail after its known part */
     UNKNOWN_QUIET = 5, /* seconds of quiet that end it */
 };
 static const double UNKNOWN_LEVEL = 1e-4; /* -80 dBFS */
 
-/* A block as it came from the source. */
+/* A block from the source. */
 struct input {
     struct block block;
-    uint64_t read; /* frames that came from the source, this block's included */
+    uint64_t read; /* frames read from the source, with this block */
     bool ended;
     enum status status;
-    char problem[PROBLEM]; /* of the status */
+    char problem[PROBLEM]; /* the error message */
 };
 
-/* A block as it came from the chain. */
+/* A block from the chain. */
 struct output {
     struct block block;
-    uint64_t position; /* frames read, lead and silence included */
+    uint64_t position; /* frames processed, with lead and trailing silence */
     uint64_t read;
     bool ended;
 };
 
-/* What a run keeps from block to block. The source belongs to the reading thread, the sink
- * and the totals to the writing one, while there are such. */
+/* The state of a run. The reader thread owns the source; the writer thread owns the sink and the
+ * totals. */
 struct engine_job {
     struct filter *chain;
     struct source *source;
@@ -42,24 +43,24 @@ struct engine_job {
     const struct engine_run_settings *settings;
     struct engine_totals *totals;
     struct true_peak *true_peak;
-    struct sink *tail; /* TAIL_UNTIL: the tail waits in memory for its end to be known */
+    struct sink *tail; /* TAIL_UNTIL: kept in memory until its end is known */
     enum tail kind;
     double until;
     uint64_t known;     /* frames of the tail */
-    uint64_t most;      /* likewise, that are tried */
+    uint64_t most;      /* frames of the tail to try */
     uint64_t last_loud; /* frames of the sound and its tail, to the end of the last loud block */
 
-    struct io_thread *reader; /* NULL: blocks are read when they are needed */
+    struct io_thread *reader; /* NULL: read in this thread */
     struct input inputs[SLOTS];
-    uint64_t read; /* the reader's */
-    bool ended;    /* likewise */
-    bool broken;   /* likewise: reading has failed */
+    uint64_t read; /* these three: the reader's */
+    bool ended;
+    bool broken; /* reading has failed */
 
-    struct io_thread *writer; /* NULL: blocks are written when they are there */
+    struct io_thread *writer; /* NULL: write in this thread */
     struct output outputs[SLOTS];
     uint64_t written; /* the writer's: frames of the sound */
     char write_problem[PROBLEM];
-    atomic_int write_status; /* enum status: once it is not STATUS_OK nothing more is written */
+    atomic_int write_status; /* enum status; after an error nothing more is written */
 };
 
 /* What TAIL_FULL means for a chain. */
@@ -82,14 +83,12 @@ static enum status check_finite(const struct engine_job *run, const struct block
         size_t bad = audio_find_nonfinite(block->data[c], frames);
         if (bad == frames)
             continue;
-        const char *what = isnan(block->data[c][bad]) ? "not a number" : "infinite";
-        uint64_t at = run->read - frames + bad;
-        if (at < run->settings->lead) /* met where an edge repeats it */
-            return fail(STATUS_FAILED, "cannot filter %s: a frame of channel %zu is %s",
-                        run->source->name, c + 1, what);
-        return fail(STATUS_FAILED, "cannot filter %s: frame %llu of channel %zu is %s",
-                    run->source->name, (unsigned long long)(at - run->settings->lead + 1), c + 1,
-                    what);
+        char where[32] = "a frame"; /* in the lead: which one depends on the boundary */
+        uint64_t at = run->read - frames + bad, lead = run->settings->lead;
+        if (at >= lead)
+            snprintf(where, sizeof where, "frame %llu", (unsigned long long)(at - lead + 1));
+        return fail(STATUS_FAILED, "cannot filter %s: %s of channel %zu is %s", run->source->name,
+                    where, c + 1, isnan(block->data[c][bad]) ? "not a number" : "infinite");
     }
     return STATUS_OK;
 }
@@ -98,25 +97,21 @@ static enum status read_block(struct engine_job *run, struct block *block)
 {
     size_t got = 0;
     if (!run->ended) {
-        enum status status = source_read(run->source, block->data, block->frames, &got);
-        if (status != STATUS_OK)
-            return status;
+        TRY(source_read(run->source, block->data, block->frames, &got));
         run->read += got;
         run->ended = got < block->frames;
-        status = check_finite(run, block, got);
-        if (status != STATUS_OK)
-            return status;
+        TRY(check_finite(run, block, got));
     }
     block_silence(block, got, block->frames - got);
     return STATUS_OK;
 }
 
-/* On the reading thread, or on the caller's where there is none. */
+/* On the reader thread, if any. */
 static void read_input(void *context, size_t slot)
 {
     struct engine_job *run = context;
     struct input *input = &run->inputs[slot];
-    if (run->broken) /* nobody looks at what comes after */
+    if (run->broken)
         return;
     log_capture(input->problem, sizeof input->problem);
     input->status = read_block(run, &input->block);
@@ -132,7 +127,7 @@ static uint64_t sound_frames(const struct engine_job *run, uint64_t read)
     return read > around ? read - around : 0;
 }
 
-/* Frames of output that are known to be wanted by then. */
+/* Frames of output wanted so far. */
 static uint64_t wanted(const struct engine_job *run, uint64_t read, bool ended)
 {
     uint64_t frames = sound_frames(run, read);
@@ -146,8 +141,7 @@ static enum status measure(const struct engine_job *run, const float *const *pla
         float highest = audio_peak(planar[c], frames);
         if (!isfinite(highest))
             return fail(STATUS_FAILED,
-                        "the filtered sound of %s is too loud even for floating "
-                        "point; lower it with --gain",
+                        "the output for %s exceeds floating point; lower it with --gain",
                         run->source->name);
         peak = fmax(peak, (double)highest);
     }
@@ -167,14 +161,12 @@ static enum status emit(const struct engine_job *run, struct sink *sink, float *
         at[c] = planar[c] + from;
     if (sink == run->tail)
         return sink_write(sink, at, frames);
-    enum status status = measure(run, at, frames);
-    if (status == STATUS_OK)
-        status = sink_write(sink, at, frames);
+    TRY(measure(run, at, frames));
     run->totals->frames_out += frames;
-    return status;
+    return sink_write(sink, at, frames);
 }
 
-/* Write what a block holds of the wanted output. */
+/* Write the wanted frames of a block. */
 static enum status write_block(struct engine_job *run, const struct output *output)
 {
     uint64_t skip = run->chain->latency + run->settings->lead;
@@ -191,10 +183,8 @@ static enum status write_block(struct engine_job *run, const struct output *outp
     if (run->tail && run->written + frames > sound)
         before = run->written < sound ? (size_t)(sound - run->written) : 0;
     run->written += frames;
-    enum status status = emit(run, run->sink, output->block.data, from, before);
-    if (status == STATUS_OK && before < frames)
-        status = emit(run, run->tail, output->block.data, from + before, frames - before);
-    return status;
+    TRY(emit(run, run->sink, output->block.data, from, before));
+    return emit(run, run->tail, output->block.data, from + before, frames - before);
 }
 
 static void show_progress(const struct engine_job *run, uint64_t written)
@@ -205,13 +195,13 @@ static void show_progress(const struct engine_job *run, uint64_t written)
     int64_t frames = run->source->frames;
     if (frames != FRAMES_UNKNOWN)
         frames -= (int64_t)(settings->lead + settings->trail);
-    /* Where a tail ends is not known; that it ends with the full one is near enough. */
+    /* An estimate if the tail's length is unknown. */
     if (frames != FRAMES_UNKNOWN && run->kind != TAIL_NONE)
         frames += (int64_t)run->known;
     settings->progress(settings->progress_context, written, frames);
 }
 
-/* On the writing thread, or on the caller's where there is none. */
+/* On the writer thread, if any. */
 static void write_output(void *context, size_t slot)
 {
     struct engine_job *run = context;
@@ -223,7 +213,7 @@ static void write_output(void *context, size_t slot)
     atomic_store(&run->write_status, (int)status);
 }
 
-/* Only this thread, the caller's, tells what went wrong: the first it learns of. */
+/* Only the caller's thread prints errors: the first one it learns of. */
 static enum status report(enum status status, const char *problem)
 {
     return status == STATUS_FAILED || status == STATUS_USAGE ? fail(status, "%s", problem) : status;
@@ -234,13 +224,12 @@ static enum status write_result(struct engine_job *run)
     return report((enum status)atomic_load(&run->write_status), run->write_problem);
 }
 
-static enum status take_input(struct engine_job *run, const struct input **input)
+static enum status next_input(struct engine_job *run, const struct input **input)
 {
     size_t slot = 0;
-    enum status status = run->reader ? io_thread_take(run->reader, &slot) : STATUS_OK;
-    if (status != STATUS_OK)
-        return status;
-    if (!run->reader)
+    if (run->reader)
+        TRY(io_thread_take(run->reader, &slot));
+    else
         read_input(run, slot);
     *input = &run->inputs[slot];
     return report((*input)->status, (*input)->problem);
@@ -266,7 +255,7 @@ static enum status step(struct engine_job *run, const struct input *input, struc
     return STATUS_OK;
 }
 
-/* A tail that nobody knows ends early where it is quiet. `done` frames are. */
+/* Whether a tail of unknown length has been quiet for long enough after `done` frames. */
 static bool is_quiet(struct engine_job *run, const struct output *output, uint64_t done)
 {
     uint64_t known = sound_frames(run, output->read) + run->known;
@@ -280,7 +269,7 @@ static bool is_quiet(struct engine_job *run, const struct output *output, uint64
     return done - run->last_loud >= (uint64_t)UNKNOWN_QUIET * run->source->format.rate;
 }
 
-/* Frames of the sound that are done once `position` frames went through the chain. */
+/* Frames of the sound that are complete after `position` frames of the chain. */
 static uint64_t frames_done(const struct engine_job *run, uint64_t position, uint64_t all)
 {
     uint64_t skip = run->chain->latency + run->settings->lead;
@@ -293,12 +282,11 @@ static enum status run_block(struct engine_job *run, uint64_t position, bool *la
 {
     const struct input *input;
     size_t slot = 0;
-    enum status status = take_input(run, &input);
-    if (status || (run->writer && (status = io_thread_take(run->writer, &slot))))
-        return status;
+    TRY(next_input(run, &input));
+    if (run->writer)
+        TRY(io_thread_take(run->writer, &slot));
     struct output *output = &run->outputs[slot];
-    if ((status = step(run, input, output)))
-        return status;
+    TRY(step(run, input, output));
     output->position = position;
     output->read = input->read;
     output->ended = input->ended;
@@ -319,32 +307,22 @@ static enum status run_blocks(struct engine_job *run)
 {
     bool last = false;
     for (uint64_t position = run->chain->block; !last; position += run->chain->block) {
-        enum status status = run_block(run, position, &last);
-        if (status != STATUS_OK)
-            return status;
+        TRY(run_block(run, position, &last));
     }
     if (run->writer)
         io_thread_finish(run->writer);
     return write_result(run);
 }
 
-/* Reading and writing go on beside the chain. Who waits for another program is left on the
- * thread that signals reach, which they free from its wait. */
+/* Read and write in parallel with the chain; but a port that waits for another program stays on
+ * this thread, where signals interrupt the wait. */
 static enum status start_threads(struct engine_job *run)
 {
-    enum status status = STATUS_OK;
     if (!run->source->waits)
-        status = io_thread_create(SLOTS, IO_THREAD_WITH_THREAD, read_input, run, &run->reader);
-    if (status == STATUS_OK && !run->sink->waits)
-        status = io_thread_create(SLOTS, IO_THREAD_WITH_OWNER, write_output, run, &run->writer);
-    return status;
-}
-
-static void stop_threads(struct engine_job *run)
-{
-    io_thread_destroy(run->reader);
-    io_thread_destroy(run->writer);
-    run->reader = run->writer = NULL;
+        TRY(io_thread_create(SLOTS, IO_THREAD_WITH_THREAD, read_input, run, &run->reader));
+    if (!run->sink->waits)
+        TRY(io_thread_create(SLOTS, IO_THREAD_WITH_OWNER, write_output, run, &run->writer));
+    return STATUS_OK;
 }
 
 /* Write the tail up to the last frame that is not below the level. */
@@ -372,19 +350,17 @@ static void set_tail(struct engine_job *run)
         run->most += (uint64_t)UNKNOWN_MOST * run->source->format.rate;
 }
 
-static enum status make_ready(struct engine_job *run)
+static enum status prepare(struct engine_job *run)
 {
     const struct filter *chain = run->chain;
-    enum status status;
-    for (size_t i = 0; i < SLOTS; i++)
-        if ((status = block_init(&run->inputs[i].block, chain->inputs, chain->block, "a block")) ||
-            (status = block_init(&run->outputs[i].block, chain->outputs, chain->block, "a block")))
-            return status;
-    if (run->kind == TAIL_UNTIL && (status = sink_open_memory(chain->outputs, &run->tail)))
-        return status;
-    if (run->settings->true_peak &&
-        (status = true_peak_create(run->source->format.rate, chain->outputs, &run->true_peak)))
-        return status;
+    for (size_t i = 0; i < SLOTS; i++) {
+        TRY(block_init(&run->inputs[i].block, chain->inputs, chain->block, "a block"));
+        TRY(block_init(&run->outputs[i].block, chain->outputs, chain->block, "a block"));
+    }
+    if (run->kind == TAIL_UNTIL)
+        TRY(sink_open_memory(chain->outputs, &run->tail));
+    if (run->settings->true_peak)
+        TRY(true_peak_create(run->source->format.rate, chain->outputs, &run->true_peak));
     return start_threads(run);
 }
 
@@ -395,10 +371,11 @@ enum status engine_run(struct filter *chain, struct source *source, struct sink 
     struct engine_job run = {
         .chain = chain, .source = source, .sink = sink, .settings = settings, .totals = totals};
     set_tail(&run);
-    enum status status = make_ready(&run);
+    enum status status = prepare(&run);
     if (status == STATUS_OK)
         status = run_blocks(&run);
-    stop_threads(&run);
+    io_thread_destroy(run.reader);
+    io_thread_destroy(run.writer);
     if (status == STATUS_OK && run.tail)
         status = write_tail(&run);
     if (status == STATUS_OK && run.true_peak)

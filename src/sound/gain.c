@@ -7,7 +7,7 @@
 
 struct gain {
     struct filter filter;
-    float factor; /* at first */
+    float factor; /* initially */
     struct ramp ramp;
     struct automation_cursor cursor;
     size_t smooth; /* frames */
@@ -52,18 +52,12 @@ static void gain_destroy(struct filter *filter)
 }
 
 static const struct filter_kind gain_kind = {
-    .name = "gain",
-    .process = gain_process,
-    .reset = gain_reset,
-    .destroy = gain_destroy,
-};
+    .name = "gain", .process = gain_process, .reset = gain_reset, .destroy = gain_destroy};
 
-static const struct filter_kind automated_kind = {
-    .name = "automated gain",
-    .process = automated_process,
-    .reset = gain_reset,
-    .destroy = gain_destroy,
-};
+static const struct filter_kind automated_kind = {.name = "automated gain",
+                                                  .process = automated_process,
+                                                  .reset = gain_reset,
+                                                  .destroy = gain_destroy};
 
 enum status gain_create(size_t channels, size_t block, double factor, struct filter **result)
 {
@@ -81,9 +75,9 @@ enum status gain_create(size_t channels, size_t block, double factor, struct fil
 enum status gain_create_automated(size_t channels, size_t block,
                                   const struct gain_settings *settings, struct filter **result)
 {
-    enum status status = gain_create(channels, block, settings->factor, result);
-    if (status != STATUS_OK || settings->automation->count == 0)
-        return status;
+    TRY(gain_create(channels, block, settings->factor, result));
+    if (settings->automation->count == 0)
+        return STATUS_OK;
     struct gain *gain = (struct gain *)*result;
     gain->filter.kind = &automated_kind;
     gain->cursor.automation = settings->automation;

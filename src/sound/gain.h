@@ -10,13 +10,13 @@
 MUST_CHECK enum status gain_create(size_t channels, size_t block, double factor,
                                    struct filter **filter);
 
-/* One that changes at times of the sound: `automation` has factors. A change is a straight line,
- * over AUTOMATION_SMOOTH seconds at least, from its time on. */
+/* Automated: `automation` has linear factors. A change is a straight line from its time on, over
+ * AUTOMATION_SMOOTH seconds at least. */
 struct gain_settings {
-    double factor;                       /* at first */
-    const struct automation *automation; /* outlives the filter */
+    double factor;                       /* initially */
+    const struct automation *automation; /* must outlive the filter */
     uint32_t rate;
-    uint64_t before; /* frames that the sound comes late: times count from there */
+    uint64_t before; /* frames before the sound: times count from there */
 };
 MUST_CHECK enum status gain_create_automated(size_t channels, size_t block,
                                              const struct gain_settings *settings,

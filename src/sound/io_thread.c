@@ -6,11 +6,11 @@
 
 #include <stdlib.h>
 
-enum { LOOK_MS = 50 }; /* between looks at whether a signal came */
+enum { POLL_MS = 50 }; /* for signals */
 
 struct io_thread {
     size_t slots;
-    size_t lent; /* slots that were the owner's to begin with */
+    size_t lent; /* slots that the owner had initially */
     void (*work)(void *context, size_t slot);
     void *context;
     pthread_t thread;
@@ -46,8 +46,8 @@ static void *io_thread_main(void *argument)
 }
 
 enum status io_thread_create(size_t slots, enum io_thread_begin begin,
-                         void (*work)(void *context, size_t slot), void *context,
-                         struct io_thread **result)
+                             void (*work)(void *context, size_t slot), void *context,
+                             struct io_thread **result)
 {
     struct io_thread *io_thread = calloc(1, sizeof *io_thread);
     if (!io_thread)
@@ -60,8 +60,8 @@ enum status io_thread_create(size_t slots, enum io_thread_begin begin,
     pthread_mutex_init(&io_thread->lock, NULL);
     pthread_cond_init(&io_thread->given_some, NULL);
     thread_condition_init(&io_thread->done_some);
-    io_thread->started =
-        thread_start(&io_thread->thread, "halo file", THREAD_AS_CALLER, io_thread_main, io_thread) == 0;
+    io_thread->started = thread_start(&io_thread->thread, "halo file", THREAD_AS_CALLER,
+                                      io_thread_main, io_thread) == 0;
     if (!io_thread->started) {
         io_thread_destroy(io_thread);
         return fail(STATUS_FAILED, "cannot start a thread to read or write with");
@@ -90,7 +90,7 @@ enum status io_thread_take(struct io_thread *io_thread, size_t *slot)
 {
     pthread_mutex_lock(&io_thread->lock);
     while (io_thread->done + io_thread->lent == io_thread->taken && !stop_requested()) {
-        struct timespec until = monotonic_after(LOOK_MS);
+        struct timespec until = monotonic_after(POLL_MS);
         pthread_cond_timedwait(&io_thread->done_some, &io_thread->lock, &until);
     }
     pthread_mutex_unlock(&io_thread->lock);

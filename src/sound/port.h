@@ -1,9 +1,6 @@
-/* Ports: where blocks enter (source) and leave (sink).
- *
- * Blocks are planar float32. A source decides rate and channels; a sink was
- * opened for them. Ports may wait, allocate and fail, so they are never called
- * from a real-time step.
- * Ownership: whoever opened a port closes it.
+/* Ports: sources and sinks of blocks of planar float32. A source decides rate and channels; a sink
+ * is opened for them. Ports may wait, allocate and fail: not real-time.
+ * Ownership: the opener of a port closes it.
  */
 #ifndef HALO_PORT_H
 #define HALO_PORT_H
@@ -18,9 +15,9 @@ enum { FRAMES_UNKNOWN = -1 };
 
 struct source;
 struct source_kind {
-    /* Up to `frames` frames into planar[c]; *got < frames means the end. */
+    /* Up to `frames` frames into planar[c]; *got < frames: the end. */
     enum status (*read)(struct source *source, float *const *planar, size_t frames, size_t *got);
-    /* Next read begins at `frame`; only where source->seekable. */
+    /* The next read begins at `frame`. Only if source->seekable. */
     enum status (*seek)(struct source *source, uint64_t frame);
     void (*close)(struct source *source);
 };
@@ -31,24 +28,24 @@ struct source {
     struct stream_format format;
     int64_t frames; /* or FRAMES_UNKNOWN */
     bool seekable;
-    bool waits;                 /* for another program: only a signal ends that */
-    struct sound_traits traits; /* empty where the sound is not from a file */
+    bool waits;                 /* for another program, interrupted only by a signal */
+    struct sound_traits traits; /* empty if not from a file */
 };
 
 struct sink;
 struct sink_kind {
     enum status (*write)(struct sink *sink, const float *const *planar, size_t frames);
-    /* The sound is whole: make it last. Must be called once before close. */
+    /* The sound is complete: make it permanent. Call once, before close. */
     enum status (*commit)(struct sink *sink);
-    /* Without a commit before, leaves no trace of a new file. */
+    /* Without a commit, leaves no new file behind. */
     void (*close)(struct sink *sink);
 };
 
 struct sink {
     const struct sink_kind *kind;
-    bool waits;         /* likewise */
+    bool waits;         /* see struct source */
     uint64_t clipped;   /* samples that an integer format could not hold */
-    const char *beside; /* the regular file that comes of it, or NULL */
+    const char *beside; /* the regular file being written, or NULL */
 };
 
 MUST_CHECK static inline enum status source_read(struct source *source, float *const *planar,
@@ -85,21 +82,21 @@ static inline void sink_close(struct sink *sink)
         sink->kind->close(sink);
 }
 
-/* A sound file, or a stream where `path` is "-" or does not seek. A file
- * shorter than its header says is refused unless allowed. */
+/* A sound file, or a stream if `path` is "-" or does not seek. A truncated file is an error unless
+ * allowed. */
 MUST_CHECK enum status source_open_sound(const char *path, bool allow_truncated,
                                          struct source **source);
 
-/* Where a rendered sound goes and how. */
+/* Destination of a rendered sound. */
 struct sink_settings {
     const char *path;  /* "-": standard output */
     const char *input; /* never overwritten, even with force */
     struct stream_format format;
     int sound_format;                  /* of sound_format.h */
     const struct sound_traits *traits; /* tags to carry over, or NULL */
-    int64_t frames;                    /* that will come, or FRAMES_UNKNOWN */
+    int64_t frames;                    /* in all, or FRAMES_UNKNOWN */
     bool dither;
-    bool force; /* replace a file that exists */
+    bool force; /* replace an existing file */
 };
 MUST_CHECK enum status sink_open_sound(const struct sink_settings *settings, struct sink **sink);
 
@@ -109,20 +106,20 @@ MUST_CHECK enum status source_open_memory(const struct block *block, uint32_t ra
 MUST_CHECK enum status sink_open_memory(size_t channels, struct sink **sink);
 const struct block *sink_memory(const struct sink *sink); /* owned by the sink */
 
-/* The sound goes on beyond its ends: `before` and `after` more frames, made by
- * `edge`. Closes `inner` with itself, also when opening fails. */
+/* Extends a sound by `before` and `after` frames. Takes over `inner`, also on failure. */
 enum boundary { BOUNDARY_ZERO, BOUNDARY_REPLICATE, BOUNDARY_REFLECT, BOUNDARY_WRAP };
-MUST_CHECK enum status source_open_boundary(struct source *inner, enum boundary boundary, uint64_t before,
-                                        uint64_t after, struct source **source);
+MUST_CHECK enum status source_open_boundary(struct source *inner, enum boundary boundary,
+                                            uint64_t before, uint64_t after,
+                                            struct source **source);
 
-/* The sound at another rate, with the same frames wherever a seek begins. Closes `inner` with
- * itself, also when opening fails. Errors: memory. */
+/* The sound at another rate, independent of seeks. Takes over `inner`, also on failure.
+ * Errors: memory. */
 MUST_CHECK enum status source_open_resampled(struct source *inner, uint32_t rate,
                                              struct source **source);
 
-/* A sound kept on disk between two passes: written through the sink, then read
- * from the source. The file has no name and goes with the last of the two.
- * `beside`: a path whose folder holds it, or NULL for the temporary folder. */
+/* A sound kept on disk between two passes: written through the sink, then read from the source.
+ * The file is unlinked and freed with the last of the two. beside: a path in the folder to use, or
+ * NULL for the temporary folder. */
 MUST_CHECK enum status spool_open(const char *beside, const struct source *like, size_t channels,
                                   struct sink **sink, struct source **source);
 

@@ -1,5 +1,4 @@
-/* The ghost cells: a source that goes on before the first and after the last
- * frame of another, as an edge policy has it.
+/* A source that extends another before its first and after its last frame:
  *
  *   zero       0 0 0 | a b c d | 0 0 0
  *   replicate  a a a | a b c d | d d d
@@ -18,13 +17,13 @@ struct boundary_source {
     uint64_t before;
     uint64_t after;
     uint64_t position; /* in the extended sound */
-    uint64_t length;   /* of the inner sound, once it is known */
+    uint64_t length;   /* of the inner sound, if known */
     bool length_known;
     uint64_t inner_position;
     bool first_held;
-    bool first_pending; /* read ahead for the extension, still to be given out in its place */
-    float *first;       /* a frame: the sound's first */
-    float *last;        /* a frame: the latest that was read */
+    bool first_pending; /* read ahead for the extension, not yet returned at its own position */
+    float *first;       /* the first frame */
+    float *last;        /* the latest frame read */
 };
 
 static void boundary_close(struct source *source)
@@ -36,15 +35,15 @@ static void boundary_close(struct source *source)
     free(boundary);
 }
 
-static void fill_with(const struct boundary_source *boundary, const float *frame, float *const *planar,
-                      size_t at, size_t frames)
+static void fill_with(const struct boundary_source *boundary, const float *frame,
+                      float *const *planar, size_t at, size_t frames)
 {
     for (size_t c = 0; c < boundary->source.format.channels; c++)
         for (size_t i = 0; i < frames; i++)
             planar[c][at + i] = frame ? frame[c] : 0;
 }
 
-/* Read from the inner sound where it stands, into planar[c] + at. */
+/* Read from the inner sound's position into planar[c] + at. */
 static enum status read_inner(struct boundary_source *boundary, float *const *planar, size_t at,
                               size_t frames, size_t *got)
 {
@@ -67,9 +66,7 @@ static enum status hold_first(struct boundary_source *boundary)
     for (size_t c = 0; c < channels; c++)
         into[c] = &boundary->first[c];
     boundary->first_held = true;
-    enum status status = source_read(boundary->inner, into, 1, &got);
-    if (status != STATUS_OK)
-        return status;
+    TRY(source_read(boundary->inner, into, 1, &got));
     boundary->first_pending = got == 1;
     boundary->inner_position = got;
     memcpy(boundary->last, boundary->first, channels * sizeof(float));
@@ -85,15 +82,15 @@ static enum status read_middle(struct boundary_source *boundary, float *const *p
         boundary->first_pending = false;
         *got = 1;
     }
-    size_t more = 0;
-    enum status status = STATUS_OK;
     if (boundary->boundary != BOUNDARY_REPLICATE && boundary->inner->seekable &&
         boundary->inner_position != boundary->position - boundary->before) {
         boundary->inner_position = boundary->position - boundary->before;
-        status = source_seek(boundary->inner, boundary->inner_position);
+        TRY(source_seek(boundary->inner, boundary->inner_position));
     }
-    if (status == STATUS_OK && *got < frames)
-        status = read_inner(boundary, planar, at + *got, frames - *got, &more);
+    if (*got == frames)
+        return STATUS_OK;
+    size_t more = 0;
+    enum status status = read_inner(boundary, planar, at + *got, frames - *got, &more);
     *got += more;
     if (status == STATUS_OK && *got < frames) {
         boundary->length = boundary->position + *got - boundary->before;
@@ -102,8 +99,8 @@ static enum status read_middle(struct boundary_source *boundary, float *const *p
     return status;
 }
 
-/* Where extended frame `index` (counted from the sound's first) comes from, and
- * how many frames on from there run in one direction. */
+/* The source of extended frame `index` (0: the sound's first), and the number of frames from there
+ * on that run in one direction. */
 struct boundary_run {
     uint64_t from;
     int direction;
@@ -125,7 +122,8 @@ static struct boundary_run run_at(enum boundary policy, int64_t index, int64_t l
     return (struct boundary_run){(uint64_t)(period - phase), -1, (uint64_t)(period - phase)};
 }
 
-static void reverse(const struct boundary_source *boundary, float *const *planar, size_t at, size_t frames)
+static void reverse(const struct boundary_source *boundary, float *const *planar, size_t at,
+                    size_t frames)
 {
     for (size_t c = 0; c < boundary->source.format.channels; c++)
         for (size_t i = 0; i < frames / 2; i++) {
@@ -143,12 +141,9 @@ static enum status read_moved(struct boundary_source *boundary, float *const *pl
         struct boundary_run run = run_at(boundary->boundary, index, (int64_t)boundary->length);
         size_t part = frames < run.frames ? frames : (size_t)run.frames, got;
         uint64_t from = run.direction > 0 ? run.from : run.from - part + 1;
-        enum status status = source_seek(boundary->inner, from);
+        TRY(source_seek(boundary->inner, from));
         boundary->inner_position = from;
-        if (status == STATUS_OK)
-            status = read_inner(boundary, planar, at, part, &got);
-        if (status != STATUS_OK)
-            return status;
+        TRY(read_inner(boundary, planar, at, part, &got));
         if (got < part)
             fill_with(boundary, NULL, planar, at + got, part - got);
         if (run.direction < 0)
@@ -165,12 +160,14 @@ static enum status repeat_end(struct boundary_source *boundary, float *const *pl
 {
     bool before = boundary->position < boundary->before;
     if (before && !boundary->first_held) {
-        enum status status = hold_first(boundary);
-        if (status != STATUS_OK)
-            return status;
+        TRY(hold_first(boundary));
     }
-    bool silent = boundary->inner_position == 0; /* a sound of no frames */
-    fill_with(boundary, silent ? NULL : before ? boundary->first : boundary->last, planar, at, frames);
+    bool silent = boundary->inner_position == 0; /* an empty sound */
+    fill_with(boundary,
+              silent   ? NULL
+              : before ? boundary->first
+                       : boundary->last,
+              planar, at, frames);
     return STATUS_OK;
 }
 
@@ -186,60 +183,37 @@ static enum status read_beyond(struct boundary_source *boundary, float *const *p
 }
 
 static enum status boundary_read(struct source *source, float *const *planar, size_t frames,
-                             size_t *got)
+                                 size_t *got)
 {
     struct boundary_source *boundary = (struct boundary_source *)source;
-    *got = 0;
-    while (*got < frames) {
-        size_t part = frames - *got, done;
-        enum status status = STATUS_OK;
-        if (boundary->position < boundary->before) {
-            if (boundary->before - boundary->position < part)
-                part = (size_t)(boundary->before - boundary->position);
-            status = read_beyond(boundary, planar, *got, part);
-            done = part;
-        } else if (!boundary->length_known || boundary->position < boundary->before + boundary->length) {
-            if (boundary->length_known && boundary->before + boundary->length - boundary->position < part)
-                part = (size_t)(boundary->before + boundary->length - boundary->position);
-            status = read_middle(boundary, planar, *got, part, &done);
-        } else {
-            uint64_t left = boundary->before + boundary->length + boundary->after - boundary->position;
-            if (left == 0)
-                return STATUS_OK;
-            if (left < part)
-                part = (size_t)left;
-            status = read_beyond(boundary, planar, *got, part);
-            done = part;
-        }
-        if (status != STATUS_OK)
-            return status;
+    for (*got = 0; *got < frames;) {
+        uint64_t position = boundary->position, begin = boundary->before;
+        uint64_t end = boundary->length_known ? begin + boundary->length : UINT64_MAX;
+        bool inside = position >= begin && position < end;
+        uint64_t limit = inside ? end : position < begin ? begin : end + boundary->after;
+        if (position == limit)
+            return STATUS_OK;
+        size_t done = frames - *got;
+        if (limit - position < done)
+            done = (size_t)(limit - position);
+        TRY(inside ? read_middle(boundary, planar, *got, done, &done)
+                   : read_beyond(boundary, planar, *got, done));
         boundary->position += done;
         *got += done;
     }
     return STATUS_OK;
 }
 
-static const struct source_kind boundary_source_kind = {
-    .read = boundary_read,
-    .close = boundary_close,
-};
-
-static enum status refuse_stream(const struct source *inner)
-{
-    return fail(STATUS_USAGE,
-                "--edge reflect and wrap need a sound that can seek, and %s cannot; "
-                "save it to a WAV file first",
-                inner->name);
-}
+static const struct source_kind boundary_source_kind = {.read = boundary_read,
+                                                        .close = boundary_close};
 
 enum status source_open_boundary(struct source *inner, enum boundary policy, uint64_t before,
-                             uint64_t after, struct source **result)
+                                 uint64_t after, struct source **result)
 {
-    enum status status = STATUS_OK;
     struct boundary_source *boundary = calloc(1, sizeof *boundary);
     if (!boundary) {
         source_close(inner);
-        return fail_memory("the sound's edges");
+        return fail_memory("the sound's boundaries");
     }
     boundary->inner = inner;
     boundary->source = *inner;
@@ -255,14 +229,17 @@ enum status source_open_boundary(struct source *inner, enum boundary policy, uin
         boundary->source.frames += (int64_t)(before + after);
     boundary->first = calloc(inner->format.channels, sizeof(float));
     boundary->last = calloc(inner->format.channels, sizeof(float));
+    enum status status = STATUS_OK;
     if (!boundary->first || !boundary->last)
-        status = fail_memory("the sound's edges");
+        status = fail_memory("the sound's boundaries");
     else if (policy >= BOUNDARY_REFLECT && !(inner->seekable && boundary->length_known))
-        status = refuse_stream(inner);
-    if (status != STATUS_OK) {
+        status = fail(STATUS_USAGE,
+                      "--edge reflect and wrap need a seekable sound, and %s is not; "
+                      "save it to a WAV file first",
+                      inner->name);
+    if (status != STATUS_OK)
         boundary_close(&boundary->source);
-        return status;
-    }
-    *result = &boundary->source;
-    return STATUS_OK;
+    else
+        *result = &boundary->source;
+    return status;
 }

@@ -1,4 +1,4 @@
-/* Sound in memory as a port: for tests, and for whoever has it there already. */
+/* Sound in memory as a port. */
 #include "sound/port.h"
 
 #include <stdlib.h>
@@ -35,23 +35,18 @@ static void memory_source_close(struct source *source)
 }
 
 static const struct source_kind memory_source_kind = {
-    .read = memory_read,
-    .seek = memory_seek,
-    .close = memory_source_close,
-};
+    .read = memory_read, .seek = memory_seek, .close = memory_source_close};
 
 enum status source_open_memory(const struct block *block, uint32_t rate, struct source **result)
 {
     struct memory_source *memory = calloc(1, sizeof *memory);
     if (!memory)
         return fail_memory("reading");
-    memory->source = (struct source){
-        .kind = &memory_source_kind,
-        .name = "memory",
-        .format = {.rate = rate, .channels = block->channels},
-        .frames = (int64_t)block->frames,
-        .seekable = true,
-    };
+    memory->source = (struct source){.kind = &memory_source_kind,
+                                     .name = "memory",
+                                     .format = {.rate = rate, .channels = block->channels},
+                                     .frames = (int64_t)block->frames,
+                                     .seekable = true};
     memory->block = block;
     *result = &memory->source;
     return STATUS_OK;
@@ -63,7 +58,7 @@ struct memory_sink {
     size_t capacity;
 };
 
-static enum status make_capacity(struct memory_sink *memory, size_t frames)
+static enum status grow(struct memory_sink *memory, size_t frames)
 {
     if (frames <= memory->capacity)
         return STATUS_OK;
@@ -81,9 +76,7 @@ static enum status make_capacity(struct memory_sink *memory, size_t frames)
 static enum status memory_write(struct sink *sink, const float *const *planar, size_t frames)
 {
     struct memory_sink *memory = (struct memory_sink *)sink;
-    enum status status = make_capacity(memory, memory->block.frames + frames);
-    if (status != STATUS_OK)
-        return status;
+    TRY(grow(memory, memory->block.frames + frames));
     for (size_t c = 0; c < memory->block.channels; c++)
         memcpy(memory->block.data[c] + memory->block.frames, planar[c], frames * sizeof(float));
     memory->block.frames += frames;
@@ -103,10 +96,7 @@ static void memory_sink_close(struct sink *sink)
 }
 
 static const struct sink_kind memory_sink_kind = {
-    .write = memory_write,
-    .commit = memory_commit,
-    .close = memory_sink_close,
-};
+    .write = memory_write, .commit = memory_commit, .close = memory_sink_close};
 
 enum status sink_open_memory(size_t channels, struct sink **result)
 {

@@ -1,6 +1,5 @@
-/* A sound at another rate, by libsoxr. Every frame comes out as if the whole sound were
- * resampled at once, also after a seek: that begins at a frame which both rates share, far
- * enough before for the resampler's filter to have heard all it needs. */
+/* A sound at another rate, by libsoxr. Seeks do not change the output: resampling restarts at a
+ * frame that both rates share, early enough for the filter to settle. */
 #include "sound/port.h"
 
 #include <limits.h>
@@ -8,17 +7,17 @@
 #include <stdlib.h>
 
 enum {
-    RING = 4096, /* frames of the slower rate that the filter may look back by */
+    RING = 4096, /* frames of the slower rate: reach of the filter */
     CHUNK = 4096 /* frames resampled at a time */
 };
 
 struct resampled {
     struct source source;
     struct source *inner;
-    uint64_t up, down; /* the ratio of the rates in lowest terms */
+    uint64_t up, down; /* ratio of the rates in lowest terms */
     soxr_t soxr;
     struct block chunk; /* of the inner sound */
-    size_t from, held;  /* of it: frames that wait, and where they begin */
+    size_t from, held;  /* pending frames of `chunk` */
     bool ended;         /* the inner sound */
     uint64_t position;
 };
@@ -38,7 +37,7 @@ static enum status refuse(const struct resampled *resampled, soxr_error_t error)
                 resampled->inner->format.rate, resampled->source.format.rate, error);
 }
 
-/* Forget all that was heard. */
+/* Reset the filter. */
 static enum status restart(struct resampled *resampled)
 {
     soxr_error_t error = NULL;
@@ -62,7 +61,7 @@ static enum status refill(struct resampled *resampled)
     return status;
 }
 
-/* Up to `frames` frames; *got of 0 means the end. */
+/* Up to `frames` frames; *got == 0: the end. */
 static enum status convert(struct resampled *resampled, float *const *planar, size_t at,
                            size_t frames, size_t *got)
 {
@@ -73,11 +72,8 @@ static enum status convert(struct resampled *resampled, float *const *planar, si
         out[c] = planar[c] + at;
     for (*got = 0; *got == 0;) {
         size_t used = 0;
-        if (resampled->held == 0 && !resampled->ended) {
-            enum status status = refill(resampled);
-            if (status != STATUS_OK)
-                return status;
-        }
+        if (resampled->held == 0 && !resampled->ended)
+            TRY(refill(resampled));
         bool flush = resampled->held == 0;
         for (size_t c = 0; c < channels; c++)
             in[c] = resampled->chunk.data[c] + resampled->from;
@@ -123,20 +119,14 @@ static enum status resampled_seek(struct source *source, uint64_t frame)
     uint64_t slower = resampled->up < resampled->down ? resampled->up : resampled->down;
     uint64_t shared = frame / resampled->up, before = (RING + slower - 1) / slower;
     shared = shared > before ? shared - before : 0;
-    enum status status = restart(resampled);
-    if (status == STATUS_OK)
-        status = source_seek(resampled->inner, shared * resampled->down);
+    TRY(restart(resampled));
+    TRY(source_seek(resampled->inner, shared * resampled->down));
     resampled->position = shared * resampled->up;
-    if (status == STATUS_OK)
-        status = skip(resampled, frame - resampled->position);
-    return status;
+    return skip(resampled, frame - resampled->position);
 }
 
 static const struct source_kind resampled_kind = {
-    .read = resampled_read,
-    .seek = resampled_seek,
-    .close = resampled_close,
-};
+    .read = resampled_read, .seek = resampled_seek, .close = resampled_close};
 
 enum status source_open_resampled(struct source *inner, uint32_t rate, struct source **result)
 {
@@ -149,22 +139,20 @@ enum status source_open_resampled(struct source *inner, uint32_t rate, struct so
     resampled->inner = inner;
     resampled->up = rate / divisor;
     resampled->down = inner->format.rate / divisor;
-    resampled->source = (struct source){
-        .kind = &resampled_kind,
-        .name = inner->name,
-        .format = {.rate = rate, .channels = inner->format.channels},
-        .frames = FRAMES_UNKNOWN,
-        .seekable = inner->seekable,
-        .waits = inner->waits,
-    };
+    resampled->source =
+        (struct source){.kind = &resampled_kind,
+                        .name = inner->name,
+                        .format = {.rate = rate, .channels = inner->format.channels},
+                        .frames = FRAMES_UNKNOWN,
+                        .seekable = inner->seekable,
+                        .waits = inner->waits};
     if (inner->frames != FRAMES_UNKNOWN) /* to the nearest frame, as the library ends */
         resampled->source.frames =
             (int64_t)(((uint64_t)inner->frames * resampled->up + resampled->down / 2) /
                       resampled->down);
-    enum status status = block_init(&resampled->chunk, inner->format.channels, CHUNK, "resampling");
-    if (status == STATUS_OK)
-        status = restart(resampled);
-    if (status != STATUS_OK) {
+    enum status status;
+    if ((status = block_init(&resampled->chunk, inner->format.channels, CHUNK, "resampling")) ||
+        (status = restart(resampled))) {
         resampled_close(&resampled->source);
         return status;
     }

@@ -1,12 +1,11 @@
 /* Sound files and streams as a sink, through libsndfile.
  *
- * A regular file is written beside itself under a hidden name and renamed when
- * it is whole. Anything else (a pipe, a device) is written through. */
+ * A regular file is written under a hidden name in the same folder and renamed when complete.
+ * Anything else (a pipe, a device) is written directly. */
 #include "base/atomic_file.h"
 #include "base/stop.h"
 #include "sound/port.h"
 #include "sound/stream_header.h"
-#include "sound/stream_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,23 +15,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CHUNK_SAMPLES = 1 << 15 };
-
-/* A WAV that may pass this becomes an RF64; room is left for headers and tags. */
+/* A WAV that may become larger is written as RF64; leaves space for headers and tags. */
 #define WAV_BYTES_MOST (UINT32_MAX - (UINT32_C(1) << 20))
+
+/* A virtual file of libsndfile that does not seek. */
+struct stream_output {
+    int fd; /* not owned */
+    int64_t position;
+};
 
 struct sound_sink {
     struct sink sink;
     SNDFILE *file;
     int fd;                      /* -1 once libsndfile owns it */
     const char *name;            /* for messages */
-    struct atomic_file regular;     /* empty where the sink is written through */
-    struct stream_output stream; /* instead, where the header is ours */
+    struct atomic_file regular;  /* empty if written directly */
+    struct stream_output stream; /* instead, with a header of ours */
     struct stream_format format;
     unsigned bits; /* of an integer format, else 0 */
     bool dither;
-    bool rf64;        /* or a WAV made of one */
-    bool pad_to_even; /* a WAV chunk of odd length ends with a byte that does not count */
+    bool rf64;        /* or downgraded to WAV */
+    bool pad_to_even; /* a WAV chunk of odd length needs a pad byte */
     uint64_t samples;
     size_t chunk; /* frames */
     void *interleaved;
@@ -49,6 +52,37 @@ static void sound_sink_close(struct sink *sink)
     free(sound->interleaved);
     free(sound);
 }
+
+static sf_count_t output_write(const void *buffer, sf_count_t count, void *user)
+{
+    struct stream_output *output = user;
+    sf_count_t done = 0;
+    while (done < count) {
+        ssize_t part = write(output->fd, (const char *)buffer + done, (size_t)(count - done));
+        if (part < 0 && errno == EINTR && !stop_requested())
+            continue;
+        if (part <= 0)
+            break;
+        done += part;
+    }
+    output->position += done;
+    return done;
+}
+
+static sf_count_t output_seek(sf_count_t offset, int whence, void *user)
+{
+    const struct stream_output *output = user;
+    sf_count_t target = whence == SEEK_SET ? offset : output->position + offset;
+    return target == output->position ? target : -1;
+}
+
+static sf_count_t output_tell(void *user)
+{
+    return ((const struct stream_output *)user)->position;
+}
+
+static SF_VIRTUAL_IO stream_output_functions = {
+    .get_filelen = output_tell, .seek = output_seek, .write = output_write, .tell = output_tell};
 
 static enum status refuse_write(const struct sound_sink *sound, int error)
 {
@@ -86,16 +120,14 @@ static enum status sound_sink_write(struct sink *sink, const float *const *plana
     struct sound_sink *sound = (struct sound_sink *)sink;
     for (size_t done = 0; done < frames;) {
         size_t part = frames - done < sound->chunk ? frames - done : sound->chunk;
-        enum status status = write_chunk(sound, planar, done, part);
-        if (status != STATUS_OK)
-            return status;
+        TRY(write_chunk(sound, planar, done, part));
         done += part;
     }
     return STATUS_OK;
 }
 
-/* libsndfile writes the time of day into the PEAK chunk of an RF64 file and cannot
- * be told not to: the same command would give other bytes. */
+/* libsndfile always writes the time of day into the PEAK chunk of an RF64 file: clear it, so that
+ * output is reproducible. */
 static int clear_peak_time(const char *path)
 {
     unsigned char chunk[8];
@@ -137,12 +169,9 @@ static enum status sound_sink_commit(struct sink *sink)
 }
 
 static const struct sink_kind sound_sink_kind = {
-    .write = sound_sink_write,
-    .commit = sound_sink_commit,
-    .close = sound_sink_close,
-};
+    .write = sound_sink_write, .commit = sound_sink_commit, .close = sound_sink_close};
 
-/* Open what the sound is written to; *stream tells that it does not seek. */
+/* Open the destination; *stream: it does not seek. */
 static enum status open_output(struct sound_sink *sound, const struct sink_settings *settings,
                                bool *stream)
 {
@@ -168,23 +197,27 @@ static enum status open_output(struct sound_sink *sound, const struct sink_setti
     return status;
 }
 
-/* What libsndfile is to write; SF_FORMAT_RAW where the header is ours. */
+/* Whether samples of a known length stay below WAV_BYTES_MOST; `otherwise` if unknown. */
+static bool fits_wav(const struct sink_settings *settings, bool otherwise)
+{
+    uint64_t frame =
+        sound_format_bytes(settings->sound_format) * (uint64_t)settings->format.channels;
+    if (settings->frames == FRAMES_UNKNOWN || frame == 0)
+        return otherwise;
+    return (uint64_t)settings->frames <= WAV_BYTES_MOST / frame;
+}
+
+/* libsndfile's container; SF_FORMAT_RAW if the header is ours. */
 static int major_of(const struct sink_settings *settings, bool stream)
 {
     int major = settings->sound_format & SF_FORMAT_TYPEMASK;
     bool wav = major == SF_FORMAT_WAV || major == SF_FORMAT_WAVEX || major == SF_FORMAT_RF64;
     if (stream && (wav || major == SF_FORMAT_AU))
         return SF_FORMAT_RAW;
-    if (!wav)
-        return major;
-    uint64_t frame =
-        sound_format_bytes(settings->sound_format) * (uint64_t)settings->format.channels;
-    bool small = settings->frames != FRAMES_UNKNOWN && frame > 0 &&
-                 (uint64_t)settings->frames <= WAV_BYTES_MOST / frame;
-    return small ? major : SF_FORMAT_RF64;
+    return !wav || fits_wav(settings, false) ? major : SF_FORMAT_RF64;
 }
 
-/* A header of ours, and the samples behind it. */
+/* Write a header of ours; the samples follow as raw data. */
 static enum status open_stream(struct sound_sink *sound, const struct sink_settings *settings,
                                SF_INFO *info)
 {
@@ -204,8 +237,7 @@ static enum status open_stream(struct sound_sink *sound, const struct sink_setti
                                      settings->frames, settings->traits);
     if (fclose(stream) != 0 && status == STATUS_OK)
         status = refuse_write(sound, errno);
-    if (status != STATUS_OK)
-        return status;
+    TRY(status);
     uint64_t bytes = sound_format_bytes(settings->sound_format) *
                      (uint64_t)settings->format.channels * (uint64_t)settings->frames;
     sound->pad_to_even = !au && settings->frames != FRAMES_UNKNOWN && bytes % 2 == 1;
@@ -215,20 +247,17 @@ static enum status open_stream(struct sound_sink *sound, const struct sink_setti
     return STATUS_OK;
 }
 
-/* Containers that count their bytes with 32 bits, and have no larger brother. */
+/* Refuse containers with 32-bit sizes and no 64-bit variant. */
 static enum status check_size(const struct sound_sink *sound, const struct sink_settings *settings,
                               int major)
 {
     bool large = major == SF_FORMAT_RF64 || major == SF_FORMAT_RAW || major == SF_FORMAT_W64 ||
                  major == SF_FORMAT_CAF || major == SF_FORMAT_FLAC || major == SF_FORMAT_OGG;
-    uint64_t frame =
-        sound_format_bytes(settings->sound_format) * (uint64_t)settings->format.channels;
-    if (large || frame == 0 || settings->frames == FRAMES_UNKNOWN ||
-        (uint64_t)settings->frames <= WAV_BYTES_MOST / frame)
+    if (large || fits_wav(settings, true))
         return STATUS_OK;
     return fail(STATUS_FAILED,
-                "cannot write %s: its container ends at 4 GB; choose wav, rf64, caf, "
-                "w64 or flac",
+                "cannot write %s: its container is limited to 4 GB; choose wav, rf64, caf, w64 or "
+                "flac",
                 sound->name);
 }
 
@@ -239,17 +268,13 @@ static enum status open_sound(struct sound_sink *sound, const struct sink_settin
     SF_INFO info = {.samplerate = (int)settings->format.rate,
                     .channels = (int)settings->format.channels,
                     .format = major | (settings->sound_format & SF_FORMAT_SUBMASK)};
-    enum status status = check_size(sound, settings, major);
-    if (status != STATUS_OK)
-        return status;
+    TRY(check_size(sound, settings, major));
     if (major == SF_FORMAT_RAW) {
-        status = open_stream(sound, settings, &info);
+        TRY(open_stream(sound, settings, &info));
     } else {
         sound->file = sf_open_fd(sound->fd, SFM_WRITE, &info, SF_TRUE);
-        sound->fd = -1; /* libsndfile closes it, also when it refuses */
+        sound->fd = -1; /* libsndfile closes it, also on failure */
     }
-    if (status != STATUS_OK)
-        return status;
     if (!sound->file) {
         const char *text = sf_strerror(NULL);
         const char *cause = strstr(text, " : ");
@@ -279,20 +304,18 @@ enum status sink_open_sound(const struct sink_settings *settings, struct sink **
     sound->format = settings->format;
     sound->bits = sound_format_bits(settings->sound_format);
     sound->dither = settings->dither;
-    sound->chunk = CHUNK_SAMPLES / settings->format.channels;
-    if (sound->chunk == 0)
-        sound->chunk = 1;
+    sound->chunk = audio_chunk_frames(settings->format.channels);
     sound->interleaved = audio_alloc(sound->chunk * settings->format.channels);
+    enum status status = STATUS_OK;
     bool stream = false;
-    enum status status =
-        sound->interleaved ? open_output(sound, settings, &stream) : fail_memory("writing");
-    sound->sink.waits = stream;
-    if (status == STATUS_OK)
-        status = open_sound(sound, settings, stream);
-    if (status != STATUS_OK) {
+    if (!sound->interleaved)
+        status = fail_memory("writing");
+    if (status || (status = open_output(sound, settings, &stream)) ||
+        (status = open_sound(sound, settings, stream))) {
         sound_sink_close(&sound->sink);
         return status;
     }
+    sound->sink.waits = stream;
     *result = &sound->sink;
     return STATUS_OK;
 }

@@ -1,9 +1,7 @@
 /* Sound files and streams as a source, through libsndfile. */
 #include "base/stop.h"
 #include "sound/port.h"
-#include "sound/sound_claim.h"
 #include "sound/stream_header.h"
-#include "sound/stream_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,20 +11,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CHUNK_SAMPLES = 1 << 15 }; /* interleaved samples at a time: stays in the cache */
-
 #define FRAMES_ABSURD ((sf_count_t)1 << 48)
 
 struct sound_source {
     struct source source;
     SNDFILE *file;
     int fd;
-    FILE *stream; /* instead of fd where the input does not seek */
+    FILE *stream; /* instead of fd if the input does not seek */
     struct stream_io *io;
     char *path;
     bool allow_truncated;
     int64_t position;
-    int64_t limit; /* frames that are sound, whatever follows them, or FRAMES_UNKNOWN */
+    int64_t limit; /* frames of sound, without trailing data, or FRAMES_UNKNOWN */
     size_t chunk;  /* frames */
     float *interleaved;
 };
@@ -47,25 +43,32 @@ static void sound_source_close(struct source *source)
     free(sound);
 }
 
+static enum status refuse_truncated(const struct source *source, uint64_t frames, uint64_t missing)
+{
+    return fail(STATUS_FAILED,
+                "%s is truncated: its header says %llu frames, %llu are missing; use "
+                "--allow-truncated to render the rest",
+                source->name, (unsigned long long)frames, (unsigned long long)missing);
+}
+
 static enum status end_early(struct sound_source *sound)
 {
-    struct source *source = &sound->source;
+    const struct source *source = &sound->source;
     if (stop_requested())
         return STATUS_INTERRUPTED;
-    if (sound->stream && ferror(sound->stream))
-        return fail(STATUS_FAILED, "cannot read %s after frame %lld: %s", source->name,
-                    (long long)sound->position, strerror(errno));
     bool claimed = source->frames != FRAMES_UNKNOWN && sound->position < source->frames;
-    if (!claimed && sf_error(sound->file) != SF_ERR_NO_ERROR && !sound->allow_truncated)
+    const char *error = NULL;
+    if (sound->stream && ferror(sound->stream))
+        error = strerror(errno);
+    else if (!claimed && sf_error(sound->file) != SF_ERR_NO_ERROR && !sound->allow_truncated)
+        error = sf_strerror(sound->file);
+    if (error)
         return fail(STATUS_FAILED, "cannot read %s after frame %lld: %s", source->name,
-                    (long long)sound->position, sf_strerror(sound->file));
+                    (long long)sound->position, error);
     if (!claimed || sound->allow_truncated)
         return STATUS_OK;
-    return fail(STATUS_FAILED,
-                "%s is cut short: its header says %lld frames, %lld are missing; "
-                "--allow-truncated renders what is there",
-                source->name, (long long)source->frames,
-                (long long)(source->frames - sound->position));
+    return refuse_truncated(source, (uint64_t)source->frames,
+                            (uint64_t)(source->frames - sound->position));
 }
 
 static enum status sound_source_read(struct source *source, float *const *planar, size_t frames,
@@ -100,12 +103,9 @@ static enum status sound_source_seek(struct source *source, uint64_t frame)
 }
 
 static const struct source_kind sound_source_kind = {
-    .read = sound_source_read,
-    .seek = sound_source_seek,
-    .close = sound_source_close,
-};
+    .read = sound_source_read, .seek = sound_source_seek, .close = sound_source_close};
 
-/* libsndfile says of some errors no more than "System error", of others a sentence. */
+/* libsndfile reports some errors only as "System error", others as a sentence. */
 static enum status refuse_sound(const struct sound_source *sound)
 {
     int error = sf_error(NULL);
@@ -114,7 +114,7 @@ static enum status refuse_sound(const struct sound_source *sound)
     if (error == SF_ERR_UNRECOGNISED_FORMAT)
         return fail(STATUS_FAILED, "cannot read %s: it is not a sound file of a known format",
                     sound->source.name);
-    if (strstr(sf_strerror(NULL), "not a regular file")) /* of a file that is one */
+    if (strstr(sf_strerror(NULL), "not a regular file")) /* it is one */
         return fail(STATUS_FAILED, "cannot read %s: it is damaged", sound->source.name);
     char text[256];
     snprintf(text, sizeof text, "%s", sf_strerror(NULL));
@@ -125,19 +125,17 @@ static enum status refuse_sound(const struct sound_source *sound)
     return fail(STATUS_FAILED, "cannot read %s: %s", sound->source.name, text);
 }
 
-static enum status take_info(struct sound_source *sound, const SF_INFO *info)
+static enum status use_info(struct sound_source *sound, const SF_INFO *info)
 {
     struct source *source = &sound->source;
-    /* libsndfile makes 1 Hz of an AIFF's rate of nothing. */
+    /* libsndfile turns an AIFF's rate of 0 into 1 Hz. */
     bool rateless = info->samplerate == 1 && (info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AIFF;
     if (info->channels < 1 || info->samplerate < 1 || rateless)
         return fail(STATUS_FAILED, "cannot read %s: its header says %d channels at %d Hz",
                     source->name, info->channels, info->samplerate);
     source->format = (struct stream_format){.rate = (uint32_t)info->samplerate,
                                             .channels = (size_t)info->channels};
-    sound->chunk = CHUNK_SAMPLES / source->format.channels;
-    if (sound->chunk == 0)
-        sound->chunk = 1;
+    sound->chunk = audio_chunk_frames(source->format.channels);
     sound->interleaved = audio_alloc(sound->chunk * source->format.channels);
     if (!sound->interleaved)
         return fail_memory("reading");
@@ -151,25 +149,19 @@ static enum status refuse_short(const struct sound_source *sound, uint64_t missi
     uint64_t frame = info ? sound_format_bytes(info->format) * (uint64_t)info->channels : 0;
     if (frame == 0)
         return fail(STATUS_FAILED,
-                    "%s is cut short: %llu bytes are missing; --allow-truncated "
-                    "renders what is there",
+                    "%s is truncated: %llu bytes are missing; use --allow-truncated to render the "
+                    "rest",
                     sound->source.name, (unsigned long long)missing);
     uint64_t frames = (missing + frame - 1) / frame;
-    return fail(STATUS_FAILED,
-                "%s is cut short: its header says %llu frames, %llu are missing; "
-                "--allow-truncated renders what is there",
-                sound->source.name, (unsigned long long)info->frames + (unsigned long long)frames,
-                (unsigned long long)frames);
+    return refuse_truncated(&sound->source, (uint64_t)info->frames + frames, frames);
 }
 
 static enum status open_wav_stream(struct sound_source *sound, const unsigned char head[12],
                                    SF_INFO *info)
 {
     struct wav_header header;
-    enum status status = stream_header_read_wav(sound->stream, head, sound->source.name, &header,
-                                                &sound->source.traits);
-    if (status != STATUS_OK)
-        return status;
+    TRY(stream_header_read_wav(sound->stream, head, sound->source.name, &header,
+                               &sound->source.traits));
     *info = (SF_INFO){.format = header.raw_format,
                       .channels = (int)header.stream.channels,
                       .samplerate = (int)header.stream.rate};
@@ -179,8 +171,8 @@ static enum status open_wav_stream(struct sound_source *sound, const unsigned ch
     return STATUS_OK;
 }
 
-/* Lossy formats only guess their length from a stream's head; the others know it,
- * or say something absurdly large. */
+/* Lossy formats only guess their length from a stream's head; others know it, or claim an absurd
+ * one. */
 static void take_stream_claim(struct sound_source *sound, const SF_INFO *info)
 {
     sound->source.traits.format = info->format;
@@ -189,7 +181,7 @@ static void take_stream_claim(struct sound_source *sound, const SF_INFO *info)
         sound->source.frames = info->frames;
 }
 
-/* An AU header of size 0 is a stream's, which libsndfile takes for no sound at all. */
+/* libsndfile takes an AU stream with a size of 0 for empty. */
 static void open_au_size(unsigned char head[12])
 {
     bool au = memcmp(head, ".snd", 4) == 0 || memcmp(head, "dns.", 4) == 0;
@@ -218,9 +210,7 @@ static enum status open_stream(struct sound_source *sound)
     stream_io_begin(sound->io, sound->stream);
     bool wav = stream_header_is_wav(head);
     if (wav) {
-        enum status status = open_wav_stream(sound, head, &info);
-        if (status != STATUS_OK)
-            return status;
+        TRY(open_wav_stream(sound, head, &info));
     } else {
         open_au_size(head);
         stream_io_unread(sound->io, head, sizeof head);
@@ -230,10 +220,10 @@ static enum status open_stream(struct sound_source *sound)
         return refuse_sound(sound);
     if (!wav)
         take_stream_claim(sound, &info);
-    return take_info(sound, &info);
+    return use_info(sound, &info);
 }
 
-/* Read the open file from here to its end, without seeking. */
+/* Read the open file from here on without seeking. */
 static enum status use_stream(struct sound_source *sound)
 {
     sound->stream = fdopen(sound->fd, "rb");
@@ -243,7 +233,7 @@ static enum status use_stream(struct sound_source *sound)
     return open_stream(sound);
 }
 
-/* libmpg123, under libsndfile, prints warnings of its own: not while we open. */
+/* libmpg123, used by libsndfile, prints warnings: suppress them while opening. */
 static SNDFILE *open_quietly(int fd, SF_INFO *info)
 {
     fflush(stderr);
@@ -251,7 +241,7 @@ static SNDFILE *open_quietly(int fd, SF_INFO *info)
     int before = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
     if (nowhere >= 0 && before >= 0)
         dup2(nowhere, STDERR_FILENO);
-    /* A copy, since libsndfile closes what it cannot read, asked to or not. */
+    /* A duplicate, since libsndfile closes what it cannot read. */
     SNDFILE *file = sf_open_fd(fcntl(fd, F_DUPFD_CLOEXEC, 3), SFM_READ, info, SF_TRUE);
     if (before >= 0) {
         dup2(before, STDERR_FILENO);
@@ -271,8 +261,8 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
     sound->file = open_quietly(sound->fd, &info);
     if (is_short && !sound->allow_truncated)
         return refuse_short(sound, end - size, sound->file ? &info : NULL);
-    /* Some containers are refused when short, or taken for empty when their size is
-     * left open: as a stream they are read to their end. */
+    /* libsndfile rejects some truncated containers, and takes others of unknown size for empty:
+     * read them as a stream. */
     if ((is_short && !sound->file) || (claim == CLAIM_OPEN && sound->file && info.frames == 0)) {
         if (sound->file)
             sf_close(sound->file);
@@ -283,11 +273,11 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
     if (!sound->file)
         return refuse_sound(sound);
     sound->source.traits.format = info.format;
-    /* Some formats cannot tell their length; some only guess it absurdly large. */
+    /* Some formats do not know their length, some guess an absurd one. */
     sound->source.frames =
         info.frames >= 0 && info.frames < FRAMES_ABSURD ? info.frames : FRAMES_UNKNOWN;
     sound->source.seekable = info.seekable != 0;
-    return take_info(sound, &info);
+    return use_info(sound, &info);
 }
 
 static enum status open_input(struct sound_source *sound)

@@ -5,36 +5,33 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { CHUNK_SAMPLES = 1 << 15 };
-
+/* Freed by the last of its two ends to be closed. */
 struct spool {
-    FILE *file;
+    struct sink sink;
+    struct source source;
     int users;
+    FILE *file;
     size_t channels;
     uint64_t frames;
+    uint64_t position; /* of reading */
     size_t chunk;
     float *interleaved;
 };
 
-struct spool_sink {
-    struct sink sink;
-    struct spool *spool;
-};
-
-struct spool_source {
-    struct source source;
-    struct spool *spool;
-    uint64_t position;
-};
+static struct spool *spool_of(struct source *source)
+{
+    return (struct spool *)((char *)source - offsetof(struct spool, source));
+}
 
 static void spool_leave(struct spool *spool)
 {
-    if (!spool || --spool->users > 0)
+    if (--spool->users > 0)
         return;
     if (spool->file)
         fclose(spool->file);
@@ -52,7 +49,7 @@ static enum status spool_failed(const char *what)
 
 static enum status spool_write(struct sink *sink, const float *const *planar, size_t frames)
 {
-    struct spool *spool = ((struct spool_sink *)sink)->spool;
+    struct spool *spool = (struct spool *)sink;
     for (size_t done = 0; done < frames;) {
         size_t part = frames - done < spool->chunk ? frames - done : spool->chunk;
         audio_interleave(planar, done, spool->channels, part, spool->interleaved);
@@ -67,7 +64,7 @@ static enum status spool_write(struct sink *sink, const float *const *planar, si
 
 static enum status spool_commit(struct sink *sink)
 {
-    struct spool *spool = ((struct spool_sink *)sink)->spool;
+    struct spool *spool = (struct spool *)sink;
     if (fflush(spool->file) != 0 || fseeko(spool->file, 0, SEEK_SET) != 0)
         return spool_failed("write");
     return STATUS_OK;
@@ -75,58 +72,48 @@ static enum status spool_commit(struct sink *sink)
 
 static void spool_sink_close(struct sink *sink)
 {
-    spool_leave(((struct spool_sink *)sink)->spool);
-    free(sink);
+    spool_leave((struct spool *)sink);
 }
 
 static const struct sink_kind spool_sink_kind = {
-    .write = spool_write,
-    .commit = spool_commit,
-    .close = spool_sink_close,
-};
+    .write = spool_write, .commit = spool_commit, .close = spool_sink_close};
 
 static enum status spool_read(struct source *source, float *const *planar, size_t frames,
                               size_t *got)
 {
-    struct spool_source *reader = (struct spool_source *)source;
-    struct spool *spool = reader->spool;
-    for (*got = 0; *got < frames && reader->position < spool->frames;) {
+    struct spool *spool = spool_of(source);
+    for (*got = 0; *got < frames && spool->position < spool->frames;) {
         size_t part = frames - *got < spool->chunk ? frames - *got : spool->chunk;
-        if (part > spool->frames - reader->position)
-            part = (size_t)(spool->frames - reader->position);
+        if (part > spool->frames - spool->position)
+            part = (size_t)(spool->frames - spool->position);
         size_t count = part * spool->channels;
         if (fread(spool->interleaved, sizeof(float), count, spool->file) != count)
             return spool_failed("read");
         audio_deinterleave(spool->interleaved, spool->channels, part, planar, *got);
         *got += part;
-        reader->position += part;
+        spool->position += part;
     }
     return STATUS_OK;
 }
 
 static enum status spool_seek(struct source *source, uint64_t frame)
 {
-    struct spool_source *reader = (struct spool_source *)source;
-    off_t offset = (off_t)(frame * reader->spool->channels * sizeof(float));
-    if (fseeko(reader->spool->file, offset, SEEK_SET) != 0)
+    struct spool *spool = spool_of(source);
+    if (fseeko(spool->file, (off_t)(frame * spool->channels * sizeof(float)), SEEK_SET) != 0)
         return spool_failed("seek in");
-    reader->position = frame;
+    spool->position = frame;
     return STATUS_OK;
 }
 
 static void spool_source_close(struct source *source)
 {
-    spool_leave(((struct spool_source *)source)->spool);
-    free(source);
+    spool_leave(spool_of(source));
 }
 
 static const struct source_kind spool_source_kind = {
-    .read = spool_read,
-    .seek = spool_seek,
-    .close = spool_source_close,
-};
+    .read = spool_read, .seek = spool_seek, .close = spool_source_close};
 
-/* A file without a name in the folder of `beside`, where there is room for OUT. */
+/* An unlinked file in the folder of `beside`, which has space for OUT. */
 static FILE *open_nameless(const char *beside)
 {
     const char *folder = getenv("TMPDIR");
@@ -151,38 +138,29 @@ enum status spool_open(const char *beside, const struct source *like, size_t cha
                        struct sink **sink, struct source **source)
 {
     struct spool *spool = calloc(1, sizeof *spool);
-    struct spool_sink *writer = calloc(1, sizeof *writer);
-    struct spool_source *reader = calloc(1, sizeof *reader);
+    if (!spool)
+        return fail_memory("a temporary file");
     enum status status = STATUS_OK;
-    if (spool && writer && reader) {
-        spool->users = 1;
-        spool->channels = channels;
-        spool->chunk = channels < CHUNK_SAMPLES ? CHUNK_SAMPLES / channels : 1;
-        spool->interleaved = audio_alloc(spool->chunk * channels);
-        spool->file = open_nameless(beside);
-        if (!spool->file)
-            status = spool_failed("make");
-    }
-    if (!spool || !writer || !reader || !spool->interleaved)
+    spool->users = 1;
+    spool->channels = channels;
+    spool->chunk = audio_chunk_frames(channels);
+    spool->interleaved = audio_alloc(spool->chunk * channels);
+    if (!spool->interleaved)
         status = fail_memory("a temporary file");
+    else if (!(spool->file = open_nameless(beside)))
+        status = spool_failed("create");
     if (status != STATUS_OK) {
         spool_leave(spool);
-        free(writer);
-        free(reader);
         return status;
     }
     spool->users = 2;
-    writer->sink.kind = &spool_sink_kind;
-    writer->spool = spool;
-    reader->source = (struct source){
-        .kind = &spool_source_kind,
-        .name = like->name,
-        .format = {.rate = like->format.rate, .channels = channels},
-        .frames = FRAMES_UNKNOWN,
-        .seekable = true,
-    };
-    reader->spool = spool;
-    *sink = &writer->sink;
-    *source = &reader->source;
+    spool->sink.kind = &spool_sink_kind;
+    spool->source = (struct source){.kind = &spool_source_kind,
+                                    .name = like->name,
+                                    .format = {.rate = like->format.rate, .channels = channels},
+                                    .frames = FRAMES_UNKNOWN,
+                                    .seekable = true};
+    *sink = &spool->sink;
+    *source = &spool->source;
     return STATUS_OK;
 }

@@ -1,7 +1,5 @@
-/* Samples without a header: how each is stored, by the names that CamillaDSP (its old and
- * its new ones), ALSA and BruteFIR give them.
- *
- * Integers are read as -1..1, floating point as it stands.
+/* Formats of raw samples, by the names of CamillaDSP (old and new), ALSA and BruteFIR.
+ * Integers are scaled to -1..1.
  */
 #ifndef HALO_RAW_FORMAT_H
 #define HALO_RAW_FORMAT_H
@@ -12,22 +10,22 @@
 
 struct raw_format {
     const char *name;
-    const char *others[4]; /* the same by other names */
+    const char *others[4]; /* aliases */
     unsigned bytes;        /* of a sample */
     unsigned bits;         /* of an integer, at the low end of the bytes; 0: floating point */
     bool is_big_endian;
 };
 
-/* What a file of such samples holds, channels side by side. */
+/* Layout of a file of interleaved raw samples. */
 struct raw_layout {
-    const struct raw_format *format; /* NULL: not known, or not such a file */
-    uint32_t rate;                   /* Hz; 0: not known */
+    const struct raw_format *format; /* NULL: unknown, or not raw */
+    uint32_t rate;                   /* Hz; 0: unknown */
     size_t channels;                 /* 0: one */
     uint64_t skip;                   /* bytes before the first sample */
     uint64_t most;                   /* bytes to read; 0: all */
 };
 
-/* By any of its names, however capitalised, or NULL. */
+/* By any name, ignoring case; or NULL. */
 const struct raw_format *raw_format_named(const char *name);
 
 /* All names for messages: "S8, S16_LE, ...". */

@@ -7,10 +7,8 @@ enum status reblock_init(struct reblock *reblock, size_t inputs, size_t outputs,
 {
     assert(inputs <= REBLOCK_CHANNELS_MOST && outputs <= REBLOCK_CHANNELS_MOST);
     *reblock = (struct reblock){.inputs = inputs, .outputs = outputs, .block = block};
-    enum status status = block_init(&reblock->waiting, inputs, block, "a stream");
-    if (status == STATUS_OK)
-        status = block_init(&reblock->ready, outputs, block, "a stream");
-    return status;
+    TRY(block_init(&reblock->waiting, inputs, block, "a stream"));
+    return block_init(&reblock->ready, outputs, block, "a stream");
 }
 
 void reblock_free(struct reblock *reblock)
@@ -33,7 +31,7 @@ static void pass_blocks(const struct reblock *reblock, const float *const *in, f
     }
 }
 
-/* A frame goes out for each that comes in: from the block before. */
+/* Store input and output the previous block, frame by frame. */
 static void exchange(struct reblock *reblock, const float *const *in, float *const *out, size_t at,
                      size_t count)
 {

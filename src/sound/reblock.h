@@ -1,7 +1,5 @@
-/* Hands frames that come in any number to a filter of one block length.
- *
- * While they come in whole blocks nothing is added; from the first time they do not,
- * the output is a block later than the filter's own.
+/* Adapts frames in any number to a filter of one block length. Without latency as long as they
+ * arrive in whole blocks; from the first time they do not, the latency is one block.
  * Threads: one. reblock_process is real-time.
  */
 #ifndef HALO_REBLOCK_H
@@ -17,10 +15,10 @@ struct reblock {
     size_t inputs;
     size_t outputs;
     size_t block;
-    struct block waiting; /* input that is no block yet */
+    struct block waiting; /* incomplete input block */
     struct block ready;   /* the last block's output */
-    size_t held;          /* frames of `waiting` and of what was taken of `ready` */
-    _Atomic bool adapts;  /* latency is a block */
+    size_t held;          /* frames of `waiting`, and used frames of `ready` */
+    _Atomic bool adapts;  /* the latency is one block */
 };
 
 /* Up to REBLOCK_CHANNELS_MOST channels. Errors: memory. */

@@ -21,17 +21,18 @@ void region_close(struct region *region)
 static enum status refuse_long(const struct region *region)
 {
     return fail(STATUS_FAILED,
-                "cannot play %s: it cannot seek and is longer than the %d MiB that are kept in "
-                "memory; save it to a file",
+                "cannot play %s: it is not seekable and exceeds the %d MiB kept in memory; save it "
+                "to a file",
                 region->name, REGION_MEMORY_MIB);
 }
 
-/* Up to `most` frames of the source, from where it stands. */
+/* Up to `most` frames from the source's position. */
 static enum status fill_memory(struct region *region, struct sink *memory, uint64_t most)
 {
-    uint64_t capacity = ((uint64_t)REGION_MEMORY_MIB << 20) / sizeof(float) / region->format.channels;
+    uint64_t capacity =
+        ((uint64_t)REGION_MEMORY_MIB << 20) / sizeof(float) / region->format.channels;
     struct block chunk;
-    enum status status = block_init(&chunk, region->format.channels, CHUNK, "a passage");
+    enum status status = block_init(&chunk, region->format.channels, CHUNK, "a region");
     size_t got = 1;
     for (uint64_t done = 0; status == STATUS_OK && done < most && got > 0; done += got) {
         size_t part = most - done < CHUNK ? (size_t)(most - done) : CHUNK;
@@ -48,7 +49,7 @@ static enum status fill_memory(struct region *region, struct sink *memory, uint6
     return status;
 }
 
-/* The source's next `most` frames take its place, from memory. */
+/* Replace the source by its next `most` frames, in memory. */
 static enum status keep(struct region *region, uint64_t most)
 {
     struct sink *memory = NULL;
@@ -72,7 +73,7 @@ static enum status change_rate(struct region *region, uint32_t rate)
     struct source *inner = region->source;
     if (rate == 0 || rate == inner->format.rate)
         return STATUS_OK;
-    region->source = NULL; /* closed where it fails */
+    region->source = NULL; /* taken over, also on failure */
     return source_open_resampled(inner, rate, &region->source);
 }
 
@@ -97,9 +98,8 @@ static enum status keep_if_short(struct region *region)
     uint64_t frames = region->to - region->from;
     if (frames >= (uint64_t)REGION_SHORT_SECONDS * region->format.rate)
         return STATUS_OK;
-    enum status status;
-    if ((status = source_seek(region->source, region->from)) || (status = keep(region, frames)))
-        return status;
+    TRY(source_seek(region->source, region->from));
+    TRY(keep(region, frames));
     if (region->source->frames == 0)
         return fail(STATUS_FAILED, "cannot play %s: it ends before frame %llu", region->name,
                     (unsigned long long)region->from);
@@ -110,36 +110,30 @@ static enum status keep_if_short(struct region *region)
 
 static enum status fill(struct region *region, const struct region_settings *settings)
 {
-    enum status status =
-        source_open_sound(settings->path, settings->allow_truncated, &region->source);
-    if (status != STATUS_OK)
-        return status;
+    TRY(source_open_sound(settings->path, settings->allow_truncated, &region->source));
     region->format = region->source->format;
     region->name = strdup(region->source->name);
     if (!region->name)
-        return fail_memory("a passage");
+        return fail_memory("a region");
     if (!region->source->seekable || region->source->frames == FRAMES_UNKNOWN)
-        status = keep(region, UINT64_MAX);
-    if (status || (status = change_rate(region, settings->rate)))
-        return status;
+        TRY(keep(region, UINT64_MAX));
+    TRY(change_rate(region, settings->rate));
     region->format = region->source->format;
     region->frames = (uint64_t)region->source->frames;
-    status = set_ends(region, settings->from, settings->to);
-    return status ? status : keep_if_short(region);
+    TRY(set_ends(region, settings->from, settings->to));
+    TRY(keep_if_short(region));
+    return region_seek(region, region->from);
 }
 
 enum status region_open(const struct region_settings *settings, struct region **result)
 {
     struct region *region = calloc(1, sizeof *region);
-    enum status status = region ? fill(region, settings) : fail_memory("a passage");
+    enum status status = region ? fill(region, settings) : fail_memory("a region");
     if (status == STATUS_OK)
-        status = region_seek(region, region->from);
-    if (status != STATUS_OK) {
+        *result = region;
+    else
         region_close(region);
-        return status;
-    }
-    *result = region;
-    return STATUS_OK;
+    return status;
 }
 
 enum status region_seek(struct region *region, uint64_t frame)

@@ -1,12 +1,30 @@
-#include "sound/sound_claim.h"
+#include "sound/stream_header.h"
 
-#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
 struct bytes {
     int fd;
     bool big_endian;
+};
+
+/* Containers made of chunks: a four-letter name, a size, content, padding. */
+struct chunk_layout {
+    char magic[5];
+    char data[5]; /* name of the chunk with the samples */
+    bool big_endian;
+    uint8_t first; /* offset of the first chunk */
+    uint8_t size_at, size_bytes;
+    uint8_t header;  /* bytes before the content */
+    uint8_t counted; /* of these, included in the size */
+    uint8_t align;
+};
+
+static const struct chunk_layout layouts[] = {
+    {"RIFF", "data", false, 12, 4, 4, 8, 0, 2},    {"RF64", "data", false, 12, 4, 4, 8, 0, 2},
+    {"RIFX", "data", true, 12, 4, 4, 8, 0, 2},     {"FORM", "SSND", true, 12, 4, 4, 8, 0, 2},
+    {"riff", "data", false, 40, 16, 8, 24, 24, 8}, /* Sony's W64 */
+    {"caff", "data", true, 8, 4, 8, 12, 0, 1},
 };
 
 static bool read_at(const struct bytes *bytes, uint64_t at, void *buffer, size_t count)
@@ -31,7 +49,7 @@ static enum sound_claim claim_from(uint64_t start, uint64_t size, uint64_t *end)
     return *end >= start ? CLAIM_END : CLAIM_NONE;
 }
 
-/* Do chunks follow one another from `at` to the very end of the file? */
+/* Whether chunks follow one another from `at` to the very end of the file. */
 static bool chunks_to_end(const struct bytes *bytes, uint64_t at)
 {
     uint64_t size;
@@ -40,30 +58,36 @@ static bool chunks_to_end(const struct bytes *bytes, uint64_t at)
         if (!read_at(bytes, at, id, 4) || !number_at(bytes, at + 4, 4, &size))
             return false;
         for (size_t i = 0; i < sizeof id; i++)
-            if (id[i] < ' ' || id[i] > '~') /* samples, silent ones above all */
+            if (id[i] < ' ' || id[i] > '~') /* samples, typically silence */
                 return false;
         at += 8 + size + (size & 1);
     }
     return read_at(bytes, at - 1, &beyond, 1);
 }
 
-/* Chunks of a four-letter name and a size, padded to even lengths: RIFF, AIFF. */
-static enum sound_claim claim_of_chunk(const struct bytes *bytes, const char *wanted, uint64_t *end)
+static enum sound_claim claim_of_chunks(const struct bytes *bytes,
+                                        const struct chunk_layout *layout, uint64_t *end)
 {
-    uint64_t at = 12, size_64 = 0, size;
+    uint64_t at = layout->first, size_64 = 0, size;
     char id[4];
-    while (read_at(bytes, at, id, 4) && number_at(bytes, at + 4, 4, &size)) {
-        if (memcmp(id, "ds64", 4) == 0 && !number_at(bytes, at + 16, 8, &size_64))
+    while (read_at(bytes, at, id, 4) &&
+           number_at(bytes, at + layout->size_at, layout->size_bytes, &size)) {
+        bool found = memcmp(id, layout->data, 4) == 0, narrow = layout->size_bytes == 4;
+        if (found && size == UINT64_MAX && !layout->counted)
+            return CLAIM_OPEN;
+        if (size < layout->counted || (size > INT64_MAX && (layout->counted || !found)))
             return CLAIM_NONE;
-        if (memcmp(id, wanted, 4) == 0) {
-            if (size == UINT32_MAX)
-                size = size_64;
-            /* No samples, or as many as come: what follows tells. */
-            if (size == 0 && !chunks_to_end(bytes, at + 8))
-                return CLAIM_OPEN;
-            return claim_from(at + 8, size, end);
-        }
-        at += 8 + size + (size & 1);
+        if (narrow && memcmp(id, "ds64", 4) == 0 && !number_at(bytes, at + 16, 8, &size_64))
+            return CLAIM_NONE;
+        if (narrow && found && size == UINT32_MAX)
+            size = size_64;
+        at += layout->header;
+        size -= layout->counted;
+        if (narrow && found && size == 0 && !chunks_to_end(bytes, at))
+            return CLAIM_OPEN; /* not an empty sound */
+        if (found)
+            return claim_from(at, size, end);
+        at += (size + layout->align - 1) / layout->align * layout->align;
     }
     return CLAIM_NONE;
 }
@@ -78,55 +102,17 @@ static enum sound_claim claim_of_au(const struct bytes *bytes, uint64_t *end)
     return open ? CLAIM_OPEN : claim_from(offset, size, end);
 }
 
-static enum sound_claim claim_of_caf(const struct bytes *bytes, uint64_t *end)
-{
-    uint64_t at = 8, size;
-    char id[4];
-    while (read_at(bytes, at, id, 4) && number_at(bytes, at + 4, 8, &size)) {
-        if (memcmp(id, "data", 4) == 0)
-            return size == UINT64_MAX ? CLAIM_OPEN : claim_from(at + 12, size, end);
-        if (size > INT64_MAX)
-            return CLAIM_NONE;
-        at += 12 + size;
-    }
-    return CLAIM_NONE;
-}
-
-/* Sony's W64: 16-byte names, sizes that count their own header, padded to 8. */
-static enum sound_claim claim_of_w64(const struct bytes *bytes, uint64_t *end)
-{
-    uint64_t at = 40, size;
-    char id[4];
-    while (read_at(bytes, at, id, 4) && number_at(bytes, at + 16, 8, &size)) {
-        if (size < 24 || size > INT64_MAX)
-            return CLAIM_NONE;
-        if (memcmp(id, "data", 4) == 0)
-            return claim_from(at, size, end);
-        at += (size + 7) / 8 * 8;
-    }
-    return CLAIM_NONE;
-}
-
 enum sound_claim sound_claim_read(int fd, uint64_t *end)
 {
     struct bytes bytes = {.fd = fd};
     char head[12];
     if (!read_at(&bytes, 0, head, sizeof head))
         return CLAIM_NONE;
-    if (memcmp(head, "RIFF", 4) == 0 || memcmp(head, "RF64", 4) == 0)
-        return claim_of_chunk(&bytes, "data", end);
-    if (memcmp(head, "riff", 4) == 0)
-        return claim_of_w64(&bytes, end);
-    if (memcmp(head, "dns.", 4) == 0)
-        return claim_of_au(&bytes, end);
-    bytes.big_endian = true;
-    if (memcmp(head, "RIFX", 4) == 0)
-        return claim_of_chunk(&bytes, "data", end);
-    if (memcmp(head, "FORM", 4) == 0)
-        return claim_of_chunk(&bytes, "SSND", end);
-    if (memcmp(head, ".snd", 4) == 0)
-        return claim_of_au(&bytes, end);
-    if (memcmp(head, "caff", 4) == 0)
-        return claim_of_caf(&bytes, end);
-    return CLAIM_NONE;
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+        if (memcmp(head, layouts[i].magic, 4) == 0) {
+            bytes.big_endian = layouts[i].big_endian;
+            return claim_of_chunks(&bytes, &layouts[i], end);
+        }
+    bytes.big_endian = memcmp(head, ".snd", 4) == 0;
+    return bytes.big_endian || memcmp(head, "dns.", 4) == 0 ? claim_of_au(&bytes, end) : CLAIM_NONE;
 }

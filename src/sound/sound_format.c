@@ -10,7 +10,7 @@ struct container {
     const char *extension;
     const char *name;
     int major;
-    int own_subtype; /* the one it is for, where that is a lossy one */
+    int own_subtype; /* of a container for one lossy format */
 };
 
 static const struct container containers[] = {
@@ -39,28 +39,29 @@ struct samples {
     int subtype;
     unsigned bits;  /* of an integer format */
     unsigned bytes; /* of a sample */
-    bool named;     /* --format takes it */
+    int like;       /* the subtype that keeps these samples; 0: lossy */
+    bool named;     /* --format accepts it */
 };
 
 static const struct samples sample_formats[] = {
-    {"pcm16", SF_FORMAT_PCM_16, 16, 2, true},
-    {"pcm24", SF_FORMAT_PCM_24, 24, 3, true},
-    {"pcm32", SF_FORMAT_PCM_32, 32, 4, true},
-    {"float", SF_FORMAT_FLOAT, 0, 4, true},
-    {"double", SF_FORMAT_DOUBLE, 0, 8, true},
-    {"pcm8", SF_FORMAT_PCM_S8, 8, 1, false},
-    {"pcm8 unsigned", SF_FORMAT_PCM_U8, 8, 1, false},
-    {"u-law", SF_FORMAT_ULAW, 0, 1, false},
-    {"a-law", SF_FORMAT_ALAW, 0, 1, false},
-    {"vorbis", SF_FORMAT_VORBIS, 0, 0, false},
-    {"opus", SF_FORMAT_OPUS, 0, 0, false},
+    {"pcm16", SF_FORMAT_PCM_16, 16, 2, SF_FORMAT_PCM_16, true},
+    {"pcm24", SF_FORMAT_PCM_24, 24, 3, SF_FORMAT_PCM_24, true},
+    {"pcm32", SF_FORMAT_PCM_32, 32, 4, SF_FORMAT_PCM_32, true},
+    {"float", SF_FORMAT_FLOAT, 0, 4, SF_FORMAT_FLOAT, true},
+    {"double", SF_FORMAT_DOUBLE, 0, 8, SF_FORMAT_DOUBLE, true},
+    {"pcm8", SF_FORMAT_PCM_S8, 8, 1, SF_FORMAT_PCM_S8, false},
+    {"pcm8 unsigned", SF_FORMAT_PCM_U8, 8, 1, SF_FORMAT_PCM_U8, false},
+    {"u-law", SF_FORMAT_ULAW, 0, 1, 0, false},
+    {"a-law", SF_FORMAT_ALAW, 0, 1, 0, false},
+    {"vorbis", SF_FORMAT_VORBIS, 0, 0, 0, false},
+    {"opus", SF_FORMAT_OPUS, 0, 0, 0, false},
 #ifdef HALO_SNDFILE_MP3
-    {"mp3", SF_FORMAT_MPEG_LAYER_III, 0, 0, false},
+    {"mp3", SF_FORMAT_MPEG_LAYER_III, 0, 0, 0, false},
 #endif
-    {"alac 16", SF_FORMAT_ALAC_16, 0, 0, false},
-    {"alac 20", SF_FORMAT_ALAC_20, 0, 0, false},
-    {"alac 24", SF_FORMAT_ALAC_24, 0, 0, false},
-    {"alac 32", SF_FORMAT_ALAC_32, 0, 0, false},
+    {"alac 16", SF_FORMAT_ALAC_16, 0, 0, SF_FORMAT_PCM_16, false},
+    {"alac 20", SF_FORMAT_ALAC_20, 0, 0, SF_FORMAT_PCM_24, false},
+    {"alac 24", SF_FORMAT_ALAC_24, 0, 0, SF_FORMAT_PCM_24, false},
+    {"alac 32", SF_FORMAT_ALAC_32, 0, 0, SF_FORMAT_PCM_32, false},
 };
 
 enum { CONTAINERS = sizeof containers / sizeof *containers };
@@ -110,7 +111,7 @@ void sound_tags_read(SNDFILE *file, struct sound_traits *traits)
 
 void sound_tags_write(SNDFILE *file, const struct sound_traits *traits)
 {
-    /* A container without room for a tag says so here; the sound matters more. */
+    /* Best effort: some containers do not support a tag. */
     for (int i = SF_STR_FIRST; i <= SF_STR_LAST; i++)
         if (traits->tags[i])
             sf_set_string(file, i, traits->tags[i]);
@@ -123,7 +124,7 @@ static const char *extension_of(const char *path)
     return dot ? dot + 1 : "";
 }
 
-/* What libsndfile writes besides, by its own list. */
+/* Other containers that libsndfile writes. */
 static const struct container *container_of_library(const char *extension)
 {
     static struct container found;
@@ -152,14 +153,6 @@ static const struct container *container_named(const char *extension)
     return container_of_library(extension);
 }
 
-/* A pipe or device has no extension worth the name: the input's container if
- * that can be streamed, else WAV. */
-static const struct container *container_of_stream(const struct sound_traits *input)
-{
-    bool au = (input->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AU;
-    return container_named(au ? "au" : "wav");
-}
-
 static bool is_stream(const char *path)
 {
     struct stat about;
@@ -173,7 +166,8 @@ static enum status choose_container(const char *path, const struct sound_format_
     const char *extension = request->container ? request->container : extension_of(path);
     *container = container_named(extension);
     if (!*container && !request->container && is_stream(path))
-        *container = container_of_stream(input);
+        *container = container_named(
+            (input->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AU ? "au" : "wav"); /* streamable */
     if (*container)
         return STATUS_OK;
     char list[256] = "";
@@ -182,24 +176,20 @@ static enum status choose_container(const char *path, const struct sound_format_
         length += (size_t)snprintf(list + length, sizeof list - length, "%s%s", i ? ", " : "",
                                    containers[i].extension);
     if (request->container)
-        return fail(STATUS_USAGE, "unknown container '%s'; it is one of %s", extension, list);
+        return fail(STATUS_USAGE, "unknown container '%s'; use one of %s", extension, list);
     return fail(STATUS_USAGE,
-                "cannot tell the container of %s from its name; let it end in one of "
-                "%s, or name one with --container",
+                "cannot choose a container for %s by its name; use one of the extensions %s, or "
+                "--container",
                 path, list);
-}
-
-static bool opus_takes(uint32_t rate)
-{
-    return rate == 8000 || rate == 12000 || rate == 16000 || rate == 24000 || rate == 48000;
 }
 
 static bool holds(int format, const struct stream_format *stream)
 {
-    if ((format & SF_FORMAT_SUBMASK) == SF_FORMAT_OPUS && !opus_takes(stream->rate))
+    uint32_t rate = stream->rate;
+    if ((format & SF_FORMAT_SUBMASK) == SF_FORMAT_OPUS && rate != 8000 && rate != 12000 &&
+        rate != 16000 && rate != 24000 && rate != 48000)
         return false;
-    SF_INFO info = {
-        .samplerate = (int)stream->rate, .channels = (int)stream->channels, .format = format};
+    SF_INFO info = {.samplerate = (int)rate, .channels = (int)stream->channels, .format = format};
     return sf_format_check(&info);
 }
 
@@ -218,41 +208,16 @@ static enum status choose_named(const char *name, int major, const char *contain
                     container, stream->channels, name, stream->rate);
     }
     return fail(STATUS_USAGE,
-                "unknown sample format '%s'; it is pcm16, pcm24, pcm32, float or "
-                "double",
-                name);
+                "unknown sample format '%s'; use pcm16, pcm24, pcm32, float or double", name);
 }
 
-/* The subtype that keeps the input's samples. */
+/* The subtype that keeps the input's samples; 0: lossy. */
 static int subtype_like(int input)
 {
-    int subtype = input & SF_FORMAT_SUBMASK;
-    switch (subtype) {
-    case SF_FORMAT_ALAC_16:
-        return SF_FORMAT_PCM_16;
-    case SF_FORMAT_ALAC_20:
-    case SF_FORMAT_ALAC_24:
-        return SF_FORMAT_PCM_24;
-    case SF_FORMAT_ALAC_32:
-        return SF_FORMAT_PCM_32;
-    case 0:
+    const struct samples *samples = samples_of(input);
+    if ((input & SF_FORMAT_SUBMASK) == 0)
         return SF_FORMAT_FLOAT; /* not from a file */
-    case SF_FORMAT_PCM_S8:
-    case SF_FORMAT_PCM_U8:
-    case SF_FORMAT_PCM_16:
-    case SF_FORMAT_PCM_24:
-    case SF_FORMAT_PCM_32:
-    case SF_FORMAT_FLOAT:
-    case SF_FORMAT_DOUBLE:
-        return subtype;
-    default:
-        return 0; /* lossy */
-    }
-}
-
-static int other_sign_of_8_bit(int subtype)
-{
-    return subtype == SF_FORMAT_PCM_S8 ? SF_FORMAT_PCM_U8 : SF_FORMAT_PCM_S8;
+    return samples ? samples->like : 0;
 }
 
 enum status sound_format_choose(const char *path, const struct sound_format_request *request,
@@ -260,9 +225,7 @@ enum status sound_format_choose(const char *path, const struct sound_format_requ
                                 const struct stream_format *stream, int *format)
 {
     const struct container *container;
-    enum status status = choose_container(path, request, input, &container);
-    if (status != STATUS_OK)
-        return status;
+    TRY(choose_container(path, request, input, &container));
     int major = container->major;
     if (major == SF_FORMAT_WAV && (input->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_WAVEX)
         major = SF_FORMAT_WAVEX;
@@ -275,7 +238,7 @@ enum status sound_format_choose(const char *path, const struct sound_format_requ
         int subtype = subtype_like(input->format);
         *format = major | subtype;
         if (subtype && (sound_format_bits(subtype) == 8) && !holds(*format, stream))
-            *format = major | other_sign_of_8_bit(subtype);
+            *format = major | (subtype == SF_FORMAT_PCM_S8 ? SF_FORMAT_PCM_U8 : SF_FORMAT_PCM_S8);
         if (!subtype || !holds(*format, stream)) {
             *format = major | SF_FORMAT_PCM_24;
             if (!holds(*format, stream)) /* an old container */
@@ -287,8 +250,8 @@ enum status sound_format_choose(const char *path, const struct sound_format_requ
         return fail(STATUS_USAGE, "%s cannot hold %zu channels at %u Hz; choose another container",
                     container->name, stream->channels, stream->rate);
     if (changed)
-        note("%s is written as %s, since %s %s; --format chooses another", path,
-             sound_format_name(*format), lossy ? "the input is" : container->name,
+        note("%s is written as %s, because %s %s; see --format", path, sound_format_name(*format),
+             lossy ? "the input is" : container->name,
              lossy ? "lossy" : "cannot keep the input's sample format");
     return STATUS_OK;
 }

@@ -3,6 +3,7 @@
 #include "base/stop.h"
 #include "sound/port.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -51,9 +52,7 @@ static enum status skip_bytes(struct reader *reader, uint64_t count)
     char scrap[4096];
     while (count > 0) {
         size_t part = count < sizeof scrap ? (size_t)count : sizeof scrap;
-        enum status status = read_bytes(reader, scrap, part);
-        if (status != STATUS_OK)
-            return status;
+        TRY(read_bytes(reader, scrap, part));
         count -= part;
     }
     return STATUS_OK;
@@ -69,22 +68,11 @@ static uint32_t number(const struct reader *reader, const unsigned char *bytes, 
 
 static int subtype_for(uint32_t tag, uint32_t bits)
 {
+    static const int pcm[] = {SF_FORMAT_PCM_U8, SF_FORMAT_PCM_16, SF_FORMAT_PCM_24,
+                              SF_FORMAT_PCM_32};
     if (tag == TAG_FLOAT)
         return bits == 32 ? SF_FORMAT_FLOAT : bits == 64 ? SF_FORMAT_DOUBLE : 0;
-    if (tag != TAG_PCM)
-        return 0;
-    switch (bits) {
-    case 8:
-        return SF_FORMAT_PCM_U8;
-    case 16:
-        return SF_FORMAT_PCM_16;
-    case 24:
-        return SF_FORMAT_PCM_24;
-    case 32:
-        return SF_FORMAT_PCM_32;
-    default:
-        return 0;
-    }
+    return tag == TAG_PCM && bits >= 8 && bits <= 32 && bits % 8 == 0 ? pcm[bits / 8 - 1] : 0;
 }
 
 static enum status read_format(struct reader *reader, uint32_t size, struct wav_header *header)
@@ -93,11 +81,8 @@ static enum status read_format(struct reader *reader, uint32_t size, struct wav_
     size_t known = size < sizeof bytes ? size : sizeof bytes;
     if (size < 16)
         return fail(STATUS_FAILED, "cannot read %s: its WAV format is cut short", reader->name);
-    enum status status = read_bytes(reader, bytes, known);
-    if (status == STATUS_OK)
-        status = skip_bytes(reader, (uint64_t)size - known + (size & 1));
-    if (status != STATUS_OK)
-        return status;
+    TRY(read_bytes(reader, bytes, known));
+    TRY(skip_bytes(reader, (uint64_t)size - known + (size & 1)));
     uint32_t tag = number(reader, bytes, 2);
     uint32_t channels = number(reader, bytes + 2, 2);
     uint32_t rate = number(reader, bytes + 4, 4);
@@ -107,15 +92,12 @@ static enum status read_format(struct reader *reader, uint32_t size, struct wav_
     int subtype = subtype_for(tag, bits);
     if (!subtype)
         return fail(STATUS_FAILED,
-                    "cannot read %s: WAV of format tag %u with %u bits cannot be "
-                    "streamed; give it as a file",
+                    "cannot read %s: a WAV stream with format tag %u and %u bits is not supported; "
+                    "use a file",
                     reader->name, tag, bits);
-    if (channels == 0 || channels > CHANNELS_MOST)
-        return fail(STATUS_FAILED, "cannot read %s: its header says %u channels", reader->name,
-                    channels);
-    if (rate == 0 || rate > RATE_MOST)
-        return fail(STATUS_FAILED, "cannot read %s: its header says a rate of %u Hz", reader->name,
-                    rate);
+    if (channels == 0 || channels > CHANNELS_MOST || rate == 0 || rate > RATE_MOST)
+        return fail(STATUS_FAILED, "cannot read %s: its header says %u channels at %u Hz",
+                    reader->name, channels, rate);
     header->stream = (struct stream_format){.rate = rate, .channels = channels};
     header->frame_bytes = (size_t)channels * bits / 8;
     header->raw_format =
@@ -123,7 +105,7 @@ static enum status read_format(struct reader *reader, uint32_t size, struct wav_
     return STATUS_OK;
 }
 
-static void take_info(const struct reader *reader, const char *list, size_t size,
+static void read_info(const struct reader *reader, const char *list, size_t size,
                       struct sound_traits *traits)
 {
     size_t at = 4; /* past "INFO" */
@@ -150,7 +132,7 @@ static enum status read_list(struct reader *reader, uint32_t size, struct sound_
         return fail_memory("tags");
     enum status status = read_bytes(reader, list, (size_t)padded);
     if (status == STATUS_OK && memcmp(list, "INFO", 4) == 0)
-        take_info(reader, list, size, traits);
+        read_info(reader, list, size, traits);
     free(list);
     return status;
 }
@@ -160,15 +142,12 @@ static enum status read_sizes_64(struct reader *reader, uint32_t size, uint64_t 
     unsigned char bytes[16];
     if (size < sizeof bytes)
         return skip_bytes(reader, (uint64_t)size + (size & 1));
-    enum status status = read_bytes(reader, bytes, sizeof bytes);
+    TRY(read_bytes(reader, bytes, sizeof bytes));
     *data_size = (uint64_t)number(reader, bytes + 12, 4) << 32 | number(reader, bytes + 8, 4);
-    if (status == STATUS_OK)
-        status = skip_bytes(reader, (uint64_t)size - sizeof bytes + (size & 1));
-    return status;
+    return skip_bytes(reader, (uint64_t)size - sizeof bytes + (size & 1));
 }
 
-/* What sox (just under 0x7FFFF000) and arecord (about 0x80000000) write into the
- * header of a stream whose length they do not know. */
+/* Sizes that sox (just under 0x7FFFF000) and arecord (about 0x80000000) write if unknown. */
 static bool is_made_up(uint32_t size, size_t frame)
 {
     return (size > 0x7FFFF000 - frame && size <= 0x7FFFF000) ||
@@ -191,9 +170,7 @@ enum status stream_header_read_wav(FILE *stream, const unsigned char head[12], c
     *header = (struct wav_header){.frames = FRAMES_UNKNOWN};
     for (;;) {
         unsigned char chunk[8];
-        enum status status = read_bytes(&reader, chunk, sizeof chunk);
-        if (status != STATUS_OK)
-            return status;
+        TRY(read_bytes(&reader, chunk, sizeof chunk));
         uint32_t size = number(&reader, chunk + 4, 4);
         if (memcmp(chunk, "data", 4) == 0) {
             if (header->frame_bytes == 0)
@@ -208,15 +185,13 @@ enum status stream_header_read_wav(FILE *stream, const unsigned char head[12], c
             return STATUS_OK;
         }
         if (memcmp(chunk, "fmt ", 4) == 0)
-            status = read_format(&reader, size, header);
+            TRY(read_format(&reader, size, header));
         else if (memcmp(chunk, "ds64", 4) == 0)
-            status = read_sizes_64(&reader, size, &size_64);
+            TRY(read_sizes_64(&reader, size, &size_64));
         else if (memcmp(chunk, "LIST", 4) == 0)
-            status = read_list(&reader, size, traits);
+            TRY(read_list(&reader, size, traits));
         else
-            status = skip_bytes(&reader, (uint64_t)size + (size & 1));
-        if (status != STATUS_OK)
-            return status;
+            TRY(skip_bytes(&reader, (uint64_t)size + (size & 1)));
     }
 }
 
@@ -233,19 +208,21 @@ static void put_id(FILE *stream, const char *id)
     fwrite(id, 1, 4, stream);
 }
 
-static uint32_t info_entry_size(const char *text)
+static enum status finish(FILE *stream, const char *name)
 {
-    size_t length = strlen(text) + 1;
-    return (uint32_t)(8 + length + (length & 1));
+    return fflush(stream) == 0 ? STATUS_OK
+                               : fail(STATUS_FAILED, "cannot write %s: %s", name, strerror(errno));
 }
 
 static uint32_t info_size(const struct sound_traits *traits)
 {
-    uint32_t size = 0;
-    for (size_t i = 0; i < INFO_TAGS; i++)
-        if (traits && traits->tags[info_tags[i].tag])
-            size += info_entry_size(traits->tags[info_tags[i].tag]);
-    return size ? 4 + size : 0;
+    size_t size = 0;
+    for (size_t i = 0; i < INFO_TAGS; i++) {
+        const char *text = traits ? traits->tags[info_tags[i].tag] : NULL;
+        if (text)
+            size += 8 + (strlen(text) + 2) / 2 * 2;
+    }
+    return size ? 4 + (uint32_t)size : 0;
 }
 
 static void put_info(FILE *stream, const struct sound_traits *traits, uint32_t size)
@@ -273,7 +250,7 @@ enum status stream_header_write_wav(FILE *stream, const char *name,
     uint32_t bytes = sound_format_bytes(sound_format);
     uint32_t frame = (uint32_t)(bytes * format->channels);
     uint32_t info = info_size(traits);
-    uint32_t before = 4 + 8 + 16 + (info ? 8 + info : 0) + 8; /* RIFF's content up to the samples */
+    uint32_t before = 4 + 8 + 16 + (info ? 8 + info : 0) + 8; /* RIFF content before the samples */
     uint32_t data = SIZE_UNKNOWN;
     if (frames >= 0 && (uint64_t)frames <= (UINT32_MAX - 1 - before) / frame)
         data = (uint32_t)frames * frame;
@@ -293,49 +270,110 @@ enum status stream_header_write_wav(FILE *stream, const char *name,
         put_info(stream, traits, info);
     put_id(stream, "data");
     put(stream, data, 4);
-    if (fflush(stream) != 0)
-        return fail(STATUS_FAILED, "cannot write %s: %s", name, strerror(errno));
-    return STATUS_OK;
-}
-
-static void put_big(FILE *stream, uint32_t value)
-{
-    for (int shift = 24; shift >= 0; shift -= 8)
-        putc((int)(value >> shift & 0xFF), stream);
+    return finish(stream, name);
 }
 
 static uint32_t au_encoding(int sound_format)
 {
-    switch (sound_format & SF_FORMAT_SUBMASK) {
-    case SF_FORMAT_PCM_S8:
-        return 2;
-    case SF_FORMAT_PCM_16:
-        return 3;
-    case SF_FORMAT_PCM_24:
-        return 4;
-    case SF_FORMAT_PCM_32:
-        return 5;
-    case SF_FORMAT_FLOAT:
-        return 6;
-    default:
-        return 7; /* double */
-    }
+    static const uint32_t encodings[] = {
+        [SF_FORMAT_PCM_S8] = 2, [SF_FORMAT_PCM_16] = 3, [SF_FORMAT_PCM_24] = 4,
+        [SF_FORMAT_PCM_32] = 5, [SF_FORMAT_FLOAT] = 6,  [SF_FORMAT_DOUBLE] = 7};
+    return encodings[sound_format & SF_FORMAT_SUBMASK];
 }
 
 enum status stream_header_write_au(FILE *stream, const char *name,
                                    const struct stream_format *format, int sound_format,
                                    int64_t frames)
 {
-    enum { HEADER = 24 };
     uint64_t frame = sound_format_bytes(sound_format) * (uint64_t)format->channels;
     bool known = frames >= 0 && (uint64_t)frames < SIZE_UNKNOWN / frame;
-    fwrite(".snd", 1, 4, stream);
-    put_big(stream, HEADER);
-    put_big(stream, known ? (uint32_t)((uint64_t)frames * frame) : SIZE_UNKNOWN);
-    put_big(stream, au_encoding(sound_format));
-    put_big(stream, format->rate);
-    put_big(stream, (uint32_t)format->channels);
-    if (fflush(stream) != 0)
-        return fail(STATUS_FAILED, "cannot write %s: %s", name, strerror(errno));
-    return STATUS_OK;
+    uint32_t size = known ? (uint32_t)((uint64_t)frames * frame) : SIZE_UNKNOWN;
+    uint32_t fields[] = {24, size, au_encoding(sound_format), format->rate,
+                         (uint32_t)format->channels}; /* 24: bytes of the header */
+    put_id(stream, ".snd");
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        put(stream, htobe32(fields[i]), 4);
+    return finish(stream, name);
 }
+
+/* ---- a stream as a virtual file ---- */
+
+/* Unknown length: large, but far from overflow in libsndfile. */
+#define LENGTH_UNKNOWN ((sf_count_t)1 << 60)
+
+void stream_io_begin(struct stream_io *io, FILE *stream)
+{
+    io->stream = stream;
+    io->position = io->consumed = 0;
+}
+
+void stream_io_unread(struct stream_io *io, const void *bytes, size_t count)
+{
+    memcpy(io->head, bytes, count);
+    io->consumed = (int64_t)count;
+}
+
+static sf_count_t stream_read(void *buffer, sf_count_t count, void *user)
+{
+    struct stream_io *io = user;
+    unsigned char *bytes = buffer;
+    sf_count_t done = 0;
+    if (io->position < io->consumed && io->position < STREAM_HEAD) {
+        int64_t kept = io->consumed < STREAM_HEAD ? io->consumed : STREAM_HEAD;
+        done = kept - io->position < count ? kept - io->position : count;
+        memcpy(bytes, io->head + io->position, (size_t)done);
+        io->position += done;
+    }
+    if (done == count || io->position != io->consumed)
+        return done;
+    sf_count_t more = (sf_count_t)fread(bytes + done, 1, (size_t)(count - done), io->stream);
+    if (io->consumed < STREAM_HEAD) {
+        int64_t capacity = STREAM_HEAD - io->consumed;
+        memcpy(io->head + io->consumed, bytes + done, (size_t)(more < capacity ? more : capacity));
+    }
+    io->consumed += more;
+    io->position += more;
+    return done + more;
+}
+
+static sf_count_t stream_seek(sf_count_t offset, int whence, void *user)
+{
+    struct stream_io *io = user;
+    sf_count_t target = whence == SEEK_SET   ? offset
+                        : whence == SEEK_CUR ? io->position + offset
+                                             : -1;
+    if (target == io->position)
+        return target;
+    /* Decoders that look beyond the sound would consume it: only the head is seekable, and only
+     * while all of it is kept. */
+    if (target < 0 || target > STREAM_HEAD || io->consumed > STREAM_HEAD)
+        return -1;
+    if (target <= io->consumed) {
+        io->position = target;
+        return target;
+    }
+    char scrap[4096];
+    io->position = io->consumed;
+    while (io->position < target) {
+        sf_count_t part = target - io->position;
+        if (part > (sf_count_t)sizeof scrap)
+            part = sizeof scrap;
+        if (stream_read(scrap, part, io) < part)
+            return -1;
+    }
+    return target;
+}
+
+static sf_count_t stream_length(void *user)
+{
+    (void)user;
+    return LENGTH_UNKNOWN;
+}
+
+static sf_count_t stream_tell(void *user)
+{
+    return ((struct stream_io *)user)->position;
+}
+
+SF_VIRTUAL_IO stream_io_functions = {
+    .get_filelen = stream_length, .seek = stream_seek, .read = stream_read, .tell = stream_tell};
