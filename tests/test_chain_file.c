@@ -139,7 +139,7 @@ START_TEST(bad_chains_are_named)
     expect_refused("stages: []\n", "halo-chain");
     expect_refused("halo-chain: 1\nstages:\n- mask: mask.txt\n  gian: 3\n", "line 3");
     expect_refused("halo-chain: 1\nstages:\n- mask: mask.txt\n  gain: 3\n", "both");
-    expect_refused("halo-chain: 1\nstages:\n- options: [gain=3]\n", "of no kind");
+    expect_refused("halo-chain: 1\nstages:\n- options: [gain=3]\n", "has no kind");
     expect_refused("halo-chain: 1\nstages:\n- [a, b\n", "bad.yml");
     expect_refused("halo-chain: 1\nstages:\n- &a {gain: 1}\n- *a\n", "bad.yml");
     expect_refused("halo-chain: 1\nstages:\n- mask: nosuch.wav\n", "nosuch.wav");
