@@ -206,7 +206,7 @@ __device__ __forceinline__ void run_down(const channel2d<T> &p, const strip_star
 
 /* Not inlined, so that it takes no registers from the other loop. */
 template <int SIDE, typename T>
-__device__ __noinline__ void run_apart(const kernel2d_job &job, strip_start start)
+__device__ __noinline__ void run_isolated(const kernel2d_job &job, strip_start start)
 {
     run_down<SIDE, false>(channel2d_of<T>(job), start);
 }
@@ -249,7 +249,7 @@ __global__ void __launch_bounds__(STRIP_THREADS, strip<SIDE>::BLOCKS)
         in_fours(p.out, p.pitch_out))
         run_down<SIDE, true>(p, start);
     else
-        run_apart<SIDE, T>(job, start);
+        run_isolated<SIDE, T>(job, start);
 }
 
 /* Finds the kernel made for this side. */

@@ -15,7 +15,7 @@ START_TEST(missing_device_is_reported)
     alsa_rig_cards(NULL, 0);
     struct command_result result = command_done("\"$HALO\" devices");
 #ifdef HALO_WITH_PORTAUDIO
-    ck_assert_msg(strstr(result.out, "no sound device") != NULL, "%s", result.out);
+    ck_assert_msg(strstr(result.out, "No sound device") != NULL, "%s", result.out);
 #else
     ck_assert_msg(strstr(result.out, "no sound system") != NULL, "%s", result.out);
 #endif

@@ -58,7 +58,7 @@ START_TEST(wrong_arguments_are_refused)
         {2, "no channel 3", "--channels 3"},
         {2, "--input-map names 2 channels, --channels 1", "--input-map 1,2 --channels 1"},
         {1, "--output-map names 1", "--output-map 1 --mask a.txt"},
-        {2, "need a file each", "--record r.wav --record-dry r.wav"},
+        {2, "need different files", "--record r.wav --record-dry r.wav"},
         {2, "use .wav, .w64 or .caf", "--record r.mp3"},
         {1, "there.wav exists; --force replaces it", "--record there.wav"},
         {1, "there.wav exists; --force replaces it", "--record r.wav --record-dry there.wav"},

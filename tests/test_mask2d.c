@@ -330,7 +330,7 @@ START_TEST(mask_make_writes_them)
     ck_assert_int_eq(result.code, 1);
     command_done("\"$HALO\" mask make box2d:3x3 -o g.mask2d --force");
     command_clean();
-    command_refused(2, "--format is for samples",
+    command_refused(2, "--format sets a sample format",
                     "\"$HALO\" mask make box2d:3x3 -o a.mask2d --format pcm16");
     command_refused(2, "'x=1' is not an option", "\"$HALO\" mask make box2d:3x3,x=1 -o a.mask2d");
     command_refused(2, "is not a kind of mask", "\"$HALO\" mask make a.mask2d -o b.mask2d");

@@ -154,12 +154,12 @@ START_TEST(bad_masks_are_refused)
     command_clean();
     sound_text("nan.txt", "1\nnan\n");
     sound_text("good.txt", "1\n");
-    sound_text("words.txt", "hello\n");
+    sound_text("plain.txt", "hello\n");
     command_refused(2, "needs MASK", "\"$HALO\" mask show");
     command_refused(2, "--help", "\"$HALO\" mask");
     command_refused(2, "'paint'", "\"$HALO\" mask paint");
     command_refused(1, "nosuch", "\"$HALO\" mask show nosuch");
-    command_refused(1, "words.txt", "\"$HALO\" mask show words.txt");
+    command_refused(1, "plain.txt", "\"$HALO\" mask show plain.txt");
     command_refused(1, "nan.txt", "\"$HALO\" mask show nan.txt");
     command_refused(2, "trim", "\"$HALO\" mask show good.txt,trim=1");
     command_refused(1, "nosuch", "\"$HALO\" mask show good.txt --for nosuch");

@@ -597,5 +597,5 @@ int main(void)
                                   a_signal_ends_waiting_for_one_that_hangs,
                                   terminal_signals_are_halo_s};
     plugin_rig_prepare();
-    return plugin_rig_code(suite_run("plugin_apart", tests, sizeof tests / sizeof *tests));
+    return plugin_rig_code(suite_run("plugin_isolated", tests, sizeof tests / sizeof *tests));
 }

@@ -323,7 +323,7 @@ START_TEST(bad_samples_are_counted)
     sound_noise_file("in.wav", 1, WAVF, RATE, 2, N);
     struct command_result result = command_done(
         "\"$HALO\" render in.wav out.wav --json --lv2 urn:halo:test:nan,at=5000,amount=7");
-    ck_assert_ptr_nonnull(strstr(result.err, "14 samples"));
+    ck_assert_ptr_nonnull(strstr(result.err, "14 invalid samples"));
     json_t *root = json_loads(result.out, 0, NULL);
     json_t *stage = json_array_get(json_object_get(root, "stages"), 0);
     ck_assert_int_eq(json_integer_value(json_object_get(stage, "bad_samples")), 14);
@@ -400,7 +400,7 @@ START_TEST(wrong_arguments_are_refused)
         {2, "on or off", "--gain 0,@bypass=maybe"},
         {2, "at=12.5s:gain=-6", "--lv2 " EG_AMP ",at=x:gain=3"},
         {2, "at=12.5s:gain=-6", "--lv2 " EG_AMP ",at=3"},
-        {2, "its gain=", "--gain 0,at=3s:foo=3"},
+        {2, "changes gain=", "--gain 0,at=3s:foo=3"},
         {2, "@mix= and @bypass", "--gain 0,foo=3"},
         {2, "cannot be used with --edge", "--gain 0,at=3s:gain=3 --edge wrap"},
         {2, "looks back", "--lv2 " EG_AMP " --edge wrap"},

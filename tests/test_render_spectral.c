@@ -220,7 +220,7 @@ START_TEST(wrong_arguments_are_refused)
         {2, "box2d:3x3,preset=harmonic", "preset= has its own masks; remove box2d:3x3"},
         {2, "preset=drums", "preset= is one of harmonic, percussive"},
         {2, "preset=harmonic,mode=gain", "cannot be used with preset="},
-        {2, "box2d:3x3 --edge reflect --tail none", "--edge does not go with --spectral"},
+        {2, "box2d:3x3 --edge reflect --tail none", "--edge cannot be used with --spectral"},
     };
     command_clean();
     save_noise();

@@ -20,4 +20,9 @@ MUST_CHECK enum status stage_mask_file(const char *text, char **file);
 enum { STAGE_MASK_USUAL_RATE = 48000 };
 MUST_CHECK enum status stage_mask_study(const char *text, size_t channels, struct mask **mask);
 
+/* A two-dimensional mask from a spec of --spectral for inspection, with no options but its own:
+ * "gaussian2d:7x7,sigma=1.5", "edge.mask2d". Errors: usage, the file. */
+struct mask2d;
+MUST_CHECK enum status stage_spectral_study(const char *text, struct mask2d **mask);
+
 #endif

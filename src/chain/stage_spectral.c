@@ -1,7 +1,6 @@
-#include "chain/stage_spectral.h"
-
+/* The stage that convolves the spectrogram: --spectral gaussian2d:7x7,size=4096. */
 #include "base/options.h"
-#include "chain/stages.h"
+#include "chain/stage_mask.h"
 #include "convolve/spectral.h"
 #include "mask/mask2d.h"
 

@@ -1,5 +1,4 @@
 #include "chain/stage_mask.h"
-#include "chain/stage_spectral.h"
 #include "command/commands.h"
 #include "mask/design.h"
 #include "mask/mask2d.h"

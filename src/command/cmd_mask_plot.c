@@ -1,7 +1,6 @@
 #include "base/gnuplot.h"
 #include "base/terminal.h"
 #include "chain/stage_mask.h"
-#include "chain/stage_spectral.h"
 #include "command/commands.h"
 #include "mask/mask2d.h"
 #include "mask/mask2d_summary.h"

@@ -1,6 +1,5 @@
 #include "base/json_text.h"
 #include "chain/stage_mask.h"
-#include "chain/stage_spectral.h"
 #include "command/commands.h"
 #include "mask/mask2d.h"
 #include "mask/mask2d_summary.h"

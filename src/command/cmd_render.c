@@ -97,7 +97,7 @@ static enum status lay_boundaries(struct render_job *job)
         return STATUS_OK;
     if (job->chain->tail_unknown)
         return fail(STATUS_USAGE,
-                    "--edge is for masks and gains: how far back a plugin looks is unknown");
+                    "--edge is for masks and gains: how far a plugin looks back is unknown");
     for (size_t i = 0; i < options->chain.stages.count; i++) {
         const struct stage *stage = &options->chain.stages.stages[i];
         if (stage->ops->no_boundary)

@@ -39,7 +39,7 @@ struct convolver_settings {
 
 /* Name of backend `index`, or NULL at the end. */
 const char *convolver_backend_name(size_t index);
-const char *convolver_choice_name(size_t index); /* likewise, "auto" first */
+const char *convolver_choice_name(size_t index); /* "auto" first, then the backends */
 
 /* Latency is the first mask's origin, tail is taps - 1 frames. A backend that can fail in a step
  * (a GPU) has a CPU standby: on failure it receives the input history and takes over within the

@@ -6,22 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COMBINED_MOST = 1 << 22, /* taps */ PARTS_MOST = 16 };
+enum { COMBINED_MOST = 1 << 22, /* taps */ OPERANDS_MOST = 16 };
 
-struct parts {
+struct combined {
     size_t count;
-    char **spec[PARTS_MOST]; /* NULL-terminated; the first owns the storage of all */
-    struct mask *masks[PARTS_MOST];
+    char **spec[OPERANDS_MOST]; /* NULL-terminated; the first owns the storage of all */
+    struct mask *masks[OPERANDS_MOST];
 };
 
-static void parts_free(struct parts *parts)
+static void combined_free(struct combined *operands)
 {
-    for (size_t p = 0; p < parts->count; p++)
-        mask_destroy(parts->masks[p]);
-    free(parts->spec[0]);
+    for (size_t p = 0; p < operands->count; p++)
+        mask_destroy(operands->masks[p]);
+    free(operands->spec[0]);
 }
 
-/* Removes rate= from the spec; it is that of all parts. */
+/* Removes rate= from the spec; it is that of all operands. */
 static enum status parse_rate(char **spec, uint32_t *rate)
 {
     struct design_spec own = {.kind = &design_combine[0]};
@@ -41,9 +41,9 @@ static enum status parse_rate(char **spec, uint32_t *rate)
     return STATUS_OK;
 }
 
-/* Splits the spec at each *. The last part gets all further options; those that are not its own are
+/* Splits the spec at each *. The last operand gets all further options; those that are not its own are
  * left to the stage. */
-static enum status split_parts(char **spec, struct parts *parts)
+static enum status split_operands(char **spec, struct combined *operands)
 {
     size_t size = 1;
     for (char **word = spec; *word; word++, size++)
@@ -52,16 +52,16 @@ static enum status split_parts(char **spec, struct parts *parts)
     char **to = calloc(size, sizeof *to);
     if (!to)
         return fail_memory("a mask");
-    parts->spec[parts->count++] = to;
+    operands->spec[operands->count++] = to;
     for (char **word = spec; *word; word++) {
         char *at = word == spec ? strchr(*word, ':') : NULL;
         *to++ = at ? at + 1 : *word;
         while ((at = strchr(to[-1], '*'))) {
-            if (parts->count == PARTS_MOST)
-                return fail(STATUS_USAGE, "combine: more than %d masks", PARTS_MOST);
+            if (operands->count == OPERANDS_MOST)
+                return fail(STATUS_USAGE, "combine: more than %d masks", OPERANDS_MOST);
             *at = '\0';
             *to++ = NULL;
-            parts->spec[parts->count++] = to;
+            operands->spec[operands->count++] = to;
             *to++ = at + 1;
         }
     }
@@ -79,45 +79,45 @@ static enum status load_inner(const struct design_kind *kind, char **spec, uint3
     return STATUS_OK;
 }
 
-static enum status load_part(struct parts *parts, size_t part, uint32_t rate, bool allow_truncated)
+static enum status load_operand(struct combined *operands, size_t operand, uint32_t rate, bool allow_truncated)
 {
-    char **spec = parts->spec[part];
+    char **spec = operands->spec[operand];
     if (!*spec[0])
         return fail(STATUS_USAGE, "combine: a mask is missing beside a *");
-    TRY(load_inner(&design_combine[0], spec, rate, allow_truncated, &parts->masks[part]));
-    if (part + 1 < parts->count && spec[1])
+    TRY(load_inner(&design_combine[0], spec, rate, allow_truncated, &operands->masks[operand]));
+    if (operand + 1 < operands->count && spec[1])
         return fail(STATUS_USAGE, "combine: %s has no option '%s'; options of the stage go last",
                     spec[0], spec[1]);
     return STATUS_OK;
 }
 
 /* Files first: one of them may decide the rate. */
-static enum status load_parts(struct parts *parts, uint32_t *rate, bool allow_truncated)
+static enum status load_operands(struct combined *operands, uint32_t *rate, bool allow_truncated)
 {
     for (int specs = 0; specs < 2; specs++) {
-        for (size_t p = 0; p < parts->count; p++) {
-            if (design_is_spec(parts->spec[p][0]) != (specs == 1))
+        for (size_t p = 0; p < operands->count; p++) {
+            if (design_is_spec(operands->spec[p][0]) != (specs == 1))
                 continue;
-            TRY(load_part(parts, p, *rate, allow_truncated));
+            TRY(load_operand(operands, p, *rate, allow_truncated));
             if (!*rate)
-                *rate = parts->masks[p]->rate;
+                *rate = operands->masks[p]->rate;
         }
     }
     if (!*rate)
         *rate = DESIGN_RATE_DEFAULT;
-    for (size_t p = 0; p < parts->count; p++)
-        if (parts->masks[p]->rate && parts->masks[p]->rate != *rate)
-            TRY(mask_resample(parts->masks[p], *rate));
+    for (size_t p = 0; p < operands->count; p++)
+        if (operands->masks[p]->rate && operands->masks[p]->rate != *rate)
+            TRY(mask_resample(operands->masks[p], *rate));
     return STATUS_OK;
 }
 
 /* Channels combine one by one, or all with a single one. */
-static enum status combined_size(const struct parts *parts, size_t *columns, uint64_t *taps)
+static enum status combined_size(const struct combined *operands, size_t *columns, uint64_t *taps)
 {
     *columns = 1;
     *taps = 1;
-    for (size_t p = 0; p < parts->count; p++) {
-        const struct mask *mask = parts->masks[p];
+    for (size_t p = 0; p < operands->count; p++) {
+        const struct mask *mask = operands->masks[p];
         *taps += mask->taps - 1;
         if (mask->columns == 1)
             continue;
@@ -134,15 +134,15 @@ static enum status combined_size(const struct parts *parts, size_t *columns, uin
     return STATUS_OK;
 }
 
-static void multiply_column(const struct parts *parts, size_t column, const struct fft_double *fft,
+static void multiply_column(const struct combined *operands, size_t column, const struct fft_double *fft,
                             double complex *product, struct design *design)
 {
     size_t n = fft_double_length(fft);
     double complex *bins = fft_double_bins(fft);
     for (size_t k = 0; k <= n / 2; k++)
         product[k] = 1 / (double)n;
-    for (size_t p = 0; p < parts->count; p++) {
-        design_load_column(parts->masks[p], column, fft);
+    for (size_t p = 0; p < operands->count; p++) {
+        design_load_column(operands->masks[p], column, fft);
         fft_double_forward(fft);
         for (size_t k = 0; k <= n / 2; k++)
             product[k] *= bins[k];
@@ -152,36 +152,36 @@ static void multiply_column(const struct parts *parts, size_t column, const stru
     memcpy(design_column(design, column), fft_double_samples(fft), design->taps * sizeof(double));
 }
 
-static enum status multiply_parts(const struct parts *parts, struct design *design)
+static enum status multiply_parts(const struct combined *operands, struct design *design)
 {
     size_t columns = 0;
     uint64_t taps = 0;
     struct fft_double *fft;
-    TRY(combined_size(parts, &columns, &taps));
+    TRY(combined_size(operands, &columns, &taps));
     TRY(design_alloc(design, columns, (size_t)taps));
     TRY(fft_double_create(fft_double_fitting((size_t)taps), &fft));
     double complex *product = calloc(fft_double_length(fft) / 2 + 1, sizeof *product);
     for (size_t c = 0; product && c < columns; c++)
-        multiply_column(parts, c, fft, product, design);
-    for (size_t p = 0; p < parts->count; p++)
-        design->origin += parts->masks[p]->origin;
+        multiply_column(operands, c, fft, product, design);
+    for (size_t p = 0; p < operands->count; p++)
+        design->origin += operands->masks[p]->origin;
     enum status status = product ? STATUS_OK : fail_memory("a mask");
     free(product);
     fft_double_destroy(fft);
     return status;
 }
 
-static enum status combine_parts(struct parts *parts, char **spec, bool allow_truncated,
+static enum status combine_parts(struct combined *operands, char **spec, bool allow_truncated,
                                  struct design *design)
 {
-    TRY(split_parts(spec, parts));
-    if (parts->count < 2)
+    TRY(split_operands(spec, operands));
+    if (operands->count < 2)
         return fail(STATUS_USAGE, "combine takes masks separated by *, such as %s",
                     design_combine[0].example);
-    TRY(load_parts(parts, &design->rate, allow_truncated));
-    TRY(multiply_parts(parts, design));
-    /* What the last part did not use is left after the first word. */
-    char **rest = parts->spec[parts->count - 1];
+    TRY(load_operands(operands, &design->rate, allow_truncated));
+    TRY(multiply_parts(operands, design));
+    /* What the last operand did not use is left after the first word. */
+    char **rest = operands->spec[operands->count - 1];
     do
         *++spec = *++rest;
     while (*rest);
@@ -190,10 +190,10 @@ static enum status combine_parts(struct parts *parts, char **spec, bool allow_tr
 
 static enum status make_cascade(char **spec, bool allow_truncated, struct design *design)
 {
-    struct parts parts = {0};
+    struct combined operands = {0};
     TRY(parse_rate(spec, &design->rate));
-    enum status status = combine_parts(&parts, spec, allow_truncated, design);
-    parts_free(&parts);
+    enum status status = combine_parts(&operands, spec, allow_truncated, design);
+    combined_free(&operands);
     return status;
 }
 

@@ -249,7 +249,7 @@ static void begin_like(struct exchange *exchange, const struct exchange *smaller
 }
 
 /* Inverse transform of the response at multiples of 1 / count. */
-static enum status take_taps(const struct exchange *exchange, double *taps, size_t count)
+static enum status evaluate_taps(const struct exchange *exchange, double *taps, size_t count)
 {
     size_t samples = (count + 1) / 2;
     double *response = malloc(samples * sizeof *response);
@@ -342,7 +342,7 @@ enum status remez_design(const struct remez_band *bands, size_t band_count, doub
     if (status == STATUS_OK && !level)
         status = refuse(count, "another number of them, or wider gaps between bands");
     if (status == STATUS_OK)
-        status = take_taps(&exchange, taps, count);
+        status = evaluate_taps(&exchange, taps, count);
     exchange_free(&exchange);
     return status;
 }
