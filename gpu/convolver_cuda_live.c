@@ -7,6 +7,7 @@
  * with their next block. */
 #include "gpu/convolver_cuda_live.h"
 
+#include "base/realtime.h"
 #include "base/monotonic.h"
 #include "signal/audio.h"
 
@@ -47,7 +48,7 @@ static void send_home(struct gpu_live *live)
     clear_packets(live);
 }
 
-cudaError_t live_bring_back(struct gpu_live *live)
+HALO_REALTIME cudaError_t live_bring_back(struct gpu_live *live)
 {
     if (live->running)
         return cudaSuccess;

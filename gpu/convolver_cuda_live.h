@@ -3,6 +3,7 @@
 #ifndef HALO_GPU_CONVOLVER_CUDA_LIVE_H
 #define HALO_GPU_CONVOLVER_CUDA_LIVE_H
 
+#include "base/realtime.h"
 #include "gpu/block_plan.h"
 #include "gpu/convolver_cuda.h"
 #include "gpu/fault.h"
@@ -66,24 +67,24 @@ struct gpu_live {
 };
 
 /* Where `role` of block `number` is written. */
-static inline volatile packet *region(const struct gpu_live *live, uint32_t number, size_t role)
+HALO_REALTIME static inline volatile packet *region(const struct gpu_live *live, uint32_t number, size_t role)
 {
     const struct live_state *state = &live->state;
     return live->in + ((number & 1) * state->roles + role) * (1 + state->packets);
 }
 
 /* Packets of an answer, all slots. */
-static inline size_t live_answers(const struct live_state *state)
+HALO_REALTIME static inline size_t live_answers(const struct live_state *state)
 {
     return (size_t)LIVE_SLOTS * state->outputs * state->packets;
 }
 
-static inline struct gpu_live *live_of(const struct convolution *convolution)
+HALO_REALTIME static inline struct gpu_live *live_of(const struct convolution *convolution)
 {
     return (struct gpu_live *)convolution; /* the control side modifies it too */
 }
 
-static inline const struct gpu_live_mask *live_mask_of(const struct convolver_slot *slot)
+HALO_REALTIME static inline const struct gpu_live_mask *live_mask_of(const struct convolver_slot *slot)
 {
     return (const struct gpu_live_mask *)slot->prepared;
 }

@@ -1,6 +1,7 @@
 /* The step of the live convolver on the GPU: everything here is real-time. */
 #include "gpu/convolver_cuda_live.h"
 
+#include "base/realtime.h"
 #include "base/monotonic.h"
 
 #include <string.h>
@@ -12,12 +13,12 @@ enum {
 
 /* ---- blocks that go to the GPU ---- */
 
-static struct owed *owed_at(struct gpu_live *live, uint64_t block)
+HALO_REALTIME static struct owed *owed_at(struct gpu_live *live, uint64_t block)
 {
     return &live->owed[block % LIVE_OWED_MOST];
 }
 
-static void keep_block(struct gpu_live *live, const float *const *in,
+HALO_REALTIME static void keep_block(struct gpu_live *live, const float *const *in,
                        const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     const struct live_state *state = &live->state;
@@ -33,7 +34,7 @@ static void keep_block(struct gpu_live *live, const float *const *in,
     live->taken++;
 }
 
-static void write_block(struct gpu_live *live, const struct owed *owed)
+HALO_REALTIME static void write_block(struct gpu_live *live, const struct owed *owed)
 {
     const struct live_state *state = &live->state;
     uint32_t number = live->number;
@@ -55,7 +56,7 @@ static void write_block(struct gpu_live *live, const struct owed *owed)
 }
 
 /* Send the oldest unsent block; the previous one has been answered. */
-static cudaError_t send_next(struct gpu_live *live)
+HALO_REALTIME static cudaError_t send_next(struct gpu_live *live)
 {
     live->number++;
     write_block(live, owed_at(live, live->sent));
@@ -66,14 +67,14 @@ static cudaError_t send_next(struct gpu_live *live)
 
 /* ---- answers ---- */
 
-static void pause_briefly(void)
+HALO_REALTIME static void pause_briefly(void)
 {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #endif
 }
 
-static cudaError_t give_up(struct gpu_live *live)
+HALO_REALTIME static cudaError_t give_up(struct gpu_live *live)
 {
     live->lost = true;
     gpu_abandon();
@@ -81,7 +82,7 @@ static cudaError_t give_up(struct gpu_live *live)
 }
 
 /* No answer for a while: has the kernel failed? */
-static cudaError_t check_alive(struct gpu_live *live)
+HALO_REALTIME static cudaError_t check_alive(struct gpu_live *live)
 {
     cudaError_t error = cudaStreamQuery(live->stream);
     if (error != cudaErrorNotReady && error != cudaSuccess)
@@ -94,7 +95,7 @@ static cudaError_t check_alive(struct gpu_live *live)
 }
 
 /* A packet of the answer to the last block sent. *in_time is set to false after `until`. */
-static cudaError_t await_packet(struct gpu_live *live, const volatile packet *from, int64_t until,
+HALO_REALTIME static cudaError_t await_packet(struct gpu_live *live, const volatile packet *from, int64_t until,
                                 packet *answer, bool *in_time)
 {
     *answer = *from;
@@ -111,7 +112,7 @@ static cudaError_t await_packet(struct gpu_live *live, const volatile packet *fr
 }
 
 /* `out`: NULL where the answer is too late to be used. */
-static cudaError_t await_channel(struct gpu_live *live, size_t channel, int64_t until, float *out,
+HALO_REALTIME static cudaError_t await_channel(struct gpu_live *live, size_t channel, int64_t until, float *out,
                                  bool *in_time)
 {
     const struct live_state *state = &live->state;
@@ -128,7 +129,7 @@ static cudaError_t await_channel(struct gpu_live *live, size_t channel, int64_t 
 }
 
 /* The answer to the last block sent; copied to `slots` only if that is the newest block. */
-static cudaError_t await_answer(struct gpu_live *live,
+HALO_REALTIME static cudaError_t await_answer(struct gpu_live *live,
                                 const struct convolver_slot slots[CONVOLVER_SLOTS],
                                 int64_t until, bool *in_time)
 {
@@ -153,7 +154,7 @@ static cudaError_t await_answer(struct gpu_live *live,
 
 /* ---- the step ---- */
 
-static cudaError_t post(struct gpu_live *live, const float *const *in,
+HALO_REALTIME static cudaError_t post(struct gpu_live *live, const float *const *in,
                         const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     const struct fault *fault = &live->fault;
@@ -165,7 +166,7 @@ static cudaError_t post(struct gpu_live *live, const float *const *in,
     return live->awaiting ? cudaSuccess : send_next(live);
 }
 
-void live_post(struct convolution *convolution, const float *const *in,
+HALO_REALTIME void live_post(struct convolution *convolution, const float *const *in,
                const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     struct gpu_live *live = live_of(convolution);
@@ -173,7 +174,7 @@ void live_post(struct convolution *convolution, const float *const *in,
         gpu_note_error(&live->error, post(live, in, slots));
 }
 
-static cudaError_t collect(struct gpu_live *live,
+HALO_REALTIME static cudaError_t collect(struct gpu_live *live,
                            const struct convolver_slot slots[CONVOLVER_SLOTS], int64_t until,
                            bool *in_time)
 {
@@ -189,7 +190,7 @@ static cudaError_t collect(struct gpu_live *live,
     return cudaSuccess;
 }
 
-bool live_collect(struct convolution *convolution,
+HALO_REALTIME bool live_collect(struct convolution *convolution,
                   const struct convolver_slot slots[CONVOLVER_SLOTS], int64_t until)
 {
     struct gpu_live *live = live_of(convolution);
@@ -199,7 +200,7 @@ bool live_collect(struct convolution *convolution,
     return in_time && live->error == cudaSuccess;
 }
 
-void cuda_live_step(struct convolution *convolution, const float *const *in,
+HALO_REALTIME void cuda_live_step(struct convolution *convolution, const float *const *in,
                     const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     live_post(convolution, in, slots);

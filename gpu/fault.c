@@ -1,5 +1,7 @@
 #include "gpu/fault.h"
 
+#include "base/realtime.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +23,7 @@ struct fault fault_wanted(void)
     return fault;
 }
 
-bool fault_hides(const struct fault *fault, uint64_t step)
+HALO_REALTIME bool fault_hides(const struct fault *fault, uint64_t step)
 {
     if (step < fault->step)
         return false;

@@ -1,5 +1,7 @@
 #include "gpu/gpu.h"
 
+#include "base/realtime.h"
+
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +58,7 @@ void gpu_abandon(void)
         on_exit(leave, NULL);
 }
 
-void gpu_note_error(cudaError_t *kept, cudaError_t error)
+HALO_REALTIME void gpu_note_error(cudaError_t *kept, cudaError_t error)
 {
     if (error != cudaSuccess)
         (void)cudaGetLastError(); /* reported from here, not by the next call */

@@ -1,23 +1,25 @@
 /* The exchange of masks: all of it but exchange_install is real-time. */
 #include "instance.h"
 
+#include "base/realtime.h"
+
 #include <string.h>
 
 enum { CATCH_UP = 4 }; /* blocks that a new processor is fed for each block of input */
 
-static bool send(const struct instance *instance, const struct work *work, size_t size)
+HALO_REALTIME static bool send(const struct instance *instance, const struct work *work, size_t size)
 {
     return instance->schedule &&
            instance->schedule->schedule_work(instance->schedule->handle, (uint32_t)size, work) ==
                LV2_WORKER_SUCCESS;
 }
 
-static bool is_busy(const struct instance *instance)
+HALO_REALTIME static bool is_busy(const struct instance *instance)
 {
     return instance->pending || instance->coming || instance->leaving || instance->retired;
 }
 
-static void ask(struct instance *instance)
+HALO_REALTIME static void ask(struct instance *instance)
 {
     const struct mask_request *request = &instance->request;
     struct work work = {.task = WORK_LOAD,
@@ -36,14 +38,14 @@ static void ask(struct instance *instance)
     instance->requested = true; /* retry in the next run */
 }
 
-static bool send_processor(const struct instance *instance, enum work_task task,
+HALO_REALTIME static bool send_processor(const struct instance *instance, enum work_task task,
                            struct processor *processor)
 {
     const struct work work = {.task = task, .processor = processor};
     return send(instance, &work, offsetof(struct work, number));
 }
 
-static void use_processor(struct instance *instance, struct processor *processor)
+HALO_REALTIME static void use_processor(struct instance *instance, struct processor *processor)
 {
     instance->retired = instance->processor;
     instance->processor = processor;
@@ -52,7 +54,7 @@ static void use_processor(struct instance *instance, struct processor *processor
 }
 
 /* Keep the old mask, unless there is a new request by now. */
-static void cancel_request(struct instance *instance)
+HALO_REALTIME static void cancel_request(struct instance *instance)
 {
     if (instance->requested)
         return;
@@ -60,7 +62,7 @@ static void cancel_request(struct instance *instance)
     instance->reporting = true;
 }
 
-static void accept_answer(struct instance *instance)
+HALO_REALTIME static void accept_answer(struct instance *instance)
 {
     struct answer answer = {.number = instance->answer.number,
                             .failed = instance->answer.failed,
@@ -84,7 +86,7 @@ static void accept_answer(struct instance *instance)
     }
 }
 
-void exchange_begin(struct instance *instance)
+HALO_REALTIME void exchange_begin(struct instance *instance)
 {
     if (instance->schedule && instance->requested && !is_busy(instance))
         ask(instance);
@@ -98,7 +100,7 @@ void exchange_begin(struct instance *instance)
         use_processor(instance, NULL);
 }
 
-void exchange_block(struct instance *instance)
+HALO_REALTIME void exchange_block(struct instance *instance)
 {
     if (instance->processor)
         (void)input_history_feed(&instance->history, instance->processor, 1);
@@ -112,7 +114,7 @@ void exchange_block(struct instance *instance)
     }
 }
 
-void exchange_end(struct instance *instance)
+HALO_REALTIME void exchange_end(struct instance *instance)
 {
     if (instance->leaving && instance->wet_gain.to == 0 && ramp_gain(&instance->wet_gain) == 0)
         use_processor(instance, NULL);
@@ -123,7 +125,7 @@ void exchange_end(struct instance *instance)
         instance->retired = NULL;
 }
 
-bool exchange_has_mask(const struct instance *instance)
+HALO_REALTIME bool exchange_has_mask(const struct instance *instance)
 {
     return instance->processor && !instance->leaving;
 }

@@ -1,5 +1,7 @@
 #include "instance.h"
 
+#include "base/realtime.h"
+
 #include <string.h>
 
 enum {
@@ -20,7 +22,7 @@ void input_history_reset(struct input_history *history)
     atomic_store(&history->silence, atomic_load(&history->end));
 }
 
-void input_history_write(struct input_history *history, const float *const *block)
+HALO_REALTIME void input_history_write(struct input_history *history, const float *const *block)
 {
     uint64_t end = atomic_load_explicit(&history->end, memory_order_relaxed);
     size_t at = (size_t)(end % history->blocks) * PROCESSOR_BLOCK;
@@ -29,7 +31,7 @@ void input_history_write(struct input_history *history, const float *const *bloc
     atomic_store(&history->end, end + 1);
 }
 
-static void feed_next(const struct input_history *history, struct processor *processor)
+HALO_REALTIME static void feed_next(const struct input_history *history, struct processor *processor)
 {
     const float *block[CHANNELS_MOST];
     size_t at = (size_t)(processor->fed % history->blocks) * PROCESSOR_BLOCK;
@@ -38,7 +40,7 @@ static void feed_next(const struct input_history *history, struct processor *pro
     processor_feed(processor, block);
 }
 
-bool input_history_feed(const struct input_history *history, struct processor *processor,
+HALO_REALTIME bool input_history_feed(const struct input_history *history, struct processor *processor,
                         size_t most)
 {
     uint64_t end = atomic_load(&history->end);

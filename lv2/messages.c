@@ -1,20 +1,22 @@
 /* The path of the mask by patch:Set and patch:Get: all of it is real-time. */
 #include "instance.h"
 
+#include "base/realtime.h"
+
 #include <lv2/atom/util.h>
 
 #include <string.h>
 
 enum { ENVELOPE = 160 }; /* bound in bytes for a message without its path */
 
-static bool is_text(const struct instance *instance, const LV2_Atom *atom)
+HALO_REALTIME static bool is_text(const struct instance *instance, const LV2_Atom *atom)
 {
     return atom &&
            (atom->type == instance->urids.atom_path || atom->type == instance->urids.atom_string);
 }
 
 /* A path that is too long is ignored; the host gets the current one. */
-static void set_path(struct instance *instance, const LV2_Atom *value)
+HALO_REALTIME static void set_path(struct instance *instance, const LV2_Atom *value)
 {
     const char *path = LV2_ATOM_BODY_CONST(value);
     size_t length = strnlen(path, value->size);
@@ -26,13 +28,13 @@ static void set_path(struct instance *instance, const LV2_Atom *value)
     instance->requested = true;
 }
 
-static bool is_about_mask(const struct instance *instance, const LV2_Atom *property)
+HALO_REALTIME static bool is_about_mask(const struct instance *instance, const LV2_Atom *property)
 {
     return property && property->type == instance->urids.atom_urid &&
            ((const LV2_Atom_URID *)property)->body == instance->urids.mask;
 }
 
-static void read_object(struct instance *instance, const LV2_Atom_Object *object)
+HALO_REALTIME static void read_object(struct instance *instance, const LV2_Atom_Object *object)
 {
     const struct urids *urids = &instance->urids;
     const LV2_Atom *property = NULL, *value = NULL;
@@ -44,7 +46,7 @@ static void read_object(struct instance *instance, const LV2_Atom_Object *object
         instance->reporting = true;
 }
 
-void messages_read(struct instance *instance)
+HALO_REALTIME void messages_read(struct instance *instance)
 {
     if (!instance->map || !instance->control ||
         instance->control->atom.size < sizeof(LV2_Atom_Sequence_Body))
@@ -55,7 +57,7 @@ void messages_read(struct instance *instance)
 }
 
 /* The requested path; a request that fails is reverted to the old one. */
-static void forge_path(struct instance *instance)
+HALO_REALTIME static void forge_path(struct instance *instance)
 {
     LV2_Atom_Forge *forge = &instance->forge;
     const char *file = instance->request.file;
@@ -69,7 +71,7 @@ static void forge_path(struct instance *instance)
     lv2_atom_forge_pop(forge, &object);
 }
 
-void messages_write(struct instance *instance)
+HALO_REALTIME void messages_write(struct instance *instance)
 {
     if (!instance->map || !instance->notify)
         return;

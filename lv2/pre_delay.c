@@ -1,5 +1,7 @@
 #include "instance.h"
 
+#include "base/realtime.h"
+
 enum status pre_delay_init(struct pre_delay *delay, size_t channels, uint32_t rate, size_t fade)
 {
     size_t frames = 1;
@@ -15,7 +17,7 @@ void pre_delay_reset(struct pre_delay *delay)
     delay->delay = delay->next;
 }
 
-void pre_delay_set(struct pre_delay *delay, size_t frames, bool at_once)
+HALO_REALTIME void pre_delay_set(struct pre_delay *delay, size_t frames, bool at_once)
 {
     if (frames >= delay->ring.frames)
         frames = delay->ring.frames - 1;
@@ -27,7 +29,7 @@ void pre_delay_set(struct pre_delay *delay, size_t frames, bool at_once)
     delay->faded = 0;
 }
 
-static void run_channel(const struct pre_delay *delay, float *ring, float *sound, size_t frames)
+HALO_REALTIME static void run_channel(const struct pre_delay *delay, float *ring, float *sound, size_t frames)
 {
     size_t mask = delay->ring.frames - 1, faded = delay->faded;
     bool changing = delay->delay != delay->next;
@@ -43,7 +45,7 @@ static void run_channel(const struct pre_delay *delay, float *ring, float *sound
     }
 }
 
-void pre_delay_process(struct pre_delay *delay, float *const *sound, size_t frames)
+HALO_REALTIME void pre_delay_process(struct pre_delay *delay, float *const *sound, size_t frames)
 {
     for (size_t c = 0; c < delay->ring.channels; c++)
         run_channel(delay, delay->ring.data[c], sound[c], frames);

@@ -1,5 +1,6 @@
 #include "processor.h"
 
+#include "base/realtime.h"
 #include "chain/mask_options.h"
 #include "signal/fir.h"
 
@@ -193,7 +194,7 @@ void processor_reset(struct processor *processor)
 
 _Static_assert((int)FIR_TILE >= (int)PROCESSOR_BLOCK, "a block is summed up as one tile");
 
-static bool is_silent(const struct processor *processor, const float *const *block)
+HALO_REALTIME static bool is_silent(const struct processor *processor, const float *const *block)
 {
     for (size_t c = 0; c < processor->channels; c++)
         if (audio_peak(block[c], PROCESSOR_BLOCK) != 0)
@@ -201,7 +202,7 @@ static bool is_silent(const struct processor *processor, const float *const *blo
     return true;
 }
 
-void processor_feed(struct processor *processor, const float *const *block)
+HALO_REALTIME void processor_feed(struct processor *processor, const float *const *block)
 {
     processor->fed++;
     if (!processor->tail)
@@ -215,7 +216,7 @@ void processor_feed(struct processor *processor, const float *const *block)
     filter_process(processor->tail, block, processor->ready.data);
 }
 
-void processor_write(const struct processor *processor, const float *const *now, size_t at,
+HALO_REALTIME void processor_write(const struct processor *processor, const float *const *now, size_t at,
                      size_t frames, float *const *out)
 {
     for (size_t o = 0; o < processor->channels; o++) {

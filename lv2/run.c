@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* The value of a port, clamped; unconnected or NaN: `initial`. */
-static float value(const struct instance *instance, enum port port, float initial, float least,
+HALO_REALTIME static float value(const struct instance *instance, enum port port, float initial, float least,
                    float most)
 {
     const float *given = instance->values[port];
@@ -16,7 +16,7 @@ static float value(const struct instance *instance, enum port port, float initia
     return *given < least ? least : *given > most ? most : *given;
 }
 
-static void set_ramp(const struct instance *instance, struct ramp *ramp, float target)
+HALO_REALTIME static void set_ramp(const struct instance *instance, struct ramp *ramp, float target)
 {
     if (instance->fresh)
         ramp_init(ramp, target);
@@ -24,7 +24,7 @@ static void set_ramp(const struct instance *instance, struct ramp *ramp, float t
         ramp_set(ramp, target, instance->smoothing);
 }
 
-static void read_sound_controls(struct instance *instance)
+HALO_REALTIME static void read_sound_controls(struct instance *instance)
 {
     bool enabled = value(instance, PORT_ENABLED, 1, 0, 1) > 0.5f;
     bool filters = enabled && exchange_has_mask(instance);
@@ -38,7 +38,7 @@ static void read_sound_controls(struct instance *instance)
     pre_delay_set(&instance->pre_delay, frames, instance->fresh);
 }
 
-static void read_mask_controls(struct instance *instance)
+HALO_REALTIME static void read_mask_controls(struct instance *instance)
 {
     struct mask_request *request = &instance->request;
     float trim = value(instance, PORT_TRIM, 0, 0, 1000);
@@ -50,7 +50,7 @@ static void read_mask_controls(struct instance *instance)
     instance->requested = instance->requested || *request->file;
 }
 
-static void blend(const struct instance *instance, size_t frames)
+HALO_REALTIME static void blend(const struct instance *instance, size_t frames)
 {
     for (size_t i = 0; i < frames; i++) {
         float share = (float)(instance->faded + i) / (float)instance->fade;
@@ -61,12 +61,12 @@ static void blend(const struct instance *instance, size_t frames)
     }
 }
 
-static bool is_audible(const struct instance *instance)
+HALO_REALTIME static bool is_audible(const struct instance *instance)
 {
     return instance->wet_gain.to != 0 || ramp_gain(&instance->wet_gain) != 0;
 }
 
-static void filter(struct instance *instance, float *const *now, size_t frames)
+HALO_REALTIME static void filter(struct instance *instance, float *const *now, size_t frames)
 {
     const float *const *in = (const float *const *)now;
     if (!instance->processor || !is_audible(instance)) {
@@ -82,7 +82,7 @@ static void filter(struct instance *instance, float *const *now, size_t frames)
 }
 
 /* Feed the complete block to the masks and keep it as history of the next. */
-static void end_block(struct instance *instance)
+HALO_REALTIME static void end_block(struct instance *instance)
 {
     const float *block[CHANNELS_MOST];
     for (size_t c = 0; c < instance->variant->channels; c++)
@@ -95,7 +95,7 @@ static void end_block(struct instance *instance)
 }
 
 /* Reads all inputs before it writes an output, since they may share memory. */
-static void run_piece(struct instance *instance, size_t at, size_t frames)
+HALO_REALTIME static void run_piece(struct instance *instance, size_t at, size_t frames)
 {
     size_t channels = instance->variant->channels;
     float *now[CHANNELS_MOST];
@@ -117,7 +117,7 @@ static void run_piece(struct instance *instance, size_t at, size_t frames)
         end_block(instance);
 }
 
-static bool is_connected(const struct instance *instance)
+HALO_REALTIME static bool is_connected(const struct instance *instance)
 {
     for (size_t c = 0; c < instance->variant->channels; c++)
         if (!instance->in[c] || !instance->out[c])
@@ -125,7 +125,7 @@ static bool is_connected(const struct instance *instance)
     return true;
 }
 
-static void run_frames(struct instance *instance, size_t frames)
+HALO_REALTIME static void run_frames(struct instance *instance, size_t frames)
 {
     if (frames == 0 || !is_connected(instance))
         return;
@@ -138,7 +138,7 @@ static void run_frames(struct instance *instance, size_t frames)
     }
 }
 
-void instance_run(LV2_Handle handle, uint32_t frames)
+HALO_REALTIME void instance_run(LV2_Handle handle, uint32_t frames)
 {
     struct instance *instance = handle;
     struct realtime_floats before = realtime_floats_begin();

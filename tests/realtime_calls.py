@@ -19,18 +19,18 @@ import tempfile
 # Where a step begins: rows of tables, by the name of the field, and what is called from outside or
 # through other pointers (a static function with its file).
 FIELDS = "process|step|post|collect"
-ENTRIES = {"device_stream_call", "live_device_step", "src/live/live_device.c:run_block",
-           "live_process", "player_read", "recorder_write", "instance_run"}
+ENTRIES = {"device_process", "live_step", "src/live/live.c:run_block", "live_process", "player_read",
+           "recorder_write", "instance_run"}
 # Rows that serve files alone: they wait for threads that share their work.
-FOR_FILES = {"cpu_batch_step", "batch_step", "rack_apart_process_file", "gpu_process"}
+FOR_FILES = {"batch_step", "process_file", "gpu_process"}
 # What a step calls although it is none of this, each for a reason.
 EXCEPTIONS = {
-    "job_seize": "naps where who holds a job was put off its processor",
-    "shared_count_wake": "wakes a plugin's process that sleeps: a system call that does not wait",
+    "job_lock": "sleeps briefly if the holder of the lock was preempted",
+    "futex_wake": "wakes a plugin's process that sleeps: a system call that does not wait",
     "fault_at": "breaks a GPU where a test asks for it",
     "gpu_abandon": "leaves a GPU that failed, once",
-    "look_at_thread": "asks for its priority, at the first block of a thread",
-    "workers_run": "waits for a crew, which filters have in files; live they work alone",
+    "raise_priority": "asks for a real-time priority, at the first block of a thread",
+    "workers_run": "waits for the workers that filters have in files; live there are none",
     "lv2_instance_reset": "a host's jump in time; in files only",
 }
 # What is called from outside the tree, and neither allocates nor waits nor prints.
@@ -61,7 +61,7 @@ class Marks:
             self.marked[str(path)] = set(
                 re.findall(r"HALO_REALTIME\b[^;{()]*?" + FUNCTION, text))
             self.entries[str(path)] = (
-                set(re.findall(r"^\s+\.(?:%s) = ([a-z]\w+),?$" % FIELDS, text, re.M)) - FOR_FILES |
+                set(re.findall(r"[{\s]\.(?:%s) = ([a-z]\w+)\s*[,}]" % FIELDS, text)) - FOR_FILES |
                 {e.partition(":")[2] for e in ENTRIES
                  if e.startswith(f"{path.relative_to(source)}:")})
         self.anywhere = set().union(*self.marked.values())

@@ -38,7 +38,7 @@ gone "$program" "${b}wish(es|ed)?$e" 'preferred_block'
 # `tell` is libsndfile's own callback.
 gone "$code" "\btell_\w|\w(?<!stream)(?<!output)_tells?\b|\w_told\b|\btold_\w" 'report or notify'
 gone "$program" "enum status take_\w" 'parse_'
-gone "$code" '\bstruct part\b|\bpart_(count|length|frames)\b|\bparts?(->|\[)' 'a partition'
+gone 'src/convolve|gpu' '\bstruct part\b|\bpart_(count|length|frames)\b|\bparts?(->|\[)' 'a partition'
 gone "$code" "${b}racks?$e" 'plugin_instances'
 gone "$code" '\w_apart\b|\bapart_\w' 'isolated'
 gone "$code" "${b}relays?$e" 'io_thread'

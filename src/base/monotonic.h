@@ -2,17 +2,18 @@
 #ifndef HALO_MONOTONIC_H
 #define HALO_MONOTONIC_H
 
+#include "base/realtime.h"
 #include <stdint.h>
 #include <time.h>
 
-static inline int64_t monotonic_ns(void)
+HALO_REALTIME static inline int64_t monotonic_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static inline double monotonic_seconds(void)
+HALO_REALTIME static inline double monotonic_seconds(void)
 {
     return 1e-9 * (double)monotonic_ns();
 }

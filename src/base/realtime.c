@@ -35,7 +35,7 @@ bool realtime_lock_memory(void)
     return mlockall(MCL_CURRENT) == 0;
 }
 
-void realtime_flush_denormals(void)
+HALO_REALTIME void realtime_flush_denormals(void)
 {
 #if defined(__x86_64__)
     enum { FLUSH_TO_ZERO = 0x8000, DENORMALS_ARE_ZERO = 0x0040 };
@@ -47,7 +47,7 @@ void realtime_flush_denormals(void)
 #endif
 }
 
-struct realtime_floats realtime_floats_begin(void)
+HALO_REALTIME struct realtime_floats realtime_floats_begin(void)
 {
     struct realtime_floats before = {0};
 #if defined(__x86_64__)
@@ -59,7 +59,7 @@ struct realtime_floats realtime_floats_begin(void)
     return before;
 }
 
-void realtime_floats_end(struct realtime_floats before)
+HALO_REALTIME void realtime_floats_end(struct realtime_floats before)
 {
 #if defined(__x86_64__)
     _mm_setcsr((unsigned)before.control);

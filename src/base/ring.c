@@ -1,5 +1,7 @@
 #include "base/ring.h"
 
+#include "base/realtime.h"
+
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -46,14 +48,14 @@ void ring_destroy(struct ring *ring)
     free(ring);
 }
 
-static size_t capacity(struct ring *ring, size_t written, size_t wanted)
+HALO_REALTIME static size_t capacity(struct ring *ring, size_t written, size_t wanted)
 {
     if (ring->capacity - (written - ring->read_seen) < wanted)
         ring->read_seen = atomic_load_explicit(&ring->read, memory_order_acquire);
     return ring->capacity - (written - ring->read_seen);
 }
 
-static size_t stock(struct ring *ring, size_t read, size_t wanted)
+HALO_REALTIME static size_t stock(struct ring *ring, size_t read, size_t wanted)
 {
     if (ring->written_seen - read < wanted)
         ring->written_seen = atomic_load_explicit(&ring->written, memory_order_acquire);
@@ -61,13 +63,13 @@ static size_t stock(struct ring *ring, size_t read, size_t wanted)
 }
 
 /* Items before the wrap to the start of the ring. */
-static size_t first_piece(const struct ring *ring, size_t at, size_t count)
+HALO_REALTIME static size_t first_piece(const struct ring *ring, size_t at, size_t count)
 {
     size_t to_end = ring->capacity - at;
     return count < to_end ? count : to_end;
 }
 
-size_t ring_write(struct ring *ring, const void *items, size_t count)
+HALO_REALTIME size_t ring_write(struct ring *ring, const void *items, size_t count)
 {
     size_t written = atomic_load_explicit(&ring->written, memory_order_relaxed);
     size_t free_items = capacity(ring, written, count);
@@ -80,7 +82,7 @@ size_t ring_write(struct ring *ring, const void *items, size_t count)
     return count;
 }
 
-size_t ring_read(struct ring *ring, void *items, size_t count)
+HALO_REALTIME size_t ring_read(struct ring *ring, void *items, size_t count)
 {
     size_t read = atomic_load_explicit(&ring->read, memory_order_relaxed);
     size_t there = stock(ring, read, count);
@@ -93,7 +95,7 @@ size_t ring_read(struct ring *ring, void *items, size_t count)
     return count;
 }
 
-size_t ring_writable(struct ring *ring)
+HALO_REALTIME size_t ring_writable(struct ring *ring)
 {
     return capacity(ring, atomic_load_explicit(&ring->written, memory_order_relaxed), ring->capacity);
 }

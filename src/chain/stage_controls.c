@@ -1,5 +1,7 @@
 #include "chain/stage_controls.h"
 
+#include "base/realtime.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -99,7 +101,7 @@ float stage_controls_fit(const struct stage_control *control, double value)
     return (float)fmax(control->range.minimum, fmin(control->range.maximum, value));
 }
 
-void stage_controls_set(const struct stage_list *list, const struct stage_control *control,
+HALO_REALTIME void stage_controls_set(const struct stage_list *list, const struct stage_control *control,
                         float value)
 {
     const struct stage *stage = &list->stages[control->stage];

@@ -1,5 +1,6 @@
 #include "chain/stage_mix.h"
 
+#include "base/realtime.h"
 #include "convolve/history.h"
 #include "signal/audio.h"
 #include "signal/ramp.h"
@@ -90,7 +91,7 @@ enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate, const cha
 
 /* ---- the step ---- */
 
-static void apply_points(struct stage_mix *mix)
+HALO_REALTIME static void apply_points(struct stage_mix *mix)
 {
     for (const struct automation_point *point; (point = automation_due(&mix->cursor));) {
         stage_mix_set(&mix->filter, (enum stage_control_kind)point->target, point->value);
@@ -99,13 +100,13 @@ static void apply_points(struct stage_mix *mix)
     }
 }
 
-static void set_target(struct stage_mix *mix)
+HALO_REALTIME static void set_target(struct stage_mix *mix)
 {
     bool dry = mix->absent || atomic_load(&mix->left_out) || atomic_load(&mix->bypass);
     ramp_set(&mix->wet, dry ? 0 : atomic_load(&mix->mix), mix->smooth);
 }
 
-static void blend(struct stage_mix *mix, float *const *out, size_t at, size_t frames)
+HALO_REALTIME static void blend(struct stage_mix *mix, float *const *out, size_t at, size_t frames)
 {
     size_t outputs = mix->filter.outputs;
     float *wet[outputs], *dry[outputs];
@@ -126,7 +127,7 @@ static void blend(struct stage_mix *mix, float *const *out, size_t at, size_t fr
             wet[o][i] += dry[o][i];
 }
 
-static void report(struct stage_mix *mix)
+HALO_REALTIME static void report(struct stage_mix *mix)
 {
     struct filter *filter = &mix->filter, *stage = mix->stage;
     filter->late = stage->late;
@@ -143,7 +144,7 @@ static void report(struct stage_mix *mix)
     filter->notice = mix->notice;
 }
 
-static void stage_mix_process(struct filter *filter, const float *const *in, float *const *out)
+HALO_REALTIME static void stage_mix_process(struct filter *filter, const float *const *in, float *const *out)
 {
     struct stage_mix *mix = (struct stage_mix *)filter;
     history_advance(&mix->history, in);
@@ -232,7 +233,7 @@ fail:
     return status;
 }
 
-void stage_mix_set(struct filter *filter, enum stage_control_kind kind, float value)
+HALO_REALTIME void stage_mix_set(struct filter *filter, enum stage_control_kind kind, float value)
 {
     struct stage_mix *mix = (struct stage_mix *)filter;
     if (kind == STAGE_CONTROL_MIX)
@@ -247,22 +248,22 @@ float stage_mix_value(const struct filter *filter, enum stage_control_kind kind)
     return kind == STAGE_CONTROL_MIX ? atomic_load(&mix->mix) : (float)atomic_load(&mix->bypass);
 }
 
-void stage_mix_leave_out(struct filter *filter)
+HALO_REALTIME void stage_mix_leave_out(struct filter *filter)
 {
     atomic_store(&((struct stage_mix *)filter)->left_out, true);
 }
 
-void stage_mix_make_absent(struct filter *filter, bool absent)
+HALO_REALTIME void stage_mix_make_absent(struct filter *filter, bool absent)
 {
     ((struct stage_mix *)filter)->was_absent = absent;
 }
 
-bool stage_mix_is_absent(const struct filter *filter)
+HALO_REALTIME bool stage_mix_is_absent(const struct filter *filter)
 {
     return ((const struct stage_mix *)filter)->absent;
 }
 
-bool stage_mix_is_left_out(const struct filter *filter)
+HALO_REALTIME bool stage_mix_is_left_out(const struct filter *filter)
 {
     return atomic_load(&((const struct stage_mix *)filter)->left_out);
 }

@@ -16,6 +16,7 @@
 #ifndef HALO_CONVOLVE2D_H
 #define HALO_CONVOLVE2D_H
 
+#include "base/realtime.h"
 #include "base/status.h"
 #include "base/workers.h"
 #include "mask/mask2d.h"
@@ -75,7 +76,7 @@ void convolve2d_destroy(struct convolve2d *convolve);
 size_t convolve2d_before(const struct mask2d *mask);
 
 /* Real-time. */
-static inline void convolve2d_process(struct convolve2d *convolve, const float *const *in,
+HALO_REALTIME static inline void convolve2d_process(struct convolve2d *convolve, const float *const *in,
                                       size_t in_pitch, float *const *out, size_t out_pitch,
                                       size_t rows)
 {

@@ -1,6 +1,7 @@
 /* 2-D convolution on the CPU: vectors, bands of rows shared among threads, two passes if the mask
  * is separable. A worker copies the rows it needs together with their extension, so that whole
  * vectors can be read. */
+#include "base/realtime.h"
 #include "base/simd.h"
 #include "convolve/convolve2d.h"
 #include "signal/audio.h"
@@ -128,7 +129,7 @@ static void process_band(void *context, size_t piece, size_t worker)
                   count);
 }
 
-static void cpu_process(struct convolve2d *convolve, const float *const *in, size_t in_pitch,
+HALO_REALTIME static void cpu_process(struct convolve2d *convolve, const float *const *in, size_t in_pitch,
                         float *const *out, size_t out_pitch, size_t rows)
 {
     const struct convolve2d_settings *settings = &convolve->settings;

@@ -1,6 +1,7 @@
 /* The backend "cpu": selects a variant, and what both share. */
 #include "convolve/convolver_cpu.h"
 
+#include "base/realtime.h"
 #include "signal/audio.h"
 #include "signal/fir.h"
 
@@ -65,7 +66,7 @@ float *copy_head(const struct mask *mask, size_t head)
     return heads;
 }
 
-void add_head(const struct history *history, const struct path_table *table, const float *heads,
+HALO_REALTIME void add_head(const struct history *history, const struct path_table *table, const float *heads,
               size_t head, size_t output, size_t block, float *out)
 {
     for (size_t start = 0; start < block; start += FIR_TILE) {

@@ -23,7 +23,7 @@ enum {
 /* ---- units of a job ---- */
 
 /* Transform one input's partition and the one before it. */
-static void transform_input(const struct segment *segment, size_t input)
+HALO_REALTIME static void transform_input(const struct segment *segment, size_t input)
 {
     size_t n = 2 * segment->cut.size;
     const float *from = segment->job.ends[input] - n;
@@ -34,7 +34,7 @@ static void transform_input(const struct segment *segment, size_t input)
 
 /* Add `frames` results, the first due at frame `at`, to an output's ring. Results due before `now`
  * are dropped. */
-static void add_due(const struct cpu_live_convolution *convolution, float *due, uint64_t at,
+HALO_REALTIME static void add_due(const struct cpu_live_convolution *convolution, float *due, uint64_t at,
                     uint64_t now, const float *results, size_t frames)
 {
     size_t skip = now > at ? (size_t)(now - at) : 0;
@@ -50,14 +50,14 @@ static void add_due(const struct cpu_live_convolution *convolution, float *due, 
 }
 
 /* The frame at which the results of the partition full at `full` begin. */
-static uint64_t due_at(const struct segment *segment, uint64_t full)
+HALO_REALTIME static uint64_t due_at(const struct segment *segment, uint64_t full)
 {
     return full - segment->cut.size + segment->cut.offset;
 }
 
 /* Transform an output's sum back and add it to the ring. Results that come too late for a mask
  * being armed are dropped. */
-static void add_results(const struct cpu_live_convolution *convolution,
+HALO_REALTIME static void add_results(const struct cpu_live_convolution *convolution,
                         const struct segment *segment, const struct segment_job *job)
 {
     fft_inverse(segment->fft, job->sum, job->samples);
@@ -67,7 +67,7 @@ static void add_results(const struct cpu_live_convolution *convolution,
 }
 
 /* Multiply and add some partitions of a path. */
-static void add_partitions(const struct segment *segment, const struct segment_job *job,
+HALO_REALTIME static void add_partitions(const struct segment *segment, const struct segment_job *job,
                            const struct cpu_live_mask *prepared, size_t s,
                            const struct mask_path *path, size_t count)
 {
@@ -84,7 +84,7 @@ static void add_partitions(const struct segment *segment, const struct segment_j
     fft_multiply_add_all(job->sum, inputs, masks, count, segment->floats);
 }
 
-static double job_cost(const struct cpu_live_convolution *convolution, size_t s)
+HALO_REALTIME static double job_cost(const struct cpu_live_convolution *convolution, size_t s)
 {
     const struct segment *segment = &convolution->segments[s];
     const struct partition_segment *cut = &segment->cut;
@@ -102,7 +102,7 @@ static double job_cost(const struct cpu_live_convolution *convolution, size_t s)
     return cost;
 }
 
-void job_begin(struct cpu_live_convolution *convolution, size_t s)
+HALO_REALTIME void job_begin(struct cpu_live_convolution *convolution, size_t s)
 {
     struct segment *segment = &convolution->segments[s];
     struct segment_job *job = &segment->job;
@@ -129,7 +129,7 @@ struct job_unit {
     size_t partitions;                    /* UNIT_PRODUCTS: multiplied together */
 };
 
-static void begin_output(struct segment_job *job, size_t slot, size_t output)
+HALO_REALTIME static void begin_output(struct segment_job *job, size_t slot, size_t output)
 {
     job->slot = slot;
     job->output = output;
@@ -138,7 +138,7 @@ static void begin_output(struct segment_job *job, size_t slot, size_t output)
 }
 
 /* The mask of the job's current slot, after skipping inactive slots. NULL: none is left. */
-static const struct cpu_live_mask *skip_to_slot(struct segment *segment, struct segment_job *job,
+HALO_REALTIME static const struct cpu_live_mask *skip_to_slot(struct segment *segment, struct segment_job *job,
                                                 size_t s)
 {
     size_t last = job->only ? job->slot + (job->slot < CONVOLVER_SLOTS) : CONVOLVER_SLOTS;
@@ -151,7 +151,7 @@ static const struct cpu_live_mask *skip_to_slot(struct segment *segment, struct 
     return NULL;
 }
 
-static struct job_unit next_unit(const struct cpu_live_convolution *convolution,
+HALO_REALTIME static struct job_unit next_unit(const struct cpu_live_convolution *convolution,
                                  struct segment *segment, struct segment_job *job, size_t s)
 {
     struct job_unit unit = {.cost = partition_fft_cost(2 * segment->cut.size)};
@@ -177,7 +177,7 @@ static struct job_unit next_unit(const struct cpu_live_convolution *convolution,
     return unit;
 }
 
-static void run_products(const struct segment *segment, struct segment_job *job, size_t s,
+HALO_REALTIME static void run_products(const struct segment *segment, struct segment_job *job, size_t s,
                          const struct job_unit *unit)
 {
     if (!job->summing)
@@ -191,7 +191,7 @@ static void run_products(const struct segment *segment, struct segment_job *job,
     }
 }
 
-static void run_result(const struct cpu_live_convolution *convolution,
+HALO_REALTIME static void run_result(const struct cpu_live_convolution *convolution,
                        const struct segment *segment, struct segment_job *job)
 {
     if (job->summing) /* else the output has no path */
@@ -202,7 +202,7 @@ static void run_result(const struct cpu_live_convolution *convolution,
         begin_output(job, job->only ? CONVOLVER_SLOTS : job->slot + 1, 0);
 }
 
-static void run_unit(const struct cpu_live_convolution *convolution, size_t s,
+HALO_REALTIME static void run_unit(const struct cpu_live_convolution *convolution, size_t s,
                      const struct segment *segment, struct segment_job *job,
                      const struct job_unit *unit)
 {
@@ -216,7 +216,7 @@ static void run_unit(const struct cpu_live_convolution *convolution, size_t s,
 }
 
 /* The next unit, if the job's cost does not exceed `until` ns with it. */
-static bool run_next(struct cpu_live_convolution *convolution, size_t s, double until)
+HALO_REALTIME static bool run_next(struct cpu_live_convolution *convolution, size_t s, double until)
 {
     struct segment *segment = &convolution->segments[s];
     struct job_unit unit = next_unit(convolution, segment, &segment->job, s);
@@ -228,7 +228,7 @@ static bool run_next(struct cpu_live_convolution *convolution, size_t s, double 
     return true;
 }
 
-void job_run(struct cpu_live_convolution *convolution, size_t s, double until)
+HALO_REALTIME void job_run(struct cpu_live_convolution *convolution, size_t s, double until)
 {
     while (run_next(convolution, s, until))
         continue;
@@ -276,7 +276,7 @@ bool job_try(struct segment *segment)
     return !atomic_flag_test_and_set_explicit(&segment->lock, memory_order_acquire);
 }
 
-void job_release(struct segment *segment)
+HALO_REALTIME void job_release(struct segment *segment)
 {
     atomic_flag_clear_explicit(&segment->lock, memory_order_release);
 }

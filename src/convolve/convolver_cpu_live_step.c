@@ -2,13 +2,15 @@
  * runs. Real-time throughout. */
 #include "convolve/convolver_cpu_live.h"
 
+#include "base/realtime.h"
+
 #include <math.h>
 #include <string.h>
 
 static const double SHARE = 0.1;         /* of a block's time, for arming */
 static const double EMPTYING_COST = 0.4; /* ns per float, uncached */
 
-void cpu_live_leave(struct cpu_live_convolution *convolution, size_t slot)
+HALO_REALTIME void cpu_live_leave(struct cpu_live_convolution *convolution, size_t slot)
 {
     convolution->joined[slot] = (struct joined){0};
     for (size_t s = 0; s < convolution->plan.segment_count; s++)
@@ -171,7 +173,7 @@ bool cpu_live_arm(struct convolution *base, size_t slot, const struct prepared *
 }
 
 /* Do this block's share of a job: of a worker's, whatever is left in the last block. */
-static void run_share(struct cpu_live_convolution *convolution, size_t s)
+HALO_REALTIME static void run_share(struct cpu_live_convolution *convolution, size_t s)
 {
     struct segment *segment = &convolution->segments[s];
     size_t block = convolution->shape.block;
@@ -189,7 +191,7 @@ static void run_share(struct cpu_live_convolution *convolution, size_t s)
     job_release(segment);
 }
 
-static void run_jobs(struct cpu_live_convolution *convolution)
+HALO_REALTIME static void run_jobs(struct cpu_live_convolution *convolution)
 {
     for (size_t s = 0; s < convolution->plan.segment_count; s++) {
         struct segment *segment = &convolution->segments[s];
@@ -204,7 +206,7 @@ static void run_jobs(struct cpu_live_convolution *convolution)
 
 /* Take what is due to an output in this block from both rings and clear it there. `out` is NULL
  * for a mask that is not active yet. */
-static void take_due(struct cpu_live_convolution *convolution, size_t slot, size_t output,
+HALO_REALTIME static void take_due(struct cpu_live_convolution *convolution, size_t slot, size_t output,
                      float *out)
 {
     size_t block = convolution->shape.block, length = convolution->due_length;
@@ -222,7 +224,7 @@ static void take_due(struct cpu_live_convolution *convolution, size_t slot, size
     }
 }
 
-static void run_slot(struct cpu_live_convolution *convolution, size_t v,
+HALO_REALTIME static void run_slot(struct cpu_live_convolution *convolution, size_t v,
                      const struct convolver_slot *slot)
 {
     const struct cpu_live_mask *mask = (const struct cpu_live_mask *)slot->prepared;
@@ -234,7 +236,7 @@ static void run_slot(struct cpu_live_convolution *convolution, size_t v,
     }
 }
 
-void cpu_live_step(struct convolution *base, const float *const *in,
+HALO_REALTIME void cpu_live_step(struct convolution *base, const float *const *in,
                    const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     struct cpu_live_convolution *convolution = (struct cpu_live_convolution *)base;

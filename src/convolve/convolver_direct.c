@@ -2,6 +2,7 @@
  * is tested against it. */
 #include "convolve/convolver.h"
 
+#include "base/realtime.h"
 #include "convolve/history.h"
 #include "signal/fir.h"
 
@@ -111,7 +112,7 @@ static void direct_tile(void *context, size_t piece, size_t worker)
         job->out[output][start + i] = (float)sum[i];
 }
 
-static void direct_step(struct convolution *base, const float *const *in,
+HALO_REALTIME static void direct_step(struct convolution *base, const float *const *in,
                         const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     struct direct_convolution *convolution = (struct direct_convolution *)base;

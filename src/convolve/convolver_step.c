@@ -1,6 +1,7 @@
 /* The convolver's step. Real-time throughout. */
 #include "convolve/convolver_state.h"
 
+#include "base/realtime.h"
 #include "base/monotonic.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@ struct weights {
     float new;
 };
 
-static struct weights weights_at(const struct convolver_switch *change, uint64_t frame)
+HALO_REALTIME static struct weights weights_at(const struct convolver_switch *change, uint64_t frame)
 {
     if (frame < change->at)
         return (struct weights){1, 0};
@@ -26,7 +27,7 @@ static struct weights weights_at(const struct convolver_switch *change, uint64_t
     return (struct weights){(float)fmax(0, 1 - steep * t), (float)fmax(0, steep * t - steep + 1)};
 }
 
-static void mix(const struct convolver *convolver, float *const *out)
+HALO_REALTIME static void mix(const struct convolver *convolver, float *const *out)
 {
     const struct filter *filter = &convolver->filter;
     for (size_t i = 0; i < filter->block; i++) {
@@ -40,14 +41,14 @@ static void mix(const struct convolver *convolver, float *const *out)
     }
 }
 
-static bool runs(const struct convolver *convolver, enum side side)
+HALO_REALTIME static bool runs(const struct convolver *convolver, enum side side)
 {
     return side == (enum side)atomic_load(&convolver->side) ||
            (side == STANDBY && convolver->along);
 }
 
 /* Whether the new mask is armed on all active sides. */
-static bool is_armed(struct convolver *convolver)
+HALO_REALTIME static bool is_armed(struct convolver *convolver)
 {
     bool armed = true;
     for (enum side side = MAIN; side < SIDES; side++) {
@@ -62,7 +63,7 @@ static bool is_armed(struct convolver *convolver)
 
 /* Whether the new mask takes part in this block: from the switch's frame on, but not before it is
  * armed. Live, arming begins at once. */
-static bool enter(struct convolver *convolver)
+HALO_REALTIME static bool enter(struct convolver *convolver)
 {
     struct convolver_switch *change = &convolver->change;
     uint64_t end = convolver->position + convolver->filter.block;
@@ -80,7 +81,7 @@ static bool enter(struct convolver *convolver)
     return due;
 }
 
-void convolver_finish_switch(struct convolver *convolver)
+HALO_REALTIME void convolver_finish_switch(struct convolver *convolver)
 {
     convolver->current = convolver->change.to;
     convolver->slot = 1 - convolver->slot;
@@ -197,7 +198,7 @@ static void run_one(struct convolver *convolver, const float *const *in, float *
     }
 }
 
-void convolver_process(struct filter *filter, const float *const *in, float *const *out)
+HALO_REALTIME void convolver_process(struct filter *filter, const float *const *in, float *const *out)
 {
     struct convolver *convolver = (struct convolver *)filter;
     bool entering = atomic_load(&convolver->switching) && enter(convolver);

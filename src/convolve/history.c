@@ -1,5 +1,7 @@
 #include "convolve/history.h"
 
+#include "base/realtime.h"
+
 #include <string.h>
 
 enum status history_init(struct history *history, size_t inputs, size_t keep, size_t block)
@@ -24,7 +26,7 @@ void history_reset(struct history *history)
     block_silence(&history->frames, 0, history->frames.frames);
 }
 
-void history_advance(struct history *history, const float *const *in)
+HALO_REALTIME void history_advance(struct history *history, const float *const *in)
 {
     size_t ring = history->ring, block = history->block;
     size_t at = ring ? history->end % ring : history->keep;

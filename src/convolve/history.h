@@ -7,6 +7,7 @@
 #ifndef HALO_HISTORY_H
 #define HALO_HISTORY_H
 
+#include "base/realtime.h"
 #include "base/status.h"
 #include "signal/audio.h"
 
@@ -27,7 +28,7 @@ void history_reset(struct history *history);
 
 void history_advance(struct history *history, const float *const *in);
 
-static inline const float *history_now(const struct history *history, size_t input)
+HALO_REALTIME static inline const float *history_now(const struct history *history, size_t input)
 {
     return history->frames.data[input] + history->end - history->block;
 }

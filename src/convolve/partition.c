@@ -1,5 +1,7 @@
 #include "convolve/partition.h"
 
+#include "base/realtime.h"
+
 #include <math.h>
 
 /* Approximate costs in ns, measured on one core of a server; only their ratios matter. */
@@ -31,13 +33,13 @@ enum {
     WORKER_BLOCKS = 2,   /* one more than the worker has for its work */
 };
 
-double partition_fft_cost(size_t n)
+HALO_REALTIME double partition_fft_cost(size_t n)
 {
     double factor = n > FFT_LARGE ? FFT_COST_LARGE : FFT_COST;
     return STEP_COST + factor * (double)n * log2((double)n);
 }
 
-double partition_multiply_cost(size_t n)
+HALO_REALTIME double partition_multiply_cost(size_t n)
 {
     return MULTIPLY_COST * (double)n;
 }

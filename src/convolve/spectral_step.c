@@ -1,6 +1,8 @@
 /* The spectral filter's step. Real-time. */
 #include "convolve/spectral_state.h"
 
+#include "base/realtime.h"
+
 #include <complex.h>
 #include <math.h>
 #include <string.h>
@@ -77,12 +79,12 @@ struct spectral_job {
     size_t rows; /* per channel */
 };
 
-static float *row_of(const struct spectral *spectral, size_t channel, size_t index)
+HALO_REALTIME static float *row_of(const struct spectral *spectral, size_t channel, size_t index)
 {
     return spectral->rows.data[channel] + index * spectral->pitch;
 }
 
-static float *spectrum_of(const struct spectral *spectral, size_t channel, size_t index)
+HALO_REALTIME static float *spectrum_of(const struct spectral *spectral, size_t channel, size_t index)
 {
     return spectral->spectra.data[channel] + index * spectral->spectrum_pitch;
 }
@@ -112,14 +114,14 @@ static void analyse(void *context, size_t piece, size_t worker)
     }
 }
 
-static void copy_row(const struct spectral *spectral, size_t from, size_t to)
+HALO_REALTIME static void copy_row(const struct spectral *spectral, size_t from, size_t to)
 {
     for (size_t c = 0; c < spectral->filter.inputs; c++)
         memcpy(row_of(spectral, c, to), row_of(spectral, c, from), spectral->bins * sizeof(float));
 }
 
 /* Drop what precedes the sound, such as a filter's pre-ringing: its cells are replaced. */
-static void silence_row(const struct spectral *spectral, size_t row)
+HALO_REALTIME static void silence_row(const struct spectral *spectral, size_t row)
 {
     for (size_t c = 0; c < spectral->filter.inputs; c++)
         memset(spectrum_of(spectral, c, spectral->after + row), 0,
@@ -128,7 +130,7 @@ static void silence_row(const struct spectral *spectral, size_t row)
 
 /* Rows after the last are copies of earlier ones; rows before the first are copied as soon as
  * their sources are available. */
-static void lay_boundary(const struct spectral *spectral, size_t row)
+HALO_REALTIME static void lay_boundary(const struct spectral *spectral, size_t row)
 {
     int64_t now = spectral->row + (int64_t)row;
     size_t here = 2 * spectral->after + row;
@@ -145,7 +147,7 @@ static void lay_boundary(const struct spectral *spectral, size_t row)
         copy_row(spectral, here, here - k);
 }
 
-static void convolve(struct spectral *spectral, size_t rows)
+HALO_REALTIME static void convolve(struct spectral *spectral, size_t rows)
 {
     size_t channels = spectral->filter.inputs;
     const float *in[channels];
@@ -184,7 +186,7 @@ static void synthesise(void *context, size_t piece, size_t worker)
         frame[i] = (float)(samples[i] * spectral->window[i] * spectral->scale);
 }
 
-static void overlap(struct spectral *spectral, size_t rows)
+HALO_REALTIME static void overlap(struct spectral *spectral, size_t rows)
 {
     size_t size = spectral->settings.window.size, hop = spectral->settings.window.hop;
     for (size_t c = 0; c < spectral->filter.inputs; c++)
@@ -197,12 +199,12 @@ static void overlap(struct spectral *spectral, size_t rows)
     spectral->out_count += rows * hop;
 }
 
-static void forget(float *data, size_t gone, size_t kept)
+HALO_REALTIME static void forget(float *data, size_t gone, size_t kept)
 {
     memmove(data, data + gone, kept * sizeof *data);
 }
 
-static void process_rows(struct spectral *spectral, size_t rows)
+HALO_REALTIME static void process_rows(struct spectral *spectral, size_t rows)
 {
     struct spectral_job job = {spectral, rows};
     size_t channels = spectral->filter.inputs, after = spectral->after;
@@ -223,7 +225,7 @@ static void process_rows(struct spectral *spectral, size_t rows)
     }
 }
 
-void spectral_process(struct filter *filter, const float *const *in, float *const *out)
+HALO_REALTIME void spectral_process(struct filter *filter, const float *const *in, float *const *out)
 {
     struct spectral *spectral = (struct spectral *)filter;
     const struct spectral_window_settings *window = &spectral->settings.window;

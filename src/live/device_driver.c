@@ -31,7 +31,7 @@ static void raise_priority(struct device_stream *stream)
 }
 
 /* The first call may be longer, with input gathered before: it does not count as varying. */
-static void count_call(struct device_stream *stream, size_t frames)
+HALO_REALTIME static void count_call(struct device_stream *stream, size_t frames)
 {
     size_t calls = atomic_load_explicit(&stream->calls, memory_order_relaxed);
     if (calls == 0)
@@ -42,7 +42,7 @@ static void count_call(struct device_stream *stream, size_t frames)
     atomic_store_explicit(&stream->calls, calls + 1, memory_order_release);
 }
 
-static void fill_silence(const struct device_channels *channels, float *const *out, size_t frames,
+HALO_REALTIME static void fill_silence(const struct device_channels *channels, float *const *out, size_t frames,
                          bool mapped_too)
 {
     for (size_t c = 0; c < channels->opened; c++)
@@ -50,7 +50,7 @@ static void fill_silence(const struct device_channels *channels, float *const *o
             memset(out[c], 0, frames * sizeof *out[c]);
 }
 
-static void run_slot(const struct device_stream *stream, const struct device_slot *slot,
+HALO_REALTIME static void run_slot(const struct device_stream *stream, const struct device_slot *slot,
                      const float *const *input, float *const *output, size_t frames, bool lost)
 {
     const float *in[DEVICE_CHANNELS_MOST];
@@ -65,7 +65,7 @@ static void run_slot(const struct device_stream *stream, const struct device_slo
     }
 }
 
-bool device_process(struct device_stream *stream, const float *const *in, float *const *out,
+HALO_REALTIME bool device_process(struct device_stream *stream, const float *const *in, float *const *out,
                     size_t frames, bool lost)
 {
     count_call(stream, frames);

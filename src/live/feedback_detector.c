@@ -1,5 +1,6 @@
 #include "live/feedback_detector.h"
 
+#include "base/realtime.h"
 #include "base/simd.h"
 #include "signal/audio.h"
 #include "signal/fft.h"
@@ -96,7 +97,7 @@ static bool alloc_buffers(struct feedback_detector *detector)
 }
 
 /* Channels are staggered, so that no block computes two of their windows. */
-void feedback_detector_reset(struct feedback_detector *detector)
+HALO_REALTIME void feedback_detector_reset(struct feedback_detector *detector)
 {
     for (size_t c = 0; c < detector->channels; c++) {
         struct listener *listener = &detector->listeners[c];
@@ -130,7 +131,7 @@ enum status feedback_detector_create(size_t channels, uint32_t rate, float ceili
 }
 
 SIMD_CLONES
-static void multiply(const float *restrict a, const float *restrict b, float *restrict product,
+HALO_REALTIME static void multiply(const float *restrict a, const float *restrict b, float *restrict product,
                      size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -138,14 +139,14 @@ static void multiply(const float *restrict a, const float *restrict b, float *re
 }
 
 SIMD_CLONES
-static void powers_of(const float *restrict spectrum, float *restrict power, size_t bins)
+HALO_REALTIME static void powers_of(const float *restrict spectrum, float *restrict power, size_t bins)
 {
     for (size_t k = 0; k < bins; k++)
         power[k] = spectrum[2 * k] * spectrum[2 * k] + spectrum[2 * k + 1] * spectrum[2 * k + 1];
 }
 
 /* The peak between bins: the vertex of a parabola through three levels. */
-static double top_of(const float *power, size_t peak)
+HALO_REALTIME static double top_of(const float *power, size_t peak)
 {
     double before = log((double)power[peak - 1]), at = log((double)power[peak]),
            after = log((double)power[peak + 1]);
@@ -153,7 +154,7 @@ static double top_of(const float *power, size_t peak)
     return (double)peak + (fabs(offset) <= 0.5 ? offset : 0); /* else not a peak */
 }
 
-static struct tone extract_tone(float *power, size_t bins)
+HALO_REALTIME static struct tone extract_tone(float *power, size_t bins)
 {
     size_t peak = REACH;
     for (size_t k = REACH; k + REACH < bins; k++)
@@ -167,7 +168,7 @@ static struct tone extract_tone(float *power, size_t bins)
 }
 
 /* At twice and three times the frequency, after the tone was extracted. */
-static bool has_harmonics(const float *power, size_t bins, const struct tone *tone)
+HALO_REALTIME static bool has_harmonics(const float *power, size_t bins, const struct tone *tone)
 {
     for (int times = 2; times <= 3; times++) {
         size_t middle = (size_t)lround(times * tone->bin);
@@ -180,13 +181,13 @@ static bool has_harmonics(const float *power, size_t bins, const struct tone *to
     return false;
 }
 
-static double level_of(const struct feedback_detector *detector, double power)
+HALO_REALTIME static double level_of(const struct feedback_detector *detector, double power)
 {
     double amplitude = sqrt(power / HANN_POWER) / (double)detector->window;
     return audio_to_db(amplitude / (double)detector->ceiling);
 }
 
-static struct moment analyse(const struct feedback_detector *detector, const float *recent)
+HALO_REALTIME static struct moment analyse(const struct feedback_detector *detector, const float *recent)
 {
     size_t window = detector->window, bins = window / 2 + 1;
     multiply(recent, detector->hann, detector->windowed, window);
@@ -208,13 +209,13 @@ static struct moment analyse(const struct feedback_detector *detector, const flo
     return moment;
 }
 
-static bool is_near(double bin, double other)
+HALO_REALTIME static bool is_near(double bin, double other)
 {
     return fabs(bin - other) <= fmax(DRIFT * other, DRIFT_BINS);
 }
 
 /* The number of windows, up to the newest, with the same tone. */
-static size_t run_of(const struct listener *listener)
+HALO_REALTIME static size_t run_of(const struct listener *listener)
 {
     const struct moment *moments = listener->moments;
     size_t run = 0;
@@ -225,7 +226,7 @@ static size_t run_of(const struct listener *listener)
 }
 
 /* Evenly: half of the growth in each half of the time. */
-static bool is_growing(const struct moment *moments, size_t run)
+HALO_REALTIME static bool is_growing(const struct moment *moments, size_t run)
 {
     if (moments[0].level < GROWN_TO)
         return false;
@@ -246,7 +247,7 @@ struct pinned {
     size_t at_ceiling, over;
 };
 
-static void add_pinned(struct pinned *pinned, const struct moment *moment, double level,
+HALO_REALTIME static void add_pinned(struct pinned *pinned, const struct moment *moment, double level,
                        double least)
 {
     pinned->highest = fmax(pinned->highest, level);
@@ -256,7 +257,7 @@ static void add_pinned(struct pinned *pinned, const struct moment *moment, doubl
 
 /* Not in all windows: speech interrupts, and makes the limiter attenuate more than the feedback
  * alone would. The latest window must be one of them. */
-static bool is_pinned(const struct moment *moments, size_t known)
+HALO_REALTIME static bool is_pinned(const struct moment *moments, size_t known)
 {
     struct pinned pinned = {.highest = moments[0].level};
     for (size_t back = 0; back < known && back < PINNED_OF; back++)
@@ -267,7 +268,7 @@ static bool is_pinned(const struct moment *moments, size_t known)
 }
 
 /* Two room modes that grow alike share the ceiling for seconds before one dominates. */
-static bool is_pinned_pair(const struct moment *moments, size_t known)
+HALO_REALTIME static bool is_pinned_pair(const struct moment *moments, size_t known)
 {
     struct pinned pinned = {.highest = moments[0].level_paired};
     for (size_t back = 0; back < known; back++)
@@ -279,7 +280,7 @@ static bool is_pinned_pair(const struct moment *moments, size_t known)
            moments[0].level_paired > pinned.highest - DYING;
 }
 
-static bool is_feedback(struct feedback_detector *detector, struct listener *listener)
+HALO_REALTIME static bool is_feedback(struct feedback_detector *detector, struct listener *listener)
 {
     struct moment *moments = listener->moments;
     memmove(moments + 1, moments, (MEMORY - 1) * sizeof *moments);
@@ -294,7 +295,7 @@ static bool is_feedback(struct feedback_detector *detector, struct listener *lis
     return true;
 }
 
-static bool listen(struct feedback_detector *detector, struct listener *listener,
+HALO_REALTIME static bool listen(struct feedback_detector *detector, struct listener *listener,
                    const float *samples, size_t frames)
 {
     size_t window = detector->window, hop = window / 2;
@@ -314,7 +315,7 @@ static bool listen(struct feedback_detector *detector, struct listener *listener
     return false;
 }
 
-bool feedback_detector_process(struct feedback_detector *detector, const float *const *planar,
+HALO_REALTIME bool feedback_detector_process(struct feedback_detector *detector, const float *const *planar,
                                size_t frames)
 {
     bool feedback = false;
@@ -325,7 +326,7 @@ bool feedback_detector_process(struct feedback_detector *detector, const float *
     return feedback;
 }
 
-double feedback_detector_frequency(const struct feedback_detector *detector)
+HALO_REALTIME double feedback_detector_frequency(const struct feedback_detector *detector)
 {
     return atomic_load(&detector->frequency);
 }

@@ -57,18 +57,18 @@ struct live {
 
 /* ---- the step, real-time: events ---- */
 
-static size_t frames_of(const struct live *live, double seconds)
+HALO_REALTIME static size_t frames_of(const struct live *live, double seconds)
 {
     return (size_t)(seconds * (double)live->rate);
 }
 
-static void report(struct live *live, struct live_event event, uint64_t frame)
+HALO_REALTIME static void report(struct live *live, struct live_event event, uint64_t frame)
 {
     event.frame = frame;
     ring_write(live->applied, &event, 1);
 }
 
-static bool apply_to_stage(struct live *live, const struct live_event *event)
+HALO_REALTIME static bool apply_to_stage(struct live *live, const struct live_event *event)
 {
     const struct stage_list *stages = live->stages;
     const struct stage_control control = {
@@ -84,7 +84,7 @@ static bool apply_to_stage(struct live *live, const struct live_event *event)
     return true;
 }
 
-static void apply(struct live *live, const struct live_event *event)
+HALO_REALTIME static void apply(struct live *live, const struct live_event *event)
 {
     size_t smooth = frames_of(live, LIVE_SMOOTH);
     if (event->what == LIVE_GAIN)
@@ -105,7 +105,7 @@ static void apply(struct live *live, const struct live_event *event)
         ramp_set(&live->fade, 0, frames_of(live, LIVE_FADE_OUT));
 }
 
-static void apply_events(struct live *live)
+HALO_REALTIME static void apply_events(struct live *live)
 {
     for (;;) {
         if (!live->has_next)
@@ -120,7 +120,7 @@ static void apply_events(struct live *live)
 }
 
 /* Only channels with NaN or infinity are copied. */
-static void clean_input(struct live *live, const float *const *in, const float **clean)
+HALO_REALTIME static void clean_input(struct live *live, const float *const *in, const float **clean)
 {
     for (size_t c = 0; c < live->chain->inputs; c++) {
         clean[c] = in[c];
@@ -133,7 +133,7 @@ static void clean_input(struct live *live, const float *const *in, const float *
 }
 
 /* Output o gets input o modulo the number of inputs. */
-static void mix_dry(struct live *live, const float *const *in, float *const *out)
+HALO_REALTIME static void mix_dry(struct live *live, const float *const *in, float *const *out)
 {
     const struct filter *chain = live->chain;
     history_advance(&live->history, in);
@@ -154,7 +154,7 @@ static void mix_dry(struct live *live, const float *const *in, float *const *out
             out[o][i] += live->dry.data[o][i];
 }
 
-static void check_stage(struct live *live, size_t stage)
+HALO_REALTIME static void check_stage(struct live *live, size_t stage)
 {
     const struct filter *mixed = live->stages->stages[stage].mixed;
     if (!mixed)
@@ -175,7 +175,7 @@ static void check_stage(struct live *live, size_t stage)
 
 /* ---- the output ---- */
 
-static void detect_feedback(struct live *live, float *const *out)
+HALO_REALTIME static void detect_feedback(struct live *live, float *const *out)
 {
     if (!live->detector ||
         !feedback_detector_process(live->detector, (const float *const *)out, live->block) ||
@@ -188,7 +188,7 @@ static void detect_feedback(struct live *live, float *const *out)
     report(live, feedback, atomic_load(&live->frames) + live->block);
 }
 
-void live_process(struct live *live, const float *const *in, float *const *out)
+HALO_REALTIME void live_process(struct live *live, const float *const *in, float *const *out)
 {
     size_t outputs = live->chain->outputs;
     const float *clean[LIVE_CHANNELS_MOST];
@@ -216,7 +216,7 @@ void live_process(struct live *live, const float *const *in, float *const *out)
 
 /* ---- on a device ---- */
 
-static void run_block(void *context, const float *const *in, float *const *out)
+HALO_REALTIME static void run_block(void *context, const float *const *in, float *const *out)
 {
     struct live *live = context;
     struct block_time time = {.frame = live_frames(live), .lost = live->lost};
@@ -227,7 +227,7 @@ static void run_block(void *context, const float *const *in, float *const *out)
     ring_write(live->times, &time, 1);
 }
 
-void live_step(void *context, const float *const *in, float *const *out, size_t frames, bool lost)
+HALO_REALTIME void live_step(void *context, const float *const *in, float *const *out, size_t frames, bool lost)
 {
     struct live *live = context;
     size_t outputs = live->chain->outputs;
@@ -332,7 +332,7 @@ bool live_read_time(struct live *live, struct block_time *time)
     return ring_read(live->times, time, 1) == 1;
 }
 
-uint64_t live_frames(const struct live *live)
+HALO_REALTIME uint64_t live_frames(const struct live *live)
 {
     return atomic_load(&live->frames);
 }

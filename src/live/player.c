@@ -1,5 +1,6 @@
 #include "live/player.h"
 
+#include "base/realtime.h"
 #include "base/monotonic.h"
 #include "base/ring.h"
 #include "base/thread.h"
@@ -60,7 +61,7 @@ struct player {
 
 /* ---- the step: real-time ---- */
 
-static void report_position(struct player *player)
+HALO_REALTIME static void report_position(struct player *player)
 {
     const struct player_slot *slot = player->slot;
     uint64_t at = slot->position + player->played;
@@ -69,7 +70,7 @@ static void report_position(struct player *player)
     atomic_store_explicit(&player->position, at, memory_order_relaxed);
 }
 
-static void release_slot(struct player *player)
+HALO_REALTIME static void release_slot(struct player *player)
 {
     size_t number = (size_t)(player->slot - player->slots);
     ring_write(player->empty, &number, 1);
@@ -77,7 +78,7 @@ static void release_slot(struct player *player)
 }
 
 /* Make a slot of the current seek or a later one current. False: none is ready. */
-static bool next_slot(struct player *player)
+HALO_REALTIME static bool next_slot(struct player *player)
 {
     uint64_t current = atomic_load_explicit(&player->current, memory_order_acquire);
     for (;;) {
@@ -102,7 +103,7 @@ static size_t player_ready(struct player *player)
     return PLAYER_SLOT - player->played + ring_readable(player->full) * PLAYER_SLOT;
 }
 
-void player_read(struct player *player, float *const *planar, size_t frames)
+HALO_REALTIME void player_read(struct player *player, float *const *planar, size_t frames)
 {
     size_t channels = player->region->format.channels, done = 0;
     while (done < frames && next_slot(player)) {

@@ -1,5 +1,6 @@
 #include "live/recorder.h"
 
+#include "base/realtime.h"
 #include "base/monotonic.h"
 #include "base/ring.h"
 #include "base/thread.h"
@@ -65,7 +66,7 @@ struct recorder {
 /* ---- the step: real-time ---- */
 
 /* A gap is queued before the frames that follow it, so that the thread sees it first. */
-void recorder_write(struct recorder *recorder, const float *const *planar, size_t frames)
+HALO_REALTIME void recorder_write(struct recorder *recorder, const float *const *planar, size_t frames)
 {
     if (atomic_load_explicit(&recorder->ended, memory_order_relaxed))
         return;

@@ -1,5 +1,7 @@
 #include "plugin/plugin.h"
 
+#include "base/realtime.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,7 +141,7 @@ void plugin_ports_free(struct plugin *plugin)
     free(plugin->out_ports);
 }
 
-uint64_t plugin_latency(const struct plugin *plugin)
+HALO_REALTIME uint64_t plugin_latency(const struct plugin *plugin)
 {
     const struct plugin_info *info = plugin->info;
     for (size_t i = 0; i < info->port_count; i++) {

@@ -10,6 +10,7 @@
 #ifndef HALO_PLUGIN_H
 #define HALO_PLUGIN_H
 
+#include "base/realtime.h"
 #include "base/status.h"
 
 #include <stddef.h>
@@ -179,7 +180,7 @@ static inline bool plugin_port_is_control(const struct plugin_port *port)
 }
 
 /* Real-time. Set a control input from the next block on. */
-static inline void plugin_set(struct plugin *plugin, size_t port, float value)
+HALO_REALTIME static inline void plugin_set(struct plugin *plugin, size_t port, float value)
 {
     plugin->controls[port] = value;
 }

@@ -1,5 +1,6 @@
 #include "plugin/plugin_child.h"
 
+#include "base/realtime.h"
 #include "base/monotonic.h"
 #include "base/thread.h"
 #include "plugin/plugin_isolated.h"
@@ -207,7 +208,7 @@ enum status plugin_child_start(const struct plugin_child_settings *settings, dou
     return STATUS_OK;
 }
 
-const char *plugin_child_end(const struct plugin_child *child)
+HALO_REALTIME const char *plugin_child_end(const struct plugin_child *child)
 {
     return atomic_load(&child->ended) ? child->end : NULL;
 }

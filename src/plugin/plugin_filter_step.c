@@ -1,12 +1,14 @@
 /* The step of a plugin filter: all of it is real-time. */
 #include "plugin/plugin_filter_state.h"
 
+#include "base/realtime.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-static void change(struct plugin_filter *plugin, size_t frame, size_t port, float value)
+HALO_REALTIME static void change(struct plugin_filter *plugin, size_t frame, size_t port, float value)
 {
     if (plugin->values[port] == value)
         return;
@@ -16,7 +18,7 @@ static void change(struct plugin_filter *plugin, size_t frame, size_t port, floa
         (struct plugin_change){.frame = frame, .port = port, .value = value};
 }
 
-static void apply_requests(struct plugin_filter *plugin)
+HALO_REALTIME static void apply_requests(struct plugin_filter *plugin)
 {
     if (!atomic_exchange(&plugin->has_request, false))
         return;
@@ -25,7 +27,7 @@ static void apply_requests(struct plugin_filter *plugin)
             change(plugin, 0, port, atomic_load(&plugin->requested[port]));
 }
 
-static float interpolate(const struct plugin_port *port, float from, float to, float share)
+HALO_REALTIME static float interpolate(const struct plugin_port *port, float from, float to, float share)
 {
     if (port->is_logarithmic && from > 0 && to > 0)
         return from * powf(to / from, share);
@@ -33,7 +35,7 @@ static float interpolate(const struct plugin_port *port, float from, float to, f
     return port->is_integer ? rintf(value) : value;
 }
 
-static void apply_point(struct plugin_filter *plugin, size_t index, uint64_t now, size_t frame)
+HALO_REALTIME static void apply_point(struct plugin_filter *plugin, size_t index, uint64_t now, size_t frame)
 {
     const struct automation_point *point = &plugin->settings.spec->automation.points[index];
     struct plugin_point_state *state = &plugin->points[index];
@@ -51,7 +53,7 @@ static void apply_point(struct plugin_filter *plugin, size_t index, uint64_t now
 }
 
 /* Apply the points that are due at a block of the plugin, `frame` within the piece. */
-static void apply_points(struct plugin_filter *plugin, size_t frame)
+HALO_REALTIME static void apply_points(struct plugin_filter *plugin, size_t frame)
 {
     const struct automation *automation = &plugin->settings.spec->automation;
     uint64_t position = plugin->position + frame;
@@ -64,14 +66,14 @@ static void apply_points(struct plugin_filter *plugin, size_t frame)
         plugin->next++;
 }
 
-static void write_ring(float *ring, size_t length, size_t at, const float *from, size_t frames)
+HALO_REALTIME static void write_ring(float *ring, size_t length, size_t at, const float *from, size_t frames)
 {
     size_t first = frames < length - at ? frames : length - at;
     memcpy(ring + at, from, first * sizeof *ring);
     memcpy(ring, from + first, (frames - first) * sizeof *ring);
 }
 
-static void read_ring(float *ring, size_t length, size_t at, float *to, size_t frames)
+HALO_REALTIME static void read_ring(float *ring, size_t length, size_t at, float *to, size_t frames)
 {
     size_t first = frames < length - at ? frames : length - at;
     memcpy(to, ring + at, first * sizeof *ring);
@@ -82,7 +84,7 @@ static void read_ring(float *ring, size_t length, size_t at, float *to, size_t f
 
 /* Delay frames [from, from + frames) of the output in place, from the `reported` latency to
  * align.latency. Where the latency became shorter, silence fills the gap. */
-static void keep_place(struct plugin_filter *plugin, size_t from, size_t frames, uint64_t reported)
+HALO_REALTIME static void keep_place(struct plugin_filter *plugin, size_t from, size_t frames, uint64_t reported)
 {
     size_t length = plugin->align.ring.frames;
     if (plugin->align.latency == 0)
@@ -96,7 +98,7 @@ static void keep_place(struct plugin_filter *plugin, size_t from, size_t frames,
     plugin->align.at = (plugin->align.at + frames) % length;
 }
 
-static void clean(struct plugin_filter *plugin, float *samples, size_t frames)
+HALO_REALTIME static void clean(struct plugin_filter *plugin, float *samples, size_t frames)
 {
     for (size_t i = audio_find_nonfinite(samples, frames); i < frames; i++)
         if (!isfinite(samples[i])) {
@@ -106,7 +108,7 @@ static void clean(struct plugin_filter *plugin, float *samples, size_t frames)
 }
 
 static void notify(struct plugin_filter *plugin, const char *format, ...) PRINTF_LIKE(2, 3);
-static void notify(struct plugin_filter *plugin, const char *format, ...)
+HALO_REALTIME static void notify(struct plugin_filter *plugin, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -116,7 +118,7 @@ static void notify(struct plugin_filter *plugin, const char *format, ...)
 }
 
 /* The actual latency of the plugin in a block. */
-static uint64_t actual_latency(struct plugin_filter *plugin, uint64_t reported)
+HALO_REALTIME static uint64_t actual_latency(struct plugin_filter *plugin, uint64_t reported)
 {
     if (!plugin->changed && reported > plugin->latency.most)
         plugin->latency.settled = reported;
@@ -126,7 +128,7 @@ static uint64_t actual_latency(struct plugin_filter *plugin, uint64_t reported)
     return plugin->settled ? reported : plugin->latency.settled;
 }
 
-static void align(struct plugin_filter *plugin, size_t frames)
+HALO_REALTIME static void align(struct plugin_filter *plugin, size_t frames)
 {
     const struct plugin_instances *instances = plugin->instances;
     bool was_late = plugin->filter.late > 0;
@@ -141,7 +143,7 @@ static void align(struct plugin_filter *plugin, size_t frames)
                (unsigned long long)plugin->filter.late);
 }
 
-static void report(struct plugin_filter *plugin, uint64_t bad_before)
+HALO_REALTIME static void report(struct plugin_filter *plugin, uint64_t bad_before)
 {
     struct filter *filter = &plugin->filter;
     struct plugin_instances *instances = plugin->instances;
@@ -164,7 +166,7 @@ static void report(struct plugin_filter *plugin, uint64_t bad_before)
         notify(plugin, "%s produced NaN or infinite samples: they are silenced", id);
 }
 
-static void run_piece(struct plugin_filter *plugin, const float *const *in, float *const *out,
+HALO_REALTIME static void run_piece(struct plugin_filter *plugin, const float *const *in, float *const *out,
                       size_t at, size_t frames)
 {
     const struct plugin_map *map = plugin->settings.map;
@@ -194,7 +196,7 @@ static void run_piece(struct plugin_filter *plugin, const float *const *in, floa
     plugin->position += frames;
 }
 
-void plugin_filter_process(struct filter *filter, const float *const *in, float *const *out)
+HALO_REALTIME void plugin_filter_process(struct filter *filter, const float *const *in, float *const *out)
 {
     struct plugin_filter *plugin = (struct plugin_filter *)filter;
     for (size_t at = 0; at < filter->block; at += plugin->piece) {

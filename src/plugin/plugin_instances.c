@@ -1,5 +1,6 @@
 #include "plugin/plugin_instances.h"
 
+#include "base/realtime.h"
 #include "signal/audio.h"
 
 #include <stdlib.h>
@@ -19,7 +20,7 @@ struct local_instances {
     uint64_t *latencies;
 };
 
-static void make_changes(struct local_instances *here, const struct plugin_change **changes,
+HALO_REALTIME static void make_changes(struct local_instances *here, const struct plugin_change **changes,
                          const struct plugin_change *end, size_t before)
 {
     for (; *changes < end && (*changes)->frame < before; ++*changes)
@@ -27,7 +28,7 @@ static void make_changes(struct local_instances *here, const struct plugin_chang
             plugin_set(here->slots[i].plugin, (*changes)->port, (*changes)->value);
 }
 
-static void run_slot(struct local_instances *here, size_t index, const float *const *in,
+HALO_REALTIME static void run_slot(struct local_instances *here, size_t index, const float *const *in,
                      float *const *out, size_t at)
 {
     struct plugin_instances *instances = &here->instances;
@@ -44,7 +45,7 @@ static void run_slot(struct local_instances *here, size_t index, const float *co
     }
 }
 
-static void process(struct plugin_instances *instances, const float *const *in, float *const *out,
+HALO_REALTIME static void process(struct plugin_instances *instances, const float *const *in, float *const *out,
                     size_t frames, const struct plugin_change *changes, size_t count)
 {
     struct local_instances *here = (struct local_instances *)instances;

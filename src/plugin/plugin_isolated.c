@@ -1,5 +1,6 @@
 #include "plugin/plugin_isolated.h"
 
+#include "base/realtime.h"
 #include "base/monotonic.h"
 
 #include <errno.h>
@@ -188,7 +189,7 @@ void isolated_memory_free(struct isolated_memory *memory)
     memory->head = NULL;
 }
 
-struct isolated_piece isolated_memory_piece(const struct isolated_memory *memory, uint32_t number)
+HALO_REALTIME struct isolated_piece isolated_memory_piece(const struct isolated_memory *memory, uint32_t number)
 {
     char *head = (char *)memory->head;
     char *at = head + (memory->size - memory->slots * memory->slot) +
@@ -211,19 +212,19 @@ void futex_wake(struct futex *count)
 
 /* The waiter counts itself before it reads the value, and this reads the count after raising it: so
  * one of the two sees the other. */
-void futex_raise(struct futex *count)
+HALO_REALTIME void futex_raise(struct futex *count)
 {
     atomic_fetch_add(&count->value, 1);
     if (atomic_load(&count->sleepers) > 0)
         futex_wake(count);
 }
 
-static bool is_reached(uint32_t now, uint32_t value)
+HALO_REALTIME static bool is_reached(uint32_t now, uint32_t value)
 {
     return now - value <= UINT32_MAX / 2;
 }
 
-bool futex_reached(struct futex *count, uint32_t value)
+HALO_REALTIME bool futex_reached(struct futex *count, uint32_t value)
 {
     return is_reached(atomic_load(&count->value), value);
 }

@@ -1,5 +1,6 @@
 #include "plugin/plugin_isolated_instances.h"
 
+#include "base/realtime.h"
 #include "base/stop.h"
 #include "plugin/plugin_child.h"
 
@@ -33,7 +34,7 @@ struct isolated_instances {
 /* ---- orders: real-time ---- */
 
 /* Only the last change of each port in each block is posted. */
-static void add_change(const struct isolated_instances *isolated, struct isolated_piece *piece,
+HALO_REALTIME static void add_change(const struct isolated_instances *isolated, struct isolated_piece *piece,
                        const struct plugin_change *change)
 {
     size_t count = piece->order->change_count, block = isolated->instances.block;
@@ -48,7 +49,7 @@ static void add_change(const struct isolated_instances *isolated, struct isolate
     piece->order->change_count = count + 1;
 }
 
-static void add_changes(const struct isolated_instances *isolated, struct isolated_piece *piece,
+HALO_REALTIME static void add_changes(const struct isolated_instances *isolated, struct isolated_piece *piece,
                         const struct plugin_change *changes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -56,7 +57,7 @@ static void add_changes(const struct isolated_instances *isolated, struct isolat
 }
 
 /* Begin the next order, for the caller to fill in. */
-static struct isolated_piece begin(const struct isolated_instances *isolated,
+HALO_REALTIME static struct isolated_piece begin(const struct isolated_instances *isolated,
                                    enum isolated_what what)
 {
     struct isolated_piece piece = isolated_memory_piece(&isolated->memory, isolated->posted);
@@ -64,7 +65,7 @@ static struct isolated_piece begin(const struct isolated_instances *isolated,
     return piece;
 }
 
-static void post(struct isolated_instances *isolated)
+HALO_REALTIME static void post(struct isolated_instances *isolated)
 {
     isolated->posted++;
     futex_raise(&isolated->memory.head->posted);
@@ -86,14 +87,14 @@ bool isolated_wait(struct isolated_instances *isolated)
 
 /* ---- pieces: real-time when live ---- */
 
-static void output_silence(const struct isolated_instances *isolated, float *const *out,
+HALO_REALTIME static void output_silence(const struct isolated_instances *isolated, float *const *out,
                            size_t frames)
 {
     for (size_t c = 0; c < isolated->memory.outputs; c++)
         memset(out[c], 0, frames * sizeof(float));
 }
 
-static void output(struct isolated_instances *isolated, uint32_t number, float *const *out,
+HALO_REALTIME static void output(struct isolated_instances *isolated, uint32_t number, float *const *out,
                    size_t frames)
 {
     const struct isolated_piece piece = isolated_memory_piece(&isolated->memory, number);
@@ -105,7 +106,7 @@ static void output(struct isolated_instances *isolated, uint32_t number, float *
     isolated->instances.latency = isolated->latencies[blocks - 1];
 }
 
-static struct isolated_piece begin_piece(const struct isolated_instances *isolated,
+HALO_REALTIME static struct isolated_piece begin_piece(const struct isolated_instances *isolated,
                                          const float *const *in, size_t frames)
 {
     struct isolated_piece piece = begin(isolated, ISOLATED_PIECE);
@@ -135,7 +136,7 @@ static void process_file(struct plugin_instances *instances, const float *const 
 
 /* ---- live ---- */
 
-static void output_last(struct isolated_instances *isolated, float *const *out, size_t frames)
+HALO_REALTIME static void output_last(struct isolated_instances *isolated, float *const *out, size_t frames)
 {
     if (isolated->has_last && futex_reached(&isolated->memory.head->done, isolated->posted)) {
         output(isolated, isolated->posted - 1, out, frames);
@@ -145,7 +146,7 @@ static void output_last(struct isolated_instances *isolated, float *const *out, 
     output_silence(isolated, out, frames);
 }
 
-static void keep_changes(struct isolated_instances *isolated, const struct plugin_change *changes,
+HALO_REALTIME static void keep_changes(struct isolated_instances *isolated, const struct plugin_change *changes,
                          size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -158,7 +159,7 @@ static void keep_changes(struct isolated_instances *isolated, const struct plugi
     }
 }
 
-static void process_live(struct plugin_instances *instances, const float *const *in,
+HALO_REALTIME static void process_live(struct plugin_instances *instances, const float *const *in,
                          float *const *out, size_t frames, const struct plugin_change *changes,
                          size_t count)
 {

@@ -1,5 +1,6 @@
 #include "plugin/plugin.h"
 
+#include "base/realtime.h"
 #include "plugin/plugin_ladspa_library.h"
 
 #include <stdio.h>
@@ -128,7 +129,7 @@ struct ladspa_instance {
     float **out_data;
 };
 
-static void connect_sound(struct ladspa_instance *instance, const float *const *in,
+HALO_REALTIME static void connect_sound(struct ladspa_instance *instance, const float *const *in,
                           float *const *out)
 {
     void (*connect)(LADSPA_Handle, unsigned long, LADSPA_Data *) =
@@ -145,7 +146,7 @@ static void connect_sound(struct ladspa_instance *instance, const float *const *
         }
 }
 
-static void activate(struct ladspa_instance *instance)
+HALO_REALTIME static void activate(struct ladspa_instance *instance)
 {
     if (!instance->is_active && instance->descriptor->activate)
         instance->descriptor->activate(instance->handle);
@@ -154,7 +155,7 @@ static void activate(struct ladspa_instance *instance)
 
 /* Activated with the first block or reset, since some plugins size their buffers by the values of
  * their controls at that time. */
-static void instance_process(struct plugin *plugin, const float *const *in, float *const *out)
+HALO_REALTIME static void instance_process(struct plugin *plugin, const float *const *in, float *const *out)
 {
     struct ladspa_instance *instance = (struct ladspa_instance *)plugin;
     connect_sound(instance, in, out);

@@ -1,5 +1,6 @@
 #include "plugin/plugin_lv2.h"
 
+#include "base/realtime.h"
 #include "base/short_list.h"
 #include "base/text_lines.h"
 
@@ -291,7 +292,7 @@ void lv2_events_repeat(struct lv2_events *events)
     events->sends = events->messages != NULL;
 }
 
-void lv2_events_prepare(struct lv2_events *events)
+HALO_REALTIME void lv2_events_prepare(struct lv2_events *events)
 {
     for (size_t i = 0; i < events->count; i++) {
         const struct event_port *port = &events->ports[i];

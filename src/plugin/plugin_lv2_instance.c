@@ -1,5 +1,7 @@
 #include "plugin/plugin_lv2.h"
 
+#include "base/realtime.h"
+
 #include <dlfcn.h>
 #include <lv2/core/lv2.h>
 #include <stdlib.h>
@@ -105,7 +107,7 @@ static enum status load_values(struct lv2_instance *instance,
 
 /* ---- a block: real-time, once it has been reset ---- */
 
-static void connect(struct lv2_instance *instance, uint32_t port, float *samples)
+HALO_REALTIME static void connect(struct lv2_instance *instance, uint32_t port, float *samples)
 {
     if (instance->connected[port] == samples)
         return;
@@ -114,7 +116,7 @@ static void connect(struct lv2_instance *instance, uint32_t port, float *samples
 }
 
 /* One block with the ports as connected. Returns whether work was done. */
-static bool run(struct lv2_instance *instance)
+HALO_REALTIME static bool run(struct lv2_instance *instance)
 {
     lv2_events_prepare(instance->events);
     lv2_logbook_hold(instance->log, true);
@@ -124,7 +126,7 @@ static bool run(struct lv2_instance *instance)
     return worked;
 }
 
-void lv2_instance_process(struct plugin *plugin, const float *const *in, float *const *out)
+HALO_REALTIME void lv2_instance_process(struct plugin *plugin, const float *const *in, float *const *out)
 {
     struct lv2_instance *instance = (struct lv2_instance *)plugin;
     if (!instance->is_active)

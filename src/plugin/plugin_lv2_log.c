@@ -1,5 +1,6 @@
 #include "plugin/plugin_lv2.h"
 
+#include "base/realtime.h"
 #include "base/ring.h"
 
 #include <stdio.h>
@@ -120,7 +121,7 @@ LV2_Log_Log *lv2_logbook_feature(struct lv2_logbook *book)
     return &book->feature;
 }
 
-void lv2_logbook_hold(struct lv2_logbook *book, bool runs)
+HALO_REALTIME void lv2_logbook_hold(struct lv2_logbook *book, bool runs)
 {
     runs_with = runs ? book : NULL;
 }
@@ -142,7 +143,7 @@ void lv2_logbook_report(struct lv2_logbook *book)
         report(book, &line);
 }
 
-const char *lv2_logbook_complaint(const struct lv2_logbook *book)
+HALO_REALTIME const char *lv2_logbook_complaint(const struct lv2_logbook *book)
 {
     return *book->complaint ? book->complaint : NULL;
 }

@@ -1,5 +1,6 @@
 #include "plugin/plugin_lv2.h"
 
+#include "base/realtime.h"
 #include "base/ring.h"
 #include "base/thread.h"
 
@@ -63,7 +64,7 @@ static LV2_Worker_Status mail_send(struct mail *mail, uint32_t size, const void 
 }
 
 /* Into mail->received; false: none waits. */
-static bool mail_receive(struct mail *mail, uint32_t *size)
+HALO_REALTIME static bool mail_receive(struct mail *mail, uint32_t *size)
 {
     if (ring_read(mail->bytes, size, sizeof *size) != sizeof *size)
         return false;
@@ -84,7 +85,7 @@ static LV2_Worker_Status respond(LV2_Worker_Respond_Handle handle, uint32_t size
     return mail_send(&worker->responses, size, data);
 }
 
-static bool do_request(struct lv2_worker *worker)
+HALO_REALTIME static bool do_request(struct lv2_worker *worker)
 {
     uint32_t size;
     if (!mail_receive(&worker->requests, &size))
@@ -94,7 +95,7 @@ static bool do_request(struct lv2_worker *worker)
     return true;
 }
 
-static bool deliver(struct lv2_worker *worker)
+HALO_REALTIME static bool deliver(struct lv2_worker *worker)
 {
     uint32_t size;
     bool any = false;
@@ -107,7 +108,7 @@ static bool deliver(struct lv2_worker *worker)
     return any;
 }
 
-bool lv2_worker_respond(struct lv2_worker *worker)
+HALO_REALTIME bool lv2_worker_respond(struct lv2_worker *worker)
 {
     if (!worker->interface)
         return false;

@@ -1,5 +1,6 @@
 #include "signal/audio.h"
 
+#include "base/realtime.h"
 #include "base/noise.h"
 #include "base/simd.h"
 
@@ -49,7 +50,7 @@ void block_free(struct block *block)
     *block = (struct block){0};
 }
 
-void block_silence(struct block *block, size_t from, size_t frames)
+HALO_REALTIME void block_silence(struct block *block, size_t from, size_t frames)
 {
     for (size_t c = 0; c < block->channels; c++)
         memset(block->data[c] + from, 0, frames * sizeof(float));
@@ -58,7 +59,7 @@ void block_silence(struct block *block, size_t from, size_t frames)
 /* Without the sign bit, floats compare like integers, with infinity and then NaN as the largest:
  * a maximum of integers vectorises. */
 SIMD_CLONES
-static uint32_t highest_bits(const float *samples, size_t count)
+HALO_REALTIME static uint32_t highest_bits(const float *samples, size_t count)
 {
     uint32_t highest = 0;
     for (size_t i = 0; i < count; i++) {
@@ -70,7 +71,7 @@ static uint32_t highest_bits(const float *samples, size_t count)
     return highest;
 }
 
-float audio_peak(const float *samples, size_t count)
+HALO_REALTIME float audio_peak(const float *samples, size_t count)
 {
     uint32_t bits = highest_bits(samples, count);
     float peak;
@@ -78,7 +79,7 @@ float audio_peak(const float *samples, size_t count)
     return peak;
 }
 
-size_t audio_find_nonfinite(const float *samples, size_t count)
+HALO_REALTIME size_t audio_find_nonfinite(const float *samples, size_t count)
 {
     if (isfinite(audio_peak(samples, count)))
         return count;
@@ -95,7 +96,7 @@ size_t audio_chunk_frames(size_t channels)
 
 /* Two known rows vectorise. */
 SIMD_CLONES
-static void interleave_two(const float *restrict left, const float *restrict right, size_t frames,
+HALO_REALTIME static void interleave_two(const float *restrict left, const float *restrict right, size_t frames,
                            float *restrict interleaved)
 {
     for (size_t i = 0; i < frames; i++) {
@@ -114,7 +115,7 @@ static void deinterleave_two(const float *restrict interleaved, size_t frames, f
     }
 }
 
-void audio_interleave(const float *const *planar, size_t at, size_t channels, size_t frames,
+HALO_REALTIME void audio_interleave(const float *const *planar, size_t at, size_t channels, size_t frames,
                       float *interleaved)
 {
     if (channels == 2) {
@@ -180,12 +181,12 @@ uint64_t audio_common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-double audio_from_db(double db)
+HALO_REALTIME double audio_from_db(double db)
 {
     return pow(10.0, db / 20.0);
 }
 
-double audio_to_db(double amplitude)
+HALO_REALTIME double audio_to_db(double amplitude)
 {
     return 20.0 * log10(amplitude);
 }

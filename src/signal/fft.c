@@ -1,5 +1,6 @@
 #include "signal/fft.h"
 
+#include "base/realtime.h"
 #include "base/cache_file.h"
 #include "base/monotonic.h"
 #include "base/simd.h"
@@ -188,24 +189,24 @@ size_t fft_length(const struct fft *fft)
     return fft->n;
 }
 
-bool fft_is_aligned(const float *samples)
+HALO_REALTIME bool fft_is_aligned(const float *samples)
 {
     return (uintptr_t)samples % (FLOATS_PER_LINE * sizeof *samples) == 0;
 }
 
-void fft_forward(const struct fft *fft, const float *samples, float *spectrum)
+HALO_REALTIME void fft_forward(const struct fft *fft, const float *samples, float *spectrum)
 {
     /* FFTW takes no pointer to const, but preserves this input. */
     fftwf_execute_dft_r2c(fft->plans[FORWARD], (float *)samples, (fftwf_complex *)spectrum);
 }
 
-void fft_inverse(const struct fft *fft, float *spectrum, float *samples)
+HALO_REALTIME void fft_inverse(const struct fft *fft, float *spectrum, float *samples)
 {
     fftwf_execute_dft_c2r(fft->plans[INVERSE], (fftwf_complex *)spectrum, samples);
 }
 
 SIMD_CLONES
-static void multiply_add(float *restrict sum, const float *restrict a, const float *restrict b,
+HALO_REALTIME static void multiply_add(float *restrict sum, const float *restrict a, const float *restrict b,
                          size_t floats)
 {
     for (size_t i = 0; i < floats; i += 2) {
@@ -222,7 +223,7 @@ void fft_multiply_add(float *restrict sum, const float *restrict a, const float 
 
 /* Four products in one pass over the sum. */
 SIMD_CLONES
-static void multiply_add4(float *restrict sum, const float *const *a, const float *const *b,
+HALO_REALTIME static void multiply_add4(float *restrict sum, const float *const *a, const float *const *b,
                           size_t floats)
 {
     const float *restrict a0 = a[0], *restrict a1 = a[1], *restrict a2 = a[2], *restrict a3 = a[3];
@@ -242,7 +243,7 @@ static void multiply_add4(float *restrict sum, const float *const *a, const floa
     }
 }
 
-void fft_multiply_add_all(float *restrict sum, const float *const *a, const float *const *b,
+HALO_REALTIME void fft_multiply_add_all(float *restrict sum, const float *const *a, const float *const *b,
                           size_t count, size_t floats)
 {
     for (; count >= 4; count -= 4, a += 4, b += 4)

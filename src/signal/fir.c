@@ -1,5 +1,6 @@
 #include "signal/fir.h"
 
+#include "base/realtime.h"
 #include "base/simd.h"
 
 #include <string.h>
@@ -21,7 +22,7 @@ struct fir_window {
 };
 
 /* x in place, or for a short tile a padded copy, so that nothing beyond its last frame is read. */
-static inline const float *run_window(struct fir_window *window, const float *x, size_t frames,
+HALO_REALTIME static inline const float *run_window(struct fir_window *window, const float *x, size_t frames,
                                       size_t count)
 {
     if (frames == FIR_TILE)
@@ -55,7 +56,7 @@ static void add_double(double sum[FIR_TILE], const float *x, size_t frames, cons
 }
 
 SIMD_CLONES
-static void add_float(float sum[FIR_TILE], const float *x, size_t frames, const float *h,
+HALO_REALTIME static void add_float(float sum[FIR_TILE], const float *x, size_t frames, const float *h,
                       size_t taps)
 {
     struct fir_window window;
@@ -85,7 +86,7 @@ void fir_add_double(double sum[FIR_TILE], const float *x, size_t frames, const f
     add_double(sum, x, frames, h, taps);
 }
 
-void fir_add_float(float sum[FIR_TILE], const float *x, size_t frames, const float *h, size_t taps)
+HALO_REALTIME void fir_add_float(float sum[FIR_TILE], const float *x, size_t frames, const float *h, size_t taps)
 {
     add_float(sum, x, frames, h, taps);
 }

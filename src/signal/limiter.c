@@ -1,5 +1,6 @@
 #include "signal/limiter.h"
 
+#include "base/realtime.h"
 #include "base/simd.h"
 #include "signal/audio.h"
 
@@ -21,7 +22,7 @@ void limiter_init(struct limiter *limiter, size_t channels, uint32_t rate, float
 
 /* The highest magnitude of all channels in each frame. */
 SIMD_CLONES
-static void raise_highest(const float *samples, size_t frames, float *highest)
+HALO_REALTIME static void raise_highest(const float *samples, size_t frames, float *highest)
 {
     for (size_t i = 0; i < frames; i++) {
         float magnitude = fabsf(samples[i]);
@@ -31,7 +32,7 @@ static void raise_highest(const float *samples, size_t frames, float *highest)
 
 /* Clamped, since rounding may exceed the ceiling. */
 SIMD_CLONES
-static void scale(const double *gain, float ceiling, float *samples, size_t frames)
+HALO_REALTIME static void scale(const double *gain, float ceiling, float *samples, size_t frames)
 {
     for (size_t i = 0; i < frames; i++) {
         float scaled = (float)((double)samples[i] * gain[i]);
@@ -40,7 +41,7 @@ static void scale(const double *gain, float ceiling, float *samples, size_t fram
     }
 }
 
-static void next_gains(struct limiter *limiter, const float *highest, size_t frames, double *gains)
+HALO_REALTIME static void next_gains(struct limiter *limiter, const float *highest, size_t frames, double *gains)
 {
     double gain = limiter->gain, ceiling = (double)limiter->ceiling;
     for (size_t i = 0; i < frames; i++) {
@@ -54,13 +55,13 @@ static void next_gains(struct limiter *limiter, const float *highest, size_t fra
     limiter->gain = gain;
 }
 
-static void silence_bad(float *samples, size_t frames)
+HALO_REALTIME static void silence_bad(float *samples, size_t frames)
 {
     for (size_t at = 0; (at += audio_find_nonfinite(samples + at, frames - at)) < frames;)
         samples[at] = 0.0f;
 }
 
-static void limit_chunk(struct limiter *limiter, float *const *planar, size_t at, size_t frames)
+HALO_REALTIME static void limit_chunk(struct limiter *limiter, float *const *planar, size_t at, size_t frames)
 {
     float highest[CHUNK] = {0};
     double gains[CHUNK];
@@ -74,7 +75,7 @@ static void limit_chunk(struct limiter *limiter, float *const *planar, size_t at
 }
 
 /* Whether there is nothing to do; false with a NaN. */
-static bool passes(const struct limiter *limiter, float *const *planar, size_t at, size_t frames)
+HALO_REALTIME static bool passes(const struct limiter *limiter, float *const *planar, size_t at, size_t frames)
 {
     for (size_t c = 0; c < limiter->channels; c++)
         if (!(audio_peak(planar[c] + at, frames) <= limiter->ceiling))
@@ -82,7 +83,7 @@ static bool passes(const struct limiter *limiter, float *const *planar, size_t a
     return limiter->gain == 1;
 }
 
-void limiter_process(struct limiter *limiter, float *const *planar, size_t frames)
+HALO_REALTIME void limiter_process(struct limiter *limiter, float *const *planar, size_t frames)
 {
     for (size_t at = 0; at < frames; at += CHUNK) {
         size_t part = frames - at < CHUNK ? frames - at : CHUNK;

@@ -1,5 +1,6 @@
 #include "signal/meter.h"
 
+#include "base/realtime.h"
 #include "base/simd.h"
 #include "signal/audio.h"
 
@@ -62,7 +63,7 @@ void meter_destroy(struct meter *meter)
 
 /* For samples within -1..1. */
 SIMD_CLONES
-static double sum_squares(const float *samples, size_t frames)
+HALO_REALTIME static double sum_squares(const float *samples, size_t frames)
 {
     float lanes[LANES] = {0};
     size_t i = 0;
@@ -78,7 +79,7 @@ static double sum_squares(const float *samples, size_t frames)
 }
 
 /* For any samples: the squares of the largest fit a double. */
-static void survey_beyond(const float *samples, size_t frames, bool *beyond, struct survey *survey)
+HALO_REALTIME static void survey_beyond(const float *samples, size_t frames, bool *beyond, struct survey *survey)
 {
     for (size_t i = 0; i < frames; i++) {
         float sample = samples[i];
@@ -94,7 +95,7 @@ static void survey_beyond(const float *samples, size_t frames, bool *beyond, str
     }
 }
 
-static struct survey survey_channel(struct channel_meter *channel, const float *samples,
+HALO_REALTIME static struct survey survey_channel(struct channel_meter *channel, const float *samples,
                                     size_t frames)
 {
     struct survey survey = {.peak = audio_peak(samples, frames)};
@@ -109,14 +110,14 @@ static struct survey survey_channel(struct channel_meter *channel, const float *
 }
 
 /* Only the reader interferes, and only by setting 0: then this peak begins its next reading. */
-static void raise_peak(_Atomic float *peak, float value)
+HALO_REALTIME static void raise_peak(_Atomic float *peak, float value)
 {
     float before = atomic_load_explicit(peak, memory_order_relaxed);
     if (value > before && !atomic_compare_exchange_strong(peak, &before, value))
         atomic_store(peak, value);
 }
 
-static void hold_peak(const struct meter *meter, struct channel_meter *channel, float peak,
+HALO_REALTIME static void hold_peak(const struct meter *meter, struct channel_meter *channel, float peak,
                       size_t frames)
 {
     if (peak >= channel->held) {
@@ -132,7 +133,7 @@ static void hold_peak(const struct meter *meter, struct channel_meter *channel, 
     channel->held = peak > channel->held ? peak : channel->held;
 }
 
-static void publish(const struct meter *meter, struct channel_meter *channel,
+HALO_REALTIME static void publish(const struct meter *meter, struct channel_meter *channel,
                     const struct survey *survey, size_t frames)
 {
     double mean = survey->squares / (double)frames;
@@ -147,7 +148,7 @@ static void publish(const struct meter *meter, struct channel_meter *channel,
     atomic_fetch_add(&channel->bad, survey->bad);
 }
 
-void meter_process(struct meter *meter, const float *const *planar, size_t frames)
+HALO_REALTIME void meter_process(struct meter *meter, const float *const *planar, size_t frames)
 {
     if (frames == 0)
         return;

@@ -1,25 +1,26 @@
 #include "signal/ramp.h"
 
+#include "base/realtime.h"
 #include "base/simd.h"
 
 #include <string.h>
 
-void ramp_init(struct ramp *ramp, float gain)
+HALO_REALTIME void ramp_init(struct ramp *ramp, float gain)
 {
     *ramp = (struct ramp){.from = gain, .to = gain};
 }
 
-static float gain_at(const struct ramp *ramp, size_t at)
+HALO_REALTIME static float gain_at(const struct ramp *ramp, size_t at)
 {
     return ramp->from + (ramp->to - ramp->from) * ((float)at / (float)ramp->frames);
 }
 
-float ramp_gain(const struct ramp *ramp)
+HALO_REALTIME float ramp_gain(const struct ramp *ramp)
 {
     return ramp->at < ramp->frames ? gain_at(ramp, ramp->at) : ramp->to;
 }
 
-void ramp_set(struct ramp *ramp, float target, size_t frames)
+HALO_REALTIME void ramp_set(struct ramp *ramp, float target, size_t frames)
 {
     if (target == ramp->to)
         return;
@@ -27,7 +28,7 @@ void ramp_set(struct ramp *ramp, float target, size_t frames)
 }
 
 SIMD_CLONES
-static void scale_sloped(const struct ramp *ramp, float *samples, size_t frames)
+HALO_REALTIME static void scale_sloped(const struct ramp *ramp, float *samples, size_t frames)
 {
     float from = ramp->from, change = ramp->to - ramp->from, length = (float)ramp->frames;
     int at = (int)ramp->at; /* int to float conversion vectorises */
@@ -36,13 +37,13 @@ static void scale_sloped(const struct ramp *ramp, float *samples, size_t frames)
 }
 
 SIMD_CLONES
-static void scale_evenly(float gain, float *samples, size_t frames)
+HALO_REALTIME static void scale_evenly(float gain, float *samples, size_t frames)
 {
     for (size_t i = 0; i < frames; i++)
         samples[i] *= gain;
 }
 
-static void at_rest(float gain, float *samples, size_t frames)
+HALO_REALTIME static void at_rest(float gain, float *samples, size_t frames)
 {
     if (gain == 0.0f)
         memset(samples, 0, frames * sizeof *samples);
@@ -50,7 +51,7 @@ static void at_rest(float gain, float *samples, size_t frames)
         scale_evenly(gain, samples, frames);
 }
 
-void ramp_process(struct ramp *ramp, size_t channels, float *const *planar, size_t frames)
+HALO_REALTIME void ramp_process(struct ramp *ramp, size_t channels, float *const *planar, size_t frames)
 {
     size_t left = ramp->frames - ramp->at;
     size_t sloped = frames < left ? frames : left;

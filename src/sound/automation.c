@@ -1,5 +1,7 @@
 #include "sound/automation.h"
 
+#include "base/realtime.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -97,7 +99,7 @@ void automation_free(struct automation *automation)
     *automation = (struct automation){0};
 }
 
-const struct automation_point *automation_due(struct automation_cursor *cursor)
+HALO_REALTIME const struct automation_point *automation_due(struct automation_cursor *cursor)
 {
     const struct automation *automation = cursor->automation;
     if (cursor->position < cursor->before || cursor->next == automation->count ||
@@ -106,7 +108,7 @@ const struct automation_point *automation_due(struct automation_cursor *cursor)
     return &automation->points[cursor->next++];
 }
 
-size_t automation_advance(struct automation_cursor *cursor, size_t most)
+HALO_REALTIME size_t automation_advance(struct automation_cursor *cursor, size_t most)
 {
     const struct automation *automation = cursor->automation;
     uint64_t from = cursor->position, to = cursor->before;

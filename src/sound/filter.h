@@ -8,6 +8,7 @@
 #ifndef HALO_FILTER_H
 #define HALO_FILTER_H
 
+#include "base/realtime.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,7 +37,7 @@ struct filter {
     const char *notice;  /* for the caller to print once and clear, or NULL */
 };
 
-static inline void filter_process(struct filter *filter, const float *const *in, float *const *out)
+HALO_REALTIME static inline void filter_process(struct filter *filter, const float *const *in, float *const *out)
 {
     filter->kind->process(filter, in, out);
 }

@@ -1,5 +1,6 @@
 #include "sound/gain.h"
 
+#include "base/realtime.h"
 #include "signal/ramp.h"
 
 #include <stdlib.h>
@@ -13,7 +14,7 @@ struct gain {
     size_t smooth; /* frames */
 };
 
-static void gain_process(struct filter *filter, const float *const *in, float *const *out)
+HALO_REALTIME static void gain_process(struct filter *filter, const float *const *in, float *const *out)
 {
     const struct gain *gain = (const struct gain *)filter;
     for (size_t c = 0; c < filter->inputs; c++)
@@ -21,7 +22,7 @@ static void gain_process(struct filter *filter, const float *const *in, float *c
             out[c][i] = in[c][i] * gain->factor;
 }
 
-static void automated_process(struct filter *filter, const float *const *in, float *const *out)
+HALO_REALTIME static void automated_process(struct filter *filter, const float *const *in, float *const *out)
 {
     struct gain *gain = (struct gain *)filter;
     float *here[filter->outputs];

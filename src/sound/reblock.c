@@ -1,5 +1,7 @@
 #include "sound/reblock.h"
 
+#include "base/realtime.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -17,7 +19,7 @@ void reblock_free(struct reblock *reblock)
     block_free(&reblock->ready);
 }
 
-static void pass_blocks(const struct reblock *reblock, const float *const *in, float *const *out,
+HALO_REALTIME static void pass_blocks(const struct reblock *reblock, const float *const *in, float *const *out,
                         size_t frames, reblock_block *process, void *context)
 {
     const float *from[REBLOCK_CHANNELS_MOST];
@@ -32,7 +34,7 @@ static void pass_blocks(const struct reblock *reblock, const float *const *in, f
 }
 
 /* Store input and output the previous block, frame by frame. */
-static void exchange(struct reblock *reblock, const float *const *in, float *const *out, size_t at,
+HALO_REALTIME static void exchange(struct reblock *reblock, const float *const *in, float *const *out, size_t at,
                      size_t count)
 {
     for (size_t c = 0; c < reblock->inputs; c++)
@@ -42,7 +44,7 @@ static void exchange(struct reblock *reblock, const float *const *in, float *con
     reblock->held += count;
 }
 
-void reblock_process(struct reblock *reblock, const float *const *in, float *const *out,
+HALO_REALTIME void reblock_process(struct reblock *reblock, const float *const *in, float *const *out,
                      size_t frames, reblock_block *process, void *context)
 {
     if (!reblock->adapts && frames % reblock->block == 0) {
