@@ -115,8 +115,9 @@ static void print_table(void)
     cuptiActivityFlushAll(1);
     for (int lane = 0; lane < LANES; lane++)
         merge(&lanes[lane]);
-    printf("| | ms busy | overlapping copies to the GPU | overlapping copies back | overlapping kernels "
-           "| GB/s |\n|---|---|---|---|---|---|\n");
+    printf(
+        "| | ms busy | overlapping copies to the GPU | overlapping copies back | overlapping kernels "
+        "| GB/s |\n|---|---|---|---|---|---|\n");
     for (int lane = 0; lane < LANES; lane++) {
         double ms = length_ms(&lanes[lane]);
         printf("| %s | %.1f |", lane_names[lane], ms);

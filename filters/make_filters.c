@@ -62,7 +62,7 @@ struct row {
     int columns; /* of a two-dimensional mask: frequency bins */
     int taps;    /* of a two-dimensional mask: rows of time */
     void (*make)(struct mask *mask);
-    const char *what;   /* written into text masks, as is the next field */
+    const char *what; /* written into text masks, as is the next field */
     const char *listen;
 };
 
@@ -110,8 +110,7 @@ static uint64_t splitmix64(uint64_t stream, uint64_t n)
 static double white(uint64_t stream, int n)
 {
     uint64_t bits = splitmix64(stream, (uint64_t)n);
-    uint64_t sum = (bits & 0x1fffff) + ((bits >> 21) & 0x1fffff)
-                 + ((bits >> 42) & 0x1fffff);
+    uint64_t sum = (bits & 0x1fffff) + ((bits >> 21) & 0x1fffff) + ((bits >> 42) & 0x1fffff);
 
     return (double)sum / 1048576.0 - 3.0;
 }
@@ -135,8 +134,7 @@ static double kaiser_beta(double attenuation)
     if (attenuation > 50.0)
         return 0.1102 * (attenuation - 8.7);
     if (attenuation > 21.0)
-        return 0.5842 * pow(attenuation - 21.0, 0.4)
-             + 0.07886 * (attenuation - 21.0);
+        return 0.5842 * pow(attenuation - 21.0, 0.4) + 0.07886 * (attenuation - 21.0);
     return 0.0;
 }
 
@@ -145,8 +143,7 @@ static double kaiser(double place, double beta)
 {
     double inside = 1.0 - place * place;
 
-    return inside <= 0.0 ? 1.0 / bessel_i0(beta)
-                         : bessel_i0(beta * sqrt(inside)) / bessel_i0(beta);
+    return inside <= 0.0 ? 1.0 / bessel_i0(beta) : bessel_i0(beta * sqrt(inside)) / bessel_i0(beta);
 }
 
 static double sinc(double x)
@@ -175,8 +172,7 @@ static void low_pass(double *tap, int taps, double hertz, double attenuation)
     double middle = (taps - 1) / 2.0;
 
     for (int n = 0; n < taps; n++)
-        tap[n] = sinc(2.0 * hertz / RATE * (n - middle))
-               * kaiser((n - middle) / middle, beta);
+        tap[n] = sinc(2.0 * hertz / RATE * (n - middle)) * kaiser((n - middle) / middle, beta);
     scale(tap, taps, 1.0 / sum_of(tap, taps));
 }
 
@@ -302,8 +298,7 @@ struct biquad {
 
 enum shape { SHAPE_LOW, SHAPE_HIGH, SHAPE_NOTCH, SHAPE_PEAK };
 
-static struct biquad biquad_of(enum shape shape, double hertz, double q,
-                               double peak_db)
+static struct biquad biquad_of(enum shape shape, double hertz, double q, double peak_db)
 {
     double w = 2.0 * PI * hertz / RATE;
     double c = cos(w);
@@ -375,8 +370,7 @@ static void hum_notch(struct mask *mask, double mains)
     for (int harmonic = 1; harmonic <= 10; harmonic++) {
         double hertz = mains * harmonic;
 
-        run_biquad(mask->tap, mask->taps,
-                   biquad_of(SHAPE_NOTCH, hertz, hertz / 5.0, 0.0));
+        run_biquad(mask->tap, mask->taps, biquad_of(SHAPE_NOTCH, hertz, hertz / 5.0, 0.0));
     }
     fade_out(mask->tap, mask->taps, mask->taps / 10);
 }
@@ -410,8 +404,7 @@ static void make_radio(struct mask *mask)
 
 /* A low-passed impulse at a fractional position: a reflection `when` taps
  * after the start, without frequencies above `cutoff`. */
-static void add_reflection(double *tap, int taps, double when, double gain,
-                           double cutoff)
+static void add_reflection(double *tap, int taps, double when, double gain, double cutoff)
 {
     double width = 2.0 * cutoff / RATE;
     double reach = 12.0 / width;
@@ -419,8 +412,7 @@ static void add_reflection(double *tap, int taps, double when, double gain,
     int to = (int)floor(when + reach);
 
     for (int n = from < 0 ? 0 : from; n <= to && n < taps; n++)
-        tap[n] += gain * width * sinc(width * (n - when))
-                * kaiser((n - when) / reach, 6.0);
+        tap[n] += gain * width * sinc(width * (n - when)) * kaiser((n - when) / reach, 6.0);
 }
 
 static void make_slap_echo(struct mask *mask)
@@ -438,8 +430,8 @@ static void make_ping_pong(struct mask *mask)
     column(mask, 0)[0] = 0.5;
     column(mask, 1)[0] = 0.5;
     for (int repeat = 1; repeat <= 5; repeat++) {
-        add_reflection(column(mask, (repeat + 1) % 2), mask->taps,
-                       repeat * 0.230 * RATE, gain, cutoff);
+        add_reflection(column(mask, (repeat + 1) % 2), mask->taps, repeat * 0.230 * RATE, gain,
+                       cutoff);
         gain *= 0.62;
         cutoff *= 0.75;
     }
@@ -504,7 +496,7 @@ static void make_crossfeed(struct mask *mask)
 
 /* One band, about an octave, of a reverberant tail. */
 struct band {
-    double low;   /* corners in Hz; 0 where the band has none */
+    double low; /* corners in Hz; 0 where the band has none */
     double high;
     double rt60;  /* seconds to fall by 60 dB */
     double level; /* dB */
@@ -514,14 +506,14 @@ struct band {
 struct tail {
     const struct band *band;
     int bands;
-    double start;   /* seconds */
-    double build;   /* time constant of its growth, seconds */
-    double energy;  /* root of the energy of a column */
+    double start;  /* seconds */
+    double build;  /* time constant of its growth, seconds */
+    double energy; /* root of the energy of a column */
     uint64_t seed;
 };
 
-static void add_band(double *tap, int taps, const struct band *band,
-                     const struct tail *tail, uint64_t stream)
+static void add_band(double *tap, int taps, const struct band *band, const struct tail *tail,
+                     uint64_t stream)
 {
     double *noise = zeros(taps);
     int start = frames_of(tail->start + band->onset);
@@ -535,8 +527,8 @@ static void add_band(double *tap, int taps, const struct band *band,
     for (int n = start; n < taps; n++) {
         double t = (double)(n - start) / RATE;
 
-        tap[n] += from_db(band->level - 60.0 * t / band->rt60)
-                * (1.0 - exp(-t / tail->build)) * noise[n];
+        tap[n] +=
+            from_db(band->level - 60.0 * t / band->rt60) * (1.0 - exp(-t / tail->build)) * noise[n];
     }
     free(noise);
 }
@@ -595,36 +587,32 @@ static double cardioid(double dx, double dy, double distance, double aim)
 }
 
 /* side: -1 left, +1 right. */
-static void add_images(double *direct, double *mirror, int taps,
-                       const struct room *room, int source_side, int ear_side)
+static void add_images(double *direct, double *mirror, int taps, const struct room *room,
+                       int source_side, int ear_side)
 {
     double aim = ear_side * 55.0 * PI / 180.0;
     double ear_x = room->pair.x + ear_side * 0.085;
     double source_x = room->pair.x + source_side * room->spread;
     double near = hypot(room->spread - 0.085, room->distance);
-    double full = room->direct
-                / cardioid(room->spread - 0.085, room->distance, near,
-                           55.0 * PI / 180.0);
+    double full =
+        room->direct / cardioid(room->spread - 0.085, room->distance, near, 55.0 * PI / 180.0);
 
     for (int i = -room->order; i <= room->order; i++)
         for (int j = -room->order; j <= room->order; j++)
             for (int k = -room->order; k <= room->order; k++) {
                 int bounces = abs(i) + abs(j) + abs(k);
                 double dx = mirrored(source_x, room->size.x, i) - ear_x;
-                double dy = mirrored(room->pair.y + room->distance,
-                                     room->size.y, j) - room->pair.y;
-                double dz = mirrored(room->pair.z, room->size.z, k)
-                          - room->pair.z;
+                double dy = mirrored(room->pair.y + room->distance, room->size.y, j) - room->pair.y;
+                double dz = mirrored(room->pair.z, room->size.z, k) - room->pair.z;
                 double away = sqrt(dx * dx + dy * dy + dz * dz);
                 double when = (away - near) / SOUND_SPEED * RATE;
-                double gain = full * near / away * pow(room->reflect, bounces)
-                            * cardioid(dx, dy, away, aim);
+                double gain =
+                    full * near / away * pow(room->reflect, bounces) * cardioid(dx, dy, away, aim);
 
                 if (bounces == 0)
                     direct[lrint(when)] += gain;
                 else if (bounces <= room->order)
-                    add_reflection(mirror, taps, when, gain,
-                                   18000.0 * pow(0.8, bounces));
+                    add_reflection(mirror, taps, when, gain, 18000.0 * pow(0.8, bounces));
             }
 }
 
@@ -655,16 +643,11 @@ static void add_early(struct mask *mask, const struct room *room)
 static void make_small_room(struct mask *mask)
 {
     static const struct band band[] = {
-        {40, 250, 0.34, -3, 0},   {250, 1000, 0.32, 0, 0},
-        {1000, 4000, 0.29, 0, 0}, {4000, 9000, 0.24, -3, 0},
-        {9000, 0, 0.18, -6, 0},
+        {40, 250, 0.34, -3, 0},    {250, 1000, 0.32, 0, 0}, {1000, 4000, 0.29, 0, 0},
+        {4000, 9000, 0.24, -3, 0}, {9000, 0, 0.18, -6, 0},
     };
-    static const struct room room = {
-        {4.1, 5.3, 2.6}, {1.9, 1.7, 1.2}, 1.6, 0.8, 0.72, 5, 0.6
-    };
-    static const struct tail tail = {
-        band, COUNT(band), 0.006, 0.012, 0.26, 1
-    };
+    static const struct room room = {{4.1, 5.3, 2.6}, {1.9, 1.7, 1.2}, 1.6, 0.8, 0.72, 5, 0.6};
+    static const struct tail tail = {band, COUNT(band), 0.006, 0.012, 0.26, 1};
 
     add_early(mask, &room);
     add_tail(mask, &tail);
@@ -673,17 +656,12 @@ static void make_small_room(struct mask *mask)
 static void make_hall(struct mask *mask)
 {
     static const struct band band[] = {
-        {40, 125, 2.40, -4, 0},    {125, 250, 2.35, -2, 0},
-        {250, 500, 2.30, 0, 0},    {500, 1000, 2.20, 0, 0},
-        {1000, 2000, 2.10, -1, 0}, {2000, 4000, 1.80, -2, 0},
+        {40, 125, 2.40, -4, 0},    {125, 250, 2.35, -2, 0},   {250, 500, 2.30, 0, 0},
+        {500, 1000, 2.20, 0, 0},   {1000, 2000, 2.10, -1, 0}, {2000, 4000, 1.80, -2, 0},
         {4000, 8000, 1.30, -4, 0}, {8000, 0, 0.80, -7, 0},
     };
-    static const struct room room = {
-        {23.3, 41.0, 15.1}, {11.2, 16.0, 3.4}, 9.0, 4.5, 0.80, 3, 0.5
-    };
-    static const struct tail tail = {
-        band, COUNT(band), 0.022, 0.035, 0.33, 2
-    };
+    static const struct room room = {{23.3, 41.0, 15.1}, {11.2, 16.0, 3.4}, 9.0, 4.5, 0.80, 3, 0.5};
+    static const struct tail tail = {band, COUNT(band), 0.022, 0.035, 0.33, 2};
 
     add_early(mask, &room);
     add_tail(mask, &tail);
@@ -692,16 +670,11 @@ static void make_hall(struct mask *mask)
 static void make_studio(struct mask *mask)
 {
     static const struct band band[] = {
-        {40, 250, 0.70, -3, 0},   {250, 1000, 0.65, 0, 0},
-        {1000, 4000, 0.60, 0, 0}, {4000, 9000, 0.48, -3, 0},
-        {9000, 0, 0.35, -6, 0},
+        {40, 250, 0.70, -3, 0},    {250, 1000, 0.65, 0, 0}, {1000, 4000, 0.60, 0, 0},
+        {4000, 9000, 0.48, -3, 0}, {9000, 0, 0.35, -6, 0},
     };
-    static const struct room room = {
-        {8.2, 11.3, 4.3}, {3.9, 4.1, 1.7}, 3.2, 1.85, 0.74, 4, 0.45
-    };
-    static const struct tail tail = {
-        band, COUNT(band), 0.012, 0.020, 0.18, 3
-    };
+    static const struct room room = {{8.2, 11.3, 4.3}, {3.9, 4.1, 1.7}, 3.2, 1.85, 0.74, 4, 0.45};
+    static const struct tail tail = {band, COUNT(band), 0.012, 0.020, 0.18, 3};
 
     add_early(mask, &room);
     add_tail(mask, &tail);
@@ -713,14 +686,11 @@ static void make_studio(struct mask *mask)
 static void make_plate(struct mask *mask)
 {
     static const struct band band[] = {
-        {80, 250, 2.00, -8, 0.014},    {250, 500, 1.90, -4, 0.010},
-        {500, 1000, 1.80, -1, 0.007},  {1000, 2000, 1.65, 0, 0.005},
-        {2000, 4000, 1.45, 0, 0.003},  {4000, 8000, 1.15, -1, 0.0015},
+        {80, 250, 2.00, -8, 0.014},   {250, 500, 1.90, -4, 0.010},  {500, 1000, 1.80, -1, 0.007},
+        {1000, 2000, 1.65, 0, 0.005}, {2000, 4000, 1.45, 0, 0.003}, {4000, 8000, 1.15, -1, 0.0015},
         {8000, 0, 0.85, -3, 0},
     };
-    static const struct tail tail = {
-        band, COUNT(band), 0.001, 0.002, 0.36, 4
-    };
+    static const struct tail tail = {band, COUNT(band), 0.001, 0.002, 0.36, 4};
 
     column(mask, 0)[0] = 0.5;
     column(mask, 1)[0] = 0.5;
@@ -731,12 +701,11 @@ static void make_plate(struct mask *mask)
 static void make_next_room(struct mask *mask)
 {
     static const struct band band[] = {
-        {50, 125, 0.45, 0, 0}, {125, 250, 0.42, 0, 0},
+        {50, 125, 0.45, 0, 0},
+        {125, 250, 0.42, 0, 0},
         {250, 0, 0.36, 0, 0},
     };
-    static const struct tail tail = {
-        band, COUNT(band), 0.002, 0.006, 0.8, 5
-    };
+    static const struct tail tail = {band, COUNT(band), 0.002, 0.006, 0.8, 5};
 
     mask->tap[0] = 0.5;
     add_tail(mask, &tail);
@@ -748,12 +717,12 @@ static void make_next_room(struct mask *mask)
 static void make_reverse(struct mask *mask)
 {
     static const struct band band[] = {
-        {100, 500, 1.1, -2, 0},  {500, 2000, 1.0, 0, 0},
-        {2000, 8000, 0.9, 0, 0}, {8000, 0, 0.8, -3, 0},
+        {100, 500, 1.1, -2, 0},
+        {500, 2000, 1.0, 0, 0},
+        {2000, 8000, 0.9, 0, 0},
+        {8000, 0, 0.8, -3, 0},
     };
-    static const struct tail tail = {
-        band, COUNT(band), 0.012, 0.004, 0.38, 6
-    };
+    static const struct tail tail = {band, COUNT(band), 0.012, 0.004, 0.38, 6};
 
     add_tail(mask, &tail);
     for (int which = 0; which < mask->columns; which++) {
@@ -773,8 +742,7 @@ static void make_reverse(struct mask *mask)
 
 /* (a + z^-stretch) / (1 + a z^-stretch), in place; `past` has `stretch`
  * elements. */
-static void stretched_all_pass(double *tap, int taps, double a, int stretch,
-                               double *past)
+static void stretched_all_pass(double *tap, int taps, double a, int stretch, double *past)
 {
     memset(past, 0, (size_t)stretch * sizeof *past);
     for (int n = 0; n < taps; n++) {
@@ -788,8 +756,7 @@ static void stretched_all_pass(double *tap, int taps, double a, int stretch,
 
 /* A pulse travels along the spring, is dispersed into a chirp, and returns
  * inverted after each round trip. */
-static void add_spring(struct mask *mask, double round_trip, double gain,
-                       double sign)
+static void add_spring(struct mask *mask, double round_trip, double gain, double sign)
 {
     enum { STRETCH = 5, SECTIONS = 90 };
     int taps = mask->taps;
@@ -866,8 +833,7 @@ static void make_onset_edge(struct mask *mask)
     for (int which = 0; which < mask->columns; which++)
         for (int n = 0; n < half; n++) {
             column(mask, which)[n] = 1.0 / (half * mask->columns);
-            column(mask, which)[mask->taps - 1 - n] =
-                -1.0 / (half * mask->columns);
+            column(mask, which)[mask->taps - 1 - n] = -1.0 / (half * mask->columns);
         }
 }
 
@@ -877,127 +843,112 @@ static void make_harmonic_edge(struct mask *mask)
     for (int which = 0; which < mask->columns; which++)
         for (int n = 0; n < mask->taps; n++)
             column(mask, which)[n] =
-                (which == mask->columns / 2 ? 1.0 : -1.0 / (mask->columns - 1))
-                / mask->taps;
+                (which == mask->columns / 2 ? 1.0 : -1.0 / (mask->columns - 1)) / mask->taps;
 }
 
 /* ---- table ------------------------------------------------------------ */
 
 static const struct row rows[] = {
-    {"identity.txt", FORM_TEXT, 1, 1, make_identity,
-      "Identity: one tap of 1.",
-      "Nothing: the sound must come out as it went in."},
+    {"identity.txt", FORM_TEXT, 1, 1, make_identity, "Identity: one tap of 1.",
+     "Nothing: the sound must come out as it went in."},
     {"moving-average.txt", FORM_TEXT, 1, 48, make_moving_average,
-      "Moving average of 1 ms (48 taps).",
-      "Dull and a little hollow: 1, 2, 3 ... kHz are missing; try the sweep."},
+     "Moving average of 1 ms (48 taps).",
+     "Dull and a little hollow: 1, 2, 3 ... kHz are missing; try the sweep."},
     {"gaussian.txt", FORM_TEXT, 1, 33, make_gaussian,
-      "Gaussian, standard deviation 4 taps: -3 dB at 1590 Hz.",
-      "A soft low-pass: dull, yet no ringing and no edge."},
+     "Gaussian, standard deviation 4 taps: -3 dB at 1590 Hz.",
+     "A soft low-pass: dull, yet no ringing and no edge."},
     {"sharpen.txt", FORM_TEXT, 1, 17, make_sharpen,
-      "Unsharp mask: twice the sound less its Gaussian; +6 dB at the top.",
-      "Consonants, plucks and cymbals step forward; the bass stays."},
-    {"pre-emphasis.txt", FORM_TEXT, 1, 2, make_pre_emphasis,
-      "Pre-emphasis 1 - 0.97 z^-1.",
-      "Thin and bright, 30 dB less bass; de-emphasis.wav undoes it."},
+     "Unsharp mask: twice the sound less its Gaussian; +6 dB at the top.",
+     "Consonants, plucks and cymbals step forward; the bass stays."},
+    {"pre-emphasis.txt", FORM_TEXT, 1, 2, make_pre_emphasis, "Pre-emphasis 1 - 0.97 z^-1.",
+     "Thin and bright, 30 dB less bass; de-emphasis.wav undoes it."},
     {"differentiator.txt", FORM_TEXT, 1, 64, make_differentiator,
-      "Differentiator: gain rises with frequency, 1 at 24 kHz.",
-      "Quiet and very bright: only the edges of the sound are left."},
+     "Differentiator: gain rises with frequency, 1 at 24 kHz.",
+     "Quiet and very bright: only the edges of the sound are left."},
     {"hilbert.txt", FORM_TEXT, 1, 199, make_hilbert,
-      "Hilbert transformer: every frequency turned by 90 degrees.",
-      "Sounds almost the same, yet the waveform is another; bass fades."},
+     "Hilbert transformer: every frequency turned by 90 degrees.",
+     "Sounds almost the same, yet the waveform is another; bass fades."},
     {"quadrature.txt", FORM_TEXT, 2, 199, make_quadrature,
-      "Left as it is, right turned by 90 degrees.",
-      "A mono sound becomes strangely wide on headphones."},
+     "Left as it is, right turned by 90 degrees.",
+     "A mono sound becomes strangely wide on headphones."},
     {"comb.txt", FORM_TEXT, 1, 49, make_comb,
-      "Comb: the sound and a copy 1 ms later; nulls at 500, 1500 ... Hz.",
-      "Hollow, as a flanger that stands still; striking on pink noise."},
+     "Comb: the sound and a copy 1 ms later; nulls at 500, 1500 ... Hz.",
+     "Hollow, as a flanger that stands still; striking on pink noise."},
     {"swap-sides.txt", FORM_TEXT, 4, 1, make_swap_sides,
-      "Left and right exchanged (columns LL LR RL RR).",
-      "The drums change sides."},
+     "Left and right exchanged (columns LL LR RL RR).", "The drums change sides."},
     {"mono-sum.txt", FORM_TEXT, 4, 1, make_mono_sum,
-      "Both sides get the mean of both (columns LL LR RL RR).",
-      "Everything moves to the middle."},
-    {"lowpass-1k.wav", FORM_FLOAT, 1, 1201, make_lowpass,
-      "Low-pass at 1 kHz, linear phase, 80 dB.",
-      "Muffled with a sharp edge: the sweep stops short."},
+     "Both sides get the mean of both (columns LL LR RL RR).", "Everything moves to the middle."},
+    {"lowpass-1k.wav", FORM_FLOAT, 1, 1201, make_lowpass, "Low-pass at 1 kHz, linear phase, 80 dB.",
+     "Muffled with a sharp edge: the sweep stops short."},
     {"highpass-100.wav", FORM_FLOAT, 1, 4001, make_highpass,
-      "High-pass at 100 Hz, linear phase, 80 dB.",
-      "Rumble and the body of the bass drum go, the rest stays."},
+     "High-pass at 100 Hz, linear phase, 80 dB.",
+     "Rumble and the body of the bass drum go, the rest stays."},
     {"telephone.wav", FORM_FLOAT, 1, 801, make_telephone,
-      "Telephone band, 300 to 3400 Hz, linear phase.",
-      "The voice on an old line."},
+     "Telephone band, 300 to 3400 Hz, linear phase.", "The voice on an old line."},
     {"de-emphasis.wav", FORM_FLOAT, 1, 454, make_de_emphasis,
-      "Inverse of pre-emphasis.txt, down to -120 dB, at a gain of 0.03.",
-      "Dull, the bass as it was; after pre-emphasis and with gain=30.46: the original."},
+     "Inverse of pre-emphasis.txt, down to -120 dB, at a gain of 0.03.",
+     "Dull, the bass as it was; after pre-emphasis and with gain=30.46: the original."},
     {"hum-notch-50.wav", FORM_PCM24, 1, 28800, make_hum_notch_50,
-      "Notches at 50, 100 ... 500 Hz, 5 Hz wide.",
-      "Mains hum disappears, all else is all but unchanged."},
+     "Notches at 50, 100 ... 500 Hz, 5 Hz wide.",
+     "Mains hum disappears, all else is all but unchanged."},
     {"hum-notch-60.wav", FORM_PCM24, 1, 28800, make_hum_notch_60,
-      "Notches at 60, 120 ... 600 Hz, 5 Hz wide.",
-      "As above, where the mains has 60 Hz."},
+     "Notches at 60, 120 ... 600 Hz, 5 Hz wide.", "As above, where the mains has 60 Hz."},
     {"resonator.wav", FORM_FLOAT, 1, 8939, make_resonator,
-      "Feedback comb of 218 taps, tuned to 220.2 Hz.",
-      "Everything hums the same note, as if spoken into a tube."},
-    {"radio.wav", FORM_FLOAT, 1, 2400, make_radio,
-      "A pocket radio: small resonant loudspeaker.",
-      "Boxy and nasal; the bass is gone."},
-    {"next-room.wav", FORM_PCM24, 1, 24000, make_next_room,
-      "Sound through a wall.",
-      "Someone plays next door: boom without words."},
+     "Feedback comb of 218 taps, tuned to 220.2 Hz.",
+     "Everything hums the same note, as if spoken into a tube."},
+    {"radio.wav", FORM_FLOAT, 1, 2400, make_radio, "A pocket radio: small resonant loudspeaker.",
+     "Boxy and nasal; the bass is gone."},
+    {"next-room.wav", FORM_PCM24, 1, 24000, make_next_room, "Sound through a wall.",
+     "Someone plays next door: boom without words."},
     {"slap-echo.wav", FORM_PCM24, 1, 5400, make_slap_echo,
-      "One echo after 110 ms, a little duller.",
-      "The rock-and-roll voice; one clear repeat."},
+     "One echo after 110 ms, a little duller.", "The rock-and-roll voice; one clear repeat."},
     {"ping-pong.wav", FORM_PCM24, 2, 55680, make_ping_pong,
-      "Five echoes, 230 ms apart, left and right in turn.",
-      "Repeats that jump from side to side and darken."},
-    {"spring.wav", FORM_PCM24, 1, 48000, make_spring,
-      "Spring reverb of a guitar amplifier.",
-      "Drip and boing after each drum stroke; chirps after the click."},
-    {"small-room.wav", FORM_PCM24, 2, 19200, make_small_room,
-      "Living room, RT60 0.3 s.",
-      "Near walls: the voice is in a room rather than in the head."},
+     "Five echoes, 230 ms apart, left and right in turn.",
+     "Repeats that jump from side to side and darken."},
+    {"spring.wav", FORM_PCM24, 1, 48000, make_spring, "Spring reverb of a guitar amplifier.",
+     "Drip and boing after each drum stroke; chirps after the click."},
+    {"small-room.wav", FORM_PCM24, 2, 19200, make_small_room, "Living room, RT60 0.3 s.",
+     "Near walls: the voice is in a room rather than in the head."},
     {"room-true-stereo.wav", FORM_PCM24, 4, 33600, make_studio,
-      "Studio, RT60 0.6 s, each side heard by both (LL LR RL RR).",
-      "A sound on the left also lights up the right wall."},
+     "Studio, RT60 0.6 s, each side heard by both (LL LR RL RR).",
+     "A sound on the left also lights up the right wall."},
     {"plate.wav", FORM_PCM24, 2, 81600, make_plate,
-      "Plate, RT60 1.6 s at 1 to 2 kHz, dense and bright.",
-      "A shimmering halo around snare and voice, at once."},
+     "Plate, RT60 1.6 s at 1 to 2 kHz, dense and bright.",
+     "A shimmering halo around snare and voice, at once."},
     {"hall.wav", FORM_PCM24, 2, 124800, make_hall,
-      "Concert hall, RT60 2.2 s, darker as it dies away.",
-      "Depth, wide and long; the last chord hangs in the air."},
+     "Concert hall, RT60 2.2 s, darker as it dies away.",
+     "Depth, wide and long; the last chord hangs in the air."},
     {"reverse.wav", FORM_PCM24, 2, 36000, make_reverse,
-      "Reverberation backwards, 0.74 s, then the sound.",
-      "Each sound is sucked in before it strikes."},
+     "Reverberation backwards, 0.74 s, then the sound.",
+     "Each sound is sucked in before it strikes."},
     {"crossfeed.wav", FORM_FLOAT, 4, 192, make_crossfeed,
-      "Headphone crossfeed (LL LR RL RR), 700 Hz, 4.6 dB.",
-      "On headphones: hard left and right move to the front."},
+     "Headphone crossfeed (LL LR RL RR), 700 Hz, 4.6 dB.",
+     "On headphones: hard left and right move to the front."},
     {"identity.mask2d", FORM_MASK2D, 1, 1, make_identity,
-      "Identity of two dimensions: one coefficient of 1.",
-      "Nothing: the sound must come out as it went in."},
-    {"box-3x3.mask2d", FORM_MASK2D, 3, 3, make_box2d,
-      "The mean of 3 rows and 3 columns.",
-      "A light blur: strokes lose their edge, tones get a little rough."},
-    {"box-5x5.mask2d", FORM_MASK2D, 5, 5, make_box2d,
-      "The mean of 5 rows and 5 columns.",
-      "More of it: strokes soften, the voice turns hoarse, towards a whisper."},
+     "Identity of two dimensions: one coefficient of 1.",
+     "Nothing: the sound must come out as it went in."},
+    {"box-3x3.mask2d", FORM_MASK2D, 3, 3, make_box2d, "The mean of 3 rows and 3 columns.",
+     "A light blur: strokes lose their edge, tones get a little rough."},
+    {"box-5x5.mask2d", FORM_MASK2D, 5, 5, make_box2d, "The mean of 5 rows and 5 columns.",
+     "More of it: strokes soften, the voice turns hoarse, towards a whisper."},
     {"gaussian-7x7.mask2d", FORM_MASK2D, 7, 7, make_gaussian2d,
-      "A bell, standard deviation 1.5 rows and columns.",
-      "The blur of box-5x5 with a soft rim: breathy tones, soft strokes."},
+     "A bell, standard deviation 1.5 rows and columns.",
+     "The blur of box-5x5 with a soft rim: breathy tones, soft strokes."},
     {"sharpen.mask2d", FORM_MASK2D, 3, 3, make_sharpen2d,
-      "Twice the picture less its mean of 3 x 3.",
-      "Tones and strokes stand out, what lies between grows thin and watery."},
+     "Twice the picture less its mean of 3 x 3.",
+     "Tones and strokes stand out, what lies between grows thin and watery."},
     {"along-time.mask2d", FORM_MASK2D, 1, 17, make_box2d,
-      "The mean of 17 rows of each bin: 0.18 s at a hop of 512.",
-      "Drums melt into a wash that begins before the stroke; long notes stay."},
+     "The mean of 17 rows of each bin: 0.18 s at a hop of 512.",
+     "Drums melt into a wash that begins before the stroke; long notes stay."},
     {"along-frequency.mask2d", FORM_MASK2D, 17, 1, make_box2d,
-      "The mean of 17 bins of each row: 400 Hz at a size of 2048.",
-      "Strokes stay sharp; notes dissolve into bands of noise."},
+     "The mean of 17 bins of each row: 400 Hz at a size of 2048.",
+     "Strokes stay sharp; notes dissolve into bands of noise."},
     {"onset-edge.mask2d", FORM_MASK2D, 5, 5, make_onset_edge,
-      "What is coming less what was: two rows each, over 5 bins.",
-      "Only what begins is left: strokes and consonants, cut short."},
+     "What is coming less what was: two rows each, over 5 bins.",
+     "Only what begins is left: strokes and consonants, cut short."},
     {"harmonic-edge.mask2d", FORM_MASK2D, 9, 9, make_harmonic_edge,
-      "A bin less the mean of the 8 beside it, over 9 rows.",
-      "Only partials are left: notes without breath or pick, drums faint."},
+     "A bin less the mean of the 8 beside it, over 9 rows.",
+     "Only partials are left: notes without breath or pick, drums faint."},
 };
 
 /* ---- writing ---------------------------------------------------------- */
@@ -1009,8 +960,7 @@ static bool cannot_write(const char *path, const char *reason)
 }
 
 /* Nine digits represent every float exactly. */
-static bool write_text(const struct row *row, const struct mask *mask,
-                       const char *path)
+static bool write_text(const struct row *row, const struct mask *mask, const char *path)
 {
     FILE *file = fopen(path, "wb");
     bool good;
@@ -1029,8 +979,7 @@ static bool write_text(const struct row *row, const struct mask *mask,
         fprintf(file, "rate: %d\n", RATE);
     for (int n = 0; n < mask->taps; n++)
         for (int which = 0; which < mask->columns; which++)
-            fprintf(file, "%.9g%c",
-                    (double)(float)column(mask, which)[n] + 0.0,
+            fprintf(file, "%.9g%c", (double)(float)column(mask, which)[n] + 0.0,
                     which + 1 < mask->columns ? ' ' : '\n');
     good = fflush(file) == 0 && !ferror(file);
     if (!good)
@@ -1052,8 +1001,7 @@ static int pcm24(double value)
     return (int)(level * 256);
 }
 
-static bool write_frames(SNDFILE *file, const struct row *row,
-                         const struct mask *mask)
+static bool write_frames(SNDFILE *file, const struct row *row, const struct mask *mask)
 {
     for (int n = 0; n < mask->taps; n++) {
         float real[4] = {0};
@@ -1070,17 +1018,14 @@ static bool write_frames(SNDFILE *file, const struct row *row,
     return true;
 }
 
-static bool write_wav(const struct row *row, const struct mask *mask,
-                      const char *path)
+static bool write_wav(const struct row *row, const struct mask *mask, const char *path)
 {
     SF_INFO info = {.samplerate = RATE, .channels = mask->columns};
     SNDFILE *file;
     bool good;
     int code;
 
-    info.format = SF_FORMAT_WAV
-                | (row->form == FORM_FLOAT ? SF_FORMAT_FLOAT
-                                           : SF_FORMAT_PCM_24);
+    info.format = SF_FORMAT_WAV | (row->form == FORM_FLOAT ? SF_FORMAT_FLOAT : SF_FORMAT_PCM_24);
     file = sf_open(path, SFM_WRITE, &info);
     if (file == NULL)
         return cannot_write(path, sf_strerror(NULL));
@@ -1097,8 +1042,7 @@ static bool write_wav(const struct row *row, const struct mask *mask,
 
 /* A mask that is not finite, or too loud for its format, is a bug in this
  * program: write no file. */
-static bool check(const struct row *row, const struct mask *mask,
-                  const char *path)
+static bool check(const struct row *row, const struct mask *mask, const char *path)
 {
     double most = row->form == FORM_PCM24 ? 0.9999999 : 1e6;
 
@@ -1110,8 +1054,7 @@ static bool check(const struct row *row, const struct mask *mask,
 
 static bool make_row(const struct row *row, const char *folder)
 {
-    struct mask mask = {row->columns, row->taps,
-                         zeros(row->columns * row->taps)};
+    struct mask mask = {row->columns, row->taps, zeros(row->columns * row->taps)};
     char path[4096];
     int length = snprintf(path, sizeof path, "%s/%s", folder, row->file);
     bool good;
@@ -1120,10 +1063,9 @@ static bool make_row(const struct row *row, const char *folder)
         good = cannot_write(row->file, "the name of the folder is too long");
     } else {
         row->make(&mask);
-        good = check(row, &mask, path)
-            && (row->form == FORM_FLOAT || row->form == FORM_PCM24
-                    ? write_wav(row, &mask, path)
-                    : write_text(row, &mask, path));
+        good = check(row, &mask, path) &&
+               (row->form == FORM_FLOAT || row->form == FORM_PCM24 ? write_wav(row, &mask, path)
+                                                                   : write_text(row, &mask, path));
     }
     free(mask.tap);
     return good;

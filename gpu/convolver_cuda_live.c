@@ -7,8 +7,8 @@
  * with their next block. */
 #include "gpu/convolver_cuda_live.h"
 
-#include "base/realtime.h"
 #include "base/monotonic.h"
+#include "base/realtime.h"
 #include "signal/audio.h"
 
 #include <math.h>
@@ -248,9 +248,8 @@ static enum status live_create(const struct convolver_shape *shape, struct convo
     lay_out(live);
     *result = (struct convolution *)live;
     cudaError_t error = live_init(live);
-    enum status status = error == cudaSuccess
-                             ? fft_create(live->state.fft, &live->fft)
-                             : gpu_failed(error, "set up a live stream");
+    enum status status = error == cudaSuccess ? fft_create(live->state.fft, &live->fft)
+                                              : gpu_failed(error, "set up a live stream");
     if (status == STATUS_OK)
         return STATUS_OK;
     live_destroy(*result);

@@ -67,7 +67,8 @@ struct gpu_live {
 };
 
 /* Where `role` of block `number` is written. */
-HALO_REALTIME static inline volatile packet *region(const struct gpu_live *live, uint32_t number, size_t role)
+HALO_REALTIME static inline volatile packet *region(const struct gpu_live *live, uint32_t number,
+                                                    size_t role)
 {
     const struct live_state *state = &live->state;
     return live->in + ((number & 1) * state->roles + role) * (1 + state->packets);
@@ -84,7 +85,8 @@ HALO_REALTIME static inline struct gpu_live *live_of(const struct convolution *c
     return (struct gpu_live *)convolution; /* the control side modifies it too */
 }
 
-HALO_REALTIME static inline const struct gpu_live_mask *live_mask_of(const struct convolver_slot *slot)
+HALO_REALTIME static inline const struct gpu_live_mask *
+live_mask_of(const struct convolver_slot *slot)
 {
     return (const struct gpu_live_mask *)slot->prepared;
 }

@@ -1,8 +1,8 @@
 /* The step of the live convolver on the GPU: everything here is real-time. */
 #include "gpu/convolver_cuda_live.h"
 
-#include "base/realtime.h"
 #include "base/monotonic.h"
+#include "base/realtime.h"
 
 #include <string.h>
 
@@ -19,7 +19,7 @@ HALO_REALTIME static struct owed *owed_at(struct gpu_live *live, uint64_t block)
 }
 
 HALO_REALTIME static void keep_block(struct gpu_live *live, const float *const *in,
-                       const struct convolver_slot slots[CONVOLVER_SLOTS])
+                                     const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     const struct live_state *state = &live->state;
     struct owed *owed = owed_at(live, live->taken);
@@ -95,8 +95,8 @@ HALO_REALTIME static cudaError_t check_alive(struct gpu_live *live)
 }
 
 /* A packet of the answer to the last block sent. *in_time is set to false after `until`. */
-HALO_REALTIME static cudaError_t await_packet(struct gpu_live *live, const volatile packet *from, int64_t until,
-                                packet *answer, bool *in_time)
+HALO_REALTIME static cudaError_t await_packet(struct gpu_live *live, const volatile packet *from,
+                                              int64_t until, packet *answer, bool *in_time)
 {
     *answer = *from;
     for (size_t spins = 1; (*answer)[3] != live->number; spins++, *answer = *from) {
@@ -112,8 +112,8 @@ HALO_REALTIME static cudaError_t await_packet(struct gpu_live *live, const volat
 }
 
 /* `out`: NULL where the answer is too late to be used. */
-HALO_REALTIME static cudaError_t await_channel(struct gpu_live *live, size_t channel, int64_t until, float *out,
-                                 bool *in_time)
+HALO_REALTIME static cudaError_t await_channel(struct gpu_live *live, size_t channel, int64_t until,
+                                               float *out, bool *in_time)
 {
     const struct live_state *state = &live->state;
     const volatile packet *from = live->out + channel * state->packets;
@@ -130,8 +130,8 @@ HALO_REALTIME static cudaError_t await_channel(struct gpu_live *live, size_t cha
 
 /* The answer to the last block sent; copied to `slots` only if that is the newest block. */
 HALO_REALTIME static cudaError_t await_answer(struct gpu_live *live,
-                                const struct convolver_slot slots[CONVOLVER_SLOTS],
-                                int64_t until, bool *in_time)
+                                              const struct convolver_slot slots[CONVOLVER_SLOTS],
+                                              int64_t until, bool *in_time)
 {
     const struct live_state *state = &live->state;
     const packet header = owed_at(live, live->sent - 1)->header;
@@ -155,7 +155,7 @@ HALO_REALTIME static cudaError_t await_answer(struct gpu_live *live,
 /* ---- the step ---- */
 
 HALO_REALTIME static cudaError_t post(struct gpu_live *live, const float *const *in,
-                        const struct convolver_slot slots[CONVOLVER_SLOTS])
+                                      const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     const struct fault *fault = &live->fault;
     if (fault->kind != FAULT_TRAP) /* done by the live kernel itself */
@@ -167,7 +167,7 @@ HALO_REALTIME static cudaError_t post(struct gpu_live *live, const float *const 
 }
 
 HALO_REALTIME void live_post(struct convolution *convolution, const float *const *in,
-               const struct convolver_slot slots[CONVOLVER_SLOTS])
+                             const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     struct gpu_live *live = live_of(convolution);
     if (live->error == cudaSuccess)
@@ -175,8 +175,8 @@ HALO_REALTIME void live_post(struct convolution *convolution, const float *const
 }
 
 HALO_REALTIME static cudaError_t collect(struct gpu_live *live,
-                           const struct convolver_slot slots[CONVOLVER_SLOTS], int64_t until,
-                           bool *in_time)
+                                         const struct convolver_slot slots[CONVOLVER_SLOTS],
+                                         int64_t until, bool *in_time)
 {
     for (;;) {
         CUDA_TRY(await_answer(live, slots, until, in_time));
@@ -191,7 +191,7 @@ HALO_REALTIME static cudaError_t collect(struct gpu_live *live,
 }
 
 HALO_REALTIME bool live_collect(struct convolution *convolution,
-                  const struct convolver_slot slots[CONVOLVER_SLOTS], int64_t until)
+                                const struct convolver_slot slots[CONVOLVER_SLOTS], int64_t until)
 {
     struct gpu_live *live = live_of(convolution);
     bool in_time = false;
@@ -201,7 +201,7 @@ HALO_REALTIME bool live_collect(struct convolution *convolution,
 }
 
 HALO_REALTIME void cuda_live_step(struct convolution *convolution, const float *const *in,
-                    const struct convolver_slot slots[CONVOLVER_SLOTS])
+                                  const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     live_post(convolution, in, slots);
     (void)live_collect(convolution, slots, INT64_MAX);

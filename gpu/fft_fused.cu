@@ -19,11 +19,21 @@ static constexpr int WARPS = 16;  /* per multiprocessor, at least; more leave to
 
 /* Radices of the stages, first to last; the last one is 16. */
 template <int N> struct radices;
-template <> struct radices<1024> { static constexpr int of[4] = {4, 16, 16, 1}; };
-template <> struct radices<2048> { static constexpr int of[4] = {8, 16, 16, 1}; };
-template <> struct radices<4096> { static constexpr int of[4] = {16, 16, 16, 1}; };
-template <> struct radices<8192> { static constexpr int of[4] = {8, 8, 8, 16}; };
-template <> struct radices<16384> { static constexpr int of[4] = {16, 8, 8, 16}; };
+template <> struct radices<1024> {
+    static constexpr int of[4] = {4, 16, 16, 1};
+};
+template <> struct radices<2048> {
+    static constexpr int of[4] = {8, 16, 16, 1};
+};
+template <> struct radices<4096> {
+    static constexpr int of[4] = {16, 16, 16, 1};
+};
+template <> struct radices<8192> {
+    static constexpr int of[4] = {8, 8, 8, 16};
+};
+template <> struct radices<16384> {
+    static constexpr int of[4] = {16, 8, 8, 16};
+};
 
 template <int N> __host__ __device__ constexpr int blocks()
 {
@@ -169,8 +179,8 @@ __device__ __forceinline__ void turn_points(float2 *v, const float2 *__restrict_
     if constexpr (at::STRIDE > 1) {
 #pragma unroll
         for (int k = 1; k < at::R; k++)
-            v[k] = ::turn<BACK>(v[k],
-                                __ldg(table + table_at<N, S>() + (k - 1) * at::STRIDE + turn));
+            v[k] =
+                ::turn<BACK>(v[k], __ldg(table + table_at<N, S>() + (k - 1) * at::STRIDE + turn));
     }
 }
 

@@ -13,8 +13,7 @@ __global__ void pad_taps(const float *__restrict__ taps, size_t count, size_t ff
 }
 
 /* blockIdx.y is the pair; x runs along its points. */
-__global__ void gather_pairs(kernel_job job, fft_plan plan, size_t first,
-                             float2 *__restrict__ work)
+__global__ void gather_pairs(kernel_job job, fft_plan plan, size_t first, float2 *__restrict__ work)
 {
     size_t p = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (p >= plan.fft)

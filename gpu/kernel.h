@@ -70,8 +70,8 @@ struct kernel {
     cudaError_t (*launch)(const struct kernel_job *job, cudaStream_t stream);
 };
 
-extern const struct kernel kernel_basic, kernel_constant, kernel_tiled,
-    kernel_cached, kernel_register, kernel_fft;
+extern const struct kernel kernel_basic, kernel_constant, kernel_tiled, kernel_cached,
+    kernel_register, kernel_fft;
 
 /* By index (NULL after the last) and by name (NULL: unknown). */
 const struct kernel *kernel_at(size_t index);

@@ -25,8 +25,7 @@ template <typename T> struct channel2d {
 };
 
 /* For channel blockIdx.y. */
-template <typename T>
-__device__ __forceinline__ channel2d<T> channel2d_of(const kernel2d_job &job)
+template <typename T> __device__ __forceinline__ channel2d<T> channel2d_of(const kernel2d_job &job)
 {
     size_t channel = blockIdx.y;
     return {
@@ -59,8 +58,7 @@ __device__ __forceinline__ int place(int at, int count, kernel_boundary boundary
     return at < count ? at : period - at;
 }
 
-template <typename T>
-__device__ __forceinline__ const T *row_at(const T *in, int row, size_t pitch)
+template <typename T> __device__ __forceinline__ const T *row_at(const T *in, int row, size_t pitch)
 {
     return reinterpret_cast<const T *>(reinterpret_cast<const char *>(in) + (size_t)row * pitch);
 }
@@ -137,8 +135,8 @@ static inline cudaError_t launch_tiles(const struct kernel2d *kernel,
 {
     struct tile2d tile = kernel2d_tile(kernel, job);
     void (*convolve)(kernel2d_job) = job->cells == KERNEL2D_BYTE ? on_bytes : on_floats;
-    convolve<<<grid_of(job, &tile), threads_of(&tile), tile.shared_cells * sizeof(float),
-               stream>>>(*job);
+    convolve<<<grid_of(job, &tile), threads_of(&tile), tile.shared_cells * sizeof(float), stream>>>(
+        *job);
     return cudaGetLastError();
 }
 

@@ -76,8 +76,7 @@ __device__ __forceinline__ void add_mask_row(patch_cells &sum, const float *at, 
         if (u + 2 * PATCH_COLUMNS <= count)
             add_eight<false>(sum, odd, even, first + u + PATCH_COLUMNS, 0);
         else
-            add_eight<true>(sum, odd, even, first + u + PATCH_COLUMNS,
-                            count - u - PATCH_COLUMNS);
+            add_eight<true>(sum, odd, even, first + u + PATCH_COLUMNS, count - u - PATCH_COLUMNS);
     }
 }
 

@@ -145,8 +145,8 @@ __device__ __forceinline__ void add_row(float (&sum)[SIDE][STRIP_OUTPUTS],
         for (int j = 0; j < SIDE; j++)
 #pragma unroll
             for (int w = 0; w < STRIP_OUTPUTS; w++)
-                sum[k][w] += constant_mask[k * SIDE + j] *
-                             window[strip<SIDE>::BEFORE + SIDE / 2 + w - j];
+                sum[k][w] +=
+                    constant_mask[k * SIDE + j] * window[strip<SIDE>::BEFORE + SIDE / 2 + w - j];
     }
 }
 
@@ -169,8 +169,7 @@ __device__ __forceinline__ void run_down(const channel2d<T> &p, const strip_star
     int row = start.top + p.row_origin + SIDE / 2 - p.mask_rows / 2 - (SIDE - 1);
     const char *from = reinterpret_cast<const char *>(p.in + start.column - BEFORE) +
                        (long long)row * (long long)p.pitch_in;
-    char *to =
-        reinterpret_cast<char *>(p.out + start.column) + (size_t)start.top * p.pitch_out;
+    char *to = reinterpret_cast<char *>(p.out + start.column) + (size_t)start.top * p.pitch_out;
     window_places<WINDOW> places;
     if (!INSIDE)
         find_places(places, p, start.column - BEFORE);

@@ -26,8 +26,8 @@ static cudaError_t tiled_out_load(const struct kernel2d_job *job, cudaStream_t s
     struct tile2d tile = kernel2d_tile(&kernel2d_tiled_out, job);
     /* More than 48 KB must be requested. */
     int bytes = (int)(tile.shared_cells * sizeof(float));
-    CUDA_TRY(cudaFuncSetAttribute(
-        convolve2d_tiled_out<float>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    CUDA_TRY(cudaFuncSetAttribute(convolve2d_tiled_out<float>,
+                                  cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     CUDA_TRY(cudaFuncSetAttribute(convolve2d_tiled_out<unsigned char>,
                                   cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     return load_constant_mask(job, stream);

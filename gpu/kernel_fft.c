@@ -58,7 +58,7 @@ static enum status open_library(const struct cufft_library **result)
 struct kernel_plan {
     struct fft_plan fft;
     size_t taps;
-    float *table; /* device; fused */
+    float *table;                        /* device; fused */
     const struct cufft_library *library; /* this and the following: cuFFT only */
     cufftHandle batch;
     cufftHandle one; /* for masks */

@@ -10,9 +10,9 @@
 #include "gpu/kernel_window.cuh"
 
 static constexpr int SLIDE_OUTPUTS = 16;
-static constexpr int SLIDE_SKEWED = 20; /* floats that 16 frames take in shared memory */
-static constexpr int SLIDE_PAIRS = 2;   /* pairs of 16 taps summed in a row */
-static constexpr int SLIDE_RUNS = 16;   /* such sums added in a row */
+static constexpr int SLIDE_SKEWED = 20;        /* floats that 16 frames take in shared memory */
+static constexpr int SLIDE_PAIRS = 2;          /* pairs of 16 taps summed in a row */
+static constexpr int SLIDE_RUNS = 16;          /* such sums added in a row */
 static constexpr unsigned SLIDE_THREADS = 256; /* more leave too few registers */
 static constexpr unsigned SLIDE_BLOCKS = 2;    /* on a multiprocessor, at least */
 static constexpr unsigned SLIDE_THREADS_SHORT = 128;
@@ -44,13 +44,12 @@ __device__ __forceinline__ void add_taps(float (&sum)[SLIDE_OUTPUTS],
         for (int t = four; t < four + 4; t++)
 #pragma unroll
             for (int r = 0; r < SLIDE_OUTPUTS; r++)
-                sum[r] += constant_mask[first + t] *
-                          (r >= t ? near[r - t] : far[SLIDE_OUTPUTS + r - t]);
+                sum[r] +=
+                    constant_mask[first + t] * (r >= t ? near[r - t] : far[SLIDE_OUTPUTS + r - t]);
     }
 }
 
-__device__ __forceinline__ void move_sum(float (&total)[SLIDE_OUTPUTS],
-                                         float (&sum)[SLIDE_OUTPUTS])
+__device__ __forceinline__ void move_sum(float (&total)[SLIDE_OUTPUTS], float (&sum)[SLIDE_OUTPUTS])
 {
 #pragma unroll
     for (int r = 0; r < SLIDE_OUTPUTS; r++) {

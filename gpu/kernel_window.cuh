@@ -52,8 +52,8 @@ __global__ void __launch_bounds__(WINDOW_THREADS) convolve_window(kernel_job job
             for (int start = 0; start < TAPS; start += WINDOW_RUN) {
                 float run = 0;
                 for (int k = start; k < TAPS && k < start + WINDOW_RUN; k++)
-                    run += constant_mask[k] *
-                           ghost(job.in, i + origin - k, frames_in, job.boundary);
+                    run +=
+                        constant_mask[k] * ghost(job.in, i + origin - k, frames_in, job.boundary);
                 sum += run;
             }
             put(job, i, sum);

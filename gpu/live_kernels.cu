@@ -54,7 +54,10 @@ __device__ __forceinline__ void await_flag(const unsigned *flag, unsigned number
     if (threadIdx.x == 0) {
         unsigned value;
         do
-            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
+                         : "=r"(value)
+                         : "l"(flag)
+                         : "memory");
         while ((int)(value - number) < 0);
     }
     __syncthreads();

@@ -7,7 +7,8 @@
 
 enum { CATCH_UP = 4 }; /* blocks that a new processor is fed for each block of input */
 
-HALO_REALTIME static bool send(const struct instance *instance, const struct work *work, size_t size)
+HALO_REALTIME static bool send(const struct instance *instance, const struct work *work,
+                               size_t size)
 {
     return instance->schedule &&
            instance->schedule->schedule_work(instance->schedule->handle, (uint32_t)size, work) ==
@@ -39,7 +40,7 @@ HALO_REALTIME static void ask(struct instance *instance)
 }
 
 HALO_REALTIME static bool send_processor(const struct instance *instance, enum work_task task,
-                           struct processor *processor)
+                                         struct processor *processor)
 {
     const struct work work = {.task = task, .processor = processor};
     return send(instance, &work, offsetof(struct work, number));

@@ -31,7 +31,8 @@ HALO_REALTIME void input_history_write(struct input_history *history, const floa
     atomic_store(&history->end, end + 1);
 }
 
-HALO_REALTIME static void feed_next(const struct input_history *history, struct processor *processor)
+HALO_REALTIME static void feed_next(const struct input_history *history,
+                                    struct processor *processor)
 {
     const float *block[CHANNELS_MOST];
     size_t at = (size_t)(processor->fed % history->blocks) * PROCESSOR_BLOCK;
@@ -40,8 +41,8 @@ HALO_REALTIME static void feed_next(const struct input_history *history, struct 
     processor_feed(processor, block);
 }
 
-HALO_REALTIME bool input_history_feed(const struct input_history *history, struct processor *processor,
-                        size_t most)
+HALO_REALTIME bool input_history_feed(const struct input_history *history,
+                                      struct processor *processor, size_t most)
 {
     uint64_t end = atomic_load(&history->end);
     for (size_t i = 0; i < most && processor->fed < end; i++)

@@ -29,7 +29,8 @@ HALO_REALTIME void pre_delay_set(struct pre_delay *delay, size_t frames, bool at
     delay->faded = 0;
 }
 
-HALO_REALTIME static void run_channel(const struct pre_delay *delay, float *ring, float *sound, size_t frames)
+HALO_REALTIME static void run_channel(const struct pre_delay *delay, float *ring, float *sound,
+                                      size_t frames)
 {
     size_t mask = delay->ring.frames - 1, faded = delay->faded;
     bool changing = delay->delay != delay->next;

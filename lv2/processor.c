@@ -216,8 +216,8 @@ HALO_REALTIME void processor_feed(struct processor *processor, const float *cons
     filter_process(processor->tail, block, processor->ready.data);
 }
 
-HALO_REALTIME void processor_write(const struct processor *processor, const float *const *now, size_t at,
-                     size_t frames, float *const *out)
+HALO_REALTIME void processor_write(const struct processor *processor, const float *const *now,
+                                   size_t at, size_t frames, float *const *out)
 {
     for (size_t o = 0; o < processor->channels; o++) {
         float sum[FIR_TILE] = {0};

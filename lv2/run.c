@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* The value of a port, clamped; unconnected or NaN: `initial`. */
-HALO_REALTIME static float value(const struct instance *instance, enum port port, float initial, float least,
-                   float most)
+HALO_REALTIME static float value(const struct instance *instance, enum port port, float initial,
+                                 float least, float most)
 {
     const float *given = instance->values[port];
     if (!given || isnan(*given))

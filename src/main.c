@@ -5,7 +5,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* A closed standard descriptor would be reused by the next open file, and messages written to it. */
+/* A closed standard descriptor would be reused by the next open file, and messages written to it.
+ */
 static void open_standard_files(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

@@ -374,10 +374,10 @@ START_TEST(failing_backend_is_replaced_by_the_cpu)
 {
     const size_t taps[] = {1, 63, 1000, 20000};
     for (size_t t = 0; t < sizeof taps / sizeof *taps; t++) {
-        check_failing(taps[t], 64, 0, 100);                 /* in the first block */
-        check_failing(taps[t], 64, 10, 100);                /* in or after the fade */
-        check_failing(taps[t], 64, 10, 700);                /* before the change */
-        check_failing(taps[t], 1000, 3, 3100);              /* in the block where it begins */
+        check_failing(taps[t], 64, 0, 100);               /* in the first block */
+        check_failing(taps[t], 64, 10, 100);              /* in or after the fade */
+        check_failing(taps[t], 64, 10, 700);              /* before the change */
+        check_failing(taps[t], 1000, 3, 3100);            /* in the block where it begins */
         check_failing(taps[t], 30000, 1, 2 * 30000 + 17); /* in blocks of files */
     }
 }

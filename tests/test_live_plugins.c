@@ -340,8 +340,7 @@ START_TEST(nan_samples_are_reported)
     process = live_rig_start(LIVE_RIG_DEVICE "--block 256 --isolate --seconds 1 "
                                              "--lv2 urn:halo:test:nan,2=24000");
     result = live_rig_end(process);
-    ck_assert_msg(strstr(result.err, "200 invalid samples") != NULL, "%s",
-                  result.err);
+    ck_assert_msg(strstr(result.err, "200 invalid samples") != NULL, "%s", result.err);
 }
 END_TEST
 

@@ -329,7 +329,8 @@ START_TEST(it_comes_back_with_the_device)
     live_rig_keys("q");
     struct command_result result = live_rig_end(process);
     ck_assert_msg(result.code == 0, "%s", result.err);
-    ck_assert_msg(strstr(result.err, "interruptions by a lost device: 1") != NULL, "%s", result.err);
+    ck_assert_msg(strstr(result.err, "interruptions by a lost device: 1") != NULL, "%s",
+                  result.err);
     struct sound output = sound_load("rec.wav");
     ck_assert_uint_gt(output.block.frames, RATE / 2 + RATE / 8);
     sound_free(&output);

@@ -119,7 +119,8 @@ START_TEST(unsupported_sizes_are_reported)
     job = job_of(3, 3, 48, 32);
     ck_assert_ptr_nonnull(strstr(kernel2d_obstacle(&kernel2d_register, &job, SHARED), "threads"));
     job = job_of(16384, 1, 0, 0);
-    ck_assert_ptr_nonnull(strstr(kernel2d_obstacle(&kernel2d_tiled_out, &job, SHARED), "too little"));
+    ck_assert_ptr_nonnull(
+        strstr(kernel2d_obstacle(&kernel2d_tiled_out, &job, SHARED), "too little"));
 }
 END_TEST
 

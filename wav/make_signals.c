@@ -64,8 +64,7 @@ static void make_sweep(struct signal *signal)
     for (int n = 0; n < signal->frames; n++) {
         double t = (double)n / RATE;
 
-        signal->sample[n] =
-            peak * sin(2.0 * PI * low * slow * (exp(t / slow) - 1.0));
+        signal->sample[n] = peak * sin(2.0 * PI * low * slow * (exp(t / slow) - 1.0));
     }
     fade(signal->sample, signal->frames, RATE / 20, RATE / 100);
 }
@@ -84,8 +83,8 @@ static double white(uint64_t stream, uint64_t n)
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
     z = z ^ (z >> 31);
     /* The sum of three uniform numbers is close enough to a normal one. */
-    return (double)((z & 0x1fffff) + ((z >> 21) & 0x1fffff)
-                    + ((z >> 42) & 0x1fffff)) / 1048576.0 - 3.0;
+    return (double)((z & 0x1fffff) + ((z >> 21) & 0x1fffff) + ((z >> 42) & 0x1fffff)) / 1048576.0 -
+           3.0;
 }
 
 /* (s + zero) / (s + pole) by the bilinear transform, corners in Hz. */
@@ -157,8 +156,7 @@ static bool cannot_write(const char *path, const char *reason)
 }
 
 /* libsndfile takes the upper bits of an int. */
-static bool write_frames(SNDFILE *file, const struct row *row,
-                         const struct signal *signal)
+static bool write_frames(SNDFILE *file, const struct row *row, const struct signal *signal)
 {
     double full = row->bits == 24 ? 8388608.0 : 32768.0;
     int shift = row->bits == 24 ? 256 : 65536;
@@ -177,16 +175,14 @@ static bool write_frames(SNDFILE *file, const struct row *row,
     return true;
 }
 
-static bool write_wav(const struct row *row, const struct signal *signal,
-                      const char *path)
+static bool write_wav(const struct row *row, const struct signal *signal, const char *path)
 {
     SF_INFO info = {.samplerate = RATE, .channels = signal->channels};
     SNDFILE *file;
     bool good;
     int code;
 
-    info.format = SF_FORMAT_WAV
-                | (row->bits == 24 ? SF_FORMAT_PCM_24 : SF_FORMAT_PCM_16);
+    info.format = SF_FORMAT_WAV | (row->bits == 24 ? SF_FORMAT_PCM_24 : SF_FORMAT_PCM_16);
     file = sf_open(path, SFM_WRITE, &info);
     if (file == NULL)
         return cannot_write(path, sf_strerror(NULL));
@@ -208,8 +204,7 @@ static bool make_row(const struct row *row, const char *folder)
 
     if (length < 0 || (size_t)length >= sizeof path)
         return cannot_write(row->file, "the name of the folder is too long");
-    signal.sample = calloc((size_t)(row->channels * row->frames),
-                           sizeof *signal.sample);
+    signal.sample = calloc((size_t)(row->channels * row->frames), sizeof *signal.sample);
     if (signal.sample == NULL)
         return cannot_write(path, "out of memory");
     row->make(&signal);

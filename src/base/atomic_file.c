@@ -81,7 +81,8 @@ static enum status open_temporary(struct atomic_file *file, const char *name, mo
     return fchmod(file->fd, mode) == 0 ? STATUS_OK : refuse(name);
 }
 
-enum status atomic_file_open(struct atomic_file *file, const char *path, bool force, const char *never)
+enum status atomic_file_open(struct atomic_file *file, const char *path, bool force,
+                             const char *never)
 {
     struct stat about;
     *file = (struct atomic_file){.path = follow_links(path), .force = force, .fd = -1};

@@ -12,10 +12,10 @@ struct atomic_file {
     int fd;          /* for writing; the caller closes it */
 };
 
-/* Errors: the file exists (without `force`), is the same as `never` (a path, or NULL) or a directory;
- * permissions. On failure it may be discarded. */
+/* Errors: the file exists (without `force`), is the same as `never` (a path, or NULL) or a
+ * directory; permissions. On failure it may be discarded. */
 MUST_CHECK enum status atomic_file_open(struct atomic_file *file, const char *path, bool force,
-                                     const char *never);
+                                        const char *never);
 
 /* Whether the open `fd` is the regular file `path` ("-": standard input). */
 bool atomic_file_same(int fd, const char *path);

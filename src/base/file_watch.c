@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATIENT_LOOKS = 8 }; /* without a change: complete, even if open for writing */
+enum { PATIENT_LOOKS = 8 };        /* without a change: complete, even if open for writing */
 static const double PERIOD = 0.25; /* seconds between looks */
 
 struct watched {

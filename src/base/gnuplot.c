@@ -31,8 +31,9 @@ static const struct gnuplot_kind *kind_of(const char *file)
 
 enum status gnuplot_check_file(const char *file)
 {
-    return kind_of(file) ? STATUS_OK
-                         : fail(STATUS_USAGE, "a plot must be a .svg, .png or .pdf file, not %s", file);
+    return kind_of(file)
+               ? STATUS_OK
+               : fail(STATUS_USAGE, "a plot must be a .svg, .png or .pdf file, not %s", file);
 }
 
 enum status gnuplot_check_here(void)

@@ -1,5 +1,5 @@
-/* Plots drawn by gnuplot, which runs as a child and reads commands from a pipe. Files are complete or
- * absent. Threads: one. Not real-time. */
+/* Plots drawn by gnuplot, which runs as a child and reads commands from a pipe. Files are complete
+ * or absent. Threads: one. Not real-time. */
 #ifndef HALO_GNUPLOT_H
 #define HALO_GNUPLOT_H
 

@@ -6,7 +6,8 @@
 
 #include <jansson.h>
 
-/* A new reference; bytes that are not UTF-8 become question marks, NULL becomes null. NULL: memory. */
+/* A new reference; bytes that are not UTF-8 become question marks, NULL becomes null. NULL: memory.
+ */
 json_t *json_text(const char *bytes);
 
 /* Print an object (NULL: out of memory) on standard output and release it; `what` names it in the

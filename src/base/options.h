@@ -1,5 +1,5 @@
-/* Tables of options: a row has the type of a value and the field that stores it. The parser, --help,
- * shell completion and the man page use the same rows (program.h).
+/* Tables of options: a row has the type of a value and the field that stores it. The parser,
+ * --help, shell completion and the man page use the same rows (program.h).
  *
  *   OPT_FLAG("json", struct settings, json, "print one JSON object")
  *   OPT_INTEGER("rate", "HZ", struct settings, rate, 1, RATE_MOST, "rate of the sound")
@@ -28,7 +28,7 @@ enum option_kind {
 };
 
 struct option_row {
-    const char *name; /* without dashes; of an argument, its name in --help; NULL: the end */
+    const char *name;     /* without dashes; of an argument, its name in --help; NULL: the end */
     const char *argument; /* NULL: takes no value */
     enum option_kind kind;
     size_t offset, size;                  /* of the field */

@@ -22,7 +22,8 @@ const char *program_short_name(const struct command *command)
 const struct option_row *program_option(const struct command *command, size_t index,
                                         const struct option_group **group)
 {
-    static const struct option_row help = {.name = "help", .letter = 'h', .help = "print this help"};
+    static const struct option_row help = {
+        .name = "help", .letter = 'h', .help = "print this help"};
     for (*group = command->groups; *group && ((*group)->rows || (*group)->make_rows); ++*group) {
         const struct option_row *row = (*group)->rows ? (*group)->rows : (*group)->make_rows();
         for (; row->name; row++)

@@ -17,24 +17,32 @@ struct option_group {
 };
 
 /* The groups of a command with one table of options, and a command's arguments. */
-#define OPTION_GROUP(ROWS) (const struct option_group[]){{.heading = "options", .rows = ROWS}, {0}}
-#define OPTION_ARGUMENTS(...) (const struct option_row[]){__VA_ARGS__, {0}}
+#define OPTION_GROUP(ROWS)                                                                         \
+    (const struct option_group[])                                                                  \
+    {                                                                                              \
+        {.heading = "options", .rows = ROWS}, {0}                                                  \
+    }
+#define OPTION_ARGUMENTS(...)                                                                      \
+    (const struct option_row[])                                                                    \
+    {                                                                                              \
+        __VA_ARGS__, {0}                                                                           \
+    }
 
 struct command {
-    const char *name;           /* in full: "halo mask show" */
-    const char *summary;        /* a line; NULL: not listed */
-    const char *usage;          /* --help up to the options; NULL: made from the commands */
-    const char *ending;         /* --help after the options, or NULL */
-    void (*print_ending)(void); /* printed after that; NULL: nothing */
-    const struct option_row *arguments;    /* in this order; NULL: none */
-    const struct option_group *groups;     /* ends with {0}; --help is added */
-    const char *surplus;                   /* advice on too many arguments, or NULL */
+    const char *name;                   /* in full: "halo mask show" */
+    const char *summary;                /* a line; NULL: not listed */
+    const char *usage;                  /* --help up to the options; NULL: made from the commands */
+    const char *ending;                 /* --help after the options, or NULL */
+    void (*print_ending)(void);         /* printed after that; NULL: nothing */
+    const struct option_row *arguments; /* in this order; NULL: none */
+    const struct option_group *groups;  /* ends with {0}; --help is added */
+    const char *surplus;                /* advice on too many arguments, or NULL */
     const struct command *const *commands; /* subcommands, NULL-terminated, or NULL */
 
     size_t size;          /* of the struct of options */
     const void *defaults; /* initial values; NULL: zeros */
     enum status (*run)(void *options);
-    void (*free)(void *options); /* free what it points to; NULL: nothing */
+    void (*free)(void *options);                /* free what it points to; NULL: nothing */
     enum status (*main)(int argc, char **argv); /* instead of `run`: reads its own arguments */
 };
 
@@ -42,7 +50,8 @@ struct command {
  * usage, memory, the command's. */
 MUST_CHECK enum status program_run(const struct command *command, int argc, char **argv);
 
-/* Option `index` of a command, last --help, then NULL; `group` becomes its group, NULL for --help. */
+/* Option `index` of a command, last --help, then NULL; `group` becomes its group, NULL for --help.
+ */
 const struct option_row *program_option(const struct command *command, size_t index,
                                         const struct option_group **group);
 

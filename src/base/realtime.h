@@ -19,8 +19,8 @@ struct realtime_before {
     struct sched_param parameters;
 };
 
-/* Give the calling thread, and threads it starts, SCHED_FIFO at `priority` until restored. False: not
- * permitted, nothing changed. */
+/* Give the calling thread, and threads it starts, SCHED_FIFO at `priority` until restored. False:
+ * not permitted, nothing changed. */
 bool realtime_raise(int priority, struct realtime_before *before);
 void realtime_restore(const struct realtime_before *before);
 
@@ -30,7 +30,8 @@ void realtime_lower(pthread_t thread);
 /* Lock all current memory in RAM. False: not permitted; errno is set. */
 bool realtime_lock_memory(void);
 
-/* Flush denormals, which slow processors down a hundredfold, to 0 on the calling thread. Real-time. */
+/* Flush denormals, which slow processors down a hundredfold, to 0 on the calling thread. Real-time.
+ */
 void realtime_flush_denormals(void);
 
 /* The same for a while, on a thread of another program. Real-time. */

@@ -97,7 +97,8 @@ HALO_REALTIME size_t ring_read(struct ring *ring, void *items, size_t count)
 
 HALO_REALTIME size_t ring_writable(struct ring *ring)
 {
-    return capacity(ring, atomic_load_explicit(&ring->written, memory_order_relaxed), ring->capacity);
+    return capacity(ring, atomic_load_explicit(&ring->written, memory_order_relaxed),
+                    ring->capacity);
 }
 
 size_t ring_readable(struct ring *ring)

@@ -55,8 +55,9 @@ void note_detail(const char *format, ...) PRINTF_LIKE(1, 2);
 void note_verbosity(enum verbosity verbosity);
 enum verbosity note_verbosity_now(void);
 
-/* Pass lines to show(), without "halo: ", instead of printing them. show may be called by any thread,
- * one at a time, and must not print; after messages_to(NULL, NULL) returns it is not running. */
+/* Pass lines to show(), without "halo: ", instead of printing them. show may be called by any
+ * thread, one at a time, and must not print; after messages_to(NULL, NULL) returns it is not
+ * running. */
 void messages_to(void (*show)(void *context, const char *line), void *context);
 
 /* A line on the terminal that the next message replaces (progress). */

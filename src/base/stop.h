@@ -12,8 +12,8 @@ void stop_watch(void);       /* install the handlers; SIGPIPE, SIGXFSZ become er
 bool stop_requested(void);   /* any thread */
 void stop_raise_again(void); /* end by the received signal, as shells expect; may return */
 
-/* Register an incomplete file for removal, and unregister it. The name is not copied, and is the same
- * pointer in both calls. At most four files; more are ignored. */
+/* Register an incomplete file for removal, and unregister it. The name is not copied, and is the
+ * same pointer in both calls. At most four files; more are ignored. */
 void stop_remove(const char *path);
 void stop_leave(const char *path);
 

@@ -43,8 +43,7 @@ static void insert(struct suggest *near, size_t place, const char *name, size_t 
     if (!copy)
         return;
     free(near->best[SUGGEST - 1].name);
-    memmove(&near->best[place + 1], &near->best[place],
-            (SUGGEST - 1 - place) * sizeof *near->best);
+    memmove(&near->best[place + 1], &near->best[place], (SUGGEST - 1 - place) * sizeof *near->best);
     near->best[place] = (struct near_name){copy, distance};
 }
 

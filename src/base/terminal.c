@@ -143,7 +143,8 @@ enum { COLUMNS_USUAL = 80, ROWS_USUAL = 24 };
 void terminal_output_size(size_t *columns, size_t *rows)
 {
     struct winsize size = {0};
-    bool reported = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0;
+    bool reported =
+        ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0;
     *columns = reported ? size.ws_col : COLUMNS_USUAL;
     *rows = reported ? size.ws_row : ROWS_USUAL;
 }

@@ -15,7 +15,8 @@ bool terminal_is_ours(void);
 /* Save the settings. `farewell` is copied, and written when they are restored; NULL: nothing. */
 void terminal_keep(const char *farewell);
 
-/* Read single keys without echo; keys for signals still work, Ctrl-S does not. After terminal_keep. */
+/* Read single keys without echo; keys for signals still work, Ctrl-S does not. After terminal_keep.
+ */
 void terminal_take_keys(void);
 
 /* Disable Ctrl-S, which would block writers. */

@@ -1,5 +1,5 @@
-/* Reads a text mask line by line, with a limit on length. Removes line ends (LF or CRLF) and the byte
- * order mark of Windows editors. */
+/* Reads a text mask line by line, with a limit on length. Removes line ends (LF or CRLF) and the
+ * byte order mark of Windows editors. */
 #ifndef HALO_TEXT_LINES_H
 #define HALO_TEXT_LINES_H
 

@@ -76,8 +76,7 @@ static bool start_threads(struct workers *workers)
     while (workers->started < workers->count - 1) {
         struct worker *own = &workers->threads[workers->started];
         *own = (struct worker){.workers = workers, .number = workers->started + 1};
-        if (thread_start(&own->thread, "halo worker", THREAD_AS_CALLER, worker_main, own) !=
-            0)
+        if (thread_start(&own->thread, "halo worker", THREAD_AS_CALLER, worker_main, own) != 0)
             return false;
         workers->started++;
     }

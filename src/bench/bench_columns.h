@@ -18,7 +18,7 @@ enum bench_field {
     COLUMN_FLAG = -2, /* bool */
     COLUMN_TEXT = -3, /* const char *; NULL: does not apply */
     COLUMN_CHARS = -4,
-    COLUMN_QUOTED = -5,   /* char[], in quotes in --csv */
+    COLUMN_QUOTED = -5,       /* char[], in quotes in --csv */
     COLUMN_DECIBELS = -6,     /* double */
     COLUMN_MICROSECONDS = -7, /* double, in seconds; printed with 9 digits */
 };

@@ -134,9 +134,8 @@ static enum status measure(const struct kernel_bench_options *options)
     if (!options->read)
         TRY(kernel_bench_device_open(&device));
     TRY(kernel_bench_report_create(&options->settings, &device, form, options->plot, &report));
-    enum status status = options->read
-                             ? kernel_bench_report_read(report, options->read, &device)
-                             : kernel_bench_run(&options->settings, &device, report);
+    enum status status = options->read ? kernel_bench_report_read(report, options->read, &device)
+                                       : kernel_bench_run(&options->settings, &device, report);
     if (status == STATUS_OK)
         status = kernel_bench_report_finish(report);
     kernel_bench_report_destroy(report);
@@ -234,8 +233,8 @@ static const struct option_row rows_2d[] = {
                "float (default), or byte: rounded and clamped to 0..255"),
     OPT_INTEGER("channels", "N", struct kernel_bench_options, settings.channels, 1, CHANNELS_MOST,
                 "planes of a picture; default 1"),
-    OPT_CHOICE("edge", "POLICY", struct kernel_bench_options, settings.boundary,
-               boundary_names_2d, "zero (default), replicate or reflect"),
+    OPT_CHOICE("edge", "POLICY", struct kernel_bench_options, settings.boundary, boundary_names_2d,
+               "zero (default), replicate or reflect"),
     {0},
 };
 

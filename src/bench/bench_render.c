@@ -79,8 +79,7 @@ static void print_table_row(const struct render_row *row, bool first)
            cell->channels, cell->taps, row->backend, row->algorithm, row->block, row->wall,
            row->wall_least, row->wall_most, row->user, row->system, row->speed,
            fixed_text(peak, 1, row->peak_bytes / 1e6), row->copy,
-           fixed_text(transforms, 3, row->transforms),
-           fixed_text(distance, 2, row->distance));
+           fixed_text(transforms, 3, row->transforms), fixed_text(distance, 2, row->distance));
 }
 
 /* ---- the grid ---- */
@@ -141,9 +140,10 @@ const struct command bench_render = {
              "read and write those bytes plus the time of the transforms alone, divided evenly\n"
              "among the threads. The last column is wall time / floor. Lists separated by commas\n"
              "make a grid, one row per cell. The files are removed afterwards, also on Ctrl-C.",
-    .ending = "The wall time starts when the sound is opened and ends when the output is complete; it\n"
-              "includes plans and the spectra of the mask. Transforms of a GPU are not measured.\n\n"
-              "example: halo bench render --taps 1024,480000 --channels 2,8 --seconds 600",
+    .ending =
+        "The wall time starts when the sound is opened and ends when the output is complete; it\n"
+        "includes plans and the spectra of the mask. Transforms of a GPU are not measured.\n\n"
+        "example: halo bench render --taps 1024,480000 --channels 2,8 --seconds 600",
     .groups = OPTION_GROUP(rows),
     .size = sizeof(struct bench_render_options),
     .defaults =

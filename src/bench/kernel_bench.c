@@ -44,8 +44,8 @@ enum status kernel_bench_device_open(struct kernel_bench_device *device)
         return gpu_failed(error, "report its properties");
     device->multiprocessors = properties.multiProcessorCount;
     device->clock = 1e3 * clock;
-    device->flops_peak = 2 * device->clock * cores_of(properties.major, properties.minor) *
-                         device->multiprocessors;
+    device->flops_peak =
+        2 * device->clock * cores_of(properties.major, properties.minor) * device->multiprocessors;
     device->cache = (size_t)properties.l2CacheSize;
     device->shared = properties.sharedMemPerBlockOptin;
     snprintf(device->name, sizeof device->name, "%s", properties.name);
@@ -102,9 +102,9 @@ static enum status alloc_host(struct kernel_bench *bench)
 
 static enum status alloc_buffer(struct kernel_bench *bench, char **buffer)
 {
-    TRY_GPU(bench->pitched ? cudaMallocPitch((void **)buffer, &bench->pitch, bench->row_bytes,
-                                             bench->lines)
-                           : cudaMalloc((void **)buffer, bench->row_bytes * bench->lines),
+    TRY_GPU(bench->pitched
+                ? cudaMallocPitch((void **)buffer, &bench->pitch, bench->row_bytes, bench->lines)
+                : cudaMalloc((void **)buffer, bench->row_bytes * bench->lines),
             "allocate memory");
     return STATUS_OK;
 }

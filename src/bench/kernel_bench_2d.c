@@ -128,11 +128,12 @@ static void print_tile(const struct kernel_bench_report *report, const struct ke
 
 static void print_tiles(const struct kernel_bench_report *report)
 {
-    puts("\nOperations per byte that a tile (basic and constant: a thread) loads, and per byte that "
-         "it loads or\nstores; the bound without caches, at the copy's bandwidth; and the measured "
-         "rate, which caches can\nraise above the bound:\n\n"
-         "| kernel | mask | output | loads | op/B loaded | op/B | bound, TFLOP/s | by | "
-         "measured | of bound |\n|---|---|---|---|---|---|---|---|---|---|");
+    puts(
+        "\nOperations per byte that a tile (basic and constant: a thread) loads, and per byte that "
+        "it loads or\nstores; the bound without caches, at the copy's bandwidth; and the measured "
+        "rate, which caches can\nraise above the bound:\n\n"
+        "| kernel | mask | output | loads | op/B loaded | op/B | bound, TFLOP/s | by | "
+        "measured | of bound |\n|---|---|---|---|---|---|---|---|---|---|");
     for (size_t i = 0; i < report->count; i++)
         if (report->rows[i].mask.rows > 0)
             print_tile(report, &report->rows[i]);

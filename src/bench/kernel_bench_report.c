@@ -121,12 +121,11 @@ enum status kernel_bench_report_read(struct kernel_bench_report *report, const c
     if (!stream)
         return fail(STATUS_FAILED, "cannot open %s: %s", file, strerror(errno));
     while (status == STATUS_OK && fgets(line, sizeof line, stream)) {
-        if (parse_device(device, line) || line[0] == '#' ||
-            strncmp(line, "kernel,", 7) == 0)
+        if (parse_device(device, line) || line[0] == '#' || strncmp(line, "kernel,", 7) == 0)
             continue;
         if (!parse_row(kind, line, &row))
-            status = fail(STATUS_FAILED, "not a line of %s --csv: %.*s",
-                          kind->command, (int)strcspn(line, "\n"), line);
+            status = fail(STATUS_FAILED, "not a line of %s --csv: %.*s", kind->command,
+                          (int)strcspn(line, "\n"), line);
         else
             status = kernel_bench_report_add(report, &row);
         holds_kernel = holds_kernel || row.mask.rows * row.mask.columns > 0;

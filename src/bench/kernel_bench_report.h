@@ -43,8 +43,8 @@ const struct kernel_bench_row *kernel_bench_copy_of(const struct kernel_bench_re
 /* The last columns of every kind. */
 #define KERNEL_BENCH_RATES                                                                         \
     {"bytes_per_second", ROW(bytes_rate), 9, IN_BOTH},                                             \
-        {"copy_share", ROW(copy_share), 6, IN_BOTH},                                               \
-        {"flops", ROW(flops), 9, IN_BOTH}, {"peak_share", ROW(peak_share), 6, IN_BOTH},            \
+        {"copy_share", ROW(copy_share), 6, IN_BOTH}, {"flops", ROW(flops), 9, IN_BOTH},            \
+        {"peak_share", ROW(peak_share), 6, IN_BOTH},                                               \
         {"error_db", ROW(error_db), COLUMN_DECIBELS, IN_BOTH}, {0}
 
 #endif

@@ -35,9 +35,9 @@ struct render_row {
     uint64_t frames; /* of the sound */
     double wall, wall_least, wall_most;
     double user, system;
-    double peak_bytes; /* peak memory of all rounds; NAN: unknown */
-    double copy;       /* a bare read and write of the same bytes */
-    double transforms; /* shared by all threads; NAN: not done by the CPU */
+    double peak_bytes;        /* peak memory of all rounds; NAN: unknown */
+    double copy;              /* a bare read and write of the same bytes */
+    double transforms;        /* shared by all threads; NAN: not done by the CPU */
     uint64_t transform_pairs; /* forward and inverse */
     double distance;          /* from its floor: wall over copy and transforms together, or NAN */
     double speed;             /* times real time */

@@ -81,8 +81,7 @@ static void print_table_row(const struct render_row *row, bool first)
            cell->channels, cell->taps, row->backend, row->algorithm, row->block, row->wall,
            row->wall_least, row->wall_most, row->user, row->system, row->speed,
            fixed_text(peak, 1, row->peak_bytes / 1e6), row->copy,
-           fixed_text(transforms, 3, row->transforms),
-           fixed_text(distance, 2, row->distance));
+           fixed_text(transforms, 3, row->transforms), fixed_text(distance, 2, row->distance));
 }
 
 enum status render_table_take(struct render_table *table, const struct render_row *row)

@@ -23,8 +23,7 @@ enum {
     SPIN = 200000, /* ns before a block is due: sleep overruns by up to that */
 };
 
-static_assert((int)STREAM_FIRST_BLOCKS > (int)ROTATION,
-              "all input is used before the first check");
+static_assert((int)STREAM_FIRST_BLOCKS > (int)ROTATION, "all input is used before the first check");
 
 static const double ERROR_MOST_DB = -130;
 static const double DECAY = 1e-3; /* of a mask from its first tap to its last */

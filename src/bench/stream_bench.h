@@ -67,9 +67,9 @@ struct stream_row {
     double cpu_per_second;
     const char *pace_name; /* for the report */
     const char *mode_name; /* NULL: no GPU */
-    double error_db; /* largest error at sampled places, of max|x| sum|h| */
-    bool realtime;   /* real-time priority was granted */
-    bool locked;     /* memory was locked */
+    double error_db;       /* largest error at sampled places, of max|x| sum|h| */
+    bool realtime;         /* real-time priority was granted */
+    bool locked;           /* memory was locked */
 };
 
 /* Measure one cell. Errors: memory, threads, a backend that is unavailable or fails, a wrong

@@ -84,10 +84,9 @@ static void print_table_row(const struct stream_row *row, bool first)
         snprintf(error, sizeof error, "%.0f", row->error_db);
     printf("| %s | %s | %zu | %zu | %zu | %s | %zu | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | "
            "%.2f %% | %zu | %s | %s | %s |\n",
-           backend, row->pace_name, cell->block, cell->channels, cell->taps,
-           row->algorithm, row->blocks, 1e6 * row->period, 1e6 * row->p50, 1e6 * row->p99,
-           1e6 * row->p999, 1e6 * row->p9999, 1e6 * row->most, 100 * row->share,
-           row->missed, late, speed, error);
+           backend, row->pace_name, cell->block, cell->channels, cell->taps, row->algorithm,
+           row->blocks, 1e6 * row->period, 1e6 * row->p50, 1e6 * row->p99, 1e6 * row->p999,
+           1e6 * row->p9999, 1e6 * row->most, 100 * row->share, row->missed, late, speed, error);
 }
 
 enum status stream_report_take(struct stream_report *report, const struct stream_row *measured)

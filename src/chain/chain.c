@@ -13,7 +13,8 @@ struct chain {
     struct block *between; /* between[i] is what filters[i] hands to filters[i + 1] */
 };
 
-HALO_REALTIME static void chain_process(struct filter *filter, const float *const *in, float *const *out)
+HALO_REALTIME static void chain_process(struct filter *filter, const float *const *in,
+                                        float *const *out)
 {
     struct chain *chain = (struct chain *)filter;
     uint64_t late = 0;

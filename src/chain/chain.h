@@ -8,7 +8,8 @@
 /* An empty chain passes `channels` through. Errors: memory. */
 MUST_CHECK enum status chain_create(size_t channels, size_t block, struct filter **chain);
 
-/* Append `filter`, whose inputs and block fit. The chain owns it, also on failure. Errors: memory. */
+/* Append `filter`, whose inputs and block fit. The chain owns it, also on failure. Errors: memory.
+ */
 MUST_CHECK enum status chain_append(struct filter *chain, struct filter *filter);
 
 #endif

@@ -231,8 +231,8 @@ static enum status check_file(const char *path)
     if (file.st_size == 0)
         return fail(STATUS_FAILED, "cannot use chain %s: it is empty", path);
     if (file.st_size > BYTES_MOST)
-        return fail(STATUS_FAILED, "cannot use chain %s: it is larger than %d bytes",
-                    path, BYTES_MOST);
+        return fail(STATUS_FAILED, "cannot use chain %s: it is larger than %d bytes", path,
+                    BYTES_MOST);
     if (access(path, R_OK) != 0)
         return fail(STATUS_FAILED, "cannot open chain %s: %s", path, strerror(errno));
     return STATUS_OK;
@@ -258,8 +258,8 @@ enum status chain_file_load(const char *path, struct stage_list *list)
         return fail(STATUS_FAILED, "cannot use chain %s: it has no content", path);
     if (document->version != VERSION)
         status = fail(STATUS_FAILED,
-                      "cannot use chain %s: it has version %u, this halo reads version %d",
-                      path, document->version, VERSION);
+                      "cannot use chain %s: it has version %u, this halo reads version %d", path,
+                      document->version, VERSION);
     for (unsigned i = 0; i < document->stages_count && status == STATUS_OK; i++)
         status = add_entry(&document->stages[i], i + 1, path, folder, list);
     cyaml_free(&config, &schema.document, document, 0);

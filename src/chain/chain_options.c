@@ -22,8 +22,8 @@ static enum status parse_devices(void *options, const struct option_row *row, co
         char *end;
         unsigned long device = strtoul(at, &end, 10);
         if (end == at || *at == '-' || device >= 64 || (*end && *end != ','))
-            return fail(STATUS_USAGE, "--%s is all or GPU numbers such as 0,2, not '%s'",
-                        row->name, value);
+            return fail(STATUS_USAGE, "--%s is all or GPU numbers such as 0,2, not '%s'", row->name,
+                        value);
         *devices |= UINT64_C(1) << device;
         if (!*end)
             break;
@@ -108,14 +108,14 @@ enum status chain_options_check(struct chain_options *options, size_t block)
     bool named = gpu->kernel || gpu->mode != GPU_MODE_AUTO || gpu->devices != 0;
     bool other = strcmp(convolver->backend, "auto") != 0 && strcmp(convolver->backend, "cuda") != 0;
     if (named && other)
-        return fail(STATUS_USAGE,
-                    "--kernel, --gpu-mode and --devices need a GPU, not --backend %s",
+        return fail(STATUS_USAGE, "--kernel, --gpu-mode and --devices need a GPU, not --backend %s",
                     convolver->backend);
     if (gpu->mode == GPU_MODE_AUTO)
         return STATUS_OK;
     if (gpu->kernel)
-        return fail(STATUS_USAGE, "--kernel cannot be used with --gpu-mode resident or graph, which "
-                                  "have their own kernel");
+        return fail(STATUS_USAGE,
+                    "--kernel cannot be used with --gpu-mode resident or graph, which "
+                    "have their own kernel");
     if (gpu->devices & (gpu->devices - 1))
         return fail(STATUS_USAGE, "--gpu-mode resident and graph use one GPU; select it with "
                                   "--devices");

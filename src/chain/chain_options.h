@@ -11,7 +11,10 @@ struct chain_options {
     size_t threads; /* 0: one per processor, two in a stream */
 };
 
-#define CHAIN_OPTIONS_DEFAULTS {.settings = {.convolver = {.backend = "auto"}}}
+#define CHAIN_OPTIONS_DEFAULTS                                                                     \
+    {                                                                                              \
+        .settings = {.convolver = {.backend = "auto"} }                                            \
+    }
 
 void chain_options_free(struct chain_options *options);
 

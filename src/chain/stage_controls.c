@@ -92,7 +92,7 @@ enum status stage_controls_parse(const struct stage_list *list, const struct sta
     const struct stage *stage = &list->stages[control->stage];
     if (control->kind == STAGE_CONTROL_OWN)
         return plugin_spec_value(stage->ops->controls(stage), control->port_index, stage->rate,
-                                  text, value);
+                                 text, value);
     return stage_mix_parse(control->kind, text, value);
 }
 
@@ -101,8 +101,8 @@ float stage_controls_fit(const struct stage_control *control, double value)
     return (float)fmax(control->range.minimum, fmin(control->range.maximum, value));
 }
 
-HALO_REALTIME void stage_controls_set(const struct stage_list *list, const struct stage_control *control,
-                        float value)
+HALO_REALTIME void stage_controls_set(const struct stage_list *list,
+                                      const struct stage_control *control, float value)
 {
     const struct stage *stage = &list->stages[control->stage];
     if (control->kind == STAGE_CONTROL_OWN)

@@ -1,11 +1,11 @@
 /* Controls of the stages of a running chain: for keys, OSC, sliders.
  *
- * A control is a number with a range, default and unit, those of a plugin's port. A stage has the two
- * of a mix if it has one (stage_mix.h): live, plugins and stages given @mix or @bypass.
- * A value reaches the step through atomics and applies from its next block on, with the last value
- * set in a block; the mix ramps, a plugin's port changes at once or as the plugin smooths it.
- * Threads: one control thread, while the step runs; real-time functions may also be called by the
- * step before its block, so that the frame of a change is known. Nothing here waits or allocates.
+ * A control is a number with a range, default and unit, those of a plugin's port. A stage has the
+ * two of a mix if it has one (stage_mix.h): live, plugins and stages given @mix or @bypass. A value
+ * reaches the step through atomics and applies from its next block on, with the last value set in a
+ * block; the mix ramps, a plugin's port changes at once or as the plugin smooths it. Threads: one
+ * control thread, while the step runs; real-time functions may also be called by the step before
+ * its block, so that the frame of a change is known. Nothing here waits or allocates.
  */
 #ifndef HALO_STAGE_CONTROLS_H
 #define HALO_STAGE_CONTROLS_H

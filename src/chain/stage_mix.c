@@ -67,7 +67,7 @@ static enum status read_own(const char *word, size_t *target, float *value)
 {
     const char *equals = strchr(word, '=');
     *target = begins(word, "@mix=") ? STAGE_CONTROL_MIX : STAGE_CONTROL_BYPASS;
-    return stage_mix_parse((enum stage_control_kind)*target, equals ? equals + 1 : "on", value);
+    return stage_mix_parse((enum stage_control_kind) * target, equals ? equals + 1 : "on", value);
 }
 
 enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate, const char *word)
@@ -115,7 +115,8 @@ HALO_REALTIME static void blend(struct stage_mix *mix, float *const *out, size_t
                         .at = mix->wet.at,
                         .frames = mix->wet.frames};
     for (size_t o = 0; o < outputs; o++) {
-        const float *history = history_now(&mix->history, o % mix->filter.inputs) - mix->history.keep;
+        const float *history =
+            history_now(&mix->history, o % mix->filter.inputs) - mix->history.keep;
         wet[o] = out[o] + at;
         dry[o] = mix->dry.data[o] + at;
         memcpy(dry[o], history + at, frames * sizeof *history);
@@ -144,7 +145,8 @@ HALO_REALTIME static void report(struct stage_mix *mix)
     filter->notice = mix->notice;
 }
 
-HALO_REALTIME static void stage_mix_process(struct filter *filter, const float *const *in, float *const *out)
+HALO_REALTIME static void stage_mix_process(struct filter *filter, const float *const *in,
+                                            float *const *out)
 {
     struct stage_mix *mix = (struct stage_mix *)filter;
     history_advance(&mix->history, in);

@@ -36,8 +36,7 @@ MUST_CHECK enum status stage_mix_parse(enum stage_control_kind kind, const char 
                                        float *value);
 
 /* Parse an option into `spec`. Errors (usage): invalid value. */
-MUST_CHECK enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate,
-                                      const char *word);
+MUST_CHECK enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate, const char *word);
 
 struct stage_mix_settings {
     const struct stage_mix_spec *spec; /* outlive the filter */

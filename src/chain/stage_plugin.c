@@ -14,8 +14,7 @@ struct stage_plugin {
     bool isolated;
 };
 
-static enum status parse_args(struct stage *stage, char **spec,
-                               const struct stream_format *format)
+static enum status parse_args(struct stage *stage, char **spec, const struct stream_format *format)
 {
     struct stage_plugin *plugin = stage->data;
     const char *map = NULL;
@@ -24,7 +23,8 @@ static enum status parse_args(struct stage *stage, char **spec,
             map = *word + 5;
         else if (**word == '@' && strncmp(*word, "@state=", 7) != 0)
             return fail(STATUS_USAGE,
-                        "a plugin has the options @mix=, @bypass, @map= and @state=, not '%s'", *word);
+                        "a plugin has the options @mix=, @bypass, @map= and @state=, not '%s'",
+                        *word);
         else
             TRY(plugin_spec_take(&plugin->spec, plugin->info, format->rate, *word));
     }
@@ -117,8 +117,8 @@ static void stage_plugin_report(const struct stage *stage)
         note("%s: %llu invalid sample%s (NaN or infinite) silenced", id,
              (unsigned long long)stats.bad, stats.bad == 1 ? "" : "s");
     if (stats.missed > 0)
-        note("%s: %llu block%s late: the dry sound was heard", id,
-             (unsigned long long)stats.missed, stats.missed == 1 ? "" : "s");
+        note("%s: %llu block%s late: the dry sound was heard", id, (unsigned long long)stats.missed,
+             stats.missed == 1 ? "" : "s");
 }
 
 static json_t *stage_plugin_report_json(const struct stage *stage)

@@ -17,11 +17,12 @@ enum {
 static const char *const scale_names[] = {[SPECTRAL_LINEAR] = "linear", [SPECTRAL_DB] = "db", NULL};
 static const char *const mode_names[] = {
     [SPECTRAL_MAGNITUDE] = "magnitude", [SPECTRAL_GAIN] = "gain", NULL};
-static const char *const preset_names[] = {"harmonic", "percussive", NULL}; /* in the order of the modes */
+static const char *const preset_names[] = {"harmonic", "percussive",
+                                           NULL}; /* in the order of the modes */
 static const char *const boundary_names[] = {[CONVOLVE2D_ZERO] = "zero",
-                                         [CONVOLVE2D_REPLICATE] = "replicate",
-                                         [CONVOLVE2D_REFLECT] = "reflect",
-                                         NULL};
+                                             [CONVOLVE2D_REPLICATE] = "replicate",
+                                             [CONVOLVE2D_REFLECT] = "reflect",
+                                             NULL};
 
 struct stage_spectral {
     struct mask2d *mask; /* NULL with a preset */
@@ -93,10 +94,12 @@ static enum status apply(const struct spectral_args *args, const char *first,
     if (has_preset && !is_preset(first))
         return fail(STATUS_USAGE, "preset= has its own masks; remove %s", first);
     if (has_preset && (args->scale != SIZE_MAX || args->mode != SIZE_MAX))
-        return fail(STATUS_USAGE, "scale= and mode= cannot be used with preset=, which has its own");
+        return fail(STATUS_USAGE,
+                    "scale= and mode= cannot be used with preset=, which has its own");
     size_t mode =
         has_preset ? SPECTRAL_HARMONIC + args->preset : or_else(args->mode, SPECTRAL_MAGNITUDE);
-    size_t boundary = has_preset ? CONVOLVE2D_REFLECT : CONVOLVE2D_ZERO; /* a mean of what is there */
+    size_t boundary =
+        has_preset ? CONVOLVE2D_REFLECT : CONVOLVE2D_ZERO; /* a mean of what is there */
     settings->window = (struct spectral_window_settings){
         .shape = (enum spectral_shape)args->window,
         .size = args->size,

@@ -76,9 +76,9 @@ struct stage_ops {
     const char *argument; /* its value, for --help */
     const char *help;     /* lines for --help */
 
-    bool has_choices;    /* live, --or adds alternatives: stage_mask.h */
-    bool may_fail;       /* in a stream it is bypassed when late, left out when it fails */
-    size_t grain;        /* frames: divides any block; 0: no restriction */
+    bool has_choices;        /* live, --or adds alternatives: stage_mask.h */
+    bool may_fail;           /* in a stream it is bypassed when late, left out when it fails */
+    size_t grain;            /* frames: divides any block; 0: no restriction */
     const char *no_boundary; /* why --edge cannot be used with it; NULL: it can */
 
     /* Load a spec, NULL-terminated, for a sound of `format`: sets data, and outputs if other than

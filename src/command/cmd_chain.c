@@ -35,17 +35,16 @@ static enum status print_json(const struct chain_check_settings *settings,
     json_t *stages = json_array();
     for (size_t i = 0; i < list->count; i++) {
         const struct stage *stage = &list->stages[i];
-        json_array_append_new(
-            stages, json_pack("{s:s, s:o, s:I, s:I, s:I}", "kind", stage->ops->option, "words",
-                              json_text(stage->text), "inputs", (json_int_t)stage->inputs, "outputs",
-                              (json_int_t)stage->outputs, "latency",
-                              (json_int_t)stage->filter->latency));
+        json_array_append_new(stages, json_pack("{s:s, s:o, s:I, s:I, s:I}", "kind",
+                                                stage->ops->option, "words", json_text(stage->text),
+                                                "inputs", (json_int_t)stage->inputs, "outputs",
+                                                (json_int_t)stage->outputs, "latency",
+                                                (json_int_t)stage->filter->latency));
     }
-    json_t *root = json_pack("{s:o, s:I, s:I, s:I, s:I, s:o}", "file", json_text(settings->file),
-                             "rate", (json_int_t)settings->rate, "channels_in",
-                             (json_int_t)settings->channels, "channels_out",
-                             (json_int_t)chain->outputs, "latency", (json_int_t)chain->latency,
-                             "stages", stages);
+    json_t *root = json_pack(
+        "{s:o, s:I, s:I, s:I, s:I, s:o}", "file", json_text(settings->file), "rate",
+        (json_int_t)settings->rate, "channels_in", (json_int_t)settings->channels, "channels_out",
+        (json_int_t)chain->outputs, "latency", (json_int_t)chain->latency, "stages", stages);
     return json_print(root, 0, "the chain");
 }
 
@@ -88,12 +87,11 @@ static const struct option_row rows[] = {
 const struct command command_chain_check = {
     .name = "halo chain check",
     .summary = "check a chain of stages stored in a file",
-    .usage =
-        "usage: halo chain check FILE [options]\n\n"
-        "Load a chain of stages from a file written by halo render IN OUT --save-chain FILE,\n"
-        "with all its masks and plugins, and print its channels and latency.",
-    .arguments =
-        OPTION_ARGUMENTS(OPT_ARGUMENT("FILE", struct chain_check_settings, file, 1, .is_file = true)),
+    .usage = "usage: halo chain check FILE [options]\n\n"
+             "Load a chain of stages from a file written by halo render IN OUT --save-chain FILE,\n"
+             "with all its masks and plugins, and print its channels and latency.",
+    .arguments = OPTION_ARGUMENTS(
+        OPT_ARGUMENT("FILE", struct chain_check_settings, file, 1, .is_file = true)),
     .ending = "example: halo chain check hall.yml --channels 1",
     .groups = OPTION_GROUP(rows),
     .defaults = &(const struct chain_check_settings){.rate = 48000, .channels = 2},

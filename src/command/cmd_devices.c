@@ -71,12 +71,12 @@ static json_t *row_object(const struct device_list *list, size_t index)
     const struct device_row *row = &list->rows[index];
     const struct device_host *host = &list->hosts[row->host];
     return json_pack("{s:I, s:o, s:o, s:I, s:I, s:f, s:o, s:o, s:b, s:b}", "index",
-                     (json_int_t)index, "name", json_text(row->name), "host_api", json_text(host->name),
-                     "channels_in", (json_int_t)row->channels_in, "channels_out",
-                     (json_int_t)row->channels_out, "rate", row->rate, "latency_in_ms",
-                     latencies(row->channels_in, row->low_in, row->high_in), "latency_out_ms",
-                     latencies(row->channels_out, row->low_out, row->high_out), "default_in",
-                     row->default_in, "default_out", row->default_out);
+                     (json_int_t)index, "name", json_text(row->name), "host_api",
+                     json_text(host->name), "channels_in", (json_int_t)row->channels_in,
+                     "channels_out", (json_int_t)row->channels_out, "rate", row->rate,
+                     "latency_in_ms", latencies(row->channels_in, row->low_in, row->high_in),
+                     "latency_out_ms", latencies(row->channels_out, row->low_out, row->high_out),
+                     "default_in", row->default_in, "default_out", row->default_out);
 }
 
 static enum status print_json(const struct device_list *list)
@@ -114,12 +114,13 @@ static const struct option_row rows[] = {
 const struct command command_devices = {
     .name = "halo devices",
     .summary = "list the sound devices of this machine",
-    .usage = "usage: halo devices [options]\n\n"
-             "List host APIs and their sound devices: index, input and output channels, rate, and\n"
-             "the lowest and highest latency that the host suggests. Select a device by its index,\n"
-             "its name or a part of the name. An asterisk marks the defaults.\n"
-             "The device null has no hardware: --device null:in=IN.wav,out=OUT.wav reads one sound\n"
-             "file and writes another; see halo(1).",
+    .usage =
+        "usage: halo devices [options]\n\n"
+        "List host APIs and their sound devices: index, input and output channels, rate, and\n"
+        "the lowest and highest latency that the host suggests. Select a device by its index,\n"
+        "its name or a part of the name. An asterisk marks the defaults.\n"
+        "The device null has no hardware: --device null:in=IN.wav,out=OUT.wav reads one sound\n"
+        "file and writes another; see halo(1).",
     .groups = OPTION_GROUP(rows),
     .size = sizeof(struct devices_settings),
     .run = list,

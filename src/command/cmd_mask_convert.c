@@ -22,7 +22,8 @@ static bool ends_with(const char *path, const char *ending)
 }
 
 /* Sound and text hold columns only; a note says what else is lost. */
-static enum status write_plain(const struct mask_convert_settings *settings, const struct mask *mask)
+static enum status write_plain(const struct mask_convert_settings *settings,
+                               const struct mask *mask)
 {
     struct mask *plain;
     bool is_matrix;
@@ -123,14 +124,17 @@ static const struct option_row rows[] = {
                "sample format of a WAV: float (default) or double"),
     OPT_STRING("raw", "FORMAT", struct mask_convert_settings, raw,
                "IN has no header and these samples: F32_LE, S16_LE, ..."),
-    OPT_STRING("rate", "HZ", struct mask_convert_settings, rate, "rate of a mask that has none of its own"),
-    OPT_STRING("channels", "N", struct mask_convert_settings, channels, "channels of --raw (default: 1)"),
+    OPT_STRING("rate", "HZ", struct mask_convert_settings, rate,
+               "rate of a mask that has none of its own"),
+    OPT_STRING("channels", "N", struct mask_convert_settings, channels,
+               "channels of --raw (default: 1)"),
     OPT_INTEGER("inputs", "N", struct mask_convert_settings, inputs, 1, MASK_CHANNELS_MOST,
                 "channels of the sound, for --to (default: 2, or those of\n"
                 "the mask)"),
     OPT_FILE("folder", "FOLDER", struct mask_convert_settings, folder,
              "folder whose files a configuration may name"),
-    OPT_FLAG("force", struct mask_convert_settings, write.force, "replace files that exist", .letter = 'f'),
+    OPT_FLAG("force", struct mask_convert_settings, write.force, "replace files that exist",
+             .letter = 'f'),
     {0},
 };
 
@@ -141,9 +145,9 @@ const struct command command_mask_convert = {
         "usage: halo mask convert IN OUT [options]\n\n"
         "Convert a mask to another format. OUT ends with .wav, .txt (text, one column per channel)\n"
         "or .mask (text with paths and time zero).",
-    .arguments =
-        OPTION_ARGUMENTS(OPT_ARGUMENT("IN", struct mask_convert_settings, in, 1, .is_file = true),
-                                  OPT_ARGUMENT("OUT", struct mask_convert_settings, out, 1, .is_file = true)),
+    .arguments = OPTION_ARGUMENTS(
+        OPT_ARGUMENT("IN", struct mask_convert_settings, in, 1, .is_file = true),
+        OPT_ARGUMENT("OUT", struct mask_convert_settings, out, 1, .is_file = true)),
     .groups = OPTION_GROUP(rows),
     .size = sizeof(struct mask_convert_settings),
     .run = convert,

@@ -112,9 +112,10 @@ static const struct option_row rows[] = {
 const struct command command_mask_make = {
     .name = "halo mask make",
     .summary = "make a mask from a spec such as lowpass:1000",
-    .usage = "usage: halo mask make SPEC -o FILE [options]\n\n"
-             "Make a mask and write it to a file. A SPEC can also be used wherever a mask is named:\n"
-             "halo render in.wav out.wav --mask lowpass:1000,gain=-3",
+    .usage =
+        "usage: halo mask make SPEC -o FILE [options]\n\n"
+        "Make a mask and write it to a file. A SPEC can also be used wherever a mask is named:\n"
+        "halo render in.wav out.wav --mask lowpass:1000,gain=-3",
     .arguments = OPTION_ARGUMENTS(OPT_ARGUMENT("SPEC", struct mask_make_settings, spec, 1)),
     .groups = OPTION_GROUP(rows),
     .print_ending = print_kinds,

@@ -14,7 +14,7 @@
 #include <string.h>
 
 static const char *const subplot_names[] = {"impulse", "step",        "magnitude", "phase",
-                                          "delay",   "spectrogram", NULL};
+                                            "delay",   "spectrogram", NULL};
 
 struct mask_plot_settings {
     struct string_list texts; /* of --mask */
@@ -39,7 +39,8 @@ static const char *short_name(const char *text)
     return slash ? slash + 1 : text;
 }
 
-static enum status add_curves(struct mask_plot_settings *settings, const char *text, const struct mask *mask)
+static enum status add_curves(struct mask_plot_settings *settings, const char *text,
+                              const struct mask *mask)
 {
     struct mask_plot *plot = &settings->plot;
     for (size_t c = 0; c < mask->columns; c++) {
@@ -148,7 +149,8 @@ static enum status draw_2d(const struct mask_plot_settings *settings)
     struct mask2d *masks[MASK2D_PLOT_MOST] = {0};
     if (count_2d(settings) < settings->texts.count || settings->subplots.count > 0)
         return fail(STATUS_USAGE, "two-dimensional masks are drawn separately, %s",
-                    settings->subplots.count > 0 ? "without --what" : "without one-dimensional ones");
+                    settings->subplots.count > 0 ? "without --what"
+                                                 : "without one-dimensional ones");
     if (settings->texts.count > MASK2D_PLOT_MOST)
         return fail(STATUS_USAGE, "at most %d masks can be plotted", MASK2D_PLOT_MOST);
     enum status status = STATUS_OK;
@@ -190,7 +192,8 @@ static const struct option_row rows[] = {
                 "impulse, step, magnitude, phase, delay (group delay), spectrogram\n"
                 "(default: those that apply in a file, magnitude in text)",
                 .names = subplot_names),
-    OPT_FLAG("force", struct mask_plot_settings, plot.force, "replace FILE if it exists", .letter = 'f'),
+    OPT_FLAG("force", struct mask_plot_settings, plot.force, "replace FILE if it exists",
+             .letter = 'f'),
     {0},
 };
 
@@ -202,8 +205,8 @@ const struct command command_mask_plot = {
         "Plot masks over each other, one curve per channel. MASK is a spec of --mask, such as\n"
         "hall.wav,channel=1,phase=minimum, or of --spectral, which is drawn as a picture.\n"
         "Files are drawn by gnuplot.",
-    .arguments =
-        OPTION_ARGUMENTS(OPT_ARGUMENTS("MASK", struct mask_plot_settings, texts, 1, .is_file = true)),
+    .arguments = OPTION_ARGUMENTS(
+        OPT_ARGUMENTS("MASK", struct mask_plot_settings, texts, 1, .is_file = true)),
     .groups = OPTION_GROUP(rows),
     .size = sizeof(struct mask_plot_settings),
     .run = run,

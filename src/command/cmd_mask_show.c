@@ -3,9 +3,9 @@
 #include "command/commands.h"
 #include "mask/mask2d.h"
 #include "mask/mask2d_summary.h"
-#include "mask/mask_summary.h"
 #include "mask/mask_lint.h"
 #include "mask/mask_stats.h"
+#include "mask/mask_summary.h"
 #include "sound/port.h"
 
 #include <stdio.h>
@@ -23,8 +23,7 @@ static enum status study(const char *text, const struct stream_format *sound, st
 {
     struct mask *mask = NULL;
     enum status status = stage_mask_study(text, 0, &mask);
-    if (status == STATUS_OK && sound->channels &&
-        mask_lint_fits(mask->columns, sound->channels)) {
+    if (status == STATUS_OK && sound->channels && mask_lint_fits(mask->columns, sound->channels)) {
         mask_destroy(mask);
         return stage_mask_study(text, sound->channels, result);
     }
@@ -33,7 +32,8 @@ static enum status study(const char *text, const struct stream_format *sound, st
     return status;
 }
 
-static enum status show2d(const struct mask_show_settings *settings, const char *text, json_t *masks)
+static enum status show2d(const struct mask_show_settings *settings, const char *text,
+                          json_t *masks)
 {
     struct mask2d *mask = NULL;
     enum status status = stage_spectral_study(text, &mask);
@@ -58,7 +58,8 @@ static enum status show(const struct mask_show_settings *settings, const char *t
         status = mask_stats_init(&stats, mask, mask->rate ? mask->rate : usual);
     }
     if (status == STATUS_OK) {
-        struct mask_summary summary = {.text = text, .mask = mask, .stats = &stats, .troubles = troubles};
+        struct mask_summary summary = {
+            .text = text, .mask = mask, .stats = &stats, .troubles = troubles};
         summary.trouble_count = mask_lint(mask, &stats, &settings->sound, troubles);
         if (settings->json)
             json_array_append_new(masks, mask_summary_object(&summary));
@@ -120,8 +121,8 @@ const struct command command_mask_show = {
         "Describe masks and report likely problems, each with the option that fixes it. MASK is\n"
         "a spec of --mask, such as hall.wav,trim=10ms,gain=-6, or of --spectral, such as\n"
         "box2d:3x3 or edge.mask2d.",
-    .arguments =
-        OPTION_ARGUMENTS(OPT_ARGUMENTS("MASK", struct mask_show_settings, masks, 1, .is_file = true)),
+    .arguments = OPTION_ARGUMENTS(
+        OPT_ARGUMENTS("MASK", struct mask_show_settings, masks, 1, .is_file = true)),
     .groups = OPTION_GROUP(rows),
     .size = sizeof(struct mask_show_settings),
     .run = show_all,

@@ -1,9 +1,9 @@
 #include "base/json_text.h"
 #include "base/stop.h"
 #include "command/commands.h"
-#include "plugin/plugin_summary.h"
 #include "plugin/plugin_info_json.h"
 #include "plugin/plugin_scanner.h"
+#include "plugin/plugin_summary.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +40,8 @@ static enum status ask(const char *id, json_t **answer, char death[PLUGIN_TROUBL
     return status;
 }
 
-static enum status report(const struct plugins_info_settings *settings, const json_t *answer, const char *death)
+static enum status report(const struct plugins_info_settings *settings, const json_t *answer,
+                          const char *death)
 {
     const char *error = json_string_value(json_object_get(answer, "error"));
     if (error)
@@ -49,8 +50,8 @@ static enum status report(const struct plugins_info_settings *settings, const js
     TRY(plugin_info_of_object(json_object_get(answer, "plugin"), &info));
     const char *failure = json_string_value(json_object_get(answer, "failure"));
     const struct plugin_summary summary = {.info = info,
-                                     .latency = json_object_get(answer, "latency"),
-                                     .failure = death[0] ? death : failure};
+                                           .latency = json_object_get(answer, "latency"),
+                                           .failure = death[0] ? death : failure};
     enum status status = STATUS_OK;
     if (settings->json)
         status = json_print(plugin_summary_object(&summary), PLUGIN_INFO_DIGITS, "the plugin");

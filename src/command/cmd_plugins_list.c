@@ -1,8 +1,8 @@
 #include "base/json_text.h"
 #include "base/stop.h"
 #include "command/commands.h"
-#include "plugin/plugin_memory.h"
 #include "plugin/plugin_instances.h"
+#include "plugin/plugin_memory.h"
 #include "plugin/plugin_scan.h"
 
 #include <jansson.h>
@@ -44,7 +44,8 @@ static void print_row(const struct plugin_info *info, int width)
     puts("");
 }
 
-static void print_table(const struct plugins_list_settings *settings, const struct plugin_scan *scan)
+static void print_table(const struct plugins_list_settings *settings,
+                        const struct plugin_scan *scan)
 {
     size_t width = 0, count = 0;
     for (size_t i = 0; i < scan->count; i++)
@@ -80,12 +81,12 @@ static void report_skips(const struct plugin_scan *scan)
 
 static json_t *row_object(const struct plugin_info *info)
 {
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "kind", info->kind->name,
-                     "id", json_text(info->id), "name", json_text(info->name), "maker",
-                     json_text(info->maker), "category", json_text(info->category), "file",
-                     json_text(info->file), "channels_in", (json_int_t)plugin_instances_inputs(info),
-                     "channels_out", (json_int_t)plugin_instances_outputs(info), "refusal",
-                     json_text(info->refusal));
+    return json_pack(
+        "{s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "kind", info->kind->name, "id",
+        json_text(info->id), "name", json_text(info->name), "maker", json_text(info->maker),
+        "category", json_text(info->category), "file", json_text(info->file), "channels_in",
+        (json_int_t)plugin_instances_inputs(info), "channels_out",
+        (json_int_t)plugin_instances_outputs(info), "refusal", json_text(info->refusal));
 }
 
 static json_t *skip_object(const struct plugin_skip *skip)
@@ -95,7 +96,8 @@ static json_t *skip_object(const struct plugin_skip *skip)
                      skip->is_remembered);
 }
 
-static enum status print_json(const struct plugins_list_settings *settings, const struct plugin_scan *scan)
+static enum status print_json(const struct plugins_list_settings *settings,
+                              const struct plugin_scan *scan)
 {
     json_t *plugins = json_array(), *skipped = json_array();
     for (size_t i = 0; i < scan->count; i++)
@@ -128,8 +130,8 @@ static enum status list(void *options)
 static const char *const kind_names[] = {"lv2", "ladspa", NULL};
 
 static const struct option_row rows[] = {
-    OPT_WORD("kind", "KIND", struct plugins_list_settings, kind, "only plugins of this kind: lv2 or ladspa",
-             .names = kind_names),
+    OPT_WORD("kind", "KIND", struct plugins_list_settings, kind,
+             "only plugins of this kind: lv2 or ladspa", .names = kind_names),
     OPT_FLAG("json", struct plugins_list_settings, json, "print one JSON object"),
     {0},
 };

@@ -109,7 +109,8 @@ static enum status lay_boundaries(struct render_job *job)
     job->run.trail = job->chain->latency;
     struct source *inner = job->source;
     job->source = NULL; /* the boundary owns it, also on failure */
-    return source_open_boundary(inner, options->boundary, job->run.lead, job->run.trail, &job->source);
+    return source_open_boundary(inner, options->boundary, job->run.lead, job->run.trail,
+                                &job->source);
 }
 
 /* A plugin reported more latency while it ran: the output would be late. */

@@ -3,8 +3,8 @@
 #include "base/stop.h"
 #include "base/terminal.h"
 #include "spectrogram/sound_spectrogram.h"
-#include "spectrogram/spectrogram_options.h"
 #include "spectrogram/spectrogram_figure.h"
+#include "spectrogram/spectrogram_options.h"
 
 #include <langinfo.h>
 #include <locale.h>
@@ -235,8 +235,8 @@ static enum status print_json(const struct spectrogram_options *options,
     const struct spectrogram_axis *axis = &figure->pictures[0].axis;
     json_t *sounds = json_array();
     for (size_t i = 0; i < figure->count; i++)
-        json_array_append_new(sounds,
-                              sound_object(options->sounds.values[i], &figure->pictures[i], &measured[i]));
+        json_array_append_new(
+            sounds, sound_object(options->sounds.values[i], &figure->pictures[i], &measured[i]));
     json_t *root = json_pack(
         "{s:o, s:s, s:s, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "file", json_text(options->file),
         "frequency", axis->is_log ? "log" : "linear", "window",

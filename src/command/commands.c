@@ -84,9 +84,9 @@ static enum status run(void *options)
            "screen: %s\n"
            "osc: %s\n"
            "with %s, %s, soxr %s, jansson %s\n",
-           HALO_VERSION, HALO_COMMIT, HALO_CUDA_TEXT, HALO_PORTAUDIO_TEXT, HALO_LV2_TEXT, HALO_LADSPA_TEXT,
-           HALO_LV2_PLUGIN_TEXT, HALO_SCREEN_TEXT, HALO_OSC_TEXT, sf_version_string(),
-           fft_library(), soxr_version(), jansson_version_str());
+           HALO_VERSION, HALO_COMMIT, HALO_CUDA_TEXT, HALO_PORTAUDIO_TEXT, HALO_LV2_TEXT,
+           HALO_LADSPA_TEXT, HALO_LV2_PLUGIN_TEXT, HALO_SCREEN_TEXT, HALO_OSC_TEXT,
+           sf_version_string(), fft_library(), soxr_version(), jansson_version_str());
     return STATUS_OK;
 }
 

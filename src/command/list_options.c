@@ -1,6 +1,6 @@
 /* halo list-options: the options of all commands as text, from which the build makes the shell
- * completion (completions/) and the man page (docs/man_page.awk). One option a line, fields separated
- * by tabs:
+ * completion (completions/) and the man page (docs/man_page.awk). One option a line, fields
+ * separated by tabs:
  *
  *   COMMAND  command|option|argument  HEADING LETTER NAME ARGUMENT VALUE CHOICES HELP
  *

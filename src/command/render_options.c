@@ -80,9 +80,9 @@ static const struct option_group groups[] = {
 
 enum status render_options_check(struct render_options *options)
 {
-    if (options->replay &&
-        (options->chain.stages.count > 0 || options->save_chain || options->normalize ||
-         options->tail_given || options->boundary != BOUNDARY_ZERO || options->block || options->json))
+    if (options->replay && (options->chain.stages.count > 0 || options->save_chain ||
+                            options->normalize || options->tail_given ||
+                            options->boundary != BOUNDARY_ZERO || options->block || options->json))
         return fail(STATUS_USAGE,
                     "--replay takes everything from its log: no stages, --save-chain, --normalize, "
                     "--tail, --edge, --block or --json");
@@ -112,7 +112,7 @@ const struct command command_render = {
     .ending = "example: halo render voice.wav out.wav --mask hall.wav,gain=-6 --gain 3",
     .arguments =
         OPTION_ARGUMENTS(OPT_ARGUMENT("IN", struct render_options, input, 1, .is_file = true),
-                                  OPT_ARGUMENT("OUT", struct render_options, output, 1, .is_file = true)),
+                         OPT_ARGUMENT("OUT", struct render_options, output, 1, .is_file = true)),
     .groups = groups,
     .size = sizeof(struct render_options),
     .defaults = &(const struct render_options){.chain = CHAIN_OPTIONS_DEFAULTS,

@@ -76,9 +76,10 @@ void convolve2d_destroy(struct convolve2d *convolve);
 size_t convolve2d_before(const struct mask2d *mask);
 
 /* Real-time. */
-HALO_REALTIME static inline void convolve2d_process(struct convolve2d *convolve, const float *const *in,
-                                      size_t in_pitch, float *const *out, size_t out_pitch,
-                                      size_t rows)
+HALO_REALTIME static inline void convolve2d_process(struct convolve2d *convolve,
+                                                    const float *const *in, size_t in_pitch,
+                                                    float *const *out, size_t out_pitch,
+                                                    size_t rows)
 {
     convolve->kind->process(convolve, in, in_pitch, out, out_pitch, rows);
 }

@@ -129,8 +129,9 @@ static void process_band(void *context, size_t piece, size_t worker)
                   count);
 }
 
-HALO_REALTIME static void cpu_process(struct convolve2d *convolve, const float *const *in, size_t in_pitch,
-                        float *const *out, size_t out_pitch, size_t rows)
+HALO_REALTIME static void cpu_process(struct convolve2d *convolve, const float *const *in,
+                                      size_t in_pitch, float *const *out, size_t out_pitch,
+                                      size_t rows)
 {
     const struct convolve2d_settings *settings = &convolve->settings;
     size_t bands = (rows + BAND - 1) / BAND, pieces = bands * settings->channels;

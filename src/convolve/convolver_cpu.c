@@ -66,8 +66,9 @@ float *copy_head(const struct mask *mask, size_t head)
     return heads;
 }
 
-HALO_REALTIME void add_head(const struct history *history, const struct path_table *table, const float *heads,
-              size_t head, size_t output, size_t block, float *out)
+HALO_REALTIME void add_head(const struct history *history, const struct path_table *table,
+                            const float *heads, size_t head, size_t output, size_t block,
+                            float *out)
 {
     for (size_t start = 0; start < block; start += FIR_TILE) {
         size_t frames = block - start < FIR_TILE ? block - start : FIR_TILE;

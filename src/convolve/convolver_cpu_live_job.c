@@ -34,8 +34,8 @@ HALO_REALTIME static void transform_input(const struct segment *segment, size_t 
 
 /* Add `frames` results, the first due at frame `at`, to an output's ring. Results due before `now`
  * are dropped. */
-HALO_REALTIME static void add_due(const struct cpu_live_convolution *convolution, float *due, uint64_t at,
-                    uint64_t now, const float *results, size_t frames)
+HALO_REALTIME static void add_due(const struct cpu_live_convolution *convolution, float *due,
+                                  uint64_t at, uint64_t now, const float *results, size_t frames)
 {
     size_t skip = now > at ? (size_t)(now - at) : 0;
     size_t length = convolution->due_length;
@@ -58,7 +58,7 @@ HALO_REALTIME static uint64_t due_at(const struct segment *segment, uint64_t ful
 /* Transform an output's sum back and add it to the ring. Results that come too late for a mask
  * being armed are dropped. */
 HALO_REALTIME static void add_results(const struct cpu_live_convolution *convolution,
-                        const struct segment *segment, const struct segment_job *job)
+                                      const struct segment *segment, const struct segment_job *job)
 {
     fft_inverse(segment->fft, job->sum, job->samples);
     add_due(convolution, convolution->due[job->ring][job->slot][job->output],
@@ -67,9 +67,10 @@ HALO_REALTIME static void add_results(const struct cpu_live_convolution *convolu
 }
 
 /* Multiply and add some partitions of a path. */
-HALO_REALTIME static void add_partitions(const struct segment *segment, const struct segment_job *job,
-                           const struct cpu_live_mask *prepared, size_t s,
-                           const struct mask_path *path, size_t count)
+HALO_REALTIME static void add_partitions(const struct segment *segment,
+                                         const struct segment_job *job,
+                                         const struct cpu_live_mask *prepared, size_t s,
+                                         const struct mask_path *path, size_t count)
 {
     const float *inputs[PARTITIONS_MOST], *masks[PARTITIONS_MOST];
     const float *mask =
@@ -138,8 +139,8 @@ HALO_REALTIME static void begin_output(struct segment_job *job, size_t slot, siz
 }
 
 /* The mask of the job's current slot, after skipping inactive slots. NULL: none is left. */
-HALO_REALTIME static const struct cpu_live_mask *skip_to_slot(struct segment *segment, struct segment_job *job,
-                                                size_t s)
+HALO_REALTIME static const struct cpu_live_mask *skip_to_slot(struct segment *segment,
+                                                              struct segment_job *job, size_t s)
 {
     size_t last = job->only ? job->slot + (job->slot < CONVOLVER_SLOTS) : CONVOLVER_SLOTS;
     for (; job->slot < last; begin_output(job, job->slot + 1, 0)) {
@@ -152,7 +153,8 @@ HALO_REALTIME static const struct cpu_live_mask *skip_to_slot(struct segment *se
 }
 
 HALO_REALTIME static struct job_unit next_unit(const struct cpu_live_convolution *convolution,
-                                 struct segment *segment, struct segment_job *job, size_t s)
+                                               struct segment *segment, struct segment_job *job,
+                                               size_t s)
 {
     struct job_unit unit = {.cost = partition_fft_cost(2 * segment->cut.size)};
     if (job->full == 0)
@@ -177,8 +179,8 @@ HALO_REALTIME static struct job_unit next_unit(const struct cpu_live_convolution
     return unit;
 }
 
-HALO_REALTIME static void run_products(const struct segment *segment, struct segment_job *job, size_t s,
-                         const struct job_unit *unit)
+HALO_REALTIME static void run_products(const struct segment *segment, struct segment_job *job,
+                                       size_t s, const struct job_unit *unit)
 {
     if (!job->summing)
         memset(job->sum, 0, segment->floats * sizeof(float));
@@ -192,7 +194,7 @@ HALO_REALTIME static void run_products(const struct segment *segment, struct seg
 }
 
 HALO_REALTIME static void run_result(const struct cpu_live_convolution *convolution,
-                       const struct segment *segment, struct segment_job *job)
+                                     const struct segment *segment, struct segment_job *job)
 {
     if (job->summing) /* else the output has no path */
         add_results(convolution, segment, job);
@@ -203,8 +205,8 @@ HALO_REALTIME static void run_result(const struct cpu_live_convolution *convolut
 }
 
 HALO_REALTIME static void run_unit(const struct cpu_live_convolution *convolution, size_t s,
-                     const struct segment *segment, struct segment_job *job,
-                     const struct job_unit *unit)
+                                   const struct segment *segment, struct segment_job *job,
+                                   const struct job_unit *unit)
 {
     if (unit->kind == UNIT_TRANSFORM)
         transform_input(segment, job->input++);

@@ -206,8 +206,8 @@ HALO_REALTIME static void run_jobs(struct cpu_live_convolution *convolution)
 
 /* Take what is due to an output in this block from both rings and clear it there. `out` is NULL
  * for a mask that is not active yet. */
-HALO_REALTIME static void take_due(struct cpu_live_convolution *convolution, size_t slot, size_t output,
-                     float *out)
+HALO_REALTIME static void take_due(struct cpu_live_convolution *convolution, size_t slot,
+                                   size_t output, float *out)
 {
     size_t block = convolution->shape.block, length = convolution->due_length;
     size_t position = (size_t)((convolution->end - block) % length);
@@ -225,7 +225,7 @@ HALO_REALTIME static void take_due(struct cpu_live_convolution *convolution, siz
 }
 
 HALO_REALTIME static void run_slot(struct cpu_live_convolution *convolution, size_t v,
-                     const struct convolver_slot *slot)
+                                   const struct convolver_slot *slot)
 {
     const struct cpu_live_mask *mask = (const struct cpu_live_mask *)slot->prepared;
     for (size_t o = 0; o < convolution->shape.outputs; o++) {
@@ -237,7 +237,7 @@ HALO_REALTIME static void run_slot(struct cpu_live_convolution *convolution, siz
 }
 
 HALO_REALTIME void cpu_live_step(struct convolution *base, const float *const *in,
-                   const struct convolver_slot slots[CONVOLVER_SLOTS])
+                                 const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     struct cpu_live_convolution *convolution = (struct cpu_live_convolution *)base;
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++) {

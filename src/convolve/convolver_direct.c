@@ -113,7 +113,7 @@ static void direct_tile(void *context, size_t piece, size_t worker)
 }
 
 HALO_REALTIME static void direct_step(struct convolution *base, const float *const *in,
-                        const struct convolver_slot slots[CONVOLVER_SLOTS])
+                                      const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     struct direct_convolution *convolution = (struct direct_convolution *)base;
     const struct convolver_shape *shape = &convolution->shape;

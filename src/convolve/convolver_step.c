@@ -1,8 +1,8 @@
 /* The convolver's step. Real-time throughout. */
 #include "convolve/convolver_state.h"
 
-#include "base/realtime.h"
 #include "base/monotonic.h"
+#include "base/realtime.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,8 @@ struct weights {
     float new;
 };
 
-HALO_REALTIME static struct weights weights_at(const struct convolver_switch *change, uint64_t frame)
+HALO_REALTIME static struct weights weights_at(const struct convolver_switch *change,
+                                               uint64_t frame)
 {
     if (frame < change->at)
         return (struct weights){1, 0};
@@ -198,7 +199,8 @@ static void run_one(struct convolver *convolver, const float *const *in, float *
     }
 }
 
-HALO_REALTIME void convolver_process(struct filter *filter, const float *const *in, float *const *out)
+HALO_REALTIME void convolver_process(struct filter *filter, const float *const *in,
+                                     float *const *out)
 {
     struct convolver *convolver = (struct convolver *)filter;
     bool entering = atomic_load(&convolver->switching) && enter(convolver);

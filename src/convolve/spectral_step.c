@@ -84,7 +84,8 @@ HALO_REALTIME static float *row_of(const struct spectral *spectral, size_t chann
     return spectral->rows.data[channel] + index * spectral->pitch;
 }
 
-HALO_REALTIME static float *spectrum_of(const struct spectral *spectral, size_t channel, size_t index)
+HALO_REALTIME static float *spectrum_of(const struct spectral *spectral, size_t channel,
+                                        size_t index)
 {
     return spectral->spectra.data[channel] + index * spectral->spectrum_pitch;
 }
@@ -225,7 +226,8 @@ HALO_REALTIME static void process_rows(struct spectral *spectral, size_t rows)
     }
 }
 
-HALO_REALTIME void spectral_process(struct filter *filter, const float *const *in, float *const *out)
+HALO_REALTIME void spectral_process(struct filter *filter, const float *const *in,
+                                    float *const *out)
 {
     struct spectral *spectral = (struct spectral *)filter;
     const struct spectral_window_settings *window = &spectral->settings.window;

@@ -80,8 +80,7 @@ static size_t count_masks(const struct stage_list *stages)
 static enum status check_source(const struct listen_options *options)
 {
     if (options->live_input && options->sound)
-        return fail(STATUS_USAGE, "use either %s or --live-input, not both",
-                    options->sound);
+        return fail(STATUS_USAGE, "use either %s or --live-input, not both", options->sound);
     if (!options->live_input && !options->sound)
         return fail(STATUS_USAGE, "which sound? halo listen SOUND --mask A --or --mask B");
     if (options->live_input && (options->from > 0 || options->to > 0))
@@ -101,8 +100,9 @@ static enum status check_masks(const struct listen_options *options)
         return fail(STATUS_USAGE, "at most %d masks can be compared, not %zu", LISTEN_CHOICES_MOST,
                     choices);
     if (options->by != LEVEL_MATCH_NONE && count_masks(&options->play.chain.stages) > 1)
-        return fail(STATUS_USAGE, "loudness can be matched for one stage of masks only; use --match "
-                                  "none");
+        return fail(STATUS_USAGE,
+                    "loudness can be matched for one stage of masks only; use --match "
+                    "none");
     return STATUS_OK;
 }
 
@@ -120,7 +120,8 @@ static enum status check_test(const struct listen_options *options)
                     "--blind compares 2 to %d masks (--mask A --or --mask B), not %zu",
                     LISTEN_CHOICES_MOST, choices);
     if (test && options->sound && strcmp(options->sound, "-") == 0)
-        return fail(STATUS_USAGE, "a test reads answers from standard input: the sound must be a file");
+        return fail(STATUS_USAGE,
+                    "a test reads answers from standard input: the sound must be a file");
     if (options->feedback && !options->abx)
         return fail(STATUS_USAGE, "--feedback needs --abx");
     if (options->log && !test)
@@ -165,17 +166,16 @@ static void free_options(void *options)
 const struct command command_listen = {
     .name = "halo listen",
     .summary = "compare masks by ear, also in blind tests",
-    .usage =
-        "usage: halo listen SOUND [stages and options]\n"
-        "       halo listen --live-input [stages and options]\n"
-        "       halo listen --verify LOG\n\n"
-        "Play a sound in a loop and switch between masks, matched in loudness and delay. The\n"
-        "first --mask is A, the one after the first --or is B, and so on.\n"
-        "Keys: 1-9 select a mask, space the dry signal, arrows seek (up and down by 10 s),\n"
-        "home goes to the start, [ ] change the gain, m mutes, p plots the masks, c and C\n"
-        "select a plugin's control, + and - change it, b bypasses the plugin, q leaves.\n"
-        "With --abx: a b x play, A or B answers which one X is. With --blind: a b c... play,\n"
-        "1-5 rate the one playing, Enter ends the trial. q ends a test early.",
+    .usage = "usage: halo listen SOUND [stages and options]\n"
+             "       halo listen --live-input [stages and options]\n"
+             "       halo listen --verify LOG\n\n"
+             "Play a sound in a loop and switch between masks, matched in loudness and delay. The\n"
+             "first --mask is A, the one after the first --or is B, and so on.\n"
+             "Keys: 1-9 select a mask, space the dry signal, arrows seek (up and down by 10 s),\n"
+             "home goes to the start, [ ] change the gain, m mutes, p plots the masks, c and C\n"
+             "select a plugin's control, + and - change it, b bypasses the plugin, q leaves.\n"
+             "With --abx: a b x play, A or B answers which one X is. With --blind: a b c... play,\n"
+             "1-5 rate the one playing, Enter ends the trial. q ends a test early.",
     .ending = "example: halo listen voice.wav --mask small-room.wav --or --mask hall.wav --abx 16",
     .arguments =
         OPTION_ARGUMENTS(OPT_ARGUMENT("SOUND", struct listen_options, sound, 0, .is_file = true)),

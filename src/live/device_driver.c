@@ -42,16 +42,17 @@ HALO_REALTIME static void count_call(struct device_stream *stream, size_t frames
     atomic_store_explicit(&stream->calls, calls + 1, memory_order_release);
 }
 
-HALO_REALTIME static void fill_silence(const struct device_channels *channels, float *const *out, size_t frames,
-                         bool mapped_too)
+HALO_REALTIME static void fill_silence(const struct device_channels *channels, float *const *out,
+                                       size_t frames, bool mapped_too)
 {
     for (size_t c = 0; c < channels->opened; c++)
         if (mapped_too || !channels->mapped[c])
             memset(out[c], 0, frames * sizeof *out[c]);
 }
 
-HALO_REALTIME static void run_slot(const struct device_stream *stream, const struct device_slot *slot,
-                     const float *const *input, float *const *output, size_t frames, bool lost)
+HALO_REALTIME static void run_slot(const struct device_stream *stream,
+                                   const struct device_slot *slot, const float *const *input,
+                                   float *const *output, size_t frames, bool lost)
 {
     const float *in[DEVICE_CHANNELS_MOST];
     float *out[DEVICE_CHANNELS_MOST];
@@ -65,8 +66,8 @@ HALO_REALTIME static void run_slot(const struct device_stream *stream, const str
     }
 }
 
-HALO_REALTIME bool device_process(struct device_stream *stream, const float *const *in, float *const *out,
-                    size_t frames, bool lost)
+HALO_REALTIME bool device_process(struct device_stream *stream, const float *const *in,
+                                  float *const *out, size_t frames, bool lost)
 {
     count_call(stream, frames);
     /* Set before `current` is read, so that device_stop sees either this or no use of the step. */

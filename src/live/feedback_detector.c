@@ -131,15 +131,16 @@ enum status feedback_detector_create(size_t channels, uint32_t rate, float ceili
 }
 
 SIMD_CLONES
-HALO_REALTIME static void multiply(const float *restrict a, const float *restrict b, float *restrict product,
-                     size_t count)
+HALO_REALTIME static void multiply(const float *restrict a, const float *restrict b,
+                                   float *restrict product, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         product[i] = a[i] * b[i];
 }
 
 SIMD_CLONES
-HALO_REALTIME static void powers_of(const float *restrict spectrum, float *restrict power, size_t bins)
+HALO_REALTIME static void powers_of(const float *restrict spectrum, float *restrict power,
+                                    size_t bins)
 {
     for (size_t k = 0; k < bins; k++)
         power[k] = spectrum[2 * k] * spectrum[2 * k] + spectrum[2 * k + 1] * spectrum[2 * k + 1];
@@ -187,7 +188,8 @@ HALO_REALTIME static double level_of(const struct feedback_detector *detector, d
     return audio_to_db(amplitude / (double)detector->ceiling);
 }
 
-HALO_REALTIME static struct moment analyse(const struct feedback_detector *detector, const float *recent)
+HALO_REALTIME static struct moment analyse(const struct feedback_detector *detector,
+                                           const float *recent)
 {
     size_t window = detector->window, bins = window / 2 + 1;
     multiply(recent, detector->hann, detector->windowed, window);
@@ -247,8 +249,8 @@ struct pinned {
     size_t at_ceiling, over;
 };
 
-HALO_REALTIME static void add_pinned(struct pinned *pinned, const struct moment *moment, double level,
-                       double least)
+HALO_REALTIME static void add_pinned(struct pinned *pinned, const struct moment *moment,
+                                     double level, double least)
 {
     pinned->highest = fmax(pinned->highest, level);
     pinned->at_ceiling += level > least;
@@ -296,7 +298,7 @@ HALO_REALTIME static bool is_feedback(struct feedback_detector *detector, struct
 }
 
 HALO_REALTIME static bool listen(struct feedback_detector *detector, struct listener *listener,
-                   const float *samples, size_t frames)
+                                 const float *samples, size_t frames)
 {
     size_t window = detector->window, hop = window / 2;
     for (size_t at = 0; at < frames;) {
@@ -315,8 +317,8 @@ HALO_REALTIME static bool listen(struct feedback_detector *detector, struct list
     return false;
 }
 
-HALO_REALTIME bool feedback_detector_process(struct feedback_detector *detector, const float *const *planar,
-                               size_t frames)
+HALO_REALTIME bool feedback_detector_process(struct feedback_detector *detector,
+                                             const float *const *planar, size_t frames)
 {
     bool feedback = false;
     for (size_t c = 0; c < detector->channels; c++)

@@ -120,7 +120,8 @@ HALO_REALTIME static void apply_events(struct live *live)
 }
 
 /* Only channels with NaN or infinity are copied. */
-HALO_REALTIME static void clean_input(struct live *live, const float *const *in, const float **clean)
+HALO_REALTIME static void clean_input(struct live *live, const float *const *in,
+                                      const float **clean)
 {
     for (size_t c = 0; c < live->chain->inputs; c++) {
         clean[c] = in[c];
@@ -227,7 +228,8 @@ HALO_REALTIME static void run_block(void *context, const float *const *in, float
     ring_write(live->times, &time, 1);
 }
 
-HALO_REALTIME void live_step(void *context, const float *const *in, float *const *out, size_t frames, bool lost)
+HALO_REALTIME void live_step(void *context, const float *const *in, float *const *out,
+                             size_t frames, bool lost)
 {
     struct live *live = context;
     size_t outputs = live->chain->outputs;

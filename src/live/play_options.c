@@ -14,7 +14,8 @@ enum status play_options_parse_stage(void *context, const struct option_row *row
     if (options->or_waits && !ops->has_choices)
         return fail(STATUS_USAGE, "--or is followed by --mask, not by --%s", row->name);
     if (options->or_waits && options->other_count + 1 == LIVE_CHOICES_MOST)
-        return fail(STATUS_USAGE, "there can be at most %d masks to choose from", LIVE_CHOICES_MOST);
+        return fail(STATUS_USAGE, "there can be at most %d masks to choose from",
+                    LIVE_CHOICES_MOST);
     if (options->or_waits) {
         options->or_waits = false;
         options->others[options->other_count++] = value;
@@ -108,8 +109,7 @@ const struct option_row play_options_others[] = {
            "limit the output to that level; default -1"),
     OPT_SECONDS("seconds", "S", struct play_options, seconds, 0.001, 1e9, "stop after that time"),
     OPT_FLAG("force", struct play_options, force, "replace files that exist", .letter = 'f'),
-    OPT_FLAG("json", struct play_options, json,
-             "print JSON lines and a JSON report"),
+    OPT_FLAG("json", struct play_options, json, "print JSON lines and a JSON report"),
     OPT_SECONDS("meter-interval", "S", struct play_options, interval, 0.01, 3600,
                 "seconds between lines without a screen"),
     OPT_FLAG("plain", struct play_options, plain, "print lines instead of a screen"),

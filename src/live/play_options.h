@@ -59,8 +59,8 @@ MUST_CHECK enum status play_options_parse_stage(void *options, const struct opti
         .rows = play_options_others, .offset = AT                                                  \
     }
 
-/* Check that the options are consistent, after parsing; the struct must not move afterwards. Errors:
- * usage. */
+/* Check that the options are consistent, after parsing; the struct must not move afterwards.
+ * Errors: usage. */
 MUST_CHECK enum status play_options_check(struct play_options *options);
 
 enum view_choice play_options_view(const struct play_options *options);

@@ -1,7 +1,7 @@
 #include "live/player.h"
 
-#include "base/realtime.h"
 #include "base/monotonic.h"
+#include "base/realtime.h"
 #include "base/ring.h"
 #include "base/thread.h"
 

@@ -1,7 +1,7 @@
 #include "live/recorder.h"
 
-#include "base/realtime.h"
 #include "base/monotonic.h"
+#include "base/realtime.h"
 #include "base/ring.h"
 #include "base/thread.h"
 
@@ -66,7 +66,8 @@ struct recorder {
 /* ---- the step: real-time ---- */
 
 /* A gap is queued before the frames that follow it, so that the thread sees it first. */
-HALO_REALTIME void recorder_write(struct recorder *recorder, const float *const *planar, size_t frames)
+HALO_REALTIME void recorder_write(struct recorder *recorder, const float *const *planar,
+                                  size_t frames)
 {
     if (atomic_load_explicit(&recorder->ended, memory_order_relaxed))
         return;

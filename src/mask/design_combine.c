@@ -41,8 +41,8 @@ static enum status parse_rate(char **spec, uint32_t *rate)
     return STATUS_OK;
 }
 
-/* Splits the spec at each *. The last operand gets all further options; those that are not its own are
- * left to the stage. */
+/* Splits the spec at each *. The last operand gets all further options; those that are not its own
+ * are left to the stage. */
 static enum status split_operands(char **spec, struct combined *operands)
 {
     size_t size = 1;
@@ -79,7 +79,8 @@ static enum status load_inner(const struct design_kind *kind, char **spec, uint3
     return STATUS_OK;
 }
 
-static enum status load_operand(struct combined *operands, size_t operand, uint32_t rate, bool allow_truncated)
+static enum status load_operand(struct combined *operands, size_t operand, uint32_t rate,
+                                bool allow_truncated)
 {
     char **spec = operands->spec[operand];
     if (!*spec[0])
@@ -134,8 +135,9 @@ static enum status combined_size(const struct combined *operands, size_t *column
     return STATUS_OK;
 }
 
-static void multiply_column(const struct combined *operands, size_t column, const struct fft_double *fft,
-                            double complex *product, struct design *design)
+static void multiply_column(const struct combined *operands, size_t column,
+                            const struct fft_double *fft, double complex *product,
+                            struct design *design)
 {
     size_t n = fft_double_length(fft);
     double complex *bins = fft_double_bins(fft);

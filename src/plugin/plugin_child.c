@@ -1,7 +1,7 @@
 #include "plugin/plugin_child.h"
 
-#include "base/realtime.h"
 #include "base/monotonic.h"
+#include "base/realtime.h"
 #include "base/thread.h"
 #include "plugin/plugin_isolated.h"
 

@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-HALO_REALTIME static void change(struct plugin_filter *plugin, size_t frame, size_t port, float value)
+HALO_REALTIME static void change(struct plugin_filter *plugin, size_t frame, size_t port,
+                                 float value)
 {
     if (plugin->values[port] == value)
         return;
@@ -27,7 +28,8 @@ HALO_REALTIME static void apply_requests(struct plugin_filter *plugin)
             change(plugin, 0, port, atomic_load(&plugin->requested[port]));
 }
 
-HALO_REALTIME static float interpolate(const struct plugin_port *port, float from, float to, float share)
+HALO_REALTIME static float interpolate(const struct plugin_port *port, float from, float to,
+                                       float share)
 {
     if (port->is_logarithmic && from > 0 && to > 0)
         return from * powf(to / from, share);
@@ -35,7 +37,8 @@ HALO_REALTIME static float interpolate(const struct plugin_port *port, float fro
     return port->is_integer ? rintf(value) : value;
 }
 
-HALO_REALTIME static void apply_point(struct plugin_filter *plugin, size_t index, uint64_t now, size_t frame)
+HALO_REALTIME static void apply_point(struct plugin_filter *plugin, size_t index, uint64_t now,
+                                      size_t frame)
 {
     const struct automation_point *point = &plugin->settings.spec->automation.points[index];
     struct plugin_point_state *state = &plugin->points[index];
@@ -66,7 +69,8 @@ HALO_REALTIME static void apply_points(struct plugin_filter *plugin, size_t fram
         plugin->next++;
 }
 
-HALO_REALTIME static void write_ring(float *ring, size_t length, size_t at, const float *from, size_t frames)
+HALO_REALTIME static void write_ring(float *ring, size_t length, size_t at, const float *from,
+                                     size_t frames)
 {
     size_t first = frames < length - at ? frames : length - at;
     memcpy(ring + at, from, first * sizeof *ring);
@@ -84,7 +88,8 @@ HALO_REALTIME static void read_ring(float *ring, size_t length, size_t at, float
 
 /* Delay frames [from, from + frames) of the output in place, from the `reported` latency to
  * align.latency. Where the latency became shorter, silence fills the gap. */
-HALO_REALTIME static void keep_place(struct plugin_filter *plugin, size_t from, size_t frames, uint64_t reported)
+HALO_REALTIME static void keep_place(struct plugin_filter *plugin, size_t from, size_t frames,
+                                     uint64_t reported)
 {
     size_t length = plugin->align.ring.frames;
     if (plugin->align.latency == 0)
@@ -166,8 +171,8 @@ HALO_REALTIME static void report(struct plugin_filter *plugin, uint64_t bad_befo
         notify(plugin, "%s produced NaN or infinite samples: they are silenced", id);
 }
 
-HALO_REALTIME static void run_piece(struct plugin_filter *plugin, const float *const *in, float *const *out,
-                      size_t at, size_t frames)
+HALO_REALTIME static void run_piece(struct plugin_filter *plugin, const float *const *in,
+                                    float *const *out, size_t at, size_t frames)
 {
     const struct plugin_map *map = plugin->settings.map;
     struct plugin_instances *instances = plugin->instances;
@@ -196,7 +201,8 @@ HALO_REALTIME static void run_piece(struct plugin_filter *plugin, const float *c
     plugin->position += frames;
 }
 
-HALO_REALTIME void plugin_filter_process(struct filter *filter, const float *const *in, float *const *out)
+HALO_REALTIME void plugin_filter_process(struct filter *filter, const float *const *in,
+                                         float *const *out)
 {
     struct plugin_filter *plugin = (struct plugin_filter *)filter;
     for (size_t at = 0; at < filter->block; at += plugin->piece) {

@@ -10,10 +10,10 @@ static const char *const port_types[] = {[PLUGIN_AUDIO] = "audio",
                                          [PLUGIN_CONTROL] = "control",
                                          [PLUGIN_CV] = "cv",
                                          [PLUGIN_ATOM] = "atom"};
-static const char *const parameter_types[] = {
-    [PLUGIN_FLOAT] = "float", [PLUGIN_DOUBLE] = "double", [PLUGIN_INT] = "int",
-    [PLUGIN_LONG] = "long",   [PLUGIN_BOOL] = "bool",     [PLUGIN_STRING] = "string",
-    [PLUGIN_PATH] = "path",   [PLUGIN_URI] = "uri"};
+static const char *const parameter_types[] = {[PLUGIN_FLOAT] = "float", [PLUGIN_DOUBLE] = "double",
+                                              [PLUGIN_INT] = "int",     [PLUGIN_LONG] = "long",
+                                              [PLUGIN_BOOL] = "bool",   [PLUGIN_STRING] = "string",
+                                              [PLUGIN_PATH] = "path",   [PLUGIN_URI] = "uri"};
 enum { PORT_TYPES = PLUGIN_ATOM + 1, PARAMETER_TYPES = PLUGIN_URI + 1 };
 
 static const struct {

@@ -20,16 +20,17 @@ struct local_instances {
     uint64_t *latencies;
 };
 
-HALO_REALTIME static void make_changes(struct local_instances *here, const struct plugin_change **changes,
-                         const struct plugin_change *end, size_t before)
+HALO_REALTIME static void make_changes(struct local_instances *here,
+                                       const struct plugin_change **changes,
+                                       const struct plugin_change *end, size_t before)
 {
     for (; *changes < end && (*changes)->frame < before; ++*changes)
         for (size_t i = 0; i < here->instances.instances; i++)
             plugin_set(here->slots[i].plugin, (*changes)->port, (*changes)->value);
 }
 
-HALO_REALTIME static void run_slot(struct local_instances *here, size_t index, const float *const *in,
-                     float *const *out, size_t at)
+HALO_REALTIME static void run_slot(struct local_instances *here, size_t index,
+                                   const float *const *in, float *const *out, size_t at)
 {
     struct plugin_instances *instances = &here->instances;
     struct slot *slot = &here->slots[index];
@@ -45,8 +46,9 @@ HALO_REALTIME static void run_slot(struct local_instances *here, size_t index, c
     }
 }
 
-HALO_REALTIME static void process(struct plugin_instances *instances, const float *const *in, float *const *out,
-                    size_t frames, const struct plugin_change *changes, size_t count)
+HALO_REALTIME static void process(struct plugin_instances *instances, const float *const *in,
+                                  float *const *out, size_t frames,
+                                  const struct plugin_change *changes, size_t count)
 {
     struct local_instances *here = (struct local_instances *)instances;
     const struct plugin_change *end = changes + count;

@@ -1,7 +1,7 @@
 #include "plugin/plugin_isolated.h"
 
-#include "base/realtime.h"
 #include "base/monotonic.h"
+#include "base/realtime.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -189,7 +189,8 @@ void isolated_memory_free(struct isolated_memory *memory)
     memory->head = NULL;
 }
 
-HALO_REALTIME struct isolated_piece isolated_memory_piece(const struct isolated_memory *memory, uint32_t number)
+HALO_REALTIME struct isolated_piece isolated_memory_piece(const struct isolated_memory *memory,
+                                                          uint32_t number)
 {
     char *head = (char *)memory->head;
     char *at = head + (memory->size - memory->slots * memory->slot) +

@@ -34,8 +34,9 @@ struct isolated_instances {
 /* ---- orders: real-time ---- */
 
 /* Only the last change of each port in each block is posted. */
-HALO_REALTIME static void add_change(const struct isolated_instances *isolated, struct isolated_piece *piece,
-                       const struct plugin_change *change)
+HALO_REALTIME static void add_change(const struct isolated_instances *isolated,
+                                     struct isolated_piece *piece,
+                                     const struct plugin_change *change)
 {
     size_t count = piece->order->change_count, block = isolated->instances.block;
     for (size_t i = count; i-- > 0 && piece->changes[i].frame / block == change->frame / block;)
@@ -49,8 +50,9 @@ HALO_REALTIME static void add_change(const struct isolated_instances *isolated, 
     piece->order->change_count = count + 1;
 }
 
-HALO_REALTIME static void add_changes(const struct isolated_instances *isolated, struct isolated_piece *piece,
-                        const struct plugin_change *changes, size_t count)
+HALO_REALTIME static void add_changes(const struct isolated_instances *isolated,
+                                      struct isolated_piece *piece,
+                                      const struct plugin_change *changes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         add_change(isolated, piece, &changes[i]);
@@ -58,7 +60,7 @@ HALO_REALTIME static void add_changes(const struct isolated_instances *isolated,
 
 /* Begin the next order, for the caller to fill in. */
 HALO_REALTIME static struct isolated_piece begin(const struct isolated_instances *isolated,
-                                   enum isolated_what what)
+                                                 enum isolated_what what)
 {
     struct isolated_piece piece = isolated_memory_piece(&isolated->memory, isolated->posted);
     *piece.order = (struct isolated_order){.what = what};
@@ -87,15 +89,15 @@ bool isolated_wait(struct isolated_instances *isolated)
 
 /* ---- pieces: real-time when live ---- */
 
-HALO_REALTIME static void output_silence(const struct isolated_instances *isolated, float *const *out,
-                           size_t frames)
+HALO_REALTIME static void output_silence(const struct isolated_instances *isolated,
+                                         float *const *out, size_t frames)
 {
     for (size_t c = 0; c < isolated->memory.outputs; c++)
         memset(out[c], 0, frames * sizeof(float));
 }
 
-HALO_REALTIME static void output(struct isolated_instances *isolated, uint32_t number, float *const *out,
-                   size_t frames)
+HALO_REALTIME static void output(struct isolated_instances *isolated, uint32_t number,
+                                 float *const *out, size_t frames)
 {
     const struct isolated_piece piece = isolated_memory_piece(&isolated->memory, number);
     size_t blocks = frames / isolated->instances.block;
@@ -107,7 +109,7 @@ HALO_REALTIME static void output(struct isolated_instances *isolated, uint32_t n
 }
 
 HALO_REALTIME static struct isolated_piece begin_piece(const struct isolated_instances *isolated,
-                                         const float *const *in, size_t frames)
+                                                       const float *const *in, size_t frames)
 {
     struct isolated_piece piece = begin(isolated, ISOLATED_PIECE);
     piece.order->frames = frames;
@@ -136,7 +138,8 @@ static void process_file(struct plugin_instances *instances, const float *const 
 
 /* ---- live ---- */
 
-HALO_REALTIME static void output_last(struct isolated_instances *isolated, float *const *out, size_t frames)
+HALO_REALTIME static void output_last(struct isolated_instances *isolated, float *const *out,
+                                      size_t frames)
 {
     if (isolated->has_last && futex_reached(&isolated->memory.head->done, isolated->posted)) {
         output(isolated, isolated->posted - 1, out, frames);
@@ -146,8 +149,8 @@ HALO_REALTIME static void output_last(struct isolated_instances *isolated, float
     output_silence(isolated, out, frames);
 }
 
-HALO_REALTIME static void keep_changes(struct isolated_instances *isolated, const struct plugin_change *changes,
-                         size_t count)
+HALO_REALTIME static void keep_changes(struct isolated_instances *isolated,
+                                       const struct plugin_change *changes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         size_t at = 0;
@@ -160,8 +163,8 @@ HALO_REALTIME static void keep_changes(struct isolated_instances *isolated, cons
 }
 
 HALO_REALTIME static void process_live(struct plugin_instances *instances, const float *const *in,
-                         float *const *out, size_t frames, const struct plugin_change *changes,
-                         size_t count)
+                                       float *const *out, size_t frames,
+                                       const struct plugin_change *changes, size_t count)
 {
     struct isolated_instances *isolated = (struct isolated_instances *)instances;
     if (!instances->failure)

@@ -130,7 +130,7 @@ struct ladspa_instance {
 };
 
 HALO_REALTIME static void connect_sound(struct ladspa_instance *instance, const float *const *in,
-                          float *const *out)
+                                        float *const *out)
 {
     void (*connect)(LADSPA_Handle, unsigned long, LADSPA_Data *) =
         instance->descriptor->connect_port;
@@ -155,7 +155,8 @@ HALO_REALTIME static void activate(struct ladspa_instance *instance)
 
 /* Activated with the first block or reset, since some plugins size their buffers by the values of
  * their controls at that time. */
-HALO_REALTIME static void instance_process(struct plugin *plugin, const float *const *in, float *const *out)
+HALO_REALTIME static void instance_process(struct plugin *plugin, const float *const *in,
+                                           float *const *out)
 {
     struct ladspa_instance *instance = (struct ladspa_instance *)plugin;
     connect_sound(instance, in, out);

@@ -126,7 +126,8 @@ HALO_REALTIME static bool run(struct lv2_instance *instance)
     return worked;
 }
 
-HALO_REALTIME void lv2_instance_process(struct plugin *plugin, const float *const *in, float *const *out)
+HALO_REALTIME void lv2_instance_process(struct plugin *plugin, const float *const *in,
+                                        float *const *out)
 {
     struct lv2_instance *instance = (struct lv2_instance *)plugin;
     if (!instance->is_active)

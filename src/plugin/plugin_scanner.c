@@ -23,7 +23,6 @@ enum { PIECE = 1 << 16, ANSWER_MOST = 1 << 28, POLL_MS = 200 };
 
 static const double PATIENCE = 10; /* seconds: plugins may read much data from a slow disk */
 
-
 static int spawn(struct plugin_scanner *scanner, int its_socket)
 {
     char *const args[] = {"halo", "plugin-scanner", NULL};

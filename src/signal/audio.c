@@ -1,7 +1,7 @@
 #include "signal/audio.h"
 
-#include "base/realtime.h"
 #include "base/noise.h"
+#include "base/realtime.h"
 #include "base/simd.h"
 
 #include <math.h>
@@ -96,8 +96,8 @@ size_t audio_chunk_frames(size_t channels)
 
 /* Two known rows vectorise. */
 SIMD_CLONES
-HALO_REALTIME static void interleave_two(const float *restrict left, const float *restrict right, size_t frames,
-                           float *restrict interleaved)
+HALO_REALTIME static void interleave_two(const float *restrict left, const float *restrict right,
+                                         size_t frames, float *restrict interleaved)
 {
     for (size_t i = 0; i < frames; i++) {
         interleaved[2 * i] = left[i];
@@ -115,8 +115,8 @@ static void deinterleave_two(const float *restrict interleaved, size_t frames, f
     }
 }
 
-HALO_REALTIME void audio_interleave(const float *const *planar, size_t at, size_t channels, size_t frames,
-                      float *interleaved)
+HALO_REALTIME void audio_interleave(const float *const *planar, size_t at, size_t channels,
+                                    size_t frames, float *interleaved)
 {
     if (channels == 2) {
         interleave_two(planar[0] + at, planar[1] + at, frames, interleaved);

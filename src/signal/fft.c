@@ -1,8 +1,8 @@
 #include "signal/fft.h"
 
-#include "base/realtime.h"
 #include "base/cache_file.h"
 #include "base/monotonic.h"
+#include "base/realtime.h"
 #include "base/simd.h"
 #include "signal/audio.h"
 
@@ -206,8 +206,8 @@ HALO_REALTIME void fft_inverse(const struct fft *fft, float *spectrum, float *sa
 }
 
 SIMD_CLONES
-HALO_REALTIME static void multiply_add(float *restrict sum, const float *restrict a, const float *restrict b,
-                         size_t floats)
+HALO_REALTIME static void multiply_add(float *restrict sum, const float *restrict a,
+                                       const float *restrict b, size_t floats)
 {
     for (size_t i = 0; i < floats; i += 2) {
         sum[i] += a[i] * b[i] - a[i + 1] * b[i + 1];
@@ -223,8 +223,8 @@ void fft_multiply_add(float *restrict sum, const float *restrict a, const float 
 
 /* Four products in one pass over the sum. */
 SIMD_CLONES
-HALO_REALTIME static void multiply_add4(float *restrict sum, const float *const *a, const float *const *b,
-                          size_t floats)
+HALO_REALTIME static void multiply_add4(float *restrict sum, const float *const *a,
+                                        const float *const *b, size_t floats)
 {
     const float *restrict a0 = a[0], *restrict a1 = a[1], *restrict a2 = a[2], *restrict a3 = a[3];
     const float *restrict b0 = b[0], *restrict b1 = b[1], *restrict b2 = b[2], *restrict b3 = b[3];
@@ -243,8 +243,8 @@ HALO_REALTIME static void multiply_add4(float *restrict sum, const float *const 
     }
 }
 
-HALO_REALTIME void fft_multiply_add_all(float *restrict sum, const float *const *a, const float *const *b,
-                          size_t count, size_t floats)
+HALO_REALTIME void fft_multiply_add_all(float *restrict sum, const float *const *a,
+                                        const float *const *b, size_t count, size_t floats)
 {
     for (; count >= 4; count -= 4, a += 4, b += 4)
         multiply_add4(sum, a, b, floats);

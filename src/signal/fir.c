@@ -22,8 +22,8 @@ struct fir_window {
 };
 
 /* x in place, or for a short tile a padded copy, so that nothing beyond its last frame is read. */
-HALO_REALTIME static inline const float *run_window(struct fir_window *window, const float *x, size_t frames,
-                                      size_t count)
+HALO_REALTIME static inline const float *run_window(struct fir_window *window, const float *x,
+                                                    size_t frames, size_t count)
 {
     if (frames == FIR_TILE)
         return x;
@@ -56,8 +56,8 @@ static void add_double(double sum[FIR_TILE], const float *x, size_t frames, cons
 }
 
 SIMD_CLONES
-HALO_REALTIME static void add_float(float sum[FIR_TILE], const float *x, size_t frames, const float *h,
-                      size_t taps)
+HALO_REALTIME static void add_float(float sum[FIR_TILE], const float *x, size_t frames,
+                                    const float *h, size_t taps)
 {
     struct fir_window window;
     floats total[FIR_TILE / FLOATS];
@@ -86,7 +86,8 @@ void fir_add_double(double sum[FIR_TILE], const float *x, size_t frames, const f
     add_double(sum, x, frames, h, taps);
 }
 
-HALO_REALTIME void fir_add_float(float sum[FIR_TILE], const float *x, size_t frames, const float *h, size_t taps)
+HALO_REALTIME void fir_add_float(float sum[FIR_TILE], const float *x, size_t frames, const float *h,
+                                 size_t taps)
 {
     add_float(sum, x, frames, h, taps);
 }

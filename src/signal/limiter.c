@@ -41,7 +41,8 @@ HALO_REALTIME static void scale(const double *gain, float ceiling, float *sample
     }
 }
 
-HALO_REALTIME static void next_gains(struct limiter *limiter, const float *highest, size_t frames, double *gains)
+HALO_REALTIME static void next_gains(struct limiter *limiter, const float *highest, size_t frames,
+                                     double *gains)
 {
     double gain = limiter->gain, ceiling = (double)limiter->ceiling;
     for (size_t i = 0; i < frames; i++) {
@@ -61,7 +62,8 @@ HALO_REALTIME static void silence_bad(float *samples, size_t frames)
         samples[at] = 0.0f;
 }
 
-HALO_REALTIME static void limit_chunk(struct limiter *limiter, float *const *planar, size_t at, size_t frames)
+HALO_REALTIME static void limit_chunk(struct limiter *limiter, float *const *planar, size_t at,
+                                      size_t frames)
 {
     float highest[CHUNK] = {0};
     double gains[CHUNK];
@@ -75,7 +77,8 @@ HALO_REALTIME static void limit_chunk(struct limiter *limiter, float *const *pla
 }
 
 /* Whether there is nothing to do; false with a NaN. */
-HALO_REALTIME static bool passes(const struct limiter *limiter, float *const *planar, size_t at, size_t frames)
+HALO_REALTIME static bool passes(const struct limiter *limiter, float *const *planar, size_t at,
+                                 size_t frames)
 {
     for (size_t c = 0; c < limiter->channels; c++)
         if (!(audio_peak(planar[c] + at, frames) <= limiter->ceiling))

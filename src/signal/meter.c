@@ -79,7 +79,8 @@ HALO_REALTIME static double sum_squares(const float *samples, size_t frames)
 }
 
 /* For any samples: the squares of the largest fit a double. */
-HALO_REALTIME static void survey_beyond(const float *samples, size_t frames, bool *beyond, struct survey *survey)
+HALO_REALTIME static void survey_beyond(const float *samples, size_t frames, bool *beyond,
+                                        struct survey *survey)
 {
     for (size_t i = 0; i < frames; i++) {
         float sample = samples[i];
@@ -95,8 +96,8 @@ HALO_REALTIME static void survey_beyond(const float *samples, size_t frames, boo
     }
 }
 
-HALO_REALTIME static struct survey survey_channel(struct channel_meter *channel, const float *samples,
-                                    size_t frames)
+HALO_REALTIME static struct survey survey_channel(struct channel_meter *channel,
+                                                  const float *samples, size_t frames)
 {
     struct survey survey = {.peak = audio_peak(samples, frames)};
     if (survey.peak <= 1.0f) {
@@ -117,8 +118,8 @@ HALO_REALTIME static void raise_peak(_Atomic float *peak, float value)
         atomic_store(peak, value);
 }
 
-HALO_REALTIME static void hold_peak(const struct meter *meter, struct channel_meter *channel, float peak,
-                      size_t frames)
+HALO_REALTIME static void hold_peak(const struct meter *meter, struct channel_meter *channel,
+                                    float peak, size_t frames)
 {
     if (peak >= channel->held) {
         channel->held = peak;
@@ -134,7 +135,7 @@ HALO_REALTIME static void hold_peak(const struct meter *meter, struct channel_me
 }
 
 HALO_REALTIME static void publish(const struct meter *meter, struct channel_meter *channel,
-                    const struct survey *survey, size_t frames)
+                                  const struct survey *survey, size_t frames)
 {
     double mean = survey->squares / (double)frames;
     channel->square = mean + (channel->square - mean) * meter->square_keep;

@@ -51,7 +51,8 @@ HALO_REALTIME static void at_rest(float gain, float *samples, size_t frames)
         scale_evenly(gain, samples, frames);
 }
 
-HALO_REALTIME void ramp_process(struct ramp *ramp, size_t channels, float *const *planar, size_t frames)
+HALO_REALTIME void ramp_process(struct ramp *ramp, size_t channels, float *const *planar,
+                                size_t frames)
 {
     size_t left = ramp->frames - ramp->at;
     size_t sloped = frames < left ? frames : left;

@@ -37,7 +37,8 @@ struct filter {
     const char *notice;  /* for the caller to print once and clear, or NULL */
 };
 
-HALO_REALTIME static inline void filter_process(struct filter *filter, const float *const *in, float *const *out)
+HALO_REALTIME static inline void filter_process(struct filter *filter, const float *const *in,
+                                                float *const *out)
 {
     filter->kind->process(filter, in, out);
 }

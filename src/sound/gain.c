@@ -14,7 +14,8 @@ struct gain {
     size_t smooth; /* frames */
 };
 
-HALO_REALTIME static void gain_process(struct filter *filter, const float *const *in, float *const *out)
+HALO_REALTIME static void gain_process(struct filter *filter, const float *const *in,
+                                       float *const *out)
 {
     const struct gain *gain = (const struct gain *)filter;
     for (size_t c = 0; c < filter->inputs; c++)
@@ -22,7 +23,8 @@ HALO_REALTIME static void gain_process(struct filter *filter, const float *const
             out[c][i] = in[c][i] * gain->factor;
 }
 
-HALO_REALTIME static void automated_process(struct filter *filter, const float *const *in, float *const *out)
+HALO_REALTIME static void automated_process(struct filter *filter, const float *const *in,
+                                            float *const *out)
 {
     struct gain *gain = (struct gain *)filter;
     float *here[filter->outputs];

@@ -19,8 +19,9 @@ void reblock_free(struct reblock *reblock)
     block_free(&reblock->ready);
 }
 
-HALO_REALTIME static void pass_blocks(const struct reblock *reblock, const float *const *in, float *const *out,
-                        size_t frames, reblock_block *process, void *context)
+HALO_REALTIME static void pass_blocks(const struct reblock *reblock, const float *const *in,
+                                      float *const *out, size_t frames, reblock_block *process,
+                                      void *context)
 {
     const float *from[REBLOCK_CHANNELS_MOST];
     float *to[REBLOCK_CHANNELS_MOST];
@@ -34,8 +35,8 @@ HALO_REALTIME static void pass_blocks(const struct reblock *reblock, const float
 }
 
 /* Store input and output the previous block, frame by frame. */
-HALO_REALTIME static void exchange(struct reblock *reblock, const float *const *in, float *const *out, size_t at,
-                     size_t count)
+HALO_REALTIME static void exchange(struct reblock *reblock, const float *const *in,
+                                   float *const *out, size_t at, size_t count)
 {
     for (size_t c = 0; c < reblock->inputs; c++)
         memcpy(reblock->waiting.data[c] + reblock->held, in[c] + at, count * sizeof(float));
@@ -44,8 +45,9 @@ HALO_REALTIME static void exchange(struct reblock *reblock, const float *const *
     reblock->held += count;
 }
 
-HALO_REALTIME void reblock_process(struct reblock *reblock, const float *const *in, float *const *out,
-                     size_t frames, reblock_block *process, void *context)
+HALO_REALTIME void reblock_process(struct reblock *reblock, const float *const *in,
+                                   float *const *out, size_t frames, reblock_block *process,
+                                   void *context)
 {
     if (!reblock->adapts && frames % reblock->block == 0) {
         pass_blocks(reblock, in, out, frames, process, context);

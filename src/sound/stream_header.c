@@ -275,9 +275,9 @@ enum status stream_header_write_wav(FILE *stream, const char *name,
 
 static uint32_t au_encoding(int sound_format)
 {
-    static const uint32_t encodings[] = {
-        [SF_FORMAT_PCM_S8] = 2, [SF_FORMAT_PCM_16] = 3, [SF_FORMAT_PCM_24] = 4,
-        [SF_FORMAT_PCM_32] = 5, [SF_FORMAT_FLOAT] = 6,  [SF_FORMAT_DOUBLE] = 7};
+    static const uint32_t encodings[] = {[SF_FORMAT_PCM_S8] = 2, [SF_FORMAT_PCM_16] = 3,
+                                         [SF_FORMAT_PCM_24] = 4, [SF_FORMAT_PCM_32] = 5,
+                                         [SF_FORMAT_FLOAT] = 6,  [SF_FORMAT_DOUBLE] = 7};
     return encodings[sound_format & SF_FORMAT_SUBMASK];
 }
 
