@@ -11,16 +11,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct device_driver driver_null, driver_portaudio;
-
-/* In the order of `halo devices`. */
-static const struct device_driver *const drivers[] = {
+/* The drivers, in the order of `halo devices`: NAME is driver_NAME of driver_NAME.c. */
 #ifdef HALO_WITH_PORTAUDIO
-    &driver_portaudio,
+#define PORTAUDIO(ROW) ROW(portaudio)
+#else
+#define PORTAUDIO(ROW)
 #endif
-    &driver_null,
-};
-enum { DRIVERS = sizeof drivers / sizeof *drivers };
+#define DRIVERS(ROW)                                                                               \
+    PORTAUDIO(ROW)                                                                                 \
+    ROW(null)
+
+#define DECLARE(name) extern const struct device_driver driver_##name;
+DRIVERS(DECLARE)
+
+#define ENTRY(name) &driver_##name,
+static const struct device_driver *const drivers[] = {DRIVERS(ENTRY)};
+enum { DRIVER_COUNT = sizeof drivers / sizeof *drivers };
 
 enum { POLL_NS = 2000000 };
 #define SECOND INT64_C(1000000000)
@@ -130,7 +136,7 @@ enum status device_list_init(struct device_list *list)
 {
     *list = (struct device_list){0};
     enum status status = check_clear();
-    for (size_t i = 0; i < DRIVERS && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < DRIVER_COUNT && status == STATUS_OK; i++) {
         status = enumerate(drivers[i], NULL, list);
         close_driver(drivers[i], NULL);
     }
@@ -203,11 +209,11 @@ static enum status enumerate_for(struct device_request *request, struct device_l
                                  size_t *first, size_t *begun, bool *named)
 {
     const char *spec = NULL;
-    size_t end = DRIVERS;
-    for (size_t i = 0; i < DRIVERS && !*named; i++) {
+    size_t end = DRIVER_COUNT;
+    for (size_t i = 0; i < DRIVER_COUNT && !*named; i++) {
         TRY(device_choose_driver(drivers[i], request, named, &spec));
         *first = *named ? i : 0;
-        end = *named ? i + 1 : DRIVERS;
+        end = *named ? i + 1 : DRIVER_COUNT;
     }
     for (*begun = *first; *begun < end;)
         TRY(enumerate(drivers[(*begun)++], spec, list));
