@@ -115,12 +115,6 @@ static size_t next_value(const struct number_list *list, size_t *number)
     return list->values[next_digit(list, number)];
 }
 
-static size_t cell_count(const struct stream_options *options)
-{
-    return options->paces.count * options->blocks.count * options->channels.count *
-           options->taps.count * options->modes.count * options->backends.count;
-}
-
 static void limit_cell(const struct stream_options *options, struct stream_cell *cell)
 {
     double period = (double)cell->block / cell->rate;
@@ -167,7 +161,9 @@ static enum status measure_cell(const struct stream_cell *cell, struct bench_row
 static enum status measure_all(const struct stream_options *options, struct bench_rows *report)
 {
     bool disturbed = false; /* a paced row without the priority */
-    for (size_t n = 0; n < cell_count(options); n++) {
+    size_t cells = options->paces.count * options->blocks.count * options->channels.count *
+                   options->taps.count * options->modes.count * options->backends.count;
+    for (size_t n = 0; n < cells; n++) {
         struct stream_cell cell;
         if (cell_at(options, n, &cell))
             TRY(measure_cell(&cell, report, &disturbed));

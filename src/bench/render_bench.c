@@ -114,8 +114,7 @@ static enum status make_sound(struct render_bench *bench)
     TRY(sink_open_sound(&settings, &sink));
     enum status status = write_noise(bench, sink);
     sink_close(sink);
-    if (status != STATUS_OK)
-        return status;
+    TRY(status);
     bench->sound = open(bench->output, O_RDONLY | O_CLOEXEC);
     int error = errno;
     unlink(bench->output);
