@@ -15,11 +15,6 @@ HALO_REALTIME static bool send(const struct instance *instance, const struct wor
                LV2_WORKER_SUCCESS;
 }
 
-HALO_REALTIME static bool is_busy(const struct instance *instance)
-{
-    return instance->pending || instance->coming || instance->leaving || instance->retired;
-}
-
 HALO_REALTIME static void ask(struct instance *instance)
 {
     const struct mask_request *request = &instance->request;
@@ -89,7 +84,8 @@ HALO_REALTIME static void accept_answer(struct instance *instance)
 
 HALO_REALTIME void exchange_begin(struct instance *instance)
 {
-    if (instance->schedule && instance->requested && !is_busy(instance))
+    bool busy = instance->pending || instance->coming || instance->leaving || instance->retired;
+    if (instance->schedule && instance->requested && !busy)
         ask(instance);
     if (!instance->retired && atomic_load(&instance->answer.ready))
         accept_answer(instance);

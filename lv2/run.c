@@ -61,15 +61,11 @@ HALO_REALTIME static void blend(const struct instance *instance, size_t frames)
     }
 }
 
-HALO_REALTIME static bool is_audible(const struct instance *instance)
-{
-    return instance->wet_gain.to != 0 || ramp_gain(&instance->wet_gain) != 0;
-}
-
 HALO_REALTIME static void filter(struct instance *instance, float *const *now, size_t frames)
 {
     const float *const *in = (const float *const *)now;
-    if (!instance->processor || !is_audible(instance)) {
+    bool audible = instance->wet_gain.to != 0 || ramp_gain(&instance->wet_gain) != 0;
+    if (!instance->processor || !audible) {
         block_silence(&instance->wet, 0, frames);
     } else {
         processor_write(instance->processor, in, instance->held, frames, instance->wet.data);

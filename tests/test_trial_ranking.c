@@ -29,6 +29,16 @@ static void session_end(struct session *session)
     trial_log_destroy(session->log);
 }
 
+static double number_in(const json_t *object, const char *name)
+{
+    return json_number_value(json_object_get(object, name));
+}
+
+static const json_t *score_of(const json_t *result, size_t mask)
+{
+    return json_array_get(json_object_get(result, "scores"), mask);
+}
+
 /* Rates the first mask 5, the second 4, the third 3 and any other 2. */
 static void run_trial(struct trial *ranking, size_t masks, double now)
 {
@@ -45,22 +55,24 @@ START_TEST(a_discriminating_listener_ranks_them)
     enum { MASKS = 4, TRIALS = 12 };
     struct session session = session_begin(MASKS, TRIALS);
     for (int t = 0; t < TRIALS; t++) {
-        ck_assert_ptr_null(trial_ranking_result(session.ranking));
         ck_assert_ptr_null(trial_revealed_key(session.ranking));
         run_trial(session.ranking, MASKS, 10.0 * t);
     }
-    const struct ranking_result *result = trial_ranking_result(session.ranking);
-    ck_assert_ptr_nonnull(result);
-    ck_assert_uint_eq(result->answered, TRIALS);
+    ck_assert(session.ranking->over);
+    ck_assert_uint_eq(session.ranking->answered, TRIALS);
+    json_t *result = session.ranking->kind->result_json(session.ranking);
     for (size_t mask = 0; mask < MASKS; mask++) {
-        ck_assert_double_eq(result->scores[mask].rating.mean, 5 - (double)mask);
-        ck_assert_double_eq(result->scores[mask].rating.high, 5 - (double)mask);
-        ck_assert_uint_eq(result->scores[mask].first, mask == 0 ? TRIALS : 0);
+        const json_t *score = score_of(result, mask),
+                     *interval = json_object_get(score, "interval");
+        ck_assert_double_eq(number_in(score, "mean"), 5 - (double)mask);
+        ck_assert_double_eq(json_number_value(json_array_get(interval, 1)), 5 - (double)mask);
+        ck_assert_double_eq(number_in(score, "first"), mask == 0 ? TRIALS : 0);
     }
     /* All trials in one order: n (k - 1); R: pchisq(36, 3, lower.tail=FALSE) */
-    ck_assert_double_eq_tol(result->friedman.statistic, 36, 1e-12);
-    ck_assert_double_eq_tol(result->friedman.p_value, 7.48837694879548e-08, 1e-16);
-    ck_assert_double_eq(result->median_seconds, 7);
+    ck_assert_double_eq_tol(number_in(result, "friedman"), 36, 1e-12);
+    ck_assert_double_eq_tol(number_in(result, "p_value"), 7.48837694879548e-08, 1e-16);
+    ck_assert_double_eq(number_in(result, "median_seconds"), 7);
+    json_decref(result);
     session_end(&session);
 }
 END_TEST
@@ -105,7 +117,9 @@ START_TEST(guesses_find_no_difference)
                                    1 + (unsigned)((noise_next(&state) + 1) * 2.499F), 0);
             ck_assert(trial_ranking_confirm(session.ranking, 0));
         }
-        below += trial_ranking_result(session.ranking)->friedman.p_value < 0.05;
+        json_t *result = session.ranking->kind->result_json(session.ranking);
+        below += number_in(result, "p_value") < 0.05;
+        json_decref(result);
         session_end(&session);
     }
     ck_assert_int_gt(below, SESSIONS / 20 - 68);
@@ -129,9 +143,10 @@ START_TEST(ratings_may_change_until_confirmed)
     ck_assert(trial_ranking_confirm(ranking, 6));
     ck_assert(!trial_ranking_confirm(ranking, 7));
     trial_ranking_rate(ranking, 0, 1, 8);
-    const struct ranking_result *result = trial_ranking_result(ranking);
-    ck_assert_double_eq(result->scores[mask].rating.mean, 4);
-    ck_assert_double_eq(result->scores[1 - mask].rating.mean, 3);
+    json_t *result = ranking->kind->result_json(ranking);
+    ck_assert_double_eq(number_in(score_of(result, mask), "mean"), 4);
+    ck_assert_double_eq(number_in(score_of(result, 1 - mask), "mean"), 3);
+    json_decref(result);
     ck_assert_uint_eq(trial_choice(ranking, 0), mask);
     session_end(&session);
 }

@@ -5,6 +5,9 @@
 #include "base/stop.h"
 #include "base/workers.h"
 #include "chain/stage_mask.h"
+#include "convolve/partition.h"
+#include "signal/audio.h"
+#include "signal/fft.h"
 #include "signal/median.h"
 #include "sound/engine.h"
 #include "sound/port.h"
@@ -22,7 +25,11 @@
 enum {
     NOISE_SAMPLES = 1 << 18, /* written at a time, of all channels */
     FLOAT_WAV = SF_FORMAT_WAV | SF_FORMAT_FLOAT,
+    PIECE_BYTES = 1 << 20, /* copied at a time */
+    TRANSFORMS_LEAST = 4,  /* timed per length, at least, if there are more */
 };
+
+static const double TRANSFORMS_SECONDS = 0.25; /* timed per length; the rest is extrapolated */
 
 struct render_bench {
     const struct render_cell *cell;
@@ -107,8 +114,7 @@ static enum status make_sound(struct render_bench *bench)
     TRY(sink_open_sound(&settings, &sink));
     enum status status = write_noise(bench, sink);
     sink_close(sink);
-    if (status != STATUS_OK)
-        return status;
+    TRY(status);
     bench->sound = open(bench->output, O_RDONLY | O_CLOEXEC);
     int error = errno;
     unlink(bench->output);
@@ -213,6 +219,105 @@ static enum status time_render(struct render_bench *bench, size_t round)
     return status;
 }
 
+/* ---- the floor: a bare copy, and the transforms ---- */
+
+static enum status refuse_write(const char *path, int error)
+{
+    return fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(error));
+}
+
+static enum status copy_bytes(int from, int to, const char *path, uint64_t left, char *piece)
+{
+    size_t held = 0;
+    for (off_t at = 0; left > 0 && !stop_requested();) {
+        ssize_t got = pread(from, piece, PIECE_BYTES, at);
+        if (got > 0)
+            held = (size_t)got;
+        if (got < 0 || held == 0)
+            return fail(STATUS_FAILED, "cannot read the noise: %s", strerror(errno));
+        at += got;
+        ssize_t put = write(to, piece, left < held ? (size_t)left : held);
+        if (put < 0 && errno != EINTR)
+            return refuse_write(path, errno);
+        left -= put > 0 ? (uint64_t)put : 0;
+    }
+    return stop_requested() ? STATUS_INTERRUPTED : STATUS_OK;
+}
+
+/* Seconds to copy `bytes` of the noise, the last ones repeated, to a new file, which is removed. */
+static enum status time_copy(const struct render_bench *bench, uint64_t bytes, double *seconds)
+{
+    char *piece = malloc(PIECE_BYTES);
+    if (!piece)
+        return fail_memory("a copy");
+    double start = monotonic_seconds();
+    int to = open(bench->output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (to < 0) {
+        free(piece);
+        return refuse_write(bench->output, errno);
+    }
+    unlink(bench->output); /* so that it is removed in any case */
+    enum status status = copy_bytes(bench->sound, to, bench->output, bytes, piece);
+    *seconds = monotonic_seconds() - start;
+    close(to);
+    free(piece);
+    return status;
+}
+
+struct bench_transform {
+    struct fft *fft;
+    float *samples;
+    float *spectrum;
+    float *back;
+};
+
+static void transform_pair(const struct bench_transform *transform)
+{
+    /* Not in place: unscaled, the values would soon be infinite. */
+    fft_forward(transform->fft, transform->samples, transform->spectrum);
+    fft_inverse(transform->fft, transform->spectrum, transform->back);
+}
+
+static enum status time_some(const struct bench_transform *transform, uint64_t count,
+                             struct render_row *row)
+{
+    uint64_t done = 0;
+    transform_pair(transform); /* touches its memory */
+    double spent = 0, start = monotonic_seconds();
+    while (done < count && (done < TRANSFORMS_LEAST || spent < TRANSFORMS_SECONDS)) {
+        transform_pair(transform);
+        done++;
+        spent = monotonic_seconds() - start;
+        if (stop_requested())
+            return STATUS_INTERRUPTED;
+    }
+    row->transform_pairs += count;
+    row->transforms += done > 0 ? spent / (double)done * (double)count : 0;
+    return STATUS_OK;
+}
+
+/* Add `count` of length n, extrapolated from some. */
+static enum status time_transforms(size_t n, uint64_t count, struct render_row *row)
+{
+    struct bench_transform transform = {.samples = audio_alloc(n),
+                                        .spectrum = audio_alloc(fft_spectrum_floats(n)),
+                                        .back = audio_alloc(n)};
+    bool is_complete = transform.samples && transform.spectrum && transform.back;
+    enum status status = is_complete ? fft_create(n, &transform.fft) : fail_memory("a transform");
+    uint64_t state = 3;
+    if (status != STATUS_OK)
+        goto end;
+    for (size_t i = 0; i < n; i++)
+        transform.samples[i] = noise_next(&state);
+    status = time_some(&transform, count, row);
+end:
+    fft_destroy(transform.fft);
+    free(transform.back);
+    free(transform.spectrum);
+    free(transform.samples);
+    return status;
+}
+
 /* ---- a cell ---- */
 
 static uint64_t frames_out(const struct render_bench *bench)
@@ -220,13 +325,21 @@ static uint64_t frames_out(const struct render_bench *bench)
     return bench->frames + bench->mask->taps - 1;
 }
 
+/* Those of the mask itself are excluded. */
 static enum status measure_transforms(const struct render_bench *bench)
 {
     struct render_row *row = bench->row;
-    double seconds;
-    TRY(render_floor_transforms(bench->cell->taps, row->block, frames_out(bench),
-                                bench->cell->channels, &row->transform_pairs, &seconds));
-    row->transforms = seconds / (double)row->threads;
+    size_t block = row->block, channels = bench->cell->channels;
+    struct partition_plan plan = partition_plan(bench->cell->taps, block, PARTITION_AVERAGE);
+    uint64_t blocks = (frames_out(bench) + block - 1) / block;
+    row->transforms = 0;
+    if (plan.algorithm == PARTITION_OVERLAP_SAVE)
+        TRY(time_transforms(plan.fft, blocks * plan.chunks * channels, row));
+    for (size_t s = 0; s < plan.segment_count; s++) {
+        size_t size = plan.segments[s].size;
+        TRY(time_transforms(2 * size, blocks * block / size * channels, row));
+    }
+    row->transforms /= (double)row->threads;
     return STATUS_OK;
 }
 
@@ -253,8 +366,7 @@ static enum status measure(struct render_bench *bench)
     TRY(time_render(bench, 0)); /* warms the caches; overwritten below */
     for (size_t r = 0; r < bench->cell->rounds; r++) {
         TRY(time_render(bench, r));
-        TRY(render_floor_copy(bench->sound, bench->output, frames_out(bench) * frame_bytes,
-                              &bench->copies[r]));
+        TRY(time_copy(bench, frames_out(bench) * frame_bytes, &bench->copies[r]));
     }
     if (strcmp(bench->row->backend, "cpu") == 0)
         TRY(measure_transforms(bench));

@@ -47,17 +47,4 @@ struct render_row {
  * STATUS_INTERRUPTED after a signal. */
 MUST_CHECK enum status render_bench_measure(const struct render_cell *cell, struct render_row *row);
 
-/* ---- the floor (render_floor.c); errors as above ---- */
-
-/* Seconds to copy `bytes` of the open file `from`, the last ones repeated where it is
- * shorter, to a new file `path`, which is removed. */
-MUST_CHECK enum status render_floor_copy(int from, const char *path, uint64_t bytes,
-                                         double *seconds);
-
-/* The transforms, forward and inverse, of a mask of `taps` in blocks of `block`, for `frames` of
- * `channels`: the number of pairs, and their seconds on one thread, extrapolated from some of each
- * length. The transforms of the mask itself are excluded. */
-MUST_CHECK enum status render_floor_transforms(size_t taps, size_t block, uint64_t frames,
-                                               size_t channels, uint64_t *pairs, double *seconds);
-
 #endif

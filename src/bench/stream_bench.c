@@ -62,15 +62,14 @@ static void fill_column(float *column, size_t taps, uint64_t *random)
 static enum status make_mask(struct stream *stream)
 {
     const struct stream_cell *cell = stream->cell;
-    enum status status = mask_create("of noise", cell->channels, cell->taps, &stream->mask);
-    if (status == STATUS_OK)
-        status = mask_route(stream->mask, cell->channels, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO);
-    for (size_t c = 0; c < cell->channels && status == STATUS_OK; c++) {
+    TRY(mask_create("of noise", cell->channels, cell->taps, &stream->mask));
+    TRY(mask_route(stream->mask, cell->channels, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO));
+    for (size_t c = 0; c < cell->channels; c++) {
         fill_column(mask_column(stream->mask, c), cell->taps, &stream->random);
         if (stop_requested())
-            status = STATUS_INTERRUPTED;
+            return STATUS_INTERRUPTED;
     }
-    return status;
+    return STATUS_OK;
 }
 
 static enum status make_sound(struct stream *stream)

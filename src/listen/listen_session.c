@@ -44,9 +44,8 @@ static enum status open_ends(struct listen_session *session)
 {
     const struct listen_options *options = session->options;
     if (!options->sound || is_pipe(options->sound)) {
-        enum status status = stream_session_open_device(&session->stream, 0, 0);
-        bool wanted = status == STATUS_OK && options->sound;
-        return wanted ? open_region(session, session->stream.info.rate) : status;
+        TRY(stream_session_open_device(&session->stream, 0, 0));
+        return options->sound ? open_region(session, session->stream.info.rate) : STATUS_OK;
     }
     TRY(open_region(session, options->play.device.rate));
     char reason[300]; /* not shown: any rate will do */
@@ -109,8 +108,8 @@ static enum status make_live(struct listen_session *session)
     struct stream_session *stream = &session->stream;
     struct live_settings settings = stream_session_settings(stream);
     settings.guard = !session->player;
-    enum status status = stream_session_make_live(stream, &settings, NULL, NULL);
-    return status == STATUS_OK ? make_source(session) : status;
+    TRY(stream_session_make_live(stream, &settings, NULL, NULL));
+    return make_source(session);
 }
 
 /* ---- up and down ---- */
@@ -120,13 +119,12 @@ static enum status begin(struct listen_session *session)
 {
     const struct play_options *play = &session->options->play;
     struct stream_session *stream = &session->stream;
-    enum status status;
     snprintf(stream->keys, sizeof stream->keys,
              "1-9 mask  space dry  arrows seek  [ ] gain  m mute%s  p picture  q leave",
              live_controls_keys(&stream->controls));
     device_report_grants(&stream->info);
-    if (stream->blind && (status = listen_switch_settle(session, listen_trial_choice(session))))
-        return status;
+    if (stream->blind)
+        TRY(listen_switch_settle(session, listen_trial_choice(session)));
     TRY(view_open(play_options_view(play), play->interval, &stream->view));
     if (stream->blind) {
         view_message(stream->view, "SHA-256 of the key: %s", session->trial.test->key.commitment);

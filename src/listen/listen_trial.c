@@ -69,15 +69,13 @@ enum status listen_trial_open(struct listen_session *session)
     struct listen_trial *trial = &session->trial;
     if (!listen_options_test(options))
         return STATUS_OK;
-    enum status status = trial_log_create(&trial->log);
-    if (status != STATUS_OK)
-        return status;
+    TRY(trial_log_create(&trial->log));
     if (options->abx)
-        status = trial_abx_create(options->abx, options->feedback, trial->log, &trial->test);
+        TRY(trial_abx_create(options->abx, options->feedback, trial->log, &trial->test));
     else
-        status = trial_ranking_create(listen_options_choices(options), options->blind, trial->log,
-                                      &trial->test);
-    return status == STATUS_OK ? check_log(options) : status;
+        TRY(trial_ranking_create(listen_options_choices(options), options->blind, trial->log,
+                                 &trial->test));
+    return check_log(options);
 }
 
 void listen_trial_close(struct listen_session *session)
@@ -258,15 +256,14 @@ enum status listen_trial_finish(struct listen_session *session)
     if (!trial->test)
         return STATUS_OK;
     const struct trial_key *key = trial_revealed_key(trial->test);
-    enum status status = STATUS_OK;
     log_settings(session);
     if (options->play.json)
-        status = print_json(trial->test, key);
+        TRY(print_json(trial->test, key));
     else
         print_text(session, key);
-    if (status == STATUS_OK && options->log)
-        status = trial_log_save(trial->log, options->log, options->play.force);
-    if (status == STATUS_OK && options->log)
-        note("%s: the log; halo listen --verify checks it", options->log);
-    return status;
+    if (!options->log)
+        return STATUS_OK;
+    TRY(trial_log_save(trial->log, options->log, options->play.force));
+    note("%s: the log; halo listen --verify checks it", options->log);
+    return STATUS_OK;
 }

@@ -9,6 +9,14 @@ static const char *const test_name = "exact binomial test, one-sided";
 
 enum { NOTE_TEXT = 200 };
 
+struct abx_result {
+    size_t hits;
+    double p_value; /* one-sided, over the answered trials */
+    struct binomial_interval rate;
+    size_t trials_needed;  /* see binomial_trials_needed */
+    double median_seconds; /* from a trial's first sound to its answer; NaN: no answers */
+};
+
 /* The key's draws: A or B for every trial. */
 struct trial_abx {
     struct trial trial;
@@ -33,18 +41,17 @@ static size_t abx_choice(const struct trial *trial, size_t sound)
 static void abx_conclude(struct trial *trial)
 {
     struct abx_result *result = &((struct trial_abx *)trial)->result;
-    result->answered = trial->answered;
-    result->p_value = binomial_p_value(result->hits, result->answered);
-    result->rate = binomial_interval(result->hits, result->answered);
-    result->trials_needed = binomial_trials_needed(result->hits, result->answered);
-    result->median_seconds = median_of(trial->seconds, result->answered);
+    result->p_value = binomial_p_value(result->hits, trial->answered);
+    result->rate = binomial_interval(result->hits, trial->answered);
+    result->trials_needed = binomial_trials_needed(result->hits, trial->answered);
+    result->median_seconds = median_of(trial->seconds, trial->answered);
 }
 
 static json_t *abx_result_json(const struct trial *trial)
 {
     const struct abx_result *result = &((const struct trial_abx *)trial)->result;
     char note[NOTE_TEXT];
-    trial_log_p_value_note(note, sizeof note, test_name, result->answered, result->planned);
+    trial_log_p_value_note(note, sizeof note, test_name, trial->answered, trial->planned);
     return json_pack("{s:I, s:f, s:s, s:[f,f], s:I, s:o}", "hits", (json_int_t)result->hits,
                      "p_value", result->p_value, "p_value_note", note, "rate_interval",
                      result->rate.low, result->rate.high, "trials_needed",
@@ -69,13 +76,13 @@ static void abx_result_print(const struct trial *trial, const char *const *names
     const struct abx_result *result = &((const struct trial_abx *)trial)->result;
     (void)names;
     char note[NOTE_TEXT];
-    trial_log_p_value_note(note, sizeof note, test_name, result->answered, result->planned);
-    fprintf(stream, "%zu of %zu right; p = %.4g (%s)\n", result->hits, result->answered,
+    trial_log_p_value_note(note, sizeof note, test_name, trial->answered, trial->planned);
+    fprintf(stream, "%zu of %zu right; p = %.4g (%s)\n", result->hits, trial->answered,
             result->p_value, note);
     fprintf(stream, "true rate: %.1f to %.1f %% (95 %% confidence)\n", 100 * result->rate.low,
             100 * result->rate.high);
     print_trials_needed(result->trials_needed, stream);
-    if (result->answered > 0)
+    if (trial->answered > 0)
         fprintf(stream, "median time of an answer: %.1f s\n", result->median_seconds);
 }
 
@@ -97,7 +104,6 @@ enum status trial_abx_create(size_t trials, bool feedback, struct trial_log *log
     if (!abx)
         return fail_memory("a test");
     abx->feedback = feedback;
-    abx->result.planned = trials;
     enum status status = trial_init(&abx->trial, &abx_kind, trials, log);
     if (status != STATUS_OK) {
         trial_destroy(&abx->trial);
@@ -121,9 +127,4 @@ enum abx_feedback trial_abx_answer(struct trial *trial, enum abx_sound said, dou
     if (!abx->feedback)
         return ABX_NOT_REVEALED;
     return right ? ABX_RIGHT : ABX_WRONG;
-}
-
-const struct abx_result *trial_abx_result(const struct trial *trial)
-{
-    return trial->over ? &((const struct trial_abx *)trial)->result : NULL;
 }

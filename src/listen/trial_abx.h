@@ -15,24 +15,11 @@
 enum abx_sound { ABX_A, ABX_B, ABX_X };
 enum abx_feedback { ABX_NOT_REVEALED, ABX_RIGHT, ABX_WRONG };
 
-struct abx_result {
-    size_t planned;
-    size_t answered; /* fewer than planned: stopped early */
-    size_t hits;
-    double p_value; /* one-sided, over the answered trials */
-    struct binomial_interval rate;
-    size_t trials_needed;  /* see binomial_trials_needed */
-    double median_seconds; /* from a trial's first sound to its answer; NaN: no answers */
-};
-
 /* 1 to BINOMIAL_TRIALS_MOST trials. Errors: those of trial_init. */
 MUST_CHECK enum status trial_abx_create(size_t trials, bool feedback, struct trial_log *log,
                                         struct trial **trial);
 
 /* The answer, ABX_A or ABX_B. No effect once the test is over. */
 enum abx_feedback trial_abx_answer(struct trial *trial, enum abx_sound said, double seconds);
-
-/* NULL until the test is over. */
-const struct abx_result *trial_abx_result(const struct trial *trial);
 
 #endif

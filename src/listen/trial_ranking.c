@@ -86,7 +86,7 @@ static json_t *ranking_result_json(const struct trial *trial)
 {
     const struct ranking_result *result = &((const struct trial_ranking *)trial)->result;
     char note[NOTE_TEXT];
-    trial_log_p_value_note(note, sizeof note, test_name, result->answered, result->planned);
+    trial_log_p_value_note(note, sizeof note, test_name, result->answered, trial->planned);
     json_t *scores = json_array();
     for (size_t mask = 0; mask < result->masks; mask++) {
         const struct ranking_score *score = &result->scores[mask];
@@ -126,7 +126,7 @@ static void ranking_result_print(const struct trial *trial, const char *const *n
 {
     const struct ranking_result *result = &((const struct trial_ranking *)trial)->result;
     char note[NOTE_TEXT];
-    trial_log_p_value_note(note, sizeof note, test_name, result->answered, result->planned);
+    trial_log_p_value_note(note, sizeof note, test_name, result->answered, trial->planned);
     if (result->answered > 0)
         fputs("mean rating, 1 to 5 (95 % confidence):\n", stream);
     for (size_t place = 0; result->answered > 0 && place < result->masks; place++)
@@ -157,7 +157,6 @@ enum status trial_ranking_create(size_t masks, size_t trials, struct trial_log *
     if (!ranking)
         return fail_memory("a test");
     ranking->result.masks = masks;
-    ranking->result.planned = trials;
     enum status status = trial_init(&ranking->trial, &ranking_kind, trials, log);
     if (status != STATUS_OK) {
         trial_destroy(&ranking->trial);
@@ -200,9 +199,4 @@ bool trial_ranking_confirm(struct trial *trial, double seconds)
             return false;
     trial_answer(trial, seconds, "confirm", json_object());
     return true;
-}
-
-const struct ranking_result *trial_ranking_result(const struct trial *trial)
-{
-    return trial->over ? &((const struct trial_ranking *)trial)->result : NULL;
 }

@@ -20,8 +20,7 @@ struct ranking_score {
 
 struct ranking_result {
     size_t masks;
-    size_t planned;
-    size_t answered; /* confirmed trials; fewer than planned: stopped early */
+    size_t answered;                                 /* confirmed trials */
     struct ranking_score scores[RANKING_MASKS_MOST]; /* NaN and 0 if none is answered */
     struct ratings_friedman friedman;
     double median_seconds; /* from a trial's first sound to its confirmation; NaN: none */
@@ -40,9 +39,6 @@ unsigned trial_ranking_rating(struct trial *trial, size_t letter);
 /* Next trial, or the end of the test. False, without effect: a rating is missing, or the test is
  * over. */
 bool trial_ranking_confirm(struct trial *trial, double seconds);
-
-/* NULL until the test is over. */
-const struct ranking_result *trial_ranking_result(const struct trial *trial);
 
 /* Compute scores and test from the ratings; the counts are set. */
 void ranking_result_of(const unsigned char *ratings, struct ranking_result *result);

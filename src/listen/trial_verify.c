@@ -127,7 +127,6 @@ static enum status check_ranking(const struct record *record, const char **fault
 {
     struct ranking_result result = {
         .masks = strcspn(record->draws, ","),
-        .planned = record->planned,
         .answered = record->answered,
     };
     *fault = wrong_draws;

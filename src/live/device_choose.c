@@ -65,11 +65,6 @@ static enum status choose_host(const struct device_list *list, const char *reque
                               short_list_text(&all, more));
 }
 
-static bool is_index(const char *request)
-{
-    return *request && request[strspn(request, "0123456789")] == '\0';
-}
-
 static enum status choose_index(const struct device_list *list, const char *request,
                                 enum device_direction direction, int host,
                                 const struct device_row **row)
@@ -144,8 +139,9 @@ static enum status choose_named(const struct device_list *list, const char *requ
                                 enum device_direction direction, int *host,
                                 const struct device_row **row)
 {
-    TRY(is_index(request) ? choose_index(list, request, direction, *host, row)
-                          : choose_name(list, request, direction, *host, row));
+    bool is_index = *request && request[strspn(request, "0123456789")] == '\0';
+    TRY(is_index ? choose_index(list, request, direction, *host, row)
+                 : choose_name(list, request, direction, *host, row));
     *host = (int)(*row)->host;
     return STATUS_OK;
 }

@@ -49,23 +49,16 @@ static void write_line(struct live_log *log, json_t *line)
     json_decref(line);
 }
 
-/* Isolated plugins add a block of latency, which a replay must reproduce. */
-static bool runs_isolated(const struct stage_list *stages)
-{
-    for (size_t i = 0; i < stages->count; i++)
-        if (stage_describe(&stages->stages[i]).isolated)
-            return true;
-    return false;
-}
-
 static json_t *set_up(const struct live_chain *chain, const struct live_settings *settings)
 {
     const struct live_chain_request *request = &chain->request;
     json_t *stages = json_array(), *others = json_array();
+    bool isolated = false; /* adds a block of latency, which a replay must reproduce */
     for (size_t i = 0; i < chain->stages.count; i++) {
         const struct stage *stage = &chain->stages.stages[i];
         json_array_append_new(stages,
                               json_pack("[s, o]", stage->ops->option, json_text(stage->text)));
+        isolated |= stage_describe(stage).isolated;
     }
     for (size_t i = 0; i < request->other_count; i++)
         json_array_append_new(others, json_text(request->others[i]));
@@ -74,9 +67,8 @@ static json_t *set_up(const struct live_chain *chain, const struct live_settings
                      (json_int_t)request->format.channels, "block", (json_int_t)request->block,
                      "stages", stages, "choose_at", (json_int_t)request->stage, "others", others,
                      "room", (json_int_t)request->capacity, "centre",
-                     request->options->settings.align == MASK_ALIGN_CENTRE, "isolated",
-                     runs_isolated(&chain->stages), "causal",
-                     request->options->settings.align == MASK_ALIGN_CAUSAL, "ceiling_db",
+                     request->options->settings.align == MASK_ALIGN_CENTRE, "isolated", isolated,
+                     "causal", request->options->settings.align == MASK_ALIGN_CAUSAL, "ceiling_db",
                      audio_to_db(settings->ceiling), "gain_db", audio_to_db(settings->gain),
                      "muted", settings->muted);
 }

@@ -74,12 +74,10 @@ static enum status begin(struct live_session *session)
     device_report_grants(&stream->info);
     if (options->osc && options->osc_port == 0)
         note("OSC control on port %u", osc_port(session->osc));
-    enum status status =
-        view_open(play_options_view(&options->play), options->play.interval, &stream->view);
-    session->begun = status == STATUS_OK;
-    if (session->begun)
-        device_run(stream->device, live_step, stream->live);
-    return status;
+    TRY(view_open(play_options_view(&options->play), options->play.interval, &stream->view));
+    session->begun = true;
+    device_run(stream->device, live_step, stream->live);
+    return STATUS_OK;
 }
 
 static enum status session_open(struct live_session *session, const struct live_options *options)
@@ -89,19 +87,18 @@ static enum status session_open(struct live_session *session, const struct live_
         .options = options,
         .recordings = {{.path = options->record}, {.path = options->record_dry}},
     };
-    enum status status;
     TRY(stream_session_open_device(&session->stream, 0, 0));
     struct live_chain_request request =
         stream_session_chain_request(&session->stream, session->stream.info.channels_in);
     request.capacity = options->watch || options->osc ? CAPACITY : 0;
     TRY(live_chain_init(&session->stream.chain, &request));
     TRY(match_outputs(session));
-    if (options->osc && (status = osc_open((unsigned)options->osc_port, &session->osc)))
-        return status;
-    if (options->watch && (status = live_control_watch(session)))
-        return status;
-    status = make_live(session); /* last, since it creates files */
-    return status == STATUS_OK ? begin(session) : status;
+    if (options->osc)
+        TRY(osc_open((unsigned)options->osc_port, &session->osc));
+    if (options->watch)
+        TRY(live_control_watch(session));
+    TRY(make_live(session)); /* last, since it creates files */
+    return begin(session);
 }
 
 /* ---- down ---- */

@@ -143,10 +143,9 @@ static enum status find_latency(struct plugin_filter *plugin, size_t block)
         plugin->reports_latency |= !map->is_beside && plugin->settings.info->ports[i].is_latency;
     if (!plugin->reports_latency)
         return STATUS_OK;
-    enum status status = open_instances(plugin, block, false, &probe.instances);
-    if (status == STATUS_OK)
-        status = block_init(&probe.out, map->outputs, probe.piece, "a plugin");
-    if (status == STATUS_OK) {
+    enum status status;
+    if (!(status = open_instances(plugin, block, false, &probe.instances)) &&
+        !(status = block_init(&probe.out, map->outputs, probe.piece, "a plugin"))) {
         for (size_t i = 0; i < map->count; i++)
             plugin->in[i] = plugin->nothing.data[0];
         try_values(&probe, plugin);
@@ -250,12 +249,9 @@ enum status plugin_filter_create(const struct plugin_filter_settings *settings,
                                      .tail_unknown = !settings->map->is_beside};
     plugin->settings = *settings;
     plugin->piece = piece_of(settings, block);
-    enum status status = make_buffers(plugin, block);
-    if (status == STATUS_OK)
-        status = set_latency(plugin, block);
-    if (status == STATUS_OK)
-        status = open_instances(plugin, block, settings->live, &plugin->instances);
-    if (status != STATUS_OK) {
+    enum status status;
+    if ((status = make_buffers(plugin, block)) || (status = set_latency(plugin, block)) ||
+        (status = open_instances(plugin, block, settings->live, &plugin->instances))) {
         plugin_filter_destroy(&plugin->filter);
         return status;
     }

@@ -132,15 +132,13 @@ enum status plugin_instances_serve(int argc, char **argv)
 {
     struct server server = {0};
     struct isolated_request request = {0};
-    enum status status = isolated_args_read(argc, argv, &request);
-    if (status == STATUS_OK)
-        status = isolated_memory_find(&server.memory);
-    if (status == STATUS_OK) {
+    enum status status;
+    if (!(status = isolated_args_read(argc, argv, &request)) &&
+        !(status = isolated_memory_find(&server.memory))) {
         prepare(&server, &request);
-        status = answer_opening(&server, &request);
+        if (!(status = answer_opening(&server, &request)))
+            serve(&server);
     }
-    if (status == STATUS_OK)
-        serve(&server);
     plugin_instances_close(server.instances);
     plugin_info_destroy(server.info);
     isolated_memory_free(&server.memory);

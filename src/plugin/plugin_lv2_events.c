@@ -20,15 +20,6 @@
 
 enum { FRAME_BYTES = 256 }; /* bound for a message without its value */
 
-/* Enough for the messages of all settings. */
-static size_t message_bytes(const struct plugin_settings *settings)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < settings->setting_count; i++)
-        bytes += FRAME_BYTES + strlen(settings->settings[i].value) + PATH_MAX;
-    return bytes;
-}
-
 static enum status find_parameter(const struct plugin_info *info, const char *uri,
                                   const struct plugin_parameter **parameter)
 {
@@ -237,7 +228,9 @@ static enum status fill(struct lv2_events *events, const LilvPlugin *plugin,
     events->ports = calloc(info->port_count + 1, sizeof *events->ports);
     if (!events->ports)
         return fail_memory("a plugin's events");
-    size_t messages = message_bytes(settings);
+    size_t messages = 0; /* bytes, enough for those of all settings */
+    for (size_t i = 0; i < settings->setting_count; i++)
+        messages += FRAME_BYTES + strlen(settings->settings[i].value) + PATH_MAX;
     for (uint32_t i = 0; i < info->port_count; i++) {
         const LilvPort *port = lilv_plugin_get_port_by_index(plugin, i);
         if (info->ports[i].type == PLUGIN_ATOM)

@@ -306,9 +306,8 @@ static enum status run_block(struct engine_job *run, uint64_t position, bool *la
 static enum status run_blocks(struct engine_job *run)
 {
     bool last = false;
-    for (uint64_t position = run->chain->block; !last; position += run->chain->block) {
+    for (uint64_t position = run->chain->block; !last; position += run->chain->block)
         TRY(run_block(run, position, &last));
-    }
     if (run->writer)
         io_thread_finish(run->writer);
     return write_result(run);

@@ -105,12 +105,11 @@ enum status sink_open_memory(size_t channels, struct sink **result)
         return fail_memory("writing");
     memory->sink.kind = &memory_sink_kind;
     enum status status = block_init(&memory->block, channels, 0, "writing");
-    if (status != STATUS_OK) {
+    if (status == STATUS_OK)
+        *result = &memory->sink;
+    else
         memory_sink_close(&memory->sink);
-        return status;
-    }
-    *result = &memory->sink;
-    return STATUS_OK;
+    return status;
 }
 
 const struct block *sink_memory(const struct sink *sink)

@@ -315,10 +315,9 @@ enum status source_open_sound(const char *path, bool allow_truncated, struct sou
     sound->path = strdup(path);
     sound->source.name = sound->path;
     enum status status = sound->path ? open_input(sound) : fail_memory("reading");
-    if (status != STATUS_OK) {
+    if (status == STATUS_OK)
+        *result = &sound->source;
+    else
         sound_source_close(&sound->source);
-        return status;
-    }
-    *result = &sound->source;
-    return STATUS_OK;
+    return status;
 }
