@@ -34,8 +34,6 @@ const struct option_row *program_option(const struct command *command, size_t in
     return index == 0 ? &help : NULL;
 }
 
-/* ---- help ---- */
-
 static void print_option(const struct option_row *row)
 {
     char head[64];
@@ -87,8 +85,6 @@ static void print_help(const struct command *command)
     if (command->print_ending)
         command->print_ending();
 }
-
-/* ---- options ---- */
 
 struct parser {
     const struct command *command;
@@ -231,8 +227,6 @@ static enum status parse(struct parser *parser, int argc, char **argv)
         status = parse_argument(parser, argv[i]); /* after -- */
     return status == STATUS_OK ? check_arguments(parser) : status;
 }
-
-/* ---- running ---- */
 
 static void free_options(const struct command *command, void *options)
 {

@@ -22,8 +22,6 @@ struct chain_save {
     char new_states[PATH_MAX]; /* hidden beside it; empty: there are none */
 };
 
-/* ---- folders of states ---- */
-
 static int remove_one(const char *path, const struct stat *stats, int kind, struct FTW *where)
 {
     (void)stats, (void)kind, (void)where;
@@ -97,8 +95,6 @@ static bool any_state(const struct stage_list *list)
         any |= stage_describe(&list->stages[i]).keeps_state;
     return any;
 }
-
-/* ---- the file ---- */
 
 static enum status print_file(struct chain_save *save, const struct stage_list *list)
 {

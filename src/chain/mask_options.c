@@ -9,8 +9,6 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- the command line ---- */
-
 /* Frames, or a time with its unit. */
 static enum status parse_span(void *options, const struct option_row *row, const char *text)
 {
@@ -98,8 +96,6 @@ enum status mask_options_parse(const char *word, const char *others, struct mask
                 word, others ? "; this kind of mask has rate" : "", others && *others ? ", " : "",
                 others ? others : "");
 }
-
-/* ---- applying ---- */
 
 /* Whole frames, clamped to more than any mask has. */
 static size_t frames_of(struct mask_span span, uint32_t rate)

@@ -28,8 +28,6 @@ struct stage_mix {
     _Atomic bool bypass;
 };
 
-/* ---- the spec ---- */
-
 static bool begins(const char *word, const char *with)
 {
     return strncmp(word, with, strlen(with)) == 0;
@@ -88,8 +86,6 @@ enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate, const cha
     }
     return STATUS_OK;
 }
-
-/* ---- the step ---- */
 
 HALO_REALTIME static void apply_points(struct stage_mix *mix)
 {
@@ -164,8 +160,6 @@ HALO_REALTIME static void stage_mix_process(struct filter *filter, const float *
             blend(mix, out, at, frames);
     }
 }
-
-/* ---- the filter ---- */
 
 static void begin(struct stage_mix *mix)
 {

@@ -143,8 +143,6 @@ static void stage_plugin_keep_latency(struct stage *stage)
              plugin->info->id, (unsigned long long)stage->latency.most);
 }
 
-/* ---- chain files ---- */
-
 /* LIBRARY:LABEL with a slash, @state=FOLDER, and perhaps param:URI=PATH. */
 static const char *stage_plugin_path_in(const char *word, size_t index, bool *perhaps)
 {
@@ -162,8 +160,6 @@ static enum status stage_plugin_save(const struct stage *stage, const char *fold
     return plugin_filter_save(stage->filter, folder);
 }
 
-/* ---- live controls ---- */
-
 static const struct plugin_info *stage_plugin_controls(const struct stage *stage)
 {
     return ((const struct stage_plugin *)stage->data)->info;
@@ -178,8 +174,6 @@ static void stage_plugin_control_set(const struct stage *stage, size_t port, flo
 {
     plugin_filter_set(stage->filter, port, value);
 }
-
-/* ---- the kinds ---- */
 
 #define PLUGIN_OPS                                                                                 \
     .may_fail = true, .grain = PLUGIN_FILTER_BLOCK, .load = stage_plugin_load,                     \

@@ -123,8 +123,6 @@ static enum status draw(struct mask_plot_settings *settings)
     return STATUS_OK;
 }
 
-/* ---- two dimensions ---- */
-
 static size_t count_2d(const struct mask_plot_settings *settings)
 {
     size_t count = 0;

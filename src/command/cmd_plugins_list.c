@@ -33,8 +33,6 @@ static bool is_wanted(const struct plugins_list_settings *settings, const struct
     return true;
 }
 
-/* ---- text ---- */
-
 static void print_row(const struct plugin_info *info, int width)
 {
     printf("%-6s  %-*s  %3zu > %-3zu  %s", info->kind->name, width, info->id,
@@ -76,8 +74,6 @@ static void report_skips(const struct plugin_scan *scan)
     if (is_remembered)
         note("to scan these again, remove %s", plugin_memory_place());
 }
-
-/* ---- JSON ---- */
 
 static json_t *row_object(const struct plugin_info *info)
 {

@@ -41,8 +41,6 @@ struct spectrogram_job {
     struct spectrogram_text_settings text; /* on a terminal */
 };
 
-/* ---- the sounds ---- */
-
 /* File names without their folder; in full where two would be the same. */
 static void choose_names(struct spectrogram_job *job)
 {
@@ -129,8 +127,6 @@ static enum status measure_all(struct spectrogram_job *job)
     return STATUS_OK;
 }
 
-/* ---- output ---- */
-
 /* Links are followed: the input is not overwritten through one. */
 static enum status check_output(const struct spectrogram_options *options)
 {
@@ -206,8 +202,6 @@ static enum status draw_file(struct spectrogram_job *job)
     return gnuplot_close(&gnuplot, status);
 }
 
-/* ---- JSON ---- */
-
 static json_t *loudest_object(const struct spectrogram *picture)
 {
     struct spectrogram_peak peak = spectrogram_find_peak(picture);
@@ -246,8 +240,6 @@ static enum status print_json(const struct spectrogram_options *options,
         "bottom_db", figure->bottom, "top_db", figure->top, "sounds", sounds);
     return json_print(root, 0, "the spectrogram");
 }
-
-/* ---- the command ---- */
 
 static enum status draw(struct spectrogram_job *job)
 {

@@ -19,8 +19,6 @@ enum {
 };
 static const double READING_TIME = 2; /* seconds on the screen after which a message was read */
 
-/* ---- messages ---- */
-
 static void add_message(void *context, const char *text)
 {
     struct screen *screen = context;
@@ -75,8 +73,6 @@ static void print_unread(const struct screen *screen)
             fprintf(stderr, "halo: %s\n", message->text);
     }
 }
-
-/* ---- the terminal ---- */
 
 static bool screen_is_possible(void)
 {
@@ -156,8 +152,6 @@ static void screen_show(struct view *view, const struct live_status *status)
     follow_size();
     screen_draw(screen, status);
 }
-
-/* ---- keys ---- */
 
 static int translate(wint_t code)
 {
