@@ -59,14 +59,6 @@ static void choose_names(struct spectrogram_job *job)
             job->figure.names[i] = options->sounds.values[i];
 }
 
-static enum status open_all(struct spectrogram_job *job)
-{
-    for (size_t i = 0; i < job->options->sounds.count; i++)
-        TRY(source_open_sound(job->options->sounds.values[i], job->options->allow_truncated,
-                              &job->sources[i]));
-    return STATUS_OK;
-}
-
 static struct spectrogram_axis axis_of(const struct spectrogram_job *job)
 {
     uint32_t rate = 0;
@@ -247,7 +239,9 @@ static enum status draw(struct spectrogram_job *job)
     TRY(options->file ? check_output(options) : STATUS_OK);
     /* JSON without a file has the resolution of a file. */
     TRY(options->file || options->json ? lay_out_file(job) : lay_out_text(job));
-    TRY(open_all(job));
+    for (size_t i = 0; i < options->sounds.count; i++)
+        TRY(source_open_sound(options->sounds.values[i], options->allow_truncated,
+                              &job->sources[i]));
     TRY(options->file ? draw_file(job) : measure_all(job));
     if (options->json)
         return print_json(options, &job->figure, job->measured);
