@@ -11,8 +11,6 @@
 
 enum { VERSION = 1, STAGES_MOST = 256, BYTES_MOST = 1 << 20 };
 
-/* ---- the schema for libcyaml ---- */
-
 /* A stage in the file: one of `values` is set, in the order of the kinds. */
 struct chain_entry {
     char *values[STAGE_KINDS_MOST];
@@ -97,8 +95,6 @@ static cyaml_config_t config_for(struct chain_error *error)
                             .flags = CYAML_CFG_STYLE_BLOCK | CYAML_CFG_NO_ALIAS};
 }
 
-/* ---- paths ---- */
-
 /* The relative path from an absolute folder to an absolute path. */
 static void relative(const char *from, const char *to, char way[static PATH_MAX])
 {
@@ -161,8 +157,6 @@ static enum status folder_of(const char *path, char folder[static PATH_MAX])
     strcpy(folder, dirname(copy));
     return STATUS_OK;
 }
-
-/* ---- reading ---- */
 
 /* The spec for the command line: words separated by commas, with commas escaped. */
 static char *join_spec(const struct stage_ops *ops, const char *value,
@@ -265,8 +259,6 @@ enum status chain_file_load(const char *path, struct stage_list *list)
     cyaml_free(&config, &schema.document, document, 0);
     return status;
 }
-
-/* ---- writing ---- */
 
 static void print_comment(const struct stage *stage, size_t number, FILE *stream)
 {

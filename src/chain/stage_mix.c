@@ -96,12 +96,6 @@ HALO_REALTIME static void apply_points(struct stage_mix *mix)
     }
 }
 
-HALO_REALTIME static void set_target(struct stage_mix *mix)
-{
-    bool dry = mix->absent || atomic_load(&mix->left_out) || atomic_load(&mix->bypass);
-    ramp_set(&mix->wet, dry ? 0 : atomic_load(&mix->mix), mix->smooth);
-}
-
 HALO_REALTIME static void blend(struct stage_mix *mix, float *const *out, size_t at, size_t frames)
 {
     size_t outputs = mix->filter.outputs;
@@ -151,7 +145,8 @@ HALO_REALTIME static void stage_mix_process(struct filter *filter, const float *
     mix->absent = mix->stage->absent || mix->was_absent;
     for (size_t c = 0; c < filter->outputs && mix->was_absent; c++)
         memset(out[c], 0, filter->block * sizeof(float));
-    set_target(mix);
+    bool dry = mix->absent || atomic_load(&mix->left_out) || atomic_load(&mix->bypass);
+    ramp_set(&mix->wet, dry ? 0 : atomic_load(&mix->mix), mix->smooth);
     for (size_t at = 0, frames; at < filter->block; at += frames) {
         apply_points(mix);
         frames = automation_advance(&mix->cursor, filter->block - at);

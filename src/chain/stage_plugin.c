@@ -63,16 +63,6 @@ static void stage_plugin_destroy(void *data)
     free(plugin);
 }
 
-static void note_plugin(const struct stage *stage, const struct filter *filter)
-{
-    const struct stage_plugin *plugin = stage->data;
-    struct plugin_filter_info stats = plugin_filter_info(filter);
-    note_detail("%s %s: %zu instance%s, blocks of %zu frames, latency %llu frames%s",
-                stage->ops->option, plugin->info->id, stats.instances,
-                stats.instances == 1 ? "" : "s", stats.block, (unsigned long long)filter->latency,
-                stats.isolated ? ", in a separate process" : "");
-}
-
 static enum status stage_plugin_create(struct stage *stage, size_t block, struct workers *workers,
                                        struct filter **filter)
 {
@@ -94,7 +84,11 @@ static enum status stage_plugin_create(struct stage *stage, size_t block, struct
         .delay = stage->settings.held_back ? block : 0,
     };
     TRY(plugin_filter_create(&settings, filter));
-    note_plugin(stage, *filter);
+    struct plugin_filter_info stats = plugin_filter_info(*filter);
+    note_detail(
+        "%s %s: %zu instance%s, blocks of %zu frames, latency %llu frames%s", stage->ops->option,
+        plugin->info->id, stats.instances, stats.instances == 1 ? "" : "s", stats.block,
+        (unsigned long long)(*filter)->latency, stats.isolated ? ", in a separate process" : "");
     return STATUS_OK;
 }
 
