@@ -135,21 +135,15 @@ static enum status screen_open(struct view *view)
     return STATUS_OK;
 }
 
-/* ncurses checks the size only when it reads keys. */
-static void follow_size(void)
-{
-    struct winsize size;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0)
-        return;
-    if (is_term_resized(size.ws_row, size.ws_col))
-        resize_term(size.ws_row, size.ws_col);
-}
-
 static void screen_show(struct view *view, const struct live_status *status)
 {
     struct screen *screen = (struct screen *)view;
+    struct winsize size;
     read_errors(screen);
-    follow_size();
+    /* ncurses checks the size only when it reads keys. */
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0 &&
+        is_term_resized(size.ws_row, size.ws_col))
+        resize_term(size.ws_row, size.ws_col);
     screen_draw(screen, status);
 }
 
