@@ -303,15 +303,6 @@ static enum status make_entry(const struct stage *stage, const char *folder, con
     return failed ? fail_memory("a chain") : STATUS_OK;
 }
 
-static void entry_free(struct chain_entry *entry)
-{
-    for (size_t k = 0; k < STAGE_KINDS_MOST; k++)
-        free(entry->values[k]);
-    for (unsigned w = 0; w < entry->options_count; w++)
-        free(entry->options[w]);
-    free(entry->options);
-}
-
 static enum status print_stage(const struct chain_schema *schema, const struct stage *stage,
                                const char *folder, const char *state, FILE *stream)
 {
@@ -330,7 +321,11 @@ static enum status print_stage(const struct chain_schema *schema, const struct s
         fprintf(stream, "%.*s%s", (int)length, text, text[length - 1] == '\n' ? "" : "\n");
     if (text)
         config.mem_fn(NULL, text, 0);
-    entry_free(&entry);
+    for (size_t k = 0; k < STAGE_KINDS_MOST; k++)
+        free(entry.values[k]);
+    for (unsigned w = 0; w < entry.options_count; w++)
+        free(entry.options[w]);
+    free(entry.options);
     return status;
 }
 

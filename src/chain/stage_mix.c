@@ -60,21 +60,16 @@ enum status stage_mix_parse(enum stage_control_kind kind, const char *text, floa
     return STATUS_OK;
 }
 
-/* "@bypass" alone means on. */
-static enum status read_own(const char *word, size_t *target, float *value)
-{
-    const char *equals = strchr(word, '=');
-    *target = begins(word, "@mix=") ? STAGE_CONTROL_MIX : STAGE_CONTROL_BYPASS;
-    return stage_mix_parse((enum stage_control_kind) * target, equals ? equals + 1 : "on", value);
-}
-
 enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate, const char *word)
 {
     struct automation_point point = {0};
     bool later = automation_is_word(word);
     if (later)
         TRY(automation_parse(word, rate, &point, &word));
-    TRY(read_own(word, &point.target, &point.value));
+    const char *equals = strchr(word, '='); /* "@bypass" alone means on */
+    point.target = begins(word, "@mix=") ? STAGE_CONTROL_MIX : STAGE_CONTROL_BYPASS;
+    TRY(stage_mix_parse((enum stage_control_kind)point.target, equals ? equals + 1 : "on",
+                        &point.value));
     spec->given = true;
     if (later)
         return automation_add(&spec->automation, &point);
