@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +14,6 @@ static const char *dashes(const char *option)
     bool is_key = option[strlen(option) - 1] == '=' && !strchr(option, ' ');
     return is_key ? "" : "--";
 }
-
-/* ---- names ---- */
 
 const char *option_choice(const struct option_row *row, size_t index)
 {
@@ -68,8 +65,6 @@ static enum status choose_list(const struct option_row *row, const char *text,
             return STATUS_OK;
     }
 }
-
-/* ---- numbers ---- */
 
 /* A number or a power of two such as 2^28; `end` points past it. */
 static bool read_number(const char *text, char **end, size_t *value)
@@ -158,8 +153,6 @@ enum status options_parse_db(const char *what, const char *text, double least, d
     *db = value;
     return STATUS_OK;
 }
-
-/* ---- storing ---- */
 
 /* In a bool, an enum, a uint32_t or a size_t. */
 static void store_integer(const struct option_row *row, void *field, size_t value)

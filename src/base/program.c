@@ -34,8 +34,6 @@ const struct option_row *program_option(const struct command *command, size_t in
     return index == 0 ? &help : NULL;
 }
 
-/* ---- help ---- */
-
 static void print_option(const struct option_row *row)
 {
     char head[64];
@@ -87,8 +85,6 @@ static void print_help(const struct command *command)
     if (command->print_ending)
         command->print_ending();
 }
-
-/* ---- options ---- */
 
 struct parser {
     const struct command *command;
@@ -232,18 +228,6 @@ static enum status parse(struct parser *parser, int argc, char **argv)
     return status == STATUS_OK ? check_arguments(parser) : status;
 }
 
-/* ---- running ---- */
-
-static void free_options(const struct command *command, void *options)
-{
-    if (command->free)
-        command->free(options);
-    for (const struct option_row *row = command->arguments; row && row->name; row++)
-        if (row->kind == OPTION_STRINGS)
-            free(((struct string_list *)(void *)((char *)options + row->offset))->values);
-    free(options);
-}
-
 static enum status run(const struct command *command, int argc, char **argv)
 {
     struct parser parser = {.command = command, .argument = command->arguments};
@@ -257,7 +241,12 @@ static enum status run(const struct command *command, int argc, char **argv)
         print_help(command);
     else if (status == STATUS_OK)
         status = command->run(parser.options);
-    free_options(command, parser.options);
+    if (command->free)
+        command->free(parser.options);
+    for (const struct option_row *row = command->arguments; row && row->name; row++)
+        if (row->kind == OPTION_STRINGS)
+            free(((struct string_list *)(void *)((char *)parser.options + row->offset))->values);
+    free(parser.options);
     return status;
 }
 

@@ -8,11 +8,6 @@
 
 enum { WORD_MOST = 255, /* letters compared */ WITHIN_LEAST = 3 };
 
-static int lower(char letter)
-{
-    return tolower((unsigned char)letter);
-}
-
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
@@ -29,7 +24,8 @@ static size_t edits(const char *a, const char *b)
         size_t diagonal = row[0];
         row[0] = i + 1;
         for (size_t j = 0; j < width; j++) {
-            size_t replaced = diagonal + (lower(a[i]) != lower(b[j]));
+            size_t replaced =
+                diagonal + (tolower((unsigned char)a[i]) != tolower((unsigned char)b[j]));
             diagonal = row[j + 1];
             row[j + 1] = least(replaced, least(diagonal, row[j]) + 1);
         }

@@ -136,8 +136,6 @@ void terminal_let_run(void)
     tcsetattr(STDIN_FILENO, TCSANOW, &now);
 }
 
-/* ---- output ---- */
-
 enum { COLUMNS_USUAL = 80, ROWS_USUAL = 24 };
 
 void terminal_output_size(size_t *columns, size_t *rows)

@@ -3,15 +3,6 @@
 #include "base/realtime.h"
 
 #include <signal.h>
-#include <time.h>
-
-static void make_ordinary(pthread_attr_t *attributes)
-{
-    const struct sched_param none = {0};
-    pthread_attr_setinheritsched(attributes, PTHREAD_EXPLICIT_SCHED);
-    pthread_attr_setschedpolicy(attributes, SCHED_OTHER);
-    pthread_attr_setschedparam(attributes, &none);
-}
 
 int thread_start(pthread_t *thread, const char *name, enum thread_priority priority,
                  void *(*main)(void *argument), void *argument)
@@ -19,8 +10,11 @@ int thread_start(pthread_t *thread, const char *name, enum thread_priority prior
     pthread_attr_t attributes;
     sigset_t all, before;
     pthread_attr_init(&attributes);
-    if (priority == THREAD_ORDINARY)
-        make_ordinary(&attributes);
+    if (priority == THREAD_ORDINARY) {
+        pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
+        pthread_attr_setschedpolicy(&attributes, SCHED_OTHER);
+        pthread_attr_setschedparam(&attributes, &(struct sched_param){0});
+    }
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int error = pthread_create(thread, &attributes, main, argument);

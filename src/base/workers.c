@@ -63,14 +63,6 @@ static void *worker_main(void *argument)
     }
 }
 
-static size_t processors(void)
-{
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0)
-        return 1;
-    return (size_t)CPU_COUNT(&set);
-}
-
 static bool start_threads(struct workers *workers)
 {
     while (workers->started < workers->count - 1) {
@@ -88,7 +80,10 @@ enum status workers_create(size_t count, struct workers **result)
     struct workers *workers = calloc(1, sizeof *workers);
     if (!workers)
         return fail_memory("threads");
-    workers->count = count ? count : processors();
+    cpu_set_t set;
+    if (count == 0)
+        count = sched_getaffinity(0, sizeof set, &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
+    workers->count = count;
     pthread_mutex_init(&workers->lock, NULL);
     pthread_cond_init(&workers->begin, NULL);
     pthread_cond_init(&workers->done, NULL);

@@ -11,8 +11,6 @@
 
 enum { VERSION = 1, STAGES_MOST = 256, BYTES_MOST = 1 << 20 };
 
-/* ---- the schema for libcyaml ---- */
-
 /* A stage in the file: one of `values` is set, in the order of the kinds. */
 struct chain_entry {
     char *values[STAGE_KINDS_MOST];
@@ -97,8 +95,6 @@ static cyaml_config_t config_for(struct chain_error *error)
                             .flags = CYAML_CFG_STYLE_BLOCK | CYAML_CFG_NO_ALIAS};
 }
 
-/* ---- paths ---- */
-
 /* The relative path from an absolute folder to an absolute path. */
 static void relative(const char *from, const char *to, char way[static PATH_MAX])
 {
@@ -161,8 +157,6 @@ static enum status folder_of(const char *path, char folder[static PATH_MAX])
     strcpy(folder, dirname(copy));
     return STATUS_OK;
 }
-
-/* ---- reading ---- */
 
 /* The spec for the command line: words separated by commas, with commas escaped. */
 static char *join_spec(const struct stage_ops *ops, const char *value,
@@ -266,8 +260,6 @@ enum status chain_file_load(const char *path, struct stage_list *list)
     return status;
 }
 
-/* ---- writing ---- */
-
 static void print_comment(const struct stage *stage, size_t number, FILE *stream)
 {
     const struct stage_info info = stage_describe(stage);
@@ -311,15 +303,6 @@ static enum status make_entry(const struct stage *stage, const char *folder, con
     return failed ? fail_memory("a chain") : STATUS_OK;
 }
 
-static void entry_free(struct chain_entry *entry)
-{
-    for (size_t k = 0; k < STAGE_KINDS_MOST; k++)
-        free(entry->values[k]);
-    for (unsigned w = 0; w < entry->options_count; w++)
-        free(entry->options[w]);
-    free(entry->options);
-}
-
 static enum status print_stage(const struct chain_schema *schema, const struct stage *stage,
                                const char *folder, const char *state, FILE *stream)
 {
@@ -338,7 +321,11 @@ static enum status print_stage(const struct chain_schema *schema, const struct s
         fprintf(stream, "%.*s%s", (int)length, text, text[length - 1] == '\n' ? "" : "\n");
     if (text)
         config.mem_fn(NULL, text, 0);
-    entry_free(&entry);
+    for (size_t k = 0; k < STAGE_KINDS_MOST; k++)
+        free(entry.values[k]);
+    for (unsigned w = 0; w < entry.options_count; w++)
+        free(entry.options[w]);
+    free(entry.options);
     return status;
 }
 

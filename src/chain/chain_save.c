@@ -22,8 +22,6 @@ struct chain_save {
     char new_states[PATH_MAX]; /* hidden beside it; empty: there are none */
 };
 
-/* ---- folders of states ---- */
-
 static int remove_one(const char *path, const struct stat *stats, int kind, struct FTW *where)
 {
     (void)stats, (void)kind, (void)where;
@@ -90,16 +88,6 @@ static enum status save_states(struct chain_save *save, const struct stage_list 
     return STATUS_OK;
 }
 
-static bool any_state(const struct stage_list *list)
-{
-    bool any = false;
-    for (size_t i = 0; i < list->count; i++)
-        any |= stage_describe(&list->stages[i]).keeps_state;
-    return any;
-}
-
-/* ---- the file ---- */
-
 static enum status print_file(struct chain_save *save, const struct stage_list *list)
 {
     FILE *stream = fdopen(save->file.fd, "w");
@@ -124,11 +112,14 @@ enum status chain_save_create(const char *path, bool force, const struct stage_l
     save->mask = umask(0);
     umask(save->mask);
     size_t capacity = sizeof save->states - sizeof "..XXXXXX";
+    bool any_state = false;
+    for (size_t i = 0; i < list->count; i++)
+        any_state |= stage_describe(&list->stages[i]).keeps_state;
     enum status status = STATUS_OK;
     if ((size_t)snprintf(save->states, sizeof save->states, "%s.state", path) >= capacity)
         status = fail(STATUS_FAILED, "cannot write %.40s...: its name is too long", path);
     if (status == STATUS_OK)
-        status = check_place(save, any_state(list));
+        status = check_place(save, any_state);
     if (status == STATUS_OK)
         status = atomic_file_open(&save->file, path, force, NULL);
     if (status == STATUS_OK)

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- the command line ---- */
-
 /* Frames, or a time with its unit. */
 static enum status parse_span(void *options, const struct option_row *row, const char *text)
 {
@@ -99,8 +97,6 @@ enum status mask_options_parse(const char *word, const char *others, struct mask
                 others ? others : "");
 }
 
-/* ---- applying ---- */
-
 /* Whole frames, clamped to more than any mask has. */
 static size_t frames_of(struct mask_span span, uint32_t rate)
 {
@@ -143,15 +139,6 @@ static enum status shape(const struct mask_options *options, uint32_t rate, stru
     cut(mask, trim, taps);
     fade_out(mask, fade);
     return options->minimum_phase ? mask_minimum_phase(mask) : STATUS_OK;
-}
-
-/* Delay the mask; time zero stays in place. */
-static enum status set_back(struct mask *mask, size_t frames)
-{
-    size_t origin = mask->origin;
-    TRY(mask_pad(mask, frames));
-    mask->origin = origin;
-    return STATUS_OK;
 }
 
 static enum status resample(struct mask *mask, uint32_t rate)
@@ -211,7 +198,9 @@ enum status mask_options_apply(const struct mask_options *options,
         TRY(mask_select(mask, options->channel));
     TRY(shape(options, rate, mask));
     mask_align(mask, align);
-    TRY(set_back(mask, frames_of(options->delay, rate)));
+    size_t origin = mask->origin;
+    TRY(mask_pad(mask, frames_of(options->delay, rate)));
+    mask->origin = origin; /* a delay: time zero stays in place */
     TRY(resample(mask, format->rate));
     TRY(mask_route(mask, format->channels, options->order, options->map));
     scale(options, mask);

@@ -11,14 +11,6 @@ static double times_real_time(const struct report *report)
     return (double)report->totals.frames_out / report->rate / fmax(report->seconds, 1e-9);
 }
 
-/* The gain in dB, to one decimal, that would have prevented clipping. */
-static double saving_gain(const struct report *report)
-{
-    unsigned bits = sound_format_bits(report->sound_format);
-    double most = 1 - ldexp(1, -(int)(bits ? bits - 1 : 24));
-    return floor(-10 * audio_to_db(report->totals.peak / most)) / 10;
-}
-
 static bool tail_was_unknown(const struct report *report)
 {
     return report->chain->tail_unknown && report->tail != TAIL_NONE;
@@ -55,10 +47,14 @@ void report_print(const struct report *report)
          (double)report->totals.frames_out / report->rate, report->channels,
          report->channels == 1 ? "" : "s", report->rate, sound_format_name(report->sound_format),
          peak, true_peak, times_real_time(report));
-    if (report->clipped > 0)
+    if (report->clipped > 0) {
+        unsigned bits = sound_format_bits(report->sound_format);
+        double most = 1 - ldexp(1, -(int)(bits ? bits - 1 : 24));
         note("%llu sample%s clipped; %s--gain %.1f would have avoided it",
              (unsigned long long)report->clipped, report->clipped == 1 ? "" : "s",
-             report->stages->count ? "a further " : "", saving_gain(report));
+             report->stages->count ? "a further " : "",
+             floor(-10 * audio_to_db(report->totals.peak / most)) / 10);
+    }
     report_print_stages(report->stages);
     print_tail(report);
 }

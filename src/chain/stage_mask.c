@@ -59,15 +59,6 @@ fail:
     return status;
 }
 
-/* The channels of a sound that fits the mask. */
-static size_t channels_for(const struct mask *mask, const struct mask_options *options)
-{
-    size_t columns = options->channel ? 1 : mask->columns;
-    if (mask->has_own_paths)
-        return mask->inputs;
-    return columns == 4 ? 2 : columns;
-}
-
 enum status stage_mask_study(const char *text, size_t channels, struct mask **result)
 {
     char **spec = spec_split(text);
@@ -80,8 +71,11 @@ enum status stage_mask_study(const char *text, size_t channels, struct mask **re
     if (status != STATUS_OK)
         goto fail;
     struct stream_format format = {mask->rate ? mask->rate : STAGE_MASK_USUAL_RATE, channels};
-    if (channels == 0)
-        format.channels = channels_for(mask, &options);
+    if (channels == 0) /* those of a sound that fits the mask */
+        format.channels = mask->has_own_paths  ? mask->inputs
+                          : options.channel    ? 1
+                          : mask->columns == 4 ? 2
+                                               : mask->columns;
     status = mask_options_apply(&options, &format, MASK_ALIGN_OWN, mask);
     if (status != STATUS_OK)
         goto fail;
@@ -145,9 +139,7 @@ static enum status stage_mask_create(struct stage *stage, size_t block, struct w
     struct convolver_settings settings = stage->settings.convolver;
     settings.block = block;
     settings.workers = workers;
-    enum status status = convolver_create(&settings, mask, filter);
-    if (status != STATUS_OK)
-        return status;
+    TRY(convolver_create(&settings, mask, filter));
     note_detail("mask %s: backend %s, %s, blocks of %zu frames on %zu threads", mask->name,
                 convolver_backend(*filter), convolver_algorithm(*filter), block,
                 workers_count(workers));

@@ -28,8 +28,6 @@ struct stage_mix {
     _Atomic bool bypass;
 };
 
-/* ---- the spec ---- */
-
 static bool begins(const char *word, const char *with)
 {
     return strncmp(word, with, strlen(with)) == 0;
@@ -62,21 +60,16 @@ enum status stage_mix_parse(enum stage_control_kind kind, const char *text, floa
     return STATUS_OK;
 }
 
-/* "@bypass" alone means on. */
-static enum status read_own(const char *word, size_t *target, float *value)
-{
-    const char *equals = strchr(word, '=');
-    *target = begins(word, "@mix=") ? STAGE_CONTROL_MIX : STAGE_CONTROL_BYPASS;
-    return stage_mix_parse((enum stage_control_kind) * target, equals ? equals + 1 : "on", value);
-}
-
 enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate, const char *word)
 {
     struct automation_point point = {0};
     bool later = automation_is_word(word);
     if (later)
         TRY(automation_parse(word, rate, &point, &word));
-    TRY(read_own(word, &point.target, &point.value));
+    const char *equals = strchr(word, '='); /* "@bypass" alone means on */
+    point.target = begins(word, "@mix=") ? STAGE_CONTROL_MIX : STAGE_CONTROL_BYPASS;
+    TRY(stage_mix_parse((enum stage_control_kind)point.target, equals ? equals + 1 : "on",
+                        &point.value));
     spec->given = true;
     if (later)
         return automation_add(&spec->automation, &point);
@@ -89,8 +82,6 @@ enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate, const cha
     return STATUS_OK;
 }
 
-/* ---- the step ---- */
-
 HALO_REALTIME static void apply_points(struct stage_mix *mix)
 {
     for (const struct automation_point *point; (point = automation_due(&mix->cursor));) {
@@ -98,12 +89,6 @@ HALO_REALTIME static void apply_points(struct stage_mix *mix)
         float to = atomic_load(&mix->bypass) ? 0 : atomic_load(&mix->mix);
         ramp_set(&mix->wet, to, point->over > mix->smooth ? (size_t)point->over : mix->smooth);
     }
-}
-
-HALO_REALTIME static void set_target(struct stage_mix *mix)
-{
-    bool dry = mix->absent || atomic_load(&mix->left_out) || atomic_load(&mix->bypass);
-    ramp_set(&mix->wet, dry ? 0 : atomic_load(&mix->mix), mix->smooth);
 }
 
 HALO_REALTIME static void blend(struct stage_mix *mix, float *const *out, size_t at, size_t frames)
@@ -155,7 +140,8 @@ HALO_REALTIME static void stage_mix_process(struct filter *filter, const float *
     mix->absent = mix->stage->absent || mix->was_absent;
     for (size_t c = 0; c < filter->outputs && mix->was_absent; c++)
         memset(out[c], 0, filter->block * sizeof(float));
-    set_target(mix);
+    bool dry = mix->absent || atomic_load(&mix->left_out) || atomic_load(&mix->bypass);
+    ramp_set(&mix->wet, dry ? 0 : atomic_load(&mix->mix), mix->smooth);
     for (size_t at = 0, frames; at < filter->block; at += frames) {
         apply_points(mix);
         frames = automation_advance(&mix->cursor, filter->block - at);
@@ -164,8 +150,6 @@ HALO_REALTIME static void stage_mix_process(struct filter *filter, const float *
             blend(mix, out, at, frames);
     }
 }
-
-/* ---- the filter ---- */
 
 static void begin(struct stage_mix *mix)
 {

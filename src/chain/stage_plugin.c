@@ -63,16 +63,6 @@ static void stage_plugin_destroy(void *data)
     free(plugin);
 }
 
-static void note_plugin(const struct stage *stage, const struct filter *filter)
-{
-    const struct stage_plugin *plugin = stage->data;
-    struct plugin_filter_info stats = plugin_filter_info(filter);
-    note_detail("%s %s: %zu instance%s, blocks of %zu frames, latency %llu frames%s",
-                stage->ops->option, plugin->info->id, stats.instances,
-                stats.instances == 1 ? "" : "s", stats.block, (unsigned long long)filter->latency,
-                stats.isolated ? ", in a separate process" : "");
-}
-
 static enum status stage_plugin_create(struct stage *stage, size_t block, struct workers *workers,
                                        struct filter **filter)
 {
@@ -94,7 +84,11 @@ static enum status stage_plugin_create(struct stage *stage, size_t block, struct
         .delay = stage->settings.held_back ? block : 0,
     };
     TRY(plugin_filter_create(&settings, filter));
-    note_plugin(stage, *filter);
+    struct plugin_filter_info stats = plugin_filter_info(*filter);
+    note_detail(
+        "%s %s: %zu instance%s, blocks of %zu frames, latency %llu frames%s", stage->ops->option,
+        plugin->info->id, stats.instances, stats.instances == 1 ? "" : "s", stats.block,
+        (unsigned long long)(*filter)->latency, stats.isolated ? ", in a separate process" : "");
     return STATUS_OK;
 }
 
@@ -143,8 +137,6 @@ static void stage_plugin_keep_latency(struct stage *stage)
              plugin->info->id, (unsigned long long)stage->latency.most);
 }
 
-/* ---- chain files ---- */
-
 /* LIBRARY:LABEL with a slash, @state=FOLDER, and perhaps param:URI=PATH. */
 static const char *stage_plugin_path_in(const char *word, size_t index, bool *perhaps)
 {
@@ -162,8 +154,6 @@ static enum status stage_plugin_save(const struct stage *stage, const char *fold
     return plugin_filter_save(stage->filter, folder);
 }
 
-/* ---- live controls ---- */
-
 static const struct plugin_info *stage_plugin_controls(const struct stage *stage)
 {
     return ((const struct stage_plugin *)stage->data)->info;
@@ -178,8 +168,6 @@ static void stage_plugin_control_set(const struct stage *stage, size_t port, flo
 {
     plugin_filter_set(stage->filter, port, value);
 }
-
-/* ---- the kinds ---- */
 
 #define PLUGIN_OPS                                                                                 \
     .may_fail = true, .grain = PLUGIN_FILTER_BLOCK, .load = stage_plugin_load,                     \

@@ -29,8 +29,6 @@ struct stage_spectral {
     struct spectral_settings settings;
 };
 
-/* ---- its spec ---- */
-
 /* SIZE_MAX: not given. */
 struct spectral_args {
     size_t size, hop, window, scale, mode, boundary, preset;
@@ -123,8 +121,6 @@ static enum status parse_args(struct stage *stage, char **spec)
         TRY(parse_word(stage, *word, &args));
     return apply(&args, spec[0], &spectral->settings);
 }
-
-/* ---- the stage ---- */
 
 static enum status stage_spectral_load(struct stage *stage, char **spec,
                                        const struct stream_format *format)
@@ -224,8 +220,6 @@ const struct stage_ops stage_spectral_ops = {
     .report_json = stage_spectral_report_json,
     .path_in = stage_spectral_path_in,
 };
-
-/* ---- without a stage ---- */
 
 enum status stage_spectral_study(const char *text, struct mask2d **result)
 {

@@ -11,8 +11,6 @@ enum {
     BLOCK_SAMPLES_MOST = 1 << 23, /* of all channels: 32 MiB */
 };
 
-/* ---- the table ---- */
-
 /* The kinds, in the order of --help: NAME is stage_NAME_ops of stage_NAME.c. */
 #define STAGE_KINDS(ROW)                                                                           \
     ROW(mask)                                                                                      \
@@ -50,8 +48,6 @@ struct stage_info stage_describe(const struct stage *stage)
     return info;
 }
 
-/* ---- specs ---- */
-
 char **spec_split(const char *text)
 {
     size_t length = strlen(text), count = 1;
@@ -77,8 +73,6 @@ char **spec_split(const char *text)
     spec[count] = NULL;
     return spec;
 }
-
-/* ---- lists ---- */
 
 enum status stage_list_add(struct stage_list *list, const struct stage_ops *ops, const char *text,
                            const char *origin)

@@ -8,8 +8,6 @@ struct devices_settings {
     bool json;
 };
 
-/* ---- text ---- */
-
 static void print_milliseconds(double low, double high, bool is_known)
 {
     if (is_known)
@@ -57,8 +55,6 @@ static void print_table(const struct device_list *list)
                 print_row(list, i);
     }
 }
-
-/* ---- JSON ---- */
 
 static json_t *latencies(size_t channels, double low, double high)
 {

@@ -27,11 +27,7 @@ static enum status write_mask(const struct mask_make_settings *settings, const s
     };
     TRY(sound_format_choose(settings->output, &settings->request, &traits, &sink_settings.format,
                             &sink_settings.sound_format));
-    return mask_write_sound(mask, &sink_settings);
-}
-
-static void report(const struct mask_make_settings *settings, const struct mask *mask)
-{
+    TRY(mask_write_sound(mask, &sink_settings));
     note("%s: %zu channel%s of %zu taps at %u Hz", settings->output, mask->columns,
          mask->columns == 1 ? "" : "s", mask->taps, mask->rate);
     if (mask->origin > 0 && mask->origin == (mask->taps - 1) / 2)
@@ -39,18 +35,18 @@ static void report(const struct mask_make_settings *settings, const struct mask 
             "time zero is at the middle tap: the file delays by %zu frames unless used with --align "
             "centre",
             mask->origin);
+    return STATUS_OK;
 }
 
 static enum status make2d(const struct mask_make_settings *settings)
 {
-    struct mask2d *mask = NULL;
-    struct text_file *file = NULL;
+    struct mask2d *mask;
+    struct text_file *file;
     const struct mask_write_settings write = {.force = settings->force};
     if (settings->request.samples)
         return fail(STATUS_USAGE, "--format sets a sample format; two-dimensional masks are text");
-    enum status status = stage_spectral_study(settings->spec, &mask);
-    if (status == STATUS_OK)
-        status = text_file_open(settings->output, &write, &file);
+    TRY(stage_spectral_study(settings->spec, &mask));
+    enum status status = text_file_open(settings->output, &write, &file);
     if (status == STATUS_OK) {
         mask2d_write(mask, text_file_stream(file));
         status = text_file_keep(file);
@@ -58,28 +54,25 @@ static enum status make2d(const struct mask_make_settings *settings)
     if (status == STATUS_OK)
         note("%s: %zu rows of time x %zu columns of frequency%s", settings->output, mask->rows,
              mask->columns, mask->is_separable ? ", separable" : "");
-    text_file_close(file);
     mask2d_destroy(mask);
     return status;
 }
 
 static enum status make(const struct mask_make_settings *settings)
 {
-    struct mask *mask = NULL;
-    char *file = NULL;
-    enum status status = stage_mask_file(settings->spec, &file);
+    struct mask *mask;
+    char *file;
+    TRY(stage_mask_file(settings->spec, &file));
     /* A name with a colon may be a misspelt kind, which loading reports. */
-    if (status == STATUS_OK && file && !strchr(file, ':'))
-        status = fail(STATUS_USAGE, "'%s' is not a kind of mask; halo mask make --help lists them",
-                      file);
-    if (status == STATUS_OK)
-        status = stage_mask_study(settings->spec, 0, &mask);
-    if (status == STATUS_OK)
-        status = write_mask(settings, mask);
-    if (status == STATUS_OK)
-        report(settings, mask);
-    mask_destroy(mask);
+    enum status status =
+        file && !strchr(file, ':')
+            ? fail(STATUS_USAGE, "'%s' is not a kind of mask; halo mask make --help lists them",
+                   file)
+            : stage_mask_study(settings->spec, 0, &mask);
     free(file);
+    TRY(status);
+    status = write_mask(settings, mask);
+    mask_destroy(mask);
     return status;
 }
 

@@ -58,15 +58,6 @@ static enum status add_curves(struct mask_plot_settings *settings, const char *t
     return STATUS_OK;
 }
 
-static enum status load_all(struct mask_plot_settings *settings)
-{
-    for (size_t i = 0; i < settings->texts.count; i++) {
-        TRY(stage_mask_study(settings->texts.values[i], 0, &settings->masks[i]));
-        TRY(add_curves(settings, settings->texts.values[i], settings->masks[i]));
-    }
-    return STATUS_OK;
-}
-
 /* A text plot of the magnitudes, without gnuplot. */
 static enum status print_magnitudes(const struct mask_plot_settings *settings)
 {
@@ -104,7 +95,10 @@ static bool are_alike(const struct mask_plot_settings *settings)
 static enum status draw(struct mask_plot_settings *settings)
 {
     struct mask_plot *plot = &settings->plot;
-    TRY(load_all(settings));
+    for (size_t i = 0; i < settings->texts.count; i++) {
+        TRY(stage_mask_study(settings->texts.values[i], 0, &settings->masks[i]));
+        TRY(add_curves(settings, settings->texts.values[i], settings->masks[i]));
+    }
     if (plot->file)
         return mask_plot_draw(plot);
     if (settings->subplots.count == 0)
@@ -122,8 +116,6 @@ static enum status draw(struct mask_plot_settings *settings)
             return mask_plot_draw(plot);
     return STATUS_OK;
 }
-
-/* ---- two dimensions ---- */
 
 static size_t count_2d(const struct mask_plot_settings *settings)
 {

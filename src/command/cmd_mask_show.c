@@ -21,42 +21,36 @@ struct mask_show_settings {
 /* Routed for the sound's channels where that is possible, else as it is; lint reports that. */
 static enum status study(const char *text, const struct stream_format *sound, struct mask **result)
 {
-    struct mask *mask = NULL;
-    enum status status = stage_mask_study(text, 0, &mask);
-    if (status == STATUS_OK && sound->channels && mask_lint_fits(mask->columns, sound->channels)) {
-        mask_destroy(mask);
-        return stage_mask_study(text, sound->channels, result);
-    }
-    if (status == STATUS_OK)
-        *result = mask;
-    return status;
+    TRY(stage_mask_study(text, 0, result));
+    if (!sound->channels || !mask_lint_fits((*result)->columns, sound->channels))
+        return STATUS_OK;
+    mask_destroy(*result);
+    return stage_mask_study(text, sound->channels, result);
 }
 
 static enum status show2d(const struct mask_show_settings *settings, const char *text,
                           json_t *masks)
 {
-    struct mask2d *mask = NULL;
-    enum status status = stage_spectral_study(text, &mask);
-    if (status == STATUS_OK && settings->json)
+    struct mask2d *mask;
+    TRY(stage_spectral_study(text, &mask));
+    if (settings->json)
         json_array_append_new(masks, mask2d_summary_object(text, mask));
-    else if (status == STATUS_OK)
+    else
         mask2d_summary_print(text, mask);
     mask2d_destroy(mask);
-    return status;
+    return STATUS_OK;
 }
 
 static enum status show(const struct mask_show_settings *settings, const char *text, json_t *masks)
 {
     if (mask2d_is_named(text))
         return show2d(settings, text, masks);
-    struct mask *mask = NULL;
+    struct mask *mask;
     struct mask_stats stats = {0};
     struct mask_trouble troubles[MASK_TROUBLES];
-    enum status status = study(text, &settings->sound, &mask);
-    if (status == STATUS_OK) {
-        uint32_t usual = settings->sound.rate ? settings->sound.rate : STAGE_MASK_USUAL_RATE;
-        status = mask_stats_init(&stats, mask, mask->rate ? mask->rate : usual);
-    }
+    TRY(study(text, &settings->sound, &mask));
+    uint32_t usual = settings->sound.rate ? settings->sound.rate : STAGE_MASK_USUAL_RATE;
+    enum status status = mask_stats_init(&stats, mask, mask->rate ? mask->rate : usual);
     if (status == STATUS_OK) {
         struct mask_summary summary = {
             .text = text, .mask = mask, .stats = &stats, .troubles = troubles};
@@ -83,12 +77,12 @@ static enum status show_all(void *options)
         enum status own = show(settings, settings->masks.values[i], masks);
         status = status == STATUS_OK ? own : status;
     }
-    json_t *root = json_pack("{s:o}", "masks", masks);
     if (!settings->json) {
-        json_decref(root);
+        json_decref(masks);
         return status;
     }
-    enum status printed = json_print(root, JSON_REAL_PRECISION(9), "the masks");
+    enum status printed =
+        json_print(json_pack("{s:o}", "masks", masks), JSON_REAL_PRECISION(9), "the masks");
     return status == STATUS_OK ? printed : status;
 }
 

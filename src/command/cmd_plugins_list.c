@@ -33,8 +33,6 @@ static bool is_wanted(const struct plugins_list_settings *settings, const struct
     return true;
 }
 
-/* ---- text ---- */
-
 static void print_row(const struct plugin_info *info, int width)
 {
     printf("%-6s  %-*s  %3zu > %-3zu  %s", info->kind->name, width, info->id,
@@ -77,8 +75,6 @@ static void report_skips(const struct plugin_scan *scan)
         note("to scan these again, remove %s", plugin_memory_place());
 }
 
-/* ---- JSON ---- */
-
 static json_t *row_object(const struct plugin_info *info)
 {
     return json_pack(
@@ -89,13 +85,6 @@ static json_t *row_object(const struct plugin_info *info)
         (json_int_t)plugin_instances_outputs(info), "refusal", json_text(info->refusal));
 }
 
-static json_t *skip_object(const struct plugin_skip *skip)
-{
-    return json_pack("{s:s, s:o, s:o, s:b}", "kind", skip->kind->name, "holder",
-                     json_text(skip->holder), "reason", json_text(skip->reason), "remembered",
-                     skip->is_remembered);
-}
-
 static enum status print_json(const struct plugins_list_settings *settings,
                               const struct plugin_scan *scan)
 {
@@ -103,8 +92,13 @@ static enum status print_json(const struct plugins_list_settings *settings,
     for (size_t i = 0; i < scan->count; i++)
         if (is_wanted(settings, scan->infos[i]))
             json_array_append_new(plugins, row_object(scan->infos[i]));
-    for (size_t i = 0; i < scan->skip_count; i++)
-        json_array_append_new(skipped, skip_object(&scan->skips[i]));
+    for (size_t i = 0; i < scan->skip_count; i++) {
+        const struct plugin_skip *skip = &scan->skips[i];
+        json_array_append_new(skipped,
+                              json_pack("{s:s, s:o, s:o, s:b}", "kind", skip->kind->name, "holder",
+                                        json_text(skip->holder), "reason", json_text(skip->reason),
+                                        "remembered", skip->is_remembered));
+    }
     return json_print(json_pack("{s:o, s:o}", "plugins", plugins, "skipped", skipped), 0,
                       "the plugins");
 }

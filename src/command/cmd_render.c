@@ -79,16 +79,6 @@ static enum status open_sink(const struct render_options *options, const struct 
     return sink_open_sound(&settings, sink);
 }
 
-/* Called once OUT is known to be writable; later runs have the same chain. */
-static enum status save_chain(const struct render_job *job)
-{
-    const struct render_options *options = job->options;
-    if (!options->save_chain || *job->save)
-        return STATUS_OK;
-    return chain_save_create(options->save_chain, options->force, &options->chain.stages,
-                             job->save);
-}
-
 /* Extends the source on both sides, as far as the chain needs. */
 static enum status lay_boundaries(struct render_job *job)
 {
@@ -117,11 +107,6 @@ static enum status lay_boundaries(struct render_job *job)
 static bool is_too_late(const struct render_job *job)
 {
     return job->run.stop_late && job->chain->late > 0;
-}
-
-static enum status run_once(struct render_job *job)
-{
-    return engine_run(job->chain, job->source, job->sink, &job->run, &job->report.totals);
 }
 
 /* Writes the spooled sound, scaled to the peak asked for. */
@@ -168,14 +153,6 @@ static enum status run_normalized(struct render_job *job)
     return status;
 }
 
-/* The input can be read again and no output has been written yet. */
-static bool can_run_again(const struct render_job *job)
-{
-    struct stat input;
-    return strcmp(job->options->input, "-") != 0 && stat(job->options->input, &input) == 0 &&
-           S_ISREG(input.st_mode) && job->sink->beside;
-}
-
 static enum status work(struct render_job *job)
 {
     const struct render_options *options = job->options;
@@ -187,11 +164,19 @@ static enum status work(struct render_job *job)
     TRY(open_sink(options, job->source, &job->format, job->sound_format,
                   engine_frames_out(job->chain, job->source->frames, options->tail), &job->sink));
     TRY(lay_boundaries(job));
-    TRY(save_chain(job));
-    job->run.stop_late = job->may_run_again && can_run_again(job);
+    if (options->save_chain && !*job->save) /* OUT is writable; later runs have the same chain */
+        TRY(chain_save_create(options->save_chain, options->force, &options->chain.stages,
+                              job->save));
+    /* To run again, the input must be readable again, and no output written yet. */
+    struct stat input;
+    job->run.stop_late = job->may_run_again && strcmp(options->input, "-") != 0 &&
+                         stat(options->input, &input) == 0 && S_ISREG(input.st_mode) &&
+                         job->sink->beside;
     progress_begin(&job->progress, job->format.rate, options->verbosity != VERBOSITY_QUIET);
     job->report.scale = 1;
-    TRY((options->normalize ? run_normalized : run_once)(job));
+    TRY(options->normalize
+            ? run_normalized(job)
+            : engine_run(job->chain, job->source, job->sink, &job->run, &job->report.totals));
     if (is_too_late(job))
         return STATUS_OK;
     if (*job->save)

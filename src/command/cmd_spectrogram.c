@@ -41,8 +41,6 @@ struct spectrogram_job {
     struct spectrogram_text_settings text; /* on a terminal */
 };
 
-/* ---- the sounds ---- */
-
 /* File names without their folder; in full where two would be the same. */
 static void choose_names(struct spectrogram_job *job)
 {
@@ -59,14 +57,6 @@ static void choose_names(struct spectrogram_job *job)
             job->figure.names[i] = "standard input";
         else if (!differ)
             job->figure.names[i] = options->sounds.values[i];
-}
-
-static enum status open_all(struct spectrogram_job *job)
-{
-    for (size_t i = 0; i < job->options->sounds.count; i++)
-        TRY(source_open_sound(job->options->sounds.values[i], job->options->allow_truncated,
-                              &job->sources[i]));
-    return STATUS_OK;
 }
 
 static struct spectrogram_axis axis_of(const struct spectrogram_job *job)
@@ -128,8 +118,6 @@ static enum status measure_all(struct spectrogram_job *job)
     spectrogram_figure_scale(&job->figure, (double)job->options->range);
     return STATUS_OK;
 }
-
-/* ---- output ---- */
 
 /* Links are followed: the input is not overwritten through one. */
 static enum status check_output(const struct spectrogram_options *options)
@@ -206,8 +194,6 @@ static enum status draw_file(struct spectrogram_job *job)
     return gnuplot_close(&gnuplot, status);
 }
 
-/* ---- JSON ---- */
-
 static json_t *loudest_object(const struct spectrogram *picture)
 {
     struct spectrogram_peak peak = spectrogram_find_peak(picture);
@@ -247,15 +233,15 @@ static enum status print_json(const struct spectrogram_options *options,
     return json_print(root, 0, "the spectrogram");
 }
 
-/* ---- the command ---- */
-
 static enum status draw(struct spectrogram_job *job)
 {
     const struct spectrogram_options *options = job->options;
     TRY(options->file ? check_output(options) : STATUS_OK);
     /* JSON without a file has the resolution of a file. */
     TRY(options->file || options->json ? lay_out_file(job) : lay_out_text(job));
-    TRY(open_all(job));
+    for (size_t i = 0; i < options->sounds.count; i++)
+        TRY(source_open_sound(options->sounds.values[i], options->allow_truncated,
+                              &job->sources[i]));
     TRY(options->file ? draw_file(job) : measure_all(job));
     if (options->json)
         return print_json(options, &job->figure, job->measured);

@@ -65,8 +65,6 @@ static const struct command command_plugin_scanner = {
     .main = cmd_plugin_scanner,
 };
 
-/* ---- halo itself ---- */
-
 struct halo_settings {
     bool version;
 };

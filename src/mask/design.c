@@ -192,13 +192,6 @@ static enum status make_mask(const struct design_kind *kind, char **spec, uint32
     return status;
 }
 
-/* A word before a colon, and no such file: probably a misspelt kind. */
-static bool may_be_misspelt(const char *word)
-{
-    size_t letters = strspn(word, "abcdefghijklmnopqrstuvwxyz");
-    return letters > 0 && word[letters] == ':' && access(word, F_OK) != 0;
-}
-
 static enum status refuse_kind(const char *word)
 {
     char list[512] = "";
@@ -220,7 +213,9 @@ enum status design_load(char **spec, uint32_t rate, const struct mask_load_optio
         return make_mask(kind, spec, rate, options->allow_truncated, mask);
     if (mask2d_is_named(spec[0]))
         return fail(STATUS_USAGE, "%s is a two-dimensional mask: use --spectral", spec[0]);
-    if (may_be_misspelt(spec[0]))
+    /* A word before a colon, and no such file: probably a misspelt kind. */
+    size_t letters = strspn(spec[0], "abcdefghijklmnopqrstuvwxyz");
+    if (letters > 0 && spec[0][letters] == ':' && access(spec[0], F_OK) != 0)
         return refuse_kind(spec[0]);
     return mask_load_with(spec[0], options, mask);
 }

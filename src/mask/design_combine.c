@@ -14,13 +14,6 @@ struct combined {
     struct mask *masks[OPERANDS_MOST];
 };
 
-static void combined_free(struct combined *operands)
-{
-    for (size_t p = 0; p < operands->count; p++)
-        mask_destroy(operands->masks[p]);
-    free(operands->spec[0]);
-}
-
 /* Removes rate= from the spec; it is that of all operands. */
 static enum status parse_rate(char **spec, uint32_t *rate)
 {
@@ -195,7 +188,9 @@ static enum status make_cascade(char **spec, bool allow_truncated, struct design
     struct combined operands = {0};
     TRY(parse_rate(spec, &design->rate));
     enum status status = combine_parts(&operands, spec, allow_truncated, design);
-    combined_free(&operands);
+    for (size_t p = 0; p < operands.count; p++)
+        mask_destroy(operands.masks[p]);
+    free(operands.spec[0]);
     return status;
 }
 

@@ -51,8 +51,6 @@ struct image {
 
 typedef void visit(void *context, struct image image);
 
-/* ---- images ---- */
-
 /* Image k along an axis has |k| reflections; 0 is the source. */
 static double image_place(double size, double source, long k)
 {
@@ -116,8 +114,6 @@ static double room_images(const struct shoebox *room, double seconds)
     return 4 * M_PI / 3 * radius * radius * radius /
            (room->size[0] * room->size[1] * room->size[2]);
 }
-
-/* ---- the reflection coefficient ---- */
 
 struct room_energies {
     double direct; /* metres */
@@ -192,8 +188,6 @@ static enum status room_solve(const struct shoebox *room, double *reflection)
     free(energies.sums);
     return status;
 }
-
-/* ---- the response ---- */
 
 struct room_response {
     double direct, rate;

@@ -249,20 +249,15 @@ static enum status refuse_counts(const struct mask *mask, size_t channels, enum 
                 mask->name, mask->columns, channels);
 }
 
-static enum status check_own_paths(const struct mask *mask, size_t channels, enum mask_map map)
-{
-    if (map != MASK_MAP_AUTO)
-        return fail(STATUS_USAGE, "mask %s has its own routing; map= cannot change it", mask->name);
-    if (mask->inputs != channels)
-        return fail(STATUS_USAGE, "mask %s filters sound of %zu channels, but the sound has %zu",
-                    mask->name, mask->inputs, channels);
-    return STATUS_OK;
-}
-
 enum status mask_route(struct mask *mask, size_t channels, enum mask_order order, enum mask_map map)
 {
+    if (mask->has_own_paths && map != MASK_MAP_AUTO)
+        return fail(STATUS_USAGE, "mask %s has its own routing; map= cannot change it", mask->name);
+    if (mask->has_own_paths && mask->inputs != channels)
+        return fail(STATUS_USAGE, "mask %s filters sound of %zu channels, but the sound has %zu",
+                    mask->name, mask->inputs, channels);
     if (mask->has_own_paths)
-        return check_own_paths(mask, channels, map);
+        return STATUS_OK;
     size_t columns = mask->columns;
     size_t most = channels > columns ? channels : columns;
     free(mask->paths);

@@ -226,12 +226,11 @@ static enum status read_row(struct mask2d_table *table, char *line)
 static enum status read_table(struct mask2d_table *table, struct mask2d **mask)
 {
     char *line;
-    for (;;) {
+    do {
         TRY(text_lines_next(&table->lines, &line));
-        if (!line)
-            break;
-        TRY(read_row(table, line));
-    }
+        if (line)
+            TRY(read_row(table, line));
+    } while (line);
     return mask2d_create(table->lines.file, table->rows, table->columns, table->taps, mask);
 }
 

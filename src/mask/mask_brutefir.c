@@ -31,8 +31,6 @@ static enum status parse_links(struct brutefir_tokens *tokens, struct brutefir_l
     return STATUS_OK;
 }
 
-/* ---- fields of a block ---- */
-
 struct brutefir_field {
     const char *name;
     enum { FIELD_IGNORED, FIELD_TEXT, FIELD_COUNT, FIELD_BLOCKS, FIELD_DB, FIELD_LINKS } kind;
@@ -228,8 +226,6 @@ static enum status parse_fields(struct brutefir_tokens *tokens, void *context,
     TRY(brutefir_expect(tokens, '}'));
     return brutefir_expect(tokens, ';');
 }
-
-/* ---- blocks ---- */
 
 static enum status parse_coeff(struct brutefir_tokens *tokens, struct brutefir *brutefir)
 {

@@ -167,12 +167,6 @@ enum status mask_config_rate(struct mask_config *config, uint32_t rate)
     return STATUS_OK;
 }
 
-static bool same_raw(const struct raw_layout *a, const struct raw_layout *b)
-{
-    return a->format == b->format && a->skip == b->skip && a->most == b->most &&
-           a->channels == b->channels;
-}
-
 static enum status load_file(struct mask_config *config, struct mask_config_file *file)
 {
     struct mask_load_options options = *config->options;
@@ -199,7 +193,9 @@ enum status mask_config_mask(struct mask_config *config, const char *name,
         raw = &unknown;
     TRY(mask_config_find(config, name, &path));
     for (struct mask_config_file *file = config->files; file; file = file->next, count++)
-        if (strcmp(file->path, path) == 0 && same_raw(&file->raw, raw)) {
+        if (strcmp(file->path, path) == 0 && file->raw.format == raw->format &&
+            file->raw.skip == raw->skip && file->raw.most == raw->most &&
+            file->raw.channels == raw->channels) {
             free(path);
             *mask = file->mask;
             return STATUS_OK;

@@ -37,8 +37,6 @@ struct eqapo {
     size_t depth; /* of includes */
 };
 
-/* ---- channels ---- */
-
 static const struct {
     size_t channels; /* 0: any */
     const char *name;
@@ -184,8 +182,6 @@ static enum status parse_convolution(struct eqapo *reading, char *text)
                                    mask_column(mask, column++ % mask->columns), mask->taps));
     return STATUS_OK;
 }
-
-/* ---- lines ---- */
 
 static enum status read_lines(struct eqapo *reading);
 

@@ -146,8 +146,6 @@ static enum status response_filter(const struct mask_config *config, struct matr
     return status;
 }
 
-/* ---- the matrix ---- */
-
 static struct matrix_cell *cell(const struct mask_matrix *matrix, size_t input, size_t output)
 {
     return &matrix->cells[output * matrix->inputs + input];
@@ -293,8 +291,6 @@ enum status mask_matrix_mix(struct mask_matrix *matrix, size_t outputs, const do
     mask_matrix_destroy(mixed);
     return status;
 }
-
-/* ---- to a mask ---- */
 
 static bool equal(const struct matrix_cell *a, const struct matrix_cell *b)
 {

@@ -129,8 +129,10 @@ static enum status find_gain(const struct rew *rew, double *gain)
     return STATUS_OK;
 }
 
-static enum status rew_to_mask(const struct rew *rew, bool allow_truncated, struct mask **mask)
+static enum status read_file(struct rew *rew, bool allow_truncated, struct mask **mask)
 {
+    TRY(read_header(rew));
+    TRY(read_samples(rew));
     double gain = 1, hertz = rew->interval > 0 ? 1 / rew->interval : 0;
     if (rew->samples.count == 0)
         return fail(STATUS_FAILED, "cannot read mask %s: no sample after '* Data start'",
@@ -158,11 +160,7 @@ static enum status read_rew(const char *file, FILE *stream, const struct mask_lo
     struct rew rew = {0};
     enum status status = text_lines_init(&rew.lines, file, stream);
     if (status == STATUS_OK)
-        status = read_header(&rew);
-    if (status == STATUS_OK)
-        status = read_samples(&rew);
-    if (status == STATUS_OK)
-        status = rew_to_mask(&rew, options->allow_truncated, mask);
+        status = read_file(&rew, options->allow_truncated, mask);
     text_lines_free(&rew.lines);
     free(rew.samples.values);
     return status;

@@ -172,12 +172,11 @@ static enum status read_table(struct text_table *table)
 {
     char *line;
     const char *file = table->lines.file;
-    for (;;) {
+    do {
         TRY(text_lines_next(&table->lines, &line));
-        if (!line)
-            break;
-        TRY(read_line(table, line));
-    }
+        if (line)
+            TRY(read_line(table, line));
+    } while (line);
     if (table->taps.count == 0)
         return fail(STATUS_FAILED, "cannot read mask %s: it holds no coefficient", file);
     if (table->origin >= table->taps.count / table->columns)

@@ -15,6 +15,14 @@ struct text_file {
     FILE *stream;
 };
 
+static void destroy(struct text_file *file)
+{
+    if (file->stream)
+        fclose(file->stream);
+    atomic_file_discard(&file->file);
+    free(file);
+}
+
 enum status text_file_open(const char *path, const struct mask_write_settings *settings,
                            struct text_file **result)
 {
@@ -28,7 +36,7 @@ enum status text_file_open(const char *path, const struct mask_write_settings *s
         status = fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
     }
     if (status != STATUS_OK) {
-        text_file_close(file);
+        destroy(file);
         return status;
     }
     *result = file;
@@ -45,18 +53,11 @@ enum status text_file_keep(struct text_file *file)
     errno = 0;
     bool failed = fflush(file->stream) != 0 || ferror(file->stream);
     int reason = failed ? (errno ? errno : EIO) : atomic_file_keep(&file->file);
-    return reason ? fail(STATUS_FAILED, "cannot write %s: %s", file->path, strerror(reason))
-                  : STATUS_OK;
-}
-
-void text_file_close(struct text_file *file)
-{
-    if (!file)
-        return;
-    if (file->stream)
-        fclose(file->stream);
-    atomic_file_discard(&file->file);
-    free(file);
+    enum status status =
+        reason ? fail(STATUS_FAILED, "cannot write %s: %s", file->path, strerror(reason))
+               : STATUS_OK;
+    destroy(file);
+    return status;
 }
 
 static enum status write_columns(const struct mask *mask, struct sink *sink)
@@ -123,9 +124,7 @@ enum status mask_write_text(const struct mask *mask, const char *path, bool all,
         for (size_t c = 0; c < mask->columns; c++)
             fprintf(file->stream, "%.9g%c", (double)mask_column(mask, c)[k],
                     c + 1 < mask->columns ? ' ' : '\n');
-    enum status status = text_file_keep(file);
-    text_file_close(file);
-    return status;
+    return text_file_keep(file);
 }
 
 enum status mask_write_raw(const struct mask *mask, const char *path,
@@ -139,9 +138,7 @@ enum status mask_write_raw(const struct mask *mask, const char *path,
         for (int byte = 0; byte < 4; byte++)
             putc((int)(bits >> 8 * byte & 0xFF), file->stream);
     }
-    enum status status = text_file_keep(file);
-    text_file_close(file);
-    return status;
+    return text_file_keep(file);
 }
 
 /* Each channel goes to itself, once. */

@@ -49,12 +49,11 @@ MUST_CHECK enum status mask_config_write(const struct mask_config_writer *writer
                                          const struct mask *mask, const char *path,
                                          const struct mask_write_settings *settings);
 
-/* A text file. text_file_close without text_file_keep leaves no file. */
+/* A text file. text_file_keep completes and closes it, and leaves no file after an error. */
 struct text_file;
 MUST_CHECK enum status text_file_open(const char *path, const struct mask_write_settings *settings,
                                       struct text_file **file);
 FILE *text_file_stream(struct text_file *file);
 MUST_CHECK enum status text_file_keep(struct text_file *file);
-void text_file_close(struct text_file *file);
 
 #endif

@@ -196,13 +196,14 @@ enum status mask_config_write(const struct mask_config_writer *writer, const str
     if (!settings->force && access(path, F_OK) == 0)
         return fail(STATUS_FAILED, "%s exists; --force replaces it", path);
     TRY(write_files(writer, mask, path, settings));
-    TRY(text_file_open(path, settings, &file));
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     char *stem = strndup(name, (size_t)(path + stem_length(path) - name));
-    if (stem)
+    enum status status =
+        stem ? text_file_open(path, settings, &file) : fail_memory("writing a mask");
+    if (status == STATUS_OK) {
         writer->print(mask, stem, text_file_stream(file));
-    enum status status = stem ? text_file_keep(file) : fail_memory("writing a mask");
+        status = text_file_keep(file);
+    }
     free(stem);
-    text_file_close(file);
     return status;
 }

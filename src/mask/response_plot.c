@@ -47,14 +47,6 @@ struct plot {
     bool *ticked;            /* columns */
 };
 
-static void plot_free(struct plot *plot)
-{
-    for (size_t i = 0; i < plot->count; i++)
-        free(plot->db[i]);
-    free(plot->cells);
-    free(plot->ticked);
-}
-
 static enum status measure(struct plot *plot, const struct mask *const *masks)
 {
     plot->cells = calloc(plot->columns * plot->rows, sizeof *plot->cells);
@@ -265,6 +257,9 @@ enum status response_plot(const struct response_plot_settings *settings,
             put_letters(&plot, i);
         status = print(&plot, text);
     }
-    plot_free(&plot);
+    for (size_t i = 0; i < count; i++)
+        free(plot.db[i]);
+    free(plot.cells);
+    free(plot.ticked);
     return status;
 }

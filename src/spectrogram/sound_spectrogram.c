@@ -154,23 +154,6 @@ static void measure(struct sound_work *work, size_t at, float *column)
     keep_largest(column, mean, rows);
 }
 
-static enum status run(struct sound_work *work)
-{
-    size_t size = work->settings->size, hop = work->settings->hop;
-    struct slide *slide = &work->slide;
-    for (size_t k = 0;; k++) {
-        uint64_t middle = work->from + k * hop + hop / 2;
-        int64_t start = (int64_t)middle - (int64_t)(size / 2);
-        TRY(slide_to(slide, start, size));
-        uint64_t end = slide->ended && slide->place < work->to ? slide->place : work->to;
-        work->to = end;
-        if (middle >= end && k > 0)
-            return STATUS_OK;
-        measure(work, (size_t)(start - slide->start), next_column(work));
-        progress_update(&work->progress, middle, slide->source->frames);
-    }
-}
-
 static enum status check(struct sound_work *work)
 {
     const struct sound_spectrogram_settings *settings = work->settings;
@@ -222,6 +205,25 @@ static enum status work_init(struct sound_work *work)
     return slide_begin(&work->slide, start, settings->size);
 }
 
+static enum status run(struct sound_work *work)
+{
+    size_t size = work->settings->size, hop = work->settings->hop;
+    struct slide *slide = &work->slide;
+    TRY(check(work));
+    TRY(work_init(work));
+    for (size_t k = 0;; k++) {
+        uint64_t middle = work->from + k * hop + hop / 2;
+        int64_t start = (int64_t)middle - (int64_t)(size / 2);
+        TRY(slide_to(slide, start, size));
+        uint64_t end = slide->ended && slide->place < work->to ? slide->place : work->to;
+        work->to = end;
+        if (middle >= end && k > 0)
+            return STATUS_OK;
+        measure(work, (size_t)(start - slide->start), next_column(work));
+        progress_update(&work->progress, middle, slide->source->frames);
+    }
+}
+
 enum status sound_spectrogram_init(struct source *source,
                                    const struct sound_spectrogram_settings *settings,
                                    struct spectrogram *picture, uint64_t *frames)
@@ -230,11 +232,7 @@ enum status sound_spectrogram_init(struct source *source,
         .settings = settings, .slide.source = source, .picture = picture, .hops_a_column = 1};
     *picture = (struct spectrogram){0};
     progress_begin(&work.progress, source->format.rate, true);
-    enum status status = check(&work);
-    if (status == STATUS_OK)
-        status = work_init(&work);
-    if (status == STATUS_OK)
-        status = run(&work);
+    enum status status = run(&work);
     if (work.progress.shown)
         note_transient("%s", ""); /* the picture may go to the same terminal */
     if (status == STATUS_OK)

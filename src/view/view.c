@@ -13,8 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- keys from standard input ---- */
-
 /* What terminals send for special keys (ECMA-48, as in xterm). */
 static const struct {
     const char *bytes;
@@ -99,8 +97,6 @@ static int next_key(struct view_keys *keys)
     }
     return next_character(keys);
 }
-
-/* ---- the views ---- */
 
 enum { LINE_MOST = 400 }; /* bytes of a message */
 

@@ -19,8 +19,6 @@ enum {
 };
 static const double READING_TIME = 2; /* seconds on the screen after which a message was read */
 
-/* ---- messages ---- */
-
 static void add_message(void *context, const char *text)
 {
     struct screen *screen = context;
@@ -75,8 +73,6 @@ static void print_unread(const struct screen *screen)
             fprintf(stderr, "halo: %s\n", message->text);
     }
 }
-
-/* ---- the terminal ---- */
 
 static bool screen_is_possible(void)
 {
@@ -139,25 +135,17 @@ static enum status screen_open(struct view *view)
     return STATUS_OK;
 }
 
-/* ncurses checks the size only when it reads keys. */
-static void follow_size(void)
-{
-    struct winsize size;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0)
-        return;
-    if (is_term_resized(size.ws_row, size.ws_col))
-        resize_term(size.ws_row, size.ws_col);
-}
-
 static void screen_show(struct view *view, const struct live_status *status)
 {
     struct screen *screen = (struct screen *)view;
+    struct winsize size;
     read_errors(screen);
-    follow_size();
+    /* ncurses checks the size only when it reads keys. */
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0 &&
+        is_term_resized(size.ws_row, size.ws_col))
+        resize_term(size.ws_row, size.ws_col);
     screen_draw(screen, status);
 }
-
-/* ---- keys ---- */
 
 static int translate(wint_t code)
 {

@@ -38,8 +38,6 @@ static void grant(int *left, int *rows, int want)
     }
 }
 
-/* ---- the parts ---- */
-
 static void put_title(const struct layout *layout, const struct live_status *status)
 {
     struct pen pen = pen_at(layout, 0);
@@ -279,8 +277,6 @@ static int draw_keys(const char *keys, int row, int width)
     }
     return rows;
 }
-
-/* ---- the whole ---- */
 
 static struct layout plan(const struct live_status *status)
 {
