@@ -265,7 +265,7 @@ START_TEST(unknown_names_are_refused)
     command_refused(1, "", "$HALO plugins info urn:halo:none");
     command_refused(2, "needs URI|LIBRARY:LABEL", "$HALO plugins info");
     command_refused(2, "not also 'mean:nan'", "$HALO plugins info mean:copy mean:nan");
-    command_refused(2, "but no 'lst'", "$HALO plugins lst");
+    command_refused(2, "has no command 'lst'", "$HALO plugins lst");
 }
 END_TEST
 

@@ -252,20 +252,16 @@ static enum status run(const struct command *command, int argc, char **argv)
 
 static enum status refuse_command(const struct command *command, const char *word)
 {
-    char names[NAMES_BYTES] = "";
     struct suggest near;
+    if (!*word)
+        return fail(STATUS_USAGE, "which command? see %s --help", command->name);
     suggest_init(&near, word);
-    for (const struct command *const *own = command->commands; *own; own++) {
-        if (!(*own)->summary)
-            continue;
-        suggest_offer(&near, program_short_name(*own));
-        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "",
-                 program_short_name(*own));
-    }
+    for (const struct command *const *own = command->commands; *own; own++)
+        if ((*own)->summary)
+            suggest_offer(&near, program_short_name(*own));
     const char *meant = suggest_text(&near);
-    enum status status = fail(STATUS_USAGE, "%s has %s%s%s%s%s%s see %s --help", command->name,
-                              names, *word ? ", but no '" : "", word, *word ? "'" : "", meant,
-                              *meant ? "" : ";", command->name);
+    enum status status = fail(STATUS_USAGE, "%s has no command '%s'%s see %s --help", command->name,
+                              word, *meant ? meant : ";", command->name);
     suggest_free(&near);
     return status;
 }

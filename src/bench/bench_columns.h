@@ -9,7 +9,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
-enum bench_output { IN_NONE, IN_CSV, IN_JSON = 2, IN_BOTH = 3 };
+enum bench_output { IN_NONE, IN_CSV, IN_JSON, IN_BOTH };
 
 /* Types of fields; above 0: a double, printed with that many digits. */
 enum bench_field {
