@@ -129,6 +129,26 @@ START_TEST(maps_choose_channels)
 }
 END_TEST
 
+START_TEST(mono_input_leaves_two_outputs)
+{
+    command_clean();
+    struct block signal = live_rig_noise(1, 0, FRAMES, 0.5f);
+    live_rig_save(&signal, "in.wav");
+    const struct device_request request = {
+        .input = spec("null:in=%s/in.wav,out=%s/out.wav,pace=0,period=100"), .channels_out = 2};
+    struct device *device = open_null(&request);
+    struct device_info info;
+    device_info(device, &info);
+    ck_assert_uint_eq(info.channels_in, 1);
+    ck_assert_uint_eq(info.channels_out, 2);
+    device_close(device);
+    struct sound played = sound_load("out.wav");
+    ck_assert_uint_eq(played.block.channels, 2);
+    sound_free(&played);
+    block_free(&signal);
+}
+END_TEST
+
 START_TEST(injected_faults_are_reported)
 {
     const struct device_request request = {
@@ -182,4 +202,4 @@ END_TEST
 
 SUITE_MAIN("device", missing_device_is_reported, json_without_devices, wrong_arguments_are_refused,
            alsa_without_default_is_refused, opening_nothing_is_refused, maps_choose_channels,
-           injected_faults_are_reported, wrong_specs_are_refused)
+           mono_input_leaves_two_outputs, injected_faults_are_reported, wrong_specs_are_refused)

@@ -8,6 +8,7 @@
 #include "base/monotonic.h"
 #include "sound/port.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +92,7 @@ static enum status parse_spec(const char *spec)
         return STATUS_OK;
     TRY(source_open_sound(null.in, true, &null.source));
     null.number[RATE] = null.source->format.rate;
-    null.number[CHANNELS] = (double)null.source->format.channels;
+    null.number[CHANNELS] = fmax(null.number[CHANNELS], (double)null.source->format.channels);
     return STATUS_OK;
 }
 
@@ -102,7 +103,8 @@ static enum status null_enumerate(const char *spec, struct device_list *list)
     TRY(parse_spec(spec));
     TRY(device_list_add_host(list, "null", &host));
     TRY(device_list_add(list, list->host_count - 1, "null", &row));
-    row->channels_in = row->channels_out = (size_t)null.number[CHANNELS];
+    row->channels_out = (size_t)null.number[CHANNELS];
+    row->channels_in = null.source ? null.source->format.channels : row->channels_out;
     row->rate = null.number[RATE];
     row->default_in = row->default_out = true;
     return STATUS_OK;
