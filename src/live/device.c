@@ -3,6 +3,7 @@
 #include "base/build_info.h"
 #include "base/monotonic.h"
 #include "base/realtime.h"
+#include "base/thread.h"
 #include "live/device_driver.h"
 #include "signal/audio.h"
 
@@ -90,7 +91,8 @@ static void close_driver(const struct device_driver *driver, struct device_strea
     struct closing *closing = calloc(1, sizeof *closing);
     if (closing)
         *closing = (struct closing){.driver = driver, .stream = stream};
-    if (!closing || !device_thread_start(&thread, close_main, closing)) {
+    if (!closing ||
+        thread_start(&thread, "halo close", THREAD_AS_CALLER, close_main, closing) != 0) {
         free(closing); /* the stream is leaked */
         return;
     }

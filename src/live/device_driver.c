@@ -4,7 +4,6 @@
 #include "base/realtime.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,16 +101,6 @@ void device_unhush(void)
     dup2(standard_error, STDERR_FILENO);
     close(standard_error);
     standard_error = -1;
-}
-
-bool device_thread_start(pthread_t *thread, void *(*run)(void *context), void *context)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the control thread's */
-    bool started = pthread_create(thread, NULL, run, context) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return started;
 }
 
 enum status device_list_add_host(struct device_list *list, const char *name,

@@ -104,9 +104,6 @@ MUST_CHECK enum status device_choose(const struct device_request *request,
 
 /* ---- for drivers ---- */
 
-/* Start a thread with all signals blocked. False: failed. */
-bool device_thread_start(pthread_t *thread, void *(*run)(void *context), void *context);
-
 /* Discard standard error between the two, since sound libraries log to it. Not nested. */
 void device_hush(void);
 void device_unhush(void);

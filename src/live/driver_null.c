@@ -6,6 +6,7 @@
 #include "live/device_driver.h"
 
 #include "base/monotonic.h"
+#include "base/thread.h"
 #include "sound/port.h"
 
 #include <math.h>
@@ -211,7 +212,7 @@ static enum status null_open(const struct device_target *target, struct device_s
     stream->ordinary = null.number[PACE] != 1;
     TRY(open_files(target));
     null.leaving = null.gone = false;
-    null.started = device_thread_start(&null.thread, run, NULL);
+    null.started = thread_start(&null.thread, "halo null", THREAD_AS_CALLER, run, NULL) == 0;
     return null.started ? STATUS_OK : fail(STATUS_FAILED, "cannot start a thread for a device");
 }
 
