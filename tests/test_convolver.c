@@ -52,7 +52,8 @@ START_TEST(cpu_equals_truth)
                 size_t work = taps[t] * channels[c];
                 if (!full() && (work > 40000 || (block == 1 && work > 3000)))
                     continue;
-                if (!is_mine(b + t + c))
+                /* The reference takes a minute for each of the largest. */
+                if (!is_mine(b + t + c) || (work > 1000000 && block != 64 && block != 8192))
                     continue;
                 cells_check_lengths("cpu", taps[t], block, channels[c], workers);
             }

@@ -1,11 +1,9 @@
 /* halo bench stream: options and grid of the stream bench. */
 #include "base/stop.h"
 #include "bench/bench.h"
-#include "bench/bench_columns.h"
-#include "bench/stream_bench.h"
+#include "bench/stream_report.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -37,69 +35,6 @@ struct stream_options {
     double warm_up; /* seconds */
 };
 
-/* By enum stream_pace; by enum gpu_mode. */
-static const char *const pace_names[] = {"paced", "spun", "back-to-back", NULL};
-static const char *const mode_names[] = {"auto", "resident", "graph", NULL};
-
-/* ---- the report ---- */
-
-#define ROW(field) offsetof(struct stream_row, field)
-
-static const struct bench_column columns[] = {
-    {"backend", ROW(cell.backend), COLUMN_TEXT, IN_BOTH},
-    {"gpu_mode", ROW(mode_name), COLUMN_TEXT, IN_BOTH},
-    {"algorithm", ROW(algorithm), COLUMN_QUOTED, IN_BOTH},
-    {"pace", ROW(pace_name), COLUMN_TEXT, IN_BOTH},
-    {"block", ROW(cell.block), COLUMN_COUNT, IN_BOTH},
-    {"channels", ROW(cell.channels), COLUMN_COUNT, IN_BOTH},
-    {"taps", ROW(cell.taps), COLUMN_COUNT, IN_BOTH},
-    {"rate", ROW(cell.rate), COLUMN_RATE, IN_BOTH},
-    {"threads", ROW(cell.threads), COLUMN_COUNT, IN_BOTH},
-    {"blocks", ROW(blocks), COLUMN_COUNT, IN_BOTH},
-    {"deadline_us", ROW(period), COLUMN_MICROSECONDS, IN_BOTH},
-    {"p50_us", ROW(p50), COLUMN_MICROSECONDS, IN_BOTH},
-    {"p99_us", ROW(p99), COLUMN_MICROSECONDS, IN_BOTH},
-    {"p999_us", ROW(p999), COLUMN_MICROSECONDS, IN_BOTH},
-    {"p9999_us", ROW(p9999), COLUMN_MICROSECONDS, IN_BOTH},
-    {"max_us", ROW(most), COLUMN_MICROSECONDS, IN_BOTH},
-    {"share", ROW(share), 6, IN_BOTH},
-    {"missed", ROW(missed), COLUMN_COUNT, IN_BOTH},
-    {"late", ROW(late), COLUMN_COUNT, IN_BOTH},
-    {"blocks_per_second", ROW(blocks_per_second), 9, IN_BOTH},
-    {"times_real_time", ROW(times_real_time), 9, IN_BOTH},
-    {"cpu_per_second", ROW(cpu_per_second), 9, IN_BOTH},
-    {"error_db", ROW(error_db), COLUMN_DECIBELS, IN_BOTH},
-    {"realtime", ROW(realtime), COLUMN_FLAG, IN_BOTH},
-    {"locked", ROW(locked), COLUMN_FLAG, IN_BOTH},
-    {0},
-};
-
-static void print_table_row(const struct stream_row *row, bool first)
-{
-    const struct stream_cell *cell = &row->cell;
-    char backend[32], late[24] = "", speed[48] = " | ", error[24] = "exact";
-    if (first)
-        printf("%u Hz, %zu thread%s; times in microseconds\n\n"
-               "| backend | pace | block | channels | taps | algorithm | blocks | deadline | p50 | "
-               "p99 | p99.9 | p99.99 | max | p50 of deadline | missed | late | x real time | "
-               "cpu s per s | error dB |\n"
-               "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
-               cell->rate, cell->threads, cell->threads == 1 ? "" : "s");
-    snprintf(backend, sizeof backend, "%s%s%s", cell->backend, cell->gpu_mode ? " " : "",
-             cell->gpu_mode ? mode_names[cell->gpu_mode] : "");
-    if (row->late != SIZE_MAX)
-        snprintf(late, sizeof late, "%zu", row->late);
-    else
-        snprintf(speed, sizeof speed, "%.1f | %.5f", row->times_real_time, row->cpu_per_second);
-    if (isfinite(row->error_db))
-        snprintf(error, sizeof error, "%.0f", row->error_db);
-    printf("| %s | %s | %zu | %zu | %zu | %s | %zu | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | "
-           "%.2f %% | %zu | %s | %s | %s |\n",
-           backend, row->pace_name, cell->block, cell->channels, cell->taps, row->algorithm,
-           row->blocks, 1e6 * row->period, 1e6 * row->p50, 1e6 * row->p99, 1e6 * row->p999,
-           1e6 * row->p9999, 1e6 * row->most, 100 * row->share, row->missed, late, speed, error);
-}
-
 /* ---- the grid ---- */
 
 /* The number of a cell has one digit per list. */
@@ -113,6 +48,12 @@ static size_t next_digit(const struct number_list *list, size_t *number)
 static size_t next_value(const struct number_list *list, size_t *number)
 {
     return list->values[next_digit(list, number)];
+}
+
+static size_t cell_count(const struct stream_options *options)
+{
+    return options->paces.count * options->blocks.count * options->channels.count *
+           options->taps.count * options->modes.count * options->backends.count;
 }
 
 static void limit_cell(const struct stream_options *options, struct stream_cell *cell)
@@ -145,43 +86,25 @@ static bool cell_at(const struct stream_options *options, size_t number, struct 
     return true;
 }
 
-static enum status measure_cell(const struct stream_cell *cell, struct bench_rows *report,
-                                bool *disturbed)
-{
-    struct stream_row row;
-    TRY(stream_bench_measure(cell, &row));
-    row.pace_name = pace_names[cell->pace];
-    row.mode_name = strcmp(cell->backend, "cuda") == 0 ? mode_names[cell->gpu_mode] : NULL;
-    if (report->form == BENCH_TABLE)
-        print_table_row(&row, report->count == 0);
-    *disturbed |= cell->pace == STREAM_PACED && !row.realtime;
-    return bench_rows_add(report, columns, &row);
-}
-
-static enum status measure_all(const struct stream_options *options, struct bench_rows *report)
-{
-    bool disturbed = false; /* a paced row without the priority */
-    size_t cells = options->paces.count * options->blocks.count * options->channels.count *
-                   options->taps.count * options->modes.count * options->backends.count;
-    for (size_t n = 0; n < cells; n++) {
-        struct stream_cell cell;
-        if (cell_at(options, n, &cell))
-            TRY(measure_cell(&cell, report, &disturbed));
-    }
-    if (report->form == BENCH_TABLE && disturbed)
-        puts("\nThe system granted no real-time priority (ulimit -r): other programs may have "
-             "delayed the blocks.");
-    return bench_rows_finish(report);
-}
-
 static enum status measure(void *context)
 {
     const struct stream_options *options = context;
-    struct bench_rows report = {.form = options->form};
+    struct stream_report *report;
     note_verbosity(options->verbosity);
     stop_watch();
-    enum status status = measure_all(options, &report);
-    json_decref(report.cells);
+    enum status status = stream_report_create(options->form, &report);
+    for (size_t n = 0; n < cell_count(options) && status == STATUS_OK; n++) {
+        struct stream_cell cell;
+        struct stream_row row;
+        if (!cell_at(options, n, &cell))
+            continue;
+        status = stream_bench_measure(&cell, &row);
+        if (status == STATUS_OK)
+            status = stream_report_take(report, &row);
+    }
+    if (status == STATUS_OK)
+        status = stream_report_finish(report);
+    stream_report_destroy(report);
     return status;
 }
 
@@ -191,7 +114,7 @@ static const struct option_row rows[] = {
     OPT_CHOICES("backend", "LIST", struct stream_options, backends, "cpu (default), cuda, direct",
                 .name_at = convolver_backend_name),
     OPT_CHOICES("gpu-mode", "LIST", struct stream_options, modes,
-                "how cuda runs: auto (default), resident, graph", .names = mode_names),
+                "how cuda runs: auto (default), resident, graph", .names = stream_mode_names),
     OPT_INTEGERS("block", "LIST", struct stream_options, blocks, 1, BLOCK_MOST,
                  "frames per block; default 64"),
     OPT_INTEGERS("channels", "LIST", struct stream_options, channels, 1, CHANNELS_MOST,
@@ -201,7 +124,8 @@ static const struct option_row rows[] = {
     OPT_INTEGER("rate", "HZ", struct stream_options, rate, RATE_LEAST, RATE_MOST,
                 "frames per second; default 48000"),
     OPT_CHOICES("pace", "LIST", struct stream_options, paces,
-                "paced, spun, back-to-back; default: paced,back-to-back", .names = pace_names),
+                "paced, spun, back-to-back; default: paced,back-to-back",
+                .names = stream_pace_names),
     OPT_INTEGER("blocks", "N", struct stream_options, count, 1, BLOCKS_MOST,
                 "blocks to time per cell; default: 20 seconds of sound\n"
                 "paced, 100000 back to back"),

@@ -1,0 +1,22 @@
+/* The results of the stream bench as a table, CSV or JSON. */
+#ifndef HALO_STREAM_REPORT_H
+#define HALO_STREAM_REPORT_H
+
+#include "bench/bench.h"
+#include "bench/stream_bench.h"
+
+extern const char *const stream_pace_names[]; /* by enum stream_pace; NULL ends them */
+extern const char *const stream_mode_names[]; /* by enum gpu_mode; NULL ends them */
+
+struct stream_report;
+
+/* Errors: memory. On failure *report is NULL. */
+MUST_CHECK enum status stream_report_create(enum bench_form form, struct stream_report **report);
+void stream_report_destroy(struct stream_report *report);
+
+/* Tables and CSV grow row by row, JSON comes at the end. Errors: memory, writing. */
+MUST_CHECK enum status stream_report_take(struct stream_report *report,
+                                          const struct stream_row *row);
+MUST_CHECK enum status stream_report_finish(struct stream_report *report);
+
+#endif
