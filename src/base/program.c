@@ -252,16 +252,27 @@ static enum status run(const struct command *command, int argc, char **argv)
 
 static enum status refuse_command(const struct command *command, const char *word)
 {
+    char names[NAMES_BYTES] = "";
     struct suggest near;
-    if (!*word)
-        return fail(STATUS_USAGE, "which command? see %s --help", command->name);
     suggest_init(&near, word);
-    for (const struct command *const *own = command->commands; *own; own++)
-        if ((*own)->summary)
-            suggest_offer(&near, program_short_name(*own));
+    for (const struct command *const *own = command->commands; *own; own++) {
+        if (!(*own)->summary)
+            continue;
+        suggest_offer(&near, program_short_name(*own));
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "",
+                 program_short_name(*own));
+    }
     const char *meant = suggest_text(&near);
-    enum status status = fail(STATUS_USAGE, "%s has no command '%s'%s see %s --help", command->name,
-                              word, *meant ? meant : ";", command->name);
+    enum status status;
+    if (!*word)
+        status = fail(STATUS_USAGE, "which command? %s has %s; see %s --help", command->name, names,
+                      command->name);
+    else if (*meant)
+        status = fail(STATUS_USAGE, "%s has no command '%s'%s see %s --help", command->name, word,
+                      meant, command->name);
+    else
+        status =
+            fail(STATUS_USAGE, "%s has no command '%s'; it has %s", command->name, word, names);
     suggest_free(&near);
     return status;
 }
