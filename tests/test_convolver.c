@@ -70,9 +70,12 @@ START_TEST(direct_equals_truth)
     struct workers *workers = cells_crew(2);
     for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
         for (size_t t = 0; t < sizeof taps / sizeof *taps; t++)
-            for (size_t channels = 1; channels <= 6; channels += channels == 1 ? 1 : 4)
-                if (taps[t] * channels <= (full() ? 100000 : 2048) && is_mine(b + t))
+            for (size_t channels = 1; channels <= 6; channels += channels == 1 ? 1 : 4) {
+                /* The direct form takes a minute for six channels of the longest masks. */
+                size_t most = !full() ? 2048 : blocks[b] == 64 ? 100000 : 20000;
+                if (taps[t] * channels <= most && is_mine(b + t))
                     cells_check_lengths("direct", taps[t], blocks[b], channels, workers);
+            }
     workers_destroy(workers);
 }
 END_TEST
