@@ -833,10 +833,10 @@ START_TEST(verbose_reports_the_paths)
 END_TEST
 
 /* A quarter of the rate, sampled between its peaks: the true peak is 3 dB above the samples. */
-START_TEST(verbose_reports_the_true_peak)
+static void check_true_peak(uint32_t rate)
 {
     command_clean();
-    struct sound in = sound_create(WAVF, 48000, 1, 48000);
+    struct sound in = sound_create(WAVF, rate, 1, 48000);
     for (size_t i = 0; i < 48000; i++) {
         double window = fmin(1, fmin((double)i, 47999 - (double)i) / 4800);
         in.block.data[0][i] = (float)(0.5 * window * (i % 4 < 2 ? 1 : -1) * sqrt(0.5));
@@ -848,6 +848,13 @@ START_TEST(verbose_reports_the_true_peak)
     const char *reply = strstr(result.err, "true peak ");
     ck_assert_msg(reply != NULL, "%s", result.err);
     ck_assert_double_eq_tol(strtod(reply + strlen("true peak "), NULL), -6.02, 0.1);
+}
+
+START_TEST(verbose_reports_the_true_peak)
+{
+    static const uint32_t rates[] = {1, 2, 16, 17, 8000, 48000, 96000, 192000, 768000};
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
+        check_true_peak(rates[i]);
 }
 END_TEST
 

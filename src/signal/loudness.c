@@ -10,9 +10,8 @@ enum {
     CHUNK = 1024,
     BLOCK_MS = 400,
     LAID_OUT_MOST = 6,
-    RATE_LEAST = 16, /* Hz, limits of libebur128 */
-    RATE_MOST = 2822400,
-    PEAK_DELAY = 24, /* frames: at least half of libebur128's interpolation filter */
+    PEAK_RATE = 48000, /* Hz; it sets the oversampling alone, and that is to be 4 at any rate */
+    PEAK_DELAY = 24,   /* frames: at least half of libebur128's interpolation filter */
 };
 
 struct loudness {
@@ -45,7 +44,9 @@ enum status loudness_create(uint32_t rate, size_t channels, struct loudness **re
     enum status status = STATUS_OK;
     if (!meter->interleaved)
         status = fail_memory("a meter");
-    else if (!(meter->state = ebur128_init((unsigned)channels, rate, EBUR128_MODE_I)))
+    /* S for its longer window: with that of I alone libebur128 1.2.6 reads past it below 18 Hz. */
+    else if (!(meter->state =
+                   ebur128_init((unsigned)channels, rate, EBUR128_MODE_I | EBUR128_MODE_S)))
         status = fail(STATUS_FAILED, "cannot measure the loudness of %zu channels at %u Hz",
                       channels, rate);
     if (status != STATUS_OK) {
@@ -94,15 +95,14 @@ struct true_peak {
     ebur128_state *channel[];
 };
 
-enum status true_peak_create(uint32_t rate, size_t channels, struct true_peak **result)
+enum status true_peak_create(size_t channels, struct true_peak **result)
 {
     struct true_peak *meter = calloc(1, sizeof *meter + channels * sizeof *meter->channel);
     if (!meter)
         return fail_memory("a meter");
     meter->channels = channels;
-    rate = rate < RATE_LEAST ? RATE_LEAST : rate > RATE_MOST ? RATE_MOST : rate;
     for (size_t c = 0; c < channels; c++) {
-        meter->channel[c] = ebur128_init(1, rate, EBUR128_MODE_TRUE_PEAK);
+        meter->channel[c] = ebur128_init(1, PEAK_RATE, EBUR128_MODE_TRUE_PEAK);
         if (!meter->channel[c]) {
             true_peak_destroy(meter);
             return fail_memory("a meter");

@@ -30,9 +30,9 @@ double loudness_integrated(const struct loudness *meter);
 /* Over all channels, unweighted, in dBFS. */
 double loudness_rms(const struct loudness *meter);
 
-/* True peak: 4 times oversampled, from 96 kHz on twice, from 192 kHz on not. Errors: memory. */
+/* True peak: 4 times oversampled, at any rate. Errors: memory. */
 struct true_peak;
-MUST_CHECK enum status true_peak_create(uint32_t rate, size_t channels, struct true_peak **meter);
+MUST_CHECK enum status true_peak_create(size_t channels, struct true_peak **meter);
 void true_peak_destroy(struct true_peak *meter);
 void true_peak_add(struct true_peak *meter, const float *const *planar, size_t frames);
 

@@ -359,7 +359,7 @@ static enum status prepare(struct engine_job *run)
     if (run->kind == TAIL_UNTIL)
         TRY(sink_open_memory(chain->outputs, &run->tail));
     if (run->settings->true_peak)
-        TRY(true_peak_create(run->source->format.rate, chain->outputs, &run->true_peak));
+        TRY(true_peak_create(chain->outputs, &run->true_peak));
     return start_threads(run);
 }
 
