@@ -4,6 +4,7 @@
 #include "command.h"
 #include "suite.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -117,6 +118,23 @@ START_TEST(replacements_are_reported)
     unlink("a");
     write_file("other", "5");
     ck_assert_int_eq(link("other", "a"), 0);
+    expect(1);
+    expect_silence();
+    end();
+}
+END_TEST
+
+/* As after `cp -p` of a file that was unpacked with it, and after `mv` away and back. */
+START_TEST(the_same_size_and_time_may_hide_a_change)
+{
+    const struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+    begin();
+    write_file("a", "1");
+    ck_assert_int_eq(utimensat(AT_FDCWD, "a", times, 0), 0);
+    add("a", 1);
+    expect_silence();
+    write_file("a", "2");
+    ck_assert_int_eq(utimensat(AT_FDCWD, "a", times, 0), 0);
     expect(1);
     expect_silence();
     end();
@@ -259,6 +277,7 @@ START_TEST(unwatchable_paths_are_refused)
 }
 END_TEST
 
-SUITE_MAIN("file_watch", writes_are_reported, replacements_are_reported, files_may_appear_later,
-           bursts_are_merged, half_written_files_wait, still_files_are_reported, links_are_followed,
+SUITE_MAIN("file_watch", writes_are_reported, replacements_are_reported,
+           the_same_size_and_time_may_hide_a_change, files_may_appear_later, bursts_are_merged,
+           half_written_files_wait, still_files_are_reported, links_are_followed,
            folders_may_disappear_and_return, unwatchable_paths_are_refused)

@@ -1,12 +1,12 @@
 /* Reports when a file has changed on disk and is complete, by its stat every 250 ms, which also
  * works on network file systems and for files that are replaced.
  *
- * A file has changed if its inode, size or modification time differs from when it was added or last
- * reported. It is complete if two looks found it the same and nobody on this machine has it open
- * for writing; if that is unknown (another user's file, some network file systems) or a writer
- * keeps it open, after two seconds without a change. Symbolic links are followed. A file or folder
- * that goes away is reported with note() and watched until it returns. Threads: one at a time.
- * Nothing here waits.
+ * A file has changed if its inode, size, modification time or status change time differs from when
+ * it was added or last reported. It is complete if two looks found it the same and nobody on this
+ * machine has it open for writing; if that is unknown (another user's file, some network file
+ * systems) or a writer keeps it open, after two seconds without a change. Symbolic links are
+ * followed. A file or folder that goes away is reported with note() and watched until it returns.
+ * Threads: one at a time. Nothing here waits.
  */
 #ifndef HALO_FILE_WATCH_H
 #define HALO_FILE_WATCH_H
