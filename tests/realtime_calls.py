@@ -20,7 +20,7 @@ import tempfile
 # through other pointers (a static function with its file).
 FIELDS = "process|step|post|collect"
 ENTRIES = {"device_process", "live_step", "src/live/live.c:run_block", "live_process", "player_read",
-           "recorder_write", "instance_run"}
+           "recorder_write", "instance_run", "listen_source_step"}
 # Rows that serve files alone: they wait for threads that share their work.
 FOR_FILES = {"batch_step", "process_file", "gpu_process"}
 # What a step calls although it is none of this, each for a reason.

@@ -1,5 +1,6 @@
 #include "listen/listen_session.h"
 
+#include "base/realtime.h"
 #include "live/device.h"
 
 #include <math.h>
@@ -30,7 +31,7 @@ void listen_source_free(struct listen_source *source)
     ring_destroy(source->tap);
 }
 
-static void tap(struct listen_source *source, const float *const *in, size_t frames)
+HALO_REALTIME static void tap(struct listen_source *source, const float *const *in, size_t frames)
 {
     float chunk[CHUNK * LIVE_CHANNELS_MOST];
     for (size_t at = 0; at < frames; at += CHUNK) {
@@ -40,8 +41,8 @@ static void tap(struct listen_source *source, const float *const *in, size_t fra
     }
 }
 
-void listen_source_step(void *context, const float *const *in, float *const *out, size_t frames,
-                        bool lost)
+HALO_REALTIME void listen_source_step(void *context, const float *const *in, float *const *out,
+                                      size_t frames, bool lost)
 {
     struct listen_source *source = context;
     if (source->player) {
