@@ -114,7 +114,7 @@ START_TEST(maps_choose_channels)
     ck_assert_str_eq(info.host_api, "null");
     struct halver halver = {.channels = 2};
     halver_run(&halver, device, FRAMES);
-    device_close(device);
+    ck_assert_int_eq(device_close(device), STATUS_OK);
     ck_assert_uint_eq(halver.times_lost, 0);
     struct sound played = sound_load("out.wav");
     float *const *out = played.block.data;
@@ -141,11 +141,54 @@ START_TEST(mono_input_leaves_two_outputs)
     device_info(device, &info);
     ck_assert_uint_eq(info.channels_in, 1);
     ck_assert_uint_eq(info.channels_out, 2);
-    device_close(device);
+    struct halver halver = {.channels = 1};
+    halver_run(&halver, device, FRAMES);
+    ck_assert_int_eq(device_close(device), STATUS_OK);
     struct sound played = sound_load("out.wav");
     ck_assert_uint_eq(played.block.channels, 2);
     sound_free(&played);
     block_free(&signal);
+}
+END_TEST
+
+/* A file that is there stays: when nothing was played, when it cannot be written, and when its
+ * folder goes away meanwhile. */
+START_TEST(unfinished_output_changes_nothing)
+{
+    static const struct {
+        const char *way, *why;
+    } cases[] = {
+        {"\"$HALO\" live --plain --device null:pace=0,out=o/o.wav --mask nix.wav --seconds 1",
+         "nix"},
+        {"trap '' XFSZ; ulimit -f 400; "
+         "\"$HALO\" live --plain --device null:pace=0,out=o/o.wav --seconds 60",
+         "cannot write o/o.wav"},
+        {"(sleep 0.5; mv o elsewhere) & "
+         "\"$HALO\" live --plain --device null:out=o/o.wav --seconds 1; c=$?; mv elsewhere o; exit $c",
+         "cannot write o/o.wav"},
+    };
+    command_clean();
+    command_done("mkdir -p o && echo old >o/o.wav");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct command_result result = command_run("%s", cases[i].way);
+        ck_assert_msg(result.code == 1, "case %zu: exit %d\n%s", i, result.code, result.err);
+        ck_assert_msg(strstr(result.err, cases[i].why) != NULL, "case %zu: %s", i, result.err);
+        command_done("test \"$(cat o/o.wav)\" = old && test $(ls o | wc -l) = 1");
+    }
+}
+END_TEST
+
+/* Not by its index, by a part of its name, or for want of another. */
+START_TEST(null_is_used_by_its_name_alone)
+{
+    static const struct {
+        int code;
+        const char *device;
+    } cases[] = {{2, "--device 0"}, {2, "--input 0 --output 0"}, {1, "--device nu"}, {1, ""}};
+    alsa_rig_cards(NULL, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        command_refused(cases[i].code, "there is no", "\"$HALO\" live --plain --seconds 0.1 %s",
+                        cases[i].device);
 }
 END_TEST
 
@@ -202,4 +245,5 @@ END_TEST
 
 SUITE_MAIN("device", missing_device_is_reported, json_without_devices, wrong_arguments_are_refused,
            alsa_without_default_is_refused, opening_nothing_is_refused, maps_choose_channels,
-           mono_input_leaves_two_outputs, injected_faults_are_reported, wrong_specs_are_refused)
+           mono_input_leaves_two_outputs, unfinished_output_changes_nothing,
+           null_is_used_by_its_name_alone, injected_faults_are_reported, wrong_specs_are_refused)

@@ -20,7 +20,10 @@ static void print_row(const struct device_list *list, size_t index)
 {
     const struct device_row *row = &list->rows[index];
     bool host_default = list->hosts[row->host].is_default;
-    printf("%5zu %3zu%c %3zu%c %7.0f", index, row->channels_in,
+    char number[24] = "-";
+    if (!row->only_named)
+        snprintf(number, sizeof number, "%zu", index);
+    printf("%5s %3zu%c %3zu%c %7.0f", number, row->channels_in,
            host_default && row->default_in ? '*' : ' ', row->channels_out,
            host_default && row->default_out ? '*' : ' ', row->rate);
     print_milliseconds(row->low_in, row->high_in, row->high_in > 0);
@@ -66,13 +69,14 @@ static json_t *row_object(const struct device_list *list, size_t index)
 {
     const struct device_row *row = &list->rows[index];
     const struct device_host *host = &list->hosts[row->host];
-    return json_pack("{s:I, s:o, s:o, s:I, s:I, s:f, s:o, s:o, s:b, s:b}", "index",
-                     (json_int_t)index, "name", json_text(row->name), "host_api",
-                     json_text(host->name), "channels_in", (json_int_t)row->channels_in,
-                     "channels_out", (json_int_t)row->channels_out, "rate", row->rate,
-                     "latency_in_ms", latencies(row->channels_in, row->low_in, row->high_in),
-                     "latency_out_ms", latencies(row->channels_out, row->low_out, row->high_out),
-                     "default_in", row->default_in, "default_out", row->default_out);
+    return json_pack("{s:o, s:o, s:o, s:I, s:I, s:f, s:o, s:o, s:b, s:b}", "index",
+                     row->only_named ? json_null() : json_integer((json_int_t)index), "name",
+                     json_text(row->name), "host_api", json_text(host->name), "channels_in",
+                     (json_int_t)row->channels_in, "channels_out", (json_int_t)row->channels_out,
+                     "rate", row->rate, "latency_in_ms",
+                     latencies(row->channels_in, row->low_in, row->high_in), "latency_out_ms",
+                     latencies(row->channels_out, row->low_out, row->high_out), "default_in",
+                     row->default_in, "default_out", row->default_out);
 }
 
 static enum status print_json(const struct device_list *list)

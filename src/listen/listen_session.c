@@ -150,20 +150,20 @@ static enum status session_open(struct listen_session *session,
     return begin(session);
 }
 
-static bool session_close(struct listen_session *session)
+static enum status session_close(struct listen_session *session)
 {
     bool stopped = stream_session_stop(&session->stream);
     free(session->picture);
     listen_trial_close(session);
     if (!stopped)
-        return false;
+        return STATUS_FAILED;
     listen_source_free(&session->source);
     block_free(&session->recent);
     player_close(session->player);
     region_close(session->region);
     stream_session_free(&session->stream);
     listen_match_free(&session->matching);
-    return true;
+    return session->stream.closed;
 }
 
 /* ---- keys ---- */
@@ -272,8 +272,7 @@ enum status listen_session_run(const struct listen_options *options)
             reported = listen_report(&session);
         status = status == STATUS_OK ? reported : status;
     }
-    bool stopped = session_close(&session);
-    if (status == STATUS_OK && !stopped)
-        status = STATUS_FAILED;
+    enum status closed = session_close(&session);
+    status = status == STATUS_OK ? closed : status;
     return status == STATUS_OK && stop_requested() ? STATUS_INTERRUPTED : status;
 }

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The drivers, in the order of `halo devices`: NAME is driver_NAME of driver_NAME.c. */
+/* The drivers, in the order of `halo devices`, those of only_named last: NAME is driver_NAME of
+ * driver_NAME.c. */
 #ifdef HALO_WITH_PORTAUDIO
 #define PORTAUDIO(ROW) ROW(portaudio)
 #else
@@ -52,6 +53,7 @@ struct device {
 struct closing {
     const struct device_driver *driver;
     struct device_stream *stream; /* freed by the thread; NULL: none */
+    enum status status;
     atomic_bool done;
 };
 
@@ -68,7 +70,7 @@ static void free_stream(struct device_stream *stream)
 static void *close_main(void *argument)
 {
     struct closing *closing = argument;
-    closing->driver->close();
+    closing->status = closing->driver->close();
     free_stream(closing->stream);
     closing->done = true;
     return NULL;
@@ -85,26 +87,30 @@ static bool wait_for(const struct closing *closing, int64_t limit_ns)
     return closing->done;
 }
 
-static void close_driver(const struct device_driver *driver, struct device_stream *stream)
+static enum status close_driver(const struct device_driver *driver, struct device_stream *stream)
 {
     pthread_t thread;
+    enum status status = STATUS_OK;
     struct closing *closing = calloc(1, sizeof *closing);
     if (closing)
         *closing = (struct closing){.driver = driver, .stream = stream};
     if (!closing ||
         thread_start(&thread, "halo close", THREAD_AS_CALLER, close_main, closing) != 0) {
         free(closing); /* the stream is leaked */
-        return;
+        return fail_memory("a thread");
     }
     pthread_detach(thread);
     if (driver->noisy)
         device_hush();
     bool done = wait_for(closing, STOP_NS);
     device_unhush();
-    if (done)
+    if (done) {
+        status = closing->status;
         free(closing);
-    else
+    } else {
         abandoned = closing;
+    }
+    return status;
 }
 
 /* A close that hung may have returned. */
@@ -130,6 +136,7 @@ static enum status enumerate(const struct device_driver *driver, const char *spe
     for (size_t i = first; i < list->count; i++) {
         list->rows[i].driver = driver;
         list->rows[i].index = i - first;
+        list->rows[i].only_named = driver->only_named;
     }
     return status;
 }
@@ -140,7 +147,7 @@ enum status device_list_init(struct device_list *list)
     enum status status = check_clear();
     for (size_t i = 0; i < DRIVER_COUNT && status == STATUS_OK; i++) {
         status = enumerate(drivers[i], NULL, list);
-        close_driver(drivers[i], NULL);
+        (void)close_driver(drivers[i], NULL);
     }
     if (status != STATUS_OK)
         device_list_free(list);
@@ -206,7 +213,7 @@ static enum status open_chosen(const struct device_request *request, const struc
     return learn_period(device);
 }
 
-/* A named driver is the only one used. */
+/* A named driver is the only one used; without a name, those that must be named are not. */
 static enum status enumerate_for(struct device_request *request, struct device_list *list,
                                  size_t *first, size_t *begun, bool *named)
 {
@@ -217,8 +224,9 @@ static enum status enumerate_for(struct device_request *request, struct device_l
         *first = *named ? i : 0;
         end = *named ? i + 1 : DRIVER_COUNT;
     }
-    for (*begun = *first; *begun < end;)
-        TRY(enumerate(drivers[(*begun)++], spec, list));
+    for (*begun = *first; *begun < end; ++*begun)
+        if (*named || !drivers[*begun]->only_named)
+            TRY(enumerate(drivers[*begun], spec, list));
     return STATUS_OK;
 }
 
@@ -235,7 +243,7 @@ static enum status open_device(const struct device_request *asked, struct device
     device_list_free(&list);
     for (size_t i = first; i < begun; i++)
         if (drivers[i] != device->driver)
-            close_driver(drivers[i], NULL);
+            (void)close_driver(drivers[i], NULL);
     return status;
 }
 
@@ -250,21 +258,23 @@ enum status device_open(const struct device_request *request, struct device **re
     if (status == STATUS_OK)
         *result = device;
     else
-        device_close(device);
+        (void)device_close(device);
     return status;
 }
 
-void device_close(struct device *device)
+enum status device_close(struct device *device)
 {
+    enum status status = STATUS_OK;
     if (!device)
-        return;
+        return status;
     if (device->stream)
         device_stop(device);
     if (device->driver)
-        close_driver(device->driver, device->stream);
+        status = close_driver(device->driver, device->stream);
     else
         free_stream(device->stream);
     free(device);
+    return status;
 }
 
 /* ---- while it runs ---- */

@@ -73,6 +73,7 @@ struct device_row {
     char name[128];
     const struct device_driver *driver;
     size_t index;        /* in the driver's list */
+    bool only_named;     /* not chosen by its index, nor as a default */
     size_t host;         /* index into hosts */
     size_t channels_in;  /* 0: cannot record */
     size_t channels_out; /* 0: cannot play */
@@ -85,7 +86,7 @@ struct device_row {
     bool default_out;
 };
 
-/* The index of a row is the device's index in a request. */
+/* The index of a row is the device's index in a request; those that are only named come last. */
 struct device_list {
     struct device_host *hosts;
     size_t host_count;
@@ -118,8 +119,9 @@ bool device_stop(struct device *device);
 enum device_state device_state(struct device *device);
 
 /* Stop at once and close; NULL is ignored. Takes 2 s at most, even if the sound server died, or 4 s
- * if a step hangs too. A close that hangs is abandoned, and device_open fails until it returns. */
-void device_close(struct device *device);
+ * if a step hangs too. A close that hangs is abandoned, and device_open fails until it returns.
+ * Errors: a file that the device wrote is not complete. */
+enum status device_close(struct device *device);
 
 /* ---- messages ---- */
 

@@ -69,10 +69,12 @@ struct device_driver {
     bool (*is_running)(void);                   /* false: the device is gone */
     void (*describe)(struct device_info *info); /* its rate and latencies */
 
-    /* End the stream, if any, and release all devices. */
-    void (*close)(void);
+    /* End the stream, if any, and release all devices. Errors: a file that the device wrote is not
+     * complete. */
+    enum status (*close)(void);
     void (*wake)(void); /* called repeatedly while close waits; may be NULL */
     bool noisy;         /* silence standard error during close */
+    bool only_named;    /* used by its name alone, so never in place of a missing device */
 };
 
 /* Append a host API, then its devices; the driver fills in the rest of an entry before it adds the

@@ -51,6 +51,8 @@ static struct {
     atomic_bool gone; /* the device was lost */
     bool was_lost;    /* the previous stream; this one is not */
     double away;      /* times that opening will fail */
+    uint64_t written; /* frames, to `sink` */
+    bool broken;      /* a file failed: the device does not come back */
 } null;
 
 /* ---- the spec ---- */
@@ -155,8 +157,11 @@ static void *run(void *unused)
             runs = device_process(null.stream, null.source ? (const float **)null.input.data : NULL,
                                   null.output.channels ? null.output.data : NULL, frames,
                                   xrun && at >= xrun);
-        if (runs && null.sink)
+        if (runs && null.sink) {
             whole = sink_write(null.sink, (const float **)null.output.data, frames) == STATUS_OK;
+            null.written += frames;
+        }
+        null.broken = !whole;
         if (runs) {
             xrun = at >= xrun ? 0 : xrun;
             at += frames;
@@ -226,16 +231,23 @@ static void null_describe(struct device_info *info)
     info->rate = (uint32_t)null.number[RATE];
 }
 
-static void null_close(void)
+/* An existing file stays as it is unless a step ran and all of it was written. */
+static enum status keep_output(void)
+{
+    if (null.broken)
+        return STATUS_FAILED;
+    return null.sink && null.written > 0 ? sink_commit(null.sink) : STATUS_OK;
+}
+
+static enum status null_close(void)
 {
     atomic_store(&null.leaving, true);
     if (null.started) {
         pthread_join(null.thread, NULL);
         null.was_lost = null.gone;
-        null.away = null.gone ? null.number[BACK] : 0;
+        null.away = null.broken ? INFINITY : null.gone ? null.number[BACK] : 0;
     }
-    if (null.sink && sink_commit(null.sink) != STATUS_OK)
-        note("the device's output was not saved");
+    enum status status = keep_output();
     sink_close(null.sink);
     source_close(null.source);
     block_free(&null.input);
@@ -244,7 +256,9 @@ static void null_close(void)
     null.sink = NULL;
     null.source = NULL;
     null.in = null.out = null.spec = NULL;
-    null.started = false;
+    null.started = null.broken = false;
+    null.written = 0;
+    return status;
 }
 
 const struct device_driver driver_null = {
@@ -255,4 +269,5 @@ const struct device_driver driver_null = {
     .is_running = null_is_running,
     .describe = null_describe,
     .close = null_close,
+    .only_named = true,
 };

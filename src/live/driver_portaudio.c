@@ -259,7 +259,7 @@ static void portaudio_describe(struct device_info *info)
     info->output_latency = frames_of(found->outputLatency, found->sampleRate);
 }
 
-static void portaudio_close(void)
+static enum status portaudio_close(void)
 {
     if (stream)
         Pa_CloseStream(stream); /* aborts it first; errors mean it is gone */
@@ -267,6 +267,7 @@ static void portaudio_close(void)
         Pa_Terminate();
     stream = NULL;
     initialized = false;
+    return STATUS_OK;
 }
 
 const struct device_driver driver_portaudio = {

@@ -129,15 +129,18 @@ static enum status session_close(struct live_session *session)
     file_watch_close(session->watch);
     if (!stopped) /* the files stay as after a crash */
         return STATUS_FAILED;
-    enum status status = close_recording(session, &session->recordings[0]);
-    enum status dry = close_recording(session, &session->recordings[1]);
+    enum status status = session->stream.closed;
+    for (size_t i = 0; i < LIVE_RECORDINGS; i++) {
+        enum status closed = close_recording(session, &session->recordings[i]);
+        status = status == STATUS_OK ? closed : status;
+    }
     if (session->stream.log && !session->begun)
         unlink(session->log_path);
     live_log_close(session->stream.log);
     free(session->log_path);
     free(session->load_text);
     stream_session_free(&session->stream);
-    return status == STATUS_OK ? dry : status;
+    return status;
 }
 
 /* ---- a lost device ---- */
@@ -203,7 +206,6 @@ static struct live_status make_status(struct live_session *session)
 {
     struct live_status status = stream_session_status(&session->stream, "halo live");
     status.device = session->stream.device ? status.device : "lost: waiting for it";
-    status.feedback_seen = session->stream.feedback_seen;
     status.recording = active_recording(session);
     status.recorded = status.recording ? status.seconds : 0;
     status.osc_refused = session->osc ? osc_refused(session->osc) : 0;
@@ -318,7 +320,6 @@ enum status live_session_run(const struct live_options *options)
         status = status == STATUS_OK ? reported : status;
     }
     enum status closed = session_close(&session);
-    if (status == STATUS_OK)
-        status = closed;
+    status = status == STATUS_OK ? closed : status;
     return status == STATUS_OK && stop_requested() ? STATUS_INTERRUPTED : status;
 }

@@ -57,8 +57,9 @@ enum status stream_session_match_outputs(struct stream_session *session, uint32_
     if (session->options->device.output_map_count)
         return fail(STATUS_FAILED, "%s %zu channels, --output-map names %zu", makers, outputs,
                     session->info.channels_out);
-    device_close(session->device);
+    enum status status = device_close(session->device);
     session->device = NULL;
+    TRY(status);
     return stream_session_open_device(session, rate, outputs);
 }
 
@@ -94,7 +95,8 @@ void stream_session_stop_device(struct stream_session *session)
     if (!session->device)
         return;
     session->stuck = !device_stop(session->device) || session->stuck;
-    device_close(session->device);
+    enum status status = device_close(session->device);
+    session->closed = session->closed == STATUS_OK ? status : session->closed;
     session->device = NULL;
 }
 
@@ -267,6 +269,7 @@ struct live_status stream_session_status(struct stream_session *session, const c
         .control = live_controls_show(&session->controls),
         .gain_db = session->gain_db,
         .muted = session->muted,
+        .feedback_seen = session->feedback_seen,
         .reduction_db = -live_reduction(session->live),
         .ceiling_db = session->options->ceiling_db,
         .load_now = load->now,

@@ -23,7 +23,8 @@ struct stream_session {
     struct device *device; /* NULL: not open, or lost */
     struct device_info info;
     char device_name[300];
-    bool stuck; /* a step hangs: what it uses must not be freed */
+    bool stuck;         /* a step hangs: what it uses must not be freed */
+    enum status closed; /* the first failure of a device's close */
     struct live_chain chain;
     struct live *live;
     struct live_controls controls;
