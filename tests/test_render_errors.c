@@ -149,8 +149,15 @@ END_TEST
 
 START_TEST(help_is_not_an_error)
 {
-    const char *const options[] = {"--help",        "-h",        "--version",           "-V",
-                                   "render --help", "render -h", "render in.wav --help"};
+    const char *const options[] = {"--help",
+                                   "-h",
+                                   "--version",
+                                   "-V",
+                                   "render --help",
+                                   "render -h",
+                                   "render in.wav --help",
+                                   "--help render",
+                                   "render --help --bogus"};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         struct command_result result = command_done("\"$HALO\" %s", options[i]);
         ck_assert_uint_gt(command_lines(result.out), 2);

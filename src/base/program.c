@@ -162,7 +162,7 @@ static const char *argument_names(const struct command *command, char names[NAME
     for (const struct option_row *row = command->arguments; row && row->name; row++)
         snprintf(names + strlen(names), NAMES_BYTES - strlen(names), "%s%s",
                  row == command->arguments ? "" : " and ", row->name);
-    return *names ? names : "options only";
+    return *names ? names : command->commands ? "a command first" : "options only";
 }
 
 static enum status parse_argument(struct parser *parser, const char *value)
@@ -212,7 +212,7 @@ static enum status parse(struct parser *parser, int argc, char **argv)
     fill_tables(parser);
     opterr = 0;
     optind = 0; /* GNU: restart */
-    while (status == STATUS_OK) {
+    while (status == STATUS_OK && !parser->help) {
         int number = getopt_long(argc, argv, parser->shorts, parser->longs, NULL);
         if (number == -1)
             break;
@@ -223,7 +223,7 @@ static enum status parse(struct parser *parser, int argc, char **argv)
         else
             status = parse_option(parser, number, optarg);
     }
-    for (int i = optind; status == STATUS_OK && i < argc; i++)
+    for (int i = optind; status == STATUS_OK && !parser->help && i < argc; i++)
         status = parse_argument(parser, argv[i]); /* after -- */
     return status == STATUS_OK ? check_arguments(parser) : status;
 }
