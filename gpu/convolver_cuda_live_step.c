@@ -67,13 +67,6 @@ HALO_REALTIME static cudaError_t send_next(struct gpu_live *live)
 
 /* ---- answers ---- */
 
-HALO_REALTIME static void pause_briefly(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-}
-
 HALO_REALTIME static cudaError_t give_up(struct gpu_live *live)
 {
     live->lost = true;
@@ -106,7 +99,7 @@ HALO_REALTIME static cudaError_t await_packet(struct gpu_live *live, const volat
         }
         if (spins % DRIVER_SPINS == 0)
             CUDA_TRY(check_alive(live));
-        pause_briefly();
+        realtime_pause();
     }
     return cudaSuccess;
 }

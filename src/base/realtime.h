@@ -41,4 +41,12 @@ struct realtime_floats {
 struct realtime_floats realtime_floats_begin(void);
 void realtime_floats_end(struct realtime_floats before);
 
+/* Between two looks at what another processor is about to write. Real-time. */
+HALO_REALTIME static inline void realtime_pause(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
 #endif

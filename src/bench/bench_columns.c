@@ -1,5 +1,7 @@
 #include "bench/bench_columns.h"
 
+#include "base/json_text.h"
+
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -93,9 +95,6 @@ enum status bench_rows_finish(const struct bench_rows *rows)
 {
     if (rows->form != BENCH_JSON)
         return STATUS_OK;
-    json_t *root = json_pack("{s:O}", "cells", rows->cells);
-    int failed = json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-    putchar('\n');
-    json_decref(root);
-    return failed ? fail(STATUS_FAILED, "cannot write the report") : STATUS_OK;
+    return json_print(json_pack("{s:O}", "cells", rows->cells), JSON_REAL_PRECISION(9),
+                      "the report");
 }

@@ -1,6 +1,7 @@
 #include "bench/kernel_bench_report.h"
 
 #include "base/gnuplot.h"
+#include "base/json_text.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -184,11 +185,8 @@ static enum status print_json(const struct kernel_bench_report *report)
     json_object_update(object, described);
     json_object_set_new(object, "repeats", json_integer((json_int_t)settings->repeats));
     json_object_set_new(object, "rows", rows);
-    int failed = json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-    putchar('\n');
     json_decref(described);
-    json_decref(object);
-    return failed ? fail(STATUS_FAILED, "cannot write the report") : STATUS_OK;
+    return json_print(object, JSON_REAL_PRECISION(9), "the report");
 }
 
 /* ---- plots ---- */

@@ -1,5 +1,7 @@
 #include "convolve/convolve2d.h"
 
+#include "convolve/convolver.h"
+
 #include <string.h>
 
 #ifdef HALO_NO_CUDA
@@ -58,8 +60,7 @@ enum status convolve2d_create(const struct convolve2d_settings *settings, const 
     if (!kind)
         return fail(STATUS_USAGE, "no backend '%s' for 2-D masks", settings->backend);
     if (!kind->create)
-        return fail(STATUS_FAILED, "this build has no CUDA (halo --version says why); install the "
-                                   "CUDA Toolkit and build again, or use --backend cpu");
+        return fail_no_cuda();
     struct convolve2d *convolve;
     bool free_to_choose = strcmp(settings->backend, "auto") == 0 && kind != &convolve2d_cpu;
     log_as_notes(free_to_choose);

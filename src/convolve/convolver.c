@@ -106,6 +106,12 @@ static enum status prepare(struct convolver *convolver, const struct mask *mask,
     return STATUS_OK;
 }
 
+enum status fail_no_cuda(void)
+{
+    return fail(STATUS_FAILED, "this build has no CUDA (halo --version says why); install the CUDA "
+                               "Toolkit and build again, or use --backend cpu");
+}
+
 static enum status create_side(struct convolver *convolver, enum side side,
                                const struct convolver_backend *backend)
 {
@@ -113,8 +119,7 @@ static enum status create_side(struct convolver *convolver, enum side side,
     if (backend->variant)
         backend = backend->variant(shape);
     if (!backend->create)
-        return fail(STATUS_FAILED, "this build has no CUDA (halo --version says why); install the "
-                                   "CUDA Toolkit and build again, or use --backend cpu");
+        return fail_no_cuda();
     TRY(backend->create(shape, &convolver->convolution[side]));
     convolver->backend[side] = backend;
     backend->describe(convolver->convolution[side], convolver->algorithm[side],

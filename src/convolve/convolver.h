@@ -49,6 +49,9 @@ const char *convolver_choice_name(size_t index); /* "auto" first, then the backe
 MUST_CHECK enum status convolver_create(const struct convolver_settings *settings,
                                         const struct mask *mask, struct filter **convolver);
 
+/* The error of a backend that is not in this build. */
+enum status fail_no_cuda(void);
+
 /* On a backend that need not be in the table. */
 struct convolver_backend;
 MUST_CHECK enum status convolver_create_on(const struct convolver_backend *backend,

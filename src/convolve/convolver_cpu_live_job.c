@@ -253,13 +253,6 @@ bool job_run_armed(const struct cpu_live_convolution *convolution, size_t s,
     return true;
 }
 
-static void pause_briefly(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-}
-
 /* The holder releases it after a unit, unless it was preempted, perhaps by this thread: then this
  * one must sleep. */
 void job_lock(struct segment *segment)
@@ -268,7 +261,7 @@ void job_lock(struct segment *segment)
     for (size_t spins = 1; atomic_flag_test_and_set_explicit(&segment->lock, memory_order_acquire);
          spins++)
         if (spins % SPINS)
-            pause_briefly();
+            realtime_pause();
         else
             clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 }

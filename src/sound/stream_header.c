@@ -3,7 +3,6 @@
 #include "base/stop.h"
 #include "sound/port.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -292,7 +291,7 @@ enum status stream_header_write_au(FILE *stream, const char *name,
                          (uint32_t)format->channels}; /* 24: bytes of the header */
     put_id(stream, ".snd");
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        put(stream, htobe32(fields[i]), 4);
+        put(stream, __builtin_bswap32(fields[i]), 4); /* big-endian */
     return finish(stream, name);
 }
 
