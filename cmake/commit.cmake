@@ -4,7 +4,7 @@ set(commit "")
 execute_process(COMMAND git -C ${SOURCE} rev-parse --show-prefix RESULT_VARIABLE failed
                 OUTPUT_VARIABLE prefix OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 if(NOT failed AND prefix STREQUAL "") # and not a folder in some other checkout
-  execute_process(COMMAND git -C ${SOURCE} describe --always --abbrev=10 --dirty
+  execute_process(COMMAND git -C ${SOURCE} describe --always --exclude * --abbrev=10 --dirty
                   OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 endif()
 if(commit)
