@@ -11,24 +11,26 @@ enum { RATE = LIVE_RIG_RATE, SILENCE = RATE, FRAMES = 2 * RATE };
 
 static const struct alsa_card CARD = {.name = "card", .infile = "in.raw", .outfile = "out.raw"};
 
-/* The delay of `output` against `truth`, found by matching noise. */
+enum { DELAY_MOST = 16384 /* frames */ };
+
+/* The delay of `output` against `truth`, found by matching noise; DELAY_MOST: none. */
 static size_t find_delay(const struct block *output, const struct block *truth)
 {
-    enum { DELAY_MOST = 16384, ALIKE = 256, FROM = SILENCE + RATE / 4 };
-    for (size_t delay = 0; delay < DELAY_MOST; delay++) {
+    enum { ALIKE = 256, FROM = SILENCE + RATE / 4 };
+    size_t delay;
+    for (delay = 0; delay < DELAY_MOST; delay++) {
         double error = 0, size = 0;
         for (size_t i = FROM; i < FROM + ALIKE; i++) {
             error += fabs((double)output->data[0][i + delay] - (double)truth->data[0][i]);
             size += fabs((double)truth->data[0][i]);
         }
         if (error < 1e-4 * size)
-            return delay;
+            break;
     }
-    ck_abort_msg("the output matches the input at no delay");
-    return 0;
+    return delay;
 }
 
-/* False: the machine was too slow for the card and lost sound. */
+/* False: the machine was too slow for the card and lost sound, or played it too late. */
 static bool is_output(size_t block, const char *stages)
 {
     command_clean();
@@ -52,10 +54,12 @@ static bool is_output(size_t block, const char *stages)
         struct sound truth = sound_load("truth.wav");
         struct block output = alsa_rig_load("out.raw", 2);
         size_t delay = find_delay(&output, &truth.block), frames = FRAMES - RATE / 4;
+        whole = delay < DELAY_MOST;
         for (size_t c = 0; c < 2; c++) /* the cards started together; the delay is subtracted */
             memmove(output.data[c], output.data[c] + delay,
                     (output.frames - delay) * sizeof(float));
-        live_rig_expect(&output, &truth.block, SILENCE, frames - SILENCE);
+        if (whole)
+            live_rig_expect(&output, &truth.block, SILENCE, frames - SILENCE);
         block_free(&output);
         sound_free(&truth);
     }

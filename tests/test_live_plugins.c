@@ -351,9 +351,12 @@ START_TEST(nan_samples_are_reported)
     live_rig_wait("produced NaN or infinite samples");
     struct command_result result = end(process);
     ck_assert_msg(strstr(result.out, "\"bad_samples\":200") != NULL, "%s", result.out);
-    process = live_rig_start(LIVE_RIG_DEVICE "--block 256 --isolate --seconds 1 "
-                                             "--lv2 urn:halo:test:nan,2=24000");
-    result = live_rig_end(process);
+    int tries = 0;
+    do { /* until no block was late */
+        ck_assert_msg(tries++ < 15, "the machine is too slow: %s", result.err);
+        process = live_rig_start(LONG_BLOCKS "--seconds 1 --lv2 urn:halo:test:nan,2=24000");
+        result = live_rig_end(process);
+    } while (strstr(result.err, "missed a block"));
     ck_assert_msg(strstr(result.err, "200 invalid samples") != NULL, "%s", result.err);
 }
 END_TEST

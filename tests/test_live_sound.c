@@ -14,14 +14,16 @@ enum { RATE = LIVE_RIG_RATE, FADE_IN = RATE / 2 };
 /* ---- input and output ---- */
 
 /* Frame i of out.wav was played when frame i of in.wav was recorded. `latency`: frames added by
- * the stages; render removes them. */
-static void check_late_output(size_t period, size_t channels, size_t latency, const char *stages,
-                              const char *device)
+ * the stages; render removes them. False: an isolated plugin was late, on a busy machine. */
+static bool is_late_output(size_t period, size_t channels, size_t latency, const char *stages,
+                           const char *device)
 {
+    enum { FRAMES = 3 * RATE / 2 };
     command_clean();
     /* Silence while the output fades in. */
-    struct block signal = live_rig_noise(channels, FADE_IN + RATE / 8, 3 * RATE / 2, 0.05f);
+    struct block signal = live_rig_noise(channels, FADE_IN + RATE / 8, FRAMES, 0.05f);
     live_rig_save(&signal, "in.wav");
+    block_free(&signal);
     struct command_result result =
         command_done("\"$HALO\" live --plain --no-howl-guard %s --block %zu --seconds 1.6 "
                      "--output-map %s %s",
@@ -30,9 +32,11 @@ static void check_late_output(size_t period, size_t channels, size_t latency, co
     snprintf(blocks, sizeof blocks, "blocks of %zu frames at 48000 Hz", period);
     ck_assert_msg(strstr(result.err, blocks) != NULL, "%s", result.err);
     ck_assert_msg(strstr(result.err, " 0 lost\n") != NULL, "%s", result.err);
+    if (strstr(result.err, "missed a block"))
+        return false;
     command_done("\"$HALO\" render in.wav truth.wav %s", stages);
     struct sound truth = sound_load("truth.wav"), out = sound_load("out.wav");
-    struct block output = {.channels = channels, .frames = signal.frames - latency};
+    struct block output = {.channels = channels, .frames = FRAMES - latency};
     float *late[channels];
     for (size_t c = 0; c < channels; c++)
         late[c] = out.block.data[c] + latency;
@@ -40,7 +44,15 @@ static void check_late_output(size_t period, size_t channels, size_t latency, co
     live_rig_expect(&output, &truth.block, 0, output.frames);
     sound_free(&truth);
     sound_free(&out);
-    block_free(&signal);
+    return true;
+}
+
+static void check_late_output(size_t period, size_t channels, size_t latency, const char *stages,
+                              const char *device)
+{
+    int tries = 0;
+    while (!is_late_output(period, channels, latency, stages, device))
+        ck_assert_msg(++tries < 15, "the machine is too slow for %s", stages);
 }
 
 static void check_output(size_t period, size_t channels, const char *stages)
