@@ -82,7 +82,7 @@ const struct option_row *chain_options_stages(void)
             .name = ops->option,
             .argument = ops->argument,
             .help = ops->help,
-            .is_file = strncmp(ops->argument, "MASK", 4) == 0,
+            .is_file = ops->is_file,
         };
     return rows;
 }

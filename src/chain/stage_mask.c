@@ -190,6 +190,7 @@ static const char *stage_mask_path_in(const char *word, size_t index, bool *perh
 const struct stage_ops stage_mask_ops = {
     .option = "mask",
     .argument = "MASK",
+    .is_file = true,
     .help = "filter with an impulse response: a sound file, text (one tap a\n"
             "line, one column a channel), or a made one (lowpass:1000; see\n"
             "halo mask make --help); several masks run in series.\n"

@@ -205,6 +205,7 @@ static const char *stage_spectral_path_in(const char *word, size_t index, bool *
 const struct stage_ops stage_spectral_ops = {
     .option = "spectral",
     .argument = "MASK2D",
+    .is_file = true,
     .help = "convolve the spectrogram with a two-dimensional mask: text, one\n"
             "row a line (filters/*.mask2d), or a made one (gaussian2d:7x7;\n"
             "see halo mask make --help), or preset=harmonic or percussive:\n"

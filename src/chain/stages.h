@@ -74,6 +74,7 @@ struct stage_info {
 struct stage_ops {
     const char *option;   /* "mask": the command line says --mask */
     const char *argument; /* its value, for --help */
+    bool is_file;         /* the value begins with the name of a file, for completion */
     const char *help;     /* lines for --help */
 
     bool has_choices;        /* live, --or adds alternatives: stage_mask.h */

@@ -25,14 +25,6 @@ static void set_gains(const struct level_match_settings *settings, struct level_
         matches[i].gain_db -= audio_to_db(peak / settings->ceiling);
 }
 
-static const float *column_of(const struct mask *mask, struct mask_path path)
-{
-    for (size_t p = 0; p < mask->path_count; p++)
-        if (mask->paths[p].input == path.input && mask->paths[p].output == path.output)
-            return mask_column(mask, mask->paths[p].column);
-    return NULL;
-}
-
 static double energy_of(const struct mask *mask)
 {
     double energy = 0;
@@ -49,7 +41,7 @@ static double correlation(const struct mask *a, const struct mask *b, int64_t la
     double sum = 0;
     for (size_t p = 0; p < a->path_count; p++) {
         const float *mine = mask_column(a, a->paths[p].column);
-        const float *theirs = column_of(b, a->paths[p]);
+        const float *theirs = mask_path_column(b, a->paths[p]);
         for (int64_t k = lag < 0 ? -lag : 0;
              theirs && k < (int64_t)a->taps && k + lag < (int64_t)b->taps; k++)
             sum += (double)mine[k] * (double)theirs[k + lag];

@@ -173,6 +173,14 @@ float *mask_column(const struct mask *mask, size_t column)
     return mask->coefficients + column * mask->taps;
 }
 
+const float *mask_path_column(const struct mask *mask, struct mask_path path)
+{
+    for (size_t p = 0; p < mask->path_count; p++)
+        if (mask->paths[p].input == path.input && mask->paths[p].output == path.output)
+            return mask_column(mask, mask->paths[p].column);
+    return NULL;
+}
+
 enum status mask_select(struct mask *mask, size_t column)
 {
     if (mask->has_own_paths)

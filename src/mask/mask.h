@@ -70,6 +70,9 @@ MUST_CHECK enum status mask_load_with(const char *file, const struct mask_load_o
 
 float *mask_column(const struct mask *mask, size_t column);
 
+/* The column between the input and the output of `path`; NULL: no path joins them. */
+const float *mask_path_column(const struct mask *mask, struct mask_path path);
+
 /* Keep one column, counted from 1. Errors: no such column, the mask has its own paths. */
 MUST_CHECK enum status mask_select(struct mask *mask, size_t column);
 void mask_scale(struct mask *mask, double gain);

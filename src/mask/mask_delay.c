@@ -117,14 +117,6 @@ static enum status correlation_init(struct correlation *work, size_t length)
     return status;
 }
 
-static const float *column_of(const struct mask *mask, struct mask_path path)
-{
-    for (size_t p = 0; p < mask->path_count; p++)
-        if (mask->paths[p].input == path.input && mask->paths[p].output == path.output)
-            return mask_column(mask, mask->paths[p].column);
-    return NULL;
-}
-
 /* Add the product of a common path; reversing a in time turns convolution into correlation. */
 static void correlate(struct correlation *work, const float *a, size_t a_taps, const float *b,
                       size_t b_taps)
@@ -149,7 +141,7 @@ enum status mask_delay_between(const struct mask *a, const struct mask *b, int64
     TRY(correlation_init(&work, length));
     bool same_rate = a->rate == b->rate || a->rate == 0 || b->rate == 0;
     for (size_t p = 0; p < a->path_count && same_rate; p++) {
-        const float *theirs = column_of(b, a->paths[p]);
+        const float *theirs = mask_path_column(b, a->paths[p]);
         if (theirs)
             correlate(&work, mask_column(a, a->paths[p].column), a->taps, theirs, b->taps);
         common += theirs != NULL;
