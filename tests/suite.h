@@ -1,4 +1,5 @@
-/* Runs one Check suite; every test file ends with SUITE_MAIN. */
+/* Runs one Check suite; every test file ends with SUITE_MAIN. Each test is a case of its own, so
+ * that CK_RUN_CASE=TEST in the environment runs it alone. */
 #ifndef HALO_TESTS_SUITE_H
 #define HALO_TESTS_SUITE_H
 
@@ -9,11 +10,12 @@
 static inline int suite_run(const char *name, const TTest *const *tests, size_t count)
 {
     Suite *suite = suite_create(name);
-    TCase *cases = tcase_create(name);
-    tcase_set_timeout(cases, 0); /* ctest has the timeout */
-    for (size_t i = 0; i < count; i++)
-        tcase_add_test(cases, tests[i]);
-    suite_add_tcase(suite, cases);
+    for (size_t i = 0; i < count; i++) {
+        TCase *test = tcase_create(tests[i]->name);
+        tcase_set_timeout(test, 0); /* ctest has the timeout */
+        tcase_add_test(test, tests[i]);
+        suite_add_tcase(suite, test);
+    }
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);

@@ -1,6 +1,6 @@
 #include "truth.h"
 
-#include <complex.h>
+#include <fftw3.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,16 +19,6 @@ void truth_noise(uint64_t seed, float *samples, size_t count)
     }
 }
 
-/* CMPLX of C11, which clang's headers lack on some systems. */
-static double complex pair(double re, double im)
-{
-    union {
-        double parts[2];
-        double complex number;
-    } pair = {{re, im}};
-    return pair.number;
-}
-
 static void *must(void *memory)
 {
     if (!memory) {
@@ -38,51 +28,39 @@ static void *must(void *memory)
     return memory;
 }
 
-/* Iterative radix 2, in place; twiddles from one table. */
-static void transform(double complex *a, size_t n, const double complex *roots, int inverse)
+/* Transforms of one length; the last one is kept. */
+static struct {
+    size_t length;
+    double *samples;
+    fftw_complex *x, *h;
+    fftw_plan forward, back;
+} fft;
+
+static void fft_of(size_t length)
 {
-    for (size_t i = 1, j = 0; i < n; i++) {
-        size_t bit = n >> 1;
-        for (; j & bit; bit >>= 1)
-            j ^= bit;
-        j ^= bit;
-        if (i < j) {
-            double complex swap = a[i];
-            a[i] = a[j];
-            a[j] = swap;
-        }
+    if (fft.length == length)
+        return;
+    if (fft.length > 0) {
+        fftw_destroy_plan(fft.forward);
+        fftw_destroy_plan(fft.back);
+        fftw_free(fft.samples);
+        fftw_free(fft.x);
+        fftw_free(fft.h);
     }
-    for (size_t half = 1; half < n; half *= 2) {
-        size_t stride = n / 2 / half;
-        for (size_t start = 0; start < n; start += 2 * half) {
-            for (size_t k = 0; k < half; k++) {
-                double complex root = roots[k * stride];
-                if (inverse)
-                    root = conj(root);
-                double complex u = a[start + k], v = a[start + k + half];
-                double vr = creal(v) * creal(root) - cimag(v) * cimag(root);
-                double vi = creal(v) * cimag(root) + cimag(v) * creal(root);
-                a[start + k] = u + pair(vr, vi);
-                a[start + k + half] = u - pair(vr, vi);
-            }
-        }
-    }
+    int n = (int)length;
+    fft.length = length;
+    fft.samples = must(fftw_alloc_real(length));
+    fft.x = must(fftw_alloc_complex(length / 2 + 1));
+    fft.h = must(fftw_alloc_complex(length / 2 + 1));
+    fft.forward = must(fftw_plan_dft_r2c_1d(n, fft.samples, fft.x, FFTW_ESTIMATE));
+    fft.back = must(fftw_plan_dft_c2r_1d(n, fft.x, fft.samples, FFTW_ESTIMATE));
 }
 
-static double complex *roots_of(size_t n)
+static void spectrum_of(const float *samples, size_t count, fftw_complex *spectrum)
 {
-    static double complex *roots = NULL;
-    static size_t length = 0;
-    if (length != n) {
-        free(roots);
-        roots = must(malloc(n / 2 * sizeof *roots));
-        for (size_t k = 0; k < n / 2; k++) {
-            double angle = -2 * acos(-1.0) * (double)k / (double)n;
-            roots[k] = pair(cos(angle), sin(angle));
-        }
-        length = n;
-    }
-    return roots;
+    for (size_t i = 0; i < fft.length; i++)
+        fft.samples[i] = i < count ? (double)samples[i] : 0;
+    fftw_execute_dft_r2c(fft.forward, fft.samples, spectrum);
 }
 
 void truth_add_plain(const float *x, size_t n, const float *h, size_t taps, double *y)
@@ -90,24 +68,6 @@ void truth_add_plain(const float *x, size_t n, const float *h, size_t taps, doub
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < taps; k++)
             y[i + k] += (double)x[i] * (double)h[k];
-}
-
-/* One piece of x by a transform of `length`. */
-static void add_piece(const float *x, size_t n, const float *h, size_t taps, double complex *a,
-                      size_t length, double *y)
-{
-    /* One complex transform of both: x real, h imaginary; (x + ih)^2 has 2 x*h imaginary. */
-    for (size_t i = 0; i < length; i++)
-        a[i] = pair(i < n ? (double)x[i] : 0, i < taps ? (double)h[i] : 0);
-    const double complex *roots = roots_of(length);
-    transform(a, length, roots, 0);
-    for (size_t i = 0; i < length; i++) {
-        double re = creal(a[i]), im = cimag(a[i]);
-        a[i] = pair(re * re - im * im, 2 * re * im);
-    }
-    transform(a, length, roots, 1);
-    for (size_t i = 0; i < n + taps - 1; i++)
-        y[i] += cimag(a[i]) / 2 / (double)length;
 }
 
 void truth_add(const float *x, size_t n, const float *h, size_t taps, double *y)
@@ -119,10 +79,20 @@ void truth_add(const float *x, size_t n, const float *h, size_t taps, double *y)
     size_t length = 4096; /* pieces whose transform stays in the cache, where the mask lets them */
     while (length < 4 * taps && length < n + taps - 1)
         length *= 2;
-    double complex *a = must(malloc(length * sizeof *a));
-    for (size_t at = 0, most = length - taps + 1; at < n; at += most)
-        add_piece(x + at, n - at < most ? n - at : most, h, taps, a, length, y + at);
-    free(a);
+    fft_of(length);
+    spectrum_of(h, taps, fft.h);
+    for (size_t at = 0, most = length - taps + 1; at < n; at += most) {
+        size_t count = n - at < most ? n - at : most;
+        spectrum_of(x + at, count, fft.x);
+        for (size_t k = 0; k <= length / 2; k++) {
+            double re = fft.x[k][0] * fft.h[k][0] - fft.x[k][1] * fft.h[k][1];
+            fft.x[k][1] = fft.x[k][0] * fft.h[k][1] + fft.x[k][1] * fft.h[k][0];
+            fft.x[k][0] = re;
+        }
+        fftw_execute(fft.back);
+        for (size_t i = 0; i < count + taps - 1; i++)
+            y[at + i] += fft.samples[i] / (double)length;
+    }
 }
 
 double **truth_render(const struct mask *mask, float *const *x, size_t n)
