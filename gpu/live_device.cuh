@@ -1,0 +1,118 @@
+/* Of the live kernel: its state, and memory that other threads or the host write; what another
+ * thread block may have written is read past the L1 cache. */
+#ifndef HALO_GPU_LIVE_DEVICE_CUH
+#define HALO_GPU_LIVE_DEVICE_CUH
+
+extern "C" {
+#include "gpu/gpu.h"
+#include "gpu/live_kernels.h"
+}
+
+#include <cuda_runtime.h>
+
+/* ---- memory written by other threads or the host ---- */
+
+__device__ __forceinline__ uint4 load_packet(const uint4 *packet)
+{
+    uint4 value;
+    asm volatile("ld.volatile.global.v4.u32 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+                 : "l"(packet)
+                 : "memory");
+    return value;
+}
+
+__device__ __forceinline__ void store_packet(uint4 *packet, uint4 value)
+{
+    asm volatile("st.volatile.global.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(packet), "r"(value.x),
+                 "r"(value.y), "r"(value.z), "r"(value.w)
+                 : "memory");
+}
+
+__device__ __forceinline__ uint4 await_packet(const uint4 *packet, unsigned number)
+{
+    uint4 value = load_packet(packet);
+    while (value.w != number)
+        value = load_packet(packet);
+    return value;
+}
+
+__device__ __forceinline__ void publish(unsigned *flag, unsigned number)
+{
+    __threadfence();
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(number) : "memory");
+}
+
+/* One thread waits for the whole block; numbers may wrap. */
+__device__ __forceinline__ void await_flag(const unsigned *flag, unsigned number)
+{
+    if (threadIdx.x == 0) {
+        unsigned value;
+        do
+            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
+                         : "=r"(value)
+                         : "l"(flag)
+                         : "memory");
+        while ((int)(value - number) < 0);
+    }
+    __syncthreads();
+}
+
+/* ---- the state of a thread block ---- */
+
+struct live_slot {
+    unsigned code; /* of the current mask; 0: silent */
+    bool fresh;
+    live_mask mask;
+};
+
+__device__ __forceinline__ live_path path_of(const live_mask &mask, unsigned p)
+{
+    uint2 pair = __ldcg(reinterpret_cast<const uint2 *>(mask.paths + p));
+    live_path path = {pair.x, pair.y};
+    return path;
+}
+
+/* Shared memory; sizes in floats, or float2. */
+struct live_scratch {
+    float2 *fft;  /* fft; before that, rows of products */
+    float *mine;  /* 2 block: previous and current block of this thread block's only input */
+    float *other; /* 2 block: the same of another input */
+    float *head;  /* block */
+    float *sum;   /* block */
+};
+
+__host__ __device__ __forceinline__ size_t fft_bytes(const live_state &s)
+{
+    size_t rows = LIVE_THREADS * sizeof(float4), fft = s.fft * sizeof(float2);
+    return rows > fft ? rows : fft;
+}
+
+__device__ __forceinline__ live_scratch scratch_of(const live_state &s, char *shared)
+{
+    live_scratch r;
+    r.fft = reinterpret_cast<float2 *>(shared);
+    r.mine = reinterpret_cast<float *>(shared + fft_bytes(s));
+    r.other = r.mine + 2 * s.block;
+    r.head = r.other + 2 * s.block;
+    r.sum = r.head + s.block;
+    return r;
+}
+
+static size_t scratch_bytes(const live_state &s)
+{
+    return fft_bytes(s) + 6 * s.block * sizeof(float);
+}
+
+/* One role per thread block: its input stays in shared memory. */
+__device__ __forceinline__ bool is_single(const live_state &s)
+{
+    return s.roles <= gridDim.x;
+}
+
+__device__ __forceinline__ bool is_mine(const live_state &s, unsigned input)
+{
+    return is_single(s) && input == blockIdx.x;
+}
+
+#endif
