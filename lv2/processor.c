@@ -220,12 +220,14 @@ HALO_REALTIME void processor_write(const struct processor *processor, const floa
                                    size_t at, size_t frames, float *const *out)
 {
     for (size_t o = 0; o < processor->channels; o++) {
-        float sum[FIR_TILE] = {0};
-        memcpy(sum, processor->ready.data[o] + at, frames * sizeof *sum);
+        double sum[FIR_TILE] = {0};
+        for (size_t i = 0; i < frames; i++)
+            sum[i] = processor->ready.data[o][at + i];
         for (size_t p = processor->paths.first[o]; p < processor->paths.first[o + 1]; p++)
             fir_add_float(sum, now[processor->paths.paths[p].input], frames,
                           processor->heads + processor->paths.paths[p].column * processor->head,
                           processor->head);
-        memcpy(out[o], sum, frames * sizeof *sum);
+        for (size_t i = 0; i < frames; i++)
+            out[o][i] = (float)sum[i];
     }
 }

@@ -84,6 +84,49 @@ void cells_check_lengths(const char *backend, size_t taps, size_t block, size_t 
         cells_check(backend, taps, block, channels, lengths[i], workers);
 }
 
+/* ---- sounds whose output comes near max|x| sum|h| all the time ---- */
+
+static const double near_hz[] = {0, 50, 200, 20, 9001};
+
+static float near_sample(enum cells_near signal, size_t i)
+{
+    double value = 0.9 * cos(2 * acos(-1) * near_hz[signal] * (double)i / 48000);
+    return signal == NEAR_SQUARE ? copysignf(0.9f, (float)value) : (float)value;
+}
+
+/* Noise of one sign, or for a carrier in phase with it. */
+static struct mask *near_mask(enum cells_near signal, size_t channels, size_t taps)
+{
+    struct mask *mask = truth_noise_mask(taps, channels, taps);
+    for (size_t i = 0; i < mask->columns * taps; i++) {
+        float sign = signal == NEAR_CARRIER ? near_sample(signal, i % taps) : 1;
+        mask->coefficients[i] = copysignf(mask->coefficients[i], sign);
+    }
+    return mask;
+}
+
+void cells_check_near(const char *backend, enum cells_near signal, size_t taps, size_t block,
+                      struct workers *workers)
+{
+    char what[160];
+    size_t n = 3 * taps + 2 * block + 20000;
+    snprintf(what, sizeof what, "%s, %zu taps in phase, blocks of %zu, signal %d", backend, taps,
+             block, (int)signal);
+    struct mask *mask = near_mask(signal, 2, taps);
+    struct block x = stream_noise(1, 2, n);
+    for (size_t i = 0; i < 2 * n; i++)
+        x.data[i % 2][i / 2] = near_sample(signal, i / 2);
+    double **truth = truth_render(mask, x.data, n);
+    struct filter *filter = cells_make(backend, mask, block, 0, workers);
+    struct block out = stream_through(filter, x.data, n, n + taps - 1);
+    cells_expect_within(&out, truth, mask, &x, false, what);
+    filter_destroy(filter);
+    block_free(&out);
+    block_free(&x);
+    truth_free(truth, 2);
+    mask_destroy(mask);
+}
+
 void cells_switched(double **a, double **b, size_t outputs, size_t frames, size_t at, size_t fade,
                     enum switch_shape shape)
 {

@@ -24,6 +24,11 @@ void cells_check(const char *backend, size_t taps, size_t block, size_t channels
 /* The same for sounds of 0 frames up to three times mask and block. */
 void cells_check_lengths(const char *backend, size_t taps, size_t block, size_t channels,
                          struct workers *workers);
+/* Sounds whose output comes near max|x| sum|h| all the time, through masks that add them up in
+ * phase: of one sign, or for a carrier of its signs. */
+enum cells_near { NEAR_DC, NEAR_BASS, NEAR_LOW, NEAR_SQUARE, NEAR_CARRIER, CELLS_NEAR };
+void cells_check_near(const char *backend, enum cells_near signal, size_t taps, size_t block,
+                      struct workers *workers);
 /* a up to frame `at`, then a crossfade to b of weight (i - at) / fade. */
 void cells_crossfade(double **a, double **b, size_t outputs, size_t frames, size_t at, size_t fade);
 /* The same for any fade shape of convolver.h. */

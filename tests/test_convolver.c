@@ -137,6 +137,24 @@ START_TEST(hard_signals)
 }
 END_TEST
 
+START_TEST(masks_in_phase_with_the_sound)
+{
+    static const size_t taps[] = {20, 100, 300, 1000, 5000, 20000, 60000, 200000};
+    static const size_t blocks[] = {64, 100, 1024, 8192, 131072};
+    struct workers *workers = cells_crew(2);
+    for (size_t t = 0; t < sizeof taps / sizeof *taps; t++)
+        for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
+            for (enum cells_near signal = 0; signal < CELLS_NEAR; signal++) {
+                if (!full() && (taps[t] > 20000 || (taps[t] > 5000 && signal > 0)))
+                    continue;
+                cells_check_near("cpu", signal, taps[t], blocks[b], workers);
+                if (blocks[b] <= 1024)
+                    cells_check_near("cpu/live", signal, taps[t], blocks[b], workers);
+            }
+    workers_destroy(workers);
+}
+END_TEST
+
 START_TEST(change_of_mask)
 {
     static const struct {
@@ -453,5 +471,6 @@ END_TEST
 
 SUITE_MAIN("convolver", cpu_steps_in_for_late_blocks, failing_backend_is_replaced_by_the_cpu,
            truth_is_true, cpu_equals_truth, direct_equals_truth, long_masks_in_small_blocks,
-           long_masks_live, hard_signals, change_of_mask, many_changes_in_a_row, masks_in_turn_live,
-           unsuitable_changes_are_refused, reset_clears_the_history)
+           long_masks_live, hard_signals, masks_in_phase_with_the_sound, change_of_mask,
+           many_changes_in_a_row, masks_in_turn_live, unsuitable_changes_are_refused,
+           reset_clears_the_history)

@@ -44,8 +44,9 @@ void rows_free(float **rows, size_t count)
     free(rows);
 }
 
-void transform_taps(const struct fft *fft, const struct mask *mask, size_t column, size_t from,
-                    size_t count, float *samples, float *spectrum)
+void transform_taps(const struct fft *fft, const struct fft_double *precise,
+                    const struct mask *mask, size_t column, size_t from, size_t count,
+                    float *samples, float *spectrum)
 {
     size_t n = fft_length(fft);
     size_t there = from >= mask->taps ? 0 : mask->taps - from;
@@ -54,7 +55,10 @@ void transform_taps(const struct fft *fft, const struct mask *mask, size_t colum
     memset(samples, 0, n * sizeof *samples);
     for (size_t k = 0; k < count; k++)
         samples[k] = mask_column(mask, column)[from + k] / (float)n;
-    fft_forward(fft, samples, spectrum);
+    if (precise)
+        near_bound_forward(precise, samples, spectrum);
+    else
+        fft_forward(fft, samples, spectrum);
 }
 
 float *copy_head(const struct mask *mask, size_t head)
@@ -72,13 +76,23 @@ HALO_REALTIME void add_head(const struct history *history, const struct path_tab
 {
     for (size_t start = 0; start < block; start += FIR_TILE) {
         size_t frames = block - start < FIR_TILE ? block - start : FIR_TILE;
-        float sum[FIR_TILE] = {0};
+        double sum[FIR_TILE] = {0};
         for (size_t p = table->first[output]; p < table->first[output + 1]; p++)
             fir_add_float(sum, history_now(history, table->paths[p].input) + start, frames,
                           heads + table->paths[p].column * head, head);
         for (size_t i = 0; i < frames; i++)
-            out[start + i] += sum[i];
+            out[start + i] += (float)sum[i];
     }
+}
+
+HALO_REALTIME float peak_with(float peak, const struct convolver_shape *shape,
+                              const float *const *in)
+{
+    for (size_t c = 0; c < shape->inputs; c++) {
+        float own = audio_peak(in[c], shape->block);
+        peak = own > peak ? own : peak;
+    }
+    return peak;
 }
 
 enum status check_memory(const struct convolver_shape *shape, double floats)

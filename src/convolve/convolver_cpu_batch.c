@@ -5,6 +5,7 @@
 
 #include "signal/audio.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,13 +22,16 @@ struct cpu_batch_convolution {
     struct partition_plan plan;
     struct history history;
     struct fft *fft;
-    size_t floats;   /* of a spectrum */
-    size_t depth;    /* spectra per input */
-    size_t newest;   /* the block's first chunk; the others follow */
-    float **spectra; /* [input] */
-    size_t group;    /* chunks computed together, 1 to GROUP_MOST */
-    float **sums;    /* [worker], `group` spectra each */
-    float **samples; /* [worker] */
+    size_t floats;                     /* of a spectrum */
+    size_t depth;                      /* spectra per input */
+    size_t newest;                     /* the block's first chunk; the others follow */
+    float **spectra;                   /* [input] */
+    size_t group;                      /* chunks computed together, 1 to GROUP_MOST */
+    float **sums;                      /* [worker], `group` spectra each */
+    float **samples;                   /* [worker] */
+    float peak;                        /* of the sound so far */
+    const struct cpu_batch_mask *near; /* of the step's masks, one with `precise`, or NULL */
+    atomic_size_t precise_frames;      /* how long outputs may come near the bound from now on */
 };
 
 struct cpu_batch_mask {
@@ -35,6 +39,9 @@ struct cpu_batch_mask {
     float *head;       /* direct form: column by column */
     size_t partitions; /* that are not all zero */
     float *spectra;    /* column by column, partition by partition */
+    struct near_bound bound;
+    size_t workers;
+    struct fft_double **precise; /* [worker]; NULL: not needed */
 };
 
 static void batch_destroy(struct convolution *base)
@@ -95,6 +102,8 @@ static void batch_reset(struct convolution *base)
     struct cpu_batch_convolution *convolution = (struct cpu_batch_convolution *)base;
     history_reset(&convolution->history);
     convolution->newest = 0;
+    convolution->peak = 0;
+    convolution->precise_frames = 0;
     for (size_t c = 0; convolution->spectra && c < convolution->shape.inputs; c++)
         memset(convolution->spectra[c], 0,
                convolution->depth * convolution->floats * sizeof(float));
@@ -114,25 +123,58 @@ static void batch_release(const struct convolution *convolution, struct prepared
     path_table_free(&prepared->paths);
     free(prepared->head);
     free(prepared->spectra);
+    for (size_t w = 0; prepared->precise && w < prepared->workers; w++)
+        fft_double_destroy(prepared->precise[w]);
+    free(prepared->precise);
     free(prepared);
+}
+
+static void transform_mask(const struct cpu_batch_convolution *convolution,
+                           const struct fft_double *precise, const struct mask *mask,
+                           float *samples, struct cpu_batch_mask *prepared)
+{
+    const struct partition_plan *plan = &convolution->plan;
+    size_t partition = plan->partitions > 1 ? plan->hop : mask->taps;
+    for (size_t i = 0; i < mask->columns * prepared->partitions; i++)
+        transform_taps(convolution->fft, precise, mask, i / prepared->partitions,
+                       i % prepared->partitions * partition, partition, samples,
+                       prepared->spectra + i * convolution->floats);
+}
+
+/* For a mask whose outputs may come near the bound. */
+static enum status prepare_precise(const struct cpu_batch_convolution *convolution,
+                                   const struct mask *mask, float *samples,
+                                   struct cpu_batch_mask *prepared)
+{
+    size_t n = convolution->plan.fft, workers = workers_count(convolution->shape.workers);
+    near_bound_init(&prepared->bound, mask);
+    near_bound_include(&prepared->bound, mask, prepared->spectra, prepared->partitions, n);
+    if (!near_bound_is_possible(&prepared->bound))
+        return STATUS_OK;
+    prepared->precise = calloc(workers, sizeof(struct fft_double *));
+    if (!prepared->precise)
+        return fail_memory("a mask");
+    for (; prepared->workers < workers; prepared->workers++)
+        TRY(fft_double_create(n, &prepared->precise[prepared->workers]));
+    transform_mask(convolution, prepared->precise[0], mask, samples, prepared);
+    return STATUS_OK;
 }
 
 static enum status prepare_spectra(const struct cpu_batch_convolution *convolution,
                                    const struct mask *mask, struct cpu_batch_mask *prepared)
 {
     const struct partition_plan *plan = &convolution->plan;
-    size_t floats = convolution->floats, partition = plan->partitions > 1 ? plan->hop : mask->taps;
+    size_t partition = plan->partitions > 1 ? plan->hop : mask->taps;
     prepared->partitions = (mask->taps + partition - 1) / partition;
-    prepared->spectra = audio_alloc(mask->columns * prepared->partitions * floats);
+    prepared->spectra = audio_alloc(mask->columns * prepared->partitions * convolution->floats);
     float *samples = audio_alloc(plan->fft);
-    for (size_t i = 0; prepared->spectra && samples && i < mask->columns * prepared->partitions;
-         i++)
-        transform_taps(convolution->fft, mask, i / prepared->partitions,
-                       i % prepared->partitions * partition, partition, samples,
-                       prepared->spectra + i * floats);
-    bool made = prepared->spectra && samples;
+    enum status status = prepared->spectra && samples ? STATUS_OK : fail_memory("a mask");
+    if (status == STATUS_OK) {
+        transform_mask(convolution, NULL, mask, samples, prepared);
+        status = prepare_precise(convolution, mask, samples, prepared);
+    }
     free(samples);
-    return made ? STATUS_OK : fail_memory("a mask");
+    return status;
 }
 
 static enum status batch_prepare(const struct convolution *base, const struct mask *mask,
@@ -179,6 +221,7 @@ static void transform_chunk(void *context, size_t piece, size_t worker)
 {
     struct cpu_batch_convolution *convolution = context;
     const struct partition_plan *plan = &convolution->plan;
+    const struct convolver_shape *shape = &convolution->shape;
     size_t input = piece / plan->chunks, chunk = piece % plan->chunks;
     size_t there = plan->history_frames + chunk_frames(convolution, chunk);
     const float *from =
@@ -189,8 +232,14 @@ static void transform_chunk(void *context, size_t piece, size_t worker)
         memset(samples + there, 0, (plan->fft - there) * sizeof *samples);
         from = samples;
     }
-    fft_forward(convolution->fft, from,
-                spectrum_at(convolution, input, convolution->newest + chunk));
+    float *to = spectrum_at(convolution, input, convolution->newest + chunk);
+    const struct cpu_batch_mask *near = convolution->near;
+    if (near && near_bound_is_near(&near->bound, from, plan->fft, convolution->peak)) {
+        atomic_store(&convolution->precise_frames, shape->block + shape->taps + plan->fft);
+        near_bound_forward(near->precise[worker], from, to);
+    } else {
+        fft_forward(convolution->fft, from, to);
+    }
 }
 
 struct cpu_batch_job {
@@ -199,14 +248,37 @@ struct cpu_batch_job {
     float *const *out;
 };
 
-static void finish_chunk(const struct cpu_batch_job *job, size_t output, size_t chunk, float *sum,
-                         float *samples)
+static void write_chunk(const struct cpu_batch_job *job, size_t output, size_t chunk,
+                        const float *samples)
+{
+    const struct partition_plan *plan = &job->convolution->plan;
+    memcpy(job->out[output] + chunk * plan->hop, samples + plan->history_frames,
+           chunk_frames(job->convolution, chunk) * sizeof *samples);
+}
+
+static const float *mask_spectrum(const struct cpu_batch_job *job, const struct mask_path *path,
+                                  size_t partition)
+{
+    return job->prepared->spectra +
+           (path->column * job->prepared->partitions + partition) * job->convolution->floats;
+}
+
+/* One chunk of one output in double precision. */
+static void make_precise(const struct cpu_batch_job *job, size_t output, size_t chunk,
+                         size_t worker)
 {
     const struct cpu_batch_convolution *convolution = job->convolution;
-    const struct partition_plan *plan = &convolution->plan;
-    fft_inverse(convolution->fft, sum, samples);
-    memcpy(job->out[output] + chunk * plan->hop, samples + plan->history_frames,
-           chunk_frames(convolution, chunk) * sizeof *samples);
+    const struct path_table *table = &job->prepared->paths;
+    const struct fft_double *fft = job->prepared->precise[worker];
+    size_t newest = convolution->newest + convolution->depth + chunk;
+    near_bound_clear(fft);
+    for (size_t p = table->first[output]; p < table->first[output + 1]; p++)
+        for (size_t i = 0; i < job->prepared->partitions; i++)
+            near_bound_multiply_add(fft,
+                                    spectrum_at(convolution, table->paths[p].input, newest - i),
+                                    mask_spectrum(job, &table->paths[p], i));
+    near_bound_inverse(fft, convolution->samples[worker]);
+    write_chunk(job, output, chunk, convolution->samples[worker]);
 }
 
 /* Products summed in one pass. */
@@ -246,9 +318,7 @@ static void add_paths(const struct cpu_batch_job *job, size_t output, size_t fir
             size_t at = products.count++;
             products.input[at] = table->paths[p].input;
             products.partition[at] = partition;
-            products.mask[at] =
-                job->prepared->spectra +
-                (table->paths[p].column * partitions + partition) * convolution->floats;
+            products.mask[at] = mask_spectrum(job, &table->paths[p], partition);
             if (products.count == PRODUCTS_MOST)
                 add_products(convolution, &products, first, end, sums);
         }
@@ -264,11 +334,16 @@ static void overlap_save_output(void *context, size_t piece, size_t worker)
     size_t groups = (chunks + group - 1) / group;
     size_t output = piece / groups, first = piece % groups * group;
     size_t end = first + group < chunks ? first + group : chunks;
-    float *sums = convolution->sums[worker];
-    add_paths(job, output, first, end, sums);
-    for (size_t chunk = first; chunk < end; chunk++)
-        finish_chunk(job, output, chunk, sums + (chunk - first) * convolution->floats,
-                     convolution->samples[worker]);
+    bool precise = job->prepared->precise && convolution->precise_frames > 0;
+    for (size_t chunk = first; precise && chunk < end; chunk++)
+        make_precise(job, output, chunk, worker);
+    float *sums = convolution->sums[worker], *samples = convolution->samples[worker];
+    if (!precise)
+        add_paths(job, output, first, end, sums);
+    for (size_t chunk = first; !precise && chunk < end; chunk++) {
+        fft_inverse(convolution->fft, sums + (chunk - first) * convolution->floats, samples);
+        write_chunk(job, output, chunk, samples);
+    }
 }
 
 static void direct_output(void *context, size_t output, size_t worker)
@@ -282,6 +357,21 @@ static void direct_output(void *context, size_t output, size_t worker)
              convolution->plan.head, output, block, job->out[output]);
 }
 
+/* What its transforms need to know. */
+static void look_at(struct cpu_batch_convolution *convolution, const float *const *in,
+                    const struct convolver_slot slots[CONVOLVER_SLOTS])
+{
+    convolution->peak = peak_with(convolution->peak, &convolution->shape, in);
+    size_t frames = convolution->precise_frames, block = convolution->shape.block;
+    convolution->precise_frames = frames > block ? frames - block : 0;
+    convolution->near = NULL;
+    for (size_t v = 0; v < CONVOLVER_SLOTS; v++) {
+        const struct cpu_batch_mask *prepared = (const struct cpu_batch_mask *)slots[v].prepared;
+        if (prepared && prepared->precise)
+            convolution->near = prepared;
+    }
+}
+
 static void batch_step(struct convolution *base, const float *const *in,
                        const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
@@ -291,6 +381,7 @@ static void batch_step(struct convolution *base, const float *const *in,
     bool direct = convolution->plan.algorithm == PARTITION_DIRECT;
     history_advance(&convolution->history, in);
     if (!direct) {
+        look_at(convolution, in, slots);
         groups = (chunks + convolution->group - 1) / convolution->group;
         convolution->newest = (convolution->newest + chunks) % convolution->depth;
         share_out(convolution, shape->inputs * chunks, transform_chunk, convolution);

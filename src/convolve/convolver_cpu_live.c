@@ -156,6 +156,7 @@ static void live_reset(struct convolution *base)
     struct cpu_live_convolution *convolution = (struct cpu_live_convolution *)base;
     const struct convolver_shape *shape = &convolution->shape;
     convolution->end = 0;
+    convolution->peak = 0;
     convolution->arming.number = 0;
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
         cpu_live_leave(convolution, v);
@@ -170,6 +171,7 @@ static void live_reset(struct convolution *base)
     for (size_t s = 0; s < convolution->plan.segment_count; s++) {
         struct segment *segment = &convolution->segments[s];
         segment->newest = 0;
+        segment->near_until = 0;
         for (size_t c = 0; c < shape->inputs; c++)
             memset(segment->spectra[c], 0, segment->depth * segment->floats * sizeof(float));
     }
@@ -200,8 +202,11 @@ static void mask_free(struct cpu_live_mask *prepared)
         return;
     path_table_free(&prepared->paths);
     free(prepared->head);
-    for (size_t s = 0; s < PARTITION_SEGMENTS_MOST; s++)
+    for (size_t s = 0; s < PARTITION_SEGMENTS_MOST; s++) {
         free(prepared->spectra[s]);
+        fft_double_destroy(prepared->precise[0][s]);
+        fft_double_destroy(prepared->precise[1][s]);
+    }
     free(prepared);
 }
 
@@ -223,23 +228,49 @@ static void live_release(const struct convolution *base, struct prepared *prepar
     mask_free((struct cpu_live_mask *)prepared);
 }
 
+static void transform_segment(const struct cpu_live_convolution *convolution, size_t s,
+                              const struct mask *mask, float *samples,
+                              struct cpu_live_mask *prepared)
+{
+    const struct segment *segment = &convolution->segments[s];
+    size_t size = segment->cut.size, partitions = prepared->partitions[s];
+    for (size_t i = 0; i < mask->columns * partitions; i++)
+        transform_taps(segment->fft, prepared->precise[0][s], mask, i / partitions,
+                       segment->cut.offset + i % partitions * size, size, samples,
+                       prepared->spectra[s] + i * segment->floats);
+}
+
 static enum status prepare_segment(const struct cpu_live_convolution *convolution, size_t s,
                                    const struct mask *mask, float *samples,
                                    struct cpu_live_mask *prepared)
 {
     const struct segment *segment = &convolution->segments[s];
-    size_t size = segment->cut.size, offset = segment->cut.offset, floats = segment->floats;
+    size_t size = segment->cut.size, offset = segment->cut.offset;
     size_t left = mask->taps > offset ? mask->taps - offset : 0;
     size_t partitions = (left + size - 1) / size;
     if (partitions > segment->cut.partitions)
         partitions = segment->cut.partitions;
     prepared->partitions[s] = partitions;
-    prepared->spectra[s] = audio_alloc(mask->columns * partitions * floats);
+    prepared->spectra[s] = audio_alloc(mask->columns * partitions * segment->floats);
     if (!prepared->spectra[s])
         return fail_memory("a mask");
-    for (size_t i = 0; i < mask->columns * partitions; i++)
-        transform_taps(segment->fft, mask, i / partitions, offset + i % partitions * size, size,
-                       samples, prepared->spectra[s] + i * floats);
+    transform_segment(convolution, s, mask, samples, prepared);
+    near_bound_include(&prepared->bound, mask, prepared->spectra[s], partitions, 2 * size);
+    return STATUS_OK;
+}
+
+/* If the mask's outputs may come near the bound. */
+static enum status prepare_precise(const struct cpu_live_convolution *convolution,
+                                   const struct mask *mask, float *samples,
+                                   struct cpu_live_mask *prepared)
+{
+    if (!near_bound_is_possible(&prepared->bound))
+        return STATUS_OK;
+    for (size_t s = 0; s < convolution->plan.segment_count; s++) {
+        for (size_t i = 0; i < 2; i++)
+            TRY(fft_double_create(2 * convolution->segments[s].cut.size, &prepared->precise[i][s]));
+        transform_segment(convolution, s, mask, samples, prepared);
+    }
     return STATUS_OK;
 }
 
@@ -255,12 +286,15 @@ static enum status live_prepare(const struct convolution *base, const struct mas
         goto fail;
     prepared->number = 1 + atomic_fetch_add(&masks_prepared, 1);
     prepared->head = copy_head(mask, plan->head);
+    near_bound_init(&prepared->bound, mask);
     if ((status = path_table_init(&prepared->paths, mask)) ||
         (status = prepared->head ? STATUS_OK : fail_memory("a mask")))
         goto fail;
     for (size_t s = 0; s < plan->segment_count; s++)
         if ((status = prepare_segment(convolution, s, mask, samples, prepared)))
             goto fail;
+    if ((status = prepare_precise(convolution, mask, samples, prepared)))
+        goto fail;
     free(samples);
     *result = (struct prepared *)prepared;
     return STATUS_OK;

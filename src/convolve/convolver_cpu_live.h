@@ -38,6 +38,7 @@ struct segment_job {
     const struct cpu_live_mask *only; /* the mask being armed; NULL: all wanted ones */
     enum ring_owner ring;             /* destination of the results */
     bool summing;                     /* `sum` holds products of the output */
+    const struct fft_double *precise; /* which has that sum then; NULL: single precision */
     float *sum;
     float *samples; /* of one transform */
     double cost;    /* estimated ns in all */
@@ -50,7 +51,8 @@ struct segment {
     size_t floats; /* of a spectrum */
     size_t depth;
     size_t newest;
-    float **spectra; /* [input] */
+    float **spectra;     /* [input] */
+    uint64_t near_until; /* frames: until then outputs may come near the bound */
     enum ring_owner ring;
     struct segment_job job; /* of the last full partition */
     /* The masks the job serves; NULL: none. Written by the step; a mask that is about to be freed
@@ -85,7 +87,8 @@ struct cpu_live_convolution {
     struct convolver_shape shape;
     struct partition_plan plan;
     struct history history;
-    uint64_t end; /* input frames so far, with the current block */
+    uint64_t end;       /* input frames so far, with the current block */
+    _Atomic float peak; /* of the sound so far; written by the step */
     struct segment segments[PARTITION_SEGMENTS_MOST];
     size_t due_length;                   /* frames of an output's ring */
     float **due[RINGS][CONVOLVER_SLOTS]; /* [output]; WORKER_RING: NULL without a worker */
@@ -104,6 +107,10 @@ struct cpu_live_mask {
     float *head;                                /* column by column, plan.head taps each */
     size_t partitions[PARTITION_SEGMENTS_MOST]; /* that are not all zero */
     float *spectra[PARTITION_SEGMENTS_MOST];    /* column by column, partition by partition */
+    /* Where outputs may come near the bound; the jobs of a segment use the first, those of a mask
+     * being armed the second. */
+    struct near_bound bound;
+    struct fft_double *precise[2][PARTITION_SEGMENTS_MOST];
 };
 
 /* ---- jobs and the worker: convolver_cpu_live_job.c; real-time ---- */

@@ -22,14 +22,34 @@ enum {
 
 /* ---- units of a job ---- */
 
+/* Of the masks that the job of segment `s` serves, one that may need double precision, or NULL. */
+HALO_REALTIME static const struct cpu_live_mask *mask_near_bound(const struct segment *segment,
+                                                                 size_t s)
+{
+    for (size_t v = 0; v < CONVOLVER_SLOTS; v++) {
+        const struct cpu_live_mask *prepared = atomic_load(&segment->wanted[v]);
+        if (prepared && prepared->precise[0][s])
+            return prepared;
+    }
+    return NULL;
+}
+
 /* Transform one input's partition and the one before it. */
-HALO_REALTIME static void transform_input(const struct segment *segment, size_t input)
+HALO_REALTIME static void transform_input(const struct cpu_live_convolution *convolution,
+                                          struct segment *segment, size_t s, size_t input)
 {
     size_t n = 2 * segment->cut.size;
+    const struct cpu_live_mask *near = mask_near_bound(segment, s);
     const float *from = segment->job.ends[input] - n;
+    float *to = segment->spectra[input] + segment->newest * segment->floats;
     if (!fft_is_aligned(from))
         from = memcpy(segment->job.samples, from, n * sizeof *from);
-    fft_forward(segment->fft, from, segment->spectra[input] + segment->newest * segment->floats);
+    if (near && near_bound_is_near(&near->bound, from, n, atomic_load(&convolution->peak))) {
+        segment->near_until = segment->job.full + (segment->depth + 1) * segment->cut.size;
+        near_bound_forward(near->precise[0][s], from, to);
+    } else {
+        fft_forward(segment->fft, from, to);
+    }
 }
 
 /* Add `frames` results, the first due at frame `at`, to an output's ring. Results due before `now`
@@ -60,7 +80,10 @@ HALO_REALTIME static uint64_t due_at(const struct segment *segment, uint64_t ful
 HALO_REALTIME static void add_results(const struct cpu_live_convolution *convolution,
                                       const struct segment *segment, const struct segment_job *job)
 {
-    fft_inverse(segment->fft, job->sum, job->samples);
+    if (job->precise)
+        near_bound_inverse(job->precise, job->samples);
+    else
+        fft_inverse(segment->fft, job->sum, job->samples);
     add_due(convolution, convolution->due[job->ring][job->slot][job->output],
             due_at(segment, job->full), job->only ? convolution->end : 0,
             job->samples + segment->cut.size, segment->cut.size);
@@ -82,7 +105,10 @@ HALO_REALTIME static void add_partitions(const struct segment *segment,
         inputs[i] = segment->spectra[path->input] + position * segment->floats;
         masks[i] = mask + (job->partition + i) * segment->floats;
     }
-    fft_multiply_add_all(job->sum, inputs, masks, count, segment->floats);
+    for (size_t i = 0; job->precise && i < count; i++)
+        near_bound_multiply_add(job->precise, inputs[i], masks[i]);
+    if (!job->precise)
+        fft_multiply_add_all(job->sum, inputs, masks, count, segment->floats);
 }
 
 HALO_REALTIME static double job_cost(const struct cpu_live_convolution *convolution, size_t s)
@@ -179,12 +205,23 @@ HALO_REALTIME static struct job_unit next_unit(const struct cpu_live_convolution
     return unit;
 }
 
+/* precise: of the mask; NULL: it does not come near the bound. */
+HALO_REALTIME static void begin_sum(const struct segment *segment, struct segment_job *job,
+                                    const struct fft_double *precise)
+{
+    job->summing = true;
+    job->precise = segment->near_until > job->full ? precise : NULL;
+    if (job->precise)
+        near_bound_clear(job->precise);
+    else
+        memset(job->sum, 0, segment->floats * sizeof(float));
+}
+
 HALO_REALTIME static void run_products(const struct segment *segment, struct segment_job *job,
                                        size_t s, const struct job_unit *unit)
 {
     if (!job->summing)
-        memset(job->sum, 0, segment->floats * sizeof(float));
-    job->summing = true;
+        begin_sum(segment, job, unit->prepared->precise[job->only != NULL][s]);
     add_partitions(segment, job, unit->prepared, s, unit->path, unit->partitions);
     job->partition += unit->partitions;
     if (job->partition == unit->prepared->partitions[s]) {
@@ -205,11 +242,11 @@ HALO_REALTIME static void run_result(const struct cpu_live_convolution *convolut
 }
 
 HALO_REALTIME static void run_unit(const struct cpu_live_convolution *convolution, size_t s,
-                                   const struct segment *segment, struct segment_job *job,
+                                   struct segment *segment, struct segment_job *job,
                                    const struct job_unit *unit)
 {
     if (unit->kind == UNIT_TRANSFORM)
-        transform_input(segment, job->input++);
+        transform_input(convolution, segment, s, job->input++);
     else if (unit->kind == UNIT_PRODUCTS)
         run_products(segment, job, s, unit);
     else

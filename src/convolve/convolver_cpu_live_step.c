@@ -247,6 +247,7 @@ HALO_REALTIME void cpu_live_step(struct convolution *base, const float *const *i
         joined->awaited = false;
     }
     history_advance(&convolution->history, in);
+    atomic_store(&convolution->peak, peak_with(convolution->peak, &convolution->shape, in));
     convolution->end += convolution->shape.block;
     run_jobs(convolution);
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++)

@@ -221,7 +221,8 @@ void fft_multiply_add(float *restrict sum, const float *restrict a, const float 
     multiply_add(sum, a, b, floats);
 }
 
-/* Four products in one pass over the sum. */
+/* Four products in one pass over the sum. They are added before it: its rounding, the largest, is
+ * then done once. */
 SIMD_CLONES
 HALO_REALTIME static void multiply_add4(float *restrict sum, const float *const *a,
                                         const float *const *b, size_t floats)
@@ -229,17 +230,16 @@ HALO_REALTIME static void multiply_add4(float *restrict sum, const float *const 
     const float *restrict a0 = a[0], *restrict a1 = a[1], *restrict a2 = a[2], *restrict a3 = a[3];
     const float *restrict b0 = b[0], *restrict b1 = b[1], *restrict b2 = b[2], *restrict b3 = b[3];
     for (size_t i = 0; i < floats; i += 2) {
-        float re = sum[i], im = sum[i + 1];
-        re += a0[i] * b0[i] - a0[i + 1] * b0[i + 1];
-        im += a0[i] * b0[i + 1] + a0[i + 1] * b0[i];
+        float re = a0[i] * b0[i] - a0[i + 1] * b0[i + 1];
+        float im = a0[i] * b0[i + 1] + a0[i + 1] * b0[i];
         re += a1[i] * b1[i] - a1[i + 1] * b1[i + 1];
         im += a1[i] * b1[i + 1] + a1[i + 1] * b1[i];
         re += a2[i] * b2[i] - a2[i + 1] * b2[i + 1];
         im += a2[i] * b2[i + 1] + a2[i + 1] * b2[i];
         re += a3[i] * b3[i] - a3[i + 1] * b3[i + 1];
         im += a3[i] * b3[i + 1] + a3[i + 1] * b3[i];
-        sum[i] = re;
-        sum[i + 1] = im;
+        sum[i] += re;
+        sum[i + 1] += im;
     }
 }
 

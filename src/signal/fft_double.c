@@ -1,5 +1,7 @@
 #include "signal/fft_double.h"
 
+#include "base/realtime.h"
+
 #include <fftw3.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -59,27 +61,27 @@ void fft_double_destroy(struct fft_double *fft)
     free(fft);
 }
 
-size_t fft_double_length(const struct fft_double *fft)
+HALO_REALTIME size_t fft_double_length(const struct fft_double *fft)
 {
     return fft->n;
 }
 
-double *fft_double_samples(const struct fft_double *fft)
+HALO_REALTIME double *fft_double_samples(const struct fft_double *fft)
 {
     return fft->samples;
 }
 
-double complex *fft_double_bins(const struct fft_double *fft)
+HALO_REALTIME double complex *fft_double_bins(const struct fft_double *fft)
 {
     return fft->bins;
 }
 
-void fft_double_forward(const struct fft_double *fft)
+HALO_REALTIME void fft_double_forward(const struct fft_double *fft)
 {
     fftw_execute(fft->forward);
 }
 
-void fft_double_inverse(const struct fft_double *fft)
+HALO_REALTIME void fft_double_inverse(const struct fft_double *fft)
 {
     fftw_execute(fft->inverse);
 }

@@ -1,8 +1,10 @@
-/* Real Fourier transforms in double precision, for designing masks and for spectrograms.
+/* Real Fourier transforms in double precision, for designing masks, for spectrograms, and where
+ * single precision does not suffice.
  *
  * A transform owns its buffers: n samples and n/2 + 1 bins. Neither direction scales: forward and
  * inverse give n times the samples. Plans are FFTW's estimates.
- * Threads: one at a time per transform; created and destroyed on any thread.
+ * Threads: one at a time per transform; created and destroyed on any thread. Transforms are
+ * real-time.
  */
 #ifndef HALO_FFT_DOUBLE_H
 #define HALO_FFT_DOUBLE_H

@@ -16,7 +16,9 @@ enum { FIR_TILE = 64 };
 void fir_add_double(double sum[FIR_TILE], const float *x, size_t frames, const float *h,
                     size_t taps);
 
-/* Float products, in partial sums of few taps: rounding stays near that of a short filter. */
-void fir_add_float(float sum[FIR_TILE], const float *x, size_t frames, const float *h, size_t taps);
+/* Float products and partial sums of few taps, added up in double precision: rounding stays near
+ * that of a short filter. */
+void fir_add_float(double sum[FIR_TILE], const float *x, size_t frames, const float *h,
+                   size_t taps);
 
 #endif

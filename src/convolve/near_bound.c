@@ -1,0 +1,120 @@
+#include "convolve/near_bound.h"
+
+#include "base/realtime.h"
+#include "base/simd.h"
+#include "signal/fft.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double NEAR =
+    0.25; /* of the bound: up to there single precision stays below -132 dB */
+
+void near_bound_init(struct near_bound *bound, const struct mask *mask)
+{
+    *bound = (struct near_bound){0};
+    for (size_t o = 0; o < mask->outputs; o++) {
+        double norm = 0;
+        for (size_t p = 0; p < mask->path_count; p++)
+            for (size_t k = 0; mask->paths[p].output == o && k < mask->taps; k++)
+                norm += fabs((double)mask_column(mask, mask->paths[p].column)[k]);
+        bound->norm = fmax(bound->norm, norm);
+    }
+}
+
+/* The largest magnitude in a spectrum, squared. */
+static double largest_square(const float *spectrum, size_t n)
+{
+    float largest = 0;
+    for (size_t i = 0; i < 2 * (n / 2 + 1); i += 2) {
+        float square = spectrum[i] * spectrum[i] + spectrum[i + 1] * spectrum[i + 1];
+        largest = square > largest ? square : largest;
+    }
+    return (double)largest;
+}
+
+void near_bound_include(struct near_bound *bound, const struct mask *mask, const float *spectra,
+                        size_t partitions, size_t n)
+{
+    size_t floats = fft_spectrum_floats(n);
+    for (size_t o = 0; o < mask->outputs; o++) {
+        double gain = 0;
+        for (size_t p = 0; p < mask->path_count; p++)
+            for (size_t i = 0; mask->paths[p].output == o && i < partitions; i++)
+                gain += (double)n *
+                        sqrt(largest_square(
+                            spectra + (mask->paths[p].column * partitions + i) * floats, n));
+        bound->gain = fmax(bound->gain, gain);
+    }
+}
+
+bool near_bound_is_possible(const struct near_bound *bound)
+{
+    return bound->gain > NEAR * bound->norm;
+}
+
+SIMD_CLONES
+HALO_REALTIME static float energy(const float *values, size_t count)
+{
+    float sums[16] = {0};
+    size_t i = 0;
+    for (; i + 16 <= count; i += 16)
+        for (size_t k = 0; k < 16; k++)
+            sums[k] += values[i + k] * values[i + k];
+    for (; i < count; i++)
+        sums[0] += values[i] * values[i];
+    for (size_t k = 1; k < 16; k++)
+        sums[0] += sums[k];
+    return sums[0];
+}
+
+HALO_REALTIME bool near_bound_is_near(const struct near_bound *bound, const float *samples,
+                                      size_t n, float peak)
+{
+    double near = NEAR * bound->norm * (double)peak / bound->gain;
+    return (double)energy(samples, n) > near * near * (double)n;
+}
+
+HALO_REALTIME void near_bound_forward(const struct fft_double *fft, const float *samples,
+                                      float *spectrum)
+{
+    size_t n = fft_double_length(fft);
+    double *wide = fft_double_samples(fft);
+    for (size_t i = 0; i < n; i++)
+        wide[i] = samples[i];
+    fft_double_forward(fft);
+    const double *bins = (const double *)fft_double_bins(fft);
+    for (size_t i = 0; i < 2 * (n / 2 + 1); i++)
+        spectrum[i] = (float)bins[i];
+}
+
+HALO_REALTIME void near_bound_clear(const struct fft_double *fft)
+{
+    memset(fft_double_bins(fft), 0, (fft_double_length(fft) / 2 + 1) * sizeof(double complex));
+}
+
+SIMD_CLONES
+HALO_REALTIME static void multiply_add(double *restrict sum, const float *restrict a,
+                                       const float *restrict b, size_t floats)
+{
+    for (size_t i = 0; i < floats; i += 2) {
+        double ar = a[i], ai = a[i + 1], br = b[i], bi = b[i + 1];
+        sum[i] += ar * br - ai * bi;
+        sum[i + 1] += ar * bi + ai * br;
+    }
+}
+
+HALO_REALTIME void near_bound_multiply_add(const struct fft_double *fft, const float *a,
+                                           const float *b)
+{
+    multiply_add((double *)fft_double_bins(fft), a, b, 2 * (fft_double_length(fft) / 2 + 1));
+}
+
+HALO_REALTIME void near_bound_inverse(const struct fft_double *fft, float *samples)
+{
+    size_t n = fft_double_length(fft);
+    fft_double_inverse(fft);
+    const double *wide = fft_double_samples(fft);
+    for (size_t i = 0; i < n; i++)
+        samples[i] = (float)wide[i];
+}

@@ -1,0 +1,45 @@
+/* Double precision for outputs that come near the bound.
+ *
+ * Rounding errors are promised relative to the bound, max|x| sum|h|. Transforms and sums of spectra
+ * in single precision have errors of about 1e-7 of the results' RMS: far below the promise, unless
+ * that RMS comes near the bound itself. It does for few sounds, such as constant and low ones, and
+ * with few masks, those that add them up in phase. For such a mask each transform of the input asks
+ * whether the sound is one of them; if so, it and what follows from it are computed in double.
+ *
+ * Threads: near_bound_init and near_bound_include on the control thread; the rest is real-time.
+ */
+#ifndef HALO_NEAR_BOUND_H
+#define HALO_NEAR_BOUND_H
+
+#include "mask/mask.h"
+#include "signal/fft_double.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct near_bound {
+    double norm; /* the largest sum |h| over the paths to one output */
+    double gain; /* the most by which an output's RMS is above its inputs' */
+};
+
+void near_bound_init(struct near_bound *bound, const struct mask *mask);
+
+/* Include the spectra of all columns, `partitions` each, of n samples and scaled by 1 / n. */
+void near_bound_include(struct near_bound *bound, const struct mask *mask, const float *spectra,
+                        size_t partitions, size_t n);
+
+/* False: no sound comes near. */
+bool near_bound_is_possible(const struct near_bound *bound);
+
+/* Whether this sound may; peak: of the whole sound so far. */
+bool near_bound_is_near(const struct near_bound *bound, const float *samples, size_t n, float peak);
+
+/* As fft_forward, rounded at the end. */
+void near_bound_forward(const struct fft_double *fft, const float *samples, float *spectrum);
+
+/* As clearing a sum, fft_multiply_add and fft_inverse, with the sum in `fft`. */
+void near_bound_clear(const struct fft_double *fft);
+void near_bound_multiply_add(const struct fft_double *fft, const float *a, const float *b);
+void near_bound_inverse(const struct fft_double *fft, float *samples);
+
+#endif
