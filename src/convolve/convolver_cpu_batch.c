@@ -40,7 +40,6 @@ struct cpu_batch_mask {
     size_t partitions; /* that are not all zero */
     float *spectra;    /* column by column, partition by partition */
     struct near_bound bound;
-    size_t workers;
     struct fft_double **precise; /* [worker]; NULL: not needed */
 };
 
@@ -116,14 +115,15 @@ static void batch_describe(const struct convolution *base, char *text, size_t si
     snprintf(text, size, "%s", direct ? "direct" : "overlap-save");
 }
 
-static void batch_release(const struct convolution *convolution, struct prepared *base)
+static void batch_release(const struct convolution *base, struct prepared *mask)
 {
-    struct cpu_batch_mask *prepared = (struct cpu_batch_mask *)base;
-    (void)convolution;
+    const struct cpu_batch_convolution *convolution = (const struct cpu_batch_convolution *)base;
+    struct cpu_batch_mask *prepared = (struct cpu_batch_mask *)mask;
+    size_t workers = prepared->precise ? workers_count(convolution->shape.workers) : 0;
     path_table_free(&prepared->paths);
     free(prepared->head);
     free(prepared->spectra);
-    for (size_t w = 0; prepared->precise && w < prepared->workers; w++)
+    for (size_t w = 0; w < workers; w++)
         fft_double_destroy(prepared->precise[w]);
     free(prepared->precise);
     free(prepared);
@@ -154,8 +154,8 @@ static enum status prepare_precise(const struct cpu_batch_convolution *convoluti
     prepared->precise = calloc(workers, sizeof(struct fft_double *));
     if (!prepared->precise)
         return fail_memory("a mask");
-    for (; prepared->workers < workers; prepared->workers++)
-        TRY(fft_double_create(n, &prepared->precise[prepared->workers]));
+    for (size_t w = 0; w < workers; w++)
+        TRY(fft_double_create(n, &prepared->precise[w]));
     transform_mask(convolution, prepared->precise[0], mask, samples, prepared);
     return STATUS_OK;
 }
@@ -220,8 +220,8 @@ static size_t chunk_frames(const struct cpu_batch_convolution *convolution, size
 static void transform_chunk(void *context, size_t piece, size_t worker)
 {
     struct cpu_batch_convolution *convolution = context;
-    const struct partition_plan *plan = &convolution->plan;
     const struct convolver_shape *shape = &convolution->shape;
+    const struct partition_plan *plan = &convolution->plan;
     size_t input = piece / plan->chunks, chunk = piece % plan->chunks;
     size_t there = plan->history_frames + chunk_frames(convolution, chunk);
     const float *from =
@@ -235,7 +235,7 @@ static void transform_chunk(void *context, size_t piece, size_t worker)
     float *to = spectrum_at(convolution, input, convolution->newest + chunk);
     const struct cpu_batch_mask *near = convolution->near;
     if (near && near_bound_is_near(&near->bound, from, plan->fft, convolution->peak)) {
-        atomic_store(&convolution->precise_frames, shape->block + shape->taps + plan->fft);
+        convolution->precise_frames = plan->fft + shape->block + shape->taps;
         near_bound_forward(near->precise[worker], from, to);
     } else {
         fft_forward(convolution->fft, from, to);
@@ -263,9 +263,9 @@ static const float *mask_spectrum(const struct cpu_batch_job *job, const struct 
            (path->column * job->prepared->partitions + partition) * job->convolution->floats;
 }
 
-/* One chunk of one output in double precision. */
-static void make_precise(const struct cpu_batch_job *job, size_t output, size_t chunk,
-                         size_t worker)
+/* One chunk of one output in double precision, into the worker's samples. */
+static void add_precisely(const struct cpu_batch_job *job, size_t output, size_t chunk,
+                          size_t worker)
 {
     const struct cpu_batch_convolution *convolution = job->convolution;
     const struct path_table *table = &job->prepared->paths;
@@ -278,7 +278,6 @@ static void make_precise(const struct cpu_batch_job *job, size_t output, size_t 
                                     spectrum_at(convolution, table->paths[p].input, newest - i),
                                     mask_spectrum(job, &table->paths[p], i));
     near_bound_inverse(fft, convolution->samples[worker]);
-    write_chunk(job, output, chunk, convolution->samples[worker]);
 }
 
 /* Products summed in one pass. */
@@ -334,14 +333,15 @@ static void overlap_save_output(void *context, size_t piece, size_t worker)
     size_t groups = (chunks + group - 1) / group;
     size_t output = piece / groups, first = piece % groups * group;
     size_t end = first + group < chunks ? first + group : chunks;
-    bool precise = job->prepared->precise && convolution->precise_frames > 0;
-    for (size_t chunk = first; precise && chunk < end; chunk++)
-        make_precise(job, output, chunk, worker);
     float *sums = convolution->sums[worker], *samples = convolution->samples[worker];
+    bool precise = job->prepared->precise && convolution->precise_frames > 0;
     if (!precise)
         add_paths(job, output, first, end, sums);
-    for (size_t chunk = first; !precise && chunk < end; chunk++) {
-        fft_inverse(convolution->fft, sums + (chunk - first) * convolution->floats, samples);
+    for (size_t chunk = first; chunk < end; chunk++) {
+        if (precise)
+            add_precisely(job, output, chunk, worker);
+        else
+            fft_inverse(convolution->fft, sums + (chunk - first) * convolution->floats, samples);
         write_chunk(job, output, chunk, samples);
     }
 }
