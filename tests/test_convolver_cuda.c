@@ -129,6 +129,26 @@ START_TEST(paths_of_all_kinds)
 }
 END_TEST
 
+/* But for the FFT of files, whose error is up to -125 dB then. */
+START_TEST(masks_in_phase_with_the_sound)
+{
+    static const struct {
+        const char *way;
+        size_t taps, block;
+    } cases[] = {
+        {"cuda/basic", 300, 8192},     {"cuda/constant", 300, 8192}, {"cuda/tiled", 300, 8192},
+        {"cuda/cached", 300, 8192},    {"cuda/register", 20, 8192},  {"cuda/register", 300, 8192},
+        {"cuda/register", 4000, 8192}, {"cuda/resident", 300, 64},   {"cuda/resident", 5000, 64},
+        {"cuda/graph", 5000, 1024},
+    };
+    struct workers *workers = cells_crew(2);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (enum cells_near signal = 0; signal < CELLS_NEAR; signal++)
+            cells_check_near(cases[i].way, signal, cases[i].taps, cases[i].block, workers);
+    workers_destroy(workers);
+}
+END_TEST
+
 START_TEST(change_of_mask)
 {
     static const struct {
@@ -416,6 +436,7 @@ int main(void)
         resident_kernel_equals_truth,
         graph_equals_truth,
         paths_of_all_kinds,
+        masks_in_phase_with_the_sound,
         change_of_mask,
         many_changes_while_resident,
         reset_clears_the_history,
