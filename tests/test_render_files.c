@@ -1070,13 +1070,17 @@ END_TEST
 
 /* ---- interruption ---- */
 
+static pid_t interrupted;
+
+/* A file without a name, or with a hidden one, has grown. */
 static bool something_is_being_written(void)
 {
-    command_files();
-    char line[256];
-    /* A second file, or one that has grown: the sound itself does not count. */
-    snprintf(line, sizeof line, "[ -n \"$(find '%s' -name '.o*' -size +100k -not -name .out)\" ]",
-             command_folder());
+    char line[512];
+    snprintf(
+        line, sizeof line,
+        "for fd in /proc/%d/fd/*; do case $(readlink $fd) in '%s/'*' (deleted)'|'%s/.o'*.halo-*) "
+        "[ $(stat -Lc %%s $fd) -gt 100000 ] && exit 0;; esac; done; exit 1",
+        (int)interrupted, command_folder(), command_folder());
     return system(line) == 0;
 }
 
@@ -1085,6 +1089,7 @@ static void interrupt(int number, bool (*when)(void), const char *options)
     char before[4096];
     snprintf(before, sizeof before, "%s", command_files());
     pid_t process = command_start("exec \"$HALO\" render %s", options);
+    interrupted = process;
     wait_until(when, options);
     ck_assert_int_eq(kill(process, number), 0);
     struct command_result result = command_wait(process);
