@@ -1,11 +1,13 @@
 #include "sound/stream_header.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 struct bytes {
     int fd;
     bool big_endian;
+    int error; /* of the first read that failed, or 0 */
 };
 
 /* Containers made of chunks: a four-letter name, a size, content, padding. */
@@ -27,12 +29,15 @@ static const struct chunk_layout layouts[] = {
     {"caff", "data", true, 8, 4, 8, 12, 0, 1},
 };
 
-static bool read_at(const struct bytes *bytes, uint64_t at, void *buffer, size_t count)
+static bool read_at(struct bytes *bytes, uint64_t at, void *buffer, size_t count)
 {
-    return at <= INT64_MAX && pread(bytes->fd, buffer, count, (off_t)at) == (ssize_t)count;
+    ssize_t got = at <= INT64_MAX ? pread(bytes->fd, buffer, count, (off_t)at) : 0;
+    if (got < 0 && bytes->error == 0)
+        bytes->error = errno;
+    return got == (ssize_t)count;
 }
 
-static bool number_at(const struct bytes *bytes, uint64_t at, size_t count, uint64_t *value)
+static bool number_at(struct bytes *bytes, uint64_t at, size_t count, uint64_t *value)
 {
     unsigned char buffer[8];
     if (!read_at(bytes, at, buffer, count))
@@ -50,7 +55,7 @@ static enum sound_claim claim_from(uint64_t start, uint64_t size, uint64_t *end)
 }
 
 /* Whether chunks follow one another from `at` to the very end of the file. */
-static bool chunks_to_end(const struct bytes *bytes, uint64_t at)
+static bool chunks_to_end(struct bytes *bytes, uint64_t at)
 {
     uint64_t size;
     char id[4], beyond;
@@ -65,8 +70,8 @@ static bool chunks_to_end(const struct bytes *bytes, uint64_t at)
     return read_at(bytes, at - 1, &beyond, 1);
 }
 
-static enum sound_claim claim_of_chunks(const struct bytes *bytes,
-                                        const struct chunk_layout *layout, uint64_t *end)
+static enum sound_claim claim_of_chunks(struct bytes *bytes, const struct chunk_layout *layout,
+                                        uint64_t *end)
 {
     uint64_t at = layout->first, size_64 = 0, size;
     char id[4];
@@ -92,7 +97,7 @@ static enum sound_claim claim_of_chunks(const struct bytes *bytes,
     return CLAIM_NONE;
 }
 
-static enum sound_claim claim_of_au(const struct bytes *bytes, uint64_t *end)
+static enum sound_claim claim_of_au(struct bytes *bytes, uint64_t *end)
 {
     uint64_t offset, size;
     char beyond;
@@ -102,17 +107,24 @@ static enum sound_claim claim_of_au(const struct bytes *bytes, uint64_t *end)
     return open ? CLAIM_OPEN : claim_from(offset, size, end);
 }
 
-enum sound_claim sound_claim_read(int fd, uint64_t *end)
+static enum sound_claim claim_of(struct bytes *bytes, uint64_t *end)
 {
-    struct bytes bytes = {.fd = fd};
     char head[12];
-    if (!read_at(&bytes, 0, head, sizeof head))
+    if (!read_at(bytes, 0, head, sizeof head))
         return CLAIM_NONE;
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
         if (memcmp(head, layouts[i].magic, 4) == 0) {
-            bytes.big_endian = layouts[i].big_endian;
-            return claim_of_chunks(&bytes, &layouts[i], end);
+            bytes->big_endian = layouts[i].big_endian;
+            return claim_of_chunks(bytes, &layouts[i], end);
         }
-    bytes.big_endian = memcmp(head, ".snd", 4) == 0;
-    return bytes.big_endian || memcmp(head, "dns.", 4) == 0 ? claim_of_au(&bytes, end) : CLAIM_NONE;
+    bytes->big_endian = memcmp(head, ".snd", 4) == 0;
+    return bytes->big_endian || memcmp(head, "dns.", 4) == 0 ? claim_of_au(bytes, end) : CLAIM_NONE;
+}
+
+enum sound_claim sound_claim_read(int fd, uint64_t *end)
+{
+    struct bytes bytes = {.fd = fd};
+    enum sound_claim claim = claim_of(&bytes, end);
+    errno = bytes.error;
+    return bytes.error ? CLAIM_FAILED : claim;
 }

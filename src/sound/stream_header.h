@@ -41,29 +41,14 @@ MUST_CHECK enum status stream_header_write_au(FILE *stream, const char *name,
                                               int64_t frames);
 
 enum sound_claim {
-    CLAIM_NONE, /* unknown container, or one without a length */
-    CLAIM_END,  /* *end is the byte at which the samples should end */
-    CLAIM_OPEN, /* a stream's header (size 0 or 0xFFFFFFFF): to the end of the file */
+    CLAIM_NONE,   /* unknown container, or one without a length */
+    CLAIM_END,    /* *end is the byte at which the samples should end */
+    CLAIM_OPEN,   /* a stream's header (size 0 or 0xFFFFFFFF): to the end of the file */
+    CLAIM_FAILED, /* reading failed, see errno */
 };
 
 /* The length claimed by the header of regular file `fd` (WAV, RF64, W64, AIFF, AU, CAF), since
  * libsndfile does not report truncation. Keeps the file's position. */
 enum sound_claim sound_claim_read(int fd, uint64_t *end);
-
-/* A stream that does not seek, as a virtual file of libsndfile. The first bytes are kept and
- * seekable, for parsing headers. Positions count from stream_io_begin. */
-enum { STREAM_HEAD = 1 << 16 };
-
-struct stream_io {
-    FILE *stream; /* not owned */
-    int64_t position;
-    int64_t consumed; /* bytes read from the stream */
-    unsigned char head[STREAM_HEAD];
-};
-
-void stream_io_begin(struct stream_io *io, FILE *stream);
-/* Bytes that the caller has read before; they are read again first. */
-void stream_io_unread(struct stream_io *io, const void *bytes, size_t count);
-extern SF_VIRTUAL_IO stream_io_functions; /* user data: struct stream_io */
 
 #endif
