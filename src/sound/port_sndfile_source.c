@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { BITS_LEAST = 8 }; /* of PCM */
+
 #define FRAMES_ABSURD ((sf_count_t)1 << 48)
 
 struct sound_source {
@@ -51,11 +53,25 @@ static enum status refuse_truncated(const struct source *source, uint64_t frames
                 source->name, (unsigned long long)frames, (unsigned long long)missing);
 }
 
+static enum status refuse_cut(const struct sound_source *sound)
+{
+    return fail(STATUS_FAILED,
+                "%s is truncated: its end is missing; use --allow-truncated to render the rest",
+                sound->source.name);
+}
+
+static bool is_cut_stream(struct sound_source *sound)
+{
+    bool ogg = sound->stream && memcmp(sound->io.head, "OggS", 4) == 0;
+    return ogg && !sound->allow_truncated && !sound_io_ogg_ends(&sound->io);
+}
+
 static enum status end_early(struct sound_source *sound)
 {
     const struct source *source = &sound->source;
     if (stop_requested())
         return STATUS_INTERRUPTED;
+    bool cut = is_cut_stream(sound);
     bool claimed = source->frames != FRAMES_UNKNOWN && sound->position < source->frames;
     const char *error = NULL;
     if (sound->io.error)
@@ -65,6 +81,8 @@ static enum status end_early(struct sound_source *sound)
     if (error)
         return fail(STATUS_FAILED, "cannot read %s after frame %lld: %s", source->name,
                     (long long)sound->position, error);
+    if (cut)
+        return refuse_cut(sound);
     if (!claimed || sound->allow_truncated)
         return STATUS_OK;
     return refuse_truncated(source, (uint64_t)source->frames,
@@ -122,6 +140,11 @@ static enum status refuse_sound(const struct sound_source *sound)
     if (error == SF_ERR_UNRECOGNISED_FORMAT)
         return fail(STATUS_FAILED, "cannot read %s: it is not a sound file of a known format",
                     sound->source.name);
+    if (strstr(sf_strerror(NULL), "SF_INFO"))
+        return fail(STATUS_FAILED,
+                    "cannot read %s: its header gives no possible rate, number of channels or "
+                    "length",
+                    sound->source.name);
     if (strstr(sf_strerror(NULL), "not a regular file")) /* it is one */
         return fail(STATUS_FAILED, "cannot read %s: it is damaged", sound->source.name);
     char text[256];
@@ -140,7 +163,7 @@ static enum status use_info(struct sound_source *sound, const SF_INFO *info)
     bool rateless = info->samplerate == 1 && (info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AIFF;
     if (info->channels < 1 || info->samplerate < 1 || rateless)
         return fail(STATUS_FAILED, "cannot read %s: its header says %d channels at %d Hz",
-                    source->name, info->channels, info->samplerate);
+                    source->name, info->channels, rateless ? 0 : info->samplerate);
     source->format = (struct stream_format){.rate = (uint32_t)info->samplerate,
                                             .channels = (size_t)info->channels};
     sound->chunk = audio_chunk_frames(source->format.channels);
@@ -221,6 +244,8 @@ static enum status open_stream(struct sound_source *sound)
         sound_io_unread(&sound->io, head, sizeof head);
     }
     sound->file = sound_io_open(&sound->io, SFM_READ, &info);
+    if (!sound->file && !sound->io.error && is_cut_stream(sound))
+        return refuse_cut(sound);
     if (!sound->file || sound->io.error)
         return refuse_sound(sound);
     if (!wav)
@@ -259,20 +284,25 @@ static SNDFILE *open_quietly(struct sound_io *io, SF_INFO *info)
 static enum status open_file(struct sound_source *sound, uint64_t size)
 {
     SF_INFO info = {0};
-    uint64_t end;
-    enum sound_claim claim = sound_claim_read(sound->fd, &end);
-    bool is_short = claim == CLAIM_END && end > size;
-    if (claim == CLAIM_FAILED)
+    const struct sound_claim claim = sound_claim_read(sound->fd);
+    bool is_short = (claim.kind == CLAIM_END && claim.end > size) || claim.kind == CLAIM_CUT;
+    if (claim.kind == CLAIM_FAILED)
         return refuse_read(sound, errno);
+    if (claim.bits > 0 && claim.bits < BITS_LEAST)
+        return fail(STATUS_FAILED, "cannot read %s: its header says %u bits a sample",
+                    sound->source.name, claim.bits);
     sound_io_begin(&sound->io, sound->fd);
     sound->file = open_quietly(&sound->io, &info);
     if (sound->io.error)
         return refuse_read(sound, sound->io.error);
     if (is_short && !sound->allow_truncated)
-        return refuse_short(sound, end - size, sound->file ? &info : NULL);
+        return claim.kind == CLAIM_CUT
+                   ? refuse_cut(sound)
+                   : refuse_short(sound, claim.end - size, sound->file ? &info : NULL);
     /* libsndfile rejects some truncated containers, and takes others of unknown size for empty:
      * read them as a stream. */
-    if ((is_short && !sound->file) || (claim == CLAIM_OPEN && sound->file && info.frames == 0)) {
+    if ((is_short && !sound->file) ||
+        (claim.kind == CLAIM_OPEN && sound->file && info.frames == 0)) {
         if (sound->file)
             sf_close(sound->file);
         sound->file = NULL;

@@ -132,6 +132,17 @@ static SF_VIRTUAL_IO sent_functions = {
 
 /* ---- a stream that is read ---- */
 
+static void keep_tail(struct sound_io *io, const unsigned char *bytes, size_t count)
+{
+    size_t part = count < OGG_TAIL ? count : OGG_TAIL;
+    if (io->tail_size + part > sizeof io->tail) {
+        memmove(io->tail, io->tail + io->tail_size - OGG_TAIL, OGG_TAIL);
+        io->tail_size = OGG_TAIL;
+    }
+    memcpy(io->tail + io->tail_size, bytes + count - part, part);
+    io->tail_size += part;
+}
+
 static sf_count_t stream_read(void *buffer, sf_count_t count, void *user)
 {
     struct sound_io *io = user;
@@ -148,6 +159,7 @@ static sf_count_t stream_read(void *buffer, sf_count_t count, void *user)
     sf_count_t more = (sf_count_t)fread(bytes + done, 1, (size_t)(count - done), io->stream);
     if (more < count - done && ferror(io->stream))
         keep_error(io);
+    keep_tail(io, bytes + done, (size_t)more);
     if (io->passed < STREAM_HEAD) {
         int64_t capacity = STREAM_HEAD - io->passed;
         memcpy(io->head + io->passed, bytes + done, (size_t)(more < capacity ? more : capacity));
@@ -218,12 +230,23 @@ void sound_io_begin_stream(struct sound_io *io, FILE *stream)
     io->stream = stream;
     io->error = 0;
     io->origin = io->position = io->passed = 0;
+    io->tail_size = 0;
 }
 
 void sound_io_unread(struct sound_io *io, const void *bytes, size_t count)
 {
     memcpy(io->head, bytes, count);
     io->passed = (int64_t)count;
+    keep_tail(io, bytes, count);
+}
+
+bool sound_io_ogg_ends(struct sound_io *io)
+{
+    char scrap[4096];
+    io->position = io->passed;
+    while (stream_read(scrap, sizeof scrap, io) == sizeof scrap)
+        ;
+    return sound_claim_ogg_ends(io->tail, io->tail_size);
 }
 
 static SF_VIRTUAL_IO *functions_of(const struct sound_io *io, int mode)

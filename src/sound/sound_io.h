@@ -12,6 +12,8 @@
 #ifndef HALO_SOUND_IO_H
 #define HALO_SOUND_IO_H
 
+#include "sound/stream_header.h"
+
 #include <sndfile.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,13 +22,15 @@
 enum { STREAM_HEAD = 1 << 16 };
 
 struct sound_io {
-    int fd;                          /* not owned; or instead, for reading without seeking: */
-    FILE *stream;                    /* not owned */
-    int error;                       /* errno of the first call that failed; 0: none did */
-    int64_t origin;                  /* offset of the sound in a file */
-    int64_t position;                /* of a stream */
-    int64_t passed;                  /* bytes that went through a stream */
-    unsigned char head[STREAM_HEAD]; /* of a stream that is read */
+    int fd;                           /* not owned; or instead, for reading without seeking: */
+    FILE *stream;                     /* not owned */
+    int error;                        /* errno of the first call that failed; 0: none did */
+    int64_t origin;                   /* offset of the sound in a file */
+    int64_t position;                 /* of a stream */
+    int64_t passed;                   /* bytes that went through a stream */
+    unsigned char head[STREAM_HEAD];  /* of a stream that is read */
+    unsigned char tail[2 * OGG_TAIL]; /* the last bytes of it */
+    size_t tail_size;
 };
 
 /* From the current offset of `fd` on. */
@@ -41,6 +45,9 @@ bool sound_io_seekable(int fd);
 
 /* As sf_open_virtual. Closing it leaves the descriptor or the stream open. */
 SNDFILE *sound_io_open(struct sound_io *io, int mode, SF_INFO *info);
+
+/* Read the rest of a stream that is read. Whether its last bytes end an Ogg. */
+bool sound_io_ogg_ends(struct sound_io *io);
 
 /* Write `count` bytes where libsndfile's end. Returns io->error. */
 int sound_io_append(struct sound_io *io, const void *bytes, size_t count);

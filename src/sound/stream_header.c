@@ -9,9 +9,6 @@
 #include <string.h>
 
 enum {
-    TAG_PCM = 1,
-    TAG_FLOAT = 3,
-    TAG_EXTENSIBLE = 0xFFFE,
     INFO_MOST = 1 << 20, /* bytes of tags worth reading */
     RATE_MOST = 10000000,
     CHANNELS_MOST = 1024,

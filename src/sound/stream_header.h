@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+enum { TAG_PCM = 1, TAG_FLOAT = 3, TAG_EXTENSIBLE = 0xFFFE }; /* of a WAV's format */
+
 struct wav_header {
     struct stream_format stream;
     int raw_format; /* of the samples after the header */
@@ -40,15 +42,27 @@ MUST_CHECK enum status stream_header_write_au(FILE *stream, const char *name,
                                               const struct stream_format *format, int sound_format,
                                               int64_t frames);
 
-enum sound_claim {
+enum sound_claim_kind {
     CLAIM_NONE,   /* unknown container, or one without a length */
-    CLAIM_END,    /* *end is the byte at which the samples should end */
+    CLAIM_END,    /* the samples should end at byte `end` */
     CLAIM_OPEN,   /* a stream's header (size 0 or 0xFFFFFFFF): to the end of the file */
+    CLAIM_CUT,    /* its end is missing, at least a byte */
     CLAIM_FAILED, /* reading failed, see errno */
 };
 
-/* The length claimed by the header of regular file `fd` (WAV, RF64, W64, AIFF, AU, CAF), since
- * libsndfile does not report truncation. Keeps the file's position. */
-enum sound_claim sound_claim_read(int fd, uint64_t *end);
+struct sound_claim {
+    enum sound_claim_kind kind;
+    uint64_t end;
+    unsigned bits; /* of a sample of PCM in a WAV; 0: not said */
+};
+
+/* What the header of regular file `fd` claims (WAV, RF64, W64, AIFF, AU, CAF), and whether the last
+ * page of an Ogg is there, since libsndfile does not report truncation. Keeps the file's position.
+ */
+struct sound_claim sound_claim_read(int fd);
+
+/* Whether an Ogg whose last OGG_TAIL bytes (or fewer, if it has no more) these are has its end. */
+enum { OGG_TAIL = 1 << 16 }; /* no page is longer */
+bool sound_claim_ogg_ends(const unsigned char *tail, size_t size);
 
 #endif
