@@ -77,14 +77,14 @@ static int folder_length(const char *path)
     return slash ? (int)(slash - path) + 1 : 0;
 }
 
-/* The folder of the file, open for reading; -1: see errno. */
-static int open_folder(const struct atomic_file *file)
+/* open() of the folder of `path`. */
+static int open_folder(const char *path, int flags)
 {
     char *folder;
-    int length = folder_length(file->path);
-    if (asprintf(&folder, "%.*s", length ? length : 1, length ? file->path : ".") < 0)
+    int length = folder_length(path);
+    if (asprintf(&folder, "%.*s", length ? length : 1, length ? path : ".") < 0)
         return -1;
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = open(folder, flags | O_CLOEXEC, 0600);
     free(folder);
     return fd;
 }
@@ -117,7 +117,7 @@ static void remove_leftover(int folder, const char *name)
 
 static void sweep(const struct atomic_file *file)
 {
-    int fd = open_folder(file);
+    int fd = open_folder(file->path, O_RDONLY | O_DIRECTORY);
     DIR *folder = fd < 0 ? NULL : fdopendir(fd);
     for (const struct dirent *entry; folder && (entry = readdir(folder));) {
         pid_t maker = maker_of(entry->d_name);
@@ -161,13 +161,9 @@ static int make_hidden(const struct atomic_file *file, const char *held, char **
  * privileges. */
 static bool open_nameless(struct atomic_file *file)
 {
-    int length = folder_length(file->path);
-    char *folder;
-    if (prctl(PR_GET_DUMPABLE) != 1 ||
-        asprintf(&folder, "%.*s", length ? length : 1, length ? file->path : ".") < 0)
+    if (prctl(PR_GET_DUMPABLE) != 1)
         return false;
-    file->held = open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
-    free(folder);
+    file->held = open_folder(file->path, O_RDWR | O_TMPFILE);
     if (file->held < 0)
         return false;
     if (asprintf(&file->temporary, "/proc/%d/fd/%d", (int)getpid(), file->held) < 0)
@@ -248,14 +244,20 @@ static int sync_file(int fd)
     return no_sync || fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
 }
 
-static int sync_folder(const struct atomic_file *file)
+static int sync_folder(const char *path)
 {
-    int fd = no_sync ? -1 : open_folder(file);
+    int fd = no_sync ? -1 : open_folder(path, O_RDONLY | O_DIRECTORY);
     if (fd < 0)
         return 0; /* it may be written, but not be read */
     int error = sync_file(fd);
     close(fd);
     return error;
+}
+
+int atomic_file_sync(int fd, const char *path)
+{
+    int error = sync_file(fd);
+    return error ? error : sync_folder(path);
 }
 
 /* Without force, a file created meanwhile is not replaced. 0 or an errno. */
@@ -303,7 +305,7 @@ int atomic_file_keep(struct atomic_file *file)
     if (error)
         return error;
     forget_temporary(file);
-    return sync_folder(file);
+    return sync_folder(file->path);
 }
 
 void atomic_file_discard(struct atomic_file *file)

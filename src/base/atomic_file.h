@@ -31,6 +31,10 @@ bool atomic_file_same(int fd, const char *path);
  * stayed, unless it was the folder that could not be written. */
 MUST_CHECK int atomic_file_keep(struct atomic_file *file);
 
+/* Wait until what was written to `fd`, the file `path`, is on the disk, and so is its folder. For
+ * files that are written in place. Returns 0 or an errno. */
+MUST_CHECK int atomic_file_sync(int fd, const char *path);
+
 /* Remove it unless it was kept, and free. Does not close fd. */
 void atomic_file_discard(struct atomic_file *file);
 

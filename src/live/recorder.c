@@ -1,5 +1,6 @@
 #include "live/recorder.h"
 
+#include "base/atomic_file.h"
 #include "base/monotonic.h"
 #include "base/realtime.h"
 #include "base/ring.h"
@@ -340,6 +341,8 @@ static enum status finish(struct recorder *recorder)
     int failed = sf_close(recorder->file);
     recorder->file = NULL;
     int error = recorder->io.error ? recorder->io.error : failed ? EIO : 0;
+    if (!error)
+        error = atomic_file_sync(recorder->fd, recorder->path);
     if (status == STATUS_OK && error)
         status = refuse(recorder->path, error);
     return status;
