@@ -6,11 +6,12 @@
 #include <unistd.h>
 
 /* A closed standard descriptor would be reused by the next open file, and messages written to it.
- */
+ * What is written to closed standard output fails, so that nobody takes it for kept. */
 static void open_standard_files(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+        if (fcntl(fd, F_GETFD) < 0 &&
+            open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) != fd)
             _exit(STATUS_FAILED);
 }
 

@@ -248,7 +248,26 @@ START_TEST(headers_of_no_channels_or_rate_are_refused)
         snprintf(bad, sizeof bad, "rate.%s", rows[i].name);
         damage(good, bad, rows[i].rate, rows[i].rate_bytes);
         refuse_sound(bad, bad);
+        command_refused(1, "its header gives no possible rate", "\"$HALO\" render %s out.wav", bad);
     }
+}
+END_TEST
+
+START_TEST(sample_sizes_that_no_file_has_are_refused)
+{
+    begin();
+    sound_noise_file("good.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_U8, 48000, 1, 1000);
+    for (int bits = 1; bits < 8; bits++) {
+        command_done("{ head -c 34 good.wav; printf '\\%o'; tail -c +36 good.wav; } >bad.wav",
+                     bits);
+        refuse_sound("bad.wav", "bits a sample");
+    }
+    /* 12 bits in 16 are a sample format; ADPCM has 4. */
+    sound_noise_file("good.wav", 1, WAV16, 48000, 1, 1000);
+    command_done("{ head -c 34 good.wav; printf '\\14'; tail -c +36 good.wav; } >12.wav");
+    command_done("\"$HALO\" render 12.wav out.wav");
+    sound_noise_file("4.wav", 1, SF_FORMAT_WAV | SF_FORMAT_IMA_ADPCM, 48000, 1, 1000);
+    command_done("\"$HALO\" render 4.wav out.wav -f");
 }
 END_TEST
 
@@ -576,9 +595,10 @@ END_TEST
 SUITE_MAIN("render_errors", wrong_usage_is_reported, commas_in_names_are_escaped,
            names_may_look_like_options, help_is_not_an_error, invalid_sounds_are_refused,
            unreadable_files_are_refused, headers_of_no_channels_or_rate_are_refused,
-           aiff_of_no_channels_or_rate_is_refused, truncated_mp3_is_reported_in_one_line,
-           nan_sounds_are_refused, doubles_beyond_floats_are_refused,
-           sums_beyond_floats_are_refused, invalid_masks_are_refused, truncated_masks_are_refused,
-           nan_masks_are_refused, bad_lines_are_named, masks_longer_than_memory_are_refused,
+           sample_sizes_that_no_file_has_are_refused, aiff_of_no_channels_or_rate_is_refused,
+           truncated_mp3_is_reported_in_one_line, nan_sounds_are_refused,
+           doubles_beyond_floats_are_refused, sums_beyond_floats_are_refused,
+           invalid_masks_are_refused, truncated_masks_are_refused, nan_masks_are_refused,
+           bad_lines_are_named, masks_longer_than_memory_are_refused,
            unwritable_outputs_are_refused, unsupported_container_contents_are_refused,
            refusal_is_one_line, damaged_headers_never_crash)

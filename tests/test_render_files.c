@@ -830,6 +830,32 @@ START_TEST(truncated_files_are_refused)
 }
 END_TEST
 
+/* It has no length in its header, but a mark on its last page. */
+START_TEST(ogg_without_its_end_is_refused)
+{
+    const int formats[] = {SF_FORMAT_OGG | SF_FORMAT_VORBIS, SF_FORMAT_OGG | SF_FORMAT_OPUS};
+    for (size_t i = 0; i < 2; i++) {
+        command_clean();
+        sound_noise_file("in.ogg", 1, formats[i], 48000, 2, 400000);
+        command_done(
+            "last=$(grep -abo OggS in.ogg | tail -1 | cut -d: -f1); head -c $last in.ogg >1; "
+            "head -c $((last / 2)) in.ogg >2; head -c -1 in.ogg >3; head -c $((last + 10)) in.ogg >4");
+        for (int cut = 1; cut <= 4; cut++) {
+            command_refused(1, "is truncated: its end is missing", "\"$HALO\" render %d out.wav",
+                            cut);
+            command_refused(1, "is truncated: its end is missing",
+                            "cat %d | \"$HALO\" render - out.wav -q", cut);
+            command_done("\"$HALO\" render %d a.wav -f --allow-truncated && "
+                         "cat %d | \"$HALO\" render - b.wav -f --allow-truncated",
+                         cut, cut);
+        }
+        /* What follows the end is none of its sound. */
+        command_done("{ cat in.ogg; head -c 9000 /dev/zero; } >5; \"$HALO\" render in.ogg a.au -f; "
+                     "\"$HALO\" render 5 b.au -f; cmp a.au b.au");
+    }
+}
+END_TEST
+
 START_TEST(truncated_streams_are_refused)
 {
     const int formats[] = {WAV16, SF_FORMAT_AU | SF_FORMAT_PCM_16};
@@ -1070,13 +1096,17 @@ END_TEST
 
 /* ---- interruption ---- */
 
+static pid_t interrupted;
+
+/* A file without a name, or with a hidden one, has grown. */
 static bool something_is_being_written(void)
 {
-    command_files();
-    char line[256];
-    /* A second file, or one that has grown: the sound itself does not count. */
-    snprintf(line, sizeof line, "[ -n \"$(find '%s' -name '.o*' -size +100k -not -name .out)\" ]",
-             command_folder());
+    char line[512];
+    snprintf(
+        line, sizeof line,
+        "for fd in /proc/%d/fd/*; do case $(readlink $fd) in '%s/'*' (deleted)'|'%s/.o'*.halo-*) "
+        "[ $(stat -Lc %%s $fd) -gt 100000 ] && exit 0;; esac; done; exit 1",
+        (int)interrupted, command_folder(), command_folder());
     return system(line) == 0;
 }
 
@@ -1085,6 +1115,7 @@ static void interrupt(int number, bool (*when)(void), const char *options)
     char before[4096];
     snprintf(before, sizeof before, "%s", command_files());
     pid_t process = command_start("exec \"$HALO\" render %s", options);
+    interrupted = process;
     wait_until(when, options);
     ck_assert_int_eq(kill(process, number), 0);
     struct command_result result = command_wait(process);
@@ -1293,10 +1324,10 @@ SUITE_MAIN("render_files",
            symbolic_links_are_followed, permissions_follow_the_umask,
            existing_file_is_kept_without_force, failure_keeps_the_existing_file,
            input_is_never_the_output, same_command_same_bytes, same_command_same_samples_of_ogg,
-           truncated_files_are_refused, truncated_streams_are_refused,
-           sound_before_a_truncated_chunk_is_read, dither_is_triangular_or_none,
-           dither_keeps_what_is_below_a_step, integers_saturate_and_are_reported,
-           floats_do_not_clip, normalizing_sets_the_peak,
+           truncated_files_are_refused, ogg_without_its_end_is_refused,
+           truncated_streams_are_refused, sound_before_a_truncated_chunk_is_read,
+           dither_is_triangular_or_none, dither_keeps_what_is_below_a_step,
+           integers_saturate_and_are_reported, floats_do_not_clip, normalizing_sets_the_peak,
            normalizing_keeps_the_samples_in_proportion, silence_cannot_be_normalized_and_stays,
            signals_leave_no_partial_file, signals_end_a_wait, signals_leave_no_spool,
            full_disk_leaves_no_partial_file, file_size_limit_leaves_no_partial_file,

@@ -36,7 +36,7 @@ gone 'lv2' "${b}voices?$e" 'a processor'
 gone "$code" '\w_words\b|\bwords_\w|struct words|\bwords(->|\.\w)' 'args or a spec'
 gone "$program" "${b}wish(es|ed)?$e" 'preferred_block'
 # `tell` is libsndfile's own callback.
-gone "$code" "\btell_\w|\w(?<!stream)(?<!output)_tells?\b|\w_told\b|\btold_\w" 'report or notify'
+gone "$code" "\btell_\w|\w(?<!stream)(?<!file)_tells?\b|\w_told\b|\btold_\w" 'report or notify'
 gone "$program" "enum status take_\w" 'parse_'
 gone 'src/convolve|gpu' '\bstruct part\b|\bpart_(count|length|frames)\b|\bparts?(->|\[)' 'a partition'
 gone "$code" "${b}racks?$e" 'plugin_instances'

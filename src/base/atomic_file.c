@@ -2,12 +2,17 @@
 
 #include "base/stop.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -62,30 +67,152 @@ static enum status refuse(const char *path)
     return fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
 }
 
-static enum status open_temporary(struct atomic_file *file, const char *name, mode_t mode)
+/* ---- hidden names: .NAME.halo-PID-NUMBER, in the folder of the file ---- */
+
+#define HIDDEN_MARK ".halo-"
+
+static int folder_length(const char *path)
 {
-    const char *slash = strrchr(file->path, '/');
-    int folder = slash ? (int)(slash - file->path) + 1 : 0;
-    if (asprintf(&file->temporary, "%.*s.%.200s.XXXXXX", folder, file->path, file->path + folder) <
-        0) {
-        file->temporary = NULL;
-        return fail_memory("writing");
+    const char *slash = strrchr(path, '/');
+    return slash ? (int)(slash - path) + 1 : 0;
+}
+
+/* open() of the folder of `path`. */
+static int open_folder(const char *path, int flags)
+{
+    char *folder;
+    int length = folder_length(path);
+    if (asprintf(&folder, "%.*s", length ? length : 1, length ? path : ".") < 0)
+        return -1;
+    int fd = open(folder, flags | O_CLOEXEC, 0600);
+    free(folder);
+    return fd;
+}
+
+/* The process that a hidden name was made by; 0: it is another name. */
+static pid_t maker_of(const char *name)
+{
+    const char *mark = NULL;
+    for (const char *at = name; (at = strstr(at, HIDDEN_MARK)); at++)
+        mark = at;
+    int end = 0, process = 0;
+    unsigned number;
+    if (name[0] != '.' || !mark ||
+        sscanf(mark, HIDDEN_MARK "%9d-%9u%n", &process, &number, &end) != 2 || mark[end] != '\0')
+        return 0;
+    return process > 0 ? process : 0;
+}
+
+/* The lock knows processes of other containers and machines, too. */
+static void remove_leftover(int folder, const char *name)
+{
+    int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat about;
+    if (fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode) &&
+        flock(fd, LOCK_EX | LOCK_NB) == 0)
+        unlinkat(folder, name, 0);
+    if (fd >= 0)
+        close(fd);
+}
+
+static void sweep(const struct atomic_file *file)
+{
+    int fd = open_folder(file->path, O_RDONLY | O_DIRECTORY);
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
+        pid_t maker = maker_of(entry->d_name);
+        if (maker && kill(maker, 0) != 0 && errno == ESRCH)
+            remove_leftover(fd, entry->d_name);
     }
-    file->fd = mkostemp(file->temporary, O_CLOEXEC);
-    if (file->fd < 0) {
-        free(file->temporary);
-        file->temporary = NULL;
-        return refuse(name);
+    if (folder)
+        closedir(folder);
+    else if (fd >= 0)
+        close(fd);
+}
+
+/* Open a new hidden file, or name `held` so; -1: see errno. */
+static int make_hidden(const struct atomic_file *file, const char *held, char **name)
+{
+    static atomic_uint number;
+    int folder = folder_length(file->path);
+    sweep(file);
+    for (;;) {
+        if (asprintf(name, "%.*s.%.200s" HIDDEN_MARK "%d-%u", folder, file->path,
+                     file->path + folder, (int)getpid(), atomic_fetch_add(&number, 1)) < 0) {
+            *name = NULL;
+            return -1;
+        }
+        int made = held ? linkat(AT_FDCWD, held, AT_FDCWD, *name, AT_SYMLINK_FOLLOW)
+                        : open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (made >= 0)
+            return made;
+        int error = errno;
+        free(*name);
+        *name = NULL;
+        errno = error;
+        if (error != EEXIST)
+            return -1;
     }
+}
+
+/* ---- opening ---- */
+
+/* Without a name, but with a path for other programs. They may not look into a process with
+ * privileges. */
+static bool open_nameless(struct atomic_file *file)
+{
+    if (prctl(PR_GET_DUMPABLE) != 1)
+        return false;
+    file->held = open_folder(file->path, O_RDWR | O_TMPFILE);
+    if (file->held < 0)
+        return false;
+    if (asprintf(&file->temporary, "/proc/%d/fd/%d", (int)getpid(), file->held) < 0)
+        file->temporary = NULL;
+    file->nameless = file->temporary && access(file->temporary, F_OK) == 0;
+    if (file->nameless)
+        return true;
+    free(file->temporary);
+    file->temporary = NULL;
+    close(file->held);
+    file->held = -1;
+    return false;
+}
+
+static bool open_named(struct atomic_file *file)
+{
+    file->held = make_hidden(file, NULL, &file->temporary);
+    if (file->held < 0)
+        return false;
     stop_remove(file->temporary);
-    return fchmod(file->fd, mode) == 0 ? STATUS_OK : refuse(name);
+    return true;
+}
+
+/* A group that cannot be passed on gets no more than others. */
+static int pass_on(int fd, const struct stat *old)
+{
+    mode_t mode = old->st_mode & 0777;
+    if (fchown(fd, old->st_uid, old->st_gid) != 0 && fchown(fd, (uid_t)-1, old->st_gid) != 0)
+        mode = (mode & ~(mode_t)S_IRWXG) | (mode & S_IRWXO) << 3;
+    return fchmod(fd, mode);
+}
+
+static enum status open_temporary(struct atomic_file *file, const char *name,
+                                  const struct stat *old)
+{
+    if (!open_nameless(file) && !open_named(file))
+        return refuse(name);
+    (void)flock(file->held, LOCK_EX | LOCK_NB); /* for remove_leftover; not on every file system */
+    if ((old ? pass_on(file->held, old) : fchmod(file->held, usual_mode())) != 0)
+        return refuse(name);
+    file->fd = fcntl(file->held, F_DUPFD_CLOEXEC, 3);
+    return file->fd >= 0 ? STATUS_OK : refuse(name);
 }
 
 enum status atomic_file_open(struct atomic_file *file, const char *path, bool force,
                              const char *never)
 {
     struct stat about;
-    *file = (struct atomic_file){.path = follow_links(path), .force = force, .fd = -1};
+    *file = (struct atomic_file){.path = follow_links(path), .force = force, .fd = -1, .held = -1};
     if (!file->path)
         return refuse(path);
     bool exists = stat(file->path, &about) == 0;
@@ -97,34 +224,98 @@ enum status atomic_file_open(struct atomic_file *file, const char *path, bool fo
         return fail(STATUS_FAILED, "%s exists; --force replaces it", path);
     if (exists && access(file->path, W_OK) != 0)
         return refuse(path);
-    return open_temporary(file, path, exists ? about.st_mode & 07777 : usual_mode());
+    return open_temporary(file, path, exists ? &about : NULL);
+}
+
+/* ---- keeping ---- */
+
+static atomic_bool no_sync;
+
+enum status atomic_file_no_sync(void *options, const struct option_row *row, const char *value)
+{
+    (void)options, (void)row, (void)value;
+    no_sync = true;
+    return STATUS_OK;
+}
+
+/* 0 or an errno. What cannot be synced at all is as safe as it gets. */
+static int sync_file(int fd)
+{
+    return no_sync || fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
+}
+
+static int sync_folder(const char *path)
+{
+    int fd = no_sync ? -1 : open_folder(path, O_RDONLY | O_DIRECTORY);
+    if (fd < 0)
+        return 0; /* it may be written, but not be read */
+    int error = sync_file(fd);
+    close(fd);
+    return error;
+}
+
+int atomic_file_sync(int fd, const char *path)
+{
+    int error = sync_file(fd);
+    return error ? error : sync_folder(path);
+}
+
+/* Without force, a file created meanwhile is not replaced. 0 or an errno. */
+static int rename_into_place(const struct atomic_file *file, const char *hidden)
+{
+    unsigned flags = file->force ? 0 : RENAME_NOREPLACE;
+    int failed = renameat2(AT_FDCWD, hidden, AT_FDCWD, file->path, flags);
+    if (failed && errno == EINVAL) { /* a file system without that flag */
+        failed = link(hidden, file->path);
+        if (!failed)
+            unlink(hidden);
+    }
+    return failed ? errno : 0;
+}
+
+static int name_nameless(const struct atomic_file *file)
+{
+    char *hidden;
+    if (linkat(AT_FDCWD, file->temporary, AT_FDCWD, file->path, AT_SYMLINK_FOLLOW) == 0)
+        return 0;
+    if (errno != EEXIST || !file->force)
+        return errno;
+    if (make_hidden(file, file->temporary, &hidden) < 0)
+        return errno;
+    int error = rename_into_place(file, hidden);
+    if (error)
+        unlink(hidden);
+    free(hidden);
+    return error;
+}
+
+static void forget_temporary(struct atomic_file *file)
+{
+    if (!file->nameless)
+        stop_leave(file->temporary);
+    free(file->temporary);
+    file->temporary = NULL;
 }
 
 int atomic_file_keep(struct atomic_file *file)
 {
-    /* Without force, a file created meanwhile is not replaced. */
-    unsigned flags = file->force ? 0 : RENAME_NOREPLACE;
-    int failed = renameat2(AT_FDCWD, file->temporary, AT_FDCWD, file->path, flags);
-    if (failed && errno == EINVAL) { /* a file system without that flag */
-        failed = link(file->temporary, file->path);
-        if (!failed)
-            unlink(file->temporary);
-    }
-    if (failed)
-        return errno;
-    stop_leave(file->temporary);
-    free(file->temporary);
-    file->temporary = NULL;
-    return 0;
+    int error = sync_file(file->held);
+    if (!error)
+        error = file->nameless ? name_nameless(file) : rename_into_place(file, file->temporary);
+    if (error)
+        return error;
+    forget_temporary(file);
+    return sync_folder(file->path);
 }
 
 void atomic_file_discard(struct atomic_file *file)
 {
-    if (file->temporary) {
+    if (file->temporary && !file->nameless)
         unlink(file->temporary);
-        stop_leave(file->temporary);
-    }
-    free(file->temporary);
+    if (file->temporary)
+        forget_temporary(file);
+    if (file->path && file->held >= 0)
+        close(file->held);
     free(file->path);
-    *file = (struct atomic_file){.fd = -1};
+    *file = (struct atomic_file){.fd = -1, .held = -1};
 }

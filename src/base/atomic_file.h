@@ -1,15 +1,22 @@
-/* A file that is complete or absent: written under a hidden name and renamed when done. Symbolic
- * links are followed. */
+/* A file that is complete or absent, also after a power cut: written without a name, or under a
+ * hidden one where the file system needs one, and named when it is complete and on the disk.
+ * Symbolic links are followed. A file that is replaced passes on its permissions, and its owner and
+ * group as far as the user may set them, but no set-user-ID or set-group-ID.
+ *
+ * A hidden name holds the id of the process. Whoever needs one in a folder first removes those that
+ * killed processes left there. */
 #ifndef HALO_ATOMIC_FILE_H
 #define HALO_ATOMIC_FILE_H
 
-#include "base/status.h"
+#include "base/options.h"
 
 struct atomic_file {
     char *path;      /* of the final file, links followed */
-    char *temporary; /* path until then; NULL once kept or discarded */
+    char *temporary; /* path by which it can be opened until then; NULL once kept or discarded */
     bool force;      /* replace an existing file */
+    bool nameless;   /* `temporary` leads through /proc */
     int fd;          /* for writing; the caller closes it */
+    int held;        /* the same, ours */
 };
 
 /* Errors: the file exists (without `force`), is the same as `never` (a path, or NULL) or a
@@ -20,10 +27,24 @@ MUST_CHECK enum status atomic_file_open(struct atomic_file *file, const char *pa
 /* Whether the open `fd` is the regular file `path` ("-": standard input). */
 bool atomic_file_same(int fd, const char *path);
 
-/* Rename it into place. Returns 0 or an errno. */
+/* Wait until it is on the disk, and name it. Returns 0 or an errno; the old file has then
+ * stayed, unless it was the folder that could not be written. */
 MUST_CHECK int atomic_file_keep(struct atomic_file *file);
+
+/* Wait until what was written to `fd`, the file `path`, is on the disk, and so is its folder. For
+ * files that are written in place. Returns 0 or an errno. */
+MUST_CHECK int atomic_file_sync(int fd, const char *path);
 
 /* Remove it unless it was kept, and free. Does not close fd. */
 void atomic_file_discard(struct atomic_file *file);
+
+/* The option --no-sync, for any command that writes files: keep without waiting for the disk. It
+ * holds for the process. */
+MUST_CHECK enum status atomic_file_no_sync(void *options, const struct option_row *row,
+                                           const char *value);
+#define OPT_NO_SYNC                                                                                \
+    OPT_PARSE("no-sync", NULL, atomic_file_no_sync,                                                \
+              "do not wait until files are on the disk: faster, but a\n"                           \
+              "power cut may leave them damaged")
 
 #endif

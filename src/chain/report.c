@@ -3,8 +3,14 @@
 #include "base/json_text.h"
 #include "signal/audio.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
+
+static const char *report_output(const struct report *report)
+{
+    return strcmp(report->output, "-") == 0 ? "standard output" : report->output;
+}
 
 static double times_real_time(const struct report *report)
 {
@@ -42,8 +48,7 @@ void report_print(const struct report *report)
     if (report->totals.peak > 0)
         snprintf(peak, sizeof peak, "peak %.2f dBFS", audio_to_db(report->totals.peak));
     note("%s: %llu frames (%.2f s), %zu channel%s, %u Hz, %s; %s%s; %.0fx real time",
-         strcmp(report->output, "-") == 0 ? "standard output" : report->output,
-         (unsigned long long)report->totals.frames_out,
+         report_output(report), (unsigned long long)report->totals.frames_out,
          (double)report->totals.frames_out / report->rate, report->channels,
          report->channels == 1 ? "" : "s", report->rate, sound_format_name(report->sound_format),
          peak, true_peak, times_real_time(report));
@@ -140,8 +145,12 @@ enum status report_print_json(const struct report *report, FILE *stream)
         report->scale == 1 ? json_null() : db_or_null(report->scale), "clipped",
         whole(report->clipped), "seconds", json_real(report->seconds), "times_real_time",
         json_real(times_real_time(report)));
+    errno = 0;
     int failed = json_dumpf(root, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     failed |= putc('\n', stream) == EOF || fflush(stream) != 0;
     json_decref(root);
-    return failed ? fail(STATUS_FAILED, "cannot write the report") : STATUS_OK;
+    if (!failed)
+        return STATUS_OK;
+    return fail(STATUS_FAILED, "cannot write the report: %s; the sound is complete in %s",
+                errno ? strerror(errno) : "not enough memory", report_output(report));
 }

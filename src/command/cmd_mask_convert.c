@@ -1,3 +1,4 @@
+#include "base/atomic_file.h"
 #include "chain/stage_mask.h"
 #include "command/commands.h"
 #include "mask/mask_write.h"
@@ -135,6 +136,7 @@ static const struct option_row rows[] = {
              "folder whose files a configuration may name"),
     OPT_FLAG("force", struct mask_convert_settings, write.force, "replace files that exist",
              .letter = 'f'),
+    OPT_NO_SYNC,
     {0},
 };
 

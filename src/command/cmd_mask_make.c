@@ -1,3 +1,4 @@
+#include "base/atomic_file.h"
 #include "chain/stage_mask.h"
 #include "command/commands.h"
 #include "mask/design.h"
@@ -99,6 +100,7 @@ static const struct option_row rows[] = {
     OPT_STRING("format", "FORMAT", struct mask_make_settings, request.samples,
                "sample format: float (default), double, pcm24, ..."),
     OPT_FLAG("force", struct mask_make_settings, force, "replace FILE if it exists", .letter = 'f'),
+    OPT_NO_SYNC,
     {0},
 };
 

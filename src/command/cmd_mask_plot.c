@@ -1,3 +1,4 @@
+#include "base/atomic_file.h"
 #include "base/gnuplot.h"
 #include "base/terminal.h"
 #include "chain/stage_mask.h"
@@ -186,6 +187,7 @@ static const struct option_row rows[] = {
                 .names = subplot_names),
     OPT_FLAG("force", struct mask_plot_settings, plot.force, "replace FILE if it exists",
              .letter = 'f'),
+    OPT_NO_SYNC,
     {0},
 };
 

@@ -1,5 +1,6 @@
 #include "command/render_options.h"
 
+#include "base/atomic_file.h"
 #include "base/program.h"
 #include "command/commands.h"
 
@@ -58,6 +59,7 @@ static const struct option_row rows[] = {
              "save the stages and their options as text for --chain FILE"),
     OPT_FLAG("force", struct render_options, force, "replace OUT (and FILE) if it exists",
              .letter = 'f'),
+    OPT_NO_SYNC,
     OPT_FLAG("json", struct render_options, json, "print a report as JSON on standard output"),
     OPT_VALUE("quiet", struct render_options, verbosity, VERBOSITY_QUIET, "print errors only",
               .letter = 'q'),

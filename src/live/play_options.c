@@ -1,5 +1,7 @@
 #include "live/play_options.h"
 
+#include "base/atomic_file.h"
+
 #include <string.h>
 
 enum { BLOCK_LEAST = 32, BLOCK_MOST = 4096 }; /* frames */
@@ -109,6 +111,7 @@ const struct option_row play_options_others[] = {
            "limit the output to that level; default -1"),
     OPT_SECONDS("seconds", "S", struct play_options, seconds, 0.001, 1e9, "stop after that time"),
     OPT_FLAG("force", struct play_options, force, "replace files that exist", .letter = 'f'),
+    OPT_NO_SYNC,
     OPT_FLAG("json", struct play_options, json, "print JSON lines and a JSON report"),
     OPT_SECONDS("meter-interval", "S", struct play_options, interval, 0.01, 3600,
                 "seconds between lines without a screen"),

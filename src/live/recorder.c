@@ -1,9 +1,11 @@
 #include "live/recorder.h"
 
+#include "base/atomic_file.h"
 #include "base/monotonic.h"
 #include "base/realtime.h"
 #include "base/ring.h"
 #include "base/thread.h"
+#include "sound/sound_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +34,8 @@ struct gap {
 struct recorder {
     char *path; /* for messages */
     SNDFILE *file;
-    int fd; /* -1 once libsndfile owns it */
+    int fd;
+    struct sound_io io;
     size_t channels;
     uint32_t rate;
     struct ring *ring; /* items are interleaved frames */
@@ -136,32 +139,34 @@ static enum status open_file(const char *path, bool force, int *fd)
     return ftruncate(*fd, 0) == 0 ? STATUS_OK : refuse(path, errno);
 }
 
+static const char *write_error(const struct recorder *recorder)
+{
+    return recorder->io.error ? strerror(recorder->io.error) : sf_strerror(recorder->file);
+}
+
 static enum status open_sound(struct recorder *recorder, SF_INFO *info)
 {
-    errno = 0;
-    recorder->file = sf_open_fd(recorder->fd, SFM_WRITE, info, SF_TRUE);
-    recorder->fd = -1; /* libsndfile closes it in any case */
+    sound_io_begin(&recorder->io, recorder->fd);
+    recorder->file = sound_io_open(&recorder->io, SFM_WRITE, info);
     if (!recorder->file)
-        return fail(STATUS_FAILED, "cannot write %s: %s", recorder->path,
-                    errno ? strerror(errno) : sf_strerror(NULL));
+        return fail(STATUS_FAILED, "cannot write %s: %s", recorder->path, write_error(recorder));
     sf_command(recorder->file, SFC_RF64_AUTO_DOWNGRADE, NULL, SF_TRUE);
     sf_command(recorder->file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
     sf_command(recorder->file, SFC_UPDATE_HEADER_NOW, NULL, 0); /* readable from now on */
-    return STATUS_OK;
+    return recorder->io.error ? refuse(recorder->path, recorder->io.error) : STATUS_OK;
 }
 
 /* ---- the thread: from the ring to the file ---- */
 
 static enum status put(struct recorder *recorder, size_t frames)
 {
-    errno = 0;
     sf_count_t put = sf_writef_float(recorder->file, recorder->chunk, (sf_count_t)frames);
     recorder->recording.frames += put > 0 ? (uint64_t)put : 0;
     recorder->changed = true;
-    if (put == (sf_count_t)frames)
+    if (put == (sf_count_t)frames && recorder->io.error == 0)
         return STATUS_OK;
     return fail(STATUS_FAILED, "cannot write %s: %s; the recording ends after %.1f s",
-                recorder->path, errno ? strerror(errno) : sf_strerror(recorder->file),
+                recorder->path, write_error(recorder),
                 (double)recorder->recording.frames / (double)recorder->rate);
 }
 
@@ -211,7 +216,7 @@ static void update_header(struct recorder *recorder, bool at_once)
         recorder->updated_ns = now;
     }
     if (at_once)
-        sf_write_sync(recorder->file);
+        fsync(recorder->fd);
 }
 
 static void *write_ring(void *argument)
@@ -333,11 +338,13 @@ static enum status finish(struct recorder *recorder)
     enum status status = empty_ring(recorder);
     if (status == STATUS_OK)
         status = put_silence(recorder, recorder->losing);
-    errno = 0;
-    int error = sf_close(recorder->file);
+    int failed = sf_close(recorder->file);
     recorder->file = NULL;
+    int error = recorder->io.error ? recorder->io.error : failed ? EIO : 0;
+    if (!error)
+        error = atomic_file_sync(recorder->fd, recorder->path);
     if (status == STATUS_OK && error)
-        status = refuse(recorder->path, errno ? errno : EIO);
+        status = refuse(recorder->path, error);
     return status;
 }
 

@@ -2,8 +2,8 @@
 #include "mask/mask.h"
 
 #include "sound/port.h"
+#include "sound/sound_io.h"
 
-#include <fcntl.h>
 #include <sndfile.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -12,9 +12,10 @@ static bool is_sound(const char *name, FILE *stream, const struct mask_load_opti
 {
     (void)name, (void)options;
     SF_INFO info = {0};
-    /* A copy, since libsndfile closes the descriptor of what it cannot read in any case. */
-    SNDFILE *file = sf_open_fd(fcntl(fileno(stream), F_DUPFD_CLOEXEC, 3), SFM_READ, &info, SF_TRUE);
-    bool other = !file && sf_error(NULL) == SF_ERR_UNRECOGNISED_FORMAT;
+    struct sound_io io;
+    sound_io_begin(&io, fileno(stream));
+    SNDFILE *file = sound_io_open(&io, SFM_READ, &info);
+    bool other = !file && !io.error && sf_error(NULL) == SF_ERR_UNRECOGNISED_FORMAT;
     if (file)
         sf_close(file);
     lseek(fileno(stream), 0, SEEK_SET);

@@ -5,6 +5,7 @@
 #include "base/atomic_file.h"
 #include "base/stop.h"
 #include "sound/port.h"
+#include "sound/sound_io.h"
 #include "sound/stream_header.h"
 
 #include <errno.h>
@@ -18,19 +19,13 @@
 /* A WAV that may become larger is written as RF64; leaves space for headers and tags. */
 #define WAV_BYTES_MOST (UINT32_MAX - (UINT32_C(1) << 20))
 
-/* A virtual file of libsndfile that does not seek. */
-struct stream_output {
-    int fd; /* not owned */
-    int64_t position;
-};
-
 struct sound_sink {
     struct sink sink;
     SNDFILE *file;
-    int fd;                      /* -1 once libsndfile owns it */
-    const char *name;            /* for messages */
-    struct atomic_file regular;  /* empty if written directly */
-    struct stream_output stream; /* instead, with a header of ours */
+    int fd;
+    struct sound_io io;
+    const char *name;           /* for messages */
+    struct atomic_file regular; /* empty if written directly */
     struct stream_format format;
     unsigned bits; /* of an integer format, else 0 */
     bool dither;
@@ -53,37 +48,6 @@ static void sound_sink_close(struct sink *sink)
     free(sound);
 }
 
-static sf_count_t output_write(const void *buffer, sf_count_t count, void *user)
-{
-    struct stream_output *output = user;
-    sf_count_t done = 0;
-    while (done < count) {
-        ssize_t part = write(output->fd, (const char *)buffer + done, (size_t)(count - done));
-        if (part < 0 && errno == EINTR && !stop_requested())
-            continue;
-        if (part <= 0)
-            break;
-        done += part;
-    }
-    output->position += done;
-    return done;
-}
-
-static sf_count_t output_seek(sf_count_t offset, int whence, void *user)
-{
-    const struct stream_output *output = user;
-    sf_count_t target = whence == SEEK_SET ? offset : output->position + offset;
-    return target == output->position ? target : -1;
-}
-
-static sf_count_t output_tell(void *user)
-{
-    return ((const struct stream_output *)user)->position;
-}
-
-static SF_VIRTUAL_IO stream_output_functions = {
-    .get_filelen = output_tell, .seek = output_seek, .write = output_write, .tell = output_tell};
-
 static enum status refuse_write(const struct sound_sink *sound, int error)
 {
     if (stop_requested())
@@ -101,7 +65,6 @@ static enum status write_chunk(struct sound_sink *sound, const float *const *pla
 {
     size_t channels = sound->format.channels;
     sf_count_t written;
-    errno = 0;
     if (sound->bits) {
         sound->sink.clipped +=
             quantise_interleave(planar, at, channels, frames, sound->bits, sound->dither,
@@ -112,7 +75,8 @@ static enum status write_chunk(struct sound_sink *sound, const float *const *pla
         written = sf_writef_float(sound->file, sound->interleaved, (sf_count_t)frames);
     }
     sound->samples += frames * channels;
-    return written == (sf_count_t)frames ? STATUS_OK : refuse_write(sound, errno);
+    bool done = written == (sf_count_t)frames && sound->io.error == 0;
+    return done ? STATUS_OK : refuse_write(sound, sound->io.error);
 }
 
 static enum status sound_sink_write(struct sink *sink, const float *const *planar, size_t frames)
@@ -128,42 +92,37 @@ static enum status sound_sink_write(struct sink *sink, const float *const *plana
 
 /* libsndfile always writes the time of day into the PEAK chunk of an RF64 file: clear it, so that
  * output is reproducible. */
-static int clear_peak_time(const char *path)
+static int clear_peak_time(int fd)
 {
     unsigned char chunk[8];
-    int fd = open(path, O_RDWR | O_CLOEXEC);
-    int error = fd < 0 ? errno : 0;
-    for (off_t at = 12; !error && pread(fd, chunk, sizeof chunk, at) == sizeof chunk;) {
+    ssize_t got;
+    off_t at = 12;
+    while ((got = pread(fd, chunk, sizeof chunk, at)) == sizeof chunk) {
         if (memcmp(chunk, "data", 4) == 0)
-            break;
-        if (memcmp(chunk, "PEAK", 4) == 0) {
-            error = pwrite(fd, "\0\0\0", 4, at + 12) == 4 ? 0 : errno;
-            break;
-        }
+            return 0;
+        if (memcmp(chunk, "PEAK", 4) == 0)
+            return pwrite(fd, "\0\0\0", 4, at + 12) == 4 ? 0 : errno;
         uint32_t size = (uint32_t)chunk[4] | (uint32_t)chunk[5] << 8 | (uint32_t)chunk[6] << 16 |
                         (uint32_t)chunk[7] << 24;
         at += 8 + (off_t)size + (size & 1);
     }
-    if (fd >= 0)
-        close(fd);
-    return error;
+    return got < 0 ? errno : 0;
 }
 
 static enum status sound_sink_commit(struct sink *sink)
 {
     struct sound_sink *sound = (struct sound_sink *)sink;
-    errno = 0;
-    if (sound->pad_to_even && stream_output_functions.write("", 1, &sound->stream) != 1)
-        return refuse_write(sound, errno);
-    int error = sf_close(sound->file);
-    int cause = errno;
+    int failed = sf_close(sound->file);
     sound->file = NULL;
-    if (error)
-        return refuse_write(sound, cause ? cause : EIO);
-    if (!sound->regular.temporary)
-        return STATUS_OK;
-    error = sound->rf64 ? clear_peak_time(sound->regular.temporary) : 0;
-    if (!error)
+    int error = sound->io.error ? sound->io.error : failed ? EIO : 0;
+    if (!error && sound->pad_to_even)
+        error = sound_io_append(&sound->io, "", 1);
+    if (!error && sound->rf64 && sound->regular.temporary)
+        error = clear_peak_time(sound->fd);
+    if (close(sound->fd) != 0 && !error)
+        error = errno;
+    sound->fd = -1;
+    if (!error && sound->regular.temporary)
         error = atomic_file_keep(&sound->regular);
     return error ? refuse_write(sound, error) : STATUS_OK;
 }
@@ -181,6 +140,8 @@ static enum status open_output(struct sound_sink *sound, const struct sink_setti
         sound->name = "standard output";
         if (settings->input && atomic_file_same(STDOUT_FILENO, settings->input))
             return fail(STATUS_FAILED, "cannot write standard output: it is the input");
+        if ((fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_RDONLY)
+            return fail(STATUS_FAILED, "cannot write standard output: it is closed");
         sound->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
         return sound->fd < 0 ? refuse_write(sound, errno) : STATUS_OK;
     }
@@ -242,8 +203,6 @@ static enum status open_stream(struct sound_sink *sound, const struct sink_setti
                      (uint64_t)settings->format.channels * (uint64_t)settings->frames;
     sound->pad_to_even = !au && settings->frames != FRAMES_UNKNOWN && bytes % 2 == 1;
     info->format |= au ? SF_ENDIAN_BIG : SF_ENDIAN_LITTLE;
-    sound->stream = (struct stream_output){.fd = sound->fd};
-    sound->file = sf_open_virtual(&stream_output_functions, SFM_WRITE, info, &sound->stream);
     return STATUS_OK;
 }
 
@@ -261,6 +220,12 @@ static enum status check_size(const struct sound_sink *sound, const struct sink_
                 sound->name);
 }
 
+/* Containers that are valid without going back to their header. */
+static bool goes_forward(int major)
+{
+    return major == SF_FORMAT_FLAC || major == SF_FORMAT_OGG || major == SF_FORMAT_MPEG;
+}
+
 static enum status open_sound(struct sound_sink *sound, const struct sink_settings *settings,
                               bool stream)
 {
@@ -269,12 +234,17 @@ static enum status open_sound(struct sound_sink *sound, const struct sink_settin
                     .channels = (int)settings->format.channels,
                     .format = major | (settings->sound_format & SF_FORMAT_SUBMASK)};
     TRY(check_size(sound, settings, major));
-    if (major == SF_FORMAT_RAW) {
+    if (major == SF_FORMAT_RAW)
         TRY(open_stream(sound, settings, &info));
-    } else {
-        sound->file = sf_open_fd(sound->fd, SFM_WRITE, &info, SF_TRUE);
-        sound->fd = -1; /* libsndfile closes it, also on failure */
-    }
+    else if (!goes_forward(major) && !sound_io_seekable(sound->fd))
+        return fail(STATUS_FAILED,
+                    "cannot write %s: its container needs a regular file; wav and au can be "
+                    "streamed (--container)",
+                    sound->name);
+    sound_io_begin(&sound->io, sound->fd);
+    sound->file = sound_io_open(&sound->io, SFM_WRITE, &info);
+    if (sound->io.error)
+        return refuse_write(sound, sound->io.error);
     if (!sound->file) {
         const char *text = sf_strerror(NULL);
         const char *cause = strstr(text, " : ");

@@ -1,6 +1,7 @@
 /* Sound files and streams as a source, through libsndfile. */
 #include "base/stop.h"
 #include "sound/port.h"
+#include "sound/sound_io.h"
 #include "sound/stream_header.h"
 
 #include <errno.h>
@@ -11,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { BITS_LEAST = 8 }; /* of PCM */
+
 #define FRAMES_ABSURD ((sf_count_t)1 << 48)
 
 struct sound_source {
@@ -18,7 +21,7 @@ struct sound_source {
     SNDFILE *file;
     int fd;
     FILE *stream; /* instead of fd if the input does not seek */
-    struct stream_io *io;
+    struct sound_io io;
     char *path;
     bool allow_truncated;
     int64_t position;
@@ -37,7 +40,6 @@ static void sound_source_close(struct source *source)
     if (sound->stream && sound->stream != stdin)
         fclose(sound->stream);
     sound_traits_free(&source->traits);
-    free(sound->io);
     free(sound->interleaved);
     free(sound->path);
     free(sound);
@@ -51,20 +53,36 @@ static enum status refuse_truncated(const struct source *source, uint64_t frames
                 source->name, (unsigned long long)frames, (unsigned long long)missing);
 }
 
+static enum status refuse_cut(const struct sound_source *sound)
+{
+    return fail(STATUS_FAILED,
+                "%s is truncated: its end is missing; use --allow-truncated to render the rest",
+                sound->source.name);
+}
+
+static bool is_cut_stream(struct sound_source *sound)
+{
+    bool ogg = sound->stream && memcmp(sound->io.head, "OggS", 4) == 0;
+    return ogg && !sound->allow_truncated && !sound_io_ogg_ends(&sound->io);
+}
+
 static enum status end_early(struct sound_source *sound)
 {
     const struct source *source = &sound->source;
     if (stop_requested())
         return STATUS_INTERRUPTED;
+    bool cut = is_cut_stream(sound);
     bool claimed = source->frames != FRAMES_UNKNOWN && sound->position < source->frames;
     const char *error = NULL;
-    if (sound->stream && ferror(sound->stream))
-        error = strerror(errno);
+    if (sound->io.error)
+        error = strerror(sound->io.error);
     else if (!claimed && sf_error(sound->file) != SF_ERR_NO_ERROR && !sound->allow_truncated)
         error = sf_strerror(sound->file);
     if (error)
         return fail(STATUS_FAILED, "cannot read %s after frame %lld: %s", source->name,
                     (long long)sound->position, error);
+    if (cut)
+        return refuse_cut(sound);
     if (!claimed || sound->allow_truncated)
         return STATUS_OK;
     return refuse_truncated(source, (uint64_t)source->frames,
@@ -87,7 +105,7 @@ static enum status sound_source_read(struct source *source, float *const *planar
         audio_deinterleave(sound->interleaved, channels, read, planar, *got);
         *got += read;
         sound->position += (int64_t)read;
-        if (read == 0 || read < want)
+        if (read == 0 || read < want || sound->io.error)
             return end_early(sound);
     }
     return STATUS_OK;
@@ -97,7 +115,8 @@ static enum status sound_source_seek(struct source *source, uint64_t frame)
 {
     struct sound_source *sound = (struct sound_source *)source;
     if (frame > INT64_MAX || sf_seek(sound->file, (sf_count_t)frame, SEEK_SET) < 0)
-        return fail(STATUS_FAILED, "cannot seek in %s: %s", source->name, sf_strerror(sound->file));
+        return fail(STATUS_FAILED, "cannot seek in %s: %s", source->name,
+                    sound->io.error ? strerror(sound->io.error) : sf_strerror(sound->file));
     sound->position = (int64_t)frame;
     return STATUS_OK;
 }
@@ -105,14 +124,26 @@ static enum status sound_source_seek(struct source *source, uint64_t frame)
 static const struct source_kind sound_source_kind = {
     .read = sound_source_read, .seek = sound_source_seek, .close = sound_source_close};
 
+static enum status refuse_read(const struct sound_source *sound, int error)
+{
+    return fail(STATUS_FAILED, "cannot read %s: %s", sound->source.name, strerror(error));
+}
+
 /* libsndfile reports some errors only as "System error", others as a sentence. */
 static enum status refuse_sound(const struct sound_source *sound)
 {
     int error = sf_error(NULL);
     if (stop_requested())
         return STATUS_INTERRUPTED;
+    if (sound->io.error)
+        return refuse_read(sound, sound->io.error);
     if (error == SF_ERR_UNRECOGNISED_FORMAT)
         return fail(STATUS_FAILED, "cannot read %s: it is not a sound file of a known format",
+                    sound->source.name);
+    if (strstr(sf_strerror(NULL), "SF_INFO"))
+        return fail(STATUS_FAILED,
+                    "cannot read %s: its header gives no possible rate, number of channels or "
+                    "length",
                     sound->source.name);
     if (strstr(sf_strerror(NULL), "not a regular file")) /* it is one */
         return fail(STATUS_FAILED, "cannot read %s: it is damaged", sound->source.name);
@@ -132,7 +163,7 @@ static enum status use_info(struct sound_source *sound, const SF_INFO *info)
     bool rateless = info->samplerate == 1 && (info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AIFF;
     if (info->channels < 1 || info->samplerate < 1 || rateless)
         return fail(STATUS_FAILED, "cannot read %s: its header says %d channels at %d Hz",
-                    source->name, info->channels, info->samplerate);
+                    source->name, info->channels, rateless ? 0 : info->samplerate);
     source->format = (struct stream_format){.rate = (uint32_t)info->samplerate,
                                             .channels = (size_t)info->channels};
     sound->chunk = audio_chunk_frames(source->format.channels);
@@ -198,25 +229,24 @@ static enum status open_stream(struct sound_source *sound)
         if (stop_requested())
             return STATUS_INTERRUPTED;
         if (ferror(sound->stream))
-            return fail(STATUS_FAILED, "cannot read %s: %s", sound->source.name, strerror(errno));
+            return refuse_read(sound, errno);
         return fail(STATUS_FAILED, "cannot read %s: it %s", sound->source.name,
                     size == 0 ? "is empty" : "is not a sound file of a known format");
     }
     sound->source.frames = FRAMES_UNKNOWN;
     sound->source.waits = true;
-    sound->io = malloc(sizeof *sound->io);
-    if (!sound->io)
-        return fail_memory("reading");
-    stream_io_begin(sound->io, sound->stream);
+    sound_io_begin_stream(&sound->io, sound->stream);
     bool wav = stream_header_is_wav(head);
     if (wav) {
         TRY(open_wav_stream(sound, head, &info));
     } else {
         open_au_size(head);
-        stream_io_unread(sound->io, head, sizeof head);
+        sound_io_unread(&sound->io, head, sizeof head);
     }
-    sound->file = sf_open_virtual(&stream_io_functions, SFM_READ, &info, sound->io);
-    if (!sound->file)
+    sound->file = sound_io_open(&sound->io, SFM_READ, &info);
+    if (!sound->file && !sound->io.error && is_cut_stream(sound))
+        return refuse_cut(sound);
+    if (!sound->file || sound->io.error)
         return refuse_sound(sound);
     if (!wav)
         take_stream_claim(sound, &info);
@@ -234,15 +264,14 @@ static enum status use_stream(struct sound_source *sound)
 }
 
 /* libmpg123, used by libsndfile, prints warnings: suppress them while opening. */
-static SNDFILE *open_quietly(int fd, SF_INFO *info)
+static SNDFILE *open_quietly(struct sound_io *io, SF_INFO *info)
 {
     fflush(stderr);
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     int before = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
     if (nowhere >= 0 && before >= 0)
         dup2(nowhere, STDERR_FILENO);
-    /* A duplicate, since libsndfile closes what it cannot read. */
-    SNDFILE *file = sf_open_fd(fcntl(fd, F_DUPFD_CLOEXEC, 3), SFM_READ, info, SF_TRUE);
+    SNDFILE *file = sound_io_open(io, SFM_READ, info);
     if (before >= 0) {
         dup2(before, STDERR_FILENO);
         close(before);
@@ -255,15 +284,25 @@ static SNDFILE *open_quietly(int fd, SF_INFO *info)
 static enum status open_file(struct sound_source *sound, uint64_t size)
 {
     SF_INFO info = {0};
-    uint64_t end;
-    enum sound_claim claim = sound_claim_read(sound->fd, &end);
-    bool is_short = claim == CLAIM_END && end > size;
-    sound->file = open_quietly(sound->fd, &info);
+    const struct sound_claim claim = sound_claim_read(sound->fd);
+    bool is_short = (claim.kind == CLAIM_END && claim.end > size) || claim.kind == CLAIM_CUT;
+    if (claim.kind == CLAIM_FAILED)
+        return refuse_read(sound, errno);
+    if (claim.bits > 0 && claim.bits < BITS_LEAST)
+        return fail(STATUS_FAILED, "cannot read %s: its header says %u bits a sample",
+                    sound->source.name, claim.bits);
+    sound_io_begin(&sound->io, sound->fd);
+    sound->file = open_quietly(&sound->io, &info);
+    if (sound->io.error)
+        return refuse_read(sound, sound->io.error);
     if (is_short && !sound->allow_truncated)
-        return refuse_short(sound, end - size, sound->file ? &info : NULL);
+        return claim.kind == CLAIM_CUT
+                   ? refuse_cut(sound)
+                   : refuse_short(sound, claim.end - size, sound->file ? &info : NULL);
     /* libsndfile rejects some truncated containers, and takes others of unknown size for empty:
      * read them as a stream. */
-    if ((is_short && !sound->file) || (claim == CLAIM_OPEN && sound->file && info.frames == 0)) {
+    if ((is_short && !sound->file) ||
+        (claim.kind == CLAIM_OPEN && sound->file && info.frames == 0)) {
         if (sound->file)
             sf_close(sound->file);
         sound->file = NULL;

@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+enum { TAG_PCM = 1, TAG_FLOAT = 3, TAG_EXTENSIBLE = 0xFFFE }; /* of a WAV's format */
+
 struct wav_header {
     struct stream_format stream;
     int raw_format; /* of the samples after the header */
@@ -40,30 +42,27 @@ MUST_CHECK enum status stream_header_write_au(FILE *stream, const char *name,
                                               const struct stream_format *format, int sound_format,
                                               int64_t frames);
 
-enum sound_claim {
-    CLAIM_NONE, /* unknown container, or one without a length */
-    CLAIM_END,  /* *end is the byte at which the samples should end */
-    CLAIM_OPEN, /* a stream's header (size 0 or 0xFFFFFFFF): to the end of the file */
+enum sound_claim_kind {
+    CLAIM_NONE,   /* unknown container, or one without a length */
+    CLAIM_END,    /* the samples should end at byte `end` */
+    CLAIM_OPEN,   /* a stream's header (size 0 or 0xFFFFFFFF): to the end of the file */
+    CLAIM_CUT,    /* its end is missing, at least a byte */
+    CLAIM_FAILED, /* reading failed, see errno */
 };
 
-/* The length claimed by the header of regular file `fd` (WAV, RF64, W64, AIFF, AU, CAF), since
- * libsndfile does not report truncation. Keeps the file's position. */
-enum sound_claim sound_claim_read(int fd, uint64_t *end);
-
-/* A stream that does not seek, as a virtual file of libsndfile. The first bytes are kept and
- * seekable, for parsing headers. Positions count from stream_io_begin. */
-enum { STREAM_HEAD = 1 << 16 };
-
-struct stream_io {
-    FILE *stream; /* not owned */
-    int64_t position;
-    int64_t consumed; /* bytes read from the stream */
-    unsigned char head[STREAM_HEAD];
+struct sound_claim {
+    enum sound_claim_kind kind;
+    uint64_t end;
+    unsigned bits; /* of a sample of PCM in a WAV; 0: not said */
 };
 
-void stream_io_begin(struct stream_io *io, FILE *stream);
-/* Bytes that the caller has read before; they are read again first. */
-void stream_io_unread(struct stream_io *io, const void *bytes, size_t count);
-extern SF_VIRTUAL_IO stream_io_functions; /* user data: struct stream_io */
+/* What the header of regular file `fd` claims (WAV, RF64, W64, AIFF, AU, CAF), and whether the last
+ * page of an Ogg is there, since libsndfile does not report truncation. Keeps the file's position.
+ */
+struct sound_claim sound_claim_read(int fd);
+
+/* Whether an Ogg whose last OGG_TAIL bytes (or fewer, if it has no more) these are has its end. */
+enum { OGG_TAIL = 1 << 16 }; /* no page is longer */
+bool sound_claim_ogg_ends(const unsigned char *tail, size_t size);
 
 #endif

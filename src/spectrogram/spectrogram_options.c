@@ -1,5 +1,6 @@
 #include "spectrogram/spectrogram_options.h"
 
+#include "base/atomic_file.h"
 #include "base/gnuplot.h"
 
 #include <string.h>
@@ -48,6 +49,7 @@ static const struct option_row rows[] = {
              "draw a truncated sound"),
     OPT_FLAG("force", struct spectrogram_options, force, "replace FILE if it exists",
              .letter = 'f'),
+    OPT_NO_SYNC,
     OPT_FLAG("json", struct spectrogram_options, json,
              "print what was measured as one JSON object, and no picture\nbut FILE"),
     {0},

@@ -1,0 +1,268 @@
+#include "sound/sound_io.h"
+
+#include "base/stop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Unknown length: large, but far from overflow in libsndfile. */
+#define LENGTH_UNKNOWN ((sf_count_t)1 << 60)
+
+static void keep_error(struct sound_io *io)
+{
+    if (io->error == 0)
+        io->error = errno;
+}
+
+/* Whether a call that failed is to be repeated. */
+static bool interrupted(void)
+{
+    return errno == EINTR && !stop_requested();
+}
+
+static sf_count_t write_all(struct sound_io *io, const void *bytes, sf_count_t count)
+{
+    sf_count_t done = 0;
+    while (done < count) {
+        ssize_t part = write(io->fd, (const char *)bytes + done, (size_t)(count - done));
+        if (part < 0 && interrupted())
+            continue;
+        if (part == 0)
+            errno = EIO;
+        if (part <= 0) {
+            keep_error(io);
+            break;
+        }
+        done += part;
+    }
+    return done;
+}
+
+/* ---- a file ---- */
+
+static sf_count_t file_length(void *user)
+{
+    struct sound_io *io = user;
+    struct stat about;
+    if (fstat(io->fd, &about) == 0)
+        return about.st_size - io->origin;
+    keep_error(io);
+    return -1;
+}
+
+static sf_count_t file_seek(sf_count_t offset, int whence, void *user)
+{
+    struct sound_io *io = user;
+    off_t at = lseek(io->fd, whence == SEEK_SET ? offset + io->origin : offset, whence);
+    if (at < 0 && errno != EINVAL) /* a damaged header leads anywhere */
+        keep_error(io);
+    return at < 0 ? -1 : at - io->origin;
+}
+
+static sf_count_t file_tell(void *user)
+{
+    return file_seek(0, SEEK_CUR, user);
+}
+
+static sf_count_t file_read(void *bytes, sf_count_t count, void *user)
+{
+    struct sound_io *io = user;
+    sf_count_t done = 0;
+    while (done < count) {
+        ssize_t part = read(io->fd, (char *)bytes + done, (size_t)(count - done));
+        if (part < 0 && interrupted())
+            continue;
+        if (part < 0)
+            keep_error(io);
+        if (part <= 0)
+            break;
+        done += part;
+    }
+    return done;
+}
+
+static sf_count_t file_write(const void *bytes, sf_count_t count, void *user)
+{
+    return write_all(user, bytes, count);
+}
+
+static SF_VIRTUAL_IO file_functions = {.get_filelen = file_length,
+                                       .seek = file_seek,
+                                       .read = file_read,
+                                       .write = file_write,
+                                       .tell = file_tell};
+
+/* ---- a stream that is written ---- */
+
+static sf_count_t sent_length(void *user)
+{
+    return ((const struct sound_io *)user)->passed;
+}
+
+static sf_count_t stream_tell(void *user)
+{
+    return ((const struct sound_io *)user)->position;
+}
+
+static sf_count_t sent_seek(sf_count_t offset, int whence, void *user)
+{
+    struct sound_io *io = user;
+    sf_count_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? io->position : io->passed;
+    io->position = from + offset;
+    return io->position;
+}
+
+static sf_count_t stream_write(const void *bytes, sf_count_t count, void *user)
+{
+    struct sound_io *io = user;
+    sf_count_t done = count;
+    if (io->position == io->passed) {
+        done = write_all(io, bytes, count);
+        io->passed += done;
+    }
+    io->position += done;
+    return done;
+}
+
+static SF_VIRTUAL_IO sent_functions = {
+    .get_filelen = sent_length, .seek = sent_seek, .write = stream_write, .tell = stream_tell};
+
+/* ---- a stream that is read ---- */
+
+static void keep_tail(struct sound_io *io, const unsigned char *bytes, size_t count)
+{
+    size_t part = count < OGG_TAIL ? count : OGG_TAIL;
+    if (io->tail_size + part > sizeof io->tail) {
+        memmove(io->tail, io->tail + io->tail_size - OGG_TAIL, OGG_TAIL);
+        io->tail_size = OGG_TAIL;
+    }
+    memcpy(io->tail + io->tail_size, bytes + count - part, part);
+    io->tail_size += part;
+}
+
+static sf_count_t stream_read(void *buffer, sf_count_t count, void *user)
+{
+    struct sound_io *io = user;
+    unsigned char *bytes = buffer;
+    sf_count_t done = 0;
+    if (io->position < io->passed && io->position < STREAM_HEAD) {
+        int64_t kept = io->passed < STREAM_HEAD ? io->passed : STREAM_HEAD;
+        done = kept - io->position < count ? kept - io->position : count;
+        memcpy(bytes, io->head + io->position, (size_t)done);
+        io->position += done;
+    }
+    if (done == count || io->position != io->passed)
+        return done;
+    sf_count_t more = (sf_count_t)fread(bytes + done, 1, (size_t)(count - done), io->stream);
+    if (more < count - done && ferror(io->stream))
+        keep_error(io);
+    keep_tail(io, bytes + done, (size_t)more);
+    if (io->passed < STREAM_HEAD) {
+        int64_t capacity = STREAM_HEAD - io->passed;
+        memcpy(io->head + io->passed, bytes + done, (size_t)(more < capacity ? more : capacity));
+    }
+    io->passed += more;
+    io->position += more;
+    return done + more;
+}
+
+static sf_count_t stream_seek(sf_count_t offset, int whence, void *user)
+{
+    struct sound_io *io = user;
+    sf_count_t target = whence == SEEK_SET   ? offset
+                        : whence == SEEK_CUR ? io->position + offset
+                                             : -1;
+    if (target == io->position)
+        return target;
+    /* Decoders that look beyond the sound would consume it: only the head is seekable, and only
+     * while all of it is kept. */
+    if (target < 0 || target > STREAM_HEAD || io->passed > STREAM_HEAD)
+        return -1;
+    if (target <= io->passed) {
+        io->position = target;
+        return target;
+    }
+    char scrap[4096];
+    io->position = io->passed;
+    while (io->position < target) {
+        sf_count_t part = target - io->position;
+        if (part > (sf_count_t)sizeof scrap)
+            part = sizeof scrap;
+        if (stream_read(scrap, part, io) < part)
+            return -1;
+    }
+    return target;
+}
+
+static sf_count_t stream_length(void *user)
+{
+    (void)user;
+    return LENGTH_UNKNOWN;
+}
+
+static SF_VIRTUAL_IO stream_functions = {
+    .get_filelen = stream_length, .seek = stream_seek, .read = stream_read, .tell = stream_tell};
+
+/* ---- any ---- */
+
+bool sound_io_seekable(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+    return !(flags & O_APPEND) && (lseek(fd, 0, SEEK_CUR) >= 0 || errno != ESPIPE);
+}
+
+void sound_io_begin(struct sound_io *io, int fd)
+{
+    off_t at = lseek(fd, 0, SEEK_CUR);
+    io->fd = fd;
+    io->stream = NULL;
+    io->error = at < 0 && errno != ESPIPE ? errno : 0;
+    io->origin = at > 0 ? at : 0;
+    io->position = io->passed = 0;
+}
+
+void sound_io_begin_stream(struct sound_io *io, FILE *stream)
+{
+    io->fd = -1;
+    io->stream = stream;
+    io->error = 0;
+    io->origin = io->position = io->passed = 0;
+    io->tail_size = 0;
+}
+
+void sound_io_unread(struct sound_io *io, const void *bytes, size_t count)
+{
+    memcpy(io->head, bytes, count);
+    io->passed = (int64_t)count;
+    keep_tail(io, bytes, count);
+}
+
+bool sound_io_ogg_ends(struct sound_io *io)
+{
+    char scrap[4096];
+    io->position = io->passed;
+    while (stream_read(scrap, sizeof scrap, io) == sizeof scrap)
+        ;
+    return sound_claim_ogg_ends(io->tail, io->tail_size);
+}
+
+static SF_VIRTUAL_IO *functions_of(const struct sound_io *io, int mode)
+{
+    if (io->stream)
+        return &stream_functions;
+    return mode == SFM_WRITE && !sound_io_seekable(io->fd) ? &sent_functions : &file_functions;
+}
+
+SNDFILE *sound_io_open(struct sound_io *io, int mode, SF_INFO *info)
+{
+    return sf_open_virtual(functions_of(io, mode), mode, info, io);
+}
+
+int sound_io_append(struct sound_io *io, const void *bytes, size_t count)
+{
+    (void)write_all(io, bytes, (sf_count_t)count);
+    return io->error;
+}

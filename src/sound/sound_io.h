@@ -1,0 +1,55 @@
+/* Sound files as virtual files of libsndfile, so that no failed call is lost. libsndfile and the
+ * libraries below it take a failed read for the end of the file, and some of their writers ignore
+ * failed writes. Here the first errno is kept: check `error` after each call of libsndfile, and
+ * after sf_close.
+ *
+ * A pipe is written and read without seeking. What a library would write over bytes that are gone,
+ * such as the length into a header, is dropped. Reading, the first bytes are kept and seekable, for
+ * parsing headers.
+ *
+ * Threads: one at a time.
+ */
+#ifndef HALO_SOUND_IO_H
+#define HALO_SOUND_IO_H
+
+#include "sound/stream_header.h"
+
+#include <sndfile.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { STREAM_HEAD = 1 << 16 };
+
+struct sound_io {
+    int fd;                           /* not owned; or instead, for reading without seeking: */
+    FILE *stream;                     /* not owned */
+    int error;                        /* errno of the first call that failed; 0: none did */
+    int64_t origin;                   /* offset of the sound in a file */
+    int64_t position;                 /* of a stream */
+    int64_t passed;                   /* bytes that went through a stream */
+    unsigned char head[STREAM_HEAD];  /* of a stream that is read */
+    unsigned char tail[2 * OGG_TAIL]; /* the last bytes of it */
+    size_t tail_size;
+};
+
+/* From the current offset of `fd` on. */
+void sound_io_begin(struct sound_io *io, int fd);
+void sound_io_begin_stream(struct sound_io *io, FILE *stream);
+
+/* Bytes that the caller has read before, at most STREAM_HEAD; they are read again first. */
+void sound_io_unread(struct sound_io *io, const void *bytes, size_t count);
+
+/* Whether `fd` can be written in any order. */
+bool sound_io_seekable(int fd);
+
+/* As sf_open_virtual. Closing it leaves the descriptor or the stream open. */
+SNDFILE *sound_io_open(struct sound_io *io, int mode, SF_INFO *info);
+
+/* Read the rest of a stream that is read. Whether its last bytes end an Ogg. */
+bool sound_io_ogg_ends(struct sound_io *io);
+
+/* Write `count` bytes where libsndfile's end. Returns io->error. */
+int sound_io_append(struct sound_io *io, const void *bytes, size_t count);
+
+#endif
