@@ -68,7 +68,6 @@ static enum status open_sink(const struct render_options *options, const struct 
 {
     const struct sink_settings settings = {
         .path = options->output,
-        .input = options->input,
         .format = *format,
         .sound_format = sound_format,
         .traits = &source->traits,

@@ -167,7 +167,6 @@ static enum status open_sink(struct listen_render *render)
     const struct sound_format_request request = {0};
     struct sink_settings settings = {
         .path = render->options->to_file,
-        .input = render->options->sound,
         .format = format,
         .traits = &exact,
         .frames = (int64_t)render->frames,

@@ -187,7 +187,6 @@ static enum status open_files(const struct device_target *target)
         longest = (size_t)null.number[VARY];
     const struct sink_settings settings = {
         .path = null.out,
-        .input = null.in,
         .format = {.rate = (uint32_t)null.number[RATE], .channels = null.stream->out.opened},
         .sound_format = SF_FORMAT_WAV | SF_FORMAT_FLOAT,
         .frames = FRAMES_UNKNOWN,

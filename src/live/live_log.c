@@ -1,5 +1,6 @@
 #include "live/live_log.h"
 
+#include "base/files_read.h"
 #include "base/json_text.h"
 #include "signal/audio.h"
 
@@ -77,9 +78,14 @@ enum status live_log_open(const char *path, bool force, const struct live_chain 
                           const struct live_settings *settings, struct live_log **result)
 {
     enum status status;
+    struct stat about;
     struct live_log *log = calloc(1, sizeof *log);
     if (!log || !(log->path = strdup(path))) {
         status = fail_memory("a log");
+        goto fail;
+    }
+    if (force && stat(path, &about) == 0 && files_read_hold(&about)) {
+        status = fail(STATUS_FAILED, "cannot write %s: %s", path, FILES_READ_ADVICE);
         goto fail;
     }
     int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL);

@@ -1,5 +1,6 @@
 #include "plugin/plugin_spec.h"
 
+#include "base/files_read.h"
 #include "base/short_list.h"
 
 #include <errno.h>
@@ -294,7 +295,7 @@ static enum status check_setting(const struct plugin_parameter *parameter, const
     case PLUGIN_PATH:
         if (access(value, R_OK) != 0)
             return fail(STATUS_FAILED, "cannot read %s: %s", value, strerror(errno));
-        break;
+        return files_read_add(value) ? STATUS_OK : fail_memory("a plugin");
     case PLUGIN_FLOAT:
     case PLUGIN_DOUBLE:
     case PLUGIN_INT:
@@ -371,7 +372,7 @@ static enum status parse_state(struct plugin_spec *spec, const struct plugin_inf
         return fail(STATUS_FAILED, "cannot read the state %s: %s", folder, strerror(errno));
     free(spec->state);
     spec->state = strdup(folder);
-    return spec->state ? STATUS_OK : fail_memory("a plugin");
+    return spec->state && files_read_add_below(folder) ? STATUS_OK : fail_memory("a plugin");
 }
 
 enum status plugin_spec_take(struct plugin_spec *spec, const struct plugin_info *info,
