@@ -5,6 +5,9 @@
 #include "suite.h"
 
 #include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 /* A sound, masks under several names, and configurations that name them. */
 static void begin(void)
@@ -107,5 +110,51 @@ START_TEST(what_is_read_later_is_kept)
 }
 END_TEST
 
+/* ---- what is not a file ---- */
+
+START_TEST(fifos_are_not_waited_for)
+{
+    static const char *const commands[] = {
+        "mask show fifo",
+        "mask plot fifo",
+        "mask convert fifo,raw=F32_LE out.wav --rate 48000",
+        "mask show /dev/zero",
+        "mask show socket",
+        "render in.wav out.wav --mask j.conf",
+        "render in.wav out.wav --mask e.txt",
+        "render in.wav out.wav --mask d.yml",
+        "render in.wav out.wav --spectral fifo",
+        "render in.wav out.wav --chain fifo",
+        "chain check fifo",
+        "live --plain --seconds 0.1 --device null:pace=0 --mask fifo",
+    };
+    begin();
+    command_done("mkfifo fifo && rm m.wav m.txt e2.txt && ln -s fifo m.wav && ln -s fifo m.txt && "
+                 "ln -s fifo e2.txt");
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    snprintf(name.sun_path, sizeof name.sun_path, "%s", command_path("socket"));
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&name, sizeof name), 0);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        command_refused(1, "it is not a regular file", "timeout -s KILL 10 \"$HALO\" %s",
+                        commands[i]);
+    close(fd);
+}
+END_TEST
+
+/* A sound and a log may come through one. */
+START_TEST(streams_are_read)
+{
+    begin();
+    command_done("\"$HALO\" render in.wav out.wav --mask m.txt && mkfifo fifo && "
+                 "(cat in.wav >fifo &) && \"$HALO\" render fifo a.wav --mask m.txt && "
+                 "cat in.wav | \"$HALO\" render /dev/fd/0 b.wav --mask m.txt && "
+                 "cmp a.wav out.wav && cmp a.wav b.wav");
+    command_done("\"$HALO\" live --plain --seconds 0.1 --device null:in=in.wav,pace=0 --gain -3 "
+                 "--record-dry dry.wav && "
+                 "cat dry.wav.log | \"$HALO\" render dry.wav c.wav --replay /dev/fd/0");
+}
+END_TEST
+
 SUITE_MAIN("files_read", what_render_reads_is_kept, what_others_read_is_kept,
-           what_is_read_later_is_kept)
+           what_is_read_later_is_kept, fifos_are_not_waited_for, streams_are_read)

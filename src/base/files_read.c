@@ -69,12 +69,12 @@ const char *files_read_open(const char *path, FILE **stream)
         return strerror(ENOMEM);
     /* Without O_NONBLOCK, opening a FIFO waits for a writer. A regular file does not care. */
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    const char *flaw = fd < 0 && errno != ENXIO ? strerror(errno)
-                       : fd < 0 || fstat(fd, &about) != 0
-                           ? "it is not a regular file" /* ENXIO: a socket */
-                       : S_ISDIR(about.st_mode)  ? "it is a directory"
-                       : !S_ISREG(about.st_mode) ? "it is not a regular file; save it to one"
-                                                 : NULL;
+    bool refused = fd < 0 && errno != ENXIO; /* ENXIO: a socket */
+    const char *flaw = refused || (fd >= 0 && fstat(fd, &about) != 0) ? strerror(errno)
+                       : fd >= 0 && S_ISDIR(about.st_mode)            ? "it is a directory"
+                       : fd < 0 || !S_ISREG(about.st_mode)
+                           ? "it is not a regular file; save it to one"
+                           : NULL;
     if (!flaw && !(*stream = fdopen(fd, "rb")))
         flaw = strerror(errno);
     if (flaw && fd >= 0)
