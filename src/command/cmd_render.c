@@ -42,6 +42,17 @@ static uint64_t frames_to_come(const struct source *source, const struct stage_l
     return frames;
 }
 
+static enum status check_peak(const struct render_job *job)
+{
+    const struct render_options *options = job->options;
+    if (!options->normalize || options->peak_db <= 0 || !sound_format_is_limited(job->sound_format))
+        return STATUS_OK;
+    return fail(
+        STATUS_USAGE,
+        "--normalize %g: %s holds no peak above 0 dBFS; choose 0 or less, or --format float",
+        options->peak_db, sound_format_name(job->sound_format));
+}
+
 /* Opens the input and makes the chain, which reports what is wrong with specs or files. */
 static enum status prepare(struct render_job *job, struct render_options *options)
 {
@@ -51,6 +62,7 @@ static enum status prepare(struct render_job *job, struct render_options *option
     TRY(stage_list_load(&options->chain.stages, &options->chain.settings, &job->format));
     TRY(sound_format_choose(options->output, &options->request, &job->source->traits, &job->format,
                             &job->sound_format));
+    TRY(check_peak(job));
     TRY(workers_create(options->chain.threads, &job->workers));
     size_t channels = job->source->format.channels;
     size_t block = stage_list_block(&options->chain.stages, channels, job->workers,
