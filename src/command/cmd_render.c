@@ -297,6 +297,7 @@ static enum status replay_sound(struct render_options *options, struct replay_jo
     TRY(sink_commit(job->sink));
     note("%s: %.3f s rendered as they were heard, %zu events", options->output,
          (double)frames / (double)job->replay.format.rate, job->replay.event_count);
+    report_clipping(options->output, job->sink->clipped);
     return STATUS_OK;
 }
 
@@ -317,7 +318,7 @@ enum status render_run(void *context)
     TRY(render_options_check(options));
     /* A report on standard error is not mixed with notes. */
     bool alone = options->json && to_standard_output(options);
-    note_verbosity(alone ? VERBOSITY_QUIET : options->verbosity);
+    note_verbosity(alone ? VERBOSITY_SILENT : options->verbosity);
     stop_watch();
     return options->replay ? render_replay(options) : render_sound(options);
 }

@@ -2,6 +2,7 @@
 
 #include "base/options.h"
 #include "base/stop.h"
+#include "chain/report.h"
 #include "listen/listen_match.h"
 #include "live/live.h"
 #include "live/player.h"
@@ -237,6 +238,7 @@ static enum status run(struct listen_render *render)
 static enum status report(const struct listen_render *render)
 {
     double seconds = (double)render->frames / (double)render->rate;
+    report_clipping(render->options->to_file, render->sink->clipped);
     if (!render->options->play.json) {
         note("%s: %.3f s", render->options->to_file, seconds);
         return STATUS_OK;

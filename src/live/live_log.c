@@ -43,8 +43,8 @@ static void write_line(struct live_log *log, json_t *line)
     bool written = line && json_dumpf(line, log->file, JSON_COMPACT) == 0 &&
                    fputc('\n', log->file) != EOF && fflush(log->file) == 0;
     if (!written && !log->failed) {
-        note("cannot write the log %s: %s; the log ends here", log->path,
-             line ? strerror(errno) : "out of memory");
+        warning("cannot write the log %s: %s; the log ends here", log->path,
+                line ? strerror(errno) : "out of memory");
         log->failed = true;
     }
     json_decref(line);
@@ -109,7 +109,7 @@ void live_log_close(struct live_log *log)
     if (!log)
         return;
     if (log->file && fclose(log->file) != 0 && !log->failed)
-        note("cannot write the log %s: %s", log->path, strerror(errno));
+        warning("cannot write the log %s: %s", log->path, strerror(errno));
     free(log->path);
     free(log);
 }
