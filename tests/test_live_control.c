@@ -42,7 +42,7 @@ START_TEST(wrong_arguments_are_refused)
         {1, "cannot open mask nix.wav", "--mask nix.wav"},
         {1, "it is empty", "--mask empty.wav"},
         {1, "it is a directory", "--mask folder"},
-        {1, "'nan' is not a finite coefficient", "--mask nan.txt"},
+        {1, "'nan' is not a number", "--mask nan.txt"},
         {1, "cannot open mask nix.wav", "--mask a.txt --or --mask nix.wav"},
         {1, "cannot be switched",
          "--channels 1 --mask a.txt --or --mask \"$FILTERS/quadrature.txt\""},
