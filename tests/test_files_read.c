@@ -156,5 +156,34 @@ START_TEST(streams_are_read)
 }
 END_TEST
 
+/* ---- files that are there by chance ---- */
+
+/* Every sound, and text as a mask, into a folder; streams that cannot be read leave no file. */
+#define RENDER_ALL(folder)                                                                         \
+    "mkdir " folder " && \"$HALO\" render in.wav " folder "/mask.wav --mask taps.txt && "          \
+    "for f in in.*; do \"$HALO\" render $f " folder "/$f.wav --gain 0 || exit 1; "                 \
+    "cat $f | \"$HALO\" render - " folder "/stream-$f.wav --gain 0; test $? -le 1 || exit 1; done"
+
+/* libsndfile looks for resource forks, which Macintosh file servers leave behind. */
+START_TEST(resource_forks_are_ignored)
+{
+    static const char *const forks[] = {"mkdir .AppleDouble", ": >._", "cp in.wav ._"};
+    static const char *const kinds[] = {"aiff", "au",  "caf",  "w64", "rf64",
+                                        "flac", "ogg", "opus", "mp3"};
+    begin();
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        command_run("\"$HALO\" render in.wav in.%s --gain 0", kinds[k]);
+    sound_text("taps.txt", "0.5\n0.25\n0.125\n0.0625\n"); /* longer than a file's magic */
+    command_done(RENDER_ALL("without"));
+    for (size_t i = 0; i < sizeof forks / sizeof *forks; i++) {
+        command_done("%s; " RENDER_ALL("with") " && diff -r without with && rm -r with", forks[i]);
+        command_refused(1, "not a sound file of a known format",
+                        "\"$HALO\" render taps.txt out.wav --gain 0");
+        command_done("rm -rf ._ .AppleDouble");
+    }
+}
+END_TEST
+
 SUITE_MAIN("files_read", what_render_reads_is_kept, what_others_read_is_kept,
-           what_is_read_later_is_kept, fifos_are_not_waited_for, streams_are_read)
+           what_is_read_later_is_kept, fifos_are_not_waited_for, streams_are_read,
+           resource_forks_are_ignored)
