@@ -194,15 +194,19 @@ START_TEST(plugin_state_is_saved_beside_the_chain)
     command_done(CONVOLVER "\"$HALO\" render in.wav d.wav -q -f --lv2 '" MASK
                            "mask.txt' --save-chain moved/chain.yml",
                  HALO_LV2_BUNDLE);
+    command_refused(1, "cannot replace moved/chain.yml.state: this command reads it",
+                    CONVOLVER "\"$HALO\" render in.wav d.wav -q -f --chain moved/chain.yml "
+                              "--save-chain moved/chain.yml",
+                    HALO_LV2_BUNDLE);
     /* With another stage before it, each state follows its stage. */
     command_done(CONVOLVER "\"$HALO\" render in.wav e.wav -q -f --gain 0 --chain moved/chain.yml "
-                           "--save-chain moved/chain.yml",
+                           "--save-chain moved/more.yml",
                  HALO_LV2_BUNDLE);
-    command_done("test -d moved/chain.yml.state/2 && test ! -e moved/chain.yml.state/1");
+    command_done("test -d moved/more.yml.state/2 && test ! -e moved/more.yml.state/1");
     expect_same_files("d.wav", "e.wav");
     command_done("rm e.wav; mkdir taken.yml.state && echo mine >taken.yml.state/letter.txt");
     command_refused(1, "holds other files than states",
-                    CONVOLVER "\"$HALO\" render in.wav e.wav -f --chain moved/chain.yml "
+                    CONVOLVER "\"$HALO\" render in.wav e.wav -f --chain moved/more.yml "
                               "--save-chain taken.yml",
                     HALO_LV2_BUNDLE);
     command_done("test -s taken.yml.state/letter.txt && test ! -e taken.yml");

@@ -42,7 +42,7 @@ START_TEST(wrong_arguments_are_refused)
         {1, "cannot open mask nix.wav", "--mask nix.wav"},
         {1, "it is empty", "--mask empty.wav"},
         {1, "it is a directory", "--mask folder"},
-        {1, "'nan' is not a finite coefficient", "--mask nan.txt"},
+        {1, "'nan' is not a number", "--mask nan.txt"},
         {1, "cannot open mask nix.wav", "--mask a.txt --or --mask nix.wav"},
         {1, "cannot be switched",
          "--channels 1 --mask a.txt --or --mask \"$FILTERS/quadrature.txt\""},
@@ -320,8 +320,22 @@ START_TEST(a_recording_is_readable_after_a_crash)
 }
 END_TEST
 
+START_TEST(what_spoils_sound_is_said_when_quiet)
+{
+    begin();
+    struct command_result result =
+        command_done("\"$HALO\" live " LIVE_RIG_DEVICE "-q --plain --no-howl-guard --gain 40 "
+                     "--ceiling 0 --seconds 1 --record-dry dry.wav");
+    command_expect(result.err, "the limiter reduced up to ");
+    ck_assert_ptr_null(strstr(result.err, " recorded"));
+    result = command_done("\"$HALO\" render dry.wav again.wav -q --format pcm16 "
+                          "--replay dry.wav.log");
+    command_expect(result.err, " clipped\n");
+}
+END_TEST
+
 SUITE_MAIN("live_control", wrong_arguments_are_refused, missing_device_is_reported,
            keys_do_what_the_screen_shows, ctrl_c_at_the_screen_ends_it,
            every_line_is_json_and_the_last_reports, a_mask_that_changes_fades_in,
            ctrl_c_fades_out_and_reports, a_second_ctrl_c_ends_it_at_once,
-           a_recording_is_readable_after_a_crash)
+           a_recording_is_readable_after_a_crash, what_spoils_sound_is_said_when_quiet)

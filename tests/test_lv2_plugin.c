@@ -532,7 +532,7 @@ START_TEST(bad_masks_are_logged_and_the_old_one_is_kept)
     sound_text("nan.txt", "nan\n");
     check_refused("mono", "missing.wav", "No such file");
     check_refused("mono", "bad.txt", "is not a number");
-    check_refused("stereo", "nan.txt", "not a finite");
+    check_refused("stereo", "nan.txt", "not a number");
     check_refused("stereo", "four.wav", "true stereo");
     check_refused("true-stereo", "three.wav", "3");
     check_refused("mono", "/", "directory");

@@ -110,6 +110,10 @@ START_TEST(files_from_other_folders)
     struct mask_load_options options = {.folder = folder};
     mask = mask_loaded("config/a.conf", &options); /* allowed by folder= */
     mask_destroy(mask);
+    command_done("ln -s ../irs/a.wav config/link.wav");
+    mask_refused("config/b.conf",
+                 "/convolver/new 1 1 64 100\n/impulse/read 1 1 1 0 0 0 1 link.wav\n",
+                 "line 2: link.wav lies outside of ");
     command_done("cp irs/a.wav config/"); /* or the file is in the same folder */
     mask_save_text("config/a.cfg", "48000 1 1 0\n0\n0\nC:\\Filters\\a.wav\n0\n0\n0\n");
     mask = mask_loaded("config/a.cfg", NULL);

@@ -111,7 +111,7 @@ START_TEST(options_of_convert)
     ck_assert_double_eq_tol((double)mask_column(mask, 0)[0], 1, 1e-6);
     mask_destroy(mask);
     command_refused(1, "exists", "$HALO mask convert a.txt b.txt");
-    command_refused(1, "it is the input", "$HALO mask convert a.txt a.txt --force");
+    command_refused(1, "this command reads it", "$HALO mask convert a.txt a.txt --force");
     command_refused(2, "must end with", "$HALO mask convert a.txt c.ogg");
     command_refused(2, "has no rate", "$HALO mask convert a.raw c.wav --raw F32_LE");
     command_refused(2, "--to is", "$HALO mask convert a.txt c.conf --to word");

@@ -68,6 +68,15 @@ START_TEST(wrong_usage_is_reported)
         {"--gain", "render in.wav out.wav --gain nan"},
         {"--gain", "render in.wav out.wav --gain inf"},
         {"--gain", "render in.wav out.wav --gain 6x"},
+        {"--gain", "render in.wav out.wav --gain 0x10"},
+        {"--gain", "render in.wav out.wav --gain ' 6'"},
+        {"at=", "render in.wav out.wav --gain 1,at=0x1s:gain=2"},
+        {"@mix=", "render in.wav out.wav --gain 1,@mix=0x0"},
+        {"--tail", "render in.wav out.wav --tail until:-0x10"},
+        {"gain", "render in.wav out.wav --mask m.wav,gain=0x1"},
+        {"fade", "render in.wav out.wav --mask m.wav,fade=0x1"},
+        {"lowpass", "render in.wav out.wav --mask lowpass:0x3e8"},
+        {"--devices", "render in.wav out.wav --mask m.wav --devices +0"},
         {"--gain", "render in.wav out.wav --gain 3,channel=1"},
         {"--edge", "render in.wav out.wav --edge mirror"},
         {"--edge", "render in.wav out.wav --edge ''"},
@@ -413,6 +422,7 @@ START_TEST(bad_lines_are_named)
         {"1\ninf\n", "line 2"},
         {"1\n-infinity\n", "line 2"},
         {"1\n1e999\n", "line 2"},
+        {"1\n0x10\n", "line 2"},
         {"1\n1e39\n", "line 2"}, /* beyond single precision */
         {"1 2\n3 4\n5\n", "line 3"},
         {"1\n2 3\n", "line 2"},
@@ -574,8 +584,8 @@ START_TEST(damaged_headers_never_crash)
                                         "in.wav out.wav --mask bad",
                                         "bad out.wav --allow-truncated"};
             for (size_t w = 0; w < 4; w++) {
-                struct command_result result =
-                    command_run("rm -f out.wav; timeout 20 \"$HALO\" render -q %s", ways[w]);
+                struct command_result result = command_run(
+                    "rm -f out.wav; timeout 20 \"$HALO\" render -q --format float %s", ways[w]);
                 ck_assert_msg(result.code >= 0 && result.code <= 2, "%s, round %d, %s: %d\n%s",
                               kinds[k].name, (int)round, ways[w], result.code, result.err);
                 const char *files = command_files();

@@ -1055,6 +1055,12 @@ START_TEST(normalizing_sets_the_peak)
         command_done("\"$HALO\" render in16.wav out16.wav --normalize -1dB --gain 40 --json");
     ck_assert_double_eq(command_number(result.out, "clipped"), 0);
     ck_assert_double_eq_tol(peak_of("out16.wav"), pow(10, -1.0 / 20), 3.0 / 32768);
+    static const char *const limited[] = {"o.wav", "o.flac", "o.caf --format pcm24"};
+    for (size_t i = 0; i < sizeof limited / sizeof *limited; i++)
+        command_refused(2, "holds no peak above 0 dBFS",
+                        "\"$HALO\" render in16.wav %s --normalize 3", limited[i]);
+    command_done("\"$HALO\" render in16.wav o.wav --normalize 3 --format float");
+    ck_assert_double_eq_tol(peak_of("o.wav"), pow(10, 3.0 / 20), 1e-5);
     command_done("cat in.wav | \"$HALO\" render - - --normalize -1 | cat >stream.wav");
     command_done("\"$HALO\" render in.wav file.wav --normalize -1 && cmp -s stream.wav file.wav || "
                  "\"$HALO\" render stream.wav again.wav");

@@ -776,15 +776,23 @@ START_TEST(report_survives_strange_names)
 }
 END_TEST
 
+/* Of a sound that is not spoiled. */
 START_TEST(quiet_prints_nothing)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAVF, 44100, 1, 10000);
     sound_noise_file("m.wav", 2, WAVF, 48000, 2, 300);
     struct command_result result = command_done(
-        "\"$HALO\" render in.wav out.flac --mask m.wav --gain 40 --quiet"); /* clips, resamples */
+        "\"$HALO\" render in.wav out.flac --mask m.wav --gain -40 --quiet"); /* resamples */
     ck_assert_str_eq(result.out, "");
     ck_assert_str_eq(result.err, "");
+    result = command_done("\"$HALO\" render in.wav clip.flac --mask m.wav --gain 40 --quiet");
+    ck_assert_str_eq(result.out, "");
+    ck_assert_uint_eq(command_lines(result.err), 1);
+    command_expect(result.err, " samples clipped; ");
+    /* Standard error holds a report, which says so, too. */
+    result = command_done("\"$HALO\" render in.wav - --format pcm16 --gain 40 --json >stream.wav");
+    ck_assert_double_gt(command_number(result.err, "clipped"), 0);
     result = command_done("\"$HALO\" render in.wav out.wav --mask m.wav --quiet --json");
     ck_assert_str_eq(result.err, "");
     ck_assert_double_eq(command_number(result.out, "frames_in"), 10000);

@@ -362,7 +362,7 @@ START_TEST(unwritable_files_are_refused)
     save_sine("tone.wav", 1, 1000, 1);
     command_done("echo mine >mine.png && ln -s tone.wav link.png");
     command_refused(1, "mine.png exists", "\"$HALO\" spectrogram tone.wav -o mine.png");
-    command_refused(1, "it is the input", "\"$HALO\" spectrogram tone.wav -f -o link.png");
+    command_refused(1, "this command reads it", "\"$HALO\" spectrogram tone.wav -f -o link.png");
     command_refused(1, "no/a.png", "\"$HALO\" spectrogram tone.wav -o no/a.png");
     command_refused(1, "install it", "PATH=/nowhere \"$HALO\" spectrogram tone.wav -o a.png");
     command_done("mkdir bin && printf '#!/bin/sh\\nexit 3\\n' >bin/gnuplot && "

@@ -1,5 +1,6 @@
 #include "base/atomic_file.h"
 
+#include "base/files_read.h"
 #include "base/stop.h"
 
 #include <dirent.h>
@@ -47,19 +48,6 @@ static mode_t usual_mode(void)
     mode_t mask = umask(0);
     umask(mask);
     return 0666 & ~mask;
-}
-
-static bool same_file(const struct stat *one, const char *other)
-{
-    struct stat about;
-    int found = strcmp(other, "-") == 0 ? fstat(STDIN_FILENO, &about) : stat(other, &about);
-    return found == 0 && about.st_dev == one->st_dev && about.st_ino == one->st_ino;
-}
-
-bool atomic_file_same(int fd, const char *path)
-{
-    struct stat about;
-    return fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && same_file(&about, path);
 }
 
 static enum status refuse(const char *path)
@@ -208,8 +196,7 @@ static enum status open_temporary(struct atomic_file *file, const char *name,
     return file->fd >= 0 ? STATUS_OK : refuse(name);
 }
 
-enum status atomic_file_open(struct atomic_file *file, const char *path, bool force,
-                             const char *never)
+enum status atomic_file_open(struct atomic_file *file, const char *path, bool force)
 {
     struct stat about;
     *file = (struct atomic_file){.path = follow_links(path), .force = force, .fd = -1, .held = -1};
@@ -218,8 +205,8 @@ enum status atomic_file_open(struct atomic_file *file, const char *path, bool fo
     bool exists = stat(file->path, &about) == 0;
     if (exists && S_ISDIR(about.st_mode))
         return fail(STATUS_FAILED, "cannot write %s: it is a directory", path);
-    if (exists && never && same_file(&about, never))
-        return fail(STATUS_FAILED, "cannot write %s: it is the input; choose another name", path);
+    if (exists && files_read_hold(&about))
+        return fail(STATUS_FAILED, "cannot write %s: %s", path, FILES_READ_ADVICE);
     if (exists && !force)
         return fail(STATUS_FAILED, "%s exists; --force replaces it", path);
     if (exists && access(file->path, W_OK) != 0)
@@ -299,6 +286,9 @@ static void forget_temporary(struct atomic_file *file)
 
 int atomic_file_keep(struct atomic_file *file)
 {
+    struct stat about;
+    if (stat(file->path, &about) == 0 && files_read_hold(&about)) /* since it was opened */
+        return EBUSY;
     int error = sync_file(file->held);
     if (!error)
         error = file->nameless ? name_nameless(file) : rename_into_place(file, file->temporary);

@@ -19,13 +19,9 @@ struct atomic_file {
     int held;        /* the same, ours */
 };
 
-/* Errors: the file exists (without `force`), is the same as `never` (a path, or NULL) or a
+/* Errors: the file exists (without `force`), is one that this command reads (files_read.h) or a
  * directory; permissions. On failure it may be discarded. */
-MUST_CHECK enum status atomic_file_open(struct atomic_file *file, const char *path, bool force,
-                                        const char *never);
-
-/* Whether the open `fd` is the regular file `path` ("-": standard input). */
-bool atomic_file_same(int fd, const char *path);
+MUST_CHECK enum status atomic_file_open(struct atomic_file *file, const char *path, bool force);
 
 /* Wait until it is on the disk, and name it. Returns 0 or an errno; the old file has then
  * stayed, unless it was the folder that could not be written. */

@@ -88,7 +88,7 @@ enum status gnuplot_open(const struct gnuplot_settings *settings, struct gnuplot
     TRY(gnuplot_check_here());
     fflush(stdout);
     if (settings->file) {
-        TRY(atomic_file_open(&gnuplot->file, settings->file, settings->force, NULL));
+        TRY(atomic_file_open(&gnuplot->file, settings->file, settings->force));
         close(gnuplot->file.fd); /* gnuplot opens it again */
     }
     gnuplot->before = signal(SIGPIPE, SIG_IGN);

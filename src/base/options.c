@@ -1,5 +1,7 @@
 #include "base/options.h"
 
+#include "base/decimal.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -122,9 +124,8 @@ enum status options_parse_seconds(const char *option, const char *text, double l
                                   double *seconds)
 {
     char *end;
-    errno = 0;
-    double value = strtod(text, &end);
-    bool number = end != text && !errno;
+    double value;
+    bool number = decimal_read(text, &end, &value);
     if (strcmp(end, "ms") == 0) {
         value *= 1e-3;
         end += 2;
@@ -143,8 +144,8 @@ enum status options_parse_db(const char *what, const char *text, double least, d
                              double *db)
 {
     char *end;
-    double value = strtod(text, &end);
-    bool number = end != text;
+    double value;
+    bool number = decimal_read(text, &end, &value);
     if (number && strcasecmp(end, "dB") == 0)
         end += 2;
     if (!number || *end || !(value >= least && value <= most))

@@ -91,12 +91,25 @@ enum status fail_memory(const char *what)
     return fail(STATUS_FAILED, "not enough memory for %s", what);
 }
 
+static void print_from(enum verbosity least, const char *format, va_list arguments)
+{
+    if (level >= least)
+        print_line(format, arguments);
+}
+
+void warning(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_from(VERBOSITY_QUIET, format, arguments);
+    va_end(arguments);
+}
+
 void note(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    if (level >= VERBOSITY_NORMAL)
-        print_line(format, arguments);
+    print_from(VERBOSITY_NORMAL, format, arguments);
     va_end(arguments);
 }
 
@@ -104,8 +117,7 @@ void note_detail(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    if (level >= VERBOSITY_VERBOSE)
-        print_line(format, arguments);
+    print_from(VERBOSITY_VERBOSE, format, arguments);
     va_end(arguments);
 }
 

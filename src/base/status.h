@@ -18,7 +18,8 @@ enum status {
     STATUS_INTERRUPTED = 3, /* a signal asked to stop; main raises it again */
 };
 
-enum verbosity { VERBOSITY_QUIET, VERBOSITY_NORMAL, VERBOSITY_VERBOSE };
+/* SILENT: errors only, where something else is written to standard error. */
+enum verbosity { VERBOSITY_SILENT, VERBOSITY_QUIET, VERBOSITY_NORMAL, VERBOSITY_VERBOSE };
 
 #define MUST_CHECK __attribute__((warn_unused_result))
 #define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
@@ -48,6 +49,9 @@ void log_captured(char **text, size_t *size);
 
 /* Print that memory ran out for `what`; returns STATUS_FAILED. */
 MUST_CHECK enum status fail_memory(const char *what);
+
+/* On standard error: what spoils the sound or loses a part of it, also when quiet. */
+void warning(const char *format, ...) PRINTF_LIKE(1, 2);
 
 /* Notes go to standard error: note() unless quiet, note_detail() if verbose. */
 void note(const char *format, ...) PRINTF_LIKE(1, 2);

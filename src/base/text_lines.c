@@ -1,5 +1,7 @@
 #include "base/text_lines.h"
 
+#include "base/decimal.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -75,7 +77,5 @@ bool text_number(const char *word, bool is_single, double *value)
         copy[comma - word] = '.';
         word = copy;
     }
-    char *end;
-    *value = strtod(word, &end);
-    return end != word && !*end && isfinite((float)*value);
+    return decimal_parse(word, value) && isfinite((float)*value);
 }

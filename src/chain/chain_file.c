@@ -1,12 +1,13 @@
 #include "chain/chain_file.h"
 
+#include "base/files_read.h"
+
 #include <cyaml/cyaml.h>
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { VERSION = 1, STAGES_MOST = 256, BYTES_MOST = 1 << 20 };
@@ -213,23 +214,49 @@ static enum status add_entry(const struct chain_entry *entry, unsigned number, c
     return status;
 }
 
-static enum status check_file(const char *path)
+/* The whole text, for free(). */
+static enum status read_file(const char *path, char **text, size_t *size)
 {
-    struct stat file;
-    if (stat(path, &file) != 0)
-        return fail(STATUS_FAILED, "cannot open chain %s: %s", path, strerror(errno));
-    if (S_ISDIR(file.st_mode))
-        return fail(STATUS_FAILED, "cannot open chain %s: it is a directory", path);
-    if (!S_ISREG(file.st_mode))
-        return fail(STATUS_FAILED, "cannot open chain %s: not a regular file", path);
-    if (file.st_size == 0)
-        return fail(STATUS_FAILED, "cannot use chain %s: it is empty", path);
-    if (file.st_size > BYTES_MOST)
-        return fail(STATUS_FAILED, "cannot use chain %s: it is larger than %d bytes", path,
-                    BYTES_MOST);
-    if (access(path, R_OK) != 0)
-        return fail(STATUS_FAILED, "cannot open chain %s: %s", path, strerror(errno));
-    return STATUS_OK;
+    FILE *stream;
+    const char *flaw = files_read_open(path, &stream);
+    if (flaw)
+        return fail(STATUS_FAILED, "cannot open chain %s: %s", path, flaw);
+    enum status status = STATUS_OK;
+    *text = malloc(BYTES_MOST + 1);
+    *size = *text ? fread(*text, 1, BYTES_MOST + 1, stream) : 0;
+    if (!*text)
+        status = fail_memory("a chain");
+    else if (ferror(stream))
+        status = fail(STATUS_FAILED, "cannot read chain %s: %s", path, strerror(errno));
+    else if (*size == 0)
+        status = fail(STATUS_FAILED, "cannot use chain %s: it is empty", path);
+    else if (*size > BYTES_MOST)
+        status = fail(STATUS_FAILED, "cannot use chain %s: it is larger than %d bytes", path,
+                      BYTES_MOST);
+    fclose(stream);
+    return status;
+}
+
+/* cyaml_free of the schema frees the document. */
+static enum status parse_file(const char *path, const struct chain_schema *schema,
+                              struct chain_document **document)
+{
+    struct chain_error error = {0};
+    const cyaml_config_t config = config_for(&error);
+    char *text = NULL;
+    size_t size = 0;
+    enum status status = read_file(path, &text, &size);
+    cyaml_err_t result = CYAML_OK;
+    if (status == STATUS_OK)
+        result = cyaml_load_data((const uint8_t *)text, size, &config, &schema->document,
+                                 (cyaml_data_t **)document, NULL);
+    free(text);
+    TRY(status);
+    if (result != CYAML_OK)
+        return fail(STATUS_FAILED, "cannot use chain %s: %s%s", path, error.line,
+                    *error.text ? error.text : cyaml_strerror(result));
+    return *document ? STATUS_OK
+                     : fail(STATUS_FAILED, "cannot use chain %s: it has no content", path);
 }
 
 enum status chain_file_load(const char *path, struct stage_list *list)
@@ -240,16 +267,9 @@ enum status chain_file_load(const char *path, struct stage_list *list)
     char folder[PATH_MAX];
     schema_init(&schema);
     const cyaml_config_t config = config_for(&error);
-    enum status status = STATUS_OK;
-    TRY(check_file(path));
     TRY(folder_of(path, folder));
-    cyaml_err_t result =
-        cyaml_load_file(path, &config, &schema.document, (cyaml_data_t **)&document, NULL);
-    if (result != CYAML_OK)
-        return fail(STATUS_FAILED, "cannot use chain %s: %s%s", path, error.line,
-                    *error.text ? error.text : cyaml_strerror(result));
-    if (!document)
-        return fail(STATUS_FAILED, "cannot use chain %s: it has no content", path);
+    TRY(parse_file(path, &schema, &document));
+    enum status status = STATUS_OK;
     if (document->version != VERSION)
         status = fail(STATUS_FAILED,
                       "cannot use chain %s: it has version %u, this halo reads version %d", path,

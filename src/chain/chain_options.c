@@ -3,6 +3,7 @@
 #include "chain/chain_file.h"
 #include "convolve/convolver.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@ static enum status parse_devices(void *options, const struct option_row *row, co
     for (const char *at = value; *devices != UINT64_MAX;) {
         char *end;
         unsigned long device = strtoul(at, &end, 10);
-        if (end == at || *at == '-' || device >= 64 || (*end && *end != ','))
+        if (!isdigit((unsigned char)*at) || device >= 64 || (*end && *end != ','))
             return fail(STATUS_USAGE, "--%s is all or GPU numbers such as 0,2, not '%s'", row->name,
                         value);
         *devices |= UINT64_C(1) << device;

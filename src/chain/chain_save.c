@@ -1,6 +1,7 @@
 #include "chain/chain_save.h"
 
 #include "base/atomic_file.h"
+#include "base/files_read.h"
 #include "chain/chain_file.h"
 
 #include <dirent.h>
@@ -55,6 +56,8 @@ static enum status check_place(const struct chain_save *save, bool needed)
     if (!save->force)
         return needed ? fail(STATUS_FAILED, "%s exists; --force replaces it", save->states)
                       : STATUS_OK;
+    if (files_read_below(save->states))
+        return fail(STATUS_FAILED, "cannot replace %s: %s", save->states, FILES_READ_ADVICE);
     if (S_ISDIR(stats.st_mode) && holds_states(save->states))
         return STATUS_OK;
     return fail(STATUS_FAILED, "cannot replace %s: it holds other files than states", save->states);
@@ -121,7 +124,7 @@ enum status chain_save_create(const char *path, bool force, const struct stage_l
     if (status == STATUS_OK)
         status = check_place(save, any_state);
     if (status == STATUS_OK)
-        status = atomic_file_open(&save->file, path, force, NULL);
+        status = atomic_file_open(&save->file, path, force);
     if (status == STATUS_OK)
         status = print_file(save, list);
     if (status == STATUS_OK)

@@ -1,11 +1,10 @@
 #include "chain/mask_options.h"
 
+#include "base/decimal.h"
 #include "base/options.h"
 #include "mask/mask_minimum_phase.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -13,9 +12,8 @@
 static enum status parse_span(void *options, const struct option_row *row, const char *text)
 {
     char *end;
-    errno = 0;
-    double value = strtod(text, &end);
-    bool number = end != text && !errno && isfinite(value) && value >= 0;
+    double value;
+    bool number = decimal_read(text, &end, &value) && isfinite(value) && value >= 0;
     bool seconds = strcmp(end, "s") == 0 || strcmp(end, "ms") == 0;
     struct mask_span *span = (void *)((char *)options + row->offset);
     if (!number || (*end && !seconds) || (!seconds && value != floor(value)))

@@ -32,10 +32,19 @@ void report_print_stages(const struct stage_list *stages)
 static void print_tail(const struct report *report)
 {
     const struct engine_totals *totals = &report->totals;
+    void (*print)(const char *format, ...) = totals->tail_cut ? warning : note;
     if (tail_was_unknown(report) && totals->tail > 0)
-        note("plugins report no tail: %.2f s were kept, %s %s", (double)totals->tail / report->rate,
-             totals->tail_cut ? "cut off while still above" : "until it stayed below",
-             report->tail == TAIL_FULL ? "-80 dBFS" : "the level of --tail");
+        print("plugins report no tail: %.2f s were kept, %s %s",
+              (double)totals->tail / report->rate,
+              totals->tail_cut ? "cut off while still above" : "until it stayed below",
+              report->tail == TAIL_FULL ? "-80 dBFS" : "the level of --tail");
+}
+
+void report_clipping(const char *output, uint64_t clipped)
+{
+    if (clipped > 0)
+        warning("%s: %llu sample%s clipped", output, (unsigned long long)clipped,
+                clipped == 1 ? "" : "s");
 }
 
 void report_print(const struct report *report)
@@ -55,10 +64,10 @@ void report_print(const struct report *report)
     if (report->clipped > 0) {
         unsigned bits = sound_format_bits(report->sound_format);
         double most = 1 - ldexp(1, -(int)(bits ? bits - 1 : 24));
-        note("%llu sample%s clipped; %s--gain %.1f would have avoided it",
-             (unsigned long long)report->clipped, report->clipped == 1 ? "" : "s",
-             report->stages->count ? "a further " : "",
-             floor(-10 * audio_to_db(report->totals.peak / most)) / 10);
+        warning("%llu sample%s clipped; %s--gain %.1f would have avoided it",
+                (unsigned long long)report->clipped, report->clipped == 1 ? "" : "s",
+                report->stages->count ? "a further " : "",
+                floor(-10 * audio_to_db(report->totals.peak / most)) / 10);
     }
     report_print_stages(report->stages);
     print_tail(report);

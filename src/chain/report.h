@@ -28,15 +28,18 @@ struct report {
     double seconds; /* the run took */
 };
 
-/* The stages in any report: a JSON array with an object each; and notes about plugins with invalid
- * samples or late blocks. */
+/* The stages in any report: a JSON array with an object each; and warnings about plugins with
+ * invalid samples or late blocks. */
 json_t *report_stages(const struct stage_list *stages);
 void report_print_stages(const struct stage_list *stages);
 
-/* Print a summary with note(). */
+/* Print a summary with note(), and what spoiled the sound with warning(). */
 void report_print(const struct report *report);
 
 /* One JSON object and a newline. Errors: memory, the write. */
 MUST_CHECK enum status report_print_json(const struct report *report, FILE *stream);
+
+/* Warn of samples that OUT could not hold, if there are any. */
+void report_clipping(const char *output, uint64_t clipped);
 
 #endif

@@ -1,5 +1,6 @@
 #include "chain/stage_mix.h"
 
+#include "base/decimal.h"
 #include "base/realtime.h"
 #include "convolve/history.h"
 #include "signal/audio.h"
@@ -46,11 +47,11 @@ bool stage_mix_is_word(const char *word)
 
 enum status stage_mix_parse(enum stage_control_kind kind, const char *text, float *value)
 {
-    char *end;
+    double share;
     if (kind == STAGE_CONTROL_MIX) {
-        *value = strtof(text, &end);
-        if (end == text || *end || !(*value >= 0 && *value <= 1))
+        if (!decimal_parse(text, &share) || share < 0 || share > 1)
             return fail(STATUS_USAGE, "@mix= is a number from 0 to 1, not '%s'", text);
+        *value = (float)share;
         return STATUS_OK;
     }
     bool off = strcmp(text, "off") == 0;

@@ -108,11 +108,11 @@ static void stage_plugin_report(const struct stage *stage)
     struct plugin_filter_info stats = plugin_filter_info(stage->filter);
     const char *id = plugin->info->id;
     if (stats.bad > 0)
-        note("%s: %llu invalid sample%s (NaN or infinite) silenced", id,
-             (unsigned long long)stats.bad, stats.bad == 1 ? "" : "s");
+        warning("%s: %llu invalid sample%s (NaN or infinite) silenced", id,
+                (unsigned long long)stats.bad, stats.bad == 1 ? "" : "s");
     if (stats.missed > 0)
-        note("%s: %llu block%s late: the dry sound was heard", id, (unsigned long long)stats.missed,
-             stats.missed == 1 ? "" : "s");
+        warning("%s: %llu block%s late: the dry sound was heard", id,
+                (unsigned long long)stats.missed, stats.missed == 1 ? "" : "s");
 }
 
 static json_t *stage_plugin_report_json(const struct stage *stage)

@@ -87,15 +87,12 @@ static enum status convert(void *options)
 {
     struct mask_convert_settings *settings = options;
     struct mask *mask = NULL;
-    char *file;
     bool is_mask = ends_with(settings->out, ".mask");
     if (!settings->to && !is_mask && !ends_with(settings->out, ".wav") &&
         !ends_with(settings->out, ".txt"))
         return fail(STATUS_USAGE,
                     "%s must end with .wav, .txt or .mask, or --to must name a program",
                     settings->out);
-    TRY(stage_mask_file(settings->in, &file));
-    settings->write.input = file;
     enum status status = load(settings, &mask);
     if (status == STATUS_OK && settings->to)
         status = write_config(settings, mask);
@@ -104,7 +101,6 @@ static enum status convert(void *options)
     else if (status == STATUS_OK)
         status = write_plain(settings, mask);
     mask_destroy(mask);
-    free(file);
     return status;
 }
 

@@ -42,6 +42,17 @@ static uint64_t frames_to_come(const struct source *source, const struct stage_l
     return frames;
 }
 
+static enum status check_peak(const struct render_job *job)
+{
+    const struct render_options *options = job->options;
+    if (!options->normalize || options->peak_db <= 0 || !sound_format_is_limited(job->sound_format))
+        return STATUS_OK;
+    return fail(
+        STATUS_USAGE,
+        "--normalize %g: %s holds no peak above 0 dBFS; choose 0 or less, or --format float",
+        options->peak_db, sound_format_name(job->sound_format));
+}
+
 /* Opens the input and makes the chain, which reports what is wrong with specs or files. */
 static enum status prepare(struct render_job *job, struct render_options *options)
 {
@@ -51,6 +62,7 @@ static enum status prepare(struct render_job *job, struct render_options *option
     TRY(stage_list_load(&options->chain.stages, &options->chain.settings, &job->format));
     TRY(sound_format_choose(options->output, &options->request, &job->source->traits, &job->format,
                             &job->sound_format));
+    TRY(check_peak(job));
     TRY(workers_create(options->chain.threads, &job->workers));
     size_t channels = job->source->format.channels;
     size_t block = stage_list_block(&options->chain.stages, channels, job->workers,
@@ -68,7 +80,6 @@ static enum status open_sink(const struct render_options *options, const struct 
 {
     const struct sink_settings settings = {
         .path = options->output,
-        .input = options->input,
         .format = *format,
         .sound_format = sound_format,
         .traits = &source->traits,
@@ -286,6 +297,7 @@ static enum status replay_sound(struct render_options *options, struct replay_jo
     TRY(sink_commit(job->sink));
     note("%s: %.3f s rendered as they were heard, %zu events", options->output,
          (double)frames / (double)job->replay.format.rate, job->replay.event_count);
+    report_clipping(options->output, job->sink->clipped);
     return STATUS_OK;
 }
 
@@ -306,7 +318,7 @@ enum status render_run(void *context)
     TRY(render_options_check(options));
     /* A report on standard error is not mixed with notes. */
     bool alone = options->json && to_standard_output(options);
-    note_verbosity(alone ? VERBOSITY_QUIET : options->verbosity);
+    note_verbosity(alone ? VERBOSITY_SILENT : options->verbosity);
     stop_watch();
     return options->replay ? render_replay(options) : render_sound(options);
 }

@@ -10,7 +10,6 @@
 #include <locale.h>
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum {
     ROWS_MOST = 1024,
@@ -119,19 +118,6 @@ static enum status measure_all(struct spectrogram_job *job)
     return STATUS_OK;
 }
 
-/* Links are followed: the input is not overwritten through one. */
-static enum status check_output(const struct spectrogram_options *options)
-{
-    struct stat output, input;
-    bool exists = stat(options->file, &output) == 0;
-    for (size_t i = 0; i < options->sounds.count && exists; i++)
-        if (stat(options->sounds.values[i], &input) == 0 && input.st_dev == output.st_dev &&
-            input.st_ino == output.st_ino)
-            return fail(STATUS_FAILED, "cannot write %s: it is the input; choose another name",
-                        options->file);
-    return STATUS_OK;
-}
-
 static enum status lay_out_file(struct spectrogram_job *job)
 {
     const struct spectrogram_options *options = job->options;
@@ -236,7 +222,6 @@ static enum status print_json(const struct spectrogram_options *options,
 static enum status draw(struct spectrogram_job *job)
 {
     const struct spectrogram_options *options = job->options;
-    TRY(options->file ? check_output(options) : STATUS_OK);
     /* JSON without a file has the resolution of a file. */
     TRY(options->file || options->json ? lay_out_file(job) : lay_out_text(job));
     for (size_t i = 0; i < options->sounds.count; i++)

@@ -2,6 +2,7 @@
 
 #include "base/options.h"
 #include "base/stop.h"
+#include "chain/report.h"
 #include "listen/listen_match.h"
 #include "live/live.h"
 #include "live/player.h"
@@ -167,7 +168,6 @@ static enum status open_sink(struct listen_render *render)
     const struct sound_format_request request = {0};
     struct sink_settings settings = {
         .path = render->options->to_file,
-        .input = render->options->sound,
         .format = format,
         .traits = &exact,
         .frames = (int64_t)render->frames,
@@ -238,6 +238,7 @@ static enum status run(struct listen_render *render)
 static enum status report(const struct listen_render *render)
 {
     double seconds = (double)render->frames / (double)render->rate;
+    report_clipping(render->options->to_file, render->sink->clipped);
     if (!render->options->play.json) {
         note("%s: %.3f s", render->options->to_file, seconds);
         return STATUS_OK;

@@ -224,7 +224,7 @@ static void wait_for_keys(struct listen_session *session, int milliseconds)
     while ((key = view_key(session->stream.view)) != VIEW_KEY_NONE)
         handle_key(session, key);
     if (end && listen_trial_runs(session)) {
-        view_message(session->stream.view, "no more input: the test ends here");
+        view_warning(session->stream.view, "no more input: the test ends here");
         listen_trial_stop(session);
     }
 }
@@ -238,7 +238,7 @@ static void update(struct listen_session *session)
     listen_switch_update(session);
     stream_session_update(&session->stream);
     if (failure)
-        view_message(session->stream.view, "%s", failure);
+        view_warning(session->stream.view, "%s", failure);
 }
 
 static enum status run(struct listen_session *session)

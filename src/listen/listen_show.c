@@ -125,13 +125,14 @@ enum status listen_report(struct listen_session *session)
     const struct live_load *load = &session->stream.load;
     if (session->options->play.json)
         return report_json(session, &status);
-    note("%.1f s on %s, blocks of %zu frames at %u Hz; %llu blocks late, %llu lost", status.seconds,
-         session->stream.device_name, status.block, status.rate, (unsigned long long)load->late,
-         (unsigned long long)load->lost);
+    void (*print)(const char *format, ...) = load->late + load->lost > 0 ? warning : note;
+    print("%.1f s on %s, blocks of %zu frames at %u Hz; %llu blocks late, %llu lost",
+          status.seconds, session->stream.device_name, status.block, status.rate,
+          (unsigned long long)load->late, (unsigned long long)load->lost);
     live_load_print(load);
     if (session->player && player_missed(session->player) > 0)
-        note("the disk was too slow: %llu frames were silent",
-             (unsigned long long)player_missed(session->player));
+        warning("the disk was too slow: %llu frames were silent",
+                (unsigned long long)player_missed(session->player));
     stream_session_report_end(&session->stream);
     return STATUS_OK;
 }

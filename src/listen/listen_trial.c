@@ -28,7 +28,7 @@ static enum status check_log(const struct listen_options *options)
     struct atomic_file file;
     if (!options->log)
         return STATUS_OK;
-    enum status status = atomic_file_open(&file, options->log, options->play.force, options->sound);
+    enum status status = atomic_file_open(&file, options->log, options->play.force);
     if (status == STATUS_OK)
         close(file.fd);
     atomic_file_discard(&file);

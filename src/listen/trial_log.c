@@ -155,7 +155,7 @@ enum status trial_log_save(const struct trial_log *log, const char *path, bool f
     json_t *root = assemble(log);
     if (!root)
         return fail_memory("a log");
-    enum status status = atomic_file_open(&file, path, force, NULL);
+    enum status status = atomic_file_open(&file, path, force);
     if (status == STATUS_OK) {
         int error = write_file(root, &file);
         if (error)

@@ -5,6 +5,7 @@
  * thread. */
 #include "live/device_driver.h"
 
+#include "base/decimal.h"
 #include "base/monotonic.h"
 #include "base/thread.h"
 #include "sound/port.h"
@@ -59,7 +60,7 @@ static struct {
 
 static enum status parse_item(char *item)
 {
-    char *value = strchr(item, '='), *end;
+    char *value = strchr(item, '=');
     if (value)
         *value++ = '\0';
     if (value && strcmp(item, "in") == 0)
@@ -72,8 +73,7 @@ static enum status parse_item(char *item)
             key++;
         if (key == NUMBERS || !value)
             return fail(STATUS_USAGE, "device null has no '%s'; it has %s", item, form);
-        null.number[key] = strtod(value, &end);
-        if (end == value || *end || !(null.number[key] >= keys[key].least) ||
+        if (!decimal_parse(value, &null.number[key]) || null.number[key] < keys[key].least ||
             null.number[key] > keys[key].most)
             return fail(STATUS_USAGE, "device null: %s must be from %g to %g, not '%s'", item,
                         keys[key].least, keys[key].most, value);
@@ -187,7 +187,6 @@ static enum status open_files(const struct device_target *target)
         longest = (size_t)null.number[VARY];
     const struct sink_settings settings = {
         .path = null.out,
-        .input = null.in,
         .format = {.rate = (uint32_t)null.number[RATE], .channels = null.stream->out.opened},
         .sound_format = SF_FORMAT_WAV | SF_FORMAT_FLOAT,
         .frames = FRAMES_UNKNOWN,

@@ -91,14 +91,14 @@ void live_load_print(const struct live_load *load)
 {
     for (size_t i = 0; i < load->entries && i < LINES_MOST; i++) {
         const struct ledger_entry *entry = &load->ledger[i];
-        note("  at %.3f s: %s; the step took %.2f of %.2f ms%s",
-             (double)entry->time.frame / (double)load->rate, entry->cause,
-             1e-6 * (double)entry->time.ns, 1e-6 * load->period,
-             entry->time.lost && (double)entry->time.ns > load->period
-                 ? ", and sound was lost before it"
-                 : "");
+        warning("  at %.3f s: %s; the step took %.2f of %.2f ms%s",
+                (double)entry->time.frame / (double)load->rate, entry->cause,
+                1e-6 * (double)entry->time.ns, 1e-6 * load->period,
+                entry->time.lost && (double)entry->time.ns > load->period
+                    ? ", and sound was lost before it"
+                    : "");
     }
     uint64_t all = load->late + load->lost;
     if (all > LINES_MOST)
-        note("  and %llu more", (unsigned long long)(all - LINES_MOST));
+        warning("  and %llu more", (unsigned long long)(all - LINES_MOST));
 }

@@ -1,5 +1,6 @@
 #include "live/live_log.h"
 
+#include "base/files_read.h"
 #include "base/json_text.h"
 #include "signal/audio.h"
 
@@ -42,8 +43,8 @@ static void write_line(struct live_log *log, json_t *line)
     bool written = line && json_dumpf(line, log->file, JSON_COMPACT) == 0 &&
                    fputc('\n', log->file) != EOF && fflush(log->file) == 0;
     if (!written && !log->failed) {
-        note("cannot write the log %s: %s; the log ends here", log->path,
-             line ? strerror(errno) : "out of memory");
+        warning("cannot write the log %s: %s; the log ends here", log->path,
+                line ? strerror(errno) : "out of memory");
         log->failed = true;
     }
     json_decref(line);
@@ -77,9 +78,14 @@ enum status live_log_open(const char *path, bool force, const struct live_chain 
                           const struct live_settings *settings, struct live_log **result)
 {
     enum status status;
+    struct stat about;
     struct live_log *log = calloc(1, sizeof *log);
     if (!log || !(log->path = strdup(path))) {
         status = fail_memory("a log");
+        goto fail;
+    }
+    if (force && stat(path, &about) == 0 && files_read_hold(&about)) {
+        status = fail(STATUS_FAILED, "cannot write %s: %s", path, FILES_READ_ADVICE);
         goto fail;
     }
     int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL);
@@ -103,7 +109,7 @@ void live_log_close(struct live_log *log)
     if (!log)
         return;
     if (log->file && fclose(log->file) != 0 && !log->failed)
-        note("cannot write the log %s: %s", log->path, strerror(errno));
+        warning("cannot write the log %s: %s", log->path, strerror(errno));
     free(log->path);
     free(log);
 }

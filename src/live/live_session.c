@@ -117,8 +117,8 @@ static enum status close_recording(const struct live_session *session,
         note("%s: %.3f s recorded", own->path,
              (double)recording.frames / (double)session->stream.info.rate);
     if (recording.lost > 0)
-        note("%s: %llu frames were lost and are silence there", own->path,
-             (unsigned long long)recording.lost);
+        warning("%s: %llu frames were lost and are silence there", own->path,
+                (unsigned long long)recording.lost);
     return status;
 }
 
@@ -184,11 +184,11 @@ static bool check_device(struct live_session *session)
         session->interruptions++;
         stream_session_stop_device(stream);
         if (session->options->reconnect)
-            view_message(stream->view, "the device is lost; waiting for it to return");
+            view_warning(stream->view, "the device is lost; waiting for it to return");
         return session->options->reconnect;
     }
     if (!stream->device && try_device(session))
-        view_message(stream->view, "the device is back");
+        view_warning(stream->view, "the device is back");
     return true;
 }
 
@@ -246,18 +246,19 @@ static enum status report(struct live_session *session)
         return report_json(session, &status);
     note("%.1f s of %s, blocks of %zu frames at %u Hz; latency %zu frames, %.1f ms", status.seconds,
          stream->device_name, status.block, status.rate, latency, ms * (double)latency);
-    note("the step took %.1f %% of its time, p99 %.1f %%, at worst %.1f %%; %llu blocks late, "
-         "%llu lost",
-         load->count ? 100 * load->sum / (double)load->count : 0, 100 * load->p99,
-         100 * load->worst, (unsigned long long)load->late, (unsigned long long)load->lost);
+    void (*print)(const char *format, ...) = load->late + load->lost > 0 ? warning : note;
+    print("the step took %.1f %% of its time, p99 %.1f %%, at worst %.1f %%; %llu blocks late, "
+          "%llu lost",
+          load->count ? 100 * load->sum / (double)load->count : 0, 100 * load->p99,
+          100 * load->worst, (unsigned long long)load->late, (unsigned long long)load->lost);
     live_load_print(load);
     if (blocks_from_cpu(session) > 0)
-        note("blocks computed by the CPU since the GPU was late: %llu",
-             (unsigned long long)blocks_from_cpu(session));
+        warning("blocks computed by the CPU since the GPU was late: %llu",
+                (unsigned long long)blocks_from_cpu(session));
     if (session->interruptions > 0 && stream->device)
-        note("interruptions by a lost device: %llu", (unsigned long long)session->interruptions);
+        warning("interruptions by a lost device: %llu", (unsigned long long)session->interruptions);
     if (stream->feedback_count > 0)
-        note("mutes by feedback: %llu", (unsigned long long)stream->feedback_count);
+        warning("mutes by feedback: %llu", (unsigned long long)stream->feedback_count);
     stream_session_report_end(stream);
     return STATUS_OK;
 }
@@ -271,7 +272,7 @@ static void check_recordings(struct live_session *session)
         const char *problem = own->recorder ? recorder_failure(own->recorder) : NULL;
         own->ended = own->ended || problem;
         if (problem)
-            view_message(session->stream.view, "the recording %s ended: %s", own->path, problem);
+            view_warning(session->stream.view, "the recording %s ended: %s", own->path, problem);
     }
 }
 

@@ -1,6 +1,7 @@
 #include "live/recorder.h"
 
 #include "base/atomic_file.h"
+#include "base/files_read.h"
 #include "base/monotonic.h"
 #include "base/realtime.h"
 #include "base/ring.h"
@@ -136,6 +137,8 @@ static enum status open_file(const char *path, bool force, int *fd)
         return refuse(path, errno);
     if (!S_ISREG(about.st_mode))
         return fail(STATUS_FAILED, "cannot write %s: a recording needs a regular file", path);
+    if (files_read_hold(&about))
+        return fail(STATUS_FAILED, "cannot write %s: %s", path, FILES_READ_ADVICE);
     return ftruncate(*fd, 0) == 0 ? STATUS_OK : refuse(path, errno);
 }
 

@@ -1,5 +1,6 @@
 #include "live/replay.h"
 
+#include "base/files_read.h"
 #include "base/stop.h"
 #include "live/live_log.h"
 #include "signal/audio.h"
@@ -213,7 +214,7 @@ enum status replay_load(struct replay *replay, const char *path,
     *replay = (struct replay){.path = path};
     replay->options.threads = options->threads;
     replay->options.settings = options->settings;
-    FILE *file = fopen(path, "re");
+    FILE *file = files_read_add(path) ? fopen(path, "re") : NULL;
     if (!file)
         return fail(STATUS_FAILED, "cannot open %s: %s", path, strerror(errno));
     enum status status = read_lines(replay, file);

@@ -106,7 +106,7 @@ bool stream_session_stop(struct stream_session *session)
     view_close(session->view);
     session->view = NULL;
     if (session->stuck)
-        note("the device's thread hangs and is abandoned");
+        warning("the device's thread hangs and is abandoned");
     return !session->stuck;
 }
 
@@ -129,15 +129,18 @@ static void handle_event(struct stream_session *session, const struct live_event
         return;
     session->muted = session->feedback_seen = true;
     session->feedback_count++;
-    view_message(session->view, "feedback at %.0f Hz: muted; lower a level, then press m",
+    view_warning(session->view, "feedback at %.0f Hz: muted; lower a level, then press m",
                  event->value);
 }
 
-static void show_notice(struct stream_session *session, const char **notice)
+static void show_notices(struct stream_session *session)
 {
-    if (*notice)
-        view_message(session->view, "%s", *notice);
-    *notice = NULL;
+    struct filter *filter = session->chain.filter;
+    if (filter->notice)
+        view_warning(session->view, "%s", filter->notice);
+    if (session->controls.notice)
+        view_message(session->view, "%s", session->controls.notice);
+    filter->notice = session->controls.notice = NULL;
 }
 
 void stream_session_update(struct stream_session *session)
@@ -146,8 +149,7 @@ void stream_session_update(struct stream_session *session)
     live_load_update(&session->load, session->live);
     while (live_receive(session->live, &event))
         handle_event(session, &event);
-    show_notice(session, &session->chain.filter->notice);
-    show_notice(session, &session->controls.notice);
+    show_notices(session);
     if (session->device)
         device_info(session->device, &session->info);
 }
@@ -236,9 +238,11 @@ bool stream_session_key(struct stream_session *session, int key)
 void stream_session_read_meters(struct stream_session *session)
 {
     live_read_meters(session->live, session->in, session->out);
-    session->clips_in = 0;
-    for (size_t c = 0; c < session->chain.filter->inputs; c++)
+    session->clips_in = session->bad_in = 0;
+    for (size_t c = 0; c < session->chain.filter->inputs; c++) {
         session->clips_in += session->in[c].clips;
+        session->bad_in += session->in[c].bad;
+    }
     session->reduction_most = fmax(session->reduction_most, live_reduction(session->live));
 }
 
@@ -311,6 +315,12 @@ enum status stream_session_report_json(const struct stream_session *session,
 void stream_session_report_end(const struct stream_session *session)
 {
     report_print_stages(&session->chain.stages);
+    if (session->clips_in > 0)
+        warning("the input clipped %llu time%s", (unsigned long long)session->clips_in,
+                session->clips_in == 1 ? "" : "s");
+    if (session->bad_in > 0)
+        warning("the input had %llu invalid sample%s (NaN or infinite)",
+                (unsigned long long)session->bad_in, session->bad_in == 1 ? "" : "s");
     if (session->reduction_most > 0)
-        note("the limiter reduced up to %.1f dB", session->reduction_most);
+        warning("the limiter reduced up to %.1f dB", session->reduction_most);
 }

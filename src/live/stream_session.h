@@ -42,8 +42,8 @@ struct stream_session {
     double deadline; /* of the fade-out; monotonic seconds, 0: not set */
     struct meter_reading in[LIVE_CHANNELS_MOST];
     struct meter_reading out[LIVE_CHANNELS_MOST];
-    double reduction_most; /* dB, by the limiter */
-    uint64_t clips_in;
+    double reduction_most;     /* dB, by the limiter */
+    uint64_t clips_in, bad_in; /* of all inputs */
     uint64_t feedback_count;
 };
 

@@ -1,4 +1,5 @@
 /* Parsing the options of a SPEC: numbers with units, counts, choices. */
+#include "base/decimal.h"
 #include "base/short_list.h"
 #include "mask/design_kind.h"
 
@@ -51,11 +52,8 @@ static double parse_suffix(enum design_unit unit, char **end)
 enum status design_parse(const struct design_spec *spec, const char *what, const char *text,
                          struct design_range range, char **end, double *value)
 {
-    *end = (char *)text;
-    double number = 0;
-    if (*text && (isdigit((unsigned char)*text) || strchr("+-.", *text)))
-        number = strtod(text, end);
-    bool parsed = *end != text;
+    double number;
+    bool parsed = decimal_read(text, end, &number);
     if (parsed)
         number *= parse_suffix(range.unit, end);
     if (parsed && number >= range.least && number <= range.most) {

@@ -1,7 +1,8 @@
 #include "mask/eq_listing.h"
 
+#include "base/decimal.h"
+
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -40,8 +41,7 @@ bool eq_listing_number(char **rest, const char *unit, double *value)
     strcpy(number, word);
     if (!strchr(number, '.') && strchr(number, ','))
         *strchr(number, ',') = '.';
-    *value = strtod(number, &end);
-    if (end == number || !isfinite(*value))
+    if (!decimal_read(number, &end, value) || !isfinite(*value))
         return false;
     if (*end)
         return unit && strcasecmp(end, unit) == 0;

@@ -1,10 +1,10 @@
 #include "mask/mask.h"
 
+#include "base/files_read.h"
 #include "mask/mask_config.h"
 #include "signal/audio.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,18 +90,13 @@ enum status mask_values_add(struct mask_values *values, double value)
 enum status mask_file_open(const char *file, FILE **stream)
 {
     struct stat about;
-    *stream = fopen(file, "rb");
-    if (!*stream)
-        return fail(STATUS_FAILED, "cannot open mask %s: %s", file, strerror(errno));
-    const char *flaw = fstat(fileno(*stream), &about) != 0 ? strerror(errno)
-                       : S_ISDIR(about.st_mode)            ? "it is a directory"
-                       : !S_ISREG(about.st_mode) ? "it is not a regular file; save it to one"
-                       : about.st_size == 0      ? "it is empty"
-                                                 : NULL;
-    if (!flaw)
+    const char *flaw = files_read_open(file, stream);
+    if (flaw)
+        return fail(STATUS_FAILED, "cannot open mask %s: %s", file, flaw);
+    if (fstat(fileno(*stream), &about) != 0 || about.st_size > 0)
         return STATUS_OK;
     fclose(*stream);
-    return fail(STATUS_FAILED, "cannot read mask %s: %s", file, flaw);
+    return fail(STATUS_FAILED, "cannot read mask %s: it is empty", file);
 }
 
 static enum status read_config(const struct mask_reader *reader, const char *file, FILE *stream,

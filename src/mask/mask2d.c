@@ -1,5 +1,6 @@
 #include "mask/mask2d.h"
 
+#include "base/decimal.h"
 #include "base/text_lines.h"
 #include "mask/mask.h"
 #include "signal/audio.h"
@@ -175,8 +176,8 @@ struct mask2d_table {
 static enum status read_number(struct mask2d_table *table, char **text)
 {
     char *end;
-    double value = strtod(*text, &end);
-    bool whole = end != *text && (!*end || strchr(" \t\v\f,;", *end));
+    double value;
+    bool whole = decimal_read(*text, &end, &value) && (!*end || strchr(" \t\v\f,;", *end));
     if (!whole || !isfinite((float)value)) {
         (*text)[strcspn(*text, " \t\v\f,;")] = '\0';
         return text_lines_refuse(&table->lines, "'%.40s' is not a %s", *text,

@@ -1,8 +1,8 @@
 /* The filters of a CamillaDSP configuration that are convolution, gain or delay. */
+#include "base/files_read.h"
 #include "base/text_lines.h"
 #include "mask/mask_camilladsp.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,10 +80,10 @@ static enum status read_text(struct camilladsp *dsp, const char *name, uint64_t 
     char *path;
     struct text_lines lines = {0};
     TRY(mask_config_find(dsp->config, name, &path));
-    FILE *stream = fopen(path, "rb");
-    enum status status =
-        stream ? text_lines_init(&lines, path, stream)
-               : mask_config_refuse(dsp->config, "cannot open %s: %s", name, strerror(errno));
+    FILE *stream;
+    const char *flaw = files_read_open(path, &stream);
+    enum status status = flaw ? mask_config_refuse(dsp->config, "cannot open %s: %s", name, flaw)
+                              : text_lines_init(&lines, path, stream);
     if (status == STATUS_OK)
         status = read_lines(&lines, skip, most, taps);
     if (status == STATUS_OK && taps->count == 0)

@@ -1,4 +1,5 @@
 #include "mask/mask_config.h"
+#include "base/decimal.h"
 #include "mask/mask_matrix.h"
 
 #include <ctype.h>
@@ -114,6 +115,19 @@ static bool is_inside(const char *fence, const char *path)
            (path[length] == '/' || (length == 1 && *fence == '/'));
 }
 
+/* `reason` is an errno, or OUTSIDE of the fence. */
+enum { OUTSIDE = 0 };
+
+static enum status refuse_name(const struct mask_config *config, const char *name, int reason)
+{
+    if (reason != OUTSIDE)
+        return mask_config_refuse(config, "cannot open %s: %s", name, strerror(reason));
+    return mask_config_refuse(config,
+                              "%s lies outside of %s; put the file there, or allow another folder "
+                              "with folder=",
+                              name, config->fence);
+}
+
 /* The file beside the configuration that has the base name of a foreign path. */
 static enum status find_beside(const struct mask_config *config, const char *name, int reason,
                                char **path)
@@ -124,7 +138,7 @@ static enum status find_beside(const struct mask_config *config, const char *nam
         if ((*c == '/' || *c == '\\') && c[1])
             last = c + 1;
     if (last == name || strcmp(last, "..") == 0 || strcmp(last, ".") == 0)
-        return mask_config_refuse(config, "cannot open %s: %s", name, strerror(reason));
+        return refuse_name(config, name, reason);
     TRY(join(config->home, last, &beside));
     *path = realpath(beside, NULL);
     free(beside);
@@ -135,12 +149,7 @@ static enum status find_beside(const struct mask_config *config, const char *nam
     }
     free(*path);
     *path = NULL;
-    if (reason != EPERM)
-        return mask_config_refuse(config, "cannot open %s: %s", name, strerror(reason));
-    return mask_config_refuse(config,
-                              "%s lies outside of %s; put the file there, or allow another folder "
-                              "with folder=",
-                              name, config->fence);
+    return refuse_name(config, name, reason);
 }
 
 enum status mask_config_find(const struct mask_config *config, const char *name, char **path)
@@ -150,7 +159,7 @@ enum status mask_config_find(const struct mask_config *config, const char *name,
         return fail(STATUS_USAGE, "there is no folder %s", config->options->folder);
     TRY(join(config->folder, name, &wanted));
     *path = realpath(wanted, NULL);
-    int reason = *path ? EPERM : errno;
+    int reason = *path ? OUTSIDE : errno;
     free(wanted);
     if (*path && is_inside(config->fence, *path))
         return STATUS_OK;
@@ -244,9 +253,7 @@ char *mask_config_name(char *rest)
 
 bool mask_config_number(const char *word, double *value)
 {
-    char *end;
-    *value = strtod(word, &end);
-    return end != word && !*end && isfinite(*value);
+    return decimal_parse(word, value) && isfinite(*value);
 }
 
 bool mask_config_count(const char *word, uint64_t *value)

@@ -5,6 +5,7 @@
  * filter becomes its impulse response, down to -160 dB of its peak. Without a Channel line the mask
  * has one column for all channels; else it has paths for as many channels as the sound has, or, if
  * that is unknown, the least of 2, 4, 6 and 8 that includes every named one. */
+#include "base/files_read.h"
 #include "mask/eq_listing.h"
 #include "mask/mask_config.h"
 #include "mask/mask_matrix.h"
@@ -198,9 +199,12 @@ static enum status parse_include(struct eqapo *reading, char *text)
     struct mask_load_options options = *outer->options;
     options.folder = outer->fence;
     enum status status;
-    FILE *stream = fopen(path, "rb");
-    if (!stream || !mask_config_open(&inner, path, stream, &options)) {
-        status = mask_config_refuse(outer, "cannot include %s", text);
+    FILE *stream;
+    const char *flaw = files_read_open(path, &stream);
+    if (!flaw && !mask_config_open(&inner, path, stream, &options))
+        flaw = "it is not a text file";
+    if (flaw) {
+        status = mask_config_refuse(outer, "cannot include %s: %s", text, flaw);
     } else {
         memcpy(selected, reading->is_selected, sizeof selected);
         inner.rate = outer->rate;

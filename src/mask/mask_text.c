@@ -8,9 +8,11 @@
  *   path: 1 2 3        from input 1 to output 2 through column 3, all counted from 1
  *
  * A file with all of them is called NAME.mask. */
+#include "base/decimal.h"
 #include "base/text_lines.h"
 #include "mask/mask.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +40,8 @@ static enum status read_count(struct text_table *table, const char *what, char *
     char *end, *start = *text + strspn(*text, " \t");
     errno = 0;
     unsigned long count = strtoul(start, &end, 10);
-    if (errno || end == start || (*end && *end != ' ' && *end != '\t') || count < least ||
-        count > most || *start == '-')
+    if (errno || !isdigit((unsigned char)*start) || (*end && *end != ' ' && *end != '\t') ||
+        count < least || count > most)
         return text_lines_refuse(&table->lines, "%s must be a whole number from %zu to %zu", what,
                                  least, most);
     *text = end + strspn(end, " \t");
@@ -113,8 +115,7 @@ static enum status read_number(struct text_table *table, const char *word)
 {
     double value;
     if (!text_number(word, false, &value)) {
-        char *end;
-        bool is_number = (strtod(word, &end), end != word && !*end);
+        bool is_number = decimal_parse(word, &value);
         return text_lines_refuse(
             &table->lines, "'%.40s' is not a %s%s", word,
             is_number ? "finite coefficient" : "number",

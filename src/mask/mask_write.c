@@ -30,7 +30,7 @@ enum status text_file_open(const char *path, const struct mask_write_settings *s
     if (!file)
         return fail_memory("writing a mask");
     file->path = path;
-    enum status status = atomic_file_open(&file->file, path, settings->force, settings->input);
+    enum status status = atomic_file_open(&file->file, path, settings->force);
     if (status == STATUS_OK && !(file->stream = fdopen(file->file.fd, "wb"))) {
         close(file->file.fd);
         status = fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
@@ -89,7 +89,6 @@ enum status mask_write_wav(const struct mask *mask, const char *path,
     return mask_write_sound(
         mask, &(struct sink_settings){
                   .path = path,
-                  .input = settings->input,
                   .format = {mask->rate, mask->columns},
                   .sound_format =
                       SF_FORMAT_WAV | (settings->is_double ? SF_FORMAT_DOUBLE : SF_FORMAT_FLOAT),

@@ -8,8 +8,7 @@
 
 struct mask_write_settings {
     bool force;
-    bool is_double;    /* sound of 64 bits */
-    const char *input; /* never overwritten */
+    bool is_double; /* sound of 64 bits */
 };
 
 /* A WAV with a channel for each column. Errors: the mask has no rate; writing. */

@@ -46,7 +46,7 @@ static void report_line(struct plugin_child *child)
     child->line[child->length] = '\0';
     child->length = 0;
     if (strncmp(child->line, own, strlen(own)) == 0)
-        note("%s", child->line + strlen(own));
+        warning("%s", child->line + strlen(own));
     else if (child->line[0])
         note_detail("%s says: %s", child->settings.name, child->line);
 }

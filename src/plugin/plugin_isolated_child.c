@@ -50,7 +50,7 @@ static void report_values(const struct server *server, const struct isolated_pie
 {
     memcpy(piece->values, server->instances->values, server->memory.ports * sizeof(float));
     if (server->instances->notice)
-        note("%s", server->instances->notice);
+        warning("%s", server->instances->notice);
     server->instances->notice = NULL;
 }
 

@@ -30,7 +30,7 @@ static _Thread_local const struct lv2_logbook *runs_with; /* of the plugin that 
 static void report(const struct lv2_logbook *book, const struct log_line *line)
 {
     if (line->is_serious)
-        note("%s: %s", book->name, line->text);
+        warning("%s: %s", book->name, line->text);
     else
         note_detail("%s: %s", book->name, line->text);
 }

@@ -1,5 +1,7 @@
 #include "plugin/plugin_spec.h"
 
+#include "base/decimal.h"
+#include "base/files_read.h"
 #include "base/short_list.h"
 
 #include <errno.h>
@@ -191,8 +193,8 @@ static bool read_number(const struct plugin_port *port, struct plugin_range rang
                         float *value)
 {
     char *end;
-    double number = strtod(text, &end);
-    double scale = end != text ? unit_scale(port, end) : 0;
+    double number;
+    double scale = decimal_read(text, &end, &number) ? unit_scale(port, end) : 0;
     *value = (float)(number * scale);
     *value = snap(*value, range);
     if (scale == 0 || !isfinite(*value) || *value < range.minimum || *value > range.maximum)
@@ -289,17 +291,17 @@ static enum status parse_preset(struct plugin_spec *spec, const struct plugin_in
 
 static enum status check_setting(const struct plugin_parameter *parameter, const char *value)
 {
-    char *end;
+    double number;
     switch (parameter->type) {
     case PLUGIN_PATH:
         if (access(value, R_OK) != 0)
             return fail(STATUS_FAILED, "cannot read %s: %s", value, strerror(errno));
-        break;
+        return files_read_add(value) ? STATUS_OK : fail_memory("a plugin");
     case PLUGIN_FLOAT:
     case PLUGIN_DOUBLE:
     case PLUGIN_INT:
     case PLUGIN_LONG:
-        if (!isfinite(strtod(value, &end)) || end == value || *end)
+        if (!decimal_parse(value, &number) || !isfinite(number))
             return fail(STATUS_USAGE, "%s takes a number, not '%s'", parameter->uri, value);
         break;
     case PLUGIN_BOOL:
@@ -371,7 +373,7 @@ static enum status parse_state(struct plugin_spec *spec, const struct plugin_inf
         return fail(STATUS_FAILED, "cannot read the state %s: %s", folder, strerror(errno));
     free(spec->state);
     spec->state = strdup(folder);
-    return spec->state ? STATUS_OK : fail_memory("a plugin");
+    return spec->state && files_read_add_below(folder) ? STATUS_OK : fail_memory("a plugin");
 }
 
 enum status plugin_spec_take(struct plugin_spec *spec, const struct plugin_info *info,

@@ -1,8 +1,8 @@
 #include "sound/automation.h"
 
+#include "base/decimal.h"
 #include "base/realtime.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +13,8 @@ static const double FRAMES_MOST = 1e15;
 static bool read_time(const char **text, uint32_t rate, uint64_t *frames)
 {
     char *end;
-    errno = 0;
-    double value = strtod(*text, &end);
-    bool number = end != *text && !errno && value >= 0 && value < FRAMES_MOST;
+    double value;
+    bool number = decimal_read(*text, &end, &value) && value >= 0 && value < FRAMES_MOST;
     if (strncmp(end, "ms", 2) == 0) {
         value *= 1e-3 * rate;
         end += 2;

@@ -250,7 +250,7 @@ static enum status step(struct engine_job *run, const struct input *input, struc
     if (run->chain->failure)
         return fail(STATUS_FAILED, "%s", run->chain->failure);
     if (run->chain->notice && !is_too_late(run))
-        note("%s", run->chain->notice);
+        warning("%s", run->chain->notice);
     run->chain->notice = NULL;
     return STATUS_OK;
 }

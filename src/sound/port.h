@@ -89,8 +89,7 @@ MUST_CHECK enum status source_open_sound(const char *path, bool allow_truncated,
 
 /* Destination of a rendered sound. */
 struct sink_settings {
-    const char *path;  /* "-": standard output */
-    const char *input; /* never overwritten, even with force */
+    const char *path; /* "-": standard output */
     struct stream_format format;
     int sound_format;                  /* of sound_format.h */
     const struct sound_traits *traits; /* tags to carry over, or NULL */

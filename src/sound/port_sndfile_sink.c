@@ -3,6 +3,7 @@
  * A regular file is written under a hidden name in the same folder and renamed when complete.
  * Anything else (a pipe, a device) is written directly. */
 #include "base/atomic_file.h"
+#include "base/files_read.h"
 #include "base/stop.h"
 #include "sound/port.h"
 #include "sound/sound_io.h"
@@ -138,8 +139,8 @@ static enum status open_output(struct sound_sink *sound, const struct sink_setti
     *stream = true;
     if (strcmp(settings->path, "-") == 0) {
         sound->name = "standard output";
-        if (settings->input && atomic_file_same(STDOUT_FILENO, settings->input))
-            return fail(STATUS_FAILED, "cannot write standard output: it is the input");
+        if (fstat(STDOUT_FILENO, &about) == 0 && files_read_hold(&about))
+            return fail(STATUS_FAILED, "cannot write standard output: %s", FILES_READ_ADVICE);
         if ((fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_RDONLY)
             return fail(STATUS_FAILED, "cannot write standard output: it is closed");
         sound->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -151,8 +152,7 @@ static enum status open_output(struct sound_sink *sound, const struct sink_setti
         return sound->fd < 0 ? refuse_write(sound, errno) : STATUS_OK;
     }
     *stream = false;
-    enum status status =
-        atomic_file_open(&sound->regular, settings->path, settings->force, settings->input);
+    enum status status = atomic_file_open(&sound->regular, settings->path, settings->force);
     sound->fd = sound->regular.fd;
     sound->sink.beside = sound->regular.path;
     return status;

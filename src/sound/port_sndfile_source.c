@@ -1,4 +1,5 @@
 /* Sound files and streams as a source, through libsndfile. */
+#include "base/files_read.h"
 #include "base/stop.h"
 #include "sound/port.h"
 #include "sound/sound_io.h"
@@ -322,6 +323,8 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
 static enum status open_input(struct sound_source *sound)
 {
     struct stat about;
+    if (!files_read_add(sound->path))
+        return fail_memory("reading");
     if (strcmp(sound->path, "-") == 0) {
         sound->source.name = "standard input";
         sound->stream = stdin;

@@ -81,6 +81,15 @@ unsigned sound_format_bits(int format)
     return samples ? samples->bits : 0;
 }
 
+bool sound_format_is_limited(int format)
+{
+    const struct samples *samples = samples_of(format);
+    bool is_float =
+        samples && (samples->subtype == SF_FORMAT_FLOAT || samples->subtype == SF_FORMAT_DOUBLE);
+    bool is_perceptual = !samples || (samples->bytes == 0 && samples->like == 0);
+    return !is_float && !is_perceptual;
+}
+
 unsigned sound_format_bytes(int format)
 {
     const struct samples *samples = samples_of(format);

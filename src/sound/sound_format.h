@@ -23,6 +23,8 @@ void sound_tags_write(SNDFILE *file, const struct sound_traits *traits);
 
 /* Bits of an integer sample format, 0 for any other. */
 unsigned sound_format_bits(int format);
+/* Whether samples beyond full scale are lost. */
+bool sound_format_is_limited(int format);
 unsigned sound_format_bytes(int format);   /* per sample; 0: variable */
 const char *sound_format_name(int format); /* "pcm16", "float", "vorbis", ... */
 

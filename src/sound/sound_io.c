@@ -11,6 +11,12 @@
 /* Unknown length: large, but far from overflow in libsndfile. */
 #define LENGTH_UNKNOWN ((sf_count_t)1 << 60)
 
+#ifdef HALO_SNDFILE_MP3
+enum { MPEG = SF_FORMAT_MPEG };
+#else
+enum { MPEG = -1 }; /* libsndfile reads none */
+#endif
+
 static void keep_error(struct sound_io *io)
 {
     if (io->error == 0)
@@ -256,9 +262,49 @@ static SF_VIRTUAL_IO *functions_of(const struct sound_io *io, int mode)
     return mode == SFM_WRITE && !sound_io_seekable(io->fd) ? &sent_functions : &file_functions;
 }
 
+static sf_count_t no_length(void *user)
+{
+    (void)user;
+    return 0;
+}
+
+/* What libsndfile does not know by its first bytes, it takes for a Macintosh sound if it finds a
+ * resource fork, which it looks for by name; a virtual file has none, so that these are taken. */
+static bool has_resource_fork_near(void)
+{
+    static const char *const names[] = {"/..namedfork/rsrc", "._", ".AppleDouble/"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        found |= access(names[i], F_OK) == 0;
+    return found;
+}
+
+/* It looks for none of an empty file. NULL: it knows the container, which is to be opened with its
+ * length, or *is_unknown. MPEG is recognised last, and its decoder does not ask for the length. */
+static SNDFILE *open_without_length(struct sound_io *io, SF_VIRTUAL_IO functions, SF_INFO *info,
+                                    bool *is_unknown)
+{
+    const SF_INFO before = *info;
+    functions.get_filelen = no_length;
+    SNDFILE *file = sf_open_virtual(&functions, SFM_READ, info, io);
+    *is_unknown = !file && sf_error(NULL) == SF_ERR_UNRECOGNISED_FORMAT;
+    if (*is_unknown || (file && (info->format & SF_FORMAT_TYPEMASK) == MPEG))
+        return file;
+    if (file)
+        sf_close(file);
+    functions.seek(0, SEEK_SET, io);
+    *info = before;
+    return NULL;
+}
+
 SNDFILE *sound_io_open(struct sound_io *io, int mode, SF_INFO *info)
 {
-    return sf_open_virtual(functions_of(io, mode), mode, info, io);
+    SF_VIRTUAL_IO *functions = functions_of(io, mode);
+    bool is_unknown = false;
+    SNDFILE *file = NULL;
+    if (mode == SFM_READ && info->format == 0 && has_resource_fork_near())
+        file = open_without_length(io, *functions, info, &is_unknown);
+    return file || is_unknown ? file : sf_open_virtual(functions, mode, info, io);
 }
 
 int sound_io_append(struct sound_io *io, const void *bytes, size_t count)

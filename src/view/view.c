@@ -172,17 +172,31 @@ void view_show(struct view *view, const struct live_status *status)
     view->kind->show(view, &shown);
 }
 
-void view_message(struct view *view, const char *format, ...)
+static void show_line(struct view *view, void (*print)(const char *format, ...), const char *format,
+                      va_list arguments)
 {
     char line[LINE_MOST];
-    va_list arguments;
-    va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
     if (view && view->kind->message)
         view->kind->message(view, line);
     else
-        note("%s", line);
+        print("%s", line);
+}
+
+void view_message(struct view *view, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    show_line(view, note, format, arguments);
+    va_end(arguments);
+}
+
+void view_warning(struct view *view, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    show_line(view, warning, format, arguments);
+    va_end(arguments);
 }
 
 int view_key(struct view *view)

@@ -42,6 +42,9 @@ struct live_status view_visible(const struct live_status *status);
  * note on standard error; json: {"event": "message", "seconds": of the stream, "text": ...}. */
 void view_message(struct view *view, const char *format, ...) PRINTF_LIKE(2, 3);
 
+/* The same for what warning() is for. */
+void view_warning(struct view *view, const char *format, ...) PRINTF_LIKE(2, 3);
+
 /* What view_key returns besides characters (Unicode code points, Enter '\n', Escape 27). */
 enum view_key_code {
     VIEW_KEY_NONE = -1,

@@ -1,0 +1,115 @@
+#include "base/files_read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char **paths;    /* lock */
+static size_t count;    /* lock */
+static size_t capacity; /* lock */
+
+static bool is_known(const char *path)
+{
+    size_t i = 0;
+    while (i < count && strcmp(paths[i], path) != 0)
+        i++;
+    return i < count;
+}
+
+static bool add(const char *path)
+{
+    if (is_known(path))
+        return true;
+    if (count == capacity) {
+        size_t more = capacity ? 2 * capacity : 16;
+        char **larger = realloc(paths, more * sizeof *larger);
+        if (!larger)
+            return false;
+        paths = larger;
+        capacity = more;
+    }
+    paths[count] = strdup(path);
+    return paths[count] && ++count;
+}
+
+bool files_read_add(const char *path)
+{
+    pthread_mutex_lock(&lock);
+    bool added = add(path);
+    pthread_mutex_unlock(&lock);
+    return added;
+}
+
+static int add_one(const char *path, const struct stat *about, int kind, struct FTW *where)
+{
+    (void)about, (void)where;
+    return kind == FTW_F && !add(path);
+}
+
+bool files_read_add_below(const char *folder)
+{
+    enum { FOLDERS_OPEN = 8 };
+    pthread_mutex_lock(&lock);
+    bool added = nftw(folder, add_one, FOLDERS_OPEN, 0) != 1; /* unreadable ones are not read */
+    pthread_mutex_unlock(&lock);
+    return added;
+}
+
+const char *files_read_open(const char *path, FILE **stream)
+{
+    struct stat about;
+    *stream = NULL;
+    if (!files_read_add(path))
+        return strerror(ENOMEM);
+    /* Without O_NONBLOCK, opening a FIFO waits for a writer. A regular file does not care. */
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    bool refused = fd < 0 && errno != ENXIO; /* ENXIO: a socket */
+    const char *flaw = refused || (fd >= 0 && fstat(fd, &about) != 0) ? strerror(errno)
+                       : fd >= 0 && S_ISDIR(about.st_mode)            ? "it is a directory"
+                       : fd < 0 || !S_ISREG(about.st_mode)
+                           ? "it is not a regular file; save it to one"
+                           : NULL;
+    if (!flaw && !(*stream = fdopen(fd, "rb")))
+        flaw = strerror(errno);
+    if (flaw && fd >= 0)
+        close(fd);
+    return flaw;
+}
+
+static bool look_at(const char *path, struct stat *about)
+{
+    int found = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, about) : stat(path, about);
+    return found == 0 && S_ISREG(about->st_mode);
+}
+
+bool files_read_hold(const struct stat *about)
+{
+    struct stat known;
+    bool held = false;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < count && !held; i++)
+        held = look_at(paths[i], &known) && known.st_dev == about->st_dev &&
+               known.st_ino == about->st_ino;
+    pthread_mutex_unlock(&lock);
+    return held;
+}
+
+bool files_read_below(const char *folder)
+{
+    char top[PATH_MAX], path[PATH_MAX];
+    bool below = false;
+    if (!realpath(folder, top))
+        return false;
+    size_t length = strlen(top);
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < count && !below; i++)
+        below = realpath(paths[i], path) && strncmp(path, top, length) == 0 && path[length] == '/';
+    pthread_mutex_unlock(&lock);
+    return below;
+}
