@@ -130,11 +130,124 @@ START_TEST(what_cannot_be_drawn_is_refused)
 }
 END_TEST
 
+/* The old file stays, and nothing else. */
+static void expect_kept(const char *expected, const char *command)
+{
+    command_done("echo precious >old.png && echo precious >old.svg && echo precious >old.pdf");
+    struct command_result result = command_run("%s", command);
+    ck_assert_msg(result.code == 1 && command_lines(result.err) == 1 &&
+                      strstr(result.err, expected),
+                  "%s: exit code %d, %s", command, result.code, result.err);
+    ck_assert_str_eq(command_files(), "bin disk old.pdf old.png old.svg");
+    command_done("for file in old.*; do [ \"$(cat $file)\" = precious ] || exit 1; done");
+}
+
+static const char *const old_files[] = {"old.png", "old.svg", "old.pdf"};
+
+START_TEST(full_disk_keeps_the_old_file)
+{
+    command_clean();
+    command_done("mkdir bin disk");
+    if (command_run("unshare -rm mount -t tmpfs -o size=16k tmpfs disk").code != 0) {
+        puts("not run: full_disk_keeps_the_old_file, for want of the right to mount");
+        return; /* the limit below stands in for it */
+    }
+    for (size_t i = 0; i < sizeof old_files / sizeof *old_files; i++) {
+        char command[512];
+        snprintf(command, sizeof command,
+                 "unshare -rm sh -c 'mount -t tmpfs -o size=16k tmpfs disk && cp old.* disk && "
+                 "\"$HALO\" mask plot \"$FILTERS/small-room.wav\" -f -o disk/%s; code=$?; "
+                 "cp disk/* .; [ $(ls -A disk | wc -l) = 3 ] && exit $code'",
+                 old_files[i]);
+        expect_kept("No space left", command);
+    }
+}
+END_TEST
+
+START_TEST(file_size_limit_keeps_the_old_file)
+{
+    command_clean();
+    command_done("mkdir bin disk");
+    for (size_t i = 0; i < sizeof old_files / sizeof *old_files; i++) {
+        char command[512];
+        static const char limited[] = "ulimit -f 2; %s(\"$HALO\" mask plot \"$FILTERS/comb.txt\" "
+                                      "-f -o %s)";
+        snprintf(command, sizeof command, limited, "", old_files[i]);
+        expect_kept("File too large", command);
+        snprintf(command, sizeof command, limited, "trap \"\" XFSZ; ", old_files[i]);
+        expect_kept("File too large", command);
+    }
+    command_refused(1, "standard output: No space left",
+                    "\"$HALO\" mask plot \"$FILTERS/comb.txt\" --what impulse >/dev/full");
+}
+END_TEST
+
+/* A gnuplot that says all is well, and draws nothing or dies half-way. */
+START_TEST(gnuplot_is_not_believed)
+{
+    command_clean();
+    command_done("mkdir bin disk");
+    static const char *const scripts[] = {"cat >/dev/null", "cat >/dev/null; echo half; kill -9 $$",
+                                          "exit 0"};
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        command_done("printf '#!/bin/sh\\n%s\\n' >bin/gnuplot && chmod +x bin/gnuplot", scripts[i]);
+        expect_kept("gnuplot could not draw old.png",
+                    "PATH=$PWD/bin:$PATH \"$HALO\" mask plot \"$FILTERS/comb.txt\" -f -o old.png");
+    }
+}
+END_TEST
+
+/* As a shell writes it, and as it appears in a plot. */
+static const struct {
+    const char *name, *seen;
+} hostile_names[] = {
+    {"\"'tis.txt\"", ">'tis.txt<"},
+    {"\"'\"", ">'<"},
+    {"\"''\"", ">''<"},
+    {"\"it''s.txt\"", ">it''s.txt<"},
+    {"'\"quoted\".txt'", ">\"quoted\".txt<"},
+    {"'\"; system(\"touch executed\"); #'", ">\"; system(\"touch executed\"); #<"},
+    {"'`touch executed`.txt'", ">`touch executed`.txt<"},
+    {"'\"`touch executed`\".txt'", ">\"`touch executed`\".txt<"},
+    {"'$(touch executed).txt'", ">$(touch executed).txt<"},
+    {"'!touch executed.txt'", ">!touch executed.txt<"},
+    {"'@HOME.txt'", ">@HOME.txt<"},
+    {"'a_1^2 {Symbol b} &c <d> %s %d ~e.txt'", ">a_1^2 {Symbol b} &c <d> %s %d ~e.txt<"},
+    {"'a\\nb\\101\\.txt'", ">a\\nb\\101\\.txt<"},
+    {"\"$(printf 'a\\nset output\\033[1mb.txt')\"", ">a\\x0aset output\\x1b[1mb.txt<"},
+    {"\"$(printf 'a\\377b.txt')\"", ">a\\xffb.txt<"},
+    {"'gr\u00fcn.txt'", ">gr\u00fcn.txt<"},
+};
+
+/* In legends and in titles. */
+START_TEST(names_are_only_text)
+{
+    for (size_t i = 0; i < sizeof hostile_names / sizeof *hostile_names; i++) {
+        const char *name = hostile_names[i].name;
+        command_clean();
+        command_done("printf '1\\n2\\n' >%s", name);
+        struct command_result result =
+            command_done("\"$HALO\" mask plot %s \"$FILTERS/comb.txt\" -o a.svg --what impulse && "
+                         "\"$HALO\" mask plot %s -o b.svg --what impulse,step",
+                         name, name);
+        ck_assert_msg(result.err[0] == '\0', "%s: %s", name, result.err);
+        command_done("set -- *; [ $# = 3 ]"); /* nothing was executed */
+        command_done("cat >expected <<'END'\n%s\nEND\n"
+                     "for file in a.svg b.svg; do sed -e 's/&lt;/</g; s/&gt;/>/g' "
+                     "-e 's/&quot;/\"/g' -e \"s/&apos;/'/g\" -e 's/&amp;/\\&/g' $file | "
+                     "grep -qF -f expected || exit 1; done",
+                     hostile_names[i].seen);
+    }
+}
+END_TEST
+
 int main(void)
 {
-    const TTest *const tests[] = {files_of_each_kind,        svg_holds_what_it_should,
-                                  subplots_are_chosen,       masks_of_any_kind_are_drawn,
-                                  text_goes_to_the_terminal, what_cannot_be_drawn_is_refused};
+    const TTest *const tests[] = {files_of_each_kind,           svg_holds_what_it_should,
+                                  subplots_are_chosen,          masks_of_any_kind_are_drawn,
+                                  text_goes_to_the_terminal,    what_cannot_be_drawn_is_refused,
+                                  full_disk_keeps_the_old_file, file_size_limit_keeps_the_old_file,
+                                  gnuplot_is_not_believed,      names_are_only_text};
     if (system("command -v gnuplot >/dev/null 2>&1") != 0) {
         puts("skipped: gnuplot is not installed");
         return 77;

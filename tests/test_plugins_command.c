@@ -76,6 +76,30 @@ START_TEST(every_search_term_must_occur)
 }
 END_TEST
 
+/* A file name that would set the terminal's title, and an LV2 plugin's name that would. */
+START_TEST(names_are_made_visible)
+{
+    offer("mean");
+    command_done("mv ladspa/mean.so \"ladspa/$(printf 'm\\033]0;owned\\007.so')\"; mkdir bad.lv2; "
+                 "printf '%%s\\n' '<urn:bad> a <http://lv2plug.in/ns/lv2core#Plugin>; "
+                 "<http://usefulinc.com/ns/doap#name> \"n\\u001B]0;owned\\u0007\\u000Ahalo: \"; "
+                 "<http://www.w3.org/2000/01/rdf-schema#seeAlso> <manifest.ttl>; "
+                 "<http://lv2plug.in/ns/lv2core#binary> <bad.so>.' >bad.lv2/manifest.ttl");
+    setenv("LV2_PATH", command_folder(), 1);
+    struct command_result result = command_done("$HALO plugins list");
+    ck_assert_ptr_null(strchr(result.out, '\033'));
+    ck_assert_ptr_nonnull(strstr(result.out, "m\\x1b]0;owned\\x07:copy"));
+#ifdef HALO_WITH_LV2
+    result = command_done("$HALO plugins info urn:bad");
+    ck_assert_ptr_null(strchr(result.out, '\033'));
+    ck_assert_ptr_nonnull(strstr(result.out, "n\\x1b]0;owned\\x07\\x0ahalo: \n"));
+#endif
+    result = command_done("$HALO plugins info \"$(printf 'm\\033]0;owned\\007:copy')\"");
+    ck_assert_ptr_null(strchr(result.out, '\033'));
+    ck_assert_ptr_nonnull(strstr(result.out, "--ladspa 'm\\x1b]0;owned\\x07:copy"));
+}
+END_TEST
+
 START_TEST(a_crash_is_remembered_until_the_file_changes)
 {
     offer("crash-asked");
@@ -310,6 +334,7 @@ int main(void)
     const TTest *const tests[] = {
         a_list_is_complete_and_reports_skipped_plugins,
         every_search_term_must_occur,
+        names_are_made_visible,
         a_crash_is_remembered_until_the_file_changes,
         a_damaged_cache_is_ignored,
         bad_ladspa_libraries_are_skipped,

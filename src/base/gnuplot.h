@@ -1,12 +1,15 @@
-/* Plots drawn by gnuplot, which runs as a child and reads commands from a pipe. Files are complete
- * or absent. Threads: one. Not real-time. */
+/* Plots drawn by gnuplot, which runs as a child, reads commands from a pipe and writes the drawing
+ * to another: gnuplot does not tell of failed writes, so halo writes what it draws. Files are
+ * complete or absent. Threads: the caller's, and one that writes. Not real-time. */
 #ifndef HALO_GNUPLOT_H
 #define HALO_GNUPLOT_H
 
 #include "base/atomic_file.h"
 #include "base/status.h"
 
+#include <pthread.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 struct gnuplot_settings {
     const char *file;     /* .svg, .png or .pdf; NULL: text, on standard output */
@@ -18,7 +21,12 @@ struct gnuplot {
     FILE *commands;   /* the pipe to gnuplot */
     const char *name; /* of the file; NULL: text */
     struct atomic_file file;
-    void (*before)(int); /* the handler of SIGPIPE, which is ignored meanwhile */
+    pid_t process;
+    int drawing;      /* the pipe from gnuplot */
+    pthread_t writer; /* from `drawing` to the file */
+    bool writing;     /* the writer was started */
+    bool drawn;       /* something; the writer's, as is `error` */
+    int error;        /* errno of the first failed write */
 };
 
 /* Errors (usage): not a name of a .svg, .png or .pdf file. */
@@ -27,16 +35,17 @@ MUST_CHECK enum status gnuplot_check_file(const char *file);
 /* Errors: gnuplot is not installed. */
 MUST_CHECK enum status gnuplot_check_here(void);
 
-/* Start gnuplot with its terminal and output set; call gnuplot_close afterwards, also on failure.
- * Errors: no gnuplot, the file exists or cannot be written, memory. */
+/* Start gnuplot with its terminal set, and watch for signals (stop.h); call gnuplot_close
+ * afterwards, also on failure. Errors: no gnuplot, the file exists or cannot be written, memory. */
 MUST_CHECK enum status gnuplot_open(const struct gnuplot_settings *settings,
                                     struct gnuplot *gnuplot);
 
-/* End gnuplot and keep the file if `status` is STATUS_OK and gnuplot succeeded, else remove it.
- * Returns `status` or a new error. */
+/* End gnuplot and keep the file if `status` is STATUS_OK, gnuplot succeeded and all it drew was
+ * written, else remove it. Returns `status` or a new error. */
 MUST_CHECK enum status gnuplot_close(struct gnuplot *gnuplot, enum status status);
 
-/* Send text in single quotes. */
+/* Send any text as a string: whatever is the user's goes this way. Nothing in it is executed or
+ * expanded, and the terminals take no markup; what is not printable becomes so (printable.h). */
 void gnuplot_send_quoted(FILE *commands, const char *text);
 
 /* `set palette` with the colours of colour_map.h. */

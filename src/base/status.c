@@ -1,10 +1,12 @@
 #include "base/status.h"
 
+#include "base/printable.h"
+
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { LINE_MOST = 1024 }; /* bytes of a line passed to show_line */
+enum { LINE_MOST = 8192 }; /* bytes of a line */
 
 static _Atomic enum verbosity level = VERBOSITY_NORMAL;
 static bool transient_shown = false;
@@ -24,18 +26,18 @@ static void wipe_transient(void)
     transient_shown = false;
 }
 
+/* The one place where messages leave, and what they quote becomes printable. */
 static void print_line(const char *format, va_list arguments)
 {
+    static char raw[LINE_MOST], line[LINE_MOST]; /* lock: memory may have run out */
     pthread_mutex_lock(&lock);
+    vsnprintf(raw, sizeof raw, format, arguments);
+    printable_copy(line, sizeof line, raw);
     if (show_line) {
-        char line[LINE_MOST];
-        vsnprintf(line, sizeof line, format, arguments);
         show_line(show_context, line);
     } else {
         wipe_transient();
-        fputs("halo: ", stderr);
-        vfprintf(stderr, format, arguments);
-        fputc('\n', stderr);
+        fprintf(stderr, "halo: %s\n", line);
     }
     pthread_mutex_unlock(&lock);
 }

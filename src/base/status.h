@@ -32,7 +32,7 @@ enum verbosity { VERBOSITY_SILENT, VERBOSITY_QUIET, VERBOSITY_NORMAL, VERBOSITY_
             return tried;                                                                          \
     } while (0)
 
-/* Print "halo: ..." on standard error and return `status`. */
+/* Print "halo: ..." on standard error and return `status`. Messages are made printable.h's. */
 MUST_CHECK enum status fail(enum status status, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* For this thread: failures are printed as notes, since another way will be tried. */

@@ -1,5 +1,6 @@
 /* halo bench tune: find and store the fastest plans of the transforms that convolvers use. */
 #include "base/monotonic.h"
+#include "base/printable.h"
 #include "base/stop.h"
 #include "bench/bench.h"
 #include "convolve/partition.h"
@@ -43,7 +44,7 @@ static enum status tune_all(void *context)
             TRY(tune(n / 4 * 3, options));
         TRY(tune(n, options));
     }
-    printf("stored in %s\n", fft_wisdom_file());
+    printf("stored in %s\n", printable(fft_wisdom_file()));
     return STATUS_OK;
 }
 

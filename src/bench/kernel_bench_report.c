@@ -2,6 +2,7 @@
 
 #include "base/gnuplot.h"
 #include "base/json_text.h"
+#include "base/printable.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -25,13 +26,13 @@ static void print_head(const struct kernel_bench_report *report)
     const struct kernel_bench_kind *kind = report->settings->kind;
     const struct kernel_bench_device *device = report->device;
     if (report->form == BENCH_CSV) {
-        printf("# device,%s\n# flops_peak,%.9g\n", device->name, device->flops_peak);
+        printf("# device,%s\n# flops_peak,%.9g\n", printable(device->name), device->flops_peak);
         kind->print_head(report->settings, true);
         bench_print_csv_head(kind->columns);
     } else if (report->form == BENCH_TABLE) {
         printf("%s, %d multiprocessors, %.0f MHz, float32 peak %.1f TFLOP/s; CUDA %d.%d, driver "
                "for %d.%d\n",
-               device->name, device->multiprocessors, 1e-6 * device->clock,
+               printable(device->name), device->multiprocessors, 1e-6 * device->clock,
                1e-12 * device->flops_peak, device->runtime / 1000, device->runtime % 1000 / 10,
                device->driver / 1000, device->driver % 1000 / 10);
         kind->print_head(report->settings, false);

@@ -1,6 +1,7 @@
 #include "chain/chain_file.h"
 
 #include "base/files_read.h"
+#include "base/printable.h"
 
 #include <cyaml/cyaml.h>
 #include <errno.h>
@@ -285,7 +286,7 @@ static void print_comment(const struct stage *stage, size_t number, FILE *stream
     const struct stage_info info = stage_describe(stage);
     fprintf(stream, "# %zu: ", number);
     if (info.name)
-        fprintf(stream, "%s, ", info.name);
+        fprintf(stream, "%s, ", printable(info.name)); /* one line, too */
     fprintf(stream, "%zu channel%s in, %zu out", stage->inputs, stage->inputs == 1 ? "" : "s",
             stage->outputs);
     if (info.taps > 0)

@@ -1,4 +1,5 @@
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "base/stop.h"
 #include "chain/chain_file.h"
 #include "command/commands.h"
@@ -20,13 +21,13 @@ static void print_text(const struct chain_check_settings *settings, const struct
                        const struct filter *chain)
 {
     printf("%s: %zu stage%s, %zu channel%s in, %zu out, latency %llu frames at %zu Hz\n",
-           settings->file, list->count, list->count == 1 ? "" : "s", settings->channels,
+           printable(settings->file), list->count, list->count == 1 ? "" : "s", settings->channels,
            settings->channels == 1 ? "" : "s", chain->outputs, (unsigned long long)chain->latency,
            settings->rate);
     for (size_t i = 0; i < list->count; i++)
         printf("  %zu  %zu > %-3zu latency %-6llu --%s %s\n", i + 1, list->stages[i].inputs,
                list->stages[i].outputs, (unsigned long long)list->stages[i].filter->latency,
-               list->stages[i].ops->option, list->stages[i].text);
+               list->stages[i].ops->option, printable(list->stages[i].text));
 }
 
 static enum status print_json(const struct chain_check_settings *settings,

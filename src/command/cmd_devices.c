@@ -1,4 +1,5 @@
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "command/commands.h"
 #include "live/device.h"
 
@@ -28,7 +29,7 @@ static void print_row(const struct device_list *list, size_t index)
            host_default && row->default_out ? '*' : ' ', row->rate);
     print_milliseconds(row->low_in, row->high_in, row->high_in > 0);
     print_milliseconds(row->low_out, row->high_out, row->high_out > 0);
-    printf("  %s\n", row->name);
+    printf("  %s\n", printable(row->name));
 }
 
 static bool has_default(const struct device_list *list)

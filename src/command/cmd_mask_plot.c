@@ -1,5 +1,6 @@
 #include "base/atomic_file.h"
 #include "base/gnuplot.h"
+#include "base/printable.h"
 #include "base/terminal.h"
 #include "chain/stage_mask.h"
 #include "command/commands.h"
@@ -80,7 +81,7 @@ static enum status print_magnitudes(const struct mask_plot_settings *settings)
     fputs(text, stdout);
     free(text);
     for (size_t i = 0; i < settings->texts.count; i++)
-        printf("%c  %s\n", letters[i], short_name(settings->texts.values[i]));
+        printf("%c  %s\n", letters[i], printable(short_name(settings->texts.values[i])));
     return STATUS_OK;
 }
 
@@ -131,7 +132,7 @@ static void print_2d(const struct mask2d_plot *plot)
     size_t width, height;
     terminal_output_size(&width, &height);
     for (size_t i = 0; i < plot->count; i++) {
-        printf("%s%s\n", i ? "\n" : "", plot->names[i]);
+        printf("%s%s\n", i ? "\n" : "", printable(plot->names[i]));
         mask2d_print_picture(plot->masks[i], width, height > 4 ? height - 3 : 1);
     }
 }

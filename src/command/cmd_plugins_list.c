@@ -1,4 +1,5 @@
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "base/stop.h"
 #include "command/commands.h"
 #include "plugin/plugin_instances.h"
@@ -35,10 +36,10 @@ static bool is_wanted(const struct plugins_list_settings *settings, const struct
 
 static void print_row(const struct plugin_info *info, int width)
 {
-    printf("%-6s  %-*s  %3zu > %-3zu  %s", info->kind->name, width, info->id,
-           plugin_instances_inputs(info), plugin_instances_outputs(info), info->name);
+    printf("%-6s  %-*s  %3zu > %-3zu  %s", info->kind->name, width, printable(info->id),
+           plugin_instances_inputs(info), plugin_instances_outputs(info), printable(info->name));
     if (info->maker)
-        printf(" (%s)", info->maker);
+        printf(" (%s)", printable(info->maker));
     puts("");
 }
 

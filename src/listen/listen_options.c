@@ -1,3 +1,4 @@
+#include "base/printable.h"
 #include "base/stop.h"
 #include "listen/listen_file.h"
 #include "listen/listen_session.h"
@@ -139,7 +140,8 @@ static enum status verify(const char *log)
     TRY(trial_verify(log, &fault));
     if (fault)
         return fail(STATUS_FAILED, "%s was changed after the test: %s", log, fault);
-    printf("%s: the key matches the commitment, and the result follows from the answers\n", log);
+    printf("%s: the key matches the commitment, and the result follows from the answers\n",
+           printable(log));
     return STATUS_OK;
 }
 

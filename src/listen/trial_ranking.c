@@ -1,5 +1,6 @@
 #include "listen/trial_ranking.h"
 
+#include "base/printable.h"
 #include "signal/median.h"
 
 #include <math.h>
@@ -119,7 +120,7 @@ static void print_score(const struct ranking_score *score, const char *name, siz
     fprintf(stream, "%.2f  ", score->rating.mean);
     if (isfinite(score->rating.low))
         fprintf(stream, "(%.2f to %.2f)  ", score->rating.low, score->rating.high);
-    fprintf(stream, "%s, first in %zu of %zu\n", name, score->first, trials);
+    fprintf(stream, "%s, first in %zu of %zu\n", printable(name), score->first, trials);
 }
 
 static void ranking_result_print(const struct trial *trial, const char *const *names, FILE *stream)

@@ -1,6 +1,7 @@
 #include "mask/mask2d.h"
 
 #include "base/decimal.h"
+#include "base/printable.h"
 #include "base/text_lines.h"
 #include "mask/mask.h"
 #include "signal/audio.h"
@@ -266,7 +267,7 @@ void mask2d_write(const struct mask2d *mask, FILE *stream)
         "# %s\n"
         "# A mask of two dimensions, true convolution, origin at row %zu, column %zu (from 0).\n"
         "# Rows run from past to future, columns from low to high frequency.\n",
-        mask->name, mask->rows / 2, mask->columns / 2);
+        printable(mask->name), mask->rows / 2, mask->columns / 2);
     for (size_t i = 0; i < mask->rows; i++)
         for (size_t j = 0; j < mask->columns; j++)
             fprintf(stream, "%.9g%c", (double)mask->taps[i * mask->columns + j],

@@ -2,6 +2,7 @@
 
 #include "base/gnuplot.h"
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "mask/mask2d.h"
 #include "mask/mask_summary.h"
 #include "signal/audio.h"
@@ -46,7 +47,7 @@ void mask2d_summary_print(const char *text, const struct mask2d *mask)
 {
     struct sums sums = sums_of(mask);
     size_t down = mask->rows / 2, across = mask->columns / 2;
-    printf("%s\n", text);
+    printf("%s\n", printable(text));
     printf("  %-*s%s of two dimensions, for --spectral\n", HEAD, "kind",
            mask2d_design_is_spec(text) ? "made, a mask" : "text, a mask");
     printf("  %-*s%zu row%s of time x %zu column%s of frequency, origin at row %zu, column %zu\n",

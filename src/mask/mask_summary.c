@@ -1,6 +1,7 @@
 #include "mask/mask_summary.h"
 
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "signal/audio.h"
 #include "sound/sound_format.h"
 #include "sound/sound_io.h"
@@ -170,7 +171,7 @@ void mask_summary_print(const struct mask_summary *summary)
     const struct mask_stats *stats = summary->stats;
     char format[SPEC];
     describe_format(mask, format);
-    printf("%s\n  %-*s%s, ", summary->text, HEAD, "format", format);
+    printf("%s\n  %-*s%s, ", printable(summary->text), HEAD, "format", format);
     if (mask->rate)
         printf("%u Hz, ", mask->rate);
     else
@@ -184,8 +185,8 @@ void mask_summary_print(const struct mask_summary *summary)
         printf("  output %-*zu%.1f dB of headroom for music, %s at the worst\n", HEAD - 7, o + 1,
                stats->output[o].headroom, db_cell(stats->output[o].magnitude).text);
     for (size_t t = 0; t < summary->trouble_count; t++)
-        printf("  %-*s%s: %s\n", HEAD, t == 0 ? "LINT" : "", summary->troubles[t].text,
-               summary->troubles[t].remedy);
+        printf("  %-*s%s: %s\n", HEAD, t == 0 ? "LINT" : "", printable(summary->troubles[t].text),
+               printable(summary->troubles[t].remedy));
     if (summary->trouble_count == 0)
         printf("  %-*snothing wrong\n", HEAD, "lint");
 }

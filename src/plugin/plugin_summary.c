@@ -1,6 +1,7 @@
 #include "plugin/plugin_summary.h"
 
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "plugin/plugin_info_json.h"
 #include "plugin/plugin_instances.h"
 
@@ -62,7 +63,7 @@ static char *command_line(const struct plugin_info *info)
 static void print_line(const char *label, const char *text)
 {
     if (text)
-        printf("  %-10s %s\n", label, text);
+        printf("  %-10s %s\n", label, printable(text));
 }
 
 enum { NUMBER = 24 };
@@ -83,17 +84,18 @@ static void print_values(const struct plugin_port *port)
     if (port->counts_in_rate)
         printf("  (at %d Hz)", RATE);
     for (size_t i = 0; i < port->point_count; i++)
-        printf("%s%s (%g)", i ? ", " : "  ", port->points[i].label, (double)port->points[i].value);
+        printf("%s%s (%g)", i ? ", " : "  ", printable(port->points[i].label),
+               (double)port->points[i].value);
 }
 
 static void print_control(const struct plugin_port *port, int width)
 {
     char least[NUMBER], most[NUMBER], initial[NUMBER];
     struct plugin_range range = plugin_port_range(port, RATE);
-    printf("  %-*s  %9s .. %-9s  %9s  %-9s  %s", width, port->symbol,
+    printf("  %-*s  %9s .. %-9s  %9s  %-9s  %s", width, printable(port->symbol),
            number_text(least, range.minimum), number_text(most, range.maximum),
-           port->is_input ? number_text(initial, range.initial) : "", port->unit ? port->unit : "",
-           port->name);
+           port->is_input ? number_text(initial, range.initial) : "",
+           port->unit ? printable(port->unit) : "", printable(port->name));
     print_values(port);
     puts(port->is_latency ? "  (reports the latency)" : "");
 }
@@ -132,22 +134,23 @@ static void print_others(const struct plugin_info *info)
     for (size_t i = 0; i < info->port_count; i++) {
         const struct plugin_port *port = &info->ports[i];
         if (port->type != PLUGIN_CONTROL)
-            printf("  %-*s  %s %s%s  %s\n", symbol_width(info), port->symbol, kinds[port->type],
-                   port->is_input ? "in" : "out", port->is_side_chain ? ", a side chain" : "",
-                   port->name);
+            printf("  %-*s  %s %s%s  %s\n", symbol_width(info), printable(port->symbol),
+                   kinds[port->type], port->is_input ? "in" : "out",
+                   port->is_side_chain ? ", a side chain" : "", printable(port->name));
     }
 }
 
 static void print_rest(const struct plugin_info *info)
 {
     for (size_t i = 0; i < info->parameter_count; i++)
-        printf("%s  param:%s=...  %s\n", i ? "" : "parameters\n", info->parameters[i].uri,
-               info->parameters[i].name ? info->parameters[i].name : "");
+        printf("%s  param:%s=...  %s\n", i ? "" : "parameters\n",
+               printable(info->parameters[i].uri),
+               info->parameters[i].name ? printable(info->parameters[i].name) : "");
     for (size_t i = 0; i < info->preset_count; i++)
-        printf("%s  preset=%s  %s\n", i ? "" : "presets\n", info->presets[i].uri,
-               info->presets[i].name ? info->presets[i].name : "");
+        printf("%s  preset=%s  %s\n", i ? "" : "presets\n", printable(info->presets[i].uri),
+               info->presets[i].name ? printable(info->presets[i].name) : "");
     for (size_t i = 0; i < info->feature_count; i++)
-        printf("%s  %s\n", i ? "" : "required features\n", info->features[i]);
+        printf("%s  %s\n", i ? "" : "required features\n", printable(info->features[i]));
 }
 
 static void print_latency(const struct plugin_summary *summary)
@@ -157,13 +160,13 @@ static void print_latency(const struct plugin_summary *summary)
                (long long)json_integer_value(summary->latency), RATE);
     else
         printf("  latency    not known: %s\n",
-               summary->failure ? summary->failure : "it does not run");
+               summary->failure ? printable(summary->failure) : "it does not run");
 }
 
 void plugin_summary_print(const struct plugin_summary *summary)
 {
     const struct plugin_info *info = summary->info;
-    printf("%s\n", info->id);
+    printf("%s\n", printable(info->id));
     print_line("name", info->name);
     print_line("kind", info->kind->name);
     print_line("maker", info->maker);
@@ -179,7 +182,7 @@ void plugin_summary_print(const struct plugin_summary *summary)
     print_rest(info);
     char *command = info->refusal ? NULL : command_line(info);
     if (command)
-        printf("to use it\n  %s\n", command);
+        printf("to use it\n  %s\n", printable(command));
     free(command);
 }
 

@@ -1,4 +1,5 @@
 #include "base/colour_map.h"
+#include "base/printable.h"
 #include "spectrogram/spectrogram.h"
 #include "spectrogram/spectrogram_figure.h"
 
@@ -130,17 +131,17 @@ static void print_frequency(const struct page *page, size_t line)
     fprintf(page->stream, "%*s ", MARGIN - 1, text);
 }
 
-/* Truncates to the width, by characters; control characters become ?. */
+/* Truncates to the width, by characters. */
 static void print_name(const struct page *page, const char *name)
 {
     size_t done = 0;
-    for (const unsigned char *at = (const unsigned char *)name; *at; at++) {
+    for (const unsigned char *at = (const unsigned char *)printable(name); *at; at++) {
         bool begins = (*at & 0xC0) != 0x80; /* else a later byte of UTF-8 */
         if (begins && done++ == page->cells) {
             done = page->cells;
             break;
         }
-        fputc(*at < 0x20 || *at == 0x7F ? '?' : *at, page->stream);
+        fputc(*at, page->stream);
     }
     fprintf(page->stream, "%*s", (int)(page->cells - done), "");
 }

@@ -1,4 +1,5 @@
 #include "base/monotonic.h"
+#include "base/printable.h"
 #include "signal/audio.h"
 #include "view/view_kind.h"
 
@@ -77,7 +78,7 @@ static void print_choice(const struct live_status *status)
     else if (status->chosen == 0 || status->chosen > status->choices)
         printf("  0 dry");
     else
-        printf("  %zu %s", status->chosen, status->names[status->chosen - 1]);
+        printf("  %zu %s", status->chosen, printable(status->names[status->chosen - 1]));
     if (status->switching)
         printf(" ...");
 }
@@ -102,7 +103,7 @@ static void print_line(const struct live_status *status)
     printf(" dBFS");
     print_choice(status);
     if (status->control.text)
-        printf("  [%s]", status->control.text);
+        printf("  [%s]", printable(status->control.text));
     print_state(status);
     if (!isnan(status->load_now))
         printf("  load %.0f %%, worst %.0f %%", 100 * status->load_now, 100 * status->load_worst);
@@ -128,7 +129,7 @@ static void plain_show(struct view *view, const struct live_status *status)
         return;
     print_line(status);
     for (size_t i = 0; i < status->line_count && news[NEWS_LINES] != plain->news[NEWS_LINES]; i++)
-        puts(status->lines[i]);
+        puts(printable(status->lines[i]));
     fflush(stdout);
     memcpy(plain->news, news, sizeof news);
     plain->printed = now;

@@ -1,5 +1,6 @@
 #include "view/view_screen.h"
 #include "base/monotonic.h"
+#include "base/printable.h"
 #include "base/terminal.h"
 
 #include <curses.h>
@@ -27,7 +28,7 @@ static void add_message(void *context, const char *text)
     pthread_mutex_lock(&screen->lock);
     struct screen_message *message = &screen->messages[screen->message_count++ % SCREEN_MESSAGES];
     message->drawn = 0;
-    snprintf(message->text, sizeof message->text, "%s", text);
+    printable_copy(message->text, sizeof message->text, text);
     strftime(message->stamp, sizeof message->stamp, "%H:%M:%S", localtime_r(&now, &broken));
     pthread_mutex_unlock(&screen->lock);
 }

@@ -1,0 +1,73 @@
+#include "base/printable.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BUFFERS = 4, ESCAPE = 4 /* bytes of \x1b */, SEQUENCE_MOST = 4 /* bytes of UTF-8 */ };
+
+/* The bytes of the UTF-8 sequence that begins with `lead`; 0: none does. */
+static size_t sequence_length(unsigned char lead)
+{
+    if (lead < 0x80)
+        return 1;
+    if (lead < 0xC2 || lead > 0xF4)
+        return 0;
+    return lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+}
+
+/* The second byte excludes C1, overlong forms, surrogates and what is beyond Unicode. */
+static bool can_follow(unsigned char lead, unsigned char second)
+{
+    unsigned char least = lead == 0xC2 || lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+    unsigned char most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    return second >= least && second <= most;
+}
+
+/* The bytes of the character at `text`; 0: its first byte must not be printed. */
+static size_t character_length(const char *text)
+{
+    unsigned char bytes[SEQUENCE_MOST + 1] = {0};
+    memcpy(bytes, text, strnlen(text, SEQUENCE_MOST));
+    size_t length = sequence_length(bytes[0]);
+    if (length == 1)
+        return bytes[0] >= 0x20 && bytes[0] != 0x7F;
+    if (length > 1 && !can_follow(bytes[0], bytes[1]))
+        return 0;
+    for (size_t i = 2; i < length; i++)
+        if ((bytes[i] & 0xC0) != 0x80)
+            return 0;
+    return length;
+}
+
+void printable_copy(char *to, size_t size, const char *text)
+{
+    size_t length;
+    for (size_t at = 0; *text; text += length ? length : 1) {
+        length = character_length(text);
+        size_t wanted = length ? length : ESCAPE;
+        if (at + wanted >= size)
+            break;
+        if (length)
+            memcpy(to, text, length);
+        else
+            snprintf(to, ESCAPE + 1, "\\x%02x", (unsigned)(unsigned char)*text);
+        to += wanted;
+        at += wanted;
+    }
+    *to = '\0';
+}
+
+const char *printable(const char *text)
+{
+    static _Thread_local char buffers[BUFFERS][PRINTABLE_MOST];
+    static _Thread_local size_t next;
+    const char *at = text;
+    for (size_t length = 1; *at && length; at += length)
+        length = character_length(at);
+    if (!*at)
+        return text;
+    char *copy = buffers[next++ % BUFFERS];
+    printable_copy(copy, PRINTABLE_MOST, text);
+    return copy;
+}
