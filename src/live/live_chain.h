@@ -11,6 +11,7 @@
 #include "live/choices.h"
 
 enum { LIVE_CHOICES_MOST = 64 };
+enum { LIVE_CAPACITY = 1 << 16 }; /* taps of masks loaded later */
 
 struct live_chain_request {
     const struct chain_options *options; /* must outlive the chain */

@@ -12,7 +12,6 @@ enum {
     TICK = 25,
     AWAY_TICK = 200
 }; /* ms between updates, and between attempts to reopen a lost device */
-enum { CAPACITY = 1 << 16 }; /* taps of masks loaded later */
 
 static const double RING_SECONDS = 10; /* of a recording, for slow disks */
 
@@ -90,7 +89,7 @@ static enum status session_open(struct live_session *session, const struct live_
     TRY(stream_session_open_device(&session->stream, 0, 0));
     struct live_chain_request request =
         stream_session_chain_request(&session->stream, session->stream.info.channels_in);
-    request.capacity = options->watch || options->osc ? CAPACITY : 0;
+    request.capacity = options->watch || options->osc ? LIVE_CAPACITY : 0;
     TRY(live_chain_init(&session->stream.chain, &request));
     TRY(match_outputs(session));
     if (options->osc)
