@@ -124,6 +124,7 @@ static enum status close_recording(const struct live_session *session,
 static enum status session_close(struct live_session *session)
 {
     bool stopped = stream_session_stop(&session->stream);
+    live_control_end_loads(session);
     osc_close(session->osc);
     file_watch_close(session->watch);
     if (!stopped) /* the files stay as after a crash */
@@ -137,7 +138,6 @@ static enum status session_close(struct live_session *session)
         unlink(session->log_path);
     live_log_close(session->stream.log);
     free(session->log_path);
-    free(session->load_text);
     stream_session_free(&session->stream);
     return status;
 }

@@ -2,6 +2,7 @@
 
 #include "base/options.h"
 #include "base/stop.h"
+#include "chain/stage_mask.h"
 #include "live/live_log.h"
 #include "signal/audio.h"
 
@@ -302,7 +303,10 @@ static enum status change_mask(struct replay_state *state, const struct logged *
         note("%s: at %.3f s mask %s was read again; its present content is used",
              state->replay->path, (double)logged->frame / (double)state->replay->format.rate,
              logged->text);
-        status = live_chain_load(chain, logged->choice, logged->text, NULL);
+        struct mask *mask = NULL;
+        TRY(stage_mask_read(logged->text, &chain->mask_format, &state->replay->options.settings,
+                            &mask));
+        status = live_chain_put(chain, logged->choice, logged->text, mask, NULL);
     }
     if (status == STATUS_OK)
         (void)choices_poll(chain->choices, &state->choice, &state->at);
