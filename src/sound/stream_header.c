@@ -304,6 +304,7 @@ void stream_io_begin(struct stream_io *io, FILE *stream)
 {
     io->stream = stream;
     io->position = io->consumed = 0;
+    io->ended = false;
 }
 
 void stream_io_unread(struct stream_io *io, const void *bytes, size_t count)
@@ -332,6 +333,7 @@ static sf_count_t stream_read(void *buffer, sf_count_t count, void *user)
     }
     io->consumed += more;
     io->position += more;
+    io->ended = done + more < count;
     return done + more;
 }
 
@@ -369,9 +371,11 @@ static sf_count_t stream_length(void *user)
     return LENGTH_UNKNOWN;
 }
 
+/* libsndfile compares it with the length, and would look for a next chunk for ever. */
 static sf_count_t stream_tell(void *user)
 {
-    return ((struct stream_io *)user)->position;
+    const struct stream_io *io = user;
+    return io->ended && io->position == io->consumed ? LENGTH_UNKNOWN : io->position;
 }
 
 SF_VIRTUAL_IO stream_io_functions = {

@@ -58,6 +58,7 @@ struct stream_io {
     FILE *stream; /* not owned */
     int64_t position;
     int64_t consumed; /* bytes read from the stream */
+    bool ended;       /* and there are no more */
     unsigned char head[STREAM_HEAD];
 };
 
