@@ -3,6 +3,7 @@
 #include "base/noise.h"
 #include "signal/audio.h"
 #include "signal/fft.h"
+#include "signal/fft_wisdom.h"
 #include "suite.h"
 
 #include <math.h>
@@ -131,4 +132,84 @@ START_TEST(plans_are_kept)
 }
 END_TEST
 
-SUITE_MAIN("fft", transforms_are_right, products_add_up, plans_are_kept)
+static char *load_text(const char *path, size_t *size)
+{
+    struct stat about;
+    FILE *file = fopen(path, "rb");
+    ck_assert(file && fstat(fileno(file), &about) == 0);
+    *size = (size_t)about.st_size;
+    char *text = calloc(*size + 1, 1);
+    ck_assert_uint_eq(fread(text, 1, *size, file), *size);
+    fclose(file);
+    return text;
+}
+
+static void save_text(const char *path, const char *text, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    ck_assert(file && fwrite(text, 1, size, file) == size && fclose(file) == 0);
+}
+
+/* Every bit of the first line and of every seventh byte after it; every length. FFTW would end this
+ * program at some of them. */
+START_TEST(damaged_plans_are_ignored)
+{
+    char folder[] = "/tmp/halo-fft-XXXXXX", path[64];
+    size_t size;
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/wisdom", folder);
+    check_length(90);
+    ck_assert(!fft_wisdom_read(path));
+    ck_assert(fft_wisdom_write(path) && fft_wisdom_read(path));
+    char *text = load_text(path, &size);
+    size_t header = strcspn(text, "\n") + 1;
+    for (size_t i = 0; i < size; i += i <= header ? 1 : 7)
+        for (int bit = 0; bit < 8; bit++) {
+            text[i] = (char)(text[i] ^ (1 << bit));
+            ck_assert_ptr_null(fft_wisdom_check(text, size));
+            save_text(path, text, size);
+            ck_assert(!fft_wisdom_read(path));
+            text[i] = (char)(text[i] ^ (1 << bit));
+        }
+    for (size_t length = 0; length < size; length++) {
+        save_text(path, text, length);
+        ck_assert(!fft_wisdom_read(path));
+    }
+    save_text(path, text + header, size - header); /* as written by earlier versions */
+    ck_assert(!fft_wisdom_read(path));
+    ck_assert(fft_wisdom_write(path) && fft_wisdom_read(path));
+    free(text);
+    unlink(path);
+    rmdir(folder);
+}
+END_TEST
+
+START_TEST(what_is_no_file_of_plans_is_ignored)
+{
+    char folder[] = "/tmp/halo-fft-XXXXXX", path[64];
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/wisdom", folder);
+    check_length(90);
+    ck_assert_int_eq(mkfifo(path, 0600), 0); /* replaced without waiting for a writer */
+    ck_assert(!fft_wisdom_read(path));
+    ck_assert(fft_wisdom_write(path) && fft_wisdom_read(path));
+    ck_assert_int_eq(truncate(path, INT64_C(1) << 40), 0);
+    ck_assert(!fft_wisdom_read(path));
+    ck_assert(fft_wisdom_write(path) && fft_wisdom_read(path));
+    unlink(path);
+    ck_assert_int_eq(symlink("/dev/zero", path), 0);
+    ck_assert(!fft_wisdom_read(path));
+    ck_assert(fft_wisdom_write(path) && fft_wisdom_read(path));
+    if (chown(path, 12345, (gid_t)-1) == 0) /* as root */
+        ck_assert(!fft_wisdom_read(path));
+    unlink(path);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    ck_assert(!fft_wisdom_read(path));
+    ck_assert(!fft_wisdom_write(path));
+    rmdir(path);
+    ck_assert_int_eq(rmdir(folder), 0); /* no temporary file is left */
+}
+END_TEST
+
+SUITE_MAIN("fft", transforms_are_right, products_add_up, plans_are_kept, damaged_plans_are_ignored,
+           what_is_no_file_of_plans_is_ignored)

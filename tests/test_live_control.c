@@ -307,9 +307,9 @@ START_TEST(a_recording_is_readable_after_a_crash)
     command_done("printf '{\"frame\":12' >>rec.wav.log; "
                  "\"$HALO\" render dry.wav again.wav --replay rec.wav.log");
     command_done("{ cat rec.wav.log; printf '\\n'; } >broken.log");
-    command_refused(1, "broken.log: line 3 is damaged",
+    command_refused(2, "broken.log: line 3 is damaged",
                     "\"$HALO\" render dry.wav more.wav --replay broken.log");
-    command_refused(1, "it is not a log of a recording",
+    command_refused(2, "it is not a log of a recording",
                     "\"$HALO\" render dry.wav more.wav --replay dry.wav");
     struct sound again = sound_load("again.wav");
     size_t frames =

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static lo_address target;
@@ -68,6 +69,26 @@ START_TEST(commands_are_obeyed)
 }
 END_TEST
 
+/* A FIFO without a writer, as a file of a network that hangs. */
+START_TEST(a_mask_that_cannot_be_read_stops_nothing)
+{
+    pid_t process = begin("--meter-interval 0.02 --watch");
+    ck_assert_int_eq(mkfifo(command_path("fifo"), 0600), 0);
+    live_rig_wait("1 a.txt");
+    lo_send(target, "/halo/load", "is", 2, "fifo");
+    lo_send(target, "/halo/gain", "f", -6.5);
+    live_rig_wait("gain -6.5 dB");
+    lo_send(target, "/halo/choose", "i", 2);
+    live_rig_wait("  2 b.txt  gain -6.5 dB  load");
+    ck_assert_int_eq(unlink(command_path("b.txt")), 0);
+    ck_assert_int_eq(mkfifo(command_path("b.txt"), 0600), 0);
+    lo_send(target, "/halo/reload", "");
+    lo_send(target, "/halo/choose", "i", 1);
+    live_rig_wait("  1 a.txt  gain -6.5 dB  load");
+    end(process);
+}
+END_TEST
+
 START_TEST(bad_messages_are_counted)
 {
     pid_t process = begin("--json --meter-interval 0.02");
@@ -88,4 +109,5 @@ START_TEST(bad_messages_are_counted)
 }
 END_TEST
 
-SUITE_MAIN("live_osc", commands_are_obeyed, bad_messages_are_counted)
+SUITE_MAIN("live_osc", commands_are_obeyed, a_mask_that_cannot_be_read_stops_nothing,
+           bad_messages_are_counted)

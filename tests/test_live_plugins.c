@@ -158,7 +158,7 @@ START_TEST(logs_of_other_stages_are_refused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         command_done("{ cat rec.wav.log; echo '{\"frame\":0,\"value\":0,%s}'; } >odd.log",
                      cases[i].event);
-        command_refused(0, cases[i].expected,
+        command_refused(2, cases[i].expected,
                         "\"$HALO\" render dry.wav again.wav --replay odd.log");
     }
 }

@@ -602,6 +602,17 @@ START_TEST(damaged_headers_never_crash)
 }
 END_TEST
 
+/* As long as a stream has no known length, libsndfile looks for the chunk after the last one. */
+START_TEST(a_stream_that_ends_within_its_header_is_refused)
+{
+    command_clean();
+    command_refused(
+        1, "standard input",
+        "echo %s | base64 -d | timeout -k 1 10 \"$HALO\" render - out.wav --gain 0",
+        "cmlmZi6Rv////1JJRkb///////9A/wAAAAAAADUIJARELW8AAcwAAAPw+2cAAAAAAAAAAAAAAAAAAAAAAAAAAADw+2cAAAAAAQAAAAAAAAByIGZpbGUz4NAr");
+}
+END_TEST
+
 SUITE_MAIN("render_errors", wrong_usage_is_reported, commas_in_names_are_escaped,
            names_may_look_like_options, help_is_not_an_error, invalid_sounds_are_refused,
            unreadable_files_are_refused, headers_of_no_channels_or_rate_are_refused,
@@ -611,4 +622,5 @@ SUITE_MAIN("render_errors", wrong_usage_is_reported, commas_in_names_are_escaped
            invalid_masks_are_refused, truncated_masks_are_refused, nan_masks_are_refused,
            bad_lines_are_named, masks_longer_than_memory_are_refused,
            unwritable_outputs_are_refused, unsupported_container_contents_are_refused,
-           refusal_is_one_line, damaged_headers_never_crash)
+           refusal_is_one_line, damaged_headers_never_crash,
+           a_stream_that_ends_within_its_header_is_refused)

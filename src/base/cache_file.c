@@ -3,6 +3,7 @@
 #include "base/monotonic.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,18 +34,67 @@ static bool make_folders(char *path)
     return there;
 }
 
-bool cache_file_replace(const char *path, bool (*write)(void *context, const char *temporary),
-                        void *context)
+/* Another user's file may be crafted. */
+static bool is_ours(int fd, size_t most, size_t *size)
+{
+    struct stat about;
+    if (fstat(fd, &about) != 0)
+        return false;
+    *size = (size_t)about.st_size;
+    errno = !S_ISREG(about.st_mode) ? EINVAL : about.st_uid != geteuid() ? EPERM : EFBIG;
+    return S_ISREG(about.st_mode) && about.st_uid == geteuid() && *size <= most;
+}
+
+static bool read_all(int fd, char *text, size_t size)
+{
+    size_t at = 0;
+    while (at < size) {
+        ssize_t got = read(fd, text + at, size - at);
+        if (got == 0)
+            errno = EIO; /* it became shorter */
+        if (got == 0 || (got < 0 && errno != EINTR))
+            return false;
+        at += got > 0 ? (size_t)got : 0;
+    }
+    text[size] = '\0';
+    return true;
+}
+
+char *cache_file_read(const char *path, size_t most, size_t *size)
+{
+    char *text = NULL;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO would wait for a writer */
+    bool is_read = fd >= 0 && is_ours(fd, most, size) && (text = malloc(*size + 1)) &&
+                   read_all(fd, text, *size);
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    if (!is_read) {
+        free(text);
+        text = NULL;
+    }
+    errno = error;
+    return text;
+}
+
+static bool write_new(const char *path, const char *text, size_t size)
+{
+    FILE *file = fopen(path, "wxe");
+    bool is_written = file && fwrite(text, 1, size, file) == size;
+    return file && fclose(file) == 0 && is_written;
+}
+
+bool cache_file_write(const char *path, const char *text, size_t size)
 {
     char folders[CACHE_FILE_PATH], temporary[CACHE_FILE_PATH + 48];
     snprintf(folders, sizeof folders, "%s", path);
     snprintf(temporary, sizeof temporary, "%s.%ld.%llx", path, (long)getpid(),
              (unsigned long long)monotonic_ns());
-    bool written =
-        make_folders(folders) && write(context, temporary) && rename(temporary, path) == 0;
+    bool is_written =
+        make_folders(folders) && write_new(temporary, text, size) && rename(temporary, path) == 0;
     int error = errno;
-    if (!written)
+    if (!is_written)
         unlink(temporary);
     errno = error;
-    return written;
+    return is_written;
 }

@@ -4,30 +4,19 @@
 #include "base/stop.h"
 #include "chain/report.h"
 #include "listen/listen_match.h"
+#include "listen/listen_script.h"
 #include "live/live.h"
 #include "live/player.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
     BLOCK = 1024, /* frames; at most one switch in each */
-    SCRIPT_MOST = 1000,
 };
 
 static const double AHEAD = 0.5; /* seconds to read ahead */
-static const double SECONDS_MOST = 1e9;
-
-/* "0:A 5s:B" */
-struct listen_script {
-    size_t count;
-    struct script_switch {
-        double seconds;
-        size_t choice; /* from 0 */
-    } switches[SCRIPT_MOST];
-};
 
 struct listen_render {
     const struct listen_options *options;
@@ -43,55 +32,6 @@ struct listen_render {
     uint32_t rate;
     uint64_t frames; /* to write */
 };
-
-/* ---- the script ---- */
-
-/* The first is A, a or 1. */
-static bool parse_choice(const char *text, size_t choices, size_t *choice)
-{
-    if (!text[0] || text[1])
-        return false;
-    char first = isdigit((unsigned char)text[0]) ? '1' : 'A';
-    int number = toupper((unsigned char)text[0]) - first;
-    *choice = (size_t)number;
-    return number >= 0 && *choice < choices;
-}
-
-static enum status parse_switch(char *item, size_t choices, struct script_switch *to)
-{
-    char *colon = strchr(item, ':');
-    if (!colon)
-        return fail(STATUS_USAGE, "--script is made of TIME:CHOICE such as 5s:B, not '%s'", item);
-    if (!parse_choice(colon + 1, choices, &to->choice))
-        return fail(STATUS_USAGE, "--script: there is no choice '%s'; there are A to %c", colon + 1,
-                    (char)('A' + choices - 1));
-    *colon = '\0';
-    return options_parse_seconds("script", item, 0, SECONDS_MOST, &to->seconds);
-}
-
-/* Times ascend by `apart` seconds or more. */
-static enum status parse_script(const char *text, size_t choices, double apart,
-                                struct listen_script *script)
-{
-    char item[64];
-    script->count = 0;
-    for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
-        size_t length = strcspn(text, " ");
-        if (script->count == SCRIPT_MOST || length >= sizeof item)
-            return fail(STATUS_USAGE, "--script takes up to %d switches such as 5s:B", SCRIPT_MOST);
-        snprintf(item, sizeof item, "%.*s", (int)length, text);
-        TRY(parse_switch(item, choices, &script->switches[script->count++]));
-        text += length;
-    }
-    for (size_t i = 1; i < script->count; i++) {
-        double before = script->switches[i - 1].seconds, now = script->switches[i].seconds;
-        if (now - before < apart)
-            return fail(STATUS_USAGE,
-                        "--script: %g s comes too early after %g s; a switch takes %.3f s", now,
-                        before, apart);
-    }
-    return STATUS_OK;
-}
 
 /* ---- up ---- */
 
@@ -114,7 +54,7 @@ static enum status open_region(struct listen_render *render)
     double apart = options->play.fade + (double)BLOCK / (double)render->rate;
     if (options->script && choices == 0)
         return fail(STATUS_USAGE, "--script switches between masks, and there are none");
-    return options->script ? parse_script(options->script, choices, apart, &render->script)
+    return options->script ? listen_script_parse(options->script, choices, apart, &render->script)
                            : STATUS_OK;
 }
 

@@ -217,17 +217,12 @@ static void put_mask(struct live_chain *chain, size_t choice, char *text, struct
     chain->texts[choice] = text;
 }
 
-enum status live_chain_load(struct live_chain *chain, size_t choice, const char *text,
-                            const struct choices_way *way)
+enum status live_chain_put(struct live_chain *chain, size_t choice, const char *text,
+                           struct mask *mask, const struct choices_way *way)
 {
-    struct mask *mask = NULL;
     char *kept = text ? strdup(text) : NULL;
-    if (text && !kept)
-        return fail_memory("a mask");
-    enum status status = stage_mask_read(text ? text : chain->texts[choice], &chain->mask_format,
-                                         &chain->request.options->settings, &mask);
-    if (status != STATUS_OK || (status = fit(chain, mask)) ||
-        (status = choices_replace(chain->choices, choice, mask, way)))
+    enum status status = text && !kept ? fail_memory("a mask") : fit(chain, mask);
+    if (status != STATUS_OK || (status = choices_replace(chain->choices, choice, mask, way)))
         goto fail;
     put_mask(chain, choice, kept, mask);
     return STATUS_OK;

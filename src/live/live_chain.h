@@ -11,6 +11,7 @@
 #include "live/choices.h"
 
 enum { LIVE_CHOICES_MOST = 64 };
+enum { LIVE_CAPACITY = 1 << 16 }; /* taps of masks loaded later */
 
 struct live_chain_request {
     const struct chain_options *options; /* must outlive the chain */
@@ -50,10 +51,10 @@ MUST_CHECK enum status live_chain_init(struct live_chain *chain,
                                        const struct live_chain_request *request);
 void live_chain_free(struct live_chain *chain);
 
-/* Read a choice's mask again, or replace it with `text` if not NULL. Errors: as for any mask; the
- * old one stays. */
-MUST_CHECK enum status live_chain_load(struct live_chain *chain, size_t choice, const char *text,
-                                       const struct choices_way *way);
+/* Replace a choice's mask by `mask`, which the chain owns from now on, also on failure; `text`: its
+ * spec, NULL: that of the choice. Errors: it does not fit, memory; the old one stays. */
+MUST_CHECK enum status live_chain_put(struct live_chain *chain, size_t choice, const char *text,
+                                      struct mask *mask, const struct choices_way *way);
 
 /* Latency of the mask stages, in frames; the filter has that of all stages. */
 size_t live_chain_mask_latency(const struct live_chain *chain);

@@ -19,28 +19,94 @@ static bool choose(struct live_session *session, size_t number)
     return true;
 }
 
-/* During a switch the mask is read after it. If it cannot be read the old one stays. */
-static bool load(struct live_session *session, size_t choice, const char *text)
+static bool is_switching(const struct live_session *session)
 {
-    struct live_chain *chain = &session->stream.chain;
-    if (choices_are_switching(chain->choices) && !session->load_waits) {
-        session->load_choice = choice;
-        session->load_text = text ? strdup(text) : NULL;
-        session->load_waits = !text || session->load_text;
-        return session->load_waits;
-    }
-    if (live_chain_load(chain, choice, text, &session->stream.way) != STATUS_OK)
+    const struct choices *choices = session->stream.chain.choices;
+    return choices && choices_are_switching(choices);
+}
+
+/* One mask at a time: it is read when the previous one was, and no switch is under way. If it
+ * cannot be read the old one stays. False: another one waits already. */
+static bool load(struct live_session *session, size_t choice, const char *text, bool is_by_osc)
+{
+    struct live_load_request *next = &session->next_load;
+    char *kept = text ? strdup(text) : NULL;
+    if (next->is_asked || (text && !kept)) {
+        view_message(session->stream.view, "cannot read a mask: another one waits to be read");
+        free(kept);
         return false;
-    live_log_load(session->stream.log, choice, chain->texts[choice],
-                  live_frames(session->stream.live));
-    view_message(session->stream.view, "mask %s is loaded", chain->names[choice]);
+    }
+    *next = (struct live_load_request){
+        .is_asked = true, .is_by_osc = is_by_osc, .choice = choice, .text = kept};
     return true;
 }
 
-static void reload(struct live_session *session)
+static void end_load(struct live_session *session, bool is_loaded)
 {
-    if (session->stream.chain.choices)
-        (void)load(session, choices_asked(session->stream.chain.choices), NULL);
+    if (!is_loaded && session->load.is_by_osc)
+        osc_refuse(session->osc);
+    free(session->load.text);
+    session->load = (struct live_load_request){0};
+}
+
+static void begin_load(struct live_session *session)
+{
+    const struct live_chain *chain = &session->stream.chain;
+    struct live_load_request *load = &session->load;
+    *load = session->next_load;
+    session->next_load = (struct live_load_request){0};
+    if (choice_loader_start(load->text ? load->text : chain->texts[load->choice],
+                            &chain->mask_format, &chain->request.options->settings,
+                            &session->loader) != STATUS_OK)
+        end_load(session, false);
+}
+
+static void finish_load(struct live_session *session)
+{
+    struct stream_session *stream = &session->stream;
+    struct live_chain *chain = &stream->chain;
+    const struct live_load_request *load = &session->load;
+    struct mask *mask;
+    if (!choice_loader_take(session->loader, &mask))
+        return;
+    session->loader = NULL;
+    bool is_loaded =
+        mask && live_chain_put(chain, load->choice, load->text, mask, &stream->way) == STATUS_OK;
+    if (is_loaded) {
+        live_log_load(stream->log, load->choice, chain->texts[load->choice],
+                      live_frames(stream->live));
+        view_message(stream->view, "mask %s is loaded", chain->names[load->choice]);
+    }
+    end_load(session, is_loaded);
+}
+
+static void advance_loads(struct live_session *session)
+{
+    size_t changed;
+    if (is_switching(session))
+        return;
+    if (session->loader)
+        finish_load(session);
+    else if (session->next_load.is_asked)
+        begin_load(session);
+    else if (session->watch && file_watch_next(session->watch, &changed))
+        (void)load(session, changed, NULL, false);
+}
+
+void live_control_end_loads(struct live_session *session)
+{
+    choice_loader_abandon(session->loader);
+    session->loader = NULL;
+    free(session->load.text);
+    free(session->next_load.text);
+    session->load = session->next_load = (struct live_load_request){0};
+}
+
+/* Of the mask that is heard. */
+static bool reload(struct live_session *session, bool is_by_osc)
+{
+    const struct choices *choices = session->stream.chain.choices;
+    return !choices || load(session, choices_asked(choices), NULL, is_by_osc);
 }
 
 static void flush_recordings(struct live_session *session)
@@ -68,7 +134,7 @@ static void handle_key(struct live_session *session, int key)
         if (!choose(session, (size_t)(key - '0')))
             view_message(session->stream.view, "there is no mask %c", key);
     } else if (key == 'r') {
-        reload(session);
+        (void)reload(session, false);
     } else if (key == 'w') {
         flush_recordings(session);
     }
@@ -96,7 +162,7 @@ static bool load_path(struct live_session *session, size_t number, const char *p
         *to++ = *path;
     }
     *to = '\0';
-    return load(session, number - 1, text);
+    return load(session, number - 1, text, true);
 }
 
 static bool execute(struct live_session *session, const struct osc_command *command)
@@ -119,8 +185,7 @@ static bool execute(struct live_session *session, const struct osc_command *comm
         stream_session_set_mute(stream, command->on);
         break;
     case OSC_RELOAD:
-        reload(session);
-        break;
+        return reload(session, true);
     case OSC_QUIT:
         stream_session_leave(stream);
         break;
@@ -145,24 +210,13 @@ enum status live_control_watch(struct live_session *session)
 static void handle_commands(struct live_session *session)
 {
     struct osc_command command;
-    size_t changed;
     int key;
     while ((key = view_key(session->stream.view)) != VIEW_KEY_NONE)
         handle_key(session, key);
     while (session->osc && osc_receive(session->osc, &command))
         if (!execute(session, &command))
             osc_refuse(session->osc);
-    /* One mask at a time: the switch to it ends before the next is read. */
-    const struct choices *choices = session->stream.chain.choices;
-    bool busy = choices && choices_are_switching(choices);
-    if (session->load_waits && !busy) {
-        (void)load(session, session->load_choice, session->load_text);
-        session->load_waits = false;
-        free(session->load_text);
-        session->load_text = NULL;
-    } else if (session->watch && !busy && file_watch_next(session->watch, &changed)) {
-        (void)load(session, changed, NULL);
-    }
+    advance_loads(session);
 }
 
 void live_control_wait(struct live_session *session, int milliseconds)

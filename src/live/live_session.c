@@ -12,7 +12,6 @@ enum {
     TICK = 25,
     AWAY_TICK = 200
 }; /* ms between updates, and between attempts to reopen a lost device */
-enum { CAPACITY = 1 << 16 }; /* taps of masks loaded later */
 
 static const double RING_SECONDS = 10; /* of a recording, for slow disks */
 
@@ -90,7 +89,7 @@ static enum status session_open(struct live_session *session, const struct live_
     TRY(stream_session_open_device(&session->stream, 0, 0));
     struct live_chain_request request =
         stream_session_chain_request(&session->stream, session->stream.info.channels_in);
-    request.capacity = options->watch || options->osc ? CAPACITY : 0;
+    request.capacity = options->watch || options->osc ? LIVE_CAPACITY : 0;
     TRY(live_chain_init(&session->stream.chain, &request));
     TRY(match_outputs(session));
     if (options->osc)
@@ -125,6 +124,7 @@ static enum status close_recording(const struct live_session *session,
 static enum status session_close(struct live_session *session)
 {
     bool stopped = stream_session_stop(&session->stream);
+    live_control_end_loads(session);
     osc_close(session->osc);
     file_watch_close(session->watch);
     if (!stopped) /* the files stay as after a crash */
@@ -138,7 +138,6 @@ static enum status session_close(struct live_session *session)
         unlink(session->log_path);
     live_log_close(session->stream.log);
     free(session->log_path);
-    free(session->load_text);
     stream_session_free(&session->stream);
     return status;
 }

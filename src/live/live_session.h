@@ -5,6 +5,7 @@
 #define HALO_LIVE_SESSION_H
 
 #include "base/file_watch.h"
+#include "live/choice_loader.h"
 #include "live/live_options.h"
 #include "live/osc.h"
 #include "live/recorder.h"
@@ -18,6 +19,14 @@ struct live_recording {
     bool ended;                /* by a failure */
 };
 
+/* A mask to read. */
+struct live_load_request {
+    bool is_asked;
+    bool is_by_osc;
+    size_t choice;
+    char *text; /* NULL: the choice's own */
+};
+
 struct live_session {
     struct stream_session stream;
     const struct live_options *options;
@@ -26,12 +35,12 @@ struct live_session {
     struct osc *osc;
     struct file_watch *watch;
 
-    bool load_waits; /* a mask to read after the current switch */
-    size_t load_choice;
-    char *load_text;        /* NULL: the choice's own */
-    bool begun;             /* the sound started */
-    char away[300];         /* why the device cannot be opened, as last shown */
-    uint64_t interruptions; /* losses of the device */
+    struct live_load_request next_load; /* begins after the current switch and load */
+    struct live_load_request load;
+    struct choice_loader *loader; /* of `load`; NULL: none */
+    bool begun;                   /* the sound started */
+    char away[300];               /* why the device cannot be opened, as last shown */
+    uint64_t interruptions;       /* losses of the device */
 };
 
 /* ---- live_session.c ---- */
@@ -47,5 +56,8 @@ void live_control_wait(struct live_session *session, int milliseconds);
 
 /* Watch the files of the masks. */
 MUST_CHECK enum status live_control_watch(struct live_session *session);
+
+/* Forget the masks to read, and the one that is being read. */
+void live_control_end_loads(struct live_session *session);
 
 #endif

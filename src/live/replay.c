@@ -1,32 +1,27 @@
 #include "live/replay.h"
 
 #include "base/files_read.h"
+#include "base/options.h"
 #include "base/stop.h"
+#include "chain/stage_mask.h"
 #include "live/live_log.h"
 #include "signal/audio.h"
 
 #include <errno.h>
+#include <float.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { CHANNELS_MOST = LIVE_CHANNELS_MOST, RATE_MOST = 10000000, BLOCK_MOST = 1 << 16 };
-enum { TAPS_MOST = 1 << 28, STAGES_MOST = 1000000 };
+enum { STAGES_MOST = 1000 };
 
-static enum status fail_log(const struct replay *replay, const char *problem)
+/* A log that no recording writes. */
+static enum status refuse(const struct replay *replay, const char *problem)
 {
-    return fail(STATUS_FAILED, "cannot replay %s: %s", replay->path, problem);
-}
-
-static char *keep(struct replay *replay, const char *text)
-{
-    if (replay->text_count == sizeof replay->texts / sizeof *replay->texts)
-        return NULL;
-    char *copy = strdup(text);
-    if (copy)
-        replay->texts[replay->text_count++] = copy;
-    return copy;
+    return fail(STATUS_USAGE, "cannot replay %s: %s", replay->path, problem);
 }
 
 static bool whole(const json_t *line, const char *key, size_t most, size_t *value)
@@ -37,6 +32,15 @@ static bool whole(const json_t *line, const char *key, size_t most, size_t *valu
         return false;
     *value = (size_t)json_integer_value(number);
     return true;
+}
+
+/* A missing one is 0. */
+static bool decibels(const json_t *line, const char *key, double *linear)
+{
+    const json_t *number = json_object_get(line, key);
+    double db = json_number_value(number);
+    *linear = audio_from_db(db);
+    return (!number || json_is_number(number)) && fabs(db) <= OPTIONS_DB_MOST;
 }
 
 static size_t index_of(const char *name, const char *const *names)
@@ -50,59 +54,72 @@ static size_t index_of(const char *name, const char *const *names)
 static enum status read_stages(struct replay *replay, const json_t *line)
 {
     size_t i;
-    const json_t *pair;
-    json_array_foreach(json_object_get(line, "stages"), i, pair)
+    const json_t *stages = json_object_get(line, "stages"), *pair;
+    if (!json_is_array(stages) || json_array_size(stages) > STAGES_MOST)
+        return refuse(replay, "its first line lacks the stages of the chain");
+    json_array_foreach(stages, i, pair)
     {
         const char *option = json_string_value(json_array_get(pair, 0));
         const char *spec = json_string_value(json_array_get(pair, 1));
         const struct stage_ops *ops = option ? stage_ops_named(option) : NULL;
-        char *text = spec ? keep(replay, spec) : NULL;
-        if (!ops || !text)
-            return fail_log(replay, "it has an unknown stage");
-        TRY(stage_list_add(&replay->options.stages, ops, text, NULL));
+        if (!ops || !spec)
+            return refuse(replay, "it has an unknown stage");
+        TRY(stage_list_add(&replay->options.stages, ops, spec, replay->path));
     }
-    json_array_foreach(json_object_get(line, "others"), i, pair)
+    return STATUS_OK;
+}
+
+/* The masks to choose from: those of one stage, and others. */
+static enum status read_choices(struct replay *replay, const json_t *line)
+{
+    size_t i;
+    const json_t *at = json_object_get(line, "choose_at"), *text;
+    const struct stage_list *stages = &replay->options.stages;
+    struct live_chain_request *request = &replay->request;
+    bool is_none = !at || json_integer_value(at) == -1;
+    request->stage = SIZE_MAX;
+    if (!is_none &&
+        (!whole(line, "choose_at", STAGES_MOST, &request->stage) ||
+         request->stage >= stages->count || !stages->stages[request->stage].ops->has_choices))
+        return refuse(replay, "choose_at names no stage with masks to choose from");
+    json_array_foreach(json_object_get(line, "others"), i, text)
     {
-        char *text = json_is_string(pair) ? keep(replay, json_string_value(pair)) : NULL;
-        if (!text || i + 1 >= LIVE_CHOICES_MOST)
-            return fail_log(replay, "its choices are invalid");
-        replay->others[replay->request.other_count++] = text;
+        if (is_none || !json_is_string(text) || i + 1 >= LIVE_CHOICES_MOST)
+            return refuse(replay, "its choices are invalid");
+        if (!(replay->others[i] = strdup(json_string_value(text))))
+            return fail_memory("a log");
+        request->other_count++;
     }
     return STATUS_OK;
 }
 
 static enum status read_set_up(struct replay *replay, const json_t *line)
 {
-    size_t rate, version, stage;
+    size_t rate, version;
     struct live_chain_request *request = &replay->request;
+    struct live_settings *settings = &replay->settings;
+    struct stage_settings *stages = &replay->options.settings;
     if (!whole(line, "halo_log", 1, &version) || version != 1)
-        return fail_log(replay, "it is not a log of a recording by halo");
-    const json_t *at = json_object_get(line, "choose_at");
-    stage = json_is_integer(at) && json_integer_value(at) >= 0 ? (size_t)json_integer_value(at)
-                                                               : SIZE_MAX;
+        return refuse(replay, "it is not a log of a recording by halo");
     if (!whole(line, "rate", RATE_MOST, &rate) || rate == 0 ||
         !whole(line, "channels", CHANNELS_MOST, &replay->format.channels) ||
         replay->format.channels == 0 || !whole(line, "block", BLOCK_MOST, &request->block) ||
-        request->block == 0 || !whole(line, "room", TAPS_MOST, &request->capacity))
-        return fail_log(replay, "its first line lacks the set-up of the stream");
-    replay->format.rate = (uint32_t)rate;
+        request->block == 0 || !whole(line, "room", LIVE_CAPACITY, &request->capacity) ||
+        !decibels(line, "ceiling_db", &settings->ceiling) ||
+        !decibels(line, "gain_db", &settings->gain))
+        return refuse(replay, "its first line lacks the set-up of the stream");
+    replay->format.rate = settings->rate = (uint32_t)rate;
+    settings->muted = json_is_true(json_object_get(line, "muted"));
     request->format = replay->format;
-    request->stage = stage;
-    request->others = replay->others;
+    request->others = (const char *const *)replay->others;
     request->options = &replay->options;
-    replay->options.settings.replayed = true;
-    replay->options.settings.held_back = json_is_true(json_object_get(line, "isolated"));
-    replay->options.settings.align =
-        json_is_true(json_object_get(line, "centre"))   ? MASK_ALIGN_CENTRE
-        : json_is_true(json_object_get(line, "causal")) ? MASK_ALIGN_CAUSAL
-                                                        : MASK_ALIGN_OWN;
-    replay->settings = (struct live_settings){
-        .rate = (uint32_t)rate,
-        .ceiling = audio_from_db(json_number_value(json_object_get(line, "ceiling_db"))),
-        .gain = audio_from_db(json_number_value(json_object_get(line, "gain_db"))),
-        .muted = json_is_true(json_object_get(line, "muted")),
-    };
-    return read_stages(replay, line);
+    stages->replayed = true;
+    stages->held_back = json_is_true(json_object_get(line, "isolated"));
+    stages->align = json_is_true(json_object_get(line, "centre"))   ? MASK_ALIGN_CENTRE
+                    : json_is_true(json_object_get(line, "causal")) ? MASK_ALIGN_CAUSAL
+                                                                    : MASK_ALIGN_OWN;
+    TRY(read_stages(replay, line));
+    return read_choices(replay, line);
 }
 
 static bool read_live_event(const json_t *line, const char *name, struct logged *logged)
@@ -111,27 +128,30 @@ static bool read_live_event(const json_t *line, const char *name, struct logged 
     const char *symbol = json_string_value(json_object_get(line, "control"));
     enum live_control what = (enum live_control)index_of(name, live_log_events);
     bool of_stage = what >= LIVE_STAGE_CONTROL;
-    if (!live_log_events[what] ||
+    const json_t *number = json_object_get(line, "value");
+    double value = json_number_value(number);
+    double most = what == LIVE_GAIN ? audio_from_db(OPTIONS_DB_MOST) : (double)FLT_MAX;
+    if (!live_log_events[what] || !json_is_number(number) || fabs(value) > most ||
         (of_stage && (!whole(line, "stage", STAGES_MOST, &stage) || stage == 0)))
         return false;
     logged->kind = what == LIVE_STAGE_CONTROL ? LOGGED_CONTROL : LOGGED_EVENT;
     logged->text = what == LIVE_STAGE_CONTROL && symbol ? strdup(symbol) : NULL;
     logged->event = (struct live_event){
         .what = what,
-        .value = json_number_value(json_object_get(line, "value")),
+        .value = value,
         .frame = logged->frame,
         .stage = of_stage ? stage - 1 : 0,
     };
     return logged->kind == LOGGED_EVENT || logged->text;
 }
 
-static bool read_event(const json_t *line, struct logged *logged)
+static bool read_event(const json_t *line, size_t number, struct logged *logged)
 {
     const char *name = json_string_value(json_object_get(line, "event"));
     size_t frame, choice = 0, fade = 0;
     if (!name || !whole(line, "frame", INT64_MAX, &frame))
         return false;
-    *logged = (struct logged){.frame = frame};
+    *logged = (struct logged){.frame = frame, .number = number};
     if (whole(line, "choice", LIVE_CHOICES_MOST, &choice) && choice > 0)
         logged->choice = choice - 1;
     if (strcmp(name, "load") == 0) {
@@ -153,15 +173,19 @@ static bool read_event(const json_t *line, struct logged *logged)
 
 static enum status add_event(struct replay *replay, const json_t *line)
 {
-    struct logged *events =
-        realloc(replay->events, (replay->event_count + 1) * sizeof *replay->events);
-    if (!events)
-        return fail_memory("a log");
-    replay->events = events;
-    if (!read_event(line, &events[replay->event_count]))
-        return fail_log(replay, "it has an unknown event");
-    const struct live_event *event = &events[replay->event_count++].event;
-    replay->fails |= event->what == LIVE_STAGE_FAILED;
+    size_t count = replay->event_count;
+    if (count == replay->event_room) {
+        size_t room = count ? 2 * count : 64;
+        struct logged *events = realloc(replay->events, room * sizeof *events);
+        if (!events)
+            return fail_memory("a log");
+        replay->events = events;
+        replay->event_room = room;
+    }
+    if (!read_event(line, count, &replay->events[count]))
+        return refuse(replay, "it has an unknown event");
+    replay->event_count++;
+    replay->fails |= replay->events[count].event.what == LIVE_STAGE_FAILED;
     return STATUS_OK;
 }
 
@@ -171,9 +195,9 @@ static enum status read_line(struct replay *replay, const char *text, size_t len
     json_t *line = json_loadb(text, length, 0, NULL);
     enum status status = STATUS_OK;
     if (!line && number == 1)
-        status = fail_log(replay, "it is not a log of a recording by halo");
+        status = refuse(replay, "it is not a log of a recording by halo");
     else if (!line)
-        status = fail(STATUS_FAILED, "cannot replay %s: line %zu is damaged", replay->path, number);
+        status = fail(STATUS_USAGE, "cannot replay %s: line %zu is damaged", replay->path, number);
     else
         status = number == 1 ? read_set_up(replay, line) : add_event(replay, line);
     json_decref(line);
@@ -192,20 +216,17 @@ static enum status read_lines(struct replay *replay, FILE *file)
             status = read_line(replay, text, (size_t)length, ++number);
     free(text);
     return status == STATUS_OK && number == 0
-               ? fail_log(replay, "it is not a log of a recording by halo")
+               ? refuse(replay, "it is not a log of a recording by halo")
                : status;
 }
 
-/* By frame, stable. Insertion, since events are nearly in order: a switch is logged at its end. */
-static void sort_events(struct logged *events, size_t count)
+/* By frame: a switch is logged at its end, after what happened meanwhile. */
+static int in_order(const void *a, const void *b)
 {
-    for (size_t i = 1; i < count; i++) {
-        struct logged event = events[i];
-        size_t at = i;
-        for (; at > 0 && events[at - 1].frame > event.frame; at--)
-            events[at] = events[at - 1];
-        events[at] = event;
-    }
+    const struct logged *left = a, *right = b;
+    return left->frame != right->frame
+               ? (left->frame > right->frame ? 1 : -1)
+               : (left->number > right->number) - (left->number < right->number);
 }
 
 enum status replay_load(struct replay *replay, const char *path,
@@ -219,15 +240,16 @@ enum status replay_load(struct replay *replay, const char *path,
         return fail(STATUS_FAILED, "cannot open %s: %s", path, strerror(errno));
     enum status status = read_lines(replay, file);
     fclose(file);
-    sort_events(replay->events, replay->event_count);
+    if (replay->event_count > 0)
+        qsort(replay->events, replay->event_count, sizeof *replay->events, in_order);
     return status;
 }
 
 void replay_free(struct replay *replay)
 {
     chain_options_free(&replay->options);
-    for (size_t i = 0; i < replay->text_count; i++)
-        free(replay->texts[i]);
+    for (size_t i = 0; i < LIVE_CHOICES_MOST; i++)
+        free(replay->others[i]);
     for (size_t i = 0; i < replay->event_count; i++)
         free(replay->events[i].text);
     free(replay->events);
@@ -252,38 +274,40 @@ static bool is_of_mask(const struct logged *logged)
     return logged->kind == LOGGED_SWITCH || logged->kind == LOGGED_LOAD;
 }
 
-/* *sent: false if the queue is full. */
-static enum status send(struct replay_state *state, const struct logged *logged, bool *sent)
+/* What the log says of stages and masks against those of the chain. */
+static enum status check_event(const struct replay *replay, const struct live_chain *chain,
+                               struct logged *logged)
 {
-    const struct stage_list *stages = &state->chain->stages;
-    struct live_event event = logged->event;
-    struct stage_control control = {0};
-    enum status status = STATUS_OK;
+    struct live_event *event = &logged->event;
+    struct stage_control control;
+    if (is_of_mask(logged))
+        return logged->choice < chain->choice_count ? STATUS_OK
+                                                    : refuse(replay, "it chooses a missing mask");
     if (logged->kind == LOGGED_CONTROL) {
-        status = stage_controls_find(stages, event.stage, logged->text, &control);
-        event.kind = control.kind;
-        event.port = control.port_index;
-    } else if (event.what > LIVE_STAGE_CONTROL &&
-               (event.stage >= stages->count || !stages->stages[event.stage].mixed)) {
-        return fail_log(state->replay, "it has an event of a missing stage");
+        TRY(stage_controls_find(&chain->stages, event->stage, logged->text, &control));
+        event->kind = control.kind;
+        event->port = control.port_index;
+    } else if (event->what > LIVE_STAGE_CONTROL &&
+               (event->stage >= chain->stages.count || !chain->stages.stages[event->stage].mixed)) {
+        return refuse(replay, "it has an event of a missing stage");
     }
-    *sent = status == STATUS_OK && live_send(state->live, &event);
-    return status;
+    return STATUS_OK;
 }
 
 static enum status change_mask(struct replay_state *state, const struct logged *logged)
 {
     struct live_chain *chain = state->chain;
     enum status status = STATUS_OK;
-    if (logged->choice >= chain->choice_count)
-        return fail_log(state->replay, "it chooses a missing mask");
     if (logged->kind == LOGGED_SWITCH)
         choices_ask(chain->choices, logged->choice, logged->frame, &logged->way);
     if (logged->kind == LOGGED_LOAD) {
         note("%s: at %.3f s mask %s was read again; its present content is used",
              state->replay->path, (double)logged->frame / (double)state->replay->format.rate,
              logged->text);
-        status = live_chain_load(chain, logged->choice, logged->text, NULL);
+        struct mask *mask = NULL;
+        TRY(stage_mask_read(logged->text, &chain->mask_format, &state->replay->options.settings,
+                            &mask));
+        status = live_chain_put(chain, logged->choice, logged->text, mask, NULL);
     }
     if (status == STATUS_OK)
         (void)choices_poll(chain->choices, &state->choice, &state->at);
@@ -297,15 +321,13 @@ static enum status send_events(struct replay_state *state, uint64_t end)
     const struct replay *replay = state->replay;
     for (; state->next < replay->event_count; state->next++) {
         const struct logged *logged = &replay->events[state->next];
-        bool sent = true;
         if (logged->frame >= end ||
-            (is_of_mask(logged) &&
-             (!state->chain->choices || choices_are_switching(state->chain->choices))))
+            (is_of_mask(logged) && choices_are_switching(state->chain->choices)))
             return STATUS_OK;
-        enum status status =
-            is_of_mask(logged) ? change_mask(state, logged) : send(state, logged, &sent);
-        if (status != STATUS_OK || !sent)
-            return status;
+        if (is_of_mask(logged))
+            TRY(change_mask(state, logged));
+        else if (!live_send(state->live, &logged->event)) /* the queue is full */
+            return STATUS_OK;
     }
     return STATUS_OK;
 }
@@ -323,7 +345,7 @@ static enum status run_block(struct replay_state *state, struct source *source, 
     live_process(state->live, (const float *const *)state->in.data, state->out.data);
     const char *failure = state->chain->filter->failure;
     if (failure && !state->replay->fails) /* a plugin that failed in the recording may fail again */
-        return fail_log(state->replay, failure);
+        return fail(STATUS_FAILED, "cannot replay %s: %s", state->replay->path, failure);
     struct live_event taken;
     while (live_receive(state->live, &taken))
         ;
@@ -339,6 +361,8 @@ enum status replay_run(struct replay *replay, struct live_chain *chain, struct s
     bool ended = false;
     *heard = 0;
     replay->settings.stages = &chain->stages;
+    for (size_t i = 0; i < replay->event_count; i++)
+        TRY(check_event(replay, chain, &replay->events[i]));
     enum status status;
     if ((status = live_create(&replay->settings, chain->filter, NULL, NULL, &state.live)) ||
         (status = block_init(&state.in, filter->inputs, filter->block, "a replay")) ||

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { VERSION = 1 };
+enum { VERSION = 1, SIZE_MOST = 1 << 24 };
 
 const char *plugin_memory_place(void)
 {
@@ -21,16 +21,14 @@ void plugin_memory_open(struct plugin_memory *memory)
 {
     *memory = (struct plugin_memory){0};
     const char *place = plugin_memory_place();
-    json_t *root = place ? json_load_file(place, 0, NULL) : NULL;
+    size_t size;
+    char *text = place ? cache_file_read(place, SIZE_MOST, &size) : NULL;
+    json_t *root = text ? json_loadb(text, size, 0, NULL) : NULL;
+    free(text);
     json_t *troubles = json_object_get(root, "troubles");
     bool is_ours = json_integer_value(json_object_get(root, "version")) == VERSION;
     memory->troubles = is_ours && json_is_object(troubles) ? json_incref(troubles) : json_object();
     json_decref(root);
-}
-
-static bool write(void *context, const char *temporary)
-{
-    return json_dump_file(context, temporary, JSON_INDENT(2)) == 0;
 }
 
 void plugin_memory_close(struct plugin_memory *memory)
@@ -38,8 +36,10 @@ void plugin_memory_close(struct plugin_memory *memory)
     const char *place = memory->is_changed ? plugin_memory_place() : NULL;
     json_t *root =
         place ? json_pack("{s:i, s:O}", "version", VERSION, "troubles", memory->troubles) : NULL;
-    if (root && !cache_file_replace(place, write, root))
+    char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+    if (text && !cache_file_write(place, text, strlen(text)))
         note_detail("cannot write %s: %s", place, strerror(errno));
+    free(text);
     json_decref(root);
     json_decref(memory->troubles);
 }

@@ -5,6 +5,7 @@
 #include "base/realtime.h"
 #include "base/simd.h"
 #include "signal/audio.h"
+#include "signal/fft_wisdom.h"
 
 #include <errno.h>
 #include <fftw3.h>
@@ -40,28 +41,15 @@ size_t fft_spectrum_floats(size_t n)
 
 static const char wisdom_file[] = "fft-wisdom";
 
-/* Once. FFTW rejects wisdom from another version or processor. */
+/* Once. */
 static void read_wisdom(void)
 {
     static bool read = false;
     char place[CACHE_FILE_PATH];
     const char *path = read ? NULL : cache_file_path(place, wisdom_file);
     if (path)
-        (void)fftwf_import_wisdom_from_filename(path);
+        (void)fft_wisdom_read(path);
     read = true;
-}
-
-static bool export_wisdom(void *context, const char *temporary)
-{
-    (void)context;
-    return fftwf_export_wisdom_to_filename(temporary);
-}
-
-/* Merged with what another program may have written meanwhile. */
-static bool write_wisdom(const char *path)
-{
-    (void)fftwf_import_wisdom_from_filename(path);
-    return cache_file_replace(path, export_wisdom, NULL);
 }
 
 /* Overwrites both arrays. */
@@ -92,7 +80,7 @@ static bool plan_by_trying(struct fft *fft, enum fft_direction direction, float 
     fftwf_set_timelimit(FFTW_NO_TIMELIMIT);
     seconds_tried += monotonic_seconds() - start;
     if (planned)
-        (void)write_wisdom(path); /* without it the next program tries again */
+        (void)fft_wisdom_write(path); /* without it the next program tries again */
     return planned;
 }
 
@@ -179,7 +167,7 @@ enum status fft_tune(size_t n, bool patient, bool *known)
         return fail_memory("a Fourier transform");
     fft_destroy(fft);
     pthread_mutex_lock(&planner);
-    bool kept = *known || write_wisdom(path);
+    bool kept = *known || fft_wisdom_write(path);
     pthread_mutex_unlock(&planner);
     return kept ? STATUS_OK : fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
 }

@@ -1,10 +1,10 @@
-/* Real Fourier transforms in single precision. Only fft.c knows the library, FFTW.
+/* Real Fourier transforms in single precision. Only fft.c and fft_wisdom.c know the library, FFTW.
  *
  * A spectrum of n real samples has n/2 + 1 complex bins as pairs (re, im).
  * Neither direction scales: inverse(forward(x)) = n x.
  *
  * Measuring the fastest plan of a length takes a tenth of a second to minutes. Results are kept as
- * FFTW "wisdom" in $XDG_CACHE_HOME/halo or ~/.cache/halo. fft_create measures for half a second at
+ * FFTW "wisdom" (fft_wisdom.h) in $XDG_CACHE_HOME/halo or ~/.cache/halo. fft_create measures for half a second at
  * most per process and uses FFTW's estimate otherwise; fft_tune takes its time.
  *
  * Threads: plans may be created and destroyed on any thread; transforms of one plan may run on

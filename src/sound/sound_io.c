@@ -108,7 +108,7 @@ static sf_count_t sent_length(void *user)
     return ((const struct sound_io *)user)->passed;
 }
 
-static sf_count_t stream_tell(void *user)
+static sf_count_t sent_tell(void *user)
 {
     return ((const struct sound_io *)user)->position;
 }
@@ -134,7 +134,7 @@ static sf_count_t stream_write(const void *bytes, sf_count_t count, void *user)
 }
 
 static SF_VIRTUAL_IO sent_functions = {
-    .get_filelen = sent_length, .seek = sent_seek, .write = stream_write, .tell = stream_tell};
+    .get_filelen = sent_length, .seek = sent_seek, .write = stream_write, .tell = sent_tell};
 
 /* ---- a stream that is read ---- */
 
@@ -172,7 +172,15 @@ static sf_count_t stream_read(void *buffer, sf_count_t count, void *user)
     }
     io->passed += more;
     io->position += more;
+    io->ended = done + more < count;
     return done + more;
+}
+
+/* libsndfile compares it with the length, and would look for a next chunk for ever. */
+static sf_count_t received_tell(void *user)
+{
+    const struct sound_io *io = user;
+    return io->ended && io->position == io->passed ? LENGTH_UNKNOWN : io->position;
 }
 
 static sf_count_t stream_seek(sf_count_t offset, int whence, void *user)
@@ -210,7 +218,7 @@ static sf_count_t stream_length(void *user)
 }
 
 static SF_VIRTUAL_IO stream_functions = {
-    .get_filelen = stream_length, .seek = stream_seek, .read = stream_read, .tell = stream_tell};
+    .get_filelen = stream_length, .seek = stream_seek, .read = stream_read, .tell = received_tell};
 
 /* ---- any ---- */
 
@@ -236,6 +244,7 @@ void sound_io_begin_stream(struct sound_io *io, FILE *stream)
     io->stream = stream;
     io->error = 0;
     io->origin = io->position = io->passed = 0;
+    io->ended = false;
     io->tail_size = 0;
 }
 

@@ -28,6 +28,7 @@ struct sound_io {
     int64_t origin;                   /* offset of the sound in a file */
     int64_t position;                 /* of a stream */
     int64_t passed;                   /* bytes that went through a stream */
+    bool ended;                       /* and a stream that is read has no more */
     unsigned char head[STREAM_HEAD];  /* of a stream that is read */
     unsigned char tail[2 * OGG_TAIL]; /* the last bytes of it */
     size_t tail_size;

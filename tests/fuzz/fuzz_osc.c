@@ -1,0 +1,33 @@
+/* libFuzzer target for OSC packets. */
+#include "fuzz.h"
+#include "live/osc_command.h"
+
+#include <math.h>
+
+static void check(void *context, const struct osc_message *message)
+{
+    (void)context;
+    const struct osc_command *command = &message->command;
+    bool has_text = command->action == OSC_CHOOSE_NAMED || command->action == OSC_LOAD ||
+                    command->action == OSC_CONTROL;
+    if (message->kind != OSC_COMMAND)
+        return;
+    if (!memchr(command->text, '\0', sizeof command->text) ||
+        !memchr(command->value_text, '\0', sizeof command->value_text))
+        abort();
+    if ((has_text && !command->text[0]) ||
+        (command->action == OSC_GAIN && !isfinite(command->value)))
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    void *bytes = malloc(size + 1); /* aligned to 16 */
+    if (!bytes)
+        abort();
+    if (size > 0)
+        memcpy(bytes, data, size);
+    osc_packet_read(bytes, size, check, NULL);
+    free(bytes);
+    return 0;
+}
