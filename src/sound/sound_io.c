@@ -108,7 +108,7 @@ static sf_count_t sent_length(void *user)
     return ((const struct sound_io *)user)->passed;
 }
 
-static sf_count_t sent_tell(void *user)
+static sf_count_t sent_position(void *user)
 {
     return ((const struct sound_io *)user)->position;
 }
@@ -134,7 +134,7 @@ static sf_count_t stream_write(const void *bytes, sf_count_t count, void *user)
 }
 
 static SF_VIRTUAL_IO sent_functions = {
-    .get_filelen = sent_length, .seek = sent_seek, .write = stream_write, .tell = sent_tell};
+    .get_filelen = sent_length, .seek = sent_seek, .write = stream_write, .tell = sent_position};
 
 /* ---- a stream that is read ---- */
 
@@ -177,7 +177,7 @@ static sf_count_t stream_read(void *buffer, sf_count_t count, void *user)
 }
 
 /* libsndfile compares it with the length, and would look for a next chunk for ever. */
-static sf_count_t received_tell(void *user)
+static sf_count_t received_position(void *user)
 {
     const struct sound_io *io = user;
     return io->ended && io->position == io->passed ? LENGTH_UNKNOWN : io->position;
@@ -218,7 +218,7 @@ static sf_count_t stream_length(void *user)
 }
 
 static SF_VIRTUAL_IO stream_functions = {
-    .get_filelen = stream_length, .seek = stream_seek, .read = stream_read, .tell = received_tell};
+    .get_filelen = stream_length, .seek = stream_seek, .read = stream_read, .tell = received_position};
 
 /* ---- any ---- */
 
