@@ -7,8 +7,8 @@
 
 void instance_log(const struct instance *instance, LV2_URID type, const char *text)
 {
-    if (instance->log)
-        instance->log->printf(instance->log->handle, type, "halo: %s\n", text);
+    if (instance->log) /* in brackets: some C libraries have a macro of that name */
+        (instance->log->printf)(instance->log->handle, type, "halo: %s\n", text);
 }
 
 void instance_keep(struct instance *instance, const char *file, float trim)

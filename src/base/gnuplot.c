@@ -15,8 +15,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 enum { INCH = 100 /* pixels */ };
 
 static const struct gnuplot_kind {

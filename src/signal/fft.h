@@ -4,8 +4,8 @@
  * Neither direction scales: inverse(forward(x)) = n x.
  *
  * Measuring the fastest plan of a length takes a tenth of a second to minutes. Results are kept as
- * FFTW "wisdom" (fft_wisdom.h) in $XDG_CACHE_HOME/halo or ~/.cache/halo. fft_create measures for half a second at
- * most per process and uses FFTW's estimate otherwise; fft_tune takes its time.
+ * FFTW "wisdom" (fft_wisdom.h) in $XDG_CACHE_HOME/halo or ~/.cache/halo. fft_create measures for
+ * half a second at most per process and uses FFTW's estimate otherwise; fft_tune takes its time.
  *
  * Threads: plans may be created and destroyed on any thread; transforms of one plan may run on
  * many threads at once, each on its own buffers from audio_alloc. Transforms are real-time.

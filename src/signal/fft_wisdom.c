@@ -100,11 +100,9 @@ bool fft_wisdom_write(const char *path)
     (void)fft_wisdom_read(path);
     char *wisdom = fftwf_export_wisdom_to_string();
     size_t size = wisdom ? strlen(wisdom) : 0, length = wisdom ? make_line(line, wisdom, size) : 0;
-    char *text = wisdom ? malloc(length + size) : NULL;
-    if (text) {
-        memcpy(text, line, length);
-        memcpy(text + length, wisdom, size);
-    } else {
+    char *text = NULL;
+    if (!wisdom || asprintf(&text, "%.*s%s", (int)length, line, wisdom) < 0) {
+        text = NULL;
         errno = ENOMEM;
     }
     bool is_written = text && cache_file_write(path, text, length + size);

@@ -217,8 +217,10 @@ static sf_count_t stream_length(void *user)
     return LENGTH_UNKNOWN;
 }
 
-static SF_VIRTUAL_IO stream_functions = {
-    .get_filelen = stream_length, .seek = stream_seek, .read = stream_read, .tell = received_position};
+static SF_VIRTUAL_IO stream_functions = {.get_filelen = stream_length,
+                                         .seek = stream_seek,
+                                         .read = stream_read,
+                                         .tell = received_position};
 
 /* ---- any ---- */
 
