@@ -81,7 +81,7 @@ static struct mask *random_mask(char *what, size_t size)
     size_t inputs = 1 + below(CHANNELS_MOST), outputs = 1 + below(CHANNELS_MOST);
     size_t columns = inputs * outputs, most = (size_t)(WORK_MOST / (double)columns);
     size_t taps = length_up_to(most < TAPS_MOST ? most : TAPS_MOST);
-    enum kind kind = below(KINDS);
+    enum kind kind = (enum kind)below(KINDS);
     bool one_sign = below(2) == 0;
     ck_assert_int_eq(mask_create("random", columns, taps, &mask), STATUS_OK);
     fill(kind, mask->coefficients, columns * taps);
@@ -106,7 +106,7 @@ static struct block random_sound(size_t channels, char *what, size_t size)
     struct block x = stream_noise(1, channels, 1 + below(FRAMES_MOST));
     snprintf(what, size, "%zu frames of", x.frames);
     for (size_t c = 0; c < channels; c++) {
-        enum kind kind = below(KINDS);
+        enum kind kind = (enum kind)below(KINDS);
         fill(kind, x.data[c], x.frames);
         snprintf(what + strlen(what), size - strlen(what), "%s %s", c ? "," : "", kind_names[kind]);
     }

@@ -1,5 +1,6 @@
 /* halo render where the outside world fails: full disks, damaged disks, closed streams. The result
- * is the right file, or the old one and exit code 1; nothing is left beside it. */
+ * is the right file, or the old one and exit code 1; nothing is left beside it. HALO_TEST_FULL:
+ * each call fails, in every container; otherwise some. */
 #include "command.h"
 #include "sound.h"
 #include "suite.h"
@@ -17,6 +18,11 @@ enum { WAV16 = SF_FORMAT_WAV | SF_FORMAT_PCM_16, CALLS_MOST = 3000 };
 static const char *const endings[] = {"wav",  "flac", "ogg", "opus", "mp3",
                                       "aiff", "caf",  "w64", "rf64", "au"};
 enum { ENDINGS = sizeof endings / sizeof *endings };
+
+static bool full(void)
+{
+    return getenv("HALO_TEST_FULL") != NULL;
+}
 
 /* The address sanitizer would be loaded first, and finds what libvorbis leaks after errors. */
 static void begin(void)
@@ -115,7 +121,7 @@ END_TEST
 static int each_time(const char *call, const char *name, int error, const char *line)
 {
     char what[256];
-    for (int number = 1;; number += number < 20 ? 1 : number / 4) {
+    for (int number = 1, all = full() ? 20 : 3;; number += number < all ? 1 : 1 + number / 4) {
         command_done("rm -f mark; echo precious >old");
         struct command_result result = command_run(FAULTY "%s", call, name, number, error, line);
         if (access(command_path("mark"), F_OK) != 0) {
@@ -146,7 +152,7 @@ START_TEST(read_errors_are_not_silence)
     make_sound(50000);
     for (size_t i = 0; i < ENDINGS; i++) {
         char line[128];
-        if (!writes(endings[i]))
+        if ((!full() && i % 4 != 0) || !writes(endings[i]))
             continue;
         command_done("\"$HALO\" render in.wav out.%s -q && mv out.%s in", endings[i], endings[i]);
         snprintf(line, sizeof line, "\"$HALO\" render in old -f -q --container wav");
@@ -176,7 +182,7 @@ START_TEST(write_errors_keep_the_old_file)
     command_done("cp in.wav in");
     for (size_t i = 0; i < ENDINGS; i++) {
         char line[128];
-        if (!writes(endings[i]))
+        if ((!full() && i % 4 != 0) || !writes(endings[i]))
             continue;
         snprintf(line, sizeof line, "\"$HALO\" render in.wav old -f -q --container %s", endings[i]);
         for (size_t f = 0; f < sizeof faults / sizeof *faults; f++)

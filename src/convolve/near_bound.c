@@ -94,8 +94,8 @@ HALO_REALTIME void near_bound_clear(const struct fft_double *fft)
 }
 
 SIMD_CLONES
-HALO_REALTIME static void multiply_add(double *restrict sum, const float *restrict a,
-                                       const float *restrict b, size_t floats)
+HALO_REALTIME static void multiply_add_double(double *restrict sum, const float *restrict a,
+                                              const float *restrict b, size_t floats)
 {
     for (size_t i = 0; i < floats; i += 2) {
         double ar = a[i], ai = a[i + 1], br = b[i], bi = b[i + 1];
@@ -107,7 +107,7 @@ HALO_REALTIME static void multiply_add(double *restrict sum, const float *restri
 HALO_REALTIME void near_bound_multiply_add(const struct fft_double *fft, const float *a,
                                            const float *b)
 {
-    multiply_add((double *)fft_double_bins(fft), a, b, 2 * (fft_double_length(fft) / 2 + 1));
+    multiply_add_double((double *)fft_double_bins(fft), a, b, 2 * (fft_double_length(fft) / 2 + 1));
 }
 
 HALO_REALTIME void near_bound_inverse(const struct fft_double *fft, float *samples)
