@@ -354,7 +354,7 @@ START_TEST(nan_samples_are_reported)
     int tries = 0;
     do { /* until no block was late */
         ck_assert_msg(tries++ < 15, "the machine is too slow: %s", result.err);
-        process = live_rig_start(LONG_BLOCKS "--seconds 1 --lv2 urn:halo:test:nan,2=24000");
+        process = live_rig_start(LONG_BLOCKS "--force --seconds 1 --lv2 urn:halo:test:nan,2=24000");
         result = live_rig_end(process);
     } while (strstr(result.err, "missed a block"));
     ck_assert_msg(strstr(result.err, "200 invalid samples") != NULL, "%s", result.err);

@@ -177,7 +177,7 @@ static void run(LV2_Handle instance, uint32_t frames)
     }
     float say = *(float *)probe->ports[PROBE_SAY];
     if (say > 0)
-        probe->log->printf(probe->log->handle, probe->error, "out of tune by %d\n", (int)say);
+        (probe->log->printf)(probe->log->handle, probe->error, "out of tune by %d\n", (int)say);
     report(probe);
 }
 
