@@ -1,6 +1,6 @@
 /* Random sounds through random masks against the truth: kinds of sound and mask, lengths, channels,
- * paths, blocks, backend and threads come from a seed, which is printed. HALO_TEST_SEED repeats a
- * run, HALO_TEST_FULL makes it ten times longer. */
+ * paths, blocks, backend and threads come from a seed, which is printed. HALO_TEST_SEED sets
+ * another, HALO_TEST_FULL makes it ten times longer. */
 #include "base/noise.h"
 #include "cells.h"
 #include "command.h"
@@ -10,7 +10,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 enum { CASES = 50, CASES_FULL = 500, TAPS_MOST = 60000, FRAMES_MOST = 60000, CHANNELS_MOST = 4 };
 static const double WORK_MOST = 4e5; /* taps of all paths */
@@ -145,7 +144,7 @@ static void check_case(void)
 START_TEST(random_cells_equal_truth)
 {
     const char *given = getenv("HALO_TEST_SEED");
-    uint64_t seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
+    uint64_t seed = given ? strtoull(given, NULL, 10) : 1;
     size_t cases = getenv("HALO_TEST_FULL") ? CASES_FULL : CASES;
     printf("HALO_TEST_SEED=%llu\n", (unsigned long long)seed);
     fflush(stdout);
