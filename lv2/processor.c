@@ -224,7 +224,7 @@ HALO_REALTIME void processor_write(const struct processor *processor, const floa
         for (size_t i = 0; i < frames; i++)
             sum[i] = processor->ready.data[o][at + i];
         for (size_t p = processor->paths.first[o]; p < processor->paths.first[o + 1]; p++)
-            fir_add_float(sum, now[processor->paths.paths[p].input], frames,
+            fir_add(sum, now[processor->paths.paths[p].input], frames,
                           processor->heads + processor->paths.paths[p].column * processor->head,
                           processor->head);
         for (size_t i = 0; i < frames; i++)

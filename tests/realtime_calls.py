@@ -3,7 +3,8 @@
 
     realtime_calls.py SOURCE BUILD
 
-The calls are gcc's own, of each file compiled again without inlining. Calls through pointers lead
+The calls are gcc's own, of each file compiled again without inlining. Sources that are compiled
+for each precision (signal/real.h) are looked at twice, under the names of single precision. Calls through pointers lead
 to the functions of tables, which are entry points: each of those is to be marked as well.
 """
 import concurrent.futures
@@ -46,6 +47,11 @@ ALLOWED = re.compile(
 FUNCTION = r"\b([a-z_][A-Za-z0-9_]*)\("
 
 
+def plain(text):
+    """Names as in single precision; files keep theirs."""
+    return re.sub(r"_in_double\b(?!\.)", "", re.sub(r"\b(?:REAL|INNER)\((\w+)\)", r"\1", text))
+
+
 def sources(source):
     return sorted(p for d in ("src", "gpu", "lv2") for p in (source / d).rglob("*.[ch]"))
 
@@ -57,7 +63,7 @@ class Marks:
     def __init__(self, source):
         self.marked, self.entries = {}, {}
         for path in sources(source):
-            text = path.read_text()
+            text = plain(path.read_text())
             self.marked[str(path)] = set(
                 re.findall(r"HALO_REALTIME\b[^;{()]*?" + FUNCTION, text))
             self.entries[str(path)] = (
@@ -79,7 +85,8 @@ class Marks:
 def calls_of(entry, folder, source):
     """The functions of ours in one file, and its calls as (caller, callee, where)."""
     words = shlex.split(entry["command"])
-    out = pathlib.Path(folder) / re.sub(r"\W", "_", entry["file"])
+    precision = "_in_double" if "-DHALO_DOUBLE" in words else ""
+    out = pathlib.Path(folder) / (re.sub(r"\W", "_", entry["file"]) + precision)
     del words[words.index("-o"):words.index("-o") + 2]
     words = [w for w in words if w not in ("-c", "-DHALO_TARGET_CLONES", "-Werror")
              and not w.startswith(("-O", "-fsanitize"))]
@@ -87,7 +94,7 @@ def calls_of(entry, folder, source):
         words = words[1:]
     subprocess.run(words + ["-w", "-O0", "-fcallgraph-info", "-S", "-o", f"{out}.s"],
                    cwd=entry["directory"], check=True)
-    text = pathlib.Path(f"{out}.ci").read_text()
+    text = plain(pathlib.Path(f"{out}.ci").read_text())
     os.unlink(f"{out}.s")
     titles = {}  # gcc names the includer of a static function in a header, and we the header
     for title, where, external in re.findall(

@@ -236,7 +236,7 @@ START_TEST(times_are_read_and_kept_in_order)
         ck_assert_uint_eq(point->at, expected[i].at);
         ck_assert_uint_eq(point->over, expected[i].over);
         ck_assert_uint_eq(point->target, expected[i].target);
-        ck_assert_float_eq(point->value, expected[i].value);
+        ck_assert_double_eq(point->value, expected[i].value);
     }
     plugin_spec_free(&spec);
 }

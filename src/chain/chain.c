@@ -1,7 +1,8 @@
+/* Compiled for each precision. */
 #include "chain/chain.h"
 
 #include "base/realtime.h"
-#include "signal/audio.h"
+#include "signal/real.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,20 +11,20 @@ struct chain {
     struct filter filter;
     size_t count;
     struct filter **filters;
-    struct block *between; /* between[i] is what filters[i] hands to filters[i + 1] */
+    struct real_block *between; /* between[i] is what filters[i] hands to filters[i + 1] */
 };
 
-HALO_REALTIME static void chain_process(struct filter *filter, const float *const *in,
-                                        float *const *out)
+HALO_REALTIME static void chain_process(struct filter *filter, const real *const *in,
+                                        real *const *out)
 {
     struct chain *chain = (struct chain *)filter;
     uint64_t late = 0;
     if (chain->count == 0)
         for (size_t c = 0; c < filter->inputs; c++)
-            memcpy(out[c], in[c], filter->block * sizeof(float));
+            memcpy(out[c], in[c], filter->block * sizeof(real));
     for (size_t i = 0; i < chain->count; i++) {
-        float *const *next = i + 1 < chain->count ? chain->between[i].data : out;
-        filter_process(chain->filters[i], in, next);
+        real *const *next = i + 1 < chain->count ? chain->between[i].data : out;
+        REAL(filter_process)(chain->filters[i], in, next);
         struct filter *one = chain->filters[i];
         late += one->late;
         if (one->failure)
@@ -32,7 +33,7 @@ HALO_REALTIME static void chain_process(struct filter *filter, const float *cons
             filter->notice = one->notice;
             one->notice = NULL;
         }
-        in = (const float *const *)next;
+        in = (const real *const *)next;
     }
     filter->late = late;
 }
@@ -58,12 +59,12 @@ static void chain_destroy(struct filter *filter)
 
 static const struct filter_kind chain_kind = {
     .name = "chain",
-    .process = chain_process,
+    .REAL(process) = chain_process,
     .reset = chain_reset,
     .destroy = chain_destroy,
 };
 
-enum status chain_create(size_t channels, size_t block, struct filter **result)
+enum status REAL(chain_create)(size_t channels, size_t block, struct filter **result)
 {
     struct chain *chain = calloc(1, sizeof *chain);
     if (!chain)
@@ -74,14 +75,14 @@ enum status chain_create(size_t channels, size_t block, struct filter **result)
     return STATUS_OK;
 }
 
-enum status chain_append(struct filter *filter, struct filter *next)
+enum status REAL(chain_append)(struct filter *filter, struct filter *next)
 {
     struct chain *chain = (struct chain *)filter;
     size_t count = chain->count + 1;
     struct filter **filters = realloc(chain->filters, count * sizeof *filters);
     if (filters)
         chain->filters = filters;
-    struct block *between = realloc(chain->between, count * sizeof *between);
+    struct real_block *between = realloc(chain->between, count * sizeof *between);
     if (between)
         chain->between = between;
     if (!filters || !between) {
@@ -89,7 +90,7 @@ enum status chain_append(struct filter *filter, struct filter *next)
         return fail_memory("a chain");
     }
     chain->filters[chain->count] = next;
-    chain->between[chain->count] = (struct block){0};
+    chain->between[chain->count] = (struct real_block){0};
     chain->count = count;
     filter->outputs = next->outputs;
     filter->latency += next->latency;

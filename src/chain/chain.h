@@ -5,11 +5,13 @@
 #include "base/status.h"
 #include "sound/filter.h"
 
-/* An empty chain passes `channels` through. Errors: memory. */
+/* An empty chain passes `channels` through. The second is for double precision. Errors: memory. */
 MUST_CHECK enum status chain_create(size_t channels, size_t block, struct filter **chain);
+MUST_CHECK enum status chain_create_in_double(size_t channels, size_t block, struct filter **chain);
 
-/* Append `filter`, whose inputs and block fit. The chain owns it, also on failure. Errors: memory.
- */
+/* Append `filter`, whose inputs, block and precision fit. The chain owns it, also on failure.
+ * Errors: memory. */
 MUST_CHECK enum status chain_append(struct filter *chain, struct filter *filter);
+MUST_CHECK enum status chain_append_in_double(struct filter *chain, struct filter *filter);
 
 #endif

@@ -93,7 +93,10 @@ enum status stage_controls_parse(const struct stage_list *list, const struct sta
     if (control->kind == STAGE_CONTROL_OWN)
         return plugin_spec_value(stage->ops->controls(stage), control->port_index, stage->rate,
                                  text, value);
-    return stage_mix_parse(control->kind, text, value);
+    double parsed;
+    TRY(stage_mix_parse(control->kind, text, &parsed));
+    *value = (float)parsed;
+    return STATUS_OK;
 }
 
 float stage_controls_fit(const struct stage_control *control, double value)

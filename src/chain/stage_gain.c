@@ -27,7 +27,7 @@ static enum status parse_word(struct stage *stage, const char *word)
     if (strncmp(change, "gain=", 5) != 0)
         return fail(STATUS_USAGE, "at= of --gain changes gain=, not '%s'", change);
     TRY(options_parse_db("gain=", change + 5, -OPTIONS_DB_MOST, OPTIONS_DB_MOST, &db));
-    point.value = (float)audio_from_db(db);
+    point.value = audio_from_db(db);
     stage->automated = true;
     return automation_add(&gain->automation, &point);
 }
@@ -66,7 +66,9 @@ static enum status stage_gain_create(struct stage *stage, size_t block, struct w
         .rate = stage->rate,
         .before = stage->before,
     };
-    return gain_create_automated(stage->inputs, block, &settings, filter);
+    bool in_double = stage->settings.convolver.precision == PRECISION_DOUBLE;
+    return (in_double ? gain_create_automated_in_double
+                      : gain_create_automated)(stage->inputs, block, &settings, filter);
 }
 
 static void stage_gain_describe(const struct stage *stage, struct stage_info *info)

@@ -23,7 +23,7 @@ enum stage_control_kind { STAGE_CONTROL_MIX, STAGE_CONTROL_BYPASS, STAGE_CONTROL
 struct stage_mix_spec {
     bool given;
     bool has_mix;
-    float mix;
+    double mix;
     bool bypass;
     struct automation automation; /* of enum stage_control_kind */
 };
@@ -33,7 +33,7 @@ bool stage_mix_is_word(const char *word);
 
 /* Parse a value such as "0.5" or "on". Errors (usage): invalid value. */
 MUST_CHECK enum status stage_mix_parse(enum stage_control_kind kind, const char *text,
-                                       float *value);
+                                       double *value);
 
 /* Parse an option into `spec`. Errors (usage): invalid value. */
 MUST_CHECK enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate, const char *word);
@@ -46,10 +46,14 @@ struct stage_mix_settings {
     bool live;       /* leave out a stage that fails, and set `notice` */
 };
 
-/* Make a filter around `stage`, which it owns, also on failure. Errors: memory. */
+/* Make a filter around `stage`, which it owns, also on failure; the second in double precision.
+ * Errors: memory. */
 MUST_CHECK enum status stage_mix_create(struct filter *stage,
                                         const struct stage_mix_settings *settings,
                                         struct filter **filter);
+MUST_CHECK enum status stage_mix_create_in_double(struct filter *stage,
+                                                  const struct stage_mix_settings *settings,
+                                                  struct filter **filter);
 
 /* A bypass is 0 or 1. */
 void stage_mix_set(struct filter *filter, enum stage_control_kind kind, float value);

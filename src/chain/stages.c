@@ -1,6 +1,7 @@
 #include "chain/stages.h"
 
 #include "chain/chain.h"
+#include "chain/precision_adapter.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,7 @@ static enum status load_stage(struct stage *stage, char **spec, const struct str
 enum status stage_list_load(struct stage_list *list, const struct stage_settings *settings,
                             struct stream_format *format)
 {
+    list->precision = settings->convolver.precision;
     for (size_t i = 0; i < list->count; i++) {
         struct stage *stage = &list->stages[i];
         char **spec = spec_split(stage->text);
@@ -186,6 +188,11 @@ size_t stage_list_block(const struct stage_list *list, size_t channels, struct w
     return block > grain ? block / grain * grain : grain;
 }
 
+static bool is_double(const struct stage *stage)
+{
+    return stage->settings.convolver.precision == PRECISION_DOUBLE;
+}
+
 /* A stage with a mix, or one of a stream that may fail, runs within a mix filter. */
 static enum status wrap(struct stage *stage, size_t number)
 {
@@ -196,7 +203,33 @@ static enum status wrap(struct stage *stage, size_t number)
                                           .live = stage->settings.convolver.live};
     if (!stage->mix.given && !(stage->ops->may_fail && stage->settings.streamed))
         return STATUS_OK;
-    return stage_mix_create(stage->filter, &settings, &stage->mixed);
+    struct filter *inner = stage->widened ? stage->widened : stage->filter;
+    return (is_double(stage) ? stage_mix_create_in_double : stage_mix_create)(inner, &settings,
+                                                                              &stage->mixed);
+}
+
+enum precision stage_precision(const struct stage *stage)
+{
+    bool in_double = is_double(stage) && stage->filter->kind->process_in_double;
+    return in_double ? PRECISION_DOUBLE : PRECISION_SINGLE;
+}
+
+enum precision stage_list_precision(const struct stage_list *list)
+{
+    enum precision least = list->precision;
+    for (size_t i = 0; i < list->count; i++)
+        if (stage_precision(&list->stages[i]) < least)
+            least = stage_precision(&list->stages[i]);
+    return least;
+}
+
+void stage_list_warn_of_precision(const struct stage_list *list)
+{
+    for (size_t i = 0; list->precision == PRECISION_DOUBLE && i < list->count; i++)
+        if (stage_precision(&list->stages[i]) == PRECISION_SINGLE)
+            warning("--precision double: stage %zu, --%s %s, computes in single precision, which "
+                    "limits the result",
+                    i + 1, list->stages[i].ops->option, list->stages[i].text);
 }
 
 static enum status append(struct stage *stage, size_t number, struct workers *workers,
@@ -206,15 +239,22 @@ static enum status append(struct stage *stage, size_t number, struct workers *wo
     stage->tail_before = chain->tail;
     stage->tail_unknown = chain->tail_unknown;
     TRY(stage->ops->create(stage, chain->block, workers, &stage->filter));
+    if (stage_precision(stage) < stage->settings.convolver.precision)
+        TRY(precision_adapter_create_in_double(stage->filter, &stage->widened));
     TRY(wrap(stage, number));
-    return chain_append(chain, stage->mixed ? stage->mixed : stage->filter);
+    struct filter *outermost = stage->mixed     ? stage->mixed
+                               : stage->widened ? stage->widened
+                                                : stage->filter;
+    return (is_double(stage) ? chain_append_in_double : chain_append)(chain, outermost);
 }
 
 enum status stage_list_create(struct stage_list *list, size_t channels, size_t block,
                               struct workers *workers, struct filter **result)
 {
     struct filter *chain = NULL;
-    enum status status = chain_create(channels, block, &chain);
+    enum status status =
+        (list->precision == PRECISION_DOUBLE ? chain_create_in_double
+                                             : chain_create)(channels, block, &chain);
     for (size_t i = 0; i < list->count && status == STATUS_OK; i++)
         status = append(&list->stages[i], i + 1, workers, chain);
     if (status != STATUS_OK)

@@ -53,8 +53,9 @@ struct stage {
     uint64_t before;               /* frames of latency of the stages before */
     uint64_t tail_before;          /* and of tail */
     bool tail_unknown;             /* the tail may be longer */
-    struct filter *filter;         /* once created; owned by the chain or `mixed` */
-    struct filter *mixed;          /* the mix filter around it, or NULL */
+    struct filter *filter;         /* once created; owned by the chain or what is around it */
+    struct filter *widened;        /* the precision adapter around it, or NULL */
+    struct filter *mixed;          /* the mix filter around either, or NULL */
 };
 
 /* A description of a loaded stage. The last three members need its filter. */
@@ -127,6 +128,7 @@ char **spec_split(const char *text);
 struct stage_info stage_describe(const struct stage *stage);
 
 struct stage_list {
+    enum precision precision; /* of the chain, once loaded */
     size_t count;
     struct stage *stages;
 };
@@ -149,7 +151,15 @@ MUST_CHECK enum status stage_list_load(struct stage_list *list,
 size_t stage_list_block(const struct stage_list *list, size_t channels, struct workers *workers,
                         uint64_t most);
 
-/* Make the chain, which owns the filters of all stages. */
+/* Of a stage whose filter exists: some have single precision only. */
+enum precision stage_precision(const struct stage *stage);
+
+enum precision stage_list_precision(const struct stage_list *list); /* the least */
+
+/* Warn of stages that do not compute in double precision where that was asked for. */
+void stage_list_warn_of_precision(const struct stage_list *list);
+
+/* Make the chain, which owns the filters of all stages, in the precision of the settings. */
 MUST_CHECK enum status stage_list_create(struct stage_list *list, size_t channels, size_t block,
                                          struct workers *workers, struct filter **chain);
 

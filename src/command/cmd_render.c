@@ -53,6 +53,11 @@ static enum status check_peak(const struct render_job *job)
         options->peak_db, sound_format_name(job->sound_format));
 }
 
+static bool is_double(const struct render_job *job)
+{
+    return job->options->chain.settings.convolver.precision == PRECISION_DOUBLE;
+}
+
 /* Opens the input and makes the chain, which reports what is wrong with specs or files. */
 static enum status prepare(struct render_job *job, struct render_options *options)
 {
@@ -110,14 +115,23 @@ static enum status lay_boundaries(struct render_job *job)
     job->run.trail = job->chain->latency;
     struct source *inner = job->source;
     job->source = NULL; /* the boundary owns it, also on failure */
-    return source_open_boundary(inner, options->boundary, job->run.lead, job->run.trail,
-                                &job->source);
+    return (is_double(job) ? source_open_boundary_in_double : source_open_boundary)(
+        inner, options->boundary, job->run.lead, job->run.trail, &job->source);
 }
 
 /* A plugin reported more latency while it ran: the output would be late. */
 static bool is_too_late(const struct render_job *job)
 {
     return job->run.stop_late && job->chain->late > 0;
+}
+
+static enum status run_engine(const struct render_job *job, struct filter *filter,
+                              struct source *source, struct sink *sink,
+                              const struct engine_run_settings *settings,
+                              struct engine_totals *totals)
+{
+    return (is_double(job) ? engine_run_in_double : engine_run)(filter, source, sink, settings,
+                                                                totals);
 }
 
 /* Writes the spooled sound, scaled to the peak asked for. */
@@ -137,9 +151,10 @@ static enum status write_scaled(struct render_job *job, struct source *spooled)
     if (peak == 0)
         note("the sound is silent: there is nothing to normalize");
     job->report.scale = peak > 0 ? fmin(audio_from_db(job->options->peak_db), most) / peak : 1;
-    TRY(gain_create(job->format.channels, 1 << 14, job->report.scale, &gain));
+    TRY((is_double(job) ? gain_create_in_double : gain_create)(job->format.channels, 1 << 14,
+                                                               job->report.scale, &gain));
     spooled->frames = (int64_t)job->report.totals.frames_out;
-    enum status status = engine_run(gain, spooled, job->sink, &run, &totals);
+    enum status status = run_engine(job, gain, spooled, job->sink, &run, &totals);
     job->report.totals.peak = totals.peak;
     job->report.totals.true_peak = totals.true_peak;
     filter_destroy(gain);
@@ -151,10 +166,10 @@ static enum status run_normalized(struct render_job *job)
 {
     struct sink *spool = NULL;
     struct source *spooled = NULL;
-    enum status status =
-        spool_open(job->sink->beside, job->source, job->format.channels, &spool, &spooled);
+    enum status status = (is_double(job) ? spool_open_in_double : spool_open)(
+        job->sink->beside, job->source, job->format.channels, &spool, &spooled);
     if (status == STATUS_OK)
-        status = engine_run(job->chain, job->source, spool, &job->run, &job->report.totals);
+        status = run_engine(job, job->chain, job->source, spool, &job->run, &job->report.totals);
     if (status == STATUS_OK)
         status = sink_commit(spool);
     if (status == STATUS_OK && !is_too_late(job))
@@ -187,7 +202,7 @@ static enum status work(struct render_job *job)
     job->report.scale = 1;
     TRY(options->normalize
             ? run_normalized(job)
-            : engine_run(job->chain, job->source, job->sink, &job->run, &job->report.totals));
+            : run_engine(job, job->chain, job->source, job->sink, &job->run, &job->report.totals));
     if (is_too_late(job))
         return STATUS_OK;
     if (*job->save)

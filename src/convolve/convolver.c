@@ -75,11 +75,17 @@ static void convolver_destroy(struct filter *filter)
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
         block_free(&convolver->spare[v]);
     block_free(&convolver->coming);
+    block_free_in_double(&convolver->coming_in_double);
     free(convolver);
 }
 
 static const struct filter_kind convolver_kind = {.name = "convolver",
                                                   .process = convolver_process,
+                                                  .reset = convolver_reset,
+                                                  .destroy = convolver_destroy};
+
+static const struct filter_kind kind_in_double = {.name = "convolver",
+                                                  .process_in_double = convolver_process_in_double,
                                                   .reset = convolver_reset,
                                                   .destroy = convolver_destroy};
 
@@ -116,6 +122,13 @@ static enum status create_side(struct convolver *convolver, enum side side,
                                const struct convolver_backend *backend)
 {
     const struct convolver_shape *shape = &convolver->shape;
+    if (shape->precision == PRECISION_DOUBLE && !backend->in_double)
+        return fail(STATUS_USAGE,
+                    "--precision double is computed on the CPU: it cannot be used with "
+                    "--backend %s or the options of a GPU",
+                    backend->name);
+    if (shape->precision == PRECISION_DOUBLE)
+        backend = backend->in_double;
     if (backend->variant)
         backend = backend->variant(shape);
     if (!backend->create)
@@ -184,7 +197,8 @@ static enum status fill(struct convolver *convolver, const struct convolver_back
 static struct convolver_shape shape_for(const struct convolver_settings *settings,
                                         const struct mask *mask)
 {
-    return (struct convolver_shape){.inputs = mask->inputs,
+    return (struct convolver_shape){.precision = settings->precision,
+                                    .inputs = mask->inputs,
                                     .outputs = mask->outputs,
                                     .taps =
                                         settings->taps > mask->taps ? settings->taps : mask->taps,
@@ -205,6 +219,10 @@ static const struct convolver_backend *choose(const struct convolver_settings *s
         return backend_named(settings->backend);
     if (gpu->kernel || gpu->mode != GPU_MODE_AUTO || gpu->devices != 0)
         return &convolver_cuda; /* options of the GPU imply it */
+    if (settings->precision == PRECISION_DOUBLE) {
+        snprintf(reason, size, "double precision, which is computed on the CPU");
+        return &convolver_cpu;
+    }
     struct backend_job job = {.frames = (double)settings->frames,
                               .inputs = mask->inputs,
                               .outputs = mask->outputs,
@@ -231,7 +249,8 @@ enum status convolver_create_on(const struct convolver_backend *backend,
     if (!convolver)
         return fail_memory("a convolver");
     convolver->shape = shape_for(settings, mask);
-    convolver->filter = (struct filter){.kind = &convolver_kind,
+    bool in_double = settings->precision == PRECISION_DOUBLE;
+    convolver->filter = (struct filter){.kind = in_double ? &kind_in_double : &convolver_kind,
                                         .inputs = mask->inputs,
                                         .outputs = mask->outputs,
                                         .block = settings->block,
@@ -330,14 +349,24 @@ void convolver_release(struct filter *filter, struct convolver_mask *prepared)
     mask_release(convolver, prepared);
 }
 
+static enum status make_coming(struct convolver *convolver)
+{
+    const struct filter *filter = &convolver->filter;
+    if (convolver->coming.data || convolver->coming_in_double.data)
+        return STATUS_OK;
+    if (convolver->shape.precision == PRECISION_DOUBLE)
+        return block_init_in_double(&convolver->coming_in_double, filter->outputs, filter->block,
+                                    "a convolver");
+    return block_init(&convolver->coming, filter->outputs, filter->block, "a convolver");
+}
+
 enum status convolver_switch(struct filter *filter, const struct convolver_switch *to)
 {
     struct convolver *convolver = (struct convolver *)filter;
     if (atomic_load(&convolver->switching))
         return fail(STATUS_FAILED, "cannot switch masks: the previous switch is still under way");
     /* The step does not use it until `switching` is set. */
-    if (!convolver->coming.data)
-        TRY(block_init(&convolver->coming, filter->outputs, filter->block, "a convolver"));
+    TRY(make_coming(convolver));
     convolver->change = *to;
     atomic_store(&convolver->switching, true);
     return STATUS_OK;
@@ -364,30 +393,4 @@ size_t convolver_preferred_block(const struct convolver_settings *settings, cons
     return partition_preferred_block(mask->taps,
                                      mask->inputs > mask->outputs ? mask->inputs : mask->outputs,
                                      workers_count(settings->workers), most);
-}
-
-enum status path_table_init(struct path_table *table, const struct mask *mask)
-{
-    table->first = calloc(mask->outputs + 1, sizeof *table->first);
-    table->paths = calloc(mask->path_count + 1, sizeof *table->paths);
-    if (!table->first || !table->paths) {
-        path_table_free(table);
-        return fail_memory("a mask");
-    }
-    size_t at = 0;
-    for (size_t o = 0; o < mask->outputs; o++) {
-        table->first[o] = at;
-        for (size_t p = 0; p < mask->path_count; p++)
-            if (mask->paths[p].output == o)
-                table->paths[at++] = mask->paths[p];
-    }
-    table->first[mask->outputs] = mask->path_count;
-    return STATUS_OK;
-}
-
-void path_table_free(struct path_table *table)
-{
-    free(table->first);
-    free(table->paths);
-    *table = (struct path_table){0};
 }

@@ -27,12 +27,13 @@ struct gpu_settings {
 
 struct convolver_settings {
     const char *backend; /* a name of convolver_backend_name, or "auto" */
-    uint32_t rate;       /* Hz; 0: unknown */
-    size_t block;        /* frames */
-    size_t taps;         /* of the longest mask to come; 0: of the first one */
-    int64_t frames;      /* of the whole sound, for auto; 0 or less: unknown */
-    bool live;           /* the caller waits for each block */
-    bool alone;          /* live on a GPU, without the CPU in parallel: for measurements */
+    enum precision precision;
+    uint32_t rate;  /* Hz; 0: unknown */
+    size_t block;   /* frames */
+    size_t taps;    /* of the longest mask to come; 0: of the first one */
+    int64_t frames; /* of the whole sound, for auto; 0 or less: unknown */
+    bool live;      /* the caller waits for each block */
+    bool alone;     /* live on a GPU, without the CPU in parallel: for measurements */
     struct gpu_settings gpu;
     struct workers *workers; /* not owned; must outlive the convolver */
 };
@@ -114,6 +115,7 @@ struct convolver_shape {
     size_t inputs;
     size_t outputs;
     size_t taps;
+    enum precision precision;
     uint32_t rate; /* Hz; 0: unknown */
     size_t block;
     bool live;
@@ -126,11 +128,13 @@ struct convolver_shape {
 struct convolver_slot {
     const struct prepared *prepared; /* NULL: inactive */
     bool fresh;                      /* new to this slot; for backends without `arm` */
-    float *const *out;
+    float *const *out;               /* one of the two */
+    double *const *out_in_double;
 };
 
 struct convolver_backend {
     const char *name;
+    const struct convolver_backend *in_double; /* for double precision. NULL: there is none */
     /* Whether auto may choose it. NULL: no. */
     bool (*is_usable)(void);
     /* The backend to use for this shape. NULL: this one. */
@@ -165,14 +169,18 @@ struct convolver_backend {
     bool (*collect)(struct convolution *convolution,
                     const struct convolver_slot slots[CONVOLVER_SLOTS], int64_t until);
 
-    /* Add one block to the history and write the outputs of each slot. */
+    /* Add one block to the history and write the outputs of each slot: one of the two. */
     void (*step)(struct convolution *convolution, const float *const *in,
                  const struct convolver_slot slots[CONVOLVER_SLOTS]);
+    void (*step_in_double)(struct convolution *convolution, const double *const *in,
+                           const struct convolver_slot slots[CONVOLVER_SLOTS]);
 };
 
 extern const struct convolver_backend convolver_cuda;
 extern const struct convolver_backend convolver_direct;
 extern const struct convolver_backend convolver_cpu;
+extern const struct convolver_backend convolver_direct_in_double; /* not in the table */
+extern const struct convolver_backend convolver_cpu_in_double;
 
 /* A mask's paths sorted by output: those to `output` are
  * paths[first[output]] up to paths[first[output + 1]]. */

@@ -19,14 +19,16 @@ struct partition_plan cpu_plan(const struct convolver_shape *shape)
 static const struct convolver_backend *cpu_variant(const struct convolver_shape *shape)
 {
     struct partition_plan plan = cpu_plan(shape);
-    return plan.algorithm == PARTITION_PARTITIONED ? &convolver_cpu_live : &convolver_cpu_batch;
+    return plan.algorithm == PARTITION_PARTITIONED ? &REAL(convolver_cpu_live)
+                                                   : &REAL(convolver_cpu_batch);
 }
 
-const struct convolver_backend convolver_cpu = {.name = "cpu", .variant = cpu_variant};
+const struct convolver_backend REAL(convolver_cpu) = {
+    .name = "cpu", .variant = cpu_variant, .in_double = &convolver_cpu_in_double};
 
-float **rows_alloc(size_t rows, size_t floats)
+real **rows_alloc(size_t rows, size_t floats)
 {
-    float **row = calloc(rows ? rows : 1, sizeof *row);
+    real **row = calloc(rows ? rows : 1, sizeof *row);
     for (size_t r = 0; row && r < rows; r++) {
         row[r] = audio_alloc(floats);
         if (!row[r]) {
@@ -37,16 +39,16 @@ float **rows_alloc(size_t rows, size_t floats)
     return row;
 }
 
-void rows_free(float **rows, size_t count)
+void rows_free(real **rows, size_t count)
 {
     for (size_t r = 0; rows && r < count; r++)
         free(rows[r]);
     free(rows);
 }
 
-void transform_taps(const struct fft *fft, const struct fft_double *precise,
+void transform_taps(const struct real_fft *fft, const struct fft_double *precise,
                     const struct mask *mask, size_t column, size_t from, size_t count,
-                    float *samples, float *spectrum)
+                    real *samples, real *spectrum)
 {
     size_t n = fft_length(fft);
     size_t there = from >= mask->taps ? 0 : mask->taps - from;
@@ -54,42 +56,41 @@ void transform_taps(const struct fft *fft, const struct fft_double *precise,
         count = there;
     memset(samples, 0, n * sizeof *samples);
     for (size_t k = 0; k < count; k++)
-        samples[k] = mask_column(mask, column)[from + k] / (float)n;
+        samples[k] = (real)(mask_column(mask, column)[from + k] / (double)n);
     if (precise)
         near_bound_forward(precise, samples, spectrum);
     else
         fft_forward(fft, samples, spectrum);
 }
 
-float *copy_head(const struct mask *mask, size_t head)
+real *copy_head(const struct mask *mask, size_t head)
 {
-    float *heads = audio_alloc(mask->columns * head);
+    real *heads = audio_alloc(mask->columns * head);
     size_t count = head < mask->taps ? head : mask->taps;
     for (size_t c = 0; heads && c < mask->columns; c++)
-        memcpy(heads + c * head, mask_column(mask, c), count * sizeof *heads);
+        for (size_t k = 0; k < count; k++)
+            heads[c * head + k] = (real)mask_column(mask, c)[k];
     return heads;
 }
 
 HALO_REALTIME void add_head(const struct history *history, const struct path_table *table,
-                            const float *heads, size_t head, size_t output, size_t block,
-                            float *out)
+                            const real *heads, size_t head, size_t output, size_t block, real *out)
 {
     for (size_t start = 0; start < block; start += FIR_TILE) {
         size_t frames = block - start < FIR_TILE ? block - start : FIR_TILE;
         double sum[FIR_TILE] = {0};
         for (size_t p = table->first[output]; p < table->first[output + 1]; p++)
-            fir_add_float(sum, history_now(history, table->paths[p].input) + start, frames,
-                          heads + table->paths[p].column * head, head);
+            fir_add(sum, history_now(history, table->paths[p].input) + start, frames,
+                    heads + table->paths[p].column * head, head);
         for (size_t i = 0; i < frames; i++)
-            out[start + i] += (float)sum[i];
+            out[start + i] += (real)sum[i];
     }
 }
 
-HALO_REALTIME float peak_with(float peak, const struct convolver_shape *shape,
-                              const float *const *in)
+HALO_REALTIME real peak_with(real peak, const struct convolver_shape *shape, const real *const *in)
 {
     for (size_t c = 0; c < shape->inputs; c++) {
-        float own = audio_peak(in[c], shape->block);
+        real own = audio_peak(in[c], shape->block);
         peak = own > peak ? own : peak;
     }
     return peak;
@@ -97,7 +98,7 @@ HALO_REALTIME float peak_with(float peak, const struct convolver_shape *shape,
 
 enum status check_memory(const struct convolver_shape *shape, double floats)
 {
-    double bytes = floats * (double)(shape->inputs + shape->outputs) * (double)sizeof(float);
+    double bytes = floats * (double)(shape->inputs + shape->outputs) * (double)sizeof(real);
     if (bytes < (double)audio_memory_limit())
         return STATUS_OK;
     return fail(STATUS_FAILED,

@@ -1,4 +1,4 @@
-/* Shared by the two variants of the CPU's convolver (float32):
+/* Shared by the two variants of the CPU's convolver, compiled for each precision:
  *
  * convolver_cpu_batch: direct form or overlap-save, equal work in every step; for files.
  * convolver_cpu_live: a direct head and growing partitions, whose work is spread over the
@@ -12,33 +12,43 @@
 #include "convolve/history.h"
 #include "convolve/near_bound.h"
 #include "convolve/partition.h"
-#include "signal/fft.h"
+#include "signal/real.h"
 
-extern const struct convolver_backend convolver_cpu_batch;
-extern const struct convolver_backend convolver_cpu_live;
+/* For each precision. */
+#define cpu_plan REAL(cpu_plan)
+#define rows_alloc REAL(rows_alloc)
+#define rows_free REAL(rows_free)
+#define transform_taps REAL(transform_taps)
+#define copy_head REAL(copy_head)
+#define add_head REAL(add_head)
+#define peak_with REAL(peak_with)
+#define check_memory REAL(check_memory)
+
+extern const struct convolver_backend REAL(convolver_cpu_batch);
+extern const struct convolver_backend REAL(convolver_cpu_live);
 
 struct partition_plan cpu_plan(const struct convolver_shape *shape);
 
 /* Zeroed rows, each from audio_alloc; NULL: no memory. */
-float **rows_alloc(size_t rows, size_t floats);
-void rows_free(float **rows, size_t count);
+real **rows_alloc(size_t rows, size_t floats);
+void rows_free(real **rows, size_t count);
 
 /* The spectrum of taps [from, from + count) of a mask's column, scaled for the inverse transform;
  * in double precision if `precise`, of the same length, is not NULL. samples: scratch of that
  * length. */
-void transform_taps(const struct fft *fft, const struct fft_double *precise,
+void transform_taps(const struct real_fft *fft, const struct fft_double *precise,
                     const struct mask *mask, size_t column, size_t from, size_t count,
-                    float *samples, float *spectrum);
+                    real *samples, real *spectrum);
 
 /* The first `head` taps of each column, column by column; NULL: no memory. */
-float *copy_head(const struct mask *mask, size_t head);
+real *copy_head(const struct mask *mask, size_t head);
 
 /* out += the head's taps applied to the input's history, one block of one output. Real-time. */
-void add_head(const struct history *history, const struct path_table *table, const float *heads,
-              size_t head, size_t output, size_t block, float *out);
+void add_head(const struct history *history, const struct path_table *table, const real *heads,
+              size_t head, size_t output, size_t block, real *out);
 
 /* The larger of `peak` and the block's. Real-time. */
-float peak_with(float peak, const struct convolver_shape *shape, const float *const *in);
+real peak_with(real peak, const struct convolver_shape *shape, const real *const *in);
 
 /* Fails if `floats` per channel exceed the machine's memory. */
 MUST_CHECK enum status check_memory(const struct convolver_shape *shape, double floats);

@@ -21,24 +21,24 @@ struct cpu_batch_convolution {
     struct convolver_shape shape;
     struct partition_plan plan;
     struct history history;
-    struct fft *fft;
+    struct real_fft *fft;
     size_t floats;                     /* of a spectrum */
     size_t depth;                      /* spectra per input */
     size_t newest;                     /* the block's first chunk; the others follow */
-    float **spectra;                   /* [input] */
+    real **spectra;                    /* [input] */
     size_t group;                      /* chunks computed together, 1 to GROUP_MOST */
-    float **sums;                      /* [worker], `group` spectra each */
-    float **samples;                   /* [worker] */
-    float peak;                        /* of the sound so far */
+    real **sums;                       /* [worker], `group` spectra each */
+    real **samples;                    /* [worker] */
+    real peak;                         /* of the sound so far */
     const struct cpu_batch_mask *near; /* of the step's masks, one with `precise`, or NULL */
     atomic_size_t precise_frames;      /* how long outputs may come near the bound from now on */
 };
 
 struct cpu_batch_mask {
     struct path_table paths;
-    float *head;       /* direct form: column by column */
+    real *head;        /* direct form: column by column */
     size_t partitions; /* that are not all zero */
-    float *spectra;    /* column by column, partition by partition */
+    real *spectra;     /* column by column, partition by partition */
     struct near_bound bound;
     struct fft_double **precise; /* [worker]; NULL: not needed */
 };
@@ -104,8 +104,7 @@ static void batch_reset(struct convolution *base)
     convolution->peak = 0;
     convolution->precise_frames = 0;
     for (size_t c = 0; convolution->spectra && c < convolution->shape.inputs; c++)
-        memset(convolution->spectra[c], 0,
-               convolution->depth * convolution->floats * sizeof(float));
+        memset(convolution->spectra[c], 0, convolution->depth * convolution->floats * sizeof(real));
 }
 
 static void batch_describe(const struct convolution *base, char *text, size_t size)
@@ -130,8 +129,8 @@ static void batch_release(const struct convolution *base, struct prepared *mask)
 }
 
 static void transform_mask(const struct cpu_batch_convolution *convolution,
-                           const struct fft_double *precise, const struct mask *mask,
-                           float *samples, struct cpu_batch_mask *prepared)
+                           const struct fft_double *precise, const struct mask *mask, real *samples,
+                           struct cpu_batch_mask *prepared)
 {
     const struct partition_plan *plan = &convolution->plan;
     size_t partition = plan->partitions > 1 ? plan->hop : mask->taps;
@@ -143,7 +142,7 @@ static void transform_mask(const struct cpu_batch_convolution *convolution,
 
 /* For a mask whose outputs may come near the bound. */
 static enum status prepare_precise(const struct cpu_batch_convolution *convolution,
-                                   const struct mask *mask, float *samples,
+                                   const struct mask *mask, real *samples,
                                    struct cpu_batch_mask *prepared)
 {
     size_t n = convolution->plan.fft, workers = workers_count(convolution->shape.workers);
@@ -167,7 +166,7 @@ static enum status prepare_spectra(const struct cpu_batch_convolution *convoluti
     size_t partition = plan->partitions > 1 ? plan->hop : mask->taps;
     prepared->partitions = (mask->taps + partition - 1) / partition;
     prepared->spectra = audio_alloc(mask->columns * prepared->partitions * convolution->floats);
-    float *samples = audio_alloc(plan->fft);
+    real *samples = audio_alloc(plan->fft);
     enum status status = prepared->spectra && samples ? STATUS_OK : fail_memory("a mask");
     if (status == STATUS_OK) {
         transform_mask(convolution, NULL, mask, samples, prepared);
@@ -204,8 +203,8 @@ static void share_out(const struct cpu_batch_convolution *convolution, size_t pi
     workers_run(shape->live ? NULL : shape->workers, pieces, task, context);
 }
 
-static float *spectrum_at(const struct cpu_batch_convolution *convolution, size_t input,
-                          size_t place)
+static real *spectrum_at(const struct cpu_batch_convolution *convolution, size_t input,
+                         size_t place)
 {
     return convolution->spectra[input] + place % convolution->depth * convolution->floats;
 }
@@ -224,15 +223,15 @@ static void transform_chunk(void *context, size_t piece, size_t worker)
     const struct partition_plan *plan = &convolution->plan;
     size_t input = piece / plan->chunks, chunk = piece % plan->chunks;
     size_t there = plan->history_frames + chunk_frames(convolution, chunk);
-    const float *from =
+    const real *from =
         history_now(&convolution->history, input) + chunk * plan->hop - plan->history_frames;
     if (there < plan->fft || !fft_is_aligned(from)) {
-        float *samples = convolution->samples[worker];
+        real *samples = convolution->samples[worker];
         memcpy(samples, from, there * sizeof *samples);
         memset(samples + there, 0, (plan->fft - there) * sizeof *samples);
         from = samples;
     }
-    float *to = spectrum_at(convolution, input, convolution->newest + chunk);
+    real *to = spectrum_at(convolution, input, convolution->newest + chunk);
     const struct cpu_batch_mask *near = convolution->near;
     if (near && near_bound_is_near(&near->bound, from, plan->fft, convolution->peak)) {
         convolution->precise_frames = plan->fft + shape->block + shape->taps;
@@ -245,19 +244,19 @@ static void transform_chunk(void *context, size_t piece, size_t worker)
 struct cpu_batch_job {
     struct cpu_batch_convolution *convolution;
     const struct cpu_batch_mask *prepared;
-    float *const *out;
+    real *const *out;
 };
 
 static void write_chunk(const struct cpu_batch_job *job, size_t output, size_t chunk,
-                        const float *samples)
+                        const real *samples)
 {
     const struct partition_plan *plan = &job->convolution->plan;
     memcpy(job->out[output] + chunk * plan->hop, samples + plan->history_frames,
            chunk_frames(job->convolution, chunk) * sizeof *samples);
 }
 
-static const float *mask_spectrum(const struct cpu_batch_job *job, const struct mask_path *path,
-                                  size_t partition)
+static const real *mask_spectrum(const struct cpu_batch_job *job, const struct mask_path *path,
+                                 size_t partition)
 {
     return job->prepared->spectra +
            (path->column * job->prepared->partitions + partition) * job->convolution->floats;
@@ -285,15 +284,15 @@ struct products {
     size_t count;
     size_t input[PRODUCTS_MOST];
     size_t partition[PRODUCTS_MOST];
-    const float *mask[PRODUCTS_MOST];
+    const real *mask[PRODUCTS_MOST];
 };
 
 /* Add to the sums of chunks [first, end), reading the masks once. */
 static void add_products(const struct cpu_batch_convolution *convolution, struct products *products,
-                         size_t first, size_t end, float *sums)
+                         size_t first, size_t end, real *sums)
 {
     size_t newest = convolution->newest + convolution->depth;
-    const float *inputs[PRODUCTS_MOST];
+    const real *inputs[PRODUCTS_MOST];
     for (size_t chunk = first; chunk < end; chunk++) {
         for (size_t i = 0; i < products->count; i++)
             inputs[i] = spectrum_at(convolution, products->input[i],
@@ -305,7 +304,7 @@ static void add_products(const struct cpu_batch_convolution *convolution, struct
 }
 
 static void add_paths(const struct cpu_batch_job *job, size_t output, size_t first, size_t end,
-                      float *sums)
+                      real *sums)
 {
     const struct cpu_batch_convolution *convolution = job->convolution;
     const struct path_table *table = &job->prepared->paths;
@@ -333,7 +332,7 @@ static void overlap_save_output(void *context, size_t piece, size_t worker)
     size_t groups = (chunks + group - 1) / group;
     size_t output = piece / groups, first = piece % groups * group;
     size_t end = first + group < chunks ? first + group : chunks;
-    float *sums = convolution->sums[worker], *samples = convolution->samples[worker];
+    real *sums = convolution->sums[worker], *samples = convolution->samples[worker];
     bool precise = job->prepared->precise && convolution->precise_frames > 0;
     if (!precise)
         add_paths(job, output, first, end, sums);
@@ -352,13 +351,13 @@ static void direct_output(void *context, size_t output, size_t worker)
     const struct cpu_batch_job *job = context;
     const struct cpu_batch_convolution *convolution = job->convolution;
     size_t block = convolution->shape.block;
-    memset(job->out[output], 0, block * sizeof(float));
+    memset(job->out[output], 0, block * sizeof(real));
     add_head(&convolution->history, &job->prepared->paths, job->prepared->head,
              convolution->plan.head, output, block, job->out[output]);
 }
 
 /* What its transforms need to know. */
-static void look_at(struct cpu_batch_convolution *convolution, const float *const *in,
+static void look_at(struct cpu_batch_convolution *convolution, const real *const *in,
                     const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     convolution->peak = peak_with(convolution->peak, &convolution->shape, in);
@@ -372,7 +371,7 @@ static void look_at(struct cpu_batch_convolution *convolution, const float *cons
     }
 }
 
-static void batch_step(struct convolution *base, const float *const *in,
+static void batch_step(struct convolution *base, const real *const *in,
                        const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     struct cpu_batch_convolution *convolution = (struct cpu_batch_convolution *)base;
@@ -388,18 +387,18 @@ static void batch_step(struct convolution *base, const float *const *in,
     }
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++) {
         struct cpu_batch_job job = {convolution, (const struct cpu_batch_mask *)slots[v].prepared,
-                                    slots[v].out};
+                                    slots[v].REAL(out)};
         if (job.prepared)
             share_out(convolution, shape->outputs * groups,
                       direct ? direct_output : overlap_save_output, &job);
     }
 }
 
-const struct convolver_backend convolver_cpu_batch = {.name = "cpu",
-                                                      .create = batch_create,
-                                                      .destroy = batch_destroy,
-                                                      .reset = batch_reset,
-                                                      .describe = batch_describe,
-                                                      .prepare = batch_prepare,
-                                                      .release = batch_release,
-                                                      .step = batch_step};
+const struct convolver_backend REAL(convolver_cpu_batch) = {.name = "cpu",
+                                                            .create = batch_create,
+                                                            .destroy = batch_destroy,
+                                                            .reset = batch_reset,
+                                                            .describe = batch_describe,
+                                                            .prepare = batch_prepare,
+                                                            .release = batch_release,
+                                                            .REAL(step) = batch_step};

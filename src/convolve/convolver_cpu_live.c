@@ -173,12 +173,12 @@ static void live_reset(struct convolution *base)
         segment->newest = 0;
         segment->near_until = 0;
         for (size_t c = 0; c < shape->inputs; c++)
-            memset(segment->spectra[c], 0, segment->depth * segment->floats * sizeof(float));
+            memset(segment->spectra[c], 0, segment->depth * segment->floats * sizeof(real));
     }
     for (size_t r = 0; r < RINGS; r++)
         for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
             for (size_t o = 0; convolution->due[r][v] && o < shape->outputs; o++)
-                memset(convolution->due[r][v][o], 0, convolution->due_length * sizeof(float));
+                memset(convolution->due[r][v][o], 0, convolution->due_length * sizeof(real));
 }
 
 static void live_describe(const struct convolution *base, char *text, size_t size)
@@ -229,7 +229,7 @@ static void live_release(const struct convolution *base, struct prepared *prepar
 }
 
 static void transform_segment(const struct cpu_live_convolution *convolution, size_t s,
-                              const struct mask *mask, float *samples,
+                              const struct mask *mask, real *samples,
                               struct cpu_live_mask *prepared)
 {
     const struct segment *segment = &convolution->segments[s];
@@ -241,7 +241,7 @@ static void transform_segment(const struct cpu_live_convolution *convolution, si
 }
 
 static enum status prepare_segment(const struct cpu_live_convolution *convolution, size_t s,
-                                   const struct mask *mask, float *samples,
+                                   const struct mask *mask, real *samples,
                                    struct cpu_live_mask *prepared)
 {
     const struct segment *segment = &convolution->segments[s];
@@ -261,7 +261,7 @@ static enum status prepare_segment(const struct cpu_live_convolution *convolutio
 
 /* If the mask's outputs may come near the bound. */
 static enum status prepare_precise(const struct cpu_live_convolution *convolution,
-                                   const struct mask *mask, float *samples,
+                                   const struct mask *mask, real *samples,
                                    struct cpu_live_mask *prepared)
 {
     if (!near_bound_is_possible(&prepared->bound))
@@ -280,7 +280,7 @@ static enum status live_prepare(const struct convolution *base, const struct mas
     const struct cpu_live_convolution *convolution = (const struct cpu_live_convolution *)base;
     const struct partition_plan *plan = &convolution->plan;
     struct cpu_live_mask *prepared = calloc(1, sizeof *prepared);
-    float *samples = audio_alloc(longest_transform(plan));
+    real *samples = audio_alloc(longest_transform(plan));
     enum status status = prepared && samples ? STATUS_OK : fail_memory("a mask");
     if (status != STATUS_OK)
         goto fail;
@@ -304,12 +304,12 @@ fail:
     return status;
 }
 
-const struct convolver_backend convolver_cpu_live = {.name = "cpu",
-                                                     .create = live_create,
-                                                     .destroy = live_destroy,
-                                                     .reset = live_reset,
-                                                     .describe = live_describe,
-                                                     .prepare = live_prepare,
-                                                     .release = live_release,
-                                                     .arm = cpu_live_arm,
-                                                     .step = cpu_live_step};
+const struct convolver_backend REAL(convolver_cpu_live) = {.name = "cpu",
+                                                           .create = live_create,
+                                                           .destroy = live_destroy,
+                                                           .reset = live_reset,
+                                                           .describe = live_describe,
+                                                           .prepare = live_prepare,
+                                                           .release = live_release,
+                                                           .arm = cpu_live_arm,
+                                                           .REAL(step) = cpu_live_step};

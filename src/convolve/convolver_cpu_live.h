@@ -24,14 +24,29 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* For each precision. */
+#define job_begin REAL(job_begin)
+#define job_run REAL(job_run)
+#define job_run_unit REAL(job_run_unit)
+#define job_run_armed REAL(job_run_armed)
+#define job_lock REAL(job_lock)
+#define job_try REAL(job_try)
+#define job_release REAL(job_release)
+#define poll_timer_start REAL(poll_timer_start)
+#define poll_timer_next REAL(poll_timer_next)
+#define live_work REAL(live_work)
+#define cpu_live_leave REAL(cpu_live_leave)
+#define cpu_live_arm REAL(cpu_live_arm)
+#define cpu_live_step REAL(cpu_live_step)
+
 enum ring_owner { STEPS_RING, WORKER_RING, RINGS };
 
 /* The progress of the work on one partition. */
 struct segment_job {
-    uint64_t full;      /* the end of its partition, in frames of the stream; 0: no job yet */
-    const float **ends; /* [input] where its partition ends in the history */
-    size_t input;       /* next to be transformed; all inputs come first */
-    size_t slot;        /* then whose output is next, and the position within it */
+    uint64_t full;     /* the end of its partition, in frames of the stream; 0: no job yet */
+    const real **ends; /* [input] where its partition ends in the history */
+    size_t input;      /* next to be transformed; all inputs come first */
+    size_t slot;       /* then whose output is next, and the position within it */
     size_t output;
     size_t path;                      /* of the output, in the slot's path table */
     size_t partition;                 /* of the mask */
@@ -39,19 +54,19 @@ struct segment_job {
     enum ring_owner ring;             /* destination of the results */
     bool summing;                     /* `sum` holds products of the output */
     const struct fft_double *precise; /* which has that sum then; NULL: single precision */
-    float *sum;
-    float *samples; /* of one transform */
-    double cost;    /* estimated ns in all */
-    double done;    /* of `cost` */
+    real *sum;
+    real *samples; /* of one transform */
+    double cost;   /* estimated ns in all */
+    double done;   /* of `cost` */
 };
 
 struct segment {
     struct partition_segment cut;
-    struct fft *fft;
+    struct real_fft *fft;
     size_t floats; /* of a spectrum */
     size_t depth;
     size_t newest;
-    float **spectra;     /* [input] */
+    real **spectra;      /* [input] */
     uint64_t near_until; /* frames: until then outputs may come near the bound */
     enum ring_owner ring;
     struct segment_job job; /* of the last full partition */
@@ -87,11 +102,11 @@ struct cpu_live_convolution {
     struct convolver_shape shape;
     struct partition_plan plan;
     struct history history;
-    uint64_t end;       /* input frames so far, with the current block */
-    _Atomic float peak; /* of the sound so far; written by the step */
+    uint64_t end;      /* input frames so far, with the current block */
+    _Atomic real peak; /* of the sound so far; written by the step */
     struct segment segments[PARTITION_SEGMENTS_MOST];
-    size_t due_length;                   /* frames of an output's ring */
-    float **due[RINGS][CONVOLVER_SLOTS]; /* [output]; WORKER_RING: NULL without a worker */
+    size_t due_length;                  /* frames of an output's ring */
+    real **due[RINGS][CONVOLVER_SLOTS]; /* [output]; WORKER_RING: NULL without a worker */
     struct joined joined[CONVOLVER_SLOTS];
     struct arming arming;
 
@@ -104,9 +119,9 @@ struct cpu_live_convolution {
 struct cpu_live_mask {
     uint64_t number; /* unique, from 1 on */
     struct path_table paths;
-    float *head;                                /* column by column, plan.head taps each */
+    real *head;                                 /* column by column, plan.head taps each */
     size_t partitions[PARTITION_SEGMENTS_MOST]; /* that are not all zero */
-    float *spectra[PARTITION_SEGMENTS_MOST];    /* column by column, partition by partition */
+    real *spectra[PARTITION_SEGMENTS_MOST];     /* column by column, partition by partition */
     /* Where outputs may come near the bound; the jobs of a segment use the first, those of a mask
      * being armed the second. */
     struct near_bound bound;
@@ -168,7 +183,7 @@ void cpu_live_leave(struct cpu_live_convolution *convolution, size_t slot);
 /* See struct convolver_backend. */
 bool cpu_live_arm(struct convolution *convolution, size_t slot, const struct prepared *prepared,
                   bool at_once);
-void cpu_live_step(struct convolution *convolution, const float *const *in,
+void cpu_live_step(struct convolution *convolution, const real *const *in,
                    const struct convolver_slot slots[CONVOLVER_SLOTS]);
 
 #endif

@@ -40,8 +40,8 @@ HALO_REALTIME static void transform_input(const struct cpu_live_convolution *con
 {
     size_t n = 2 * segment->cut.size;
     const struct cpu_live_mask *near = mask_near_bound(segment, s);
-    const float *from = segment->job.ends[input] - n;
-    float *to = segment->spectra[input] + segment->newest * segment->floats;
+    const real *from = segment->job.ends[input] - n;
+    real *to = segment->spectra[input] + segment->newest * segment->floats;
     if (!fft_is_aligned(from))
         from = memcpy(segment->job.samples, from, n * sizeof *from);
     if (near && near_bound_is_near(&near->bound, from, n, atomic_load(&convolution->peak))) {
@@ -54,8 +54,8 @@ HALO_REALTIME static void transform_input(const struct cpu_live_convolution *con
 
 /* Add `frames` results, the first due at frame `at`, to an output's ring. Results due before `now`
  * are dropped. */
-HALO_REALTIME static void add_due(const struct cpu_live_convolution *convolution, float *due,
-                                  uint64_t at, uint64_t now, const float *results, size_t frames)
+HALO_REALTIME static void add_due(const struct cpu_live_convolution *convolution, real *due,
+                                  uint64_t at, uint64_t now, const real *results, size_t frames)
 {
     size_t skip = now > at ? (size_t)(now - at) : 0;
     size_t length = convolution->due_length;
@@ -95,8 +95,8 @@ HALO_REALTIME static void add_partitions(const struct segment *segment,
                                          const struct cpu_live_mask *prepared, size_t s,
                                          const struct mask_path *path, size_t count)
 {
-    const float *inputs[PARTITIONS_MOST], *masks[PARTITIONS_MOST];
-    const float *mask =
+    const real *inputs[PARTITIONS_MOST], *masks[PARTITIONS_MOST];
+    const real *mask =
         prepared->spectra[s] + path->column * prepared->partitions[s] * segment->floats;
     size_t age = (size_t)(segment->job.full - job->full) / segment->cut.size;
     for (size_t i = 0; i < count; i++) {
@@ -214,7 +214,7 @@ HALO_REALTIME static void begin_sum(const struct segment *segment, struct segmen
     if (job->precise)
         near_bound_clear(job->precise);
     else
-        memset(job->sum, 0, segment->floats * sizeof(float));
+        memset(job->sum, 0, segment->floats * sizeof(real));
 }
 
 HALO_REALTIME static void run_products(const struct segment *segment, struct segment_job *job,

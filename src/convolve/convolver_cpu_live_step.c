@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const double SHARE = 0.1;         /* of a block's time, for arming */
-static const double EMPTYING_COST = 0.4; /* ns per float, uncached */
+static const double EMPTYING_COST = 0.4; /* ns per real, uncached */
 
 HALO_REALTIME void cpu_live_leave(struct cpu_live_convolution *convolution, size_t slot)
 {
@@ -59,7 +59,7 @@ static bool empty_rings(struct cpu_live_convolution *convolution, double *left)
         size_t count = length - from;
         if ((double)count * EMPTYING_COST > *left)
             count = (size_t)ceil(*left / EMPTYING_COST);
-        float *due = convolution->due[row / outputs][arming->slot][row % outputs];
+        real *due = convolution->due[row / outputs][arming->slot][row % outputs];
         memset(due + from, 0, count * sizeof *due);
         arming->emptied += count;
         *left -= (double)count * EMPTYING_COST;
@@ -207,7 +207,7 @@ HALO_REALTIME static void run_jobs(struct cpu_live_convolution *convolution)
 /* Take what is due to an output in this block from both rings and clear it there. `out` is NULL
  * for a mask that is not active yet. */
 HALO_REALTIME static void take_due(struct cpu_live_convolution *convolution, size_t slot,
-                                   size_t output, float *out)
+                                   size_t output, real *out)
 {
     size_t block = convolution->shape.block, length = convolution->due_length;
     size_t position = (size_t)((convolution->end - block) % length);
@@ -216,7 +216,7 @@ HALO_REALTIME static void take_due(struct cpu_live_convolution *convolution, siz
     for (size_t i = 0, run; i < block; i += run, position = 0) {
         run = block - i < length - position ? block - i : length - position;
         for (size_t r = 0; r < RINGS && convolution->due[r][slot]; r++) {
-            float *due = convolution->due[r][slot][output] + position;
+            real *due = convolution->due[r][slot][output] + position;
             for (size_t k = 0; out && k < run; k++)
                 out[i + k] += due[k];
             memset(due, 0, run * sizeof *due);
@@ -229,14 +229,14 @@ HALO_REALTIME static void run_slot(struct cpu_live_convolution *convolution, siz
 {
     const struct cpu_live_mask *mask = (const struct cpu_live_mask *)slot->prepared;
     for (size_t o = 0; o < convolution->shape.outputs; o++) {
-        take_due(convolution, v, o, mask ? slot->out[o] : NULL);
+        take_due(convolution, v, o, mask ? slot->REAL(out)[o] : NULL);
         if (mask)
             add_head(&convolution->history, &mask->paths, mask->head, convolution->plan.head, o,
-                     convolution->shape.block, slot->out[o]);
+                     convolution->shape.block, slot->REAL(out)[o]);
     }
 }
 
-HALO_REALTIME void cpu_live_step(struct convolution *base, const float *const *in,
+HALO_REALTIME void cpu_live_step(struct convolution *base, const real *const *in,
                                  const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     struct cpu_live_convolution *convolution = (struct cpu_live_convolution *)base;

@@ -1,5 +1,5 @@
 /* The reference: time domain, double precision, one rounding at the end. Every other convolver
- * is tested against it. */
+ * is tested against it. Compiled for each precision. */
 #include "convolve/convolver.h"
 
 #include "base/realtime.h"
@@ -18,7 +18,7 @@ struct direct_convolution {
 
 struct direct_mask {
     size_t taps;
-    float *columns;
+    real *columns;
     struct path_table paths;
 };
 
@@ -71,16 +71,17 @@ static enum status direct_prepare(const struct convolution *convolution, const s
     struct direct_mask *prepared = calloc(1, sizeof *prepared);
     if (!prepared)
         return fail_memory("a mask");
-    size_t bytes = mask->columns * mask->taps * sizeof *prepared->columns;
+    size_t count = mask->columns * mask->taps;
     prepared->taps = mask->taps;
-    prepared->columns = malloc(bytes);
+    prepared->columns = malloc(count * sizeof *prepared->columns);
     enum status status =
         prepared->columns ? path_table_init(&prepared->paths, mask) : fail_memory("a mask");
     if (status != STATUS_OK) {
         direct_release(convolution, (struct prepared *)prepared);
         return status;
     }
-    memcpy(prepared->columns, mask->coefficients, bytes);
+    for (size_t i = 0; i < count; i++)
+        prepared->columns[i] = (real)mask->coefficients[i];
     *result = (struct prepared *)prepared;
     return STATUS_OK;
 }
@@ -88,7 +89,7 @@ static enum status direct_prepare(const struct convolution *convolution, const s
 struct direct_job {
     const struct direct_convolution *convolution;
     const struct direct_mask *prepared;
-    float *const *out;
+    real *const *out;
 };
 
 /* One tile of one output. */
@@ -105,14 +106,14 @@ static void direct_tile(void *context, size_t piece, size_t worker)
     double sum[FIR_TILE] = {0};
     for (size_t p = prepared->paths.first[output]; p < prepared->paths.first[output + 1]; p++) {
         const struct mask_path *path = &prepared->paths.paths[p];
-        fir_add_double(sum, history_now(&convolution->history, path->input) + start, frames,
-                       prepared->columns + path->column * prepared->taps, prepared->taps);
+        fir_add_exactly(sum, history_now(&convolution->history, path->input) + start, frames,
+                        prepared->columns + path->column * prepared->taps, prepared->taps);
     }
     for (size_t i = 0; i < frames; i++)
-        job->out[output][start + i] = (float)sum[i];
+        job->out[output][start + i] = (real)sum[i];
 }
 
-HALO_REALTIME static void direct_step(struct convolution *base, const float *const *in,
+HALO_REALTIME static void direct_step(struct convolution *base, const real *const *in,
                                       const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     struct direct_convolution *convolution = (struct direct_convolution *)base;
@@ -120,17 +121,18 @@ HALO_REALTIME static void direct_step(struct convolution *base, const float *con
     history_advance(&convolution->history, in);
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++) {
         struct direct_job job = {convolution, (const struct direct_mask *)slots[v].prepared,
-                                 slots[v].out};
+                                 slots[v].REAL(out)};
         if (job.prepared)
             workers_run(shape->workers, shape->outputs * convolution->tiles, direct_tile, &job);
     }
 }
 
-const struct convolver_backend convolver_direct = {.name = "direct",
-                                                   .create = direct_create,
-                                                   .destroy = direct_destroy,
-                                                   .reset = direct_reset,
-                                                   .describe = direct_describe,
-                                                   .prepare = direct_prepare,
-                                                   .release = direct_release,
-                                                   .step = direct_step};
+const struct convolver_backend REAL(convolver_direct) = {.name = "direct",
+                                                         .in_double = &convolver_direct_in_double,
+                                                         .create = direct_create,
+                                                         .destroy = direct_destroy,
+                                                         .reset = direct_reset,
+                                                         .describe = direct_describe,
+                                                         .prepare = direct_prepare,
+                                                         .release = direct_release,
+                                                         .REAL(step) = direct_step};

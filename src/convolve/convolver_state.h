@@ -42,6 +42,7 @@ struct convolver {
     bool entered;        /* the new mask is in its slot */
     bool begun;          /* and active */
     struct block coming; /* the new mask's output; allocated by the first switch */
+    struct block_in_double coming_in_double; /* the same in double precision */
 
     /* Owned by the control thread while `switching` is false, by the step while it is true. */
     struct convolver_switch change;
@@ -53,6 +54,12 @@ struct convolver {
 
 /* The filter's process. Real-time. */
 void convolver_process(struct filter *filter, const float *const *in, float *const *out);
+void convolver_process_in_double(struct filter *filter, const double *const *in,
+                                 double *const *out);
+
+/* Mix the new mask's output into that of the old one, by the switch under way. Real-time. */
+void convolver_fade(const struct convolver *convolver, float *const *out);
+void convolver_fade_in_double(const struct convolver *convolver, double *const *out);
 
 /* Make the new mask the current one. */
 void convolver_finish_switch(struct convolver *convolver);

@@ -8,40 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Linear factors of the old and the new mask's output. */
-struct weights {
-    float old;
-    float new;
-};
-
-HALO_REALTIME static struct weights weights_at(const struct convolver_switch *change,
-                                               uint64_t frame)
-{
-    if (frame < change->at)
-        return (struct weights){1, 0};
-    if (frame - change->at >= change->frames)
-        return (struct weights){0, 1};
-    double t = (double)(frame - change->at) / (double)change->frames;
-    double steep = change->shape == SWITCH_DUCK ? 2 : 4;
-    if (change->shape == SWITCH_FADE)
-        return (struct weights){(float)(1 - t), (float)t};
-    return (struct weights){(float)fmax(0, 1 - steep * t), (float)fmax(0, steep * t - steep + 1)};
-}
-
-HALO_REALTIME static void mix(const struct convolver *convolver, float *const *out)
-{
-    const struct filter *filter = &convolver->filter;
-    for (size_t i = 0; i < filter->block; i++) {
-        struct weights weights = weights_at(&convolver->change, convolver->position + i);
-        if (weights.old == 1)
-            continue;
-        for (size_t c = 0; c < filter->outputs; c++) {
-            float new = convolver->coming.data[c][i];
-            out[c][i] = weights.new == 1 ? new : weights.old * out[c][i] + weights.new * new;
-        }
-    }
-}
-
 HALO_REALTIME static bool runs(const struct convolver *convolver, enum side side)
 {
     return side == (enum side)atomic_load(&convolver->side) ||
@@ -90,20 +56,31 @@ HALO_REALTIME void convolver_finish_switch(struct convolver *convolver)
     atomic_store(&convolver->switching, false);
 }
 
-/* Fill in the slots of one side, with outputs in `out` and `coming`. */
+/* Fill in the masks of one side's slots. */
+HALO_REALTIME static void set_masks(const struct convolver *convolver, enum side side,
+                                    bool entering, bool all_fresh,
+                                    struct convolver_slot slots[CONVOLVER_SLOTS])
+{
+    const struct convolver_backend *backend = convolver->backend[side];
+    slots[convolver->slot] =
+        (struct convolver_slot){.prepared = convolver->current->of[side], .fresh = all_fresh};
+    slots[1 - convolver->slot] = (struct convolver_slot){0};
+    if (entering)
+        slots[1 - convolver->slot] = (struct convolver_slot){
+            .prepared = convolver->change.to->of[side], .fresh = !convolver->entered || all_fresh};
+    for (size_t v = 0; v < CONVOLVER_SLOTS && backend->arm; v++)
+        if (slots[v].prepared) /* the first mask; both when the standby takes over */
+            (void)backend->arm(convolver->convolution[side], v, slots[v].prepared, true);
+}
+
+/* And their outputs, `out` and `coming`. */
 static void set_slots(const struct convolver *convolver, enum side side, bool entering,
                       bool all_fresh, float *const *out, float *const *coming,
                       struct convolver_slot slots[CONVOLVER_SLOTS])
 {
-    const struct convolver_backend *backend = convolver->backend[side];
-    slots[convolver->slot] = (struct convolver_slot){convolver->current->of[side], all_fresh, out};
-    slots[1 - convolver->slot] = (struct convolver_slot){0};
-    if (entering)
-        slots[1 - convolver->slot] = (struct convolver_slot){
-            convolver->change.to->of[side], !convolver->entered || all_fresh, coming};
-    for (size_t v = 0; v < CONVOLVER_SLOTS && backend->arm; v++)
-        if (slots[v].prepared) /* the first mask; both when the standby takes over */
-            (void)backend->arm(convolver->convolution[side], v, slots[v].prepared, true);
+    set_masks(convolver, side, entering, all_fresh, slots);
+    slots[convolver->slot].out = out;
+    slots[1 - convolver->slot].out = coming;
 }
 
 static void run_side(struct convolver *convolver, enum side side, const float *const *in,
@@ -199,18 +176,38 @@ static void run_one(struct convolver *convolver, const float *const *in, float *
     }
 }
 
+HALO_REALTIME static void end_block(struct convolver *convolver, bool entering)
+{
+    uint64_t end = convolver->position + convolver->filter.block;
+    convolver->entered = entering || convolver->entered;
+    if (entering && end - convolver->change.at >= convolver->change.frames)
+        convolver_finish_switch(convolver);
+    convolver->position = end;
+}
+
 HALO_REALTIME void convolver_process(struct filter *filter, const float *const *in,
                                      float *const *out)
 {
     struct convolver *convolver = (struct convolver *)filter;
     bool entering = atomic_load(&convolver->switching) && enter(convolver);
     (convolver->along ? run_both : run_one)(convolver, in, out, entering);
-    uint64_t end = convolver->position + filter->block;
-    if (entering) {
-        convolver->entered = true;
-        mix(convolver, out);
-        if (end - convolver->change.at >= convolver->change.frames)
-            convolver_finish_switch(convolver);
-    }
-    convolver->position = end;
+    if (entering)
+        convolver_fade(convolver, out);
+    end_block(convolver, entering);
+}
+
+/* The CPU alone, which does not fail. */
+HALO_REALTIME void convolver_process_in_double(struct filter *filter, const double *const *in,
+                                               double *const *out)
+{
+    struct convolver *convolver = (struct convolver *)filter;
+    struct convolver_slot slots[CONVOLVER_SLOTS];
+    bool entering = atomic_load(&convolver->switching) && enter(convolver);
+    set_masks(convolver, MAIN, entering, false, slots);
+    slots[convolver->slot].out_in_double = out;
+    slots[1 - convolver->slot].out_in_double = convolver->coming_in_double.data;
+    convolver->backend[MAIN]->step_in_double(convolver->convolution[MAIN], in, slots);
+    if (entering)
+        convolver_fade_in_double(convolver, out);
+    end_block(convolver, entering);
 }

@@ -26,12 +26,12 @@ void history_reset(struct history *history)
     block_silence(&history->frames, 0, history->frames.frames);
 }
 
-HALO_REALTIME void history_advance(struct history *history, const float *const *in)
+HALO_REALTIME void history_advance(struct history *history, const real *const *in)
 {
     size_t ring = history->ring, block = history->block;
     size_t at = ring ? history->end % ring : history->keep;
     for (size_t c = 0; c < history->frames.channels; c++) {
-        float *data = history->frames.data[c];
+        real *data = history->frames.data[c];
         if (ring == 0)
             memmove(data, data + block, history->keep * sizeof *data);
         else

@@ -9,12 +9,18 @@
 
 #include "base/realtime.h"
 #include "base/status.h"
-#include "signal/audio.h"
+#include "signal/real.h"
+
+/* For each precision. */
+#define history_init REAL(history_init)
+#define history_free REAL(history_free)
+#define history_reset REAL(history_reset)
+#define history_advance REAL(history_advance)
 
 /* A history no longer than a block is moved at each step. A longer one is a ring stored twice, so
  * that it is always contiguous somewhere and each step copies the same amount. */
 struct history {
-    struct block frames;
+    struct real_block frames;
     size_t keep;
     size_t block;
     size_t ring; /* frames, a multiple of the block; 0: no ring */
@@ -26,9 +32,9 @@ MUST_CHECK enum status history_init(struct history *history, size_t inputs, size
 void history_free(struct history *history);
 void history_reset(struct history *history);
 
-void history_advance(struct history *history, const float *const *in);
+void history_advance(struct history *history, const real *const *in);
 
-HALO_REALTIME static inline const float *history_now(const struct history *history, size_t input)
+HALO_REALTIME static inline const real *history_now(const struct history *history, size_t input)
 {
     return history->frames.data[input] + history->end - history->block;
 }

@@ -23,17 +23,17 @@ void near_bound_init(struct near_bound *bound, const struct mask *mask)
 }
 
 /* The largest magnitude in a spectrum, squared. */
-static double largest_square(const float *spectrum, size_t n)
+static double largest_square(const real *spectrum, size_t n)
 {
-    float largest = 0;
+    real largest = 0;
     for (size_t i = 0; i < 2 * (n / 2 + 1); i += 2) {
-        float square = spectrum[i] * spectrum[i] + spectrum[i + 1] * spectrum[i + 1];
+        real square = spectrum[i] * spectrum[i] + spectrum[i + 1] * spectrum[i + 1];
         largest = square > largest ? square : largest;
     }
     return (double)largest;
 }
 
-void near_bound_include(struct near_bound *bound, const struct mask *mask, const float *spectra,
+void near_bound_include(struct near_bound *bound, const struct mask *mask, const real *spectra,
                         size_t partitions, size_t n)
 {
     size_t floats = fft_spectrum_floats(n);
@@ -50,13 +50,13 @@ void near_bound_include(struct near_bound *bound, const struct mask *mask, const
 
 bool near_bound_is_possible(const struct near_bound *bound)
 {
-    return bound->gain > NEAR * bound->norm;
+    return sizeof(real) < sizeof(double) && bound->gain > NEAR * bound->norm;
 }
 
 SIMD_CLONES
-HALO_REALTIME static float energy(const float *values, size_t count)
+HALO_REALTIME static real energy(const real *values, size_t count)
 {
-    float sums[16] = {0};
+    real sums[16] = {0};
     size_t i = 0;
     for (; i + 16 <= count; i += 16)
         for (size_t k = 0; k < 16; k++)
@@ -68,15 +68,15 @@ HALO_REALTIME static float energy(const float *values, size_t count)
     return sums[0];
 }
 
-HALO_REALTIME bool near_bound_is_near(const struct near_bound *bound, const float *samples,
-                                      size_t n, float peak)
+HALO_REALTIME bool near_bound_is_near(const struct near_bound *bound, const real *samples, size_t n,
+                                      real peak)
 {
     double near = NEAR * bound->norm * (double)peak / bound->gain;
     return (double)energy(samples, n) > near * near * (double)n;
 }
 
-HALO_REALTIME void near_bound_forward(const struct fft_double *fft, const float *samples,
-                                      float *spectrum)
+HALO_REALTIME void near_bound_forward(const struct fft_double *fft, const real *samples,
+                                      real *spectrum)
 {
     size_t n = fft_double_length(fft);
     double *wide = fft_double_samples(fft);
@@ -85,7 +85,7 @@ HALO_REALTIME void near_bound_forward(const struct fft_double *fft, const float 
     fft_double_forward(fft);
     const double *bins = (const double *)fft_double_bins(fft);
     for (size_t i = 0; i < 2 * (n / 2 + 1); i++)
-        spectrum[i] = (float)bins[i];
+        spectrum[i] = (real)bins[i];
 }
 
 HALO_REALTIME void near_bound_clear(const struct fft_double *fft)
@@ -94,8 +94,8 @@ HALO_REALTIME void near_bound_clear(const struct fft_double *fft)
 }
 
 SIMD_CLONES
-HALO_REALTIME static void multiply_add_double(double *restrict sum, const float *restrict a,
-                                              const float *restrict b, size_t floats)
+HALO_REALTIME static void multiply_add_double(double *restrict sum, const real *restrict a,
+                                              const real *restrict b, size_t floats)
 {
     for (size_t i = 0; i < floats; i += 2) {
         double ar = a[i], ai = a[i + 1], br = b[i], bi = b[i + 1];
@@ -104,17 +104,17 @@ HALO_REALTIME static void multiply_add_double(double *restrict sum, const float 
     }
 }
 
-HALO_REALTIME void near_bound_multiply_add(const struct fft_double *fft, const float *a,
-                                           const float *b)
+HALO_REALTIME void near_bound_multiply_add(const struct fft_double *fft, const real *a,
+                                           const real *b)
 {
     multiply_add_double((double *)fft_double_bins(fft), a, b, 2 * (fft_double_length(fft) / 2 + 1));
 }
 
-HALO_REALTIME void near_bound_inverse(const struct fft_double *fft, float *samples)
+HALO_REALTIME void near_bound_inverse(const struct fft_double *fft, real *samples)
 {
     size_t n = fft_double_length(fft);
     fft_double_inverse(fft);
     const double *wide = fft_double_samples(fft);
     for (size_t i = 0; i < n; i++)
-        samples[i] = (float)wide[i];
+        samples[i] = (real)wide[i];
 }

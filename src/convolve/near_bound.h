@@ -13,9 +13,20 @@
 
 #include "mask/mask.h"
 #include "signal/fft_double.h"
+#include "signal/real.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+/* For each precision. */
+#define near_bound_init REAL(near_bound_init)
+#define near_bound_include REAL(near_bound_include)
+#define near_bound_is_possible REAL(near_bound_is_possible)
+#define near_bound_is_near REAL(near_bound_is_near)
+#define near_bound_forward REAL(near_bound_forward)
+#define near_bound_clear REAL(near_bound_clear)
+#define near_bound_multiply_add REAL(near_bound_multiply_add)
+#define near_bound_inverse REAL(near_bound_inverse)
 
 struct near_bound {
     double norm; /* the largest sum |h| over the paths to one output */
@@ -25,21 +36,21 @@ struct near_bound {
 void near_bound_init(struct near_bound *bound, const struct mask *mask);
 
 /* Include the spectra of all columns, `partitions` each, of n samples and scaled by 1 / n. */
-void near_bound_include(struct near_bound *bound, const struct mask *mask, const float *spectra,
+void near_bound_include(struct near_bound *bound, const struct mask *mask, const real *spectra,
                         size_t partitions, size_t n);
 
-/* False: no sound comes near. */
+/* False: no sound comes near; nor does it in double precision. */
 bool near_bound_is_possible(const struct near_bound *bound);
 
 /* Whether this sound may; peak: of the whole sound so far. */
-bool near_bound_is_near(const struct near_bound *bound, const float *samples, size_t n, float peak);
+bool near_bound_is_near(const struct near_bound *bound, const real *samples, size_t n, real peak);
 
 /* As fft_forward, rounded at the end. */
-void near_bound_forward(const struct fft_double *fft, const float *samples, float *spectrum);
+void near_bound_forward(const struct fft_double *fft, const real *samples, real *spectrum);
 
 /* As clearing a sum, fft_multiply_add and fft_inverse, with the sum in `fft`. */
 void near_bound_clear(const struct fft_double *fft);
-void near_bound_multiply_add(const struct fft_double *fft, const float *a, const float *b);
-void near_bound_inverse(const struct fft_double *fft, float *samples);
+void near_bound_multiply_add(const struct fft_double *fft, const real *a, const real *b);
+void near_bound_inverse(const struct fft_double *fft, real *samples);
 
 #endif

@@ -1,6 +1,7 @@
 #include "live/live_chain.h"
 
 #include "base/realtime.h"
+#include "chain/precision_adapter.h"
 #include "chain/stage_mask.h"
 #include "convolve/convolver.h"
 
@@ -134,6 +135,11 @@ static enum status create_filters(struct live_chain *chain)
     if (status == STATUS_OK)
         status = stage_list_create(&chain->stages, request->format.channels, request->block,
                                    chain->workers, &chain->filter);
+    if (status == STATUS_OK && chain->stages.precision == PRECISION_DOUBLE) {
+        struct filter *inner = chain->filter;
+        chain->filter = NULL; /* taken over, also on failure */
+        status = precision_adapter_create(inner, &chain->filter);
+    }
     if (raised)
         realtime_restore(&before);
     return status;
@@ -156,6 +162,7 @@ enum status live_chain_init(struct live_chain *chain, const struct live_chain_re
     if (has_mask)
         TRY(load_choices(chain));
     TRY(create_filters(chain));
+    stage_list_warn_of_precision(&chain->stages);
     if (has_mask)
         TRY(prepare_choices(chain));
     TRY(run_silence(chain));

@@ -115,6 +115,8 @@ static enum status read_set_up(struct replay *replay, const json_t *line)
     request->options = &replay->options;
     stages->replayed = true;
     stages->held_back = json_is_true(json_object_get(line, "isolated"));
+    if (json_is_true(json_object_get(line, "in_double")))
+        stages->convolver.precision = PRECISION_DOUBLE;
     stages->align = json_is_true(json_object_get(line, "centre"))   ? MASK_ALIGN_CENTRE
                     : json_is_true(json_object_get(line, "causal")) ? MASK_ALIGN_CAUSAL
                                                                     : MASK_ALIGN_OWN;

@@ -126,7 +126,7 @@ static void try_values(struct latency_probe *probe, struct plugin_filter *plugin
         plugin->prelude = (probe->settled + 1) * probe->instances->block;
     for (size_t i = 0; i < automation->count && i < PROBE_POINTS; i++) {
         struct plugin_change value = {.port = automation->points[i].target,
-                                      .value = automation->points[i].value};
+                                      .value = (float)automation->points[i].value};
         feed_silence(probe, few, &value);
     }
     if (latency->most < probe->most)

@@ -48,7 +48,7 @@ HALO_REALTIME static void apply_point(struct plugin_filter *plugin, size_t index
         state->from = plugin->values[point->target];
     state->begun = true;
     state->done = now - point->at >= point->over;
-    float value = point->value;
+    float value = (float)point->value;
     if (!state->done)
         value = interpolate(&plugin->settings.info->ports[point->target], state->from, value,
                             (float)(now - point->at) / (float)point->over);

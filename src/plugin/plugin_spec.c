@@ -252,8 +252,10 @@ static enum status parse_point(struct plugin_spec *spec, const struct plugin_inf
 {
     struct automation_point point;
     const char *change;
+    float value;
     TRY(automation_parse(arg, rate, &point, &change));
-    TRY(parse_value(info, rate, change, &point.target, &point.value));
+    TRY(parse_value(info, rate, change, &point.target, &value));
+    point.value = (double)value;
     const struct plugin_port *port = &info->ports[point.target];
     if (point.over > 0 && (port->is_toggle || port->is_enumeration))
         return fail(STATUS_USAGE, "'%s' cannot be a ramp: %s has nothing between its values", arg,

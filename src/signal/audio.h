@@ -1,5 +1,6 @@
 /* Blocks of sound in memory: planar float32, one pointer per channel, so that a device's own
- * buffers can be used. Full scale is -1..1. Threads: the caller serialises.
+ * buffers can be used. Full scale is -1..1. Names that end in _in_double are for samples in double
+ * precision, and the same otherwise (samples.c). Threads: the caller serialises.
  */
 #ifndef HALO_AUDIO_H
 #define HALO_AUDIO_H
@@ -8,6 +9,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+enum precision { PRECISION_SINGLE, PRECISION_DOUBLE };
+extern const char *const precision_names[]; /* "single", "double", NULL */
 
 /* Format of a stream of blocks, decided by the source. */
 struct stream_format {
@@ -22,22 +26,35 @@ struct block {
     float **data;
 };
 
+struct block_in_double {
+    size_t channels;
+    size_t frames;
+    double **data;
+};
+
 /* Errors: memory, named by `what`. On failure `block` is empty and safe to free. */
 MUST_CHECK enum status block_init(struct block *block, size_t channels, size_t frames,
                                   const char *what);
+MUST_CHECK enum status block_init_in_double(struct block_in_double *block, size_t channels,
+                                            size_t frames, const char *what);
 void block_free(struct block *block);
+void block_free_in_double(struct block_in_double *block);
 
 /* Silence frames [from, from + frames) of every channel. */
 void block_silence(struct block *block, size_t from, size_t frames);
+void block_silence_in_double(struct block_in_double *block, size_t from, size_t frames);
 
-/* Zeroed, 64-byte aligned floats, or NULL; release with free(). */
+/* Zeroed, 64-byte aligned samples, or NULL; release with free(). */
 float *audio_alloc(size_t count);
+double *audio_alloc_in_double(size_t count);
 
 /* The largest magnitude; NaN or infinity if there is one. */
 float audio_peak(const float *samples, size_t count);
+double audio_peak_in_double(const double *samples, size_t count);
 
 /* Index of the first NaN or infinity, or `count`. */
 size_t audio_find_nonfinite(const float *samples, size_t count);
+size_t audio_find_nonfinite_in_double(const double *samples, size_t count);
 
 /* Frames of a buffer for interleaving that fits the cache; at least 1. */
 size_t audio_chunk_frames(size_t channels);
@@ -45,10 +62,14 @@ size_t audio_chunk_frames(size_t channels);
 /* Convert between interleaved frames and planar rows, from planar[c][at] on. */
 void audio_interleave(const float *const *planar, size_t at, size_t channels, size_t frames,
                       float *interleaved);
+void audio_interleave_in_double(const double *const *planar, size_t at, size_t channels,
+                                size_t frames, double *interleaved);
 void audio_deinterleave(const float *interleaved, size_t channels, size_t frames,
                         float *const *planar, size_t at);
+void audio_deinterleave_in_double(const double *interleaved, size_t channels, size_t frames,
+                                  double *const *planar, size_t at);
 
-/* Convert float samples to integers: rounded, saturated, and dithered if bits are lost.
+/* Convert samples to integers: rounded, saturated, and dithered if bits are lost.
  *
  * Dither is triangular (TPDF), two steps wide, from a hash of the sample's position, so that the
  * result does not depend on the block length. Samples that the integer format represents exactly
@@ -60,6 +81,9 @@ void audio_deinterleave(const float *interleaved, size_t channels, size_t frames
  * channels. Returns the number of clipped samples. */
 uint64_t quantise_interleave(const float *const *planar, size_t at, size_t channels, size_t frames,
                              unsigned bits, bool dither, uint64_t position, int32_t *out);
+uint64_t quantise_interleave_in_double(const double *const *planar, size_t at, size_t channels,
+                                       size_t frames, unsigned bits, bool dither, uint64_t position,
+                                       int32_t *out);
 
 /* The greatest common divisor. */
 uint64_t audio_common_divisor(uint64_t a, uint64_t b);

@@ -3,7 +3,6 @@
 #include "base/cache_file.h"
 #include "base/monotonic.h"
 #include "base/realtime.h"
-#include "base/simd.h"
 #include "signal/audio.h"
 #include "signal/fft_wisdom.h"
 
@@ -177,11 +176,6 @@ size_t fft_length(const struct fft *fft)
     return fft->n;
 }
 
-HALO_REALTIME bool fft_is_aligned(const float *samples)
-{
-    return (uintptr_t)samples % (FLOATS_PER_LINE * sizeof *samples) == 0;
-}
-
 HALO_REALTIME void fft_forward(const struct fft *fft, const float *samples, float *spectrum)
 {
     /* FFTW takes no pointer to const, but preserves this input. */
@@ -191,53 +185,6 @@ HALO_REALTIME void fft_forward(const struct fft *fft, const float *samples, floa
 HALO_REALTIME void fft_inverse(const struct fft *fft, float *spectrum, float *samples)
 {
     fftwf_execute_dft_c2r(fft->plans[INVERSE], (fftwf_complex *)spectrum, samples);
-}
-
-SIMD_CLONES
-HALO_REALTIME static void multiply_add(float *restrict sum, const float *restrict a,
-                                       const float *restrict b, size_t floats)
-{
-    for (size_t i = 0; i < floats; i += 2) {
-        sum[i] += a[i] * b[i] - a[i + 1] * b[i + 1];
-        sum[i + 1] += a[i] * b[i + 1] + a[i + 1] * b[i];
-    }
-}
-
-void fft_multiply_add(float *restrict sum, const float *restrict a, const float *restrict b,
-                      size_t floats)
-{
-    multiply_add(sum, a, b, floats);
-}
-
-/* Four products in one pass over the sum. They are added before it: its rounding, the largest, is
- * then done once. */
-SIMD_CLONES
-HALO_REALTIME static void multiply_add4(float *restrict sum, const float *const *a,
-                                        const float *const *b, size_t floats)
-{
-    const float *restrict a0 = a[0], *restrict a1 = a[1], *restrict a2 = a[2], *restrict a3 = a[3];
-    const float *restrict b0 = b[0], *restrict b1 = b[1], *restrict b2 = b[2], *restrict b3 = b[3];
-    for (size_t i = 0; i < floats; i += 2) {
-        float re = a0[i] * b0[i] - a0[i + 1] * b0[i + 1];
-        float im = a0[i] * b0[i + 1] + a0[i + 1] * b0[i];
-        re += a1[i] * b1[i] - a1[i + 1] * b1[i + 1];
-        im += a1[i] * b1[i + 1] + a1[i + 1] * b1[i];
-        re += a2[i] * b2[i] - a2[i + 1] * b2[i + 1];
-        im += a2[i] * b2[i + 1] + a2[i + 1] * b2[i];
-        re += a3[i] * b3[i] - a3[i + 1] * b3[i + 1];
-        im += a3[i] * b3[i + 1] + a3[i + 1] * b3[i];
-        sum[i] += re;
-        sum[i + 1] += im;
-    }
-}
-
-HALO_REALTIME void fft_multiply_add_all(float *restrict sum, const float *const *a,
-                                        const float *const *b, size_t count, size_t floats)
-{
-    for (; count >= 4; count -= 4, a += 4, b += 4)
-        multiply_add4(sum, a, b, floats);
-    for (; count > 0; count--)
-        multiply_add(sum, *a++, *b++, floats);
 }
 
 const char *fft_library(void)

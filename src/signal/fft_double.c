@@ -1,32 +1,93 @@
 #include "signal/fft_double.h"
 
 #include "base/realtime.h"
+#include "signal/audio.h"
+#include "signal/fft.h"
 
 #include <fftw3.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct fft_double {
+struct fft_in_double {
     size_t n;
-    double *samples;
-    fftw_complex *bins;
     fftw_plan forward;
     fftw_plan inverse;
+};
+
+struct fft_double {
+    struct fft_in_double *plans;
+    double *samples;
+    fftw_complex *bins;
 };
 
 /* See fft.c. */
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
-static void plan(struct fft_double *fft)
+/* Overwrites both arrays. */
+static void plan(struct fft_in_double *fft, double *samples, fftw_complex *bins)
 {
     int n = (int)fft->n;
     pthread_mutex_lock(&planner);
     fftw_make_planner_thread_safe();
-    fft->forward =
-        fftw_plan_dft_r2c_1d(n, fft->samples, fft->bins, FFTW_ESTIMATE | FFTW_PRESERVE_INPUT);
-    fft->inverse = fftw_plan_dft_c2r_1d(n, fft->bins, fft->samples, FFTW_ESTIMATE);
+    fft->forward = fftw_plan_dft_r2c_1d(n, samples, bins, FFTW_ESTIMATE | FFTW_PRESERVE_INPUT);
+    fft->inverse = fftw_plan_dft_c2r_1d(n, bins, samples, FFTW_ESTIMATE);
     pthread_mutex_unlock(&planner);
+}
+
+static enum status create_plans(size_t n, double *samples, fftw_complex *bins,
+                                struct fft_in_double **result)
+{
+    struct fft_in_double *fft = calloc(1, sizeof *fft);
+    if (fft)
+        fft->n = n;
+    if (fft && samples && bins)
+        plan(fft, samples, bins);
+    if (!fft || !fft->forward || !fft->inverse) {
+        fft_destroy_in_double(fft);
+        return fail_memory("a Fourier transform");
+    }
+    *result = fft;
+    return STATUS_OK;
+}
+
+enum status fft_create_in_double(size_t n, struct fft_in_double **result)
+{
+    double *samples = audio_alloc_in_double(n);
+    double *spectrum = audio_alloc_in_double(fft_spectrum_floats(n));
+    enum status status = create_plans(n, samples, (fftw_complex *)spectrum, result);
+    free(spectrum);
+    free(samples);
+    return status;
+}
+
+void fft_destroy_in_double(struct fft_in_double *fft)
+{
+    if (!fft)
+        return;
+    pthread_mutex_lock(&planner);
+    fftw_destroy_plan(fft->forward);
+    fftw_destroy_plan(fft->inverse);
+    pthread_mutex_unlock(&planner);
+    free(fft);
+}
+
+HALO_REALTIME size_t fft_length_in_double(const struct fft_in_double *fft)
+{
+    return fft->n;
+}
+
+HALO_REALTIME void fft_forward_in_double(const struct fft_in_double *fft, const double *samples,
+                                         double *spectrum)
+{
+    /* FFTW takes no pointer to const, but preserves this input. */
+    fftw_execute_dft_r2c(fft->forward, (double *)samples, (fftw_complex *)spectrum);
+}
+
+HALO_REALTIME void fft_inverse_in_double(const struct fft_in_double *fft, double *spectrum,
+                                         double *samples)
+{
+    fftw_execute_dft_c2r(fft->inverse, (fftw_complex *)spectrum, samples);
 }
 
 enum status fft_double_create(size_t n, struct fft_double **result)
@@ -34,14 +95,12 @@ enum status fft_double_create(size_t n, struct fft_double **result)
     struct fft_double *fft = calloc(1, sizeof *fft);
     if (!fft)
         return fail_memory("a Fourier transform");
-    fft->n = n;
     fft->samples = fftw_alloc_real(n);
     fft->bins = fftw_alloc_complex(n / 2 + 1);
-    if (fft->samples && fft->bins)
-        plan(fft);
-    if (!fft->forward || !fft->inverse) {
+    enum status status = create_plans(n, fft->samples, fft->bins, &fft->plans);
+    if (status != STATUS_OK) {
         fft_double_destroy(fft);
-        return fail_memory("a Fourier transform");
+        return status;
     }
     memset(fft->samples, 0, n * sizeof *fft->samples);
     *result = fft;
@@ -52,10 +111,7 @@ void fft_double_destroy(struct fft_double *fft)
 {
     if (!fft)
         return;
-    pthread_mutex_lock(&planner);
-    fftw_destroy_plan(fft->forward);
-    fftw_destroy_plan(fft->inverse);
-    pthread_mutex_unlock(&planner);
+    fft_destroy_in_double(fft->plans);
     fftw_free(fft->samples);
     fftw_free(fft->bins);
     free(fft);
@@ -63,7 +119,7 @@ void fft_double_destroy(struct fft_double *fft)
 
 HALO_REALTIME size_t fft_double_length(const struct fft_double *fft)
 {
-    return fft->n;
+    return fft->plans->n;
 }
 
 HALO_REALTIME double *fft_double_samples(const struct fft_double *fft)
@@ -78,12 +134,12 @@ HALO_REALTIME double complex *fft_double_bins(const struct fft_double *fft)
 
 HALO_REALTIME void fft_double_forward(const struct fft_double *fft)
 {
-    fftw_execute(fft->forward);
+    fftw_execute(fft->plans->forward);
 }
 
 HALO_REALTIME void fft_double_inverse(const struct fft_double *fft)
 {
-    fftw_execute(fft->inverse);
+    fftw_execute(fft->plans->inverse);
 }
 
 size_t fft_double_fitting(size_t length)

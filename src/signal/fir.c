@@ -1,9 +1,6 @@
-#include "signal/fir.h"
+#include "signal/fir_window.h"
 
-#include "base/realtime.h"
 #include "base/simd.h"
-
-#include <string.h>
 
 /* Compiler vectors of 64 bytes, split on processors with narrower registers. */
 typedef float floats __attribute__((vector_size(64)));
@@ -13,26 +10,8 @@ typedef double doubles __attribute__((vector_size(64)));
 enum {
     FLOATS = 16,
     DOUBLES = 8,
-    RUN = 32,      /* taps per partial sum: limits rounding */
-    SHORT_RUN = 8, /* and in it, in single precision */
+    SHORT_RUN = 8, /* taps per partial sum in single precision */
 };
-
-/* The samples that RUN taps of a tile read. */
-struct fir_window {
-    float frames[RUN + FIR_TILE];
-};
-
-/* x in place, or for a short tile a padded copy, so that nothing beyond its last frame is read. */
-HALO_REALTIME static inline const float *run_window(struct fir_window *window, const float *x,
-                                                    size_t frames, size_t count)
-{
-    if (frames == FIR_TILE)
-        return x;
-    size_t before = count - 1;
-    memcpy(window->frames, x - before, (before + frames) * sizeof(float));
-    memset(window->frames + before + frames, 0, (FIR_TILE - frames) * sizeof(float));
-    return window->frames + before;
-}
 
 SIMD_CLONES
 static void add_double(double sum[FIR_TILE], const float *x, size_t frames, const float *h,
@@ -41,9 +20,9 @@ static void add_double(double sum[FIR_TILE], const float *x, size_t frames, cons
     struct fir_window window;
     doubles sums[FIR_TILE / DOUBLES];
     memcpy(sums, sum, sizeof sums);
-    for (size_t start = 0; start < taps; start += RUN) {
-        size_t count = taps - start < RUN ? taps - start : RUN;
-        const float *from = run_window(&window, x - start, frames, count);
+    for (size_t start = 0; start < taps; start += FIR_RUN) {
+        size_t count = taps - start < FIR_RUN ? taps - start : FIR_RUN;
+        const float *from = fir_window_at(&window, x - start, frames, count);
         for (size_t k = 0; k < count; k++) {
             double tap = h[start + k];
             for (size_t v = 0; v < FIR_TILE / DOUBLES; v++) {
@@ -56,7 +35,7 @@ static void add_double(double sum[FIR_TILE], const float *x, size_t frames, cons
     memcpy(sum, sums, sizeof sums);
 }
 
-/* RUN taps at most of a tile. */
+/* FIR_RUN taps at most of a tile. */
 __attribute__((always_inline)) HALO_REALTIME static inline void
 add_run(floats sums[FIR_TILE / FLOATS], const float *from, const float *h, size_t count)
 {
@@ -82,9 +61,9 @@ HALO_REALTIME static void add_float(double sum[FIR_TILE], const float *x, size_t
     struct fir_window window;
     doubles total[FIR_TILE / DOUBLES];
     memcpy(total, sum, sizeof total);
-    for (size_t start = 0; start < taps; start += RUN) {
-        size_t count = taps - start < RUN ? taps - start : RUN;
-        const float *from = run_window(&window, x - start, frames, count);
+    for (size_t start = 0; start < taps; start += FIR_RUN) {
+        size_t count = taps - start < FIR_RUN ? taps - start : FIR_RUN;
+        const float *from = fir_window_at(&window, x - start, frames, count);
         floats sums[FIR_TILE / FLOATS] = {0};
         half_floats halves[FIR_TILE / DOUBLES];
         add_run(sums, from, h + start, count);
@@ -95,14 +74,14 @@ HALO_REALTIME static void add_float(double sum[FIR_TILE], const float *x, size_t
     memcpy(sum, total, sizeof total);
 }
 
-void fir_add_double(double sum[FIR_TILE], const float *x, size_t frames, const float *h,
-                    size_t taps)
+void fir_add_exactly(double sum[FIR_TILE], const float *x, size_t frames, const float *h,
+                     size_t taps)
 {
     add_double(sum, x, frames, h, taps);
 }
 
-HALO_REALTIME void fir_add_float(double sum[FIR_TILE], const float *x, size_t frames,
-                                 const float *h, size_t taps)
+HALO_REALTIME void fir_add(double sum[FIR_TILE], const float *x, size_t frames, const float *h,
+                           size_t taps)
 {
     add_float(sum, x, frames, h, taps);
 }

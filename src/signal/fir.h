@@ -12,13 +12,19 @@
 
 enum { FIR_TILE = 64 };
 
-/* The reference: products and sums in double precision. */
-void fir_add_double(double sum[FIR_TILE], const float *x, size_t frames, const float *h,
-                    size_t taps);
+/* The reference: products and sums in double precision, of samples in double precision with
+ * compensated sums. */
+void fir_add_exactly(double sum[FIR_TILE], const float *x, size_t frames, const float *h,
+                     size_t taps);
 
 /* Float products and partial sums of few taps, added up in double precision: rounding stays near
  * that of a short filter. */
-void fir_add_float(double sum[FIR_TILE], const float *x, size_t frames, const float *h,
-                   size_t taps);
+void fir_add(double sum[FIR_TILE], const float *x, size_t frames, const float *h, size_t taps);
+
+/* Products and sums in double precision. */
+void fir_add_exactly_in_double(double sum[FIR_TILE], const double *x, size_t frames,
+                               const double *h, size_t taps);
+void fir_add_in_double(double sum[FIR_TILE], const double *x, size_t frames, const double *h,
+                       size_t taps);
 
 #endif

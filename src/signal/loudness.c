@@ -126,6 +126,12 @@ void true_peak_add(struct true_peak *meter, const float *const *planar, size_t f
         (void)ebur128_add_frames_float(meter->channel[c], planar[c], frames);
 }
 
+void true_peak_add_in_double(struct true_peak *meter, const double *const *planar, size_t frames)
+{
+    for (size_t c = 0; c < meter->channels; c++)
+        (void)ebur128_add_frames_double(meter->channel[c], planar[c], frames);
+}
+
 double true_peak_finish(struct true_peak *meter)
 {
     static const float silence[PEAK_DELAY];

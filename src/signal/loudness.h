@@ -35,6 +35,7 @@ struct true_peak;
 MUST_CHECK enum status true_peak_create(size_t channels, struct true_peak **meter);
 void true_peak_destroy(struct true_peak *meter);
 void true_peak_add(struct true_peak *meter, const float *const *planar, size_t frames);
+void true_peak_add_in_double(struct true_peak *meter, const double *const *planar, size_t frames);
 
 /* The peak, linear; ends the measurement. */
 double true_peak_finish(struct true_peak *meter);

@@ -1,3 +1,4 @@
+/* Compiled for each precision. */
 #include "signal/ramp.h"
 
 #include "base/realtime.h"
@@ -5,22 +6,22 @@
 
 #include <string.h>
 
-HALO_REALTIME void ramp_init(struct ramp *ramp, float gain)
+HALO_REALTIME void ramp_init(struct ramp *ramp, real gain)
 {
     *ramp = (struct ramp){.from = gain, .to = gain};
 }
 
-HALO_REALTIME static float gain_at(const struct ramp *ramp, size_t at)
+HALO_REALTIME static real gain_at(const struct ramp *ramp, size_t at)
 {
-    return ramp->from + (ramp->to - ramp->from) * ((float)at / (float)ramp->frames);
+    return ramp->from + (ramp->to - ramp->from) * ((real)at / (real)ramp->frames);
 }
 
-HALO_REALTIME float ramp_gain(const struct ramp *ramp)
+HALO_REALTIME real ramp_gain(const struct ramp *ramp)
 {
     return ramp->at < ramp->frames ? gain_at(ramp, ramp->at) : ramp->to;
 }
 
-HALO_REALTIME void ramp_set(struct ramp *ramp, float target, size_t frames)
+HALO_REALTIME void ramp_set(struct ramp *ramp, real target, size_t frames)
 {
     if (target == ramp->to)
         return;
@@ -28,30 +29,30 @@ HALO_REALTIME void ramp_set(struct ramp *ramp, float target, size_t frames)
 }
 
 SIMD_CLONES
-HALO_REALTIME static void scale_sloped(const struct ramp *ramp, float *samples, size_t frames)
+HALO_REALTIME static void scale_sloped(const struct ramp *ramp, real *samples, size_t frames)
 {
-    float from = ramp->from, change = ramp->to - ramp->from, length = (float)ramp->frames;
+    real from = ramp->from, change = ramp->to - ramp->from, length = (real)ramp->frames;
     int at = (int)ramp->at; /* int to float conversion vectorises */
     for (int i = 0; i < (int)frames; i++)
-        samples[i] *= from + change * ((float)(at + i) / length);
+        samples[i] *= from + change * ((real)(at + i) / length);
 }
 
 SIMD_CLONES
-HALO_REALTIME static void scale_evenly(float gain, float *samples, size_t frames)
+HALO_REALTIME static void scale_evenly(real gain, real *samples, size_t frames)
 {
     for (size_t i = 0; i < frames; i++)
         samples[i] *= gain;
 }
 
-HALO_REALTIME static void at_rest(float gain, float *samples, size_t frames)
+HALO_REALTIME static void at_rest(real gain, real *samples, size_t frames)
 {
-    if (gain == 0.0f)
+    if (gain == 0)
         memset(samples, 0, frames * sizeof *samples);
-    else if (gain != 1.0f)
+    else if (gain != 1)
         scale_evenly(gain, samples, frames);
 }
 
-HALO_REALTIME void ramp_process(struct ramp *ramp, size_t channels, float *const *planar,
+HALO_REALTIME void ramp_process(struct ramp *ramp, size_t channels, real *const *planar,
                                 size_t frames)
 {
     size_t left = ramp->frames - ramp->at;

@@ -8,22 +8,29 @@
 #ifndef HALO_RAMP_H
 #define HALO_RAMP_H
 
+#include "signal/real.h"
+
 #include <stddef.h>
 
+#define ramp_init REAL(ramp_init)
+#define ramp_set REAL(ramp_set)
+#define ramp_gain REAL(ramp_gain)
+#define ramp_process REAL(ramp_process)
+
 struct ramp {
-    float from, to;
+    real from, to;
     size_t at, frames; /* at == frames: constant at `to` */
 };
 
-void ramp_init(struct ramp *ramp, float gain);
+void ramp_init(struct ramp *ramp, real gain);
 
 /* Ramp from the current gain to `target` over `frames` frames; 0: at once. No effect if that is
  * the target already. */
-void ramp_set(struct ramp *ramp, float target, size_t frames);
+void ramp_set(struct ramp *ramp, real target, size_t frames);
 
-float ramp_gain(const struct ramp *ramp); /* of the next frame */
+real ramp_gain(const struct ramp *ramp); /* of the next frame */
 
 /* Scale the next `frames` frames of all channels, in place. */
-void ramp_process(struct ramp *ramp, size_t channels, float *const *planar, size_t frames);
+void ramp_process(struct ramp *ramp, size_t channels, real *const *planar, size_t frames);
 
 #endif

@@ -16,7 +16,7 @@ struct automation_point {
     uint64_t at;   /* frame of the sound */
     uint64_t over; /* frames of the ramp; 0: a step */
     size_t target; /* defined by the owner: a port, ... */
-    float value;
+    double value;
 };
 
 struct automation {

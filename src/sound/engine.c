@@ -1,9 +1,12 @@
+/* Compiled for each precision. */
 #include "sound/engine.h"
 
 #include "base/stop.h"
 #include "signal/loudness.h"
+#include "signal/real.h"
 #include "sound/io_thread.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -19,7 +22,7 @@ static const double UNKNOWN_LEVEL = 1e-4; /* -80 dBFS */
 
 /* A block from the source. */
 struct input {
-    struct block block;
+    struct real_block block;
     uint64_t read; /* frames read from the source, with this block */
     bool ended;
     enum status status;
@@ -28,7 +31,7 @@ struct input {
 
 /* A block from the chain. */
 struct output {
-    struct block block;
+    struct real_block block;
     uint64_t position; /* frames processed, with lead and trailing silence */
     uint64_t read;
     bool ended;
@@ -63,20 +66,7 @@ struct engine_job {
     atomic_int write_status; /* enum status; after an error nothing more is written */
 };
 
-/* What TAIL_FULL means for a chain. */
-static enum tail engine_tail(const struct filter *chain, enum tail tail)
-{
-    return tail == TAIL_FULL && chain->tail_unknown ? TAIL_UNTIL : tail;
-}
-
-int64_t engine_frames_out(const struct filter *chain, int64_t frames_in, enum tail tail)
-{
-    if (frames_in == FRAMES_UNKNOWN || engine_tail(chain, tail) == TAIL_UNTIL)
-        return FRAMES_UNKNOWN;
-    return tail == TAIL_FULL ? frames_in + (int64_t)chain->tail : frames_in;
-}
-
-static enum status check_finite(const struct engine_job *run, const struct block *block,
+static enum status check_finite(const struct engine_job *run, const struct real_block *block,
                                 size_t frames)
 {
     for (size_t c = 0; c < block->channels; c++) {
@@ -93,11 +83,11 @@ static enum status check_finite(const struct engine_job *run, const struct block
     return STATUS_OK;
 }
 
-static enum status read_block(struct engine_job *run, struct block *block)
+static enum status read_block(struct engine_job *run, struct real_block *block)
 {
     size_t got = 0;
     if (!run->ended) {
-        TRY(source_read(run->source, block->data, block->frames, &got));
+        TRY(REAL(source_read)(run->source, block->data, block->frames, &got));
         run->read += got;
         run->ended = got < block->frames;
         TRY(check_finite(run, block, got));
@@ -134,12 +124,12 @@ static uint64_t wanted(const struct engine_job *run, uint64_t read, bool ended)
     return ended && run->kind != TAIL_NONE ? frames + run->most : frames;
 }
 
-static enum status measure(const struct engine_job *run, const float *const *planar, size_t frames)
+static enum status measure(const struct engine_job *run, const real *const *planar, size_t frames)
 {
     double peak = run->totals->peak;
     for (size_t c = 0; c < run->chain->outputs; c++) {
-        float highest = audio_peak(planar[c], frames);
-        if (!isfinite(highest))
+        real highest = audio_peak(planar[c], frames);
+        if (!(highest <= FLT_MAX)) /* NaN, too */
             return fail(STATUS_FAILED,
                         "the output for %s exceeds floating point; lower it with --gain",
                         run->source->name);
@@ -147,23 +137,23 @@ static enum status measure(const struct engine_job *run, const float *const *pla
     }
     run->totals->peak = peak;
     if (run->true_peak)
-        true_peak_add(run->true_peak, planar, frames);
+        REAL(true_peak_add)(run->true_peak, planar, frames);
     return STATUS_OK;
 }
 
-static enum status emit(const struct engine_job *run, struct sink *sink, float *const *planar,
+static enum status emit(const struct engine_job *run, struct sink *sink, real *const *planar,
                         size_t from, size_t frames)
 {
-    const float *at[run->chain->outputs];
+    const real *at[run->chain->outputs];
     if (frames == 0)
         return STATUS_OK;
     for (size_t c = 0; c < run->chain->outputs; c++)
         at[c] = planar[c] + from;
     if (sink == run->tail)
-        return sink_write(sink, at, frames);
+        return REAL(sink_write)(sink, at, frames);
     TRY(measure(run, at, frames));
     run->totals->frames_out += frames;
-    return sink_write(sink, at, frames);
+    return REAL(sink_write)(sink, at, frames);
 }
 
 /* Write the wanted frames of a block. */
@@ -244,7 +234,7 @@ static enum status step(struct engine_job *run, const struct input *input, struc
 {
     if (stop_requested())
         return STATUS_INTERRUPTED;
-    filter_process(run->chain, (const float *const *)input->block.data, output->block.data);
+    REAL(filter_process)(run->chain, (const real *const *)input->block.data, output->block.data);
     if (stop_requested())
         return STATUS_INTERRUPTED; /* the step may have been cut short */
     if (run->chain->failure)
@@ -327,7 +317,7 @@ static enum status start_threads(struct engine_job *run)
 /* Write the tail up to the last frame that is not below the level. */
 static enum status write_tail(struct engine_job *run)
 {
-    const struct block *tail = sink_memory(run->tail);
+    const struct real_block *tail = REAL(sink_memory)(run->tail);
     size_t end = 0;
     for (size_t c = 0; c < tail->channels; c++)
         for (size_t i = tail->frames; i > end; i--)
@@ -357,14 +347,15 @@ static enum status prepare(struct engine_job *run)
         TRY(block_init(&run->outputs[i].block, chain->outputs, chain->block, "a block"));
     }
     if (run->kind == TAIL_UNTIL)
-        TRY(sink_open_memory(chain->outputs, &run->tail));
+        TRY(REAL(sink_open_memory)(chain->outputs, &run->tail));
     if (run->settings->true_peak)
         TRY(true_peak_create(chain->outputs, &run->true_peak));
     return start_threads(run);
 }
 
-enum status engine_run(struct filter *chain, struct source *source, struct sink *sink,
-                       const struct engine_run_settings *settings, struct engine_totals *totals)
+enum status REAL(engine_run)(struct filter *chain, struct source *source, struct sink *sink,
+                             const struct engine_run_settings *settings,
+                             struct engine_totals *totals)
 {
     *totals = (struct engine_totals){0};
     struct engine_job run = {

@@ -42,7 +42,25 @@ MUST_CHECK enum status engine_run(struct filter *chain, struct source *source, s
                                   const struct engine_run_settings *settings,
                                   struct engine_totals *totals);
 
+/* The same in double precision, with a chain and ports that have it. */
+MUST_CHECK enum status engine_run_in_double(struct filter *chain, struct source *source,
+                                            struct sink *sink,
+                                            const struct engine_run_settings *settings,
+                                            struct engine_totals *totals);
+
+/* What TAIL_FULL means for a chain. */
+static inline enum tail engine_tail(const struct filter *chain, enum tail tail)
+{
+    return tail == TAIL_FULL && chain->tail_unknown ? TAIL_UNTIL : tail;
+}
+
 /* The number of frames engine_run will write, or FRAMES_UNKNOWN. */
-int64_t engine_frames_out(const struct filter *chain, int64_t frames_in, enum tail tail);
+static inline int64_t engine_frames_out(const struct filter *chain, int64_t frames_in,
+                                        enum tail tail)
+{
+    if (frames_in == FRAMES_UNKNOWN || engine_tail(chain, tail) == TAIL_UNTIL)
+        return FRAMES_UNKNOWN;
+    return tail == TAIL_FULL ? frames_in + (int64_t)chain->tail : frames_in;
+}
 
 #endif

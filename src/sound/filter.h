@@ -2,7 +2,7 @@
  *
  * Every filter is created for one block length and always called with that many frames. Its first
  * member is a struct filter. kind->process may run on a real-time thread: no allocation, locks,
- * files or output.
+ * files or output. A filter has one of the two, or both.
  * Ownership: the creator destroys it, or passes it to a chain.
  */
 #ifndef HALO_FILTER_H
@@ -19,6 +19,8 @@ struct filter_kind {
     const char *name;
     /* in: `inputs` channels of `block` frames; out: `outputs`. They never overlap. */
     void (*process)(struct filter *filter, const float *const *in, float *const *out);
+    /* The same, computed in double precision throughout. */
+    void (*process_in_double)(struct filter *filter, const double *const *in, double *const *out);
     void (*reset)(struct filter *filter); /* discard all state; not real-time */
     void (*destroy)(struct filter *filter);
 };
@@ -41,6 +43,12 @@ HALO_REALTIME static inline void filter_process(struct filter *filter, const flo
                                                 float *const *out)
 {
     filter->kind->process(filter, in, out);
+}
+
+HALO_REALTIME static inline void
+filter_process_in_double(struct filter *filter, const double *const *in, double *const *out)
+{
+    filter->kind->process_in_double(filter, in, out);
 }
 
 static inline void filter_reset(struct filter *filter)

@@ -1,3 +1,4 @@
+/* Compiled for each precision. */
 #include "sound/gain.h"
 
 #include "base/realtime.h"
@@ -8,14 +9,14 @@
 
 struct gain {
     struct filter filter;
-    float factor; /* initially */
+    real factor; /* initially */
     struct ramp ramp;
     struct automation_cursor cursor;
     size_t smooth; /* frames */
 };
 
-HALO_REALTIME static void gain_process(struct filter *filter, const float *const *in,
-                                       float *const *out)
+HALO_REALTIME static void gain_process(struct filter *filter, const real *const *in,
+                                       real *const *out)
 {
     const struct gain *gain = (const struct gain *)filter;
     for (size_t c = 0; c < filter->inputs; c++)
@@ -23,16 +24,16 @@ HALO_REALTIME static void gain_process(struct filter *filter, const float *const
             out[c][i] = in[c][i] * gain->factor;
 }
 
-HALO_REALTIME static void automated_process(struct filter *filter, const float *const *in,
-                                            float *const *out)
+HALO_REALTIME static void automated_process(struct filter *filter, const real *const *in,
+                                            real *const *out)
 {
     struct gain *gain = (struct gain *)filter;
-    float *here[filter->outputs];
+    real *here[filter->outputs];
     for (size_t c = 0; c < filter->inputs; c++)
         memcpy(out[c], in[c], filter->block * sizeof **out);
     for (size_t at = 0, frames; at < filter->block; at += frames) {
         for (const struct automation_point *point; (point = automation_due(&gain->cursor));)
-            ramp_set(&gain->ramp, point->value,
+            ramp_set(&gain->ramp, (real)point->value,
                      point->over > gain->smooth ? (size_t)point->over : gain->smooth);
         frames = automation_advance(&gain->cursor, filter->block - at);
         for (size_t c = 0; c < filter->outputs; c++)
@@ -55,30 +56,31 @@ static void gain_destroy(struct filter *filter)
 }
 
 static const struct filter_kind gain_kind = {
-    .name = "gain", .process = gain_process, .reset = gain_reset, .destroy = gain_destroy};
+    .name = "gain", .REAL(process) = gain_process, .reset = gain_reset, .destroy = gain_destroy};
 
 static const struct filter_kind automated_kind = {.name = "automated gain",
-                                                  .process = automated_process,
+                                                  .REAL(process) = automated_process,
                                                   .reset = gain_reset,
                                                   .destroy = gain_destroy};
 
-enum status gain_create(size_t channels, size_t block, double factor, struct filter **result)
+enum status REAL(gain_create)(size_t channels, size_t block, double factor, struct filter **result)
 {
     struct gain *gain = calloc(1, sizeof *gain);
     if (!gain)
         return fail_memory("a gain");
     gain->filter = (struct filter){
         .kind = &gain_kind, .inputs = channels, .outputs = channels, .block = block};
-    gain->factor = (float)factor;
+    gain->factor = (real)factor;
     gain_reset(&gain->filter);
     *result = &gain->filter;
     return STATUS_OK;
 }
 
-enum status gain_create_automated(size_t channels, size_t block,
-                                  const struct gain_settings *settings, struct filter **result)
+enum status REAL(gain_create_automated)(size_t channels, size_t block,
+                                        const struct gain_settings *settings,
+                                        struct filter **result)
 {
-    TRY(gain_create(channels, block, settings->factor, result));
+    TRY(REAL(gain_create)(channels, block, settings->factor, result));
     if (settings->automation->count == 0)
         return STATUS_OK;
     struct gain *gain = (struct gain *)*result;

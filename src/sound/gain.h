@@ -1,4 +1,5 @@
-/* A filter that scales every channel by one factor. */
+/* A filter that scales every channel by one factor; the functions whose names end in _in_double
+ * make it for double precision. */
 #ifndef HALO_GAIN_H
 #define HALO_GAIN_H
 
@@ -9,6 +10,8 @@
 /* `factor` is linear. Errors: memory. */
 MUST_CHECK enum status gain_create(size_t channels, size_t block, double factor,
                                    struct filter **filter);
+MUST_CHECK enum status gain_create_in_double(size_t channels, size_t block, double factor,
+                                             struct filter **filter);
 
 /* Automated: `automation` has linear factors. A change is a straight line from its time on, over
  * AUTOMATION_SMOOTH seconds at least. */
@@ -21,5 +24,8 @@ struct gain_settings {
 MUST_CHECK enum status gain_create_automated(size_t channels, size_t block,
                                              const struct gain_settings *settings,
                                              struct filter **filter);
+MUST_CHECK enum status gain_create_automated_in_double(size_t channels, size_t block,
+                                                       const struct gain_settings *settings,
+                                                       struct filter **filter);
 
 #endif

@@ -1,5 +1,8 @@
-/* Ports: sources and sinks of blocks of planar float32. A source decides rate and channels; a sink
- * is opened for them. Ports may wait, allocate and fail: not real-time.
+/* Ports: sources and sinks of blocks of planar float32, or double. A source decides rate and
+ * channels; a sink is opened for them. Ports may wait, allocate and fail: not real-time.
+ *
+ * Sound files read and write both; other ports are opened for one of them, by the function whose
+ * name ends in _in_double or by the other.
  * Ownership: the opener of a port closes it.
  */
 #ifndef HALO_PORT_H
@@ -17,6 +20,8 @@ struct source;
 struct source_kind {
     /* Up to `frames` frames into planar[c]; *got < frames: the end. */
     enum status (*read)(struct source *source, float *const *planar, size_t frames, size_t *got);
+    enum status (*read_in_double)(struct source *source, double *const *planar, size_t frames,
+                                  size_t *got);
     /* The next read begins at `frame`. Only if source->seekable. */
     enum status (*seek)(struct source *source, uint64_t frame);
     void (*close)(struct source *source);
@@ -35,6 +40,7 @@ struct source {
 struct sink;
 struct sink_kind {
     enum status (*write)(struct sink *sink, const float *const *planar, size_t frames);
+    enum status (*write_in_double)(struct sink *sink, const double *const *planar, size_t frames);
     /* The sound is complete: make it permanent. Call once, before close. */
     enum status (*commit)(struct sink *sink);
     /* Without a commit, leaves no new file behind. */
@@ -54,6 +60,12 @@ MUST_CHECK static inline enum status source_read(struct source *source, float *c
     return source->kind->read(source, planar, frames, got);
 }
 
+MUST_CHECK static inline enum status
+source_read_in_double(struct source *source, double *const *planar, size_t frames, size_t *got)
+{
+    return source->kind->read_in_double(source, planar, frames, got);
+}
+
 MUST_CHECK static inline enum status source_seek(struct source *source, uint64_t frame)
 {
     return source->kind->seek(source, frame);
@@ -69,6 +81,12 @@ MUST_CHECK static inline enum status sink_write(struct sink *sink, const float *
                                                 size_t frames)
 {
     return sink->kind->write(sink, planar, frames);
+}
+
+MUST_CHECK static inline enum status
+sink_write_in_double(struct sink *sink, const double *const *planar, size_t frames)
+{
+    return sink->kind->write_in_double(sink, planar, frames);
 }
 
 MUST_CHECK static inline enum status sink_commit(struct sink *sink)
@@ -104,12 +122,19 @@ MUST_CHECK enum status source_open_memory(const struct block *block, uint32_t ra
                                           struct source **source);
 MUST_CHECK enum status sink_open_memory(size_t channels, struct sink **sink);
 const struct block *sink_memory(const struct sink *sink); /* owned by the sink */
+MUST_CHECK enum status source_open_memory_in_double(const struct block_in_double *block,
+                                                    uint32_t rate, struct source **source);
+MUST_CHECK enum status sink_open_memory_in_double(size_t channels, struct sink **sink);
+const struct block_in_double *sink_memory_in_double(const struct sink *sink);
 
 /* Extends a sound by `before` and `after` frames. Takes over `inner`, also on failure. */
 enum boundary { BOUNDARY_ZERO, BOUNDARY_REPLICATE, BOUNDARY_REFLECT, BOUNDARY_WRAP };
 MUST_CHECK enum status source_open_boundary(struct source *inner, enum boundary boundary,
                                             uint64_t before, uint64_t after,
                                             struct source **source);
+MUST_CHECK enum status source_open_boundary_in_double(struct source *inner, enum boundary boundary,
+                                                      uint64_t before, uint64_t after,
+                                                      struct source **source);
 
 /* The sound at another rate, independent of seeks. Takes over `inner`, also on failure.
  * Errors: memory. */
@@ -121,5 +146,8 @@ MUST_CHECK enum status source_open_resampled(struct source *inner, uint32_t rate
  * NULL for the temporary folder. */
 MUST_CHECK enum status spool_open(const char *beside, const struct source *like, size_t channels,
                                   struct sink **sink, struct source **source);
+MUST_CHECK enum status spool_open_in_double(const char *beside, const struct source *like,
+                                            size_t channels, struct sink **sink,
+                                            struct source **source);
 
 #endif

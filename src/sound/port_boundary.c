@@ -4,7 +4,10 @@
  *   replicate  a a a | a b c d | d d d
  *   reflect    d c b | a b c d | c b a    (the end frame is not repeated)
  *   wrap       b c d | a b c d | a b c
+ *
+ * Compiled for each precision.
  */
+#include "signal/real.h"
 #include "sound/port.h"
 
 #include <stdlib.h>
@@ -22,8 +25,8 @@ struct boundary_source {
     uint64_t inner_position;
     bool first_held;
     bool first_pending; /* read ahead for the extension, not yet returned at its own position */
-    float *first;       /* the first frame */
-    float *last;        /* the latest frame read */
+    real *first;        /* the first frame */
+    real *last;         /* the latest frame read */
 };
 
 static void boundary_close(struct source *source)
@@ -35,8 +38,8 @@ static void boundary_close(struct source *source)
     free(boundary);
 }
 
-static void fill_with(const struct boundary_source *boundary, const float *frame,
-                      float *const *planar, size_t at, size_t frames)
+static void fill_with(const struct boundary_source *boundary, const real *frame,
+                      real *const *planar, size_t at, size_t frames)
 {
     for (size_t c = 0; c < boundary->source.format.channels; c++)
         for (size_t i = 0; i < frames; i++)
@@ -44,14 +47,14 @@ static void fill_with(const struct boundary_source *boundary, const float *frame
 }
 
 /* Read from the inner sound's position into planar[c] + at. */
-static enum status read_inner(struct boundary_source *boundary, float *const *planar, size_t at,
+static enum status read_inner(struct boundary_source *boundary, real *const *planar, size_t at,
                               size_t frames, size_t *got)
 {
     size_t channels = boundary->source.format.channels;
-    float *into[channels];
+    real *into[channels];
     for (size_t c = 0; c < channels; c++)
         into[c] = planar[c] + at;
-    enum status status = source_read(boundary->inner, into, frames, got);
+    enum status status = REAL(source_read)(boundary->inner, into, frames, got);
     boundary->inner_position += *got;
     if (status == STATUS_OK && *got > 0)
         for (size_t c = 0; c < channels; c++)
@@ -62,18 +65,18 @@ static enum status read_inner(struct boundary_source *boundary, float *const *pl
 static enum status hold_first(struct boundary_source *boundary)
 {
     size_t channels = boundary->source.format.channels, got;
-    float *into[channels];
+    real *into[channels];
     for (size_t c = 0; c < channels; c++)
         into[c] = &boundary->first[c];
     boundary->first_held = true;
-    TRY(source_read(boundary->inner, into, 1, &got));
+    TRY(REAL(source_read)(boundary->inner, into, 1, &got));
     boundary->first_pending = got == 1;
     boundary->inner_position = got;
-    memcpy(boundary->last, boundary->first, channels * sizeof(float));
+    memcpy(boundary->last, boundary->first, channels * sizeof(real));
     return STATUS_OK;
 }
 
-static enum status read_middle(struct boundary_source *boundary, float *const *planar, size_t at,
+static enum status read_middle(struct boundary_source *boundary, real *const *planar, size_t at,
                                size_t frames, size_t *got)
 {
     *got = 0;
@@ -122,18 +125,18 @@ static struct boundary_run run_at(enum boundary policy, int64_t index, int64_t l
     return (struct boundary_run){(uint64_t)(period - phase), -1, (uint64_t)(period - phase)};
 }
 
-static void reverse(const struct boundary_source *boundary, float *const *planar, size_t at,
+static void reverse(const struct boundary_source *boundary, real *const *planar, size_t at,
                     size_t frames)
 {
     for (size_t c = 0; c < boundary->source.format.channels; c++)
         for (size_t i = 0; i < frames / 2; i++) {
-            float swap = planar[c][at + i];
+            real swap = planar[c][at + i];
             planar[c][at + i] = planar[c][at + frames - 1 - i];
             planar[c][at + frames - 1 - i] = swap;
         }
 }
 
-static enum status read_moved(struct boundary_source *boundary, float *const *planar, size_t at,
+static enum status read_moved(struct boundary_source *boundary, real *const *planar, size_t at,
                               size_t frames)
 {
     int64_t index = (int64_t)boundary->position - (int64_t)boundary->before;
@@ -155,7 +158,7 @@ static enum status read_moved(struct boundary_source *boundary, float *const *pl
     return STATUS_OK;
 }
 
-static enum status repeat_end(struct boundary_source *boundary, float *const *planar, size_t at,
+static enum status repeat_end(struct boundary_source *boundary, real *const *planar, size_t at,
                               size_t frames)
 {
     bool before = boundary->position < boundary->before;
@@ -171,7 +174,7 @@ static enum status repeat_end(struct boundary_source *boundary, float *const *pl
     return STATUS_OK;
 }
 
-static enum status read_beyond(struct boundary_source *boundary, float *const *planar, size_t at,
+static enum status read_beyond(struct boundary_source *boundary, real *const *planar, size_t at,
                                size_t frames)
 {
     if (boundary->boundary == BOUNDARY_REPLICATE)
@@ -182,7 +185,7 @@ static enum status read_beyond(struct boundary_source *boundary, float *const *p
     return STATUS_OK;
 }
 
-static enum status boundary_read(struct source *source, float *const *planar, size_t frames,
+static enum status boundary_read(struct source *source, real *const *planar, size_t frames,
                                  size_t *got)
 {
     struct boundary_source *boundary = (struct boundary_source *)source;
@@ -204,11 +207,11 @@ static enum status boundary_read(struct source *source, float *const *planar, si
     return STATUS_OK;
 }
 
-static const struct source_kind boundary_source_kind = {.read = boundary_read,
+static const struct source_kind boundary_source_kind = {.REAL(read) = boundary_read,
                                                         .close = boundary_close};
 
-enum status source_open_boundary(struct source *inner, enum boundary policy, uint64_t before,
-                                 uint64_t after, struct source **result)
+enum status REAL(source_open_boundary)(struct source *inner, enum boundary policy, uint64_t before,
+                                       uint64_t after, struct source **result)
 {
     struct boundary_source *boundary = calloc(1, sizeof *boundary);
     if (!boundary) {
@@ -227,8 +230,8 @@ enum status source_open_boundary(struct source *inner, enum boundary policy, uin
     boundary->length_known = inner->frames != FRAMES_UNKNOWN;
     if (boundary->length_known)
         boundary->source.frames += (int64_t)(before + after);
-    boundary->first = calloc(inner->format.channels, sizeof(float));
-    boundary->last = calloc(inner->format.channels, sizeof(float));
+    boundary->first = calloc(inner->format.channels, sizeof(real));
+    boundary->last = calloc(inner->format.channels, sizeof(real));
     enum status status = STATUS_OK;
     if (!boundary->first || !boundary->last)
         status = fail_memory("the sound's boundaries");

@@ -1,4 +1,5 @@
-/* Sound in memory as a port. */
+/* Sound in memory as a port; compiled for each precision. */
+#include "signal/real.h"
 #include "sound/port.h"
 
 #include <stdlib.h>
@@ -6,18 +7,18 @@
 
 struct memory_source {
     struct source source;
-    const struct block *block;
+    const struct real_block *block;
     size_t position;
 };
 
-static enum status memory_read(struct source *source, float *const *planar, size_t frames,
+static enum status memory_read(struct source *source, real *const *planar, size_t frames,
                                size_t *got)
 {
     struct memory_source *memory = (struct memory_source *)source;
     size_t left = memory->block->frames - memory->position;
     *got = frames < left ? frames : left;
     for (size_t c = 0; c < memory->block->channels; c++)
-        memcpy(planar[c], memory->block->data[c] + memory->position, *got * sizeof(float));
+        memcpy(planar[c], memory->block->data[c] + memory->position, *got * sizeof(real));
     memory->position += *got;
     return STATUS_OK;
 }
@@ -35,9 +36,10 @@ static void memory_source_close(struct source *source)
 }
 
 static const struct source_kind memory_source_kind = {
-    .read = memory_read, .seek = memory_seek, .close = memory_source_close};
+    .REAL(read) = memory_read, .seek = memory_seek, .close = memory_source_close};
 
-enum status source_open_memory(const struct block *block, uint32_t rate, struct source **result)
+enum status REAL(source_open_memory)(const struct real_block *block, uint32_t rate,
+                                     struct source **result)
 {
     struct memory_source *memory = calloc(1, sizeof *memory);
     if (!memory)
@@ -54,7 +56,7 @@ enum status source_open_memory(const struct block *block, uint32_t rate, struct 
 
 struct memory_sink {
     struct sink sink;
-    struct block block; /* frames counts what was written */
+    struct real_block block; /* frames counts what was written */
     size_t capacity;
 };
 
@@ -64,7 +66,7 @@ static enum status grow(struct memory_sink *memory, size_t frames)
         return STATUS_OK;
     size_t capacity = 2 * frames;
     for (size_t c = 0; c < memory->block.channels; c++) {
-        float *data = realloc(memory->block.data[c], capacity * sizeof *data);
+        real *data = realloc(memory->block.data[c], capacity * sizeof *data);
         if (!data)
             return fail_memory("writing");
         memory->block.data[c] = data;
@@ -73,12 +75,12 @@ static enum status grow(struct memory_sink *memory, size_t frames)
     return STATUS_OK;
 }
 
-static enum status memory_write(struct sink *sink, const float *const *planar, size_t frames)
+static enum status memory_write(struct sink *sink, const real *const *planar, size_t frames)
 {
     struct memory_sink *memory = (struct memory_sink *)sink;
     TRY(grow(memory, memory->block.frames + frames));
     for (size_t c = 0; c < memory->block.channels; c++)
-        memcpy(memory->block.data[c] + memory->block.frames, planar[c], frames * sizeof(float));
+        memcpy(memory->block.data[c] + memory->block.frames, planar[c], frames * sizeof(real));
     memory->block.frames += frames;
     return STATUS_OK;
 }
@@ -96,9 +98,9 @@ static void memory_sink_close(struct sink *sink)
 }
 
 static const struct sink_kind memory_sink_kind = {
-    .write = memory_write, .commit = memory_commit, .close = memory_sink_close};
+    .REAL(write) = memory_write, .commit = memory_commit, .close = memory_sink_close};
 
-enum status sink_open_memory(size_t channels, struct sink **result)
+enum status REAL(sink_open_memory)(size_t channels, struct sink **result)
 {
     struct memory_sink *memory = calloc(1, sizeof *memory);
     if (!memory)
@@ -112,7 +114,7 @@ enum status sink_open_memory(size_t channels, struct sink **result)
     return status;
 }
 
-const struct block *sink_memory(const struct sink *sink)
+const struct real_block *REAL(sink_memory)(const struct sink *sink)
 {
     return &((const struct memory_sink *)sink)->block;
 }

@@ -61,34 +61,64 @@ static enum status refuse_write(const struct sound_sink *sound, int error)
                 text, sound->regular.temporary ? "; nothing was changed" : "");
 }
 
-static enum status write_chunk(struct sound_sink *sound, const float *const *planar, size_t at,
-                               size_t frames)
+/* What to write: one of them. */
+struct rows_to_write {
+    const float *const *single;
+    const double *const *in_double;
+};
+
+/* As the file's integers. */
+static sf_count_t write_integers(struct sound_sink *sound, const struct rows_to_write *rows,
+                                 size_t at, size_t frames)
 {
     size_t channels = sound->format.channels;
-    sf_count_t written;
-    if (sound->bits) {
-        sound->sink.clipped +=
-            quantise_interleave(planar, at, channels, frames, sound->bits, sound->dither,
-                                sound->samples, sound->interleaved);
-        written = sf_writef_int(sound->file, sound->interleaved, (sf_count_t)frames);
-    } else {
-        audio_interleave(planar, at, channels, frames, sound->interleaved);
-        written = sf_writef_float(sound->file, sound->interleaved, (sf_count_t)frames);
+    uint64_t clipped =
+        rows->single
+            ? quantise_interleave(rows->single, at, channels, frames, sound->bits, sound->dither,
+                                  sound->samples, sound->interleaved)
+            : quantise_interleave_in_double(rows->in_double, at, channels, frames, sound->bits,
+                                            sound->dither, sound->samples, sound->interleaved);
+    sound->sink.clipped += clipped;
+    return sf_writef_int(sound->file, sound->interleaved, (sf_count_t)frames);
+}
+
+static sf_count_t write_reals(struct sound_sink *sound, const struct rows_to_write *rows, size_t at,
+                              size_t frames)
+{
+    size_t channels = sound->format.channels;
+    if (rows->single) {
+        audio_interleave(rows->single, at, channels, frames, sound->interleaved);
+        return sf_writef_float(sound->file, sound->interleaved, (sf_count_t)frames);
     }
-    sound->samples += frames * channels;
-    bool done = written == (sf_count_t)frames && sound->io.error == 0;
-    return done ? STATUS_OK : refuse_write(sound, sound->io.error);
+    audio_interleave_in_double(rows->in_double, at, channels, frames, sound->interleaved);
+    return sf_writef_double(sound->file, sound->interleaved, (sf_count_t)frames);
+}
+
+static enum status write_rows(struct sound_sink *sound, const struct rows_to_write *rows,
+                              size_t frames)
+{
+    for (size_t done = 0; done < frames;) {
+        size_t part = frames - done < sound->chunk ? frames - done : sound->chunk;
+        sf_count_t written = (sound->bits ? write_integers : write_reals)(sound, rows, done, part);
+        if (written != (sf_count_t)part || sound->io.error)
+            return refuse_write(sound, sound->io.error);
+        sound->samples += part * sound->format.channels;
+        done += part;
+    }
+    return STATUS_OK;
 }
 
 static enum status sound_sink_write(struct sink *sink, const float *const *planar, size_t frames)
 {
-    struct sound_sink *sound = (struct sound_sink *)sink;
-    for (size_t done = 0; done < frames;) {
-        size_t part = frames - done < sound->chunk ? frames - done : sound->chunk;
-        TRY(write_chunk(sound, planar, done, part));
-        done += part;
-    }
-    return STATUS_OK;
+    const struct rows_to_write rows = {.single = planar};
+    return write_rows((struct sound_sink *)sink, &rows, frames);
+}
+
+static enum status sound_sink_write_in_double(struct sink *sink, const double *const *planar,
+                                              size_t frames)
+{
+    const struct rows_to_write rows = {.in_double = planar};
+    return write_rows((struct sound_sink *)sink, &rows, frames);
 }
 
 /* libsndfile always writes the time of day into the PEAK chunk of an RF64 file: clear it, so that
@@ -128,8 +158,10 @@ static enum status sound_sink_commit(struct sink *sink)
     return error ? refuse_write(sound, error) : STATUS_OK;
 }
 
-static const struct sink_kind sound_sink_kind = {
-    .write = sound_sink_write, .commit = sound_sink_commit, .close = sound_sink_close};
+static const struct sink_kind sound_sink_kind = {.write = sound_sink_write,
+                                                 .write_in_double = sound_sink_write_in_double,
+                                                 .commit = sound_sink_commit,
+                                                 .close = sound_sink_close};
 
 /* Open the destination; *stream: it does not seek. */
 static enum status open_output(struct sound_sink *sound, const struct sink_settings *settings,
@@ -275,7 +307,7 @@ enum status sink_open_sound(const struct sink_settings *settings, struct sink **
     sound->bits = sound_format_bits(settings->sound_format);
     sound->dither = settings->dither;
     sound->chunk = audio_chunk_frames(settings->format.channels);
-    sound->interleaved = audio_alloc(sound->chunk * settings->format.channels);
+    sound->interleaved = audio_alloc_in_double(sound->chunk * settings->format.channels);
     enum status status = STATUS_OK;
     bool stream = false;
     if (!sound->interleaved)

@@ -26,9 +26,15 @@ struct sound_source {
     char *path;
     bool allow_truncated;
     int64_t position;
-    int64_t limit; /* frames of sound, without trailing data, or FRAMES_UNKNOWN */
-    size_t chunk;  /* frames */
-    float *interleaved;
+    int64_t limit;     /* frames of sound, without trailing data, or FRAMES_UNKNOWN */
+    size_t chunk;      /* frames */
+    void *interleaved; /* floats, or doubles if asked for */
+};
+
+/* Where to read to: one of them. */
+struct planar_rows {
+    float *const *single;
+    double *const *in_double;
 };
 
 static void sound_source_close(struct source *source)
@@ -90,26 +96,52 @@ static enum status end_early(struct sound_source *sound)
                             (uint64_t)(source->frames - sound->position));
 }
 
-static enum status sound_source_read(struct source *source, float *const *planar, size_t frames,
-                                     size_t *got)
+/* The next frames, at most a chunk, to the rows from `at` on. */
+static size_t read_chunk(struct sound_source *sound, const struct planar_rows *rows, size_t at,
+                         size_t frames)
 {
-    struct sound_source *sound = (struct sound_source *)source;
-    size_t channels = source->format.channels;
+    size_t channels = sound->source.format.channels;
+    sf_count_t count = 0;
+    if (frames > 0)
+        count = rows->single ? sf_readf_float(sound->file, sound->interleaved, (sf_count_t)frames)
+                             : sf_readf_double(sound->file, sound->interleaved, (sf_count_t)frames);
+    size_t read = count > 0 ? (size_t)count : 0;
+    if (rows->single)
+        audio_deinterleave(sound->interleaved, channels, read, rows->single, at);
+    else
+        audio_deinterleave_in_double(sound->interleaved, channels, read, rows->in_double, at);
+    sound->position += (int64_t)read;
+    return read;
+}
+
+static enum status read_rows(struct sound_source *sound, const struct planar_rows *rows,
+                             size_t frames, size_t *got)
+{
     *got = 0;
     while (*got < frames) {
         size_t want = frames - *got < sound->chunk ? frames - *got : sound->chunk;
         if (sound->limit != FRAMES_UNKNOWN && (int64_t)want > sound->limit - sound->position)
             want = (size_t)(sound->limit - sound->position);
-        sf_count_t count =
-            want ? sf_readf_float(sound->file, sound->interleaved, (sf_count_t)want) : 0;
-        size_t read = count > 0 ? (size_t)count : 0;
-        audio_deinterleave(sound->interleaved, channels, read, planar, *got);
+        size_t read = read_chunk(sound, rows, *got, want);
         *got += read;
-        sound->position += (int64_t)read;
         if (read == 0 || read < want || sound->io.error)
             return end_early(sound);
     }
     return STATUS_OK;
+}
+
+static enum status sound_source_read(struct source *source, float *const *planar, size_t frames,
+                                     size_t *got)
+{
+    const struct planar_rows rows = {.single = planar};
+    return read_rows((struct sound_source *)source, &rows, frames, got);
+}
+
+static enum status sound_source_read_in_double(struct source *source, double *const *planar,
+                                               size_t frames, size_t *got)
+{
+    const struct planar_rows rows = {.in_double = planar};
+    return read_rows((struct sound_source *)source, &rows, frames, got);
 }
 
 static enum status sound_source_seek(struct source *source, uint64_t frame)
@@ -122,8 +154,10 @@ static enum status sound_source_seek(struct source *source, uint64_t frame)
     return STATUS_OK;
 }
 
-static const struct source_kind sound_source_kind = {
-    .read = sound_source_read, .seek = sound_source_seek, .close = sound_source_close};
+static const struct source_kind sound_source_kind = {.read = sound_source_read,
+                                                     .read_in_double = sound_source_read_in_double,
+                                                     .seek = sound_source_seek,
+                                                     .close = sound_source_close};
 
 static enum status refuse_read(const struct sound_source *sound, int error)
 {
@@ -168,7 +202,7 @@ static enum status use_info(struct sound_source *sound, const SF_INFO *info)
     source->format = (struct stream_format){.rate = (uint32_t)info->samplerate,
                                             .channels = (size_t)info->channels};
     sound->chunk = audio_chunk_frames(source->format.channels);
-    sound->interleaved = audio_alloc(sound->chunk * source->format.channels);
+    sound->interleaved = audio_alloc_in_double(sound->chunk * source->format.channels);
     if (!sound->interleaved)
         return fail_memory("reading");
     sound_tags_read(sound->file, &source->traits);

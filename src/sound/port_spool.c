@@ -1,7 +1,8 @@
-/* A sound kept on disk between two passes, as raw interleaved float32. */
-#include "sound/port.h"
-
+/* A sound kept on disk between two passes, as raw interleaved samples; compiled for each
+ * precision. */
 #include "base/stop.h"
+#include "signal/real.h"
+#include "sound/port.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +22,7 @@ struct spool {
     uint64_t frames;
     uint64_t position; /* of reading */
     size_t chunk;
-    float *interleaved;
+    real *interleaved;
 };
 
 static struct spool *spool_of(struct source *source)
@@ -47,14 +48,14 @@ static enum status spool_failed(const char *what)
                 strerror(errno));
 }
 
-static enum status spool_write(struct sink *sink, const float *const *planar, size_t frames)
+static enum status spool_write(struct sink *sink, const real *const *planar, size_t frames)
 {
     struct spool *spool = (struct spool *)sink;
     for (size_t done = 0; done < frames;) {
         size_t part = frames - done < spool->chunk ? frames - done : spool->chunk;
         audio_interleave(planar, done, spool->channels, part, spool->interleaved);
         size_t count = part * spool->channels;
-        if (fwrite(spool->interleaved, sizeof(float), count, spool->file) != count)
+        if (fwrite(spool->interleaved, sizeof(real), count, spool->file) != count)
             return spool_failed("write");
         done += part;
         spool->frames += part;
@@ -76,9 +77,9 @@ static void spool_sink_close(struct sink *sink)
 }
 
 static const struct sink_kind spool_sink_kind = {
-    .write = spool_write, .commit = spool_commit, .close = spool_sink_close};
+    .REAL(write) = spool_write, .commit = spool_commit, .close = spool_sink_close};
 
-static enum status spool_read(struct source *source, float *const *planar, size_t frames,
+static enum status spool_read(struct source *source, real *const *planar, size_t frames,
                               size_t *got)
 {
     struct spool *spool = spool_of(source);
@@ -87,7 +88,7 @@ static enum status spool_read(struct source *source, float *const *planar, size_
         if (part > spool->frames - spool->position)
             part = (size_t)(spool->frames - spool->position);
         size_t count = part * spool->channels;
-        if (fread(spool->interleaved, sizeof(float), count, spool->file) != count)
+        if (fread(spool->interleaved, sizeof(real), count, spool->file) != count)
             return spool_failed("read");
         audio_deinterleave(spool->interleaved, spool->channels, part, planar, *got);
         *got += part;
@@ -99,7 +100,7 @@ static enum status spool_read(struct source *source, float *const *planar, size_
 static enum status spool_seek(struct source *source, uint64_t frame)
 {
     struct spool *spool = spool_of(source);
-    if (fseeko(spool->file, (off_t)(frame * spool->channels * sizeof(float)), SEEK_SET) != 0)
+    if (fseeko(spool->file, (off_t)(frame * spool->channels * sizeof(real)), SEEK_SET) != 0)
         return spool_failed("seek in");
     spool->position = frame;
     return STATUS_OK;
@@ -111,7 +112,7 @@ static void spool_source_close(struct source *source)
 }
 
 static const struct source_kind spool_source_kind = {
-    .read = spool_read, .seek = spool_seek, .close = spool_source_close};
+    .REAL(read) = spool_read, .seek = spool_seek, .close = spool_source_close};
 
 /* An unlinked file in the folder of `beside`, which has space for OUT. */
 static FILE *open_nameless(const char *beside)
@@ -134,8 +135,8 @@ static FILE *open_nameless(const char *beside)
     return fd < 0 ? NULL : fdopen(fd, "w+b");
 }
 
-enum status spool_open(const char *beside, const struct source *like, size_t channels,
-                       struct sink **sink, struct source **source)
+enum status REAL(spool_open)(const char *beside, const struct source *like, size_t channels,
+                             struct sink **sink, struct source **source)
 {
     struct spool *spool = calloc(1, sizeof *spool);
     if (!spool)

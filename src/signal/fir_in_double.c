@@ -1,0 +1,58 @@
+/* Direct convolution in double precision. Partial sums of few taps are added up with compensation
+ * (D. E. Knuth, The Art of Computer Programming 2, 4.2.2), so that the rounding of a long mask
+ * stays near that of a short one. */
+#include "signal/fir_window.h"
+
+#include "base/simd.h"
+
+/* See fir.c. */
+typedef double doubles __attribute__((vector_size(64)));
+
+enum { DOUBLES = 8, VECTORS = FIR_TILE / DOUBLES };
+
+/* sum += part, and what that loses to *lost. */
+__attribute__((always_inline)) HALO_REALTIME static inline void
+add_part(doubles *sum, doubles *lost, const doubles *part)
+{
+    doubles whole = *sum + *part, added = whole - *sum;
+    *lost += (*sum - (whole - added)) + (*part - added);
+    *sum = whole;
+}
+
+SIMD_CLONES
+HALO_REALTIME static void add_taps(double sum[FIR_TILE], const double *x, size_t frames,
+                                   const double *h, size_t taps)
+{
+    struct fir_window window;
+    doubles sums[VECTORS], lost[VECTORS] = {0};
+    memcpy(sums, sum, sizeof sums);
+    for (size_t start = 0; start < taps; start += FIR_RUN) {
+        size_t count = taps - start < FIR_RUN ? taps - start : FIR_RUN;
+        const double *from = fir_window_at(&window, x - start, frames, count);
+        doubles parts[VECTORS] = {0};
+        for (size_t k = 0; k < count; k++) {
+            for (size_t v = 0; v < VECTORS; v++) {
+                doubles now;
+                memcpy(&now, from - k + v * DOUBLES, sizeof now);
+                parts[v] += now * h[start + k];
+            }
+        }
+        for (size_t v = 0; v < VECTORS; v++)
+            add_part(&sums[v], &lost[v], &parts[v]);
+    }
+    for (size_t v = 0; v < VECTORS; v++)
+        sums[v] += lost[v];
+    memcpy(sum, sums, sizeof sums);
+}
+
+HALO_REALTIME void fir_add_in_double(double sum[FIR_TILE], const double *x, size_t frames,
+                                     const double *h, size_t taps)
+{
+    add_taps(sum, x, frames, h, taps);
+}
+
+void fir_add_exactly_in_double(double sum[FIR_TILE], const double *x, size_t frames,
+                                             const double *h, size_t taps)
+{
+    add_taps(sum, x, frames, h, taps);
+}

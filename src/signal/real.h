@@ -1,0 +1,46 @@
+/* For sources that are compiled twice, once for each precision (halo_twice in CMakeLists.txt).
+ *
+ * They write `real` for the type of a sample, struct real_block and real_fft, and REAL(name) for
+ * what has the same name in single precision and one that ends in _in_double in double. The
+ * functions below are called by their plain names, and so are those that headers of such sources
+ * list. Types that no other source sees differ in the type of their samples alone.
+ */
+#ifndef HALO_REAL_H
+#define HALO_REAL_H
+
+#include "signal/audio.h"
+#include "signal/fft.h"
+#include "signal/fft_double.h"
+#include "signal/fir.h"
+
+#ifdef HALO_DOUBLE
+#define real double
+#define REAL(name) name##_in_double
+#else
+#define real float
+#define REAL(name) name
+#endif
+
+#define real_block REAL(block)
+#define real_fft REAL(fft)
+#define block_init REAL(block_init)
+#define block_free REAL(block_free)
+#define block_silence REAL(block_silence)
+#define audio_alloc REAL(audio_alloc)
+#define audio_peak REAL(audio_peak)
+#define audio_find_nonfinite REAL(audio_find_nonfinite)
+#define audio_interleave REAL(audio_interleave)
+#define audio_deinterleave REAL(audio_deinterleave)
+#define quantise_interleave REAL(quantise_interleave)
+#define fft_create REAL(fft_create)
+#define fft_destroy REAL(fft_destroy)
+#define fft_length REAL(fft_length)
+#define fft_is_aligned REAL(fft_is_aligned)
+#define fft_forward REAL(fft_forward)
+#define fft_inverse REAL(fft_inverse)
+#define fft_multiply_add REAL(fft_multiply_add)
+#define fft_multiply_add_all REAL(fft_multiply_add_all)
+#define fir_add REAL(fir_add)
+#define fir_add_exactly REAL(fir_add_exactly)
+
+#endif
