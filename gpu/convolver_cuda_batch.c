@@ -244,15 +244,15 @@ static enum status batch_mask_create(struct gpu_batch *batch, size_t bytes,
 
 /* All columns, in the kernel's form, on one device. */
 static cudaError_t form_columns(const struct gpu_batch *batch, size_t s, const struct mask *mask,
-                                const struct gpu_batch_mask *prepared)
+                                const float *rounded, const struct gpu_batch_mask *prepared)
 {
     const struct gpu_share *share = &batch->shares[s];
     size_t taps = prepared->taps;
     CUDA_TRY(cudaSetDevice(share->device));
     CUDA_TRY(cudaMemsetAsync(share->column, 0, taps * sizeof(float), share->work));
     for (size_t c = 0; c < mask->columns; c++) {
-        CUDA_TRY(cudaMemcpyAsync(share->column, mask_column(mask, c), mask->taps * sizeof(float),
-                                 cudaMemcpyHostToDevice, share->work));
+        CUDA_TRY(cudaMemcpyAsync(share->column, rounded + c * mask->taps,
+                                 mask->taps * sizeof(float), cudaMemcpyHostToDevice, share->work));
         CUDA_TRY(kernel_form(batch->kernel, share->plan, share->column, taps,
                              prepared->forms[s] + c * prepared->form_floats, share->work));
     }
@@ -265,6 +265,7 @@ static enum status batch_prepare(const struct convolution *convolution, const st
     struct gpu_batch *batch = batch_of(convolution);
     const struct kernel *kernel = batch->kernel;
     struct gpu_batch_mask *prepared = NULL;
+    float *rounded = NULL;
     /* Transforms are planned for the longest mask. */
     size_t taps = kernel->transforms ? batch->shape.taps : mask->taps;
     size_t floats = kernel_form_floats(kernel, batch->shares[0].plan, taps);
@@ -275,16 +276,23 @@ static enum status batch_prepare(const struct convolution *convolution, const st
     enum status status = path_table_init(&prepared->paths, mask);
     if (status != STATUS_OK)
         goto fail;
+    rounded = mask_round(mask);
+    if (!rounded) {
+        status = fail_memory("a mask");
+        goto fail;
+    }
     for (size_t s = 0; s < batch->share_count; s++) {
-        cudaError_t error = form_columns(batch, s, mask, prepared);
+        cudaError_t error = form_columns(batch, s, mask, rounded, prepared);
         if (error != cudaSuccess) {
             status = gpu_failed(error, "load the mask");
             goto fail;
         }
     }
+    free(rounded);
     *result = (struct prepared *)prepared;
     return STATUS_OK;
 fail:
+    free(rounded);
     mask_retire(batch, prepared);
     return status;
 }

@@ -66,12 +66,13 @@ static enum status fill_mask(const struct gpu_live *live, const struct mask *mas
     const struct live_state *state = &live->state;
     float *samples = audio_alloc(state->fft);
     float *spectrum = audio_alloc(fft_spectrum_floats(state->fft));
-    enum status status = samples && spectrum ? STATUS_OK : fail_memory("a mask");
+    float *rounded = mask_round(mask);
+    enum status status = samples && spectrum && rounded ? STATUS_OK : fail_memory("a mask");
     if (status == STATUS_OK)
         status = fill_paths(mask, (unsigned *)(void *)(memory + at->first),
                             (struct live_path *)(void *)(memory + at->paths));
     for (size_t c = 0; c < mask->columns && status == STATUS_OK; c++) {
-        const float *column = mask_column(mask, c);
+        const float *column = rounded + c * mask->taps;
         size_t head = mask->taps < state->block ? mask->taps : state->block;
         memcpy(memory + at->heads + c * state->block * sizeof(float), column, head * sizeof(float));
         fill_spectra(live, column, mask->taps, at->partitions, samples, spectrum,
@@ -79,6 +80,7 @@ static enum status fill_mask(const struct gpu_live *live, const struct mask *mas
     }
     free(samples);
     free(spectrum);
+    free(rounded);
     return status;
 }
 

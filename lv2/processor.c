@@ -53,7 +53,7 @@ static enum status load_mask(const struct processor_settings *settings, struct p
 }
 
 /* A resampled mask rings a little before its time zero; without latency that is left out. */
-static const float *taps_of(const struct mask *mask, size_t column)
+static const double *taps_of(const struct mask *mask, size_t column)
 {
     return mask_column(mask, column) + mask->origin;
 }
@@ -66,8 +66,8 @@ static enum status copy_head(const struct mask *mask, struct processor *processo
     if (!processor->heads)
         return fail_memory("a mask");
     for (size_t c = 0; c < mask->columns; c++)
-        memcpy(processor->heads + c * processor->head, taps_of(mask, c),
-               processor->head * sizeof *processor->heads);
+        for (size_t k = 0; k < processor->head; k++)
+            processor->heads[c * processor->head + k] = (float)taps_of(mask, c)[k];
     return path_table_init(&processor->paths, mask);
 }
 
@@ -225,8 +225,8 @@ HALO_REALTIME void processor_write(const struct processor *processor, const floa
             sum[i] = processor->ready.data[o][at + i];
         for (size_t p = processor->paths.first[o]; p < processor->paths.first[o + 1]; p++)
             fir_add(sum, now[processor->paths.paths[p].input], frames,
-                          processor->heads + processor->paths.paths[p].column * processor->head,
-                          processor->head);
+                    processor->heads + processor->paths.paths[p].column * processor->head,
+                    processor->head);
         for (size_t i = 0; i < frames; i++)
             out[o][i] = (float)sum[i];
     }

@@ -100,7 +100,7 @@ static struct mask *near_mask(enum cells_near signal, size_t channels, size_t ta
     struct mask *mask = truth_noise_mask(taps, channels, taps);
     for (size_t i = 0; i < mask->columns * taps; i++) {
         float sign = signal == NEAR_CARRIER ? near_sample(signal, i % taps) : 1;
-        mask->coefficients[i] = copysignf(mask->coefficients[i], sign);
+        mask->coefficients[i] = copysign(mask->coefficients[i], (double)sign);
     }
     return mask;
 }

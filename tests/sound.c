@@ -148,7 +148,8 @@ struct mask *sound_mask(const struct sound *columns, const struct mask_path *pat
     ck_assert_int_eq(mask_create("truth", columns->block.channels, columns->block.frames, &mask),
                      STATUS_OK);
     for (size_t c = 0; c < columns->block.channels; c++)
-        memcpy(mask_column(mask, c), columns->block.data[c], mask->taps * sizeof(float));
+        for (size_t k = 0; k < mask->taps; k++)
+            mask_column(mask, c)[k] = (double)columns->block.data[c][k];
     mask->paths = calloc(capacity, sizeof *mask->paths);
     ck_assert_ptr_nonnull(mask->paths);
     for (; mask->path_count < capacity; mask->path_count++) {

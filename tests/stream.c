@@ -43,9 +43,9 @@ static double mask_norm(const struct mask *mask)
     if (!sums)
         abort();
     for (size_t p = 0; p < mask->path_count; p++) {
-        const float *h = mask_column(mask, mask->paths[p].column);
+        const double *h = mask_column(mask, mask->paths[p].column);
         for (size_t k = 0; k < mask->taps; k++)
-            sums[mask->paths[p].output] += fabs((double)h[k]);
+            sums[mask->paths[p].output] += fabs(h[k]);
     }
     for (size_t o = 0; o < mask->outputs; o++)
         largest = fmax(largest, sums[o]);

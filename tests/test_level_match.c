@@ -138,12 +138,12 @@ START_TEST(a_softer_later_copy_is_the_same)
                 ck_assert_int_eq(level_match_apply(masks[i], &matches[i], &matched[i]), STATUS_OK);
             ck_assert_uint_eq(matched[0]->taps, matched[1]->taps);
             ck_assert_uint_eq(matched[0]->origin, matched[1]->origin);
-            float most =
-                audio_peak(matched[0]->coefficients, matched[0]->taps * matched[0]->columns);
+            double most = audio_peak_in_double(matched[0]->coefficients,
+                                               matched[0]->taps * matched[0]->columns);
             size_t wrong = 0;
             for (size_t k = 0; k < matched[0]->taps * matched[0]->columns; k++)
                 wrong +=
-                    fabsf(matched[0]->coefficients[k] - matched[1]->coefficients[k]) > 1e-3F * most;
+                    fabs(matched[0]->coefficients[k] - matched[1]->coefficients[k]) > 1e-3 * most;
             ck_assert_uint_eq(wrong, 0);
             for (size_t i = 0; i < 2; i++) {
                 mask_destroy(masks[i]);

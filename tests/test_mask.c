@@ -32,8 +32,8 @@ START_TEST(text_columns)
     ck_assert_uint_eq(mask->columns, 2);
     ck_assert_uint_eq(mask->taps, 2);
     ck_assert_uint_eq(mask->rate, 48000);
-    ck_assert_float_eq(mask_column(mask, 0)[1], -0.5f);
-    ck_assert_float_eq(mask_column(mask, 1)[1], 0.4f);
+    ck_assert_double_eq(mask_column(mask, 0)[1], -0.5);
+    ck_assert_double_eq(mask_column(mask, 1)[1], 0.4);
     mask_destroy(mask);
 }
 END_TEST
@@ -83,7 +83,7 @@ static struct mask *columns_of(size_t columns)
 {
     struct mask *mask;
     ck_assert_int_eq(mask_create("m", columns, 3, &mask), STATUS_OK);
-    truth_noise(1, mask->coefficients, columns * 3);
+    truth_noise_taps(1, mask->coefficients, columns * 3);
     return mask;
 }
 
@@ -146,12 +146,12 @@ END_TEST
 START_TEST(selects_and_scales)
 {
     struct mask *mask = columns_of(3);
-    float second = mask_column(mask, 1)[2];
+    double second = mask_column(mask, 1)[2];
     ck_assert_int_eq(mask_select(mask, 4), STATUS_USAGE);
     ck_assert_int_eq(mask_select(mask, 2), STATUS_OK);
     mask_scale(mask, -2);
     ck_assert_uint_eq(mask->columns, 1);
-    ck_assert_float_eq(mask_column(mask, 0)[2], -2 * second);
+    ck_assert_double_eq(mask_column(mask, 0)[2], -2 * second);
     mask_destroy(mask);
 }
 END_TEST
@@ -171,7 +171,7 @@ static void expect_same_response(uint32_t from, uint32_t to, enum mask_align ali
 {
     struct mask *mask;
     ck_assert_int_eq(mask_create("m", 1, taps, &mask), STATUS_OK);
-    truth_noise(from + to, mask->coefficients, taps);
+    truth_noise_taps(from + to, mask->coefficients, taps);
     mask->rate = from;
     mask_align(mask, align);
     double limit = 0.45 * (from < to ? from : to), re[9], im[9], norm = 0;

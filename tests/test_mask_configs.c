@@ -184,10 +184,10 @@ START_TEST(eqapo_channels)
     ck_assert_uint_eq(mask->inputs, 2);
     mask_expect_path(mask, 0, 0, 3, (double[]){0.05, 0.1, 0.15});
     /* 0.1 0.2 0.3 by 0 0.5 0, delayed by 2, halved */
-    const float *taps = mask_column(mask, mask->paths[1].column);
+    const double *taps = mask_column(mask, mask->paths[1].column);
     static const double wanted[] = {0, 0, 0, 0.025, 0.05, 0.075};
     for (size_t k = 0; k < 6; k++)
-        ck_assert_double_eq_tol((double)taps[k], wanted[k], 1e-7);
+        ck_assert_double_eq_tol(taps[k], wanted[k], 1e-7);
     mask_destroy(mask);
 }
 END_TEST

@@ -196,7 +196,7 @@ END_TEST
  * Their correlation by hand: 0.624 at 5, 1.12 at 6, 0.2 at 7. */
 START_TEST(a_twin_of_minimum_phase_is_aligned)
 {
-    static const float lead[] = {1, 0.4F, 0.04F}, twin[] = {0, 0, 0, 0, 0, 0.2F, 1.04F, 0.2F};
+    static const double lead[] = {1, 0.4, 0.04}, twin[] = {0, 0, 0, 0, 0, 0.2, 1.04, 0.2};
     struct mask *a = make(1, 3), *b = make(1, 8);
     memcpy(mask_column(a, 0), lead, sizeof lead);
     memcpy(mask_column(b, 0), twin, sizeof twin);

@@ -248,7 +248,7 @@ static struct mask *room(size_t columns, size_t taps, double decay)
     struct mask *mask;
     ck_assert_int_eq(mask_create("room", columns, taps, &mask), STATUS_OK);
     mask->rate = RATE;
-    truth_noise(3, mask->coefficients, columns * taps);
+    truth_noise_taps(3, mask->coefficients, columns * taps);
     for (size_t c = 0; c < columns; c++)
         for (size_t k = 0; k < taps; k++)
             mask_column(mask, c)[k] *= k == 0 ? 0 : (float)(0.02 * pow(10, -3 * (double)k / decay));
@@ -291,11 +291,11 @@ START_TEST(silence_is_found)
     mask_destroy(mask);
     mask = room(2, 50000, 8000);
     for (size_t c = 0; c < 2; c++)
-        memset(mask_column(mask, c) + 15000, 0, 35000 * sizeof(float));
+        memset(mask_column(mask, c) + 15000, 0, 35000 * sizeof(double));
     ck_assert_ptr_nonnull(strstr(diagnose(mask, NO_SOUND), "silence at the end: length="));
-    memset(mask_column(mask, 1), 0, 50000 * sizeof(float));
+    memset(mask_column(mask, 1), 0, 50000 * sizeof(double));
     ck_assert_ptr_nonnull(strstr(diagnose(mask, NO_SOUND), "channel 2 is silent: channel=1\n"));
-    memset(mask_column(mask, 0), 0, 50000 * sizeof(float));
+    memset(mask_column(mask, 0), 0, 50000 * sizeof(double));
     ck_assert_ptr_nonnull(strstr(diagnose(mask, NO_SOUND), "silent: all taps are zero"));
     mask_destroy(mask);
 }
@@ -343,7 +343,7 @@ START_TEST(another_order_is_found)
             mask_column(mask, c)[k] *= 0.3F;
     ck_assert_ptr_nonnull(strstr(diagnose(mask, NO_SOUND), "order=llrrlrrl"));
     for (size_t k = 0; k < 2000; k++) { /* in halo's order, channels 1 and 4 are the loud ones */
-        float swap = mask_column(mask, 1)[k];
+        double swap = mask_column(mask, 1)[k];
         mask_column(mask, 1)[k] = mask_column(mask, 3)[k];
         mask_column(mask, 3)[k] = swap;
     }

@@ -82,10 +82,13 @@ static struct mask *random_mask(char *what, size_t size)
     size_t taps = length_up_to(most < TAPS_MOST ? most : TAPS_MOST);
     enum kind kind = (enum kind)below(KINDS);
     bool one_sign = below(2) == 0;
+    float *samples = audio_alloc(columns * taps);
+    ck_assert_ptr_nonnull(samples);
     ck_assert_int_eq(mask_create("random", columns, taps, &mask), STATUS_OK);
-    fill(kind, mask->coefficients, columns * taps);
-    for (size_t i = 0; one_sign && i < columns * taps; i++)
-        mask->coefficients[i] = fabsf(mask->coefficients[i]);
+    fill(kind, samples, columns * taps);
+    for (size_t i = 0; i < columns * taps; i++)
+        mask->coefficients[i] = (double)(one_sign ? fabsf(samples[i]) : samples[i]);
+    free(samples);
     mask->inputs = inputs;
     mask->outputs = outputs;
     mask->paths = calloc(columns, sizeof *mask->paths);

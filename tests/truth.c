@@ -19,6 +19,17 @@ void truth_noise(uint64_t seed, float *samples, size_t count)
     }
 }
 
+void truth_noise_taps(uint64_t seed, double *taps, size_t count)
+{
+    float *samples = malloc(count * sizeof *samples + 1);
+    if (!samples)
+        abort();
+    truth_noise(seed, samples, count);
+    for (size_t i = 0; i < count; i++)
+        taps[i] = (double)samples[i];
+    free(samples);
+}
+
 static void *must(void *memory)
 {
     if (!memory) {
@@ -98,11 +109,13 @@ void truth_add(const float *x, size_t n, const float *h, size_t taps, double *y)
 double **truth_render(const struct mask *mask, float *const *x, size_t n)
 {
     double **rows = must(calloc(mask->outputs, sizeof *rows));
+    float *taps = must(mask_round(mask));
     for (size_t o = 0; o < mask->outputs; o++)
         rows[o] = must(calloc(n + mask->taps, sizeof **rows));
     for (size_t p = 0; p < mask->path_count; p++)
-        truth_add(x[mask->paths[p].input], n, mask_column(mask, mask->paths[p].column), mask->taps,
+        truth_add(x[mask->paths[p].input], n, taps + mask->paths[p].column * mask->taps, mask->taps,
                   rows[mask->paths[p].output]);
+    free(taps);
     return rows;
 }
 
@@ -119,7 +132,7 @@ struct mask *truth_noise_mask(uint64_t seed, size_t channels, size_t taps)
     size_t columns = channels > 1 ? 2 * channels : 1;
     if (mask_create("noise", columns, taps, &mask) != STATUS_OK)
         abort();
-    truth_noise(seed, mask->coefficients, columns * taps);
+    truth_noise_taps(seed, mask->coefficients, columns * taps);
     mask->inputs = mask->outputs = channels;
     mask->paths = must(calloc(columns, sizeof *mask->paths));
     for (size_t c = 0; c < channels; c++)

@@ -10,6 +10,7 @@
 
 /* Uniform in -1..1. */
 void truth_noise(uint64_t seed, float *samples, size_t count);
+void truth_noise_taps(uint64_t seed, double *taps, size_t count); /* the same numbers */
 
 /* y[0 .. n + taps - 1) += x * h, by a Fourier transform in double precision, or term by term for
  * short inputs. */

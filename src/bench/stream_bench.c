@@ -46,17 +46,17 @@ struct stream {
 /* ---- sound and masks ---- */
 
 /* A direct sound and decaying noise. The magnitudes sum to 1, so that outputs stay in -1..1. */
-static void fill_column(float *column, size_t taps, uint64_t *random)
+static void fill_column(double *column, size_t taps, uint64_t *random)
 {
     double step = pow(DECAY, 1 / (double)taps), level = 1, sum = 1;
     column[0] = 1;
     for (size_t k = 1; k < taps; k++) {
         level *= step;
         column[k] = (float)(level * (double)noise_next(random));
-        sum += fabs((double)column[k]);
+        sum += fabs(column[k]);
     }
     for (size_t k = 0; k < taps; k++)
-        column[k] = (float)((double)column[k] / sum);
+        column[k] = (float)(column[k] / sum);
 }
 
 static enum status make_mask(struct stream *stream)
@@ -222,11 +222,11 @@ static enum status run(struct stream *stream, struct stretch *stretch)
 static double true_output(const struct stream *stream, size_t channel, size_t frame)
 {
     const float *input = stream->input.data[channel];
-    const float *column = mask_column(stream->mask, channel);
+    const double *column = mask_column(stream->mask, channel);
     size_t length = stream->input.frames, at = frame % length;
     double sum = 0;
     for (size_t k = 0; k < stream->mask->taps && k <= frame; k++) {
-        sum += (double)input[at] * (double)column[k];
+        sum += (double)input[at] * column[k];
         at = at ? at - 1 : length - 1;
     }
     return sum;

@@ -115,9 +115,9 @@ static void cut(struct mask *mask, size_t from, size_t taps)
 static void fade_out(struct mask *mask, size_t frames)
 {
     for (size_t c = 0; c < mask->columns; c++) {
-        float *end = mask_column(mask, c) + mask->taps - frames;
+        double *end = mask_column(mask, c) + mask->taps - frames;
         for (size_t i = 0; i < frames; i++)
-            end[i] *= (float)pow(cos(M_PI_2 * ((double)i + 0.5) / (double)frames), 2);
+            end[i] *= pow(cos(M_PI_2 * ((double)i + 0.5) / (double)frames), 2);
     }
 }
 
@@ -154,10 +154,10 @@ static enum status resample(struct mask *mask, uint32_t rate)
 /* Sum over a column of the magnitudes, or of their squares. */
 static double size_of(const struct mask *mask, size_t column, enum mask_normalize normalize)
 {
-    const float *taps = mask_column(mask, column);
+    const double *taps = mask_column(mask, column);
     double sum = 0;
     for (size_t k = 0; k < mask->taps; k++)
-        sum += normalize == MASK_NORMALIZE_L1 ? fabs((double)taps[k]) : (double)taps[k] * taps[k];
+        sum += normalize == MASK_NORMALIZE_L1 ? fabs(taps[k]) : taps[k] * taps[k];
     return sum;
 }
 
@@ -178,7 +178,7 @@ static void scale(const struct mask_options *options, struct mask *mask)
 {
     double factor = (options->invert ? -1 : 1) * audio_from_db(options->gain), size = 0;
     if (options->normalize == MASK_NORMALIZE_PEAK)
-        size = (double)audio_peak(mask->coefficients, mask->columns * mask->taps);
+        size = audio_peak_in_double(mask->coefficients, mask->columns * mask->taps);
     else if (options->normalize != MASK_NORMALIZE_NONE)
         size = largest_output(mask, options->normalize);
     if (size > 0)

@@ -40,8 +40,8 @@ static double correlation(const struct mask *a, const struct mask *b, int64_t la
     int64_t lag = later + (int64_t)b->origin - (int64_t)a->origin;
     double sum = 0;
     for (size_t p = 0; p < a->path_count; p++) {
-        const float *mine = mask_column(a, a->paths[p].column);
-        const float *theirs = mask_path_column(b, a->paths[p]);
+        const double *mine = mask_column(a, a->paths[p].column);
+        const double *theirs = mask_path_column(b, a->paths[p]);
         for (int64_t k = lag < 0 ? -lag : 0;
              theirs && k < (int64_t)a->taps && k + lag < (int64_t)b->taps; k++)
             sum += (double)mine[k] * (double)theirs[k + lag];
@@ -152,7 +152,7 @@ enum status level_match_apply(const struct mask *mask, const struct level_match 
     copy->origin = match->origin;
     for (size_t c = 0; c < mask->columns; c++)
         memcpy(mask_column(copy, c) + match->zeros, mask_column(mask, c),
-               mask->taps * sizeof(float));
+               mask->taps * sizeof(double));
     mask_scale(copy, audio_from_db(match->gain_db));
     *result = copy;
     return STATUS_OK;

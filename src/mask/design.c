@@ -107,10 +107,10 @@ double *design_column(const struct design *design, size_t column)
 void design_load_column(const struct mask *mask, size_t column, const struct fft_double *fft)
 {
     double *samples = fft_double_samples(fft);
-    const float *taps = mask_column(mask, mask->columns == 1 ? 0 : column);
+    const double *taps = mask_column(mask, mask->columns == 1 ? 0 : column);
     memset(samples, 0, fft_double_length(fft) * sizeof *samples);
     for (size_t i = 0; i < mask->taps; i++)
-        samples[i] = (double)taps[i];
+        samples[i] = taps[i];
 }
 
 enum status design_finish(const struct design_spec *spec, struct design *design)
@@ -141,8 +141,8 @@ static enum status round_to_mask(const struct design *design, const char *name,
     mask->origin = design->origin;
     size_t total = design->columns * design->taps;
     for (size_t i = 0; i < total; i++)
-        mask->coefficients[i] = (float)design->coefficients[i];
-    if (audio_find_nonfinite(mask->coefficients, total) < total) {
+        mask->coefficients[i] = design->coefficients[i];
+    if (audio_find_nonfinite_in_double(mask->coefficients, total) < total) {
         mask_destroy(mask);
         return fail(STATUS_FAILED, "cannot make %s: a coefficient is too large", name);
     }

@@ -5,6 +5,7 @@
 #include "signal/audio.h"
 
 #include <ctype.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,8 @@ static const struct mask_reader *const mask_readers[] = {
 
 enum status mask_create(const char *name, size_t columns, uint64_t taps, struct mask **result)
 {
-    /* Spectra and histories take about seven times the memory of the taps. */
-    uint64_t limit = audio_memory_limit() / 8 / sizeof(float);
+    /* Spectra and histories take about seven floats a tap, and the tap itself two. */
+    uint64_t limit = audio_memory_limit() / 9 / sizeof(float);
     if (columns == 0 || taps > limit / columns)
         return fail(
             STATUS_FAILED,
@@ -32,7 +33,7 @@ enum status mask_create(const char *name, size_t columns, uint64_t taps, struct 
     mask->name = strdup(name);
     mask->columns = columns;
     mask->taps = (size_t)taps;
-    mask->coefficients = calloc(columns * (size_t)taps, sizeof(float));
+    mask->coefficients = calloc(columns * (size_t)taps, sizeof(double));
     if (!mask->name || !mask->coefficients) {
         mask_destroy(mask);
         return fail_memory("a mask");
@@ -53,8 +54,9 @@ void mask_destroy(struct mask *mask)
 
 static enum status check_finite(const struct mask *mask)
 {
-    size_t total = mask->columns * mask->taps;
-    size_t bad = audio_find_nonfinite(mask->coefficients, total);
+    size_t total = mask->columns * mask->taps, bad = 0;
+    while (bad < total && fabs(mask->coefficients[bad]) <= FLT_MAX) /* not NaN, either */
+        bad++;
     if (bad == total)
         return STATUS_OK;
     return fail(STATUS_FAILED, "cannot use mask %s: tap %zu of channel %zu is %s", mask->name,
@@ -77,13 +79,13 @@ enum status mask_values_add(struct mask_values *values, double value)
 {
     if (values->count == values->capacity) {
         size_t capacity = values->capacity ? 2 * values->capacity : 1024;
-        float *larger = realloc(values->values, capacity * sizeof *larger);
+        double *larger = realloc(values->values, capacity * sizeof *larger);
         if (!larger)
             return fail_memory("a mask");
         values->values = larger;
         values->capacity = capacity;
     }
-    values->values[values->count++] = (float)value;
+    values->values[values->count++] = value;
     return STATUS_OK;
 }
 
@@ -163,12 +165,21 @@ enum status mask_load_with(const char *file, const struct mask_load_options *opt
     return STATUS_OK;
 }
 
-float *mask_column(const struct mask *mask, size_t column)
+double *mask_column(const struct mask *mask, size_t column)
 {
     return mask->coefficients + column * mask->taps;
 }
 
-const float *mask_path_column(const struct mask *mask, struct mask_path path)
+float *mask_round(const struct mask *mask)
+{
+    size_t count = mask->columns * mask->taps;
+    float *rounded = audio_alloc(count);
+    for (size_t i = 0; rounded && i < count; i++)
+        rounded[i] = (float)mask->coefficients[i];
+    return rounded;
+}
+
+const double *mask_path_column(const struct mask *mask, struct mask_path path)
 {
     for (size_t p = 0; p < mask->path_count; p++)
         if (mask->paths[p].input == path.input && mask->paths[p].output == path.output)
@@ -184,7 +195,7 @@ enum status mask_select(struct mask *mask, size_t column)
     if (column < 1 || column > mask->columns)
         return fail(STATUS_USAGE, "mask %s has no channel %zu: it has %zu, counted from 1",
                     mask->name, column, mask->columns);
-    memmove(mask->coefficients, mask_column(mask, column - 1), mask->taps * sizeof(float));
+    memmove(mask->coefficients, mask_column(mask, column - 1), mask->taps * sizeof(double));
     mask->columns = 1;
     return STATUS_OK;
 }
@@ -192,7 +203,7 @@ enum status mask_select(struct mask *mask, size_t column)
 void mask_scale(struct mask *mask, double gain)
 {
     for (size_t i = 0; i < mask->columns * mask->taps; i++)
-        mask->coefficients[i] = (float)(mask->coefficients[i] * gain);
+        mask->coefficients[i] *= gain;
 }
 
 void mask_discard_coefficients(struct mask *mask)
@@ -214,7 +225,7 @@ enum status mask_pad(struct mask *mask, size_t frames)
         return STATUS_OK;
     TRY(mask_create(mask->name, mask->columns, (uint64_t)mask->taps + frames, &padded));
     for (size_t c = 0; c < mask->columns; c++)
-        memcpy(mask_column(padded, c) + frames, mask_column(mask, c), mask->taps * sizeof(float));
+        memcpy(mask_column(padded, c) + frames, mask_column(mask, c), mask->taps * sizeof(double));
     free(mask->coefficients);
     mask->coefficients = padded->coefficients;
     mask->taps = padded->taps;

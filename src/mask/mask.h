@@ -6,6 +6,8 @@
  * + j] m[j]; that is the same with h[k] = m[taps-1-k] and time zero at tap `origin` = (taps-1)/2:
  * y[i] = sum over k of x[i + origin - k] h[k]. Causal masks have origin 0.
  *
+ * Coefficients are kept in double precision, as read or designed; convolvers in single precision
+ * round them, and so do the functions that write masks, but for sound files.
  * Units: coefficients are linear, rate in Hz. Immutable once routed. Threads: created on one
  * thread, then read by many.
  */
@@ -32,9 +34,9 @@ struct mask {
     const char *kind; /* of file, as its reader calls it; NULL: none */
     uint32_t rate;    /* 0: unknown, taken as that of the sound */
     size_t columns;
-    size_t taps;         /* of every column */
-    size_t origin;       /* the tap at time zero */
-    float *coefficients; /* column after column, `taps` each */
+    size_t taps;          /* of every column */
+    size_t origin;        /* the tap at time zero */
+    double *coefficients; /* column after column, `taps` each */
 
     size_t inputs, outputs; /* these and the following are empty until mask_route */
     size_t path_count;
@@ -68,10 +70,13 @@ struct mask_load_options {
 MUST_CHECK enum status mask_load_with(const char *file, const struct mask_load_options *options,
                                       struct mask **mask);
 
-float *mask_column(const struct mask *mask, size_t column);
+double *mask_column(const struct mask *mask, size_t column);
+
+/* All coefficients, rounded to single precision, for the caller to free; NULL: no memory. */
+float *mask_round(const struct mask *mask);
 
 /* The column between the input and the output of `path`; NULL: no path joins them. */
-const float *mask_path_column(const struct mask *mask, struct mask_path path);
+const double *mask_path_column(const struct mask *mask, struct mask_path path);
 
 /* Keep one column, counted from 1. Errors: no such column, the mask has its own paths. */
 MUST_CHECK enum status mask_select(struct mask *mask, size_t column);
@@ -129,7 +134,7 @@ bool mask_looks_like_text(FILE *stream);
 
 /* A growing array, initially all zero; free() the values. Errors: memory. */
 struct mask_values {
-    float *values;
+    double *values;
     size_t count, capacity;
 };
 MUST_CHECK enum status mask_values_add(struct mask_values *values, double value);

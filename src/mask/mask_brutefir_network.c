@@ -93,7 +93,7 @@ static enum status apply_coeff(struct brutefir *brutefir, struct brutefir_filter
 
 static enum status add_inputs(struct brutefir *brutefir, struct brutefir_filter *filter)
 {
-    static const float one = 1;
+    static const double one = 1;
     for (size_t i = 0; i < filter->from_inputs.count; i++) {
         const struct brutefir_link *link = &filter->from_inputs.at[i];
         const struct brutefir_channel *input = find_channel(&brutefir->inputs, link->name);

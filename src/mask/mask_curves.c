@@ -81,7 +81,7 @@ enum status curve_time(const struct mask *mask, size_t column, uint32_t rate, bo
 }
 
 /* The peak, or halfway between the first and the last of equal ones. */
-static double delay_of(const float *taps, size_t count)
+static double delay_of(const double *taps, size_t count)
 {
     double peak = 0;
     size_t first = 0, last = 0;
@@ -95,7 +95,7 @@ static double delay_of(const float *taps, size_t count)
 }
 
 /* The transform of the taps, or of the taps times their index. */
-static double complex *transform(const struct fft_double *fft, const float *taps, size_t count,
+static double complex *transform(const struct fft_double *fft, const double *taps, size_t count,
                                  bool times_index)
 {
     size_t length = fft_double_length(fft);
@@ -115,7 +115,7 @@ enum status mask_spectrum_init(struct mask_spectrum *spectrum, const struct mask
                                size_t column, uint32_t rate)
 {
     struct fft_double *fft = NULL;
-    const float *taps = mask_column(mask, column);
+    const double *taps = mask_column(mask, column);
     size_t length = 1 << 10;
     while (
         length < mask->taps ||
@@ -284,7 +284,7 @@ enum status mask_spectrogram_init(const struct mask *mask, size_t column, uint32
         for (size_t i = 0; i < window; i++) {
             double at = start + (double)i;
             bool is_inside = at >= 0 && at < (double)mask->taps;
-            samples[i] = is_inside ? mask_column(mask, column)[(size_t)at] : 0;
+            samples[i] = is_inside ? (float)mask_column(mask, column)[(size_t)at] : 0;
         }
         spectrogram_frame_measure(frame, samples, picture->power + c * PICTURE_ROWS);
     }

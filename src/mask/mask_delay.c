@@ -118,16 +118,17 @@ static enum status correlation_init(struct correlation *work, size_t length)
 }
 
 /* Add the product of a common path; reversing a in time turns convolution into correlation. */
-static void correlate(struct correlation *work, const float *a, size_t a_taps, const float *b,
+static void correlate(struct correlation *work, const double *a, size_t a_taps, const double *b,
                       size_t b_taps)
 {
     size_t length = fft_length(work->fft);
     memset(work->samples, 0, length * sizeof *work->samples);
     for (size_t k = 0; k < a_taps; k++)
-        work->samples[a_taps - 1 - k] = a[k];
+        work->samples[a_taps - 1 - k] = (float)a[k];
     fft_forward(work->fft, work->samples, work->a);
     memset(work->samples, 0, length * sizeof *work->samples);
-    memcpy(work->samples, b, b_taps * sizeof *b);
+    for (size_t k = 0; k < b_taps; k++)
+        work->samples[k] = (float)b[k];
     fft_forward(work->fft, work->samples, work->b);
     fft_multiply_add(work->sum, work->a, work->b, fft_spectrum_floats(length));
 }
@@ -141,7 +142,7 @@ enum status mask_delay_between(const struct mask *a, const struct mask *b, int64
     TRY(correlation_init(&work, length));
     bool same_rate = a->rate == b->rate || a->rate == 0 || b->rate == 0;
     for (size_t p = 0; p < a->path_count && same_rate; p++) {
-        const float *theirs = mask_path_column(b, a->paths[p]);
+        const double *theirs = mask_path_column(b, a->paths[p]);
         if (theirs)
             correlate(&work, mask_column(a, a->paths[p].column), a->taps, theirs, b->taps);
         common += theirs != NULL;

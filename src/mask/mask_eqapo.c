@@ -138,8 +138,7 @@ static enum status apply_eq(struct eqapo *reading, const struct eq_filter *filte
     struct biquad biquad =
         biquad_make(filter->kind, filter->frequency, filter->gain, filter->q, (double)rate);
     double *taps = calloc(EQ_TAPS_MOST, sizeof *taps);
-    float *rounded = calloc(EQ_TAPS_MOST, sizeof *rounded);
-    enum status status = taps && rounded ? STATUS_OK : fail_memory("a mask");
+    enum status status = taps ? STATUS_OK : fail_memory("a mask");
     if (status == STATUS_OK) {
         taps[0] = 1;
         biquad_filter(&biquad, taps, EQ_TAPS_MOST);
@@ -147,13 +146,10 @@ static enum status apply_eq(struct eqapo *reading, const struct eq_filter *filte
         if (count == EQ_TAPS_MOST)
             note("mask %s: line %zu: the filter rings longer than %d taps and is cut there",
                  reading->config->file, reading->config->line, EQ_TAPS_MOST);
-        for (size_t k = 0; k < count; k++)
-            rounded[k] = (float)taps[k];
         for (size_t c = 0; c < reading->channels && status == STATUS_OK; c++)
             if (reading->is_selected[c])
-                status = mask_matrix_filter(reading->matrix, c, 1, 0, rounded, count);
+                status = mask_matrix_filter(reading->matrix, c, 1, 0, taps, count);
     }
-    free(rounded);
     free(taps);
     return status;
 }

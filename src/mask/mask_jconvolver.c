@@ -96,7 +96,7 @@ static enum status check_no_copy(struct jconvolver *reading, uint64_t input, uin
 }
 
 static enum status add(struct jconvolver *reading, uint64_t input, uint64_t output, double gain,
-                       uint64_t delay, const float *taps, uint64_t count)
+                       uint64_t delay, const double *taps, uint64_t count)
 {
     TRY(check_no_copy(reading, input, output));
     reading->has_response[input - 1][output - 1] = true;
@@ -181,7 +181,7 @@ static enum status parse_read(struct jconvolver *reading, char *rest)
 
 static enum status parse_dirac(struct jconvolver *reading, char *rest)
 {
-    static const float one = 1;
+    static const double one = 1;
     struct jconvolver_numbers n;
     TRY(parse_pair(reading, &rest, &n.input, &n.output));
     TRY(parse_gain(reading, &rest, &n.gain));
@@ -192,15 +192,15 @@ static enum status parse_dirac(struct jconvolver *reading, char *rest)
 /* Every other tap of 2/(pi k), under a window of 0.43 + 0.57 cos that reaches -0.14. */
 static enum status add_hilbert(struct jconvolver *reading, const struct jconvolver_numbers *n)
 {
-    float *taps = calloc(n->length, sizeof *taps);
+    double *taps = calloc(n->length, sizeof *taps);
     if (!taps)
         return fail_memory("a mask");
     size_t half = (size_t)n->length / 2;
     for (size_t k = 1; k < half; k += 2) {
         double window = 0.43 + 0.57 * cos((double)k * M_PI / (double)half);
         double tap = 2 / M_PI / (double)k * window;
-        taps[half + k] = (float)-tap;
-        taps[half - k] = (float)tap;
+        taps[half + k] = -tap;
+        taps[half - k] = tap;
     }
     enum status status =
         add(reading, n->input, n->output, n->gain, n->delay - half, taps, n->length);

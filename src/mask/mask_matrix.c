@@ -18,7 +18,7 @@ static const uint64_t WORK_MOST = (uint64_t)1 << 33; /* taps processed */
 struct matrix_cell {
     size_t first;
     size_t count;
-    float *taps;
+    double *taps;
 };
 
 struct mask_matrix {
@@ -55,7 +55,7 @@ static enum status extend(struct matrix_cell *response, size_t first, size_t end
         first = response->first;
     if (response->count > 0 && old_end > end)
         end = old_end;
-    float *taps = calloc(end - first, sizeof *taps);
+    double *taps = calloc(end - first, sizeof *taps);
     if (!taps)
         return fail_memory("a mask");
     if (response->count > 0)
@@ -66,35 +66,35 @@ static enum status extend(struct matrix_cell *response, size_t first, size_t end
 }
 
 static enum status response_add(const struct mask_config *config, struct matrix_cell *response,
-                                double gain, uint64_t delay, const float *taps, size_t count)
+                                double gain, uint64_t delay, const double *taps, size_t count)
 {
     TRY(check_length(config, delay, count));
     if (count == 0)
         return STATUS_OK;
     TRY(extend(response, (size_t)delay, (size_t)delay + count));
-    float *to = response->taps + ((size_t)delay - response->first);
+    double *to = response->taps + ((size_t)delay - response->first);
     for (size_t k = 0; k < count; k++)
-        to[k] = (float)((double)to[k] + gain * (double)taps[k]);
+        to[k] += gain * taps[k];
     return STATUS_OK;
 }
 
-static enum status convolve_direct(const float *a, size_t a_count, const float *b, size_t b_count,
-                                   float *result)
+static enum status convolve_direct(const double *a, size_t a_count, const double *b, size_t b_count,
+                                   double *result)
 {
     double *sum = calloc(a_count + b_count - 1, sizeof *sum);
     if (!sum)
         return fail_memory("a mask");
     for (size_t i = 0; i < a_count; i++)
         for (size_t k = 0; k < b_count; k++)
-            sum[i + k] += (double)a[i] * (double)b[k];
+            sum[i + k] += a[i] * b[k];
     for (size_t i = 0; i < a_count + b_count - 1; i++)
-        result[i] = (float)sum[i];
+        result[i] = sum[i];
     free(sum);
     return STATUS_OK;
 }
 
-static enum status convolve_fft(const float *a, size_t a_count, const float *b, size_t b_count,
-                                float *result)
+static enum status convolve_fft(const double *a, size_t a_count, const double *b, size_t b_count,
+                                double *result)
 {
     struct fft_double *fft;
     size_t count = a_count + b_count - 1, n = fft_double_fitting(count < 2 ? 2 : count);
@@ -107,24 +107,24 @@ static enum status convolve_fft(const float *a, size_t a_count, const float *b, 
     double *samples = fft_double_samples(fft);
     double complex *bins = fft_double_bins(fft);
     for (size_t i = 0; i < n; i++)
-        samples[i] = i < a_count ? (double)a[i] : 0;
+        samples[i] = i < a_count ? a[i] : 0;
     fft_double_forward(fft);
     memcpy(first, bins, (n / 2 + 1) * sizeof *first);
     for (size_t i = 0; i < n; i++)
-        samples[i] = i < b_count ? (double)b[i] : 0;
+        samples[i] = i < b_count ? b[i] : 0;
     fft_double_forward(fft);
     for (size_t i = 0; i <= n / 2; i++)
         bins[i] *= first[i];
     fft_double_inverse(fft);
     for (size_t i = 0; i < count; i++)
-        result[i] = (float)(samples[i] / (double)n);
+        result[i] = samples[i] / (double)n;
     fft_double_destroy(fft);
     free(first);
     return STATUS_OK;
 }
 
 static enum status response_filter(const struct mask_config *config, struct matrix_cell *response,
-                                   double gain, uint64_t delay, const float *taps, size_t count)
+                                   double gain, uint64_t delay, const double *taps, size_t count)
 {
     if (count == 0 || gain == 0)
         response_free(response);
@@ -132,7 +132,7 @@ static enum status response_filter(const struct mask_config *config, struct matr
         return STATUS_OK;
     TRY(check_length(config, response->first + delay, response->count + count - 1));
     size_t length = response->count + count - 1;
-    float *result = calloc(length, sizeof *result);
+    double *result = calloc(length, sizeof *result);
     if (!result)
         return fail_memory("a mask");
     size_t fewer = count < response->count ? count : response->count;
@@ -140,7 +140,7 @@ static enum status response_filter(const struct mask_config *config, struct matr
                              ? convolve_direct(response->taps, response->count, taps, count, result)
                              : convolve_fft(response->taps, response->count, taps, count, result);
     for (size_t i = 0; i < length; i++)
-        result[i] = (float)((double)result[i] * gain);
+        result[i] *= gain;
     free(response->taps);
     *response = (struct matrix_cell){response->first + (size_t)delay, length, result};
     return status;
@@ -222,14 +222,14 @@ enum status mask_matrix_crop(struct mask_matrix *matrix, size_t inputs, size_t o
 
 enum status mask_matrix_connect(struct mask_matrix *matrix)
 {
-    static const float one = 1;
+    static const double one = 1;
     for (size_t c = 0; c < matrix->inputs && c < matrix->outputs; c++)
         TRY(mask_matrix_add(matrix, c, c, 1, 0, &one, 1));
     return STATUS_OK;
 }
 
 enum status mask_matrix_add(struct mask_matrix *matrix, size_t input, size_t output, double gain,
-                            uint64_t delay, const float *taps, size_t count)
+                            uint64_t delay, const double *taps, size_t count)
 {
     struct matrix_cell *response = cell(matrix, input, output);
     size_t before = response->count;
@@ -245,7 +245,7 @@ enum status mask_matrix_copy(struct mask_matrix *matrix, size_t input, size_t ou
 }
 
 enum status mask_matrix_filter(struct mask_matrix *matrix, size_t output, double gain,
-                               uint64_t delay, const float *taps, size_t count)
+                               uint64_t delay, const double *taps, size_t count)
 {
     for (size_t i = 0; i < matrix->inputs; i++) {
         struct matrix_cell *response = cell(matrix, i, output);
@@ -258,7 +258,7 @@ enum status mask_matrix_filter(struct mask_matrix *matrix, size_t output, double
 
 enum status mask_matrix_gain(struct mask_matrix *matrix, size_t output, double gain, uint64_t delay)
 {
-    static const float one = 1;
+    static const double one = 1;
     return mask_matrix_filter(matrix, output, gain, delay, &one, 1);
 }
 
@@ -325,7 +325,7 @@ static enum status fill(const struct mask_matrix *matrix, const size_t *column_o
         if (response->count == 0)
             continue;
         memcpy(mask_column(mask, column_of[i]) + response->first, response->taps,
-               response->count * sizeof(float));
+               response->count * sizeof(double));
         mask->paths[mask->path_count++] =
             (struct mask_path){i % matrix->inputs, i / matrix->inputs, column_of[i]};
     }

@@ -35,10 +35,10 @@ MUST_CHECK enum status mask_matrix_crop(struct mask_matrix *matrix, size_t input
 MUST_CHECK enum status mask_matrix_connect(struct mask_matrix *matrix);
 
 MUST_CHECK enum status mask_matrix_add(struct mask_matrix *matrix, size_t input, size_t output,
-                                       double gain, uint64_t delay, const float *taps,
+                                       double gain, uint64_t delay, const double *taps,
                                        size_t count);
 MUST_CHECK enum status mask_matrix_filter(struct mask_matrix *matrix, size_t output, double gain,
-                                          uint64_t delay, const float *taps, size_t count);
+                                          uint64_t delay, const double *taps, size_t count);
 
 /* Add the response of another path. */
 MUST_CHECK enum status mask_matrix_copy(struct mask_matrix *matrix, size_t input, size_t output,

@@ -97,13 +97,13 @@ enum status mask_minimum_phase(struct mask *mask)
     double error = 0, worst = 0;
     enum status status = taps ? STATUS_OK : fail_memory("a minimum phase");
     for (size_t c = 0; c < mask->columns && status == STATUS_OK; c++) {
-        float *column = mask_column(mask, c);
+        double *column = mask_column(mask, c);
         for (size_t i = 0; i < mask->taps; i++)
             taps[i] = column[i];
         status = minimum_phase(taps, mask->taps, taps, &error);
         worst = fmax(worst, error);
         for (size_t i = 0; i < mask->taps && status == STATUS_OK; i++)
-            column[i] = (float)taps[i];
+            column[i] = taps[i];
     }
     if (status == STATUS_OK)
         note_detail("mask %s: minimum phase, magnitudes to within %.0f dB of the largest",

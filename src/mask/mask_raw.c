@@ -65,7 +65,7 @@ static enum status read_samples(const char *file, FILE *stream, const struct raw
             if (fread(sample, raw->format->bytes, 1, stream) != 1)
                 return fail(STATUS_FAILED,
                             "cannot read mask %s: it was truncated while it was read", file);
-            mask_column(mask, c)[k] = (float)raw_format_decode(raw->format, sample);
+            mask_column(mask, c)[k] = raw_format_decode(raw->format, sample);
         }
     return STATUS_OK;
 }

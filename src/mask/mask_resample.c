@@ -37,18 +37,19 @@ static struct padding padding_for(const struct mask *mask, uint32_t rate)
     return padding;
 }
 
-static enum status resample_column(const float *taps, size_t count, double old_rate, double rate,
-                                   struct padding padding, float *output)
+static enum status resample_column(const double *taps, size_t count, double old_rate, double rate,
+                                   struct padding padding, double *output)
 {
     enum status status = STATUS_OK;
-    float *input = calloc(padding.length, sizeof *input);
+    double *input = calloc(padding.length, sizeof *input);
     if (!input)
         return fail_memory("resampling a mask");
     memcpy(input + padding.before, taps, count * sizeof *input);
+    soxr_io_spec_t samples = soxr_io_spec(SOXR_FLOAT64_I, SOXR_FLOAT64_I);
     soxr_quality_spec_t quality = soxr_quality_spec(SOXR_VHQ, SOXR_ROLLOFF_NONE);
     size_t done = 0;
     soxr_error_t error = soxr_oneshot(old_rate, rate, 1, input, padding.length, NULL, output,
-                                      padding.output, &done, NULL, &quality, NULL);
+                                      padding.output, &done, &samples, &quality, NULL);
     if (error)
         status = fail(STATUS_FAILED, "cannot resample a mask from %.0f to %.0f Hz: %s", old_rate,
                       rate, error);
@@ -57,25 +58,25 @@ static enum status resample_column(const float *taps, size_t count, double old_r
 }
 
 /* The number of negligible taps at one end of all columns, at most `most`. */
-static uint64_t negligible_taps(const float *columns, size_t count, uint64_t length, uint64_t most,
+static uint64_t negligible_taps(const double *columns, size_t count, uint64_t length, uint64_t most,
                                 bool from_end)
 {
     uint64_t cut = most;
     for (size_t c = 0; c < count; c++) {
-        const float *taps = columns + c * length;
+        const double *taps = columns + c * length;
         double all = 0, sum = 0;
         for (uint64_t k = 0; k < length; k++)
-            all += fabs((double)taps[k]);
+            all += fabs(taps[k]);
         double allowed = NEGLIGIBLE * all;
         uint64_t k = 0;
-        while (k < cut && (sum += fabs((double)taps[from_end ? length - 1 - k : k])) <= allowed)
+        while (k < cut && (sum += fabs(taps[from_end ? length - 1 - k : k])) <= allowed)
             k++;
         cut = k;
     }
     return cut;
 }
 
-static enum status set_columns(struct mask *mask, const float *columns, struct padding padding,
+static enum status set_columns(struct mask *mask, const double *columns, struct padding padding,
                                uint32_t rate)
 {
     /* Only the ringing around the span of the old mask may be cut. */
@@ -87,12 +88,12 @@ static enum status set_columns(struct mask *mask, const float *columns, struct p
                                                             padding.output - end, true)
                                           : 0;
     size_t taps = (size_t)(padding.output - before - after);
-    float *coefficients = calloc(mask->columns * taps, sizeof *coefficients);
+    double *coefficients = calloc(mask->columns * taps, sizeof *coefficients);
     if (!coefficients)
         return fail_memory("a mask");
     for (size_t c = 0; c < mask->columns; c++)
         for (size_t k = 0; k < taps; k++)
-            coefficients[c * taps + k] = (float)(columns[c * padding.output + before + k] / ratio);
+            coefficients[c * taps + k] = columns[c * padding.output + before + k] / ratio;
     free(mask->coefficients);
     mask->coefficients = coefficients;
     mask->taps = taps;
@@ -104,13 +105,13 @@ static enum status set_columns(struct mask *mask, const float *columns, struct p
 enum status mask_resample(struct mask *mask, uint32_t rate)
 {
     struct padding padding = padding_for(mask, rate);
-    if (padding.output > audio_memory_limit() / 8 / sizeof(float) / mask->columns)
+    if (padding.output > audio_memory_limit() / 8 / sizeof(double) / mask->columns)
         return fail(STATUS_FAILED,
                     "cannot resample mask %s from %u to %u Hz: %llu taps in %zu "
                     "channels do not fit this machine's memory",
                     mask->name, mask->rate, rate, (unsigned long long)padding.output,
                     mask->columns);
-    float *columns = calloc(mask->columns * padding.output, sizeof *columns);
+    double *columns = calloc(mask->columns * padding.output, sizeof *columns);
     if (!columns)
         return fail_memory("resampling a mask");
     enum status status = STATUS_OK;

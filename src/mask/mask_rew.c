@@ -115,7 +115,7 @@ static enum status find_gain(const struct rew *rew, double *gain)
     if (!rew->says_normalised) /* versions before 5.20 always normalise */
         is_normalised =
             rew->peak != 0 &&
-            fabs((double)audio_peak(rew->samples.values, rew->samples.count) - 1) < 1e-3;
+            fabs(audio_peak_in_double(rew->samples.values, rew->samples.count) - 1) < 1e-3;
     *gain = 1;
     if (!is_normalised)
         return STATUS_OK;
@@ -147,7 +147,7 @@ static enum status read_file(struct rew *rew, bool allow_truncated, struct mask 
     TRY(mask_create(rew->lines.file, 1, rew->samples.count, mask));
     (*mask)->rate = (uint32_t)lrint(hertz);
     for (size_t k = 0; k < rew->samples.count; k++)
-        (*mask)->coefficients[k] = (float)((double)rew->samples.values[k] * gain);
+        (*mask)->coefficients[k] = rew->samples.values[k] * gain;
     if (rew->start < 0)
         note_detail("mask %s: REW has time zero at tap %.0f", rew->lines.file,
                     -rew->start * (*mask)->rate);

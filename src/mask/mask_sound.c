@@ -32,13 +32,13 @@ static enum status read_columns(const char *file, struct source *source, struct 
     TRY(mask_create(file, source->format.channels, (uint64_t)source->frames, result));
     struct mask *mask = *result; /* destroyed by mask_load_with after an error */
     mask->rate = source->format.rate;
-    float **columns = malloc(mask->columns * sizeof *columns);
+    double **columns = malloc(mask->columns * sizeof *columns);
     if (!columns)
         return fail_memory("a mask");
     for (size_t c = 0; c < mask->columns; c++)
         columns[c] = mask_column(mask, c);
     size_t got;
-    enum status status = source_read(source, columns, mask->taps, &got);
+    enum status status = source_read_in_double(source, columns, mask->taps, &got);
     free(columns);
     if (status == STATUS_OK && got < mask->taps)
         status = fail(STATUS_FAILED, "cannot use mask %s: it ends after %zu of %zu taps", file, got,

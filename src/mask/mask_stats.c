@@ -18,22 +18,22 @@ static const double pink_low = 20, pink_high = 20e3; /* Hz */
 static const double crest_in = 9, crest_out = 12;    /* dB */
 const int mask_stats_levels[MASK_STATS_LEVELS] = {-60, -90, -120};
 
-static size_t last_above(const float *taps, size_t count, double level)
+static size_t last_above(const double *taps, size_t count, double level)
 {
-    while (count > 0 && fabs((double)taps[count - 1]) < level)
+    while (count > 0 && fabs(taps[count - 1]) < level)
         count--;
     return count;
 }
 
-static size_t first_above(const float *taps, size_t count, double level)
+static size_t first_above(const double *taps, size_t count, double level)
 {
     size_t k = 0;
-    while (k < count && fabs((double)taps[k]) < level)
+    while (k < count && fabs(taps[k]) < level)
         k++;
     return k;
 }
 
-static void find_sums(const float *taps, size_t count, struct mask_column_stats *stats)
+static void find_sums(const double *taps, size_t count, struct mask_column_stats *stats)
 {
     double moment = 0;
     for (size_t k = 0; k < count; k++) {
@@ -52,7 +52,7 @@ static void find_sums(const float *taps, size_t count, struct mask_column_stats 
     stats->group_delay = stats->silent ? 0 : moment / stats->energy;
 }
 
-static void find_symmetry(const float *taps, size_t count, struct mask_column_stats *stats)
+static void find_symmetry(const double *taps, size_t count, struct mask_column_stats *stats)
 {
     size_t first = 0, last = count - 1;
     bool even = true, odd = true;
@@ -62,15 +62,15 @@ static void find_symmetry(const float *taps, size_t count, struct mask_column_st
         last--;
     stats->middle = ((double)first + (double)last) / 2;
     for (size_t i = first, j = last; i <= j && (even || odd); i++, j--) {
-        even = even && fabs((double)taps[i] - taps[j]) <= likeness * fabs(stats->peak);
-        odd = odd && fabs((double)taps[i] + taps[j]) <= likeness * fabs(stats->peak);
+        even = even && fabs(taps[i] - taps[j]) <= likeness * fabs(stats->peak);
+        odd = odd && fabs(taps[i] + taps[j]) <= likeness * fabs(stats->peak);
         if (j == 0)
             break;
     }
     stats->symmetry = even ? MASK_SYMMETRIC : odd ? MASK_ANTISYMMETRIC : MASK_ASYMMETRIC;
 }
 
-static void find_ends(const float *taps, size_t count, uint32_t rate,
+static void find_ends(const double *taps, size_t count, uint32_t rate,
                       struct mask_column_stats *stats)
 {
     double peak = fabs(stats->peak);
@@ -83,11 +83,11 @@ static void find_ends(const float *taps, size_t count, uint32_t rate,
     stats->silence_after = count - last_above(taps, count, silence * peak);
     stats->onset = first_above(taps, count, quiet * peak);
     stats->attack = first_above(taps, count, loud * peak) - stats->onset;
-    stats->start = (double)audio_peak(taps, edge) / peak;
-    stats->end = (double)audio_peak(taps + count - edge, edge) / peak;
+    stats->start = audio_peak_in_double(taps, edge) / peak;
+    stats->end = audio_peak_in_double(taps + count - edge, edge) / peak;
     if (count >= ENDS * edge)
         stats->before_end =
-            (double)audio_peak(taps + count - ENDS * edge, (ENDS - 1) * edge) / peak;
+            audio_peak_in_double(taps + count - ENDS * edge, (ENDS - 1) * edge) / peak;
 }
 
 static double pink_share(double bin, double hz_of_bin)
@@ -139,11 +139,11 @@ static bool is_minimum_phase(const double complex *bins, size_t length, double f
     return sum / (double)length - log(fabs(first)) < excess_most;
 }
 
-static void add_column(const struct fft_double *fft, const float *taps, size_t count)
+static void add_column(const struct fft_double *fft, const double *taps, size_t count)
 {
     double *samples = fft_double_samples(fft);
     for (size_t k = 0; k < count; k++)
-        samples[k] += (double)taps[k];
+        samples[k] += taps[k];
 }
 
 static void clear(const struct fft_double *fft)
@@ -154,7 +154,7 @@ static void clear(const struct fft_double *fft)
 static void find_column(const struct fft_double *fft, const struct mask *mask, size_t column,
                         struct mask_stats *stats)
 {
-    const float *taps = mask_column(mask, column);
+    const double *taps = mask_column(mask, column);
     struct mask_column_stats *own = &stats->column[column];
     find_sums(taps, mask->taps, own);
     if (own->silent)
@@ -168,7 +168,7 @@ static void find_column(const struct fft_double *fft, const struct mask *mask, s
     size_t length = fft_double_length(fft);
     find_largest(bins, length, stats->rate, &own->gain, &own->gain_hz);
     own->pink = pink_gain(bins, length, stats->rate);
-    double first = (double)taps[first_above(taps, mask->taps, 1e-45)];
+    double first = taps[first_above(taps, mask->taps, 1e-45)];
     own->minimum_phase = is_minimum_phase(bins, length, first, own->gain);
 }
 

@@ -62,12 +62,12 @@ enum status text_file_keep(struct text_file *file)
 
 static enum status write_columns(const struct mask *mask, struct sink *sink)
 {
-    const float **columns = malloc(mask->columns * sizeof *columns);
+    const double **columns = malloc(mask->columns * sizeof *columns);
     if (!columns)
         return fail_memory("writing a mask");
     for (size_t c = 0; c < mask->columns; c++)
         columns[c] = mask_column(mask, c);
-    enum status status = sink_write(sink, columns, mask->taps);
+    enum status status = sink_write_in_double(sink, columns, mask->taps);
     free(columns);
     return status == STATUS_OK ? sink_commit(sink) : status;
 }
@@ -121,7 +121,7 @@ enum status mask_write_text(const struct mask *mask, const char *path, bool all,
     print_head(mask, all, file->stream);
     for (size_t k = 0; k < mask->taps; k++)
         for (size_t c = 0; c < mask->columns; c++)
-            fprintf(file->stream, "%.9g%c", (double)mask_column(mask, c)[k],
+            fprintf(file->stream, "%.9g%c", (double)(float)mask_column(mask, c)[k],
                     c + 1 < mask->columns ? ' ' : '\n');
     return text_file_keep(file);
 }
@@ -133,7 +133,8 @@ enum status mask_write_raw(const struct mask *mask, const char *path,
     TRY(text_file_open(path, settings, &file));
     for (size_t k = 0; k < mask->taps; k++) {
         uint32_t bits;
-        memcpy(&bits, mask->coefficients + k, sizeof bits);
+        float tap = (float)mask->coefficients[k];
+        memcpy(&bits, &tap, sizeof bits);
         for (int byte = 0; byte < 4; byte++)
             putc((int)(bits >> 8 * byte & 0xFF), file->stream);
     }
@@ -162,11 +163,11 @@ enum status mask_without_paths(const struct mask *mask, struct mask **result, bo
     plain->rate = mask->rate;
     plain->origin = mask->origin;
     if (!own)
-        memcpy(plain->coefficients, mask->coefficients, columns * mask->taps * sizeof(float));
+        memcpy(plain->coefficients, mask->coefficients, columns * mask->taps * sizeof(double));
     for (size_t p = 0; own && p < mask->path_count; p++) {
         const struct mask_path *path = &mask->paths[p];
-        const float *from = mask_column(mask, path->column);
-        float *to =
+        const double *from = mask_column(mask, path->column);
+        double *to =
             mask_column(plain, diagonal ? path->input : path->input * mask->outputs + path->output);
         for (size_t k = 0; k < mask->taps; k++)
             to[k] += from[k];

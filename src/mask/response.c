@@ -26,7 +26,8 @@ static enum status sum_powers(const struct mask *mask, size_t length, double *su
             uses += mask->paths[p].column == c;
         double weight = (double)uses / (double)mask->outputs;
         memset(samples, 0, length * sizeof *samples);
-        memcpy(samples, mask_column(mask, c), mask->taps * sizeof *samples);
+        for (size_t k = 0; k < mask->taps; k++)
+            samples[k] = (float)mask_column(mask, c)[k];
         fft_forward(fft, samples, spectrum);
         for (size_t b = 0; b <= length / 2; b++)
             sums[b + 1] += weight * (pow(spectrum[2 * b], 2) + pow(spectrum[2 * b + 1], 2));
