@@ -59,7 +59,7 @@ void destroy(struct filter *filter)
     delete reinterpret_cast<struct zita *>(filter); /* its threads stop with it */
 }
 
-const struct filter_kind kind = {"zita-convolver", process, reset, destroy};
+const struct filter_kind kind = {"zita-convolver", process, nullptr, reset, destroy};
 
 /* Zita continues silently where its threads are refused the priority. */
 bool realtime_is_granted()
@@ -80,8 +80,12 @@ int configure(Convproc *convproc, size_t block, const struct mask *mask, bool pa
     auto channels = (uint32_t)mask->columns, taps = (uint32_t)mask->taps;
     int error = convproc->configure(channels, channels, taps, (uint32_t)block, (uint32_t)block,
                                     Convproc::MAXPART, 0);
+    float *rounded = mask_round(mask);
+    if (!rounded)
+        return Converror::MEM_ALLOC;
     for (uint32_t c = 0; c < channels && error == 0; c++)
-        error = convproc->impdata_create(c, c, 1, mask_column(mask, c), 0, (int32_t)taps);
+        error = convproc->impdata_create(c, c, 1, rounded + c * taps, 0, (int32_t)taps);
+    free(rounded);
     bool realtime = paced && realtime_is_granted();
     if (error == 0)
         error = convproc->start_process(realtime ? REALTIME_PRIORITY : 0,

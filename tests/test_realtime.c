@@ -2,6 +2,7 @@
 #include "allocations.h"
 #include "cells.h"
 #include "chain/chain.h"
+#include "chain/precision_adapter.h"
 #include "convolve/convolver.h"
 #include "sound/engine.h"
 #include "sound/gain.h"
@@ -19,23 +20,43 @@ START_TEST(counters_count)
 }
 END_TEST
 
+/* A convolver and a gain; in double precision as for a device, with floats outside. */
+static struct filter *chain_of(const struct convolver_settings *settings, const struct mask *mask,
+                               struct filter **convolver)
+{
+    struct filter *chain, *gain;
+    bool in_double = settings->precision == PRECISION_DOUBLE;
+    enum status (*append)(struct filter *, struct filter *) =
+        in_double ? chain_append_in_double : chain_append;
+    ck_assert_int_eq(
+        (in_double ? chain_create_in_double : chain_create)(mask->inputs, settings->block, &chain),
+        STATUS_OK);
+    ck_assert_int_eq(convolver_create(settings, mask, convolver), STATUS_OK);
+    ck_assert_int_eq(append(chain, *convolver), STATUS_OK);
+    ck_assert_int_eq((in_double ? gain_create_in_double : gain_create)(mask->outputs,
+                                                                       settings->block, 0.5, &gain),
+                     STATUS_OK);
+    ck_assert_int_eq(append(chain, gain), STATUS_OK);
+    if (in_double)
+        ck_assert_int_eq(precision_adapter_create(chain, &chain), STATUS_OK);
+    return chain;
+}
+
 /* Live with one thread, and with more so that a worker is used; else in file mode. */
 static void check_steps(const char *backend, size_t taps, size_t block, size_t channels,
-                        size_t live_threads)
+                        size_t live_threads, enum precision precision)
 {
     struct workers *workers;
-    struct filter *chain, *filter;
+    struct filter *convolver;
     ck_assert_int_eq(workers_create(live_threads ? live_threads : 1, &workers), STATUS_OK);
     struct mask *mask = truth_noise_mask(1, channels, taps);
     struct mask *other = truth_noise_mask(2, channels, taps);
-    struct convolver_settings settings = {
-        .backend = backend, .block = block, .live = live_threads > 0, .workers = workers};
-    ck_assert_int_eq(chain_create(channels, block, &chain), STATUS_OK);
-    ck_assert_int_eq(convolver_create(&settings, mask, &filter), STATUS_OK);
-    ck_assert_int_eq(chain_append(chain, filter), STATUS_OK);
-    struct filter *convolver = filter;
-    ck_assert_int_eq(gain_create(channels, block, 0.5, &filter), STATUS_OK);
-    ck_assert_int_eq(chain_append(chain, filter), STATUS_OK);
+    struct convolver_settings settings = {.backend = backend,
+                                          .precision = precision,
+                                          .block = block,
+                                          .live = live_threads > 0,
+                                          .workers = workers};
+    struct filter *chain = chain_of(&settings, mask, &convolver);
     struct block in = stream_noise(3, channels, block), out = stream_noise(4, channels, block);
     size_t steps = 10 * taps / block + 50;
     cells_switch(convolver, other, 5 * taps + 3, taps);
@@ -61,8 +82,11 @@ START_TEST(steps_allocate_nothing)
     for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
         for (size_t t = 0; t < sizeof taps / sizeof *taps; t++)
             for (size_t live_threads = 0; live_threads <= 2; live_threads++)
-                check_steps("cpu", taps[t], blocks[b], 2, live_threads);
-    check_steps("direct", 1000, 64, 2, 0);
+                check_steps("cpu", taps[t], blocks[b], 2, live_threads, PRECISION_SINGLE);
+    check_steps("direct", 1000, 64, 2, 0, PRECISION_SINGLE);
+    for (size_t t = 1; t < 4; t++)
+        for (size_t live_threads = 0; live_threads <= 2; live_threads++)
+            check_steps("cpu", taps[t], 64, 2, live_threads, PRECISION_DOUBLE);
 }
 END_TEST
 

@@ -179,7 +179,7 @@ struct convolver_backend {
 extern const struct convolver_backend convolver_cuda;
 extern const struct convolver_backend convolver_direct;
 extern const struct convolver_backend convolver_cpu;
-extern const struct convolver_backend convolver_direct_in_double; /* not in the table */
+extern const struct convolver_backend convolver_direct_in_double; /* `in_double` of the others */
 extern const struct convolver_backend convolver_cpu_in_double;
 
 /* A mask's paths sorted by output: those to `output` are

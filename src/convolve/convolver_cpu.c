@@ -56,7 +56,7 @@ void transform_taps(const struct real_fft *fft, const struct fft_double *precise
         count = there;
     memset(samples, 0, n * sizeof *samples);
     for (size_t k = 0; k < count; k++)
-        samples[k] = (real)(mask_column(mask, column)[from + k] / (double)n);
+        samples[k] = (real)mask_column(mask, column)[from + k] / (real)n;
     if (precise)
         near_bound_forward(precise, samples, spectrum);
     else

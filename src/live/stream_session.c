@@ -295,11 +295,12 @@ enum status stream_session_report_json(const struct stream_session *session,
                                        const struct live_status *status, json_t *own)
 {
     json_t *object =
-        json_pack("{s:s, s:o, s:I, s:f, s:I, s:I, s:I, s:I, s:s*}", "event", "report", "device",
-                  json_text(session->device_name), "frames", (json_int_t)status->frames, "seconds",
-                  status->seconds, "rate", (json_int_t)status->rate, "block",
+        json_pack("{s:s, s:o, s:I, s:f, s:I, s:I, s:I, s:I, s:s*, s:s}", "event", "report",
+                  "device", json_text(session->device_name), "frames", (json_int_t)status->frames,
+                  "seconds", status->seconds, "rate", (json_int_t)status->rate, "block",
                   (json_int_t)status->block, "inputs", (json_int_t)status->inputs, "outputs",
-                  (json_int_t)status->outputs, "backend", status->backend);
+                  (json_int_t)status->outputs, "backend", status->backend, "precision",
+                  precision_names[stage_list_precision(&session->chain.stages)]);
     json_t *end = json_pack("{s:o, s:o}", "ledger", live_load_ledger(&session->load), "stages",
                             report_stages(&session->chain.stages));
     bool written = object && own && end && json_object_update(object, own) == 0 &&

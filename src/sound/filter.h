@@ -2,7 +2,7 @@
  *
  * Every filter is created for one block length and always called with that many frames. Its first
  * member is a struct filter. kind->process may run on a real-time thread: no allocation, locks,
- * files or output. A filter has one of the two, or both.
+ * files or output. A filter has a process for one precision, or for both.
  * Ownership: the creator destroys it, or passes it to a chain.
  */
 #ifndef HALO_FILTER_H
