@@ -52,7 +52,7 @@ HALO_REALTIME void fir_add_in_double(double sum[FIR_TILE], const double *x, size
 }
 
 void fir_add_exactly_in_double(double sum[FIR_TILE], const double *x, size_t frames,
-                                             const double *h, size_t taps)
+                               const double *h, size_t taps)
 {
     add_taps(sum, x, frames, h, taps);
 }
