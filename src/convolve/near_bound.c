@@ -12,14 +12,7 @@ static const double NEAR =
 
 void near_bound_init(struct near_bound *bound, const struct mask *mask)
 {
-    *bound = (struct near_bound){0};
-    for (size_t o = 0; o < mask->outputs; o++) {
-        double norm = 0;
-        for (size_t p = 0; p < mask->path_count; p++)
-            for (size_t k = 0; mask->paths[p].output == o && k < mask->taps; k++)
-                norm += fabs((double)mask_column(mask, mask->paths[p].column)[k]);
-        bound->norm = fmax(bound->norm, norm);
-    }
+    *bound = (struct near_bound){.norm = mask_norm(mask)};
 }
 
 /* The largest magnitude in a spectrum, squared. */

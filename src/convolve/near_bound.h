@@ -18,7 +18,7 @@
 #include <stddef.h>
 
 struct near_bound {
-    double norm; /* the largest sum |h| over the paths to one output */
+    double norm; /* see mask_norm */
     double gain; /* the most by which an output's RMS is above its inputs' */
 };
 
