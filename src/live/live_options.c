@@ -10,6 +10,7 @@ static const struct option_row rows[] = {
     OPT_VALUE("no-howl-guard", struct live_options, guard, false,
               "do not stop feedback: for intended loops and test tones"),
     OPT_FLAG("watch", struct live_options, watch, "fade in a mask file when it changes on disk"),
+    OPT_PROVE(struct live_options, proof),
     OPT_FILE("record", "OUT", struct live_options, record,
              "record the output, with a log of switches in OUT.log"),
     OPT_FILE("record-dry", "FILE", struct live_options, record_dry, "record the input"),
@@ -62,7 +63,9 @@ const struct command command_live = {
     .groups = groups,
     .surplus = "a mask is named with --mask",
     .size = sizeof(struct live_options),
-    .defaults = &(const struct live_options){.play = PLAY_OPTIONS_DEFAULTS, .guard = true},
+    .defaults = &(const struct live_options){.play = PLAY_OPTIONS_DEFAULTS,
+                                             .guard = true,
+                                             .proof = PROOF_OPTIONS_DEFAULTS},
     .run = run,
     .free = free_options,
 };
