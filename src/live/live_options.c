@@ -10,13 +10,13 @@ static const struct option_row rows[] = {
     OPT_VALUE("no-howl-guard", struct live_options, guard, false,
               "do not stop feedback: for intended loops and test tones"),
     OPT_FLAG("watch", struct live_options, watch, "fade in a mask file when it changes on disk"),
-    OPT_PROVE(struct live_options, proof),
     OPT_FILE("record", "OUT", struct live_options, record,
              "record the output, with a log of switches in OUT.log"),
     OPT_FILE("record-dry", "FILE", struct live_options, record_dry, "record the input"),
     OPT_INTEGER("osc", "PORT", struct live_options, osc_port, 0, 65535,
                 "accept OSC over UDP from this machine",
                 .given = OPT_GIVEN(struct live_options, osc)),
+    OPT_PROVE(struct live_options, proof),
     {0},
 };
 
