@@ -14,7 +14,7 @@ enum {
     LIVE_POLL_MS = 20,
     LANES = 8,
 };
-static const int64_t FILE_POLL_NS = 200000;
+static const int64_t FILE_POLL_NS = 1000000;
 
 /* ---- the thread ---- */
 

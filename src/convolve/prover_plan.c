@@ -11,6 +11,7 @@
 enum {
     SECONDS_LEAST = 10,
     LENGTH_LEAST = 4096, /* frames */
+    COUNT_LEAST = 3,     /* the beginning, the end and a place between them */
     USUAL_RATE = 48000,
     UNKNOWN_PERIOD = 50, /* stretches: 2 % where the length is unknown */
 };
@@ -31,7 +32,7 @@ HALO_REALTIME static uint64_t random_place(uint64_t index, uint64_t places)
 static uint64_t count_for(double frames, double wanted, double taps)
 {
     double before = fmax(AFFORDABLE * frames - wanted, REPEATED * wanted);
-    return (uint64_t)fmax(1, fmin(before / taps, wanted / LENGTH_LEAST));
+    return (uint64_t)fmax(COUNT_LEAST, fmin(before / taps, wanted / LENGTH_LEAST));
 }
 
 static struct prover_plan plan_unknown(size_t length, double seconds, bool live)
@@ -68,11 +69,11 @@ HALO_REALTIME uint64_t prover_plan_start(const struct prover_plan *plan, uint64_
 {
     if (index < plan->whole)
         return index * plan->length;
-    if (plan->count > 1 && plan->count < UINT64_MAX && index == plan->count - 1)
+    if (plan->count < UINT64_MAX && index == plan->count - 1)
         return plan->frames - plan->length;
     uint64_t start =
         plan->whole * plan->length + (uint64_t)((double)(index - plan->whole) * plan->period);
-    if (plan->count > 1 && index == 0)
+    if (index == 0)
         return start;
     return start + random_place(index, (uint64_t)plan->period - plan->length + 1);
 }
