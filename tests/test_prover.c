@@ -50,10 +50,11 @@ static void check_exact(size_t most, size_t taps, size_t frames)
     exact_take(exact, (const float *const *)x.data);
     for (size_t o = 0; o < 2; o++) {
         const double *y = exact_output(exact, own, o);
+        double error = 0;
         for (size_t i = 0; i < frames; i++)
-            ck_assert_msg(fabs(y[i] - truth[o][before + i]) < 1e-14 * norm,
-                          "%zu of %zu taps, frame %zu of %zu: %g, not %g", taps, most, i, frames,
-                          y[i], truth[o][before + i]);
+            error = fmax(error, fabs(y[i] - truth[o][before + i]));
+        ck_assert_msg(error < 1e-14 * norm, "%zu of %zu taps, %zu frames: error %g", taps, most,
+                      frames, error);
     }
     exact_mask_destroy(own);
     exact_destroy(exact);
@@ -381,7 +382,7 @@ START_TEST(live_stretches_are_left_out_where_time_lacks)
 {
     struct convolver_backend idle = convolver_direct;
     idle.step = idle_step;
-    size_t n = 10000000;
+    size_t n = 4000000;
     struct mask *mask = truth_noise_mask(1, 2, 100000);
     struct block x = stream_noise(2, 2, 1000000);
     struct filter *filter = make_on(&idle, mask, 1000, 0, true);
