@@ -178,9 +178,8 @@ START_TEST(what_fails_is_not_written)
                     "\"$HALO\" render in.wav out.wav --mask mask.wav --save-chain c.yml "
                     "--prove=-200");
     ck_assert_str_eq(command_files(), "in.wav mask.wav old.wav");
-    command_refused(
-        1, "--mask mask.wav has an error of -1",
-        "\"$HALO\" render in.wav old.wav -f --mask mask.wav --prove=-200");
+    command_refused(1, "--mask mask.wav has an error of -1",
+                    "\"$HALO\" render in.wav old.wav -f --mask mask.wav --prove=-200");
     command_refused(
         1, "above the bound of -200 dB; old.wav is not written",
         "\"$HALO\" render in.wav old.wav -f --mask mask.wav --prove=-200dB --normalize -1");
