@@ -28,8 +28,11 @@ static void check_steps(const char *backend, size_t taps, size_t block, size_t c
     ck_assert_int_eq(workers_create(live_threads ? live_threads : 1, &workers), STATUS_OK);
     struct mask *mask = truth_noise_mask(1, channels, taps);
     struct mask *other = truth_noise_mask(2, channels, taps);
-    struct convolver_settings settings = {
-        .backend = backend, .block = block, .live = live_threads > 0, .workers = workers};
+    struct convolver_settings settings = {.backend = backend,
+                                          .block = block,
+                                          .live = live_threads > 0,
+                                          .proof.wanted = live_threads > 0 && block == 64,
+                                          .workers = workers};
     ck_assert_int_eq(chain_create(channels, block, &chain), STATUS_OK);
     ck_assert_int_eq(convolver_create(&settings, mask, &filter), STATUS_OK);
     ck_assert_int_eq(chain_append(chain, filter), STATUS_OK);

@@ -205,6 +205,9 @@ HALO_REALTIME void convolver_process(struct filter *filter, const float *const *
     struct convolver *convolver = (struct convolver *)filter;
     bool entering = atomic_load(&convolver->switching) && enter(convolver);
     (convolver->along ? run_both : run_one)(convolver, in, out, entering);
+    if (convolver->prover)
+        prover_step(convolver->prover, in, (const float *const *)out,
+                    entering ? NULL : convolver->current->proved);
     uint64_t end = convolver->position + filter->block;
     if (entering) {
         convolver->entered = true;

@@ -14,17 +14,14 @@ static const double NEAR_DELTA = 0.35;
 
 void near_bound_init(struct near_bound *bound, const struct mask *mask)
 {
-    *bound = (struct near_bound){0};
+    *bound = (struct near_bound){.norm = mask_norm(mask)};
     for (size_t o = 0; o < mask->outputs; o++) {
-        double norm = 0, energy = 0;
+        double energy = 0;
         for (size_t p = 0; p < mask->path_count; p++) {
             const float *taps = mask_column(mask, mask->paths[p].column);
-            for (size_t k = 0; mask->paths[p].output == o && k < mask->taps; k++) {
-                norm += fabs((double)taps[k]);
+            for (size_t k = 0; mask->paths[p].output == o && k < mask->taps; k++)
                 energy += (double)taps[k] * (double)taps[k];
-            }
         }
-        bound->norm = fmax(bound->norm, norm);
         bound->delta = fmax(bound->delta, sqrt(energy));
     }
 }

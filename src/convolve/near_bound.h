@@ -20,7 +20,7 @@
 #include <stddef.h>
 
 struct near_bound {
-    double norm;  /* the largest sum |h| over the paths to one output */
+    double norm;  /* see mask_norm */
     double delta; /* the largest sqrt(sum h^2): for a mask of one tap as large as norm */
     double gain;  /* the most by which an output's RMS is above its inputs' */
 };
