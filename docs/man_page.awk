@@ -25,7 +25,7 @@ function bold(option) {
 
 function head(option) {
     return ".TP\n" (letter[option] == "" ? "" : "\\fB\\-" letter[option] "\\fP, ") bold(option) \
-        (argument[option] == "" ? "" : " \\fI" escape(argument[option]) "\\fP")
+        (argument[option] == "" ? "" : (argument[option] ~ /^\[/ ? "" : " ") "\\fI" escape(argument[option]) "\\fP")
 }
 
 # A sentence; names of values stay as they are.

@@ -86,19 +86,23 @@ void cells_check_lengths(const char *backend, size_t taps, size_t block, size_t 
 
 /* ---- sounds whose output comes near max|x| sum|h| all the time ---- */
 
-static const double near_hz[] = {0, 50, 200, 20, 9001};
+static const double near_hz[] = {0, 50, 200, 20, 9001, 0};
 
 static float near_sample(enum cells_near signal, size_t i)
 {
-    double value = 0.9 * cos(2 * acos(-1) * near_hz[signal] * (double)i / 48000);
+    double level = signal == NEAR_LOST ? 0.51 : 0.9; /* just above a power of two */
+    double value = level * cos(2 * acos(-1) * near_hz[signal] * (double)i / 48000);
     return signal == NEAR_SQUARE ? copysignf(0.9f, (float)value) : (float)value;
 }
 
-/* Noise of one sign, or for a carrier in phase with it. */
+/* Noise of one sign, for a carrier in phase with it, or now and then a tap beside which the others
+ * are lost, one by one, in a sum in single precision. */
 static struct mask *near_mask(enum cells_near signal, size_t channels, size_t taps)
 {
     struct mask *mask = truth_noise_mask(taps, channels, taps);
     for (size_t i = 0; i < mask->columns * taps; i++) {
+        if (signal == NEAR_LOST)
+            mask->coefficients[i] = i % taps % 8 == 0 ? 1 : 0x1.fp-25F;
         float sign = signal == NEAR_CARRIER ? near_sample(signal, i % taps) : 1;
         mask->coefficients[i] = copysign(mask->coefficients[i], (double)sign);
     }

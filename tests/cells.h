@@ -25,8 +25,8 @@ void cells_check(const char *backend, size_t taps, size_t block, size_t channels
 void cells_check_lengths(const char *backend, size_t taps, size_t block, size_t channels,
                          struct workers *workers);
 /* Sounds whose output comes near max|x| sum|h| all the time, through masks that add them up in
- * phase: of one sign, or for a carrier of its signs. */
-enum cells_near { NEAR_DC, NEAR_BASS, NEAR_LOW, NEAR_SQUARE, NEAR_CARRIER, CELLS_NEAR };
+ * phase: of one sign, for a carrier of its signs, or of few large taps among tiny ones. */
+enum cells_near { NEAR_DC, NEAR_BASS, NEAR_LOW, NEAR_SQUARE, NEAR_CARRIER, NEAR_LOST, CELLS_NEAR };
 void cells_check_near(const char *backend, enum cells_near signal, size_t taps, size_t block,
                       struct workers *workers);
 /* a up to frame `at`, then a crossfade to b of weight (i - at) / fade. */

@@ -28,6 +28,7 @@ FOR_FILES = {"batch_step", "process_file", "gpu_process"}
 EXCEPTIONS = {
     "job_lock": "sleeps briefly if the holder of the lock was preempted",
     "futex_wake": "wakes a plugin's process that sleeps: a system call that does not wait",
+    "prover_wait": "waits in files for the proof; live a stretch is left out",
     "fault_at": "breaks a GPU where a test asks for it",
     "gpu_abandon": "leaves a GPU that failed, once",
     "raise_priority": "asks for a real-time priority, at the first block of a thread",

@@ -37,7 +37,7 @@ struct block stream_through(struct filter *filter, float *const *x, size_t n, si
     return result;
 }
 
-static double mask_norm(const struct mask *mask)
+static double norm_of(const struct mask *mask)
 {
     double *sums = calloc(mask->outputs, sizeof *sums), largest = 0;
     if (!sums)
@@ -56,7 +56,7 @@ static double mask_norm(const struct mask *mask)
 struct truth_error stream_error(const struct block *out, double *const *truth,
                                 const struct mask *mask, const struct block *x)
 {
-    struct truth_error error = {.mask_norm = mask_norm(mask)};
+    struct truth_error error = {.mask_norm = norm_of(mask)};
     for (size_t c = 0; c < x->channels; c++)
         for (size_t i = 0; i < x->frames; i++)
             error.input_peak = fmax(error.input_peak, fabs((double)x->data[c][i]));

@@ -462,6 +462,9 @@ START_TEST(single_precision_is_said)
     ck_assert_str_eq(command_json_string(json_array_get(stages, 0), "precision"), "double");
     ck_assert_str_eq(command_json_string(json_array_get(stages, 1), "precision"), "single");
     json_decref(report);
+    command_done("%s --mask lowpass:1000 --prove=-250", render);
+    command_refused(1, "the proof failed",
+                    "$HALO render in.wav no.wav --mask lowpass:1000 --prove=-250");
     command_refused(2, "--precision double is computed on the CPU",
                     "$HALO render in.wav no.wav --mask lowpass:1000 --precision double "
                     "--backend cuda");

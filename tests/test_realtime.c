@@ -55,6 +55,7 @@ static void check_steps(const char *backend, size_t taps, size_t block, size_t c
                                           .precision = precision,
                                           .block = block,
                                           .live = live_threads > 0,
+                                          .proof.wanted = live_threads > 0 && block == 64,
                                           .workers = workers};
     struct filter *chain = chain_of(&settings, mask, &convolver);
     struct block in = stream_noise(3, channels, block), out = stream_noise(4, channels, block);

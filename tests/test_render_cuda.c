@@ -17,6 +17,14 @@ static json_t *render(const char *before, const char *options)
     return root;
 }
 
+/* The whole sound was compared with the truth, whichever processor made it. */
+static void expect_proven(json_t *root)
+{
+    json_t *proof = json_object_get(root, "proof");
+    ck_assert_double_eq(command_json_number(proof, "share"), 1);
+    ck_assert(command_json_number(proof, "error_db") < -125);
+}
+
 static const char *text_of(json_t *root, const char *key)
 {
     return json_string_value(json_object_get(root, key));
@@ -46,10 +54,11 @@ START_TEST(every_way_equals_the_truth)
         sound_noise_file("m.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 3000);
         for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
             char options[80];
-            snprintf(options, sizeof options, "%s --format float", ways[w]);
+            snprintf(options, sizeof options, "%s --format float --prove", ways[w]);
             json_t *root = render("", options);
             ck_assert_str_eq(text_of(root, "backend"), "cuda");
             ck_assert_int_eq(json_integer_value(json_object_get(root, "gpu_failures")), 0);
+            expect_proven(root);
             json_decref(root);
             sound_expect_filtered("out.wav", "in.wav", "m.wav");
         }
@@ -61,8 +70,8 @@ END_TEST
 START_TEST(failing_gpu_is_replaced_by_the_cpu)
 {
     static const char *const faults[] = {"0", "1:memory", "2:lost", "3:trap"};
-    static const char *const modes[] = {"--block 5000 --backend cuda", "--gpu-mode resident",
-                                        "--gpu-mode graph"};
+    static const char *const modes[] = {"--block 5000 --backend cuda --prove",
+                                        "--gpu-mode resident --prove", "--gpu-mode graph --prove"};
     command_clean();
     sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 60000);
     sound_noise_file("m.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 3000);
@@ -73,6 +82,7 @@ START_TEST(failing_gpu_is_replaced_by_the_cpu)
             json_t *root = render(before, modes[m]);
             ck_assert_str_eq(text_of(root, "backend"), "cpu");
             ck_assert_int_eq(json_integer_value(json_object_get(root, "gpu_failures")), 1);
+            expect_proven(root);
             json_decref(root);
             command_done("test $(grep -c 'the GPU failed' err.txt) = 1");
             sound_expect_filtered("out.wav", "in.wav", "m.wav");

@@ -183,6 +183,8 @@ enum status option_store(const struct option_row *row, void *options, const char
     size_t number = (size_t)row->value;
     if (row->given)
         ((bool *)options)[row->given - 1] = true;
+    if (row->optional && !value)
+        return STATUS_OK;
     switch (row->kind) {
     case OPTION_PARSE:
         return row->parse(options, row, value);

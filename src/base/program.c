@@ -40,8 +40,11 @@ static void print_option(const struct option_row *row)
     char letter[8] = "    ";
     if (row->letter)
         snprintf(letter, sizeof letter, "-%c, ", row->letter);
-    snprintf(head, sizeof head, "  %s--%s%s%s", letter, row->name, row->argument ? " " : "",
-             row->argument ? row->argument : "");
+    snprintf(head, sizeof head, "  %s--%s%s%s%s", letter, row->name,
+             row->optional   ? "[="
+             : row->argument ? " "
+                             : "",
+             row->argument ? row->argument : "", row->optional ? "]" : "");
     for (const char *line = row->help; line; head[0] = '\0') {
         size_t length = strcspn(line, "\n");
         if (strlen(head) > HEAD_WIDTH) {
@@ -104,7 +107,9 @@ static void fill_tables(struct parser *parser)
          i++) {
         parser->longs[i] = (struct option){
             .name = row->name,
-            .has_arg = row->argument ? required_argument : no_argument,
+            .has_arg = row->optional   ? optional_argument
+                       : row->argument ? required_argument
+                                       : no_argument,
             .val = FIRST_LONG + (int)i,
         };
         if (row->letter)

@@ -74,6 +74,7 @@ void report_print(const struct report *report)
     stage_list_warn_of_precision(report->stages);
     report_print_stages(report->stages);
     print_tail(report);
+    proof_print(&report->proof);
 }
 
 static json_t *db_or_null(double amplitude)
@@ -90,6 +91,8 @@ static json_t *stage_object(const struct stage *stage)
     json_t *members = stage->ops->report_json ? stage->ops->report_json(stage) : NULL;
     json_object_update(object, members);
     json_decref(members);
+    if (stage->is_proven)
+        json_object_set_new(object, "proof", proof_stage_json(&stage->proof));
     return object;
 }
 
@@ -142,7 +145,7 @@ enum status report_print_json(const struct report *report, FILE *stream)
     bool has_tail = tail_was_unknown(report);
     json_t *root = json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o?, s:o, s:s?, s:s?, s:s, s:o, s:o, s:o, s:o, "
-        "s:o, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o, s:o*, s:o*}",
+        "s:o, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o, s:o*, s:o*, s:o*}",
         "input", json_text(report->input), "output", json_text(report->output), "frames_in",
         whole(totals->frames_in), "frames_out", whole(totals->frames_out), "rate",
         whole(report->rate), "channels", whole(report->channels), "channels_in",
@@ -157,7 +160,7 @@ enum status report_print_json(const struct report *report, FILE *stream)
         report->true_peak ? db_or_null(totals->true_peak) : NULL, "normalize_db",
         report->scale == 1 ? json_null() : db_or_null(report->scale), "clipped",
         whole(report->clipped), "seconds", json_real(report->seconds), "times_real_time",
-        json_real(times_real_time(report)));
+        json_real(times_real_time(report)), "proof", proof_json(&report->proof));
     errno = 0;
     int failed = json_dumpf(root, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     failed |= putc('\n', stream) == EOF || fflush(stream) != 0;

@@ -3,6 +3,7 @@
 #define HALO_REPORT_H
 
 #include "base/status.h"
+#include "chain/proof_report.h"
 #include "chain/stages.h"
 #include "sound/engine.h"
 
@@ -26,6 +27,7 @@ struct report {
     uint64_t clipped;
     size_t threads;
     double seconds; /* the run took */
+    struct proof_result proof;
 };
 
 /* The stages in any report: a JSON array with an object each; and warnings about plugins with

@@ -54,8 +54,10 @@ struct stage {
     uint64_t tail_before;          /* and of tail */
     bool tail_unknown;             /* the tail may be longer */
     struct filter *filter;         /* once created; owned by the chain or what is around it */
-    struct filter *widened;        /* the precision adapter around it, or NULL */
-    struct filter *mixed;          /* the mix filter around either, or NULL */
+    bool is_proven;
+    struct proof proof;     /* once proven (proof_report.h) */
+    struct filter *widened; /* the precision adapter around it, or NULL */
+    struct filter *mixed;   /* the mix filter around either, or NULL */
 };
 
 /* A description of a loaded stage. The last three members need its filter. */
@@ -101,6 +103,9 @@ struct stage_ops {
      * the stage. NULL: nothing. */
     void (*report)(const struct stage *stage);
     json_t *(*report_json)(const struct stage *stage);
+    /* After the last step: what was proven, if its settings ask for a proof. NULL: nothing can be.
+     */
+    void (*prove)(const struct stage *stage, struct proof *proof);
     /* The run is repeated, as the latency was higher than the filter reported: store it in
      * stage->latency. NULL: cannot happen. */
     void (*keep_latency)(struct stage *stage);

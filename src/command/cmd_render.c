@@ -19,6 +19,7 @@ enum { RUNS_MOST = 4 }; /* where a plugin reports its latency late, and again la
 
 struct render_job {
     const struct render_options *options;
+    struct stage_list *stages; /* of the options */
     struct source *source;
     struct workers *workers;
     struct filter *chain;
@@ -58,6 +59,21 @@ static bool is_double(const struct render_job *job)
     return job->options->chain.settings.convolver.precision == PRECISION_DOUBLE;
 }
 
+/* Of the output, with what a boundary adds, and without the tails that plugins do not report. */
+static int64_t frames_to_prove(const struct render_job *job)
+{
+    const struct render_options *options = job->options;
+    int64_t frames = job->source->frames;
+    bool has_more = options->tail != TAIL_NONE || options->boundary != BOUNDARY_ZERO;
+    if (frames == FRAMES_UNKNOWN)
+        return 0;
+    for (size_t i = 0; has_more && i < job->stages->count; i++) {
+        size_t taps = stage_describe(&job->stages->stages[i]).taps;
+        frames += taps > 0 ? (int64_t)taps - 1 : 0;
+    }
+    return frames;
+}
+
 /* Opens the input and makes the chain, which reports what is wrong with specs or files. */
 static enum status prepare(struct render_job *job, struct render_options *options)
 {
@@ -65,6 +81,7 @@ static enum status prepare(struct render_job *job, struct render_options *option
     job->format = job->source->format;
     options->chain.settings.convolver.frames = job->source->frames;
     TRY(stage_list_load(&options->chain.stages, &options->chain.settings, &job->format));
+    TRY(proof_begin(&options->proof, job->stages, frames_to_prove(job)));
     TRY(sound_format_choose(options->output, &options->request, &job->source->traits, &job->format,
                             &job->sound_format));
     TRY(check_peak(job));
@@ -179,6 +196,25 @@ static enum status run_normalized(struct render_job *job)
     return status;
 }
 
+/* What differs from the truth is not committed. */
+static enum status judge(const struct render_options *options, const struct sink *sink,
+                         const struct proof_result *result)
+{
+    char consequence[300];
+    snprintf(consequence, sizeof consequence,
+             sink->beside ? "%s is not written" : "what %s got cannot be trusted",
+             strcmp(options->output, "-") == 0 ? "standard output" : options->output);
+    return proof_judge(result, consequence);
+}
+
+static enum status prove(struct render_job *job)
+{
+    const struct render_options *options = job->options;
+    proof_end(&options->proof, job->stages, job->report.totals.frames_out, job->format.rate,
+              &job->report.proof);
+    return judge(options, job->sink, &job->report.proof);
+}
+
 static enum status work(struct render_job *job)
 {
     const struct render_options *options = job->options;
@@ -205,6 +241,7 @@ static enum status work(struct render_job *job)
             : run_engine(job, job->chain, job->source, job->sink, &job->run, &job->report.totals));
     if (is_too_late(job))
         return STATUS_OK;
+    TRY(prove(job));
     if (*job->save)
         TRY(chain_save_keep(*job->save));
     TRY(sink_commit(job->sink));
@@ -246,7 +283,10 @@ static enum status print_report(struct render_job *job)
 static enum status render_once(struct render_options *options, bool may_run_again,
                                struct chain_save **save, bool *again)
 {
-    struct render_job job = {.options = options, .may_run_again = may_run_again, .save = save};
+    struct render_job job = {.options = options,
+                             .stages = &options->chain.stages,
+                             .may_run_again = may_run_again,
+                             .save = save};
     enum status status = prepare(&job, options);
     if (status == STATUS_OK)
         status = work(&job);
@@ -302,6 +342,8 @@ static enum status replay_sound(struct render_options *options, struct replay_jo
     TRY(replay_load(&job->replay, options->replay, &options->chain));
     TRY(source_open_sound(options->input, options->chain.settings.allow_truncated, &job->source));
     TRY(check_source(&job->replay, job->source));
+    job->replay.request.proof = &options->proof;
+    job->replay.request.frames = job->source->frames;
     TRY(live_chain_init(&job->chain, &job->replay.request));
     const struct stream_format format = {.rate = job->source->format.rate,
                                          .channels = job->chain.filter->outputs};
@@ -309,9 +351,13 @@ static enum status replay_sound(struct render_options *options, struct replay_jo
                             &sound_format));
     TRY(open_sink(options, job->source, &format, sound_format, job->source->frames, &job->sink));
     TRY(replay_run(&job->replay, &job->chain, job->source, job->sink, &frames));
+    struct proof_result proof;
+    proof_end(&options->proof, &job->chain.stages, frames, format.rate, &proof);
+    TRY(judge(options, job->sink, &proof));
     TRY(sink_commit(job->sink));
     note("%s: %.3f s rendered as they were heard, %zu events", options->output,
          (double)frames / (double)job->replay.format.rate, job->replay.event_count);
+    proof_print(&proof);
     report_clipping(options->output, job->sink->clipped);
     return STATUS_OK;
 }

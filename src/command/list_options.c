@@ -4,7 +4,8 @@
  *
  *   COMMAND  command|option|argument  HEADING LETTER NAME ARGUMENT VALUE CHOICES HELP
  *
- * VALUE is file, choice (one of CHOICES), list (several of them), any, or empty for no value. */
+ * VALUE is file, choice (one of CHOICES), list (several of them), any, or empty for none or one
+ * that can be left out: its ARGUMENT is [=NAME]. */
 #include "command/commands.h"
 
 #include <string.h>
@@ -19,6 +20,8 @@ static void print_help(const char *help)
 
 static const char *value_of(const struct option_row *row)
 {
+    if (row->optional)
+        return "";
     if (row->is_file)
         return "file";
     if (option_choice(row, 0))
@@ -29,8 +32,9 @@ static const char *value_of(const struct option_row *row)
 static void print_option(const struct command *command, const char *heading,
                          const struct option_row *row)
 {
-    printf("%s\toption\t%s\t%.1s\t%s\t%s\t%s\t", command->name, heading, &row->letter, row->name,
-           row->argument ? row->argument : "", value_of(row));
+    printf("%s\toption\t%s\t%.1s\t%s\t", command->name, heading, &row->letter, row->name);
+    printf(row->optional ? "[=%s]\t%s\t" : "%s\t%s\t", row->argument ? row->argument : "",
+           value_of(row));
     for (size_t i = 0; option_choice(row, i); i++)
         printf("%s%s", i ? " " : "", option_choice(row, i));
     print_help(row->help);

@@ -52,6 +52,7 @@ static const struct option_row rows[] = {
                "tpdf (default) or none, where bits are lost"),
     OPT_FRAMES("block", struct render_options, block, 1, BLOCK_MOST,
                "frames filtered at a time; default: chosen by the masks"),
+    OPT_PROVE(struct render_options, proof),
     OPT_FILE("replay", "LOG", struct render_options, replay,
              "render IN, recorded by halo live --record-dry, as it was\n"
              "heard; LOG is the log of that recording"),
@@ -119,6 +120,7 @@ const struct command command_render = {
     .size = sizeof(struct render_options),
     .defaults = &(const struct render_options){.chain = CHAIN_OPTIONS_DEFAULTS,
                                                .dither = true,
+                                               .proof = PROOF_OPTIONS_DEFAULTS,
                                                .verbosity = VERBOSITY_NORMAL},
     .run = render_run,
     .free = free_options,

@@ -3,6 +3,7 @@
 #define HALO_RENDER_OPTIONS_H
 
 #include "chain/chain_options.h"
+#include "chain/proof_report.h"
 #include "sound/engine.h"
 #include "sound/port.h"
 
@@ -21,6 +22,7 @@ struct render_options {
     double peak_db; /* to normalize to */
     bool dither;
     size_t block; /* frames; 0: chosen by the masks */
+    struct proof_options proof;
     bool force;
     bool json;
     enum verbosity verbosity;

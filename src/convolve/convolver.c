@@ -51,6 +51,8 @@ static void convolver_reset(struct filter *filter)
             convolver->backend[s]->reset(convolver->convolution[s]);
     if (convolver->backend[STANDBY])
         history_reset(&convolver->history);
+    if (convolver->prover)
+        prover_reset(convolver->prover);
     convolver->position = 0;
 }
 
@@ -60,6 +62,7 @@ static void mask_release(const struct convolver *convolver, struct convolver_mas
         if (mask->of[s])
             convolver->backend[s]->release(convolver->convolution[s],
                                            (struct prepared *)mask->of[s]);
+    proved_mask_release(mask->proved);
     free(mask);
 }
 
@@ -71,6 +74,7 @@ static void convolver_destroy(struct filter *filter)
     for (size_t s = 0; s < SIDES; s++)
         if (convolver->convolution[s])
             convolver->backend[s]->destroy(convolver->convolution[s]);
+    prover_destroy(convolver->prover);
     history_free(&convolver->history);
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
         block_free(&convolver->spare[v]);
@@ -89,22 +93,30 @@ static const struct filter_kind kind_in_double = {.name = "convolver",
                                                   .reset = convolver_reset,
                                                   .destroy = convolver_destroy};
 
-static enum status prepare(struct convolver *convolver, const struct mask *mask,
-                           struct convolver_mask **result)
+static enum status prepare_sides(const struct convolver *convolver, const struct mask *mask,
+                                 struct convolver_mask *prepared)
 {
-    struct convolver_mask *prepared = calloc(1, sizeof *prepared);
-    if (!prepared)
-        return fail_memory("a mask");
     for (size_t s = (size_t)atomic_load(&convolver->side); s < SIDES; s++) {
         struct prepared *form = NULL;
         if (!convolver->backend[s])
             continue;
         enum status status = convolver->backend[s]->prepare(convolver->convolution[s], mask, &form);
         prepared->of[s] = form;
-        if (status != STATUS_OK) {
-            mask_release(convolver, prepared);
-            return status;
-        }
+        TRY(status);
+    }
+    return convolver->prover ? prover_add(convolver->prover, mask, &prepared->proved) : STATUS_OK;
+}
+
+static enum status prepare(struct convolver *convolver, const struct mask *mask,
+                           struct convolver_mask **result)
+{
+    struct convolver_mask *prepared = calloc(1, sizeof *prepared);
+    if (!prepared)
+        return fail_memory("a mask");
+    enum status status = prepare_sides(convolver, mask, prepared);
+    if (status != STATUS_OK) {
+        mask_release(convolver, prepared);
+        return status;
     }
     prepared->next = convolver->masks;
     convolver->masks = prepared;
@@ -182,16 +194,32 @@ static enum status run_standby_along(struct convolver *convolver)
     return STATUS_OK;
 }
 
-static enum status fill(struct convolver *convolver, const struct convolver_backend *backend,
-                        const struct mask *mask, bool live)
+static enum status create_prover(struct convolver *convolver,
+                                 const struct convolver_settings *settings)
 {
+    const struct convolver_shape *shape = &convolver->shape;
+    const struct prover_settings prover = {.inputs = shape->inputs,
+                                           .outputs = shape->outputs,
+                                           .taps = shape->taps,
+                                           .block = shape->block,
+                                           .rate = shape->rate,
+                                           .frames = settings->proof.frames,
+                                           .live = settings->live};
+    return settings->proof.wanted ? prover_create(&prover, &convolver->prover) : STATUS_OK;
+}
+
+static enum status fill(struct convolver *convolver, const struct convolver_backend *backend,
+                        const struct convolver_settings *settings, const struct mask *mask)
+{
+    TRY(create_prover(convolver, settings));
     TRY(create_side(convolver, MAIN, backend));
     backend = convolver->backend[MAIN];
     if (backend->failure)
         TRY(create_standby(convolver));
     TRY(prepare(convolver, mask, &convolver->first));
     convolver->current = convolver->first;
-    return live && backend->collect ? run_standby_along(convolver) : STATUS_OK;
+    bool may_wait = settings->live && !settings->alone && backend->collect;
+    return may_wait ? run_standby_along(convolver) : STATUS_OK;
 }
 
 static struct convolver_shape shape_for(const struct convolver_settings *settings,
@@ -257,7 +285,7 @@ enum status convolver_create_on(const struct convolver_backend *backend,
                                         .latency = mask->origin,
                                         .tail = convolver->shape.taps - 1};
     convolver->origin = mask->origin;
-    enum status status = fill(convolver, backend, mask, settings->live && !settings->alone);
+    enum status status = fill(convolver, backend, settings, mask);
     if (status != STATUS_OK) {
         convolver_destroy(&convolver->filter);
         return status;
@@ -314,6 +342,11 @@ uint64_t convolver_late(const struct filter *filter)
 uint64_t convolver_failures(const struct filter *filter)
 {
     return side_of(filter) == STANDBY;
+}
+
+void convolver_prove(struct filter *filter, struct proof *proof)
+{
+    prover_finish(((struct convolver *)filter)->prover, proof);
 }
 
 enum status convolver_prepare(struct filter *filter, const struct mask *mask,

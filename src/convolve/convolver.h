@@ -11,6 +11,8 @@
 
 #include "base/status.h"
 #include "base/workers.h"
+#include "convolve/path_table.h"
+#include "convolve/prover.h"
 #include "mask/mask.h"
 #include "sound/filter.h"
 
@@ -35,6 +37,7 @@ struct convolver_settings {
     bool live;      /* the caller waits for each block */
     bool alone;     /* live on a GPU, without the CPU in parallel: for measurements */
     struct gpu_settings gpu;
+    struct proof_request proof;
     struct workers *workers; /* not owned; must outlive the convolver */
 };
 
@@ -65,6 +68,9 @@ const char *convolver_algorithm(const struct filter *convolver);
 const char *convolver_reason(const struct filter *convolver);
 uint64_t convolver_failures(const struct filter *convolver); /* GPUs that failed: 0 or 1 */
 uint64_t convolver_late(const struct filter *convolver);     /* late blocks, taken from the CPU */
+
+/* After the last step of a convolver whose settings want a proof: compare what is left. */
+void convolver_prove(struct filter *convolver, struct proof *proof);
 
 /* A mask prepared for one convolver. Immutable. */
 struct convolver_mask;
@@ -181,14 +187,5 @@ extern const struct convolver_backend convolver_direct;
 extern const struct convolver_backend convolver_cpu;
 extern const struct convolver_backend convolver_direct_in_double; /* `in_double` of the others */
 extern const struct convolver_backend convolver_cpu_in_double;
-
-/* A mask's paths sorted by output: those to `output` are
- * paths[first[output]] up to paths[first[output + 1]]. */
-struct path_table {
-    size_t *first;
-    struct mask_path *paths;
-};
-MUST_CHECK enum status path_table_init(struct path_table *table, const struct mask *mask);
-void path_table_free(struct path_table *table);
 
 #endif

@@ -15,6 +15,7 @@ enum side { MAIN, STANDBY, SIDES };
 /* A mask prepared for each side; NULL if there is no such side. */
 struct convolver_mask {
     const struct prepared *of[SIDES];
+    struct proved_mask *proved;  /* NULL without a proof */
     struct convolver_mask *next; /* in the control thread's list */
 };
 
@@ -29,6 +30,7 @@ struct convolver {
     double patience;                     /* ns until the main side counts as late then */
     struct block spare[CONVOLVER_SLOTS]; /* the standby's outputs */
     _Atomic uint64_t late;
+    struct prover *prover; /* NULL: no proof was asked for */
     char algorithm[SIDES][96];
     char reason[160];
     char notice[200];

@@ -191,6 +191,9 @@ HALO_REALTIME void convolver_process(struct filter *filter, const float *const *
     struct convolver *convolver = (struct convolver *)filter;
     bool entering = atomic_load(&convolver->switching) && enter(convolver);
     (convolver->along ? run_both : run_one)(convolver, in, out, entering);
+    if (convolver->prover)
+        prover_step(convolver->prover, in, (const float *const *)out,
+                    entering ? NULL : convolver->current->proved);
     if (entering)
         convolver_fade(convolver, out);
     end_block(convolver, entering);
@@ -207,6 +210,9 @@ HALO_REALTIME void convolver_process_in_double(struct filter *filter, const doub
     slots[convolver->slot].out_in_double = out;
     slots[1 - convolver->slot].out_in_double = convolver->coming_in_double.data;
     convolver->backend[MAIN]->step_in_double(convolver->convolution[MAIN], in, slots);
+    if (convolver->prover)
+        prover_step_in_double(convolver->prover, in, (const double *const *)out,
+                              entering ? NULL : convolver->current->proved);
     if (entering)
         convolver_fade_in_double(convolver, out);
     end_block(convolver, entering);

@@ -7,18 +7,22 @@
 #include <math.h>
 #include <string.h>
 
-static const double NEAR =
-    0.25; /* of the bound: up to there single precision stays below -132 dB */
+/* Of the bound: up to there single precision stays below -132 dB. */
+static const double NEAR = 0.25;
+/* A sample's own error is up to 11 roundings of it; those of several taps average. */
+static const double NEAR_DELTA = 0.35;
 
 void near_bound_init(struct near_bound *bound, const struct mask *mask)
 {
-    *bound = (struct near_bound){0};
+    *bound = (struct near_bound){.norm = mask_norm(mask)};
     for (size_t o = 0; o < mask->outputs; o++) {
-        double norm = 0;
-        for (size_t p = 0; p < mask->path_count; p++)
+        double energy = 0;
+        for (size_t p = 0; p < mask->path_count; p++) {
+            const double *taps = mask_column(mask, mask->paths[p].column);
             for (size_t k = 0; mask->paths[p].output == o && k < mask->taps; k++)
-                norm += fabs((double)mask_column(mask, mask->paths[p].column)[k]);
-        bound->norm = fmax(bound->norm, norm);
+                energy += taps[k] * taps[k];
+        }
+        bound->delta = fmax(bound->delta, sqrt(energy));
     }
 }
 
@@ -71,6 +75,8 @@ HALO_REALTIME static real energy(const real *values, size_t count)
 HALO_REALTIME bool near_bound_is_near(const struct near_bound *bound, const real *samples, size_t n,
                                       real peak)
 {
+    if (bound->delta > NEAR_DELTA * bound->norm)
+        return true;
     double near = NEAR * bound->norm * (double)peak / bound->gain;
     return (double)energy(samples, n) > near * near * (double)n;
 }

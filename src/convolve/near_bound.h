@@ -5,6 +5,8 @@
  * that RMS comes near the bound itself. It does for few sounds, such as constant and low ones, and
  * with few masks, those that add them up in phase. For such a mask each transform of the input asks
  * whether the sound is one of them; if so, it and what follows from it are computed in double.
+ * So is everything for a mask of hardly more than one tap: there each peak of a sound comes near,
+ * and the rounded twiddle factors give each sample an error in proportion to itself.
  *
  * Threads: near_bound_init and near_bound_include on the control thread; the rest is real-time.
  */
@@ -29,8 +31,9 @@
 #define near_bound_inverse REAL(near_bound_inverse)
 
 struct near_bound {
-    double norm; /* the largest sum |h| over the paths to one output */
-    double gain; /* the most by which an output's RMS is above its inputs' */
+    double norm;  /* see mask_norm */
+    double delta; /* the largest sqrt(sum h^2): for a mask of one tap as large as norm */
+    double gain;  /* the most by which an output's RMS is above its inputs' */
 };
 
 void near_bound_init(struct near_bound *bound, const struct mask *mask);

@@ -1,5 +1,4 @@
-/* The paths of a mask, sorted by output. */
-#include "convolve/convolver.h"
+#include "convolve/path_table.h"
 
 #include <stdlib.h>
 

@@ -157,6 +157,8 @@ enum status live_chain_init(struct live_chain *chain, const struct live_chain_re
         TRY(stage_list_add(&chain->stages, stage->ops, stage->text, stage->origin));
     }
     TRY(stage_list_load(&chain->stages, &settings, &format));
+    if (request->proof)
+        TRY(proof_begin(request->proof, &chain->stages, request->frames));
     bool has_mask = request->stage < chain->stages.count &&
                     chain->stages.stages[request->stage].ops->has_choices;
     if (has_mask)

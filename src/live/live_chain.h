@@ -8,6 +8,7 @@
 #define HALO_LIVE_CHAIN_H
 
 #include "chain/chain_options.h"
+#include "chain/proof_report.h"
 #include "live/choices.h"
 
 enum { LIVE_CHOICES_MOST = 64 };
@@ -21,8 +22,10 @@ struct live_chain_request {
     size_t capacity; /* taps, for masks loaded later; 0: the longest of these */
     struct stream_format format;
     size_t block;
-    int priority; /* real-time, of the step; 0: none */
-    bool live;    /* real-time */
+    int priority;                      /* real-time, of the step; 0: none */
+    bool live;                         /* real-time */
+    const struct proof_options *proof; /* must outlive the chain; NULL: none */
+    int64_t frames;                    /* of the sound, for that; 0 or less: unknown */
     /* May replace masks before they are prepared, and then owns the originals. May be NULL. */
     enum status (*adapt)(void *context, struct mask **masks, size_t count);
     void *adapt_context;

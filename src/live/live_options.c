@@ -16,6 +16,7 @@ static const struct option_row rows[] = {
     OPT_INTEGER("osc", "PORT", struct live_options, osc_port, 0, 65535,
                 "accept OSC over UDP from this machine",
                 .given = OPT_GIVEN(struct live_options, osc)),
+    OPT_PROVE(struct live_options, proof),
     {0},
 };
 
@@ -62,7 +63,9 @@ const struct command command_live = {
     .groups = groups,
     .surplus = "a mask is named with --mask",
     .size = sizeof(struct live_options),
-    .defaults = &(const struct live_options){.play = PLAY_OPTIONS_DEFAULTS, .guard = true},
+    .defaults = &(const struct live_options){.play = PLAY_OPTIONS_DEFAULTS,
+                                             .guard = true,
+                                             .proof = PROOF_OPTIONS_DEFAULTS},
     .run = run,
     .free = free_options,
 };

@@ -14,6 +14,7 @@ struct live_options {
     const char *record_dry;
     bool osc;
     size_t osc_port;
+    struct proof_options proof;
 };
 
 extern const struct command command_live;

@@ -89,6 +89,7 @@ static enum status session_open(struct live_session *session, const struct live_
     TRY(stream_session_open_device(&session->stream, 0, 0));
     struct live_chain_request request =
         stream_session_chain_request(&session->stream, session->stream.info.channels_in);
+    request.proof = &options->proof;
     request.capacity = options->watch || options->osc ? LIVE_CAPACITY : 0;
     TRY(live_chain_init(&session->stream.chain, &request));
     TRY(match_outputs(session));
@@ -218,19 +219,32 @@ static uint64_t blocks_from_cpu(const struct live_session *session)
     return convolver ? convolver_late(convolver) : 0;
 }
 
+/* The last step must be over. If it hangs, nothing is proven. */
+static void prove(struct live_session *session)
+{
+    struct stream_session *stream = &session->stream;
+    const struct proof_options *options = &session->options->proof;
+    if (!options->wanted)
+        return;
+    stream_session_stop_device(stream);
+    if (!stream->stuck)
+        proof_end(options, &stream->chain.stages, live_frames(stream->live), stream->info.rate,
+                  &session->proof);
+}
+
 static enum status report_json(const struct live_session *session, const struct live_status *status)
 {
     const struct stream_session *stream = &session->stream;
     const struct live_load *load = &stream->load;
     json_t *own = json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I}", "latency",
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:o*}", "latency",
         (json_int_t)live_status_latency(status), "priority", (json_int_t)stream->info.priority,
         "interruptions", (json_int_t)session->interruptions, "blocks", (json_int_t)load->count,
         "from_cpu", (json_int_t)blocks_from_cpu(session), "late", (json_int_t)load->late, "lost",
         (json_int_t)load->lost, "load_mean", load->count ? load->sum / (double)load->count : 0,
         "load_p99", load->p99, "load_worst", load->worst, "limiter_most_db",
         -stream->reduction_most, "howls", (json_int_t)stream->feedback_count, "clips_in",
-        (json_int_t)stream->clips_in);
+        (json_int_t)stream->clips_in, "proof", proof_json(&session->proof));
     return stream_session_report_json(stream, status, own);
 }
 
@@ -254,11 +268,12 @@ static enum status report(struct live_session *session)
     if (blocks_from_cpu(session) > 0)
         warning("blocks computed by the CPU since the GPU was late: %llu",
                 (unsigned long long)blocks_from_cpu(session));
-    if (session->interruptions > 0 && stream->device)
+    if (session->interruptions > 0 && session->options->reconnect)
         warning("interruptions by a lost device: %llu", (unsigned long long)session->interruptions);
     if (stream->feedback_count > 0)
         warning("mutes by feedback: %llu", (unsigned long long)stream->feedback_count);
     stream_session_report_end(stream);
+    proof_print(&session->proof);
     return STATUS_OK;
 }
 
@@ -316,8 +331,11 @@ enum status live_session_run(const struct live_options *options)
         update(&session);
         view_close(session.stream.view); /* before the report is printed */
         session.stream.view = NULL;
+        prove(&session);
         enum status reported = report(&session);
         status = status == STATUS_OK ? reported : status;
+        if (status == STATUS_OK)
+            status = proof_judge(&session.proof, "what was heard and recorded cannot be trusted");
     }
     enum status closed = session_close(&session);
     status = status == STATUS_OK ? closed : status;

@@ -41,6 +41,7 @@ struct live_session {
     bool begun;                   /* the sound started */
     char away[300];               /* why the device cannot be opened, as last shown */
     uint64_t interruptions;       /* losses of the device */
+    struct proof_result proof;    /* at the end */
 };
 
 /* ---- live_session.c ---- */

@@ -200,6 +200,19 @@ enum status mask_select(struct mask *mask, size_t column)
     return STATUS_OK;
 }
 
+double mask_norm(const struct mask *mask)
+{
+    double largest = 0;
+    for (size_t o = 0; o < mask->outputs; o++) {
+        double norm = 0;
+        for (size_t p = 0; p < mask->path_count; p++)
+            for (size_t k = 0; mask->paths[p].output == o && k < mask->taps; k++)
+                norm += fabs((double)mask_column(mask, mask->paths[p].column)[k]);
+        largest = fmax(largest, norm);
+    }
+    return largest;
+}
+
 void mask_scale(struct mask *mask, double gain)
 {
     for (size_t i = 0; i < mask->columns * mask->taps; i++)

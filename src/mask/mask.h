@@ -78,6 +78,9 @@ float *mask_round(const struct mask *mask);
 /* The column between the input and the output of `path`; NULL: no path joins them. */
 const double *mask_path_column(const struct mask *mask, struct mask_path path);
 
+/* The largest sum |h| over the paths to one output. */
+double mask_norm(const struct mask *mask);
+
 /* Keep one column, counted from 1. Errors: no such column, the mask has its own paths. */
 MUST_CHECK enum status mask_select(struct mask *mask, size_t column);
 void mask_scale(struct mask *mask, double gain);

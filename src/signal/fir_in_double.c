@@ -6,9 +6,9 @@
 #include "base/simd.h"
 
 /* See fir.c. */
-typedef double doubles __attribute__((vector_size(64)));
+typedef double doubles __attribute__((vector_size(32)));
 
-enum { DOUBLES = 8, VECTORS = FIR_TILE / DOUBLES };
+enum { DOUBLES = 4, VECTORS = FIR_TILE / DOUBLES };
 
 /* sum += part, and what that loses to *lost. */
 __attribute__((always_inline)) HALO_REALTIME static inline void
@@ -29,16 +29,14 @@ HALO_REALTIME static void add_taps(double sum[FIR_TILE], const double *x, size_t
     for (size_t start = 0; start < taps; start += FIR_RUN) {
         size_t count = taps - start < FIR_RUN ? taps - start : FIR_RUN;
         const double *from = fir_window_at(&window, x - start, frames, count);
-        doubles parts[VECTORS] = {0};
-        for (size_t k = 0; k < count; k++) {
-            for (size_t v = 0; v < VECTORS; v++) {
-                doubles now;
+        for (size_t v = 0; v < VECTORS; v++) {
+            doubles part = {0}, now;
+            for (size_t k = 0; k < count; k++) {
                 memcpy(&now, from - k + v * DOUBLES, sizeof now);
-                parts[v] += now * h[start + k];
+                part += now * h[start + k];
             }
+            add_part(&sums[v], &lost[v], &part);
         }
-        for (size_t v = 0; v < VECTORS; v++)
-            add_part(&sums[v], &lost[v], &parts[v]);
     }
     for (size_t v = 0; v < VECTORS; v++)
         sums[v] += lost[v];

@@ -1,0 +1,262 @@
+#include "convolve/exact.h"
+
+#include "base/simd.h"
+#include "signal/fft_double.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    DIRECT_TAPS = 64,          /* up to there sums take less time than transforms */
+    CHUNK = 2048,              /* frames of a sum, which stay in the cache */
+    TRANSFORM_LEAST = 1 << 13, /* samples */
+    TRANSFORM_MOST = 1 << 17,  /* longer ones are planned for long, and leave the cache */
+};
+
+/* Transforms are of overlapping windows of the input, `hop` frames after each other, and give as
+ * many outputs each. A mask longer than half a transform is cut into partitions of a hop. */
+struct exact {
+    size_t inputs, taps, frames;
+    size_t hop, windows;    /* windows: those before the stretch, and its own */
+    size_t partitions;      /* of the longest mask */
+    struct fft_double *fft; /* NULL: sums */
+    double *sum;            /* an output */
+    double *wide;           /* inputs of taps - 1 + frames, for sums */
+    double complex *bins;   /* of all windows of each input */
+};
+
+struct exact_mask {
+    size_t columns, taps;
+    size_t path_count;
+    struct mask_path *paths;
+    double *coefficients;
+    double complex *spectra; /* of all partitions of each column, scaled by 1 / n; NULL: sums */
+    bool is_transformed;
+};
+
+static size_t bins_of(const struct exact *exact)
+{
+    return fft_double_length(exact->fft) / 2 + 1;
+}
+
+static enum status create_transforms(struct exact *exact)
+{
+    size_t taps = exact->taps, n = fft_double_fitting(4 * taps);
+    size_t enough = fft_double_fitting(taps - 1 + exact->frames);
+    n = n < TRANSFORM_LEAST ? TRANSFORM_LEAST : n > TRANSFORM_MOST ? TRANSFORM_MOST : n;
+    n = n < enough ? n : enough;
+    exact->hop = taps <= n / 2 ? n - taps + 1 : n / 2;
+    exact->partitions = taps <= n / 2 ? 1 : (taps + exact->hop - 1) / exact->hop;
+    exact->windows = exact->partitions - 1 + (exact->frames + exact->hop - 1) / exact->hop;
+    TRY(fft_double_create(n, &exact->fft));
+    exact->bins = calloc(exact->inputs * exact->windows * bins_of(exact), sizeof *exact->bins);
+    return exact->bins ? STATUS_OK : fail_memory("a proof");
+}
+
+static enum status create_buffers(struct exact *exact)
+{
+    exact->sum = calloc(exact->frames, sizeof *exact->sum);
+    if (!exact->sum)
+        return fail_memory("a proof");
+    if (exact->taps > DIRECT_TAPS)
+        return create_transforms(exact);
+    exact->wide = calloc(exact->inputs * (exact->taps - 1 + exact->frames), sizeof *exact->wide);
+    return exact->wide ? STATUS_OK : fail_memory("a proof");
+}
+
+enum status exact_create(size_t inputs, size_t taps, size_t frames, struct exact **result)
+{
+    struct exact *exact = calloc(1, sizeof *exact);
+    if (!exact)
+        return fail_memory("a proof");
+    *exact = (struct exact){.inputs = inputs, .taps = taps, .frames = frames};
+    enum status status = create_buffers(exact);
+    if (status != STATUS_OK) {
+        exact_destroy(exact);
+        return status;
+    }
+    *result = exact;
+    return STATUS_OK;
+}
+
+void exact_destroy(struct exact *exact)
+{
+    if (!exact)
+        return;
+    fft_double_destroy(exact->fft);
+    free(exact->sum);
+    free(exact->wide);
+    free(exact->bins);
+    free(exact);
+}
+
+static void *copy(const void *from, size_t bytes)
+{
+    void *to = malloc(bytes + 1);
+    if (to && bytes > 0)
+        memcpy(to, from, bytes);
+    return to;
+}
+
+enum status exact_mask_create(const struct exact *exact, const struct mask *mask,
+                              struct exact_mask **result)
+{
+    struct exact_mask *own = calloc(1, sizeof *own);
+    if (!own)
+        return fail_memory("a proof");
+    *own = (struct exact_mask){
+        .columns = mask->columns, .taps = mask->taps, .path_count = mask->path_count};
+    own->paths = copy(mask->paths, mask->path_count * sizeof *mask->paths);
+    own->coefficients =
+        copy(mask->coefficients, mask->columns * mask->taps * sizeof *mask->coefficients);
+    if (exact->fft)
+        own->spectra =
+            calloc(mask->columns * exact->partitions * bins_of(exact), sizeof *own->spectra);
+    if (!own->paths || !own->coefficients || (exact->fft && !own->spectra)) {
+        exact_mask_destroy(own);
+        return fail_memory("a proof");
+    }
+    *result = own;
+    return STATUS_OK;
+}
+
+void exact_mask_destroy(struct exact_mask *mask)
+{
+    if (!mask)
+        return;
+    free(mask->paths);
+    free(mask->coefficients);
+    free(mask->spectra);
+    free(mask);
+}
+
+/* ---- sums ---- */
+
+SIMD_CLONES
+static void add_scaled(double *restrict sum, const double *restrict x, double scale, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        sum[i] += scale * x[i];
+}
+
+static void sum_path(const struct exact *exact, const struct exact_mask *mask,
+                     struct mask_path path)
+{
+    const double *column = mask->coefficients + path.column * mask->taps;
+    const double *x = exact->wide + path.input * (exact->taps - 1 + exact->frames);
+    for (size_t at = 0; at < exact->frames; at += CHUNK) {
+        size_t count = exact->frames - at < CHUNK ? exact->frames - at : CHUNK;
+        for (size_t k = 0; k < mask->taps; k++)
+            add_scaled(exact->sum + at, x + exact->taps - 1 + at - k, column[k], count);
+    }
+}
+
+/* ---- transforms ---- */
+
+/* Of n samples, of which `from` up to `to` are given, and the others are zero. */
+static void transform(const struct exact *exact, const double *given, size_t from, size_t to,
+                      double scale, double complex *spectrum)
+{
+    size_t n = fft_double_length(exact->fft);
+    double *wide = fft_double_samples(exact->fft);
+    memset(wide, 0, from * sizeof *wide);
+    for (size_t i = from; i < to; i++)
+        wide[i] = scale * given[i - from];
+    memset(wide + to, 0, (n - to) * sizeof *wide);
+    fft_double_forward(exact->fft);
+    memcpy(spectrum, fft_double_bins(exact->fft), bins_of(exact) * sizeof *spectrum);
+}
+
+static void transform_mask(const struct exact *exact, struct exact_mask *mask)
+{
+    double scale = 1 / (double)fft_double_length(exact->fft);
+    size_t length = exact->partitions > 1 ? exact->hop : exact->taps;
+    double complex *spectrum = mask->spectra;
+    for (size_t c = 0; c < mask->columns; c++)
+        for (size_t p = 0; p < exact->partitions; p++, spectrum += bins_of(exact)) {
+            size_t at = p * length, left = at < mask->taps ? mask->taps - at : 0;
+            transform(exact, mask->coefficients + c * mask->taps + (left ? at : 0), 0,
+                      left < length ? left : length, scale, spectrum);
+        }
+    mask->is_transformed = true;
+}
+
+/* A window ends with the outputs of its hop; before and after what is given there is silence. */
+static void transform_window(const struct exact *exact, const double *in, size_t window,
+                             double complex *spectrum)
+{
+    size_t n = fft_double_length(exact->fft), length = exact->taps - 1 + exact->frames;
+    int64_t first = (int64_t)(window * exact->hop + exact->hop + exact->taps - 1) -
+                    (int64_t)((exact->partitions - 1) * exact->hop + n);
+    size_t from = first < 0 ? (size_t)-first : 0, at = first < 0 ? 0 : (size_t)first;
+    size_t count = length - at < n - from ? length - at : n - from;
+    transform(exact, in + at, from, from + count, 1, spectrum);
+}
+
+/* sum += x h, pairs of real and imaginary part; C's own product asks for NaN in each. */
+SIMD_CLONES
+static void add_product(double *restrict sum, const double *restrict x, const double *restrict h,
+                        size_t bins)
+{
+    for (size_t i = 0; i < 2 * bins; i += 2) {
+        sum[i] += x[i] * h[i] - x[i + 1] * h[i + 1];
+        sum[i + 1] += x[i] * h[i + 1] + x[i + 1] * h[i];
+    }
+}
+
+/* The last window is that of the newest frames. */
+static void multiply_path(const struct exact *exact, const struct exact_mask *mask,
+                          struct mask_path path, size_t last)
+{
+    size_t bins = bins_of(exact);
+    const double complex *x = exact->bins + (path.input * exact->windows + last) * bins;
+    const double complex *h = mask->spectra + path.column * exact->partitions * bins;
+    for (size_t p = 0; p < exact->partitions; p++)
+        add_product((double *)fft_double_bins(exact->fft), (const double *)(x - p * bins),
+                    (const double *)(h + p * bins), bins);
+}
+
+static void multiply(const struct exact *exact, const struct exact_mask *mask, size_t output)
+{
+    size_t n = fft_double_length(exact->fft);
+    for (size_t at = 0, last = exact->partitions - 1; at < exact->frames;
+         at += exact->hop, last++) {
+        size_t left = exact->frames - at;
+        memset(fft_double_bins(exact->fft), 0, bins_of(exact) * sizeof *exact->bins);
+        for (size_t p = 0; p < mask->path_count; p++)
+            if (mask->paths[p].output == output)
+                multiply_path(exact, mask, mask->paths[p], last);
+        fft_double_inverse(exact->fft);
+        memcpy(exact->sum + at, fft_double_samples(exact->fft) + n - exact->hop,
+               (left < exact->hop ? left : exact->hop) * sizeof *exact->sum);
+    }
+}
+
+/* ---- both ---- */
+
+void exact_take(struct exact *exact, const double *const *in)
+{
+    size_t length = exact->taps - 1 + exact->frames;
+    for (size_t c = 0; c < exact->inputs; c++) {
+        for (size_t w = 0; w < exact->windows; w++)
+            transform_window(exact, in[c], w,
+                             exact->bins + (c * exact->windows + w) * bins_of(exact));
+        for (size_t i = 0; !exact->fft && i < length; i++)
+            exact->wide[c * length + i] = in[c][i];
+    }
+}
+
+const double *exact_output(struct exact *exact, struct exact_mask *mask, size_t output)
+{
+    if (exact->fft && !mask->is_transformed)
+        transform_mask(exact, mask);
+    if (exact->fft) {
+        multiply(exact, mask, output);
+        return exact->sum;
+    }
+    memset(exact->sum, 0, exact->frames * sizeof *exact->sum);
+    for (size_t p = 0; p < mask->path_count; p++)
+        if (mask->paths[p].output == output)
+            sum_path(exact, mask, mask->paths[p]);
+    return exact->sum;
+}
