@@ -4,7 +4,7 @@
  * the history, so that a new mask is exact from its first frame. All masks of one convolver have
  * the same inputs and outputs and at most `taps` taps.
  *
- * Backends are rows of a table in convolver.c: "cpu", "cuda" and "direct".
+ * Backends are rows of a table in convolver_choice.c: "cpu", "cuda" and "direct".
  */
 #ifndef HALO_CONVOLVER_H
 #define HALO_CONVOLVER_H

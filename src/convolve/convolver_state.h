@@ -54,6 +54,11 @@ struct convolver {
     struct convolver_mask *first;
 };
 
+/* Resolve auto, and state why. NULL for an unknown name. */
+const struct convolver_backend *convolver_choose(const struct convolver_settings *settings,
+                                                 const struct mask *mask, char *reason,
+                                                 size_t size);
+
 /* The filter's process. Real-time. */
 void convolver_process(struct filter *filter, const float *const *in, float *const *out);
 void convolver_process_in_double(struct filter *filter, const double *const *in,
