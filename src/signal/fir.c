@@ -35,8 +35,8 @@ HALO_REALTIME static inline const float *run_window(struct fir_window *window, c
 }
 
 SIMD_CLONES
-static void add_double(double sum[FIR_TILE], const float *x, size_t frames, const float *h,
-                       size_t taps)
+HALO_REALTIME static void add_double(double sum[FIR_TILE], const float *x, size_t frames,
+                                     const float *h, size_t taps)
 {
     struct fir_window window;
     doubles sums[FIR_TILE / DOUBLES];
@@ -95,8 +95,8 @@ HALO_REALTIME static void add_float(double sum[FIR_TILE], const float *x, size_t
     memcpy(sum, total, sizeof total);
 }
 
-void fir_add_double(double sum[FIR_TILE], const float *x, size_t frames, const float *h,
-                    size_t taps)
+HALO_REALTIME void fir_add_double(double sum[FIR_TILE], const float *x, size_t frames,
+                                  const float *h, size_t taps)
 {
     add_double(sum, x, frames, h, taps);
 }
