@@ -22,6 +22,7 @@ static const double AFFORDABLE_SHARE = 0.3; /* for the CPU in parallel with it *
 
 enum { AFFORDABLE_BLOCKS = 64 }; /* measured to decide that */
 enum { LIVE_BLOCK = 64 };        /* frames, by default */
+enum { THREADS_ASSUMED = 8 };    /* that blocks of a reproducible render suit */
 
 const char *convolver_backend_name(size_t index)
 {
@@ -219,6 +220,7 @@ static struct convolver_shape shape_for(const struct convolver_settings *setting
                                     .rate = settings->rate,
                                     .block = settings->block,
                                     .live = settings->live || settings->gpu.mode != GPU_MODE_AUTO,
+                                    .reproducible = settings->reproducible,
                                     .gpu = settings->gpu,
                                     .workers = settings->workers};
 }
@@ -394,7 +396,7 @@ size_t convolver_preferred_block(const struct convolver_settings *settings, cons
         return LIVE_BLOCK;
     if (backend && backend->preferred_block)
         return backend->preferred_block(mask->taps, most);
-    return partition_preferred_block(mask->taps,
-                                     mask->inputs > mask->outputs ? mask->inputs : mask->outputs,
-                                     workers_count(settings->workers), most);
+    size_t channels = mask->inputs > mask->outputs ? mask->inputs : mask->outputs;
+    size_t threads = settings->reproducible ? THREADS_ASSUMED : workers_count(settings->workers);
+    return partition_preferred_block(mask->taps, channels, threads, most);
 }

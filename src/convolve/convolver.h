@@ -35,6 +35,7 @@ struct convolver_settings {
     int64_t frames;      /* of the whole sound, for auto; 0 or less: unknown */
     bool live;           /* the caller waits for each block */
     bool alone;          /* live on a GPU, without the CPU in parallel: for measurements */
+    bool reproducible;   /* neither the preferred block nor a rounding depends on the machine */
     struct gpu_settings gpu;
     struct proof_request proof;
     struct workers *workers; /* not owned; must outlive the convolver */
@@ -123,6 +124,7 @@ struct convolver_shape {
     uint32_t rate; /* Hz; 0: unknown */
     size_t block;
     bool live;
+    bool reproducible;
     struct gpu_settings gpu;
     struct workers *workers;
 };

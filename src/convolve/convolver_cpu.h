@@ -34,8 +34,9 @@ void transform_taps(const struct fft *fft, const struct fft_double *precise,
 float *copy_head(const struct mask *mask, size_t head);
 
 /* out += the head's taps applied to the input's history, one block of one output. Real-time. */
-void add_head(const struct history *history, const struct path_table *table, const float *heads,
-              size_t head, size_t output, size_t block, float *out);
+void add_head(const struct convolver_shape *shape, const struct history *history,
+              const struct path_table *table, const float *heads, size_t head, size_t output,
+              float *out);
 
 /* The larger of `peak` and the block's. Real-time. */
 float peak_with(float peak, const struct convolver_shape *shape, const float *const *in);

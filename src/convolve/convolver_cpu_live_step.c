@@ -231,8 +231,8 @@ HALO_REALTIME static void run_slot(struct cpu_live_convolution *convolution, siz
     for (size_t o = 0; o < convolution->shape.outputs; o++) {
         take_due(convolution, v, o, mask ? slot->out[o] : NULL);
         if (mask)
-            add_head(&convolution->history, &mask->paths, mask->head, convolution->plan.head, o,
-                     convolution->shape.block, slot->out[o]);
+            add_head(&convolution->shape, &convolution->history, &mask->paths, mask->head,
+                     convolution->plan.head, o, slot->out[o]);
     }
 }
 

@@ -32,6 +32,7 @@ static const double TRY_SECONDS = 0.5; /* in all, for plans that were not tuned 
  * out other users in this process (a plugin, its host). */
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 static double seconds_tried;
+static bool plans_fixed;
 
 size_t fft_spectrum_floats(size_t n)
 {
@@ -40,6 +41,16 @@ size_t fft_spectrum_floats(size_t n)
 }
 
 static const char wisdom_file[] = "fft-wisdom";
+
+void fft_fix_plans(void)
+{
+    plans_fixed = true;
+}
+
+bool fft_plans_are_fixed(void)
+{
+    return plans_fixed;
+}
 
 /* Once. */
 static void read_wisdom(void)
@@ -91,6 +102,8 @@ enum fft_effort { EFFORT_NORMAL, EFFORT_MEASURE, EFFORT_PATIENT };
 static bool plan_with(struct fft *fft, enum fft_direction direction, float *samples,
                       float *spectrum, enum fft_effort effort, bool known)
 {
+    if (plans_fixed)
+        return plan(fft, direction, samples, spectrum, FFTW_ESTIMATE | FFTW_NO_SIMD);
     if (effort != EFFORT_NORMAL) {
         unsigned flag = effort == EFFORT_PATIENT ? FFTW_PATIENT : FFTW_MEASURE;
         if (!known)
@@ -115,7 +128,8 @@ static struct fft *fft_make(size_t n, enum fft_effort effort, bool known)
         fft->n = n;
         pthread_mutex_lock(&planner);
         fftwf_make_planner_thread_safe();
-        read_wisdom();
+        if (!plans_fixed)
+            read_wisdom();
         complete = plan_with(fft, FORWARD, samples, spectrum, effort, known) &&
                    plan_with(fft, INVERSE, samples, spectrum, effort, known);
         pthread_mutex_unlock(&planner);
@@ -193,13 +207,15 @@ HALO_REALTIME void fft_inverse(const struct fft *fft, float *spectrum, float *sa
     fftwf_execute_dft_c2r(fft->plans[INVERSE], (fftwf_complex *)spectrum, samples);
 }
 
+/* Here a product meets a sum, never a product: gcc 12 fuses "ab - cd" beside "ad + cb" whatever
+ * -ffp-contract says, and what is fused depends on compiler and processor. */
 SIMD_CLONES
 HALO_REALTIME static void multiply_add(float *restrict sum, const float *restrict a,
                                        const float *restrict b, size_t floats)
 {
     for (size_t i = 0; i < floats; i += 2) {
-        sum[i] += a[i] * b[i] - a[i + 1] * b[i + 1];
-        sum[i + 1] += a[i] * b[i + 1] + a[i + 1] * b[i];
+        sum[i] = sum[i] + a[i] * b[i] - a[i + 1] * b[i + 1];
+        sum[i + 1] = sum[i + 1] + a[i] * b[i + 1] + a[i + 1] * b[i];
     }
 }
 
@@ -218,16 +234,13 @@ HALO_REALTIME static void multiply_add4(float *restrict sum, const float *const 
     const float *restrict a0 = a[0], *restrict a1 = a[1], *restrict a2 = a[2], *restrict a3 = a[3];
     const float *restrict b0 = b[0], *restrict b1 = b[1], *restrict b2 = b[2], *restrict b3 = b[3];
     for (size_t i = 0; i < floats; i += 2) {
-        float re = a0[i] * b0[i] - a0[i + 1] * b0[i + 1];
-        float im = a0[i] * b0[i + 1] + a0[i + 1] * b0[i];
-        re += a1[i] * b1[i] - a1[i + 1] * b1[i + 1];
-        im += a1[i] * b1[i + 1] + a1[i + 1] * b1[i];
-        re += a2[i] * b2[i] - a2[i + 1] * b2[i + 1];
-        im += a2[i] * b2[i + 1] + a2[i + 1] * b2[i];
-        re += a3[i] * b3[i] - a3[i + 1] * b3[i + 1];
-        im += a3[i] * b3[i + 1] + a3[i + 1] * b3[i];
-        sum[i] += re;
-        sum[i + 1] += im;
+        size_t j = i + 1;
+        float rr = a0[i] * b0[i] + a1[i] * b1[i] + a2[i] * b2[i] + a3[i] * b3[i];
+        float ri = a0[i] * b0[j] + a1[i] * b1[j] + a2[i] * b2[j] + a3[i] * b3[j];
+        float ii = a0[j] * b0[j] + a1[j] * b1[j] + a2[j] * b2[j] + a3[j] * b3[j];
+        float ir = a0[j] * b0[i] + a1[j] * b1[i] + a2[j] * b2[i] + a3[j] * b3[i];
+        sum[i] += rr - ii;
+        sum[j] += ri + ir;
     }
 }
 

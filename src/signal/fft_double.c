@@ -1,6 +1,7 @@
 #include "signal/fft_double.h"
 
 #include "base/realtime.h"
+#include "signal/fft.h"
 
 #include <fftw3.h>
 #include <pthread.h>
@@ -18,18 +19,18 @@ struct fft_double {
 /* See fft.c. */
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
-static void plan(struct fft_double *fft)
+static void plan(struct fft_double *fft, bool fixed)
 {
     int n = (int)fft->n;
+    unsigned flags = FFTW_ESTIMATE | (fixed ? FFTW_NO_SIMD : 0);
     pthread_mutex_lock(&planner);
     fftw_make_planner_thread_safe();
-    fft->forward =
-        fftw_plan_dft_r2c_1d(n, fft->samples, fft->bins, FFTW_ESTIMATE | FFTW_PRESERVE_INPUT);
-    fft->inverse = fftw_plan_dft_c2r_1d(n, fft->bins, fft->samples, FFTW_ESTIMATE);
+    fft->forward = fftw_plan_dft_r2c_1d(n, fft->samples, fft->bins, flags | FFTW_PRESERVE_INPUT);
+    fft->inverse = fftw_plan_dft_c2r_1d(n, fft->bins, fft->samples, flags);
     pthread_mutex_unlock(&planner);
 }
 
-enum status fft_double_create(size_t n, struct fft_double **result)
+static enum status create(size_t n, bool fixed, struct fft_double **result)
 {
     struct fft_double *fft = calloc(1, sizeof *fft);
     if (!fft)
@@ -38,7 +39,7 @@ enum status fft_double_create(size_t n, struct fft_double **result)
     fft->samples = fftw_alloc_real(n);
     fft->bins = fftw_alloc_complex(n / 2 + 1);
     if (fft->samples && fft->bins)
-        plan(fft);
+        plan(fft, fixed);
     if (!fft->forward || !fft->inverse) {
         fft_double_destroy(fft);
         return fail_memory("a Fourier transform");
@@ -46,6 +47,16 @@ enum status fft_double_create(size_t n, struct fft_double **result)
     memset(fft->samples, 0, n * sizeof *fft->samples);
     *result = fft;
     return STATUS_OK;
+}
+
+enum status fft_double_create(size_t n, struct fft_double **result)
+{
+    return create(n, fft_plans_are_fixed(), result);
+}
+
+enum status fft_double_create_fixed(size_t n, struct fft_double **result)
+{
+    return create(n, true, result);
 }
 
 void fft_double_destroy(struct fft_double *fft)

@@ -12,12 +12,13 @@
 
 enum { FIR_TILE = 64 };
 
-/* The reference: products and sums in double precision. */
+/* The reference: products, which are exact, and sums in double precision. The same bits on every
+ * processor: fusing them changes nothing. */
 void fir_add_double(double sum[FIR_TILE], const float *x, size_t frames, const float *h,
                     size_t taps);
 
 /* Float products and partial sums of few taps, added up in double precision: rounding stays near
- * that of a short filter. */
+ * that of a short filter, and is less where the processor fuses them. */
 void fir_add_float(double sum[FIR_TILE], const float *x, size_t frames, const float *h,
                    size_t taps);
 
