@@ -45,7 +45,7 @@ static const struct golden goldens[] = {
     {"render in.wav out.wav --mask room:rt60=0.3 --format float", "67e23b0010afee08", false},
     {"render in.wav out.wav --mask 'parametric:PK 1000 -6 1.4' --mask short.wav --gain -3 "
      "--mask matrix.wav,normalize=energy --gain -6,at=0.3s:gain=-12",
-     "002b20716a2a9448", false},
+     "c68ae26157f5176d", false},
     {"render in.wav out.wav --mask long.wav --edge reflect --format float", "e2cbeb6dfd582350",
      false},
     {"render in.wav out.wav --mask long.wav --normalize -1", "0b411639146c8b2a", false},
