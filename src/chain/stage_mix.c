@@ -118,6 +118,7 @@ HALO_REALTIME static void report(struct stage_mix *mix)
 {
     struct filter *filter = &mix->filter, *stage = mix->stage;
     filter->late = stage->late;
+    filter->held_up = stage->held_up;
     if (stage->notice && !filter->notice) {
         filter->notice = stage->notice;
         stage->notice = NULL;

@@ -165,6 +165,9 @@ struct convolver_backend {
     bool (*collect)(struct convolution *convolution,
                     const struct convolver_slot slots[CONVOLVER_SLOTS], int64_t until);
 
+    /* Whether the last step did what a worker of the backend should have done. NULL: no workers. */
+    bool (*is_worker_late)(const struct convolution *convolution);
+
     /* Add one block to the history and write the outputs of each slot. */
     void (*step)(struct convolution *convolution, const float *const *in,
                  const struct convolver_slot slots[CONVOLVER_SLOTS]);

@@ -114,6 +114,20 @@ static void run_side(struct convolver *convolver, enum side side, const float *c
     convolver->backend[side]->step(convolver->convolution[side], in, slots);
 }
 
+/* After a step. A GPU is waited for: whatever takes long there is the GPU. */
+HALO_REALTIME static unsigned find_held_up(const struct convolver *convolver)
+{
+    enum side side = (enum side)atomic_load(&convolver->side);
+    unsigned held_up = convolver->backend[side]->post ? FILTER_GPU_LATE : 0;
+    for (side = MAIN; side < SIDES; side++) {
+        const struct convolver_backend *backend = convolver->backend[side];
+        if (backend && runs(convolver, side) && backend->is_worker_late &&
+            backend->is_worker_late(convolver->convolution[side]))
+            held_up |= FILTER_WORKER_LATE;
+    }
+    return held_up;
+}
+
 static void take_spare(const struct convolver *convolver, float *const *out, bool entering)
 {
     for (size_t c = 0; c < convolver->filter.outputs; c++) {
@@ -205,6 +219,7 @@ HALO_REALTIME void convolver_process(struct filter *filter, const float *const *
     struct convolver *convolver = (struct convolver *)filter;
     bool entering = atomic_load(&convolver->switching) && enter(convolver);
     (convolver->along ? run_both : run_one)(convolver, in, out, entering);
+    filter->held_up = find_held_up(convolver);
     uint64_t end = convolver->position + filter->block;
     if (entering) {
         convolver->entered = true;

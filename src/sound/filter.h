@@ -23,6 +23,9 @@ struct filter_kind {
     void (*destroy)(struct filter *filter);
 };
 
+/* What may have made a block late, and is not the filter's own computing: bits. */
+enum { FILTER_WORKER_LATE = 1, FILTER_GPU_LATE = 2 };
+
 struct filter {
     const struct filter_kind *kind;
     size_t inputs;
@@ -33,6 +36,7 @@ struct filter {
     bool tail_unknown;   /* it may be longer */
     uint64_t late;       /* frames by which the true latency exceeded `latency` */
     bool absent;         /* the block is silence, because it missed its deadline (live) */
+    unsigned held_up;    /* the block: FILTER_... */
     const char *failure; /* cause of a permanent failure in a step, or NULL */
     const char *notice;  /* for the caller to print once and clear, or NULL */
 };
