@@ -170,7 +170,8 @@ static size_t read_log(struct reported *events)
     size_t count = 0;
     json_t *line;
     for (size_t i = 0; (line = json_loadf(file, JSON_DISABLE_EOF_CHECK, NULL)) != NULL; i++) {
-        if (i > 0) {
+        bool heard = i > 0 && strcmp(command_json_string(line, "event"), "outage") != 0;
+        if (heard) {
             bool chosen = json_object_get(line, "choice") != NULL;
             struct reported event = {
                 .frame = (size_t)command_json_number(line, "frame"),
