@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINES_MOST = 20 /* printed */ };
+enum { LINES_MOST = 10 /* printed */ };
 
 #define MS INT64_C(1000000)
 static const int64_t PAUSE_LEAST = 100 * MS;
@@ -19,7 +19,7 @@ static const int64_t MIGRATION = MS / 2; /* at most, until the caches are warm a
 static const int64_t SECOND = 1000 * MS;
 
 static const struct cause_row {
-    const char *name;   /* in JSON */
+    const char *name;
     const char *what;   /* happened */
     const char *advice; /* NULL: a real-time priority, unless it has one */
 } rows[OUTAGE_CAUSES] = {
@@ -289,10 +289,10 @@ void ledger_print(const struct ledger *ledger, int priority)
     for (size_t i = 0; i < ledger->kept && i < LINES_MOST; i++) {
         const struct outage *outage = &ledger->outages[i];
         put_time(outage->at, text, sizeof text);
-        warning("  at %.3f s (%s): %s; %.2f ms late, the step took %.2f of %.2f ms%s",
-                seconds_of(outage, ledger->rate), text, rows[outage->cause].what,
+        warning("  %.3f s, %s: %s, %.2f ms late; step %.2f of %.2f ms%s",
+                seconds_of(outage, ledger->rate), strchr(text, 'T') + 1, rows[outage->cause].name,
                 1e-6 * (double)outage->gap, 1e-6 * (double)outage->time.ns,
-                1e-6 * (double)ledger->period, outage->time.lost ? ", sound was lost" : "");
+                1e-6 * (double)ledger->period, outage->time.lost ? "; sound was lost" : "");
     }
     if (all > LINES_MOST)
         warning("  and %llu more", (unsigned long long)(all - LINES_MOST));
