@@ -30,10 +30,7 @@ HALO_REALTIME static void chain_process(struct filter *filter, const float *cons
         filter->held_up |= one->held_up;
         if (one->failure)
             filter->failure = one->failure;
-        if (one->notice && !filter->notice) {
-            filter->notice = one->notice;
-            one->notice = NULL;
-        }
+        filter_pass_notice(filter, one);
         in = (const float *const *)next;
     }
     filter->late = late;

@@ -312,6 +312,7 @@ enum status live_session_run(const struct live_options *options)
     enum status status = session_open(&session, options);
     if (status == STATUS_OK) {
         status = run(&session);
+        stream_session_halt(&session.stream);
         update(&session);
         view_close(session.stream.view); /* before the report is printed */
         session.stream.view = NULL;

@@ -7,6 +7,7 @@
 #include "signal/audio.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 enum { PERIOD_MOST = 1 << 13 };     /* frames of a block */
@@ -105,10 +106,16 @@ void stream_session_stop_device(struct stream_session *session)
 {
     if (!session->device)
         return;
-    session->stuck = !device_stop(session->device) || session->stuck;
+    stream_session_halt(session);
     enum status status = device_close(session->device);
     session->closed = session->closed == STATUS_OK ? status : session->closed;
     session->device = NULL;
+}
+
+void stream_session_halt(struct stream_session *session)
+{
+    if (session->device)
+        session->stuck = session->stuck || !device_stop(session->device);
 }
 
 bool stream_session_stop(struct stream_session *session)
@@ -147,11 +154,14 @@ static void handle_event(struct stream_session *session, const struct live_event
 static void show_notices(struct stream_session *session)
 {
     struct filter *filter = session->chain.filter;
-    if (filter->notice)
-        view_warning(session->view, "%s", filter->notice);
+    const char *notice = filter->notice;
+    if (notice)
+        view_warning(session->view, "%s", notice);
+    /* It may have given way to another. */
+    (void)atomic_compare_exchange_strong(&filter->notice, &notice, NULL);
     if (session->controls.notice)
         view_message(session->view, "%s", session->controls.notice);
-    filter->notice = session->controls.notice = NULL;
+    session->controls.notice = NULL;
 }
 
 void stream_session_update(struct stream_session *session)

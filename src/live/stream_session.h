@@ -74,6 +74,9 @@ MUST_CHECK enum status stream_session_make_live(struct stream_session *session,
 
 void stream_session_stop_device(struct stream_session *session);
 
+/* The device plays silence from now on, so that what the step counted can be read. */
+void stream_session_halt(struct stream_session *session);
+
 /* Stop the device and close the view. False: a step hangs (noted), and what it uses must be leaked.
  */
 bool stream_session_stop(struct stream_session *session);
