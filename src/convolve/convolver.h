@@ -99,6 +99,9 @@ MUST_CHECK enum status convolver_switch(struct filter *convolver,
 /* Control thread: whether no switch is under way. *at, unless NULL: where the last one began. */
 bool convolver_switched(const struct filter *convolver, uint64_t *at);
 
+/* While no step runs: whether a switch has begun, at frame *at, and not ended. */
+bool convolver_is_within_switch(const struct filter *convolver, uint64_t *at);
+
 /* Best block length for a file, in frames, at most `most`. Ignores settings->block. */
 size_t convolver_preferred_block(const struct convolver_settings *settings, const struct mask *mask,
                                  size_t most);

@@ -288,6 +288,17 @@ static void update(struct live_session *session)
     check_recordings(session);
 }
 
+/* The step stands still. A switch is logged when it ended, and the last one may not have. */
+static void finish_log(struct live_session *session)
+{
+    const struct stream_session *stream = &session->stream;
+    size_t choice;
+    uint64_t at;
+    if (!stream->stuck && stream->chain.choices &&
+        choices_are_within_switch(stream->chain.choices, &choice, &at))
+        live_log_switch(stream->log, choice, at, &stream->way);
+}
+
 static enum status run(struct live_session *session)
 {
     struct stream_session *stream = &session->stream;
@@ -314,6 +325,7 @@ enum status live_session_run(const struct live_options *options)
         status = run(&session);
         stream_session_halt(&session.stream);
         update(&session);
+        finish_log(&session);
         view_close(session.stream.view); /* before the report is printed */
         session.stream.view = NULL;
         enum status reported = report(&session);
