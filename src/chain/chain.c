@@ -18,6 +18,7 @@ HALO_REALTIME static void chain_process(struct filter *filter, const float *cons
 {
     struct chain *chain = (struct chain *)filter;
     uint64_t late = 0;
+    filter->held_up = 0;
     if (chain->count == 0)
         for (size_t c = 0; c < filter->inputs; c++)
             memcpy(out[c], in[c], filter->block * sizeof(float));
@@ -26,12 +27,10 @@ HALO_REALTIME static void chain_process(struct filter *filter, const float *cons
         filter_process(chain->filters[i], in, next);
         struct filter *one = chain->filters[i];
         late += one->late;
+        filter->held_up |= one->held_up;
         if (one->failure)
             filter->failure = one->failure;
-        if (one->notice && !filter->notice) {
-            filter->notice = one->notice;
-            one->notice = NULL;
-        }
+        filter_pass_notice(filter, one);
         in = (const float *const *)next;
     }
     filter->late = late;

@@ -378,6 +378,13 @@ enum status convolver_switch(struct filter *filter, const struct convolver_switc
     return STATUS_OK;
 }
 
+bool convolver_is_within_switch(const struct filter *filter, uint64_t *at)
+{
+    const struct convolver *convolver = (const struct convolver *)filter;
+    *at = convolver->change.at;
+    return atomic_load(&convolver->switching) && convolver->begun;
+}
+
 bool convolver_switched(const struct filter *filter, uint64_t *at)
 {
     const struct convolver *convolver = (const struct convolver *)filter;

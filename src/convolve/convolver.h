@@ -106,6 +106,9 @@ MUST_CHECK enum status convolver_switch(struct filter *convolver,
 /* Control thread: whether no switch is under way. *at, unless NULL: where the last one began. */
 bool convolver_switched(const struct filter *convolver, uint64_t *at);
 
+/* While no step runs: whether a switch has begun, at frame *at, and not ended. */
+bool convolver_is_within_switch(const struct filter *convolver, uint64_t *at);
+
 /* Best block length for a file, in frames, at most `most`. Ignores settings->block. */
 size_t convolver_preferred_block(const struct convolver_settings *settings, const struct mask *mask,
                                  size_t most);
@@ -172,6 +175,9 @@ struct convolver_backend {
                  const struct convolver_slot slots[CONVOLVER_SLOTS]);
     bool (*collect)(struct convolution *convolution,
                     const struct convolver_slot slots[CONVOLVER_SLOTS], int64_t until);
+
+    /* Whether the last step did what a worker of the backend should have done. NULL: no workers. */
+    bool (*is_worker_late)(const struct convolution *convolution);
 
     /* Add one block to the history and write the outputs of each slot. */
     void (*step)(struct convolution *convolution, const float *const *in,

@@ -312,4 +312,5 @@ const struct convolver_backend convolver_cpu_live = {.name = "cpu",
                                                      .prepare = live_prepare,
                                                      .release = live_release,
                                                      .arm = cpu_live_arm,
+                                                     .is_worker_late = cpu_live_is_worker_late,
                                                      .step = cpu_live_step};

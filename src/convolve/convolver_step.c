@@ -90,9 +90,10 @@ HALO_REALTIME void convolver_finish_switch(struct convolver *convolver)
     atomic_store(&convolver->switching, false);
 }
 
-/* Fill in the slots of one side, with outputs in `out` and `coming`. */
+/* Fill in the slots of one side, with outputs in `out` and `coming`, which may only be looked at
+ * while a mask enters: until then the control thread may be allocating it. */
 static void set_slots(const struct convolver *convolver, enum side side, bool entering,
-                      bool all_fresh, float *const *out, float *const *coming,
+                      bool all_fresh, float *const *out, const struct block *coming,
                       struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     const struct convolver_backend *backend = convolver->backend[side];
@@ -100,7 +101,7 @@ static void set_slots(const struct convolver *convolver, enum side side, bool en
     slots[1 - convolver->slot] = (struct convolver_slot){0};
     if (entering)
         slots[1 - convolver->slot] = (struct convolver_slot){
-            convolver->change.to->of[side], !convolver->entered || all_fresh, coming};
+            convolver->change.to->of[side], !convolver->entered || all_fresh, coming->data};
     for (size_t v = 0; v < CONVOLVER_SLOTS && backend->arm; v++)
         if (slots[v].prepared) /* the first mask; both when the standby takes over */
             (void)backend->arm(convolver->convolution[side], v, slots[v].prepared, true);
@@ -110,8 +111,22 @@ static void run_side(struct convolver *convolver, enum side side, const float *c
                      float *const *out, bool entering, bool all_fresh)
 {
     struct convolver_slot slots[CONVOLVER_SLOTS];
-    set_slots(convolver, side, entering, all_fresh, out, convolver->coming.data, slots);
+    set_slots(convolver, side, entering, all_fresh, out, &convolver->coming, slots);
     convolver->backend[side]->step(convolver->convolution[side], in, slots);
+}
+
+/* After a step. A GPU is waited for: whatever takes long there is the GPU. */
+HALO_REALTIME static unsigned find_held_up(const struct convolver *convolver)
+{
+    enum side side = (enum side)atomic_load(&convolver->side);
+    unsigned held_up = convolver->backend[side]->post ? FILTER_GPU_LATE : 0;
+    for (side = MAIN; side < SIDES; side++) {
+        const struct convolver_backend *backend = convolver->backend[side];
+        if (backend && runs(convolver, side) && backend->is_worker_late &&
+            backend->is_worker_late(convolver->convolution[side]))
+            held_up |= FILTER_WORKER_LATE;
+    }
+    return held_up;
 }
 
 static void take_spare(const struct convolver *convolver, float *const *out, bool entering)
@@ -146,9 +161,9 @@ static void run_both(struct convolver *convolver, const float *const *in, float 
     struct convolver_slot main_slots[CONVOLVER_SLOTS], standby_slots[CONVOLVER_SLOTS];
     const struct convolver_backend *backend = convolver->backend[MAIN];
     int64_t until = monotonic_ns() + (int64_t)convolver->patience;
-    set_slots(convolver, MAIN, entering, false, out, convolver->coming.data, main_slots);
-    set_slots(convolver, STANDBY, entering, false, convolver->spare[0].data,
-              convolver->spare[1].data, standby_slots);
+    set_slots(convolver, MAIN, entering, false, out, &convolver->coming, main_slots);
+    set_slots(convolver, STANDBY, entering, false, convolver->spare[0].data, &convolver->spare[1],
+              standby_slots);
     backend->post(convolver->convolution[MAIN], in, main_slots);
     convolver->backend[STANDBY]->step(convolver->convolution[STANDBY], in, standby_slots);
     if (backend->collect(convolver->convolution[MAIN], main_slots, until))
@@ -208,6 +223,7 @@ HALO_REALTIME void convolver_process(struct filter *filter, const float *const *
     if (convolver->prover)
         prover_step(convolver->prover, in, (const float *const *)out,
                     entering ? NULL : convolver->current->proved);
+    filter->held_up = find_held_up(convolver);
     uint64_t end = convolver->position + filter->block;
     if (entering) {
         convolver->entered = true;

@@ -15,6 +15,7 @@ struct live_log {
     FILE *file;
     char *path;
     bool failed;
+    uint32_t rate;
 };
 
 const char *const live_log_events[] = {
@@ -32,6 +33,8 @@ const char *const live_log_events[] = {
 
 const char *const live_log_shapes[] = {
     [SWITCH_FADE] = "fade", [SWITCH_DUCK] = "duck", [SWITCH_GAP] = "gap", [SWITCH_GAP + 1] = NULL};
+
+const char live_log_outage_name[] = "outage";
 
 /* `line` is owned. */
 static void write_line(struct live_log *log, json_t *line)
@@ -88,6 +91,7 @@ enum status live_log_open(const char *path, bool force, const struct live_chain 
         status = fail(STATUS_FAILED, "cannot write %s: %s", path, FILES_READ_ADVICE);
         goto fail;
     }
+    log->rate = settings->rate;
     int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL);
     int fd = open(path, flags, 0666);
     if (fd < 0 || !(log->file = fdopen(fd, "w"))) {
@@ -143,4 +147,16 @@ void live_log_load(struct live_log *log, size_t choice, const char *text, uint64
 {
     write_line(log, json_pack("{s:I, s:s, s:I, s:o}", "frame", (json_int_t)frame, "event", "load",
                               "choice", (json_int_t)choice + 1, "mask", json_text(text)));
+}
+
+void live_log_outage(struct live_log *log, const struct outage *outage)
+{
+    if (!log || !outage)
+        return;
+    json_t *line = ledger_outage_json(outage, log->rate);
+    if (line && json_object_set_new(line, "event", json_string(live_log_outage_name)) != 0) {
+        json_decref(line);
+        line = NULL;
+    }
+    write_line(log, line);
 }

@@ -174,6 +174,9 @@ static bool read_event(const json_t *line, size_t number, struct logged *logged)
 static enum status add_event(struct replay *replay, const json_t *line)
 {
     size_t count = replay->event_count;
+    const char *name = json_string_value(json_object_get(line, "event"));
+    if (name && strcmp(name, live_log_outage_name) == 0)
+        return STATUS_OK;
     if (count == replay->event_room) {
         size_t room = count ? 2 * count : 64;
         struct logged *events = realloc(replay->events, room * sizeof *events);
