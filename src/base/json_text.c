@@ -1,5 +1,7 @@
 #include "base/json_text.h"
 
+#include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +22,42 @@ json_t *json_text(const char *bytes)
     return string;
 }
 
+static atomic_bool incomplete;
+
+static void *allocate(size_t size)
+{
+    void *block = malloc(size);
+    if (!block)
+        atomic_store(&incomplete, true);
+    return block;
+}
+
+void json_watch_memory(void)
+{
+    json_set_alloc_funcs(allocate, free);
+}
+
+char *json_line(json_t *object, size_t flags)
+{
+    char *text = object && !atomic_load(&incomplete) ? json_dumps(object, flags) : NULL;
+    json_decref(object);
+    return text;
+}
+
+int json_write(json_t *object, size_t flags, FILE *stream)
+{
+    char *text = json_line(object, flags);
+    errno = text ? EIO : ENOMEM;
+    bool written = text && fputs(text, stream) >= 0 && putc('\n', stream) != EOF &&
+                   fflush(stream) == 0 && !ferror(stream);
+    int error = written ? 0 : errno;
+    free(text);
+    return error;
+}
+
 enum status json_print(json_t *object, size_t flags, const char *what)
 {
-    bool printed =
-        object && json_dumpf(object, stdout, JSON_INDENT(2) | flags) == 0 && puts("") >= 0;
-    json_decref(object);
-    return printed ? STATUS_OK : fail(STATUS_FAILED, "cannot print %s as JSON", what);
+    int error = json_write(object, JSON_INDENT(2) | flags, stdout);
+    return error ? fail(STATUS_FAILED, "cannot print %s as JSON: %s", what, strerror(error))
+                 : STATUS_OK;
 }

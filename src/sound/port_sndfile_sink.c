@@ -123,9 +123,9 @@ static enum status sound_sink_commit(struct sink *sink)
     if (close(sound->fd) != 0 && !error)
         error = errno;
     sound->fd = -1;
-    if (!error && sound->regular.temporary)
-        error = atomic_file_keep(&sound->regular);
-    return error ? refuse_write(sound, error) : STATUS_OK;
+    if (error)
+        return refuse_write(sound, error);
+    return sound->regular.temporary ? atomic_file_keep(&sound->regular, sound->name) : STATUS_OK;
 }
 
 static const struct sink_kind sound_sink_kind = {
