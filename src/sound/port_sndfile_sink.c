@@ -66,6 +66,8 @@ static enum status write_chunk(struct sound_sink *sound, const float *const *pla
 {
     size_t channels = sound->format.channels;
     sf_count_t written;
+    if (!sound_io_has_memory(&sound->io, channels))
+        return refuse_write(sound, ENOMEM);
     if (sound->bits) {
         sound->sink.clipped +=
             quantise_interleave(planar, at, channels, frames, sound->bits, sound->dither,
