@@ -3,12 +3,11 @@
 #include "command.h"
 #include "suite.h"
 
-#include "base/monotonic.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WORKERS_MOST = 16, TEXT_MOST = 16384, PATIENCE_MS = 30000, MESSAGES_SHOWN = 40 };
+enum { WORKERS_MOST = 16, TEXT_MOST = 16384, PATIENCE_MS = 30000 };
 
 /* ---- folders: what is in them ---- */
 
@@ -314,62 +313,60 @@ static void expect_row(const struct fault_row *row, struct expected *expected)
 
 /* ---- the workers ---- */
 
-/* One row with its faults, in the working folder. Prints flaws to `report`. */
-static void work(const struct fault_row *row, const struct fault_kind *kinds, size_t kind_count,
-                 unsigned most, unsigned seed, int report)
-{
-    static struct expected expected;
-    static struct run run;
-    unsigned cases = 0;
-    int64_t start = monotonic_ns();
-    expect_row(row, &expected);
-    if (expected.whole.code != 0)
-        dprintf(report, "%s\nfails without a fault: %s\n\n", row->line, expected.whole.err);
-    for (size_t k = 0; k < kind_count && expected.whole.code == 0; k++) {
-        run_row(row, kinds[k].call, -1, 0, &run);
-        unsigned calls = run.calls, step = most && calls > most ? (calls + most - 1) / most : 1;
-        for (unsigned number = 1 + seed % step; number <= calls; number += step, cases++) {
-            run_row(row, kinds[k].call, (int)number, kinds[k].error, &run);
-            const char *flaw = flaw_of(row, &run, &expected);
-            if (flaw)
-                dprintf(report, "%s\n%s %u of %u (error %d): %s, exit code %d\n%s%s%s\n%s\n",
-                        row->line, kinds[k].call, number, calls, kinds[k].error, flaw, run.code,
-                        run.err, run.mark, run.out.text, run.rest.text);
-        }
-    }
-    if (getenv("HALO_TEST_VERBOSE"))
-        fprintf(stderr, "%u cases, %.1f s: %s\n", cases, (double)(monotonic_ns() - start) * 1e-9,
-                row->line);
-}
-
 struct rig {
     const struct fault_row *rows;
     size_t row_count;
     const struct fault_kind *kinds;
     size_t kind_count;
     unsigned most, seed;
-    int report;
+    int report;        /* flaws */
+    atomic_uint *next; /* row that no worker has taken; shared */
 };
 
-/* Takes one row after the other that no other worker has taken. */
-static void take_rows(const struct rig *rig, const char *name, unsigned *next)
+static unsigned try_kind(const struct rig *rig, const struct fault_row *row,
+                         const struct fault_kind *kind, const struct expected *expected)
+{
+    static struct run run;
+    unsigned cases = 0;
+    run_row(row, kind->call, -1, 0, &run);
+    unsigned calls = run.calls, most = rig->most;
+    unsigned step = most && calls > most ? (calls + most - 1) / most : 1;
+    for (unsigned number = 1 + rig->seed % step; number <= calls; number += step, cases++) {
+        run_row(row, kind->call, (int)number, kind->error, &run);
+        const char *flaw = flaw_of(row, &run, expected);
+        if (flaw)
+            dprintf(rig->report, "%s\n%s %u of %u (error %d): %s, exit code %d\n%s%s%s\n%s\n",
+                    row->line, kind->call, number, calls, kind->error, flaw, run.code, run.err,
+                    run.mark, run.out.text, run.rest.text);
+    }
+    return cases;
+}
+
+static void try_row(const struct rig *rig, const struct fault_row *row)
+{
+    static struct expected expected;
+    unsigned cases = 0;
+    expect_row(row, &expected);
+    if (expected.whole.code != 0)
+        dprintf(rig->report, "%s\nfails without a fault: %s\n", row->line, expected.whole.err);
+    for (size_t k = 0; k < rig->kind_count && expected.whole.code == 0; k++)
+        cases += try_kind(rig, row, &rig->kinds[k], &expected);
+    if (getenv("HALO_TEST_VERBOSE"))
+        fprintf(stderr, "%u cases: %s\n", cases, row->line);
+}
+
+static void work(const struct rig *rig, size_t worker)
 {
     char path[128];
-    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
+    snprintf(path, sizeof path, "%s/worker%zu", command_folder(), worker);
     if (mkdir(path, 0700) != 0 || chdir(path) != 0)
         _exit(1);
     set_path("TMPDIR", path, "tmp");
     unsetenv("HOME"); /* without saved plans, the same command always gives the same bytes */
     unsetenv("XDG_CACHE_HOME");
-    for (unsigned row; (row = __atomic_fetch_add(next, 1, __ATOMIC_SEQ_CST)) < rig->row_count;)
-        work(&rig->rows[row], rig->kinds, rig->kind_count, rig->most, rig->seed + row, rig->report);
+    for (unsigned row; (row = atomic_fetch_add(rig->next, 1)) < rig->row_count;)
+        try_row(rig, &rig->rows[row]);
     _exit(0);
-}
-
-static size_t worker_count(void)
-{
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    return processors < 1 ? 1 : processors > WORKERS_MOST ? WORKERS_MOST : (size_t)processors;
 }
 
 void fault_rig_run(const struct fault_row *rows, size_t row_count, const struct fault_kind *kinds,
@@ -377,28 +374,27 @@ void fault_rig_run(const struct fault_row *rows, size_t row_count, const struct 
 {
     static char flaws[1 << 20];
     const char *given = getenv("HALO_TEST_SEED");
-    struct rig rig = {rows, row_count, kinds, kind_count, most, 0, -1};
+    struct rig rig = {rows, row_count, kinds, kind_count, .most = most};
     rig.seed = given ? (unsigned)strtoul(given, NULL, 10) : (unsigned)time(NULL);
-    unsigned *next =
-        mmap(NULL, sizeof *next, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    rig.next =
+        mmap(NULL, sizeof *rig.next, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     rig.report = open(command_path("flaws"), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
     pid_t workers[WORKERS_MOST];
-    size_t count = worker_count();
-    for (size_t i = 0; i < count; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "worker%zu", i);
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t count = processors < 1              ? 1
+                   : processors > WORKERS_MOST ? WORKERS_MOST
+                                               : (size_t)processors;
+    for (size_t i = 0; i < count; i++)
         if ((workers[i] = fork()) == 0)
-            take_rows(&rig, name, next);
-    }
+            work(&rig, i);
     int failed = 0, status;
     for (size_t i = 0; i < count; i++)
         if (waitpid(workers[i], &status, 0) != workers[i] || status != 0)
-            failed = status;
+            failed++;
     close(rig.report);
-    munmap(next, sizeof *next);
+    munmap(rig.next, sizeof *rig.next);
     read_text(command_path("flaws"), flaws, sizeof flaws);
-    if (*flaws)
-        fputs(flaws, stderr);
-    ck_assert_msg(failed == 0, "a worker failed (%d)", failed);
+    fputs(flaws, stderr);
+    ck_assert_msg(failed == 0, "%d workers failed", failed);
     ck_assert_msg(!*flaws, "with HALO_TEST_SEED=%u", rig.seed);
 }

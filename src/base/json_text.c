@@ -41,6 +41,10 @@ char *json_line(json_t *object, size_t flags)
 {
     char *text = object && !atomic_load(&incomplete) ? json_dumps(object, flags) : NULL;
     json_decref(object);
+    if (atomic_load(&incomplete)) { /* the text, too, may lack a part then */
+        free(text);
+        return NULL;
+    }
     return text;
 }
 
