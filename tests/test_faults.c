@@ -120,7 +120,7 @@ static void make_inputs(void)
 {
     command_clean();
     setenv("IN", "../in", 1);
-    setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0", 1);
+    setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0", 0);
     setenv("LADSPA_PATH", command_path("ladspa"), 1);
     setenv("LV2_PATH", LV2_FOLDERS, 1);
     command_done("mkdir in ladspa && cp %s/ladspa/mean.so ladspa", HALO_TEST_PLUGINS);

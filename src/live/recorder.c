@@ -127,7 +127,7 @@ static enum status refuse(const char *path, int error)
 static enum status open_file(struct recorder *recorder, bool force)
 {
     struct stat about;
-    if (stat(recorder->path, &about) == 0 && !S_ISREG(about.st_mode))
+    if (stat(recorder->path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode))
         return fail(STATUS_FAILED, "cannot write %s: a recording needs a regular file",
                     recorder->path);
     return atomic_file_open(&recorder->destination, recorder->path, force);
