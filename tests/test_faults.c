@@ -154,7 +154,7 @@ static const struct fault_kind memory[] = {{"memory", 0}};
 static void run(const struct fault_row *rows, size_t count, bool allocations)
 {
     const char *full = getenv("HALO_TEST_FULL");
-    unsigned most = full ? (unsigned)strtoul(full, NULL, 10) : allocations ? 10 : 5;
+    unsigned most = full ? (unsigned)strtoul(full, NULL, 10) : allocations ? 8 : 4;
     make_inputs();
     if (allocations)
         fault_rig_run(rows, count, memory, COUNT(memory), most);
