@@ -160,12 +160,8 @@ enum status report_print_json(const struct report *report, FILE *stream)
         report->scale == 1 ? json_null() : db_or_null(report->scale), "clipped",
         whole(report->clipped), "seconds", json_real(report->seconds), "times_real_time",
         json_real(times_real_time(report)), "proof", proof_json(&report->proof));
-    errno = 0;
-    int failed = json_dumpf(root, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-    failed |= putc('\n', stream) == EOF || fflush(stream) != 0;
-    json_decref(root);
-    if (!failed)
-        return STATUS_OK;
-    return fail(STATUS_FAILED, "cannot write the report: %s; the sound is complete in %s",
-                errno ? strerror(errno) : "not enough memory", report_output(report));
+    int error = json_write(root, JSON_INDENT(2) | JSON_REAL_PRECISION(9), stream);
+    return error ? fail(STATUS_FAILED, "cannot write the report: %s; the sound is complete in %s",
+                        strerror(error), report_output(report))
+                 : STATUS_OK;
 }

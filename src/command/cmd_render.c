@@ -229,6 +229,14 @@ static enum status prove(struct render_job *job)
     return judge(options, job->sink, &job->report.proof);
 }
 
+static enum status keep_chain(struct chain_save *save)
+{
+    const char *before = log_prefix("the sound is complete, but not its chain");
+    enum status status = chain_save_keep(save);
+    log_prefix(before);
+    return status;
+}
+
 static enum status work(struct render_job *job)
 {
     const struct render_options *options = job->options;
@@ -256,9 +264,9 @@ static enum status work(struct render_job *job)
     if (is_too_late(job))
         return STATUS_OK;
     TRY(prove(job));
-    if (*job->save)
-        TRY(chain_save_keep(*job->save));
     TRY(sink_commit(job->sink));
+    if (*job->save)
+        TRY(keep_chain(*job->save));
     job->report.seconds = monotonic_seconds() - job->progress.start;
     return STATUS_OK;
 }

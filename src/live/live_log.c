@@ -1,11 +1,10 @@
 #include "live/live_log.h"
 
-#include "base/files_read.h"
+#include "base/atomic_file.h"
 #include "base/json_text.h"
 #include "signal/audio.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 
 struct live_log {
     FILE *file;
+    struct atomic_file destination;
     char *path;
     bool failed;
     uint32_t rate;
@@ -43,11 +43,9 @@ static void write_line(struct live_log *log, json_t *line)
         json_decref(line);
         return;
     }
-    bool written = line && json_dumpf(line, log->file, JSON_COMPACT) == 0 &&
-                   fputc('\n', log->file) != EOF && fflush(log->file) == 0;
-    if (!written && !log->failed) {
-        warning("cannot write the log %s: %s; the log ends here", log->path,
-                line ? strerror(errno) : "out of memory");
+    int error = log->failed ? 0 : json_write(json_incref(line), JSON_COMPACT, log->file);
+    if (error) {
+        warning("cannot write the log %s: %s; the log ends here", log->path, strerror(error));
         log->failed = true;
     }
     json_decref(line);
@@ -80,32 +78,35 @@ static json_t *set_up(const struct live_chain *chain, const struct live_settings
 enum status live_log_open(const char *path, bool force, const struct live_chain *chain,
                           const struct live_settings *settings, struct live_log **result)
 {
-    enum status status;
-    struct stat about;
+    enum status status = STATUS_OK;
     struct live_log *log = calloc(1, sizeof *log);
     if (!log || !(log->path = strdup(path))) {
-        status = fail_memory("a log");
+        free(log);
+        return fail_memory("a log");
+    }
+    if ((status = atomic_file_open(&log->destination, path, force)))
+        goto fail;
+    if (!(log->file = fdopen(log->destination.fd, "w"))) {
+        status = fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
         goto fail;
     }
-    if (force && stat(path, &about) == 0 && files_read_hold(&about)) {
-        status = fail(STATUS_FAILED, "cannot write %s: %s", path, FILES_READ_ADVICE);
+    int error = json_write(set_up(chain, settings), JSON_COMPACT, log->file);
+    if (error) {
+        status = fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(error));
         goto fail;
     }
     log->rate = settings->rate;
-    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL);
-    int fd = open(path, flags, 0666);
-    if (fd < 0 || !(log->file = fdopen(fd, "w"))) {
-        status = errno == EEXIST
-                     ? fail(STATUS_FAILED, "%s exists; --force replaces it", path)
-                     : fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
-        goto fail;
-    }
-    write_line(log, set_up(chain, settings));
     *result = log;
     return STATUS_OK;
 fail:
+    log->failed = true;
     live_log_close(log);
     return status;
+}
+
+enum status live_log_keep(struct live_log *log)
+{
+    return log ? atomic_file_keep(&log->destination, log->path) : STATUS_OK;
 }
 
 void live_log_close(struct live_log *log)
@@ -114,6 +115,9 @@ void live_log_close(struct live_log *log)
         return;
     if (log->file && fclose(log->file) != 0 && !log->failed)
         warning("cannot write the log %s: %s", log->path, strerror(errno));
+    if (!log->file && log->destination.fd >= 0)
+        close(log->destination.fd);
+    atomic_file_discard(&log->destination);
     free(log->path);
     free(log);
 }

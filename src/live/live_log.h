@@ -18,6 +18,9 @@ struct live_log;
 MUST_CHECK enum status live_log_open(const char *path, bool force, const struct live_chain *chain,
                                      const struct live_settings *settings, struct live_log **log);
 
+/* Give the file its name, in place of an old one; see recorder_keep. NULL is ignored. */
+MUST_CHECK enum status live_log_keep(struct live_log *log);
+
 /* A NULL log is ignored; the first write error is reported. `symbol`: of a control's event, else
  * NULL. */
 void live_log_event(struct live_log *log, const struct live_event *event, const char *symbol);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     TICK = 25,
@@ -74,6 +73,9 @@ static enum status begin(struct live_session *session)
     if (options->osc && options->osc_port == 0)
         note("OSC control on port %u", osc_port(session->osc));
     TRY(view_open(play_options_view(&options->play), options->play.interval, &stream->view));
+    TRY(live_log_keep(stream->log)); /* last, since the old files are then replaced */
+    for (size_t i = 0; i < LIVE_RECORDINGS; i++)
+        TRY(recorder_keep(session->recordings[i].recorder));
     session->begun = true;
     device_run(stream->device, live_step, stream->live);
     return STATUS_OK;
@@ -103,7 +105,6 @@ static enum status session_open(struct live_session *session, const struct live_
 
 /* ---- down ---- */
 
-/* Remove the file if the stream did not start. */
 static enum status close_recording(const struct live_session *session,
                                    const struct live_recording *own)
 {
@@ -111,9 +112,7 @@ static enum status close_recording(const struct live_session *session,
     if (!own->recorder)
         return STATUS_OK;
     enum status status = recorder_close(own->recorder, &recording);
-    if (!session->begun)
-        unlink(own->path);
-    else if (status == STATUS_OK)
+    if (session->begun && status == STATUS_OK)
         note("%s: %.3f s recorded", own->path,
              (double)recording.frames / (double)session->stream.info.rate);
     if (recording.lost > 0)
@@ -135,8 +134,6 @@ static enum status session_close(struct live_session *session)
         enum status closed = close_recording(session, &session->recordings[i]);
         status = status == STATUS_OK ? closed : status;
     }
-    if (session->stream.log && !session->begun)
-        unlink(session->log_path);
     live_log_close(session->stream.log);
     free(session->log_path);
     stream_session_free(&session->stream);

@@ -217,7 +217,10 @@ static enum status read_lines(struct replay *replay, FILE *file)
     while (status == STATUS_OK && (length = getline(&text, &capacity, file)) > 0)
         if (number == 0 || text[length - 1] == '\n')
             status = read_line(replay, text, (size_t)length, ++number);
+    int error = ferror(file) || !feof(file) ? errno : 0; /* memory marks no error */
     free(text);
+    if (status == STATUS_OK && error)
+        return fail(STATUS_FAILED, "cannot read %s: %s", replay->path, strerror(error));
     return status == STATUS_OK && number == 0
                ? refuse(replay, "it is not a log of a recording by halo")
                : status;

@@ -6,9 +6,11 @@
 #include "chain/report.h"
 #include "signal/audio.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { PERIOD_MOST = 1 << 13 };     /* frames of a block */
 enum { CALL_SLACK = 50 * 1000000 }; /* ns by which any system may call late */
@@ -329,14 +331,13 @@ enum status stream_session_report_json(const struct stream_session *session,
                             "ledger", ledger_json(&session->load.ledger), "verdict",
                             ledger_verdict_json(&session->load.ledger, session->info.priority),
                             "stages", report_stages(&session->chain.stages));
-    bool written = object && own && end && json_object_update(object, own) == 0 &&
-                   json_object_update(object, end) == 0 &&
-                   json_dumpf(object, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF &&
-                   fflush(stdout) == 0;
+    int error = json_object_update(object, own) == 0 && json_object_update(object, end) == 0
+                    ? json_write(json_incref(object), JSON_COMPACT, stdout)
+                    : ENOMEM;
     json_decref(object);
     json_decref(own);
     json_decref(end);
-    return written ? STATUS_OK : fail(STATUS_FAILED, "cannot write the report");
+    return error ? fail(STATUS_FAILED, "cannot write the report: %s", strerror(error)) : STATUS_OK;
 }
 
 void stream_session_report_ledger(const struct stream_session *session)

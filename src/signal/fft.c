@@ -24,6 +24,8 @@ struct fft {
 enum {
     FLOATS_PER_LINE = 16,
     TRIED_MOST = 1 << 13, /* longer ones would exceed the time limit and waste it */
+    PLANNER_BYTES = 1 << 21,
+    PLANNER_BYTES_EACH = 20, /* of a length; both as measured, and a half more */
 };
 
 static const double TRY_SECONDS = 0.5; /* in all, for plans that were not tuned */
@@ -124,7 +126,8 @@ static struct fft *fft_make(size_t n, enum fft_effort effort, bool known)
     float *samples = audio_alloc(n);
     float *spectrum = audio_alloc(fft_spectrum_floats(n));
     bool complete = false;
-    if (fft && samples && spectrum) {
+    bool has_memory = memory_is_there(PLANNER_BYTES + PLANNER_BYTES_EACH * n);
+    if (fft && samples && spectrum && has_memory) {
         fft->n = n;
         pthread_mutex_lock(&planner);
         fftwf_make_planner_thread_safe();

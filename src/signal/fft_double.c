@@ -17,6 +17,7 @@ struct fft_double {
 };
 
 /* See fft.c. */
+enum { DOUBLE_PLANNER_BYTES = 1 << 21, DOUBLE_PLANNER_BYTES_EACH = 40 };
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
 static void plan(struct fft_double *fft, bool fixed)
@@ -38,7 +39,8 @@ static enum status create(size_t n, bool fixed, struct fft_double **result)
     fft->n = n;
     fft->samples = fftw_alloc_real(n);
     fft->bins = fftw_alloc_complex(n / 2 + 1);
-    if (fft->samples && fft->bins)
+    if (fft->samples && fft->bins &&
+        memory_is_there(DOUBLE_PLANNER_BYTES + DOUBLE_PLANNER_BYTES_EACH * n))
         plan(fft, fixed);
     if (!fft->forward || !fft->inverse) {
         fft_double_destroy(fft);

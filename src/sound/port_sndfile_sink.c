@@ -66,6 +66,8 @@ static enum status write_chunk(struct sound_sink *sound, const float *const *pla
 {
     size_t channels = sound->format.channels;
     sf_count_t written;
+    if (!sound_io_has_memory(&sound->io, channels))
+        return refuse_write(sound, ENOMEM);
     if (sound->bits) {
         sound->sink.clipped +=
             quantise_interleave(planar, at, channels, frames, sound->bits, sound->dither,
@@ -123,9 +125,9 @@ static enum status sound_sink_commit(struct sink *sink)
     if (close(sound->fd) != 0 && !error)
         error = errno;
     sound->fd = -1;
-    if (!error && sound->regular.temporary)
-        error = atomic_file_keep(&sound->regular);
-    return error ? refuse_write(sound, error) : STATUS_OK;
+    if (error)
+        return refuse_write(sound, error);
+    return sound->regular.temporary ? atomic_file_keep(&sound->regular, sound->name) : STATUS_OK;
 }
 
 static const struct sink_kind sound_sink_kind = {

@@ -100,8 +100,9 @@ static enum status sound_source_read(struct source *source, float *const *planar
         size_t want = frames - *got < sound->chunk ? frames - *got : sound->chunk;
         if (sound->limit != FRAMES_UNKNOWN && (int64_t)want > sound->limit - sound->position)
             want = (size_t)(sound->limit - sound->position);
-        sf_count_t count =
-            want ? sf_readf_float(sound->file, sound->interleaved, (sf_count_t)want) : 0;
+        sf_count_t count = want && sound_io_has_memory(&sound->io, channels)
+                               ? sf_readf_float(sound->file, sound->interleaved, (sf_count_t)want)
+                               : 0;
         size_t read = count > 0 ? (size_t)count : 0;
         audio_deinterleave(sound->interleaved, channels, read, planar, *got);
         *got += read;

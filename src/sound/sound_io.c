@@ -8,6 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* What a codec takes at most: 0.6 MB for two channels of Vorbis. */
+enum { CODEC_BYTES = 1 << 22, CODEC_BYTES_EACH = 1 << 18 };
+
 /* Unknown length: large, but far from overflow in libsndfile. */
 #define LENGTH_UNKNOWN ((sf_count_t)1 << 60)
 
@@ -308,11 +311,21 @@ static SNDFILE *open_without_length(struct sound_io *io, SF_VIRTUAL_IO functions
     return NULL;
 }
 
+bool sound_io_has_memory(struct sound_io *io, size_t channels)
+{
+    bool there = memory_is_there(CODEC_BYTES + channels * CODEC_BYTES_EACH);
+    if (!there && io->error == 0)
+        io->error = ENOMEM;
+    return there;
+}
+
 SNDFILE *sound_io_open(struct sound_io *io, int mode, SF_INFO *info)
 {
     SF_VIRTUAL_IO *functions = functions_of(io, mode);
     bool is_unknown = false;
     SNDFILE *file = NULL;
+    if (!sound_io_has_memory(io, info->channels > 0 ? (size_t)info->channels : 0))
+        return NULL;
     if (mode == SFM_READ && info->format == 0 && has_resource_fork_near())
         file = open_without_length(io, *functions, info, &is_unknown);
     return file || is_unknown ? file : sf_open_virtual(functions, mode, info, io);

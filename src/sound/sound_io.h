@@ -47,6 +47,10 @@ bool sound_io_seekable(int fd);
 /* As sf_open_virtual. Closing it leaves the descriptor or the stream open. */
 SNDFILE *sound_io_open(struct sound_io *io, int mode, SF_INFO *info);
 
+/* Make sure of the memory that a codec takes, which may be long after it was opened; without it the
+ * error is ENOMEM. Before reading or writing frames. */
+MUST_CHECK bool sound_io_has_memory(struct sound_io *io, size_t channels);
+
 /* Read the rest of a stream that is read. Whether its last bytes end an Ogg. */
 bool sound_io_ogg_ends(struct sound_io *io);
 
