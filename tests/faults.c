@@ -43,7 +43,7 @@ static atomic_uint *map_count(const char *path)
     return map == MAP_FAILED ? &seen_alone : map;
 }
 
-__attribute__((constructor)) static void arm(void)
+static void arm(void)
 {
     void *frames[1];
     const char *text = getenv("FAULT"), *count = getenv("FAULT_COUNT");
@@ -54,6 +54,28 @@ __attribute__((constructor)) static void arm(void)
         fault.seen = count ? map_count(count) : &seen_alone;
         fault.armed = true;
     }
+}
+
+/* From main on: what runs before it, such as CUDA's registration of kernels, cannot fail. */
+static int (*program)(int, char **, char **);
+
+static int run_armed(int argc, char **argv, char **environment)
+{
+    arm();
+    return program(argc, argv, environment);
+}
+
+int __libc_start_main(int (*begin)(int, char **, char **), int argc, char **argv,
+                      void (*init)(void), void (*fini)(void), void (*loader_fini)(void),
+                      void *stack_end);
+int __libc_start_main(int (*begin)(int, char **, char **), int argc, char **argv,
+                      void (*init)(void), void (*fini)(void), void (*loader_fini)(void),
+                      void *stack_end)
+{
+    NEXT(int, "__libc_start_main", int (*)(int, char **, char **), int, char **, void (*)(void),
+         void (*)(void), void (*)(void), void *);
+    program = begin;
+    return next(run_armed, argc, argv, init, fini, loader_fini, stack_end);
 }
 
 static void mark(const char *call)
@@ -131,13 +153,14 @@ bool fault_short(int fd, size_t count)
 /* ---- allocations ---- */
 
 /* Whose allocations never fail: those of libraries that end the program or crash then (FFTW by
- * design; the others do not check). halo makes sure of the memory before it calls them. */
+ * design; the others do not check; halo.lv2 registers CUDA kernels when it is loaded). halo makes
+ * sure of the memory before it calls them. */
 static bool is_exempt(const void *caller)
 {
     static const char *const names[] = {
         "/libfftw3", "/libsndfile", "/libFLAC",   "/libvorbis", "/libogg",
         "/libopus",  "/libmp3lame", "/libmpg123", "/libsoxr",   "/liblilv",
-        "/libserd",  "/libsord",    "/libsratom", "/ld-linux",
+        "/libserd",  "/libsord",    "/libsratom", "/ld-linux",  "/halo.lv2/",
     };
     struct dl_find_object found;
     if (_dl_find_object((void *)caller, &found) != 0)

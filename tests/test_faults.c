@@ -92,7 +92,7 @@ static const struct fault_row streams[] = {
 };
 
 static const struct fault_row plugins[] = {
-    {.line = RENDER "--ladspa mean:copy", .old = OLD},
+    {.line = RENDER "--ladspa mean:copy", .old = OLD, .tells = true},
     {.line = RENDER "--ladspa mean:copy --no-isolate", .old = OLD},
     {.line = RENDER "--lv2 urn:halo:test:copy", .old = OLD, .tells = true},
     {.line = RENDER "--lv2 urn:halo:test:copy,@mix=0.5 --no-isolate", .old = OLD, .tells = true},
