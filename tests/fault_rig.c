@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { WORKERS_MOST = 16, TEXT_MOST = 16384, PATIENCE_MS = 30000 };
