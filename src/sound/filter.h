@@ -9,6 +9,7 @@
 #define HALO_FILTER_H
 
 #include "base/realtime.h"
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
