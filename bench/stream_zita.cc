@@ -7,6 +7,7 @@
  * Prints the bench's JSON and, on standard error, how many blocks lack a late partition: paced,
  * zita does not wait for one.
  */
+#include <stdatomic.h> /* before `extern "C"`, as it has templates */
 #include <zita-convolver.h>
 
 extern "C" {

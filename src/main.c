@@ -1,4 +1,5 @@
 /* halo: the program around its commands. */
+#include "base/json_text.h"
 #include "base/stop.h"
 #include "command/commands.h"
 
@@ -18,6 +19,7 @@ static void open_standard_files(void)
 int main(int argc, char **argv)
 {
     open_standard_files();
+    json_watch_memory();
     enum status status = program_run(&command_halo, argc, argv);
     if (status == STATUS_INTERRUPTED) {
         note("stopped");

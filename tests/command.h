@@ -7,9 +7,9 @@
 #include <sys/types.h>
 
 struct command_result {
-    int code;        /* exit code, or 128 + the signal */
-    char out[16384]; /* standard output, truncated to fit, 0-terminated */
-    char err[16384]; /* standard error, truncated to fit, 0-terminated */
+    int code;          /* exit code, or 128 + the signal */
+    char out[1 << 19]; /* standard output, truncated to fit, 0-terminated */
+    char err[16384];   /* standard error, truncated to fit, 0-terminated */
 };
 
 /* Run a shell command (printf format). $HALO is the program, $FILTERS and $WAV the project's

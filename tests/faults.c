@@ -1,133 +1,181 @@
-/* Loaded into halo by LD_PRELOAD, makes one system call fail: the NUMBER-th of those that concern a
- * file whose path contains NAME (a file without a name: its folder, then "(deleted)"; * is any).
- *
- *   FAULT="CALL NAME NUMBER ERRNO"    NUMBER 0: all of them
- *   FAULT_MARK=FILE                   created when a call failed for this
- *
- * CALL is read, write, lseek, fsync, open, tmpfile (open without a name), link or rename. Calls by
- * position count as those without. stdio's calls are not seen, except fread. */
-#undef _FORTIFY_SOURCE /* it would define what is defined here */
-#include <dlfcn.h>
-#include <errno.h>
+/* Which call fails; see faults.h. */
+#include "faults.h"
+
+#include <execinfo.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
+#include <limits.h>
+#include <link.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-static void mark(void)
-{
-    const char *path = getenv("FAULT_MARK");
-    FILE *file = path ? fopen(path, "w") : NULL;
-    if (file)
-        fclose(file);
-}
-
-/* Whether this call is to fail; errno is set. */
-static bool fails(const char *call, const char *path)
-{
-    static int seen;
-    const char *fault = getenv("FAULT");
-    char wanted[16], name[128];
+static struct {
+    bool armed;
+    char call[16], name[128];
     int number, error;
-    if (!fault || sscanf(fault, "%15s %127s %d %d", wanted, name, &number, &error) != 4 ||
-        strcmp(wanted, call) != 0 || (strcmp(name, "*") != 0 && !strstr(path, name)))
-        return false;
-    pthread_mutex_lock(&lock);
-    bool now = ++seen == number || number == 0;
-    pthread_mutex_unlock(&lock);
-    if (now)
-        mark();
-    errno = now ? error : errno;
-    return now;
-}
+    atomic_uint *seen; /* shared with children */
+} fault;
 
-static bool fails_at(const char *call, int fd)
+static atomic_uint seen_alone;
+static _Thread_local bool within; /* a call of ours */
+
+static bool is_the_program(void)
 {
-    char link[64], path[4096];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    int before = errno;
-    ssize_t length = readlink(link, path, sizeof path - 1);
+    char path[PATH_MAX], wanted[PATH_MAX];
+    const char *program = getenv("HALO");
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     path[length > 0 ? length : 0] = '\0';
+    return program && realpath(program, wanted) && strcmp(path, wanted) == 0;
+}
+
+static atomic_uint *map_count(const char *path)
+{
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    void *map = MAP_FAILED;
+    if (fd >= 0 && syscall(SYS_ftruncate, fd, sizeof *fault.seen) == 0)
+        map = (void *)syscall(SYS_mmap, NULL, sizeof *fault.seen, PROT_READ | PROT_WRITE,
+                              MAP_SHARED, fd, 0);
+    if (fd >= 0)
+        syscall(SYS_close, fd);
+    return map == MAP_FAILED ? &seen_alone : map;
+}
+
+static void arm(void)
+{
+    void *frames[1];
+    const char *text = getenv("FAULT"), *count = getenv("FAULT_COUNT");
+    backtrace(frames, 1); /* which allocates at its first call */
+    if (text && is_the_program() &&
+        sscanf(text, "%15s %127s %d %d", fault.call, fault.name, &fault.number, &fault.error) ==
+            4) {
+        fault.seen = count ? map_count(count) : &seen_alone;
+        fault.armed = true;
+    }
+}
+
+/* From main on: what runs before it, such as CUDA's registration of kernels, cannot fail. */
+static int (*program)(int, char **, char **);
+
+static int run_armed(int argc, char **argv, char **environment)
+{
+    arm();
+    return program(argc, argv, environment);
+}
+
+int __libc_start_main(int (*begin)(int, char **, char **), int argc, char **argv,
+                      void (*init)(void), void (*fini)(void), void (*loader_fini)(void),
+                      void *stack_end);
+int __libc_start_main(int (*begin)(int, char **, char **), int argc, char **argv,
+                      void (*init)(void), void (*fini)(void), void (*loader_fini)(void),
+                      void *stack_end)
+{
+    NEXT(int, "__libc_start_main", int (*)(int, char **, char **), int, char **, void (*)(void),
+         void (*)(void), void (*)(void), void *);
+    program = begin;
+    return next(run_armed, argc, argv, init, fini, loader_fini, stack_end);
+}
+
+static void mark(const char *call)
+{
+    void *frames[64];
+    const char *path = getenv("FAULT_MARK");
+    int fd = path ? (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT, 0600) : -1;
+    if (fd < 0)
+        return;
+    syscall(SYS_write, fd, call, strlen(call));
+    syscall(SYS_write, fd, "\n", 1);
+    backtrace_symbols_fd(frames, backtrace(frames, 64), fd);
+    syscall(SYS_close, fd);
+}
+
+static bool is_wanted(const char *call)
+{
+    static const char *const waiting[] = {"read", "write", "open", "fsync", "poll", "wait"};
+    if (strcmp(fault.call, call) == 0)
+        return true;
+    if (strcmp(fault.call, "any") == 0)
+        return strcmp(call, "memory") != 0 && strcmp(call, "short") != 0 &&
+               strcmp(call, "wait") != 0;
+    for (size_t i = 0; strcmp(fault.call, "wait") == 0 && i < sizeof waiting / sizeof *waiting; i++)
+        if (strcmp(waiting[i], call) == 0)
+            return true;
+    return false;
+}
+
+static bool is_now(const char *call)
+{
+    unsigned now = atomic_fetch_add(fault.seen, 1) + 1;
+    if (fault.number != 0 && (fault.number < 0 || now != (unsigned)fault.number))
+        return false;
+    within = true;
+    mark(call);
+    within = false;
+    return true;
+}
+
+bool fault_at_path(const char *call, int error, const char *path)
+{
+    if (!fault.armed || within || !is_wanted(call) ||
+        (strcmp(fault.name, "*") != 0 && !(path && strstr(path, fault.name))) || !is_now(call))
+        return false;
+    errno = fault.error ? fault.error : error;
+    return true;
+}
+
+static void find_path(int fd, char path[PATH_MAX])
+{
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = syscall(SYS_readlinkat, AT_FDCWD, link, path, PATH_MAX - 1);
+    path[length > 0 ? length : 0] = '\0';
+}
+
+bool fault_at(const char *call, int error, int fd)
+{
+    char path[PATH_MAX] = "";
+    if (!fault.armed || within || fd == STDERR_FILENO)
+        return false;
+    int before = errno;
+    if (strcmp(fault.name, "*") != 0)
+        find_path(fd, path);
     errno = before;
-    return fails(call, path);
+    return fault_at_path(call, error, path);
 }
 
-#define NEXT(TYPE, NAME, ...)                                                                      \
-    static TYPE (*next)(__VA_ARGS__);                                                              \
-    if (!next)                                                                                     \
-    *(void **)&next = dlsym(RTLD_NEXT, NAME)
-
-ssize_t read(int fd, void *bytes, size_t count)
+bool fault_short(int fd, size_t count)
 {
-    NEXT(ssize_t, "read", int, void *, size_t);
-    return fails_at("read", fd) ? -1 : next(fd, bytes, count);
+    return count > 1 && fault_at("short", 0, fd);
 }
 
-ssize_t pread(int fd, void *bytes, size_t count, off_t at)
+/* ---- allocations ---- */
+
+/* Whose allocations never fail: those of libraries that end the program or crash then (FFTW by
+ * design; the others do not check; halo.lv2 registers CUDA kernels when it is loaded). halo makes
+ * sure of the memory before it calls them. */
+static bool is_exempt(const void *caller)
 {
-    NEXT(ssize_t, "pread", int, void *, size_t, off_t);
-    return fails_at("read", fd) ? -1 : next(fd, bytes, count, at);
+    static const char *const names[] = {
+        "/libfftw3", "/libsndfile", "/libFLAC",   "/libvorbis", "/libogg",
+        "/libopus",  "/libmp3lame", "/libmpg123", "/libsoxr",   "/liblilv",
+        "/libserd",  "/libsord",    "/libsratom", "/ld-linux",  "/halo.lv2/",
+    };
+    struct dl_find_object found;
+    if (_dl_find_object((void *)caller, &found) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strstr(found.dlfo_link_map->l_name, names[i]))
+            return true;
+    return false;
 }
 
-size_t fread(void *bytes, size_t size, size_t count, FILE *stream)
+bool fault_of_memory(const void *caller)
 {
-    NEXT(size_t, "fread", void *, size_t, size_t, FILE *);
-    if (!fails_at("read", fileno(stream)))
-        return next(bytes, size, count, stream);
-    stream->_flags |= 0x20; /* glibc's mark of an error, for ferror */
-    return 0;
-}
-
-ssize_t write(int fd, const void *bytes, size_t count)
-{
-    NEXT(ssize_t, "write", int, const void *, size_t);
-    return fails_at("write", fd) ? -1 : next(fd, bytes, count);
-}
-
-ssize_t pwrite(int fd, const void *bytes, size_t count, off_t at)
-{
-    NEXT(ssize_t, "pwrite", int, const void *, size_t, off_t);
-    return fails_at("write", fd) ? -1 : next(fd, bytes, count, at);
-}
-
-off_t lseek(int fd, off_t offset, int whence)
-{
-    NEXT(off_t, "lseek", int, off_t, int);
-    return fails_at("lseek", fd) ? -1 : next(fd, offset, whence);
-}
-
-int fsync(int fd)
-{
-    NEXT(int, "fsync", int);
-    return fails_at("fsync", fd) ? -1 : next(fd);
-}
-
-int open(const char *path, int flags, ...)
-{
-    NEXT(int, "open", const char *, int, ...);
-    bool nameless = (flags & O_TMPFILE) == O_TMPFILE;
-    va_list arguments;
-    va_start(arguments, flags);
-    mode_t mode = flags & O_CREAT || nameless ? va_arg(arguments, mode_t) : 0;
-    va_end(arguments);
-    return fails(nameless ? "tmpfile" : "open", path) ? -1 : next(path, flags, mode);
-}
-
-int linkat(int folder, const char *from, int other, const char *to, int flags)
-{
-    NEXT(int, "linkat", int, const char *, int, const char *, int);
-    return fails("link", to) ? -1 : next(folder, from, other, to, flags);
-}
-
-int renameat2(int folder, const char *from, int other, const char *to, unsigned flags)
-{
-    NEXT(int, "renameat2", int, const char *, int, const char *, unsigned);
-    return fails("rename", to) ? -1 : next(folder, from, other, to, flags);
+    if (!fault.armed || within || strcmp(fault.call, "memory") != 0 || is_exempt(caller) ||
+        !is_now("memory"))
+        return false;
+    errno = ENOMEM;
+    return true;
 }

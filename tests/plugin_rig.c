@@ -28,6 +28,7 @@ void plugin_rig_prepare(void)
     const char *elsewhere = getenv("HALO");
     setenv("HALO_PROGRAM", elsewhere ? elsewhere : HALO_PROGRAM, 1);
     prepend("ASAN_OPTIONS", "handle_segv=0:handle_abort=0", "");
+    prepend("TSAN_OPTIONS", "handle_segv=0:handle_abort=0", "");
 }
 
 struct plugin_info *plugin_rig_describe(const char *kind, const char *id)

@@ -19,7 +19,7 @@ import tempfile
 
 # Where a step begins: rows of tables, by the name of the field, and what is called from outside or
 # through other pointers (a static function with its file).
-FIELDS = "process|step|post|collect"
+FIELDS = "process|step|post|collect|is_worker_late"
 ENTRIES = {"device_process", "live_step", "src/live/live.c:run_block", "live_process", "player_read",
            "recorder_write", "instance_run", "listen_source_step"}
 # Rows that serve files alone: they wait for threads that share their work.
@@ -42,7 +42,7 @@ ALLOWED = re.compile(
     r"floor|ceil|l*r?int|l*round|nearbyint|trunc|fmod|remainder|ldexp|frexp|nextafter|copysign|"
     r"scalbn|isnan|isinf|fpclassify|signbit|isfinite)[fl]?$|"
     r"lilv_instance_(run|connect_port)$|lv2_atom_\w+$|"
-    r"fftwf?_execute\w*$|clock_gettime$|pthread_self$|sched_yield$|__atomic_\w+$|__builtin_\w+$|"
+    r"fftwf?_execute\w*$|clock_gettime$|getrusage$|sched_getcpu$|pthread_self$|sched_yield$|__atomic_\w+$|__builtin_\w+$|"
     r"__cpu_\w+$|live_launch$|cuda(SetDevice|GraphLaunch|MemcpyAsync|StreamQuery|EventQuery|GetLastError|PeekAtLastError|"
     r"GetErrorString|EventRecord)$")
 FUNCTION = r"\b([a-z_][A-Za-z0-9_]*)\("

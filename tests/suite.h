@@ -16,6 +16,8 @@ static inline int suite_run(const char *name, const TTest *const *tests, size_t 
         tcase_add_test(test, tests[i]);
         suite_add_tcase(suite, test);
     }
+    /* What a program printed may be long; Check copies as much for each assertion. */
+    setenv("CK_MAX_MSG_SIZE", "32768", 0);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);

@@ -402,6 +402,39 @@ START_TEST(failing_backend_is_replaced_by_the_cpu)
 }
 END_TEST
 
+/* ---- workers that are late: steps follow each other faster than any of them can work ---- */
+
+static bool has_late_worker(size_t workers_wanted)
+{
+    enum { BLOCK = 64, STEPS = 4000, TAPS = 100000 };
+    struct workers *workers = cells_crew(workers_wanted);
+    struct mask *mask = truth_noise_mask(1, 1, TAPS);
+    struct block x = stream_noise(3, 1, BLOCK), out = stream_noise(4, 1, BLOCK);
+    const struct convolver_settings settings = {
+        .backend = "cpu", .rate = 48000, .block = BLOCK, .live = true, .workers = workers};
+    struct filter *filter;
+    unsigned held_up = 0;
+    ck_assert_int_eq(convolver_create(&settings, mask, &filter), STATUS_OK);
+    for (size_t i = 0; i < STEPS; i++) {
+        filter_process(filter, (const float *const *)x.data, out.data);
+        held_up |= filter->held_up;
+    }
+    filter_destroy(filter);
+    mask_destroy(mask);
+    block_free(&x);
+    block_free(&out);
+    workers_destroy(workers);
+    ck_assert_uint_eq(held_up & ~(unsigned)FILTER_WORKER_LATE, 0);
+    return held_up != 0;
+}
+
+START_TEST(late_workers_are_reported)
+{
+    ck_assert(has_late_worker(2));
+    ck_assert(!has_late_worker(1));
+}
+END_TEST
+
 /* ---- a backend that is late, as a GPU can be ---- */
 
 static size_t collected;
@@ -451,6 +484,7 @@ static void check_late(size_t taps, int fail_after)
     ck_assert_uint_eq(convolver_failures(filter), failed);
     ck_assert_uint_ge(convolver_late(filter) + failed, late_ones);
     ck_assert_uint_gt(late_ones, 100);
+    ck_assert_int_eq((filter->held_up & FILTER_GPU_LATE) == 0, failed);
     filter_destroy(filter);
     truth_free(truth, 2);
     truth_free(after, 2);
@@ -469,8 +503,8 @@ START_TEST(cpu_steps_in_for_late_blocks)
 }
 END_TEST
 
-SUITE_MAIN("convolver", cpu_steps_in_for_late_blocks, failing_backend_is_replaced_by_the_cpu,
-           truth_is_true, cpu_equals_truth, direct_equals_truth, long_masks_in_small_blocks,
-           long_masks_live, hard_signals, masks_in_phase_with_the_sound, change_of_mask,
-           many_changes_in_a_row, masks_in_turn_live, unsuitable_changes_are_refused,
-           reset_clears_the_history)
+SUITE_MAIN("convolver", late_workers_are_reported, cpu_steps_in_for_late_blocks,
+           failing_backend_is_replaced_by_the_cpu, truth_is_true, cpu_equals_truth,
+           direct_equals_truth, long_masks_in_small_blocks, long_masks_live, hard_signals,
+           masks_in_phase_with_the_sound, change_of_mask, many_changes_in_a_row, masks_in_turn_live,
+           unsuitable_changes_are_refused, reset_clears_the_history)

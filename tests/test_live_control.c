@@ -306,7 +306,8 @@ START_TEST(a_recording_is_readable_after_a_crash)
     /* Only the last line may be incomplete. */
     command_done("printf '{\"frame\":12' >>rec.wav.log; "
                  "\"$HALO\" render dry.wav again.wav --replay rec.wav.log");
-    command_done("{ cat rec.wav.log; printf '\\n'; } >broken.log");
+    /* Without the outages of a busy machine. */
+    command_done("{ grep -v '\"outage\"' rec.wav.log; printf '\\n'; } >broken.log");
     command_refused(2, "broken.log: line 3 is damaged",
                     "\"$HALO\" render dry.wav more.wav --replay broken.log");
     command_refused(2, "it is not a log of a recording",

@@ -57,7 +57,12 @@ struct item {
     unsigned char odd[3];
 };
 
-enum { ITEMS = 3000000, RING_ITEMS = 100 };
+#if defined(__SANITIZE_THREAD__)
+enum { ITEMS = 300000 };
+#else
+enum { ITEMS = 3000000 };
+#endif
+enum { RING_ITEMS = 100 };
 
 static struct item item_of(uint64_t number)
 {

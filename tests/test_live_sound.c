@@ -170,7 +170,8 @@ static size_t read_log(struct reported *events)
     size_t count = 0;
     json_t *line;
     for (size_t i = 0; (line = json_loadf(file, JSON_DISABLE_EOF_CHECK, NULL)) != NULL; i++) {
-        if (i > 0) {
+        bool heard = i > 0 && strcmp(command_json_string(line, "event"), "outage") != 0;
+        if (heard) {
             bool chosen = json_object_get(line, "choice") != NULL;
             struct reported event = {
                 .frame = (size_t)command_json_number(line, "frame"),
@@ -312,6 +313,19 @@ START_TEST(a_recording_replays_after_many_keys)
 }
 END_TEST
 
+/* The fade to the second mask is heard to its middle. */
+START_TEST(a_recording_that_ends_within_a_fade_replays)
+{
+    pid_t process = start_recording("--fade 1s");
+    live_rig_play(1000);
+    live_rig_keys("2");
+    live_rig_play(400);
+    end_recording(process);
+    command_done("grep -q choose rec.wav.log");
+    live_rig_expect_replay();
+}
+END_TEST
+
 /* ---- a lost device ---- */
 
 START_TEST(lost_sound_is_counted)
@@ -359,6 +373,7 @@ int main(void)
         plugins_with_late_latency_equal_render,
         switches_gains_and_mutes_null,
         a_recording_replays_after_many_keys,
+        a_recording_that_ends_within_a_fade_replays,
         lost_sound_is_counted,
         it_comes_back_with_the_device,
     };

@@ -50,12 +50,14 @@ static void count_call(int number, siginfo_t *about, void *context)
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1),                                         \
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-/* Except for reading the clock, which never blocks, and what a thread needs to end. */
+/* Except for reading the clock and what the thread used, which never block, and what a thread needs
+ * to end. */
 static bool forbid_calls(void)
 {
     struct sock_filter rules[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         LET(clock_gettime),
+        LET(getrusage),
         LET(rt_sigreturn),
         LET(rt_sigprocmask),
         LET(madvise),

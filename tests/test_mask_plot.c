@@ -220,6 +220,15 @@ static const struct {
 };
 
 /* In legends and in titles. */
+START_TEST(start_up_files_change_nothing)
+{
+    command_clean();
+    command_done("\"$HALO\" mask plot lowpass:1000 -o one.svg");
+    command_done("mkdir home; echo 'set terminal pdfcairo; exit' >home/.gnuplot; "
+                 "HOME=$PWD/home \"$HALO\" mask plot lowpass:1000 -o two.svg; cmp one.svg two.svg");
+}
+END_TEST
+
 START_TEST(names_are_only_text)
 {
     for (size_t i = 0; i < sizeof hostile_names / sizeof *hostile_names; i++) {
@@ -247,7 +256,8 @@ int main(void)
                                   subplots_are_chosen,          masks_of_any_kind_are_drawn,
                                   text_goes_to_the_terminal,    what_cannot_be_drawn_is_refused,
                                   full_disk_keeps_the_old_file, file_size_limit_keeps_the_old_file,
-                                  gnuplot_is_not_believed,      names_are_only_text};
+                                  gnuplot_is_not_believed,      start_up_files_change_nothing,
+                                  names_are_only_text};
     if (system("command -v gnuplot >/dev/null 2>&1") != 0) {
         puts("skipped: gnuplot is not installed");
         return 77;

@@ -27,6 +27,7 @@ static struct recorder *record(const char *name, size_t channels, double seconds
     const struct stream_format format = {.rate = RATE, .channels = channels};
     ck_assert_int_eq(recorder_open(command_path(name), true, &format, seconds, &recorder),
                      STATUS_OK);
+    ck_assert_int_eq(recorder_keep(recorder), STATUS_OK);
     return recorder;
 }
 
@@ -280,7 +281,7 @@ START_TEST(unwritable_recordings_are_refused)
     ck_assert_int_eq((int)about.st_size, 23);
     expect_refusal("nowhere/out.wav", true, "out.wav: No such file or directory", STATUS_FAILED);
     mkdir(command_path("folder.wav"), 0777);
-    expect_refusal("folder.wav", true, "folder.wav: Is a directory", STATUS_FAILED);
+    expect_refusal("folder.wav", true, "folder.wav: it is a directory", STATUS_FAILED);
     mkfifo(command_path("pipe.wav"), 0666);
     expect_refusal("pipe.wav", true, "a recording needs a regular file", STATUS_FAILED);
     expect_refusal("out.mp3", true, "use .wav, .w64 or .caf", STATUS_USAGE);
@@ -294,6 +295,23 @@ START_TEST(unwritable_recordings_are_refused)
 }
 END_TEST
 
-SUITE_MAIN("recorder", every_frame_is_written, short_wavs_are_plain, lost_frames_become_silence,
-           a_flushed_file_is_whole_while_it_grows, a_killed_recording_is_readable,
-           a_full_disk_ends_only_the_recording, unwritable_recordings_are_refused)
+START_TEST(an_old_take_stays_until_the_new_one_is_kept)
+{
+    struct recorder *recorder;
+    struct recording recording;
+    const struct stream_format format = {.rate = RATE, .channels = 1};
+    command_clean();
+    sound_text("take.wav", "an old take");
+    ck_assert_int_eq(recorder_open(command_path("take.wav"), true, &format, 1, &recorder),
+                     STATUS_OK);
+    hand_over(recorder, 1, 0, BLOCK);
+    ck_assert_int_eq(recorder_close(recorder, &recording), STATUS_OK);
+    command_done("[ \"$(cat take.wav)\" = 'an old take' ]");
+    ck_assert_str_eq(command_files(), "take.wav");
+}
+END_TEST
+
+SUITE_MAIN("recorder", an_old_take_stays_until_the_new_one_is_kept, every_frame_is_written,
+           short_wavs_are_plain, lost_frames_become_silence, a_flushed_file_is_whole_while_it_grows,
+           a_killed_recording_is_readable, a_full_disk_ends_only_the_recording,
+           unwritable_recordings_are_refused)

@@ -287,15 +287,15 @@ START_TEST(leftovers_of_killed_runs_are_removed)
     sound_sparse("in.wav", 48000, 1, UINT64_C(2000000000));
     kill_while(named_file_grows, "");
     command_expect(command_files(), ".out.wav.halo-");
-    /* Those of others stay: a living process, other names, what is no file. */
+    /* Those of others stay: a living process, other names, what is neither file nor folder. */
     command_done(
         "touch .out.wav.halo-1-0 .out.wav.halo-99999999-x .halo-99999999 a.halo-99999998-0; "
         "mkdir .o.halo-99999998-1; ln -s in.wav .l.halo-99999998-0");
     sound_noise_file("in.wav", 1, WAV16, 48000, 1, 1000);
     ck_assert_int_eq(render_faulty("tmpfile", "*", EOPNOTSUPP, "").code, 0);
-    ck_assert_str_eq(command_files(),
-                     ".halo-99999999 .l.halo-99999998-0 .o.halo-99999998-1 .out.wav.halo-1-0 "
-                     ".out.wav.halo-99999999-x a.halo-99999998-0 in.wav mark out.wav");
+    ck_assert_str_eq(
+        command_files(),
+        ".halo-99999999 .l.halo-99999998-0 .out.wav.halo-1-0 .out.wav.halo-99999999-x a.halo-99999998-0 in.wav mark out.wav");
     /* And what is locked, whatever its process is called here. */
     command_done("touch .out.wav.halo-99999998-2; flock .out.wav.halo-99999998-2 env " FAULTY
                  "\"$HALO\" render in.wav out.wav -f && rm .out.wav.halo-99999998-2",

@@ -1,6 +1,7 @@
 #include "base/atomic_file.h"
 
 #include "base/files_read.h"
+#include "base/hidden_name.h"
 #include "base/stop.h"
 
 #include <dirent.h>
@@ -26,8 +27,14 @@ static char *follow_links(const char *path)
     for (int links = 0; at && links < LINKS_MOST; links++) {
         char target[PATH_MAX];
         ssize_t length = readlink(at, target, sizeof target - 1);
-        if (length < 0)
+        if (length < 0 && (errno == EINVAL || errno == ENOENT)) /* no link, or nothing there */
             return at;
+        if (length < 0) {
+            int error = errno;
+            free(at);
+            errno = error;
+            return NULL;
+        }
         target[length] = '\0';
         char *slash = strrchr(at, '/');
         char *next = NULL;
@@ -55,94 +62,6 @@ static enum status refuse(const char *path)
     return fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
 }
 
-/* ---- hidden names: .NAME.halo-PID-NUMBER, in the folder of the file ---- */
-
-#define HIDDEN_MARK ".halo-"
-
-static int folder_length(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? (int)(slash - path) + 1 : 0;
-}
-
-/* open() of the folder of `path`. */
-static int open_folder(const char *path, int flags)
-{
-    char *folder;
-    int length = folder_length(path);
-    if (asprintf(&folder, "%.*s", length ? length : 1, length ? path : ".") < 0)
-        return -1;
-    int fd = open(folder, flags | O_CLOEXEC, 0600);
-    free(folder);
-    return fd;
-}
-
-/* The process that a hidden name was made by; 0: it is another name. */
-static pid_t maker_of(const char *name)
-{
-    const char *mark = NULL;
-    for (const char *at = name; (at = strstr(at, HIDDEN_MARK)); at++)
-        mark = at;
-    int end = 0, process = 0;
-    unsigned number;
-    if (name[0] != '.' || !mark ||
-        sscanf(mark, HIDDEN_MARK "%9d-%9u%n", &process, &number, &end) != 2 || mark[end] != '\0')
-        return 0;
-    return process > 0 ? process : 0;
-}
-
-/* The lock knows processes of other containers and machines, too. */
-static void remove_leftover(int folder, const char *name)
-{
-    int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    struct stat about;
-    if (fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode) &&
-        flock(fd, LOCK_EX | LOCK_NB) == 0)
-        unlinkat(folder, name, 0);
-    if (fd >= 0)
-        close(fd);
-}
-
-static void sweep(const struct atomic_file *file)
-{
-    int fd = open_folder(file->path, O_RDONLY | O_DIRECTORY);
-    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
-        pid_t maker = maker_of(entry->d_name);
-        if (maker && kill(maker, 0) != 0 && errno == ESRCH)
-            remove_leftover(fd, entry->d_name);
-    }
-    if (folder)
-        closedir(folder);
-    else if (fd >= 0)
-        close(fd);
-}
-
-/* Open a new hidden file, or name `held` so; -1: see errno. */
-static int make_hidden(const struct atomic_file *file, const char *held, char **name)
-{
-    static atomic_uint number;
-    int folder = folder_length(file->path);
-    sweep(file);
-    for (;;) {
-        if (asprintf(name, "%.*s.%.200s" HIDDEN_MARK "%d-%u", folder, file->path,
-                     file->path + folder, (int)getpid(), atomic_fetch_add(&number, 1)) < 0) {
-            *name = NULL;
-            return -1;
-        }
-        int made = held ? linkat(AT_FDCWD, held, AT_FDCWD, *name, AT_SYMLINK_FOLLOW)
-                        : open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-        if (made >= 0)
-            return made;
-        int error = errno;
-        free(*name);
-        *name = NULL;
-        errno = error;
-        if (error != EEXIST)
-            return -1;
-    }
-}
-
 /* ---- opening ---- */
 
 /* Without a name, but with a path for other programs. They may not look into a process with
@@ -151,7 +70,7 @@ static bool open_nameless(struct atomic_file *file)
 {
     if (prctl(PR_GET_DUMPABLE) != 1)
         return false;
-    file->held = open_folder(file->path, O_RDWR | O_TMPFILE);
+    file->held = hidden_open_folder(file->path, O_RDWR | O_TMPFILE);
     if (file->held < 0)
         return false;
     if (asprintf(&file->temporary, "/proc/%d/fd/%d", (int)getpid(), file->held) < 0)
@@ -166,9 +85,15 @@ static bool open_nameless(struct atomic_file *file)
     return false;
 }
 
+static int create(const char *name, const void *unused)
+{
+    (void)unused;
+    return open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+}
+
 static bool open_named(struct atomic_file *file)
 {
-    file->held = make_hidden(file, NULL, &file->temporary);
+    file->held = hidden_make(file->path, create, NULL, &file->temporary);
     if (file->held < 0)
         return false;
     stop_remove(file->temporary);
@@ -189,7 +114,7 @@ static enum status open_temporary(struct atomic_file *file, const char *name,
 {
     if (!open_nameless(file) && !open_named(file))
         return refuse(name);
-    (void)flock(file->held, LOCK_EX | LOCK_NB); /* for remove_leftover; not on every file system */
+    (void)flock(file->held, LOCK_EX | LOCK_NB); /* for hidden_make; not on every file system */
     if ((old ? pass_on(file->held, old) : fchmod(file->held, usual_mode())) != 0)
         return refuse(name);
     file->fd = fcntl(file->held, F_DUPFD_CLOEXEC, 3);
@@ -203,6 +128,8 @@ enum status atomic_file_open(struct atomic_file *file, const char *path, bool fo
     if (!file->path)
         return refuse(path);
     bool exists = stat(file->path, &about) == 0;
+    if (!exists && errno != ENOENT)
+        return refuse(path);
     if (exists && S_ISDIR(about.st_mode))
         return fail(STATUS_FAILED, "cannot write %s: it is a directory", path);
     if (exists && files_read_hold(&about))
@@ -225,26 +152,30 @@ enum status atomic_file_no_sync(void *options, const struct option_row *row, con
     return STATUS_OK;
 }
 
-/* 0 or an errno. What cannot be synced at all is as safe as it gets. */
-static int sync_file(int fd)
+int atomic_file_sync(int fd)
 {
-    return no_sync || fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
+    int failed = no_sync ? 0 : fsync(fd);
+    while (failed && errno == EINTR)
+        failed = fsync(fd);
+    return failed && errno != EINVAL ? errno : 0; /* what cannot be synced is as safe as it gets */
 }
 
-static int sync_folder(const char *path)
+static int open_to_sync(const char *path)
 {
-    int fd = no_sync ? -1 : open_folder(path, O_RDONLY | O_DIRECTORY);
-    if (fd < 0)
-        return 0; /* it may be written, but not be read */
-    int error = sync_file(fd);
+    int fd = hidden_open_folder(path, O_RDONLY | O_DIRECTORY);
+    while (fd < 0 && errno == EINTR)
+        fd = hidden_open_folder(path, O_RDONLY | O_DIRECTORY);
+    return fd;
+}
+
+int atomic_file_sync_folder(const char *path)
+{
+    int fd = no_sync ? -1 : open_to_sync(path);
+    if (fd < 0) /* it may be written, but not be read */
+        return no_sync || errno == EACCES ? 0 : errno;
+    int error = atomic_file_sync(fd);
     close(fd);
     return error;
-}
-
-int atomic_file_sync(int fd, const char *path)
-{
-    int error = sync_file(fd);
-    return error ? error : sync_folder(path);
 }
 
 /* Without force, a file created meanwhile is not replaced. 0 or an errno. */
@@ -260,6 +191,11 @@ static int rename_into_place(const struct atomic_file *file, const char *hidden)
     return failed ? errno : 0;
 }
 
+static int name_held(const char *name, const void *held)
+{
+    return linkat(AT_FDCWD, held, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+}
+
 static int name_nameless(const struct atomic_file *file)
 {
     char *hidden;
@@ -267,7 +203,7 @@ static int name_nameless(const struct atomic_file *file)
         return 0;
     if (errno != EEXIST || !file->force)
         return errno;
-    if (make_hidden(file, file->temporary, &hidden) < 0)
+    if (hidden_make(file->path, name_held, file->temporary, &hidden) < 0)
         return errno;
     int error = rename_into_place(file, hidden);
     if (error)
@@ -284,18 +220,23 @@ static void forget_temporary(struct atomic_file *file)
     file->temporary = NULL;
 }
 
-int atomic_file_keep(struct atomic_file *file)
+enum status atomic_file_keep(struct atomic_file *file, const char *name)
 {
     struct stat about;
-    if (stat(file->path, &about) == 0 && files_read_hold(&about)) /* since it was opened */
-        return EBUSY;
-    int error = sync_file(file->held);
+    int error = atomic_file_sync(file->held);
+    if (!error && stat(file->path, &about) == 0 && files_read_hold(&about))
+        error = EBUSY; /* since it was opened */
     if (!error)
         error = file->nameless ? name_nameless(file) : rename_into_place(file, file->temporary);
     if (error)
-        return error;
+        return fail(STATUS_FAILED, "cannot write %s: %s; nothing was changed", name,
+                    strerror(error));
     forget_temporary(file);
-    return sync_folder(file->path);
+    error = atomic_file_sync_folder(file->path);
+    return error ? fail(STATUS_FAILED,
+                        "%s is complete, but a power cut may undo that: cannot sync its folder: %s",
+                        name, strerror(error))
+                 : STATUS_OK;
 }
 
 void atomic_file_discard(struct atomic_file *file)

@@ -1,10 +1,7 @@
 /* A file that is complete or absent, also after a power cut: written without a name, or under a
  * hidden one where the file system needs one, and named when it is complete and on the disk.
  * Symbolic links are followed. A file that is replaced passes on its permissions, and its owner and
- * group as far as the user may set them, but no set-user-ID or set-group-ID.
- *
- * A hidden name holds the id of the process. Whoever needs one in a folder first removes those that
- * killed processes left there. */
+ * group as far as the user may set them, but no set-user-ID or set-group-ID. */
 #ifndef HALO_ATOMIC_FILE_H
 #define HALO_ATOMIC_FILE_H
 
@@ -23,13 +20,14 @@ struct atomic_file {
  * directory; permissions. On failure it may be discarded. */
 MUST_CHECK enum status atomic_file_open(struct atomic_file *file, const char *path, bool force);
 
-/* Wait until it is on the disk, and name it. Returns 0 or an errno; the old file has then
- * stayed, unless it was the folder that could not be written. */
-MUST_CHECK int atomic_file_keep(struct atomic_file *file);
+/* Wait until it is on the disk, and name it; it may be written further by its fd. `name` is the
+ * user's. Errors: the old file has stayed, unless it was the folder that could not be synced. */
+MUST_CHECK enum status atomic_file_keep(struct atomic_file *file, const char *name);
 
-/* Wait until what was written to `fd`, the file `path`, is on the disk, and so is its folder. For
- * files that are written in place. Returns 0 or an errno. */
-MUST_CHECK int atomic_file_sync(int fd, const char *path);
+/* Wait until what was written to `fd` is on the disk, or the folder of `path`. Return 0 or an
+ * errno. */
+MUST_CHECK int atomic_file_sync(int fd);
+MUST_CHECK int atomic_file_sync_folder(const char *path);
 
 /* Remove it unless it was kept, and free. Does not close fd. */
 void atomic_file_discard(struct atomic_file *file);

@@ -1,6 +1,7 @@
 #include "base/cache_file.h"
 
 #include "base/monotonic.h"
+#include "base/text_stream.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,8 +81,11 @@ char *cache_file_read(const char *path, size_t most, size_t *size)
 static bool write_new(const char *path, const char *text, size_t size)
 {
     FILE *file = fopen(path, "wxe");
-    bool is_written = file && fwrite(text, 1, size, file) == size;
-    return file && fclose(file) == 0 && is_written;
+    if (file)
+        fwrite(text, 1, size, file);
+    int error = text_stream_finish(file);
+    errno = error;
+    return !error;
 }
 
 bool cache_file_write(const char *path, const char *text, size_t size)

@@ -3,6 +3,7 @@
 #include "base/colour_map.h"
 #include "base/printable.h"
 #include "base/stop.h"
+#include "base/text_stream.h"
 #include "base/thread.h"
 
 #include <ctype.h>
@@ -46,9 +47,11 @@ enum status gnuplot_check_file(const char *file)
 
 enum status gnuplot_check_here(void)
 {
-    return system("command -v gnuplot >/dev/null 2>&1") == 0
-               ? STATUS_OK
-               : fail(STATUS_FAILED, "plots are drawn by gnuplot; install it (gnuplot-nox)");
+    int found = system("command -v gnuplot >/dev/null 2>&1");
+    if (found < 0)
+        return fail(STATUS_FAILED, "cannot run gnuplot: %s", strerror(errno));
+    return found == 0 ? STATUS_OK
+                      : fail(STATUS_FAILED, "plots are drawn by gnuplot; install it (gnuplot-nox)");
 }
 
 /* In double quotes, with all but letters, digits and the like as octal escapes: single quotes
@@ -87,58 +90,74 @@ static void send_terminal(const struct gnuplot *gnuplot, const struct gnuplot_se
 
 /* ---- the process ---- */
 
-/* Gnuplot gets the usual handling of the signals that stop_watch ignores. Returns an errno. */
+/* Without the user's start-up files. Gnuplot gets the usual handling of the signals that stop_watch
+ * ignores. Returns an errno. */
 static int spawn(struct gnuplot *gnuplot, int input, int output)
 {
-    static char *const arguments[] = {"gnuplot", NULL};
+    static char *const arguments[] = {"gnuplot", "--default-settings", NULL};
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
     sigset_t usual;
     sigemptyset(&usual);
     sigaddset(&usual, SIGPIPE);
     sigaddset(&usual, SIGXFSZ);
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigdefault(&attributes, &usual);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-    int error = posix_spawnp(&gnuplot->process, "gnuplot", &files, &attributes, arguments, environ);
-    posix_spawnattr_destroy(&attributes);
+    int error = posix_spawn_file_actions_init(&files);
+    if (error)
+        return error;
+    if ((error = posix_spawnattr_init(&attributes)) == 0) {
+        error = posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
+        error = error ? error : posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
+        posix_spawnattr_setsigdefault(&attributes, &usual);
+        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+        if (!error)
+            error =
+                posix_spawnp(&gnuplot->process, "gnuplot", &files, &attributes, arguments, environ);
+        posix_spawnattr_destroy(&attributes);
+    }
     posix_spawn_file_actions_destroy(&files);
     return error;
 }
 
-/* Returns an errno; on success there is a process, to be ended by end(). */
-static int start(struct gnuplot *gnuplot)
+static void close_pipe(const int ends[2])
 {
-    int input[2] = {-1, -1}, output[2] = {-1, -1};
-    int error = pipe2(input, O_CLOEXEC) == 0 && pipe2(output, O_CLOEXEC) == 0 ? 0 : errno;
-    FILE *commands = error ? NULL : fdopen(input[1], "w");
+    for (int i = 0; i < 2; i++)
+        if (ends[i] >= 0)
+            close(ends[i]);
+}
+
+/* Returns an errno; on success there is a process, which reads from *input. */
+static int start(struct gnuplot *gnuplot, int *input)
+{
+    int in[2] = {-1, -1}, out[2] = {-1, -1};
+    int error = pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0 ? 0 : errno;
     if (!error)
-        error = commands ? spawn(gnuplot, input[0], output[1]) : errno;
-    close(input[0]);
-    close(output[1]);
-    if (!error) {
-        gnuplot->commands = commands;
-        gnuplot->drawing = output[0];
-        return 0;
+        error = spawn(gnuplot, in[0], out[1]);
+    if (error) {
+        close_pipe(in);
+        close_pipe(out);
+        return error;
     }
-    close(output[0]);
-    if (commands)
-        fclose(commands);
-    else
-        close(input[1]);
-    return error;
+    close(in[0]);
+    close(out[1]);
+    *input = in[1];
+    gnuplot->drawing = out[0];
+    return 0;
 }
 
 /* ---- the drawing ---- */
+
+static bool interrupted(void)
+{
+    return errno == EINTR && !stop_requested();
+}
 
 /* Returns an errno. */
 static int write_all(int fd, const char *bytes, size_t count)
 {
     while (count > 0) {
-        ssize_t done = write(fd, bytes, count); /* no signal comes to this thread */
+        ssize_t done = write(fd, bytes, count);
+        if (done < 0 && interrupted())
+            continue;
         if (done < 0)
             return errno;
         bytes += done;
@@ -147,77 +166,100 @@ static int write_all(int fd, const char *bytes, size_t count)
     return 0;
 }
 
-/* Reads on after an error: gnuplot would wait for its reader. */
+/* Reads on after an error of writing: gnuplot would wait for its reader. */
 static void *write_drawing(void *argument)
 {
     struct gnuplot *gnuplot = argument;
     char bytes[1 << 14];
     int fd = gnuplot->name ? gnuplot->file.fd : STDOUT_FILENO;
-    for (ssize_t got; (got = read(gnuplot->drawing, bytes, sizeof bytes)) > 0;) {
+    for (;;) {
+        ssize_t got = read(gnuplot->drawing, bytes, sizeof bytes);
+        if (got < 0 && interrupted())
+            continue;
+        if (got < 0 && !gnuplot->error)
+            gnuplot->error = errno;
+        if (got <= 0)
+            break;
         if (!gnuplot->error)
             gnuplot->error = write_all(fd, bytes, (size_t)got);
         gnuplot->drawn = true;
     }
+    close(gnuplot->drawing); /* it ends by that, should it still write */
     return NULL;
 }
 
 enum status gnuplot_open(const struct gnuplot_settings *settings, struct gnuplot *gnuplot)
 {
-    *gnuplot = (struct gnuplot){.name = settings->file, .file.fd = -1, .drawing = -1};
+    *gnuplot = (struct gnuplot){.name = settings->file, .file.fd = -1};
     TRY(gnuplot_check_here());
-    fflush(stdout);
     stop_watch(); /* failed writes are errors then, and signals leave no half file */
     if (settings->file)
         TRY(atomic_file_open(&gnuplot->file, settings->file, settings->force));
-    int error = start(gnuplot);
-    if (!error)
-        error =
-            thread_start(&gnuplot->writer, "halo plot", THREAD_AS_CALLER, write_drawing, gnuplot);
-    gnuplot->writing = !error;
-    if (error)
-        return fail(STATUS_FAILED, "cannot run gnuplot: %s", strerror(error));
+    gnuplot->commands = text_stream_open(&gnuplot->text, &gnuplot->size);
+    if (!gnuplot->commands)
+        return fail_memory("a plot");
     send_terminal(gnuplot, settings);
     return STATUS_OK;
 }
 
 /* A signal from the keyboard also ends gnuplot, which is not an error of gnuplot. */
-static enum status end(struct gnuplot *gnuplot, enum status status)
+static enum status explain(const struct gnuplot *gnuplot, int error, int result)
 {
-    int result = -1;
-    bool sent = !ferror(gnuplot->commands);
-    sent = fclose(gnuplot->commands) == 0 && sent;
-    if (gnuplot->writing)
-        pthread_join(gnuplot->writer, NULL);
-    close(gnuplot->drawing);
-    while (waitpid(gnuplot->process, &result, 0) < 0 && errno == EINTR)
-        continue;
-    if (status != STATUS_OK)
-        return status;
-    if (sent && result == 0 && gnuplot->drawn)
+    if (!error && result == 0 && gnuplot->drawn)
         return STATUS_OK;
     if (stop_requested())
         return STATUS_INTERRUPTED;
-    return fail(STATUS_FAILED, "gnuplot could not draw %s", gnuplot->name ? gnuplot->name : "text");
+    const char *name = gnuplot->name ? gnuplot->name : "text";
+    return error ? fail(STATUS_FAILED, "gnuplot could not draw %s: %s", name, strerror(error))
+                 : fail(STATUS_FAILED, "gnuplot could not draw %s", name);
+}
+
+/* All commands or none: gnuplot would draw a part of them. */
+static enum status draw(struct gnuplot *gnuplot)
+{
+    int input, result = -1, error = start(gnuplot, &input);
+    pthread_t writer;
+    if (error)
+        return fail(STATUS_FAILED, "cannot run gnuplot: %s", strerror(error));
+    error = thread_start(&writer, "halo plot", THREAD_AS_CALLER, write_drawing, gnuplot);
+    if (error)
+        close(gnuplot->drawing);
+    bool writing = !error;
+    if (!error)
+        error = write_all(input, gnuplot->text, gnuplot->size);
+    if (error)
+        kill(gnuplot->process, SIGKILL);
+    close(input);
+    if (writing)
+        pthread_join(writer, NULL);
+    while (waitpid(gnuplot->process, &result, 0) < 0 && errno == EINTR)
+        continue;
+    return gnuplot->error ? STATUS_OK : explain(gnuplot, error, result);
 }
 
 /* Close the file, and keep it if all was written. */
 static enum status finish(struct gnuplot *gnuplot, enum status status)
 {
     int error = gnuplot->error;
+    const char *name = gnuplot->name ? gnuplot->name : "standard output";
     if (gnuplot->file.fd >= 0 && close(gnuplot->file.fd) != 0 && !error)
         error = errno;
-    if (status == STATUS_OK && !error && gnuplot->name)
-        error = atomic_file_keep(&gnuplot->file);
+    if (status == STATUS_OK && error)
+        status = fail(STATUS_FAILED, "cannot write %s: %s", name, strerror(error));
+    else if (status == STATUS_OK && gnuplot->name)
+        status = atomic_file_keep(&gnuplot->file, name);
     atomic_file_discard(&gnuplot->file);
-    if (status != STATUS_OK || !error)
-        return status;
-    return fail(STATUS_FAILED, "cannot write %s: %s",
-                gnuplot->name ? gnuplot->name : "standard output", strerror(error));
+    return status;
 }
 
 enum status gnuplot_close(struct gnuplot *gnuplot, enum status status)
 {
-    if (gnuplot->commands)
-        status = end(gnuplot, status);
+    bool complete = !gnuplot->commands || text_stream_finish(gnuplot->commands) == 0;
+    if (status == STATUS_OK && !complete)
+        status = fail_memory("a plot");
+    fflush(stdout); /* a drawing in text comes after what was printed */
+    if (status == STATUS_OK)
+        status = draw(gnuplot);
+    free(gnuplot->text);
     return finish(gnuplot, status);
 }

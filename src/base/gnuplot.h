@@ -1,13 +1,13 @@
 /* Plots drawn by gnuplot, which runs as a child, reads commands from a pipe and writes the drawing
- * to another: gnuplot does not tell of failed writes, so halo writes what it draws. Files are
- * complete or absent. Threads: the caller's, and one that writes. Not real-time. */
+ * to another: gnuplot does not tell of failed writes, so halo writes what it draws. It runs once
+ * all commands are there. Files are complete or absent. Threads: the caller's, and one that writes.
+ * Not real-time. */
 #ifndef HALO_GNUPLOT_H
 #define HALO_GNUPLOT_H
 
 #include "base/atomic_file.h"
 #include "base/status.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -18,15 +18,15 @@ struct gnuplot_settings {
 };
 
 struct gnuplot {
-    FILE *commands;   /* the pipe to gnuplot */
+    FILE *commands;   /* for gnuplot, kept in `text` */
     const char *name; /* of the file; NULL: text */
     struct atomic_file file;
+    char *text;
+    size_t size;
     pid_t process;
-    int drawing;      /* the pipe from gnuplot */
-    pthread_t writer; /* from `drawing` to the file */
-    bool writing;     /* the writer was started */
-    bool drawn;       /* something; the writer's, as is `error` */
-    int error;        /* errno of the first failed write */
+    int drawing; /* the pipe from gnuplot; the writer's, as are the next two */
+    bool drawn;  /* something */
+    int error;   /* errno of the first call that failed */
 };
 
 /* Errors (usage): not a name of a .svg, .png or .pdf file. */
@@ -35,13 +35,13 @@ MUST_CHECK enum status gnuplot_check_file(const char *file);
 /* Errors: gnuplot is not installed. */
 MUST_CHECK enum status gnuplot_check_here(void);
 
-/* Start gnuplot with its terminal set, and watch for signals (stop.h); call gnuplot_close
- * afterwards, also on failure. Errors: no gnuplot, the file exists or cannot be written, memory. */
+/* Begin a plot: set the terminal, and watch for signals (stop.h); call gnuplot_close afterwards,
+ * also on failure. Errors: no gnuplot, the file exists or cannot be written, memory. */
 MUST_CHECK enum status gnuplot_open(const struct gnuplot_settings *settings,
                                     struct gnuplot *gnuplot);
 
-/* End gnuplot and keep the file if `status` is STATUS_OK, gnuplot succeeded and all it drew was
- * written, else remove it. Returns `status` or a new error. */
+/* If `status` is STATUS_OK run gnuplot, and keep the file if it succeeded and all it drew was
+ * written; else remove it. Returns `status` or a new error. */
 MUST_CHECK enum status gnuplot_close(struct gnuplot *gnuplot, enum status status);
 
 /* Send any text as a string: whatever is the user's goes this way. Nothing in it is executed or

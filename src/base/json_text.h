@@ -1,14 +1,26 @@
-/* JSON strings of bytes that may not be UTF-8, such as file names, and printing JSON. */
+/* JSON strings of bytes that may not be UTF-8, such as file names; and writing JSON: all of it, or
+ * nothing. */
 #ifndef HALO_JSON_TEXT_H
 #define HALO_JSON_TEXT_H
 
 #include "base/status.h"
 
 #include <jansson.h>
+#include <stdio.h>
 
 /* A new reference; bytes that are not UTF-8 become question marks, NULL becomes null. NULL: memory.
  */
 json_t *json_text(const char *bytes);
+
+/* Take note of memory that runs out while JSON is made, where a missing member would not be seen:
+ * from then on nothing is written. Once, before any JSON. */
+void json_watch_memory(void);
+
+/* An object as text, for the caller to free; releases it. NULL: memory, also for a NULL object. */
+char *json_line(json_t *object, size_t flags);
+
+/* Write an object and a line's end, and flush; releases it. Returns 0 or an errno. */
+MUST_CHECK int json_write(json_t *object, size_t flags, FILE *stream);
 
 /* Print an object (NULL: out of memory) on standard output and release it; `what` names it in the
  * error message. Errors: writing, memory. */

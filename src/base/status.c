@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { LINE_MOST = 8192 }; /* bytes of a line */
 
@@ -91,6 +92,13 @@ void log_captured(char **text, size_t *size)
 enum status fail_memory(const char *what)
 {
     return fail(STATUS_FAILED, "not enough memory for %s", what);
+}
+
+bool memory_is_there(size_t bytes)
+{
+    void *volatile block = malloc(bytes); /* which the compiler may otherwise leave out */
+    free(block);
+    return block != NULL;
 }
 
 static void print_from(enum verbosity least, const char *format, va_list arguments)

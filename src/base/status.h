@@ -50,6 +50,10 @@ void log_captured(char **text, size_t *size);
 /* Print that memory ran out for `what`; returns STATUS_FAILED. */
 MUST_CHECK enum status fail_memory(const char *what);
 
+/* Whether that many bytes can be allocated now. For before a call to a library that ends the
+ * program, or crashes, where it gets none: FFTW, libsoxr, lilv, libsndfile with its codecs. */
+MUST_CHECK bool memory_is_there(size_t bytes);
+
 /* On standard error: what spoils the sound or loses a part of it, also when quiet. */
 void warning(const char *format, ...) PRINTF_LIKE(1, 2);
 

@@ -19,6 +19,7 @@ HALO_REALTIME static void chain_process(struct filter *filter, const real *const
 {
     struct chain *chain = (struct chain *)filter;
     uint64_t late = 0;
+    filter->held_up = 0;
     if (chain->count == 0)
         for (size_t c = 0; c < filter->inputs; c++)
             memcpy(out[c], in[c], filter->block * sizeof(real));
@@ -27,12 +28,10 @@ HALO_REALTIME static void chain_process(struct filter *filter, const real *const
         REAL(filter_process)(chain->filters[i], in, next);
         struct filter *one = chain->filters[i];
         late += one->late;
+        filter->held_up |= one->held_up;
         if (one->failure)
             filter->failure = one->failure;
-        if (one->notice && !filter->notice) {
-            filter->notice = one->notice;
-            one->notice = NULL;
-        }
+        filter_pass_notice(filter, one);
         in = (const real *const *)next;
     }
     filter->late = late;

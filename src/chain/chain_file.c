@@ -2,6 +2,7 @@
 
 #include "base/files_read.h"
 #include "base/printable.h"
+#include "base/text_stream.h"
 
 #include <cyaml/cyaml.h>
 #include <errno.h>
@@ -166,7 +167,7 @@ static char *join_spec(const struct stage_ops *ops, const char *value,
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *stream = open_memstream(&text, &size);
+    FILE *stream = text_stream_open(&text, &size);
     bool failed = !stream;
     for (unsigned w = 0; !failed && w <= entry->options_count; w++) {
         char *word = word_from_folder(ops, w ? entry->options[w - 1] : value, w, folder);
@@ -180,8 +181,7 @@ static char *join_spec(const struct stage_ops *ops, const char *value,
         }
         free(word);
     }
-    if (stream)
-        failed |= fclose(stream) != 0;
+    failed |= text_stream_finish(stream) != 0;
     if (!failed)
         return text;
     free(text);

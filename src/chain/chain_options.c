@@ -104,9 +104,21 @@ void chain_options_free(struct chain_options *options)
     stage_list_free(&options->stages);
 }
 
+/* Results of a GPU depend on its model. */
+static enum status keep_to_cpu(struct convolver_settings *convolver, bool gpu_named)
+{
+    if (gpu_named || strcmp(convolver->backend, "cuda") == 0)
+        return fail(STATUS_USAGE,
+                    "--reproducible needs the CPU: remove --backend cuda, --kernel, --gpu-mode "
+                    "and --devices");
+    if (strcmp(convolver->backend, "auto") == 0)
+        convolver->backend = "cpu";
+    return STATUS_OK;
+}
+
 enum status chain_options_check(struct chain_options *options, size_t block)
 {
-    const struct convolver_settings *convolver = &options->settings.convolver;
+    struct convolver_settings *convolver = &options->settings.convolver;
     struct gpu_settings *gpu = &options->settings.convolver.gpu;
     if (gpu->kernel && strcmp(gpu->kernel, "auto") == 0)
         gpu->kernel = NULL;
@@ -115,6 +127,8 @@ enum status chain_options_check(struct chain_options *options, size_t block)
     if (named && other)
         return fail(STATUS_USAGE, "--kernel, --gpu-mode and --devices need a GPU, not --backend %s",
                     convolver->backend);
+    if (convolver->reproducible)
+        return keep_to_cpu(convolver, named);
     if (gpu->mode == GPU_MODE_AUTO)
         return STATUS_OK;
     if (gpu->kernel)

@@ -25,7 +25,8 @@ MUST_CHECK enum status chain_options_parse_stage(void *options, const struct opt
 
 extern const struct option_row chain_options_rows[]; /* all others */
 
-/* Check after parsing that the options of a GPU are consistent; `block` is the one requested, or 0.
+/* Check after parsing that the options of a GPU are consistent, and take the CPU where the result
+ * has to be reproducible; `block` is the one requested, or 0.
  * Errors: usage. */
 MUST_CHECK enum status chain_options_check(struct chain_options *options, size_t block);
 

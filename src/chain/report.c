@@ -72,6 +72,9 @@ void report_print(const struct report *report)
     if (stage_list_precision(report->stages) == PRECISION_DOUBLE)
         note("computed in double precision");
     stage_list_warn_of_precision(report->stages);
+    if (report->reproducible)
+        note("reproducible: on the CPU by fixed plans, in blocks of %zu frames",
+             report->chain->block);
     report_print_stages(report->stages);
     print_tail(report);
     proof_print(&report->proof);
@@ -144,29 +147,26 @@ enum status report_print_json(const struct report *report, FILE *stream)
     const struct report_masks masks = sum_masks(report->stages);
     bool has_tail = tail_was_unknown(report);
     json_t *root = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o?, s:o, s:s?, s:s?, s:s, s:o, s:o, s:o, s:o, "
-        "s:o, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o, s:o*, s:o*, s:o*}",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o?, s:o, s:s?, s:s?, s:s, s:b, s:o, s:o, s:o, "
+        "s:o, s:o, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o, s:o*, s:o*, s:o*}",
         "input", json_text(report->input), "output", json_text(report->output), "frames_in",
         whole(totals->frames_in), "frames_out", whole(totals->frames_out), "rate",
         whole(report->rate), "channels", whole(report->channels), "channels_in",
         whole(report->channels_in), "format", sound_format_name(report->sound_format), "mask",
         masks.specs, "taps", whole(masks.taps), "backend", masks.first.backend, "algorithm",
         masks.first.algorithm, "precision", precision_names[stage_list_precision(report->stages)],
-        "gpu_failures", whole(masks.gpu_failures), "stages", report_stages(report->stages), "block",
-        whole(report->chain->block), "threads", whole(report->threads), "latency",
-        whole(report->chain->latency), "tail_frames", has_tail ? whole(totals->tail) : NULL,
-        "tail_cut", has_tail ? json_boolean(totals->tail_cut) : NULL, "peak",
-        json_real(totals->peak), "peak_db", db_or_null(totals->peak), "true_peak_db",
+        "reproducible", report->reproducible, "gpu_failures", whole(masks.gpu_failures), "stages",
+        report_stages(report->stages), "block", whole(report->chain->block), "threads",
+        whole(report->threads), "latency", whole(report->chain->latency), "tail_frames",
+        has_tail ? whole(totals->tail) : NULL, "tail_cut",
+        has_tail ? json_boolean(totals->tail_cut) : NULL, "peak", json_real(totals->peak),
+        "peak_db", db_or_null(totals->peak), "true_peak_db",
         report->true_peak ? db_or_null(totals->true_peak) : NULL, "normalize_db",
         report->scale == 1 ? json_null() : db_or_null(report->scale), "clipped",
         whole(report->clipped), "seconds", json_real(report->seconds), "times_real_time",
         json_real(times_real_time(report)), "proof", proof_json(&report->proof));
-    errno = 0;
-    int failed = json_dumpf(root, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-    failed |= putc('\n', stream) == EOF || fflush(stream) != 0;
-    json_decref(root);
-    if (!failed)
-        return STATUS_OK;
-    return fail(STATUS_FAILED, "cannot write the report: %s; the sound is complete in %s",
-                errno ? strerror(errno) : "not enough memory", report_output(report));
+    int error = json_write(root, JSON_INDENT(2) | JSON_REAL_PRECISION(9), stream);
+    return error ? fail(STATUS_FAILED, "cannot write the report: %s; the sound is complete in %s",
+                        strerror(error), report_output(report))
+                 : STATUS_OK;
 }

@@ -25,6 +25,7 @@ struct report {
     bool true_peak; /* totals hold one */
     double scale;   /* factor of --normalize, else 1; totals include it */
     uint64_t clipped;
+    bool reproducible;
     size_t threads;
     double seconds; /* the run took */
     struct proof_result proof;

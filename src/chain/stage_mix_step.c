@@ -20,6 +20,7 @@ struct stage_mix {
     size_t smooth; /* frames */
     struct automation_cursor cursor;
     char notice[300];
+    bool has_notice; /* that is to be shown */
 };
 
 /* Share of the stage by its controls. */
@@ -66,17 +67,19 @@ HALO_REALTIME static void report(struct stage_mix *mix)
 {
     struct filter *filter = &mix->state.filter, *stage = mix->stage;
     filter->late = stage->late;
-    if (stage->notice && !filter->notice) {
-        filter->notice = stage->notice;
-        stage->notice = NULL;
-    }
+    filter->held_up = stage->held_up;
+    filter_pass_notice(filter, stage);
     if (!mix->settings.live)
         filter->failure = stage->failure;
-    if (!stage->failure || !mix->settings.live || atomic_exchange(&mix->state.left_out, true))
-        return;
-    snprintf(mix->notice, sizeof mix->notice, "stage %zu: %s; the sound continues without it",
-             mix->settings.number, stage->failure);
-    filter->notice = mix->notice;
+    if (stage->failure && mix->settings.live && !atomic_exchange(&mix->state.left_out, true)) {
+        snprintf(mix->notice, sizeof mix->notice, "stage %zu: %s; the sound continues without it",
+                 mix->settings.number, stage->failure);
+        mix->has_notice = true;
+    }
+    if (mix->has_notice && !filter->notice) {
+        filter->notice = mix->notice;
+        mix->has_notice = false;
+    }
 }
 
 HALO_REALTIME static void stage_mix_process(struct filter *filter, const real *const *in,

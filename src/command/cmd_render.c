@@ -6,6 +6,7 @@
 #include "chain/report.h"
 #include "command/render_options.h"
 #include "live/replay.h"
+#include "signal/fft.h"
 #include "sound/engine.h"
 #include "sound/gain.h"
 #include "sound/port.h"
@@ -74,6 +75,36 @@ static int64_t frames_to_prove(const struct render_job *job)
     return frames;
 }
 
+static bool is_reproducible(const struct render_job *job)
+{
+    return job->options->chain.settings.convolver.reproducible;
+}
+
+static enum status check_container(const struct render_job *job)
+{
+    if (!is_reproducible(job) || !sound_format_varies(job->sound_format))
+        return STATUS_OK;
+    return fail(STATUS_USAGE,
+                "--reproducible: each file in the container of %s differs, by a random number or "
+                "the date; choose another, such as wav or flac",
+                job->options->output);
+}
+
+/* That of a reproducible render depends on the chain alone. */
+static size_t choose_block(const struct render_job *job)
+{
+    const struct render_options *options = job->options;
+    const struct stage_list *stages = &options->chain.stages;
+    if (options->block && !is_reproducible(job))
+        return options->block;
+    if (options->block)
+        note("--block %zu is not used: --reproducible leaves the block to the masks",
+             options->block);
+    return stage_list_block(stages, job->source->format.channels, job->workers,
+                            is_reproducible(job) ? UINT64_MAX
+                                                 : frames_to_come(job->source, stages));
+}
+
 /* Opens the input and makes the chain, which reports what is wrong with specs or files. */
 static enum status prepare(struct render_job *job, struct render_options *options)
 {
@@ -85,13 +116,11 @@ static enum status prepare(struct render_job *job, struct render_options *option
     TRY(sound_format_choose(options->output, &options->request, &job->source->traits, &job->format,
                             &job->sound_format));
     TRY(check_peak(job));
+    TRY(check_container(job));
     TRY(workers_create(options->chain.threads, &job->workers));
     size_t channels = job->source->format.channels;
-    size_t block = stage_list_block(&options->chain.stages, channels, job->workers,
-                                    frames_to_come(job->source, &options->chain.stages));
-    if (options->block)
-        block = options->block;
-    TRY(stage_list_create(&options->chain.stages, channels, block, job->workers, &job->chain));
+    TRY(stage_list_create(&options->chain.stages, channels, choose_block(job), job->workers,
+                          &job->chain));
     stage_list_discard(&options->chain.stages);
     return STATUS_OK;
 }
@@ -215,6 +244,14 @@ static enum status prove(struct render_job *job)
     return judge(options, job->sink, &job->report.proof);
 }
 
+static enum status keep_chain(struct chain_save *save)
+{
+    const char *before = log_prefix("the sound is complete, but not its chain");
+    enum status status = chain_save_keep(save);
+    log_prefix(before);
+    return status;
+}
+
 static enum status work(struct render_job *job)
 {
     const struct render_options *options = job->options;
@@ -242,9 +279,9 @@ static enum status work(struct render_job *job)
     if (is_too_late(job))
         return STATUS_OK;
     TRY(prove(job));
-    if (*job->save)
-        TRY(chain_save_keep(*job->save));
     TRY(sink_commit(job->sink));
+    if (*job->save)
+        TRY(keep_chain(*job->save));
     job->report.seconds = monotonic_seconds() - job->progress.start;
     return STATUS_OK;
 }
@@ -273,6 +310,7 @@ static enum status print_report(struct render_job *job)
     report->tail = options->tail;
     report->true_peak = job->run.true_peak;
     report->clipped = job->sink->clipped;
+    report->reproducible = is_reproducible(job);
     report->threads = workers_count(job->workers);
     report_print(report);
     if (!options->json)
@@ -380,6 +418,8 @@ enum status render_run(void *context)
     /* A report on standard error is not mixed with notes. */
     bool alone = options->json && to_standard_output(options);
     note_verbosity(alone ? VERBOSITY_SILENT : options->verbosity);
+    if (options->chain.settings.convolver.reproducible)
+        fft_fix_plans();
     stop_watch();
     return options->replay ? render_replay(options) : render_sound(options);
 }

@@ -161,7 +161,8 @@ static enum status lay_out_text(struct spectrogram_job *job)
     return STATUS_OK;
 }
 
-/* Gnuplot starts first, so that a missing gnuplot is reported before hours of sound are read. */
+/* Gnuplot is looked for first, so that a missing gnuplot is reported before hours of sound are
+ * read. */
 static enum status draw_file(struct spectrogram_job *job)
 {
     const struct spectrogram_options *options = job->options;

@@ -53,6 +53,9 @@ static const struct option_row rows[] = {
     OPT_FRAMES("block", struct render_options, block, 1, BLOCK_MOST,
                "frames filtered at a time; default: chosen by the masks"),
     OPT_PROVE(struct render_options, proof),
+    OPT_FLAG("reproducible", struct render_options, chain.settings.convolver.reproducible,
+             "the same bytes on every processor, with any threads, saved\n"
+             "plans and --block: on the CPU, by slower transforms"),
     OPT_FILE("replay", "LOG", struct render_options, replay,
              "render IN, recorded by halo live --record-dry, as it was\n"
              "heard; LOG is the log of that recording"),
@@ -83,12 +86,13 @@ static const struct option_group groups[] = {
 
 enum status render_options_check(struct render_options *options)
 {
-    if (options->replay && (options->chain.stages.count > 0 || options->save_chain ||
-                            options->normalize || options->tail_given ||
-                            options->boundary != BOUNDARY_ZERO || options->block || options->json))
+    if (options->replay &&
+        (options->chain.stages.count > 0 || options->save_chain || options->normalize ||
+         options->tail_given || options->boundary != BOUNDARY_ZERO || options->block ||
+         options->json || options->chain.settings.convolver.reproducible))
         return fail(STATUS_USAGE,
                     "--replay takes everything from its log: no stages, --save-chain, --normalize, "
-                    "--tail, --edge, --block or --json");
+                    "--tail, --edge, --block, --reproducible or --json");
     if (options->boundary != BOUNDARY_ZERO) {
         if (options->tail_given && options->tail != TAIL_NONE)
             return fail(STATUS_USAGE, "--edge %s needs --tail none: an extended sound has no tail",

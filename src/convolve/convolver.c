@@ -203,6 +203,7 @@ static struct convolver_shape shape_for(const struct convolver_settings *setting
                                     .rate = settings->rate,
                                     .block = settings->block,
                                     .live = settings->live || settings->gpu.mode != GPU_MODE_AUTO,
+                                    .reproducible = settings->reproducible,
                                     .gpu = settings->gpu,
                                     .workers = settings->workers};
 }
@@ -342,6 +343,13 @@ enum status convolver_switch(struct filter *filter, const struct convolver_switc
     convolver->change = *to;
     atomic_store(&convolver->switching, true);
     return STATUS_OK;
+}
+
+bool convolver_is_within_switch(const struct filter *filter, uint64_t *at)
+{
+    const struct convolver *convolver = (const struct convolver *)filter;
+    *at = convolver->change.at;
+    return atomic_load(&convolver->switching) && convolver->begun;
 }
 
 bool convolver_switched(const struct filter *filter, uint64_t *at)

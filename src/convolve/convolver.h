@@ -30,12 +30,13 @@ struct gpu_settings {
 struct convolver_settings {
     const char *backend; /* a name of convolver_backend_name, or "auto" */
     enum precision precision;
-    uint32_t rate;  /* Hz; 0: unknown */
-    size_t block;   /* frames */
-    size_t taps;    /* of the longest mask to come; 0: of the first one */
-    int64_t frames; /* of the whole sound, for auto; 0 or less: unknown */
-    bool live;      /* the caller waits for each block */
-    bool alone;     /* live on a GPU, without the CPU in parallel: for measurements */
+    uint32_t rate;     /* Hz; 0: unknown */
+    size_t block;      /* frames */
+    size_t taps;       /* of the longest mask to come; 0: of the first one */
+    int64_t frames;    /* of the whole sound, for auto; 0 or less: unknown */
+    bool live;         /* the caller waits for each block */
+    bool alone;        /* live on a GPU, without the CPU in parallel: for measurements */
+    bool reproducible; /* neither the preferred block nor a rounding depends on the machine */
     struct gpu_settings gpu;
     struct proof_request proof;
     struct workers *workers; /* not owned; must outlive the convolver */
@@ -106,6 +107,9 @@ MUST_CHECK enum status convolver_switch(struct filter *convolver,
 /* Control thread: whether no switch is under way. *at, unless NULL: where the last one began. */
 bool convolver_switched(const struct filter *convolver, uint64_t *at);
 
+/* While no step runs: whether a switch has begun, at frame *at, and not ended. */
+bool convolver_is_within_switch(const struct filter *convolver, uint64_t *at);
+
 /* Best block length for a file, in frames, at most `most`. Ignores settings->block. */
 size_t convolver_preferred_block(const struct convolver_settings *settings, const struct mask *mask,
                                  size_t most);
@@ -125,6 +129,7 @@ struct convolver_shape {
     uint32_t rate; /* Hz; 0: unknown */
     size_t block;
     bool live;
+    bool reproducible;
     struct gpu_settings gpu;
     struct workers *workers;
 };
@@ -174,6 +179,9 @@ struct convolver_backend {
                  const struct convolver_slot slots[CONVOLVER_SLOTS]);
     bool (*collect)(struct convolution *convolution,
                     const struct convolver_slot slots[CONVOLVER_SLOTS], int64_t until);
+
+    /* Whether the last step did what a worker of the backend should have done. NULL: no workers. */
+    bool (*is_worker_late)(const struct convolution *convolution);
 
     /* Add one block to the history and write the outputs of each slot: one of the two. */
     void (*step)(struct convolution *convolution, const float *const *in,

@@ -16,7 +16,8 @@ static const struct convolver_backend *const backends[] = {&convolver_cpu, &conv
                                                            &convolver_direct};
 enum { BACKENDS = sizeof backends / sizeof *backends };
 
-enum { LIVE_BLOCK = 64 }; /* frames, by default */
+enum { LIVE_BLOCK = 64 };     /* frames, by default */
+enum { THREADS_ASSUMED = 8 }; /* that blocks of a reproducible render suit */
 
 const char *convolver_backend_name(size_t index)
 {
@@ -77,7 +78,7 @@ size_t convolver_preferred_block(const struct convolver_settings *settings, cons
         return LIVE_BLOCK;
     if (backend && backend->preferred_block)
         return backend->preferred_block(mask->taps, most);
-    return partition_preferred_block(mask->taps,
-                                     mask->inputs > mask->outputs ? mask->inputs : mask->outputs,
-                                     workers_count(settings->workers), most);
+    size_t channels = mask->inputs > mask->outputs ? mask->inputs : mask->outputs;
+    size_t threads = settings->reproducible ? THREADS_ASSUMED : workers_count(settings->workers);
+    return partition_preferred_block(mask->taps, channels, threads, most);
 }

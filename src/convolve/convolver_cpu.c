@@ -73,15 +73,18 @@ real *copy_head(const struct mask *mask, size_t head)
     return heads;
 }
 
-HALO_REALTIME void add_head(const struct history *history, const struct path_table *table,
-                            const real *heads, size_t head, size_t output, size_t block, real *out)
+HALO_REALTIME void add_head(const struct convolver_shape *shape, const struct history *history,
+                            const struct path_table *table, const real *heads, size_t head,
+                            size_t output, real *out)
 {
-    for (size_t start = 0; start < block; start += FIR_TILE) {
-        size_t frames = block - start < FIR_TILE ? block - start : FIR_TILE;
+    for (size_t start = 0; start < shape->block; start += FIR_TILE) {
+        size_t left = shape->block - start, frames = left < FIR_TILE ? left : FIR_TILE;
         double sum[FIR_TILE] = {0};
-        for (size_t p = table->first[output]; p < table->first[output + 1]; p++)
-            fir_add(sum, history_now(history, table->paths[p].input) + start, frames,
-                    heads + table->paths[p].column * head, head);
+        for (size_t p = table->first[output]; p < table->first[output + 1]; p++) {
+            const real *x = history_now(history, table->paths[p].input) + start;
+            const real *h = heads + table->paths[p].column * head;
+            (shape->reproducible ? fir_add_exactly : fir_add)(sum, x, frames, h, head);
+        }
         for (size_t i = 0; i < frames; i++)
             out[start + i] += (real)sum[i];
     }

@@ -44,8 +44,9 @@ void transform_taps(const struct real_fft *fft, const struct fft_double *precise
 real *copy_head(const struct mask *mask, size_t head);
 
 /* out += the head's taps applied to the input's history, one block of one output. Real-time. */
-void add_head(const struct history *history, const struct path_table *table, const real *heads,
-              size_t head, size_t output, size_t block, real *out);
+void add_head(const struct convolver_shape *shape, const struct history *history,
+              const struct path_table *table, const real *heads, size_t head, size_t output,
+              real *out);
 
 /* The larger of `peak` and the block's. Real-time. */
 real peak_with(real peak, const struct convolver_shape *shape, const real *const *in);

@@ -350,10 +350,9 @@ static void direct_output(void *context, size_t output, size_t worker)
     (void)worker;
     const struct cpu_batch_job *job = context;
     const struct cpu_batch_convolution *convolution = job->convolution;
-    size_t block = convolution->shape.block;
-    memset(job->out[output], 0, block * sizeof(real));
-    add_head(&convolution->history, &job->prepared->paths, job->prepared->head,
-             convolution->plan.head, output, block, job->out[output]);
+    memset(job->out[output], 0, convolution->shape.block * sizeof(real));
+    add_head(&convolution->shape, &convolution->history, &job->prepared->paths, job->prepared->head,
+             convolution->plan.head, output, job->out[output]);
 }
 
 /* What its transforms need to know. */

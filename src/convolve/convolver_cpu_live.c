@@ -304,12 +304,14 @@ fail:
     return status;
 }
 
-const struct convolver_backend REAL(convolver_cpu_live) = {.name = "cpu",
-                                                           .create = live_create,
-                                                           .destroy = live_destroy,
-                                                           .reset = live_reset,
-                                                           .describe = live_describe,
-                                                           .prepare = live_prepare,
-                                                           .release = live_release,
-                                                           .arm = cpu_live_arm,
-                                                           .REAL(step) = cpu_live_step};
+const struct convolver_backend REAL(convolver_cpu_live) = {
+    .name = "cpu",
+    .create = live_create,
+    .destroy = live_destroy,
+    .reset = live_reset,
+    .describe = live_describe,
+    .prepare = live_prepare,
+    .release = live_release,
+    .arm = cpu_live_arm,
+    .is_worker_late = cpu_live_is_worker_late,
+    .REAL(step) = cpu_live_step};

@@ -38,6 +38,7 @@
 #define cpu_live_leave REAL(cpu_live_leave)
 #define cpu_live_arm REAL(cpu_live_arm)
 #define cpu_live_step REAL(cpu_live_step)
+#define cpu_live_is_worker_late REAL(cpu_live_is_worker_late)
 
 enum ring_owner { STEPS_RING, WORKER_RING, RINGS };
 
@@ -112,6 +113,7 @@ struct cpu_live_convolution {
 
     pthread_t worker; /* does the jobs of WORKER_RING, one priority below the step */
     bool has_worker;
+    bool worker_late; /* in the last step */
     atomic_bool leave;
     int64_t worker_period; /* ns between the beginnings of its shortest jobs */
 };
@@ -183,6 +185,7 @@ void cpu_live_leave(struct cpu_live_convolution *convolution, size_t slot);
 /* See struct convolver_backend. */
 bool cpu_live_arm(struct convolution *convolution, size_t slot, const struct prepared *prepared,
                   bool at_once);
+bool cpu_live_is_worker_late(const struct convolution *convolution);
 void cpu_live_step(struct convolution *convolution, const real *const *in,
                    const struct convolver_slot slots[CONVOLVER_SLOTS]);
 

@@ -184,6 +184,7 @@ HALO_REALTIME static void run_share(struct cpu_live_convolution *convolution, si
         return;
     if (atomic_load(&segment->deadline) == UINT64_MAX)
         return;
+    convolution->worker_late |= segment->ring == WORKER_RING;
     job_lock(segment);
     if (last) /* the worker may be writing another segment's results to its own ring */
         segment->job.ring = STEPS_RING;
@@ -231,9 +232,14 @@ HALO_REALTIME static void run_slot(struct cpu_live_convolution *convolution, siz
     for (size_t o = 0; o < convolution->shape.outputs; o++) {
         take_due(convolution, v, o, mask ? slot->REAL(out)[o] : NULL);
         if (mask)
-            add_head(&convolution->history, &mask->paths, mask->head, convolution->plan.head, o,
-                     convolution->shape.block, slot->REAL(out)[o]);
+            add_head(&convolution->shape, &convolution->history, &mask->paths, mask->head,
+                     convolution->plan.head, o, slot->REAL(out)[o]);
     }
+}
+
+HALO_REALTIME bool cpu_live_is_worker_late(const struct convolution *convolution)
+{
+    return ((const struct cpu_live_convolution *)convolution)->worker_late;
 }
 
 HALO_REALTIME void cpu_live_step(struct convolution *base, const real *const *in,
@@ -246,6 +252,7 @@ HALO_REALTIME void cpu_live_step(struct convolution *base, const real *const *in
             cpu_live_leave(convolution, v);
         joined->awaited = false;
     }
+    convolution->worker_late = false;
     history_advance(&convolution->history, in);
     atomic_store(&convolution->peak, peak_with(convolution->peak, &convolution->shape, in));
     convolution->end += convolution->shape.block;

@@ -73,22 +73,38 @@ HALO_REALTIME static void set_masks(const struct convolver *convolver, enum side
             (void)backend->arm(convolver->convolution[side], v, slots[v].prepared, true);
 }
 
-/* And their outputs, `out` and `coming`. */
+/* And their outputs, `out` and `coming`, which may only be looked at while a mask enters: until
+ * then the control thread may be allocating it. */
 static void set_slots(const struct convolver *convolver, enum side side, bool entering,
-                      bool all_fresh, float *const *out, float *const *coming,
+                      bool all_fresh, float *const *out, const struct block *coming,
                       struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     set_masks(convolver, side, entering, all_fresh, slots);
     slots[convolver->slot].out = out;
-    slots[1 - convolver->slot].out = coming;
+    if (entering)
+        slots[1 - convolver->slot].out = coming->data;
 }
 
 static void run_side(struct convolver *convolver, enum side side, const float *const *in,
                      float *const *out, bool entering, bool all_fresh)
 {
     struct convolver_slot slots[CONVOLVER_SLOTS];
-    set_slots(convolver, side, entering, all_fresh, out, convolver->coming.data, slots);
+    set_slots(convolver, side, entering, all_fresh, out, &convolver->coming, slots);
     convolver->backend[side]->step(convolver->convolution[side], in, slots);
+}
+
+/* After a step. A GPU is waited for: whatever takes long there is the GPU. */
+HALO_REALTIME static unsigned find_held_up(const struct convolver *convolver)
+{
+    enum side side = (enum side)atomic_load(&convolver->side);
+    unsigned held_up = convolver->backend[side]->post ? FILTER_GPU_LATE : 0;
+    for (side = MAIN; side < SIDES; side++) {
+        const struct convolver_backend *backend = convolver->backend[side];
+        if (backend && runs(convolver, side) && backend->is_worker_late &&
+            backend->is_worker_late(convolver->convolution[side]))
+            held_up |= FILTER_WORKER_LATE;
+    }
+    return held_up;
 }
 
 static void take_spare(const struct convolver *convolver, float *const *out, bool entering)
@@ -123,9 +139,9 @@ static void run_both(struct convolver *convolver, const float *const *in, float 
     struct convolver_slot main_slots[CONVOLVER_SLOTS], standby_slots[CONVOLVER_SLOTS];
     const struct convolver_backend *backend = convolver->backend[MAIN];
     int64_t until = monotonic_ns() + (int64_t)convolver->patience;
-    set_slots(convolver, MAIN, entering, false, out, convolver->coming.data, main_slots);
-    set_slots(convolver, STANDBY, entering, false, convolver->spare[0].data,
-              convolver->spare[1].data, standby_slots);
+    set_slots(convolver, MAIN, entering, false, out, &convolver->coming, main_slots);
+    set_slots(convolver, STANDBY, entering, false, convolver->spare[0].data, &convolver->spare[1],
+              standby_slots);
     backend->post(convolver->convolution[MAIN], in, main_slots);
     convolver->backend[STANDBY]->step(convolver->convolution[STANDBY], in, standby_slots);
     if (backend->collect(convolver->convolution[MAIN], main_slots, until))
@@ -178,6 +194,7 @@ static void run_one(struct convolver *convolver, const float *const *in, float *
 
 HALO_REALTIME static void end_block(struct convolver *convolver, bool entering)
 {
+    convolver->filter.held_up = find_held_up(convolver);
     uint64_t end = convolver->position + convolver->filter.block;
     convolver->entered = entering || convolver->entered;
     if (entering && end - convolver->change.at >= convolver->change.frames)
@@ -208,7 +225,8 @@ HALO_REALTIME void convolver_process_in_double(struct filter *filter, const doub
     bool entering = atomic_load(&convolver->switching) && enter(convolver);
     set_masks(convolver, MAIN, entering, false, slots);
     slots[convolver->slot].out_in_double = out;
-    slots[1 - convolver->slot].out_in_double = convolver->coming_in_double.data;
+    if (entering)
+        slots[1 - convolver->slot].out_in_double = convolver->coming_in_double.data;
     convolver->backend[MAIN]->step_in_double(convolver->convolution[MAIN], in, slots);
     if (convolver->prover)
         prover_step_in_double(convolver->prover, in, (const double *const *)out,

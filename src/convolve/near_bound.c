@@ -105,8 +105,8 @@ HALO_REALTIME static void multiply_add_double(double *restrict sum, const real *
 {
     for (size_t i = 0; i < floats; i += 2) {
         double ar = a[i], ai = a[i + 1], br = b[i], bi = b[i + 1];
-        sum[i] += ar * br - ai * bi;
-        sum[i + 1] += ar * bi + ai * br;
+        sum[i] = sum[i] + ar * br - ai * bi; /* this order: see fft.c */
+        sum[i + 1] = sum[i + 1] + ar * bi + ai * br;
     }
 }
 

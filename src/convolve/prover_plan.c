@@ -58,7 +58,7 @@ struct prover_plan prover_plan_make(const struct prover_settings *settings)
     plan.count = count_for(frames, wanted, (double)settings->taps);
     plan.length = (size_t)ceil(wanted / (double)plan.count);
     plan.period = frames / (double)plan.count;
-    if (wanted < frames && plan.length < plan.period)
+    if (wanted < frames && (double)plan.length < plan.period)
         return plan;
     plan.length = length < plan.frames ? length : (size_t)plan.frames;
     plan.whole = plan.count = (plan.frames + plan.length - 1) / plan.length;

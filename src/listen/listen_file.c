@@ -1,5 +1,6 @@
 #include "listen/listen_file.h"
 
+#include "base/json_text.h"
 #include "base/options.h"
 #include "base/stop.h"
 #include "chain/report.h"
@@ -187,9 +188,10 @@ static enum status report(const struct listen_render *render)
         json_pack("{s:s, s:I, s:f, s:I, s:o}", "event", "report", "frames",
                   (json_int_t)render->frames, "seconds", seconds, "rate", (json_int_t)render->rate,
                   "choices", listen_match_json(&render->matching));
-    bool written = object && json_dumpf(object, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF;
-    json_decref(object);
-    return written ? STATUS_OK : fail(STATUS_FAILED, "cannot write the report");
+    int error = json_write(object, JSON_COMPACT, stdout);
+    return error ? fail(STATUS_FAILED, "cannot write the report: %s; the sound is complete in %s",
+                        strerror(error), render->options->to_file)
+                 : STATUS_OK;
 }
 
 enum status listen_to_file(const struct listen_options *options)

@@ -264,6 +264,7 @@ enum status listen_session_run(const struct listen_options *options)
     enum status status = session_open(&session, options);
     if (status == STATUS_OK) {
         status = run(&session);
+        stream_session_halt(&session.stream);
         update(&session);
         view_close(session.stream.view); /* before the report is printed */
         session.stream.view = NULL;

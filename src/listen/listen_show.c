@@ -111,8 +111,8 @@ static enum status report_json(const struct listen_session *session,
     const struct live_load *load = &session->stream.load;
     uint64_t missed = session->player ? player_missed(session->player) : 0;
     json_t *own = json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:o}", "blocks",
-                            (json_int_t)load->count, "late", (json_int_t)load->late, "lost",
-                            (json_int_t)load->lost, "missed", (json_int_t)missed, "load_worst",
+                            (json_int_t)load->count, "late", (json_int_t)status->late, "lost",
+                            (json_int_t)status->lost, "missed", (json_int_t)missed, "load_worst",
                             load->worst, "limiter_most_db", -session->stream.reduction_most,
                             "choices", listen_match_json(&session->matching));
     return stream_session_report_json(&session->stream, status, own);
@@ -122,14 +122,13 @@ enum status listen_report(struct listen_session *session)
 {
     const char *lines[LINES_MOST];
     const struct live_status status = make_status(session, lines);
-    const struct live_load *load = &session->stream.load;
     if (session->options->play.json)
         return report_json(session, &status);
-    void (*print)(const char *format, ...) = load->late + load->lost > 0 ? warning : note;
+    void (*print)(const char *format, ...) = status.late + status.lost > 0 ? warning : note;
     print("%.1f s on %s, blocks of %zu frames at %u Hz; %llu blocks late, %llu lost",
           status.seconds, session->stream.device_name, status.block, status.rate,
-          (unsigned long long)load->late, (unsigned long long)load->lost);
-    live_load_print(load);
+          (unsigned long long)status.late, (unsigned long long)status.lost);
+    stream_session_report_ledger(&session->stream);
     if (session->player && player_missed(session->player) > 0)
         warning("the disk was too slow: %llu frames were silent",
                 (unsigned long long)player_missed(session->player));

@@ -1,6 +1,7 @@
 #include "listen/listen_session.h"
 
 #include "base/atomic_file.h"
+#include "base/json_text.h"
 #include "live/live_log.h"
 
 #include <stdio.h>
@@ -236,9 +237,8 @@ static enum status print_json(const struct trial *test, const struct trial_key *
                   (json_int_t)test->planned, "stopped_early", test->answered < test->planned,
                   "commitment", key->commitment, "key", "draws", key->draws, "salt", key->salt,
                   "result", test->kind->result_json(test));
-    bool written = object && json_dumpf(object, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF;
-    json_decref(object);
-    return written ? STATUS_OK : fail(STATUS_FAILED, "cannot write the result");
+    int error = json_write(object, JSON_COMPACT, stdout);
+    return error ? fail(STATUS_FAILED, "cannot write the result: %s", strerror(error)) : STATUS_OK;
 }
 
 static void print_text(const struct listen_session *session, const struct trial_key *key)

@@ -2,6 +2,7 @@
 
 #include "base/atomic_file.h"
 #include "base/json_text.h"
+#include "base/text_stream.h"
 #include "listen/trial.h"
 
 #include <errno.h>
@@ -129,22 +130,18 @@ static json_t *assemble(const struct trial_log *log)
     return NULL;
 }
 
-/* 0, or an errno. */
-static int write_file(const json_t *root, struct atomic_file *file)
+static enum status write_file(json_t *root, struct atomic_file *file, const char *path)
 {
     FILE *stream = fdopen(file->fd, "w");
-    if (!stream) {
-        int error = errno;
+    int error = 0;
+    if (stream)
+        error = json_write(json_incref(root), JSON_INDENT(2) | JSON_REAL_PRECISION(15), stream);
+    int finished = text_stream_finish(stream);
+    if (!stream)
         close(file->fd);
-        return error;
-    }
-    errno = 0;
-    bool failed = json_dumpf(root, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) != 0;
-    failed |= putc('\n', stream) == EOF;
-    failed |= fclose(stream) != 0;
-    if (failed)
-        return errno ? errno : EIO;
-    return atomic_file_keep(file);
+    error = error ? error : finished;
+    return error ? fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(error))
+                 : atomic_file_keep(file, path);
 }
 
 enum status trial_log_save(const struct trial_log *log, const char *path, bool force)
@@ -157,9 +154,7 @@ enum status trial_log_save(const struct trial_log *log, const char *path, bool f
         return fail_memory("a log");
     enum status status = atomic_file_open(&file, path, force);
     if (status == STATUS_OK) {
-        int error = write_file(root, &file);
-        if (error)
-            status = fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(error));
+        status = write_file(root, &file, path);
     } else if (file.fd >= 0) {
         close(file.fd);
     }

@@ -106,6 +106,12 @@ bool choices_poll(struct choices *choices, size_t *choice, uint64_t *at)
     return ended;
 }
 
+bool choices_are_within_switch(const struct choices *choices, size_t *choice, uint64_t *at)
+{
+    *choice = choices->going;
+    return choices->switching && convolver_is_within_switch(choices->convolver, at);
+}
+
 size_t choices_asked(const struct choices *choices)
 {
     return choices->asked;

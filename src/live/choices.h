@@ -35,6 +35,9 @@ MUST_CHECK enum status choices_replace(struct choices *choices, size_t choice,
 /* Advance pending switches. True: the switch that began at frame *at ended, and *choice sounds. */
 bool choices_poll(struct choices *choices, size_t *choice, uint64_t *at);
 
+/* While no step runs: whether a switch to *choice has begun, at frame *at, and not ended. */
+bool choices_are_within_switch(const struct choices *choices, size_t *choice, uint64_t *at);
+
 size_t choices_asked(const struct choices *choices);    /* the last request */
 size_t choices_sounding(const struct choices *choices); /* during a switch: the old one */
 bool choices_are_switching(const struct choices *choices);

@@ -328,10 +328,8 @@ void device_describe(const struct device_info *info, char *text, size_t size)
 void device_report_grants(const struct device_info *info)
 {
     if (info->priority == 0)
-        note("no real-time priority: expect drop-outs under load; to allow it, add your user to "
-             "the group audio or put '@audio - rtprio 95' in /etc/security/limits.d/audio.conf");
+        note(
+            "no real-time priority: expect drop-outs under load; to allow it, " DEVICE_PRIORITY_ADVICE);
     if (!realtime_lock_memory())
-        note("memory cannot be locked (%s); to allow it, put '@audio - memlock unlimited' in "
-             "/etc/security/limits.d/audio.conf",
-             strerror(errno));
+        note("memory cannot be locked (%s); to allow it, " DEVICE_MEMORY_ADVICE, strerror(errno));
 }

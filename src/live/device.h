@@ -125,6 +125,12 @@ enum status device_close(struct device *device);
 
 /* ---- messages ---- */
 
+/* What allows a real-time priority, and locked memory. */
+#define DEVICE_PRIORITY_ADVICE                                                                     \
+    "add your user to the group audio or put '@audio - rtprio 95' in "                             \
+    "/etc/security/limits.d/audio.conf"
+#define DEVICE_MEMORY_ADVICE "put '@audio - memlock unlimited' in /etc/security/limits.d/audio.conf"
+
 /* "JACK: system", or "ALSA: in -> out" if the two differ. */
 void device_describe(const struct device_info *info, char *text, size_t size);
 

@@ -50,7 +50,10 @@ struct live {
     bool has_next;
     struct reblock reblock; /* this and the next two: only with a device */
     struct ring *times;     /* struct block_time */
-    bool lost;              /* before the current block */
+    _Atomic uint64_t dropped_times;
+    int64_t period; /* ns, of a block */
+    int64_t ended;  /* the last step, ns; 0: none yet */
+    bool lost;      /* before the current block */
     _Atomic uint64_t frames;
     _Atomic bool faded_out;
 };
@@ -220,12 +223,20 @@ HALO_REALTIME void live_process(struct live *live, const float *const *in, float
 HALO_REALTIME static void run_block(void *context, const float *const *in, float *const *out)
 {
     struct live *live = context;
-    struct block_time time = {.frame = live_frames(live), .lost = live->lost};
-    int64_t begin = monotonic_ns();
+    const struct thread_usage before = thread_usage_now();
+    struct block_time time = {
+        .frame = live_frames(live), .begin = monotonic_ns(), .lost = live->lost};
+    time.idle = live->ended > 0 ? time.begin - live->ended : 0;
     live_process(live, in, out);
-    time.ns = monotonic_ns() - begin;
+    live->ended = monotonic_ns();
+    time.ns = live->ended - time.begin;
+    if (time.ns > live->period) {
+        time.used = thread_usage_since(&before);
+        time.held_up = live->chain->held_up;
+    }
     live->lost = false;
-    ring_write(live->times, &time, 1);
+    if (ring_write(live->times, &time, 1) == 0)
+        atomic_fetch_add(&live->dropped_times, 1);
 }
 
 HALO_REALTIME void live_step(void *context, const float *const *in, float *const *out,
@@ -298,6 +309,7 @@ enum status live_create(const struct live_settings *settings, struct filter *cha
     live->rate = settings->rate;
     live->block = chain->block;
     live->stages = settings->stages;
+    live->period = (int64_t)(1e9 * (double)chain->block / (double)settings->rate);
     live->device_outputs = settings->device_outputs;
     live->recorder = recorder;
     live->recorder_dry = recorder_dry;
@@ -332,6 +344,11 @@ bool live_receive(struct live *live, struct live_event *event)
 bool live_read_time(struct live *live, struct block_time *time)
 {
     return ring_read(live->times, time, 1) == 1;
+}
+
+uint64_t live_dropped_times(const struct live *live)
+{
+    return atomic_load(&live->dropped_times);
 }
 
 HALO_REALTIME uint64_t live_frames(const struct live *live)

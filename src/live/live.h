@@ -17,6 +17,7 @@
 #define HALO_LIVE_H
 
 #include "base/status.h"
+#include "base/thread_usage.h"
 #include "chain/stage_controls.h"
 #include "live/recorder.h"
 #include "signal/meter.h"
@@ -62,9 +63,13 @@ struct live_settings {
 };
 
 struct block_time {
-    uint64_t frame; /* its first */
-    int64_t ns;     /* of the step */
-    bool lost;      /* the device lost sound just before */
+    uint64_t frame;   /* its first */
+    int64_t begin;    /* of the step, ns of the monotonic clock */
+    int64_t ns;       /* of the step */
+    int64_t idle;     /* ns since the step before; 0: it is the first */
+    bool lost;        /* the device lost sound just before */
+    unsigned held_up; /* FILTER_..., as the next one only if the step was longer than the block */
+    struct thread_usage used; /* by the step */
 };
 
 struct live;
@@ -87,8 +92,10 @@ bool live_send(struct live *live, const struct live_event *event);
 /* The next event that the step applied or reported; false: none. */
 bool live_receive(struct live *live, struct live_event *event);
 
-/* The next block's time, from live_step; false: none. Times not read for seconds are dropped. */
+/* The next block's time, from live_step; false: none. Times not read for seconds are dropped, and
+ * counted. */
 bool live_read_time(struct live *live, struct block_time *time);
+uint64_t live_dropped_times(const struct live *live);
 
 uint64_t live_frames(const struct live *live);        /* processed so far */
 bool live_has_faded_out(const struct live *live);     /* after LIVE_END */

@@ -1,11 +1,10 @@
 #include "live/live_log.h"
 
-#include "base/files_read.h"
+#include "base/atomic_file.h"
 #include "base/json_text.h"
 #include "signal/audio.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +12,10 @@
 
 struct live_log {
     FILE *file;
+    struct atomic_file destination;
     char *path;
     bool failed;
+    uint32_t rate;
 };
 
 const char *const live_log_events[] = {
@@ -33,6 +34,8 @@ const char *const live_log_events[] = {
 const char *const live_log_shapes[] = {
     [SWITCH_FADE] = "fade", [SWITCH_DUCK] = "duck", [SWITCH_GAP] = "gap", [SWITCH_GAP + 1] = NULL};
 
+const char live_log_outage_name[] = "outage";
+
 /* `line` is owned. */
 static void write_line(struct live_log *log, json_t *line)
 {
@@ -40,11 +43,9 @@ static void write_line(struct live_log *log, json_t *line)
         json_decref(line);
         return;
     }
-    bool written = line && json_dumpf(line, log->file, JSON_COMPACT) == 0 &&
-                   fputc('\n', log->file) != EOF && fflush(log->file) == 0;
-    if (!written && !log->failed) {
-        warning("cannot write the log %s: %s; the log ends here", log->path,
-                line ? strerror(errno) : "out of memory");
+    int error = log->failed ? 0 : json_write(json_incref(line), JSON_COMPACT, log->file);
+    if (error) {
+        warning("cannot write the log %s: %s; the log ends here", log->path, strerror(error));
         log->failed = true;
     }
     json_decref(line);
@@ -78,31 +79,35 @@ static json_t *set_up(const struct live_chain *chain, const struct live_settings
 enum status live_log_open(const char *path, bool force, const struct live_chain *chain,
                           const struct live_settings *settings, struct live_log **result)
 {
-    enum status status;
-    struct stat about;
+    enum status status = STATUS_OK;
     struct live_log *log = calloc(1, sizeof *log);
     if (!log || !(log->path = strdup(path))) {
-        status = fail_memory("a log");
+        free(log);
+        return fail_memory("a log");
+    }
+    if ((status = atomic_file_open(&log->destination, path, force)))
+        goto fail;
+    if (!(log->file = fdopen(log->destination.fd, "w"))) {
+        status = fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
         goto fail;
     }
-    if (force && stat(path, &about) == 0 && files_read_hold(&about)) {
-        status = fail(STATUS_FAILED, "cannot write %s: %s", path, FILES_READ_ADVICE);
+    int error = json_write(set_up(chain, settings), JSON_COMPACT, log->file);
+    if (error) {
+        status = fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(error));
         goto fail;
     }
-    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL);
-    int fd = open(path, flags, 0666);
-    if (fd < 0 || !(log->file = fdopen(fd, "w"))) {
-        status = errno == EEXIST
-                     ? fail(STATUS_FAILED, "%s exists; --force replaces it", path)
-                     : fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
-        goto fail;
-    }
-    write_line(log, set_up(chain, settings));
+    log->rate = settings->rate;
     *result = log;
     return STATUS_OK;
 fail:
+    log->failed = true;
     live_log_close(log);
     return status;
+}
+
+enum status live_log_keep(struct live_log *log)
+{
+    return log ? atomic_file_keep(&log->destination, log->path) : STATUS_OK;
 }
 
 void live_log_close(struct live_log *log)
@@ -111,6 +116,9 @@ void live_log_close(struct live_log *log)
         return;
     if (log->file && fclose(log->file) != 0 && !log->failed)
         warning("cannot write the log %s: %s", log->path, strerror(errno));
+    if (!log->file && log->destination.fd >= 0)
+        close(log->destination.fd);
+    atomic_file_discard(&log->destination);
     free(log->path);
     free(log);
 }
@@ -144,4 +152,16 @@ void live_log_load(struct live_log *log, size_t choice, const char *text, uint64
 {
     write_line(log, json_pack("{s:I, s:s, s:I, s:o}", "frame", (json_int_t)frame, "event", "load",
                               "choice", (json_int_t)choice + 1, "mask", json_text(text)));
+}
+
+void live_log_outage(struct live_log *log, const struct outage *outage)
+{
+    if (!log || !outage)
+        return;
+    json_t *line = ledger_outage_json(outage, log->rate);
+    if (line && json_object_set_new(line, "event", json_string(live_log_outage_name)) != 0) {
+        json_decref(line);
+        line = NULL;
+    }
+    write_line(log, line);
 }

@@ -8,6 +8,7 @@
 #define HALO_LIVE_LOG_H
 
 #include "chain/chain_options.h"
+#include "live/ledger.h"
 #include "live/live.h"
 #include "live/live_chain.h"
 
@@ -17,16 +18,23 @@ struct live_log;
 MUST_CHECK enum status live_log_open(const char *path, bool force, const struct live_chain *chain,
                                      const struct live_settings *settings, struct live_log **log);
 
+/* Give the file its name, in place of an old one; see recorder_keep. NULL is ignored. */
+MUST_CHECK enum status live_log_keep(struct live_log *log);
+
 /* A NULL log is ignored; the first write error is reported. `symbol`: of a control's event, else
  * NULL. */
 void live_log_event(struct live_log *log, const struct live_event *event, const char *symbol);
 void live_log_switch(struct live_log *log, size_t choice, uint64_t at,
                      const struct choices_way *way);
 void live_log_load(struct live_log *log, size_t choice, const char *text, uint64_t frame);
+void live_log_outage(struct live_log *log, const struct outage *outage); /* NULL is ignored */
 void live_log_close(struct live_log *log);
 
 /* Names in the log, indexed by enum live_control and enum switch_shape; NULL ends them. */
 extern const char *const live_log_events[];
 extern const char *const live_log_shapes[];
+
+/* Of an outage, which changes nothing in the sound. */
+extern const char live_log_outage_name[];
 
 #endif

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     TICK = 25,
@@ -74,6 +73,9 @@ static enum status begin(struct live_session *session)
     if (options->osc && options->osc_port == 0)
         note("OSC control on port %u", osc_port(session->osc));
     TRY(view_open(play_options_view(&options->play), options->play.interval, &stream->view));
+    TRY(live_log_keep(stream->log)); /* last, since the old files are then replaced */
+    for (size_t i = 0; i < LIVE_RECORDINGS; i++)
+        TRY(recorder_keep(session->recordings[i].recorder));
     session->begun = true;
     device_run(stream->device, live_step, stream->live);
     return STATUS_OK;
@@ -103,7 +105,6 @@ static enum status session_open(struct live_session *session, const struct live_
 
 /* ---- down ---- */
 
-/* Remove the file if the stream did not start. */
 static enum status close_recording(const struct live_session *session,
                                    const struct live_recording *own)
 {
@@ -111,9 +112,7 @@ static enum status close_recording(const struct live_session *session,
     if (!own->recorder)
         return STATUS_OK;
     enum status status = recorder_close(own->recorder, &recording);
-    if (!session->begun)
-        unlink(own->path);
-    else if (status == STATUS_OK)
+    if (session->begun && status == STATUS_OK)
         note("%s: %.3f s recorded", own->path,
              (double)recording.frames / (double)session->stream.info.rate);
     if (recording.lost > 0)
@@ -135,8 +134,6 @@ static enum status session_close(struct live_session *session)
         enum status closed = close_recording(session, &session->recordings[i]);
         status = status == STATUS_OK ? closed : status;
     }
-    if (session->stream.log && !session->begun)
-        unlink(session->log_path);
     live_log_close(session->stream.log);
     free(session->log_path);
     stream_session_free(&session->stream);
@@ -170,6 +167,7 @@ static bool try_device(struct live_session *session)
     }
     session->away[0] = '\0';
     device_info(stream->device, &stream->info);
+    live_log_outage(stream->log, ledger_add_away(&stream->load.ledger, live_frames(stream->live)));
     const struct live_event rise = {.what = LIVE_RISE};
     (void)live_send(stream->live, &rise);
     device_run(stream->device, live_step, stream->live);
@@ -240,8 +238,8 @@ static enum status report_json(const struct live_session *session, const struct 
         "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:o*}", "latency",
         (json_int_t)live_status_latency(status), "priority", (json_int_t)stream->info.priority,
         "interruptions", (json_int_t)session->interruptions, "blocks", (json_int_t)load->count,
-        "from_cpu", (json_int_t)blocks_from_cpu(session), "late", (json_int_t)load->late, "lost",
-        (json_int_t)load->lost, "load_mean", load->count ? load->sum / (double)load->count : 0,
+        "from_cpu", (json_int_t)blocks_from_cpu(session), "late", (json_int_t)status->late, "lost",
+        (json_int_t)status->lost, "load_mean", load->count ? load->sum / (double)load->count : 0,
         "load_p99", load->p99, "load_worst", load->worst, "limiter_most_db",
         -stream->reduction_most, "howls", (json_int_t)stream->feedback_count, "clips_in",
         (json_int_t)stream->clips_in, "proof", proof_json(&session->proof));
@@ -259,12 +257,12 @@ static enum status report(struct live_session *session)
         return report_json(session, &status);
     note("%.1f s of %s, blocks of %zu frames at %u Hz; latency %zu frames, %.1f ms", status.seconds,
          stream->device_name, status.block, status.rate, latency, ms * (double)latency);
-    void (*print)(const char *format, ...) = load->late + load->lost > 0 ? warning : note;
+    void (*print)(const char *format, ...) = status.late + status.lost > 0 ? warning : note;
     print("the step took %.1f %% of its time, p99 %.1f %%, at worst %.1f %%; %llu blocks late, "
           "%llu lost",
           load->count ? 100 * load->sum / (double)load->count : 0, 100 * load->p99,
-          100 * load->worst, (unsigned long long)load->late, (unsigned long long)load->lost);
-    live_load_print(load);
+          100 * load->worst, (unsigned long long)status.late, (unsigned long long)status.lost);
+    stream_session_report_ledger(stream);
     if (blocks_from_cpu(session) > 0)
         warning("blocks computed by the CPU since the GPU was late: %llu",
                 (unsigned long long)blocks_from_cpu(session));
@@ -296,12 +294,21 @@ static void update(struct live_session *session)
     size_t choice;
     uint64_t at;
     struct choices *choices = stream->chain.choices;
-    bool switching = choices && choices_are_switching(choices);
     while (choices && choices_poll(choices, &choice, &at))
         live_log_switch(stream->log, choice, at, &stream->way);
-    stream->load.busy = switching ? "a mask was switched" : NULL;
     stream_session_update(stream);
     check_recordings(session);
+}
+
+/* The step stands still. A switch is logged when it ended, and the last one may not have. */
+static void finish_log(struct live_session *session)
+{
+    const struct stream_session *stream = &session->stream;
+    size_t choice;
+    uint64_t at;
+    if (!stream->stuck && stream->chain.choices &&
+        choices_are_within_switch(stream->chain.choices, &choice, &at))
+        live_log_switch(stream->log, choice, at, &stream->way);
 }
 
 static enum status run(struct live_session *session)
@@ -328,7 +335,9 @@ enum status live_session_run(const struct live_options *options)
     enum status status = session_open(&session, options);
     if (status == STATUS_OK) {
         status = run(&session);
+        stream_session_halt(&session.stream);
         update(&session);
+        finish_log(&session);
         view_close(session.stream.view); /* before the report is printed */
         session.stream.view = NULL;
         prove(&session);

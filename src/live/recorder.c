@@ -1,7 +1,6 @@
 #include "live/recorder.h"
 
 #include "base/atomic_file.h"
-#include "base/files_read.h"
 #include "base/monotonic.h"
 #include "base/realtime.h"
 #include "base/ring.h"
@@ -9,7 +8,6 @@
 #include "sound/sound_io.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sndfile.h>
 #include <stdatomic.h>
@@ -35,7 +33,7 @@ struct gap {
 struct recorder {
     char *path; /* for messages */
     SNDFILE *file;
-    int fd;
+    struct atomic_file destination;
     struct sound_io io;
     size_t channels;
     uint32_t rate;
@@ -126,20 +124,13 @@ static enum status refuse(const char *path, int error)
     return fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(error));
 }
 
-/* Checked before it is truncated. */
-static enum status open_file(const char *path, bool force, int *fd)
+static enum status open_file(struct recorder *recorder, bool force)
 {
     struct stat about;
-    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | (force ? O_NONBLOCK : O_EXCL), 0666);
-    if (*fd < 0 && errno == EEXIST)
-        return fail(STATUS_FAILED, "%s exists; --force replaces it", path);
-    if (*fd < 0 || fstat(*fd, &about) != 0)
-        return refuse(path, errno);
-    if (!S_ISREG(about.st_mode))
-        return fail(STATUS_FAILED, "cannot write %s: a recording needs a regular file", path);
-    if (files_read_hold(&about))
-        return fail(STATUS_FAILED, "cannot write %s: %s", path, FILES_READ_ADVICE);
-    return ftruncate(*fd, 0) == 0 ? STATUS_OK : refuse(path, errno);
+    if (stat(recorder->path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode))
+        return fail(STATUS_FAILED, "cannot write %s: a recording needs a regular file",
+                    recorder->path);
+    return atomic_file_open(&recorder->destination, recorder->path, force);
 }
 
 static const char *write_error(const struct recorder *recorder)
@@ -149,7 +140,7 @@ static const char *write_error(const struct recorder *recorder)
 
 static enum status open_sound(struct recorder *recorder, SF_INFO *info)
 {
-    sound_io_begin(&recorder->io, recorder->fd);
+    sound_io_begin(&recorder->io, recorder->destination.fd);
     recorder->file = sound_io_open(&recorder->io, SFM_WRITE, info);
     if (!recorder->file)
         return fail(STATUS_FAILED, "cannot write %s: %s", recorder->path, write_error(recorder));
@@ -218,8 +209,9 @@ static void update_header(struct recorder *recorder, bool at_once)
         recorder->changed = false;
         recorder->updated_ns = now;
     }
-    if (at_once)
-        fsync(recorder->fd);
+    int error = at_once ? atomic_file_sync(recorder->destination.fd) : 0;
+    if (error && !recorder->io.error)
+        recorder->io.error = error; /* the next write ends the recording */
 }
 
 static void *write_ring(void *argument)
@@ -255,8 +247,9 @@ static void recorder_free(struct recorder *recorder)
 {
     if (recorder->file)
         sf_close(recorder->file);
-    if (recorder->fd >= 0)
-        close(recorder->fd);
+    if (recorder->destination.fd >= 0)
+        close(recorder->destination.fd);
+    atomic_file_discard(&recorder->destination);
     pthread_cond_destroy(&recorder->asked);
     pthread_cond_destroy(&recorder->answered);
     pthread_mutex_destroy(&recorder->lock);
@@ -283,12 +276,11 @@ enum status recorder_open(const char *path, bool force, const struct stream_form
                           double seconds, struct recorder **result)
 {
     SF_INFO info;
-    bool created = false;
     TRY(choose_format(path, format, &info));
     struct recorder *recorder = calloc(1, sizeof *recorder);
     if (!recorder)
         return fail_memory("a recording");
-    recorder->fd = -1;
+    recorder->destination = (struct atomic_file){.fd = -1, .held = -1};
     recorder->path = strdup(path);
     recorder->channels = format->channels;
     recorder->rate = format->rate;
@@ -296,10 +288,8 @@ enum status recorder_open(const char *path, bool force, const struct stream_form
     thread_condition_init(&recorder->asked);
     pthread_cond_init(&recorder->answered, NULL);
     enum status status = make_buffers(recorder, seconds * format->rate);
-    if (status != STATUS_OK || (status = open_file(path, force, &recorder->fd)))
-        goto fail;
-    created = true;
-    if ((status = open_sound(recorder, &info)))
+    if (status != STATUS_OK || (status = open_file(recorder, force)) ||
+        (status = open_sound(recorder, &info)))
         goto fail;
     if (thread_start(&recorder->thread, "halo recorder", THREAD_AS_CALLER, write_ring, recorder)) {
         status = fail(STATUS_FAILED, "cannot start a thread to record");
@@ -308,10 +298,13 @@ enum status recorder_open(const char *path, bool force, const struct stream_form
     *result = recorder;
     return STATUS_OK;
 fail:
-    if (created)
-        unlink(path);
     recorder_free(recorder);
     return status;
+}
+
+enum status recorder_keep(struct recorder *recorder)
+{
+    return recorder ? atomic_file_keep(&recorder->destination, recorder->path) : STATUS_OK;
 }
 
 void recorder_flush(struct recorder *recorder, uint64_t *frames)
@@ -345,7 +338,7 @@ static enum status finish(struct recorder *recorder)
     recorder->file = NULL;
     int error = recorder->io.error ? recorder->io.error : failed ? EIO : 0;
     if (!error)
-        error = atomic_file_sync(recorder->fd, recorder->path);
+        error = atomic_file_sync(recorder->destination.fd);
     if (status == STATUS_OK && error)
         status = refuse(recorder->path, error);
     return status;

@@ -28,6 +28,10 @@ MUST_CHECK enum status recorder_open(const char *path, bool force,
                                      const struct stream_format *format, double seconds,
                                      struct recorder **recorder);
 
+/* Give the file its name, in place of an old one. Until then the old one stays, and nothing is left
+ * of the recording when it is closed. NULL is ignored. Errors: as of atomic_file_keep. */
+MUST_CHECK enum status recorder_keep(struct recorder *recorder);
+
 /* Real-time. */
 void recorder_write(struct recorder *recorder, const float *const *planar, size_t frames);
 

@@ -176,6 +176,9 @@ static bool read_event(const json_t *line, size_t number, struct logged *logged)
 static enum status add_event(struct replay *replay, const json_t *line)
 {
     size_t count = replay->event_count;
+    const char *name = json_string_value(json_object_get(line, "event"));
+    if (name && strcmp(name, live_log_outage_name) == 0)
+        return STATUS_OK;
     if (count == replay->event_room) {
         size_t room = count ? 2 * count : 64;
         struct logged *events = realloc(replay->events, room * sizeof *events);
@@ -216,7 +219,10 @@ static enum status read_lines(struct replay *replay, FILE *file)
     while (status == STATUS_OK && (length = getline(&text, &capacity, file)) > 0)
         if (number == 0 || text[length - 1] == '\n')
             status = read_line(replay, text, (size_t)length, ++number);
+    int error = ferror(file) || !feof(file) ? errno : 0; /* memory marks no error */
     free(text);
+    if (status == STATUS_OK && error)
+        return fail(STATUS_FAILED, "cannot read %s: %s", replay->path, strerror(error));
     return status == STATUS_OK && number == 0
                ? refuse(replay, "it is not a log of a recording by halo")
                : status;

@@ -6,10 +6,14 @@
 #include "chain/report.h"
 #include "signal/audio.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 
-enum { PERIOD_MOST = 1 << 13 }; /* frames of a block */
+enum { PERIOD_MOST = 1 << 13 };     /* frames of a block */
+enum { CALL_SLACK = 50 * 1000000 }; /* ns by which any system may call late */
 
 static const double FADE_OUT_MOST = 1; /* seconds, at the end */
 static const double GAIN_STEP_DB = 1, GAIN_LEAST_DB = -60, GAIN_MOST_DB = 24;
@@ -75,6 +79,14 @@ struct live_settings stream_session_settings(const struct stream_session *sessio
     };
 }
 
+/* Calls may come as late as the device's buffers allow, and in bunches. */
+static int64_t slack_of(const struct device_info *info)
+{
+    uint64_t frames = info->input_latency + info->output_latency + 2 * info->period;
+    return info->priority < 0 ? INT64_MAX /* not in real time */
+                              : CALL_SLACK + (int64_t)(1e9 * (double)frames / (double)info->rate);
+}
+
 enum status stream_session_make_live(struct stream_session *session,
                                      const struct live_settings *settings,
                                      struct recorder *recorder, struct recorder *recorder_dry)
@@ -85,7 +97,9 @@ enum status stream_session_make_live(struct stream_session *session,
     session->way.frames = (uint64_t)(session->options->fade * (double)rate);
     TRY(live_create(settings, filter, recorder, recorder_dry, &session->live));
     TRY(live_controls_init(&session->controls, &session->chain.stages, session->live));
-    return live_load_init(&session->load, filter->block, rate);
+    TRY(live_load_init(&session->load, filter->block, rate));
+    session->load.ledger.slack = slack_of(&session->info);
+    return STATUS_OK;
 }
 
 /* ---- down ---- */
@@ -94,10 +108,16 @@ void stream_session_stop_device(struct stream_session *session)
 {
     if (!session->device)
         return;
-    session->stuck = !device_stop(session->device) || session->stuck;
+    stream_session_halt(session);
     enum status status = device_close(session->device);
     session->closed = session->closed == STATUS_OK ? status : session->closed;
     session->device = NULL;
+}
+
+void stream_session_halt(struct stream_session *session)
+{
+    if (session->device)
+        session->stuck = session->stuck || !device_stop(session->device);
 }
 
 bool stream_session_stop(struct stream_session *session)
@@ -136,17 +156,24 @@ static void handle_event(struct stream_session *session, const struct live_event
 static void show_notices(struct stream_session *session)
 {
     struct filter *filter = session->chain.filter;
-    if (filter->notice)
-        view_warning(session->view, "%s", filter->notice);
+    const char *notice = filter->notice;
+    if (notice)
+        view_warning(session->view, "%s", notice);
+    /* It may have given way to another. */
+    (void)atomic_compare_exchange_strong(&filter->notice, &notice, NULL);
     if (session->controls.notice)
         view_message(session->view, "%s", session->controls.notice);
-    filter->notice = session->controls.notice = NULL;
+    session->controls.notice = NULL;
 }
 
 void stream_session_update(struct stream_session *session)
 {
     struct live_event event;
-    live_load_update(&session->load, session->live);
+    const struct choices *choices = session->chain.choices;
+    bool switching = choices && choices_are_switching(choices);
+    session->load.ledger.switching = switching || session->was_switching;
+    session->was_switching = switching;
+    live_load_update(&session->load, session->live, session->log);
     while (live_receive(session->live, &event))
         handle_event(session, &event);
     show_notices(session);
@@ -279,8 +306,8 @@ struct live_status stream_session_status(struct stream_session *session, const c
         .load_now = load->now,
         .load_p99 = load->p99,
         .load_worst = load->worst,
-        .late = load->late,
-        .lost = load->lost,
+        .late = load->ledger.late,
+        .lost = load->ledger.lost,
         .latency_input = session->info.input_latency,
         .latency_mask = mask,
         .latency_plugins = (size_t)chain->filter->latency - mask,
@@ -301,16 +328,25 @@ enum status stream_session_report_json(const struct stream_session *session,
                   (json_int_t)status->block, "inputs", (json_int_t)status->inputs, "outputs",
                   (json_int_t)status->outputs, "backend", status->backend, "precision",
                   precision_names[stage_list_precision(&session->chain.stages)]);
-    json_t *end = json_pack("{s:o, s:o}", "ledger", live_load_ledger(&session->load), "stages",
-                            report_stages(&session->chain.stages));
-    bool written = object && own && end && json_object_update(object, own) == 0 &&
-                   json_object_update(object, end) == 0 &&
-                   json_dumpf(object, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF &&
-                   fflush(stdout) == 0;
+    json_t *end = json_pack("{s:I, s:o, s:o, s:o}", "unseen", (json_int_t)session->load.unseen,
+                            "ledger", ledger_json(&session->load.ledger), "verdict",
+                            ledger_verdict_json(&session->load.ledger, session->info.priority),
+                            "stages", report_stages(&session->chain.stages));
+    int error = json_object_update(object, own) == 0 && json_object_update(object, end) == 0
+                    ? json_write(json_incref(object), JSON_COMPACT, stdout)
+                    : ENOMEM;
     json_decref(object);
     json_decref(own);
     json_decref(end);
-    return written ? STATUS_OK : fail(STATUS_FAILED, "cannot write the report");
+    return error ? fail(STATUS_FAILED, "cannot write the report: %s", strerror(error)) : STATUS_OK;
+}
+
+void stream_session_report_ledger(const struct stream_session *session)
+{
+    if (session->load.unseen > 0)
+        warning("%llu blocks were not watched: the control thread was late",
+                (unsigned long long)session->load.unseen);
+    ledger_print(&session->load.ledger, session->info.priority);
 }
 
 void stream_session_report_end(const struct stream_session *session)

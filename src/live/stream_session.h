@@ -29,6 +29,7 @@ struct stream_session {
     struct live *live;
     struct live_controls controls;
     struct live_load load;
+    bool was_switching;   /* at the last update */
     struct live_log *log; /* the owner's, or NULL */
     struct choices_way way;
 
@@ -73,6 +74,9 @@ MUST_CHECK enum status stream_session_make_live(struct stream_session *session,
 
 void stream_session_stop_device(struct stream_session *session);
 
+/* The device plays silence from now on, so that what the step counted can be read. */
+void stream_session_halt(struct stream_session *session);
+
 /* Stop the device and close the view. False: a step hangs (noted), and what it uses must be leaked.
  */
 bool stream_session_stop(struct stream_session *session);
@@ -110,6 +114,9 @@ struct live_status stream_session_status(struct stream_session *session, const c
  * writing. */
 MUST_CHECK enum status stream_session_report_json(const struct stream_session *session,
                                                   const struct live_status *status, json_t *own);
+
+/* The lines of late and lost blocks in the text report. */
+void stream_session_report_ledger(const struct stream_session *session);
 
 /* The last lines of the text report: stages and limiter. */
 void stream_session_report_end(const struct stream_session *session);

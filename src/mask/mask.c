@@ -5,6 +5,7 @@
 #include "signal/audio.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -64,11 +65,17 @@ static enum status check_finite(const struct mask *mask)
                 isnan(mask->coefficients[bad]) ? "not a number" : "infinite");
 }
 
+/* rewind() would forget the error. */
+void mask_file_restart(FILE *stream)
+{
+    (void)fseeko(stream, 0, SEEK_SET);
+}
+
 bool mask_looks_like_text(FILE *stream)
 {
     unsigned char head[1024];
     size_t size = fread(head, 1, sizeof head, stream);
-    rewind(stream);
+    mask_file_restart(stream);
     for (size_t i = 0; i < size; i++)
         if (head[i] < 0x20 && !isspace(head[i]))
             return false;
@@ -117,9 +124,13 @@ enum status mask_reader_read(const struct mask_reader *reader, const char *file,
                              const struct mask_load_options *options, struct mask **mask)
 {
     if (reader->read_config)
-        return read_config(reader, file, stream, options, mask);
-    bool mine = reader->is_mine(file, stream, options);
-    rewind(stream);
+        TRY(read_config(reader, file, stream, options, mask));
+    if (*mask)
+        return STATUS_OK;
+    bool mine = !reader->read_config && reader->is_mine(file, stream, options);
+    mask_file_restart(stream);
+    if (ferror(stream) || ftello(stream) != 0) /* what it is was not seen */
+        return fail(STATUS_FAILED, "cannot read mask %s: %s", file, strerror(EIO));
     return mine ? reader->read(file, stream, options, mask) : STATUS_OK;
 }
 
@@ -129,7 +140,7 @@ static enum status read_by_kind(const char *file, FILE *stream,
     for (size_t i = 0; i < sizeof mask_readers / sizeof *mask_readers; i++) {
         if (options->is_named && mask_readers[i]->read_config)
             continue;
-        rewind(stream);
+        mask_file_restart(stream);
         if (mask_reader_read(mask_readers[i], file, stream, options, mask) != STATUS_OK)
             return STATUS_FAILED;
         if (!*mask)

@@ -32,6 +32,7 @@ struct mask_path {
 struct mask {
     char *name;       /* what the user called it */
     const char *kind; /* of file, as its reader calls it; NULL: none */
+    int sound_format; /* libsndfile's, of a sound file; else 0 */
     uint32_t rate;    /* 0: unknown, taken as that of the sound */
     size_t columns;
     size_t taps;          /* of every column */
@@ -132,7 +133,10 @@ MUST_CHECK enum status mask_reader_read(const struct mask_reader *reader, const 
 /* Errors: no such file, not a regular file, empty. */
 MUST_CHECK enum status mask_file_open(const char *file, FILE **stream);
 
-/* Whether a file starts like text. Rewinds it. */
+/* Read it from its start again; ferror() stays. */
+void mask_file_restart(FILE *stream);
+
+/* Whether a file starts like text. Restarts it. */
 bool mask_looks_like_text(FILE *stream);
 
 /* A growing array, initially all zero; free() the values. Errors: memory. */

@@ -25,7 +25,7 @@ bool mask_config_open(struct mask_config *config, const char *file, FILE *stream
     config->text = malloc(CONFIG_BYTES_MOST + 1);
     size_t size = config->text ? fread(config->text, 1, CONFIG_BYTES_MOST + 1, stream) : 0;
     bool cut = ferror(stream);
-    rewind(stream);
+    mask_file_restart(stream);
     if (size == 0 || cut || size > CONFIG_BYTES_MOST || memchr(config->text, 0, size)) {
         mask_config_close(config);
         return false;

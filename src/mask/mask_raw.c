@@ -19,7 +19,7 @@ static bool is_other(FILE *stream)
     char head[4];
     bool other = fread(head, sizeof head, 1, stream) == 1 &&
                  (memcmp(head, "RIFF", 4) == 0 || memcmp(head, "RF64", 4) == 0);
-    rewind(stream);
+    mask_file_restart(stream);
     return other || mask_looks_like_text(stream);
 }
 

@@ -15,7 +15,11 @@
 /* May be cut off the ends, as a share of the sum of |h|: -140 dB. */
 static const double NEGLIGIBLE = 1e-7;
 
-enum { RING = 2048 }; /* taps of the slower rate: ringing on a side */
+enum {
+    RING = 2048,          /* taps of the slower rate: ringing on a side */
+    SOXR_BYTES = 1 << 21, /* that libsoxr takes at most, as measured, and more */
+    SOXR_BYTES_EACH = 12, /* of its input and its output */
+};
 
 /* Silence around the taps for the ringing, with time zero on a tap that both rates share. */
 struct padding {
@@ -42,8 +46,11 @@ static enum status resample_column(const double *taps, size_t count, double old_
 {
     enum status status = STATUS_OK;
     double *input = calloc(padding.length, sizeof *input);
-    if (!input)
+    if (!input ||
+        !memory_is_there(SOXR_BYTES + SOXR_BYTES_EACH * (padding.length + padding.output))) {
+        free(input);
         return fail_memory("resampling a mask");
+    }
     memcpy(input + padding.before, taps, count * sizeof *input);
     soxr_io_spec_t samples = soxr_io_spec(SOXR_FLOAT64_I, SOXR_FLOAT64_I);
     soxr_quality_spec_t quality = soxr_quality_spec(SOXR_VHQ, SOXR_ROLLOFF_NONE);

@@ -18,8 +18,8 @@ static bool is_sound(const char *name, FILE *stream, const struct mask_load_opti
     bool other = !file && !io.error && sf_error(NULL) == SF_ERR_UNRECOGNISED_FORMAT;
     if (file)
         sf_close(file);
-    lseek(fileno(stream), 0, SEEK_SET);
-    return !other; /* broken sound files are not text */
+    bool restarted = lseek(fileno(stream), 0, SEEK_SET) == 0;
+    return !other || !restarted; /* broken sound files are not text */
 }
 
 static enum status read_columns(const char *file, struct source *source, struct mask **result)
@@ -32,6 +32,7 @@ static enum status read_columns(const char *file, struct source *source, struct 
     TRY(mask_create(file, source->format.channels, (uint64_t)source->frames, result));
     struct mask *mask = *result; /* destroyed by mask_load_with after an error */
     mask->rate = source->format.rate;
+    mask->sound_format = source->traits.format;
     double **columns = malloc(mask->columns * sizeof *columns);
     if (!columns)
         return fail_memory("a mask");

@@ -4,13 +4,10 @@
 #include "base/printable.h"
 #include "signal/audio.h"
 #include "sound/sound_format.h"
-#include "sound/sound_io.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { HEAD = 17, CELL = 21, CELLS_IN_A_ROW = 4, PATHS_IN_A_ROW = 8, SPEC = 96 };
 
@@ -19,20 +16,11 @@ static const char *const symmetries[] = {"none", "even", "odd"};
 /* "WAV (Microsoft), pcm24", or the kind of the reader. */
 static void describe_format(const struct mask *mask, char text[SPEC])
 {
-    SF_INFO info = {0};
-    struct sound_io io;
-    bool sound = mask->kind && strcmp(mask->kind, "sound") == 0;
-    int fd = sound ? open(mask->name, O_RDONLY | O_CLOEXEC) : -1;
-    sound_io_begin(&io, fd);
-    SNDFILE *file = fd < 0 ? NULL : sound_io_open(&io, SFM_READ, &info);
-    SF_FORMAT_INFO container = {.format = info.format & SF_FORMAT_TYPEMASK};
+    SF_FORMAT_INFO container = {.format = mask->sound_format & SF_FORMAT_TYPEMASK};
     snprintf(text, SPEC, "%s", mask->kind ? mask->kind : "made");
-    if (file && sf_command(NULL, SFC_GET_FORMAT_INFO, &container, sizeof container) == 0)
-        snprintf(text, SPEC, "%s, %s", container.name, sound_format_name(info.format));
-    if (file)
-        sf_close(file);
-    if (fd >= 0)
-        close(fd);
+    if (mask->sound_format &&
+        sf_command(NULL, SFC_GET_FORMAT_INFO, &container, sizeof container) == 0)
+        snprintf(text, SPEC, "%s, %s", container.name, sound_format_name(mask->sound_format));
 }
 
 static const char *phase_name(const struct mask_column_stats *column)

@@ -52,10 +52,9 @@ enum status text_file_keep(struct text_file *file)
 {
     errno = 0;
     bool failed = fflush(file->stream) != 0 || ferror(file->stream);
-    int reason = failed ? (errno ? errno : EIO) : atomic_file_keep(&file->file);
-    enum status status =
-        reason ? fail(STATUS_FAILED, "cannot write %s: %s", file->path, strerror(reason))
-               : STATUS_OK;
+    enum status status = failed ? fail(STATUS_FAILED, "cannot write %s: %s", file->path,
+                                       strerror(errno ? errno : EIO))
+                                : atomic_file_keep(&file->file, file->path);
     destroy(file);
     return status;
 }

@@ -1,5 +1,6 @@
 #include "mask/response_plot.h"
 
+#include "base/text_stream.h"
 #include "mask/response.h"
 
 #include <math.h>
@@ -213,13 +214,13 @@ static void print_axis(const struct plot *plot, FILE *stream)
 static enum status print(const struct plot *plot, char **text)
 {
     size_t size;
-    FILE *stream = open_memstream(text, &size);
+    FILE *stream = text_stream_open(text, &size);
     if (!stream)
         return fail_memory("a plot");
     for (size_t row = 0; row < plot->rows; row++)
         print_row(plot, row, stream);
     print_axis(plot, stream);
-    if (fclose(stream) == 0)
+    if (text_stream_finish(stream) == 0)
         return STATUS_OK;
     free(*text);
     return fail_memory("a plot");

@@ -2,6 +2,7 @@
 
 #include "base/monotonic.h"
 #include "base/realtime.h"
+#include "base/text_stream.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -32,7 +33,7 @@ enum status isolated_args_make(const struct plugin_info *info,
     size_t count = 1 + FIRST + 2 * plugin->setting_count;
     char **args = calloc(count + 1, sizeof *args), *text = NULL;
     size_t size;
-    FILE *stream = args ? open_memstream(&text, &size) : NULL;
+    FILE *stream = args ? text_stream_open(&text, &size) : NULL;
     if (!stream)
         goto fail;
     fprintf(stream, "halo%cplugin-instances%c%ld%c%d%c", 0, 0, (long)getpid(), 0,
@@ -44,7 +45,7 @@ enum status isolated_args_make(const struct plugin_info *info,
     put_text(stream, plugin->state);
     for (size_t i = 0; i < plugin->setting_count; i++)
         fprintf(stream, "%s%c%s%c", plugin->settings[i].uri, 0, plugin->settings[i].value, 0);
-    if (fclose(stream) != 0)
+    if (text_stream_finish(stream) != 0)
         goto fail;
     for (size_t i = 0; i < count; i++, text += strlen(text) + 1)
         args[i] = text;

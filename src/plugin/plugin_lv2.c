@@ -1,6 +1,7 @@
 #include "plugin/plugin_lv2.h"
 
 #include "base/suggest.h"
+#include "base/text_stream.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -28,21 +29,23 @@ static char *absolute_path(const char *path)
 {
     char *text = NULL, here[PATH_MAX] = "";
     size_t size;
-    FILE *stream = open_memstream(&text, &size);
-    if (!stream || !getcwd(here, sizeof here))
-        return NULL;
-    while (*path) {
+    FILE *stream = text_stream_open(&text, &size);
+    bool begun = false, known = stream && getcwd(here, sizeof here);
+    while (known && *path) {
         size_t length = strcspn(path, ":");
         bool relative = length > 0 && *path != '/' && *path != '~';
-        fprintf(stream, "%s%s%s%.*s", ftell(stream) ? ":" : "", relative ? here : "",
-                relative ? "/" : "", (int)length, path);
+        fprintf(stream, "%s%s%s%.*s", begun ? ":" : "", relative ? here : "", relative ? "/" : "",
+                (int)length, path);
+        begun = begun || length > 0;
         path += length + (path[length] == ':');
     }
-    if (fclose(stream) == 0)
+    if (text_stream_finish(stream) == 0 && known)
         return text;
     free(text);
     return NULL;
 }
+
+enum { LILV_BYTES = 1 << 24 }; /* 5 MB for 150 bundles, as measured */
 
 static enum status set_path(LilvWorld *world)
 {
@@ -61,6 +64,8 @@ static enum status set_path(LilvWorld *world)
 
 enum status lv2_world_get(LilvWorld **world)
 {
+    if (!memory_is_there(LILV_BYTES))
+        return fail_memory("the LV2 plugins");
     if (!the_world) {
         LilvWorld *made = lilv_world_new();
         enum status status = made ? set_path(made) : fail_memory("the LV2 plugins");
@@ -89,11 +94,12 @@ const LilvNode *lv2_world_node(const char *uri)
         return (*found)->node;
     struct known_node *known = malloc(sizeof *known);
     LilvNode *node = lilv_new_uri(the_world, uri);
-    if (!known || !node)
+    if (!node)
         abort(); /* as lilv itself does without memory */
-    *known = (struct known_node){.uri = lilv_node_as_uri(node), .node = node};
-    if (!tsearch(known, &nodes, by_uri))
-        abort();
+    if (known)
+        *known = (struct known_node){.uri = lilv_node_as_uri(node), .node = node};
+    if (!known || !tsearch(known, &nodes, by_uri)) /* it works, but is not found again */
+        free(known);
     return node;
 }
 

@@ -135,6 +135,34 @@ void lv2_state_give(struct lv2_instance *instance, LilvState *state)
     restore(instance, state, false);
 }
 
+static void count_value(const char *symbol, void *count, const void *value, uint32_t size,
+                        uint32_t type)
+{
+    (void)symbol, (void)value, (void)size, (void)type;
+    ++*(size_t *)count;
+}
+
+static size_t count_values(const LilvState *state)
+{
+    size_t count = lilv_state_get_num_properties(state);
+    lilv_state_emit_port_values(state, count_value, &count);
+    return count;
+}
+
+/* lilv does not tell of failed writes, so what it saved is read again. */
+static bool is_saved(LilvWorld *world, const LilvState *state, const char *folder)
+{
+    char *path;
+    if (asprintf(&path, "%s/%s", folder, STATE_FILE) < 0)
+        return false;
+    LilvState *saved = lilv_state_new_from_file(world, lv2_urid_map(), NULL, path);
+    bool complete = saved && count_values(saved) == count_values(state);
+    lilv_state_free(saved);
+    free(path);
+    errno = complete ? 0 : EIO;
+    return complete;
+}
+
 enum status lv2_state_save(struct lv2_instance *instance, const char *folder)
 {
     LilvWorld *world;
@@ -145,8 +173,10 @@ enum status lv2_state_save(struct lv2_instance *instance, const char *folder)
         instance->bundle, instance->instance, lv2_urid_map(), instance->paths.folder, folder,
         folder, folder, get_port, instance, LV2_STATE_IS_POD | LV2_STATE_IS_PORTABLE,
         instance->features.state);
-    bool saved = state && lilv_state_save(world, lv2_urid_map(), lv2_urid_unmap(), state, NULL,
-                                          folder, STATE_FILE) == 0;
+    bool saved = state &&
+                 lilv_state_save(world, lv2_urid_map(), lv2_urid_unmap(), state, NULL, folder,
+                                 STATE_FILE) == 0 &&
+                 is_saved(world, state, folder);
     lilv_state_free(state);
     return saved ? STATUS_OK
                  : fail(STATUS_FAILED, "cannot save the state of %s in %s: %s",

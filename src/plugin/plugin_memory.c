@@ -36,11 +36,10 @@ void plugin_memory_close(struct plugin_memory *memory)
     const char *place = memory->is_changed ? plugin_memory_place() : NULL;
     json_t *root =
         place ? json_pack("{s:i, s:O}", "version", VERSION, "troubles", memory->troubles) : NULL;
-    char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+    char *text = json_line(root, JSON_INDENT(2));
     if (text && !cache_file_write(place, text, strlen(text)))
         note_detail("cannot write %s: %s", place, strerror(errno));
     free(text);
-    json_decref(root);
     json_decref(memory->troubles);
 }
 

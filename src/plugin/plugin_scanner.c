@@ -172,8 +172,7 @@ static enum status ask(struct plugin_scanner *scanner, json_t *question, json_t 
     *answer = NULL;
     scanner->trouble[0] = '\0';
     scanner->is_late = false;
-    char *text = question ? json_dumps(question, JSON_COMPACT) : NULL;
-    json_decref(question);
+    char *text = json_line(question, JSON_COMPACT);
     if (!text)
         return fail_memory("a question about a plugin");
     enum status status = scanner->process ? STATUS_OK : start(scanner);

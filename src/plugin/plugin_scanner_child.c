@@ -126,11 +126,9 @@ enum status cmd_plugin_scanner(int argc, char **argv)
         json_t *answer = answer_to(question, reason);
         if (!answer)
             answer = json_pack("{s:o}", "error", json_text(reason));
-        bool sent = json_dumpf(answer, answers, JSON_COMPACT | PLUGIN_INFO_DIGITS) == 0 &&
-                    fputc('\n', answers) == '\n' && fflush(answers) == 0;
-        json_decref(answer);
+        int error = json_write(answer, JSON_COMPACT | PLUGIN_INFO_DIGITS, answers);
         json_decref(question);
-        if (!sent)
+        if (error)
             break;
     }
     fclose(questions);

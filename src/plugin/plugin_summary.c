@@ -2,6 +2,7 @@
 
 #include "base/json_text.h"
 #include "base/printable.h"
+#include "base/text_stream.h"
 #include "plugin/plugin_info_json.h"
 #include "plugin/plugin_instances.h"
 
@@ -38,10 +39,10 @@ static char *command_line(const struct plugin_info *info)
 {
     char *spec = NULL, *text = NULL;
     size_t size;
-    FILE *stream = open_memstream(&spec, &size);
+    FILE *stream = text_stream_open(&spec, &size);
     if (stream)
         write_spec(stream, info);
-    bool made = stream && fclose(stream) == 0 && (stream = open_memstream(&text, &size));
+    bool made = text_stream_finish(stream) == 0 && (stream = text_stream_open(&text, &size));
     if (made) {
         const char *quote = spec[strspn(spec, plain)] ? "'" : "";
         fprintf(stream, "halo render in.wav out.wav --%s %s", info->kind->name, quote);
@@ -51,7 +52,7 @@ static char *command_line(const struct plugin_info *info)
             else
                 fputc(*byte, stream);
         fputs(quote, stream);
-        made = fclose(stream) == 0;
+        made = text_stream_finish(stream) == 0;
     }
     free(spec);
     if (made)

@@ -23,6 +23,8 @@ struct fft {
 enum {
     FLOATS_PER_LINE = 16,
     TRIED_MOST = 1 << 13, /* longer ones would exceed the time limit and waste it */
+    PLANNER_BYTES = 1 << 21,
+    PLANNER_BYTES_EACH = 20, /* of a length; both as measured, and a half more */
 };
 
 static const double TRY_SECONDS = 0.5; /* in all, for plans that were not tuned */
@@ -31,6 +33,7 @@ static const double TRY_SECONDS = 0.5; /* in all, for plans that were not tuned 
  * out other users in this process (a plugin, its host). */
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 static double seconds_tried;
+static bool plans_fixed;
 
 size_t fft_spectrum_floats(size_t n)
 {
@@ -39,6 +42,16 @@ size_t fft_spectrum_floats(size_t n)
 }
 
 static const char wisdom_file[] = "fft-wisdom";
+
+void fft_fix_plans(void)
+{
+    plans_fixed = true;
+}
+
+bool fft_plans_are_fixed(void)
+{
+    return plans_fixed;
+}
 
 /* Once. */
 static void read_wisdom(void)
@@ -90,6 +103,8 @@ enum fft_effort { EFFORT_NORMAL, EFFORT_MEASURE, EFFORT_PATIENT };
 static bool plan_with(struct fft *fft, enum fft_direction direction, float *samples,
                       float *spectrum, enum fft_effort effort, bool known)
 {
+    if (plans_fixed)
+        return plan(fft, direction, samples, spectrum, FFTW_ESTIMATE | FFTW_NO_SIMD);
     if (effort != EFFORT_NORMAL) {
         unsigned flag = effort == EFFORT_PATIENT ? FFTW_PATIENT : FFTW_MEASURE;
         if (!known)
@@ -110,11 +125,13 @@ static struct fft *fft_make(size_t n, enum fft_effort effort, bool known)
     float *samples = audio_alloc(n);
     float *spectrum = audio_alloc(fft_spectrum_floats(n));
     bool complete = false;
-    if (fft && samples && spectrum) {
+    bool has_memory = memory_is_there(PLANNER_BYTES + PLANNER_BYTES_EACH * n);
+    if (fft && samples && spectrum && has_memory) {
         fft->n = n;
         pthread_mutex_lock(&planner);
         fftwf_make_planner_thread_safe();
-        read_wisdom();
+        if (!plans_fixed)
+            read_wisdom();
         complete = plan_with(fft, FORWARD, samples, spectrum, effort, known) &&
                    plan_with(fft, INVERSE, samples, spectrum, effort, known);
         pthread_mutex_unlock(&planner);

@@ -6,6 +6,7 @@
  * Measuring the fastest plan of a length takes a tenth of a second to minutes. Results are kept as
  * FFTW "wisdom" (fft_wisdom.h) in $XDG_CACHE_HOME/halo or ~/.cache/halo. fft_create measures for
  * half a second at most per process and uses FFTW's estimate otherwise; fft_tune takes its time.
+ * What rounding leaves in a spectrum depends on the plan; fft_fix_plans makes it the same anywhere.
  *
  * Threads: plans may be created and destroyed on any thread; transforms of one plan may run on
  * many threads at once, each on its own buffers from audio_alloc. Transforms are real-time.
@@ -16,6 +17,12 @@
 #include "base/status.h"
 
 struct fft;
+
+/* From now on plans of this process, in both precisions, depend on the length alone: on nothing
+ * measured, and on no vector instructions, which FFTW chooses by the processor. Transforms then
+ * take about three times as long. Call it before any other thread runs. */
+void fft_fix_plans(void);
+bool fft_plans_are_fixed(void);
 
 /* Any n >= 2; lengths of small factors are fast. Errors: memory. */
 MUST_CHECK enum status fft_create(size_t n, struct fft **fft);

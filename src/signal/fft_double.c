@@ -22,27 +22,29 @@ struct fft_double {
 };
 
 /* See fft.c. */
+enum { DOUBLE_PLANNER_BYTES = 1 << 21, DOUBLE_PLANNER_BYTES_EACH = 40 };
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
-/* Overwrites both arrays. */
-static void plan(struct fft_in_double *fft, double *samples, fftw_complex *bins)
+static void plan(struct fft_in_double *fft, bool fixed, double *samples, fftw_complex *bins)
 {
     int n = (int)fft->n;
+    unsigned flags = FFTW_ESTIMATE | (fixed ? FFTW_NO_SIMD : 0);
     pthread_mutex_lock(&planner);
     fftw_make_planner_thread_safe();
-    fft->forward = fftw_plan_dft_r2c_1d(n, samples, bins, FFTW_ESTIMATE | FFTW_PRESERVE_INPUT);
-    fft->inverse = fftw_plan_dft_c2r_1d(n, bins, samples, FFTW_ESTIMATE);
+    fft->forward = fftw_plan_dft_r2c_1d(n, samples, bins, flags | FFTW_PRESERVE_INPUT);
+    fft->inverse = fftw_plan_dft_c2r_1d(n, bins, samples, flags);
     pthread_mutex_unlock(&planner);
 }
 
-static enum status create_plans(size_t n, double *samples, fftw_complex *bins,
+static enum status create_plans(size_t n, bool fixed, double *samples, fftw_complex *bins,
                                 struct fft_in_double **result)
 {
     struct fft_in_double *fft = calloc(1, sizeof *fft);
     if (fft)
         fft->n = n;
-    if (fft && samples && bins)
-        plan(fft, samples, bins);
+    if (fft && samples && bins &&
+        memory_is_there(DOUBLE_PLANNER_BYTES + DOUBLE_PLANNER_BYTES_EACH * n))
+        plan(fft, fixed, samples, bins);
     if (!fft || !fft->forward || !fft->inverse) {
         fft_destroy_in_double(fft);
         return fail_memory("a Fourier transform");
@@ -55,7 +57,8 @@ enum status fft_create_in_double(size_t n, struct fft_in_double **result)
 {
     double *samples = audio_alloc_in_double(n);
     double *spectrum = audio_alloc_in_double(fft_spectrum_floats(n));
-    enum status status = create_plans(n, samples, (fftw_complex *)spectrum, result);
+    enum status status =
+        create_plans(n, fft_plans_are_fixed(), samples, (fftw_complex *)spectrum, result);
     free(spectrum);
     free(samples);
     return status;
@@ -90,14 +93,14 @@ HALO_REALTIME void fft_inverse_in_double(const struct fft_in_double *fft, double
     fftw_execute_dft_c2r(fft->inverse, (fftw_complex *)spectrum, samples);
 }
 
-enum status fft_double_create(size_t n, struct fft_double **result)
+static enum status create(size_t n, bool fixed, struct fft_double **result)
 {
     struct fft_double *fft = calloc(1, sizeof *fft);
     if (!fft)
         return fail_memory("a Fourier transform");
     fft->samples = fftw_alloc_real(n);
     fft->bins = fftw_alloc_complex(n / 2 + 1);
-    enum status status = create_plans(n, fft->samples, fft->bins, &fft->plans);
+    enum status status = create_plans(n, fixed, fft->samples, fft->bins, &fft->plans);
     if (status != STATUS_OK) {
         fft_double_destroy(fft);
         return status;
@@ -105,6 +108,16 @@ enum status fft_double_create(size_t n, struct fft_double **result)
     memset(fft->samples, 0, n * sizeof *fft->samples);
     *result = fft;
     return STATUS_OK;
+}
+
+enum status fft_double_create(size_t n, struct fft_double **result)
+{
+    return create(n, fft_plans_are_fixed(), result);
+}
+
+enum status fft_double_create_fixed(size_t n, struct fft_double **result)
+{
+    return create(n, true, result);
 }
 
 void fft_double_destroy(struct fft_double *fft)

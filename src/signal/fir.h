@@ -12,16 +12,17 @@
 
 enum { FIR_TILE = 64 };
 
-/* The reference: products and sums in double precision, of samples in double precision with
- * compensated sums. */
+/* The reference: products, which are exact, and sums in double precision. The same bits on every
+ * processor: fusing them changes nothing. */
 void fir_add_exactly(double sum[FIR_TILE], const float *x, size_t frames, const float *h,
                      size_t taps);
 
 /* Float products and partial sums of few taps, added up in double precision: rounding stays near
- * that of a short filter. */
+ * that of a short filter, and is less where the processor fuses them. */
 void fir_add(double sum[FIR_TILE], const float *x, size_t frames, const float *h, size_t taps);
 
-/* Products and sums in double precision. */
+/* Products and compensated sums in double precision; not fused, so that they are the same bits on
+ * every processor too. */
 void fir_add_exactly_in_double(double sum[FIR_TILE], const double *x, size_t frames,
                                const double *h, size_t taps);
 void fir_add_in_double(double sum[FIR_TILE], const double *x, size_t frames, const double *h,

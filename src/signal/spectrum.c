@@ -13,13 +13,15 @@ HALO_REALTIME bool fft_is_aligned(const real *samples)
     return (uintptr_t)samples % BYTES_PER_LINE == 0;
 }
 
+/* Here a product meets a sum, never a product: gcc 12 fuses "ab - cd" beside "ad + cb" whatever
+ * -ffp-contract says, and what is fused depends on compiler and processor. */
 SIMD_CLONES
 HALO_REALTIME static void multiply_add(real *restrict sum, const real *restrict a,
                                        const real *restrict b, size_t floats)
 {
     for (size_t i = 0; i < floats; i += 2) {
-        sum[i] += a[i] * b[i] - a[i + 1] * b[i + 1];
-        sum[i + 1] += a[i] * b[i + 1] + a[i + 1] * b[i];
+        sum[i] = sum[i] + a[i] * b[i] - a[i + 1] * b[i + 1];
+        sum[i + 1] = sum[i + 1] + a[i] * b[i + 1] + a[i + 1] * b[i];
     }
 }
 
@@ -38,16 +40,13 @@ HALO_REALTIME static void multiply_add4(real *restrict sum, const real *const *a
     const real *restrict a0 = a[0], *restrict a1 = a[1], *restrict a2 = a[2], *restrict a3 = a[3];
     const real *restrict b0 = b[0], *restrict b1 = b[1], *restrict b2 = b[2], *restrict b3 = b[3];
     for (size_t i = 0; i < floats; i += 2) {
-        real re = a0[i] * b0[i] - a0[i + 1] * b0[i + 1];
-        real im = a0[i] * b0[i + 1] + a0[i + 1] * b0[i];
-        re += a1[i] * b1[i] - a1[i + 1] * b1[i + 1];
-        im += a1[i] * b1[i + 1] + a1[i + 1] * b1[i];
-        re += a2[i] * b2[i] - a2[i + 1] * b2[i + 1];
-        im += a2[i] * b2[i + 1] + a2[i + 1] * b2[i];
-        re += a3[i] * b3[i] - a3[i + 1] * b3[i + 1];
-        im += a3[i] * b3[i + 1] + a3[i + 1] * b3[i];
-        sum[i] += re;
-        sum[i + 1] += im;
+        size_t j = i + 1;
+        real rr = a0[i] * b0[i] + a1[i] * b1[i] + a2[i] * b2[i] + a3[i] * b3[i];
+        real ri = a0[i] * b0[j] + a1[i] * b1[j] + a2[i] * b2[j] + a3[i] * b3[j];
+        real ii = a0[j] * b0[j] + a1[j] * b1[j] + a2[j] * b2[j] + a3[j] * b3[j];
+        real ir = a0[j] * b0[i] + a1[j] * b1[i] + a2[j] * b2[i] + a3[j] * b3[i];
+        sum[i] += rr - ii;
+        sum[j] += ri + ir;
     }
 }
 

@@ -9,6 +9,7 @@
 #define HALO_FILTER_H
 
 #include "base/realtime.h"
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,19 +26,39 @@ struct filter_kind {
     void (*destroy)(struct filter *filter);
 };
 
+/* What may have made a block late, and is not the filter's own computing: bits. */
+enum { FILTER_WORKER_LATE = 1, FILTER_GPU_LATE = 2 };
+
 struct filter {
     const struct filter_kind *kind;
     size_t inputs;
     size_t outputs;
-    size_t block;        /* frames */
-    uint64_t latency;    /* frames */
-    uint64_t tail;       /* frames of output after the input's end, without latency */
-    bool tail_unknown;   /* it may be longer */
-    uint64_t late;       /* frames by which the true latency exceeded `latency` */
-    bool absent;         /* the block is silence, because it missed its deadline (live) */
-    const char *failure; /* cause of a permanent failure in a step, or NULL */
-    const char *notice;  /* for the caller to print once and clear, or NULL */
+    size_t block;                 /* frames */
+    uint64_t latency;             /* frames */
+    uint64_t tail;                /* frames of output after the input's end, without latency */
+    bool tail_unknown;            /* it may be longer */
+    uint64_t late;                /* frames by which the true latency exceeded `latency` */
+    bool absent;                  /* the block is silence, because it missed its deadline (live) */
+    unsigned held_up;             /* the block: FILTER_... */
+    const char *failure;          /* cause of a permanent failure in a step, or NULL */
+    _Atomic(const char *) notice; /* for the caller, on any thread, to print and clear, or NULL */
+    struct filter *noticed;       /* the part whose notice this is, or NULL */
 };
+
+/* Show a part's notice as the filter's own. It is the part's until it was printed, so that its text
+ * does not change meanwhile. */
+HALO_REALTIME static inline void filter_pass_notice(struct filter *filter, struct filter *part)
+{
+    const char *notice = part->notice;
+    if (filter->noticed == part && !filter->notice) {
+        part->notice = notice = NULL;
+        filter->noticed = NULL;
+    }
+    if (notice && !filter->noticed && !filter->notice) {
+        filter->noticed = part;
+        filter->notice = notice;
+    }
+}
 
 HALO_REALTIME static inline void filter_process(struct filter *filter, const float *const *in,
                                                 float *const *out)

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 
 enum {
-    RING = 4096, /* frames of the slower rate: reach of the filter */
-    CHUNK = 4096 /* frames resampled at a time */
+    RING = 4096,  /* frames of the slower rate: reach of the filter */
+    CHUNK = 4096, /* frames resampled at a time */
+    SOXR_BYTES = 1 << 21,
 };
 
 struct resampled {
@@ -41,6 +42,9 @@ static enum status refuse(const struct resampled *resampled, soxr_error_t error)
 static enum status restart(struct resampled *resampled)
 {
     soxr_error_t error = NULL;
+    size_t channels = resampled->source.format.channels;
+    if (!memory_is_there(SOXR_BYTES * (channels + 1)))
+        return fail_memory("resampling a sound");
     soxr_io_spec_t planar = soxr_io_spec(SOXR_FLOAT32_S, SOXR_FLOAT32_S);
     soxr_quality_spec_t quality = soxr_quality_spec(SOXR_VHQ, SOXR_HI_PREC_CLOCK);
     soxr_delete(resampled->soxr);

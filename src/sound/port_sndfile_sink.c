@@ -99,6 +99,8 @@ static enum status write_rows(struct sound_sink *sound, const struct rows_to_wri
 {
     for (size_t done = 0; done < frames;) {
         size_t part = frames - done < sound->chunk ? frames - done : sound->chunk;
+        if (!sound_io_has_memory(&sound->io, sound->format.channels))
+            return refuse_write(sound, ENOMEM);
         sf_count_t written = (sound->bits ? write_integers : write_reals)(sound, rows, done, part);
         if (written != (sf_count_t)part || sound->io.error)
             return refuse_write(sound, sound->io.error);
@@ -153,9 +155,9 @@ static enum status sound_sink_commit(struct sink *sink)
     if (close(sound->fd) != 0 && !error)
         error = errno;
     sound->fd = -1;
-    if (!error && sound->regular.temporary)
-        error = atomic_file_keep(&sound->regular);
-    return error ? refuse_write(sound, error) : STATUS_OK;
+    if (error)
+        return refuse_write(sound, error);
+    return sound->regular.temporary ? atomic_file_keep(&sound->regular, sound->name) : STATUS_OK;
 }
 
 static const struct sink_kind sound_sink_kind = {.write = sound_sink_write,

@@ -102,7 +102,7 @@ static size_t read_chunk(struct sound_source *sound, const struct planar_rows *r
 {
     size_t channels = sound->source.format.channels;
     sf_count_t count = 0;
-    if (frames > 0)
+    if (frames > 0 && sound_io_has_memory(&sound->io, channels))
         count = rows->single ? sf_readf_float(sound->file, sound->interleaved, (sf_count_t)frames)
                              : sf_readf_double(sound->file, sound->interleaved, (sf_count_t)frames);
     size_t read = count > 0 ? (size_t)count : 0;

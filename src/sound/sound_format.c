@@ -90,6 +90,12 @@ bool sound_format_is_limited(int format)
     return !is_float && !is_perceptual;
 }
 
+bool sound_format_varies(int format)
+{
+    int major = format & SF_FORMAT_TYPEMASK;
+    return major == SF_FORMAT_OGG || major == SF_FORMAT_MAT4 || major == SF_FORMAT_MAT5;
+}
+
 unsigned sound_format_bytes(int format)
 {
     const struct samples *samples = samples_of(format);

@@ -25,6 +25,8 @@ void sound_tags_write(SNDFILE *file, const struct sound_traits *traits);
 unsigned sound_format_bits(int format);
 /* Whether samples beyond full scale are lost. */
 bool sound_format_is_limited(int format);
+/* Whether files of the same samples differ: Ogg's have a random number, some others the date. */
+bool sound_format_varies(int format);
 unsigned sound_format_bytes(int format);   /* per sample; 0: variable */
 const char *sound_format_name(int format); /* "pcm16", "float", "vorbis", ... */
 

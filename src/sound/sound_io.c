@@ -8,6 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* What a codec takes at most: 0.6 MB for two channels of Vorbis. */
+enum { CODEC_BYTES = 1 << 22, CODEC_BYTES_EACH = 1 << 18 };
+
 /* Unknown length: large, but far from overflow in libsndfile. */
 #define LENGTH_UNKNOWN ((sf_count_t)1 << 60)
 
@@ -308,14 +311,39 @@ static SNDFILE *open_without_length(struct sound_io *io, SF_VIRTUAL_IO functions
     return NULL;
 }
 
+/* Vorbis is the first of the subtypes that compress with a library of their own. */
+static bool allocates_late(int format)
+{
+    return (format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC ||
+           (format & SF_FORMAT_SUBMASK) >= SF_FORMAT_VORBIS;
+}
+
+static bool has_codec_memory(struct sound_io *io, size_t channels)
+{
+    bool there = memory_is_there(CODEC_BYTES + channels * CODEC_BYTES_EACH);
+    if (!there && io->error == 0)
+        io->error = ENOMEM;
+    return there;
+}
+
+bool sound_io_has_memory(struct sound_io *io, size_t channels)
+{
+    return !io->has_codec || has_codec_memory(io, channels);
+}
+
 SNDFILE *sound_io_open(struct sound_io *io, int mode, SF_INFO *info)
 {
     SF_VIRTUAL_IO *functions = functions_of(io, mode);
     bool is_unknown = false;
     SNDFILE *file = NULL;
+    if (!has_codec_memory(io, info->channels > 0 ? (size_t)info->channels : 0))
+        return NULL;
     if (mode == SFM_READ && info->format == 0 && has_resource_fork_near())
         file = open_without_length(io, *functions, info, &is_unknown);
-    return file || is_unknown ? file : sf_open_virtual(functions, mode, info, io);
+    if (!file && !is_unknown)
+        file = sf_open_virtual(functions, mode, info, io);
+    io->has_codec = file && allocates_late(info->format);
+    return file;
 }
 
 int sound_io_append(struct sound_io *io, const void *bytes, size_t count)

@@ -29,6 +29,7 @@ struct sound_io {
     int64_t position;                 /* of a stream */
     int64_t passed;                   /* bytes that went through a stream */
     bool ended;                       /* and a stream that is read has no more */
+    bool has_codec;                   /* whose library allocates at any call */
     unsigned char head[STREAM_HEAD];  /* of a stream that is read */
     unsigned char tail[2 * OGG_TAIL]; /* the last bytes of it */
     size_t tail_size;
@@ -46,6 +47,11 @@ bool sound_io_seekable(int fd);
 
 /* As sf_open_virtual. Closing it leaves the descriptor or the stream open. */
 SNDFILE *sound_io_open(struct sound_io *io, int mode, SF_INFO *info);
+
+/* Make sure of the memory that the file's codec takes, which may be long after it was opened;
+ * without it the error is ENOMEM. Before reading or writing frames. Always true of samples that are
+ * stored as they are. */
+MUST_CHECK bool sound_io_has_memory(struct sound_io *io, size_t channels);
 
 /* Read the rest of a stream that is read. Whether its last bytes end an Ogg. */
 bool sound_io_ogg_ends(struct sound_io *io);

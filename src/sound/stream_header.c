@@ -207,8 +207,9 @@ static void put_id(FILE *stream, const char *id)
 
 static enum status finish(FILE *stream, const char *name)
 {
-    return fflush(stream) == 0 ? STATUS_OK
-                               : fail(STATUS_FAILED, "cannot write %s: %s", name, strerror(errno));
+    return fflush(stream) == 0 && !ferror(stream)
+               ? STATUS_OK
+               : fail(STATUS_FAILED, "cannot write %s: %s", name, strerror(errno));
 }
 
 static uint32_t info_size(const struct sound_traits *traits)

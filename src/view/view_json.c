@@ -98,8 +98,7 @@ static json_t *health_fields(const struct live_status *status)
 /* One puts(), since any thread may print a message. */
 static void print_object(json_t *root)
 {
-    char *text = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    json_decref(root);
+    char *text = json_line(root, JSON_COMPACT | JSON_REAL_PRECISION(9));
     if (!text)
         return;
     puts(text);

@@ -1,0 +1,44 @@
+/* What the kernel counts of the calling thread: two system calls that do not wait, half a
+ * microsecond together. Threads: any. Real-time. */
+#ifndef HALO_THREAD_USAGE_H
+#define HALO_THREAD_USAGE_H
+
+#include "base/realtime.h"
+
+#include <stdint.h>
+#include <sys/resource.h>
+#include <time.h>
+
+struct thread_usage {
+    int64_t cpu_ns; /* on a processor */
+    long faults;    /* pages mapped without reading */
+    long major;     /* pages read from a disk */
+    long preempted; /* times the processor was taken from it */
+    int processor;  /* the present one; of a difference: whether it changed */
+};
+
+HALO_REALTIME static inline struct thread_usage thread_usage_now(void)
+{
+    struct rusage usage = {0};
+    struct timespec cpu = {0};
+    getrusage(RUSAGE_THREAD, &usage);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+    return (struct thread_usage){.cpu_ns = (int64_t)cpu.tv_sec * 1000000000 + cpu.tv_nsec,
+                                 .faults = usage.ru_minflt,
+                                 .major = usage.ru_majflt,
+                                 .preempted = usage.ru_nivcsw,
+                                 .processor = sched_getcpu()};
+}
+
+HALO_REALTIME static inline struct thread_usage
+thread_usage_since(const struct thread_usage *before)
+{
+    const struct thread_usage now = thread_usage_now();
+    return (struct thread_usage){.cpu_ns = now.cpu_ns - before->cpu_ns,
+                                 .faults = now.faults - before->faults,
+                                 .major = now.major - before->major,
+                                 .preempted = now.preempted - before->preempted,
+                                 .processor = now.processor != before->processor};
+}
+
+#endif

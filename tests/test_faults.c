@@ -1,0 +1,255 @@
+/* Every command, where the outside world fails: each call to it, and each allocation.
+ * HALO_TEST_FULL: all of them; otherwise a sample. */
+#include "command.h"
+#include "fault_rig.h"
+#include "sound.h"
+#include "suite.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+#define HALO "\"$HALO\" "
+#define RENDER HALO "render \"$IN\"/in.wav out/o.wav -q -f --gain -20 "
+#define OLD "echo precious >out/o.wav"
+#define LIVE                                                                                       \
+    HALO "live --plain -q --no-howl-guard --device null:in=\"$IN\"/in.wav,pace=1 --seconds 0.05 "
+
+static const struct fault_row renders[] = {
+    {.line = RENDER "--mask \"$IN\"/mask.txt", .old = OLD},
+    {.line = RENDER "--mask \"$IN\"/mask.txt --no-sync"},
+    {.line = HALO "render \"$IN\"/in.wav - -q --gain -20 --mask \"$IN\"/mask.txt"},
+    {.line = HALO "render - out/o.wav -q --gain -20 --mask \"$IN\"/mask.wav <\"$IN\"/in.wav"},
+    {.line = RENDER "--json --mask \"$IN\"/mask.txt", .old = OLD},
+    {.line = RENDER "--container flac", .old = OLD},
+    {.line = RENDER "--container ogg", .old = OLD},
+    {.line = RENDER "--container opus", .old = OLD},
+    {.line = RENDER "--container mp3", .old = OLD},
+    {.line = RENDER "--container aiff", .old = OLD},
+    {.line = RENDER "--container caf", .old = OLD},
+    {.line = RENDER "--container w64", .old = OLD},
+    {.line = RENDER "--container rf64", .old = OLD},
+    {.line = RENDER "--container au", .old = OLD},
+    {.line = HALO "render \"$IN\"/in.flac out/o.wav -q"},
+    {.line = HALO "render \"$IN\"/in.ogg out/o.wav -q"},
+    {.line = HALO "render \"$IN\"/in.mp3 out/o.wav -q"},
+    {.line = RENDER "--normalize -3 --gain 20", .old = OLD},
+    {.line = RENDER "--mask \"$IN\"/long44.wav --threads 2", .old = OLD},
+    {.line = RENDER "--mask \"$IN\"/mask.wav,phase=minimum", .old = OLD},
+    {.line = RENDER "--mask lowpass:1000 --backend direct", .old = OLD},
+    {.line = RENDER "--spectral box2d:3x3", .old = OLD},
+    {.line = HALO "render \"$IN\"/in.wav out/o.wav -q -f --replay \"$IN\"/log", .old = OLD},
+    {.line = HALO "bench render --taps 300 --channels 1 --seconds 0.1 --json"},
+    {.line = HALO "bench stream --backend cpu --taps 300 --channels 1 --seconds 0.1 --json"},
+};
+
+static const struct fault_row masks[] = {
+    {.line = HALO "mask make lowpass:1000 -o out/m.wav -f", .old = "echo precious >out/m.wav"},
+    {.line = HALO "mask make lowpass:1000 -o out/m.caf"},
+    {.line = HALO "mask make room:rt60=0.1,seed=1 -o out/m.aiff -f",
+     .old = "echo precious >out/m.aiff"},
+    {.line = HALO "mask make gaussian2d:5x5 -o out/m.mask2d -f",
+     .old = "echo precious >out/m.mask2d"},
+    {.line = HALO "mask show \"$IN\"/mask.wav"},
+    {.line = HALO "mask show \"$IN\"/mask.txt box2d:3x3 --json"},
+    {.line = HALO "mask plot \"$IN\"/mask.txt", .tells = true}, /* without a locale in ASCII */
+    {.line = HALO "mask plot \"$IN\"/mask.txt -o out/p.svg -f", .old = "echo precious >out/p.svg"},
+    {.line = HALO "mask plot box2d:3x3 -o out/p.png -f", .old = "echo precious >out/p.png"},
+    {.line = HALO "mask convert \"$IN\"/mask.wav out/m.txt -f", .old = "echo precious >out/m.txt"},
+    {.line = HALO "mask convert \"$IN\"/mask.txt out/m.mask -f",
+     .old = "echo precious >out/m.mask"},
+    {.line = HALO "mask convert \"$IN\"/filters.yml out/m.wav"},
+    {.line = HALO "spectrogram \"$IN\"/in.wav"},
+    {.line = HALO "spectrogram \"$IN\"/in.wav -o out/s.png -f", .old = "echo precious >out/s.png"},
+    {.line = HALO "chain check \"$IN\"/chain.yml"},
+    {.line = RENDER "--mask \"$IN\"/mask.txt --save-chain out/c.yml",
+     .old = OLD ";echo precious >out/c.yml"},
+    {.line = RENDER "--chain \"$IN\"/chain.yml", .old = OLD},
+    {.line = HALO "devices --json"},
+    {.line = "XDG_CACHE_HOME=$PWD/out " HALO "bench tune --most 32", .grows = true},
+    {.line = HALO "--version"},
+    {.line = HALO "render --help"},
+};
+
+static const struct fault_row streams[] = {
+    {.line = LIVE "--mask \"$IN\"/mask.txt --record out/o.wav -f",
+     .old = OLD ";echo {} >out/o.wav.log",
+     .grows = true},
+    {.line = LIVE "--mask \"$IN\"/mask.txt --or --mask \"$IN\"/mask.wav --record out/o.caf",
+     .grows = true},
+    {.line = LIVE "--record-dry out/o.w64 --record out/p.wav --json", .grows = true, .tells = true},
+    {.line = LIVE "--mask \"$IN\"/long.wav --watch --osc 0 --meter-interval 0.02",
+     .grows = true,
+     .tells = true},
+    {.line = HALO "listen \"$IN\"/in.wav --mask \"$IN\"/mask.txt --or --mask \"$IN\"/mask.wav -q "
+                  "-f --to-file out/o.wav --script '0:A 0.05s:B'",
+     .old = OLD},
+    {.line = HALO "listen \"$IN\"/in.wav --mask \"$IN\"/mask.txt -q --plain --seconds 0.05 "
+                  "--device null:out=out/o.wav,pace=1",
+     .grows = true},
+};
+
+static const struct fault_row plugins[] = {
+    {.line = RENDER "--ladspa mean:copy", .old = OLD, .tells = true},
+    {.line = RENDER "--ladspa mean:copy --no-isolate", .old = OLD},
+    {.line = RENDER "--lv2 urn:halo:test:copy", .old = OLD, .tells = true},
+    {.line = RENDER "--lv2 urn:halo:test:copy,@mix=0.5 --no-isolate", .old = OLD, .tells = true},
+    {.line = HALO "plugins list --json --kind ladspa", .tells = true},
+    {.line = HALO "plugins info mean:copy", .tells = true},
+    {.line = HALO "plugins info urn:halo:test:copy --json", .tells = true},
+    {.line = LIVE "--ladspa mean:copy --isolate", .grows = true, .tells = true},
+#ifdef HALO_LV2_BUNDLE
+    {.line =
+         RENDER "--lv2 urn:halo:convolver:stereo,param:urn:halo:convolver#mask=\"$IN\"/mask.txt "
+                "--no-isolate --save-chain out/c.yml",
+     .old =
+         OLD "; cp -r \"$IN\"/state.yml out/c.yml; cp -r \"$IN\"/state.yml.state out/c.yml.state",
+     .tells = true},
+#endif
+};
+
+#ifdef HALO_LV2_BUNDLE
+#define LV2_FOLDERS HALO_TEST_PLUGINS "/lv2:" HALO_LV2_BUNDLE "/.."
+#else
+#define LV2_FOLDERS HALO_TEST_PLUGINS "/lv2"
+#endif
+
+static void make_inputs(void)
+{
+    command_clean();
+    setenv("IN", "../in", 1);
+    setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0", 0);
+    setenv("LADSPA_PATH", command_path("ladspa"), 1);
+    setenv("LV2_PATH", LV2_FOLDERS, 1);
+    command_done("mkdir in ladspa && cp %s/ladspa/mean.so ladspa", HALO_TEST_PLUGINS);
+    sound_noise_file("in/in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 2, 3000);
+    sound_noise_file("in/mask.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 300);
+    sound_noise_file("in/long.wav", 3, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 9000);
+    sound_noise_file("in/long44.wav", 3, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 44100, 2, 9000);
+    struct sound mask = sound_noise_mask("in/mask.txt", 4, 1, 200);
+    sound_free(&mask);
+    command_done("cd in; for e in flac ogg mp3; do \"$HALO\" render in.wav in.$e -q; done; :");
+    command_done(
+        "cd in; \"$HALO\" render in.wav c.wav -q --mask mask.txt --gain -3 --save-chain "
+        "chain.yml && \"$HALO\" live --plain -q --no-howl-guard "
+        "--device null:in=in.wav,pace=0 --seconds 0.1 --mask mask.txt --record take.wav && "
+        "sed 's:mask.txt:../in/mask.txt:' take.wav.log >log");
+#ifdef HALO_LV2_BUNDLE
+    command_done("cd in; \"$HALO\" render in.wav c.wav -f -q --save-chain state.yml --lv2 "
+                 "urn:halo:convolver:stereo,param:urn:halo:convolver#mask=mask.wav");
+#endif
+    command_done("cat >in/filters.yml <<'END'\n"
+                 "devices:\n  samplerate: 48000\n  capture: {channels: 2}\n"
+                 "filters:\n  f:\n    type: Conv\n    parameters:\n      type: Wav\n"
+                 "      filename: mask.wav\n      channel: 0\n"
+                 "pipeline:\n  - type: Filter\n    channel: 0\n    names: [f]\nEND");
+}
+
+static const struct fault_kind calls[] = {{"any", 0}, {"any", EIO}, {"wait", EINTR}, {"short", 0}};
+static const struct fault_kind memory[] = {{"memory", 0}};
+
+/* HALO_TEST_FULL: how many of each kind; all: which takes hours. */
+static void run(const struct fault_row *rows, size_t count, bool allocations)
+{
+    const char *full = getenv("HALO_TEST_FULL");
+    unsigned most = full ? (unsigned)strtoul(full, NULL, 10) : allocations ? 8 : 4;
+    make_inputs();
+    if (allocations)
+        fault_rig_run(rows, count, memory, COUNT(memory), most);
+    else
+        fault_rig_run(rows, count, calls, COUNT(calls), most);
+}
+
+START_TEST(failing_calls_of_renders)
+{
+    run(renders, COUNT(renders), false);
+}
+END_TEST
+
+START_TEST(failing_calls_of_masks)
+{
+    run(masks, COUNT(masks), false);
+}
+END_TEST
+
+START_TEST(failing_calls_of_streams)
+{
+    run(streams, COUNT(streams), false);
+}
+END_TEST
+
+START_TEST(failing_calls_of_plugins)
+{
+    run(plugins, COUNT(plugins), false);
+}
+END_TEST
+
+START_TEST(failing_allocations_of_renders)
+{
+    run(renders, COUNT(renders), true);
+}
+END_TEST
+
+START_TEST(failing_allocations_of_masks)
+{
+    run(masks, COUNT(masks), true);
+}
+END_TEST
+
+START_TEST(failing_allocations_of_streams)
+{
+    run(streams, COUNT(streams), true);
+}
+END_TEST
+
+START_TEST(failing_allocations_of_plugins)
+{
+    run(plugins, COUNT(plugins), true);
+}
+END_TEST
+
+/* ---- little memory in all ---- */
+
+static bool may_be_limited(void)
+{
+    return command_run("ulimit -v 1000000 && \"$HALO\" --version").code == 0;
+}
+
+/* What libraries take is asked for before; FFTW would abort, and codecs crash. */
+START_TEST(little_memory_is_an_error)
+{
+    static const char *const commands[] = {
+        "render in/in.wav out.ogg -q -f --gain -20 --mask in/long.wav",
+        "render in/in.ogg out.mp3 -q -f --gain -20 --mask in/long44.wav",
+        "render in/in.wav out.flac -q -f --gain -20 --spectral box2d:3x3",
+        "mask plot in/mask.wav -f -o out.svg",
+        "plugins info urn:halo:test:copy",
+    };
+    enum { LEAST = 30000, MOST = 120000 /* KiB */ };
+    make_inputs();
+    int step = getenv("HALO_TEST_FULL") ? 300 : 4500;
+    if (!may_be_limited()) {
+        puts("not run: little_memory_is_an_error, since a sanitizer needs all addresses");
+        return;
+    }
+    for (size_t i = 0; i < COUNT(commands); i++)
+        for (int most = LEAST; most < MOST; most += step) {
+            struct command_result result = command_run(
+                "unset HOME XDG_CACHE_HOME; ulimit -v %d; \"$HALO\" --version >/dev/null "
+                "2>&1 || exit 99; \"$HALO\" %s",
+                most, commands[i]);
+            bool begun = result.code != 99;
+            ck_assert_msg(!begun || result.code <= 1, "%s: %d KiB: exit code %d\n%s", commands[i],
+                          most, result.code, result.err);
+            ck_assert_msg(!begun || result.code == 0 || strstr(result.err, "halo: "),
+                          "%s: %d KiB: %s", commands[i], most, result.err);
+        }
+}
+END_TEST
+
+SUITE_MAIN("faults", little_memory_is_an_error, failing_calls_of_renders, failing_calls_of_masks,
+           failing_calls_of_streams, failing_calls_of_plugins, failing_allocations_of_renders,
+           failing_allocations_of_masks, failing_allocations_of_streams,
+           failing_allocations_of_plugins)

@@ -1,0 +1,259 @@
+/* halo render --reproducible, and the masks that halo makes: the bytes are known beforehand, and
+ * the same with any threads, block, home folder, saved plans and processor from AVX2 on.
+ *
+ * HALO_TEST_EMULATOR is a command before the program, such as qemu-x86_64 -cpu max, which has AVX2
+ * and no AVX-512. Exit 77 (skipped) where this processor has no AVX2. */
+#include "command.h"
+#include "sound.h"
+#include "suite.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { WAV16 = SF_FORMAT_WAV | SF_FORMAT_PCM_16, WAVF = SF_FORMAT_WAV | SF_FORMAT_FLOAT };
+enum { FRAMES = 60000, DIGEST = 16 /* digits */ };
+
+struct golden {
+    const char *arguments; /* of halo, which writes out.wav */
+    const char *digest;    /* the first digits of its SHA-256 */
+    bool once;             /* a command without the options of a render */
+};
+
+/* With FFTW 3.3.10, libsoxr 0.1.3 and glibc 2.36. A change of one is a change of what halo
+ * writes: for the changelog, if it cannot be helped. */
+static const struct golden goldens[] = {
+    {"render in.wav out.wav --mask short.wav", "b3f0e6a37c6b0cea", false},
+    {"render in.wav out.wav --mask short.wav --format float", "1fa61268c501256b", false},
+    {"render in.wav out.wav --mask short.wav --format double --backend direct", "b22f66ff65031929",
+     false},
+    {"render in.wav out.wav --mask middle.wav --format float", "8310df72f2727067", false},
+    {"render in.wav out.wav --mask long.wav", "f322fb4ea828517a", false},
+    {"render in.wav out.wav --mask long.wav --format float", "d7b3c16e75b49653", false},
+    {"render in.wav out.wav --mask long.wav --format pcm24 --dither none", "6f1545c035b464da",
+     false},
+    {"render in.wav out.wav --mask matrix.wav --format float", "e025cc60186658b1", false},
+    {"render in.wav out.wav --mask slower.wav --format float", "6ce123d2483b1d73", false},
+    {"render low.wav out.wav --mask above.wav --format float", "8622526d308e409a", false},
+    {"render low.wav out.wav --mask long.wav --mask above.wav --format float", "d172366c486f0c7f",
+     false},
+    {"render in.wav out.wav --mask lowpass:1000 --format float", "a0034469092a3634", false},
+    {"render in.wav out.wav --mask highpass:80,phase=minimum --format float", "212d179dc9afe25a",
+     false},
+    {"render in.wav out.wav --mask middle.wav,phase=minimum --format float", "8a30624cbff48f4e",
+     false},
+    {"render in.wav out.wav --mask invert:short.wav --format float", "da9c59b9aa62f7b0", false},
+    {"render in.wav out.wav --mask room:rt60=0.3 --format float", "67e23b0010afee08", false},
+    {"render in.wav out.wav --mask 'parametric:PK 1000 -6 1.4' --mask short.wav --gain -3 "
+     "--mask matrix.wav,normalize=energy --gain -6,at=0.3s:gain=-12",
+     "c68ae26157f5176d", false},
+    {"render in.wav out.wav --mask long.wav --edge reflect --format float", "e2cbeb6dfd582350",
+     false},
+    {"render in.wav out.wav --mask long.wav --normalize -1", "0b411639146c8b2a", false},
+    {"render in.wav out.wav --mask long.wav --tail until:-60dB --format float", "06bb575ba1d43ad3",
+     false},
+    {"render in.wav out.wav --spectral gaussian2d:5x5,size=1024 --format float", "ed2f58f9acc14f8c",
+     false},
+    {"render in.wav out.wav --mask short.wav --precision double --format double",
+     "bc1ccf2e3c21e7b2", false},
+    {"render in.wav out.wav --mask long.wav --precision double", "bf7c430d8e4892e6", false},
+    {"render in.wav out.wav --mask long.wav --precision double --format double", "b459cd3992dfecc3",
+     false},
+    {"render in.wav out.wav --mask matrix.wav --precision double --format double",
+     "9e963185535abc8f", false},
+    {"render in.wav out.wav --mask slower.wav --precision double --format double",
+     "2e9a6f7fe697a8a9", false},
+    {"render in.wav out.wav --mask short.wav --precision double --format double --backend direct",
+     "bc1ccf2e3c21e7b2", false},
+    {"render in.wav out.wav --mask 'parametric:PK 1000 -6 1.4' --mask middle.wav --gain -3 "
+     "--gain -6,at=0.3s:gain=-12 --precision double --format double",
+     "2056e2bf87ce6a28", false},
+    {"mask make bandpass:300-3400 -o out.wav", "13d3795f11ab6199", true},
+    {"mask make 'equiripple:0-1k 1; 2k- 0 10' -o out.wav", "e68ff6b0c9449800", true},
+    {"mask make tilt:-3dB/oct,phase=minimum -o out.wav", "cdfb2500f275c8e3", true},
+    {"mask make 'combine:lowpass:1000*invert:short.wav' -o out.wav", "7e75d7735ab54d83", true},
+};
+enum { GOLDENS = sizeof goldens / sizeof *goldens };
+
+static const char *emulator(void)
+{
+    const char *command = getenv("HALO_TEST_EMULATOR");
+    return command ? command : "";
+}
+
+/* A constant and a slow ramp: in a mask of one sign they come near the bound (near_bound.h). */
+static void save_low(void)
+{
+    struct sound low = sound_create(WAV16, 48000, 2, FRAMES);
+    for (size_t i = 0; i < FRAMES; i++) {
+        low.block.data[0][i] = 0.75F;
+        low.block.data[1][i] = (float)(i % 4096) / 8192;
+    }
+    sound_save(&low, "low.wav");
+    sound_free(&low);
+}
+
+/* Noise that falls to zero in a straight line. */
+static void save_mask(const char *name, uint64_t seed, uint32_t rate, size_t channels, size_t taps,
+                      bool positive)
+{
+    struct sound mask = sound_noise(name, seed, WAVF, rate, channels, taps);
+    for (size_t c = 0; c < channels; c++)
+        for (size_t k = 0; k < taps; k++) {
+            float tap = mask.block.data[c][k] * (float)(taps - k) / (float)(taps * 64);
+            mask.block.data[c][k] = positive && tap < 0 ? -tap : tap;
+        }
+    sound_save(&mask, name);
+    sound_free(&mask);
+}
+
+static void save_files(void)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAV16, 48000, 2, FRAMES);
+    save_low();
+    save_mask("short.wav", 2, 48000, 1, 20, false);
+    save_mask("middle.wav", 3, 48000, 2, 1000, false);
+    save_mask("long.wav", 4, 48000, 1, 30000, false);
+    save_mask("matrix.wav", 5, 48000, 4, 3000, false);
+    save_mask("slower.wav", 6, 44100, 2, 2000, false);
+    save_mask("above.wav", 7, 48000, 1, 3000, true);
+}
+
+static void expect_bytes(const char *before, const char *arguments, const char *after,
+                         const char *expected)
+{
+    struct command_result result =
+        command_done("rm -f out.wav && %s %s \"$HALO\" %s %s -f && sha256sum out.wav", before,
+                     emulator(), arguments, after);
+    char digest[DIGEST + 1] = "";
+    snprintf(digest, sizeof digest, "%.*s", DIGEST, result.out);
+    if (strcmp(digest, expected) != 0)
+        ck_abort_msg("%s halo %s %s: %s, not %s", before, arguments, after, digest, expected);
+}
+
+static void expect_all(const char *before, const char *after, bool with_others)
+{
+    for (size_t i = 0; i < GOLDENS; i++) {
+        const struct golden *golden = &goldens[i];
+        if (!golden->once)
+            expect_bytes(before, golden->arguments, after, golden->digest);
+        else if (with_others)
+            expect_bytes(before, golden->arguments, "", golden->digest);
+    }
+}
+
+START_TEST(bytes_are_known)
+{
+    save_files();
+    expect_all("", "--reproducible -q", true);
+}
+END_TEST
+
+START_TEST(threads_and_blocks_change_nothing)
+{
+    save_files();
+    expect_all("", "--reproducible -q --threads 1 --block 64", false);
+    expect_all("", "--reproducible -q --threads 2 --block 1000", false);
+    expect_all("", "--reproducible -q --threads 4 --block 65536", false);
+}
+END_TEST
+
+START_TEST(homes_change_nothing)
+{
+    save_files();
+    command_done("XDG_CACHE_HOME=$PWD/tuned \"$HALO\" bench tune --most 4096");
+    expect_all("XDG_CACHE_HOME=$PWD/new", "--reproducible -q", true);
+    expect_all("XDG_CACHE_HOME=$PWD/tuned", "--reproducible -q", true);
+}
+END_TEST
+
+/* Beyond AVX2: without it the library has another sine and cosine. */
+START_TEST(vectors_of_the_c_library_change_nothing)
+{
+    save_files();
+    expect_all("GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-ERMS",
+               "--reproducible -q", true);
+}
+END_TEST
+
+START_TEST(a_pipe_changes_nothing)
+{
+    static const char start[] = "render in.wav";
+    char arguments[256];
+    save_files();
+    for (size_t i = 0; i < GOLDENS; i++) {
+        const char *rest = goldens[i].arguments + sizeof start - 1;
+        if (strncmp(goldens[i].arguments, start, sizeof start - 1) != 0 || strstr(rest, "--edge"))
+            continue; /* a pipe cannot be reflected */
+        snprintf(arguments, sizeof arguments, "render -%s", rest);
+        expect_bytes("cat in.wav |", arguments, "--reproducible -q", goldens[i].digest);
+    }
+}
+END_TEST
+
+START_TEST(the_sound_is_right)
+{
+    static const char *const masks[] = {"short.wav", "middle.wav", "long.wav"};
+    save_files();
+    for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
+        command_done("\"$HALO\" render in.wav out.wav --mask %s --format float --reproducible -qf",
+                     masks[i]);
+        sound_expect_filtered("out.wav", "in.wav", masks[i]);
+    }
+}
+END_TEST
+
+START_TEST(the_report_says_so)
+{
+    save_files();
+    struct command_result result = command_done(
+        "\"$HALO\" render in.wav out.wav --mask long.wav --reproducible --json --block 64");
+    json_t *report = command_json(result.out);
+    ck_assert(json_is_true(json_object_get(report, "reproducible")));
+    ck_assert_str_eq(command_json_string(report, "backend"), "cpu");
+    json_decref(report);
+    command_expect(result.err, "--block 64 is not used");
+    command_expect(result.err, "reproducible: on the CPU");
+    result = command_done("\"$HALO\" render in.wav out.wav -f --mask long.wav --json");
+    report = command_json(result.out);
+    ck_assert(json_is_false(json_object_get(report, "reproducible")));
+    json_decref(report);
+}
+END_TEST
+
+START_TEST(what_cannot_be_is_refused)
+{
+    save_files();
+    static const char *const gpu[] = {"--backend cuda", "--kernel fft", "--devices all",
+                                      "--gpu-mode graph"};
+    for (size_t i = 0; i < sizeof gpu / sizeof *gpu; i++)
+        command_refused(2, "--reproducible needs the CPU",
+                        "\"$HALO\" render in.wav out.wav --mask short.wav --reproducible %s",
+                        gpu[i]);
+    command_refused(2, "differs, by a random number",
+                    "\"$HALO\" render in.wav out.wav --mask short.wav --reproducible "
+                    "--container ogg");
+    command_refused(2, "--replay takes everything from its log",
+                    "\"$HALO\" render in.wav out.wav --reproducible --replay take.log");
+}
+END_TEST
+
+static bool has_avx2(void)
+{
+#ifdef __x86_64__
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    return false;
+#endif
+}
+
+int main(void)
+{
+    const TTest *const all[] = {bytes_are_known,        threads_and_blocks_change_nothing,
+                                homes_change_nothing,   vectors_of_the_c_library_change_nothing,
+                                a_pipe_changes_nothing, the_sound_is_right,
+                                the_report_says_so,     what_cannot_be_is_refused};
+    if (*emulator())
+        return suite_run("reproducible", all, 1);
+    return has_avx2() ? suite_run("reproducible", all, sizeof all / sizeof *all) : 77;
+}
