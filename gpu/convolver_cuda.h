@@ -1,4 +1,5 @@
-/* The two variants of the backend "cuda", each a backend of its own: files and live streams. */
+/* The variants of the backend "cuda", each a backend of its own: files, live streams, and both in
+ * double precision. */
 #ifndef HALO_GPU_CONVOLVER_CUDA_H
 #define HALO_GPU_CONVOLVER_CUDA_H
 
@@ -6,6 +7,7 @@
 
 extern const struct convolver_backend convolver_cuda_batch;
 extern const struct convolver_backend convolver_cuda_live;
+extern const struct convolver_backend convolver_cuda_in_double;
 
 /* Stop all resident kernels, so that device memory can be freed; they restart with their
  * convolvers' next blocks. Control thread, while no step runs. */

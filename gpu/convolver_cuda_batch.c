@@ -340,6 +340,7 @@ static size_t cuda_preferred_block(size_t taps, size_t most)
 /* The variants have the other functions. */
 const struct convolver_backend convolver_cuda = {
     .name = "cuda",
+    .in_double = &convolver_cuda_in_double,
     .is_usable = cuda_is_usable,
     .variant = cuda_variant,
     .preferred_block = cuda_preferred_block,

@@ -1,59 +1,11 @@
 /* Overlap-save: one fused kernel where a transform fits a multiprocessor, otherwise cuFFT between
  * passes of our own. The plan says which. */
+#include "gpu/cufft_library.h"
 #include "gpu/fft_kernels.h"
 #include "gpu/gpu.h"
 
-#include <cufft.h>
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- cuFFT, opened on first use: the program starts without it ---- */
-
-struct cufft_library {
-    cufftResult (*plan)(cufftHandle *plan, int length, cufftType type, int batch);
-    cufftResult (*destroy)(cufftHandle plan);
-    cufftResult (*set_stream)(cufftHandle plan, cudaStream_t stream);
-    cufftResult (*transform)(cufftHandle plan, cufftComplex *in, cufftComplex *out, int direction);
-};
-
-#define TEXT_OF(number) #number
-#define TEXT(number) TEXT_OF(number)
-
-static const char NAME[] = "libcufft.so." TEXT(CUFFT_VER_MAJOR);
-
-static bool find(void *handle, const char *name, void *function, size_t size)
-{
-    void *symbol = dlsym(handle, name);
-    memcpy(function, &symbol, size); /* ISO C has no cast from void * to a function pointer */
-    return symbol;
-}
-
-/* Opened once and kept open. One thread at a time. */
-static enum status open_library(const struct cufft_library **result)
-{
-    static struct cufft_library library;
-    static bool is_open;
-    *result = &library;
-    if (is_open)
-        return STATUS_OK;
-    void *handle = dlopen(NAME, RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
-        return fail(STATUS_FAILED,
-                    "cannot open %s, which the GPU needs for masks this long (%s); install CUDA's "
-                    "libraries or use --backend cpu",
-                    NAME, dlerror());
-    is_open = find(handle, "cufftPlan1d", &library.plan, sizeof library.plan) &&
-              find(handle, "cufftDestroy", &library.destroy, sizeof library.destroy) &&
-              find(handle, "cufftSetStream", &library.set_stream, sizeof library.set_stream) &&
-              find(handle, "cufftExecC2C", &library.transform, sizeof library.transform);
-    if (is_open)
-        return STATUS_OK;
-    dlclose(handle);
-    return fail(STATUS_FAILED, "%s lacks a function that the GPU needs for masks this long", NAME);
-}
-
-/* ---- plans ---- */
 
 struct kernel_plan {
     struct fft_plan fft;
@@ -93,19 +45,13 @@ static enum status open_fused(struct kernel_plan *plan)
 static enum status open_passes(struct kernel_plan *plan)
 {
     const struct fft_plan *fft = &plan->fft;
-    TRY(open_library(&plan->library));
+    TRY(cufft_library_open(&plan->library));
     cudaError_t error = cudaMalloc((void **)&plan->work, fft->batch * fft->fft * sizeof(float2));
     if (error != cudaSuccess)
         return gpu_failed(error, "allocate memory for transforms");
-    cufftResult result =
-        plan->library->plan(&plan->batch, (int)fft->fft, CUFFT_C2C, (int)fft->batch);
-    if (result == CUFFT_SUCCESS)
-        result = plan->library->plan(&plan->one, (int)fft->fft, CUFFT_C2C, 1);
-    if (result == CUFFT_SUCCESS)
-        return STATUS_OK;
-    return fail(STATUS_FAILED,
-                "cuFFT failed to plan a transform of %zu points: error %d; use --backend cpu",
-                fft->fft, (int)result);
+    int length = (int)fft->fft;
+    TRY(cufft_library_plan(plan->library, length, CUFFT_C2C, (int)fft->batch, &plan->batch));
+    return cufft_library_plan(plan->library, length, CUFFT_C2C, 1, &plan->one);
 }
 
 /* The longest transform that a thread block of this device can hold. */
@@ -151,11 +97,8 @@ static cudaError_t transform(const struct kernel_plan *plan, cufftHandle handle,
 {
     cufftResult result = plan->library->set_stream(handle, stream);
     if (result == CUFFT_SUCCESS)
-        result = plan->library->transform(handle, work, work, direction);
-    if (result == CUFFT_SUCCESS)
-        return cudaSuccess;
-    cudaError_t error = cudaGetLastError();
-    return error == cudaSuccess ? cudaErrorUnknown : error;
+        result = plan->library->complex(handle, work, work, direction);
+    return cufft_library_error(result);
 }
 
 static cudaError_t fft_form(struct kernel_plan *plan, const float *taps, float *form,

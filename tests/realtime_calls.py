@@ -22,8 +22,8 @@ import tempfile
 FIELDS = "process|step|post|collect|is_worker_late"
 ENTRIES = {"device_process", "live_step", "src/live/live.c:run_block", "live_process", "player_read",
            "recorder_write", "instance_run", "listen_source_step"}
-# Rows that serve files alone: they wait for threads that share their work.
-FOR_FILES = {"batch_step", "process_file", "gpu_process"}
+# Rows that wait for threads that share their work in files, or for a GPU.
+WAITING = {"batch_step", "double_step", "process_file", "gpu_process"}
 # What a step calls although it is none of this, each for a reason.
 EXCEPTIONS = {
     "job_lock": "sleeps briefly if the holder of the lock was preempted",
@@ -68,7 +68,7 @@ class Marks:
             self.marked[str(path)] = set(
                 re.findall(r"HALO_REALTIME\b[^;{()]*?" + FUNCTION, text))
             self.entries[str(path)] = (
-                set(re.findall(r"[{\s]\.(?:%s) = ([a-z]\w+)\s*[,}]" % FIELDS, text)) - FOR_FILES |
+                set(re.findall(r"[{\s]\.(?:%s) = ([a-z]\w+)\s*[,}]" % FIELDS, text)) - WAITING |
                 {e.partition(":")[2] for e in ENTRIES
                  if e.startswith(f"{path.relative_to(source)}:")})
         self.anywhere = set().union(*self.marked.values())

@@ -1,5 +1,6 @@
 /* --precision double: errors of at most -270 dB of max|x| sum|h| against sums in long double, for
- * the signals and masks whose rounding errors add up: constant and low ones, masks of one sign. */
+ * the signals and masks whose rounding errors add up: constant and low ones, masks of one sign.
+ * With HALO_TEST_BACKEND=cuda on a GPU; exit 77 (skipped) where there is none. */
 #include "command.h"
 #include "convolve/convolver.h"
 #include "suite.h"
@@ -17,6 +18,18 @@ enum { CHECKED = 96 /* frames of each output */, RUN = 512, CHANNELS_MOST = 3, C
 enum kind { NOISE, CONSTANT, BASS, IMPULSE, ONE_SIGN, DECAY, KINDS };
 static const char *const kind_names[] = {"noise",   "constant", "bass",
                                          "impulse", "one sign", "decay"};
+
+/* NULL: that of the case. */
+static const char *backend_wanted(void)
+{
+    return getenv("HALO_TEST_BACKEND");
+}
+
+/* The same for a command. */
+static const char *backend_option(void)
+{
+    return backend_wanted() ? "--backend cuda" : "";
+}
 
 /* More digits than single precision holds. */
 static void fill(enum kind kind, uint64_t seed, double *samples, size_t count)
@@ -143,8 +156,9 @@ struct case_of_convolver {
 static void check_convolver(const struct case_of_convolver *one, enum kind sound, enum kind taps)
 {
     char what[200];
+    const char *backend = backend_wanted() ? backend_wanted() : one->backend;
     snprintf(what, sizeof what,
-             "%s%s, %zu taps of %s, %zu frames of %s, blocks of %zu, %zu threads", one->backend,
+             "%s%s, %zu taps of %s, %zu frames of %s, blocks of %zu, %zu threads", backend,
              one->live ? " live" : "", one->taps, kind_names[taps], one->frames, kind_names[sound],
              one->block, one->threads);
     struct mask *mask = mask_of(taps, 7, one->channels, one->taps);
@@ -152,12 +166,14 @@ static void check_convolver(const struct case_of_convolver *one, enum kind sound
     struct workers *workers = NULL;
     struct filter *filter;
     ck_assert_int_eq(workers_create(one->threads, &workers), STATUS_OK);
-    const struct convolver_settings settings = {.backend = one->backend,
+    const struct convolver_settings settings = {.backend = backend,
                                                 .precision = PRECISION_DOUBLE,
                                                 .block = one->block,
                                                 .live = one->live,
                                                 .workers = workers};
     ck_assert_int_eq(convolver_create(&settings, mask, &filter), STATUS_OK);
+    if (backend_wanted())
+        ck_assert_str_eq(convolver_backend(filter), backend);
     size_t frames = one->frames + one->taps - 1, step = frames / CHECKED + 1;
     struct block_in_double out = through(filter, &x, frames);
     long double worst = 0;
@@ -213,8 +229,11 @@ static void check_switch(bool live, size_t taps)
     struct block_in_double x = sound_of(BASS, 1, FRAMES);
     struct filter *filter;
     struct convolver_mask *prepared;
-    const struct convolver_settings settings = {
-        .backend = "auto", .precision = PRECISION_DOUBLE, .block = BLOCK, .live = live};
+    const struct convolver_settings settings = {.backend =
+                                                    backend_wanted() ? backend_wanted() : "auto",
+                                                .precision = PRECISION_DOUBLE,
+                                                .block = BLOCK,
+                                                .live = live};
     ck_assert_int_eq(convolver_create(&settings, old, &filter), STATUS_OK);
     ck_assert_int_eq(convolver_prepare(filter, new, &prepared), STATUS_OK);
     const struct convolver_switch change = {.to = prepared, .at = AT, .frames = FADE};
@@ -344,8 +363,8 @@ static void check_render(const struct case_of_render *one, const char *options)
         for (size_t p = 0; p < masks[m]->path_count; p++)
             masks[m]->paths[p] = (struct mask_path){p / CHANNELS, p % CHANNELS, p};
     snprintf(what, sizeof what, "%s %s", one->stages, options);
-    command_done("$HALO render in.wav out.wav %s --precision double --format double %s",
-                 one->stages, options);
+    command_done("$HALO render in.wav out.wav %s --precision double --format double %s %s",
+                 one->stages, options, backend_option());
     block_free_in_double(&x);
     struct block_in_double out = load("out.wav"),
                            truth = true_series(load("in.wav"), masks, one->masks, &bound);
@@ -380,7 +399,8 @@ START_TEST(renders_keep_the_bound)
         check_render(&cases[i], "");
         check_render(&cases[i], "--block 64 --threads 1");
     }
-    check_render(&cases[4], "--block 1000 --threads 3 --backend direct");
+    if (!backend_wanted())
+        check_render(&cases[4], "--block 1000 --threads 3 --backend direct");
     check_render(&cases[4], "--container w64 --force");
 }
 END_TEST
@@ -465,12 +485,6 @@ START_TEST(single_precision_is_said)
     command_done("%s --mask lowpass:1000 --prove=-250", render);
     command_refused(1, "the proof failed",
                     "$HALO render in.wav no.wav --mask lowpass:1000 --prove=-250");
-    command_refused(2, "--precision double is computed on the CPU",
-                    "$HALO render in.wav no.wav --mask lowpass:1000 --precision double "
-                    "--backend cuda");
-    command_refused(2, "--precision double is computed on the CPU",
-                    "$HALO render in.wav no.wav --mask lowpass:1000 --precision double "
-                    "--kernel fft");
 }
 END_TEST
 
@@ -491,8 +505,8 @@ static void check_live(const char *options)
     mask->columns = mask->path_count = 1;
     save_mask("a.wav", mask);
     command_done("$HALO live --plain --no-howl-guard --device null:in=in.wav,out=out.wav,pace=0 "
-                 "--mask a.wav --seconds 1.6 --output-map 1 %s",
-                 options);
+                 "--mask a.wav --seconds 1.6 --output-map 1 %s %s",
+                 options, backend_option());
     struct block_in_double out = load("out.wav");
     ck_assert_uint_ge(out.frames, 76000);
     long double worst = 0;
@@ -544,7 +558,23 @@ START_TEST(replays_are_in_double_precision)
 }
 END_TEST
 
-SUITE_MAIN("precision", convolvers_keep_the_bound, long_masks_keep_the_bound,
-           changes_of_masks_keep_the_bound, renders_keep_the_bound, mixes_keep_the_bound,
-           boundaries_and_peaks_keep_the_bound, single_precision_is_said, live_keeps_the_bound,
-           replays_are_in_double_precision)
+int main(void)
+{
+    bool is_gpu = backend_wanted() != NULL;
+    if (is_gpu && (!convolver_cuda.is_usable || !convolver_cuda.is_usable())) {
+        puts("no GPU here: double precision on it is not tested");
+        return 77;
+    }
+    /* The last ones are of the CPU, or of no convolver. */
+    const TTest *const tests[] = {convolvers_keep_the_bound,
+                                  long_masks_keep_the_bound,
+                                  changes_of_masks_keep_the_bound,
+                                  renders_keep_the_bound,
+                                  live_keeps_the_bound,
+                                  mixes_keep_the_bound,
+                                  boundaries_and_peaks_keep_the_bound,
+                                  single_precision_is_said,
+                                  replays_are_in_double_precision};
+    enum { ALL = sizeof tests / sizeof *tests, OF_GPU = 5 };
+    return suite_run("precision", tests, is_gpu ? OF_GPU : ALL);
+}

@@ -45,6 +45,8 @@ START_TEST(every_way_equals_the_truth)
         "--gpu-mode graph --block 100",
         "--backend cuda --block 50000",
         "--devices all",
+        "--backend cuda --precision double",
+        "--backend cuda --precision double --block 64",
     };
     const int formats[] = {SF_FORMAT_WAV | SF_FORMAT_PCM_16, SF_FORMAT_WAV | SF_FORMAT_PCM_24,
                            SF_FORMAT_WAV | SF_FORMAT_FLOAT};
@@ -71,12 +73,13 @@ START_TEST(failing_gpu_is_replaced_by_the_cpu)
 {
     static const char *const faults[] = {"0", "1:memory", "2:lost", "3:trap"};
     static const char *const modes[] = {"--block 5000 --backend cuda --prove",
-                                        "--gpu-mode resident --prove", "--gpu-mode graph --prove"};
+                                        "--gpu-mode resident --prove", "--gpu-mode graph --prove",
+                                        "--block 5000 --backend cuda --precision double --prove"};
     command_clean();
     sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 60000);
     sound_noise_file("m.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 3000);
     for (size_t f = 0; f < 4; f++)
-        for (size_t m = 0; m < 3; m++) {
+        for (size_t m = 0; m < sizeof modes / sizeof *modes; m++) {
             char before[64];
             snprintf(before, sizeof before, "HALO_GPU_FAULT=%s", faults[f]);
             json_t *root = render(before, modes[m]);
@@ -115,6 +118,8 @@ START_TEST(impossible_requests_are_refused)
     sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 1000);
     sound_noise_file("m.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 16385);
     command_refused(1, "16384", "\"$HALO\" render in.wav out.wav --mask m.wav --kernel tiled");
+    command_refused(2, "--precision single",
+                    "\"$HALO\" render in.wav out.wav --mask m.wav --kernel fft --precision double");
     command_refused(1, "GPU 63", "\"$HALO\" render in.wav out.wav --mask m.wav --devices 63");
 }
 END_TEST

@@ -52,7 +52,7 @@ const struct option_row chain_options_rows[] = {
              .name_at = convolver_choice_name),
     OPT_CHOICE("precision", "PRECISION", struct chain_options, settings.convolver.precision,
                precision_names,
-               "single (default) or double: compute in 64 bits, on the CPU;\n"
+               "single (default) or double: compute in 64 bits;\n"
                "the error is then below -270 dB, so choose --format double"),
     OPT_WORD("kernel", "NAME", struct chain_options, settings.convolver.gpu.kernel,
              "GPU kernel: auto (default), basic, constant, tiled,\n"

@@ -11,6 +11,11 @@ static const double AFFORDABLE_SHARE = 0.3; /* for the CPU in parallel with it *
 
 enum { AFFORDABLE_BLOCKS = 64 }; /* measured to decide that */
 
+static bool is_in_double(const struct convolver *convolver)
+{
+    return convolver->shape.precision == PRECISION_DOUBLE;
+}
+
 static void convolver_reset(struct filter *filter)
 {
     struct convolver *convolver = (struct convolver *)filter;
@@ -20,7 +25,8 @@ static void convolver_reset(struct filter *filter)
         if (convolver->backend[s])
             convolver->backend[s]->reset(convolver->convolution[s]);
     if (convolver->backend[STANDBY])
-        history_reset(&convolver->history);
+        (is_in_double(convolver) ? convolver_reset_history_in_double
+                                 : convolver_reset_history)(convolver);
     if (convolver->prover)
         prover_reset(convolver->prover);
     convolver->position = 0;
@@ -45,7 +51,8 @@ static void convolver_destroy(struct filter *filter)
         if (convolver->convolution[s])
             convolver->backend[s]->destroy(convolver->convolution[s]);
     prover_destroy(convolver->prover);
-    history_free(&convolver->history);
+    (is_in_double(convolver) ? convolver_free_history_in_double
+                             : convolver_free_history)(convolver);
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
         block_free(&convolver->spare[v]);
     block_free(&convolver->coming);
@@ -103,19 +110,13 @@ enum status fail_no_cuda(void)
 static enum status create_side(struct convolver *convolver, enum side side,
                                const struct convolver_backend *backend)
 {
-    const struct convolver_shape *shape = &convolver->shape;
-    if (shape->precision == PRECISION_DOUBLE && !backend->in_double)
-        return fail(STATUS_USAGE,
-                    "--precision double is computed on the CPU: it cannot be used with "
-                    "--backend %s or the options of a GPU",
-                    backend->name);
-    if (shape->precision == PRECISION_DOUBLE)
+    if (is_in_double(convolver))
         backend = backend->in_double;
-    if (backend->variant)
-        backend = backend->variant(shape);
-    if (!backend->create)
+    if (backend && backend->variant)
+        backend = backend->variant(&convolver->shape);
+    if (!backend || !backend->create)
         return fail_no_cuda();
-    TRY(backend->create(shape, &convolver->convolution[side]));
+    TRY(backend->create(&convolver->shape, &convolver->convolution[side]));
     convolver->backend[side] = backend;
     backend->describe(convolver->convolution[side], convolver->algorithm[side],
                       sizeof convolver->algorithm[side]);
@@ -124,9 +125,8 @@ static enum status create_side(struct convolver *convolver, enum side side,
 
 static enum status create_standby(struct convolver *convolver)
 {
-    const struct convolver_shape *shape = &convolver->shape;
-    size_t blocks = (shape->taps - 1 + shape->block - 1) / shape->block;
-    TRY(history_init(&convolver->history, shape->inputs, blocks * shape->block, shape->block));
+    TRY((is_in_double(convolver) ? convolver_keep_history_in_double
+                                 : convolver_keep_history)(convolver));
     return create_side(convolver, STANDBY, &convolver_cpu);
 }
 
@@ -216,13 +216,13 @@ enum status convolver_create_on(const struct convolver_backend *backend,
     if (!convolver)
         return fail_memory("a convolver");
     convolver->shape = shape_for(settings, mask);
-    bool in_double = settings->precision == PRECISION_DOUBLE;
-    convolver->filter = (struct filter){.kind = in_double ? &kind_in_double : &convolver_kind,
-                                        .inputs = mask->inputs,
-                                        .outputs = mask->outputs,
-                                        .block = settings->block,
-                                        .latency = mask->origin,
-                                        .tail = convolver->shape.taps - 1};
+    convolver->filter =
+        (struct filter){.kind = is_in_double(convolver) ? &kind_in_double : &convolver_kind,
+                        .inputs = mask->inputs,
+                        .outputs = mask->outputs,
+                        .block = settings->block,
+                        .latency = mask->origin,
+                        .tail = convolver->shape.taps - 1};
     convolver->origin = mask->origin;
     enum status status = fill(convolver, backend, settings, mask);
     if (status != STATUS_OK) {
@@ -327,7 +327,7 @@ static enum status make_coming(struct convolver *convolver)
     const struct filter *filter = &convolver->filter;
     if (convolver->coming.data || convolver->coming_in_double.data)
         return STATUS_OK;
-    if (convolver->shape.precision == PRECISION_DOUBLE)
+    if (is_in_double(convolver))
         return block_init_in_double(&convolver->coming_in_double, filter->outputs, filter->block,
                                     "a convolver");
     return block_init(&convolver->coming, filter->outputs, filter->block, "a convolver");

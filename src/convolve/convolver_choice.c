@@ -46,10 +46,6 @@ const struct convolver_backend *convolver_choose(const struct convolver_settings
         return backend_named(settings->backend);
     if (gpu->kernel || gpu->mode != GPU_MODE_AUTO || gpu->devices != 0)
         return &convolver_cuda; /* options of the GPU imply it */
-    if (settings->precision == PRECISION_DOUBLE) {
-        snprintf(reason, size, "double precision, which is computed on the CPU");
-        return &convolver_cpu;
-    }
     struct backend_job job = {.frames = (double)settings->frames,
                               .inputs = mask->inputs,
                               .outputs = mask->outputs,

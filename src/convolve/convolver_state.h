@@ -64,6 +64,36 @@ void convolver_process(struct filter *filter, const float *const *in, float *con
 void convolver_process_in_double(struct filter *filter, const double *const *in,
                                  double *const *out);
 
+/* Its parts, in convolver_step.c and convolver_side.c. */
+void convolver_set_masks(const struct convolver *convolver, enum side side, bool entering,
+                         bool all_fresh, struct convolver_slot slots[CONVOLVER_SLOTS]);
+const char *convolver_failure_of(const struct convolver *convolver, enum side side);
+void convolver_leave_main(struct convolver *convolver, const char *failure);
+
+/* Fill in the slots of one side, with outputs in `out` and `coming`, which may only be looked at
+ * while a mask enters: until then the control thread may be allocating it. */
+void convolver_set_slots(const struct convolver *convolver, enum side side, bool entering,
+                         bool all_fresh, float *const *out, const struct block *coming,
+                         struct convolver_slot slots[CONVOLVER_SLOTS]);
+void convolver_set_slots_in_double(const struct convolver *convolver, enum side side, bool entering,
+                                   bool all_fresh, double *const *out,
+                                   const struct block_in_double *coming,
+                                   struct convolver_slot slots[CONVOLVER_SLOTS]);
+
+/* Run one side; if it fails, the standby takes over within the block. */
+void convolver_run_one(struct convolver *convolver, const float *const *in, float *const *out,
+                       bool entering);
+void convolver_run_one_in_double(struct convolver *convolver, const double *const *in,
+                                 double *const *out, bool entering);
+
+/* The standby's history, in the convolver's precision. Control thread. Errors: memory. */
+MUST_CHECK enum status convolver_keep_history(struct convolver *convolver);
+MUST_CHECK enum status convolver_keep_history_in_double(struct convolver *convolver);
+void convolver_reset_history(struct convolver *convolver);
+void convolver_reset_history_in_double(struct convolver *convolver);
+void convolver_free_history(struct convolver *convolver);
+void convolver_free_history_in_double(struct convolver *convolver);
+
 /* Mix the new mask's output into that of the old one, by the switch under way. Real-time. */
 void convolver_fade(const struct convolver *convolver, float *const *out);
 void convolver_fade_in_double(const struct convolver *convolver, double *const *out);

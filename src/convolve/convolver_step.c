@@ -1,4 +1,5 @@
-/* The convolver's step. Real-time throughout. */
+/* The convolver's step: what both precisions share, and the GPU beside the CPU. Real-time
+ * throughout. */
 #include "convolve/convolver_state.h"
 
 #include "base/monotonic.h"
@@ -56,10 +57,9 @@ HALO_REALTIME void convolver_finish_switch(struct convolver *convolver)
     atomic_store(&convolver->switching, false);
 }
 
-/* Fill in the masks of one side's slots. */
-HALO_REALTIME static void set_masks(const struct convolver *convolver, enum side side,
-                                    bool entering, bool all_fresh,
-                                    struct convolver_slot slots[CONVOLVER_SLOTS])
+HALO_REALTIME void convolver_set_masks(const struct convolver *convolver, enum side side,
+                                       bool entering, bool all_fresh,
+                                       struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     const struct convolver_backend *backend = convolver->backend[side];
     slots[convolver->slot] =
@@ -73,31 +73,11 @@ HALO_REALTIME static void set_masks(const struct convolver *convolver, enum side
             (void)backend->arm(convolver->convolution[side], v, slots[v].prepared, true);
 }
 
-/* And their outputs, `out` and `coming`, which may only be looked at while a mask enters: until
- * then the control thread may be allocating it. */
-static void set_slots(const struct convolver *convolver, enum side side, bool entering,
-                      bool all_fresh, float *const *out, const struct block *coming,
-                      struct convolver_slot slots[CONVOLVER_SLOTS])
-{
-    set_masks(convolver, side, entering, all_fresh, slots);
-    slots[convolver->slot].out = out;
-    if (entering)
-        slots[1 - convolver->slot].out = coming->data;
-}
-
-static void run_side(struct convolver *convolver, enum side side, const float *const *in,
-                     float *const *out, bool entering, bool all_fresh)
-{
-    struct convolver_slot slots[CONVOLVER_SLOTS];
-    set_slots(convolver, side, entering, all_fresh, out, &convolver->coming, slots);
-    convolver->backend[side]->step(convolver->convolution[side], in, slots);
-}
-
 /* After a step. A GPU is waited for: whatever takes long there is the GPU. */
 HALO_REALTIME static unsigned find_held_up(const struct convolver *convolver)
 {
     enum side side = (enum side)atomic_load(&convolver->side);
-    unsigned held_up = convolver->backend[side]->post ? FILTER_GPU_LATE : 0;
+    unsigned held_up = convolver->backend[side]->failure ? FILTER_GPU_LATE : 0;
     for (side = MAIN; side < SIDES; side++) {
         const struct convolver_backend *backend = convolver->backend[side];
         if (backend && runs(convolver, side) && backend->is_worker_late &&
@@ -117,13 +97,13 @@ static void take_spare(const struct convolver *convolver, float *const *out, boo
     }
 }
 
-static const char *failure_of(const struct convolver *convolver, enum side side)
+HALO_REALTIME const char *convolver_failure_of(const struct convolver *convolver, enum side side)
 {
     const struct convolver_backend *backend = convolver->backend[side];
     return backend->failure ? backend->failure(convolver->convolution[side]) : NULL;
 }
 
-static void leave_main(struct convolver *convolver, const char *failure)
+HALO_REALTIME void convolver_leave_main(struct convolver *convolver, const char *failure)
 {
     snprintf(convolver->notice, sizeof convolver->notice,
              "the GPU failed (%s): continuing on the CPU from frame %llu, nothing is lost", failure,
@@ -139,56 +119,20 @@ static void run_both(struct convolver *convolver, const float *const *in, float 
     struct convolver_slot main_slots[CONVOLVER_SLOTS], standby_slots[CONVOLVER_SLOTS];
     const struct convolver_backend *backend = convolver->backend[MAIN];
     int64_t until = monotonic_ns() + (int64_t)convolver->patience;
-    set_slots(convolver, MAIN, entering, false, out, &convolver->coming, main_slots);
-    set_slots(convolver, STANDBY, entering, false, convolver->spare[0].data, &convolver->spare[1],
-              standby_slots);
+    convolver_set_slots(convolver, MAIN, entering, false, out, &convolver->coming, main_slots);
+    convolver_set_slots(convolver, STANDBY, entering, false, convolver->spare[0].data,
+                        &convolver->spare[1], standby_slots);
     backend->post(convolver->convolution[MAIN], in, main_slots);
     convolver->backend[STANDBY]->step(convolver->convolution[STANDBY], in, standby_slots);
     if (backend->collect(convolver->convolution[MAIN], main_slots, until))
         return;
     take_spare(convolver, out, entering);
-    const char *failure = failure_of(convolver, MAIN);
+    const char *failure = convolver_failure_of(convolver, MAIN);
     if (failure) {
-        leave_main(convolver, failure);
+        convolver_leave_main(convolver, failure);
         convolver->along = false;
     } else {
         atomic_fetch_add(&convolver->late, 1);
-    }
-}
-
-/* The main backend has failed within this block: feed the standby the history, with no slot
- * active, so that it is up to date. */
-static void take_over(struct convolver *convolver, const char *failure)
-{
-    const struct convolver_slot silent[CONVOLVER_SLOTS] = {0};
-    const struct history *history = &convolver->history;
-    size_t block = convolver->filter.block, inputs = convolver->filter.inputs;
-    const float *recent[inputs];
-    for (size_t before = history->keep / block; before > 0; before--) {
-        for (size_t c = 0; c < inputs; c++)
-            recent[c] = history_now(history, c) - before * block;
-        convolver->backend[STANDBY]->step(convolver->convolution[STANDBY], recent, silent);
-    }
-    leave_main(convolver, failure);
-}
-
-/* Run one side; if it fails, the standby takes over within the block. */
-static void run_one(struct convolver *convolver, const float *const *in, float *const *out,
-                    bool entering)
-{
-    enum side side = (enum side)atomic_load(&convolver->side);
-    bool stands_by = side == MAIN && convolver->backend[STANDBY];
-    if (stands_by)
-        history_advance(&convolver->history, in);
-    run_side(convolver, side, in, out, entering, false);
-    const char *failure = failure_of(convolver, side);
-    if (failure && stands_by) {
-        take_over(convolver, failure);
-        run_side(convolver, STANDBY, in, out, entering, true);
-    } else if (failure) {
-        snprintf(convolver->failure, sizeof convolver->failure,
-                 "the filter failed: %s; try --backend cpu", failure);
-        convolver->filter.failure = convolver->failure;
     }
 }
 
@@ -207,7 +151,7 @@ HALO_REALTIME void convolver_process(struct filter *filter, const float *const *
 {
     struct convolver *convolver = (struct convolver *)filter;
     bool entering = atomic_load(&convolver->switching) && enter(convolver);
-    (convolver->along ? run_both : run_one)(convolver, in, out, entering);
+    (convolver->along ? run_both : convolver_run_one)(convolver, in, out, entering);
     if (convolver->prover)
         prover_step(convolver->prover, in, (const float *const *)out,
                     entering ? NULL : convolver->current->proved);
@@ -216,18 +160,12 @@ HALO_REALTIME void convolver_process(struct filter *filter, const float *const *
     end_block(convolver, entering);
 }
 
-/* The CPU alone, which does not fail. */
 HALO_REALTIME void convolver_process_in_double(struct filter *filter, const double *const *in,
                                                double *const *out)
 {
     struct convolver *convolver = (struct convolver *)filter;
-    struct convolver_slot slots[CONVOLVER_SLOTS];
     bool entering = atomic_load(&convolver->switching) && enter(convolver);
-    set_masks(convolver, MAIN, entering, false, slots);
-    slots[convolver->slot].out_in_double = out;
-    if (entering)
-        slots[1 - convolver->slot].out_in_double = convolver->coming_in_double.data;
-    convolver->backend[MAIN]->step_in_double(convolver->convolution[MAIN], in, slots);
+    convolver_run_one_in_double(convolver, in, out, entering);
     if (convolver->prover)
         prover_step_in_double(convolver->prover, in, (const double *const *)out,
                               entering ? NULL : convolver->current->proved);

@@ -1,0 +1,466 @@
+/* The convolver on the GPU in double precision, for files and live streams: overlap-save.
+ *
+ * On the device an input's history lies before its block; two such buffers alternate, and each step
+ * copies the history from one to the other. A block is cut into chunks. The chunks of all inputs
+ * are transformed, multiplied and added for each output, and transformed back (double_kernels.h).
+ */
+#include "gpu/convolver_cuda.h"
+#include "gpu/cufft_library.h"
+#include "gpu/double_kernels.h"
+#include "gpu/fault.h"
+#include "gpu/gpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FFT_LEAST = 1 << 10,
+    FFT_MOST = 1 << 26,
+    HOP_MULTIPLE = 32,      /* frames: chunks start at multiples of 256 bytes */
+    BATCH_POINTS = 1 << 25, /* 512 MB of samples and spectra */
+};
+
+struct gpu_double_mask {
+    struct gpu_double_mask *next; /* in the list of spare masks */
+    size_t columns, outputs, path_count;
+    double2 *forms; /* device: columns x bins; these and the following */
+    unsigned *first;
+    uint2 *paths;
+};
+
+struct gpu_double {
+    struct convolver_shape shape;
+    struct double_plan plan;
+    int device;
+    const struct cufft_library *library;
+    cufftHandle forward, inverse; /* of a batch of chunks of all inputs, or outputs */
+    cufftHandle one;              /* of a mask's column; control thread */
+    cudaStream_t work, control;
+    size_t stride;                 /* frames of an input: history and block, up to the last chunk */
+    size_t now;                    /* which rows hold the newest block */
+    double *rows[2];               /* device: inputs x stride; these and the following */
+    double *samples;               /* the larger of inputs and outputs x batch x fft */
+    double2 *in_bins, *out_bins;   /* inputs and outputs x batch x bins */
+    double *out;                   /* outputs x block */
+    double *column;                /* fft, a mask's column; control thread */
+    double *staged_in;             /* pinned: inputs x block */
+    double *staged_out;            /* pinned: outputs x block */
+    struct gpu_double_mask *spare; /* freed with the convolver: freeing synchronises the device */
+    uint64_t steps;
+    struct fault fault;
+    cudaError_t error; /* the first in a step */
+};
+
+static struct gpu_double *double_of(const struct convolution *convolution)
+{
+    return (struct gpu_double *)convolution; /* the control side modifies it too */
+}
+
+/* ---- set up ---- */
+
+static struct double_plan plan_length(const struct convolver_shape *shape, size_t fft)
+{
+    struct double_plan plan = {.fft = fft, .bins = fft / 2 + 1, .hop = fft - shape->taps + 1};
+    if (plan.hop > HOP_MULTIPLE)
+        plan.hop = plan.hop / HOP_MULTIPLE * HOP_MULTIPLE;
+    plan.keep = fft - plan.hop;
+    plan.chunks = (shape->block + plan.hop - 1) / plan.hop;
+    size_t most = BATCH_POINTS / fft / (shape->inputs + shape->outputs);
+    most = most > 0 ? most : 1;
+    plan.batches = (plan.chunks + most - 1) / most;
+    plan.batch = (plan.chunks + plan.batches - 1) / plan.batches;
+    return plan;
+}
+
+/* The fewest points, each of which costs about the same at any length. */
+static struct double_plan plan_for(const struct convolver_shape *shape)
+{
+    struct double_plan best = {0};
+    for (size_t fft = FFT_LEAST; fft <= FFT_MOST; fft *= 2) {
+        if (fft < shape->taps + HOP_MULTIPLE)
+            continue;
+        struct double_plan plan = plan_length(shape, fft);
+        if (best.fft == 0 || plan.chunks * plan.fft < best.chunks * best.fft)
+            best = plan;
+        if (plan.chunks == 1)
+            break;
+    }
+    return best;
+}
+
+static void mask_free(struct gpu_double_mask *mask)
+{
+    if (!gpu_abandoned()) {
+        cudaFree(mask->forms);
+        cudaFree(mask->first);
+        cudaFree(mask->paths);
+    }
+    free(mask);
+}
+
+static void free_device(struct gpu_double *gpu)
+{
+    cufftHandle plans[] = {gpu->forward, gpu->inverse, gpu->one};
+    void *device[] = {gpu->rows[0],  gpu->rows[1], gpu->samples, gpu->in_bins,
+                      gpu->out_bins, gpu->out,     gpu->column};
+    cudaSetDevice(gpu->device);
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++)
+        if (plans[i])
+            gpu->library->destroy(plans[i]);
+    for (size_t i = 0; i < sizeof device / sizeof *device; i++)
+        cudaFree(device[i]);
+    cudaFreeHost(gpu->staged_in);
+    cudaFreeHost(gpu->staged_out);
+    if (gpu->work)
+        cudaStreamDestroy(gpu->work);
+    if (gpu->control)
+        cudaStreamDestroy(gpu->control);
+}
+
+static void double_destroy(struct convolution *convolution)
+{
+    struct gpu_double *gpu = double_of(convolution);
+    convolver_cuda_send_home();
+    while (gpu->spare) {
+        struct gpu_double_mask *mask = gpu->spare;
+        gpu->spare = mask->next;
+        mask_free(mask);
+    }
+    if (!gpu_abandoned())
+        free_device(gpu);
+    free(gpu);
+}
+
+static cudaError_t clear_rows(const struct gpu_double *gpu)
+{
+    CUDA_TRY(cudaSetDevice(gpu->device));
+    for (size_t r = 0; r < 2; r++)
+        CUDA_TRY(cudaMemsetAsync(gpu->rows[r], 0, gpu->shape.inputs * gpu->stride * sizeof(double),
+                                 gpu->work));
+    return cudaStreamSynchronize(gpu->work);
+}
+
+static cudaError_t alloc_device(struct gpu_double *gpu)
+{
+    const struct convolver_shape *shape = &gpu->shape;
+    const struct double_plan *plan = &gpu->plan;
+    size_t channels = shape->inputs > shape->outputs ? shape->inputs : shape->outputs;
+    size_t in_bins = shape->inputs * plan->batch * plan->bins;
+    size_t out_bins = shape->outputs * plan->batch * plan->bins;
+    CUDA_TRY(cudaSetDevice(gpu->device));
+    CUDA_TRY(cudaStreamCreateWithFlags(&gpu->work, cudaStreamNonBlocking));
+    CUDA_TRY(cudaStreamCreateWithFlags(&gpu->control, cudaStreamNonBlocking));
+    for (size_t r = 0; r < 2; r++)
+        CUDA_TRY(cudaMalloc((void **)&gpu->rows[r], shape->inputs * gpu->stride * sizeof(double)));
+    CUDA_TRY(
+        cudaMalloc((void **)&gpu->samples, channels * plan->batch * plan->fft * sizeof(double)));
+    CUDA_TRY(cudaMalloc((void **)&gpu->in_bins, in_bins * sizeof(double2)));
+    CUDA_TRY(cudaMalloc((void **)&gpu->out_bins, out_bins * sizeof(double2)));
+    CUDA_TRY(cudaMalloc((void **)&gpu->out, shape->outputs * shape->block * sizeof(double)));
+    CUDA_TRY(cudaMalloc((void **)&gpu->column, plan->fft * sizeof(double)));
+    CUDA_TRY(cudaHostAlloc((void **)&gpu->staged_in, shape->inputs * shape->block * sizeof(double),
+                           cudaHostAllocDefault));
+    CUDA_TRY(cudaHostAlloc((void **)&gpu->staged_out,
+                           shape->outputs * shape->block * sizeof(double), cudaHostAllocDefault));
+    return clear_rows(gpu);
+}
+
+static enum status plan_transform(struct gpu_double *gpu, cufftType type, size_t batch,
+                                  cudaStream_t stream, cufftHandle *plan)
+{
+    TRY(cufft_library_plan(gpu->library, (int)gpu->plan.fft, type, (int)batch, plan));
+    if (gpu->library->set_stream(*plan, stream) == CUFFT_SUCCESS)
+        return STATUS_OK;
+    return fail(STATUS_FAILED, "cuFFT failed to use a stream; use --backend cpu");
+}
+
+static enum status plan_transforms(struct gpu_double *gpu)
+{
+    const struct convolver_shape *shape = &gpu->shape;
+    size_t batch = gpu->plan.batch;
+    TRY(plan_transform(gpu, CUFFT_D2Z, shape->inputs * batch, gpu->work, &gpu->forward));
+    TRY(plan_transform(gpu, CUFFT_Z2D, shape->outputs * batch, gpu->work, &gpu->inverse));
+    return plan_transform(gpu, CUFFT_D2Z, 1, gpu->control, &gpu->one);
+}
+
+static enum status choose_device(struct gpu_double *gpu)
+{
+    const struct gpu_settings *settings = &gpu->shape.gpu;
+    int devices[GPU_MOST];
+    size_t count;
+    if (settings->kernel || settings->mode != GPU_MODE_AUTO)
+        return fail(STATUS_USAGE, "--kernel and --gpu-mode are for --precision single");
+    TRY(gpu_choose(settings->devices, devices, &count));
+    gpu->device = devices[0];
+    if (count > 1)
+        return fail(STATUS_USAGE, "--precision double uses one GPU: name one with --devices");
+    return STATUS_OK;
+}
+
+static enum status fill(struct gpu_double *gpu)
+{
+    TRY(choose_device(gpu));
+    if (gpu->plan.fft == 0)
+        return fail(STATUS_FAILED, "a mask of %zu taps is too long for the GPU; use --backend cpu",
+                    gpu->shape.taps);
+    TRY(cufft_library_open(&gpu->library));
+    convolver_cuda_send_home();
+    cudaError_t error = alloc_device(gpu);
+    if (error != cudaSuccess)
+        return gpu_failed(error, "allocate memory for a block");
+    return plan_transforms(gpu);
+}
+
+static enum status double_create(const struct convolver_shape *shape, struct convolution **result)
+{
+    struct gpu_double *gpu = calloc(1, sizeof *gpu);
+    if (!gpu)
+        return fail_memory("a convolver");
+    gpu->shape = *shape;
+    gpu->plan = plan_for(shape);
+    gpu->stride = gpu->plan.batches * gpu->plan.batch * gpu->plan.hop + gpu->plan.keep;
+    gpu->fault = fault_wanted();
+    enum status status = fill(gpu);
+    if (status != STATUS_OK) {
+        double_destroy((struct convolution *)gpu);
+        return status;
+    }
+    *result = (struct convolution *)gpu;
+    return STATUS_OK;
+}
+
+static void double_reset(struct convolution *convolution)
+{
+    struct gpu_double *gpu = double_of(convolution);
+    gpu_note_error(&gpu->error, clear_rows(gpu));
+}
+
+static void double_describe(const struct convolution *convolution, char *text, size_t size)
+{
+    snprintf(text, size, "overlap-save in double precision, transforms of %zu",
+             double_of(convolution)->plan.fft);
+}
+
+static const char *double_failure(const struct convolution *convolution)
+{
+    const struct gpu_double *gpu = double_of(convolution);
+    return gpu->error == cudaSuccess ? NULL : cudaGetErrorString(gpu->error);
+}
+
+/* ---- masks ---- */
+
+static void double_release(const struct convolution *convolution, struct prepared *prepared)
+{
+    struct gpu_double_mask *mask = (struct gpu_double_mask *)prepared;
+    struct gpu_double *gpu = double_of(convolution);
+    mask->next = gpu->spare;
+    gpu->spare = mask;
+}
+
+static cudaError_t alloc_mask(const struct gpu_double *gpu, struct gpu_double_mask *mask)
+{
+    CUDA_TRY(cudaSetDevice(gpu->device));
+    CUDA_TRY(cudaMalloc((void **)&mask->forms, mask->columns * gpu->plan.bins * sizeof(double2)));
+    CUDA_TRY(cudaMalloc((void **)&mask->first, (mask->outputs + 1) * sizeof *mask->first));
+    return cudaMalloc((void **)&mask->paths, (mask->path_count + 1) * sizeof *mask->paths);
+}
+
+/* A spare mask of the same size, or a new one. */
+static enum status mask_for(struct gpu_double *gpu, const struct mask *mask,
+                            struct gpu_double_mask **result)
+{
+    for (struct gpu_double_mask **at = &gpu->spare; *at; at = &(*at)->next)
+        if ((*at)->columns == mask->columns && (*at)->path_count == mask->path_count) {
+            *result = *at;
+            *at = (*at)->next;
+            return STATUS_OK;
+        }
+    struct gpu_double_mask *made = calloc(1, sizeof *made);
+    if (!made)
+        return fail_memory("a mask");
+    made->columns = mask->columns;
+    made->outputs = mask->outputs;
+    made->path_count = mask->path_count;
+    cudaError_t error = alloc_mask(gpu, made);
+    if (error != cudaSuccess) {
+        mask_free(made);
+        return gpu_failed(error, "load the mask");
+    }
+    *result = made;
+    return STATUS_OK;
+}
+
+/* `first` and `paths` are host memory of the sizes in `to`. */
+static cudaError_t send_paths(const struct gpu_double *gpu, const struct path_table *table,
+                              unsigned *first, uint2 *paths, const struct gpu_double_mask *to)
+{
+    for (size_t o = 0; o <= to->outputs; o++)
+        first[o] = (unsigned)table->first[o];
+    for (size_t p = 0; p < to->path_count; p++)
+        paths[p] = (uint2){(unsigned)table->paths[p].input, (unsigned)table->paths[p].column};
+    CUDA_TRY(cudaMemcpyAsync(to->first, first, (to->outputs + 1) * sizeof *first,
+                             cudaMemcpyHostToDevice, gpu->control));
+    CUDA_TRY(cudaMemcpyAsync(to->paths, paths, to->path_count * sizeof *paths,
+                             cudaMemcpyHostToDevice, gpu->control));
+    return cudaStreamSynchronize(gpu->control);
+}
+
+static enum status load_paths(const struct gpu_double *gpu, const struct mask *mask,
+                              const struct gpu_double_mask *to)
+{
+    struct path_table table = {0};
+    TRY(path_table_init(&table, mask));
+    unsigned *first = malloc((to->outputs + 1) * sizeof *first);
+    uint2 *paths = malloc((to->path_count + 1) * sizeof *paths);
+    enum status status = STATUS_OK;
+    cudaError_t error = cudaSuccess;
+    if (!first || !paths)
+        status = fail_memory("a mask");
+    else
+        error = send_paths(gpu, &table, first, paths, to);
+    free(first);
+    free(paths);
+    path_table_free(&table);
+    return error == cudaSuccess ? status : gpu_failed(error, "load the mask");
+}
+
+/* The spectra of all columns. */
+static cudaError_t form_columns(const struct gpu_double *gpu, const struct mask *mask,
+                                const struct gpu_double_mask *to)
+{
+    const struct double_plan *plan = &gpu->plan;
+    double *padded = gpu->column;
+    for (size_t c = 0; c < mask->columns; c++) {
+        CUDA_TRY(cudaMemcpyAsync(padded, mask_column(mask, c), mask->taps * sizeof *padded,
+                                 cudaMemcpyHostToDevice, gpu->control));
+        CUDA_TRY(double_pad(plan, padded, mask->taps, padded, gpu->control));
+        CUDA_TRY(cufft_library_error(
+            gpu->library->forward_double(gpu->one, padded, to->forms + c * plan->bins)));
+    }
+    return cudaStreamSynchronize(gpu->control);
+}
+
+static enum status double_prepare(const struct convolution *convolution, const struct mask *mask,
+                                  struct prepared **result)
+{
+    struct gpu_double *gpu = double_of(convolution);
+    struct gpu_double_mask *prepared = NULL;
+    TRY(mask_for(gpu, mask, &prepared));
+    *result = (struct prepared *)prepared;
+    enum status status = load_paths(gpu, mask, prepared);
+    cudaError_t error = status == STATUS_OK ? form_columns(gpu, mask, prepared) : cudaSuccess;
+    if (error != cudaSuccess)
+        status = gpu_failed(error, "load the mask");
+    if (status != STATUS_OK) {
+        double_release(convolution, *result);
+        *result = NULL;
+    }
+    return status;
+}
+
+/* ---- the step: real-time, except waiting for the GPU ---- */
+
+/* Channels copied between the caller and pinned memory. */
+struct staging {
+    const struct gpu_double *gpu;
+    const double *const *in;
+    double *const *out;
+};
+
+static void stage_input(void *context, size_t input, size_t worker)
+{
+    (void)worker;
+    const struct staging *staging = context;
+    size_t block = staging->gpu->shape.block;
+    memcpy(staging->gpu->staged_in + input * block, staging->in[input], block * sizeof(double));
+}
+
+static void unstage_output(void *context, size_t output, size_t worker)
+{
+    (void)worker;
+    const struct staging *staging = context;
+    size_t block = staging->gpu->shape.block;
+    memcpy(staging->out[output], staging->gpu->staged_out + output * block, block * sizeof(double));
+}
+
+/* The history of the next block from the rows of the last one, and the block after it. */
+static cudaError_t send_block(struct gpu_double *gpu, const double *const *in)
+{
+    const struct convolver_shape *shape = &gpu->shape;
+    struct staging staging = {.gpu = gpu, .in = in};
+    size_t pitch = gpu->stride * sizeof(double), block = shape->block * sizeof(double);
+    workers_run(shape->workers, shape->inputs, stage_input, &staging);
+    const double *before = gpu->rows[gpu->now] + shape->block;
+    gpu->now = 1 - gpu->now;
+    if (gpu->plan.keep > 0)
+        CUDA_TRY(cudaMemcpy2DAsync(gpu->rows[gpu->now], pitch, before, pitch,
+                                   gpu->plan.keep * sizeof(double), shape->inputs,
+                                   cudaMemcpyDeviceToDevice, gpu->work));
+    return cudaMemcpy2DAsync(gpu->rows[gpu->now] + gpu->plan.keep, pitch, gpu->staged_in, block,
+                             block, shape->inputs, cudaMemcpyHostToDevice, gpu->work);
+}
+
+static cudaError_t convolve_chunks(const struct gpu_double *gpu, const struct gpu_double_mask *mask,
+                                   size_t first)
+{
+    const struct convolver_shape *shape = &gpu->shape;
+    const struct double_paths paths = {mask->first, mask->paths};
+    CUDA_TRY(double_gather(&gpu->plan, gpu->rows[gpu->now], gpu->stride, shape->inputs, first,
+                           gpu->samples, gpu->work));
+    CUDA_TRY(cufft_library_error(
+        gpu->library->forward_double(gpu->forward, gpu->samples, gpu->in_bins)));
+    CUDA_TRY(double_multiply(&gpu->plan, &paths, shape->outputs, gpu->in_bins, mask->forms,
+                             gpu->out_bins, gpu->work));
+    CUDA_TRY(cufft_library_error(
+        gpu->library->inverse_double(gpu->inverse, gpu->out_bins, gpu->samples)));
+    return double_scatter(&gpu->plan, gpu->samples, shape->outputs, first, gpu->out, shape->block,
+                          gpu->work);
+}
+
+static cudaError_t run_slot(struct gpu_double *gpu, const struct convolver_slot *slot)
+{
+    const struct convolver_shape *shape = &gpu->shape;
+    const struct gpu_double_mask *mask = (const struct gpu_double_mask *)slot->prepared;
+    struct staging staging = {.gpu = gpu, .out = slot->out_in_double};
+    for (size_t b = 0; b < gpu->plan.batches; b++)
+        CUDA_TRY(convolve_chunks(gpu, mask, b * gpu->plan.batch));
+    CUDA_TRY(cudaMemcpyAsync(gpu->staged_out, gpu->out,
+                             shape->outputs * shape->block * sizeof(double), cudaMemcpyDeviceToHost,
+                             gpu->work));
+    CUDA_TRY(cudaStreamSynchronize(gpu->work));
+    workers_run(shape->workers, shape->outputs, unstage_output, &staging);
+    return cudaSuccess;
+}
+
+static cudaError_t run_slots(struct gpu_double *gpu, const double *const *in,
+                             const struct convolver_slot slots[CONVOLVER_SLOTS])
+{
+    CUDA_TRY(cudaSetDevice(gpu->device));
+    CUDA_TRY(fault_at(&gpu->fault, gpu->steps++, gpu->work));
+    CUDA_TRY(send_block(gpu, in));
+    for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
+        if (slots[v].prepared)
+            CUDA_TRY(run_slot(gpu, &slots[v]));
+    return cudaSuccess;
+}
+
+static void double_step(struct convolution *convolution, const double *const *in,
+                        const struct convolver_slot slots[CONVOLVER_SLOTS])
+{
+    struct gpu_double *gpu = double_of(convolution);
+    if (gpu->error == cudaSuccess)
+        gpu_note_error(&gpu->error, run_slots(gpu, in, slots));
+}
+
+const struct convolver_backend convolver_cuda_in_double = {
+    .name = "cuda",
+    .create = double_create,
+    .destroy = double_destroy,
+    .reset = double_reset,
+    .describe = double_describe,
+    .failure = double_failure,
+    .prepare = double_prepare,
+    .release = double_release,
+    .step_in_double = double_step,
+};
