@@ -8,6 +8,8 @@
  *
  * Several devices share the outputs; each has all inputs. */
 #include "gpu/convolver_cuda_batch.h"
+
+#include "convolve/near_bound.h"
 #include "gpu/live_kernels.h"
 
 #include <stdio.h>
@@ -324,10 +326,17 @@ static bool cuda_is_usable(void)
 
 _Static_assert((int)GPU_LIVE_BLOCK_MOST == (int)LIVE_BLOCK_MOST, "the same limit");
 
-static const struct convolver_backend *cuda_variant(const struct convolver_shape *shape)
+/* Where the rounding of single precision could pass the bound, files are computed in double. */
+static const struct convolver_backend *cuda_variant(const struct convolver_shape *shape,
+                                                    const struct mask *mask)
 {
-    return shape->live && shape->block <= LIVE_BLOCK_MOST ? &convolver_cuda_live
-                                                          : &convolver_cuda_batch;
+    const struct gpu_settings *gpu = &shape->gpu;
+    bool has_many = (gpu->devices & (gpu->devices - 1)) != 0;
+    if (shape->live && shape->block <= LIVE_BLOCK_MOST)
+        return &convolver_cuda_live;
+    if (!gpu->kernel && !has_many && (shape->has_choices || near_bound_concerns(mask)))
+        return &convolver_cuda_in_double;
+    return &convolver_cuda_batch;
 }
 
 static size_t cuda_preferred_block(size_t taps, size_t most)

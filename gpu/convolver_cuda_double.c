@@ -1,4 +1,5 @@
-/* The convolver on the GPU in double precision, for files and live streams: overlap-save.
+/* The convolver on the GPU in double precision, for files and live streams: overlap-save. In a
+ * chain of single precision it serves masks for which that does not suffice (near_bound.h).
  *
  * On the device an input's history lies before its block; two such buffers alternate, and each step
  * copies the history from one to the other. A block is cut into chunks. The chunks of all inputs
@@ -361,11 +362,13 @@ static enum status double_prepare(const struct convolution *convolution, const s
 
 /* ---- the step: real-time, except waiting for the GPU ---- */
 
-/* Channels copied between the caller and pinned memory. */
+/* Channels copied between the caller and pinned memory, in the caller's precision. */
 struct staging {
     const struct gpu_double *gpu;
-    const double *const *in;
-    double *const *out;
+    const float *const *in;
+    const double *const *in_in_double;
+    float *const *out;
+    double *const *out_in_double;
 };
 
 static void stage_input(void *context, size_t input, size_t worker)
@@ -373,7 +376,11 @@ static void stage_input(void *context, size_t input, size_t worker)
     (void)worker;
     const struct staging *staging = context;
     size_t block = staging->gpu->shape.block;
-    memcpy(staging->gpu->staged_in + input * block, staging->in[input], block * sizeof(double));
+    double *to = staging->gpu->staged_in + input * block;
+    if (staging->in_in_double)
+        memcpy(to, staging->in_in_double[input], block * sizeof *to);
+    for (size_t i = 0; staging->in && i < block; i++)
+        to[i] = (double)staging->in[input][i];
 }
 
 static void unstage_output(void *context, size_t output, size_t worker)
@@ -381,16 +388,19 @@ static void unstage_output(void *context, size_t output, size_t worker)
     (void)worker;
     const struct staging *staging = context;
     size_t block = staging->gpu->shape.block;
-    memcpy(staging->out[output], staging->gpu->staged_out + output * block, block * sizeof(double));
+    const double *from = staging->gpu->staged_out + output * block;
+    if (staging->out_in_double)
+        memcpy(staging->out_in_double[output], from, block * sizeof *from);
+    for (size_t i = 0; staging->out && i < block; i++)
+        staging->out[output][i] = (float)from[i];
 }
 
 /* The history of the next block from the rows of the last one, and the block after it. */
-static cudaError_t send_block(struct gpu_double *gpu, const double *const *in)
+static cudaError_t send_block(struct gpu_double *gpu, struct staging *staging)
 {
     const struct convolver_shape *shape = &gpu->shape;
-    struct staging staging = {.gpu = gpu, .in = in};
     size_t pitch = gpu->stride * sizeof(double), block = shape->block * sizeof(double);
-    workers_run(shape->workers, shape->inputs, stage_input, &staging);
+    workers_run(shape->workers, shape->inputs, stage_input, staging);
     const double *before = gpu->rows[gpu->now] + shape->block;
     gpu->now = 1 - gpu->now;
     if (gpu->plan.keep > 0)
@@ -422,7 +432,7 @@ static cudaError_t run_slot(struct gpu_double *gpu, const struct convolver_slot 
 {
     const struct convolver_shape *shape = &gpu->shape;
     const struct gpu_double_mask *mask = (const struct gpu_double_mask *)slot->prepared;
-    struct staging staging = {.gpu = gpu, .out = slot->out_in_double};
+    struct staging staging = {.gpu = gpu, .out = slot->out, .out_in_double = slot->out_in_double};
     for (size_t b = 0; b < gpu->plan.batches; b++)
         CUDA_TRY(convolve_chunks(gpu, mask, b * gpu->plan.batch));
     CUDA_TRY(cudaMemcpyAsync(gpu->staged_out, gpu->out,
@@ -433,24 +443,34 @@ static cudaError_t run_slot(struct gpu_double *gpu, const struct convolver_slot 
     return cudaSuccess;
 }
 
-static cudaError_t run_slots(struct gpu_double *gpu, const double *const *in,
+static cudaError_t run_slots(struct gpu_double *gpu, struct staging *input,
                              const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     CUDA_TRY(cudaSetDevice(gpu->device));
     CUDA_TRY(fault_at(&gpu->fault, gpu->steps++, gpu->work));
-    CUDA_TRY(send_block(gpu, in));
+    CUDA_TRY(send_block(gpu, input));
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
         if (slots[v].prepared)
             CUDA_TRY(run_slot(gpu, &slots[v]));
     return cudaSuccess;
 }
 
-static void double_step(struct convolution *convolution, const double *const *in,
+static void double_step(struct convolution *convolution, const float *const *in,
                         const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     struct gpu_double *gpu = double_of(convolution);
+    struct staging input = {.gpu = gpu, .in = in};
     if (gpu->error == cudaSuccess)
-        gpu_note_error(&gpu->error, run_slots(gpu, in, slots));
+        gpu_note_error(&gpu->error, run_slots(gpu, &input, slots));
+}
+
+static void double_step_in_double(struct convolution *convolution, const double *const *in,
+                                  const struct convolver_slot slots[CONVOLVER_SLOTS])
+{
+    struct gpu_double *gpu = double_of(convolution);
+    struct staging input = {.gpu = gpu, .in_in_double = in};
+    if (gpu->error == cudaSuccess)
+        gpu_note_error(&gpu->error, run_slots(gpu, &input, slots));
 }
 
 const struct convolver_backend convolver_cuda_in_double = {
@@ -462,5 +482,6 @@ const struct convolver_backend convolver_cuda_in_double = {
     .failure = double_failure,
     .prepare = double_prepare,
     .release = double_release,
-    .step_in_double = double_step,
+    .step = double_step,
+    .step_in_double = double_step_in_double,
 };

@@ -129,8 +129,8 @@ START_TEST(paths_of_all_kinds)
 }
 END_TEST
 
-/* But for the FFT of files, whose error is up to -125 dB then, and the kernel `register` with a few
- * large taps among tiny ones: up to -127 dB. */
+/* What is asked for by name keeps to single precision: the kernel `fft` has errors of up to -125 dB
+ * then, `register` with a few large taps among tiny ones of up to -127 dB. */
 START_TEST(masks_in_phase_with_the_sound)
 {
     static const struct {
@@ -140,12 +140,14 @@ START_TEST(masks_in_phase_with_the_sound)
         {"cuda/basic", 300, 8192},     {"cuda/constant", 300, 8192}, {"cuda/tiled", 300, 8192},
         {"cuda/cached", 300, 8192},    {"cuda/register", 20, 8192},  {"cuda/register", 300, 8192},
         {"cuda/register", 4000, 8192}, {"cuda/resident", 300, 64},   {"cuda/resident", 5000, 64},
-        {"cuda/graph", 5000, 1024},
+        {"cuda/graph", 5000, 1024},    {"cuda", 20, 8192},           {"cuda", 300, 8192},
+        {"cuda", 5000, 100000},        {"cuda", 100000, 65536},
     };
     struct workers *workers = cells_crew(2);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        for (enum cells_near signal = 0; signal < NEAR_LOST; signal++)
-            cells_check_near(cases[i].way, signal, cases[i].taps, cases[i].block, workers);
+        for (enum cells_near signal = 0; signal < CELLS_NEAR; signal++)
+            if (signal != NEAR_LOST || strcmp(cases[i].way, "cuda/register") != 0)
+                cells_check_near(cases[i].way, signal, cases[i].taps, cases[i].block, workers);
     workers_destroy(workers);
 }
 END_TEST

@@ -1,6 +1,7 @@
 /* Random sounds through random masks against the truth: kinds of sound and mask, lengths, channels,
  * paths, blocks, backend and threads come from a seed, which is printed. HALO_TEST_SEED sets
- * another, HALO_TEST_FULL makes it ten times longer. */
+ * another, HALO_TEST_FULL makes it ten times longer. HALO_TEST_BACKEND is one of cells.h instead of
+ * the CPU's; exit 77 (skipped) where there is no GPU for it. */
 #include "base/noise.h"
 #include "cells.h"
 #include "command.h"
@@ -123,11 +124,15 @@ static void check_case(void)
     char of_mask[128], of_sound[128], what[400];
     struct mask *mask = random_mask(of_mask, sizeof of_mask);
     struct block x = random_sound(mask->inputs, of_sound, sizeof of_sound);
+    const char *wanted = getenv("HALO_TEST_BACKEND");
     const char *backend =
         backends[below((double)mask->taps * (double)mask->path_count < 3000 ? 4 : 3)];
+    if (wanted)
+        backend = wanted;
     size_t threads = 1 + below(2),
-           block = length_up_to(strcmp(backend, "cpu") == 0 ? 131072 : 2048);
-    if (block < 16 && mask->taps > 2000)
+           block = length_up_to(strcmp(backend, "cpu") == 0 || strcmp(backend, "cuda") == 0 ? 131072
+                                                                                            : 2048);
+    if (block < 16 && (wanted || mask->taps > 2000))
         block = 16; /* single frames take long */
     snprintf(what, sizeof what, "%s, %zu threads, blocks of %zu; %s; %s", backend, threads, block,
              of_mask, of_sound);
@@ -159,4 +164,12 @@ START_TEST(random_cells_equal_truth)
 }
 END_TEST
 
-SUITE_MAIN("random_cells", random_cells_equal_truth)
+int main(void)
+{
+    if (getenv("HALO_TEST_BACKEND") && (!convolver_cuda.is_usable || !convolver_cuda.is_usable())) {
+        puts("no GPU here: random cells on it are not tested");
+        return 77;
+    }
+    const TTest *const tests[] = {random_cells_equal_truth};
+    return suite_run("random_cells", tests, 1);
+}

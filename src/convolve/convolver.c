@@ -108,12 +108,12 @@ enum status fail_no_cuda(void)
 }
 
 static enum status create_side(struct convolver *convolver, enum side side,
-                               const struct convolver_backend *backend)
+                               const struct convolver_backend *backend, const struct mask *mask)
 {
     if (is_in_double(convolver))
         backend = backend->in_double;
     if (backend && backend->variant)
-        backend = backend->variant(&convolver->shape);
+        backend = backend->variant(&convolver->shape, mask);
     if (!backend || !backend->create)
         return fail_no_cuda();
     TRY(backend->create(&convolver->shape, &convolver->convolution[side]));
@@ -123,11 +123,11 @@ static enum status create_side(struct convolver *convolver, enum side side,
     return STATUS_OK;
 }
 
-static enum status create_standby(struct convolver *convolver)
+static enum status create_standby(struct convolver *convolver, const struct mask *mask)
 {
     TRY((is_in_double(convolver) ? convolver_keep_history_in_double
                                  : convolver_keep_history)(convolver));
-    return create_side(convolver, STANDBY, &convolver_cpu);
+    return create_side(convolver, STANDBY, &convolver_cpu, mask);
 }
 
 /* Whether the standby takes a small share of a block's time, measured on silence. */
@@ -182,10 +182,10 @@ static enum status fill(struct convolver *convolver, const struct convolver_back
                         const struct convolver_settings *settings, const struct mask *mask)
 {
     TRY(create_prover(convolver, settings));
-    TRY(create_side(convolver, MAIN, backend));
+    TRY(create_side(convolver, MAIN, backend, mask));
     backend = convolver->backend[MAIN];
     if (backend->failure)
-        TRY(create_standby(convolver));
+        TRY(create_standby(convolver, mask));
     TRY(prepare(convolver, mask, &convolver->first));
     convolver->current = convolver->first;
     bool may_wait = settings->live && !settings->alone && backend->collect;
@@ -204,6 +204,7 @@ static struct convolver_shape shape_for(const struct convolver_settings *setting
                                     .block = settings->block,
                                     .live = settings->live || settings->gpu.mode != GPU_MODE_AUTO,
                                     .reproducible = settings->reproducible,
+                                    .has_choices = settings->taps > 0,
                                     .gpu = settings->gpu,
                                     .workers = settings->workers};
 }

@@ -130,6 +130,7 @@ struct convolver_shape {
     size_t block;
     bool live;
     bool reproducible;
+    bool has_choices; /* other masks may follow the first one */
     struct gpu_settings gpu;
     struct workers *workers;
 };
@@ -148,8 +149,9 @@ struct convolver_backend {
     const struct convolver_backend *in_double; /* for double precision. NULL: there is none */
     /* Whether auto may choose it. NULL: no. */
     bool (*is_usable)(void);
-    /* The backend to use for this shape. NULL: this one. */
-    const struct convolver_backend *(*variant)(const struct convolver_shape *shape);
+    /* The backend to use for this shape and first mask. NULL: this one. */
+    const struct convolver_backend *(*variant)(const struct convolver_shape *shape,
+                                               const struct mask *mask);
     /* Best block length for files, in frames. NULL: partition_preferred_block. */
     size_t (*preferred_block)(size_t taps, size_t most);
     /* NULL: not in this build; only `name` is set then. */

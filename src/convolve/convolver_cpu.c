@@ -16,8 +16,10 @@ struct partition_plan cpu_plan(const struct convolver_shape *shape)
     return partition_plan(shape->taps, shape->block, pace);
 }
 
-static const struct convolver_backend *cpu_variant(const struct convolver_shape *shape)
+static const struct convolver_backend *cpu_variant(const struct convolver_shape *shape,
+                                                   const struct mask *mask)
 {
+    (void)mask;
     struct partition_plan plan = cpu_plan(shape);
     return plan.algorithm == PARTITION_PARTITIONED ? &REAL(convolver_cpu_live)
                                                    : &REAL(convolver_cpu_batch);

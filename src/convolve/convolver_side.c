@@ -35,8 +35,9 @@ HALO_REALTIME void REAL(convolver_set_slots)(const struct convolver *convolver, 
         slots[1 - convolver->slot].REAL(out) = coming->data;
 }
 
-HALO_REALTIME static void run_side(struct convolver *convolver, enum side side, const real *const *in,
-                     real *const *out, bool entering, bool all_fresh)
+HALO_REALTIME static void run_side(struct convolver *convolver, enum side side,
+                                   const real *const *in, real *const *out, bool entering,
+                                   bool all_fresh)
 {
     struct convolver_slot slots[CONVOLVER_SLOTS];
     REAL(convolver_set_slots)(convolver, side, entering, all_fresh, out, &convolver->REAL(coming),

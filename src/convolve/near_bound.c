@@ -5,6 +5,7 @@
 #include "signal/fft.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Of the bound: up to there single precision stays below -132 dB. */
@@ -55,6 +56,42 @@ void near_bound_include(struct near_bound *bound, const struct mask *mask, const
 bool near_bound_is_possible(const struct near_bound *bound)
 {
     return sizeof(real) < sizeof(double) && bound->gain > NEAR * bound->norm;
+}
+
+/* The largest magnitude in a column's spectrum. */
+static double largest_in_column(const struct fft_double *fft, const struct mask *mask, size_t c)
+{
+    size_t n = fft_double_length(fft);
+    double *samples = fft_double_samples(fft), largest = 0;
+    memset(samples, 0, n * sizeof *samples);
+    memcpy(samples, mask_column(mask, c), mask->taps * sizeof *samples);
+    fft_double_forward(fft);
+    for (size_t i = 0; i <= n / 2; i++)
+        largest = fmax(largest, cabs(fft_double_bins(fft)[i]));
+    return largest;
+}
+
+bool near_bound_concerns(const struct mask *mask)
+{
+    struct near_bound bound;
+    struct fft_double *fft = NULL;
+    double *largest = calloc(mask->columns, sizeof *largest);
+    bool concerns = true;
+    near_bound_init(&bound, mask);
+    if (largest && fft_double_create(fft_double_fitting(mask->taps), &fft) == STATUS_OK) {
+        for (size_t c = 0; c < mask->columns; c++)
+            largest[c] = largest_in_column(fft, mask, c);
+        for (size_t o = 0; o < mask->outputs; o++) {
+            double gain = 0;
+            for (size_t p = 0; p < mask->path_count; p++)
+                gain += mask->paths[p].output == o ? largest[mask->paths[p].column] : 0;
+            bound.gain = fmax(bound.gain, gain);
+        }
+        concerns = near_bound_is_possible(&bound);
+    }
+    fft_double_destroy(fft);
+    free(largest);
+    return concerns;
 }
 
 SIMD_CLONES

@@ -24,6 +24,7 @@
 #define near_bound_init REAL(near_bound_init)
 #define near_bound_include REAL(near_bound_include)
 #define near_bound_is_possible REAL(near_bound_is_possible)
+#define near_bound_concerns REAL(near_bound_concerns)
 #define near_bound_is_near REAL(near_bound_is_near)
 #define near_bound_forward REAL(near_bound_forward)
 #define near_bound_clear REAL(near_bound_clear)
@@ -44,6 +45,10 @@ void near_bound_include(struct near_bound *bound, const struct mask *mask, const
 
 /* False: no sound comes near; nor does it in double precision. */
 bool near_bound_is_possible(const struct near_bound *bound);
+
+/* The same for a mask of which no spectra are at hand; true without the memory for them. Control
+ * thread. */
+bool near_bound_concerns(const struct mask *mask);
 
 /* Whether this sound may; peak: of the whole sound so far. */
 bool near_bound_is_near(const struct near_bound *bound, const real *samples, size_t n, real peak);
