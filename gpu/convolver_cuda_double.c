@@ -5,10 +5,7 @@
  * copies the history from one to the other. A block is cut into chunks. The chunks of all inputs
  * are transformed, multiplied and added for each output, and transformed back (double_kernels.h).
  */
-#include "gpu/convolver_cuda.h"
-#include "gpu/cufft_library.h"
-#include "gpu/double_kernels.h"
-#include "gpu/fault.h"
+#include "gpu/convolver_cuda_double.h"
 #include "gpu/gpu.h"
 
 #include <stdio.h>
@@ -21,42 +18,6 @@ enum {
     HOP_MULTIPLE = 32,      /* frames: chunks start at multiples of 256 bytes */
     BATCH_POINTS = 1 << 25, /* 512 MB of samples and spectra */
 };
-
-struct gpu_double_mask {
-    struct gpu_double_mask *next; /* in the list of spare masks */
-    size_t columns, outputs, path_count;
-    double2 *forms; /* device: columns x bins; these and the following */
-    unsigned *first;
-    uint2 *paths;
-};
-
-struct gpu_double {
-    struct convolver_shape shape;
-    struct double_plan plan;
-    int device;
-    const struct cufft_library *library;
-    cufftHandle forward, inverse; /* of a batch of chunks of all inputs, or outputs */
-    cufftHandle one;              /* of a mask's column; control thread */
-    cudaStream_t work, control;
-    size_t stride;                 /* frames of an input: history and block, up to the last chunk */
-    size_t now;                    /* which rows hold the newest block */
-    double *rows[2];               /* device: inputs x stride; these and the following */
-    double *samples;               /* the larger of inputs and outputs x batch x fft */
-    double2 *in_bins, *out_bins;   /* inputs and outputs x batch x bins */
-    double *out;                   /* outputs x block */
-    double *column;                /* fft, a mask's column; control thread */
-    double *staged_in;             /* pinned: inputs x block */
-    double *staged_out;            /* pinned: outputs x block */
-    struct gpu_double_mask *spare; /* freed with the convolver: freeing synchronises the device */
-    uint64_t steps;
-    struct fault fault;
-    cudaError_t error; /* the first in a step */
-};
-
-static struct gpu_double *double_of(const struct convolution *convolution)
-{
-    return (struct gpu_double *)convolution; /* the control side modifies it too */
-}
 
 /* ---- set up ---- */
 
@@ -358,119 +319,6 @@ static enum status double_prepare(const struct convolution *convolution, const s
         *result = NULL;
     }
     return status;
-}
-
-/* ---- the step: real-time, except waiting for the GPU ---- */
-
-/* Channels copied between the caller and pinned memory, in the caller's precision. */
-struct staging {
-    const struct gpu_double *gpu;
-    const float *const *in;
-    const double *const *in_in_double;
-    float *const *out;
-    double *const *out_in_double;
-};
-
-static void stage_input(void *context, size_t input, size_t worker)
-{
-    (void)worker;
-    const struct staging *staging = context;
-    size_t block = staging->gpu->shape.block;
-    double *to = staging->gpu->staged_in + input * block;
-    if (staging->in_in_double)
-        memcpy(to, staging->in_in_double[input], block * sizeof *to);
-    for (size_t i = 0; staging->in && i < block; i++)
-        to[i] = (double)staging->in[input][i];
-}
-
-static void unstage_output(void *context, size_t output, size_t worker)
-{
-    (void)worker;
-    const struct staging *staging = context;
-    size_t block = staging->gpu->shape.block;
-    const double *from = staging->gpu->staged_out + output * block;
-    if (staging->out_in_double)
-        memcpy(staging->out_in_double[output], from, block * sizeof *from);
-    for (size_t i = 0; staging->out && i < block; i++)
-        staging->out[output][i] = (float)from[i];
-}
-
-/* The history of the next block from the rows of the last one, and the block after it. */
-static cudaError_t send_block(struct gpu_double *gpu, struct staging *staging)
-{
-    const struct convolver_shape *shape = &gpu->shape;
-    size_t pitch = gpu->stride * sizeof(double), block = shape->block * sizeof(double);
-    workers_run(shape->workers, shape->inputs, stage_input, staging);
-    const double *before = gpu->rows[gpu->now] + shape->block;
-    gpu->now = 1 - gpu->now;
-    if (gpu->plan.keep > 0)
-        CUDA_TRY(cudaMemcpy2DAsync(gpu->rows[gpu->now], pitch, before, pitch,
-                                   gpu->plan.keep * sizeof(double), shape->inputs,
-                                   cudaMemcpyDeviceToDevice, gpu->work));
-    return cudaMemcpy2DAsync(gpu->rows[gpu->now] + gpu->plan.keep, pitch, gpu->staged_in, block,
-                             block, shape->inputs, cudaMemcpyHostToDevice, gpu->work);
-}
-
-static cudaError_t convolve_chunks(const struct gpu_double *gpu, const struct gpu_double_mask *mask,
-                                   size_t first)
-{
-    const struct convolver_shape *shape = &gpu->shape;
-    const struct double_paths paths = {mask->first, mask->paths};
-    CUDA_TRY(double_gather(&gpu->plan, gpu->rows[gpu->now], gpu->stride, shape->inputs, first,
-                           gpu->samples, gpu->work));
-    CUDA_TRY(cufft_library_error(
-        gpu->library->forward_double(gpu->forward, gpu->samples, gpu->in_bins)));
-    CUDA_TRY(double_multiply(&gpu->plan, &paths, shape->outputs, gpu->in_bins, mask->forms,
-                             gpu->out_bins, gpu->work));
-    CUDA_TRY(cufft_library_error(
-        gpu->library->inverse_double(gpu->inverse, gpu->out_bins, gpu->samples)));
-    return double_scatter(&gpu->plan, gpu->samples, shape->outputs, first, gpu->out, shape->block,
-                          gpu->work);
-}
-
-static cudaError_t run_slot(struct gpu_double *gpu, const struct convolver_slot *slot)
-{
-    const struct convolver_shape *shape = &gpu->shape;
-    const struct gpu_double_mask *mask = (const struct gpu_double_mask *)slot->prepared;
-    struct staging staging = {.gpu = gpu, .out = slot->out, .out_in_double = slot->out_in_double};
-    for (size_t b = 0; b < gpu->plan.batches; b++)
-        CUDA_TRY(convolve_chunks(gpu, mask, b * gpu->plan.batch));
-    CUDA_TRY(cudaMemcpyAsync(gpu->staged_out, gpu->out,
-                             shape->outputs * shape->block * sizeof(double), cudaMemcpyDeviceToHost,
-                             gpu->work));
-    CUDA_TRY(cudaStreamSynchronize(gpu->work));
-    workers_run(shape->workers, shape->outputs, unstage_output, &staging);
-    return cudaSuccess;
-}
-
-static cudaError_t run_slots(struct gpu_double *gpu, struct staging *input,
-                             const struct convolver_slot slots[CONVOLVER_SLOTS])
-{
-    CUDA_TRY(cudaSetDevice(gpu->device));
-    CUDA_TRY(fault_at(&gpu->fault, gpu->steps++, gpu->work));
-    CUDA_TRY(send_block(gpu, input));
-    for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
-        if (slots[v].prepared)
-            CUDA_TRY(run_slot(gpu, &slots[v]));
-    return cudaSuccess;
-}
-
-static void double_step(struct convolution *convolution, const float *const *in,
-                        const struct convolver_slot slots[CONVOLVER_SLOTS])
-{
-    struct gpu_double *gpu = double_of(convolution);
-    struct staging input = {.gpu = gpu, .in = in};
-    if (gpu->error == cudaSuccess)
-        gpu_note_error(&gpu->error, run_slots(gpu, &input, slots));
-}
-
-static void double_step_in_double(struct convolution *convolution, const double *const *in,
-                                  const struct convolver_slot slots[CONVOLVER_SLOTS])
-{
-    struct gpu_double *gpu = double_of(convolution);
-    struct staging input = {.gpu = gpu, .in_in_double = in};
-    if (gpu->error == cudaSuccess)
-        gpu_note_error(&gpu->error, run_slots(gpu, &input, slots));
 }
 
 const struct convolver_backend convolver_cuda_in_double = {

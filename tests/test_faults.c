@@ -1,5 +1,5 @@
 /* Every command, where the outside world fails: each call to it, and each allocation.
- * HALO_TEST_FULL: all of them; otherwise a sample. */
+ * HALO_TEST_FULL: all of them; otherwise a sample, which HALO_TEST_FAULT_SEED (1) chooses. */
 #include "command.h"
 #include "fault_rig.h"
 #include "sound.h"

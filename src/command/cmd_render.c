@@ -4,8 +4,7 @@
 #include "base/workers.h"
 #include "chain/chain_save.h"
 #include "chain/report.h"
-#include "command/render_options.h"
-#include "live/replay.h"
+#include "command/render_output.h"
 #include "signal/fft.h"
 #include "sound/engine.h"
 #include "sound/gain.h"
@@ -34,13 +33,16 @@ struct render_job {
     struct progress progress;
 };
 
-static uint64_t frames_to_come(const struct source *source, const struct stage_list *stages)
+/* Of the output, with what a boundary adds, and without the tails that plugins do not report. */
+static int64_t frames_to_come(const struct render_job *job)
 {
-    if (source->frames == FRAMES_UNKNOWN)
-        return UINT64_MAX;
-    uint64_t frames = (uint64_t)source->frames;
-    for (size_t i = 0; i < stages->count; i++)
-        frames += stage_describe(&stages->stages[i]).taps;
+    const struct render_options *options = job->options;
+    int64_t frames = job->source->frames;
+    bool has_more = options->tail != TAIL_NONE || options->boundary != BOUNDARY_ZERO;
+    for (size_t i = 0; frames != FRAMES_UNKNOWN && has_more && i < job->stages->count; i++) {
+        size_t taps = stage_describe(&job->stages->stages[i]).taps;
+        frames += taps > 0 ? (int64_t)taps - 1 : 0;
+    }
     return frames;
 }
 
@@ -58,21 +60,6 @@ static enum status check_peak(const struct render_job *job)
 static bool is_double(const struct render_job *job)
 {
     return job->options->chain.settings.convolver.precision == PRECISION_DOUBLE;
-}
-
-/* Of the output, with what a boundary adds, and without the tails that plugins do not report. */
-static int64_t frames_to_prove(const struct render_job *job)
-{
-    const struct render_options *options = job->options;
-    int64_t frames = job->source->frames;
-    bool has_more = options->tail != TAIL_NONE || options->boundary != BOUNDARY_ZERO;
-    if (frames == FRAMES_UNKNOWN)
-        return 0;
-    for (size_t i = 0; has_more && i < job->stages->count; i++) {
-        size_t taps = stage_describe(&job->stages->stages[i]).taps;
-        frames += taps > 0 ? (int64_t)taps - 1 : 0;
-    }
-    return frames;
 }
 
 static bool is_reproducible(const struct render_job *job)
@@ -100,9 +87,9 @@ static size_t choose_block(const struct render_job *job)
     if (options->block)
         note("--block %zu is not used: --reproducible leaves the block to the masks",
              options->block);
+    int64_t frames = is_reproducible(job) ? FRAMES_UNKNOWN : frames_to_come(job);
     return stage_list_block(stages, job->source->format.channels, job->workers,
-                            is_reproducible(job) ? UINT64_MAX
-                                                 : frames_to_come(job->source, stages));
+                            frames == FRAMES_UNKNOWN ? UINT64_MAX : (uint64_t)frames);
 }
 
 /* Opens the input and makes the chain, which reports what is wrong with specs or files. */
@@ -112,7 +99,8 @@ static enum status prepare(struct render_job *job, struct render_options *option
     job->format = job->source->format;
     options->chain.settings.convolver.frames = job->source->frames;
     TRY(stage_list_load(&options->chain.stages, &options->chain.settings, &job->format));
-    TRY(proof_begin(&options->proof, job->stages, frames_to_prove(job)));
+    int64_t frames = frames_to_come(job);
+    TRY(proof_begin(&options->proof, job->stages, frames == FRAMES_UNKNOWN ? 0 : frames));
     TRY(sound_format_choose(options->output, &options->request, &job->source->traits, &job->format,
                             &job->sound_format));
     TRY(check_peak(job));
@@ -123,22 +111,6 @@ static enum status prepare(struct render_job *job, struct render_options *option
                           &job->chain));
     stage_list_discard(&options->chain.stages);
     return STATUS_OK;
-}
-
-static enum status open_sink(const struct render_options *options, const struct source *source,
-                             const struct stream_format *format, int sound_format, int64_t frames,
-                             struct sink **sink)
-{
-    const struct sink_settings settings = {
-        .path = options->output,
-        .format = *format,
-        .sound_format = sound_format,
-        .traits = &source->traits,
-        .frames = frames,
-        .dither = options->dither,
-        .force = options->force,
-    };
-    return sink_open_sound(&settings, sink);
 }
 
 /* Extends the source on both sides, as far as the chain needs. */
@@ -225,23 +197,12 @@ static enum status run_normalized(struct render_job *job)
     return status;
 }
 
-/* What differs from the truth is not committed. */
-static enum status judge(const struct render_options *options, const struct sink *sink,
-                         const struct proof_result *result)
-{
-    char consequence[300];
-    snprintf(consequence, sizeof consequence,
-             sink->beside ? "%s is not written" : "what %s got cannot be trusted",
-             strcmp(options->output, "-") == 0 ? "standard output" : options->output);
-    return proof_judge(result, consequence);
-}
-
 static enum status prove(struct render_job *job)
 {
     const struct render_options *options = job->options;
     proof_end(&options->proof, job->stages, job->report.totals.frames_out, job->format.rate,
               &job->report.proof);
-    return judge(options, job->sink, &job->report.proof);
+    return render_judge(options, job->sink, &job->report.proof);
 }
 
 static enum status keep_chain(struct chain_save *save)
@@ -260,8 +221,9 @@ static enum status work(struct render_job *job)
     job->run.true_peak = options->verbosity == VERBOSITY_VERBOSE;
     job->run.progress = progress_update;
     job->run.progress_context = &job->progress;
-    TRY(open_sink(options, job->source, &job->format, job->sound_format,
-                  engine_frames_out(job->chain, job->source->frames, options->tail), &job->sink));
+    TRY(render_open_sink(options, job->source, &job->format, job->sound_format,
+                         engine_frames_out(job->chain, job->source->frames, options->tail),
+                         &job->sink));
     TRY(lay_boundaries(job));
     if (options->save_chain && !*job->save) /* OUT is writable; later runs have the same chain */
         TRY(chain_save_create(options->save_chain, options->force, &options->chain.stages,
@@ -350,64 +312,6 @@ static enum status render_sound(struct render_options *options)
         status = render_once(options, run < RUNS_MOST, &save, &again);
     }
     chain_save_destroy(save);
-    return status;
-}
-
-/* ---- --replay LOG: a live recording rendered as it was heard ---- */
-
-struct replay_job {
-    struct replay replay;
-    struct live_chain chain;
-    struct source *source;
-    struct sink *sink;
-};
-
-static enum status check_source(const struct replay *replay, const struct source *source)
-{
-    const struct stream_format *format = &source->format;
-    if (format->rate == replay->format.rate && format->channels == replay->format.channels)
-        return STATUS_OK;
-    return fail(STATUS_FAILED,
-                "%s does not belong to %s: it has %zu channels at %u Hz, the log %zu at %u Hz",
-                source->name, replay->path, format->channels, format->rate, replay->format.channels,
-                replay->format.rate);
-}
-
-static enum status replay_sound(struct render_options *options, struct replay_job *job)
-{
-    int sound_format;
-    uint64_t frames = 0;
-    TRY(replay_load(&job->replay, options->replay, &options->chain));
-    TRY(source_open_sound(options->input, options->chain.settings.allow_truncated, &job->source));
-    TRY(check_source(&job->replay, job->source));
-    job->replay.request.proof = &options->proof;
-    job->replay.request.frames = job->source->frames;
-    TRY(live_chain_init(&job->chain, &job->replay.request));
-    const struct stream_format format = {.rate = job->source->format.rate,
-                                         .channels = job->chain.filter->outputs};
-    TRY(sound_format_choose(options->output, &options->request, &job->source->traits, &format,
-                            &sound_format));
-    TRY(open_sink(options, job->source, &format, sound_format, job->source->frames, &job->sink));
-    TRY(replay_run(&job->replay, &job->chain, job->source, job->sink, &frames));
-    struct proof_result proof;
-    proof_end(&options->proof, &job->chain.stages, frames, format.rate, &proof);
-    TRY(judge(options, job->sink, &proof));
-    TRY(sink_commit(job->sink));
-    note("%s: %.3f s rendered as they were heard, %zu events", options->output,
-         (double)frames / (double)job->replay.format.rate, job->replay.event_count);
-    proof_print(&proof);
-    report_clipping(options->output, job->sink->clipped);
-    return STATUS_OK;
-}
-
-static enum status render_replay(struct render_options *options)
-{
-    struct replay_job job = {0};
-    enum status status = replay_sound(options, &job);
-    sink_close(job.sink);
-    live_chain_free(&job.chain);
-    source_close(job.source);
-    replay_free(&job.replay);
     return status;
 }
 
