@@ -55,7 +55,7 @@ void near_bound_include(struct near_bound *bound, const struct mask *mask, const
 
 bool near_bound_is_possible(const struct near_bound *bound)
 {
-    return sizeof(real) < sizeof(double) && bound->gain > NEAR * bound->norm;
+    return !REAL_IS_DOUBLE && bound->gain > NEAR * bound->norm;
 }
 
 /* The largest magnitude in a column's spectrum. */

@@ -16,9 +16,11 @@
 #ifdef HALO_DOUBLE
 #define real double
 #define REAL(name) name##_in_double
+#define REAL_IS_DOUBLE true
 #else
 #define real float
 #define REAL(name) name
+#define REAL_IS_DOUBLE false
 #endif
 
 #define real_block REAL(block)
