@@ -187,9 +187,7 @@ static const char *stage_mask_path_in(const char *word, size_t index, bool *perh
     (void)perhaps;
     if (index > 0)
         return strncmp(word, "folder=", 7) == 0 ? word + 7 : NULL;
-    if (strncmp(word, "invert:", 7) == 0)
-        return word + 7;
-    return design_is_spec(word) ? NULL : word;
+    return design_is_spec(word) ? design_file(word) : word;
 }
 
 const struct stage_ops stage_mask_ops = {

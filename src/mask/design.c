@@ -15,9 +15,13 @@ struct family {
 };
 
 static const struct family families[] = {
-    {"filters", design_filters},     {NULL, design_equiripple},
-    {"simple masks", design_simple}, {"equalisers", design_equalisers},
-    {"rooms", design_rooms},         {"made of other masks", design_combine},
+    {"filters", design_filters},
+    {NULL, design_equiripple},
+    {"simple masks", design_simple},
+    {"equalisers", design_equalisers},
+    {NULL, design_response},
+    {"rooms", design_rooms},
+    {"made of other masks", design_combine},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -40,6 +44,13 @@ const char *design_options(const char *word)
 {
     const struct design_kind *kind = kind_of(word);
     return kind ? kind->options : NULL;
+}
+
+const char *design_file(const char *word)
+{
+    const struct design_kind *kind = kind_of(word);
+    const char *value = kind && kind->names_file ? strchr(word, ':') : NULL;
+    return value ? value + 1 : NULL;
 }
 
 /* Whether the key of "key=value" is an option of the kind, or `rate` for kinds of one dimension. */
@@ -97,6 +108,12 @@ enum status design_alloc(struct design *design, size_t columns, size_t taps)
     design->columns = columns;
     design->taps = taps;
     return STATUS_OK;
+}
+
+void design_free(struct design *design)
+{
+    free(design->coefficients);
+    design->coefficients = NULL;
 }
 
 double *design_column(const struct design *design, size_t column)
@@ -187,7 +204,7 @@ static enum status make_mask(const struct design_kind *kind, char **spec, uint32
     enum status status = make(kind, spec, allow_truncated, &design);
     if (status == STATUS_OK)
         status = round_to_mask(&design, name, mask);
-    free(design.coefficients);
+    design_free(&design);
     free(name);
     return status;
 }

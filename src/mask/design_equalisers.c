@@ -3,6 +3,7 @@
  * RIAA: IEC 60098, time constants 3180, 318 and 75 us. A-weighting: IEC 61672-1, annex E. Both
  * match the analogue network at every frequency up to half the rate. */
 #include "mask/design_kind.h"
+#include "mask/level_curve.h"
 #include "signal/biquad.h"
 
 #include <math.h>
@@ -73,54 +74,43 @@ static enum status make_tilt(const struct design_spec *spec, struct design *desi
     return make_equaliser(spec, tilt_at, &slope, design);
 }
 
-struct graphic_curve {
-    size_t count;
-    double octave[POINTS_MOST], db[POINTS_MOST];
-};
-
 static double curve_at(const void *context, double hertz)
 {
-    const struct graphic_curve *curve = context;
-    double octave = log2(fmax(hertz, 1e-6));
-    size_t i = 0;
-    while (i < curve->count && curve->octave[i] < octave)
-        i++;
-    double db = curve->db[i == 0 ? 0 : i - 1];
-    if (i > 0 && i < curve->count)
-        db += (curve->db[i] - db) * (octave - curve->octave[i - 1]) /
-              (curve->octave[i] - curve->octave[i - 1]);
-    return pow(10, db / 20);
+    return pow(10, level_curve_at(context, hertz) / 20);
 }
 
-static enum status read_curve(const struct design_spec *spec, struct graphic_curve *curve)
+static enum status read_curve(const struct design_spec *spec, struct level_curve *curve)
 {
     struct design_range hertz = {DESIGN_HZ, 1e-3, 1e6}, gain = {DESIGN_DB, -DB_MOST, DB_MOST};
+    double last = 0;
     TRY(design_need_value(spec));
     for (const char *text = spec->value; design_next_part(&text);) {
-        size_t at = curve->count;
-        double frequency = 0;
-        if (at == POINTS_MOST)
+        double frequency = 0, level = 0;
+        if (level_curve_count(curve) == POINTS_MOST)
             return fail(STATUS_USAGE, "%s: more than %d points", spec->kind->name, POINTS_MOST);
         TRY(design_next_number(spec, "a point's frequency", hertz, &text, &frequency));
-        curve->octave[at] = log2(frequency);
-        TRY(design_next_number(spec, "a point's gain", gain, &text, &curve->db[at]));
+        TRY(design_next_number(spec, "a point's gain", gain, &text, &level));
         if (*text && *text != ';')
             return design_refuse_rest(spec, text);
-        if (at > 0 && curve->octave[at] <= curve->octave[at - 1])
+        if (frequency <= last)
             return fail(STATUS_USAGE, "%s: frequencies must increase, and %g Hz does not",
                         spec->kind->name, frequency);
-        curve->count++;
+        TRY(level_curve_add(curve, frequency, level));
+        last = frequency;
     }
-    if (curve->count == 0)
+    if (level_curve_count(curve) == 0)
         return design_refuse_rest(spec, spec->value);
     return STATUS_OK;
 }
 
 static enum status make_graphic(const struct design_spec *spec, struct design *design)
 {
-    struct graphic_curve curve = {0};
-    TRY(read_curve(spec, &curve));
-    return make_equaliser(spec, curve_at, &curve, design);
+    struct level_curve curve = {0};
+    enum status status = read_curve(spec, &curve);
+    if (status == STATUS_OK)
+        status = make_equaliser(spec, curve_at, &curve, design);
+    level_curve_free(&curve);
+    return status;
 }
 
 struct section_kind {

@@ -29,6 +29,7 @@ struct design {
 
 /* Errors: memory. */
 MUST_CHECK enum status design_alloc(struct design *design, size_t columns, size_t taps);
+void design_free(struct design *design);
 double *design_column(const struct design *design, size_t column);
 
 /* Copy a column (a single one serves all) to the samples of a transform, padded with zeros. */
@@ -49,7 +50,7 @@ struct design_kind {
     const char *example; /* for messages and help: "lowpass:1000" */
     const char *options; /* its own, besides rate: "taps, window", or "" */
     const char *help;
-    bool names_file; /* a design rate of 0 is that of the file */
+    bool names_file; /* its value; `make` settles a design rate of 0 */
     enum status (*make)(const struct design_spec *spec, struct design *design);
     /* Instead of make, for kinds that consist of masks: removes what it used from `spec`. A rate of
      * 0 in `design` is unknown. */
@@ -61,6 +62,7 @@ extern const struct design_kind design_filters[];
 extern const struct design_kind design_equiripple[];
 extern const struct design_kind design_simple[];
 extern const struct design_kind design_equalisers[];
+extern const struct design_kind design_response[];
 extern const struct design_kind design_rooms[];
 extern const struct design_kind design_combine[];
 

@@ -117,6 +117,7 @@ struct mask_reader {
 };
 extern const struct mask_reader mask_reader_raw;
 extern const struct mask_reader mask_reader_sound;
+extern const struct mask_reader mask_reader_response; /* refuses: response_file.h */
 extern const struct mask_reader mask_reader_rew;
 extern const struct mask_reader mask_reader_jconvolver;
 extern const struct mask_reader mask_reader_brutefir;

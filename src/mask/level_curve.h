@@ -1,0 +1,27 @@
+/* A level in dB over frequency in Hz: linear between its points on a logarithmic axis of frequency,
+ * constant beyond the first and the last. Threads: any. Not real-time. */
+#ifndef HALO_LEVEL_CURVE_H
+#define HALO_LEVEL_CURVE_H
+
+#include "mask/mask.h"
+
+/* All zero: no points. */
+struct level_curve {
+    struct mask_values octaves; /* log2 of Hz, rising */
+    struct mask_values levels;  /* dB */
+};
+
+/* Add a point above the last one. Errors: memory. */
+MUST_CHECK enum status level_curve_add(struct level_curve *curve, double hertz, double level);
+void level_curve_free(struct level_curve *curve);
+
+/* The level at a frequency; the curve has a point. */
+double level_curve_at(const struct level_curve *curve, double hertz);
+
+/* The mean over the logarithm of frequency, from the first point to the last. */
+double level_curve_mean(const struct level_curve *curve);
+
+size_t level_curve_count(const struct level_curve *curve);
+double level_curve_hertz(const struct level_curve *curve, size_t point);
+
+#endif
