@@ -61,19 +61,21 @@ fail:
     return status;
 }
 
-enum status stage_mask_study(const char *text, size_t channels, struct mask **result)
+enum status stage_mask_study(const char *text, const struct stream_format *sound,
+                             struct mask **result)
 {
     char **spec = spec_split(text);
     if (!spec)
         return fail_memory("a mask");
     struct mask *mask = NULL;
-    struct mask_options options = {.load.sound.channels = channels};
+    struct mask_options options = {.load.sound = *sound};
     enum status status = load_spec(spec, &options, &mask);
     free(spec);
     if (status != STATUS_OK)
         goto fail;
-    struct stream_format format = {mask->rate ? mask->rate : STAGE_MASK_USUAL_RATE, channels};
-    if (channels == 0) /* those of a sound that fits the mask */
+    uint32_t usual = sound->rate ? sound->rate : STAGE_MASK_USUAL_RATE;
+    struct stream_format format = {mask->rate ? mask->rate : usual, sound->channels};
+    if (sound->channels == 0) /* those of a sound that fits the mask */
         format.channels = mask->has_own_paths  ? mask->inputs
                           : options.channel    ? 1
                           : mask->columns == 4 ? 2

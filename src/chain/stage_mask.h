@@ -15,10 +15,12 @@ MUST_CHECK enum status stage_mask_read(const char *text, const struct stream_for
                                        const struct stage_settings *settings, struct mask **mask);
 MUST_CHECK enum status stage_mask_file(const char *text, char **file);
 
-/* A mask from such a spec for inspection, at its own rate, or this one if it has none, routed for a
- * sound of `channels`; 0: as many as fit. */
+/* A mask from such a spec for inspection, at its own rate: what has none, such as a made mask or an
+ * equaliser, is for that of `sound`, or this one if it is 0. Routed for its channels; 0: as many as
+ * fit. */
 enum { STAGE_MASK_USUAL_RATE = 48000 };
-MUST_CHECK enum status stage_mask_study(const char *text, size_t channels, struct mask **mask);
+MUST_CHECK enum status stage_mask_study(const char *text, const struct stream_format *sound,
+                                        struct mask **mask);
 
 /* A two-dimensional mask from a spec of --spectral for inspection, with no options but its own:
  * "gaussian2d:7x7,sigma=1.5", "edge.mask2d". Errors: usage, the file. */

@@ -79,8 +79,8 @@ static enum status load(const struct mask_convert_settings *settings, struct mas
         free(text);
         text = longer;
     }
-    enum status status =
-        text ? stage_mask_study(text, settings->inputs, mask) : fail_memory("a mask");
+    const struct stream_format sound = {.channels = settings->inputs};
+    enum status status = text ? stage_mask_study(text, &sound, mask) : fail_memory("a mask");
     free(text);
     return status;
 }

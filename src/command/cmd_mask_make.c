@@ -69,7 +69,7 @@ static enum status make(const struct mask_make_settings *settings)
         file && !strchr(file, ':')
             ? fail(STATUS_USAGE, "'%s' is not a kind of mask; halo mask make --help lists them",
                    file)
-            : stage_mask_study(settings->spec, 0, &mask);
+            : stage_mask_study(settings->spec, &(struct stream_format){0}, &mask);
     free(file);
     TRY(status);
     status = write_mask(settings, mask);

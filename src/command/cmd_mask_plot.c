@@ -98,7 +98,8 @@ static enum status draw(struct mask_plot_settings *settings)
 {
     struct mask_plot *plot = &settings->plot;
     for (size_t i = 0; i < settings->texts.count; i++) {
-        TRY(stage_mask_study(settings->texts.values[i], 0, &settings->masks[i]));
+        TRY(stage_mask_study(settings->texts.values[i], &(struct stream_format){0},
+                             &settings->masks[i]));
         TRY(add_curves(settings, settings->texts.values[i], settings->masks[i]));
     }
     if (plot->file)

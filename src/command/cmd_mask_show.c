@@ -21,11 +21,11 @@ struct mask_show_settings {
 /* Routed for the sound's channels where that is possible, else as it is; lint reports that. */
 static enum status study(const char *text, const struct stream_format *sound, struct mask **result)
 {
-    TRY(stage_mask_study(text, 0, result));
+    TRY(stage_mask_study(text, &(struct stream_format){.rate = sound->rate}, result));
     if (!sound->channels || !mask_lint_fits((*result)->columns, sound->channels))
         return STATUS_OK;
     mask_destroy(*result);
-    return stage_mask_study(text, sound->channels, result);
+    return stage_mask_study(text, sound, result);
 }
 
 static enum status show2d(const struct mask_show_settings *settings, const char *text,
@@ -100,7 +100,8 @@ static const struct option_row rows[] = {
     OPT_PARSE("for", "SOUND", parse_sound, "also report what does not fit this sound file",
               .is_file = true),
     OPT_INTEGER("rate", "HZ", struct mask_show_settings, sound.rate, 1, RATE_MOST,
-                "also report what does not fit a sound of this rate"),
+                "also report what does not fit a sound of this rate, and make\n"
+                "for it what is made (lowpass:1000, an equaliser)"),
     OPT_INTEGER("channels", "N", struct mask_show_settings, sound.channels, 1, CHANNELS_MOST,
                 "also report what does not fit a sound of N channels"),
     OPT_FLAG("json", struct mask_show_settings, json, "print one JSON object"),

@@ -65,7 +65,8 @@ static enum status load_inner(const struct design_kind *kind, char **spec, uint3
                               const struct mask_load_options *load, struct mask **mask)
 {
     const struct mask_load_options options = {.allow_truncated = load->allow_truncated,
-                                              .distrusts_configs = load->distrusts_configs};
+                                              .distrusts_configs = load->distrusts_configs,
+                                              .sound.rate = rate};
     TRY(design_load(spec, rate, &options, mask));
     if ((*mask)->has_own_paths)
         return fail(STATUS_FAILED, "%s: %s has its own routing and cannot be used here", kind->name,
