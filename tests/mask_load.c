@@ -30,6 +30,12 @@ struct mask *mask_loaded(const char *name, const struct mask_load_options *optio
     return mask;
 }
 
+struct mask *mask_loaded_text(const char *text, uint32_t rate, size_t channels)
+{
+    mask_save_text("text.txt", text);
+    return mask_loaded("text.txt", &(struct mask_load_options){.sound = {rate, channels}});
+}
+
 void mask_refused(const char *name, const char *text, const char *expected)
 {
     static const struct mask_load_options none = {0};

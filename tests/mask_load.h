@@ -10,6 +10,9 @@ void mask_save_text(const char *name, const char *text);
 /* The test fails unless it loads; options may be NULL. */
 struct mask *mask_loaded(const char *name, const struct mask_load_options *options);
 
+/* The same of a text, for a sound of this rate and these channels (0: unknown). */
+struct mask *mask_loaded_text(const char *text, uint32_t rate, size_t channels);
+
 /* Loading a file of this text must fail with a line that contains `expected`. */
 void mask_refused(const char *name, const char *text, const char *expected);
 

@@ -61,6 +61,7 @@ static const struct fault_row masks[] = {
     {.line = HALO "mask convert \"$IN\"/mask.txt out/m.mask -f",
      .old = "echo precious >out/m.mask"},
     {.line = HALO "mask convert \"$IN\"/filters.yml out/m.wav"},
+    {.line = HALO "mask convert \"$IN\"/eq.txt out/m.wav"},
     {.line = HALO "spectrogram \"$IN\"/in.wav"},
     {.line = HALO "spectrogram \"$IN\"/in.wav -o out/s.png -f", .old = "echo precious >out/s.png"},
     {.line = HALO "chain check \"$IN\"/chain.yml"},
@@ -140,6 +141,9 @@ static void make_inputs(void)
     command_done("cd in; \"$HALO\" render in.wav c.wav -f -q --save-chain state.yml --lv2 "
                  "urn:halo:convolver:stereo,param:urn:halo:convolver#mask=mask.wav");
 #endif
+    command_done("cat >in/eq.txt <<'END'\nInclude: bass.txt\nCopy: X=L\nChannel: X\n"
+                 "Convolution: mask.wav\nDelay: `1+1` samples\nCopy: R=X+0.5*R\nEND\n"
+                 "echo 'Filter: ON PK Fc 2000 Hz Gain -3 dB Q 1' >in/bass.txt");
     command_done("cat >in/filters.yml <<'END'\n"
                  "devices:\n  samplerate: 48000\n  capture: {channels: 2}\n"
                  "filters:\n  f:\n    type: Conv\n    parameters:\n      type: Wav\n"

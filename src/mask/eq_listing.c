@@ -1,12 +1,15 @@
 #include "mask/eq_listing.h"
 
-#include "base/decimal.h"
+#include "signal/biquad.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-enum { NUMBER_MOST = 40 };
+enum { ORDER_MOST = 1024 };
+static const double GAIN_MOST = 200; /* dB */
 
 enum width { WIDTH_NONE, WIDTH_Q, WIDTH_OCTAVES, WIDTH_SLOPE /* dB per octave */ };
 
@@ -17,168 +20,246 @@ struct eq_kind {
 };
 
 static const struct eq_kind kinds[] = {
-    {"PK", BIQUAD_PEAK, false},        {"PEQ", BIQUAD_PEAK, false},
-    {"Modal", BIQUAD_PEAK, false},     {"LP", BIQUAD_LOWPASS, false},
-    {"LPQ", BIQUAD_LOWPASS, false},    {"HP", BIQUAD_HIGHPASS, false},
-    {"HPQ", BIQUAD_HIGHPASS, false},   {"BP", BIQUAD_BANDPASS, false},
-    {"NO", BIQUAD_NOTCH, false},       {"LS", BIQUAD_LOW_SHELF, true},
-    {"HS", BIQUAD_HIGH_SHELF, true},   {"LSC", BIQUAD_LOW_SHELF, false},
-    {"HSC", BIQUAD_HIGH_SHELF, false}, {"LSQ", BIQUAD_LOW_SHELF, false},
-    {"HSQ", BIQUAD_HIGH_SHELF, false},
+    {"PK", BIQUAD_PEAK, false},       {"PEQ", BIQUAD_PEAK, false},
+    {"Modal", BIQUAD_PEAK, false},    {"LP", BIQUAD_LOWPASS, false},
+    {"LPQ", BIQUAD_LOWPASS, false},   {"HP", BIQUAD_HIGHPASS, false},
+    {"HPQ", BIQUAD_HIGHPASS, false},  {"BP", BIQUAD_BANDPASS, false},
+    {"NO", BIQUAD_NOTCH, false},      {"AP", BIQUAD_ALLPASS, false},
+    {"LS", BIQUAD_LOW_SHELF, true},   {"HS", BIQUAD_HIGH_SHELF, true},
+    {"LSC", BIQUAD_LOW_SHELF, false}, {"HSC", BIQUAD_HIGH_SHELF, false},
+    {"LSQ", BIQUAD_LOW_SHELF, false}, {"HSQ", BIQUAD_HIGH_SHELF, false},
 };
-
-static bool is_shelf(enum biquad_kind kind)
-{
-    return kind == BIQUAD_LOW_SHELF || kind == BIQUAD_HIGH_SHELF;
-}
-
-bool eq_listing_number(char **rest, const char *unit, double *value)
-{
-    char number[NUMBER_MOST + 1], *end;
-    const char *word = mask_config_word(rest);
-    if (!word || strlen(word) > NUMBER_MOST)
-        return false;
-    strcpy(number, word);
-    if (!strchr(number, '.') && strchr(number, ','))
-        *strchr(number, ',') = '.';
-    if (!decimal_read(number, &end, value) || !isfinite(*value))
-        return false;
-    if (*end)
-        return unit && strcasecmp(end, unit) == 0;
-    char *after = *rest;
-    const char *next = unit ? *rest + strspn(*rest, " \t") : NULL;
-    size_t length = unit ? strlen(unit) : 0;
-    if (next && strncasecmp(next, unit, length) == 0 &&
-        (!next[length] || strchr(" \t", next[length])))
-        after += (size_t)(next - *rest) + length;
-    *rest = after;
-    return true;
-}
-
-/* The middle of the slope of a shelf from its start, as in Behringer's DCX2496 and Equalizer APO.
- */
-static double shelf_middle(const struct eq_filter *filter, double slope)
-{
-    double factor = pow(10, fabs(filter->gain) / 80 / slope);
-    return filter->kind == BIQUAD_LOW_SHELF ? filter->frequency * factor
-                                            : filter->frequency / factor;
-}
-
-/* The widths of the RBJ cookbook as Q, with defaults. */
-static void settle_width(struct eq_filter *filter, enum width width, double value, bool is_corner,
-                         double rate)
-{
-    double a = pow(10, filter->gain / 40), sum = a + 1 / a;
-    if (is_shelf(filter->kind) && width != WIDTH_Q) {
-        double slope = width == WIDTH_SLOPE ? value / 12 : 0.9;
-        if (is_corner && width == WIDTH_SLOPE)
-            filter->frequency = shelf_middle(filter, slope);
-        filter->q = 1 / sqrt(sum * (1 / slope - 1) + 2);
-    } else if (width == WIDTH_NONE) {
-        filter->q = filter->kind == BIQUAD_NOTCH ? 30 : M_SQRT1_2;
-    } else if (width == WIDTH_OCTAVES) {
-        double turn = 2 * M_PI * filter->frequency / rate;
-        filter->q = 1 / (2 * sinh(M_LN2 / 2 * value * turn / sin(turn)));
-    } else {
-        filter->q = value;
-        if (is_shelf(filter->kind) && is_corner)
-            filter->frequency = shelf_middle(filter, 1 / ((1 / (value * value) - 2) / sum + 1));
-    }
-}
-
-static enum status find_kind(const struct mask_config *config, const char *name,
-                             const struct eq_kind **kind)
-{
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (name && strcasecmp(name, kinds[i].name) == 0) {
-            *kind = &kinds[i];
-            return STATUS_OK;
-        }
-    return mask_config_refuse(config,
-                              "an equaliser's filter of the kind '%.40s' cannot be read as a mask",
-                              name ? name : "");
-}
 
 struct eq_values {
     double frequency, gain, width;
     enum width width_is;
 };
 
-static enum status parse_values(const struct mask_config *config, char *text,
-                                struct eq_values *values)
+static bool is_shelf(const struct eq_kind *kind)
 {
-    const char *word;
-    while ((word = mask_config_word(&text))) {
-        bool ok = true;
-        if (strcasecmp(word, "Fc") == 0) {
-            ok = eq_listing_number(&text, "Hz", &values->frequency);
-        } else if (strcasecmp(word, "Gain") == 0) {
-            ok = eq_listing_number(&text, "dB", &values->gain);
-        } else if (strcasecmp(word, "Q") == 0) {
-            values->width_is = WIDTH_Q;
-            ok = eq_listing_number(&text, NULL, &values->width);
-        } else if (strcasecmp(word, "BW") == 0) {
-            const char *unit = mask_config_word(&text);
-            values->width_is = WIDTH_OCTAVES;
-            ok = unit && strcasecmp(unit, "Oct") == 0 &&
-                 eq_listing_number(&text, NULL, &values->width);
-        } else if (strcasecmp(word, "T60") == 0) {
-            break; /* the target of a modal filter of REW */
-        } else {
-            return mask_config_refuse(config, "'%.40s' is not Fc, Gain, Q or BW Oct", word);
+    return kind->kind == BIQUAD_LOW_SHELF || kind->kind == BIQUAD_HIGH_SHELF;
+}
+
+static bool is_blank(char c)
+{
+    return c == '\0' || c == ' ' || c == '\t';
+}
+
+/* ---- width ---- */
+
+/* The middle of the slope of a shelf from its start, as in Behringer's DCX2496 and Equalizer APO.
+ */
+static double shelf_middle(const struct eq_kind *kind, const struct eq_values *values, double slope)
+{
+    double factor = pow(10, fabs(values->gain) / 80 / slope);
+    return kind->kind == BIQUAD_LOW_SHELF ? values->frequency * factor : values->frequency / factor;
+}
+
+/* The Q of a shelf; sets its frequency to the middle of the slope. */
+static double shelf_q(const struct eq_kind *kind, struct eq_values *values)
+{
+    double a = pow(10, values->gain / 40), q = values->width;
+    double slope = values->width_is == WIDTH_SLOPE ? q / 12 : 0.9;
+    if (values->width_is == WIDTH_Q)
+        slope = 1 / ((1 / (q * q) - 2) / (a + 1 / a) + 1);
+    else
+        q = biquad_slope_to_q(slope, values->gain);
+    if (kind->is_corner && (values->width_is == WIDTH_Q || values->width_is == WIDTH_SLOPE))
+        values->frequency = shelf_middle(kind, values, slope);
+    return q;
+}
+
+static double width_to_q(const struct eq_kind *kind, struct eq_values *values, double rate)
+{
+    if (is_shelf(kind))
+        return shelf_q(kind, values);
+    if (values->width_is == WIDTH_OCTAVES)
+        return biquad_octaves_to_q(values->width, values->frequency, rate);
+    if (values->width_is == WIDTH_Q)
+        return values->width;
+    return kind->kind == BIQUAD_NOTCH ? 30 : M_SQRT1_2;
+}
+
+/* ---- text ---- */
+
+/* Letters, behind which only a shelf may have its slope (LS 6dB, LS6dB). */
+static enum status parse_kind(const struct mask_config *config, char **text,
+                              const struct eq_kind **kind)
+{
+    char *name = *text + strspn(*text, " \t"), *end = name;
+    while (isalpha((unsigned char)*end))
+        end++;
+    size_t length = (size_t)(end - name);
+    *text = end;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (length == strlen(kinds[i].name) && strncasecmp(name, kinds[i].name, length) == 0 &&
+            (is_blank(*end) || is_shelf(&kinds[i]))) {
+            *kind = &kinds[i];
+            return STATUS_OK;
         }
-        if (!ok)
-            return mask_config_refuse(config, "no number after %.40s", word);
+    return mask_config_refuse(config,
+                              "an equaliser's filter of the kind '%.*s' cannot be read as a mask",
+                              (int)strcspn(name, " \t"), name);
+}
+
+/* A width of 0 is none, as in Equalizer APO. */
+static bool parse_width(char **text, const char *unit, enum width width, struct eq_values *values)
+{
+    bool ok = eq_number_read(text, unit, &values->width) && values->width >= 0;
+    values->width_is = values->width > 0 ? width : WIDTH_NONE;
+    return ok;
+}
+
+/* False: no number after the word. *is_known: it is a word. */
+static bool parse_value(char **text, struct eq_values *values, struct eq_filter *filter,
+                        bool *is_known)
+{
+    *is_known = true;
+    if (eq_number_take(text, "Fc"))
+        return eq_number_read_hertz(text, &values->frequency, filter->grouped);
+    if (eq_number_take(text, "Gain"))
+        return eq_number_read(text, "dB", &values->gain);
+    if (eq_number_take(text, "Q"))
+        return parse_width(text, NULL, WIDTH_Q, values);
+    if (eq_number_take(text, "BW"))
+        return eq_number_take(text, "Oct") && parse_width(text, NULL, WIDTH_OCTAVES, values);
+    *is_known = false;
+    return true;
+}
+
+static enum status parse_values(const struct mask_config *config, const struct eq_kind *kind,
+                                char *text, struct eq_values *values, struct eq_filter *filter)
+{
+    bool is_known, ok = true;
+    text += strspn(text, " \t");
+    if (is_shelf(kind) && !isalpha((unsigned char)*text))
+        ok = parse_width(&text, "dB", WIDTH_SLOPE, values);
+    for (char *word = text; ok; word = text) {
+        word += strspn(word, " \t");
+        if (!*word || eq_number_take(&word, "T60")) /* the target of a modal filter of REW */
+            return STATUS_OK;
+        ok = parse_value(&text, values, filter, &is_known);
+        if (!is_known)
+            return mask_config_refuse(config, "'%.*s' is not Fc, Gain, Q or BW Oct",
+                                      (int)strcspn(word, " \t"), word);
+        if (ok && !is_blank(*text) && !isalpha((unsigned char)*text))
+            ok = false;
     }
+    return mask_config_refuse(config, "a number is missing or wrong before '%.40s'", text);
+}
+
+static enum status check(const struct mask_config *config, const struct eq_kind *kind,
+                         const struct eq_values *values)
+{
+    if (!(values->frequency > 0))
+        return mask_config_refuse(config, "%s has no frequency (Fc)", kind->name);
+    if (fabs(values->gain) > GAIN_MOST)
+        return mask_config_refuse(config, "a gain of %g dB", values->gain);
+    if (values->width_is == WIDTH_NONE &&
+        (kind->kind == BIQUAD_PEAK || kind->kind == BIQUAD_ALLPASS))
+        return mask_config_refuse(config, "%s without Q or BW Oct", kind->name);
+    if (values->gain != 0 && kind->kind != BIQUAD_PEAK && !is_shelf(kind))
+        note("mask %s: line %zu: %s has no gain; the %g dB are left out, as in Equalizer APO",
+             config->file, config->line, kind->name, values->gain);
     return STATUS_OK;
 }
 
-static enum status check(const struct mask_config *config, const struct eq_filter *filter,
-                         const struct eq_values *values, double rate)
+/* ---- filters ---- */
+
+static enum status alloc_filter(struct eq_filter *filter, size_t order)
 {
-    if (!(values->frequency > 0 && values->frequency < rate / 2 && filter->frequency > 0 &&
-          filter->frequency < rate / 2))
+    filter->coefficients = calloc(2 * (order + 1), sizeof(double));
+    if (!filter->coefficients)
+        return fail_memory("a mask");
+    filter->difference = (struct difference){order + 1, order + 1, filter->coefficients,
+                                             filter->coefficients + order + 1};
+    return STATUS_OK;
+}
+
+static enum status make_biquad(const struct mask_config *config, char *text, double rate,
+                               struct eq_filter *filter)
+{
+    struct eq_values values = {0};
+    const struct eq_kind *kind = NULL;
+    TRY(parse_kind(config, &text, &kind));
+    TRY(parse_values(config, kind, text, &values, filter));
+    TRY(check(config, kind, &values));
+    double asked = values.frequency, q = width_to_q(kind, &values, rate);
+    if (!(fmax(asked, values.frequency) < rate / 2))
         return mask_config_refuse(config,
-                                  "a filter at %g Hz is not between 0 and half the rate of %g Hz",
-                                  values->frequency, rate);
-    if (fabs(values->gain) > 200)
-        return mask_config_refuse(config, "a gain of %g dB", values->gain);
-    if (!(filter->q > 0 && isfinite(filter->q)))
+                                  "a filter at %g Hz needs more than a rate of %g Hz: rate=48000, "
+                                  "or another one, makes the mask at that",
+                                  asked, rate);
+    if (!(q > 0 && isfinite(q)))
         return mask_config_refuse(config, "the width or slope is not possible");
+    TRY(alloc_filter(filter, 2));
+    struct biquad biquad = biquad_make(kind->kind, values.frequency, values.gain, q, rate);
+    memcpy(filter->coefficients, biquad.b, sizeof biquad.b);
+    filter->coefficients[3] = 1;
+    memcpy(filter->coefficients + 4, biquad.a, sizeof biquad.a);
+    return STATUS_OK;
+}
+
+/* The numerator's coefficients, then those of the denominator. */
+static enum status parse_coefficients(const struct mask_config *config, char *text, size_t count,
+                                      double *coefficients)
+{
+    size_t found = 0;
+    for (const char *word; (word = mask_config_word(&text)); found++) {
+        double value;
+        if (!mask_config_number(word, &value))
+            return mask_config_refuse(config, "the coefficient '%.40s' is not a number", word);
+        if (found < count)
+            coefficients[found] = value;
+    }
+    if (found != count)
+        return mask_config_refuse(config, "%zu coefficients, but its order takes %zu", found,
+                                  count);
+    return STATUS_OK;
+}
+
+static enum status make_recursive(const struct mask_config *config, char *text,
+                                  struct eq_filter *filter)
+{
+    uint64_t order = 0;
+    const char *word = eq_number_take(&text, "Order") ? mask_config_word(&text) : NULL;
+    if (!word || !mask_config_count(word, &order) || order < 1 || order > ORDER_MOST)
+        return mask_config_refuse(config, "IIR takes an Order from 1 to %d", ORDER_MOST);
+    if (!eq_number_take(&text, "Coefficients"))
+        return mask_config_refuse(config, "IIR without Coefficients");
+    size_t count = 2 * ((size_t)order + 1);
+    TRY(alloc_filter(filter, (size_t)order));
+    TRY(parse_coefficients(config, text, count, filter->coefficients));
+    double scale = filter->coefficients[order + 1];
+    for (size_t i = 0; i < count; i++) {
+        filter->coefficients[i] /= scale;
+        if (!isfinite(filter->coefficients[i]))
+            return mask_config_refuse(config, "a0 of IIR, %g, divides all others and is too small",
+                                      scale);
+    }
     return STATUS_OK;
 }
 
 enum status eq_listing_filter(const struct mask_config *config, char *text, double rate,
                               struct eq_filter *filter)
 {
-    struct eq_values values = {0};
-    const struct eq_kind *kind = NULL;
-    const char *word = mask_config_word(&text);
     *filter = (struct eq_filter){0};
+    const char *word = mask_config_word(&text);
     if (!word || (strcasecmp(word, "ON") != 0 && strcasecmp(word, "OFF") != 0))
         return mask_config_refuse(config, "a filter must be ON or OFF, not '%.40s'",
                                   word ? word : "");
-    filter->is_on = strcasecmp(word, "ON") == 0;
-    const char *name = mask_config_word(&text);
-    if (!filter->is_on || (name && strcasecmp(name, "None") == 0)) {
-        filter->is_on = false;
+    if (strcasecmp(word, "OFF") == 0 || eq_number_take(&text, "None"))
         return STATUS_OK;
-    }
-    TRY(find_kind(config, name, &kind));
-    char *rest = text + strspn(text, " \t");
-    if (strncasecmp(rest, "Fc", 2) != 0) { /* LS 6dB, LSC 12 dB */
-        values.width_is = WIDTH_SLOPE;
-        if (!is_shelf(kind->kind) || !eq_listing_number(&text, "dB", &values.width))
-            return mask_config_refuse(config, "Fc is missing after '%.40s'", name);
-    }
-    TRY(parse_values(config, text, &values));
-    filter->kind = kind->kind;
-    filter->frequency = values.frequency;
-    filter->gain = values.gain;
-    if (values.width_is != WIDTH_NONE && !(values.width > 0))
-        return mask_config_refuse(config, "a width of %g", values.width);
-    if (values.width_is == WIDTH_NONE && kind->kind == BIQUAD_PEAK)
-        return mask_config_refuse(config, "a peak without Q or BW Oct");
-    settle_width(filter, values.width_is, values.width, kind->is_corner, rate);
-    return check(config, filter, &values, rate);
+    filter->is_on = true;
+    enum status status = eq_number_take(&text, "IIR") ? make_recursive(config, text, filter)
+                                                      : make_biquad(config, text, rate, filter);
+    if (status != STATUS_OK)
+        eq_filter_free(filter);
+    return status;
+}
+
+void eq_filter_free(struct eq_filter *filter)
+{
+    free(filter->coefficients);
+    filter->coefficients = NULL;
 }

@@ -1,28 +1,28 @@
 /* One line of an equaliser listing, as Equalizer APO, AutoEq and REW write them:
  *
  *   Filter 1: ON PK Fc 105 Hz Gain -6.4 dB Q 0.70
+ *   Filter 2: ON IIR Order 2 Coefficients 0.04 0.08 0.04 1.27 -1.85 0.73
  *
- * Defaults and the corner frequencies of LS and HS are those of Equalizer APO.
+ * Numbers, defaults and the corner frequencies of LS and HS are those of Equalizer APO.
  */
 #ifndef HALO_EQ_LISTING_H
 #define HALO_EQ_LISTING_H
 
+#include "mask/eq_number.h"
 #include "mask/mask_config.h"
-#include "signal/biquad.h"
+#include "signal/recursive.h"
 
 struct eq_filter {
     bool is_on;
-    enum biquad_kind kind;
-    double frequency;
-    double gain;
-    double q;
+    struct difference difference;     /* if it is on; its a[0] is 1 */
+    double *coefficients;             /* of both; owned */
+    char grouped[EQ_NUMBER_MOST + 1]; /* of a frequency: eq_number_read_hertz */
 };
 
-/* Parse the text after the colon, in place. Errors: not such a filter. */
+/* Parse the text after the colon, in place. Errors: not such a filter, memory; then there is
+ * nothing to free. */
 MUST_CHECK enum status eq_listing_filter(const struct mask_config *config, char *text, double rate,
                                          struct eq_filter *filter);
-
-/* "-6.5 dB", with a point or a comma, with or without the unit. False: not a number. */
-bool eq_listing_number(char **rest, const char *unit, double *value);
+void eq_filter_free(struct eq_filter *filter);
 
 #endif

@@ -1,0 +1,308 @@
+#include "mask/eqapo_expression.h"
+
+#include "base/decimal.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NESTED_MOST = 64 };
+
+struct expression {
+    struct eqapo_variables *variables;
+    const char *at;
+    const char *wrong; /* where it cannot be read; NULL: nowhere yet */
+    size_t nested;
+};
+
+static double read_choice(struct expression *expression);
+
+static double fail_at(struct expression *expression, const char *at)
+{
+    if (!expression->wrong)
+        expression->wrong = at;
+    return NAN;
+}
+
+/* ---- words ---- */
+
+static void skip_blanks(struct expression *expression)
+{
+    expression->at += strspn(expression->at, " \t");
+}
+
+/* Whether the text goes on with this operator; then it is passed. */
+static bool take(struct expression *expression, const char *sign)
+{
+    size_t length = strlen(sign);
+    skip_blanks(expression);
+    if (strncmp(expression->at, sign, length) != 0)
+        return false;
+    bool is_word = isalpha((unsigned char)*sign);
+    if (is_word && isalnum((unsigned char)expression->at[length]))
+        return false;
+    expression->at += length;
+    return true;
+}
+
+/* The length of a name, 0: there is none. */
+static size_t name_at(const char *text)
+{
+    size_t length = 0;
+    while (isalpha((unsigned char)text[length]) || text[length] == '_' ||
+           (length > 0 && isdigit((unsigned char)text[length])))
+        length++;
+    return length;
+}
+
+bool eqapo_variable(const struct eqapo_variables *variables, const char *name, double *value)
+{
+    for (size_t i = 0; i < variables->count; i++)
+        if (strcmp(variables->items[i].name, name) == 0) {
+            *value = variables->items[i].value;
+            return true;
+        }
+    return false;
+}
+
+bool eqapo_variable_set(struct eqapo_variables *variables, const char *name, double value)
+{
+    size_t i = 0;
+    while (i < variables->count && strcmp(variables->items[i].name, name) != 0)
+        i++;
+    if (i == EQAPO_VARIABLES_MOST || strlen(name) >= EQAPO_VARIABLE_BYTES)
+        return false;
+    if (i == variables->count)
+        strcpy(variables->items[variables->count++].name, name);
+    variables->items[i].value = value;
+    return true;
+}
+
+/* ---- functions ---- */
+
+static const struct {
+    const char *name;
+    double (*of)(double);
+} functions[] = {
+    {"abs", fabs},  {"sin", sin},     {"cos", cos},   {"tan", tan},
+    {"sinh", sinh}, {"cosh", cosh},   {"tanh", tanh}, {"asin", asin},
+    {"acos", acos}, {"atan", atan},   {"ln", log},    {"log", log},
+    {"log2", log2}, {"log10", log10}, {"exp", exp},   {"sqrt", sqrt},
+};
+
+static double add(double a, double b)
+{
+    return a + b;
+}
+
+static const struct {
+    const char *name;
+    double (*of)(double, double);
+} folds[] = {{"min", fmin}, {"max", fmax}, {"sum", add}};
+
+/* The arguments of min, max or sum, behind the parenthesis. */
+static double read_fold(struct expression *expression, double (*of)(double, double))
+{
+    double result = read_choice(expression);
+    while (!expression->wrong && take(expression, ","))
+        result = of(result, read_choice(expression));
+    return take(expression, ")") ? result : fail_at(expression, expression->at);
+}
+
+static double read_call(struct expression *expression, const char *name, const char *at)
+{
+    for (size_t i = 0; i < sizeof folds / sizeof *folds; i++)
+        if (strcmp(name, folds[i].name) == 0)
+            return read_fold(expression, folds[i].of);
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (strcmp(name, functions[i].name) == 0) {
+            double argument = read_choice(expression);
+            return take(expression, ")") ? functions[i].of(argument)
+                                         : fail_at(expression, expression->at);
+        }
+    return fail_at(expression, at);
+}
+
+static double read_name(struct expression *expression)
+{
+    static const struct {
+        const char *name;
+        double value;
+    } constants[] = {{"pi", M_PI}, {"e", M_E}, {"true", 1}, {"false", 0}};
+    const char *at = expression->at;
+    char name[EQAPO_VARIABLE_BYTES];
+    double value = 0;
+    size_t length = name_at(at);
+    if (length == 0 || length >= sizeof name)
+        return fail_at(expression, at);
+    snprintf(name, sizeof name, "%.*s", (int)length, at);
+    expression->at += length;
+    if (take(expression, "("))
+        return read_call(expression, name, at);
+    if (eqapo_variable(expression->variables, name, &value))
+        return value;
+    for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
+        if (strcmp(name, constants[i].name) == 0)
+            return constants[i].value;
+    return fail_at(expression, at);
+}
+
+/* ---- operators, from the strongest ---- */
+
+static double read_value(struct expression *expression)
+{
+    double value;
+    char *end;
+    skip_blanks(expression);
+    if (take(expression, "(")) {
+        value = read_choice(expression);
+        return take(expression, ")") ? value : fail_at(expression, expression->at);
+    }
+    if (isdigit((unsigned char)*expression->at) || *expression->at == '.') {
+        if (!decimal_read(expression->at, &end, &value))
+            return fail_at(expression, expression->at);
+        expression->at = end;
+        return value;
+    }
+    return read_name(expression);
+}
+
+/* Signs are weaker than powers: -2^2 is -4; 2^-2 is 0.25. */
+static double read_sign(struct expression *expression)
+{
+    if (expression->nested == NESTED_MOST)
+        return fail_at(expression, expression->at);
+    expression->nested++;
+    double value;
+    if (take(expression, "-")) {
+        value = -read_sign(expression);
+    } else if (take(expression, "+")) {
+        value = read_sign(expression);
+    } else {
+        value = read_value(expression);
+        if (take(expression, "^"))
+            value = pow(value, read_sign(expression));
+    }
+    expression->nested--;
+    return value;
+}
+
+static double read_product(struct expression *expression)
+{
+    double value = read_sign(expression);
+    while (!expression->wrong)
+        if (take(expression, "*"))
+            value *= read_sign(expression);
+        else if (take(expression, "/"))
+            value /= read_sign(expression);
+        else
+            break;
+    return value;
+}
+
+static double read_sum(struct expression *expression)
+{
+    double value = read_product(expression);
+    while (!expression->wrong)
+        if (take(expression, "+"))
+            value += read_product(expression);
+        else if (take(expression, "-"))
+            value -= read_product(expression);
+        else
+            break;
+    return value;
+}
+
+static double read_comparison(struct expression *expression)
+{
+    double value = read_sum(expression);
+    if (take(expression, "=="))
+        return value == read_sum(expression);
+    if (take(expression, "!="))
+        return value != read_sum(expression);
+    if (take(expression, "<="))
+        return value <= read_sum(expression);
+    if (take(expression, ">="))
+        return value >= read_sum(expression);
+    if (take(expression, "<"))
+        return value < read_sum(expression);
+    if (take(expression, ">"))
+        return value > read_sum(expression);
+    return value;
+}
+
+/* and, or: from the left, alike; both sides are read. */
+static double read_logic(struct expression *expression)
+{
+    double value = read_comparison(expression);
+    while (!expression->wrong) {
+        bool is_and = take(expression, "and");
+        if (!is_and && !take(expression, "or"))
+            break;
+        double other = read_comparison(expression);
+        value = is_and ? value != 0 && other != 0 : value != 0 || other != 0;
+    }
+    return value;
+}
+
+static double read_choice(struct expression *expression)
+{
+    double value = read_logic(expression);
+    if (expression->wrong || !take(expression, "?"))
+        return value;
+    if (expression->nested == NESTED_MOST)
+        return fail_at(expression, expression->at);
+    expression->nested++;
+    double yes = read_choice(expression);
+    if (!take(expression, ":"))
+        return fail_at(expression, expression->at);
+    double no = read_choice(expression);
+    expression->nested--;
+    return value != 0 ? yes : no;
+}
+
+/* ---- assignments ---- */
+
+static double apply(char sign, double old, double value)
+{
+    return sign == '+'   ? old + value
+           : sign == '-' ? old - value
+           : sign == '*' ? old * value
+                         : old / value;
+}
+
+/* a = 3, a += 3 */
+static double read_assignment(struct expression *expression)
+{
+    char name[EQAPO_VARIABLE_BYTES];
+    skip_blanks(expression);
+    const char *at = expression->at;
+    size_t length = name_at(at);
+    const char *sign = at + length + strspn(at + length, " \t");
+    size_t signs = strchr("+-*/", *sign) && *sign && sign[1] == '=' ? 2 : *sign == '=';
+    if (length == 0 || signs == 0 || sign[signs] == '=')
+        return read_choice(expression);
+    snprintf(name, sizeof name, "%.*s", (int)length, at);
+    expression->at = sign + signs;
+    double old = 0, value = read_choice(expression);
+    if (signs == 2 && !eqapo_variable(expression->variables, name, &old))
+        return fail_at(expression, at);
+    if (signs == 2)
+        value = apply(*sign, old, value);
+    if (length >= sizeof name || !eqapo_variable_set(expression->variables, name, value))
+        return fail_at(expression, at);
+    return value;
+}
+
+const char *eqapo_evaluate(struct eqapo_variables *variables, const char *text, double *value)
+{
+    struct expression expression = {.variables = variables, .at = text};
+    do
+        *value = read_assignment(&expression);
+    while (!expression.wrong && take(&expression, ";") &&
+           expression.at[strspn(expression.at, " \t")]);
+    if (!expression.wrong && *expression.at)
+        return expression.at;
+    return expression.wrong;
+}

@@ -1,0 +1,109 @@
+/* A configuration of Equalizer APO while it is read.
+ *
+ * First the lines of all included files are gathered, which says how many channels there are and at
+ * which rate; then they are run in order on a matrix of responses (mask_matrix.h). Its first
+ * outputs are the channels of the sound, further ones those that Copy: has created.
+ */
+#ifndef HALO_MASK_EQAPO_H
+#define HALO_MASK_EQAPO_H
+
+#include "mask/eqapo_expression.h"
+#include "mask/mask_config.h"
+#include "mask/mask_matrix.h"
+
+enum {
+    EQAPO_CHANNELS_MOST = MATRIX_CHANNELS_MOST,
+    EQAPO_INCLUDES_MOST = 8, /* nested */
+    EQAPO_RATE_USUAL = 48000,
+};
+
+enum eqapo_stage { EQAPO_PRE_MIX = 1, EQAPO_POST_MIX = 2, EQAPO_CAPTURE = 4 };
+
+struct eqapo;
+
+/* A command without functions is refused; see also the table in mask_eqapo.c. */
+struct eqapo_command {
+    const char *name;
+    bool names_file;                                           /* its text is a file's name */
+    enum status (*gather)(struct eqapo *reading, char *text);  /* while lines are gathered */
+    enum status (*run)(struct eqapo *reading, char *text);     /* may change the text */
+    enum status (*prepare)(struct eqapo *reading, char *text); /* before any line is run */
+    bool (*is_plausible)(const char *text); /* such a line makes a file a configuration */
+};
+
+struct eqapo_line {
+    struct mask_config *config; /* of its file */
+    size_t number;
+    const struct eqapo_command *command;
+    char *text; /* after the colon, with the values of its expressions; owned */
+    unsigned stages;
+};
+
+struct eqapo_file;
+struct eqapo {
+    struct mask_config *config; /* of the outermost file; has the rate */
+    struct mask_config *now;    /* of the present line */
+    struct eqapo_file *files;   /* included */
+    size_t file_count;
+    struct eqapo_line *lines;
+    size_t line_count, line_capacity;
+
+    /* while lines are gathered */
+    size_t depth; /* of includes */
+    unsigned stages;
+    const char *device; /* of Device: lines; NULL: all */
+    bool has_remark;    /* a line that is no command was noted */
+    struct eqapo_variables variables;
+
+    /* before they are run */
+    size_t channels;      /* of the sound */
+    unsigned names_seen;  /* of speakers, a bit each */
+    size_t channels_seen; /* the largest number, or columns of a file */
+    bool has_routes;      /* channels differ */
+
+    /* while they are run */
+    struct mask_matrix *matrix;
+    char *created[EQAPO_CHANNELS_MOST]; /* names of further channels */
+    size_t created_count;
+    bool is_selected[EQAPO_CHANNELS_MOST];
+    bool saved[EQAPO_INCLUDES_MOST][EQAPO_CHANNELS_MOST]; /* at Include: lines */
+    size_t filters;
+    bool has_grouped; /* a separator of thousands was noted */
+};
+
+/* mask_eqapo_lines.c: gather the lines of the configuration and those it includes. Errors: those of
+ * the lines. */
+MUST_CHECK enum status eqapo_gather(struct eqapo *reading);
+MUST_CHECK enum status eqapo_include(struct eqapo *reading, char *text);
+MUST_CHECK enum status eqapo_device(struct eqapo *reading, char *text);
+MUST_CHECK enum status eqapo_stage(struct eqapo *reading, char *text);
+MUST_CHECK enum status eqapo_eval(struct eqapo *reading, char *text);
+void eqapo_free(struct eqapo *reading);
+/* The rest of a line as a file's name, in place: Windows separates folders by backslashes. */
+char *eqapo_file_name(char *text);
+
+/* mask_eqapo_channels.c: the number of channels from what was seen, and lines that select or copy
+ * channels. */
+size_t eqapo_count_channels(const struct eqapo *reading);
+void eqapo_select_all(struct eqapo *reading);
+MUST_CHECK enum status eqapo_see_channel(struct eqapo *reading, char *text);
+MUST_CHECK enum status eqapo_channel(struct eqapo *reading, char *text);
+MUST_CHECK enum status eqapo_see_copy(struct eqapo *reading, char *text);
+MUST_CHECK enum status eqapo_copy(struct eqapo *reading, char *text);
+/* Forget the channels that Copy: has created. */
+MUST_CHECK enum status eqapo_drop_created(struct eqapo *reading);
+
+/* mask_eqapo_filters.c: lines that filter the selected channels; what depends on the rate fixes it:
+ * that of the files, rate=, that of the sound, or the usual one. */
+MUST_CHECK enum status eqapo_settle_rate(struct eqapo *reading);
+MUST_CHECK enum status eqapo_preamp(struct eqapo *reading, char *text);
+MUST_CHECK enum status eqapo_filter(struct eqapo *reading, char *text);
+MUST_CHECK enum status eqapo_delay(struct eqapo *reading, char *text);
+MUST_CHECK enum status eqapo_see_convolution(struct eqapo *reading, char *text);
+MUST_CHECK enum status eqapo_convolution(struct eqapo *reading, char *text);
+MUST_CHECK enum status eqapo_graphic(struct eqapo *reading, char *text);
+
+/* mask_eqapo.c: find a command by the start of a line; *text: what follows the colon. */
+const struct eqapo_command *eqapo_command_of(const char *line, const char **text);
+
+#endif

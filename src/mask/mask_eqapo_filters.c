@@ -1,0 +1,250 @@
+/* The filters of a configuration of Equalizer APO, as changes of a matrix of responses. */
+#include "mask/eq_listing.h"
+#include "mask/level_curve.h"
+#include "mask/mask_eqapo.h"
+#include "signal/phase.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+    FILTERS_MOST = 1000,
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+    EQ_TAPS_MOST = 1 << 12,
+    GRAPHIC_TAPS = 1 << 8,
+#else
+    EQ_TAPS_MOST = 1 << 22, /* of one filter: 87 seconds at 48 kHz */
+    GRAPHIC_TAPS = 1 << 14, /* to 48 kHz, and more above: Equalizer APO's are as many at any rate */
+#endif
+};
+static const double DB_MOST = 300;
+static const double GRAPHIC_LEAST = 1e-5; /* -100 dB, as in Equalizer APO */
+
+enum status eqapo_settle_rate(struct eqapo *reading)
+{
+    const struct mask_load_options *options = reading->config->options;
+    uint32_t rate = options->raw.rate ? options->raw.rate : options->sound.rate;
+    if (reading->config->rate)
+        return STATUS_OK;
+    if (!rate)
+        note("mask %s is made for %d Hz; rate= makes it for another rate", reading->config->file,
+             EQAPO_RATE_USUAL);
+    return mask_config_rate(reading->config, rate ? rate : EQAPO_RATE_USUAL);
+}
+
+static enum status count_filter(struct eqapo *reading)
+{
+    if (++reading->filters > FILTERS_MOST)
+        return mask_config_refuse(reading->now, "more than %d filters", FILTERS_MOST);
+    return eqapo_settle_rate(reading);
+}
+
+static enum status filter_all(struct eqapo *reading, double gain, uint64_t delay,
+                              const double *taps, size_t count)
+{
+    size_t channels = mask_matrix_outputs(reading->matrix);
+    for (size_t c = 0; c < channels; c++)
+        if (reading->is_selected[c])
+            TRY(mask_matrix_filter(reading->matrix, c, gain, delay, taps, count));
+    return STATUS_OK;
+}
+
+static enum status gain_all(struct eqapo *reading, double gain, uint64_t delay)
+{
+    static const double one = 1;
+    return filter_all(reading, gain, delay, &one, 1);
+}
+
+/* ---- Preamp: and Delay: ---- */
+
+enum status eqapo_preamp(struct eqapo *reading, char *text)
+{
+    double db;
+    if (!eq_number_read(&text, "dB", &db) || fabs(db) > DB_MOST)
+        return mask_config_refuse(reading->now, "Preamp: must be a number of dB");
+    return gain_all(reading, audio_from_db(db), 0);
+}
+
+enum status eqapo_delay(struct eqapo *reading, char *text)
+{
+    double value;
+    if (!eq_number_read(&text, NULL, &value) || value < 0)
+        return mask_config_refuse(reading->now, "Delay: must be a number of ms or samples");
+    bool is_ms = eq_number_take(&text, "ms");
+    if (!is_ms && !eq_number_take(&text, "samples"))
+        return mask_config_refuse(reading->now, "Delay: must be in ms or samples");
+    if (is_ms)
+        TRY(eqapo_settle_rate(reading));
+    double frames = floor((is_ms ? value * reading->config->rate / 1000 : value) + 0.5);
+    if (frames > MATRIX_TAPS_MOST)
+        return mask_config_refuse(reading->now, "the delay is too long");
+    return gain_all(reading, 1, (uint64_t)frames);
+}
+
+/* ---- Filter: ---- */
+
+static void note_grouped(struct eqapo *reading, const struct eq_filter *filter)
+{
+    if (*filter->grouped && !reading->has_grouped)
+        note("mask %s: line %zu: the separator of %s Hz is taken as one between thousands, as "
+             "Equalizer APO does",
+             reading->now->file, reading->now->line, filter->grouped);
+    reading->has_grouped |= *filter->grouped != '\0';
+}
+
+static enum status apply(struct eqapo *reading, const struct eq_filter *filter)
+{
+    const struct recursive recursive = {difference_run, &filter->difference,
+                                        filter->difference.a_count - 1};
+    size_t length = 0, channels = mask_matrix_outputs(reading->matrix);
+    TRY(recursive_length(&recursive, EQ_TAPS_MOST, &length));
+    if (length == 0)
+        return mask_config_refuse(
+            reading->now, "the filter is not stable, or rings for more than %d taps", EQ_TAPS_MOST);
+    for (size_t c = 0; c < channels; c++)
+        if (reading->is_selected[c])
+            TRY(mask_matrix_recursive(reading->matrix, c, &recursive, length));
+    return STATUS_OK;
+}
+
+enum status eqapo_filter(struct eqapo *reading, char *text)
+{
+    struct eq_filter filter;
+    TRY(count_filter(reading));
+    TRY(eq_listing_filter(reading->now, text, reading->config->rate, &filter));
+    note_grouped(reading, &filter);
+    enum status status = filter.is_on ? apply(reading, &filter) : STATUS_OK;
+    eq_filter_free(&filter);
+    return status;
+}
+
+/* ---- Convolution: ---- */
+
+static enum status load(struct eqapo *reading, char *text, const struct mask **mask)
+{
+    reading->now->rate = reading->config->rate;
+    TRY(mask_config_mask(reading->now, eqapo_file_name(text), NULL, mask));
+    return mask_config_rate(reading->config, reading->now->rate);
+}
+
+/* A file of several channels makes channels differ. */
+enum status eqapo_see_convolution(struct eqapo *reading, char *text)
+{
+    const struct mask *mask;
+    TRY(load(reading, text, &mask));
+    if (mask->columns == 1)
+        return STATUS_OK;
+    reading->has_routes = true;
+    if (mask->columns > reading->channels_seen && mask->columns <= EQAPO_CHANNELS_MOST)
+        reading->channels_seen = mask->columns;
+    return STATUS_OK;
+}
+
+/* The file's channels serve the selected channels in turn. */
+enum status eqapo_convolution(struct eqapo *reading, char *text)
+{
+    const struct mask *mask;
+    size_t column = 0, channels = mask_matrix_outputs(reading->matrix);
+    TRY(load(reading, text, &mask));
+    for (size_t c = 0; c < channels; c++)
+        if (reading->is_selected[c])
+            TRY(mask_matrix_filter(reading->matrix, c, 1, 0,
+                                   mask_column(mask, column++ % mask->columns), mask->taps));
+    return STATUS_OK;
+}
+
+/* ---- GraphicEQ: ---- */
+
+struct point {
+    double hertz, level;
+};
+
+static int compare(const void *a, const void *b)
+{
+    double first = ((const struct point *)a)->hertz, second = ((const struct point *)b)->hertz;
+    return (first > second) - (first < second);
+}
+
+static double graphic_at(const void *context, double hertz)
+{
+    return fmax(audio_from_db(level_curve_at(context, hertz)), GRAPHIC_LEAST);
+}
+
+/* Points in any order, separated by semicolons. */
+static enum status parse_points(const struct eqapo *reading, char *text, struct point *points,
+                                size_t *count)
+{
+    for (char *part = text; part;) {
+        char *next = strchr(part, ';');
+        if (next)
+            *next++ = '\0';
+        struct point *point = &points[*count];
+        char *rest = part;
+        rest += strspn(rest, " \t");
+        part = next;
+        if (!*rest)
+            continue;
+        const char *whole = rest;
+        if (!eq_number_read(&rest, "Hz", &point->hertz) ||
+            !eq_number_read(&rest, "dB", &point->level) || rest[strspn(rest, " \t")])
+            return mask_config_refuse(
+                reading->now, "'%.40s' is not a frequency and a gain, such as 105 -6.4", whole);
+        if (!(point->hertz > 0) || fabs(point->level) > DB_MOST)
+            return mask_config_refuse(reading->now, "a gain of %g dB at %g Hz", point->level,
+                                      point->hertz);
+        ++*count;
+    }
+    qsort(points, *count, sizeof *points, compare);
+    return STATUS_OK;
+}
+
+static enum status make_curve(const struct eqapo *reading, char *text, struct level_curve *curve)
+{
+    size_t most = 1, count = 0;
+    for (const char *at = text; *at; at++)
+        most += *at == ';';
+    struct point *points = calloc(most, sizeof *points);
+    if (!points)
+        return fail_memory("a mask");
+    enum status status = parse_points(reading, text, points, &count);
+    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+        bool is_again = i > 0 && points[i].hertz <= points[i - 1].hertz;
+        if (is_again && points[i].level != points[i - 1].level)
+            status = mask_config_refuse(reading->now, "two gains at %g Hz", points[i].hertz);
+        else if (!is_again)
+            status = level_curve_add(curve, points[i].hertz, points[i].level);
+    }
+    free(points);
+    return status;
+}
+
+/* As the documentation says; Equalizer APO's own grid of frequencies is half a bin (0.7 Hz) off. */
+static enum status filter_graphic(struct eqapo *reading, const struct level_curve *curve)
+{
+    uint32_t rate = reading->config->rate;
+    size_t count = GRAPHIC_TAPS;
+    while (count < MATRIX_TAPS_MOST && (double)count / GRAPHIC_TAPS < rate / 48000.0)
+        count *= 2;
+    double *taps = calloc(count, sizeof *taps);
+    if (!taps)
+        return fail_memory("a mask");
+    const struct phase_magnitude magnitude = {graphic_at, curve};
+    enum status status = phase_design(&magnitude, rate, PHASE_MINIMUM, taps, count);
+    if (status == STATUS_OK)
+        status = filter_all(reading, 1, 0, taps, recursive_kept(taps, count));
+    free(taps);
+    return status;
+}
+
+enum status eqapo_graphic(struct eqapo *reading, char *text)
+{
+    struct level_curve curve = {0};
+    TRY(count_filter(reading));
+    enum status status = make_curve(reading, text, &curve);
+    if (status == STATUS_OK && level_curve_count(&curve) > 0)
+        status = filter_graphic(reading, &curve);
+    level_curve_free(&curve);
+    return status;
+}

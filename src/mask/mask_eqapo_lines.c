@@ -1,0 +1,285 @@
+/* The lines of a configuration of Equalizer APO, with those of the files it includes. */
+#include "base/files_read.h"
+#include "mask/eq_number.h"
+#include "mask/mask_eqapo.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { FILES_MOST = 1000, LINES_MOST = 100000 };
+
+struct eqapo_file {
+    struct eqapo_file *next;
+    char *path;
+    struct mask_load_options options;
+    struct mask_config config;
+};
+
+void eqapo_free(struct eqapo *reading)
+{
+    while (reading->files) {
+        struct eqapo_file *file = reading->files;
+        reading->files = file->next;
+        mask_config_close(&file->config);
+        free(file->path);
+        free(file);
+    }
+    for (size_t i = 0; i < reading->created_count; i++)
+        free(reading->created[i]);
+    for (size_t i = 0; i < reading->line_count; i++)
+        free(reading->lines[i].text);
+    free(reading->lines);
+    free(reading);
+}
+
+/* The line owns its text, also if this fails. */
+static enum status add_line(struct eqapo *reading, const struct eqapo_command *command, char *text)
+{
+    if (reading->line_count == reading->line_capacity) {
+        size_t capacity = reading->line_capacity ? 2 * reading->line_capacity : 64;
+        struct eqapo_line *lines =
+            capacity <= LINES_MOST ? realloc(reading->lines, capacity * sizeof *lines) : NULL;
+        if (!lines) {
+            free(text);
+            return capacity <= LINES_MOST ? fail_memory("a mask")
+                                          : mask_config_refuse(reading->now, "too many lines");
+        }
+        reading->lines = lines;
+        reading->line_capacity = capacity;
+    }
+    reading->lines[reading->line_count++] =
+        (struct eqapo_line){reading->now, reading->now->line, command, text, reading->stages};
+    return STATUS_OK;
+}
+
+/* ---- remarks ---- */
+
+/* From a # behind a blank on. Equalizer APO finds no such comment, but takes nothing from it. */
+static void cut_comment(char *text)
+{
+    for (char *at = text; *at; at++)
+        if (*at == '#' && (at == text || at[-1] == ' ' || at[-1] == '\t')) {
+            *at = '\0';
+            return;
+        }
+}
+
+static void note_remark(struct eqapo *reading, const char *line)
+{
+    if (!reading->has_remark)
+        note("mask %s: line %zu: '%.40s' is no command of Equalizer APO, which passes over such "
+             "lines",
+             reading->now->file, reading->now->line, line);
+    reading->has_remark = true;
+}
+
+/* ---- expressions ---- */
+
+static enum status evaluate(struct eqapo *reading, const char *text, double *value)
+{
+    if (strstr(text, "sampleRate")) {
+        TRY(eqapo_settle_rate(reading));
+        (void)eqapo_variable_set(&reading->variables, "sampleRate", reading->config->rate);
+    }
+    const char *wrong = eqapo_evaluate(&reading->variables, text, value);
+    if (wrong)
+        return mask_config_refuse(reading->now, "the expression cannot be read at '%.40s'", wrong);
+    if (!isfinite(*value))
+        return mask_config_refuse(reading->now, "the expression '%.40s' has no value", text);
+    return STATUS_OK;
+}
+
+enum status eqapo_eval(struct eqapo *reading, char *text)
+{
+    double value;
+    return evaluate(reading, mask_config_name(text), &value);
+}
+
+/* A copy of the text, with the value of each `expression` in its place. */
+static enum status expand(struct eqapo *reading, char *text, char **expanded)
+{
+    char *rest = text;
+    *expanded = NULL;
+    for (size_t i = 0; rest; i++) {
+        char *part = rest, *longer = NULL, *end = strchr(part, '`');
+        double value = 0;
+        rest = end ? end + 1 : NULL;
+        if (end)
+            *end = '\0';
+        bool is_expression = i % 2 == 1;
+        enum status status = STATUS_OK;
+        if (is_expression && !end)
+            status = mask_config_refuse(reading->now, "a ` is missing");
+        else if (is_expression)
+            status = evaluate(reading, part, &value);
+        const char *before = *expanded ? *expanded : "";
+        if (status == STATUS_OK && (is_expression ? asprintf(&longer, "%s%.17g", before, value)
+                                                  : asprintf(&longer, "%s%s", before, part)) < 0)
+            status = fail_memory("a mask");
+        free(*expanded);
+        *expanded = status == STATUS_OK ? longer : NULL;
+        TRY(status);
+    }
+    return STATUS_OK;
+}
+
+/* ---- lines ---- */
+
+static enum status gather_line(struct eqapo *reading, char *line, bool has_remarks)
+{
+    const char *found;
+    char *colon = strchr(line, ':');
+    line += strspn(line, " \t");
+    if (!*line || *line == '#')
+        return STATUS_OK;
+    const struct eqapo_command *command = colon ? eqapo_command_of(line, &found) : NULL;
+    if (!command) {
+        if (!has_remarks)
+            note_remark(reading, line);
+        return STATUS_OK;
+    }
+    char *text = line + (found - line);
+    if (!command->names_file) {
+        eq_number_plain_blanks(text);
+        cut_comment(text);
+    }
+    TRY(expand(reading, text, &text));
+    TRY(add_line(reading, command, text));
+    return command->gather ? command->gather(reading, text) : STATUS_OK;
+}
+
+enum status eqapo_gather(struct eqapo *reading)
+{
+    bool is_listing = strncasecmp(reading->now->text, "Filter Settings file", 20) == 0;
+    for (char *line; (line = mask_config_line(reading->now));)
+        TRY(gather_line(reading, line, is_listing));
+    return STATUS_OK;
+}
+
+/* ---- Include: ---- */
+
+static enum status save_selection(struct eqapo *reading, char *text)
+{
+    (void)text;
+    memcpy(reading->saved[reading->depth++], reading->is_selected, sizeof reading->is_selected);
+    return STATUS_OK;
+}
+
+static enum status restore_selection(struct eqapo *reading, char *text)
+{
+    (void)text;
+    memcpy(reading->is_selected, reading->saved[--reading->depth], sizeof reading->is_selected);
+    return STATUS_OK;
+}
+
+static enum status gather_file(struct eqapo *reading)
+{
+    static const struct eqapo_command enter = {.run = save_selection};
+    static const struct eqapo_command leave = {.run = restore_selection};
+    struct eqapo_file *file = reading->files;
+    struct mask_config *outer = reading->now;
+    unsigned stages = reading->stages;
+    reading->stages = EQAPO_PRE_MIX | EQAPO_POST_MIX; /* of the two lines */
+    TRY(add_line(reading, &enter, NULL));
+    reading->stages = stages;
+    reading->now = &file->config;
+    reading->depth++;
+    TRY(eqapo_gather(reading));
+    reading->depth--;
+    reading->now = outer;
+    reading->stages = EQAPO_PRE_MIX | EQAPO_POST_MIX;
+    TRY(add_line(reading, &leave, NULL));
+    reading->stages = stages;
+    return STATUS_OK;
+}
+
+static enum status open_file(struct eqapo *reading, const char *name)
+{
+    struct mask_config *outer = reading->now;
+    FILE *stream = NULL;
+    struct eqapo_file *file = calloc(1, sizeof *file);
+    if (!file)
+        return fail_memory("a mask");
+    file->next = reading->files;
+    reading->files = file;
+    reading->file_count++;
+    TRY(mask_config_find(outer, name, &file->path));
+    file->options = *reading->config->options;
+    file->options.folder = outer->fence;
+    const char *flaw = files_read_open(file->path, &stream);
+    if (!flaw && !mask_config_open(&file->config, file->path, stream, &file->options))
+        flaw = "it is not a text file, or is empty";
+    if (stream)
+        fclose(stream);
+    return flaw ? mask_config_refuse(outer, "cannot include %s: %s", name, flaw) : STATUS_OK;
+}
+
+char *eqapo_file_name(char *text)
+{
+    char *name = mask_config_name(text);
+    for (char *at = name; *at; at++)
+        if (*at == '\\')
+            *at = '/';
+    return name;
+}
+
+enum status eqapo_include(struct eqapo *reading, char *text)
+{
+    const char *name = eqapo_file_name(text);
+    if (reading->depth == EQAPO_INCLUDES_MOST)
+        return mask_config_refuse(reading->now, "includes are circular or nested deeper than %d",
+                                  EQAPO_INCLUDES_MOST);
+    if (reading->file_count == FILES_MOST)
+        return mask_config_refuse(reading->now, "more than %d includes", FILES_MOST);
+    TRY(open_file(reading, name));
+    return gather_file(reading);
+}
+
+/* ---- Device: and Stage: ---- */
+
+/* One device's settings can be meant; of several, which ones cannot be known. */
+enum status eqapo_device(struct eqapo *reading, char *text)
+{
+    char *patterns = mask_config_name(text);
+    for (char *at = patterns; at; at = strchr(at, ';')) {
+        at += *at == ';';
+        at += strspn(at, " \t");
+        size_t length = strcspn(at, " \t;");
+        if (length == 3 && strncasecmp(at, "all", 3) == 0 &&
+            strchr(";", at[3 + strspn(at + 3, " \t")]))
+            return STATUS_OK;
+    }
+    if (!*patterns)
+        return mask_config_refuse(reading->now, "Device: names no device");
+    if (reading->device && strcasecmp(reading->device, patterns) != 0)
+        return mask_config_refuse(reading->now,
+                                  "it has settings for several devices, '%.60s' and '%.60s': make "
+                                  "a file of those for one",
+                                  reading->device, patterns);
+    if (!reading->device)
+        note("mask %s: line %zu: the settings for the device '%.60s' are used", reading->now->file,
+             reading->now->line, patterns);
+    reading->device = patterns;
+    return STATUS_OK;
+}
+
+enum status eqapo_stage(struct eqapo *reading, char *text)
+{
+    static const char *const names[] = {"pre-mix", "post-mix", "capture"};
+    unsigned stages = 0;
+    for (const char *word; (word = mask_config_word(&text));) {
+        size_t i = 0;
+        while (i < 3 && strcasecmp(word, names[i]) != 0)
+            i++;
+        if (i == 3)
+            return mask_config_refuse(reading->now, "there is no stage '%.40s'", word);
+        stages |= 1u << i;
+    }
+    if (stages == EQAPO_CAPTURE)
+        note("mask %s: line %zu: lines for the stage capture alone are left out",
+             reading->now->file, reading->now->line);
+    reading->stages = stages;
+    return STATUS_OK;
+}

@@ -1,0 +1,246 @@
+/* Configurations of Equalizer APO: paths against those computed by hand, and what is noted. */
+#include "command.h"
+#include "mask_load.h"
+#include "suite.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What is noted while a text is loaded for a sound of two channels. */
+static const char *notes_of(const char *text)
+{
+    mask_save_text("e.txt", text);
+    static struct command_result result;
+    result = command_done("sox -n -r 44100 -c 2 s.wav trim 0 0.01; $HALO render s.wav o.wav -f "
+                          "--mask e.txt");
+    return result.err;
+}
+
+/* ---- Copy: and Channel: ---- */
+
+START_TEST(copies)
+{
+    struct mask *mask = mask_loaded_text("Copy: M=0.5*L+0.5*R S=0.5*L+-0.5*R # mid and side\n"
+                                         "Channel: S\nDelay: 2 samples\nPreamp: 6.0206 dB\n"
+                                         "Copy: L=M+S R=M+-1*S\n",
+                                         48000, 2);
+    ck_assert_uint_eq(mask->inputs, 2);
+    ck_assert_uint_eq(mask->outputs, 2);
+    mask_expect_path(mask, 0, 0, 3, (double[]){0.5, 0, 0.5 * pow(10, 6.0206 / 20)});
+    mask_expect_path(mask, 1, 0, 3, (double[]){0.5, 0, -0.5 * pow(10, 6.0206 / 20)});
+    mask_expect_path(mask, 0, 1, 3, (double[]){0.5, 0, -0.5 * pow(10, 6.0206 / 20)});
+    mask_destroy(mask);
+
+    /* all copies of a line at once, channels by number, dB, silence */
+    mask = mask_loaded_text("Copy: 1=R+-6dB*L 2=0.0\n", 48000, 2);
+    mask_expect_path(mask, 0, 0, 1, (double[]){pow(10, -0.3)});
+    mask_expect_path(mask, 1, 0, 1, (double[]){1});
+    ck_assert_uint_eq(mask->path_count, 2);
+    ck_assert_uint_eq(mask->outputs, 2);
+    mask_destroy(mask);
+
+    /* a created channel is of "all" from then on only */
+    mask = mask_loaded_text("Copy: X=L\nPreamp: -20 dB\nChannel: all\nPreamp: -20 dB\nCopy: R=X\n",
+                            0, 0);
+    mask_expect_path(mask, 0, 0, 1, (double[]){0.01});
+    mask_expect_path(mask, 0, 1, 1, (double[]){0.1});
+    mask_destroy(mask);
+}
+END_TEST
+
+START_TEST(selective_delay)
+{
+    struct mask *mask = mask_loaded_text("Copy: L2=L R2=R\nChannel: L2 R2\n"
+                                         "Filter: ON HP Fc 300 Hz\nDelay: 10 ms\n"
+                                         "Copy: L=0.5*L+0.5*L2 R=0.5*R+0.5*R2\n",
+                                         48000, 2);
+    ck_assert_uint_eq(mask->path_count, 2);
+    ck_assert_uint_eq(mask->columns, 1);
+    ck_assert_double_eq(mask_column(mask, 0)[0], 0.5);
+    ck_assert_double_eq(mask_column(mask, 0)[479], 0);
+    ck_assert_double_gt(mask_column(mask, 0)[480], 0.48);
+    mask_destroy(mask);
+}
+END_TEST
+
+/* As many channels as the names need, where the sound's number is unknown. */
+START_TEST(layouts)
+{
+    static const struct {
+        const char *channels;
+        size_t sound, count, index;
+    } cases[] = {
+        {"L", 0, 2, 0},  {"R", 2, 2, 1},    {"RL", 0, 4, 2},    {"C", 0, 6, 2},  {"SUB", 0, 6, 3},
+        {"SR", 6, 6, 5}, {"RR", 6, 6, 5},   {"SL RL", 0, 8, 4}, {"RC", 0, 7, 4}, {"3", 0, 4, 2},
+        {"SL", 8, 8, 6}, {"12", 0, 12, 11}, {"C", 1, 1, 0},     {"RR", 4, 4, 3}, {"SL", 4, 4, 2},
+        {"rr", 5, 5, 4}, {"2", 16, 16, 1},  {"SR", 16, 16, 7},  {"RL", 0, 4, 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[100];
+        snprintf(text, sizeof text, "Preamp: 0 dB\nChannel: %s\nPreamp: -6 dB\n",
+                 cases[i].channels);
+        struct mask *mask = mask_loaded_text(text, 48000, cases[i].sound);
+        ck_assert_msg(mask->inputs == cases[i].count, "%s: %zu channels", cases[i].channels,
+                      mask->inputs);
+        mask_expect_path(mask, cases[i].index, cases[i].index, 1, (double[]){pow(10, -0.3)});
+        mask_destroy(mask);
+    }
+}
+END_TEST
+
+START_TEST(channels_of_other_sounds)
+{
+    command_expect(notes_of("Channel: 2 C\nPreamp: -6 dB\n"),
+                   "line 1: there is no channel C in a sound of 2: it is passed over");
+    command_expect(notes_of("Copy: L=L+0.7*C R=R+0.7*C\n"), "it is taken as silent");
+    command_expect(notes_of("Copy: LFE=L\n"), "it can be copied, but is not heard");
+    mask_refused("e.txt", "Copy: L=0.5\n", "line 1: the constant '0.5'");
+    mask_refused("e.txt", "Copy: L=0.5*L+X\n", "there is no channel 'X' to copy");
+    mask_refused("e.txt", "Copy: A=L L=A\n", "there is no channel 'A' to copy");
+    mask_refused("e.txt", "Copy: L = R\n", "'L' is not a copy such as");
+    mask_refused("e.txt", "Copy: L=\n", "'L=' is not a copy such as");
+    mask_refused("e.txt", "Copy: L=0,5*R\n", "'0,5' is no factor");
+    mask_refused("e.txt", "Copy: L=R*0.5\n", "'R' is no factor");
+    mask_refused("e.txt", "Preamp: 0 dB\nChannel: L2\n", "line 2: there is no channel 'L2'");
+}
+END_TEST
+
+/* ---- files ---- */
+
+/* A listing within a configuration, in a folder of Windows; the selection is its own. */
+START_TEST(includes)
+{
+    command_done("mkdir -p Presets");
+    mask_save_text("Presets/bass.txt",
+                   "Filter Settings file\r\n\r\nRoom EQ V5,01\r\nDated: 1.2.2026\r\n"
+                   "Notes:anything\r\nEqualiser: Generic\r\nNo measurement\r\n"
+                   "Filter  1: ON  PK       Fc    45,0 Hz  Gain   2,0 dB  Q  1,00\r\n"
+                   "Filter  2: OFF None   \r\nFilter  3: ON  None   \r\n");
+    mask_save_text("Presets/sides.txt", "Channel: R\nInclude: bass.txt\nPreamp: -20 dB\n");
+    struct mask *mask = mask_loaded_text("Preamp: -6 dB # of all\nInclude: Presets\\bass.txt\n"
+                                         "GraphicEQ: 25 0; 40 0; 63 0\n",
+                                         48000, 2);
+    ck_assert(!mask->has_own_paths);
+    ck_assert_double_eq_tol(mask_magnitude(mask, 0, 45), -4, 1e-4);
+    mask_destroy(mask);
+    mask = mask_loaded_text("Channel: L\nInclude: Presets/sides.txt\nPreamp: -6 dB\n", 48000, 2);
+    mask_expect_path(mask, 0, 0, 1, (double[]){pow(10, -0.3)});
+    ck_assert_double_eq_tol(mask_magnitude(mask, mask->paths[1].column, 45), -18, 1e-4);
+    mask_destroy(mask);
+    mask_refused("e.txt", "Include: Presets\\none.txt\n", "line 1: cannot open Presets/none.txt");
+}
+END_TEST
+
+/* Of two columns: two channels, unless the sound has others; in turn. */
+START_TEST(convolution)
+{
+    mask_save_text("two.txt", "rate: 48000\n1 0.5\n0 0.25\n");
+    mask_save_text("one.txt", "rate: 44100\n1\n0.5\n");
+    struct mask *mask = mask_loaded_text("Convolution: two.txt\n", 48000, 0);
+    ck_assert_uint_eq(mask->inputs, 2);
+    mask_expect_path(mask, 1, 1, 2, (double[]){0.5, 0.25});
+    mask_destroy(mask);
+    mask = mask_loaded_text("Channel: 2 3 4\nConvolution: two.txt\n", 48000, 4);
+    mask_expect_path(mask, 2, 2, 2, (double[]){0.5, 0.25});
+    mask_expect_path(mask, 3, 3, 1, (double[]){1});
+    mask_destroy(mask);
+    /* the file has the rate, wherever it stands */
+    mask = mask_loaded_text("Filter: ON PK Fc 1000 Hz Gain 3 dB Q 1\nConvolution: one.txt\n", 48000,
+                            2);
+    ck_assert_uint_eq(mask->rate, 44100);
+    mask_destroy(mask);
+    mask_refused("e.txt", "Convolution: two.txt\nConvolution: one.txt\n",
+                 "line 2: a rate of 44100 Hz, where it was 48000 before");
+}
+END_TEST
+
+START_TEST(delays)
+{
+    struct mask *mask = mask_loaded_text("Delay: 1,5 ms\nDelay: 2.5 samples\n", 44100, 1);
+    ck_assert_uint_eq(mask->taps, 66 + 3 + 1); /* 66.15 and 2.5, rounded */
+    mask_destroy(mask);
+    mask_refused("e.txt", "Preamp: 0 dB\nDelay: 3\n", "must be in ms or samples");
+}
+END_TEST
+
+/* Before the mix is before it, wherever it stands in the file; capture is of microphones. */
+START_TEST(stages)
+{
+    mask_save_text("h.txt", "Channel: L\nPreamp: -20 dB\n");
+    struct mask *mask =
+        mask_loaded_text("Include: h.txt\nStage: pre-mix\nCopy: L=R R=L X=L\n"
+                         "Stage: capture\nPreamp: -99 dB\nStage: post-mix\n"
+                         "Delay: 1 samples\nStage: pre-mix post-mix\nPreamp: -40 dB\n",
+                         48000, 2);
+    ck_assert_uint_eq(mask->path_count, 2);
+    mask_expect_path(mask, 0, 1, 2, (double[]){0, 1e-4});
+    mask_expect_path(mask, 1, 0, 2, (double[]){0, 1e-5});
+    mask_destroy(mask);
+    mask_refused("e.txt", "Preamp: 0 dB\nStage: after\n", "line 2: there is no stage 'after'");
+}
+END_TEST
+
+START_TEST(devices)
+{
+    struct mask *mask =
+        mask_loaded_text("Device: all\nPreamp: -20 dB\nDevice: Speakers; Benchmark\n"
+                         "Preamp: -20 dB\nDevice: X Y; all\nPreamp: -20 dB\n",
+                         48000, 2);
+    mask_expect_taps(mask, 0, 1, (double[]){1e-3});
+    mask_destroy(mask);
+    command_expect(notes_of("Device: Speakers\nPreamp: -6 dB\n"),
+                   "line 1: the settings for the device 'Speakers' are used");
+    mask_refused("e.txt", "Device: A\nPreamp: 0 dB\nDevice: B\nPreamp: 1 dB\n",
+                 "line 3: it has settings for several devices, 'A' and 'B'");
+}
+END_TEST
+
+/* ---- what is one ---- */
+
+START_TEST(other_programs)
+{
+    mask_refused("c.yml",
+                 "filters:\n  filter1:\n    type: Gain\n  convolution: {type: Conv}\n"
+                 "  delay: {delay: 3}\npipeline:\n  - type: Filter\n    channel: 0\n",
+                 "channels: of capture"); /* CamillaDSP's reader */
+    static const char *const refused[] = {
+        "If: sampleRate == 48000",    "ElseIf: 1", "Else:", "EndIf:", "VSTPlugin: Library a.dll",
+        "LoudnessCorrection: State 1"};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        char text[100], expected[100];
+        snprintf(text, sizeof text, "Preamp: 0 dB\n  %s\n", refused[i]);
+        snprintf(expected, sizeof expected, "line 2: %.*s: cannot be read",
+                 (int)strcspn(refused[i], ":"), refused[i]);
+        mask_refused("e.txt", text, expected);
+    }
+    command_expect(notes_of("Filter: ON PK Fc 8.000 Hz Gain -3 dB Q 1\n"),
+                   "line 1: the separator of 8.000 Hz is taken as one between thousands");
+    command_expect(notes_of("Made by hand\nPreamp: 0 dB\n"),
+                   "line 1: 'Made by hand' is no command of Equalizer APO");
+}
+END_TEST
+
+/* The four texts of an AutoEq result; the fifth, a WAV, is a sound. */
+START_TEST(autoeq)
+{
+    static const char *const texts[] = {
+        "Preamp: -6.1 dB\nFilter 1: ON LSC Fc 105.0 Hz Gain 5.5 dB Q 0.70\n"
+        "Filter 2: ON PK Fc 154.8 Hz Gain -2.9 dB Q 0.55\n"
+        "Filter 10: ON HSC Fc 10000.0 Hz Gain -1.9 dB Q 0.70",
+        "Preamp: -6.31 dB\nFilter 1: ON PK Fc 31 Hz Gain 6.0 dB Q 1.41\n"
+        "Filter 10: ON PK Fc 16000 Hz Gain -6.5 dB Q 1.41\n",
+        "GraphicEQ: 20 0.0; 21 0.1; 22 0.1; 23 -0.2; 19871 -7.5",
+        "GraphicEQ: 10 -84; 20 -6.0; 21 -6.0; 22 -5.9; 19871 -13.6",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (uint32_t rate = 44100; rate <= 48000; rate += 3900) {
+            struct mask *mask = mask_loaded_text(texts[i], rate, 2);
+            ck_assert_uint_eq(mask->columns, 1);
+            ck_assert(!mask->has_own_paths);
+            mask_destroy(mask);
+        }
+}
+END_TEST
+
+SUITE_MAIN("mask_eqapo", copies, selective_delay, layouts, channels_of_other_sounds, includes,
+           convolution, delays, stages, devices, other_programs, autoeq)
