@@ -76,8 +76,10 @@ START_TEST(jconvolver_refused)
         {"/convolver/new 2 2 256 1000\n/impulse/read 1 1 1 0 0 0 3 a.wav\n", "no channel 3"},
         {"/convolver/new 2 2 256 1000\n/impulse/read 1 1 1 0 0 0 1 no.wav\n",
          "line 2: cannot open no.wav"},
-        {"/convolver/new 2 2 256 1000\n/impulse/read 1 1 1 0 0 0 1 /etc/passwd\n", "lies outside"},
-        {"/convolver/new 2 2 256 1000\n/impulse/read 1 1 1 0 0 0 1 ../../etc/passwd\n", "line 2: "},
+        {"/convolver/new 2 2 256 1000\n/impulse/read 1 1 1 0 0 0 1 /etc/passwd\n",
+         "line 2: cannot read"},
+        {"/convolver/new 2 2 256 1000\n/impulse/read 1 1 1 0 0 0 1 /dev/zero\n",
+         "it is not a regular file"},
         {"/convolver/new 2 2 256 1000\n/impulse/read 1 1 1 0 0 0 1 a.conf\n",
          "line 2: cannot read"},
         {"/convolver/new 1 1 256 2000000000\n/impulse/dirac 1 1 1 1000000000\n",
@@ -94,32 +96,6 @@ START_TEST(jconvolver_refused)
     make_masks();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         mask_refused("a.conf", cases[i].text, cases[i].expected);
-}
-END_TEST
-
-START_TEST(files_from_other_folders)
-{
-    command_done("mkdir -p config irs");
-    make_masks();
-    command_done("mv a.wav irs/");
-    mask_save_text("config/a.conf", "/cd ../irs\n/convolver/new 1 1 64 100\n"
-                                    "/impulse/read 1 1 1 0 0 0 1 a.wav\n");
-    char folder[4096];
-    snprintf(folder, sizeof folder, "%s", command_folder());
-    struct mask *mask;
-    struct mask_load_options options = {.folder = folder};
-    mask = mask_loaded("config/a.conf", &options); /* allowed by folder= */
-    mask_destroy(mask);
-    command_done("ln -s ../irs/a.wav config/link.wav");
-    mask_refused("config/b.conf",
-                 "/convolver/new 1 1 64 100\n/impulse/read 1 1 1 0 0 0 1 link.wav\n",
-                 "line 2: link.wav lies outside of ");
-    command_done("cp irs/a.wav config/"); /* or the file is in the same folder */
-    mask_save_text("config/a.cfg", "48000 1 1 0\n0\n0\nC:\\Filters\\a.wav\n0\n0\n0\n");
-    mask = mask_loaded("config/a.cfg", NULL);
-    mask_expect_path(mask, 0, 0, 3, (double[]){0.1, 0.2, 0.3});
-    mask_destroy(mask);
-    command_clean();
 }
 END_TEST
 
@@ -201,7 +177,7 @@ START_TEST(eqapo_includes)
     mask_expect_path(mask, 1, 1, 1, (double[]){pow(10, 0.3)});
     mask_destroy(mask);
     mask_refused("e.txt", "Include: e.txt\n", "circular");
-    mask_refused("e.txt", "Preamp: 0 dB\nInclude: ../../../etc/passwd\n", "line 2: ");
+    mask_refused("e.txt", "Preamp: 0 dB\nInclude: /dev/zero\n", "line 2: ");
 }
 END_TEST
 
@@ -278,90 +254,6 @@ START_TEST(rew_filter_settings)
 }
 END_TEST
 
-/* ---- CamillaDSP ---- */
-
-#define DEVICES                                                                                    \
-    "devices:\n  samplerate: 48000\n  chunksize: 1024\n  capture:\n    type: Alsa\n"               \
-    "    channels: 2\n    format: S32LE\n"
-
-START_TEST(camilladsp_by_hand)
-{
-    static const float raw[] = {9, 0.5f, 0.25f, 9};
-    make_masks();
-    mask_save("r_48000.f32", raw, sizeof raw);
-    mask_save_text("t.txt", "header\n1.0\n-0.5\n7\n");
-    mask_save_text(
-        "c.yml",
-        DEVICES "filters:\n"
-                "  wav:\n    type: Conv\n    parameters: {type: Wav, filename: a.wav, channel: 1}\n"
-                "  raw:\n    type: Conv\n    parameters:\n      type: Raw\n"
-                "      filename: r_$samplerate$.f32\n      format: FLOAT32LE\n"
-                "      skip_bytes_lines: 4\n      read_bytes_lines: 8\n"
-                "  text:\n    type: Conv\n    parameters:\n      type: Raw\n"
-                "      filename: t.txt\n      skip_bytes_lines: 1\n      read_bytes_lines: 2\n"
-                "  values:\n    type: Conv\n    parameters:\n      type: Values\n"
-                "      values: [0.0, 2.0]\n"
-                "  quieter:\n    type: Gain\n    parameters: {gain: -20.0, inverted: true}\n"
-                "  later:\n    type: Delay\n    parameters: {delay: 0.0625, unit: ms}\n"
-                "  eq:\n    type: Biquad\n    parameters: {type: Lowpass, freq: 100, q: 1}\n"
-                "mixers:\n  three:\n    channels: {in: 2, out: 3}\n    mapping:\n"
-                "      - dest: 0\n        sources:\n          - {channel: 0, gain: 0}\n"
-                "      - dest: 2\n        sources:\n"
-                "          - {channel: 0, gain: 0.5, scale: linear}\n"
-                "          - {channel: 1, gain: null, inverted: true}\n"
-                "      - dest: 1\n        mute: true\n        sources: [{channel: 1, gain: 0}]\n"
-                "pipeline:\n"
-                "  - {type: Filter, channel: 0, names: [wav, raw]}\n"
-                "  - {type: Mixer, name: three}\n"
-                "  - type: Filter\n    channels: [2]\n    names:\n      - values\n      - later\n"
-                "  - {type: Filter, names: [quieter, text]}\n"
-                "  - {type: Filter, names: [eq], bypassed: true}\n");
-    struct mask *mask = mask_loaded("c.yml", NULL);
-    ck_assert_uint_eq(mask->rate, 48000);
-    ck_assert_uint_eq(mask->inputs, 2);
-    ck_assert_uint_eq(mask->outputs, 3);
-    ck_assert_uint_eq(mask->path_count, 3);
-    /* 0 .5 0 by .5 .25 is 0 .25 .125 0; by 1 -.5 at -.1: 0 -.025 0 .00625 */
-    mask_expect_path(mask, 0, 0, 4, (double[]){0, -0.025, 0, 0.00625});
-    mask_expect_path(mask, 0, 2, 8, (double[]){0, 0, 0, 0, 0, -0.025, 0, 0.00625});
-    mask_expect_path(mask, 1, 2, 6, (double[]){0, 0, 0, 0, 0.2, -0.1});
-    mask_destroy(mask);
-}
-END_TEST
-
-START_TEST(camilladsp_refused)
-{
-    static const struct {
-        const char *text, *expected;
-    } cases[] = {
-        {DEVICES
-         "filters:\n  eq:\n    type: Biquad\npipeline:\n  - {type: Filter, channel: 0, names: [eq]}\n",
-         "line 10: filter eq of the type Biquad"},
-        {DEVICES "pipeline:\n  - {type: Processor, name: comp}\n",
-         "line 9: a step of the type Processor"},
-        {DEVICES "pipeline:\n  - {type: Filter, channel: 0, names: [no]}\n",
-         "line 9: there is no filter no"},
-        {DEVICES "pipeline:\n  - {type: Filter, channel: 5, names: []}\n", "line 9: channel 5"},
-        {DEVICES "pipeline:\n  - {type: Mixer, name: no}\n", "line 9: there is no mixer no"},
-        {DEVICES
-         "filters:\n  d: {type: Delay, parameters: {delay: -1, unit: ms}}\npipeline:\n  - {type: Filter, channel: 0, names: [d]}\n",
-         "a delay of"},
-        {DEVICES
-         "filters:\n  d: {type: Delay, parameters: {delay: 0.01, subsample: true}}\npipeline:\n  - {type: Filter, channel: 0, names: [d]}\n",
-         "a fractional delay"},
-        {DEVICES
-         "filters:\n  c: {type: Conv, parameters: {type: Raw, filename: t, format: S24_LE}}\npipeline:\n  - {type: Filter, channel: 0, names: [c]}\n",
-         "line 9: there is no format 'S24_LE'"},
-        {"pipeline:\n  - {type: Filter\n  x", "line 4: not YAML"},
-        {"pipeline: []\n", "channels: of capture"},
-        {"devices: {capture: {channels: 1000000}}\npipeline: []\n", "channels: of capture"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        mask_refused("c.yml", cases[i].text, cases[i].expected);
-}
-END_TEST
-
-SUITE_MAIN("mask_configs", jconvolver_by_hand, packed_matrix, jconvolver_refused,
-           files_from_other_folders, convolver_by_hand, brutefir_refused, eqapo_channels,
-           eqapo_includes, eqapo_refused, equaliser_listing, rew_filter_settings,
-           camilladsp_by_hand, camilladsp_refused)
+SUITE_MAIN("mask_configs", jconvolver_by_hand, packed_matrix, jconvolver_refused, convolver_by_hand,
+           brutefir_refused, eqapo_channels, eqapo_includes, eqapo_refused, equaliser_listing,
+           rew_filter_settings)

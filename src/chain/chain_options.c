@@ -1,4 +1,5 @@
 #include "chain/chain_options.h"
+#include "chain/mask_options.h"
 
 #include "chain/chain_file.h"
 #include "convolve/convolver.h"
@@ -75,6 +76,11 @@ const struct option_row chain_options_rows[] = {
                 "threads; default: one per processor, two in a stream"),
     OPT_FLAG("allow-truncated", struct chain_options, settings.allow_truncated,
              "accept a file that is shorter than its header says"),
+    OPT_CHOICE("trust-config", "no|yes", struct chain_options, settings.distrusts_configs,
+               mask_options_trust,
+               "no: configurations that are masks may name files in their\n"
+               "own folder only, or in the mask's folder=; yes (default):\n"
+               "any regular file"),
     {0},
 };
 

@@ -54,6 +54,8 @@ static const char *const phase_names[] = {"minimum", NULL};
 static const char *const map_names[] = {"auto", "split", "matrix", NULL};
 static const char *const normalize_names[] = {"peak", "energy", "l1", NULL};
 
+const char *const mask_options_trust[] = {"yes", "no", NULL};
+
 static const struct option_row rows[] = {
     OPT_INTEGER("channel=", NULL, struct mask_options, channel, 1, MASK_CHANNELS_MOST, NULL),
     OPT_SPAN("trim=", trim, 0),
@@ -72,6 +74,8 @@ static const struct option_row rows[] = {
     OPT_INTEGER("channels=", NULL, struct mask_options, load.raw.channels, 1, MASK_CHANNELS_MOST,
                 NULL),
     OPT_STRING("folder=", NULL, struct mask_options, load.folder, NULL),
+    OPT_CHOICE("trust-config=", NULL, struct mask_options, load.distrusts_configs,
+               mask_options_trust, NULL),
     {0},
 };
 
@@ -89,8 +93,8 @@ enum status mask_options_parse(const char *word, const char *others, struct mask
     return fail(STATUS_USAGE,
                 "unknown mask option '%s'; use gain=DB, channel=N, trim=, length=, fade= and "
                 "delay=LENGTH, phase=minimum, normalize=peak|energy|l1, invert, "
-                "order=lllrrlrr|llrrlrrl, map=auto|split|matrix, raw=FORMAT, rate=HZ, channels=N "
-                "and folder=FOLDER%s%s%s (a comma in a name is written \\,)",
+                "order=lllrrlrr|llrrlrrl, map=auto|split|matrix, raw=FORMAT, rate=HZ, channels=N, "
+                "folder=FOLDER and trust-config=no%s%s%s (a comma in a name is written \\,)",
                 word, others ? "; this kind of mask has rate" : "", others && *others ? ", " : "",
                 others ? others : "");
 }

@@ -1,9 +1,10 @@
 /* The options after the name of a mask: hall.wav,trim=10ms,fade=50ms,gain=-6.
  *
- * Four describe the file (see mask.h and raw_format.h):
+ * These describe the file (see mask.h and raw_format.h):
  *
  *   raw=FORMAT, rate=HZ, channels=N    samples without a header; rate= also of text
- *   folder=FOLDER                      folder whose files a configuration may name
+ *   folder=FOLDER                      folder whose files a configuration may name in any case
+ *   trust-config=no                    a configuration may name no others (mask_config.h)
  *
  * The others apply in this order, however they are written:
  *
@@ -57,6 +58,10 @@ struct mask_options {
     bool invert;
     double gain; /* dB */
 };
+
+/* Whether configurations are trusted: yes or no, for a row of struct mask_load_options'
+ * distrusts_configs. */
+extern const char *const mask_options_trust[];
 
 /* Parse one option, "trim=10ms". Errors (usage): an invalid value or an unknown option: then the
  * message lists all, with `others` (or NULL), those of the kind of mask. */

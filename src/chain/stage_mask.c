@@ -25,7 +25,9 @@ static enum status load_mask(char **spec, const struct stream_format *format,
                              const struct stage_settings *settings, struct mask **mask)
 {
     struct mask_options options = {
-        .load = {.allow_truncated = settings->allow_truncated, .sound = *format},
+        .load = {.allow_truncated = settings->allow_truncated,
+                 .distrusts_configs = settings->distrusts_configs,
+                 .sound = *format},
     };
     TRY(load_spec(spec, &options, mask));
     return mask_options_apply(&options, format, settings->align, *mask);
@@ -205,7 +207,8 @@ const struct stage_ops stage_mask_ops = {
             "stereo), map=auto|split|matrix, normalize=peak|energy|l1,\n"
             "invert, gain=DB. raw=FORMAT, rate=HZ and channels=N describe a\n"
             "file without a header; folder=FOLDER is a folder whose files a\n"
-            "configuration may name",
+            "configuration may name in any case, trust-config=no allows no\n"
+            "others",
     .has_choices = true,
     .load = stage_mask_load,
     .destroy = stage_mask_destroy,

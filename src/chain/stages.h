@@ -32,6 +32,7 @@ struct stage_settings {
     enum mask_align align;
     struct convolver_settings convolver; /* of masks; block and workers are filled in */
     bool allow_truncated;
+    bool distrusts_configs;
     bool streamed;        /* blocks are the periods of a device, also in a replay */
     enum isolate isolate; /* run plugins in separate processes; auto: for files */
     bool replayed;        /* a replay: plugins have no prelude, as when live */

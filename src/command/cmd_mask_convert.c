@@ -1,4 +1,5 @@
 #include "base/atomic_file.h"
+#include "chain/mask_options.h"
 #include "chain/stage_mask.h"
 #include "command/commands.h"
 #include "mask/mask_write.h"
@@ -10,7 +11,7 @@
 
 struct mask_convert_settings {
     const char *in, *out;
-    const char *raw, *rate, *channels, *folder; /* options of --mask */
+    const char *raw, *rate, *channels, *folder, *trust; /* options of --mask */
     struct mask_write_settings write;
     const char *to; /* a program; NULL: by the suffix of OUT */
     size_t inputs;  /* channels of the sound; 0: those of the mask */
@@ -66,6 +67,7 @@ static enum status load(const struct mask_convert_settings *settings, struct mas
         {"rate", settings->rate},
         {"channels", settings->channels},
         {"folder", settings->folder},
+        {"trust-config", settings->trust},
     };
     char *text = strdup(settings->in);
     for (size_t i = 0; text && i < sizeof spec / sizeof *spec; i++) {
@@ -129,7 +131,11 @@ static const struct option_row rows[] = {
                 "channels of the sound, for --to (default: 2, or those of\n"
                 "the mask)"),
     OPT_FILE("folder", "FOLDER", struct mask_convert_settings, folder,
-             "folder whose files a configuration may name"),
+             "folder whose files a configuration may name in any case"),
+    OPT_WORD("trust-config", "no|yes", struct mask_convert_settings, trust,
+             "no: a configuration may name files in its own folder or in\n"
+             "--folder only; yes (default): any regular file",
+             .names = mask_options_trust),
     OPT_FLAG("force", struct mask_convert_settings, write.force, "replace files that exist",
              .letter = 'f'),
     OPT_NO_SYNC,

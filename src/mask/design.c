@@ -150,12 +150,12 @@ static enum status round_to_mask(const struct design *design, const char *name,
     return STATUS_OK;
 }
 
-static enum status make(const struct design_kind *kind, char **spec, bool allow_truncated,
-                        struct design *design)
+static enum status make(const struct design_kind *kind, char **spec,
+                        const struct mask_load_options *load, struct design *design)
 {
     if (kind->make_parts)
-        return kind->make_parts(spec, allow_truncated, design);
-    struct design_spec own = {.kind = kind, .allow_truncated = allow_truncated};
+        return kind->make_parts(spec, load, design);
+    struct design_spec own = {.kind = kind, .load = load};
     size_t rate = design->rate || kind->names_file ? design->rate : DESIGN_RATE_DEFAULT;
     TRY(design_parse_options(&own, spec));
     TRY(design_count(&own, "rate", DESIGN_RATE_LEAST, DESIGN_RATE_MOST, &rate));
@@ -178,13 +178,13 @@ static char *join(char **spec)
 }
 
 static enum status make_mask(const struct design_kind *kind, char **spec, uint32_t rate,
-                             bool allow_truncated, struct mask **mask)
+                             const struct mask_load_options *load, struct mask **mask)
 {
     char *name = join(spec);
     if (!name)
         return fail_memory("a mask");
     struct design design = {.rate = rate};
-    enum status status = make(kind, spec, allow_truncated, &design);
+    enum status status = make(kind, spec, load, &design);
     if (status == STATUS_OK)
         status = round_to_mask(&design, name, mask);
     free(design.coefficients);
@@ -210,7 +210,7 @@ enum status design_load(char **spec, uint32_t rate, const struct mask_load_optio
 {
     const struct design_kind *kind = kind_of(spec[0]);
     if (kind)
-        return make_mask(kind, spec, rate, options->allow_truncated, mask);
+        return make_mask(kind, spec, rate, options, mask);
     if (mask2d_is_named(spec[0]))
         return fail(STATUS_USAGE, "%s is a two-dimensional mask: use --spectral", spec[0]);
     /* A word before a colon, and no such file: probably a misspelt kind. */

@@ -62,9 +62,10 @@ static enum status split_operands(char **spec, struct combined *operands)
 }
 
 static enum status load_inner(const struct design_kind *kind, char **spec, uint32_t rate,
-                              bool allow_truncated, struct mask **mask)
+                              const struct mask_load_options *load, struct mask **mask)
 {
-    const struct mask_load_options options = {.allow_truncated = allow_truncated};
+    const struct mask_load_options options = {.allow_truncated = load->allow_truncated,
+                                              .distrusts_configs = load->distrusts_configs};
     TRY(design_load(spec, rate, &options, mask));
     if ((*mask)->has_own_paths)
         return fail(STATUS_FAILED, "%s: %s has its own routing and cannot be used here", kind->name,
@@ -73,12 +74,12 @@ static enum status load_inner(const struct design_kind *kind, char **spec, uint3
 }
 
 static enum status load_operand(struct combined *operands, size_t operand, uint32_t rate,
-                                bool allow_truncated)
+                                const struct mask_load_options *load)
 {
     char **spec = operands->spec[operand];
     if (!*spec[0])
         return fail(STATUS_USAGE, "combine: a mask is missing beside a *");
-    TRY(load_inner(&design_combine[0], spec, rate, allow_truncated, &operands->masks[operand]));
+    TRY(load_inner(&design_combine[0], spec, rate, load, &operands->masks[operand]));
     if (operand + 1 < operands->count && spec[1])
         return fail(STATUS_USAGE, "combine: %s has no option '%s'; options of the stage go last",
                     spec[0], spec[1]);
@@ -86,13 +87,14 @@ static enum status load_operand(struct combined *operands, size_t operand, uint3
 }
 
 /* Files first: one of them may decide the rate. */
-static enum status load_operands(struct combined *operands, uint32_t *rate, bool allow_truncated)
+static enum status load_operands(struct combined *operands, uint32_t *rate,
+                                 const struct mask_load_options *load)
 {
     for (int specs = 0; specs < 2; specs++) {
         for (size_t p = 0; p < operands->count; p++) {
             if (design_is_spec(operands->spec[p][0]) != (specs == 1))
                 continue;
-            TRY(load_operand(operands, p, *rate, allow_truncated));
+            TRY(load_operand(operands, p, *rate, load));
             if (!*rate)
                 *rate = operands->masks[p]->rate;
         }
@@ -166,14 +168,14 @@ static enum status multiply_parts(const struct combined *operands, struct design
     return status;
 }
 
-static enum status combine_parts(struct combined *operands, char **spec, bool allow_truncated,
-                                 struct design *design)
+static enum status combine_parts(struct combined *operands, char **spec,
+                                 const struct mask_load_options *load, struct design *design)
 {
     TRY(split_operands(spec, operands));
     if (operands->count < 2)
         return fail(STATUS_USAGE, "combine takes masks separated by *, such as %s",
                     design_combine[0].example);
-    TRY(load_operands(operands, &design->rate, allow_truncated));
+    TRY(load_operands(operands, &design->rate, load));
     TRY(multiply_parts(operands, design));
     /* What the last operand did not use is left after the first word. */
     char **rest = operands->spec[operands->count - 1];
@@ -183,11 +185,12 @@ static enum status combine_parts(struct combined *operands, char **spec, bool al
     return STATUS_OK;
 }
 
-static enum status make_cascade(char **spec, bool allow_truncated, struct design *design)
+static enum status make_cascade(char **spec, const struct mask_load_options *load,
+                                struct design *design)
 {
     struct combined operands = {0};
     TRY(parse_rate(spec, &design->rate));
-    enum status status = combine_parts(&operands, spec, allow_truncated, design);
+    enum status status = combine_parts(&operands, spec, load, design);
     for (size_t p = 0; p < operands.count; p++)
         mask_destroy(operands.masks[p]);
     free(operands.spec[0]);
@@ -216,9 +219,8 @@ static enum status load_inverted(const struct design_spec *spec, struct design *
                                  struct mask **mask)
 {
     char *name = strdup(spec->value), *inner[] = {name, NULL};
-    enum status status =
-        name ? load_inner(spec->kind, inner, design->rate, spec->allow_truncated, mask)
-             : fail_memory("a mask");
+    enum status status = name ? load_inner(spec->kind, inner, design->rate, spec->load, mask)
+                              : fail_memory("a mask");
     free(name);
     TRY(status);
     if (!design->rate)

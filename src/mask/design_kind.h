@@ -36,8 +36,8 @@ void design_load_column(const struct mask *mask, size_t column, const struct fft
 
 struct design_spec {
     const struct design_kind *kind;
-    const char *value; /* after the colon, or NULL */
-    bool allow_truncated;
+    const char *value;                    /* after the colon, or NULL */
+    const struct mask_load_options *load; /* of the masks that it names */
     size_t count;
     struct {
         const char *key, *value;
@@ -53,7 +53,8 @@ struct design_kind {
     enum status (*make)(const struct design_spec *spec, struct design *design);
     /* Instead of make, for kinds that consist of masks: removes what it used from `spec`. A rate of
      * 0 in `design` is unknown. */
-    enum status (*make_parts)(char **spec, bool allow_truncated, struct design *design);
+    enum status (*make_parts)(char **spec, const struct mask_load_options *load,
+                              struct design *design);
 };
 
 /* Families; the last row of each has no name. */

@@ -63,6 +63,7 @@ struct mask_load_options {
     struct raw_layout raw;      /* with a format: headerless samples */
     struct stream_format sound; /* that the mask will filter; 0: unknown */
     const char *folder;         /* with files of a configuration; NULL: that of the mask */
+    bool distrusts_configs;     /* they may name files of that folder only (mask_config.h) */
     bool is_named;              /* by a configuration: cannot be one itself */
 };
 

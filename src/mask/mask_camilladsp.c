@@ -1,7 +1,7 @@
-/* Configurations of CamillaDSP, versions 0.6 to 4: the pipeline of filters and mixers.
+/* Configurations of CamillaDSP, versions 0.6 to 4: the pipeline of filters, mixers and processors.
  *
- * Conv, Gain and Delay filters and mixers are supported; Biquads and others are refused, unless
- * they are bypassed or unused. */
+ * All that is linear and does not follow a control is supported; the rest is refused, unless it is
+ * bypassed or unused. */
 #include "mask/mask_camilladsp.h"
 
 #include <math.h>
@@ -11,112 +11,10 @@
 
 enum { STEPS_MOST = 1000 };
 
-const char *camilladsp_text(const yaml_node_t *node)
-{
-    return node && node->type == YAML_SCALAR_NODE ? (const char *)node->data.scalar.value : NULL;
-}
-
-static bool is_null(const yaml_node_t *node)
-{
-    const char *text = camilladsp_text(node);
-    return text && node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
-           (!*text || strcmp(text, "~") == 0 || strcasecmp(text, "null") == 0);
-}
-
-yaml_node_t *camilladsp_get(struct camilladsp *dsp, const yaml_node_t *mapping, const char *key)
-{
-    if (!mapping || mapping->type != YAML_MAPPING_NODE)
-        return NULL;
-    const yaml_node_pair_t *end = mapping->data.mapping.pairs.top;
-    for (const yaml_node_pair_t *pair = mapping->data.mapping.pairs.start; pair < end; pair++) {
-        const char *text = camilladsp_text(yaml_document_get_node(&dsp->document, pair->key));
-        if (text && strcmp(text, key) == 0) {
-            yaml_node_t *value = yaml_document_get_node(&dsp->document, pair->value);
-            return is_null(value) ? NULL : value;
-        }
-    }
-    return NULL;
-}
-
-bool camilladsp_is_list(const yaml_node_t *node)
-{
-    return node && node->type == YAML_SEQUENCE_NODE;
-}
-
-yaml_node_t *camilladsp_item(struct camilladsp *dsp, const yaml_node_t *list, size_t index)
-{
-    const yaml_node_item_t *items = list->data.sequence.items.start;
-    bool is_there = index < (size_t)(list->data.sequence.items.top - items);
-    return is_there ? yaml_document_get_node(&dsp->document, items[index]) : NULL;
-}
-
-void camilladsp_at(struct camilladsp *dsp, const yaml_node_t *node)
-{
-    if (node)
-        dsp->config->line = node->start_mark.line + 1;
-}
-
-static enum status refuse_value(struct camilladsp *dsp, const yaml_node_t *node, const char *key,
-                                const char *kind)
-{
-    const char *text = camilladsp_text(node);
-    camilladsp_at(dsp, node);
-    return mask_config_refuse(dsp->config, "%s: must be %s, not '%.40s'", key, kind,
-                              text ? text : "a list");
-}
-
-enum status camilladsp_number(struct camilladsp *dsp, const yaml_node_t *mapping, const char *key,
-                              double *value)
-{
-    const yaml_node_t *node = camilladsp_get(dsp, mapping, key);
-    const char *text = camilladsp_text(node);
-    if (!node || (text && mask_config_number(text, value)))
-        return STATUS_OK;
-    return refuse_value(dsp, node, key, "a number");
-}
-
-enum status camilladsp_count(struct camilladsp *dsp, const yaml_node_t *mapping, const char *key,
-                             uint64_t *value)
-{
-    const yaml_node_t *node = camilladsp_get(dsp, mapping, key);
-    const char *text = camilladsp_text(node);
-    if (!node || (text && mask_config_count(text, value)))
-        return STATUS_OK;
-    return refuse_value(dsp, node, key, "a whole number");
-}
-
-enum status camilladsp_bool(struct camilladsp *dsp, const yaml_node_t *mapping, const char *key,
-                            bool *value)
-{
-    const yaml_node_t *node = camilladsp_get(dsp, mapping, key);
-    const char *text = camilladsp_text(node);
-    if (!node)
-        return STATUS_OK;
-    if (!text || (strcasecmp(text, "true") != 0 && strcasecmp(text, "false") != 0))
-        return refuse_value(dsp, node, key, "true or false");
-    *value = strcasecmp(text, "true") == 0;
-    return STATUS_OK;
-}
-
-enum status camilladsp_gain(struct camilladsp *dsp, const yaml_node_t *mapping, double *factor)
-{
-    double gain = 0;
-    bool inverted = false, mute = false;
-    const yaml_node_t *node = camilladsp_get(dsp, mapping, "scale");
-    const char *scale = node ? camilladsp_text(node) : "dB";
-    TRY(camilladsp_bool(dsp, mapping, "inverted", &inverted));
-    TRY(camilladsp_bool(dsp, mapping, "mute", &mute));
-    if (!scale || (strcasecmp(scale, "dB") != 0 && strcasecmp(scale, "linear") != 0))
-        return refuse_value(dsp, node, "scale", "dB or linear");
-    bool is_linear = strcasecmp(scale, "linear") == 0;
-    if (is_linear)
-        gain = 1;
-    TRY(camilladsp_number(dsp, mapping, "gain", &gain));
-    if (fabs(gain) > 1000)
-        return mask_config_refuse(dsp->config, "a gain of %g", gain);
-    *factor = mute ? 0 : (inverted ? -1 : 1) * (is_linear ? gain : audio_from_db(gain));
-    return STATUS_OK;
-}
+struct camilladsp_named {
+    char name[CAMILLADSP_NAME_MOST];
+    const yaml_node_t *node;
+};
 
 static enum status parse_source(struct camilladsp *dsp, const yaml_node_t *source, size_t in,
                                 double *row)
@@ -159,8 +57,6 @@ static enum status mix(struct camilladsp *dsp, const yaml_node_t *mixer, const c
     size_t outputs = mask_matrix_outputs(dsp->config->matrix);
     const yaml_node_t *channels = camilladsp_get(dsp, mixer, "channels");
     const yaml_node_t *mappings = camilladsp_get(dsp, mixer, "mapping"), *mapping;
-    if (!mixer)
-        return mask_config_refuse(dsp->config, "there is no mixer %s", name);
     camilladsp_at(dsp, mixer);
     TRY(camilladsp_count(dsp, channels, "in", &in));
     TRY(camilladsp_count(dsp, channels, "out", &out));
@@ -184,16 +80,15 @@ static enum status mix(struct camilladsp *dsp, const yaml_node_t *mixer, const c
 }
 
 /* channel: 0, channels: [0, 1], or neither: all. */
-static enum status parse_channels(struct camilladsp *dsp, const yaml_node_t *step,
-                                  bool *is_selected)
+static enum status select_channels(struct camilladsp *dsp, const yaml_node_t *step)
 {
     size_t count = mask_matrix_outputs(dsp->config->matrix);
     const yaml_node_t *list = camilladsp_get(dsp, step, "channels");
     const yaml_node_t *one = camilladsp_get(dsp, step, "channel");
     for (size_t c = 0; c < count; c++)
-        is_selected[c] = !list && !one;
+        dsp->is_selected[c] = !list && !one;
     if (list && !camilladsp_is_list(list))
-        return refuse_value(dsp, list, "channels", "a list");
+        return camilladsp_refuse_value(dsp, list, "channels", "a list");
     size_t items = list ? (size_t)(list->data.sequence.items.top - list->data.sequence.items.start)
                         : one != NULL;
     for (size_t i = 0; i < items; i++) {
@@ -201,60 +96,80 @@ static enum status parse_channels(struct camilladsp *dsp, const yaml_node_t *ste
         const char *text = camilladsp_text(node);
         uint64_t channel;
         if (!text || !mask_config_count(text, &channel))
-            return refuse_value(dsp, node, "channel", "a whole number");
+            return camilladsp_refuse_value(dsp, node, "channel", "a whole number");
         if (channel >= count)
             return mask_config_refuse(dsp->config, "channel %llu, but there are only %zu",
                                       (unsigned long long)channel, count);
-        is_selected[channel] = true;
+        dsp->is_selected[channel] = true;
     }
     return STATUS_OK;
 }
 
-static enum status filter_one(struct camilladsp *dsp, const yaml_node_t *filters,
-                              const yaml_node_t *name, const bool *is_selected)
+/* What a step names: NAME, in the section of that key; `what` it is. */
+static enum status find_named(struct camilladsp *dsp, const yaml_node_t *name, const char *section,
+                              const char *what, struct camilladsp_named *named)
 {
-    const char *text = camilladsp_text(name);
+    const yaml_node_t *root = yaml_document_get_root_node(&dsp->document);
     camilladsp_at(dsp, name);
-    if (!text)
-        return mask_config_refuse(dsp->config, "names: must be names of filters");
-    const yaml_node_t *filter = camilladsp_get(dsp, filters, text);
-    if (!filter)
-        return mask_config_refuse(dsp->config, "there is no filter %.100s", text);
-    for (size_t c = 0; c < mask_matrix_outputs(dsp->config->matrix); c++)
-        if (is_selected[c])
-            TRY(camilladsp_filter(dsp, filter, text, c));
-    return STATUS_OK;
+    if (!camilladsp_text(name))
+        return mask_config_refuse(dsp->config, "the name of a %s is missing", what);
+    TRY(camilladsp_expand(dsp, camilladsp_text(name), named->name));
+    named->node = camilladsp_get(dsp, camilladsp_get(dsp, root, section), named->name);
+    return named->node
+               ? STATUS_OK
+               : mask_config_refuse(dsp->config, "there is no %s %.100s", what, named->name);
 }
 
-static enum status filter_step(struct camilladsp *dsp, const yaml_node_t *root,
-                               const yaml_node_t *step)
+static enum status filter_step(struct camilladsp *dsp, const yaml_node_t *step)
 {
-    bool is_selected[MATRIX_CHANNELS_MOST] = {0};
-    const yaml_node_t *filters = camilladsp_get(dsp, root, "filters");
-    const yaml_node_t *names = camilladsp_get(dsp, step, "names");
+    const yaml_node_t *names = camilladsp_get(dsp, step, "names"), *name;
+    struct camilladsp_named filter;
     if (!camilladsp_is_list(names))
         return mask_config_refuse(dsp->config, "a Filter step has no names:");
-    TRY(parse_channels(dsp, step, is_selected));
-    const yaml_node_t *name;
-    for (size_t i = 0; (name = camilladsp_item(dsp, names, i)); i++)
-        TRY(filter_one(dsp, filters, name, is_selected));
+    TRY(select_channels(dsp, step));
+    for (size_t i = 0; (name = camilladsp_item(dsp, names, i)); i++) {
+        TRY(find_named(dsp, name, "filters", "filter", &filter));
+        TRY(camilladsp_filter(dsp, filter.node, filter.name));
+    }
     return STATUS_OK;
 }
 
-static enum status parse_step(struct camilladsp *dsp, const yaml_node_t *root,
-                              const yaml_node_t *step)
+static enum status mixer_step(struct camilladsp *dsp, const yaml_node_t *step)
 {
+    struct camilladsp_named mixer;
+    TRY(find_named(dsp, camilladsp_get(dsp, step, "name"), "mixers", "mixer", &mixer));
+    return mix(dsp, mixer.node, mixer.name);
+}
+
+static enum status processor_step(struct camilladsp *dsp, const yaml_node_t *step)
+{
+    struct camilladsp_named processor;
+    TRY(find_named(dsp, camilladsp_get(dsp, step, "name"), "processors", "processor", &processor));
+    const char *type = camilladsp_text(camilladsp_get(dsp, processor.node, "type"));
+    camilladsp_at(dsp, processor.node);
+    if (type && strcmp(type, "RACE") == 0)
+        return camilladsp_race(dsp, camilladsp_get(dsp, processor.node, "parameters"));
+    return mask_config_refuse(dsp->config,
+                              "processor %.100s: a %.40s is not linear and cannot be a "
+                              "mask; " CAMILLADSP_BYPASS_ADVICE,
+                              processor.name, type ? type : "(none)");
+}
+
+static enum status parse_step(struct camilladsp *dsp, const yaml_node_t *step)
+{
+    static const struct {
+        const char *type;
+        enum status (*parse)(struct camilladsp *dsp, const yaml_node_t *step);
+    } steps[] = {{"Filter", filter_step}, {"Mixer", mixer_step}, {"Processor", processor_step}};
     bool bypassed = false;
     camilladsp_at(dsp, step);
     const char *type = camilladsp_text(camilladsp_get(dsp, step, "type"));
-    const char *name = camilladsp_text(camilladsp_get(dsp, step, "name"));
     TRY(camilladsp_bool(dsp, step, "bypassed", &bypassed));
     if (bypassed)
         return STATUS_OK;
-    if (type && strcmp(type, "Filter") == 0)
-        return filter_step(dsp, root, step);
-    if (type && strcmp(type, "Mixer") == 0 && name)
-        return mix(dsp, camilladsp_get(dsp, camilladsp_get(dsp, root, "mixers"), name), name);
+    for (size_t i = 0; type && i < sizeof steps / sizeof *steps; i++)
+        if (strcmp(type, steps[i].type) == 0)
+            return steps[i].parse(dsp, step);
     return mask_config_refuse(dsp->config, "a step of the type %.40s cannot be read as a mask",
                               type ? type : "(none)");
 }
@@ -265,11 +180,11 @@ static enum status run_pipeline(struct camilladsp *dsp, const yaml_node_t *root)
     if (!pipeline)
         return STATUS_OK;
     if (!camilladsp_is_list(pipeline))
-        return refuse_value(dsp, pipeline, "pipeline", "a list of steps");
+        return camilladsp_refuse_value(dsp, pipeline, "pipeline", "a list of steps");
     if (camilladsp_item(dsp, pipeline, STEPS_MOST))
         return mask_config_refuse(dsp->config, "more than %d steps", STEPS_MOST);
     for (size_t i = 0; (step = camilladsp_item(dsp, pipeline, i)); i++)
-        TRY(parse_step(dsp, root, step));
+        TRY(parse_step(dsp, step));
     return STATUS_OK;
 }
 
@@ -295,6 +210,7 @@ static enum status parse_devices(struct camilladsp *dsp, const yaml_node_t *root
 static enum status read_document(struct camilladsp *dsp, struct mask **mask)
 {
     const yaml_node_t *root = yaml_document_get_root_node(&dsp->document);
+    dsp->config->second = "."; /* as CamillaDSP has it */
     TRY(parse_devices(dsp, root));
     TRY(mask_matrix_create(dsp->config, dsp->channels, dsp->channels, &dsp->config->matrix));
     TRY(mask_matrix_connect(dsp->config->matrix));

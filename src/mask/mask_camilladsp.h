@@ -7,10 +7,14 @@
 
 #include <yaml.h>
 
+enum { CAMILLADSP_NAME_MOST = 1024 };
+#define CAMILLADSP_BYPASS_ADVICE "set bypassed: true on its step, or remove it"
+
 struct camilladsp {
     struct mask_config *config; /* with the matrix */
     yaml_document_t document;
-    size_t channels; /* of the capture device */
+    size_t channels;                        /* of the capture device */
+    bool is_selected[MATRIX_CHANNELS_MOST]; /* outputs that the current step filters */
 };
 
 /* The value of a key in a mapping; NULL if missing or null (~, null, empty). */
@@ -34,13 +38,59 @@ MUST_CHECK enum status camilladsp_count(struct camilladsp *dsp, const yaml_node_
 MUST_CHECK enum status camilladsp_bool(struct camilladsp *dsp, const yaml_node_t *mapping,
                                        const char *key, bool *value);
 
+/* The same; a missing key is an error. */
+MUST_CHECK enum status camilladsp_required(struct camilladsp *dsp, const yaml_node_t *mapping,
+                                           const char *key, double *value);
+
+/* A list of numbers; the caller frees the values, also after an error. */
+MUST_CHECK enum status camilladsp_numbers(struct camilladsp *dsp, const yaml_node_t *mapping,
+                                          const char *key, struct mask_values *values);
+
+/* Refuse the value of `key`, which must be `kind`. */
+MUST_CHECK enum status camilladsp_refuse_value(struct camilladsp *dsp, const yaml_node_t *node,
+                                               const char *key, const char *kind);
+
 /* gain, scale, inverted and mute of a gain filter or mixer source as one factor. */
 MUST_CHECK enum status camilladsp_gain(struct camilladsp *dsp, const yaml_node_t *mapping,
                                        double *factor);
 
-/* Apply a filter to an output of the matrix. Errors: no such filter, one that is not convolution,
- * gain or delay. */
+/* A name with $samplerate$ and $channels$ replaced, in CAMILLADSP_NAME_MOST bytes. */
+MUST_CHECK enum status camilladsp_expand(struct camilladsp *dsp, const char *from, char *name);
+
+/* ---- filters of the selected outputs ---- */
+
+MUST_CHECK enum status camilladsp_apply(struct camilladsp *dsp, double gain, uint64_t delay,
+                                        const double *taps, size_t count);
+
+/* Errors: it does not die out. */
+MUST_CHECK enum status camilladsp_apply_recursive(struct camilladsp *dsp,
+                                                  const struct recursive *filter);
+MUST_CHECK enum status camilladsp_apply_biquads(struct camilladsp *dsp,
+                                                const struct biquad *biquads, size_t count);
+
+/* A filter of the configuration by its name. Errors: no such filter, one that is not linear or
+ * follows a control. */
 MUST_CHECK enum status camilladsp_filter(struct camilladsp *dsp, const yaml_node_t *filter,
-                                         const char *name, size_t output);
+                                         const char *name);
+
+/* Filters of one type, from their parameters. */
+MUST_CHECK enum status camilladsp_conv(struct camilladsp *dsp, const yaml_node_t *parameters);
+MUST_CHECK enum status camilladsp_biquad(struct camilladsp *dsp, const yaml_node_t *parameters);
+MUST_CHECK enum status camilladsp_biquad_combo(struct camilladsp *dsp,
+                                               const yaml_node_t *parameters);
+
+/* A delay as CamillaDSP makes it, less some frames: whole frames and, with `subsample`, perhaps an
+ * allpass filter. A unit of NULL is ms. */
+struct camilladsp_delay {
+    uint64_t frames;
+    bool has_allpass;
+    struct biquad allpass;
+};
+MUST_CHECK enum status camilladsp_delay(struct camilladsp *dsp, const char *unit, double delay,
+                                        double less_frames, bool subsample,
+                                        struct camilladsp_delay *result);
+
+/* The processor RACE: each of two channels gets the other one, delayed and inverted, in turn. */
+MUST_CHECK enum status camilladsp_race(struct camilladsp *dsp, const yaml_node_t *parameters);
 
 #endif

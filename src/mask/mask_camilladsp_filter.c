@@ -1,231 +1,204 @@
-/* The filters of a CamillaDSP configuration that are convolution, gain or delay. */
-#include "base/files_read.h"
-#include "base/text_lines.h"
+/* The filters of a CamillaDSP configuration; all that are linear become taps. */
 #include "mask/mask_camilladsp.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-static const double SOUND_MM_PER_SECOND = 343e3; /* CamillaDSP's */
+enum {
+    SOUND_MM_PER_SECOND = 343000, /* CamillaDSP's */
+    COEFFICIENTS_MOST = 1024,     /* of a DiffEq */
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+    LENGTH_MOST = 1 << 12,
+#else
+    LENGTH_MOST = 1 << 22, /* 87 seconds at 48 kHz */
+#endif
+};
 
-enum { NAME_MOST = 1024 };
-
-/* Replace $samplerate$ and $channels$ in a file name. */
-static enum status expand_name(struct camilladsp *dsp, const char *from, char *name)
+enum status camilladsp_apply(struct camilladsp *dsp, double gain, uint64_t delay,
+                             const double *taps, size_t count)
 {
-    const struct {
-        const char *token;
-        uint64_t value;
-    } tokens[] = {
-        {"$samplerate$", dsp->config->rate},
-        {"$channels$", dsp->channels},
-    };
-    size_t length = 0;
-    while (*from) {
-        char number[24] = {*from};
-        size_t skip = 1;
-        for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++)
-            if (strncmp(from, tokens[i].token, strlen(tokens[i].token)) == 0) {
-                snprintf(number, sizeof number, "%llu", (unsigned long long)tokens[i].value);
-                skip = strlen(tokens[i].token);
-            }
-        size_t more = strlen(number);
-        if (length + more >= NAME_MOST)
-            return mask_config_refuse(dsp->config, "a file name is too long");
-        memcpy(name + length, number, more);
-        length += more;
-        from += skip;
-    }
-    name[length] = '\0';
+    for (size_t c = 0; c < mask_matrix_outputs(dsp->config->matrix); c++)
+        if (dsp->is_selected[c])
+            TRY(mask_matrix_filter(dsp->config->matrix, c, gain, delay, taps, count));
     return STATUS_OK;
 }
 
-static enum status parse_name(struct camilladsp *dsp, const yaml_node_t *parameters, char *name)
+enum status camilladsp_apply_recursive(struct camilladsp *dsp, const struct recursive *filter)
 {
-    const yaml_node_t *node = camilladsp_get(dsp, parameters, "filename");
-    const char *text = camilladsp_text(node);
-    camilladsp_at(dsp, node);
-    if (!text || !*text)
-        return mask_config_refuse(dsp->config, "a Conv filter has no filename:");
-    return expand_name(dsp, text, name);
+    size_t length;
+    TRY(recursive_length(filter, LENGTH_MOST, &length));
+    if (length == 0)
+        return mask_config_refuse(dsp->config, "the filter does not die out within %d frames",
+                                  LENGTH_MOST);
+    for (size_t c = 0; c < mask_matrix_outputs(dsp->config->matrix); c++)
+        if (dsp->is_selected[c])
+            TRY(mask_matrix_recursive(dsp->config->matrix, c, filter, length));
+    return STATUS_OK;
 }
 
-/* One number a line, of `most` lines after `skip`; 0: all. */
-static enum status read_lines(struct text_lines *lines, uint64_t skip, uint64_t most,
-                              struct mask_values *taps)
+enum status camilladsp_apply_biquads(struct camilladsp *dsp, const struct biquad *biquads,
+                                     size_t count)
 {
-    char *line;
-    for (;;) {
-        double value;
-        TRY(text_lines_next(lines, &line));
-        if (!line || (most && lines->number > skip && lines->number - skip > most))
-            return STATUS_OK;
-        if (lines->number <= skip)
-            continue;
-        line += strspn(line, " \t");
-        line[strcspn(line, " \t")] = '\0';
-        if (!*line)
-            continue;
-        if (!text_number(line, false, &value))
-            return text_lines_refuse(lines, "'%.40s' is not a number", line);
-        TRY(mask_values_add(taps, value));
+    const struct biquad_series series = {count, biquads};
+    for (size_t i = 0; i < count; i++)
+        if (!(biquad_pole(&biquads[i]) < 1))
+            return mask_config_refuse(dsp->config, "the filter is unstable");
+    return camilladsp_apply_recursive(dsp,
+                                      &(struct recursive){biquad_series_run, &series, 2 * count});
+}
+
+static enum status apply_gain(struct camilladsp *dsp, double gain, uint64_t delay)
+{
+    static const double one = 1;
+    return camilladsp_apply(dsp, gain, delay, &one, 1);
+}
+
+static enum status parse_gain(struct camilladsp *dsp, const yaml_node_t *parameters)
+{
+    double gain, factor;
+    TRY(camilladsp_required(dsp, parameters, "gain", &gain));
+    TRY(camilladsp_gain(dsp, parameters, &factor));
+    return apply_gain(dsp, factor, 0);
+}
+
+/* ---- delays ---- */
+
+/* J.-P. Thiran's allpass filters, of the first order below 1.1 frames. */
+static void split_delay(double delay, struct camilladsp_delay *result)
+{
+    *result = (struct camilladsp_delay){.has_allpass = delay >= 0.1};
+    if (delay < 0.1)
+        return;
+    if (delay < 1.1) {
+        double a = (1 - delay) / (1 + delay);
+        result->allpass = (struct biquad){{a, 1, 0}, {a, 0}};
+        return;
     }
+    double whole = floor(delay) - 1;
+    if (delay - whole < 1.1)
+        whole--;
+    double rest = delay - whole, first = 2 * (2 - rest) / (1 + rest);
+    double second = (2 - rest) / (2 + rest) * (1 - rest) / (1 + rest);
+    result->frames = (uint64_t)whole;
+    result->allpass = (struct biquad){{second, first, 1}, {first, second}};
 }
 
-static enum status read_text(struct camilladsp *dsp, const char *name, uint64_t skip, uint64_t most,
-                             struct mask_values *taps)
-{
-    char *path;
-    struct text_lines lines = {0};
-    TRY(mask_config_find(dsp->config, name, &path));
-    FILE *stream;
-    const char *flaw = files_read_open(path, &stream);
-    enum status status = flaw ? mask_config_refuse(dsp->config, "cannot open %s: %s", name, flaw)
-                              : text_lines_init(&lines, path, stream);
-    if (status == STATUS_OK)
-        status = read_lines(&lines, skip, most, taps);
-    if (status == STATUS_OK && taps->count == 0)
-        status = mask_config_refuse(dsp->config, "%s holds no coefficient", name);
-    text_lines_free(&lines);
-    if (stream)
-        fclose(stream);
-    free(path);
-    return status;
-}
+static const struct {
+    const char *name;
+    double a_second; /* 0: as many as frames */
+} units[] = {{"ms", 1e3}, {"us", 1e6}, {"mm", SOUND_MM_PER_SECOND}, {"samples", 0}};
 
-static enum status filter_column(struct camilladsp *dsp, size_t output, const struct mask *mask,
-                                 size_t column)
+static enum status to_frames(struct camilladsp *dsp, const char *unit, double delay, double *frames)
 {
-    return mask_matrix_filter(dsp->config->matrix, output, 1, 0, mask_column(mask, column),
-                              mask->taps);
-}
-
-/* Filters with `taps`, if they could be read, and frees them. */
-static enum status filter_values(struct camilladsp *dsp, size_t output, struct mask_values *taps,
-                                 enum status status)
-{
-    if (status == STATUS_OK)
-        status = mask_matrix_filter(dsp->config->matrix, output, 1, 0, taps->values, taps->count);
-    free(taps->values);
-    return status;
-}
-
-static enum status conv_raw(struct camilladsp *dsp, const yaml_node_t *parameters, size_t output)
-{
-    char name[NAME_MOST];
-    struct raw_layout raw = {0};
-    const struct mask *mask;
-    struct mask_values taps = {0};
-    const char *format = camilladsp_text(camilladsp_get(dsp, parameters, "format"));
-    TRY(parse_name(dsp, parameters, name));
-    TRY(camilladsp_count(dsp, parameters, "skip_bytes_lines", &raw.skip));
-    TRY(camilladsp_count(dsp, parameters, "read_bytes_lines", &raw.most));
-    if (!format || strcasecmp(format, "TEXT") == 0)
-        return filter_values(dsp, output, &taps, read_text(dsp, name, raw.skip, raw.most, &taps));
-    raw.format = raw_format_named(format);
-    if (!raw.format)
-        return mask_config_refuse(dsp->config, "there is no format '%.40s', but TEXT, %s", format,
-                                  raw_format_names());
-    TRY(mask_config_mask(dsp->config, name, &raw, &mask));
-    return filter_column(dsp, output, mask, 0);
-}
-
-static enum status conv_wav(struct camilladsp *dsp, const yaml_node_t *parameters, size_t output)
-{
-    char name[NAME_MOST];
-    uint64_t channel = 0;
-    const struct mask *mask;
-    TRY(parse_name(dsp, parameters, name));
-    TRY(camilladsp_count(dsp, parameters, "channel", &channel));
-    TRY(mask_config_mask(dsp->config, name, NULL, &mask));
-    if (channel >= mask->columns)
-        return mask_config_refuse(dsp->config, "%s has channels 0 to %zu, not %llu", name,
-                                  mask->columns - 1, (unsigned long long)channel);
-    return filter_column(dsp, output, mask, (size_t)channel);
-}
-
-static enum status conv_values(struct camilladsp *dsp, const yaml_node_t *parameters, size_t output)
-{
-    const yaml_node_t *list = camilladsp_get(dsp, parameters, "values");
-    struct mask_values taps = {0};
-    enum status status = STATUS_OK;
-    const yaml_node_t *node;
-    camilladsp_at(dsp, list);
-    if (!camilladsp_is_list(list))
-        return mask_config_refuse(dsp->config, "a Conv filter has no values:");
-    for (size_t i = 0; status == STATUS_OK && (node = camilladsp_item(dsp, list, i)); i++) {
-        double value;
-        const char *text = camilladsp_text(node);
-        if (!text || !text_number(text, false, &value))
-            status = mask_config_refuse(dsp->config, "'%.40s' is not a coefficient",
-                                        text ? text : "a list");
-        else
-            status = mask_values_add(&taps, value);
-    }
-    if (status == STATUS_OK && taps.count == 0)
-        status = mask_config_refuse(dsp->config, "values: is empty");
-    return filter_values(dsp, output, &taps, status);
-}
-
-static enum status parse_conv(struct camilladsp *dsp, const yaml_node_t *parameters, size_t output)
-{
-    const char *type = camilladsp_text(camilladsp_get(dsp, parameters, "type"));
-    if (type && (strcmp(type, "Raw") == 0 || strcmp(type, "File") == 0))
-        return conv_raw(dsp, parameters, output);
-    if (type && strcmp(type, "Wav") == 0)
-        return conv_wav(dsp, parameters, output);
-    if (type && strcmp(type, "Values") == 0)
-        return conv_values(dsp, parameters, output);
-    if (!parameters || (type && strcmp(type, "Dummy") == 0))
-        return STATUS_OK; /* a single tap of 1 */
-    return mask_config_refuse(dsp->config, "a Conv filter of the type %.40s",
-                              type ? type : "(none)");
-}
-
-static enum status parse_delay(struct camilladsp *dsp, const yaml_node_t *parameters, size_t output)
-{
-    double delay = 0, rate = dsp->config->rate;
-    bool subsample = false;
-    const char *unit = camilladsp_text(camilladsp_get(dsp, parameters, "unit"));
-    TRY(camilladsp_number(dsp, parameters, "delay", &delay));
-    TRY(camilladsp_bool(dsp, parameters, "subsample", &subsample));
-    double a_second = !unit || strcmp(unit, "ms") == 0 ? 1e3
-                      : strcmp(unit, "us") == 0        ? 1e6
-                      : strcmp(unit, "mm") == 0        ? SOUND_MM_PER_SECOND
-                      : strcmp(unit, "samples") == 0   ? rate
-                                                       : 0;
-    bool in_samples = unit && strcmp(unit, "samples") == 0;
-    if (!in_samples && a_second == 0)
+    size_t i = 0, count = sizeof units / sizeof *units;
+    while (i < count && unit && strcmp(unit, units[i].name) != 0)
+        i++;
+    if (i == count)
         return mask_config_refuse(dsp->config, "%.40s is not a unit of delays", unit);
-    if (!in_samples && rate == 0)
-        return mask_config_refuse(dsp->config, "a delay needs samplerate:");
-    double frames = in_samples ? delay : delay / a_second * rate;
-    if (!(frames >= 0 && frames <= MATRIX_TAPS_MOST))
-        return mask_config_refuse(dsp->config, "a delay of %g samples", frames);
-    if (subsample && fabs(frames - rint(frames)) > 1e-6)
-        return mask_config_refuse(dsp->config, "a fractional delay (subsample: "
-                                               "true) cannot be read as a mask");
-    return mask_matrix_gain(dsp->config->matrix, output, 1, (uint64_t)rint(frames));
+    if (units[i].a_second > 0 && dsp->config->rate == 0)
+        return mask_config_refuse(dsp->config, "a delay needs samplerate: of devices:");
+    *frames = units[i].a_second > 0 ? delay / units[i].a_second * dsp->config->rate : delay;
+    return *frames >= 0 && *frames <= MATRIX_TAPS_MOST
+               ? STATUS_OK
+               : mask_config_refuse(dsp->config, "a delay of %g samples", *frames);
 }
 
-enum status camilladsp_filter(struct camilladsp *dsp, const yaml_node_t *filter, const char *name,
-                              size_t output)
+enum status camilladsp_delay(struct camilladsp *dsp, const char *unit, double delay,
+                             double less_frames, bool subsample, struct camilladsp_delay *result)
 {
-    const yaml_node_t *parameters = camilladsp_get(dsp, filter, "parameters");
+    double frames = 0;
+    TRY(to_frames(dsp, unit, delay, &frames));
+    frames = fmax(0, frames - less_frames);
+    if (subsample)
+        split_delay(frames, result);
+    else
+        *result = (struct camilladsp_delay){.frames = (uint64_t)round(frames)};
+    return STATUS_OK;
+}
+
+static enum status parse_delay(struct camilladsp *dsp, const yaml_node_t *parameters)
+{
+    double delay;
+    bool subsample = false;
+    struct camilladsp_delay split;
+    const char *unit = camilladsp_text(camilladsp_get(dsp, parameters, "unit"));
+    TRY(camilladsp_required(dsp, parameters, "delay", &delay));
+    TRY(camilladsp_bool(dsp, parameters, "subsample", &subsample));
+    TRY(camilladsp_delay(dsp, unit, delay, 0, subsample, &split));
+    TRY(apply_gain(dsp, 1, split.frames));
+    return split.has_allpass ? camilladsp_apply_biquads(dsp, &split.allpass, 1) : STATUS_OK;
+}
+
+/* ---- difference equations ---- */
+
+/* CamillaDSP takes the first of `a` for 1. */
+static enum status apply_difference(struct camilladsp *dsp, const struct mask_values *b,
+                                    const struct mask_values *a)
+{
+    static const double one = 1;
+    const struct difference difference = {
+        .b_count = b->count ? b->count : 1,
+        .b = b->count ? b->values : &one,
+        .a_count = a->count,
+        .a = a->values,
+    };
+    size_t memory = difference.b_count > a->count ? difference.b_count : a->count;
+    if (memory > COEFFICIENTS_MOST)
+        return mask_config_refuse(dsp->config, "more than %d coefficients", COEFFICIENTS_MOST);
+    if (a->count > 0 && a->values[0] != 1)
+        note("mask %s: line %zu: a: begins with %g, which counts as 1, as CamillaDSP has it",
+             dsp->config->file, dsp->config->line, a->values[0]);
+    return camilladsp_apply_recursive(dsp,
+                                      &(struct recursive){difference_run, &difference, memory});
+}
+
+static enum status parse_difference(struct camilladsp *dsp, const yaml_node_t *parameters)
+{
+    struct mask_values a = {0}, b = {0};
+    enum status status = camilladsp_numbers(dsp, parameters, "a", &a);
+    if (status == STATUS_OK)
+        status = camilladsp_numbers(dsp, parameters, "b", &b);
+    if (status == STATUS_OK)
+        status = apply_difference(dsp, &b, &a);
+    free(a.values);
+    free(b.values);
+    return status;
+}
+
+/* ---- types ---- */
+
+static const struct {
+    const char *type;
+    enum status (*parse)(struct camilladsp *dsp, const yaml_node_t *parameters);
+    const char *flaw; /* if it cannot be parsed */
+} types[] = {
+    {"Conv", camilladsp_conv, NULL},
+    {"Biquad", camilladsp_biquad, NULL},
+    {"BiquadCombo", camilladsp_biquad_combo, NULL},
+    {"DiffEq", parse_difference, NULL},
+    {"Delay", parse_delay, NULL},
+    {"Gain", parse_gain, NULL},
+    {"Dither", NULL, "rounds the sound"},
+    {"Limiter", NULL, "is not linear"},
+    {"Loudness", NULL, "follows the volume control"},
+    {"Volume", NULL, "follows the volume control"},
+};
+
+enum status camilladsp_filter(struct camilladsp *dsp, const yaml_node_t *filter, const char *name)
+{
     const char *type = camilladsp_text(camilladsp_get(dsp, filter, "type"));
-    double factor = 1;
-    camilladsp_at(dsp, filter);
-    if (type && strcmp(type, "Conv") == 0)
-        return parse_conv(dsp, parameters, output);
-    if (type && strcmp(type, "Gain") == 0) {
-        TRY(camilladsp_gain(dsp, parameters, &factor));
-        return mask_matrix_gain(dsp->config->matrix, output, factor, 0);
+    for (size_t i = 0; type && i < sizeof types / sizeof *types; i++) {
+        if (strcmp(type, types[i].type) != 0)
+            continue;
+        if (types[i].flaw)
+            return mask_config_refuse(dsp->config,
+                                      "filter %.100s: a %s %s and cannot be a "
+                                      "mask; " CAMILLADSP_BYPASS_ADVICE,
+                                      name, type, types[i].flaw);
+        camilladsp_at(dsp, filter);
+        return types[i].parse(dsp, camilladsp_get(dsp, filter, "parameters"));
     }
-    if (type && strcmp(type, "Delay") == 0)
-        return parse_delay(dsp, parameters, output);
-    return mask_config_refuse(dsp->config,
-                              "filter %.100s of the type %.40s cannot be read as a mask", name,
+    return mask_config_refuse(dsp->config, "filter %.100s: CamillaDSP has no type %.40s", name,
                               type ? type : "(none)");
 }

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -37,9 +38,9 @@ bool mask_config_open(struct mask_config *config, const char *file, FILE *stream
     const char *slash = strrchr(file, '/');
     config->home = slash ? strndup(file, slash == file ? 1 : (size_t)(slash - file)) : strdup(".");
     config->folder = config->home ? strdup(config->home) : NULL;
-    config->fence =
-        config->home ? realpath(options->folder ? options->folder : config->home, NULL) : NULL;
-    if (!config->folder || (!config->fence && !options->folder)) {
+    config->real_home = config->home ? realpath(config->home, NULL) : NULL;
+    config->fence = realpath(options->folder ? options->folder : config->home, NULL);
+    if (!config->folder || !config->real_home || (!config->fence && !options->folder)) {
         mask_config_close(config);
         return false;
     }
@@ -58,6 +59,7 @@ void mask_config_close(struct mask_config *config)
     mask_matrix_destroy(config->matrix);
     free(config->fence);
     free(config->folder);
+    free(config->real_home);
     free(config->home);
     free(config->text);
     *config = (struct mask_config){0};
@@ -108,63 +110,124 @@ enum status mask_config_enter(struct mask_config *config, const char *folder)
     return STATUS_OK;
 }
 
-static bool is_inside(const char *fence, const char *path)
+/* ---- what may be read ---- */
+
+static bool is_inside(const char *folder, const char *path)
 {
-    size_t length = strlen(fence);
-    return strncmp(path, fence, length) == 0 &&
-           (path[length] == '/' || (length == 1 && *fence == '/'));
+    size_t length = strlen(folder);
+    return strncmp(path, folder, length) == 0 &&
+           (path[length] == '/' || !path[length] || (length == 1 && *folder == '/'));
 }
 
-/* `reason` is an errno, or OUTSIDE of the fence. */
-enum { OUTSIDE = 0 };
-
-static enum status refuse_name(const struct mask_config *config, const char *name, int reason)
+static bool is_allowed(const struct mask_config *config, const char *path)
 {
-    if (reason != OUTSIDE)
-        return mask_config_refuse(config, "cannot open %s: %s", name, strerror(reason));
+    return is_inside(config->real_home, path) || is_inside(config->fence, path);
+}
+
+/* Whether `path` leaves the allowed folders through a symbolic link in one of them, rather than by
+ * its words. */
+static bool leads_out(const struct mask_config *config, const char *path)
+{
+    char start[PATH_MAX], real[PATH_MAX];
+    bool was_inside = false;
+    for (const char *end = path; *end;) {
+        const char *word = end + strspn(end, "/");
+        end = word + strcspn(word, "/");
+        if (end - path >= PATH_MAX)
+            return true;
+        memcpy(start, path, (size_t)(end - path));
+        start[end - path] = '\0';
+        bool is_inside_now = realpath(start, real) && is_allowed(config, real);
+        if (was_inside && !is_inside_now && strncmp(word, "..", (size_t)(end - word)) != 0)
+            return true;
+        was_inside = is_inside_now;
+    }
+    return false;
+}
+
+/* Why `path`, which is `real`, may not be read; NULL: it may. */
+static const char *flaw_of(const struct mask_config *config, const char *path, const char *real)
+{
+    if (is_allowed(config, real))
+        return NULL;
+    if (config->options->distrusts_configs)
+        return "lies outside of";
+    return leads_out(config, path) ? "is a symbolic link out of" : NULL;
+}
+
+/* ---- finding it ---- */
+
+struct search {
+    const struct mask_config *config;
+    const char *name;
+    char *path;       /* NULL: not found */
+    int reason;       /* errno, or: */
+    const char *flaw; /* it may not be read */
+};
+
+static enum status look_in(struct search *search, const char *folder, const char *name)
+{
+    char *wanted;
+    TRY(join(folder, name, &wanted));
+    search->path = realpath(wanted, NULL);
+    if (!search->path)
+        search->reason = errno;
+    else if ((search->flaw = flaw_of(search->config, wanted, search->path))) {
+        free(search->path);
+        search->path = NULL;
+    }
+    free(wanted);
+    return STATUS_OK;
+}
+
+static enum status refuse_name(const struct search *search)
+{
+    const struct mask_config *config = search->config;
+    if (!search->flaw)
+        return mask_config_refuse(config, "cannot open %s: %s", search->name,
+                                  strerror(search->reason));
     return mask_config_refuse(config,
-                              "%s lies outside of %s; put the file there, or allow another folder "
-                              "with folder=",
-                              name, config->fence);
+                              "%s %s %s%s; put the file itself there, or allow its folder with "
+                              "folder=",
+                              search->name, search->flaw, config->real_home,
+                              config->options->distrusts_configs ? " (trust-config=no)" : "");
 }
 
 /* The file beside the configuration that has the base name of a foreign path. */
-static enum status find_beside(const struct mask_config *config, const char *name, int reason,
-                               char **path)
+static enum status find_beside(struct search *search)
 {
-    char *beside;
-    const char *last = name;
-    for (const char *c = name; *c; c++)
+    const struct mask_config *config = search->config;
+    struct search beside = {.config = config};
+    const char *last = search->name;
+    for (const char *c = last; *c; c++)
         if ((*c == '/' || *c == '\\') && c[1])
             last = c + 1;
-    if (last == name || strcmp(last, "..") == 0 || strcmp(last, ".") == 0)
-        return refuse_name(config, name, reason);
-    TRY(join(config->home, last, &beside));
-    *path = realpath(beside, NULL);
-    free(beside);
-    if (*path && is_inside(config->fence, *path)) {
-        note("mask %s: line %zu: using %s beside it for %s", config->file, config->line, last,
-             name);
-        return STATUS_OK;
-    }
-    free(*path);
-    *path = NULL;
-    return refuse_name(config, name, reason);
+    if (last != search->name && strcmp(last, "..") != 0 && strcmp(last, ".") != 0)
+        TRY(look_in(&beside, config->home, last));
+    if (!beside.path)
+        return refuse_name(search);
+    search->path = beside.path;
+    note("mask %s: line %zu: using %s beside it for %s", config->file, config->line, last,
+         search->name);
+    return STATUS_OK;
 }
 
 enum status mask_config_find(const struct mask_config *config, const char *name, char **path)
 {
-    char *wanted;
+    struct search search = {.config = config, .name = name};
     if (!config->fence)
         return fail(STATUS_USAGE, "there is no folder %s", config->options->folder);
-    TRY(join(config->folder, name, &wanted));
-    *path = realpath(wanted, NULL);
-    int reason = *path ? OUTSIDE : errno;
-    free(wanted);
-    if (*path && is_inside(config->fence, *path))
-        return STATUS_OK;
-    free(*path);
-    return find_beside(config, name, reason, path);
+    TRY(look_in(&search, config->folder, name));
+    if (!search.path && !search.flaw && config->second) {
+        TRY(look_in(&search, config->second, name));
+        if (search.path)
+            note("mask %s: line %zu: using %s/%s, since it is not beside the configuration",
+                 config->file, config->line, config->second, name);
+    }
+    if (!search.path)
+        TRY(find_beside(&search));
+    *path = search.path;
+    return STATUS_OK;
 }
 
 enum status mask_config_rate(struct mask_config *config, uint32_t rate)

@@ -1,9 +1,15 @@
 /* A configuration file of another program that names masks, while it is read.
  *
- * Each mask it names is read once. Names are relative to `folder`; files outside the fence (the
- * folder of the configuration, or the one allowed with folder=) are refused. For a foreign path
- * such as C:\Filters\left.wav a file of that name beside the configuration is used, with a note.
- * Errors are printed with the file and, unless it is 0, the line.
+ * Each mask it names is read once. Names are relative to `folder`. For a foreign path such as
+ * C:\Filters\left.wav a file of that name beside the configuration is used, with a note. Errors are
+ * printed with the file and, unless it is 0, the line.
+ *
+ * What it may name is decided here, for all kinds. The user named the configuration, and it names
+ * files: any regular file is read, and only as taps or as further configuration. Refused are
+ * devices, FIFOs and the like, and a symbolic link in the configuration's folder that leads out of
+ * it: an archive may hold one, and its name does not show what is read. With trust-config=no all
+ * files must lie in the folder of the configuration or below. Another folder is allowed, for links
+ * as well, with folder=: that is the fence.
  */
 #ifndef HALO_MASK_CONFIG_H
 #define HALO_MASK_CONFIG_H
@@ -21,8 +27,10 @@ struct mask_config {
     char *next; /* the rest of the text, for mask_config_line */
     size_t line;
     char *home;                 /* the folder of the configuration */
+    char *real_home;            /* the same without links */
     char *folder;               /* that names are relative to: home until mask_config_enter */
-    char *fence;                /* the real path that no file may be outside of */
+    const char *second;         /* where names are looked for that are not there; NULL: nowhere */
+    char *fence;                /* the real path of folder=, or of home */
     uint32_t rate;              /* of the masks so far; 0: unknown */
     struct mask_matrix *matrix; /* the reader's, destroyed by mask_config_close; NULL until then */
     struct mask_config_file *files;
@@ -43,7 +51,7 @@ MUST_CHECK enum status mask_config_refuse(const struct mask_config *config, cons
  * memory. */
 MUST_CHECK enum status mask_config_enter(struct mask_config *config, const char *folder);
 
-/* The path of a named file, to be freed. Errors: no such file, it is outside of the fence. */
+/* The path of a named file, to be freed. Errors: no such file, it may not be read. */
 MUST_CHECK enum status mask_config_find(const struct mask_config *config, const char *name,
                                         char **path);
 

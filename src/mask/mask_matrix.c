@@ -262,6 +262,25 @@ enum status mask_matrix_gain(struct mask_matrix *matrix, size_t output, double g
     return mask_matrix_filter(matrix, output, gain, delay, &one, 1);
 }
 
+enum status mask_matrix_recursive(struct mask_matrix *matrix, size_t output,
+                                  const struct recursive *filter, size_t length)
+{
+    for (size_t i = 0; i < matrix->inputs; i++) {
+        struct matrix_cell *response = cell(matrix, i, output);
+        size_t before = response->count, count = before + length - 1;
+        if (before == 0)
+            continue;
+        matrix->work += (uint64_t)count * filter->memory;
+        TRY(check_length(matrix->config, response->first, count));
+        TRY(account(matrix, response, before)); /* before the work is done */
+        TRY(extend(response, response->first, response->first + count));
+        filter->run(filter->data, response->taps, count);
+        response->count = recursive_kept(response->taps, count);
+        TRY(account(matrix, response, before));
+    }
+    return STATUS_OK;
+}
+
 enum status mask_matrix_add_output(struct mask_matrix *matrix, size_t output,
                                    const struct mask_matrix *from, size_t from_output, double gain)
 {

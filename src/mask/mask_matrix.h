@@ -13,6 +13,7 @@
 #define HALO_MASK_MATRIX_H
 
 #include "mask/mask_config.h"
+#include "signal/recursive.h"
 
 enum {
     MATRIX_CHANNELS_MOST = 128,
@@ -39,6 +40,10 @@ MUST_CHECK enum status mask_matrix_add(struct mask_matrix *matrix, size_t input,
                                        size_t count);
 MUST_CHECK enum status mask_matrix_filter(struct mask_matrix *matrix, size_t output, double gain,
                                           uint64_t delay, const double *taps, size_t count);
+
+/* Filter with a recursive filter of this length (recursive.h). */
+MUST_CHECK enum status mask_matrix_recursive(struct mask_matrix *matrix, size_t output,
+                                             const struct recursive *filter, size_t length);
 
 /* Add the response of another path. */
 MUST_CHECK enum status mask_matrix_copy(struct mask_matrix *matrix, size_t input, size_t output,

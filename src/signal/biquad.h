@@ -6,6 +6,7 @@
 #ifndef HALO_BIQUAD_H
 #define HALO_BIQUAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum biquad_kind {
@@ -16,6 +17,13 @@ enum biquad_kind {
     BIQUAD_HIGHPASS,
     BIQUAD_BANDPASS, /* gain 1 at its frequency */
     BIQUAD_NOTCH,
+    BIQUAD_ALLPASS,
+    /* of the first order, by the bilinear transform; q is not used */
+    BIQUAD_LOWPASS_FIRST,
+    BIQUAD_HIGHPASS_FIRST,
+    BIQUAD_LOW_SHELF_FIRST,
+    BIQUAD_HIGH_SHELF_FIRST,
+    BIQUAD_ALLPASS_FIRST,
 };
 
 /* b[0] + b[1] z^-1 + b[2] z^-2 over 1 + a[0] z^-1 + a[1] z^-2 */
@@ -26,6 +34,19 @@ struct biquad {
 
 struct biquad biquad_make(enum biquad_kind kind, double frequency, double gain, double q,
                           double rate);
+
+/* Zeros at one frequency, poles at another; gain 1 at half the rate, or at 0 Hz. */
+struct biquad biquad_general_notch(double zero, double pole, double q, bool is_one_at_dc,
+                                   double rate);
+
+/* S. Linkwitz: the closed box of `frequency` and `q` sounds as one of the wanted ones. */
+struct biquad biquad_linkwitz_transform(double frequency, double q, double wanted_frequency,
+                                        double wanted_q, double rate);
+
+/* The q of a bandwidth in octaves, and that of a shelf's slope: 1 is the steepest without a peak.
+ */
+double biquad_octaves_to_q(double octaves, double frequency, double rate);
+double biquad_slope_to_q(double slope, double gain);
 
 /* The magnitude of its response, linear. */
 double biquad_magnitude(const struct biquad *biquad, double frequency, double rate);
