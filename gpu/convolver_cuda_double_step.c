@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Channels copied between the caller and pinned memory, in the caller's precision. */
-struct staging {
+struct double_staging {
     const struct gpu_double *gpu;
     const float *const *in;
     const double *const *in_in_double;
@@ -17,7 +17,7 @@ struct staging {
 static void stage_input(void *context, size_t input, size_t worker)
 {
     (void)worker;
-    const struct staging *staging = context;
+    const struct double_staging *staging = context;
     size_t block = staging->gpu->shape.block;
     double *to = staging->gpu->staged_in + input * block;
     if (staging->in_in_double)
@@ -29,7 +29,7 @@ static void stage_input(void *context, size_t input, size_t worker)
 static void unstage_output(void *context, size_t output, size_t worker)
 {
     (void)worker;
-    const struct staging *staging = context;
+    const struct double_staging *staging = context;
     size_t block = staging->gpu->shape.block;
     const double *from = staging->gpu->staged_out + output * block;
     if (staging->out_in_double)
@@ -39,7 +39,7 @@ static void unstage_output(void *context, size_t output, size_t worker)
 }
 
 /* The history of the next block from the rows of the last one, and the block after it. */
-static cudaError_t send_block(struct gpu_double *gpu, struct staging *staging)
+static cudaError_t send_block(struct gpu_double *gpu, struct double_staging *staging)
 {
     const struct convolver_shape *shape = &gpu->shape;
     size_t pitch = gpu->stride * sizeof(double), block = shape->block * sizeof(double);
@@ -75,7 +75,8 @@ static cudaError_t run_slot(struct gpu_double *gpu, const struct convolver_slot 
 {
     const struct convolver_shape *shape = &gpu->shape;
     const struct gpu_double_mask *mask = (const struct gpu_double_mask *)slot->prepared;
-    struct staging staging = {.gpu = gpu, .out = slot->out, .out_in_double = slot->out_in_double};
+    struct double_staging staging = {
+        .gpu = gpu, .out = slot->out, .out_in_double = slot->out_in_double};
     for (size_t b = 0; b < gpu->plan.batches; b++)
         CUDA_TRY(convolve_chunks(gpu, mask, b * gpu->plan.batch));
     CUDA_TRY(cudaMemcpyAsync(gpu->staged_out, gpu->out,
@@ -86,7 +87,7 @@ static cudaError_t run_slot(struct gpu_double *gpu, const struct convolver_slot 
     return cudaSuccess;
 }
 
-static cudaError_t run_slots(struct gpu_double *gpu, struct staging *input,
+static cudaError_t run_slots(struct gpu_double *gpu, struct double_staging *input,
                              const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     CUDA_TRY(cudaSetDevice(gpu->device));
@@ -102,7 +103,7 @@ void double_step(struct convolution *convolution, const float *const *in,
                  const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     struct gpu_double *gpu = double_of(convolution);
-    struct staging input = {.gpu = gpu, .in = in};
+    struct double_staging input = {.gpu = gpu, .in = in};
     if (gpu->error == cudaSuccess)
         gpu_note_error(&gpu->error, run_slots(gpu, &input, slots));
 }
@@ -111,7 +112,7 @@ void double_step_in_double(struct convolution *convolution, const double *const 
                            const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     struct gpu_double *gpu = double_of(convolution);
-    struct staging input = {.gpu = gpu, .in_in_double = in};
+    struct double_staging input = {.gpu = gpu, .in_in_double = in};
     if (gpu->error == cudaSuccess)
         gpu_note_error(&gpu->error, run_slots(gpu, &input, slots));
 }

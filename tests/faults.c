@@ -155,20 +155,44 @@ bool fault_short(int fd, size_t count)
 /* Whose allocations never fail: those of libraries that end the program or crash then (FFTW by
  * design; the others do not check; halo.lv2 registers CUDA kernels when it is loaded). halo makes
  * sure of the memory before it calls them. */
-static bool is_exempt(const void *caller)
+static bool is_exempt_object(const char *name)
 {
     static const char *const names[] = {
         "/libfftw3", "/libsndfile", "/libFLAC",   "/libvorbis", "/libogg",
         "/libopus",  "/libmp3lame", "/libmpg123", "/libsoxr",   "/liblilv",
         "/libserd",  "/libsord",    "/libsratom", "/ld-linux",  "/halo.lv2/",
     };
-    struct dl_find_object found;
-    if (_dl_find_object((void *)caller, &found) != 0)
-        return false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strstr(found.dlfo_link_map->l_name, names[i]))
+        if (strstr(name, names[i]))
             return true;
     return false;
+}
+
+static const char *object_of(const void *code)
+{
+    struct dl_find_object found;
+    return _dl_find_object((void *)code, &found) == 0 ? found.dlfo_link_map->l_name : "";
+}
+
+/* What the C library allocates, in strdup or realpath, is its caller's. */
+static const char *object_behind_libc(void)
+{
+    void *frames[24];
+    within = true;
+    int count = backtrace(frames, 24);
+    within = false;
+    for (int i = 0; i < count; i++) {
+        const char *name = object_of(frames[i]);
+        if (!strstr(name, "/libc.so") && !strstr(name, "/libfaults"))
+            return name;
+    }
+    return "";
+}
+
+static bool is_exempt(const void *caller)
+{
+    const char *name = object_of(caller);
+    return is_exempt_object(strstr(name, "/libc.so") ? object_behind_libc() : name);
 }
 
 bool fault_of_memory(const void *caller)

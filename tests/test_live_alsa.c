@@ -115,7 +115,7 @@ START_TEST(a_card_that_is_plugged_in_again_resumes)
     struct command_result result = live_rig_end(process);
     ck_assert_msg(result.code == 0, "%s", result.err);
     struct sound output = sound_load("rec.wav");
-    ck_assert_uint_gt(output.block.frames, RATE);
+    ck_assert_uint_gt(output.block.frames, RATE / 2 + RATE / 8); /* more than before it was lost */
     sound_free(&output);
 }
 END_TEST

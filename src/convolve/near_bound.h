@@ -46,7 +46,7 @@ void near_bound_include(struct near_bound *bound, const struct mask *mask, const
 /* False: no sound comes near; nor does it in double precision. */
 bool near_bound_is_possible(const struct near_bound *bound);
 
-/* The same for a mask of which no spectra are at hand; true without the memory for them. Control
+/* The same for a mask without spectra; true where memory for them is missing. Control
  * thread. */
 bool near_bound_concerns(const struct mask *mask);
 

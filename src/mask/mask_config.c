@@ -189,7 +189,7 @@ static enum status refuse_name(const struct search *search)
     return mask_config_refuse(config,
                               "%s %s %s%s; put the file itself there, or allow its folder with "
                               "folder=",
-                              search->name, search->flaw, config->fence,
+                              search->name, search->flaw, config->real_home,
                               config->options->distrusts_configs ? " (trust-config=no)" : "");
 }
 
