@@ -27,12 +27,17 @@ static enum status parse_span(void *options, const struct option_row *row, const
 
 static enum status parse_order(void *options, const struct option_row *row, const char *text)
 {
-    bool is_crossed = strcasecmp(text, "llrrlrrl") == 0;
-    if (!is_crossed && strcasecmp(text, "lllrrlrr") != 0)
-        return fail(STATUS_USAGE, "%s is lllrrlrr or llrrlrrl, not '%s'", row->name, text);
-    ((struct mask_options *)options)->order =
-        is_crossed ? MASK_ORDER_LL_RR_LR_RL : MASK_ORDER_LL_LR_RL_RR;
-    return STATUS_OK;
+    static const char *const names[] = {
+        [MASK_ORDER_LL_LR_RL_RR] = "lllrrlrr",
+        [MASK_ORDER_LL_RR_LR_RL] = "llrrlrrl",
+        [MASK_ORDER_HESUVI] = "hesuvi",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcasecmp(text, names[i]) == 0) {
+            ((struct mask_options *)options)->order = (enum mask_order)i;
+            return STATUS_OK;
+        }
+    return fail(STATUS_USAGE, "%s is lllrrlrr, llrrlrrl or hesuvi, not '%s'", row->name, text);
 }
 
 static enum status parse_raw(void *options, const struct option_row *row, const char *text)
@@ -86,13 +91,14 @@ enum status mask_options_parse(const char *word, const char *others, struct mask
         options->invert = true;
         return STATUS_OK;
     }
-    return fail(STATUS_USAGE,
-                "unknown mask option '%s'; use gain=DB, channel=N, trim=, length=, fade= and "
-                "delay=LENGTH, phase=minimum, normalize=peak|energy|l1, invert, "
-                "order=lllrrlrr|llrrlrrl, map=auto|split|matrix, raw=FORMAT, rate=HZ, channels=N "
-                "and folder=FOLDER%s%s%s (a comma in a name is written \\,)",
-                word, others ? "; this kind of mask has rate" : "", others && *others ? ", " : "",
-                others ? others : "");
+    return fail(
+        STATUS_USAGE,
+        "unknown mask option '%s'; use gain=DB, channel=N, trim=, length=, fade= and "
+        "delay=LENGTH, phase=minimum, normalize=peak|energy|l1, invert, "
+        "order=lllrrlrr|llrrlrrl|hesuvi, map=auto|split|matrix, raw=FORMAT, rate=HZ, channels=N "
+        "and folder=FOLDER%s%s%s (a comma in a name is written \\,)",
+        word, others ? "; this kind of mask has rate" : "", others && *others ? ", " : "",
+        others ? others : "");
 }
 
 /* Whole frames, clamped to more than any mask has. */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { HESUVI_CHANNELS = 8 }; /* 7.1, which has them all */
+
 /* A made mask takes its own options out of the spec first; the rest are those of the stage. */
 static enum status load_spec(char **spec, struct mask_options *options, struct mask **mask)
 {
@@ -72,10 +74,11 @@ enum status stage_mask_study(const char *text, size_t channels, struct mask **re
         goto fail;
     struct stream_format format = {mask->rate ? mask->rate : STAGE_MASK_USUAL_RATE, channels};
     if (channels == 0) /* those of a sound that fits the mask */
-        format.channels = mask->has_own_paths  ? mask->inputs
-                          : options.channel    ? 1
-                          : mask->columns == 4 ? 2
-                                               : mask->columns;
+        format.channels = mask->has_own_paths                  ? mask->inputs
+                          : options.channel                    ? 1
+                          : options.order == MASK_ORDER_HESUVI ? HESUVI_CHANNELS
+                          : mask->columns == 4                 ? 2
+                                                               : mask->columns;
     status = mask_options_apply(&options, &format, MASK_ALIGN_OWN, mask);
     if (status != STATUS_OK)
         goto fail;
@@ -202,7 +205,8 @@ const struct stage_ops stage_mask_ops = {
             "Options follow after commas and apply in this order:\n"
             "channel=N, trim=, length=, fade= (frames, or 10ms, 0.5s),\n"
             "phase=minimum, delay=, order=lllrrlrr|llrrlrrl (true\n"
-            "stereo), map=auto|split|matrix, normalize=peak|energy|l1,\n"
+            "stereo) or hesuvi (surround on headphones),\n"
+            "map=auto|split|matrix, normalize=peak|energy|l1,\n"
             "invert, gain=DB. raw=FORMAT, rate=HZ and channels=N describe a\n"
             "file without a header; folder=FOLDER is a folder whose files a\n"
             "configuration may name",

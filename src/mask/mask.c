@@ -14,9 +14,9 @@
 
 /* Tried in this order. A new kind of mask file is one file and one row here. */
 static const struct mask_reader *const mask_readers[] = {
-    &mask_reader_raw,        &mask_reader_sound,      &mask_reader_rew,
-    &mask_reader_jconvolver, &mask_reader_brutefir,   &mask_reader_convolver,
-    &mask_reader_eqapo,      &mask_reader_camilladsp, &mask_reader_text,
+    &mask_reader_raw,        &mask_reader_sound,    &mask_reader_ambix,     &mask_reader_rew,
+    &mask_reader_jconvolver, &mask_reader_brutefir, &mask_reader_convolver, &mask_reader_eqapo,
+    &mask_reader_camilladsp, &mask_reader_text,
 };
 
 enum status mask_create(const char *name, size_t columns, uint64_t taps, struct mask **result)
@@ -306,6 +306,8 @@ enum status mask_route(struct mask *mask, size_t channels, enum mask_order order
     if ((map == MASK_MAP_SPLIT && channels != 1) ||
         (map == MASK_MAP_MATRIX && columns % channels != 0))
         return refuse_counts(mask, channels, map);
+    if (order == MASK_ORDER_HESUVI)
+        return mask_route_hesuvi(mask, channels, map);
 
     /* Columns of a true-stereo mask or matrix by (input, output). */
     bool rows = order == MASK_ORDER_LL_LR_RL_RR;

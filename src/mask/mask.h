@@ -45,7 +45,7 @@ struct mask {
     bool has_own_paths; /* from its file, fixed */
 };
 
-enum mask_order { MASK_ORDER_LL_LR_RL_RR, MASK_ORDER_LL_RR_LR_RL };
+enum mask_order { MASK_ORDER_LL_LR_RL_RR, MASK_ORDER_LL_RR_LR_RL, MASK_ORDER_HESUVI };
 /* AUTO: by the counts. SPLIT: a mono sound through every column. MATRIX: a column for every input
  * and output, all outputs of the first input first. */
 enum mask_map { MASK_MAP_AUTO, MASK_MAP_SPLIT, MASK_MAP_MATRIX };
@@ -102,6 +102,10 @@ MUST_CHECK enum status mask_resample(struct mask *mask, uint32_t rate);
 MUST_CHECK enum status mask_route(struct mask *mask, size_t channels, enum mask_order order,
                                   enum mask_map map);
 
+/* The same for MASK_ORDER_HESUVI (mask_hesuvi.c): from loudspeakers of 1, 2, 4, 5, 6 or 8 channels
+ * to two ears. Errors: the mask has neither 14 nor 7 columns, other channels. */
+MUST_CHECK enum status mask_route_hesuvi(struct mask *mask, size_t channels, enum mask_map map);
+
 /* A kind of mask file: samples, text, or the configuration of another program, which names masks in
  * other files (mask_config.h). */
 struct mask_config;
@@ -124,6 +128,7 @@ extern const struct mask_reader mask_reader_convolver;
 extern const struct mask_reader mask_reader_eqapo;
 extern const struct mask_reader mask_reader_camilladsp;
 extern const struct mask_reader mask_reader_text;
+extern const struct mask_reader mask_reader_ambix;
 
 /* Read a file if it is of this kind. Else *mask stays NULL and nothing is printed. */
 MUST_CHECK enum status mask_reader_read(const struct mask_reader *reader, const char *file,
