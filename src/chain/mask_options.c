@@ -40,6 +40,19 @@ static enum status parse_order(void *options, const struct option_row *row, cons
     return fail(STATUS_USAGE, "%s is lllrrlrr, llrrlrrl or hesuvi, not '%s'", row->name, text);
 }
 
+/* Degrees, as far either way. */
+static enum status parse_angle(void *options, const struct option_row *row, const char *text)
+{
+    double value;
+    bool number = decimal_parse(text, &value);
+    if (!number || !(fabs(value) <= row->most))
+        return fail(STATUS_USAGE, "%s takes degrees from -%g to %g, not '%s'", row->name, row->most,
+                    row->most, text);
+    *(double *)((char *)options + row->offset) = value;
+    ((struct mask_options *)options)->load.directions.has_direction = true;
+    return STATUS_OK;
+}
+
 static enum status parse_raw(void *options, const struct option_row *row, const char *text)
 {
     const struct raw_format *format = raw_format_named(text);
@@ -55,8 +68,15 @@ static enum status parse_raw(void *options, const struct option_row *row, const 
      .offset = offsetof(struct mask_options, FIELD),                                               \
      .least = LEAST}
 
+#define OPT_ANGLE(NAME, FIELD, MOST)                                                               \
+    {.name = NAME,                                                                                 \
+     .parse = parse_angle,                                                                         \
+     .offset = offsetof(struct mask_options, load.directions.FIELD),                               \
+     .most = MOST}
+
 static const char *const phase_names[] = {"minimum", NULL};
 static const char *const map_names[] = {"auto", "split", "matrix", NULL};
+static const char *const interpolate_names[] = {"nearest", "linear", NULL};
 static const char *const normalize_names[] = {"peak", "energy", "l1", NULL};
 
 static const struct option_row rows[] = {
@@ -77,6 +97,11 @@ static const struct option_row rows[] = {
     OPT_INTEGER("channels=", NULL, struct mask_options, load.raw.channels, 1, MASK_CHANNELS_MOST,
                 NULL),
     OPT_STRING("folder=", NULL, struct mask_options, load.folder, NULL),
+    OPT_ANGLE("az=", azimuth, 360),
+    OPT_ANGLE("el=", elevation, 90),
+    OPT_STRING("speakers=", NULL, struct mask_options, load.directions.speakers, NULL),
+    OPT_CHOICE("interpolate=", NULL, struct mask_options, load.directions.interpolate,
+               interpolate_names, NULL, .value = MASK_INTERPOLATE_NEAREST),
     {0},
 };
 
@@ -91,14 +116,14 @@ enum status mask_options_parse(const char *word, const char *others, struct mask
         options->invert = true;
         return STATUS_OK;
     }
-    return fail(
-        STATUS_USAGE,
-        "unknown mask option '%s'; use gain=DB, channel=N, trim=, length=, fade= and "
-        "delay=LENGTH, phase=minimum, normalize=peak|energy|l1, invert, "
-        "order=lllrrlrr|llrrlrrl|hesuvi, map=auto|split|matrix, raw=FORMAT, rate=HZ, channels=N "
-        "and folder=FOLDER%s%s%s (a comma in a name is written \\,)",
-        word, others ? "; this kind of mask has rate" : "", others && *others ? ", " : "",
-        others ? others : "");
+    return fail(STATUS_USAGE,
+                "unknown mask option '%s'; use gain=DB, channel=N, trim=, length=, fade= and "
+                "delay=LENGTH, phase=minimum, normalize=peak|energy|l1, invert, "
+                "order=lllrrlrr|llrrlrrl|hesuvi, map=auto|split|matrix, raw=FORMAT, rate=HZ, "
+                "channels=N, folder=FOLDER, and of SOFA files az=, el=, speakers= and "
+                "interpolate=nearest|linear%s%s%s (a comma in a name is written \\,)",
+                word, others ? "; this kind of mask has rate" : "", others && *others ? ", " : "",
+                others ? others : "");
 }
 
 /* Whole frames, clamped to more than any mask has. */

@@ -1,9 +1,11 @@
 /* The options after the name of a mask: hall.wav,trim=10ms,fade=50ms,gain=-6.
  *
- * Four describe the file (see mask.h and raw_format.h):
+ * These describe the file (see mask.h and raw_format.h):
  *
  *   raw=FORMAT, rate=HZ, channels=N    samples without a header; rate= also of text
  *   folder=FOLDER                      folder whose files a configuration may name
+ *   az=DEGREES, el=DEGREES, speakers=LAYOUT, interpolate=nearest|linear
+ *                                      directions of a SOFA file (mask_sofa.c)
  *
  * The others apply in this order, however they are written:
  *

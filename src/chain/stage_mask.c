@@ -20,6 +20,8 @@ static enum status load_spec(char **spec, struct mask_options *options, struct m
         TRY(mask_options_parse(*word, own, options));
     if (load->raw.channels && !load->raw.format)
         return fail(STATUS_USAGE, "channels= needs raw=; channel=N selects one channel");
+    if (own && mask_directions_given(&load->directions))
+        return fail(STATUS_USAGE, "az=, el=, speakers= and interpolate= are for SOFA files");
     return own ? STATUS_OK : design_load(spec, load->sound.rate, load, mask);
 }
 
@@ -209,7 +211,10 @@ const struct stage_ops stage_mask_ops = {
             "map=auto|split|matrix, normalize=peak|energy|l1,\n"
             "invert, gain=DB. raw=FORMAT, rate=HZ and channels=N describe a\n"
             "file without a header; folder=FOLDER is a folder whose files a\n"
-            "configuration may name",
+            "configuration may name. az=DEGREES (to the left) and\n"
+            "el=DEGREES, or speakers=stereo|quad|5.1|7.1|5.1.4|7.1.4 or a\n"
+            "list (30:-30:110/15), with interpolate=nearest|linear, choose\n"
+            "directions of a SOFA file",
     .has_choices = true,
     .load = stage_mask_load,
     .destroy = stage_mask_destroy,

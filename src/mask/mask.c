@@ -14,9 +14,9 @@
 
 /* Tried in this order. A new kind of mask file is one file and one row here. */
 static const struct mask_reader *const mask_readers[] = {
-    &mask_reader_raw,        &mask_reader_sound,    &mask_reader_ambix,     &mask_reader_rew,
-    &mask_reader_jconvolver, &mask_reader_brutefir, &mask_reader_convolver, &mask_reader_eqapo,
-    &mask_reader_camilladsp, &mask_reader_text,
+    &mask_reader_raw,   &mask_reader_sound,      &mask_reader_sofa,     &mask_reader_ambix,
+    &mask_reader_rew,   &mask_reader_jconvolver, &mask_reader_brutefir, &mask_reader_convolver,
+    &mask_reader_eqapo, &mask_reader_camilladsp, &mask_reader_text,
 };
 
 enum status mask_create(const char *name, size_t columns, uint64_t taps, struct mask **result)
@@ -49,6 +49,7 @@ void mask_destroy(struct mask *mask)
         return;
     free(mask->paths);
     free(mask->coefficients);
+    free(mask->contents);
     free(mask->name);
     free(mask);
 }
@@ -134,6 +135,12 @@ enum status mask_reader_read(const struct mask_reader *reader, const char *file,
     return mine ? reader->read(file, stream, options, mask) : STATUS_OK;
 }
 
+bool mask_directions_given(const struct mask_directions *directions)
+{
+    return directions->has_direction || directions->speakers ||
+           directions->interpolate != MASK_INTERPOLATE_DEFAULT;
+}
+
 static enum status read_by_kind(const char *file, FILE *stream,
                                 const struct mask_load_options *options, struct mask **mask)
 {
@@ -146,6 +153,9 @@ static enum status read_by_kind(const char *file, FILE *stream,
         if (!*mask)
             continue;
         (*mask)->kind = mask_readers[i]->kind;
+        if (mask_directions_given(&options->directions) && !mask_readers[i]->has_directions)
+            return fail(STATUS_USAGE,
+                        "mask %s: az=, el=, speakers= and interpolate= are for SOFA files", file);
         return check_finite(*mask);
     }
     return fail(STATUS_FAILED,
@@ -296,6 +306,8 @@ enum status mask_route(struct mask *mask, size_t channels, enum mask_order order
                     mask->name, mask->inputs, channels);
     if (mask->has_own_paths)
         return STATUS_OK;
+    if (order == MASK_ORDER_HESUVI)
+        return mask_route_hesuvi(mask, channels, map);
     size_t columns = mask->columns;
     size_t most = channels > columns ? channels : columns;
     free(mask->paths);
@@ -306,8 +318,6 @@ enum status mask_route(struct mask *mask, size_t channels, enum mask_order order
     if ((map == MASK_MAP_SPLIT && channels != 1) ||
         (map == MASK_MAP_MATRIX && columns % channels != 0))
         return refuse_counts(mask, channels, map);
-    if (order == MASK_ORDER_HESUVI)
-        return mask_route_hesuvi(mask, channels, map);
 
     /* Columns of a true-stereo mask or matrix by (input, output). */
     bool rows = order == MASK_ORDER_LL_LR_RL_RR;
