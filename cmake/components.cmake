@@ -49,6 +49,7 @@ find_path(HALO_LADSPA_H ladspa.h)
 mark_as_advanced(HALO_LADSPA_H)
 pkg_check_modules(NCURSES QUIET IMPORTED_TARGET ncursesw)
 pkg_check_modules(LIBLO QUIET IMPORTED_TARGET liblo>=0.29)
+pkg_check_modules(MYSOFA QUIET IMPORTED_TARGET libmysofa)
 
 optional_part(CUDA "${CUDAToolkit_FOUND}" "${CUDAToolkit_VERSION}" "GPU convolver")
 optional_part(PORTAUDIO "${PORTAUDIO_FOUND}" "${PORTAUDIO_VERSION}" "sound devices")
@@ -57,6 +58,7 @@ optional_part(LADSPA "${HALO_LADSPA_H}" "ladspa.h" "LADSPA host")
 optional_part(LV2_PLUGIN "${LV2_HEADERS_FOUND}" "lv2 ${LV2_HEADERS_VERSION}" "LV2 plugin")
 optional_part(SCREEN "${NCURSES_FOUND}" "ncurses ${NCURSES_VERSION}" "terminal screen")
 optional_part(OSC "${LIBLO_FOUND}" "liblo ${LIBLO_VERSION}" "OSC control")
+optional_part(SOFA "${MYSOFA_FOUND}" "libmysofa ${MYSOFA_VERSION}" "masks from SOFA files")
 
 # Functions of PortAudio for a single host API, where it was built with that API.
 if(HALO_WITH_PORTAUDIO)

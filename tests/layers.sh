@@ -25,6 +25,7 @@ grep -rnE '^ *# *include' --include='*.[ch]' --include='*.cu' --include='*.cuh' 
         only["ladspa.h"] = "^plugin/plugin_ladspa"
         only["cyaml/"] = "^chain/chain_file"
         only["yaml.h"] = "^mask/mask_camilladsp"
+        only["mysofa.h"] = "^mask/sofa_file"
         only["curses.h"] = "^view/view_screen"
         only["cuda"] = "^gpu/"
         only["cufft"] = "^gpu/"

@@ -27,11 +27,29 @@ static enum status parse_span(void *options, const struct option_row *row, const
 
 static enum status parse_order(void *options, const struct option_row *row, const char *text)
 {
-    bool is_crossed = strcasecmp(text, "llrrlrrl") == 0;
-    if (!is_crossed && strcasecmp(text, "lllrrlrr") != 0)
-        return fail(STATUS_USAGE, "%s is lllrrlrr or llrrlrrl, not '%s'", row->name, text);
-    ((struct mask_options *)options)->order =
-        is_crossed ? MASK_ORDER_LL_RR_LR_RL : MASK_ORDER_LL_LR_RL_RR;
+    static const char *const names[] = {
+        [MASK_ORDER_LL_LR_RL_RR] = "lllrrlrr",
+        [MASK_ORDER_LL_RR_LR_RL] = "llrrlrrl",
+        [MASK_ORDER_HESUVI] = "hesuvi",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcasecmp(text, names[i]) == 0) {
+            ((struct mask_options *)options)->order = (enum mask_order)i;
+            return STATUS_OK;
+        }
+    return fail(STATUS_USAGE, "%s is lllrrlrr, llrrlrrl or hesuvi, not '%s'", row->name, text);
+}
+
+/* Degrees, as far either way. */
+static enum status parse_angle(void *options, const struct option_row *row, const char *text)
+{
+    double value;
+    bool number = decimal_parse(text, &value);
+    if (!number || !(fabs(value) <= row->most))
+        return fail(STATUS_USAGE, "%s takes degrees from -%g to %g, not '%s'", row->name, row->most,
+                    row->most, text);
+    *(double *)((char *)options + row->offset) = value;
+    ((struct mask_options *)options)->load.directions.has_direction = true;
     return STATUS_OK;
 }
 
@@ -50,8 +68,15 @@ static enum status parse_raw(void *options, const struct option_row *row, const 
      .offset = offsetof(struct mask_options, FIELD),                                               \
      .least = LEAST}
 
+#define OPT_ANGLE(NAME, FIELD, MOST)                                                               \
+    {.name = NAME,                                                                                 \
+     .parse = parse_angle,                                                                         \
+     .offset = offsetof(struct mask_options, load.directions.FIELD),                               \
+     .most = MOST}
+
 static const char *const phase_names[] = {"minimum", NULL};
 static const char *const map_names[] = {"auto", "split", "matrix", NULL};
+static const char *const interpolate_names[] = {"nearest", "linear", NULL};
 static const char *const normalize_names[] = {"peak", "energy", "l1", NULL};
 
 const char *const mask_options_trust[] = {"yes", "no", NULL};
@@ -76,6 +101,11 @@ static const struct option_row rows[] = {
     OPT_STRING("folder=", NULL, struct mask_options, load.folder, NULL),
     OPT_CHOICE("trust-config=", NULL, struct mask_options, load.distrusts_configs,
                mask_options_trust, NULL),
+    OPT_ANGLE("az=", azimuth, 360),
+    OPT_ANGLE("el=", elevation, 90),
+    OPT_STRING("speakers=", NULL, struct mask_options, load.directions.speakers, NULL),
+    OPT_CHOICE("interpolate=", NULL, struct mask_options, load.directions.interpolate,
+               interpolate_names, NULL, .value = MASK_INTERPOLATE_NEAREST),
     {0},
 };
 
@@ -93,8 +123,9 @@ enum status mask_options_parse(const char *word, const char *others, struct mask
     return fail(STATUS_USAGE,
                 "unknown mask option '%s'; use gain=DB, channel=N, trim=, length=, fade= and "
                 "delay=LENGTH, phase=minimum, normalize=peak|energy|l1, invert, "
-                "order=lllrrlrr|llrrlrrl, map=auto|split|matrix, raw=FORMAT, rate=HZ, channels=N, "
-                "folder=FOLDER and trust-config=no%s%s%s (a comma in a name is written \\,)",
+                "order=lllrrlrr|llrrlrrl|hesuvi, map=auto|split|matrix, raw=FORMAT, rate=HZ, "
+                "channels=N, folder=FOLDER, trust-config=no, and of SOFA files az=, el=, speakers= "
+                "and interpolate=nearest|linear%s%s%s (a comma in a name is written \\,)",
                 word, others ? "; this kind of mask has rate" : "", others && *others ? ", " : "",
                 others ? others : "");
 }

@@ -5,6 +5,8 @@
  *   raw=FORMAT, rate=HZ, channels=N    samples without a header; rate= also of text
  *   folder=FOLDER                      folder whose files a configuration may name in any case
  *   trust-config=no                    a configuration may name no others (mask_config.h)
+ *   az=DEGREES, el=DEGREES, speakers=LAYOUT, interpolate=nearest|linear
+ *                                      directions of a SOFA file (mask_sofa.c)
  *
  * The others apply in this order, however they are written:
  *

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { HESUVI_CHANNELS = 8 }; /* 7.1, which has them all */
+
 /* A made mask takes its own options out of the spec first; the rest are those of the stage. */
 static enum status load_spec(char **spec, struct mask_options *options, struct mask **mask)
 {
@@ -18,6 +20,8 @@ static enum status load_spec(char **spec, struct mask_options *options, struct m
         TRY(mask_options_parse(*word, own, options));
     if (load->raw.channels && !load->raw.format)
         return fail(STATUS_USAGE, "channels= needs raw=; channel=N selects one channel");
+    if (own && mask_directions_given(&load->directions))
+        return fail(STATUS_USAGE, "az=, el=, speakers= and interpolate= are for SOFA files");
     return own ? STATUS_OK : design_load(spec, load->sound.rate, load, mask);
 }
 
@@ -76,10 +80,11 @@ enum status stage_mask_study(const char *text, const struct stream_format *sound
     uint32_t usual = sound->rate ? sound->rate : STAGE_MASK_USUAL_RATE;
     struct stream_format format = {mask->rate ? mask->rate : usual, sound->channels};
     if (sound->channels == 0) /* those of a sound that fits the mask */
-        format.channels = mask->has_own_paths  ? mask->inputs
-                          : options.channel    ? 1
-                          : mask->columns == 4 ? 2
-                                               : mask->columns;
+        format.channels = mask->has_own_paths                  ? mask->inputs
+                          : options.channel                    ? 1
+                          : options.order == MASK_ORDER_HESUVI ? HESUVI_CHANNELS
+                          : mask->columns == 4                 ? 2
+                                                               : mask->columns;
     status = mask_options_apply(&options, &format, MASK_ALIGN_OWN, mask);
     if (status != STATUS_OK)
         goto fail;
@@ -204,11 +209,15 @@ const struct stage_ops stage_mask_ops = {
             "Options follow after commas and apply in this order:\n"
             "channel=N, trim=, length=, fade= (frames, or 10ms, 0.5s),\n"
             "phase=minimum, delay=, order=lllrrlrr|llrrlrrl (true\n"
-            "stereo), map=auto|split|matrix, normalize=peak|energy|l1,\n"
+            "stereo) or hesuvi (surround on headphones),\n"
+            "map=auto|split|matrix, normalize=peak|energy|l1,\n"
             "invert, gain=DB. raw=FORMAT, rate=HZ and channels=N describe a\n"
             "file without a header; folder=FOLDER is a folder whose files a\n"
             "configuration may name in any case, trust-config=no allows no\n"
-            "others",
+            "others. az=DEGREES (to the left) and el=DEGREES, or\n"
+            "speakers=stereo|quad|5.1|7.1|5.1.4|7.1.4 or a list\n"
+            "(30:-30:110/15), with interpolate=nearest|linear, choose\n"
+            "directions of a SOFA file",
     .has_choices = true,
     .load = stage_mask_load,
     .destroy = stage_mask_destroy,

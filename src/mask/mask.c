@@ -12,12 +12,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Tried in this order. A new kind of mask file is one file and one row here. */
+/* Tried in this order: CamillaDSP before Equalizer APO, since its keys in the first column are
+ * certain. A new kind of mask file is one file and one row here. */
 static const struct mask_reader *const mask_readers[] = {
-    &mask_reader_raw,        &mask_reader_sound,      &mask_reader_response,
-    &mask_reader_rew,        &mask_reader_camilladsp, /* its keys in the first column are certain */
-    &mask_reader_jconvolver, &mask_reader_brutefir,   &mask_reader_convolver,
-    &mask_reader_eqapo,      &mask_reader_text,
+    &mask_reader_raw,      &mask_reader_sound,     &mask_reader_sofa,       &mask_reader_response,
+    &mask_reader_rew,      &mask_reader_ambix,     &mask_reader_camilladsp, &mask_reader_jconvolver,
+    &mask_reader_brutefir, &mask_reader_convolver, &mask_reader_eqapo,      &mask_reader_text,
 };
 
 enum status mask_create(const char *name, size_t columns, uint64_t taps, struct mask **result)
@@ -50,6 +50,7 @@ void mask_destroy(struct mask *mask)
         return;
     free(mask->paths);
     free(mask->coefficients);
+    free(mask->contents);
     free(mask->name);
     free(mask);
 }
@@ -135,6 +136,12 @@ enum status mask_reader_read(const struct mask_reader *reader, const char *file,
     return mine ? reader->read(file, stream, options, mask) : STATUS_OK;
 }
 
+bool mask_directions_given(const struct mask_directions *directions)
+{
+    return directions->has_direction || directions->speakers ||
+           directions->interpolate != MASK_INTERPOLATE_DEFAULT;
+}
+
 static enum status read_by_kind(const char *file, FILE *stream,
                                 const struct mask_load_options *options, struct mask **mask)
 {
@@ -147,6 +154,9 @@ static enum status read_by_kind(const char *file, FILE *stream,
         if (!*mask)
             continue;
         (*mask)->kind = mask_readers[i]->kind;
+        if (mask_directions_given(&options->directions) && !mask_readers[i]->has_directions)
+            return fail(STATUS_USAGE,
+                        "mask %s: az=, el=, speakers= and interpolate= are for SOFA files", file);
         return check_finite(*mask);
     }
     return fail(STATUS_FAILED,
@@ -297,6 +307,8 @@ enum status mask_route(struct mask *mask, size_t channels, enum mask_order order
                     mask->name, mask->inputs, channels);
     if (mask->has_own_paths)
         return STATUS_OK;
+    if (order == MASK_ORDER_HESUVI)
+        return mask_route_hesuvi(mask, channels, map);
     size_t columns = mask->columns;
     size_t most = channels > columns ? channels : columns;
     free(mask->paths);

@@ -43,9 +43,10 @@ struct mask {
     size_t path_count;
     struct mask_path *paths;
     bool has_own_paths; /* from its file, fixed */
+    char *contents;     /* lines about all that its file holds, if it is a part of it; or NULL */
 };
 
-enum mask_order { MASK_ORDER_LL_LR_RL_RR, MASK_ORDER_LL_RR_LR_RL };
+enum mask_order { MASK_ORDER_LL_LR_RL_RR, MASK_ORDER_LL_RR_LR_RL, MASK_ORDER_HESUVI };
 /* AUTO: by the counts. SPLIT: a mono sound through every column. MATRIX: a column for every input
  * and output, all outputs of the first input first. */
 enum mask_map { MASK_MAP_AUTO, MASK_MAP_SPLIT, MASK_MAP_MATRIX };
@@ -57,6 +58,20 @@ MUST_CHECK enum status mask_create(const char *name, size_t columns, uint64_t ta
                                    struct mask **mask);
 void mask_destroy(struct mask *mask);
 
+/* Which of the directions of a SOFA file, in degrees: azimuth to the left, elevation upwards. All
+ * zero: as the sound's channels suggest. */
+enum mask_interpolate {
+    MASK_INTERPOLATE_DEFAULT,
+    MASK_INTERPOLATE_NEAREST,
+    MASK_INTERPOLATE_LINEAR
+};
+struct mask_directions {
+    bool has_direction;
+    double azimuth, elevation;
+    const char *speakers; /* a layout or list (speakers.h) */
+    enum mask_interpolate interpolate;
+};
+
 /* What is known about a mask file besides its name. All zero: nothing. */
 struct mask_load_options {
     bool allow_truncated;
@@ -65,6 +80,7 @@ struct mask_load_options {
     const char *folder;         /* with files of a configuration; NULL: that of the mask */
     bool distrusts_configs;     /* they may name files of that folder only (mask_config.h) */
     bool is_named;              /* by a configuration: cannot be one itself */
+    struct mask_directions directions;
 };
 
 /* Read any kind of mask file (mask_readers in mask.c). Errors: no such file, not a mask, empty, NaN
@@ -103,11 +119,19 @@ MUST_CHECK enum status mask_resample(struct mask *mask, uint32_t rate);
 MUST_CHECK enum status mask_route(struct mask *mask, size_t channels, enum mask_order order,
                                   enum mask_map map);
 
+/* The same for MASK_ORDER_HESUVI (mask_hesuvi.c): from loudspeakers of 1, 2, 4, 5, 6 or 8 channels
+ * to two ears. Errors: the mask has neither 14 nor 7 columns, other channels. */
+MUST_CHECK enum status mask_route_hesuvi(struct mask *mask, size_t channels, enum mask_map map);
+
+/* Whether an option about directions is given. */
+bool mask_directions_given(const struct mask_directions *directions);
+
 /* A kind of mask file: samples, text, or the configuration of another program, which names masks in
  * other files (mask_config.h). */
 struct mask_config;
 struct mask_reader {
     const char *kind;
+    bool has_directions; /* that mask_load_options select */
     /* The stream is at its start and may be left anywhere. */
     bool (*is_mine)(const char *file, FILE *stream, const struct mask_load_options *options);
     enum status (*read)(const char *file, FILE *stream, const struct mask_load_options *options,
@@ -126,6 +150,8 @@ extern const struct mask_reader mask_reader_convolver;
 extern const struct mask_reader mask_reader_eqapo;
 extern const struct mask_reader mask_reader_camilladsp;
 extern const struct mask_reader mask_reader_text;
+extern const struct mask_reader mask_reader_ambix;
+extern const struct mask_reader mask_reader_sofa;
 
 /* Read a file if it is of this kind. Else *mask stays NULL and nothing is printed. */
 MUST_CHECK enum status mask_reader_read(const struct mask_reader *reader, const char *file,

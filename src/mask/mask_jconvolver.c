@@ -120,12 +120,14 @@ static enum status parse_size(struct jconvolver *reading, char *rest)
         return mask_config_refuse(reading->config, "/convolver/new must come first and once");
     TRY(parse_channel(reading, &rest, "inputs", MATRIX_CHANNELS_MOST, &inputs));
     TRY(parse_channel(reading, &rest, "outputs", MATRIX_CHANNELS_MOST, &outputs));
-    TRY(parse_count(reading, &rest, "partition size", &partition));
-    TRY(parse_count(reading, &rest, "maximum impulse length", &reading->longest));
-    if (reading->longest == 0)
+    reading->has_size = rest[strspn(rest, " \t")] != '\0'; /* mcfx_convolver tells channels alone */
+    if (reading->has_size) {
+        TRY(parse_count(reading, &rest, "partition size", &partition));
+        TRY(parse_count(reading, &rest, "maximum impulse length", &reading->longest));
+    }
+    if (reading->has_size && reading->longest == 0)
         return mask_config_refuse(reading->config, "a maximum impulse length of 0");
     TRY(mask_matrix_crop(reading->config->matrix, (size_t)inputs, (size_t)outputs));
-    reading->has_size = true;
     reading->inputs = (size_t)inputs;
     reading->outputs = (size_t)outputs;
     return STATUS_OK;
@@ -307,8 +309,8 @@ static const struct {
 
 static enum status parse_line(struct jconvolver *reading, char *line)
 {
+    line += strspn(line, " \t");
     if (*line != '/') {
-        line += strspn(line, " \t");
         return !*line || *line == '#'
                    ? STATUS_OK
                    : mask_config_refuse(reading->config, "not a command or a # comment: '%.40s'",

@@ -139,6 +139,17 @@ static void print_columns(const struct mask_stats *stats, size_t from)
     }
 }
 
+static void print_contents(const char *contents)
+{
+    for (const char *head = "holds"; contents; head = "") {
+        char line[512];
+        size_t length = strcspn(contents, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)length, contents);
+        printf("  %-*s%s\n", HEAD, head, printable(line));
+        contents = contents[length] ? contents + length + 1 : NULL;
+    }
+}
+
 static void print_paths(const struct mask *mask)
 {
     printf("  %-*s", HEAD, "paths");
@@ -166,6 +177,7 @@ void mask_summary_print(const struct mask_summary *summary)
         printf("no rate (times are for %u Hz), ", stats->rate);
     printf("%zu channel%s, %zu tap%s, %.2f ms\n", mask->columns, mask->columns == 1 ? "" : "s",
            mask->taps, mask->taps == 1 ? "" : "s", 1e3 * (double)mask->taps / stats->rate);
+    print_contents(mask->contents);
     print_paths(mask);
     for (size_t c = 0; c < stats->columns; c += CELLS_IN_A_ROW)
         print_columns(stats, c);
@@ -233,10 +245,13 @@ json_t *mask_summary_object(const struct mask_summary *summary)
     for (size_t t = 0; t < summary->trouble_count; t++)
         json_array_append_new(troubles, json_pack("{s:s, s:s}", "text", summary->troubles[t].text,
                                                   "remedy", summary->troubles[t].remedy));
-    return json_pack("{s:o, s:s, s:o, s:I, s:I, s:f, s:o, s:o, s:o, s:o}", "mask",
-                     json_text(summary->text), "format", format, "rate",
-                     mask->rate ? json_integer(mask->rate) : json_null(), "channels",
-                     (json_int_t)mask->columns, "taps", (json_int_t)mask->taps, "seconds",
-                     (double)mask->taps / stats->rate, "paths", paths_array(mask), "columns",
-                     columns, "outputs", outputs, "troubles", troubles);
+    json_t *object = json_pack("{s:o, s:s, s:o, s:I, s:I, s:f, s:o, s:o, s:o, s:o}", "mask",
+                               json_text(summary->text), "format", format, "rate",
+                               mask->rate ? json_integer(mask->rate) : json_null(), "channels",
+                               (json_int_t)mask->columns, "taps", (json_int_t)mask->taps, "seconds",
+                               (double)mask->taps / stats->rate, "paths", paths_array(mask),
+                               "columns", columns, "outputs", outputs, "troubles", troubles);
+    if (mask->contents)
+        json_object_set_new(object, "contents", json_text(mask->contents));
+    return object;
 }

@@ -1,0 +1,287 @@
+/* SOFA files as masks, against what tests/sofa_files.py put into them. */
+#include "command.h"
+#include "mask_load.h"
+#include "suite.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TAPS = 8, SKIPPED = 77 };
+static const char kemar[] = "/usr/share/libmysofa/MIT_KEMAR_normal_pinna.sofa";
+
+static bool make_files(void)
+{
+    return command_run("for p in /usr/bin/python3 python3; do"
+                       " $p -c 'import netCDF4' 2>/dev/null && echo $p >python && break; done;"
+                       " test -s python && $(cat python) %s make .",
+                       SOFA_FILES)
+               .code == 0;
+}
+
+static struct mask *loaded(const char *name, const struct mask_directions *directions)
+{
+    struct mask_load_options options = {.directions = *directions};
+    note_verbosity(VERBOSITY_QUIET);
+    return mask_loaded(name, &options);
+}
+
+static struct mask_directions towards(double azimuth, double elevation)
+{
+    return (struct mask_directions){
+        .has_direction = true, .azimuth = azimuth, .elevation = elevation};
+}
+
+/* The taps that counted() of sofa_files.py gives a measurement and an ear, from 0, after a delay.
+ */
+static void expect_counted(const struct mask *mask, size_t input, size_t output, size_t measurement,
+                           size_t ear, size_t delay)
+{
+    double taps[64] = {0};
+    for (size_t k = 0; k < TAPS; k++)
+        taps[delay + k] =
+            (double)(((measurement + 1) * 100 + ear + 1) * 100 + k + 1) / (double)(1 << 24);
+    mask_expect_path(mask, input, output, delay + TAPS, taps);
+}
+
+START_TEST(the_nearest_direction)
+{
+    static const struct {
+        double azimuth, elevation;
+        size_t measurement;
+    } cases[] = {{30, 0, 1},   {0, 0, 0},   {-95, 3, 9}, {265, 0, 9},
+                 {10, 80, 13}, {0, 50, 12}, {-179, 0, 6}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t is_cartesian = 0; is_cartesian < 2; is_cartesian++) {
+            struct mask_directions wanted = towards(cases[i].azimuth, cases[i].elevation);
+            struct mask *mask = loaded(is_cartesian ? "cartesian.sofa" : "plain.sofa", &wanted);
+            ck_assert_uint_eq(mask->rate, 48000);
+            ck_assert_uint_eq(mask->inputs, 1);
+            ck_assert_uint_eq(mask->outputs, 2);
+            expect_counted(mask, 0, 0, cases[i].measurement, 0, 0);
+            expect_counted(mask, 0, 1, cases[i].measurement, 1, 0);
+            mask_destroy(mask);
+        }
+}
+END_TEST
+
+START_TEST(delays_are_kept)
+{
+    struct mask_directions wanted = towards(90, 0);
+    struct mask *mask = loaded("delays.sofa", &wanted);
+    ck_assert_uint_eq(mask->origin, 0);
+    expect_counted(mask, 0, 0, 3, 0, 3);
+    expect_counted(mask, 0, 1, 3, 1, 6);
+    mask_destroy(mask);
+}
+END_TEST
+
+START_TEST(loudspeakers)
+{
+    static const struct {
+        const char *speakers;
+        size_t channels, count, measurements[12];
+    } cases[] = {
+        {"stereo", 0, 2, {1, 11}},
+        {NULL, 2, 2, {1, 11}},
+        {"5.1", 0, 6, {1, 11, 0, 0, 4, 8}},
+        {"90:-90:0:180", 0, 4, {3, 9, 0, 6}},
+        {"90:0/55:-30:180", 0, 4, {3, 12, 11, 6}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct mask_load_options options = {.directions.speakers = cases[i].speakers,
+                                            .sound.channels = cases[i].channels};
+        struct mask *mask = mask_loaded("plain.sofa", &options);
+        ck_assert_uint_eq(mask->inputs, cases[i].count);
+        ck_assert_uint_eq(mask->path_count, 2 * cases[i].count);
+        for (size_t c = 0; c < cases[i].count; c++)
+            expect_counted(mask, c, 0, cases[i].measurements[c], 0, 0);
+        mask_destroy(mask);
+    }
+}
+END_TEST
+
+START_TEST(which_ear_is_left)
+{
+    struct mask_directions wanted = towards(30, 0);
+    struct mask *mask = loaded("exchanged.sofa", &wanted);
+    expect_counted(mask, 0, 1, 1, 0, 0);
+    expect_counted(mask, 0, 0, 1, 1, 0);
+    mask_destroy(mask);
+    mask = loaded("wrong-sign.sofa", &wanted);
+    expect_counted(mask, 0, 0, 1, 0, 0);
+    mask_destroy(mask);
+}
+END_TEST
+
+static void expect_pulse(const struct mask *mask, size_t output, double at)
+{
+    const double *taps = mask_path_column(mask, (struct mask_path){0, output, 0});
+    for (size_t k = 0; k < mask->taps; k++) {
+        double place = ((double)k - (double)mask->origin - at) / 3, wanted = exp(-place * place);
+        ck_assert_msg(fabs(taps[k] - wanted) < 2e-3, "tap %zu is %g, not %g", k, taps[k], wanted);
+    }
+}
+
+START_TEST(between_directions)
+{
+    static const double azimuths[] = {15, 45, 30, 20};
+    for (size_t i = 0; i < sizeof azimuths / sizeof *azimuths; i++) {
+        struct mask_directions wanted = towards(azimuths[i], 0);
+        wanted.interpolate = MASK_INTERPOLATE_LINEAR;
+        struct mask *mask = loaded("pulses.sofa", &wanted);
+        expect_pulse(mask, 0, 16 + azimuths[i] / 60);
+        expect_pulse(mask, 1, 16 - azimuths[i] / 60);
+        mask_destroy(mask);
+    }
+}
+END_TEST
+
+START_TEST(a_fractional_delay)
+{
+    struct mask *mask = loaded("fraction.sofa", &(struct mask_directions){0});
+    ck_assert_uint_eq(mask->outputs, 1);
+    expect_pulse(mask, 0, 18.25);
+    mask_destroy(mask);
+}
+END_TEST
+
+START_TEST(several_loudspeakers_at_once)
+{
+    struct mask_directions wanted = towards(43, 0);
+    struct mask *mask = loaded("room.sofa", &wanted);
+    ck_assert_uint_eq(mask->inputs, 2);
+    ck_assert_uint_eq(mask->outputs, 2);
+    for (size_t ear = 0; ear < 2; ear++)
+        for (size_t e = 0; e < 2; e++) {
+            double taps[2 * TAPS] = {0};
+            size_t delay = 2 * ear + e;
+            for (size_t k = 0; k < TAPS; k++)
+                taps[delay + k] =
+                    (double)(((2 * 100 + ear + 1) * 100 + e + 1) * 100 + k + 1) / (double)(1 << 24);
+            mask_expect_path(mask, e, ear, delay + TAPS, taps);
+        }
+    mask_destroy(mask);
+}
+END_TEST
+
+START_TEST(a_head_that_turns)
+{
+    struct mask_directions wanted = towards(20, 0); /* of a source at 60, seen at 60 - 40 */
+    struct mask *mask = loaded("turned.sofa", &wanted);
+    expect_counted(mask, 0, 0, 1, 0, 0);
+    mask_destroy(mask);
+}
+END_TEST
+
+/* The samples of a measured head, read by another library. */
+START_TEST(a_measured_head)
+{
+    static const int directions[][2] = {{30, 0}, {-80, 0}, {0, 90}, {110, -20}};
+    struct mask *mask;
+    if (access(kemar, R_OK) != 0)
+        return;
+    for (size_t i = 0; i < sizeof directions / sizeof *directions; i++) {
+        const int *to = directions[i];
+        command_done("$(cat python) %s taps %s %d %d >truth.txt", SOFA_FILES, kemar, to[0], to[1]);
+        struct mask *truth = mask_loaded("truth.txt", NULL);
+        struct mask_load_options options = {.directions = towards(to[0], to[1])};
+        ck_assert_int_eq(mask_load_with(kemar, &options, &mask), STATUS_OK);
+        ck_assert_uint_eq(mask->rate, 44100);
+        ck_assert_uint_eq(mask->taps, truth->taps);
+        mask_expect_path(mask, 0, 0, truth->taps, mask_column(truth, 0));
+        mask_expect_path(mask, 0, 1, truth->taps, mask_column(truth, 1));
+        mask_destroy(mask);
+        mask_destroy(truth);
+    }
+}
+END_TEST
+
+START_TEST(what_it_says)
+{
+    struct command_result shown = command_done("$HALO mask show plain.sofa");
+    command_expect(shown.out, "SimpleFreeFieldHRIR, FIR, made");
+    command_expect(shown.out, "15 directions, azimuth -150 to 180, elevation 0 to 90");
+    command_expect(shown.out, "2 ears, 1 emitter, 8 taps, 48000 Hz, no delays");
+    command_expect(shown.err, "from the front; az= and el= choose another of its 15 directions");
+    shown = command_done("$HALO mask show --json plain.sofa,az=33");
+    command_expect(shown.out, "15 directions");
+    command_expect(shown.err, "az 33 el 0 is taken from the measurement at az 30 el 0 at 2 m");
+    shown = command_done("$HALO mask show plain.sofa,az=45,interpolate=linear");
+    command_expect(shown.err, "interpolated: 0.500 of az 30 el 0 at 2 m and 0.500 of az 60");
+    shown = command_done("$HALO render $WAV/drums.wav a.wav --mask plain.sofa");
+    command_expect(shown.err, "speakers=stereo, by the sound's 2 channels");
+}
+END_TEST
+
+START_TEST(refused)
+{
+    static const char *const cases[][2] = {
+        {"sos.sofa", "of the convention SimpleFreeFieldSOS with data of the type SOS"},
+        {"rates.sofa", "a rate of 44100 Hz"},
+        {"negative.sofa", "a delay of -1 frames"},
+        {"room.sofa,speakers=stereo", "speakers= needs responses from several directions"},
+        {"plain.sofa,speakers=stereo,az=3", "exclude each other"},
+        {"plain.sofa,speakers=3.1", "speakers= is mono, stereo"},
+        {"plain.sofa,az=nowhere", "az= takes degrees from -360 to 360"},
+        {"plain.sofa,el=91", "el= takes degrees from -90 to 90"},
+        {"truth.txt,az=30", "are for SOFA files"},
+        {"lowpass:1000,speakers=stereo", "are for SOFA files"},
+        {"head.sofa", "cannot read mask head.sofa: "},
+        {"cut.sofa", "cannot read mask cut.sofa: "},
+        {"other.sofa", "it is of the convention SimpleFreeFieldHRTF"},
+    };
+    command_done(
+        "echo 1 >truth.txt; head -c 9000 plain.sofa >cut.sofa; head -c 8 plain.sofa >head.sofa;"
+        "{ head -c 8 plain.sofa; echo SimpleFreeFieldHRTF; } >other.sofa");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        command_refused(0, cases[i][1], "$HALO mask convert %s out.wav", cases[i][0]);
+}
+END_TEST
+
+/* Files with a byte changed: read, or refused in a line. */
+START_TEST(damaged_files)
+{
+    static char bytes[1 << 16];
+    FILE *file = fopen(command_path("plain.sofa"), "rb");
+    ck_assert_ptr_nonnull(file);
+    size_t size = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    note_verbosity(VERBOSITY_QUIET);
+    for (size_t at = 8; at < size; at += 97) {
+        char kept = bytes[at], message[1024] = "";
+        struct mask *mask = NULL;
+        const struct mask_load_options options = {.sound.channels = 2};
+        bytes[at] = (char)(kept ^ (1 << at % 8));
+        mask_save("damaged.sofa", bytes, size);
+        log_capture(message, sizeof message);
+        enum status status = mask_load_with(command_path("damaged.sofa"), &options, &mask);
+        log_capture(NULL, 0);
+        ck_assert_msg((status == STATUS_OK) == !message[0], "byte %zu: %s", at, message);
+        mask_destroy(status == STATUS_OK ? mask : NULL);
+        bytes[at] = kept;
+    }
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        the_nearest_direction,
+        delays_are_kept,
+        loudspeakers,
+        which_ear_is_left,
+        between_directions,
+        a_fractional_delay,
+        several_loudspeakers_at_once,
+        a_head_that_turns,
+        a_measured_head,
+        what_it_says,
+        refused,
+        damaged_files,
+    };
+#ifndef HALO_WITH_SOFA
+    return SKIPPED;
+#endif
+    return make_files() ? suite_run("sofa", tests, sizeof tests / sizeof *tests) : SKIPPED;
+}
