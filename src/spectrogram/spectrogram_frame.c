@@ -10,6 +10,13 @@
 
 static const double kaiser_attenuation = 100; /* dB */
 
+/* Every second bin is computed from those beside it, which takes less time than a transform of
+ * twice the length. The transform is at least twice as long as the window, which is centred on its
+ * first sample: these taps err by -43 dB at the window's ends, with Hann's value there by -87 dB.
+ */
+enum { MID_TAPS = 5, MARGIN = 16 /* floats: a cache line */ };
+static const double MID_BETA = 8.5;
+
 /* Powers are not negative: their bits compare as integers, which vectors can do. */
 typedef int32_t powers __attribute__((vector_size(32)));
 enum { POWERS = sizeof(powers) / sizeof(int32_t) };
@@ -31,7 +38,8 @@ struct spectrogram_frame {
     struct fft *fft;
     float *window; /* scaled, so that a bin's squared magnitude is the power */
     float *samples;
-    float *spectrum;
+    float *spectrum; /* with MARGIN before and after */
+    float taps[MID_TAPS];
     float *bins; /* power */
     struct bin_row *rows;
 };
@@ -59,6 +67,19 @@ static void make_window(struct spectrogram_frame *frame)
     for (size_t i = 0; i < settings->size; i++)
         frame->window[i] =
             (float)(2 / sum * window_at(settings->window, beta, i, settings->size + 1));
+}
+
+/* Between two bins, from the nearest outwards: a sinc through a Kaiser window. */
+static void make_taps(struct spectrogram_frame *frame)
+{
+    double taps[MID_TAPS], sum = 0;
+    for (size_t i = 0; i < MID_TAPS; i++) {
+        double at = M_PI * ((double)i + 0.5);
+        taps[i] = sin(at) / at * window_at(WINDOW_KAISER, MID_BETA, MID_TAPS + i, 2 * MID_TAPS);
+        sum += 2 * taps[i];
+    }
+    for (size_t i = 0; i < MID_TAPS; i++)
+        frame->taps[i] = (float)(taps[i] / sum);
 }
 
 static struct bin_place bin_place_of(double place)
@@ -90,25 +111,26 @@ static void make_rows(struct spectrogram_frame *frame)
 enum status spectrogram_frame_create(const struct spectrogram_frame_settings *settings,
                                      struct spectrogram_frame **result)
 {
-    size_t length = settings->size * settings->padding;
+    size_t length = settings->size * settings->padding, transform = length / 2;
     struct spectrogram_frame *frame = calloc(1, sizeof *frame);
     if (!frame)
         return fail_memory("a spectrogram");
     frame->settings = *settings;
     frame->window = audio_alloc(settings->size);
-    frame->samples = audio_alloc(length); /* zero beyond `size` */
-    frame->spectrum = audio_alloc(fft_spectrum_floats(length));
-    frame->bins = audio_alloc(length / 2 + 1);
+    frame->samples = audio_alloc(transform); /* zero outside the window */
+    frame->spectrum = audio_alloc(fft_spectrum_floats(transform) + 2 * MARGIN);
+    frame->bins = audio_alloc(length / 2 + 2);
     frame->rows = calloc(settings->axis.rows, sizeof *frame->rows);
     enum status status =
         frame->window && frame->samples && frame->spectrum && frame->bins && frame->rows
-            ? fft_create(length, &frame->fft)
+            ? fft_create(transform, &frame->fft)
             : fail_memory("a spectrogram");
     if (status != STATUS_OK) {
         spectrogram_frame_destroy(frame);
         return status;
     }
     make_window(frame);
+    make_taps(frame);
     make_rows(frame);
     *result = frame;
     return STATUS_OK;
@@ -173,11 +195,33 @@ static void apply_window(const float *restrict samples, const float *restrict wi
         out[i] = samples[i] * window[i];
 }
 
-SIMD_CLONES
-static void square(const float *restrict spectrum, float *restrict power, size_t bins)
+/* Conjugates of the bins at either end, which the spectrum of real samples goes on with. */
+static void extend(float *spectrum, size_t last)
 {
-    for (size_t b = 0; b < bins; b++)
-        power[b] = spectrum[2 * b] * spectrum[2 * b] + spectrum[2 * b + 1] * spectrum[2 * b + 1];
+    for (size_t i = 1; i < MID_TAPS; i++) {
+        spectrum[-2 * (ptrdiff_t)i] = spectrum[2 * i];
+        spectrum[-2 * (ptrdiff_t)i + 1] = -spectrum[2 * i + 1];
+        spectrum[2 * (last + i)] = spectrum[2 * (last - i)];
+        spectrum[2 * (last + i) + 1] = -spectrum[2 * (last - i) + 1];
+    }
+}
+
+/* Power of `last` bins, each followed by what is between it and the next; and of the last bin. */
+SIMD_CLONES
+static void square(const float *restrict spectrum, const float *restrict taps,
+                   float *restrict power, size_t last)
+{
+    for (size_t b = 0; b <= last; b++) {
+        const float *bin = spectrum + 2 * b;
+        float re = 0, im = 0;
+        for (size_t i = 0; i < MID_TAPS; i++) {
+            const float *below = bin - 2 * (ptrdiff_t)i, *above = bin + 2 * (i + 1);
+            re += taps[i] * (below[0] + above[0]);
+            im += taps[i] * (below[1] + above[1]);
+        }
+        power[2 * b] = bin[0] * bin[0] + bin[1] * bin[1];
+        power[2 * b + 1] = re * re + im * im;
+    }
 }
 
 SIMD_CLONES
@@ -191,9 +235,13 @@ static void gather_largest(const float *bins, const struct bin_row *rows, size_t
 void spectrogram_frame_measure(struct spectrogram_frame *frame, const float *samples, float *power)
 {
     const struct spectrogram_frame_settings *settings = &frame->settings;
-    apply_window(samples, frame->window, frame->samples, settings->size);
-    fft_forward(frame->fft, frame->samples, frame->spectrum);
-    square(frame->spectrum, frame->bins, fft_length(frame->fft) / 2 + 1);
+    size_t half = settings->size / 2, transform = fft_length(frame->fft);
+    float *spectrum = frame->spectrum + MARGIN;
+    apply_window(samples, frame->window, frame->samples + transform - half, half);
+    apply_window(samples + half, frame->window + half, frame->samples, settings->size - half);
+    fft_forward(frame->fft, frame->samples, spectrum);
+    extend(spectrum, transform / 2);
+    square(spectrum, frame->taps, frame->bins, transform / 2);
     if (!settings->mean) {
         gather_largest(frame->bins, frame->rows, settings->axis.rows, power);
         return;
