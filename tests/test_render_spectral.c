@@ -239,6 +239,8 @@ START_TEST(wrong_arguments_are_refused)
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         command_refused(rows[r].code, rows[r].message,
                         "\"$HALO\" render in.wav out.wav --spectral %s", rows[r].options);
+    command_refused(2, "median2d takes medians and has no coefficients: use it in --spectral",
+                    "\"$HALO\" mask make median2d:3x3,part=harmonic -o m.mask2d");
     command_done("printf '1 2\\n3\\n' >r.mask2d");
     command_refused(1, "cannot read mask r.mask2d: line 2: 1 columns where the rows before have 2",
                     "\"$HALO\" render in.wav out.wav --spectral r.mask2d");
