@@ -159,24 +159,62 @@ static double convolved(const struct picture *picture, const struct mask2d *mask
     return sum;
 }
 
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of rows x columns around a cell. */
+static double median_at(const struct picture *picture, size_t rows, size_t columns, ptrdiff_t r,
+                        ptrdiff_t c)
+{
+    double *values = zeros(rows * columns, sizeof *values);
+    ptrdiff_t down = (ptrdiff_t)rows / 2, across = (ptrdiff_t)columns / 2;
+    size_t count = 0;
+    for (ptrdiff_t i = -down; i <= down; i++)
+        for (ptrdiff_t j = -across; j <= across; j++)
+            values[count++] = cell_at(picture, r + i, c + j);
+    qsort(values, count, sizeof *values, compare);
+    double median = values[count / 2];
+    free(values);
+    return median;
+}
+
+static double soft_mask(double part, double rest, const struct separation *separation)
+{
+    double a = pow(part, separation->power);
+    double b = pow(separation->margin * rest, separation->power);
+    return a + b > 0 ? a / (a + b) : separation->margin > 1 ? 0 : 0.5;
+}
+
+static double share_at(const struct picture *picture, ptrdiff_t r, ptrdiff_t c)
+{
+    const struct separation *separation = &picture->truth->settings->separation;
+    double h = median_at(picture, separation->rows, 1, r, c);
+    double p = median_at(picture, 1, separation->columns, r, c);
+    double harmonic = soft_mask(h, p, separation), percussive = soft_mask(p, h, separation);
+    return separation->part == SEPARATION_HARMONIC     ? harmonic
+           : separation->part == SEPARATION_PERCUSSIVE ? percussive
+                                                       : fmax(0, 1 - harmonic - percussive);
+}
+
 static double gain_at(const struct picture *picture, ptrdiff_t r, ptrdiff_t c)
 {
     const struct spectral_truth *truth = picture->truth;
     const struct spectral_settings *settings = truth->settings;
     bool is_db = settings->scale == SPECTRAL_DB;
-    double to = convolved(picture, truth->masks[0], r, c);
     double level = cabs(picture->spectra[r * picture->bins + c]) / picture->full_scale;
     if (level < 1e-30)
         return 0;
+    if (settings->mode == SPECTRAL_SEPARATE)
+        return share_at(picture, r, c);
+    double to = convolved(picture, truth->mask, r, c);
     if (settings->mode == SPECTRAL_GAIN)
         return fmin(1, fmax(0, is_db ? to / 120 : to));
     if (settings->mode == SPECTRAL_MAGNITUDE && !is_db)
         return fmax(0, to) / level;
-    if (settings->mode == SPECTRAL_MAGNITUDE)
-        return to <= 0 ? fmin(1, 1e-6 / level) : pow(10, (to - 120) / 20) / level;
-    double other = convolved(picture, truth->masks[1], r, c);
-    double h = to * to, p = other * other;
-    return h + p == 0 ? 0 : (settings->mode == SPECTRAL_HARMONIC ? h : p) / (h + p);
+    return to <= 0 ? fmin(1, 1e-6 / level) : pow(10, (to - 120) / 20) / level;
 }
 
 /* ---- inverse transform ---- */

@@ -7,7 +7,7 @@
 
 struct spectral_truth {
     const struct spectral_settings *settings; /* window, scale, mode, edge; end: 0 or 1 */
-    const struct mask2d *masks[2];            /* for a preset both, else the first */
+    const struct mask2d *mask;                /* NULL: settings->separation */
     const double *window;                     /* of settings->window, by its formula */
 };
 

@@ -85,7 +85,7 @@ static void check_truth(const char *spec, struct spectral_settings settings, str
     command_done("\"$HALO\" render in.wav out.wav -f --spectral %s", spec);
     struct sound in = sound_load("in.wav"), out = sound_load("out.wav");
     double *window = spectral_truth_window(&settings.window), worst = 0, peak = 0;
-    const struct spectral_truth truth = {&settings, {mask}, window};
+    const struct spectral_truth truth = {&settings, mask, window};
     ck_assert_uint_eq(out.block.frames, N + settings.window.size - 1);
     for (size_t c = 0; c < 2; c++) {
         double *y = spectral_truth_render(&truth, in.block.data[c], N, NULL);
@@ -127,6 +127,7 @@ END_TEST
 START_TEST(blocks_threads_and_pipes_make_no_difference)
 {
     static const char *const spec[] = {"gaussian2d:7x7", "preset=harmonic", "preset=percussive",
+                                       "median2d:9x31,part=residual,margin=2,edge=zero",
                                        "onset2d:5x5,scale=db,edge=zero"};
     command_clean();
     save_noise();
@@ -220,6 +221,17 @@ START_TEST(wrong_arguments_are_refused)
         {2, "box2d:3x3,preset=harmonic", "preset= has its own masks; remove box2d:3x3"},
         {2, "preset=drums", "preset= is one of harmonic, percussive"},
         {2, "preset=harmonic,mode=gain", "cannot be used with preset="},
+        {2, "preset=harmonic,tones=drums", "tones= is one of notes, voice"},
+        {2, "box2d:3x3,tones=voice", "tones= belongs to preset="},
+        {2, "median2d:3x3,part=harmonic,scale=db", "cannot be used with median2d"},
+        {2, "median2d:3x3,part=harmonic,preset=harmonic", "remove median2d:3x3"},
+        {2, "median2d:3x3", "part= says what to keep: harmonic, percussive or residual"},
+        {2, "median2d", "median2d:17x31"},
+        {2, "median2d:4x3,part=harmonic", "rows and columns must be odd, not 4 x 3"},
+        {2, "median2d:513x3,part=harmonic", "over 511 rows and columns at most, not 513 x 3"},
+        {2, "median2d:3x3,part=both", "harmonic, percussive, residual"},
+        {2, "median2d:3x3,part=harmonic,margin=0.5", "margin="},
+        {2, "median2d:3x3,part=harmonic,power=0", "power="},
         {2, "box2d:3x3 --edge reflect --tail none", "--edge cannot be used with --spectral"},
     };
     command_clean();
@@ -227,6 +239,8 @@ START_TEST(wrong_arguments_are_refused)
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         command_refused(rows[r].code, rows[r].message,
                         "\"$HALO\" render in.wav out.wav --spectral %s", rows[r].options);
+    command_refused(2, "median2d takes medians and has no coefficients: use it in --spectral",
+                    "\"$HALO\" mask make median2d:3x3,part=harmonic -o m.mask2d");
     command_done("printf '1 2\\n3\\n' >r.mask2d");
     command_refused(1, "cannot read mask r.mask2d: line 2: 1 columns where the rows before have 2",
                     "\"$HALO\" render in.wav out.wav --spectral r.mask2d");

@@ -1,5 +1,5 @@
-/* The spectral filter against a truth in double precision, for any block; and its presets on a
- * mix of known parts. */
+/* The spectral filter against a truth in double precision, for any block; and separation by medians
+ * on a mix of known parts. */
 #include "allocations.h"
 #include "convolve/spectral.h"
 #include "signal/audio.h"
@@ -123,30 +123,24 @@ static struct mask2d *mask_of(const struct way *way)
     return mask;
 }
 
-static void check_way(const struct way *way)
+static void check_settings(const struct spectral_settings *base, const char *what, size_t which)
 {
     enum { N = 2000 };
     const size_t blocks[] = {1, 7, 16, 60, 500, 4096};
-    struct mask2d *mask = mask_of(way);
     struct block x = noise(N, N / 2);
-    struct spectral_settings settings = {.channels = CHANNELS,
-                                         .window = way->window,
-                                         .scale = way->scale,
-                                         .mode = way->mode,
-                                         .boundary = way->boundary,
-                                         .mask = mask,
-                                         .end = way->end_known ? N : 0,
-                                         .backend = "cpu"};
-    double *window = spectral_truth_window(&way->window);
-    struct spectral_truth truth = {&settings, {mask}, window};
+    struct spectral_settings settings = *base;
+    settings.channels = CHANNELS;
+    settings.end = base->end ? N : 0;
+    settings.backend = "cpu";
+    double *window = spectral_truth_window(&settings.window);
+    struct spectral_truth truth = {&settings, settings.mask, window};
     for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
         settings.block = blocks[b];
         struct filter *filter = create(&settings);
-        ck_assert_uint_eq(filter->tail, way->window.size - 1);
+        ck_assert_uint_eq(filter->tail, settings.window.size - 1);
         struct block got = render(filter, &x);
         double db = error_db(&got, &x, &truth);
-        ck_assert_msg(db < -120, "way %zu, blocks of %zu: %g dB", (size_t)(way - ways), blocks[b],
-                      db);
+        ck_assert_msg(db < -120, "%s %zu, blocks of %zu: %g dB", what, which, blocks[b], db);
         filter_reset(filter);
         struct block again = render(filter, &x);
         for (size_t c = 0; c < CHANNELS; c++)
@@ -157,6 +151,18 @@ static void check_way(const struct way *way)
     }
     free(window);
     block_free(&x);
+}
+
+static void check_way(const struct way *way)
+{
+    struct mask2d *mask = mask_of(way);
+    const struct spectral_settings settings = {.window = way->window,
+                                               .scale = way->scale,
+                                               .mode = way->mode,
+                                               .boundary = way->boundary,
+                                               .mask = mask,
+                                               .end = way->end_known};
+    check_settings(&settings, "way", (size_t)(way - ways));
     mask2d_destroy(mask);
 }
 
@@ -164,6 +170,33 @@ START_TEST(every_way_and_block_agrees_with_the_truth)
 {
     for (size_t w = 0; w < WAYS; w++)
         check_way(&ways[w]);
+}
+END_TEST
+
+START_TEST(medians_agree_with_the_truth)
+{
+    static const struct {
+        struct separation separation;
+        enum convolve2d_boundary boundary;
+        bool end_known;
+    } cases[] = {
+        {{7, 5, SEPARATION_HARMONIC, 2, 1}, CONVOLVE2D_REFLECT, true},
+        {{7, 5, SEPARATION_PERCUSSIVE, 2, 1}, CONVOLVE2D_REFLECT, false},
+        {{7, 9, SEPARATION_RESIDUAL, 2, 1.5}, CONVOLVE2D_REPLICATE, true},
+        {{9, 3, SEPARATION_HARMONIC, 1, 2}, CONVOLVE2D_ZERO, true},
+        {{1, 11, SEPARATION_PERCUSSIVE, 1.5, 3}, CONVOLVE2D_ZERO, false},
+        {{11, 1, SEPARATION_RESIDUAL, 3, 2}, CONVOLVE2D_REFLECT, true},
+        {{301, 99, SEPARATION_PERCUSSIVE, 2, 1}, CONVOLVE2D_REFLECT, true}, /* more than there is */
+        {{301, 3, SEPARATION_HARMONIC, 2, 1}, CONVOLVE2D_REPLICATE, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct spectral_settings settings = {.window = {SPECTRAL_HANN, 64, 16},
+                                                   .mode = SPECTRAL_SEPARATE,
+                                                   .boundary = cases[i].boundary,
+                                                   .separation = cases[i].separation,
+                                                   .end = cases[i].end_known};
+        check_settings(&settings, "medians", i);
+    }
 }
 END_TEST
 
@@ -333,16 +366,19 @@ START_TEST(steps_allocate_nothing)
         return;
     struct mask2d *mask = spectral_truth_mean(5, 5);
     struct block x = noise(4096, 0), y = noise(4096, 0);
-    for (int scale = SPECTRAL_LINEAR; scale <= SPECTRAL_DB; scale++)
+    for (int mode = SPECTRAL_MAGNITUDE; mode <= SPECTRAL_SEPARATE; mode++)
         for (size_t block = 64; block <= 4096; block *= 4) {
-            const struct spectral_settings settings = {.channels = CHANNELS,
-                                                       .block = block,
-                                                       .window = {SPECTRAL_HANN, 2048, 512},
-                                                       .scale = (enum spectral_scale)scale,
-                                                       .mask = mask,
-                                                       .boundary = CONVOLVE2D_REFLECT,
-                                                       .backend = "cpu",
-                                                       .live = true};
+            const struct spectral_settings settings = {
+                .channels = CHANNELS,
+                .block = block,
+                .window = {SPECTRAL_HANN, 2048, 512},
+                .scale = mode == SPECTRAL_GAIN ? SPECTRAL_DB : SPECTRAL_LINEAR,
+                .mode = (enum spectral_mode)mode,
+                .mask = mask,
+                .separation = {.rows = 5, .columns = 31, .power = 1.5, .margin = 1},
+                .boundary = CONVOLVE2D_REFLECT,
+                .backend = "cpu",
+                .live = true};
             struct filter *filter = create(&settings);
             size_t before = allocations_of_all();
             for (size_t step = 0; step < 3 * 4096 / block + 3; step++)
@@ -404,23 +440,23 @@ START_TEST(drums_and_strings_are_separated)
     add_drums(drums);
     for (size_t i = 0; i < MIX; i++)
         mix.data[0][i] = chord[i] + drums[i];
-    struct mask2d *on = spectral_truth_mean(29, 1), *wide = spectral_truth_mean(1, 69);
-    for (int mode = SPECTRAL_HARMONIC; mode <= SPECTRAL_PERCUSSIVE; mode++) {
-        struct spectral_settings settings = {.channels = 1,
-                                             .block = 1000,
-                                             .window = {SPECTRAL_HANN, 2048, 512},
-                                             .mode = (enum spectral_mode)mode,
-                                             .boundary = CONVOLVE2D_REFLECT,
-                                             .end = MIX,
-                                             .rate = RATE,
-                                             .backend = "cpu"};
+    for (int part = SEPARATION_HARMONIC; part <= SEPARATION_PERCUSSIVE; part++) {
+        struct spectral_settings settings = {
+            .channels = 1,
+            .block = 1000,
+            .window = {SPECTRAL_HANN, 2048, 512},
+            .mode = SPECTRAL_SEPARATE,
+            .separation = {17, 31, (enum separation_part)part, 2, 1},
+            .boundary = CONVOLVE2D_REFLECT,
+            .end = MIX,
+            .backend = "cpu"};
         double *window = spectral_truth_window(&settings.window);
-        struct spectral_truth truth = {&settings, {on, wide}, window};
+        struct spectral_truth truth = {&settings, NULL, window};
         struct filter *filter = create(&settings);
         struct block got = render(filter, &mix);
         /* The filter's output is the truth's output, which is a sum of two parts. */
         ck_assert_double_lt(error_db(&got, &mix, &truth), -120);
-        bool harmonic = mode == SPECTRAL_HARMONIC;
+        bool harmonic = part == SEPARATION_HARMONIC;
         double kept = kept_db(&truth, mix.data[0], harmonic ? chord : drums);
         double other = kept_db(&truth, mix.data[0], harmonic ? drums : chord);
         printf("%s: its own part %.1f dB, the other %.1f dB\n",
@@ -431,13 +467,11 @@ START_TEST(drums_and_strings_are_separated)
         filter_destroy(filter);
         free(window);
     }
-    mask2d_destroy(on);
-    mask2d_destroy(wide);
     block_free(&mix);
 }
 END_TEST
 
-SUITE_MAIN("spectral", every_way_and_block_agrees_with_the_truth,
+SUITE_MAIN("spectral", every_way_and_block_agrees_with_the_truth, medians_agree_with_the_truth,
            long_blocks_and_threads_make_no_difference, identity_gives_the_sound_back,
            silence_stays_silence, latency_is_as_reported,
            windows_that_do_not_give_the_sound_back_are_refused, steps_allocate_nothing,

@@ -5,6 +5,7 @@
 #include "spectrogram/sound_spectrogram.h"
 #include "spectrogram/spectrogram.h"
 #include "spectrogram/spectrogram_figure.h"
+#include "spectrogram/spectrogram_frame.h"
 #include "stream.h"
 #include "suite.h"
 
@@ -107,6 +108,43 @@ START_TEST(a_sine_has_its_level_and_place)
     check_sine(44100, 15000, -60, true, WINDOW_HANN);
     check_sine(192000, 30000, -3, false, WINDOW_HANN);
     check_sine(11025, 5000, -40, false, WINDOW_BLACKMAN);
+}
+END_TEST
+
+/* All bins, those between the transform's too, against the sum of the definition. */
+START_TEST(bins_are_those_of_the_definition)
+{
+    enum { N = 256, BINS = 2 * N };
+    static float x[N], power[BINS];
+    const struct spectrogram_frame_settings settings = {
+        .window = WINDOW_HANN,
+        .size = N,
+        .padding = 4,
+        .rate = 2 * BINS,
+        .mean = true,
+        .axis = {.rows = BINS, .low = 0, .high = BINS}, /* a row is a bin */
+    };
+    struct spectrogram_frame *frame;
+    struct block noise = stream_noise(5, 1, N);
+    memcpy(x, noise.data[0], sizeof x);
+    ck_assert_int_eq(spectrogram_frame_create(&settings, &frame), STATUS_OK);
+    spectrogram_frame_measure(frame, x, power);
+    double worst = 0, peak = 0;
+    for (size_t b = 0; b < BINS; b++) {
+        double re = 0, im = 0;
+        for (size_t i = 0; i < N; i++) {
+            double turn = M_PI * (double)(b * i) / BINS;
+            double value = (double)x[i] * (1 - cos(2 * M_PI * (double)i / N)) / 2;
+            re += value * cos(turn);
+            im -= value * sin(turn);
+        }
+        double level = hypot(re, im) * 2 / (N / 2.0);
+        worst = fmax(worst, fabs(level - sqrt((double)power[b])));
+        peak = fmax(peak, level);
+    }
+    ck_assert_msg(worst < 3e-5 * peak, "%g dB", 20 * log10(worst / peak));
+    spectrogram_frame_destroy(frame);
+    block_free(&noise);
 }
 END_TEST
 
@@ -364,8 +402,8 @@ START_TEST(a_figure_has_one_scale)
 }
 END_TEST
 
-SUITE_MAIN("spectrogram", a_sine_has_its_level_and_place, a_sine_is_narrow,
-           a_click_is_a_line_at_its_time, columns_show_the_loudest_of_their_span,
+SUITE_MAIN("spectrogram", a_sine_has_its_level_and_place, bins_are_those_of_the_definition,
+           a_sine_is_narrow, a_click_is_a_line_at_its_time, columns_show_the_loudest_of_their_span,
            channels_are_averaged_by_power, a_part_equals_the_whole, sounds_of_any_length,
            axes_are_invertible, ticks_are_round_numbers, colours_are_viridis,
            the_nearest_of_256_colours, a_figure_has_one_scale)

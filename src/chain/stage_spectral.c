@@ -1,9 +1,11 @@
-/* The stage that convolves the spectrogram: --spectral gaussian2d:7x7,size=4096. */
+/* The stage that convolves the spectrogram, or separates it by medians: --spectral
+ * gaussian2d:7x7,size=4096; --spectral preset=percussive. */
 #include "base/options.h"
 #include "chain/stage_mask.h"
 #include "convolve/spectral.h"
 #include "mask/mask2d.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,24 +16,32 @@ enum {
     ROWS_PREFERRED = 256,
 };
 
+/* The presets, by what sounds beside the percussion: the largest SDR of drums beside a guitar, and
+ * a voice (bench/separation_peers). Spans of the medians in s and Hz. */
+static const struct preset_tones {
+    double window, along_time, along_frequency;
+} preset_tones[] = {{8192.0 / 48000, 2, 76}, {4096.0 / 48000, 0.19, 129}};
+static const char *const tones_names[] = {"notes", "voice", NULL};
+static const double PRESET_POWER = 1.5;
+
 static const char *const scale_names[] = {[SPECTRAL_LINEAR] = "linear", [SPECTRAL_DB] = "db", NULL};
 static const char *const mode_names[] = {
     [SPECTRAL_MAGNITUDE] = "magnitude", [SPECTRAL_GAIN] = "gain", NULL};
 static const char *const preset_names[] = {"harmonic", "percussive",
-                                           NULL}; /* in the order of the modes */
+                                           NULL}; /* in the order of enum separation_part */
 static const char *const boundary_names[] = {[CONVOLVE2D_ZERO] = "zero",
                                              [CONVOLVE2D_REPLICATE] = "replicate",
                                              [CONVOLVE2D_REFLECT] = "reflect",
                                              NULL};
 
 struct stage_spectral {
-    struct mask2d *mask; /* NULL with a preset */
+    struct mask2d *mask; /* NULL with medians */
     struct spectral_settings settings;
 };
 
 /* SIZE_MAX: not given. */
 struct spectral_args {
-    size_t size, hop, window, scale, mode, boundary, preset;
+    size_t size, hop, window, scale, mode, boundary, preset, tones;
 };
 
 static const struct spectral_option {
@@ -47,6 +57,7 @@ static const struct spectral_option {
     {"mode", offsetof(struct spectral_args, mode), mode_names, 0},
     {"edge", offsetof(struct spectral_args, boundary), boundary_names, 0},
     {"preset", offsetof(struct spectral_args, preset), preset_names, 0},
+    {"tones", offsetof(struct spectral_args, tones), tones_names, 0},
 };
 enum { OPTIONS = sizeof options / sizeof *options };
 
@@ -70,7 +81,7 @@ static enum status parse_word(struct stage *stage, const char *word, struct spec
     }
     return fail(STATUS_USAGE,
                 "--spectral has the options size=, hop=, window=, scale=, mode=, edge=, preset=, "
-                "mix=, @mix= and @bypass, not '%s'",
+                "tones=, mix=, @mix= and @bypass, not '%s'",
                 word);
 }
 
@@ -84,42 +95,75 @@ static size_t or_else(size_t given, size_t usual)
     return given == SIZE_MAX ? usual : given;
 }
 
+/* The nearest odd number from 3 to the most. */
+static size_t nearest_odd(double wanted)
+{
+    double most = (SEPARATION_EXTENT_MOST - 1) / 2;
+    return 2 * (size_t)fmin(fmax(rint((wanted - 1) / 2), 1), most) + 1;
+}
+
+static size_t preset_size(const struct preset_tones *tones, uint32_t rate)
+{
+    double size = exp2(rint(log2(tones->window * rate)));
+    return (size_t)fmin(fmax(size, SPECTRAL_SIZE_LEAST), SPECTRAL_SIZE_MOST);
+}
+
+static struct separation preset(size_t part, const struct preset_tones *tones,
+                                const struct spectral_window_settings *window, uint32_t rate)
+{
+    return (struct separation){
+        .rows = nearest_odd(tones->along_time * rate / (double)window->hop),
+        .columns = nearest_odd(tones->along_frequency * (double)window->size / rate),
+        .part = (enum separation_part)part,
+        .power = PRESET_POWER,
+        .margin = 1,
+    };
+}
+
 /* A preset takes the place of a mask. */
-static enum status apply(const struct spectral_args *args, const char *first,
+static enum status apply(const struct spectral_args *args, const char *first, uint32_t rate,
                          struct spectral_settings *settings)
 {
-    bool has_preset = args->preset != SIZE_MAX;
+    bool has_preset = args->preset != SIZE_MAX, separates = has_preset || separation_is_spec(first);
     if (has_preset && !is_preset(first))
         return fail(STATUS_USAGE, "preset= has its own masks; remove %s", first);
-    if (has_preset && (args->scale != SIZE_MAX || args->mode != SIZE_MAX))
-        return fail(STATUS_USAGE,
-                    "scale= and mode= cannot be used with preset=, which has its own");
-    size_t mode =
-        has_preset ? SPECTRAL_HARMONIC + args->preset : or_else(args->mode, SPECTRAL_MAGNITUDE);
+    if (separates && (args->scale != SIZE_MAX || args->mode != SIZE_MAX))
+        return fail(STATUS_USAGE, "scale= and mode= cannot be used with %s",
+                    has_preset ? "preset=, which has its own" : "median2d, which is linear");
+    if (args->tones != SIZE_MAX && !has_preset)
+        return fail(STATUS_USAGE, "tones= belongs to preset=; remove it");
+    const struct preset_tones *tones = &preset_tones[or_else(args->tones, 0)];
+    size_t mode = separates ? SPECTRAL_SEPARATE : or_else(args->mode, SPECTRAL_MAGNITUDE);
     size_t boundary =
-        has_preset ? CONVOLVE2D_REFLECT : CONVOLVE2D_ZERO; /* a mean of what is there */
+        separates ? CONVOLVE2D_REFLECT : CONVOLVE2D_ZERO; /* medians of what is there */
+    size_t size = or_else(args->size, has_preset ? preset_size(tones, rate) : SIZE_USUAL);
     settings->window = (struct spectral_window_settings){
         .shape = (enum spectral_shape)args->window,
-        .size = args->size,
-        .hop = or_else(args->hop, args->size / OVERLAP_USUAL),
+        .size = size,
+        .hop = or_else(args->hop, size / OVERLAP_USUAL),
     };
     settings->scale = (enum spectral_scale)or_else(args->scale, SPECTRAL_LINEAR);
     settings->mode = (enum spectral_mode)mode;
     settings->boundary = (enum convolve2d_boundary)or_else(args->boundary, boundary);
     double sum;
-    return spectral_window_check(&settings->window, &sum);
+    TRY(spectral_window_check(&settings->window, &sum));
+    if (has_preset)
+        settings->separation = preset(args->preset, tones, &settings->window, rate);
+    return STATUS_OK;
 }
 
-static enum status parse_args(struct stage *stage, char **spec)
+static enum status parse_args(struct stage *stage, char **spec, uint32_t rate)
 {
     struct stage_spectral *spectral = stage->data;
-    struct spectral_args args = {SIZE_USUAL, SIZE_MAX, SPECTRAL_HANN, SIZE_MAX,
-                                 SIZE_MAX,   SIZE_MAX, SIZE_MAX};
-    if (!is_preset(spec[0]))
+    struct spectral_args args = {SIZE_MAX, SIZE_MAX, SPECTRAL_HANN, SIZE_MAX,
+                                 SIZE_MAX, SIZE_MAX, SIZE_MAX,      SIZE_MAX};
+    if (separation_is_spec(spec[0]))
+        TRY(separation_from_spec(spec, &spectral->settings.separation));
+    else if (!is_preset(spec[0]))
         TRY(mask2d_from_spec(spec, &spectral->mask));
     for (char **word = spec + !is_preset(spec[0]); *word; word++)
         TRY(parse_word(stage, *word, &args));
-    return apply(&args, spec[0], &spectral->settings);
+    return apply(&args, spec[0], rate, &spectral->settings);
 }
 
 static enum status stage_spectral_load(struct stage *stage, char **spec,
@@ -135,11 +179,10 @@ static enum status stage_spectral_load(struct stage *stage, char **spec,
         .channels = format->channels,
         .frames = frames > 0 ? (uint64_t)frames : 0,
         .end = frames > 0 ? (uint64_t)frames : 0, /* plus the tail of the stages before */
-        .rate = format->rate,
         .backend = is_direct ? "cpu" : convolver->backend,
         .live = convolver->live,
     };
-    return parse_args(stage, spec);
+    return parse_args(stage, spec, format->rate);
 }
 
 static void stage_spectral_destroy(void *data)
@@ -175,6 +218,11 @@ static enum status stage_spectral_create(struct stage *stage, size_t block, stru
     if (mask)
         note_detail("spectral %s: %zu x %zu coefficients%s", mask->name, mask->rows, mask->columns,
                     mask->is_separable ? ", in two passes" : "");
+    else
+        note_detail("spectral: medians over %zu rows and %zu columns, part %s, power %g, margin %g",
+                    settings.separation.rows, settings.separation.columns,
+                    separation_part_names[settings.separation.part], settings.separation.power,
+                    settings.separation.margin);
     note_detail("spectral: frames of %zu, %zu apart, window %s, on %s, latency %llu frames",
                 settings.window.size, settings.window.hop,
                 spectral_shape_names[settings.window.shape], spectral_backend(*filter),
@@ -186,14 +234,17 @@ static json_t *stage_spectral_report_json(const struct stage *stage)
 {
     const struct stage_spectral *spectral = stage->data;
     const struct mask2d *mask = spectral->mask;
+    const struct separation *separation = &spectral->settings.separation;
     const struct spectral_window_settings *window = &spectral->settings.window;
-    return json_pack("{s:o*, s:o*, s:o*, s:I, s:I, s:s, s:s}", "rows",
-                     mask ? json_integer((json_int_t)mask->rows) : NULL, "columns",
-                     mask ? json_integer((json_int_t)mask->columns) : NULL, "separable",
-                     mask ? json_boolean(mask->is_separable) : NULL, "size",
-                     (json_int_t)window->size, "hop", (json_int_t)window->hop, "window",
-                     spectral_shape_names[window->shape], "backend",
-                     spectral_backend(stage->filter));
+    return json_pack("{s:I, s:I, s:o*, s:o*, s:o*, s:o*, s:I, s:I, s:s, s:s}", "rows",
+                     (json_int_t)(mask ? mask->rows : separation->rows), "columns",
+                     (json_int_t)(mask ? mask->columns : separation->columns), "separable",
+                     mask ? json_boolean(mask->is_separable) : NULL, "part",
+                     mask ? NULL : json_string(separation_part_names[separation->part]), "power",
+                     mask ? NULL : json_real(separation->power), "margin",
+                     mask ? NULL : json_real(separation->margin), "size", (json_int_t)window->size,
+                     "hop", (json_int_t)window->hop, "window", spectral_shape_names[window->shape],
+                     "backend", spectral_backend(stage->filter));
 }
 
 static const char *stage_spectral_path_in(const char *word, size_t index, bool *perhaps)
@@ -209,7 +260,8 @@ const struct stage_ops stage_spectral_ops = {
     .help = "convolve the spectrogram with a two-dimensional mask: text, one\n"
             "row a line (filters/*.mask2d), or a made one (gaussian2d:7x7;\n"
             "see halo mask make --help), or preset=harmonic or percussive:\n"
-            "keep sustained or percussive sound.\n"
+            "keep sustained or percussive sound (tones=voice: beside a\n"
+            "voice), by medians as median2d:17x31,part=percussive does.\n"
             "Options: size=2048, hop=512, window=hann|hamming|blackman|sine|\n"
             "rectangle, scale=linear|db, mode=magnitude|gain,\n"
             "edge=zero|replicate|reflect, mix=0..1",

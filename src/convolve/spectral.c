@@ -11,12 +11,7 @@
 enum {
     BATCH_MOST = 256,      /* rows */
     BATCH_CELLS = 1 << 20, /* of all channels */
-    PRESET_ROWS_MOST = 1023,
 };
-
-/* Extent of the presets' means. */
-static const double PRESET_SECONDS = 0.3;
-static const double PRESET_HZ = 1600;
 
 enum { HOPS_NAMED = 4 };
 
@@ -103,7 +98,7 @@ enum status spectral_window_check(const struct spectral_window_settings *setting
     return status;
 }
 
-static enum status add_convolution(struct spectral *spectral, const struct mask2d *mask)
+static enum status make_convolution(struct spectral *spectral)
 {
     const struct spectral_settings *settings = &spectral->settings;
     struct convolve2d_settings own = {.backend = settings->backend,
@@ -115,52 +110,24 @@ static enum status add_convolution(struct spectral *spectral, const struct mask2
                                       .boundary = settings->boundary,
                                       .live = settings->live,
                                       .workers = settings->workers};
-    struct convolve2d *convolution;
-    TRY(convolve2d_create(&own, mask, &convolution));
-    spectral->convolutions[spectral->convolution_count++] = convolution;
-    if (convolution->before > spectral->before)
-        spectral->before = convolution->before;
-    if (convolution->after > spectral->after)
-        spectral->after = convolution->after;
+    TRY(convolve2d_create(&own, settings->mask, &spectral->convolution));
+    spectral->before = spectral->convolution->before;
+    spectral->after = spectral->convolution->after;
     return STATUS_OK;
 }
 
-static enum status add_mean(struct spectral *spectral, const char *name, size_t rows,
-                            size_t columns)
-{
-    size_t count = rows * columns;
-    float *taps = calloc(count, sizeof *taps);
-    if (!taps)
-        return fail_memory("a mask");
-    for (size_t i = 0; i < count; i++)
-        taps[i] = 1 / (float)count;
-    struct mask2d *mask = NULL;
-    enum status status = mask2d_create(name, rows, columns, taps, &mask);
-    if (status == STATUS_OK)
-        status = add_convolution(spectral, mask);
-    mask2d_destroy(mask);
-    free(taps);
-    return status;
-}
-
-/* The nearest odd number from 3 to `most`. */
-static size_t odd(double wanted, size_t most)
-{
-    size_t half = (size_t)fmax(1, rint((wanted - 1) / 2));
-    return 2 * half + 1 < most ? 2 * half + 1 : most - 1 + most % 2;
-}
-
-static enum status add_masks(struct spectral *spectral)
+static enum status make_medians(struct spectral *spectral)
 {
     const struct spectral_settings *settings = &spectral->settings;
-    if (settings->mode == SPECTRAL_MAGNITUDE || settings->mode == SPECTRAL_GAIN)
-        return add_convolution(spectral, settings->mask);
-    size_t rows =
-        odd(PRESET_SECONDS * settings->rate / (double)settings->window.hop, PRESET_ROWS_MOST);
-    size_t columns =
-        odd(PRESET_HZ * (double)settings->window.size / settings->rate, spectral->bins);
-    TRY(add_mean(spectral, "the mean over time", rows, 1));
-    return add_mean(spectral, "the mean over frequency", 1, columns);
+    struct median2d_settings own = {.channels = settings->channels,
+                                    .columns = spectral->bins,
+                                    .over_rows = settings->separation.rows,
+                                    .over_columns = settings->separation.columns,
+                                    .boundary = settings->boundary,
+                                    .workers = settings->workers};
+    spectral->before = spectral->after = settings->separation.rows / 2;
+    spectral->margin = pow(settings->separation.margin, settings->separation.power);
+    return median2d_create(&own, &spectral->median);
 }
 
 static enum status make_window(struct spectral *spectral)
@@ -207,8 +174,8 @@ static enum status make_blocks(struct spectral *spectral)
                   {&spectral->out, settings->block + 2 * hop + size}};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
         TRY(block_init(blocks[i].block, channels, blocks[i].frames, what));
-    for (size_t k = 0; k < spectral->convolution_count; k++)
-        TRY(block_init(&spectral->convolved[k], channels, batch * spectral->pitch, what));
+    for (size_t k = 0; k < (spectral->median ? SPECTRAL_PICTURES : 1); k++)
+        TRY(block_init(&spectral->made[k], channels, batch * spectral->pitch, what));
     return STATUS_OK;
 }
 
@@ -219,6 +186,8 @@ static void spectral_reset(struct filter *filter)
     struct block *blocks[] = {&spectral->in, &spectral->rows, &spectral->spectra, &spectral->out};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
         block_silence(blocks[i], 0, blocks[i]->frames);
+    if (spectral->median)
+        median2d_reset(spectral->median);
     spectral->in_count = size - hop;
     spectral->out_count = hop - spectral->grain;
     spectral->row = 0;
@@ -227,10 +196,10 @@ static void spectral_reset(struct filter *filter)
 static void spectral_destroy(struct filter *filter)
 {
     struct spectral *spectral = (struct spectral *)filter;
-    for (size_t k = 0; k < SPECTRAL_PICTURES; k++) {
-        convolve2d_destroy(spectral->convolutions[k]);
-        block_free(&spectral->convolved[k]);
-    }
+    convolve2d_destroy(spectral->convolution);
+    median2d_destroy(spectral->median);
+    for (size_t k = 0; k < SPECTRAL_PICTURES; k++)
+        block_free(&spectral->made[k]);
     for (size_t w = 0; w < spectral->workers; w++)
         fft_double_destroy(spectral->fft[w]);
     free(spectral->fft);
@@ -285,8 +254,9 @@ enum status spectral_create(const struct spectral_settings *settings, struct fil
         goto fail;
     set_sizes(spectral);
     find_sound(spectral);
-    if ((status = add_masks(spectral)) || (status = make_transforms(spectral)) ||
-        (status = make_blocks(spectral)))
+    status =
+        settings->mode == SPECTRAL_SEPARATE ? make_medians(spectral) : make_convolution(spectral);
+    if (status || (status = make_transforms(spectral)) || (status = make_blocks(spectral)))
         goto fail;
     spectral->settings.mask = NULL; /* not kept */
     const struct spectral_window_settings *window = &spectral->settings.window;
@@ -307,5 +277,6 @@ fail:
 
 const char *spectral_backend(const struct filter *filter)
 {
-    return ((const struct spectral *)filter)->convolutions[0]->kind->name;
+    const struct spectral *spectral = (const struct spectral *)filter;
+    return spectral->convolution ? spectral->convolution->kind->name : convolve2d_cpu.name;
 }

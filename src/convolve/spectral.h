@@ -1,4 +1,4 @@
-/* A filter that convolves the spectrogram of a sound with a 2-D mask.
+/* A filter that convolves the spectrogram of a sound with a 2-D mask, or separates it by medians.
  *
  * Short-time Fourier transform: frames of `size` samples, `hop` apart, windowed before the forward
  * and after the inverse transform, with overlap-add. J. B. Allen and L. R. Rabiner, "A unified
@@ -19,10 +19,7 @@
  *   edge          extension in frequency as in convolve2d.h; the same in time, if the sound's
  *                 begin and end are known, else silence
  *
- * Presets: harmonic keeps what is steady in time, percussive what is spread in frequency. D.
- * FitzGerald, "Harmonic/percussive separation using median filtering", 2010, with means instead
- * of medians: H is the mean of each bin over time, P that of each frame over frequency; the gain
- * is H^2 / (H^2 + P^2), or P^2 / (H^2 + P^2).
+ * With mode SPECTRAL_SEPARATE the gain is the part's share by mask2d.h's struct separation.
  *
  * The output does not depend on the block length, except for float rounding. Latency: see
  * spectral_create. Tail: a frame less one sample. Live, only the caller's thread works.
@@ -58,21 +55,21 @@ struct spectral_window_settings {
 };
 
 enum spectral_scale { SPECTRAL_LINEAR, SPECTRAL_DB };
-enum spectral_mode { SPECTRAL_MAGNITUDE, SPECTRAL_GAIN, SPECTRAL_HARMONIC, SPECTRAL_PERCUSSIVE };
+enum spectral_mode { SPECTRAL_MAGNITUDE, SPECTRAL_GAIN, SPECTRAL_SEPARATE };
 
 struct spectral_settings {
     size_t channels;
     size_t block; /* frames */
     struct spectral_window_settings window;
     enum spectral_scale scale;
-    enum spectral_mode mode; /* the presets have their own masks, and are linear */
+    enum spectral_mode mode; /* SPECTRAL_SEPARATE is linear */
     enum convolve2d_boundary boundary;
-    const struct mask2d *mask; /* NULL with a preset; not kept */
-    uint64_t frames;           /* of the sound, for auto; 0: unknown */
-    uint64_t begin;            /* input frames before the sound */
-    uint64_t end;              /* the first frame after it; 0: unknown */
-    uint32_t rate;             /* Hz; for the presets */
-    const char *backend;       /* see convolve2d.h */
+    const struct mask2d *mask; /* NULL with SPECTRAL_SEPARATE; not kept */
+    struct separation separation;
+    uint64_t frames;     /* of the sound, for auto; 0: unknown */
+    uint64_t begin;      /* input frames before the sound */
+    uint64_t end;        /* the first frame after it; 0: unknown */
+    const char *backend; /* see convolve2d.h */
     bool live;
     struct workers *workers; /* not owned; unused if live */
 };
@@ -87,7 +84,7 @@ MUST_CHECK enum status spectral_window_check(const struct spectral_window_settin
 MUST_CHECK enum status spectral_create(const struct spectral_settings *settings,
                                        struct filter **filter);
 
-/* The active backend's name. */
+/* The active backend's name. Medians are the CPU's. */
 const char *spectral_backend(const struct filter *filter);
 
 #endif

@@ -2,23 +2,25 @@
 #ifndef HALO_SPECTRAL_STATE_H
 #define HALO_SPECTRAL_STATE_H
 
+#include "convolve/median2d.h"
 #include "convolve/spectral.h"
 #include "signal/audio.h"
 #include "signal/fft_double.h"
 
-enum { SPECTRAL_PICTURES = 2 }; /* convolved from one, at most */
+enum { SPECTRAL_PICTURES = 2 }; /* made from one, at most: its medians */
 
 struct spectral {
     struct filter filter;
     struct spectral_settings settings;
-    struct convolve2d *convolutions[SPECTRAL_PICTURES];
-    size_t convolution_count;
-    struct fft_double **fft; /* [worker] */
+    struct convolve2d *convolution; /* NULL: medians */
+    struct median2d *median;        /* NULL: a convolution */
+    struct fft_double **fft;        /* [worker] */
     size_t workers;
     size_t bins;
     size_t batch;      /* rows at a time, at most */
-    size_t before;     /* rows a mask looks back, at most `after` */
-    size_t after;      /* rows a mask looks ahead */
+    double margin;     /* of the separation, to its power */
+    size_t before;     /* rows the mask looks back, at most `after` */
+    size_t after;      /* rows the mask looks ahead */
     size_t grain;      /* frames: greatest common divisor of block and hop */
     double *window;    /* `size` values */
     double full_scale; /* magnitude of a sine at full scale */
@@ -32,11 +34,11 @@ struct spectral {
     size_t pitch;         /* of its rows */
     struct block spectra; /* bins as pairs, after `after` earlier frames */
     size_t spectrum_pitch;
-    struct block convolved[SPECTRAL_PICTURES];
-    struct block frames; /* transformed back, row by row */
-    struct block out;    /* finished frames, then partial sums */
-    size_t out_count;    /* finished frames */
-    int64_t row;         /* the next one */
+    struct block made[SPECTRAL_PICTURES]; /* convolved; or medians along time, and frequency */
+    struct block frames;                  /* transformed back, row by row */
+    struct block out;                     /* finished frames, then partial sums */
+    size_t out_count;                     /* finished frames */
+    int64_t row;                          /* the next one */
 };
 
 /* See struct filter_kind. */

@@ -32,10 +32,24 @@ static double replace_db(const struct spectral *spectral, double cell, const flo
     return audio_from_db(target + FLOOR_DB) / magnitude;
 }
 
-static double share(double part, double rest)
+/* See mask2d.h. In single precision pow() takes a quarter of the time. */
+static double share(const struct spectral *spectral, double along_time, double along_frequency)
 {
-    double sum = part * part + rest * rest;
-    return sum > 0 ? part * part / sum : 0;
+    const struct separation *separation = &spectral->settings.separation;
+    double margin = spectral->margin;
+    double ratio = (double)powf((float)(along_frequency / along_time), (float)separation->power);
+    double harmonic = 1 / (1 + margin * ratio), percussive = 1 / (1 + margin / ratio);
+    if (along_time <= 0 && along_frequency <= 0)
+        harmonic = percussive = separation->margin > 1 ? 0 : 0.5;
+    switch (separation->part) {
+    case SEPARATION_HARMONIC:
+        return harmonic;
+    case SEPARATION_PERCUSSIVE:
+        return percussive;
+    case SEPARATION_RESIDUAL:
+        break;
+    }
+    return fmax(1 - harmonic - percussive, 0);
 }
 
 static double clamp(double value)
@@ -43,16 +57,16 @@ static double clamp(double value)
     return fmin(fmax(value, 0), 1);
 }
 
-/* Gains of one frame: `cells` are the picture's, `spectrum` its bins as pairs, `convolved` the
- * convolved pictures. `gains` may be one of them. */
+/* Gains of one frame: `cells` are the picture's, `spectrum` its bins as pairs, `made` the
+ * pictures made of it. `gains` may be one of them. */
 static void spectral_gains(const struct spectral *spectral, const float *cells,
-                           const float *spectrum, const float *const convolved[SPECTRAL_PICTURES],
+                           const float *spectrum, const float *const made[SPECTRAL_PICTURES],
                            float *gains)
 {
     const struct spectral_settings *settings = &spectral->settings;
     bool is_db = settings->scale == SPECTRAL_DB;
     for (size_t b = 0; b < spectral->bins; b++) {
-        double cell = (double)cells[b], to = (double)convolved[0][b], gain = 0;
+        double cell = (double)cells[b], to = (double)made[0][b], gain = 0;
         switch (settings->mode) {
         case SPECTRAL_MAGNITUDE:
             if (is_db)
@@ -63,11 +77,8 @@ static void spectral_gains(const struct spectral *spectral, const float *cells,
         case SPECTRAL_GAIN:
             gain = clamp(is_db ? to / -FLOOR_DB : to);
             break;
-        case SPECTRAL_HARMONIC:
-            gain = share(to, (double)convolved[1][b]);
-            break;
-        case SPECTRAL_PERCUSSIVE:
-            gain = share((double)convolved[1][b], to);
+        case SPECTRAL_SEPARATE:
+            gain = share(spectral, to, (double)made[1][b]);
             break;
         }
         gains[b] = (float)fmin(gain, GAIN_MOST);
@@ -148,20 +159,31 @@ HALO_REALTIME static void lay_boundary(const struct spectral *spectral, size_t r
         copy_row(spectral, here, here - k);
 }
 
-HALO_REALTIME static void convolve(struct spectral *spectral, size_t rows)
+/* The first row of the sound, if the mask is there in this batch: the rows before it were laid
+ * after the medians along time had read them. */
+HALO_REALTIME static size_t changed_row(const struct spectral *spectral, size_t rows)
 {
-    size_t channels = spectral->filter.inputs;
+    int64_t at = spectral->first + (int64_t)spectral->after - spectral->row;
+    return at >= 0 && at < (int64_t)rows ? (size_t)at : rows;
+}
+
+HALO_REALTIME static void make_pictures(struct spectral *spectral, size_t rows)
+{
+    size_t channels = spectral->filter.inputs, pitch = spectral->pitch;
     const float *in[channels];
     for (size_t c = 0; c < channels; c++)
         in[c] = row_of(spectral, c, spectral->after);
-    for (size_t k = 0; k < spectral->convolution_count; k++) {
-        struct convolve2d *convolution = spectral->convolutions[k];
-        convolve2d_process(convolution, in, spectral->pitch, spectral->convolved[k].data,
-                           spectral->pitch, rows);
-        if (convolution->notice)
-            spectral->filter.notice = convolution->notice;
-        convolution->notice = NULL;
+    if (spectral->median) {
+        median2d_along_time(spectral->median, in, spectral->made[0].data, pitch, rows,
+                            changed_row(spectral, rows));
+        median2d_along_frequency(spectral->median, in, spectral->made[1].data, pitch, rows);
+        return;
     }
+    struct convolve2d *convolution = spectral->convolution;
+    convolve2d_process(convolution, in, pitch, spectral->made[0].data, pitch, rows);
+    if (convolution->notice)
+        spectral->filter.notice = convolution->notice;
+    convolution->notice = NULL;
 }
 
 static void synthesise(void *context, size_t piece, size_t worker)
@@ -173,12 +195,12 @@ static void synthesise(void *context, size_t piece, size_t worker)
     const struct fft_double *fft = spectral->fft[worker];
     double complex *bins = fft_double_bins(fft);
     const double *samples = fft_double_samples(fft);
-    const float *spectrum = spectrum_of(spectral, channel, row), *convolved[SPECTRAL_PICTURES];
-    float *gains = spectral->convolved[0].data[channel] + row * spectral->pitch; /* in its place */
+    const float *spectrum = spectrum_of(spectral, channel, row), *made[SPECTRAL_PICTURES] = {0};
+    float *gains = spectral->made[0].data[channel] + row * spectral->pitch; /* in its place */
     float *frame = spectral->frames.data[channel] + row * size;
-    for (size_t k = 0; k < spectral->convolution_count; k++)
-        convolved[k] = spectral->convolved[k].data[channel] + row * spectral->pitch;
-    spectral_gains(spectral, row_of(spectral, channel, spectral->after + row), spectrum, convolved,
+    for (size_t k = 0; k < (spectral->median ? SPECTRAL_PICTURES : 1); k++)
+        made[k] = spectral->made[k].data[channel] + row * spectral->pitch;
+    spectral_gains(spectral, row_of(spectral, channel, spectral->after + row), spectrum, made,
                    gains);
     for (size_t b = 0; b < spectral->bins; b++)
         bins[b] = ((double)spectrum[2 * b] + (double)spectrum[2 * b + 1] * I) * (double)gains[b];
@@ -213,7 +235,7 @@ HALO_REALTIME static void process_rows(struct spectral *spectral, size_t rows)
     workers_run(spectral->settings.workers, channels * rows, analyse, &job);
     for (size_t r = 0; spectral->settings.boundary != CONVOLVE2D_ZERO && r < rows; r++)
         lay_boundary(spectral, r);
-    convolve(spectral, rows);
+    make_pictures(spectral, rows);
     workers_run(spectral->settings.workers, channels * rows, synthesise, &job);
     overlap(spectral, rows);
     spectral->row += (int64_t)rows;

@@ -65,6 +65,34 @@ bool mask2d_design_is_spec(const char *word);
 /* Make spec[0]; its own options are removed from the following words. Errors: usage, memory. */
 MUST_CHECK enum status mask2d_design_make(char **spec, struct mask2d **mask);
 
+/* Harmonic/percussive separation by medians, median2d:17x31,part=percussive. It has no
+ * coefficients:
+ * --spectral takes it in the place of a mask. H is the median of each bin over `rows` of time, P
+ * that of each row over `columns` of frequency. A part's share is a soft mask, a^power / (a^power +
+ * b^power), with a = H, b = margin P for what is harmonic, a = P, b = margin H for what is
+ * percussive; the residual is the rest. Where both are 0 the parts get a half each, if margin is 1,
+ * else nothing. D. FitzGerald, "Harmonic/percussive separation using median filtering", 2010; the
+ * margin is of J. Driedger, M. Mueller and S. Disch, "Extending harmonic-percussive separation of
+ * audio signals", 2014. */
+enum separation_part { SEPARATION_HARMONIC, SEPARATION_PERCUSSIVE, SEPARATION_RESIDUAL };
+
+struct separation {
+    size_t rows, columns; /* odd */
+    enum separation_part part;
+    double power;
+    double margin; /* at least 1 */
+};
+
+enum { SEPARATION_EXTENT_MOST = 511 };
+
+/* In the order of enum separation_part; ends with NULL. */
+extern const char *const separation_part_names[];
+
+bool separation_is_spec(const char *word);
+
+/* Errors: usage, memory. */
+MUST_CHECK enum status separation_from_spec(char **spec, struct separation *separation);
+
 void mask2d_design_print_kinds(FILE *stream);
 
 #endif

@@ -17,8 +17,7 @@ struct mask2d_kind {
 };
 
 /* "7x5", or "7" for a square. */
-static enum status read_size(const struct design_spec *spec, const char *name,
-                             struct mask2d_size *size)
+static enum status read_size(const struct design_spec *spec, struct mask2d_size *size)
 {
     char *end = (char *)spec->value;
     size_t numbers[2] = {0};
@@ -35,7 +34,7 @@ static enum status read_size(const struct design_spec *spec, const char *name,
         return fail(STATUS_USAGE, "%s: the size is rows x columns, as in %s, not '%s'",
                     spec->kind->name, spec->kind->example, spec->value);
     *size = (struct mask2d_size){numbers[0], numbers[1]};
-    return mask2d_check_size(name, size->rows, size->columns);
+    return STATUS_OK;
 }
 
 static enum status need_odd(const struct design_spec *spec, struct mask2d_size size)
@@ -44,6 +43,15 @@ static enum status need_odd(const struct design_spec *spec, struct mask2d_size s
         return STATUS_OK;
     return fail(STATUS_USAGE, "%s: rows and columns must be odd, not %zu x %zu: it has a middle",
                 spec->kind->name, size.rows, size.columns);
+}
+
+/* median2d */
+static enum status refuse_medians(const struct design_spec *spec, struct mask2d_size size,
+                                  double *taps)
+{
+    (void)size, (void)taps;
+    return fail(STATUS_USAGE, "%s takes medians and has no coefficients: use it in --spectral",
+                spec->kind->name);
 }
 
 static enum status make_identity(const struct design_spec *spec, struct mask2d_size size,
@@ -140,6 +148,10 @@ static const struct mask2d_kind kinds[] = {
     {{"harmonic2d", "harmonic2d:9x9", "",
       .help = "what exceeds the neighbouring columns, averaged over the rows"},
      make_harmonic},
+    {{"median2d", "median2d:17x31,part=percussive", "part, power, margin",
+      .help = "in --spectral alone: part=harmonic, percussive or residual, by the medians over\n"
+              "rows and over columns; power= (2) of the soft mask, margin= (1)"},
+     refuse_medians},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -193,7 +205,8 @@ enum status mask2d_design_make(char **spec, struct mask2d **mask)
         TRY(design_no_value(&own));
     } else {
         TRY(design_need_value(&own));
-        TRY(read_size(&own, name, &size));
+        TRY(read_size(&own, &size));
+        TRY(mask2d_check_size(name, size.rows, size.columns));
     }
     double *taps = calloc(size.rows * size.columns, sizeof *taps);
     if (!taps)
@@ -203,6 +216,41 @@ enum status mask2d_design_make(char **spec, struct mask2d **mask)
         status = round_to_mask(name, size, taps, mask);
     free(taps);
     return status;
+}
+
+const char *const separation_part_names[] = {[SEPARATION_HARMONIC] = "harmonic",
+                                             [SEPARATION_PERCUSSIVE] = "percussive",
+                                             [SEPARATION_RESIDUAL] = "residual",
+                                             NULL};
+
+bool separation_is_spec(const char *word)
+{
+    const struct mask2d_kind *kind = kind_of(word);
+    return kind && kind->make == refuse_medians;
+}
+
+enum status separation_from_spec(char **spec, struct separation *separation)
+{
+    struct mask2d_size size = {0};
+    size_t part = SEPARATION_HARMONIC;
+    double power = 2, margin = 1;
+    struct design_spec own = {.kind = &kind_of(spec[0])->spec};
+    TRY(design_parse_options(&own, spec));
+    TRY(design_need_value(&own));
+    TRY(read_size(&own, &size));
+    TRY(need_odd(&own, size));
+    TRY(design_choose(&own, "part", separation_part_names, &part));
+    TRY(design_number(&own, "power", DESIGN_RANGE(PLAIN, 0.1, 100), &power));
+    TRY(design_number(&own, "margin", DESIGN_RANGE(PLAIN, 1, 1000), &margin));
+    if (size.rows > SEPARATION_EXTENT_MOST || size.columns > SEPARATION_EXTENT_MOST)
+        return fail(STATUS_USAGE, "%s: medians are over %d rows and columns at most, not %zu x %zu",
+                    own.kind->name, SEPARATION_EXTENT_MOST, size.rows, size.columns);
+    if (!design_option(&own, "part"))
+        return fail(STATUS_USAGE, "%s: part= says what to keep: harmonic, percussive or residual",
+                    own.kind->name);
+    *separation =
+        (struct separation){size.rows, size.columns, (enum separation_part)part, power, margin};
+    return STATUS_OK;
 }
 
 void mask2d_design_print_kinds(FILE *stream)

@@ -2,13 +2,18 @@
 
 #include "base/progress.h"
 #include "base/stop.h"
+#include "base/workers.h"
 #include "spectrogram/spectrogram_frame.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 1 << 14, PADDING = 4 };
+enum {
+    CHUNK = 1 << 14,
+    PADDING = 4,
+    BATCH = 32, /* hops that the threads share */
+};
 
 /* A section of the sound that moves along it. Positions are in frames of the sound, with silence
  * before its start and after its end. */
@@ -25,10 +30,13 @@ struct slide {
 struct sound_work {
     const struct sound_spectrogram_settings *settings;
     struct slide slide;
-    struct spectrogram_frame *frame;
+    struct workers *workers;
+    struct spectrogram_frame **frames; /* [worker] */
+    float **scratch;                   /* [worker]: rows of one channel's window */
     struct spectrogram *picture;
     struct progress progress;
-    float *row_power;     /* of one channel's window */
+    float *batch;         /* BATCH hops of rows: the mean of the channels */
+    size_t batch_start;   /* sample of the slide where its first hop's window begins */
     uint64_t from, to;    /* frames; `to` UINT64_MAX: the end */
     size_t hops_a_column; /* a power of two */
     size_t hops;          /* so far */
@@ -140,18 +148,20 @@ static float *next_column(struct sound_work *work)
     return picture->power + (picture->columns - 1) * picture->axis.rows;
 }
 
-static void measure(struct sound_work *work, size_t at, float *column)
+/* A task: one hop of a batch. */
+static void measure(void *context, size_t hop, size_t worker)
 {
+    const struct sound_work *work = context;
     const struct block *samples = &work->slide.samples;
     size_t rows = work->picture->axis.rows, one = work->settings->channel;
-    float *mean = work->row_power, *power = mean + rows;
+    size_t at = work->batch_start + hop * work->settings->hop;
+    float *mean = work->batch + hop * rows, *power = work->scratch[worker];
     memset(mean, 0, rows * sizeof *mean);
     for (size_t c = one ? one - 1 : 0; c < (one ? one : samples->channels); c++) {
-        spectrogram_frame_measure(work->frame, samples->data[c] + at, power);
+        spectrogram_frame_measure(work->frames[worker], samples->data[c] + at, power);
         for (size_t r = 0; r < rows; r++)
             mean[r] += power[r] / (one ? 1 : (float)samples->channels);
     }
-    keep_largest(column, mean, rows);
 }
 
 static enum status check(struct sound_work *work)
@@ -182,6 +192,38 @@ static enum status check_end(const struct sound_work *work)
                 work->settings->from, (double)slide->place / slide->source->format.rate);
 }
 
+static enum status make_frames(struct sound_work *work,
+                               const struct spectrogram_frame_settings *settings)
+{
+    TRY(workers_create(0, &work->workers));
+    size_t workers = workers_count(work->workers), rows = settings->axis.rows;
+    work->frames = calloc(workers, sizeof(struct spectrogram_frame *));
+    work->scratch = calloc(workers, sizeof *work->scratch);
+    work->batch = calloc(BATCH * rows, sizeof *work->batch);
+    if (!work->frames || !work->scratch || !work->batch)
+        return fail_memory("a spectrogram");
+    for (size_t w = 0; w < workers; w++) {
+        work->scratch[w] = calloc(rows, sizeof *work->scratch[w]);
+        TRY(work->scratch[w] ? spectrogram_frame_create(settings, &work->frames[w])
+                             : fail_memory("a spectrogram"));
+    }
+    return STATUS_OK;
+}
+
+static void free_frames(struct sound_work *work)
+{
+    for (size_t w = 0; w < workers_count(work->workers); w++) {
+        if (work->frames)
+            spectrogram_frame_destroy(work->frames[w]);
+        if (work->scratch)
+            free(work->scratch[w]);
+    }
+    free(work->frames);
+    free(work->scratch);
+    free(work->batch);
+    workers_destroy(work->workers);
+}
+
 static enum status work_init(struct sound_work *work)
 {
     const struct sound_spectrogram_settings *settings = work->settings;
@@ -199,29 +241,47 @@ static enum status work_init(struct sound_work *work)
         .from = (double)work->from / source->format.rate,
         .power = calloc(settings->columns_most * settings->axis.rows, sizeof(float)),
     };
-    work->row_power = calloc(2 * settings->axis.rows, sizeof *work->row_power);
-    TRY(work->picture->power && work->row_power ? spectrogram_frame_create(&frame, &work->frame)
-                                                : fail_memory("a spectrogram"));
-    return slide_begin(&work->slide, start, settings->size);
+    TRY(work->picture->power ? make_frames(work, &frame) : fail_memory("a spectrogram"));
+    return slide_begin(&work->slide, start, settings->size + (BATCH - 1) * settings->hop);
+}
+
+/* Hops from `first` whose middle is in the sound, of which the slide holds a batch; the first hop
+ * of all counts anyway. */
+static size_t hops_within(struct sound_work *work, size_t first)
+{
+    const struct slide *slide = &work->slide;
+    if (slide->ended && slide->place < work->to)
+        work->to = slide->place;
+    size_t hops = 0;
+    while (
+        hops < BATCH &&
+        (work->from + (first + hops) * work->settings->hop + work->settings->hop / 2 < work->to ||
+         first + hops == 0))
+        hops++;
+    return hops;
 }
 
 static enum status run(struct sound_work *work)
 {
-    size_t size = work->settings->size, hop = work->settings->hop;
+    size_t size = work->settings->size, hop = work->settings->hop, rows, hops = BATCH;
     struct slide *slide = &work->slide;
     TRY(check(work));
     TRY(work_init(work));
-    for (size_t k = 0;; k++) {
+    rows = work->picture->axis.rows;
+    for (size_t k = 0; hops == BATCH; k += hops) {
         uint64_t middle = work->from + k * hop + hop / 2;
         int64_t start = (int64_t)middle - (int64_t)(size / 2);
-        TRY(slide_to(slide, start, size));
-        uint64_t end = slide->ended && slide->place < work->to ? slide->place : work->to;
-        work->to = end;
-        if (middle >= end && k > 0)
-            return STATUS_OK;
-        measure(work, (size_t)(start - slide->start), next_column(work));
+        TRY(slide_to(slide, start, size + (BATCH - 1) * hop));
+        work->batch_start = (size_t)(start - slide->start);
+        hops = hops_within(work, k);
+        workers_run(work->workers, hops, measure, work);
+        if (stop_requested()) /* pieces may be missing */
+            return STATUS_INTERRUPTED;
+        for (size_t h = 0; h < hops; h++)
+            keep_largest(next_column(work), work->batch + h * rows, rows);
         progress_update(&work->progress, middle, slide->source->frames);
     }
+    return STATUS_OK;
 }
 
 enum status sound_spectrogram_init(struct source *source,
@@ -241,8 +301,7 @@ enum status sound_spectrogram_init(struct source *source,
     *frames = work.to - work.from;
     if (status != STATUS_OK)
         spectrogram_free(picture);
-    spectrogram_frame_destroy(work.frame);
-    free(work.row_power);
+    free_frames(&work);
     block_free(&work.slide.samples);
     free(work.slide.ends);
     return status;

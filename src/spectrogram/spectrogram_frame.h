@@ -10,8 +10,8 @@
 
 struct spectrogram_frame_settings {
     enum window window;
-    size_t size;    /* frames, at least 2 */
-    size_t padding; /* factor of the transform length: 4 or more for 0.15 dB */
+    size_t size;    /* frames, at least 8 */
+    size_t padding; /* even; bins for each of an unpadded transform: 4 or more for 0.15 dB */
     uint32_t rate;
     /* In rows of several bins: the mean, for noise, or else the largest, for tones. */
     bool mean;
