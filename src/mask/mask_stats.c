@@ -200,7 +200,8 @@ static void find_output(const struct fft_double *fft, const struct mask *mask, s
 
 static enum status find_loudest(const struct mask *mask, struct mask_stats *stats)
 {
-    struct response_axis axis = {pink_low, fmin(pink_high, stats->rate / 2.0), TWELFTHS};
+    struct response_axis axis = {
+        .low = pink_low, .high = fmin(pink_high, stats->rate / 2.0), .points = TWELFTHS};
     double db[TWELFTHS];
     if (axis.low * 2 > axis.high) /* a very low rate */
         axis.low = axis.high / 2;

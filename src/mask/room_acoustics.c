@@ -1,6 +1,5 @@
 #include "mask/room_acoustics.h"
 
-#include "mask/room_decay.h"
 #include "signal/audio.h"
 #include "signal/fft_double.h"
 
@@ -17,7 +16,8 @@ static const double onset_level = 0.1;                       /* of the peak */
 static const double reverberates = 0.1;                      /* seconds of decay */
 static const double least_band = 1e-12; /* of all energy: below is the rounding of the samples */
 
-static const double least_range = 20; /* dB, to tell anything: EDT's ten, and ten above the noise */
+static const double least_range =
+    20; /* dB, to measure anything: EDT's ten, and ten above the noise */
 
 /* A decay is that of the filter below this product of bandwidth and time: its own is 4.4. */
 static const double filter_limit = 8;
@@ -42,10 +42,44 @@ size_t room_acoustics_onset(const double *taps, size_t count)
     return k;
 }
 
+/* Without silence at the end, which is no floor. */
+static size_t find_end(const double *taps, size_t count)
+{
+    while (count > 0 && fabs(taps[count - 1]) <= 0)
+        count--;
+    return count;
+}
+
+static bool is_long(double edt, double t20)
+{
+    return (isnan(t20) ? edt : t20) >= reverberates;
+}
+
 bool room_acoustics_is_room(const struct room_acoustics *room)
 {
-    const struct room_band *all = &room->band[0];
-    return isnan(all->t20) ? all->edt >= reverberates : all->t20 >= reverberates;
+    return is_long(room->band[0].edt, room->band[0].t20);
+}
+
+bool room_decay_is_long(const struct room_decay *decay)
+{
+    return is_long(room_decay_time(decay, 0, -10), room_decay_time(decay, -5, -25));
+}
+
+enum status room_decay_of_taps(struct room_decay *decay, const double *taps, size_t count,
+                               uint32_t rate, size_t *onset)
+{
+    size_t end = find_end(taps, count);
+    size_t start = room_acoustics_onset(taps, end);
+    double *power = calloc(end - start + 1, sizeof *power);
+    if (!power)
+        return fail_memory("the decay of a room");
+    for (size_t k = start; k < end; k++)
+        power[k - start] = taps[k] * taps[k];
+    enum status status = room_decay_init(decay, power, end - start, 0, rate / 2.0, rate);
+    decay->in = NULL;
+    *onset = start < end ? start : 0;
+    free(power);
+    return status;
 }
 
 static double bandwidth_of(double hz, double rate)
@@ -115,7 +149,7 @@ static double filter(const struct room_work *work, double octave)
     return octave > 0 ? before : 0;
 }
 
-/* Late energy without the noise; NaN where there is none that can be told from it. */
+/* Late energy without the noise; NaN where it is lost in it. */
 static double late_of(const struct room_work *work, const struct room_decay *decay, size_t band,
                       size_t split)
 {
@@ -181,8 +215,7 @@ enum status room_acoustics_measure(const double *taps, size_t count, uint32_t ra
     size_t lead = (size_t)ceil(margin * rate);
     struct room_work work = {.taps = taps, .count = count, .rate = rate, .lead = lead};
     *room = (struct room_acoustics){.band[0] = {0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN}};
-    while (work.count > 0 && fabs(taps[work.count - 1]) <= 0)
-        work.count--;
+    work.count = find_end(taps, count);
     room->onset = work.onset = room_acoustics_onset(taps, work.count);
     if (work.onset == work.count)
         return STATUS_OK;

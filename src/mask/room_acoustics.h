@@ -3,8 +3,8 @@
  * The bands are those of a Butterworth filter of the sixth order without phase, which delays
  * nothing. Time begins with the direct sound: the first tap of the whole band within 20 dB of the
  * peak. Early and late energy are parted before the filter, by a cross-fade of 1 ms, as its ringing
- * would mix them. Decays: room_decay.h. What cannot be told is NaN: a decay that does not reach low
- * enough before the noise, or that is hardly slower than that of the filter.
+ * would mix them. Decays: room_decay.h. What cannot be measured is NaN: a decay that does not reach
+ * low enough before the noise, or that is hardly slower than that of the filter.
  *
  * Threads: any. Not real-time.
  */
@@ -12,6 +12,7 @@
 #define HALO_ROOM_ACOUSTICS_H
 
 #include "base/status.h"
+#include "mask/room_decay.h"
 
 #include <stdint.h>
 
@@ -41,5 +42,13 @@ bool room_acoustics_is_room(const struct room_acoustics *room);
 
 /* The tap of the direct sound; `count` of silence. */
 size_t room_acoustics_onset(const double *taps, size_t count);
+
+/* The decay over all frequencies from the direct sound on, which is at tap *onset (0 of silence).
+ * decay->in is NULL. Errors: memory. */
+MUST_CHECK enum status room_decay_of_taps(struct room_decay *decay, const double *taps,
+                                          size_t count, uint32_t rate, size_t *onset);
+
+/* Whether these taps, by their broad decay alone, are a room as above. */
+bool room_decay_is_long(const struct room_decay *decay);
 
 #endif

@@ -46,11 +46,11 @@ static struct points divide(const double *power, size_t count, double frames)
 }
 
 /* Sums for a straight line through points. */
-struct sums {
+struct line_sums {
     double n, x, y, xx, xy;
 };
 
-static void add(struct sums *sums, double x, double y)
+static void add(struct line_sums *sums, double x, double y)
 {
     sums->n++;
     sums->x += x;
@@ -59,7 +59,7 @@ static void add(struct sums *sums, double x, double y)
     sums->xy += x * y;
 }
 
-static double slope_of(const struct sums *sums)
+static double slope_of(const struct line_sums *sums)
 {
     return (sums->n * sums->xy - sums->x * sums->y) / (sums->n * sums->xx - sums->x * sums->x);
 }
@@ -67,7 +67,7 @@ static double slope_of(const struct sums *sums)
 /* The straight line through the levels of points [from, end). Returns whether it falls. */
 static bool fit(const struct points *points, size_t from, size_t end, struct line *line)
 {
-    struct sums sums = {0};
+    struct line_sums sums = {0};
     for (size_t p = from; p < end; p++)
         add(&sums, ((double)p + 0.5) * (double)points->frames, level_at(points, p));
     if (sums.n < POINTS_LEAST)
@@ -184,7 +184,7 @@ double room_decay_range(const struct room_decay *decay)
 double room_decay_time(const struct room_decay *decay, double top, double bottom)
 {
     double from = decay->total * pow(10, top / 10), to = decay->total * pow(10, bottom / 10);
-    struct sums sums = {0};
+    struct line_sums sums = {0};
     if (room_decay_range(decay) < room_to_spare - bottom)
         return NAN;
     for (size_t k = 0; k < decay->knee && decay->energy[k] > to; k++) {

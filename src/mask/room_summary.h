@@ -9,8 +9,8 @@
 /* Print to standard output, each line after two blanks; `head`: the width of the first column. */
 void room_summary_print(const struct room_acoustics *room, const char *title, int head);
 
-/* Returns a new reference: an array of bands, with null for what cannot be told; null if it is no
- * room. NULL: memory. */
+/* Returns a new reference: an array of bands, with null for what cannot be measured; null if it is
+ * no room. NULL: memory. */
 json_t *room_summary_array(const struct room_acoustics *room);
 
 #endif
