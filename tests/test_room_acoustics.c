@@ -1,6 +1,8 @@
 /* Room acoustics of decays whose figures are known, and as halo mask show gives them. */
 #include "base/noise.h"
 #include "command.h"
+#include "mask/mask_curves.h"
+#include "mask/mask_waterfall.h"
 #include "mask/room_acoustics.h"
 #include "sound.h"
 #include "suite.h"
@@ -333,6 +335,92 @@ START_TEST(rooms_are_shown)
 }
 END_TEST
 
+/* One column without paths, as curves take it. */
+static struct mask *mask_of(const double *taps, size_t count)
+{
+    struct mask *mask;
+    ck_assert_int_eq(mask_create("m", 1, count, &mask), STATUS_OK);
+    memcpy(mask->coefficients, taps, count * sizeof *taps);
+    return mask;
+}
+
+/* A straight line down to the knee, which is at -50 dB, and nothing beyond. */
+START_TEST(decays_are_straight)
+{
+    size_t count;
+    double *taps = decaying_noise((struct part[PARTS]){{1, 1.0}}, -50, 2, 7, &count), last = 0;
+    struct mask *mask = mask_of(taps, count);
+    const double onset = (double)DELAY / RATE;
+    for (int is_log = 0; is_log < 2; is_log++) {
+        const struct time_axis axis = {is_log, is_log, is_log ? 1e-3 : 0, 2};
+        struct curve curve;
+        ck_assert_int_eq(curve_time(mask, 0, RATE, TIME_CURVE_DECAY, &axis, &curve), STATUS_OK);
+        ck_assert_uint_gt(curve.count, 500);
+        for (size_t i = 0; i < curve.count; i++) {
+            double want = curve.x[i] > onset ? -60 * (curve.x[i] - onset) : 0;
+            expect_db(curve.y[i], want, 1, "%g s", curve.x[i]);
+            last = curve.x[i];
+        }
+        ck_assert_msg(fabs(last - onset - 50 / 60.0) < 0.03, "%g s", last);
+        curve_free(&curve);
+    }
+    mask_destroy(mask);
+    free(taps);
+}
+END_TEST
+
+/* Of many taps the largest, also of those before a logarithmic axis. */
+START_TEST(energies_keep_their_peaks)
+{
+    double *taps = calloc(50000, sizeof *taps);
+    taps[1] = -1;
+    taps[30000] = 0.01;
+    taps[30001] = 0.001;
+    struct mask *mask = mask_of(taps, 50000);
+    for (int is_log = 0; is_log < 2; is_log++) {
+        const struct time_axis axis = {is_log, is_log, is_log ? 1e-3 : 0, 50000.0 / RATE};
+        struct curve curve;
+        size_t seen = 0;
+        ck_assert_int_eq(curve_time(mask, 0, RATE, TIME_CURVE_ENERGY, &axis, &curve), STATUS_OK);
+        expect_db(curve.y[0], 0, 1e-9, "the start");
+        expect_share(curve.x[0], is_log ? 1e-3 : 1.0 / RATE, 1e-9, "the start");
+        for (size_t i = 1; i < curve.count; i++)
+            if (curve.y[i] > -400) {
+                expect_db(curve.y[i], -40, 1e-9, "the echo");
+                expect_share(curve.x[i], 30000.0 / RATE, 1e-9, "the echo");
+                seen++;
+            }
+        ck_assert_uint_eq(seen, 1);
+        curve_free(&curve);
+    }
+    mask_destroy(mask);
+    free(taps);
+}
+END_TEST
+
+/* A sine of 1 kHz falls by 60 dB a second, at 1 kHz and beside it. */
+START_TEST(waterfalls_fall)
+{
+    size_t count = RATE;
+    double *taps = calloc(count, sizeof *taps);
+    for (size_t k = 0; k < count; k++)
+        taps[k] = sin(2 * M_PI * 1000 * (double)k / RATE) * pow(10, -3.0 * (double)k / RATE);
+    struct mask *mask = mask_of(taps, count);
+    const struct response_axis axis = {.low = 500, .high = 2000, .points = 11};
+    struct waterfall waterfall;
+    ck_assert_int_eq(waterfall_init(&waterfall, mask, 0, RATE, 0.8, &axis), STATUS_OK);
+    for (size_t s = 0; s < waterfall.slices; s++) {
+        const double *slice = waterfall.db + s * axis.points;
+        expect_db(slice[5], -60 * waterfall.step * (double)s, 0.5, "slice %zu", s);
+        ck_assert_double_lt(slice[0], slice[5] - 15);
+        ck_assert_double_lt(slice[10], slice[5] - 15);
+    }
+    waterfall_free(&waterfall);
+    mask_destroy(mask);
+    free(taps);
+}
+END_TEST
+
 SUITE_MAIN("room_acoustics", each_octave_has_its_own_decay, noise_and_cuts_do_not_matter,
            direct_sound_to_reverberation, anything_is_measured, filters_are_what_scipy_says,
-           rooms_are_shown)
+           rooms_are_shown, decays_are_straight, energies_keep_their_peaks, waterfalls_fall)

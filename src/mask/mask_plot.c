@@ -157,7 +157,7 @@ static enum status send_all(struct mask_drawing *drawing)
     const struct mask_plot *plot = drawing->plot;
     FILE *gnuplot = drawing->gnuplot;
     fputs("set border lc rgb '#606060'\nset tics textcolor rgb '#303030'\n"
-          "set format x '%g'\nset autoscale xfix\n",
+          "set format x '%g'\nset autoscale xfix\nset clip two\n",
           gnuplot);
     gnuplot_send_palette(gnuplot);
     fputs(plot->count == 1 || plot->file ? "set key off\n" : "set key below Left reverse\n",

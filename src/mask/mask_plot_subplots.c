@@ -98,7 +98,8 @@ static void send_time_axis(FILE *gnuplot, const struct time_subplot *subplot,
             scale * from, scale * to);
 }
 
-/* Amplitudes with a margin; levels down from the largest, `top`. */
+/* Amplitudes with a margin; levels down from the largest, `top`, which has the digits of the curves
+ * so that it is not above the axis. */
 static void send_level_axis(const struct mask_drawing *drawing, const struct time_subplot *subplot,
                             struct range levels)
 {
@@ -112,7 +113,7 @@ static void send_level_axis(const struct mask_drawing *drawing, const struct tim
     if (subplot->kind == TIME_CURVE_DECAY)
         levels.high = 0; /* all energy, wherever the axis begins */
     double depth = levels.low < levels.high ? 10 * ceil((levels.high - levels.low) / 10) : shown;
-    fprintf(drawing->gnuplot, "top = %.10g\nset yrange [%g:0]\n",
+    fprintf(drawing->gnuplot, "top = %.7g\nset yrange [%g:0]\n",
             isfinite(levels.high) ? levels.high : 0, -fmin(shown, depth));
 }
 
