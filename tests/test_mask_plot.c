@@ -60,6 +60,81 @@ START_TEST(svg_holds_what_it_should)
 }
 END_TEST
 
+START_TEST(rooms_are_drawn)
+{
+    command_clean();
+    command_done("\"$HALO\" mask plot \"$FILTERS/hall.wav\" -o a.svg");
+    static const char *const expected[] = {"energy over time", "decay (Schroeder)",
+                                           "waterfall (dB) of hall.wav channel 2",
+                                           "dB below the largest", "energy to come in dB"};
+    for (size_t w = 0; w < sizeof expected / sizeof *expected; w++)
+        ck_assert_msg(count_in("a.svg", expected[w]) == 1, "%s", expected[w]);
+    command_done("\"$HALO\" mask plot lowpass:1000 -o b.svg");
+    ck_assert_uint_eq(count_in("b.svg", "Schroeder"), 0);
+    /* A long mask has time on a logarithmic axis, unless asked otherwise. */
+    ck_assert_uint_ge(count_in("a.svg", ">1000<"), 1);
+    command_done("\"$HALO\" mask plot \"$FILTERS/hall.wav\" --what impulse --time linear -o c.svg");
+    ck_assert_uint_eq(count_in("c.svg", ">1000<"), 0);
+    ck_assert_uint_ge(count_in("c.svg", ">2.5<"), 1);
+}
+END_TEST
+
+START_TEST(limits_are_kept)
+{
+    command_clean();
+    command_done(
+        "\"$HALO\" mask plot \"$FILTERS/hall.wav\" --what magnitude,decay --low 100 "
+        "--high 1000 --from 100ms --to 200ms --range 30 --smooth 3 --width 900 --height 400 "
+        "-o a.svg");
+    ck_assert_uint_ge(count_in("a.svg", "width=\"900\" height=\"400\""), 1);
+    ck_assert_uint_eq(count_in("a.svg", ">500<\\|>1k<"), 2);      /* Hz */
+    ck_assert_uint_eq(count_in("a.svg", "> *120<\\|> *180<"), 2); /* ms */
+    ck_assert_uint_eq(count_in("a.svg", ">50<\\|>2k<\\|>250<\\|>-40<"), 0);
+    struct command_result result =
+        command_done("LC_ALL=C \"$HALO\" mask plot \"$FILTERS/hall.wav\" --low 100 --high 1000 "
+                     "--range 10 --smooth 1 --width 60 --height 12");
+    ck_assert_uint_le(command_lines(result.out), 12);
+    ck_assert_msg(!strstr(result.out, "2k") && strstr(result.out, "500"), "%s", result.out);
+}
+END_TEST
+
+/* Once, in as many colours and dashes, and in text a letter for each channel. */
+START_TEST(each_channel_has_a_curve)
+{
+    command_clean();
+    command_done("for i in $(seq 8); do printf '1 1 0.5 0.2 0.1 1 1 0.5 0.2 0.1\\n'; done >m.txt");
+    command_done("\"$HALO\" mask plot m.txt -o a.svg --what impulse,step,magnitude");
+    for (int c = 1; c <= 10; c++) {
+        char name[32];
+        snprintf(name, sizeof name, "<text>m.txt channel %d<", c);
+        ck_assert_msg(count_in("a.svg", name) == 1, "%s", name);
+    }
+    ck_assert_uint_ge(count_in("a.svg", "stroke-dasharray"), 2);
+    ck_assert_uint_eq(count_in("a.svg", "<title>m.txt</title>"), 1);
+    struct command_result result = command_done("LC_ALL=C \"$HALO\" mask plot m.txt");
+    ck_assert_msg(strstr(result.out, "J  m.txt channel 10"), "%s", result.out);
+    ck_assert_uint_le(command_lines(result.out), 24);
+    result = command_done("LC_ALL=C \"$HALO\" mask plot m.txt --what step");
+    ck_assert_msg(strstr(result.out, "J###m.txt channel 10"), "%s", result.out);
+}
+END_TEST
+
+/* Those below each other begin and end at the same place. */
+START_TEST(subplots_are_aligned)
+{
+    command_clean();
+    command_done(
+        "printf '1000\\n0\\n' >large.txt && \"$HALO\" mask plot large.txt \"$FILTERS/comb.txt\" "
+        "--what impulse,step,magnitude,delay,spectrogram -o a.svg");
+    /* A border is a closed path: its left and its right edge, but not those of a scale. */
+    struct command_result result =
+        command_done("grep -o \"d='M[0-9.]*,[0-9.]* L[0-9.]*,[0-9.]* L[0-9.]*,.*Z\" a.svg | "
+                     "sed \"s/d='M\\([0-9.]*\\),[^L]*L[^L]*L\\([0-9.]*\\),.*/\\1 \\2/\" | "
+                     "awk '$2 - $1 > 50' | sort -u");
+    ck_assert_msg(command_lines(result.out) == 2, "%s", result.out);
+}
+END_TEST
+
 START_TEST(subplots_are_chosen)
 {
     command_clean();
@@ -80,9 +155,9 @@ START_TEST(masks_of_any_kind_are_drawn)
     struct command_result result = command_done(
         "\"$HALO\" mask plot zero.txt one.txt \"it's_a {mask}.txt\" \"$FILTERS/quadrature.txt\" "
         "-o a.svg "
-        "--what impulse,step,magnitude,phase,delay,spectrogram");
+        "--what impulse,step,energy,decay,magnitude,phase,delay,spectrogram,waterfall");
     ck_assert_str_eq(result.err, "");
-    ck_assert_uint_ge(count_in("a.svg", "s_a {mask}.txt"), 5);
+    ck_assert_uint_ge(count_in("a.svg", ">it.*s_a {mask}.txt<"), 1);
     result = command_done("\"$HALO\" mask plot zero.txt -o b.png");
     ck_assert_str_eq(result.err, "");
 }
@@ -115,10 +190,16 @@ START_TEST(what_cannot_be_drawn_is_refused)
     command_refused(2, "needs MASK", "\"$HALO\" mask plot");
     command_refused(2, ".svg, .png or .pdf", "\"$HALO\" mask plot m.txt -o a.gif");
     command_refused(2, "impulse, step", "\"$HALO\" mask plot m.txt --what colour");
-    command_refused(2, "12 curves",
-                    "\"$HALO\" mask plot m.txt m.txt m.txt m.txt m.txt m.txt m.txt "
-                    "m.txt m.txt m.txt m.txt m.txt m.txt -o b.svg");
+    command_refused(2, "32 curves",
+                    "\"$HALO\" mask plot $(for i in $(seq 33); do echo m.txt; done) -o b.svg");
     command_refused(2, "-o FILE", "\"$HALO\" mask plot m.txt --what spectrogram");
+    command_refused(2, "-o FILE", "\"$HALO\" mask plot m.txt --what waterfall");
+    command_refused(2, "--low", "\"$HALO\" mask plot m.txt --low 300 --high 200");
+    command_refused(2, "--low", "\"$HALO\" mask plot m.txt --low 30000 -o b.svg");
+    command_refused(2, "--from", "\"$HALO\" mask plot m.txt --from 2 --to 1 -o b.svg");
+    command_refused(2, "--height 232",
+                    "\"$HALO\" mask plot m.txt --what step --height 30 -o b.svg");
+    command_refused(2, "--range", "\"$HALO\" mask plot m.txt --range 5");
     command_refused(1, "nosuch", "\"$HALO\" mask plot nosuch -o b.svg");
     command_refused(1, "no/b.svg", "\"$HALO\" mask plot m.txt -o no/b.svg");
     command_refused(1, "install it", "PATH=/nowhere \"$HALO\" mask plot m.txt -o b.svg");
@@ -216,6 +297,7 @@ static const struct {
     {"'a\\nb\\101\\.txt'", ">a\\nb\\101\\.txt<"},
     {"\"$(printf 'a\\nset output\\033[1mb.txt')\"", ">a\\x0aset output\\x1b[1mb.txt<"},
     {"\"$(printf 'a\\377b.txt')\"", ">a\\xffb.txt<"},
+    {"'a=1[2](3)*4.txt'", ">a=1[2](3)*4.txt<"},
     {"'gr\u00fcn.txt'", ">gr\u00fcn.txt<"},
 };
 
@@ -252,11 +334,20 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {files_of_each_kind,           svg_holds_what_it_should,
-                                  subplots_are_chosen,          masks_of_any_kind_are_drawn,
-                                  text_goes_to_the_terminal,    what_cannot_be_drawn_is_refused,
-                                  full_disk_keeps_the_old_file, file_size_limit_keeps_the_old_file,
-                                  gnuplot_is_not_believed,      start_up_files_change_nothing,
+    const TTest *const tests[] = {files_of_each_kind,
+                                  svg_holds_what_it_should,
+                                  rooms_are_drawn,
+                                  limits_are_kept,
+                                  each_channel_has_a_curve,
+                                  subplots_are_aligned,
+                                  subplots_are_chosen,
+                                  masks_of_any_kind_are_drawn,
+                                  text_goes_to_the_terminal,
+                                  what_cannot_be_drawn_is_refused,
+                                  full_disk_keeps_the_old_file,
+                                  file_size_limit_keeps_the_old_file,
+                                  gnuplot_is_not_believed,
+                                  start_up_files_change_nothing,
                                   names_are_only_text};
     if (system("command -v gnuplot >/dev/null 2>&1") != 0) {
         puts("skipped: gnuplot is not installed");

@@ -422,8 +422,9 @@ START_TEST(long_impulses_keep_their_peaks)
 {
     struct mask *mask = room(1, 100000, 40000);
     mask->coefficients[77777] = -0.25F;
+    const struct time_axis axis = {.to = (double)mask->taps / RATE};
     struct curve curve;
-    ck_assert_int_eq(curve_time(mask, 0, RATE, false, &curve), STATUS_OK);
+    ck_assert_int_eq(curve_time(mask, 0, RATE, TIME_CURVE_IMPULSE, &axis, &curve), STATUS_OK);
     ck_assert_uint_le(curve.count, 4000);
     double least = 0, at = 0;
     for (size_t i = 0; i < curve.count; i++)
@@ -434,7 +435,7 @@ START_TEST(long_impulses_keep_their_peaks)
     expect_near(least, -0.25, 1e-7);
     expect_near(at, 77777.0 / RATE, 1e-9);
     curve_free(&curve);
-    ck_assert_int_eq(curve_time(mask, 0, RATE, true, &curve), STATUS_OK);
+    ck_assert_int_eq(curve_time(mask, 0, RATE, TIME_CURVE_STEP, &axis, &curve), STATUS_OK);
     double sum = 0;
     for (size_t k = 0; k < 100000; k++)
         sum += (double)mask->coefficients[k];
@@ -451,22 +452,23 @@ START_TEST(spectrograms_show_when_and_where)
     for (size_t k = 4800; k < 9600; k++)
         values[k] = sin(2 * M_PI * 1000 * (double)k / RATE);
     struct mask *mask = mask_of(values, 24000);
+    const struct time_axis time = {.to = 0.5};
     struct spectrogram picture;
-    ck_assert_int_eq(mask_spectrogram_init(mask, 0, RATE, &picture), STATUS_OK);
+    ck_assert_int_eq(mask_spectrogram_init(mask, 0, RATE, 20, 24000, &time, &picture), STATUS_OK);
     size_t rows = picture.axis.rows;
     for (size_t c = 0; c < picture.columns; c++) {
-        double time = picture.from + ((double)c + 0.5) * picture.step;
+        double seconds = picture.from + ((double)c + 0.5) * picture.step;
         const float *power = picture.power + c * rows;
         size_t loudest = 0;
         for (size_t r = 0; r < rows; r++)
             loudest = power[r] > power[loudest] ? r : loudest;
         double hz = spectrogram_axis_hz(&picture.axis, (double)loudest + 0.5);
         double db = spectrogram_db((double)power[loudest], -200);
-        if (time > 0.12 && time < 0.18)
-            ck_assert_msg(db > -1 && fabs(hz / 1000 - 1) < 0.06, "%g s: %g dB at %g Hz", time, db,
-                          hz);
-        if (time < 0.07 || time > 0.23)
-            ck_assert_msg(db < -80, "%g s: %g dB", time, db);
+        if (seconds > 0.12 && seconds < 0.18)
+            ck_assert_msg(db > -1 && fabs(hz / 1000 - 1) < 0.06, "%g s: %g dB at %g Hz", seconds,
+                          db, hz);
+        if (seconds < 0.07 || seconds > 0.23)
+            ck_assert_msg(db < -80, "%g s: %g dB", seconds, db);
     }
     spectrogram_free(&picture);
     mask_destroy(mask);

@@ -55,7 +55,8 @@ enum status gnuplot_check_here(void)
 }
 
 /* In double quotes, with all but letters, digits and the like as octal escapes: single quotes
- * cannot begin with an apostrophe, and within double ones `this` would be executed. */
+ * cannot begin with an apostrophe, and within double ones `this` would be executed. Escapes that
+ * begin with 0 have four digits. */
 void gnuplot_send_quoted(FILE *commands, const char *text)
 {
     fputc('"', commands);
@@ -63,7 +64,7 @@ void gnuplot_send_quoted(FILE *commands, const char *text)
         if (*at & 0x80 || isalnum((unsigned char)*at) || strchr(" .,:;/_-+()", *at))
             fputc(*at, commands);
         else
-            fprintf(commands, "\\%03o", (unsigned)(unsigned char)*at);
+            fprintf(commands, "\\0%03o", (unsigned)(unsigned char)*at);
     fputc('"', commands);
 }
 
@@ -166,22 +167,65 @@ static int write_all(int fd, const char *bytes, size_t count)
     return 0;
 }
 
-/* Reads on after an error of writing: gnuplot would wait for its reader. */
-static void *write_drawing(void *argument)
+/* As text of XML. Returns an errno. */
+static int write_escaped(int fd, const char *text)
 {
-    struct gnuplot *gnuplot = argument;
-    char bytes[1 << 14];
-    int fd = gnuplot->name ? gnuplot->file.fd : STDOUT_FILENO;
-    for (;;) {
-        ssize_t got = read(gnuplot->drawing, bytes, sizeof bytes);
+    static const struct {
+        char character;
+        const char *escaped;
+    } escapes[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}};
+    int error = 0;
+    for (const char *at = text; *at && !error; at++) {
+        const char *escaped = NULL;
+        for (size_t i = 0; i < sizeof escapes / sizeof *escapes; i++)
+            escaped = *at == escapes[i].character ? escapes[i].escaped : escaped;
+        error = escaped ? write_all(fd, escaped, strlen(escaped)) : write_all(fd, at, 1);
+    }
+    return error;
+}
+
+/* The head of a drawing. An SVG's title is gnuplot's own, which takes no other but letters and
+ * digits: ours stands in its place. Returns an errno. */
+static int write_head(const struct gnuplot *gnuplot, int fd, const char *bytes, size_t count)
+{
+    static const char mark[] = "<title>Gnuplot</title>";
+    const char *at = gnuplot->name ? memmem(bytes, count, mark, strlen(mark)) : NULL;
+    if (!at)
+        return write_all(fd, bytes, count);
+    const char *title = at + strlen("<title>"), *end = at + strlen(mark) - strlen("</title>");
+    int error = write_all(fd, bytes, (size_t)(title - bytes));
+    error = error ? error : write_escaped(fd, printable(gnuplot->title));
+    return error ? error : write_all(fd, end, count - (size_t)(end - bytes));
+}
+
+/* What there is, up to `count` if `whole`. Returns 0 at the end and on errors. */
+static size_t read_drawing(struct gnuplot *gnuplot, char *bytes, size_t count, bool whole)
+{
+    size_t done = 0;
+    do {
+        ssize_t got = read(gnuplot->drawing, bytes + done, count - done);
         if (got < 0 && interrupted())
             continue;
         if (got < 0 && !gnuplot->error)
             gnuplot->error = errno;
         if (got <= 0)
             break;
+        done += (size_t)got;
+    } while (whole && done < count);
+    return done;
+}
+
+/* Reads on after an error of writing: gnuplot would wait for its reader. */
+static void *write_drawing(void *argument)
+{
+    struct gnuplot *gnuplot = argument;
+    char bytes[1 << 14];
+    size_t count;
+    int fd = gnuplot->name ? gnuplot->file.fd : STDOUT_FILENO;
+    while ((count = read_drawing(gnuplot, bytes, sizeof bytes, !gnuplot->drawn)) > 0) {
         if (!gnuplot->error)
-            gnuplot->error = write_all(fd, bytes, (size_t)got);
+            gnuplot->error = gnuplot->drawn ? write_all(fd, bytes, count)
+                                            : write_head(gnuplot, fd, bytes, count);
         gnuplot->drawn = true;
     }
     close(gnuplot->drawing); /* it ends by that, should it still write */
@@ -190,7 +234,11 @@ static void *write_drawing(void *argument)
 
 enum status gnuplot_open(const struct gnuplot_settings *settings, struct gnuplot *gnuplot)
 {
-    *gnuplot = (struct gnuplot){.name = settings->file, .file.fd = -1};
+    *gnuplot = (struct gnuplot){
+        .name = settings->file,
+        .title = settings->title ? settings->title : settings->file,
+        .file.fd = -1,
+    };
     TRY(gnuplot_check_here());
     stop_watch(); /* failed writes are errors then, and signals leave no half file */
     if (settings->file)

@@ -13,6 +13,7 @@
 
 struct gnuplot_settings {
     const char *file;     /* .svg, .png or .pdf; NULL: text, on standard output */
+    const char *title;    /* of an .svg, kept until gnuplot_close; NULL: the name of the file */
     bool force;           /* replace an existing file */
     double width, height; /* pixels; of text: characters */
 };
@@ -20,6 +21,7 @@ struct gnuplot_settings {
 struct gnuplot {
     FILE *commands;   /* for gnuplot, kept in `text` */
     const char *name; /* of the file; NULL: text */
+    const char *title;
     struct atomic_file file;
     char *text;
     size_t size;

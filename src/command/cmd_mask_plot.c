@@ -7,6 +7,7 @@
 #include "mask/mask2d.h"
 #include "mask/mask2d_summary.h"
 #include "mask/mask_plot.h"
+#include "mask/response.h"
 #include "mask/response_plot.h"
 
 #include <langinfo.h>
@@ -15,8 +16,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const subplot_names[] = {"impulse", "step",        "magnitude", "phase",
-                                            "delay",   "spectrogram", NULL};
+static const char *const subplot_names[] = {"impulse",   "step",  "energy", "decay",
+                                            "magnitude", "phase", "delay",  "spectrogram",
+                                            "waterfall", NULL};
+static const char *const time_names[] = {"linear", "log", NULL};
+
+#define SECONDS_MOST 1e9
+enum {
+    RANGE_LEAST = 10,
+    RANGE_MOST = 300,
+    HZ_MOST = 5000000,
+    SMOOTH_MOST = 96,
+    EXTENT_LEAST = 8,
+    EXTENT_MOST = 10000,
+    LEGEND_GAP = 2,
+    TITLE_MOST = 512,
+};
 
 struct mask_plot_settings {
     struct string_list texts; /* of --mask */
@@ -60,38 +75,90 @@ static enum status add_curves(struct mask_plot_settings *settings, const char *t
     return STATUS_OK;
 }
 
-/* A text plot of the magnitudes, without gnuplot. */
-static enum status print_magnitudes(const struct mask_plot_settings *settings)
+/* ---- magnitudes as text, without gnuplot ---- */
+
+static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdef";
+
+/* As many names in a line as fit. Returns the lines; prints if `stream`. */
+static size_t print_legend(const struct mask_plot *plot, FILE *stream)
 {
-    static const char letters[] = "ABCDEFGHI";
-    size_t lines = settings->texts.count + 1;
-    struct response_plot_settings request = {
-        .width = settings->plot.width,
-        .height = settings->plot.height > lines + RESPONSE_PLOT_HEIGHT_LEAST
-                      ? settings->plot.height - lines
-                      : RESPONSE_PLOT_HEIGHT_LEAST,
-        .rate = rate_of(settings->masks[0]),
+    size_t longest = 0, lines = 0;
+    for (size_t i = 0; i < plot->count; i++) {
+        size_t length = strlen(printable(plot->curves[i].name));
+        longest = length > longest ? length : longest;
+    }
+    size_t in_a_line = (plot->width + LEGEND_GAP) / (longest + LEGEND_GAP + 3);
+    for (size_t i = 0; i < plot->count; i++) {
+        bool is_last = in_a_line == 0 || (i + 1) % in_a_line == 0 || i + 1 == plot->count;
+        if (stream)
+            fprintf(stream, "%c  %-*s%s", letters[i], is_last ? 0 : (int)longest + LEGEND_GAP,
+                    printable(plot->curves[i].name), is_last ? "\n" : "");
+        lines += is_last;
+    }
+    return lines;
+}
+
+static enum status print_magnitudes(const struct mask_plot *plot)
+{
+    struct mask masks[MASK_PLOT_CURVES];
+    struct mask_path paths[MASK_PLOT_CURVES];
+    const struct mask *list[MASK_PLOT_CURVES];
+    size_t lines = print_legend(plot, NULL) + 1, least = RESPONSE_PLOT_HEIGHT_LEAST;
+    double low, high;
+    TRY(mask_plot_frequencies(plot, &low, &high));
+    const struct response_plot_settings request = {
+        .width = plot->width > RESPONSE_PLOT_WIDTH_LEAST ? plot->width : RESPONSE_PLOT_WIDTH_LEAST,
+        .height = plot->height > lines + least ? plot->height - lines : least,
+        .rate = plot->curves[0].rate,
         .braille = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
+        .low = low,
+        .high = high,
+        .range = (double)plot->range,
+        .smoothing = plot->smoothing > 0 ? 1 / (double)plot->smoothing : 0,
     };
     char *text;
-    if (request.width < RESPONSE_PLOT_WIDTH_LEAST)
-        request.width = RESPONSE_PLOT_WIDTH_LEAST;
-    TRY(response_plot(&request, (const struct mask *const *)settings->masks, letters,
-                      settings->texts.count, &text));
+    for (size_t i = 0; i < plot->count; i++) {
+        const struct mask_plot_curve *own = &plot->curves[i];
+        double *taps = own->mask->coefficients + own->column * own->mask->taps;
+        masks[i] = response_column(taps, own->mask->taps, own->rate, &paths[i]);
+        list[i] = &masks[i];
+    }
+    TRY(response_plot(&request, list, letters, plot->count, &text));
     fputs(text, stdout);
     free(text);
-    for (size_t i = 0; i < settings->texts.count; i++)
-        printf("%c  %s\n", letters[i], printable(short_name(settings->texts.values[i])));
+    print_legend(plot, stdout);
     return STATUS_OK;
 }
 
 /* Whether response_plot can draw them over one axis. */
-static bool are_alike(const struct mask_plot_settings *settings)
+static bool are_alike(const struct mask_plot *plot)
 {
-    for (size_t i = 1; i < settings->texts.count; i++)
-        if (rate_of(settings->masks[i]) != rate_of(settings->masks[0]))
+    for (size_t i = 1; i < plot->count; i++)
+        if (plot->curves[i].rate != plot->curves[0].rate)
             return false;
-    return settings->texts.count <= RESPONSE_PLOT_MASKS;
+    return true;
+}
+
+static enum status print(struct mask_plot *plot, bool chosen)
+{
+    size_t width, height;
+    if (!chosen)
+        plot->subplots[MASK_SUBPLOT_MAGNITUDE] = true;
+    setlocale(LC_CTYPE, ""); /* for the terminal's characters */
+    terminal_output_size(&width, &height);
+    plot->width = plot->width > 0 ? plot->width : width;
+    plot->height = plot->height > 0 ? plot->height : height;
+    for (size_t p = MASK_SUBPLOT_SPECTROGRAM; p < MASK_SUBPLOTS; p++)
+        if (plot->subplots[p])
+            return fail(STATUS_USAGE, "a %s needs a file: -o FILE.svg", subplot_names[p]);
+    if (plot->subplots[MASK_SUBPLOT_MAGNITUDE] && are_alike(plot)) {
+        TRY(print_magnitudes(plot));
+        plot->subplots[MASK_SUBPLOT_MAGNITUDE] = false;
+    }
+    for (size_t p = 0; p < MASK_SUBPLOTS; p++)
+        if (plot->subplots[p])
+            return mask_plot_draw(plot);
+    return STATUS_OK;
 }
 
 static enum status draw(struct mask_plot_settings *settings)
@@ -102,22 +169,16 @@ static enum status draw(struct mask_plot_settings *settings)
                              &settings->masks[i]));
         TRY(add_curves(settings, settings->texts.values[i], settings->masks[i]));
     }
-    if (plot->file)
-        return mask_plot_draw(plot);
-    if (settings->subplots.count == 0)
-        plot->subplots[MASK_SUBPLOT_MAGNITUDE] = true;
-    setlocale(LC_CTYPE, ""); /* for the terminal's characters */
-    terminal_output_size(&plot->width, &plot->height);
-    if (plot->subplots[MASK_SUBPLOT_SPECTROGRAM])
-        return fail(STATUS_USAGE, "a spectrogram needs a file: -o FILE.svg");
-    if (plot->subplots[MASK_SUBPLOT_MAGNITUDE] && are_alike(settings)) {
-        TRY(print_magnitudes(settings));
-        plot->subplots[MASK_SUBPLOT_MAGNITUDE] = false;
+    if (!plot->file)
+        return print(plot, settings->subplots.count > 0);
+    char title[TITLE_MOST] = "";
+    for (size_t i = 0; i < settings->texts.count; i++) {
+        size_t length = strlen(title);
+        snprintf(title + length, sizeof title - length, "%s%s", i ? ", " : "",
+                 short_name(settings->texts.values[i]));
     }
-    for (size_t p = 0; p < MASK_SUBPLOTS; p++)
-        if (plot->subplots[p])
-            return mask_plot_draw(plot);
-    return STATUS_OK;
+    plot->title = title;
+    return mask_plot_draw(plot);
 }
 
 static size_t count_2d(const struct mask_plot_settings *settings)
@@ -184,9 +245,31 @@ static const struct option_row rows[] = {
     OPT_FILE("output", "FILE", struct mask_plot_settings, plot.file,
              "draw a .svg, .png or .pdf file; default: print text", .letter = 'o'),
     OPT_CHOICES("what", "LIST", struct mask_plot_settings, subplots,
-                "impulse, step, magnitude, phase, delay (group delay), spectrogram\n"
+                "impulse, step, energy (in dB over time), decay (Schroeder), magnitude,\n"
+                "phase, delay (group delay), spectrogram, waterfall\n"
                 "(default: those that apply in a file, magnitude in text)",
                 .names = subplot_names),
+    OPT_INTEGER("range", "DB", struct mask_plot_settings, plot.range, RANGE_LEAST, RANGE_MOST,
+                "show levels that far below the largest"),
+    OPT_SECONDS("from", "TIME", struct mask_plot_settings, plot.from, -SECONDS_MOST, SECONDS_MOST,
+                "begin the axes of time there, such as 5ms",
+                .given = OPT_GIVEN(struct mask_plot_settings, plot.has_from)),
+    OPT_SECONDS("to", "TIME", struct mask_plot_settings, plot.to, -SECONDS_MOST, SECONDS_MOST,
+                "end them there", .given = OPT_GIVEN(struct mask_plot_settings, plot.has_to)),
+    OPT_CHOICE("time", "AXIS", struct mask_plot_settings, plot.time, time_names,
+               "linear or log (default: log for impulse and step of long masks)",
+               .value = MASK_TIME_LINEAR),
+    OPT_INTEGER("low", "HZ", struct mask_plot_settings, plot.low, 1, HZ_MOST,
+                "begin the axes of frequency there (default: 20)"),
+    OPT_INTEGER("high", "HZ", struct mask_plot_settings, plot.high, 1, HZ_MOST,
+                "end them there (default: half the rate)"),
+    OPT_INTEGER("smooth", "N", struct mask_plot_settings, plot.smoothing, 1, SMOOTH_MOST,
+                "smooth magnitude and group delay over 1/N octave (default: 12, of\n"
+                "reverberation alone)"),
+    OPT_INTEGER("width", "N", struct mask_plot_settings, plot.width, EXTENT_LEAST, EXTENT_MOST,
+                "of the whole, in pixels; of text in characters"),
+    OPT_INTEGER("height", "N", struct mask_plot_settings, plot.height, EXTENT_LEAST, EXTENT_MOST,
+                "of the whole, in the same units"),
     OPT_FLAG("force", struct mask_plot_settings, plot.force, "replace FILE if it exists",
              .letter = 'f'),
     OPT_NO_SYNC,

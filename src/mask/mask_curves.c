@@ -8,8 +8,7 @@
 #include <string.h>
 
 enum {
-    TIMES = 2000,       /* points of an axis */
-    FREQUENCIES = 1200, /* points of the other axis */
+    FREQUENCIES = 1200, /* points of an axis */
     PADDING = 8,
     LENGTH_MOST = 1 << 21,
     PICTURE_COLUMNS = 240, /* of a spectrogram, at most */
@@ -32,7 +31,7 @@ void curve_free(struct curve *curve)
     *curve = (struct curve){0};
 }
 
-static enum status curve_init(struct curve *curve, size_t most)
+enum status curve_init(struct curve *curve, size_t most)
 {
     *curve = (struct curve){0, calloc(most, sizeof(double)), calloc(most, sizeof(double))};
     if (curve->x && curve->y)
@@ -41,16 +40,15 @@ static enum status curve_init(struct curve *curve, size_t most)
     return fail_memory("a curve");
 }
 
-static void add_point(struct curve *curve, double x, double y)
+void curve_add(struct curve *curve, double x, double y)
 {
     curve->x[curve->count] = x;
     curve->y[curve->count++] = y;
 }
 
-/* The values of a point, or the least and the largest of them in order. x is (index - offset) *
- * scale / divisor. */
+/* The values of a point, or the least and the largest of them in order. */
 static void add_extremes(struct curve *curve, const double *values, size_t from, size_t end,
-                         double offset, double scale, double divisor)
+                         double hz_of_bin)
 {
     size_t least = from, largest = from;
     for (size_t i = from; i < end; i++) {
@@ -58,26 +56,9 @@ static void add_extremes(struct curve *curve, const double *values, size_t from,
         largest = values[i] > values[largest] ? i : largest;
     }
     size_t first = least < largest ? least : largest, second = least < largest ? largest : least;
-    add_point(curve, ((double)first - offset) * scale / divisor, values[first]);
+    curve_add(curve, (double)first * hz_of_bin, values[first]);
     if (second != first)
-        add_point(curve, ((double)second - offset) * scale / divisor, values[second]);
-}
-
-enum status curve_time(const struct mask *mask, size_t column, uint32_t rate, bool is_step,
-                       struct curve *curve)
-{
-    double *values = calloc(mask->taps, sizeof *values);
-    if (!values)
-        return fail_memory("a curve");
-    for (size_t k = 0; k < mask->taps; k++)
-        values[k] = (double)mask_column(mask, column)[k] + (is_step && k ? values[k - 1] : 0);
-    size_t points = mask->taps < 2 * TIMES ? mask->taps : TIMES;
-    enum status status = curve_init(curve, 2 * points);
-    for (size_t p = 0; p < points && status == STATUS_OK; p++)
-        add_extremes(curve, values, mask->taps * p / points, mask->taps * (p + 1) / points,
-                     (double)mask->origin, 1, rate);
-    free(values);
-    return status;
+        curve_add(curve, (double)second * hz_of_bin, values[second]);
 }
 
 /* The peak, or halfway between the first and the last of equal ones. */
@@ -126,6 +107,9 @@ enum status mask_spectrum_init(struct mask_spectrum *spectrum, const struct mask
         .rate = rate,
         .delay = delay_of(taps, mask->taps) / rate,
         .origin = (double)mask->origin / rate,
+        .low = fmin(lowest, rate / 20.0),
+        .high = rate / 2.0,
+        .smoothing = twelfth,
     };
     TRY(fft_double_create_fixed(spectrum->length, &fft));
     spectrum->gains = calloc(spectrum->length / 2 + 1, sizeof *spectrum->gains);
@@ -151,8 +135,8 @@ void mask_spectrum_free(struct mask_spectrum *spectrum)
     *spectrum = (struct mask_spectrum){0};
 }
 
-/* The bins of a point: those nearer to it than to its neighbours, or within a twelfth of an octave;
- * at least one. */
+/* The bins of a point: those nearer to it than to its neighbours, or within `smoothing`; at least
+ * one. */
 struct bin_share {
     double hz;
     size_t from, end;
@@ -160,9 +144,9 @@ struct bin_share {
 
 static struct bin_share share_of(const struct mask_spectrum *spectrum, size_t point, bool smooth)
 {
-    double high = spectrum->rate / 2, low = fmin(lowest, high / 10);
-    double hz = low * pow(high / low, (double)point / (FREQUENCIES - 1));
-    double half = smooth ? exp2(twelfth / 2) : pow(high / low, 0.5 / (FREQUENCIES - 1));
+    double ratio = spectrum->high / spectrum->low;
+    double hz = spectrum->low * pow(ratio, (double)point / (FREQUENCIES - 1));
+    double half = smooth ? exp2(spectrum->smoothing / 2) : pow(ratio, 0.5 / (FREQUENCIES - 1));
     double bin = (double)spectrum->length / spectrum->rate, last = (double)spectrum->length / 2;
     struct bin_share share = {hz, (size_t)fmin(ceil(hz / half * bin), last),
                               (size_t)fmin(floor(hz * half * bin), last) + 1};
@@ -204,10 +188,10 @@ enum status curve_magnitude(const struct mask_spectrum *spectrum, bool smooth, s
     for (size_t p = 0; p < FREQUENCIES; p++) {
         struct bin_share share = share_of(spectrum, p, smooth);
         if (smooth)
-            add_point(curve, share.hz, mean_gain(spectrum, share));
+            curve_add(curve, share.hz, mean_gain(spectrum, share));
         else
-            add_extremes(curve, spectrum->gains, share.from, share.end, 0, spectrum->rate,
-                         (double)spectrum->length);
+            add_extremes(curve, spectrum->gains, share.from, share.end,
+                         spectrum->rate / (double)spectrum->length);
     }
     for (size_t i = 0; i < curve->count; i++)
         curve->y[i] = spectrum->largest > 0 ? 20 * log10(fmax(curve->y[i], least_gain)) : NAN;
@@ -228,8 +212,8 @@ enum status curve_phase(const struct mask_spectrum *spectrum, struct curve *curv
         if (degrees < -half_turn)
             degrees += 360;
         if (fabs(degrees - before) > 180)
-            add_point(curve, hz, NAN);
-        add_point(curve, hz, degrees);
+            curve_add(curve, hz, NAN);
+        curve_add(curve, hz, degrees);
         before = degrees;
     }
     return STATUS_OK;
@@ -247,29 +231,37 @@ enum status curve_group_delay(const struct mask_spectrum *spectrum, bool smooth,
             moment += creal(conj(spectrum->bins[b]) * spectrum->moments[b]);
         }
         bool gap = mean_gain(spectrum, share) <= gap_gain * spectrum->largest;
-        add_point(curve, share.hz,
+        curve_add(curve, share.hz,
                   gap ? NAN : 1e3 * (moment / power / spectrum->rate - spectrum->origin));
     }
     return STATUS_OK;
 }
 
-enum status mask_spectrogram_init(const struct mask *mask, size_t column, uint32_t rate,
+/* The tap of a time, from 0 to `most`. */
+static size_t tap_of(const struct mask *mask, uint32_t rate, double seconds, size_t most)
+{
+    return (size_t)fmin(fmax(rint(seconds * rate) + (double)mask->origin, 0), (double)most);
+}
+
+enum status mask_spectrogram_init(const struct mask *mask, size_t column, uint32_t rate, double low,
+                                  double high, const struct time_axis *time,
                                   struct spectrogram *picture)
 {
     struct spectrogram_frame *frame = NULL;
-    size_t window = WINDOW_LEAST;
-    while (window < mask->taps / WINDOWS_WANTED && (double)window * 2 < window_most * rate)
+    size_t first = tap_of(mask, rate, time->from, mask->taps - 1);
+    size_t end = tap_of(mask, rate, time->to, mask->taps - 1) + 1;
+    size_t taps = end > first ? end - first : 1, window = WINDOW_LEAST;
+    while (window < taps / WINDOWS_WANTED && (double)window * 2 < window_most * rate)
         window *= 2;
-    size_t columns = mask->taps < PICTURE_COLUMNS ? mask->taps : PICTURE_COLUMNS;
-    double step = (double)mask->taps / (double)columns;
+    size_t columns = taps < PICTURE_COLUMNS ? taps : PICTURE_COLUMNS;
+    double step = (double)taps / (double)columns;
     *picture = (struct spectrogram){
-        .axis = {.is_log = true, .rows = PICTURE_ROWS, .high = rate / 2.0},
+        .axis = {.is_log = true, .rows = PICTURE_ROWS, .low = low, .high = high},
         .columns = columns,
-        .from = -(double)mask->origin / rate,
+        .from = ((double)first - (double)mask->origin) / rate,
         .step = step / rate,
         .power = calloc(columns * PICTURE_ROWS, sizeof *picture->power),
     };
-    picture->axis.low = fmin(lowest, picture->axis.high / 10);
     float *samples = calloc(window, sizeof *samples);
     struct spectrogram_frame_settings settings = {.window = WINDOW_HANN,
                                                   .size = window,
@@ -280,7 +272,7 @@ enum status mask_spectrogram_init(const struct mask *mask, size_t column, uint32
     enum status status = picture->power && samples ? spectrogram_frame_create(&settings, &frame)
                                                    : fail_memory("a spectrogram");
     for (size_t c = 0; c < columns && status == STATUS_OK; c++) {
-        double start = rint(((double)c + 0.5) * step) - (double)window / 2;
+        double start = (double)first + rint(((double)c + 0.5) * step) - (double)window / 2;
         for (size_t i = 0; i < window; i++) {
             double at = start + (double)i;
             bool is_inside = at >= 0 && at < (double)mask->taps;

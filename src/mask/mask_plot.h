@@ -12,14 +12,19 @@
 enum mask_subplot {
     MASK_SUBPLOT_IMPULSE,
     MASK_SUBPLOT_STEP,
+    MASK_SUBPLOT_ENERGY,
+    MASK_SUBPLOT_DECAY,
     MASK_SUBPLOT_MAGNITUDE,
     MASK_SUBPLOT_PHASE,
     MASK_SUBPLOT_DELAY,
-    MASK_SUBPLOT_SPECTROGRAM, /* one for each channel */
+    MASK_SUBPLOT_SPECTROGRAM, /* one for each channel, as is the next */
+    MASK_SUBPLOT_WATERFALL,
     MASK_SUBPLOTS
 };
 
-enum { MASK_PLOT_CURVES = 12 };
+enum mask_time_axis { MASK_TIME_AUTO, MASK_TIME_LINEAR, MASK_TIME_LOG };
+
+enum { MASK_PLOT_CURVES = 32 };
 
 struct mask_plot_curve {
     char name[96]; /* for the legend */
@@ -30,14 +35,25 @@ struct mask_plot_curve {
 
 struct mask_plot {
     const char *file;             /* .svg, .png or .pdf; NULL: text on standard output */
+    const char *title;            /* of the drawing */
     bool force;                   /* replace an existing file */
-    size_t width, height;         /* of text, in characters */
+    size_t width, height;         /* pixels, 0: as usual; of text, in characters */
     bool subplots[MASK_SUBPLOTS]; /* none: those that suit the masks */
+    size_t range;                 /* dB below the largest; 0: as usual */
+    size_t low, high;             /* Hz; 0: 20 Hz, half the rate */
+    size_t smoothing;             /* shares of an octave; 0: a twelfth, of reverberation alone */
+    bool has_from, has_to;
+    double from, to; /* seconds from the origin of a mask */
+    enum mask_time_axis time;
     size_t count;
     struct mask_plot_curve curves[MASK_PLOT_CURVES];
 };
 
-/* Errors: no gnuplot, or it fails; the file exists; memory. */
+/* The axis of frequency, Hz. Errors: usage, limits that leave nothing. */
+MUST_CHECK enum status mask_plot_frequencies(const struct mask_plot *plot, double *low,
+                                             double *high);
+
+/* Errors: no gnuplot, or it fails; the file exists; limits that leave nothing; memory. */
 MUST_CHECK enum status mask_plot_draw(const struct mask_plot *plot);
 
 #endif

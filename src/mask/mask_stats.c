@@ -151,14 +151,15 @@ static void clear(const struct fft_double *fft)
     memset(fft_double_samples(fft), 0, fft_double_length(fft) * sizeof(double));
 }
 
-static void find_column(const struct fft_double *fft, const struct mask *mask, size_t column,
-                        struct mask_stats *stats)
+static enum status find_column(const struct fft_double *fft, const struct mask *mask, size_t column,
+                               struct mask_stats *stats)
 {
     const double *taps = mask_column(mask, column);
     struct mask_column_stats *own = &stats->column[column];
     find_sums(taps, mask->taps, own);
+    TRY(room_acoustics_measure(taps, mask->taps, stats->rate, &own->room));
     if (own->silent)
-        return;
+        return STATUS_OK;
     find_symmetry(taps, mask->taps, own);
     find_ends(taps, mask->taps, stats->rate, own);
     clear(fft);
@@ -170,6 +171,7 @@ static void find_column(const struct fft_double *fft, const struct mask *mask, s
     own->pink = pink_gain(bins, length, stats->rate);
     double first = taps[first_above(taps, mask->taps, 1e-45)];
     own->minimum_phase = is_minimum_phase(bins, length, first, own->gain);
+    return STATUS_OK;
 }
 
 /* Identical inputs add their columns, uncorrelated ones their powers. */
@@ -198,7 +200,8 @@ static void find_output(const struct fft_double *fft, const struct mask *mask, s
 
 static enum status find_loudest(const struct mask *mask, struct mask_stats *stats)
 {
-    struct response_axis axis = {pink_low, fmin(pink_high, stats->rate / 2.0), TWELFTHS};
+    struct response_axis axis = {
+        .low = pink_low, .high = fmin(pink_high, stats->rate / 2.0), .points = TWELFTHS};
     double db[TWELFTHS];
     if (axis.low * 2 > axis.high) /* a very low rate */
         axis.low = axis.high / 2;
@@ -229,7 +232,7 @@ enum status mask_stats_init(struct mask_stats *stats, const struct mask *mask, u
     enum status status = stats->column && stats->output ? fft_double_create(length, &fft)
                                                         : fail_memory("statistics of a mask");
     for (size_t c = 0; c < mask->columns && status == STATUS_OK; c++)
-        find_column(fft, mask, c, stats);
+        status = find_column(fft, mask, c, stats);
     for (size_t o = 0; o < mask->outputs && status == STATUS_OK; o++)
         find_output(fft, mask, o, stats);
     if (status == STATUS_OK)

@@ -15,6 +15,7 @@
 
 #include "base/status.h"
 #include "mask/mask.h"
+#include "mask/room_acoustics.h"
 
 enum { MASK_STATS_LEVELS = 3 };
 extern const int mask_stats_levels[MASK_STATS_LEVELS]; /* -60, -90, -120 dB of the peak */
@@ -43,6 +44,8 @@ struct mask_column_stats {
     size_t attack;                        /* from there to the first at -20 dB */
     double start, end; /* the largest within 1 ms of either end, as a share of the peak */
     double before_end; /* the same within the 9 ms before the last one */
+
+    struct room_acoustics room; /* all NaN if silent */
 };
 
 struct mask_output_stats {

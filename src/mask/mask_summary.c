@@ -2,6 +2,7 @@
 
 #include "base/json_text.h"
 #include "base/printable.h"
+#include "mask/room_summary.h"
 #include "signal/audio.h"
 #include "sound/sound_format.h"
 
@@ -150,6 +151,17 @@ static void print_contents(const char *contents)
     }
 }
 
+static void print_rooms(const struct mask_stats *stats)
+{
+    for (size_t c = 0; c < stats->columns; c++) {
+        char title[40] = "room";
+        if (stats->columns > 1)
+            snprintf(title, sizeof title, "room, channel %zu", c + 1);
+        if (room_acoustics_is_room(&stats->column[c].room))
+            room_summary_print(&stats->column[c].room, title, HEAD);
+    }
+}
+
 static void print_paths(const struct mask *mask)
 {
     printf("  %-*s", HEAD, "paths");
@@ -181,6 +193,7 @@ void mask_summary_print(const struct mask_summary *summary)
     print_paths(mask);
     for (size_t c = 0; c < stats->columns; c += CELLS_IN_A_ROW)
         print_columns(stats, c);
+    print_rooms(stats);
     for (size_t o = 0; o < stats->outputs; o++)
         printf("  output %-*zu%.1f dB of headroom for music, %s at the worst\n", HEAD - 7, o + 1,
                stats->output[o].headroom, db_cell(stats->output[o].magnitude).text);
@@ -200,7 +213,7 @@ static json_t *column_object(const struct mask_column_stats *column)
 {
     return json_pack(
         "{s:b, s:I, s:I, s:I, s:f, s:I, s:f, s:s, s:s, s:b, s:o, s:o, s:f, s:o, s:o, s:o, s:o, "
-        "s:I, s:I, s:o, s:o}",
+        "s:I, s:I, s:o, s:o, s:o}",
         "silent", column->silent, "taps_60", (json_int_t)column->taps[0], "taps_90",
         (json_int_t)column->taps[1], "taps_120", (json_int_t)column->taps[2], "peak", column->peak,
         "peak_at", (json_int_t)column->peak_at, "group_delay", column->group_delay, "phase",
@@ -211,7 +224,7 @@ static json_t *column_object(const struct mask_column_stats *column)
         mask_summary_db(column->magnitude), "rms_db", mask_summary_db(column->rms),
         "silence_before", (json_int_t)column->silence_before, "silence_after",
         (json_int_t)column->silence_after, "start_db", mask_summary_db(column->start), "end_db",
-        mask_summary_db(column->end));
+        mask_summary_db(column->end), "room", room_summary_array(&column->room));
 }
 
 static json_t *paths_array(const struct mask *mask)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double octave_share = 1.0 / 12, finest = 0.75; /* Hz, from bin to bin */
+static const double usual_smoothing = 1.0 / 12, finest = 0.75; /* Hz, from bin to bin */
 
 double response_frequency(const struct response_axis *axis, double point)
 {
@@ -59,7 +59,8 @@ enum status response_measure(const struct mask *mask, uint32_t rate,
         return fail_memory("a plot");
     enum status status = sum_powers(mask, length, sums);
     double share = log2(axis->high / axis->low) / (double)axis->points;
-    double half = exp2(fmax(octave_share, share) / 2);
+    double smoothing = axis->smoothing > 0 ? axis->smoothing : usual_smoothing;
+    double half = exp2(fmax(smoothing, share) / 2);
     for (size_t p = 0; p < axis->points && status == STATUS_OK; p++) {
         double bin = response_frequency(axis, (double)p) * (double)length / rate;
         double from = fmin(bin / half, (double)length / 2) + 0.5;
@@ -69,4 +70,19 @@ enum status response_measure(const struct mask *mask, uint32_t rate,
     }
     free(sums);
     return status;
+}
+
+struct mask response_column(double *taps, size_t count, uint32_t rate, struct mask_path *path)
+{
+    *path = (struct mask_path){0};
+    return (struct mask){
+        .rate = rate,
+        .columns = 1,
+        .taps = count,
+        .coefficients = taps,
+        .inputs = 1,
+        .outputs = 1,
+        .path_count = 1,
+        .paths = path,
+    };
 }

@@ -29,9 +29,9 @@ static const struct tick {
 enum { TICKS = sizeof ticks / sizeof *ticks };
 
 struct plot_cell {
-    unsigned char dots;    /* braille's */
-    unsigned short curves; /* bit i: curve i passes */
-    char letter;           /* or 0 */
+    unsigned char dots; /* braille's */
+    uint32_t curves;    /* bit i: curve i passes */
+    char letter;        /* or 0 */
 };
 
 struct plot {
@@ -44,6 +44,7 @@ struct plot {
     double *db[RESPONSE_PLOT_MASKS];
     double top, bottom;      /* dB */
     double step;             /* dB from tick to tick */
+    double range;            /* dB, at most */
     struct plot_cell *cells; /* row after row */
     bool *ticked;            /* columns */
 };
@@ -64,7 +65,7 @@ static enum status measure(struct plot *plot, const struct mask *const *masks)
 
 static void choose_levels(struct plot *plot)
 {
-    static const double steps[] = {1, 2, 5, 10, 20};
+    static const double steps[] = {1, 2, 5, 10, 20, 50, 100};
     double top = -INFINITY, bottom = INFINITY, most = (double)(plot->rows / LINES_A_TICK);
     for (size_t i = 0; i < plot->count; i++)
         for (size_t p = 0; p < plot->axis.points; p++) {
@@ -73,7 +74,7 @@ static void choose_levels(struct plot *plot)
         }
     if (!isfinite(top))
         top = bottom = 0;
-    bottom = fmax(bottom, top - RANGE_MOST);
+    bottom = fmax(bottom, top - plot->range);
     double lacking = fmax(0, RANGE_LEAST - (top - bottom)) / 2;
     top += lacking;
     bottom -= lacking;
@@ -81,7 +82,7 @@ static void choose_levels(struct plot *plot)
         double unit = fmin(steps[i], FINE);
         plot->step = steps[i];
         plot->top = ceil(top / unit - 1e-6) * unit;
-        plot->bottom = fmax(floor(bottom / unit + 1e-6) * unit, plot->top - RANGE_MOST);
+        plot->bottom = fmax(floor(bottom / unit + 1e-6) * unit, plot->top - plot->range);
         if ((plot->top - plot->bottom) / plot->step <= most)
             break;
     }
@@ -104,7 +105,7 @@ static void draw_dot(const struct plot *plot, size_t curve, size_t x, size_t y)
     static const unsigned char dots[4][2] = {
         {0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
     struct plot_cell *cell = cell_at(plot, x, y);
-    cell->curves |= (unsigned short)(1U << curve);
+    cell->curves |= UINT32_C(1) << curve;
     cell->dots |= dots[y % plot->dots_high][x % plot->dots_wide];
 }
 
@@ -128,8 +129,9 @@ static void draw_curve(const struct plot *plot, size_t curve)
 static void put_letters(const struct plot *plot, size_t curve)
 {
     size_t spacing = plot->count * 3 > 12 ? plot->count * 3 : 12;
-    for (size_t column = spacing / 4 + curve * spacing / plot->count; column < plot->columns;
-         column += spacing) {
+    spacing = spacing < plot->columns ? spacing : plot->columns;
+    for (size_t column = (spacing / 4 + curve * spacing / plot->count) % spacing;
+         column < plot->columns; column += spacing) {
         size_t x = column * plot->dots_wide;
         double y = rint(height_of(plot, plot->db[curve][x]));
         if (y < (double)(plot->rows * plot->dots_high))
@@ -234,7 +236,8 @@ enum status response_plot(const struct response_plot_settings *settings,
         settings->height < RESPONSE_PLOT_HEIGHT_LEAST)
         return fail(STATUS_FAILED, "the plot of the masks needs at least %d by %d characters",
                     RESPONSE_PLOT_WIDTH_LEAST, RESPONSE_PLOT_HEIGHT_LEAST);
-    double high = settings->rate / 2.0;
+    double high = settings->high > 0 ? settings->high : settings->rate / 2.0;
+    double low = settings->low > 0 ? settings->low : fmin(lowest_hz, high / 10);
     struct plot plot = {
         .settings = settings,
         .letters = letters,
@@ -243,7 +246,8 @@ enum status response_plot(const struct response_plot_settings *settings,
         .rows = settings->height - BELOW,
         .dots_wide = settings->braille ? 2 : 1,
         .dots_high = settings->braille ? 4 : 1,
-        .axis = {.low = fmin(lowest_hz, high / 10), .high = high},
+        .range = settings->range > 0 ? settings->range : RANGE_MOST,
+        .axis = {.low = low, .high = high, .smoothing = settings->smoothing},
     };
     plot.axis.points = plot.columns * plot.dots_wide;
     enum status status = measure(&plot, masks);

@@ -1,0 +1,231 @@
+#include "mask/room_acoustics.h"
+
+#include "signal/audio.h"
+#include "signal/fft_double.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPLITS = 3 };
+
+static const double octaves[ROOM_BANDS] = {0, 125, 250, 500, 1000, 2000, 4000, 8000};
+static const double splits[SPLITS] = {2.5e-3, 50e-3, 80e-3}; /* seconds */
+static const double fade = 1e-3, margin = 0.1;               /* seconds */
+static const double onset_level = 0.1;                       /* of the peak */
+static const double reverberates = 0.1;                      /* seconds of decay */
+static const double least_band = 1e-12; /* of all energy: below is the rounding of the samples */
+
+static const double least_range =
+    20; /* dB, to measure anything: EDT's ten, and ten above the noise */
+
+/* A decay is that of the filter below this product of bandwidth and time: its own is 4.4. */
+static const double filter_limit = 8;
+
+struct room_work {
+    const double *taps;
+    size_t count, onset;
+    double rate;
+    size_t lead;            /* samples before tap 0, for what filters move there */
+    struct fft_double *fft; /* the taps in its samples from `lead` on */
+    double complex *whole;  /* its spectrum */
+    double *power;          /* of a band, from the onset on */
+    double early[SPLITS][ROOM_BANDS], late[SPLITS][ROOM_BANDS];
+};
+
+size_t room_acoustics_onset(const double *taps, size_t count)
+{
+    double peak = audio_peak_in_double(taps, count);
+    size_t k = 0;
+    while (k < count && (peak <= 0 || fabs(taps[k]) < onset_level * peak))
+        k++;
+    return k;
+}
+
+/* Without silence at the end, which is no floor. */
+static size_t find_end(const double *taps, size_t count)
+{
+    while (count > 0 && fabs(taps[count - 1]) <= 0)
+        count--;
+    return count;
+}
+
+static bool is_long(double edt, double t20)
+{
+    return (isnan(t20) ? edt : t20) >= reverberates;
+}
+
+bool room_acoustics_is_room(const struct room_acoustics *room)
+{
+    return is_long(room->band[0].edt, room->band[0].t20);
+}
+
+bool room_decay_is_long(const struct room_decay *decay)
+{
+    return is_long(room_decay_time(decay, 0, -10), room_decay_time(decay, -5, -25));
+}
+
+enum status room_decay_of_taps(struct room_decay *decay, const double *taps, size_t count,
+                               uint32_t rate, size_t *onset)
+{
+    size_t end = find_end(taps, count);
+    size_t start = room_acoustics_onset(taps, end);
+    double *power = calloc(end - start + 1, sizeof *power);
+    if (!power)
+        return fail_memory("the decay of a room");
+    for (size_t k = start; k < end; k++)
+        power[k - start] = taps[k] * taps[k];
+    enum status status = room_decay_init(decay, power, end - start, 0, rate / 2.0, rate);
+    decay->in = NULL;
+    *onset = start < end ? start : 0;
+    free(power);
+    return status;
+}
+
+static double bandwidth_of(double hz, double rate)
+{
+    return hz > 0 ? hz * M_SQRT1_2 : rate / 2;
+}
+
+/* The power gain of the filter for an octave. */
+static double gain_of(const struct room_work *work, double octave, size_t bin)
+{
+    double hz = (double)bin * work->rate / (double)fft_double_length(work->fft);
+    if (octave <= 0)
+        return 1;
+    if (bin == 0)
+        return 0;
+    double away = (hz / octave - octave / hz) * M_SQRT2;
+    return 1 / (1 + away * away * away * away * away * away);
+}
+
+/* The spectrum of the taps, faded in over `fade` around a time after the onset; 0: all. */
+static void transform(const struct room_work *work, double seconds)
+{
+    double *samples = fft_double_samples(work->fft);
+    double middle = (double)work->onset + seconds * work->rate;
+    memset(samples, 0, fft_double_length(work->fft) * sizeof *samples);
+    for (size_t k = 0; k < work->count; k++) {
+        double place = ((double)k - middle) / (fade * work->rate) + 0.5;
+        double gain = seconds > 0 ? 0.5 - 0.5 * cos(M_PI * fmin(fmax(place, 0), 1)) : 1;
+        samples[work->lead + k] = gain * work->taps[k];
+    }
+    fft_double_forward(work->fft);
+}
+
+/* Energies by Parseval's theorem. */
+static void find_split(struct room_work *work, size_t split, const struct room_acoustics *room)
+{
+    const double complex *bins = fft_double_bins(work->fft);
+    size_t length = fft_double_length(work->fft);
+    transform(work, splits[split]);
+    for (size_t b = 0; b <= length / 2; b++) {
+        double scale = (b == 0 || b == length / 2 ? 1.0 : 2.0) / (double)length;
+        double early = scale * pow(cabs(work->whole[b] - bins[b]), 2);
+        double late = scale * pow(cabs(bins[b]), 2);
+        for (size_t band = 0; band < room->count; band++) {
+            double gain = gain_of(work, octaves[band], b);
+            work->early[split][band] += gain * early;
+            work->late[split][band] += gain * late;
+        }
+    }
+}
+
+/* The squared response of a band from the onset on. Returns the energy before. */
+static double filter(const struct room_work *work, double octave)
+{
+    double complex *bins = fft_double_bins(work->fft);
+    const double *samples = fft_double_samples(work->fft);
+    size_t length = fft_double_length(work->fft), start = work->lead + work->onset;
+    size_t ring = (size_t)fmin(margin * work->rate, (double)start);
+    double before = 0;
+    for (size_t b = 0; b <= length / 2; b++)
+        bins[b] = work->whole[b] * sqrt(gain_of(work, octave, b)) / (double)length;
+    fft_double_inverse(work->fft);
+    for (size_t k = start - ring; k < start; k++)
+        before += samples[k] * samples[k];
+    for (size_t k = 0; k < work->count - work->onset; k++)
+        work->power[k] = samples[start + k] * samples[start + k];
+    return octave > 0 ? before : 0;
+}
+
+/* Late energy without the noise; NaN where it is lost in it. */
+static double late_of(const struct room_work *work, const struct room_decay *decay, size_t band,
+                      size_t split)
+{
+    size_t frame = (size_t)(splits[split] * work->rate);
+    double late =
+        frame < decay->knee ? work->late[split][band] - room_decay_excess(decay, frame) : NAN;
+    return late > 0 ? late : NAN;
+}
+
+static double decay_time(const struct room_decay *decay, double bandwidth, double top,
+                         double bottom)
+{
+    double seconds = room_decay_time(decay, top, bottom);
+    return seconds * bandwidth < filter_limit ? NAN : seconds;
+}
+
+static enum status measure_band(const struct room_work *work, size_t index,
+                                struct room_acoustics *room)
+{
+    struct room_band *band = &room->band[index];
+    struct room_decay decay;
+    double bandwidth = bandwidth_of(octaves[index], work->rate);
+    double before = filter(work, octaves[index]), ratio[SPLITS];
+    *band = (struct room_band){.hz = octaves[index]};
+    TRY(room_decay_init(&decay, work->power, work->count - work->onset, before, bandwidth,
+                        (uint32_t)work->rate));
+    bool is_silent = decay.total < least_band * (work->early[0][0] + work->late[0][0]);
+    band->range = is_silent || decay.knee == 0 ? NAN : room_decay_range(&decay);
+    if (!(band->range >= least_range))
+        decay.knee = 0;
+    for (size_t s = 0; s < SPLITS; s++)
+        ratio[s] = work->early[s][index] / late_of(work, &decay, index, s);
+    band->edt = decay_time(&decay, bandwidth, 0, -10);
+    band->t20 = decay_time(&decay, bandwidth, -5, -25);
+    band->t30 = decay_time(&decay, bandwidth, -5, -35);
+    band->drr = 10 * log10(ratio[0]);
+    band->c50 = 10 * log10(ratio[1]);
+    band->c80 = 10 * log10(ratio[2]);
+    band->d50 = ratio[1] / (1 + ratio[1]);
+    room_decay_free(&decay);
+    return STATUS_OK;
+}
+
+static enum status measure(struct room_work *work, struct room_acoustics *room)
+{
+    size_t bins = fft_double_length(work->fft) / 2 + 1;
+    work->whole = calloc(bins, sizeof *work->whole);
+    work->power = calloc(work->count, sizeof *work->power);
+    if (!work->whole || !work->power)
+        return fail_memory("the acoustics of a room");
+    transform(work, 0);
+    memcpy(work->whole, fft_double_bins(work->fft), bins * sizeof *work->whole);
+    for (size_t s = 0; s < SPLITS; s++)
+        find_split(work, s, room);
+    for (size_t b = 0; b < room->count; b++)
+        TRY(measure_band(work, b, room));
+    return STATUS_OK;
+}
+
+enum status room_acoustics_measure(const double *taps, size_t count, uint32_t rate,
+                                   struct room_acoustics *room)
+{
+    size_t lead = (size_t)ceil(margin * rate);
+    struct room_work work = {.taps = taps, .count = count, .rate = rate, .lead = lead};
+    *room = (struct room_acoustics){.band[0] = {0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN}};
+    work.count = find_end(taps, count);
+    room->onset = work.onset = room_acoustics_onset(taps, work.count);
+    if (work.onset == work.count)
+        return STATUS_OK;
+    while (room->count < ROOM_BANDS && octaves[room->count] * M_SQRT2 < rate / 2.0)
+        room->count++;
+    enum status status = fft_double_create(fft_double_fitting(work.count + 2 * lead), &work.fft);
+    if (status == STATUS_OK)
+        status = measure(&work, room);
+    fft_double_destroy(work.fft);
+    free(work.whole);
+    free(work.power);
+    return status;
+}
