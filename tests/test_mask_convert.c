@@ -53,6 +53,26 @@ START_TEST(sound_and_text)
 }
 END_TEST
 
+/* map= and order= are part of the mask, and so of what is written. */
+START_TEST(order_and_map_are_written)
+{
+    static const double columns[4] = {1, 3, 4, 2};
+    command_clean();
+    mask_save_text("a.txt", "rate: 48000\n1 2 3 4\n");
+    command_done("$HALO mask convert a.txt,order=llrrlrrl b.txt");
+    struct mask *mask = mask_loaded("b.txt", NULL);
+    for (size_t c = 0; c < 4; c++)
+        mask_expect_taps(mask, c, 1, &columns[c]);
+    mask_destroy(mask);
+    command_done("$HALO mask convert a.txt,order=llrrlrrl b.mask");
+    mask = mask_loaded("b.mask", NULL);
+    for (size_t p = 0; p < 4; p++)
+        mask_expect_path(mask, p / 2, p % 2, 1, &columns[p]);
+    mask_destroy(mask);
+    command_refused(2, "holds no paths", "$HALO mask make room:rt60=0.1,map=matrix -o x.wav");
+}
+END_TEST
+
 START_TEST(paths_as_columns)
 {
     command_clean();
@@ -120,5 +140,5 @@ START_TEST(options_of_convert)
 }
 END_TEST
 
-SUITE_MAIN("mask_convert", mask_keeps_everything, sound_and_text, paths_as_columns, other_programs,
-           options_of_convert)
+SUITE_MAIN("mask_convert", mask_keeps_everything, sound_and_text, order_and_map_are_written,
+           paths_as_columns, other_programs, options_of_convert)

@@ -72,7 +72,12 @@ static enum status make(const struct mask_make_settings *settings)
             : stage_mask_study(settings->spec, 0, &mask);
     free(file);
     TRY(status);
-    status = write_mask(settings, mask);
+    status = mask->has_own_paths
+                 ? fail(STATUS_USAGE,
+                        "'%s': a sound file holds no paths; use map= where the mask "
+                        "is used",
+                        settings->spec)
+                 : write_mask(settings, mask);
     mask_destroy(mask);
     return status;
 }

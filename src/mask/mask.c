@@ -134,6 +134,16 @@ enum status mask_reader_read(const struct mask_reader *reader, const char *file,
     return mine ? reader->read(file, stream, options, mask) : STATUS_OK;
 }
 
+/* Only a configuration names files. */
+static enum status check_folder(const struct mask_reader *reader, const char *file,
+                                const struct mask_load_options *options)
+{
+    if (!options->folder || options->is_named || reader->read_config)
+        return STATUS_OK;
+    return fail(STATUS_USAGE, "mask %s is %s: folder= is for configurations, which name files",
+                file, reader->kind);
+}
+
 static enum status read_by_kind(const char *file, FILE *stream,
                                 const struct mask_load_options *options, struct mask **mask)
 {
@@ -146,6 +156,7 @@ static enum status read_by_kind(const char *file, FILE *stream,
         if (!*mask)
             continue;
         (*mask)->kind = mask_readers[i]->kind;
+        TRY(check_folder(mask_readers[i], file, options));
         return check_finite(*mask);
     }
     return fail(STATUS_FAILED,
@@ -287,6 +298,12 @@ static enum status refuse_counts(const struct mask *mask, size_t channels, enum 
                 mask->name, mask->columns, channels);
 }
 
+bool mask_is_true_stereo(const struct mask *mask, size_t channels, enum mask_map map)
+{
+    return !mask->has_own_paths && mask->columns == 4 &&
+           (channels == 2 || (channels == 1 && map == MASK_MAP_AUTO));
+}
+
 enum status mask_route(struct mask *mask, size_t channels, enum mask_order order, enum mask_map map)
 {
     if (mask->has_own_paths && map != MASK_MAP_AUTO)
@@ -310,7 +327,7 @@ enum status mask_route(struct mask *mask, size_t channels, enum mask_order order
     /* Columns of a true-stereo mask or matrix by (input, output). */
     bool rows = order == MASK_ORDER_LL_LR_RL_RR;
     size_t lr = rows ? 1 : 2, rl = rows ? 2 : 3, rr = rows ? 3 : 1;
-    bool true_stereo = columns == 4 && (channels == 2 || (channels == 1 && map == MASK_MAP_AUTO));
+    bool true_stereo = mask_is_true_stereo(mask, channels, map);
     if (map == MASK_MAP_MATRIX && !true_stereo) {
         for (size_t c = 0; c < columns; c++)
             add_path(mask, c / (columns / channels), c % (columns / channels), c);

@@ -42,7 +42,7 @@ struct mask {
     size_t inputs, outputs; /* these and the following are empty until mask_route */
     size_t path_count;
     struct mask_path *paths;
-    bool has_own_paths; /* from its file, fixed */
+    bool has_own_paths; /* from its file or stated by the user: fixed */
 };
 
 enum mask_order { MASK_ORDER_LL_LR_RL_RR, MASK_ORDER_LL_RR_LR_RL };
@@ -101,6 +101,9 @@ MUST_CHECK enum status mask_resample(struct mask *mask, uint32_t rate);
  * match. */
 MUST_CHECK enum status mask_route(struct mask *mask, size_t channels, enum mask_order order,
                                   enum mask_map map);
+
+/* Whether the mask's columns are the four paths of stereo, which `order` tells apart. */
+bool mask_is_true_stereo(const struct mask *mask, size_t channels, enum mask_map map);
 
 /* A kind of mask file: samples, text, or the configuration of another program, which names masks in
  * other files (mask_config.h). */
