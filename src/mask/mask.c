@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 /* Tried in this order. A new kind of mask file is one file and one row here. */
@@ -69,6 +70,12 @@ static enum status check_finite(const struct mask *mask)
 void mask_file_restart(FILE *stream)
 {
     (void)fseeko(stream, 0, SEEK_SET);
+}
+
+bool mask_file_ends_with(const char *file, const char *ending)
+{
+    const char *dot = strrchr(file, '.');
+    return dot && strcasecmp(dot, ending) == 0;
 }
 
 bool mask_looks_like_text(FILE *stream)

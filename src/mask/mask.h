@@ -7,7 +7,7 @@
  * y[i] = sum over k of x[i + origin - k] h[k]. Causal masks have origin 0.
  *
  * Coefficients are kept in double precision, as read or designed; convolvers in single precision
- * round them, and so do the functions that write masks, but for sound files.
+ * round them, and so do the functions that write masks, unless they are asked for double.
  * Units: coefficients are linear, rate in Hz. Immutable once routed. Threads: created on one
  * thread, then read by many.
  */
@@ -139,6 +139,9 @@ MUST_CHECK enum status mask_file_open(const char *file, FILE **stream);
 
 /* Read it from its start again; ferror() stays. */
 void mask_file_restart(FILE *stream);
+
+/* Whether a name has this ending, ".wav", in either case. */
+bool mask_file_ends_with(const char *file, const char *ending);
 
 /* Whether a file starts like text. Restarts it. */
 bool mask_looks_like_text(FILE *stream);

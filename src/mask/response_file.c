@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum {
     COLUMNS_MOST = 32,
@@ -237,8 +236,7 @@ static bool holds_frequencies(char *text)
 static bool is_response(const char *file, FILE *stream, const struct mask_load_options *options)
 {
     (void)options;
-    const char *dot = strrchr(file, '.');
-    if ((dot && strcasecmp(dot, ".mask") == 0) || !mask_looks_like_text(stream))
+    if (mask_file_ends_with(file, ".mask") || !mask_looks_like_text(stream))
         return false;
     char *head = malloc(HEAD_BYTES + 1);
     if (!head)
