@@ -50,6 +50,7 @@ static const struct fault_row masks[] = {
     {.line = HALO "mask make lowpass:1000 -o out/m.caf"},
     {.line = HALO "mask make room:rt60=0.1,seed=1 -o out/m.aiff -f",
      .old = "echo precious >out/m.aiff"},
+    {.line = HALO "mask make inverse:\"$IN\"/mic.cal,taps=64 -o out/m.wav"},
     {.line = HALO "mask make gaussian2d:5x5 -o out/m.mask2d -f",
      .old = "echo precious >out/m.mask2d"},
     {.line = HALO "mask show \"$IN\"/mask.wav"},
@@ -144,6 +145,7 @@ static void make_inputs(void)
     command_done("cat >in/eq.txt <<'END'\nInclude: bass.txt\nCopy: X=L\nChannel: X\n"
                  "Convolution: mask.wav\nDelay: `1+1` samples\nCopy: R=X+0.5*R\nEND\n"
                  "echo 'Filter: ON PK Fc 2000 Hz Gain -3 dB Q 1' >in/bass.txt");
+    command_done("printf '* microphone\\n20 -1\\n20000 -1.2\\n' >in/mic.cal");
     command_done("cat >in/filters.yml <<'END'\n"
                  "devices:\n  samplerate: 48000\n  capture: {channels: 2}\n"
                  "filters:\n  f:\n    type: Conv\n    parameters:\n      type: Wav\n"

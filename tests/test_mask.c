@@ -43,7 +43,7 @@ START_TEST(text_refused)
     static const char *const texts[] = {
         "1 2\n3\n",
         "1\nabc\n",
-        "0,5\n",
+        "0,5,1\n",
         "1\nnan\n",
         "inf\n",
         "# nothing\n",

@@ -332,6 +332,9 @@ START_TEST(mask_make_writes_them)
     command_clean();
     command_refused(2, "--format sets a sample format",
                     "\"$HALO\" mask make box2d:3x3 -o a.mask2d --format pcm16");
+    command_refused(2, "y.wav must end with .mask2d or .txt",
+                    "\"$HALO\" mask make box2d:3x3 -o y.wav");
+    command_refused(2, "y must end with .mask2d or .txt", "\"$HALO\" mask make box2d:3x3 -o y");
     command_refused(2, "'x=1' is not an option", "\"$HALO\" mask make box2d:3x3,x=1 -o a.mask2d");
     command_refused(2, "is not a kind of mask", "\"$HALO\" mask make a.mask2d -o b.mask2d");
 }

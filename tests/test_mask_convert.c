@@ -53,6 +53,69 @@ START_TEST(sound_and_text)
 }
 END_TEST
 
+static void expect_same_in_double(const struct mask *in, const char *name)
+{
+    struct mask *out = mask_loaded(name, NULL);
+    ck_assert_uint_eq(out->taps, in->taps);
+    for (size_t k = 0; k < in->taps; k++)
+        ck_assert_msg(out->coefficients[k] == in->coefficients[k],
+                      "%s: tap %zu is %.17g, not %.17g", name, k, out->coefficients[k],
+                      in->coefficients[k]);
+    mask_destroy(out);
+}
+
+START_TEST(doubles_stay_doubles)
+{
+    static const char *const outs[] = {
+        "b.wav",
+        "b.txt",
+        "b.mask",
+        "b.c --to jconvolver",
+        "b.y --to camilladsp",
+        "b.b --to brutefir",
+    };
+    static const char *const made[] = {"m.wav", "m.aiff", "m.caf", "m.au", "m.w64"};
+    command_clean();
+    mask_save_text("a.txt", "rate: 48000\n0.1\n-0.333333333333333\n1.2345678901234567e-9\n3\n");
+    struct mask *in = mask_loaded("a.txt", NULL);
+    for (size_t i = 0; i < sizeof outs / sizeof *outs; i++) {
+        command_done("$HALO mask convert a.txt %s --format double --force --inputs 1", outs[i]);
+        char name[16];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(outs[i], " "), outs[i]);
+        expect_same_in_double(in, name);
+    }
+    mask_destroy(in);
+    command_done("$HALO mask make tilt:-3dB/oct,taps=300 -o d.wav --format double");
+    in = mask_loaded("d.wav", NULL);
+    ck_assert(in->coefficients[1] != (double)(float)in->coefficients[1]);
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        command_done("$HALO mask make tilt:-3dB/oct,taps=300 -o %s --format double", made[i]);
+        expect_same_in_double(in, made[i]);
+    }
+    mask_destroy(in);
+}
+END_TEST
+
+/* map= and order= are part of the mask, and so of what is written. */
+START_TEST(order_and_map_are_written)
+{
+    static const double columns[4] = {1, 3, 4, 2};
+    command_clean();
+    mask_save_text("a.txt", "rate: 48000\n1 2 3 4\n");
+    command_done("$HALO mask convert a.txt,order=llrrlrrl b.txt");
+    struct mask *mask = mask_loaded("b.txt", NULL);
+    for (size_t c = 0; c < 4; c++)
+        mask_expect_taps(mask, c, 1, &columns[c]);
+    mask_destroy(mask);
+    command_done("$HALO mask convert a.txt,order=llrrlrrl b.mask");
+    mask = mask_loaded("b.mask", NULL);
+    for (size_t p = 0; p < 4; p++)
+        mask_expect_path(mask, p / 2, p % 2, 1, &columns[p]);
+    mask_destroy(mask);
+    command_refused(2, "holds no paths", "$HALO mask make room:rt60=0.1,map=matrix -o x.wav");
+}
+END_TEST
+
 START_TEST(paths_as_columns)
 {
     command_clean();
@@ -120,5 +183,5 @@ START_TEST(options_of_convert)
 }
 END_TEST
 
-SUITE_MAIN("mask_convert", mask_keeps_everything, sound_and_text, paths_as_columns, other_programs,
-           options_of_convert)
+SUITE_MAIN("mask_convert", mask_keeps_everything, sound_and_text, order_and_map_are_written,
+           doubles_stay_doubles, paths_as_columns, other_programs, options_of_convert)

@@ -61,14 +61,39 @@ END_TEST
 
 /* ---- text ---- */
 
-START_TEST(decimal_commas_where_unambiguous)
+START_TEST(decimal_commas)
 {
     static const char text[] = "0,00012\r\n-1,5000E-02\r\n0\r\n"; /* as rePhase writes, in Europe */
     mask_save("rephase.txt", text, sizeof text - 1);
     struct mask *mask = mask_loaded("rephase.txt", NULL);
     mask_expect_taps(mask, 0, 3, (double[]){0.00012, -0.015, 0});
     mask_destroy(mask);
-    mask_refused("a.txt", "1,0\n0,1\n", "decimals take a point");
+    mask_save_text("a.txt", "1,0\r\n-0,1\r\n0,25\r\n7\r\n");
+    mask = mask_loaded("a.txt", NULL);
+    ck_assert_uint_eq(mask->columns, 1);
+    mask_expect_taps(mask, 0, 4, (double[]){1, -0.1, 0.25, 7});
+    mask_destroy(mask);
+    mask_save_text("a.txt", "0,5\t0,25\n-0,1\t1,5E-1\n");
+    mask = mask_loaded("a.txt", NULL);
+    mask_expect_taps(mask, 0, 2, (double[]){0.5, -0.1});
+    mask_expect_taps(mask, 1, 2, (double[]){0.25, 0.15});
+    mask_destroy(mask);
+    mask_refused("a.txt", "0.5\n0,25\n", "line 2: '0,25': decimals before it take a point");
+    mask_refused("a.txt", "0,5\n0.25\n", "line 2: '0.25': decimals before it take a comma");
+    mask_refused("a.txt", "1,-2\n", "'1,-2' is not a number (columns are separated by blanks)");
+    mask_refused("a.txt", "0.5,0.25\n", "'0.5,0.25' is not a number (columns");
+    mask_refused("a.txt", "1,2,3\n", "'1,2,3' is not a number (columns");
+    mask_refused("a.txt", "1, 2\n", "'1,' is not a number (columns");
+}
+END_TEST
+
+/* What may have been meant otherwise is said. */
+START_TEST(decimal_commas_are_said)
+{
+    command_clean();
+    mask_save_text("a.txt", "1,0\n0,1\n");
+    struct command_result result = command_done("$HALO mask convert a.txt b.txt");
+    command_expect(result.err, "a.txt: its commas are read as decimal marks");
 }
 END_TEST
 
@@ -182,6 +207,6 @@ START_TEST(raw_on_the_command_line)
 END_TEST
 
 SUITE_MAIN("mask_files", rew_normalisation_is_undone, rew_not_normalised_stays,
-           rew_is_refused_with_the_reason, decimal_commas_where_unambiguous, own_paths,
+           rew_is_refused_with_the_reason, decimal_commas, decimal_commas_are_said, own_paths,
            endless_line, raw_formats_and_their_names, raw_by_the_name_of_the_file,
            raw_on_the_command_line)

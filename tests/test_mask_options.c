@@ -285,7 +285,48 @@ START_TEST(render_takes_them)
 }
 END_TEST
 
+/* Whoever writes an option expects something of it. */
+START_TEST(options_without_effect_are_refused)
+{
+    static const struct {
+        const char *mask, *expected;
+    } refused[] = {
+        {"one.txt,order=llrrlrrl", "order= sorts the four channels"},
+        {"one.txt,order=lllrrlrr", "order= sorts the four channels"},
+        {"two.txt,order=lllrrlrr", "order= sorts the four channels"},
+        {"four.txt,channel=2,order=llrrlrrl", "order= sorts the four channels"},
+        {"own.mask,order=llrrlrrl", "has its own routing; order="},
+        {"own.mask,map=matrix", "has its own routing; map="},
+        {"own.mask,channel=1", "has its own routing; channel=1"},
+        {"lowpass:1000,order=llrrlrrl", "order= sorts the four channels"},
+        {"lowpass:1000,raw=F32_LE", "is made by halo: raw="},
+        {"lowpass:1000,folder=.", "is made by halo: folder="},
+        {"combine:lowpass:1000*one.txt,folder=.", "is made by halo: folder="},
+        {"one.txt,folder=.", "is text: folder= is for configurations"},
+        {"own.mask,folder=.", "is text: folder= is for configurations"},
+        {"one.wav,folder=.", "is sound: folder= is for configurations"},
+        {"one.txt,channels=2", "channels= needs raw="},
+        {"one.txt,gain=-6,gain=-6", "mask option gain= is given twice"},
+        {"one.txt,invert,trim=0,invert", "mask option invert is given twice"},
+        {"lowpass:1000,taps=9,taps=11", "lowpass: taps= is given twice"},
+    };
+    command_clean();
+    command_done("printf '1\\n.5\\n' >one.txt; printf '1 2\\n3 4\\n' >two.txt;"
+                 "printf '1 2 3 4\\n5 6 7 8\\n' >four.txt;"
+                 "printf 'inputs: 2\\noutputs: 1\\npath: 1 1 1\\n1\\n' >own.mask;"
+                 "$HALO mask convert one.txt one.wav --rate 48000");
+    struct sound in = sound_noise("in.wav", 1, WAVF, 48000, 2, 500);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        command_refused(2, refused[i].expected, "$HALO render in.wav x.wav --mask '%s'",
+                        refused[i].mask);
+    command_done("$HALO render in.wav x.wav --mask four.txt,order=llrrlrrl");
+    command_done("$HALO render in.wav x.wav --force --mask four.txt,map=matrix,order=llrrlrrl");
+    sound_free(&in);
+}
+END_TEST
+
 SUITE_MAIN("mask_options", cuts_and_delays, order_is_fixed, fade_is_a_raised_cosine,
            fade_comes_after_length, normalize_peak, normalize_outputs, silence_stays_silence,
            delay_keeps_time_zero, times_without_a_rate, wrong_arguments_are_refused,
-           zeros_are_reflected, twins_have_the_same_gains, render_takes_them)
+           zeros_are_reflected, twins_have_the_same_gains, render_takes_them,
+           options_without_effect_are_refused)

@@ -426,7 +426,8 @@ START_TEST(bad_lines_are_named)
         {"1\n1e39\n", "line 2"}, /* beyond single precision */
         {"1 2\n3 4\n5\n", "line 3"},
         {"1\n2 3\n", "line 2"},
-        {"1,5\n2,5\n", "line 1"},
+        {"1,5\n2.5\n", "line 2"},
+        {"1.5,2.5\n", "line 1"},
         {"1;2\n", "line 1"},
         {"rate: 0\n1\n", "line 1"},
         {"rate: -48000\n1\n", "line 1"},

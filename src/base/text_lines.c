@@ -62,7 +62,7 @@ static bool comma_is_decimal(const char *word, const char *comma, bool is_single
 {
     if (strchr(word, '.') || strchr(comma + 1, ','))
         return false;
-    return is_single || strspn(comma + 1, "0123456789") >= DECIMALS_SURE;
+    return strspn(comma + 1, "0123456789") >= (is_single ? 1 : DECIMALS_SURE);
 }
 
 bool text_number(const char *word, bool is_single, double *value)

@@ -26,8 +26,9 @@ MUST_CHECK enum status text_lines_next(struct text_lines *lines, char **line);
 MUST_CHECK enum status text_lines_refuse(const struct text_lines *lines, const char *format, ...)
     PRINTF_LIKE(2, 3);
 
-/* A number; a decimal comma is accepted where it cannot separate two numbers.
- * False: not a number, or not finite as a float. */
+/* A number; a decimal comma is accepted where it cannot separate two numbers: of a word that is
+ * known to be a single one, or before many digits. False: not a number, or not finite as a float.
+ */
 bool text_number(const char *word, bool is_single, double *value);
 
 #endif

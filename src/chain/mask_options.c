@@ -35,6 +35,7 @@ static enum status parse_order(void *options, const struct option_row *row, cons
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcasecmp(text, names[i]) == 0) {
             ((struct mask_options *)options)->order = (enum mask_order)i;
+            ((struct mask_options *)options)->has_order = true;
             return STATUS_OK;
         }
     return fail(STATUS_USAGE, "%s is lllrrlrr, llrrlrrl or hesuvi, not '%s'", row->name, text);
@@ -93,6 +94,7 @@ static const struct option_row rows[] = {
     OPT_CHOICE("map=", NULL, struct mask_options, map, map_names, NULL),
     OPT_CHOICE("normalize=", NULL, struct mask_options, normalize, normalize_names, NULL,
                .value = MASK_NORMALIZE_PEAK),
+    OPT_FLAG("invert", struct mask_options, invert, NULL),
     OPT_DB("gain=", struct mask_options, gain, -OPTIONS_DB_MOST, OPTIONS_DB_MOST, NULL),
     OPT_PARSE("raw=", NULL, parse_raw, NULL),
     OPT_INTEGER("rate=", NULL, struct mask_options, load.raw.rate, 1, MASK_RATE_MOST, NULL),
@@ -109,16 +111,23 @@ static const struct option_row rows[] = {
     {0},
 };
 
+static enum status parse_once(const struct option_row *row, const char *text,
+                              struct mask_options *options)
+{
+    uint32_t bit = UINT32_C(1) << (row - rows);
+    if (options->given & bit)
+        return fail(STATUS_USAGE, "mask option %s is given twice", row->name);
+    options->given |= bit;
+    return option_store(row, options, text);
+}
+
 enum status mask_options_parse(const char *word, const char *others, struct mask_options *options)
 {
     for (const struct option_row *row = rows; row->name; row++) {
         size_t length = strlen(row->name);
-        if (strncmp(word, row->name, length) == 0)
-            return option_store(row, options, word + length);
-    }
-    if (strcmp(word, "invert") == 0) {
-        options->invert = true;
-        return STATUS_OK;
+        bool has_value = row->name[length - 1] == '=';
+        if (has_value ? strncmp(word, row->name, length) == 0 : strcmp(word, row->name) == 0)
+            return parse_once(row, word + length, options);
     }
     return fail(STATUS_USAGE,
                 "unknown mask option '%s'; use gain=DB, channel=N, trim=, length=, fade= and "
@@ -222,6 +231,26 @@ static void scale(const struct mask_options *options, struct mask *mask)
         mask_scale(mask, factor);
 }
 
+/* As the sound, map= and order= say. */
+static enum status route(const struct mask_options *options, size_t channels, struct mask *mask)
+{
+    bool has_own_paths = mask->has_own_paths;
+    bool takes_order =
+        options->order == MASK_ORDER_HESUVI || mask_is_true_stereo(mask, channels, options->map);
+    TRY(mask_route(mask, channels, options->order, options->map));
+    if (options->has_order && has_own_paths)
+        return fail(STATUS_USAGE, "mask %s has its own routing; order= cannot change it",
+                    mask->name);
+    if (options->has_order && !takes_order)
+        return fail(STATUS_USAGE,
+                    "mask %s: order= sorts the four channels of a true-stereo mask; this one has "
+                    "%zu, for %zu of the sound",
+                    mask->name, mask->columns, channels);
+    if (options->has_order || options->map != MASK_MAP_AUTO)
+        mask->has_own_paths = true;
+    return STATUS_OK;
+}
+
 enum status mask_options_apply(const struct mask_options *options,
                                const struct stream_format *format, enum mask_align align,
                                struct mask *mask)
@@ -235,7 +264,7 @@ enum status mask_options_apply(const struct mask_options *options,
     TRY(mask_pad(mask, frames_of(options->delay, rate)));
     mask->origin = origin; /* a delay: time zero stays in place */
     TRY(resample(mask, format->rate));
-    TRY(mask_route(mask, format->channels, options->order, options->map));
+    TRY(route(options, format->channels, mask));
     scale(options, mask);
     return STATUS_OK;
 }

@@ -26,7 +26,8 @@
  *   gain=DB
  *
  * A LENGTH is in frames of the mask (480) or a time (10ms, 0.01s), rounded to whole frames.
- * All channels are scaled by the same factor; silence stays silence.
+ * All channels are scaled by the same factor; silence stays silence. An option that would have no
+ * effect on a mask is refused, and so is one that is given twice.
  * Threads: any. Not real-time.
  */
 #ifndef HALO_MASK_OPTIONS_H
@@ -35,6 +36,8 @@
 #include "base/status.h"
 #include "mask/mask.h"
 #include "signal/audio.h"
+
+#include <stdint.h>
 
 struct mask_span {
     double value;
@@ -50,6 +53,8 @@ enum mask_normalize {
 
 /* All zero: no options. */
 struct mask_options {
+    uint32_t given; /* a bit for each name that was parsed */
+    bool has_order;
     struct mask_load_options load;
     size_t channel; /* 0: all */
     struct mask_span trim, length, fade, delay;
@@ -65,13 +70,15 @@ struct mask_options {
  * distrusts_configs. */
 extern const char *const mask_options_trust[];
 
-/* Parse one option, "trim=10ms". Errors (usage): an invalid value or an unknown option: then the
- * message lists all, with `others` (or NULL), those of the kind of mask. */
+/* Parse one option, "trim=10ms". Errors (usage): an invalid value, an option that was given before,
+ * or an unknown one: then the message lists all, with `others` (or NULL), those of the kind of
+ * mask. */
 MUST_CHECK enum status mask_options_parse(const char *word, const char *others,
                                           struct mask_options *options);
 
-/* Apply the options for a sound of `format`. Errors: a length exceeds the mask, no such channel,
- * channel counts do not fit, memory. */
+/* Apply the options for a sound of `format`. With map= or order= the mask then has its own paths.
+ * Errors: a length exceeds the mask, no such channel, channel counts do not fit, order= has no
+ * effect, memory. */
 MUST_CHECK enum status mask_options_apply(const struct mask_options *options,
                                           const struct stream_format *format, enum mask_align align,
                                           struct mask *mask);

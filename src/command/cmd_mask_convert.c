@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 struct mask_convert_settings {
     const char *in, *out;
@@ -17,12 +16,6 @@ struct mask_convert_settings {
     size_t inputs;  /* channels of the sound; 0: those of the mask */
 };
 
-static bool ends_with(const char *path, const char *ending)
-{
-    const char *dot = strrchr(path, '.');
-    return dot && strcasecmp(dot, ending) == 0;
-}
-
 /* Sound and text hold columns only; a note says what else is lost. */
 static enum status write_plain(const struct mask_convert_settings *settings,
                                const struct mask *mask)
@@ -30,7 +23,7 @@ static enum status write_plain(const struct mask_convert_settings *settings,
     struct mask *plain;
     bool is_matrix;
     TRY(mask_without_paths(mask, &plain, &is_matrix));
-    enum status status = ends_with(settings->out, ".wav")
+    enum status status = mask_file_ends_with(settings->out, ".wav")
                              ? mask_write_wav(plain, settings->out, &settings->write)
                              : mask_write_text(plain, settings->out, false, &settings->write);
     if (status == STATUS_OK && is_matrix)
@@ -89,9 +82,9 @@ static enum status convert(void *options)
 {
     struct mask_convert_settings *settings = options;
     struct mask *mask = NULL;
-    bool is_mask = ends_with(settings->out, ".mask");
-    if (!settings->to && !is_mask && !ends_with(settings->out, ".wav") &&
-        !ends_with(settings->out, ".txt"))
+    bool is_mask = mask_file_ends_with(settings->out, ".mask");
+    if (!settings->to && !is_mask && !mask_file_ends_with(settings->out, ".wav") &&
+        !mask_file_ends_with(settings->out, ".txt"))
         return fail(STATUS_USAGE,
                     "%s must end with .wav, .txt or .mask, or --to must name a program",
                     settings->out);
@@ -120,7 +113,7 @@ static const struct option_row rows[] = {
              "camilladsp, brutefir or eqapo, and its files beside it",
              .name_at = writer_name),
     OPT_CHOICE("format", "FORMAT", struct mask_convert_settings, write.is_double, format_names,
-               "sample format of a WAV: float (default) or double"),
+               "precision of the taps written: float (default) or double"),
     OPT_STRING("raw", "FORMAT", struct mask_convert_settings, raw,
                "IN has no header and these samples: F32_LE, S16_LE, ..."),
     OPT_STRING("rate", "HZ", struct mask_convert_settings, rate,

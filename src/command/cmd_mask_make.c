@@ -46,6 +46,11 @@ static enum status make2d(const struct mask_make_settings *settings)
     const struct mask_write_settings write = {.force = settings->force};
     if (settings->request.samples)
         return fail(STATUS_USAGE, "--format sets a sample format; two-dimensional masks are text");
+    if (!mask_file_ends_with(settings->output, ".mask2d") &&
+        !mask_file_ends_with(settings->output, ".txt"))
+        return fail(STATUS_USAGE,
+                    "%s must end with .mask2d or .txt: a two-dimensional mask is text",
+                    settings->output);
     TRY(stage_spectral_study(settings->spec, &mask));
     enum status status = text_file_open(settings->output, &write, &file);
     if (status == STATUS_OK) {
@@ -72,7 +77,12 @@ static enum status make(const struct mask_make_settings *settings)
             : stage_mask_study(settings->spec, &(struct stream_format){0}, &mask);
     free(file);
     TRY(status);
-    status = write_mask(settings, mask);
+    status = mask->has_own_paths
+                 ? fail(STATUS_USAGE,
+                        "'%s': a sound file holds no paths; use map= where the mask "
+                        "is used",
+                        settings->spec)
+                 : write_mask(settings, mask);
     mask_destroy(mask);
     return status;
 }

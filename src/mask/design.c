@@ -78,6 +78,8 @@ static enum status parse_option(struct design_spec *spec, char *word)
                     DESIGN_OPTIONS_MOST);
     char *equals = strchr(word, '=');
     *equals = '\0';
+    if (design_option(spec, word))
+        return fail(STATUS_USAGE, "%s: %s= is given twice", spec->kind->name, word);
     spec->options[spec->count].key = word;
     spec->options[spec->count++].value = equals + 1;
     return STATUS_OK;

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 /* Tried in this order: CamillaDSP before Equalizer APO, since its keys in the first column are
@@ -71,6 +72,12 @@ static enum status check_finite(const struct mask *mask)
 void mask_file_restart(FILE *stream)
 {
     (void)fseeko(stream, 0, SEEK_SET);
+}
+
+bool mask_file_ends_with(const char *file, const char *ending)
+{
+    const char *dot = strrchr(file, '.');
+    return dot && strcasecmp(dot, ending) == 0;
 }
 
 bool mask_looks_like_text(FILE *stream)
@@ -142,6 +149,16 @@ bool mask_directions_given(const struct mask_directions *directions)
            directions->interpolate != MASK_INTERPOLATE_DEFAULT;
 }
 
+/* Only a configuration names files. */
+static enum status check_folder(const struct mask_reader *reader, const char *file,
+                                const struct mask_load_options *options)
+{
+    if (!options->folder || options->is_named || reader->read_config)
+        return STATUS_OK;
+    return fail(STATUS_USAGE, "mask %s is %s: folder= is for configurations, which name files",
+                file, reader->kind);
+}
+
 static enum status read_by_kind(const char *file, FILE *stream,
                                 const struct mask_load_options *options, struct mask **mask)
 {
@@ -157,6 +174,7 @@ static enum status read_by_kind(const char *file, FILE *stream,
         if (mask_directions_given(&options->directions) && !mask_readers[i]->has_directions)
             return fail(STATUS_USAGE,
                         "mask %s: az=, el=, speakers= and interpolate= are for SOFA files", file);
+        TRY(check_folder(mask_readers[i], file, options));
         return check_finite(*mask);
     }
     return fail(STATUS_FAILED,
@@ -298,6 +316,12 @@ static enum status refuse_counts(const struct mask *mask, size_t channels, enum 
                 mask->name, mask->columns, channels);
 }
 
+bool mask_is_true_stereo(const struct mask *mask, size_t channels, enum mask_map map)
+{
+    return !mask->has_own_paths && mask->columns == 4 &&
+           (channels == 2 || (channels == 1 && map == MASK_MAP_AUTO));
+}
+
 enum status mask_route(struct mask *mask, size_t channels, enum mask_order order, enum mask_map map)
 {
     if (mask->has_own_paths && map != MASK_MAP_AUTO)
@@ -323,7 +347,7 @@ enum status mask_route(struct mask *mask, size_t channels, enum mask_order order
     /* Columns of a true-stereo mask or matrix by (input, output). */
     bool rows = order == MASK_ORDER_LL_LR_RL_RR;
     size_t lr = rows ? 1 : 2, rl = rows ? 2 : 3, rr = rows ? 3 : 1;
-    bool true_stereo = columns == 4 && (channels == 2 || (channels == 1 && map == MASK_MAP_AUTO));
+    bool true_stereo = mask_is_true_stereo(mask, channels, map);
     if (map == MASK_MAP_MATRIX && !true_stereo) {
         for (size_t c = 0; c < columns; c++)
             add_path(mask, c / (columns / channels), c % (columns / channels), c);

@@ -7,7 +7,7 @@
  * y[i] = sum over k of x[i + origin - k] h[k]. Causal masks have origin 0.
  *
  * Coefficients are kept in double precision, as read or designed; convolvers in single precision
- * round them, and so do the functions that write masks, but for sound files.
+ * round them, and so do the functions that write masks, unless they are asked for double.
  * Units: coefficients are linear, rate in Hz. Immutable once routed. Threads: created on one
  * thread, then read by many.
  */
@@ -42,7 +42,7 @@ struct mask {
     size_t inputs, outputs; /* these and the following are empty until mask_route */
     size_t path_count;
     struct mask_path *paths;
-    bool has_own_paths; /* from its file, fixed */
+    bool has_own_paths; /* from its file or stated by the user: fixed */
     char *contents;     /* lines about all that its file holds, if it is a part of it; or NULL */
 };
 
@@ -126,6 +126,9 @@ MUST_CHECK enum status mask_route_hesuvi(struct mask *mask, size_t channels, enu
 /* Whether an option about directions is given. */
 bool mask_directions_given(const struct mask_directions *directions);
 
+/* Whether the mask's columns are the four paths of stereo, which `order` tells apart. */
+bool mask_is_true_stereo(const struct mask *mask, size_t channels, enum mask_map map);
+
 /* A kind of mask file: samples, text, or the configuration of another program, which names masks in
  * other files (mask_config.h). */
 struct mask_config;
@@ -163,6 +166,9 @@ MUST_CHECK enum status mask_file_open(const char *file, FILE **stream);
 
 /* Read it from its start again; ferror() stays. */
 void mask_file_restart(FILE *stream);
+
+/* Whether a name has this ending, ".wav", in either case. */
+bool mask_file_ends_with(const char *file, const char *ending);
 
 /* Whether a file starts like text. Restarts it. */
 bool mask_looks_like_text(FILE *stream);

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 
 static const struct {
@@ -25,9 +24,8 @@ static bool is_other(FILE *stream)
 
 static const struct raw_format *format_for(const char *file)
 {
-    const char *dot = strrchr(file, '.');
-    for (size_t i = 0; dot && i < sizeof suffixes / sizeof *suffixes; i++)
-        if (strcasecmp(dot, suffixes[i].suffix) == 0)
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (mask_file_ends_with(file, suffixes[i].suffix))
             return raw_format_named(suffixes[i].format);
     return NULL;
 }

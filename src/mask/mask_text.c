@@ -1,4 +1,5 @@
-/* Masks as text: one tap a line, a column a channel, separated by blanks; `#` begins a comment.
+/* Masks as text: one tap a line, a column a channel, separated by blanks; `#` begins a comment. All
+ * decimals take a point, or all a comma.
  * Optional lines:
  *
  *   rate: 48000        Hz
@@ -29,6 +30,8 @@ struct text_table {
     size_t origin, inputs, outputs;
     size_t path_count;
     struct mask_path *paths;
+    char mark;               /* of decimals; 0 until the first */
+    bool has_commas;         /* that could separate two numbers */
     size_t columns;          /* 0 until the first line of numbers */
     struct mask_values taps; /* row after row */
 };
@@ -111,15 +114,32 @@ static enum status read_named(struct text_table *table, char *line, bool *known)
     return STATUS_OK;
 }
 
+/* Decimals have a point or a comma, and one of them throughout. */
+static enum status settle_mark(struct text_table *table, const char *word)
+{
+    const char *mark = strpbrk(word, ".,");
+    if (mark && table->mark && *mark != table->mark)
+        return text_lines_refuse(&table->lines,
+                                 "'%.40s': decimals before it take a %s (columns are separated by "
+                                 "blanks)",
+                                 word, table->mark == '.' ? "point" : "comma");
+    if (mark)
+        table->mark = *mark;
+    return STATUS_OK;
+}
+
 static enum status read_number(struct text_table *table, const char *word)
 {
     double value;
+    TRY(settle_mark(table, word));
     if (!text_number(word, false, &value)) {
-        bool is_number = decimal_parse(word, &value);
-        return text_lines_refuse(
-            &table->lines, "'%.40s' is not a %s%s", word,
-            is_number ? "finite coefficient" : "number",
-            strchr(word, ',') ? " (decimals take a point, columns are separated by blanks)" : "");
+        if (!text_number(word, true, &value)) {
+            bool is_number = decimal_parse(word, &value);
+            return text_lines_refuse(&table->lines, "'%.40s' is not a %s%s", word,
+                                     is_number ? "finite coefficient" : "number",
+                                     strchr(word, ',') ? " (columns are separated by blanks)" : "");
+        }
+        table->has_commas = true;
     }
     return mask_values_add(&table->taps, value);
 }
@@ -183,6 +203,9 @@ static enum status read_table(struct text_table *table)
     if (table->origin >= table->taps.count / table->columns)
         return fail(STATUS_FAILED, "cannot read mask %s: it has no tap %zu, its origin", file,
                     table->origin);
+    if (table->has_commas)
+        note("mask %s: its commas are read as decimal marks; columns are separated by blanks",
+             file);
     return check_paths(table);
 }
 

@@ -112,6 +112,15 @@ static void print_head(const struct mask *mask, bool all, FILE *stream)
                 mask->paths[p].column + 1);
 }
 
+/* With as many digits as bring the same number back. */
+static void print_tap(double tap, bool is_double, char end, FILE *stream)
+{
+    if (is_double)
+        fprintf(stream, "%.17g%c", tap, end);
+    else
+        fprintf(stream, "%.9g%c", (double)(float)tap, end);
+}
+
 enum status mask_write_text(const struct mask *mask, const char *path, bool all,
                             const struct mask_write_settings *settings)
 {
@@ -120,9 +129,16 @@ enum status mask_write_text(const struct mask *mask, const char *path, bool all,
     print_head(mask, all, file->stream);
     for (size_t k = 0; k < mask->taps; k++)
         for (size_t c = 0; c < mask->columns; c++)
-            fprintf(file->stream, "%.9g%c", (double)(float)mask_column(mask, c)[k],
-                    c + 1 < mask->columns ? ' ' : '\n');
+            print_tap(mask_column(mask, c)[k], settings->is_double,
+                      c + 1 < mask->columns ? ' ' : '\n', file->stream);
     return text_file_keep(file);
+}
+
+static uint32_t bits_of(float tap)
+{
+    uint32_t bits;
+    memcpy(&bits, &tap, sizeof bits);
+    return bits;
 }
 
 enum status mask_write_raw(const struct mask *mask, const char *path,
@@ -131,10 +147,12 @@ enum status mask_write_raw(const struct mask *mask, const char *path,
     struct text_file *file;
     TRY(text_file_open(path, settings, &file));
     for (size_t k = 0; k < mask->taps; k++) {
-        uint32_t bits;
-        float tap = (float)mask->coefficients[k];
+        uint64_t bits;
+        double tap = mask->coefficients[k];
         memcpy(&bits, &tap, sizeof bits);
-        for (int byte = 0; byte < 4; byte++)
+        if (!settings->is_double)
+            bits = bits_of((float)tap);
+        for (int byte = 0; byte < (settings->is_double ? 8 : 4); byte++)
             putc((int)(bits >> 8 * byte & 0xFF), file->stream);
     }
     return text_file_keep(file);

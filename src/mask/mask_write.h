@@ -8,7 +8,7 @@
 
 struct mask_write_settings {
     bool force;
-    bool is_double; /* sound of 64 bits */
+    bool is_double; /* taps of 64 bits, in text with 17 digits; else of 32 */
 };
 
 /* A WAV with a channel for each column. Errors: the mask has no rate; writing. */
@@ -23,7 +23,7 @@ MUST_CHECK enum status mask_write_sound(const struct mask *mask,
 MUST_CHECK enum status mask_write_text(const struct mask *mask, const char *path, bool all,
                                        const struct mask_write_settings *settings);
 
-/* The first column as headerless little-endian float32. */
+/* The first column as headerless little-endian floating point. */
 MUST_CHECK enum status mask_write_raw(const struct mask *mask, const char *path,
                                       const struct mask_write_settings *settings);
 
@@ -35,11 +35,11 @@ MUST_CHECK enum status mask_without_paths(const struct mask *mask, struct mask *
 /* A configuration that another program loads. */
 struct mask_config_writer {
     const char *name;   /* "jconvolver" */
-    const char *ending; /* of the named files: .f32 (raw samples) or .wav */
+    const char *ending; /* of the named files: .wav, or .f32 (raw samples; in double .f64) */
     bool has_one_file;  /* for all columns; else one for each */
     enum status (*check)(const struct mask *mask); /* refuses masks; NULL: none */
     /* `stem` is the name of the files without folder and ending. */
-    void (*print)(const struct mask *mask, const char *stem, FILE *stream);
+    void (*print)(const struct mask *mask, const char *stem, bool is_double, FILE *stream);
 };
 const struct mask_config_writer *mask_config_writer_at(size_t index); /* NULL past the last */
 

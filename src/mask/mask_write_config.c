@@ -30,8 +30,10 @@ static enum status name_beside(const char *path, const char *ending, size_t numb
     return fail(STATUS_USAGE, "a configuration cannot name a file like %s", path);
 }
 
-static void print_jconvolver(const struct mask *mask, const char *stem, FILE *stream)
+static void print_jconvolver(const struct mask *mask, const char *stem, bool is_double,
+                             FILE *stream)
 {
+    (void)is_double; /* the header of a WAV says it */
     fprintf(stream, "# Written by halo, for sound at %u Hz\n", mask->rate);
     fprintf(stream, "#              in out partition length\n/convolver/new %zu %zu %d %zu\n",
             mask->inputs, mask->outputs, JCONVOLVER_PARTITION, mask->taps);
@@ -64,8 +66,10 @@ static void print_mixer(const struct mask *mask, bool is_split, FILE *stream)
 }
 
 /* Two mixers with a channel for every path between them. */
-static void print_camilladsp(const struct mask *mask, const char *stem, FILE *stream)
+static void print_camilladsp(const struct mask *mask, const char *stem, bool is_double,
+                             FILE *stream)
 {
+    (void)is_double; /* the header of a WAV says it */
     fprintf(stream,
             "# Written by halo for CamillaDSP 4: put your own devices here.\n"
             "# CamillaDSP 3 says FLOAT32LE for F32_LE.\n"
@@ -102,7 +106,7 @@ static void print_channels(const char *what, size_t count, FILE *stream)
     fprintf(stream, "%s};\n", is_input ? "" : "  dither: false;\n");
 }
 
-static void print_brutefir(const struct mask *mask, const char *stem, FILE *stream)
+static void print_brutefir(const struct mask *mask, const char *stem, bool is_double, FILE *stream)
 {
     fprintf(stream,
             "# Written by halo: put your own devices into input and output.\n"
@@ -114,9 +118,9 @@ static void print_brutefir(const struct mask *mask, const char *stem, FILE *stre
             mask->rate, BRUTEFIR_BLOCK, (mask->taps + BRUTEFIR_BLOCK - 1) / BRUTEFIR_BLOCK);
     for (size_t c = 0; c < mask->columns; c++)
         fprintf(stream,
-                "coeff %zu { filename: \"%s-%zu.f32\"; format: \"FLOAT_LE\"; attenuation: 0.0; "
+                "coeff %zu { filename: \"%s-%zu%s\"; format: \"%s\"; attenuation: 0.0; "
                 "blocks: -1; skip: 0; shared_mem: false; };\n",
-                c, stem, c + 1);
+                c, stem, c + 1, is_double ? ".f64" : ".f32", is_double ? "FLOAT64_LE" : "FLOAT_LE");
     print_channels("input", mask->inputs, stream);
     print_channels("output", mask->outputs, stream);
     for (size_t p = 0; p < mask->path_count; p++)
@@ -133,8 +137,9 @@ static enum status check_brutefir(const struct mask *mask)
     return STATUS_OK;
 }
 
-static void print_eqapo(const struct mask *mask, const char *stem, FILE *stream)
+static void print_eqapo(const struct mask *mask, const char *stem, bool is_double, FILE *stream)
 {
+    (void)is_double; /* the header of a WAV says it */
     fprintf(stream, "# Written by halo, for sound at %u Hz\n", mask->rate);
     for (size_t p = 0; p < mask->path_count; p++)
         fprintf(stream, "Channel: %zu\nConvolution: %s-%zu.wav\n", mask->paths[p].input + 1, stem,
@@ -173,7 +178,8 @@ static enum status write_files(const struct mask_config_writer *writer, const st
     for (size_t c = 0; c < (writer->has_one_file ? 1 : mask->columns); c++) {
         char *file;
         struct mask part = *mask;
-        TRY(name_beside(path, writer->ending, writer->has_one_file ? 0 : c + 1, &file));
+        const char *ending = is_raw && settings->is_double ? ".f64" : writer->ending;
+        TRY(name_beside(path, ending, writer->has_one_file ? 0 : c + 1, &file));
         if (!writer->has_one_file) {
             part.columns = 1;
             part.coefficients = mask_column(mask, c);
@@ -201,7 +207,7 @@ enum status mask_config_write(const struct mask_config_writer *writer, const str
     enum status status =
         stem ? text_file_open(path, settings, &file) : fail_memory("writing a mask");
     if (status == STATUS_OK) {
-        writer->print(mask, stem, text_file_stream(file));
+        writer->print(mask, stem, settings->is_double, text_file_stream(file));
         status = text_file_keep(file);
     }
     free(stem);

@@ -4,14 +4,13 @@
 #include "base/text_lines.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum {
     COLUMNS_MOST = 32,
     POINTS_MOST = 1 << 20,
     HEAD_BYTES = 1 << 16, /* what is looked at to see what a file is */
+    HEAD_LINE = 1024,
 };
 
 static const double LEVEL_MOST = 300; /* dB */
@@ -212,15 +211,18 @@ void response_file_free(struct response_file *response)
 
 /* Whether the lines hold frequencies in the first column. Ends at the first line that cannot be
  * read, which the reader of the response will report. */
-static bool holds_frequencies(char *text)
+static bool holds_frequencies(FILE *stream)
 {
     struct response_form form = {0};
     double first = 0, last = -INFINITY;
-    char *rest = text;
-    for (char *line; (line = strsep(&rest, "\r\n"));) {
+    char line[HEAD_LINE];
+    for (size_t size = 0; size < HEAD_BYTES && fgets(line, sizeof line, stream);) {
         struct response_row row;
         const char *flaw;
-        read_row(&form, line, &row, &flaw);
+        bool is_marked = size == 0 && strncmp(line, "\xEF\xBB\xBF", 3) == 0;
+        size += strlen(line);
+        line[strcspn(line, "\r\n")] = '\0';
+        read_row(&form, line + (is_marked ? 3 : 0), &row, &flaw);
         if (flaw)
             break;
         if (row.columns == 0)
@@ -237,20 +239,8 @@ static bool holds_frequencies(char *text)
 static bool is_response(const char *file, FILE *stream, const struct mask_load_options *options)
 {
     (void)options;
-    const char *dot = strrchr(file, '.');
-    if ((dot && strcasecmp(dot, ".mask") == 0) || !mask_looks_like_text(stream))
-        return false;
-    char *head = malloc(HEAD_BYTES + 1);
-    if (!head)
-        return false;
-    size_t size = fread(head, 1, HEAD_BYTES, stream);
-    head[size] = '\0';
-    char *cut = size == HEAD_BYTES ? strrchr(head, '\n') : NULL;
-    if (cut)
-        *cut = '\0'; /* the rest is part of a line */
-    bool found = holds_frequencies(head + (strncmp(head, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0));
-    free(head);
-    return found;
+    return !mask_file_ends_with(file, ".mask") && mask_looks_like_text(stream) &&
+           holds_frequencies(stream);
 }
 
 static enum status refuse_as_taps(const char *file, FILE *stream,
