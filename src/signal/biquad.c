@@ -35,6 +35,8 @@ struct biquad biquad_make(enum biquad_kind kind, double frequency, double gain, 
         return scaled(alpha, 0, -alpha, 1 + alpha, -2 * c, 1 - alpha);
     case BIQUAD_NOTCH:
         return scaled(1, -2 * c, 1, 1 + alpha, -2 * c, 1 - alpha);
+    case BIQUAD_ALLPASS:
+        return scaled(1 - alpha, -2 * c, 1 + alpha, 1 + alpha, -2 * c, 1 - alpha);
     case BIQUAD_PEAK:
         break;
     }

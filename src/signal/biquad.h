@@ -16,6 +16,7 @@ enum biquad_kind {
     BIQUAD_HIGHPASS,
     BIQUAD_BANDPASS, /* gain 1 at its frequency */
     BIQUAD_NOTCH,
+    BIQUAD_ALLPASS,
 };
 
 /* b[0] + b[1] z^-1 + b[2] z^-2 over 1 + a[0] z^-1 + a[1] z^-2 */
