@@ -124,6 +124,7 @@ extern const struct mask_reader mask_reader_convolver;
 extern const struct mask_reader mask_reader_eqapo;
 extern const struct mask_reader mask_reader_camilladsp;
 extern const struct mask_reader mask_reader_text;
+extern const struct mask_reader mask_reader_pipewire;
 
 /* Read a file if it is of this kind. Else *mask stays NULL and nothing is printed. */
 MUST_CHECK enum status mask_reader_read(const struct mask_reader *reader, const char *file,
