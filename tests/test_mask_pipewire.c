@@ -263,6 +263,30 @@ START_TEST(refused)
 }
 END_TEST
 
+/* Ten inputs to one output, which takes two mixers, and one that nothing reaches. */
+START_TEST(written_and_read_again)
+{
+    char text[1024] = "rate: 48000\ninputs: 10\noutputs: 3\npath: 1 2 1\n";
+    for (size_t i = 1; i <= 10; i++)
+        sprintf(text + strlen(text), "path: %zu 1 %zu\n", i, i % 2 + 1);
+    strcat(text, "0.5 0.25\n-0.125 1\n");
+    command_clean();
+    mask_save_text("a.mask", text);
+    command_done("mkdir sub && $HALO mask convert a.mask sub/b.conf --to pipewire");
+    ck_assert_str_eq(command_files(), "a.mask sub");
+    command_refused(1, "sub/b.conf exists", "$HALO mask convert a.mask sub/b.conf --to pipewire");
+    struct mask *a = mask_loaded("a.mask", NULL), *b = mask_loaded("sub/b.conf", NULL);
+    ck_assert_uint_eq(b->inputs, 10);
+    ck_assert_uint_eq(b->outputs, 3);
+    ck_assert_uint_eq(b->path_count, a->path_count);
+    for (size_t p = 0; p < a->path_count; p++)
+        ck_assert_mem_eq(mask_path_column(b, a->paths[p]), mask_path_column(a, a->paths[p]),
+                         2 * sizeof(double));
+    mask_destroy(b);
+    mask_destroy(a);
+}
+END_TEST
+
 SUITE_MAIN("mask_pipewire", links_and_gains, json_is_read_as_well, instances_follow_the_stream,
            made_impulses, sections, raw_sections_and_combs, parametric_equaliser, the_nearest_rate,
-           refused)
+           refused, written_and_read_again)
