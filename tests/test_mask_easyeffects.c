@@ -80,6 +80,10 @@ START_TEST(true_stereo_kernel_at_home)
     command_done("mkdir -p home/.local/share/easyeffects/irs");
     make_kernel("home/.local/share/easyeffects/irs/Hall.v2.irs", 4);
     setenv("HOME", command_path("home"), 1);
+    unsetenv("XDG_DATA_HOME");
+    command_done(
+        "mkdir sub && ln -s ../home/.local/share/easyeffects/irs/Hall.v2.irs sub/Link.irs");
+    mask_refused("sub/a.json", CONVOLVER("\"kernel-name\": \"Link\""), "lies outside of");
     struct mask *mask =
         preset_loaded(CONVOLVER("\"kernel-name\": \"Hall.v2\", \"autogain\": false"));
     ck_assert_uint_eq(mask->path_count, 4);

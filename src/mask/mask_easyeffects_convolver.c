@@ -8,17 +8,16 @@
 
 /* ---- finding the kernel ---- */
 
-/* Where EasyEffects keeps them, as a package of the system and of Flatpak, after the folder that
- * holds the presets. %s is a variable's value. */
+/* Where EasyEffects keeps them, as a package of the system and of Flatpak. */
 static const struct {
     const char *variable, *folder;
 } places[] = {
-    {"XDG_CONFIG_HOME", "%s/easyeffects/irs"},
-    {"HOME", "%s/.config/easyeffects/irs"},
-    {"XDG_DATA_HOME", "%s/easyeffects/irs"},
-    {"HOME", "%s/.local/share/easyeffects/irs"},
-    {"HOME", "%s/.var/app/com.github.wwmm.easyeffects/config/easyeffects/irs"},
-    {"HOME", "%s/.var/app/com.github.wwmm.easyeffects/data/easyeffects/irs"},
+    {"XDG_CONFIG_HOME", "easyeffects/irs"},
+    {"HOME", ".config/easyeffects/irs"},
+    {"XDG_DATA_HOME", "easyeffects/irs"},
+    {"HOME", ".local/share/easyeffects/irs"},
+    {"HOME", ".var/app/com.github.wwmm.easyeffects/config/easyeffects/irs"},
+    {"HOME", ".var/app/com.github.wwmm.easyeffects/data/easyeffects/irs"},
 };
 
 /* The path of a kernel there, to be freed; NULL: none, or no memory. */
@@ -36,37 +35,49 @@ static char *kernel_in(const char *folder, const char *name)
     return NULL;
 }
 
-static char *find_kernel(const char *home, const char *name)
+/* What lies beside a preset came with it, perhaps from a stranger: links out of its folder are not
+ * followed. In the user's own folders they are. */
+struct kernel_file {
+    char *path;  /* NULL: there is none */
+    char *fence; /* that it must be in */
+};
+
+static void look_in(const char *folder, const char *name, bool is_own, struct kernel_file *file)
 {
-    char *folder, *path = kernel_in(home, name);
-    if (!path && asprintf(&folder, "%s/../irs", home) >= 0) {
-        path = kernel_in(folder, name);
-        free(folder);
-    }
-    for (size_t i = 0; !path && i < sizeof places / sizeof *places; i++) {
-        const char *value = getenv(places[i].variable), *rest = places[i].folder + strlen("%s");
-        if (!value || asprintf(&folder, "%s%s", value, rest) < 0)
-            continue;
-        path = kernel_in(folder, name);
-        free(folder);
-    }
-    return path;
+    file->path = kernel_in(folder, name);
+    char *real = file->path ? realpath(is_own ? file->path : folder, NULL) : NULL;
+    if (real && is_own)
+        *strrchr(real, '/') = '\0';
+    file->fence = real;
 }
 
-/* Its folder is the kernels', whatever the fence of other configurations is. */
-static enum status load_kernel(struct mask_config *config, const char *path,
+static void find_kernel(const char *home, const char *name, struct kernel_file *file)
+{
+    char *folder;
+    look_in(home, name, false, file);
+    if (!file->path && asprintf(&folder, "%s/../irs", home) >= 0) {
+        look_in(folder, name, false, file);
+        free(folder);
+    }
+    for (size_t i = 0; !file->path && i < sizeof places / sizeof *places; i++) {
+        const char *value = getenv(places[i].variable);
+        if (!value || asprintf(&folder, "%s/%s", value, places[i].folder) < 0)
+            continue;
+        look_in(folder, name, true, file);
+        free(folder);
+    }
+}
+
+static enum status load_kernel(struct mask_config *config, const struct kernel_file *file,
                                const struct mask **kernel)
 {
-    char *fence = config->fence, *real = realpath(path, NULL);
+    char *fence = config->fence, *real = file->fence ? realpath(file->path, NULL) : NULL;
     if (!real)
-        return mask_config_refuse(config, "cannot open %s", path);
-    char *slash = strrchr(real, '/');
-    config->fence = strndup(real, slash == real ? 1 : (size_t)(slash - real));
-    enum status status =
-        config->fence ? mask_config_mask(config, real, NULL, kernel) : fail_memory("a mask");
-    free(config->fence);
-    free(real);
+        return mask_config_refuse(config, "cannot open %s", file->path);
+    config->fence = file->fence;
+    enum status status = mask_config_mask(config, real, NULL, kernel);
     config->fence = fence;
+    free(real);
     return status;
 }
 
@@ -76,18 +87,20 @@ static enum status load_named(struct easyeffects *preset, const char *name,
 {
     if (strchr(name, '/') || *name == '.')
         return mask_json_refuse(&preset->json, "'%.100s' is not the name of a kernel", name);
-    char *path = find_kernel(preset->config->home, name);
-    if (!path)
+    struct kernel_file file = {NULL, NULL};
+    find_kernel(preset->config->home, name, &file);
+    if (!file.path)
         return mask_json_refuse(&preset->json,
                                 "there is no kernel %.100s.irs beside the preset, in "
                                 "~/.config/easyeffects/irs or ~/.local/share/easyeffects/irs",
                                 name);
-    size_t length = strlen(path);
+    size_t length = strlen(file.path);
     enum status status =
-        length > 5 && strcmp(path + length - 5, ".sofa") == 0
+        length > 5 && strcmp(file.path + length - 5, ".sofa") == 0
             ? mask_json_refuse(&preset->json, "a kernel in a SOFA file cannot be read as a mask")
-            : load_kernel(preset->config, path, kernel);
-    free(path);
+            : load_kernel(preset->config, &file, kernel);
+    free(file.path);
+    free(file.fence);
     return status;
 }
 
