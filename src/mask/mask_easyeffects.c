@@ -122,6 +122,8 @@ static enum status read_easyeffects(struct mask_config *config, struct mask **ma
 {
     json_error_t error;
     json_t *document = json_loads(config->text, JSON_REJECT_DUPLICATES, &error);
+    if (!document && json_error_code(&error) == json_error_out_of_memory)
+        return fail_memory("a mask");
     if (!document) {
         config->line = error.line > 0 ? (size_t)error.line : 0;
         return mask_config_refuse(config, "not JSON: %s", error.text);
