@@ -110,7 +110,7 @@ static const char *const format_names[] = {"float", "double", NULL};
 static const struct option_row rows[] = {
     OPT_WORD("to", "PROGRAM", struct mask_convert_settings, to,
              "write a configuration of jconvolver (and fconvolver),\n"
-             "camilladsp, brutefir or eqapo, and its files beside it",
+             "camilladsp, brutefir, eqapo or pipewire, and its files beside it",
              .name_at = writer_name),
     OPT_CHOICE("format", "FORMAT", struct mask_convert_settings, write.is_double, format_names,
                "precision of the taps written: float (default) or double"),

@@ -16,9 +16,11 @@
 /* Tried in this order: CamillaDSP before Equalizer APO, since its keys in the first column are
  * certain. A new kind of mask file is one file and one row here. */
 static const struct mask_reader *const mask_readers[] = {
-    &mask_reader_raw,      &mask_reader_sound,     &mask_reader_sofa,       &mask_reader_response,
-    &mask_reader_rew,      &mask_reader_ambix,     &mask_reader_camilladsp, &mask_reader_jconvolver,
-    &mask_reader_brutefir, &mask_reader_convolver, &mask_reader_eqapo,      &mask_reader_text,
+    &mask_reader_raw,        &mask_reader_sound,       &mask_reader_sofa,
+    &mask_reader_response,   &mask_reader_rew,         &mask_reader_ambix,
+    &mask_reader_pipewire,   &mask_reader_easyeffects, &mask_reader_camilladsp,
+    &mask_reader_jconvolver, &mask_reader_brutefir,    &mask_reader_convolver,
+    &mask_reader_eqapo,      &mask_reader_text,
 };
 
 enum status mask_create(const char *name, size_t columns, uint64_t taps, struct mask **result)

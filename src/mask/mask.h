@@ -155,6 +155,8 @@ extern const struct mask_reader mask_reader_camilladsp;
 extern const struct mask_reader mask_reader_text;
 extern const struct mask_reader mask_reader_ambix;
 extern const struct mask_reader mask_reader_sofa;
+extern const struct mask_reader mask_reader_pipewire;
+extern const struct mask_reader mask_reader_easyeffects;
 
 /* Read a file if it is of this kind. Else *mask stays NULL and nothing is printed. */
 MUST_CHECK enum status mask_reader_read(const struct mask_reader *reader, const char *file,

@@ -256,8 +256,8 @@ static enum status load_file(struct mask_config *config, struct mask_config_file
     return status == STATUS_OK ? STATUS_OK : mask_config_refuse(config, "%s", fields);
 }
 
-enum status mask_config_mask(struct mask_config *config, const char *name,
-                             const struct raw_layout *raw, const struct mask **mask)
+enum status mask_config_mask_any_rate(struct mask_config *config, const char *name,
+                                      const struct raw_layout *raw, const struct mask **mask)
 {
     static const struct raw_layout unknown = {0};
     size_t count = 0;
@@ -283,7 +283,14 @@ enum status mask_config_mask(struct mask_config *config, const char *name,
     config->files = file;
     TRY(load_file(config, file));
     *mask = file->mask;
-    return mask_config_rate(config, file->mask->rate);
+    return STATUS_OK;
+}
+
+enum status mask_config_mask(struct mask_config *config, const char *name,
+                             const struct raw_layout *raw, const struct mask **mask)
+{
+    TRY(mask_config_mask_any_rate(config, name, raw, mask));
+    return mask_config_rate(config, (*mask)->rate);
 }
 
 char *mask_config_word(char **rest)

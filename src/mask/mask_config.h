@@ -60,6 +60,11 @@ MUST_CHECK enum status mask_config_find(const struct mask_config *config, const 
 MUST_CHECK enum status mask_config_mask(struct mask_config *config, const char *name,
                                         const struct raw_layout *raw, const struct mask **mask);
 
+/* The same, whatever its rate is. */
+MUST_CHECK enum status mask_config_mask_any_rate(struct mask_config *config, const char *name,
+                                                 const struct raw_layout *raw,
+                                                 const struct mask **mask);
+
 /* Set the rate. Errors: another one is set. */
 MUST_CHECK enum status mask_config_rate(struct mask_config *config, uint32_t rate);
 

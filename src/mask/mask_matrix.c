@@ -1,11 +1,11 @@
 #include "mask/mask_matrix.h"
 
-#include "signal/fft_double.h"
+#include "signal/taps.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIRECT_MOST = 1 << 20 }; /* products; more are convolved by FFT */
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 enum { MASK_TAPS_MOST = 1 << 20 };
 static const uint64_t WORK_MOST = 1 << 24;
@@ -78,51 +78,6 @@ static enum status response_add(const struct mask_config *config, struct matrix_
     return STATUS_OK;
 }
 
-static enum status convolve_direct(const double *a, size_t a_count, const double *b, size_t b_count,
-                                   double *result)
-{
-    double *sum = calloc(a_count + b_count - 1, sizeof *sum);
-    if (!sum)
-        return fail_memory("a mask");
-    for (size_t i = 0; i < a_count; i++)
-        for (size_t k = 0; k < b_count; k++)
-            sum[i + k] += a[i] * b[k];
-    for (size_t i = 0; i < a_count + b_count - 1; i++)
-        result[i] = sum[i];
-    free(sum);
-    return STATUS_OK;
-}
-
-static enum status convolve_fft(const double *a, size_t a_count, const double *b, size_t b_count,
-                                double *result)
-{
-    struct fft_double *fft;
-    size_t count = a_count + b_count - 1, n = fft_double_fitting(count < 2 ? 2 : count);
-    TRY(fft_double_create_fixed(n, &fft));
-    double complex *first = calloc(n / 2 + 1, sizeof *first);
-    if (!first) {
-        fft_double_destroy(fft);
-        return fail_memory("a mask");
-    }
-    double *samples = fft_double_samples(fft);
-    double complex *bins = fft_double_bins(fft);
-    for (size_t i = 0; i < n; i++)
-        samples[i] = i < a_count ? a[i] : 0;
-    fft_double_forward(fft);
-    memcpy(first, bins, (n / 2 + 1) * sizeof *first);
-    for (size_t i = 0; i < n; i++)
-        samples[i] = i < b_count ? b[i] : 0;
-    fft_double_forward(fft);
-    for (size_t i = 0; i <= n / 2; i++)
-        bins[i] *= first[i];
-    fft_double_inverse(fft);
-    for (size_t i = 0; i < count; i++)
-        result[i] = samples[i] / (double)n;
-    fft_double_destroy(fft);
-    free(first);
-    return STATUS_OK;
-}
-
 static enum status response_filter(const struct mask_config *config, struct matrix_cell *response,
                                    double gain, uint64_t delay, const double *taps, size_t count)
 {
@@ -135,10 +90,7 @@ static enum status response_filter(const struct mask_config *config, struct matr
     double *result = calloc(length, sizeof *result);
     if (!result)
         return fail_memory("a mask");
-    size_t fewer = count < response->count ? count : response->count;
-    enum status status = fewer <= DIRECT_MOST / length
-                             ? convolve_direct(response->taps, response->count, taps, count, result)
-                             : convolve_fft(response->taps, response->count, taps, count, result);
+    enum status status = taps_convolve(response->taps, response->count, taps, count, result);
     for (size_t i = 0; i < length; i++)
         result[i] *= gain;
     free(response->taps);
@@ -279,6 +231,24 @@ enum status mask_matrix_recursive(struct mask_matrix *matrix, size_t output,
         TRY(account(matrix, response, before));
     }
     return STATUS_OK;
+}
+
+enum status mask_matrix_biquads(struct mask_matrix *matrix, size_t output,
+                                const struct biquad *biquads, size_t count)
+{
+    const struct biquad_series series = {count, biquads};
+    const struct recursive filter = {biquad_series_run, &series, 2 * count};
+    size_t length = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!(biquad_pole(&biquads[i]) < 1))
+            return mask_config_refuse(matrix->config, "a filter's response does not decay");
+    if (count == 0)
+        return STATUS_OK;
+    TRY(recursive_length(&filter, MATRIX_RING_MOST, &length));
+    if (length == 0)
+        return mask_config_refuse(matrix->config, "a filter rings for more than %d taps",
+                                  MATRIX_RING_MOST);
+    return mask_matrix_recursive(matrix, output, &filter, length);
 }
 
 enum status mask_matrix_add_output(struct mask_matrix *matrix, size_t output,

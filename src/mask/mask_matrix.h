@@ -18,6 +18,11 @@
 enum {
     MATRIX_CHANNELS_MOST = 128,
     MATRIX_TAPS_MOST = 1 << 24, /* of a response with its delay: 5.8 minutes at 48 kHz */
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+    MATRIX_RING_MOST = 1 << 10,
+#else
+    MATRIX_RING_MOST = 1 << 18, /* 5 seconds at 48 kHz */
+#endif
 };
 
 struct mask_matrix;
@@ -52,6 +57,11 @@ MUST_CHECK enum status mask_matrix_copy(struct mask_matrix *matrix, size_t input
 /* Filter with one tap: gain and delay. */
 MUST_CHECK enum status mask_matrix_gain(struct mask_matrix *matrix, size_t output, double gain,
                                         uint64_t delay);
+
+/* Filter with recursive sections in series, as mask_matrix_recursive does. Errors: they do not
+ * decay within MATRIX_RING_MOST taps. */
+MUST_CHECK enum status mask_matrix_biquads(struct mask_matrix *matrix, size_t output,
+                                           const struct biquad *biquads, size_t count);
 
 /* Replace the outputs by sums of the old ones, weighted by gains[new * old outputs + old]. */
 MUST_CHECK enum status mask_matrix_mix(struct mask_matrix *matrix, size_t outputs,

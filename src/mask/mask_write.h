@@ -38,8 +38,9 @@ struct mask_config_writer {
     const char *ending; /* of the named files: .wav, or .f32 (raw samples; in double .f64) */
     bool has_one_file;  /* for all columns; else one for each */
     enum status (*check)(const struct mask *mask); /* refuses masks; NULL: none */
-    /* `stem` is the name of the files without folder and ending. */
+    /* `stem` is the name of the files without ending, and without folder unless has_folder. */
     void (*print)(const struct mask *mask, const char *stem, bool is_double, FILE *stream);
+    bool has_folder; /* the program looks for names without one elsewhere */
 };
 const struct mask_config_writer *mask_config_writer_at(size_t index); /* NULL past the last */
 

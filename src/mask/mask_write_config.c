@@ -1,6 +1,8 @@
 /* Masks as configurations of other programs, and the files these name. */
 #include "mask/mask_write.h"
+#include "mask/mask_write_pipewire.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -160,10 +162,11 @@ static enum status check_eqapo(const struct mask *mask)
 }
 
 static const struct mask_config_writer writers[] = {
-    {"jconvolver", ".wav", true, NULL, print_jconvolver},
-    {"camilladsp", ".wav", true, NULL, print_camilladsp},
-    {"brutefir", ".f32", false, check_brutefir, print_brutefir},
-    {"eqapo", ".wav", false, check_eqapo, print_eqapo},
+    {"jconvolver", ".wav", true, NULL, print_jconvolver, false},
+    {"camilladsp", ".wav", true, NULL, print_camilladsp, false},
+    {"brutefir", ".f32", false, check_brutefir, print_brutefir, false},
+    {"eqapo", ".wav", false, check_eqapo, print_eqapo, false},
+    {"pipewire", ".wav", true, mask_write_pipewire_check, mask_write_pipewire, true},
 };
 
 const struct mask_config_writer *mask_config_writer_at(size_t index)
@@ -192,6 +195,29 @@ static enum status write_files(const struct mask_config_writer *writer, const st
     return STATUS_OK;
 }
 
+/* What the configuration calls its files, without their ending. */
+static enum status name_stem(const struct mask_config_writer *writer, const char *path, char **stem)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    int length = (int)(path + stem_length(path) - name);
+    char *folder = NULL;
+    if (writer->has_folder) {
+        char *given = strndup(slash ? path : ".", slash ? (size_t)(name - path) : 1);
+        folder = given ? realpath(given, NULL) : NULL;
+        free(given);
+        if (!folder)
+            return fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
+        if (strpbrk(folder, "\"\\\n\r")) {
+            free(folder);
+            return fail(STATUS_USAGE, "a configuration cannot name a file like %s", path);
+        }
+    }
+    int made = folder ? asprintf(stem, "%s/%.*s", folder, length, name)
+                      : asprintf(stem, "%.*s", length, name);
+    free(folder);
+    return made >= 0 ? STATUS_OK : fail_memory("writing a mask");
+}
+
 enum status mask_config_write(const struct mask_config_writer *writer, const struct mask *mask,
                               const char *path, const struct mask_write_settings *settings)
 {
@@ -201,11 +227,11 @@ enum status mask_config_write(const struct mask_config_writer *writer, const str
     /* Before the first file is written, so that a refusal leaves none. */
     if (!settings->force && access(path, F_OK) == 0)
         return fail(STATUS_FAILED, "%s exists; --force replaces it", path);
-    TRY(write_files(writer, mask, path, settings));
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    char *stem = strndup(name, (size_t)(path + stem_length(path) - name));
-    enum status status =
-        stem ? text_file_open(path, settings, &file) : fail_memory("writing a mask");
+    char *stem;
+    TRY(name_stem(writer, path, &stem));
+    enum status status = write_files(writer, mask, path, settings);
+    if (status == STATUS_OK)
+        status = text_file_open(path, settings, &file);
     if (status == STATUS_OK) {
         writer->print(mask, stem, settings->is_double, text_file_stream(file));
         status = text_file_keep(file);

@@ -1,0 +1,146 @@
+/* Presets of EasyEffects, versions 6 to 8: the plugins in their order. */
+#include "mask/mask_easyeffects.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { PLUGINS_MOST = 64 };
+static const double GAIN_MOST = 36; /* dB, EasyEffects' */
+
+enum status easyeffects_gain(struct easyeffects *preset, const json_t *plugin, const char *key,
+                             double usual, double *factor)
+{
+    static const double silence = -100; /* dB, and below */
+    double gain = usual;
+    TRY(mask_json_number(&preset->json, plugin, key, &gain));
+    if (gain > GAIN_MOST)
+        return mask_json_refuse(&preset->json, "'%s' is above %g dB", key, GAIN_MOST);
+    *factor = gain <= silence ? 0 : audio_from_db(gain);
+    return STATUS_OK;
+}
+
+/* They only show the sound. */
+static enum status pass(struct easyeffects *preset, const json_t *plugin)
+{
+    (void)preset, (void)plugin;
+    return STATUS_OK;
+}
+
+static const struct {
+    const char *name;
+    enum status (*filter)(struct easyeffects *preset, const json_t *plugin);
+} plugins[] = {
+    {"convolver", easyeffects_convolver},
+    {"equalizer", easyeffects_equalizer},
+    {"level_meter", pass},
+    {"spectrum", pass},
+    {"output_level", pass},
+};
+
+static enum status apply_gain(struct easyeffects *preset, const json_t *plugin, const char *key)
+{
+    double factor = 1;
+    TRY(easyeffects_gain(preset, plugin, key, 0, &factor));
+    for (size_t c = 0; c < 2 && factor != 1; c++)
+        TRY(mask_matrix_gain(preset->config->matrix, c, factor, 0));
+    return STATUS_OK;
+}
+
+/* Presets of version 6 have no number after the name. */
+static const json_t *find_plugin(const json_t *section, const char *name)
+{
+    char base[64];
+    const json_t *plugin = json_object_get(section, name);
+    snprintf(base, sizeof base, "%.*s", (int)strcspn(name, "#"), name);
+    return plugin ? plugin : json_object_get(section, base);
+}
+
+static enum status run_plugin(struct easyeffects *preset, const json_t *section, const char *name)
+{
+    const json_t *plugin = find_plugin(section, name);
+    size_t length = strcspn(name, "#"), i = 0, count = sizeof plugins / sizeof *plugins;
+    bool bypassed = false;
+    snprintf(preset->json.where, sizeof preset->json.where, "%.100s", name);
+    if (!json_is_object(plugin))
+        return mask_json_refuse(&preset->json, "the preset has no settings of it");
+    if (json_object_get(plugin, "state"))
+        return mask_json_refuse(&preset->json, "presets of PulseEffects cannot be read; load and "
+                                               "save it with EasyEffects");
+    TRY(mask_json_bool(&preset->json, plugin, "bypass", &bypassed));
+    if (bypassed)
+        return STATUS_OK;
+    while (i < count &&
+           (strlen(plugins[i].name) != length || strncmp(name, plugins[i].name, length) != 0))
+        i++;
+    if (i == count)
+        return mask_json_refuse(&preset->json, "this plugin cannot be read as a mask; bypass it in "
+                                               "the preset");
+    TRY(apply_gain(preset, plugin, "input-gain"));
+    TRY(plugins[i].filter(preset, plugin));
+    return apply_gain(preset, plugin, "output-gain");
+}
+
+static const json_t *order_of(const json_t *document, const char *section)
+{
+    return json_object_get(json_object_get(document, section), "plugins_order");
+}
+
+static enum status run_section(struct easyeffects *preset, const json_t *document)
+{
+    const json_t *name, *output = order_of(document, "output"),
+                        *input = order_of(document, "input");
+    size_t i;
+    if (json_array_size(output) > 0 && json_array_size(input) > 0)
+        return mask_json_refuse(&preset->json, "it has plugins for output and for input; a mask is "
+                                               "one of them");
+    bool is_input = json_array_size(input) > 0;
+    const json_t *order = is_input ? input : output;
+    const json_t *section = json_object_get(document, is_input ? "input" : "output");
+    if (json_array_size(order) == 0 || json_array_size(order) > PLUGINS_MOST)
+        return mask_json_refuse(&preset->json, "plugins_order must list 1 to %d plugins",
+                                PLUGINS_MOST);
+    json_array_foreach(order, i, name)
+    {
+        if (!json_is_string(name))
+            return mask_json_refuse(&preset->json, "plugins_order must list names");
+        TRY(run_plugin(preset, section, json_string_value(name)));
+    }
+    return STATUS_OK;
+}
+
+static enum status read_document(struct mask_config *config, const json_t *document,
+                                 struct mask **mask)
+{
+    struct easyeffects preset = {.config = config, .json = {.config = config}};
+    TRY(mask_matrix_create(config, 2, 2, &config->matrix));
+    TRY(mask_matrix_connect(config->matrix));
+    TRY(run_section(&preset, document));
+    return mask_matrix_to_mask(config->matrix, mask);
+}
+
+static enum status read_easyeffects(struct mask_config *config, struct mask **mask)
+{
+    json_error_t error;
+    json_t *document = json_loads(config->text, JSON_REJECT_DUPLICATES, &error);
+    if (!document && json_error_code(&error) == json_error_out_of_memory)
+        return fail_memory("a mask");
+    if (!document) {
+        config->line = error.line > 0 ? (size_t)error.line : 0;
+        return mask_config_refuse(config, "not JSON: %s", error.text);
+    }
+    enum status status = read_document(config, document, mask);
+    json_decref(document);
+    return status;
+}
+
+static bool is_easyeffects(const struct mask_config *config)
+{
+    const char *text = config->text + strspn(config->text, " \t\r\n");
+    return *text == '{' && strstr(text, "\"plugins_order\"");
+}
+
+const struct mask_reader mask_reader_easyeffects = {
+    .kind = "EasyEffects preset",
+    .is_my_config = is_easyeffects,
+    .read_config = read_easyeffects,
+};

@@ -1,0 +1,20 @@
+/* A preset of EasyEffects while it is read: plugins in series, which filter two channels. */
+#ifndef HALO_MASK_EASYEFFECTS_H
+#define HALO_MASK_EASYEFFECTS_H
+
+#include "mask/mask_json.h"
+#include "mask/mask_matrix.h"
+
+struct easyeffects {
+    struct mask_config *config; /* with the matrix, of two inputs and outputs */
+    struct mask_json json;      /* of the current plugin */
+};
+
+/* A gain in dB as a factor; missing: `usual` dB. */
+MUST_CHECK enum status easyeffects_gain(struct easyeffects *preset, const json_t *plugin,
+                                        const char *key, double usual, double *factor);
+
+MUST_CHECK enum status easyeffects_convolver(struct easyeffects *preset, const json_t *plugin);
+MUST_CHECK enum status easyeffects_equalizer(struct easyeffects *preset, const json_t *plugin);
+
+#endif

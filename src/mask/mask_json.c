@@ -1,0 +1,68 @@
+#include "mask/mask_json.h"
+
+#include <math.h>
+#include <stdarg.h>
+
+enum status mask_json_refuse(const struct mask_json *json, const char *format, ...)
+{
+    char fields[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(fields, sizeof fields, format, arguments);
+    va_end(arguments);
+    return mask_config_refuse(json->config, "%s%s%s", json->where, *json->where ? ": " : "",
+                              fields);
+}
+
+json_t *mask_json_get(const json_t *object, const char *key)
+{
+    json_t *value = json_object_get(object, key);
+    return json_is_null(value) ? NULL : value;
+}
+
+enum status mask_json_number(const struct mask_json *json, const json_t *object, const char *key,
+                             double *value)
+{
+    const json_t *found = mask_json_get(object, key);
+    if (found && !json_is_number(found))
+        return mask_json_refuse(json, "'%.40s' must be a number", key);
+    if (found)
+        *value = json_number_value(found);
+    return isfinite(*value) ? STATUS_OK : mask_json_refuse(json, "'%.40s' is too large", key);
+}
+
+enum status mask_json_count(const struct mask_json *json, const json_t *object, const char *key,
+                            int64_t least, int64_t most, int64_t *value)
+{
+    const json_t *found = mask_json_get(object, key);
+    if (!found)
+        return STATUS_OK;
+    json_int_t count = json_integer_value(found);
+    if (!json_is_integer(found) || count < least || count > most)
+        return mask_json_refuse(json, "'%.40s' must be a whole number from %lld to %lld", key,
+                                (long long)least, (long long)most);
+    *value = count;
+    return STATUS_OK;
+}
+
+enum status mask_json_bool(const struct mask_json *json, const json_t *object, const char *key,
+                           bool *value)
+{
+    const json_t *found = mask_json_get(object, key);
+    if (found && !json_is_boolean(found))
+        return mask_json_refuse(json, "'%.40s' must be true or false", key);
+    if (found)
+        *value = json_is_true(found);
+    return STATUS_OK;
+}
+
+enum status mask_json_text(const struct mask_json *json, const json_t *object, const char *key,
+                           const char **value)
+{
+    const json_t *found = mask_json_get(object, key);
+    if (found && !json_is_string(found))
+        return mask_json_refuse(json, "'%.40s' must be text", key);
+    if (found)
+        *value = json_string_value(found);
+    return STATUS_OK;
+}

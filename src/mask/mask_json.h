@@ -1,0 +1,37 @@
+/* Values of a configuration that is JSON: PipeWire's and EasyEffects'.
+ *
+ * A value that is missing or null leaves the result as it is. Errors: a value of another type; the
+ * message begins with `where`. */
+#ifndef HALO_MASK_JSON_H
+#define HALO_MASK_JSON_H
+
+#include "mask/mask_config.h"
+
+#include <jansson.h>
+
+struct mask_json {
+    const struct mask_config *config;
+    char where[160]; /* "node 'eq'", and a plugin or band; "": none */
+};
+
+MUST_CHECK enum status mask_json_refuse(const struct mask_json *json, const char *format, ...)
+    PRINTF_LIKE(2, 3);
+
+/* NULL: missing or null. */
+json_t *mask_json_get(const json_t *object, const char *key);
+
+MUST_CHECK enum status mask_json_number(const struct mask_json *json, const json_t *object,
+                                        const char *key, double *value);
+
+/* A whole number from `least` to `most`. */
+MUST_CHECK enum status mask_json_count(const struct mask_json *json, const json_t *object,
+                                       const char *key, int64_t least, int64_t most,
+                                       int64_t *value);
+MUST_CHECK enum status mask_json_bool(const struct mask_json *json, const json_t *object,
+                                      const char *key, bool *value);
+
+/* The document's. */
+MUST_CHECK enum status mask_json_text(const struct mask_json *json, const json_t *object,
+                                      const char *key, const char **value);
+
+#endif

@@ -1,0 +1,339 @@
+/* The nodes of a filter chain that are linear, but for the convolver.
+ *
+ * Sections are those of PipeWire from 1.4 on; before, Q of bq_lowpass and bq_highpass was in dB. */
+#include "mask/mask_pipewire.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- sections ---- */
+
+static const struct {
+    const char *label;
+    enum biquad_kind kind;
+} sections[] = {
+    {"bq_lowpass", BIQUAD_LOWPASS},      {"bq_highpass", BIQUAD_HIGHPASS},
+    {"bq_bandpass", BIQUAD_BANDPASS},    {"bq_lowshelf", BIQUAD_LOW_SHELF},
+    {"bq_highshelf", BIQUAD_HIGH_SHELF}, {"bq_peaking", BIQUAD_PEAK},
+    {"bq_notch", BIQUAD_NOTCH},          {"bq_allpass", BIQUAD_ALLPASS},
+};
+
+/* What remains of a section at 0 Hz (`is_low`) or half the rate: a gain. */
+static double gain_at_limit(enum biquad_kind kind, bool is_low, double gain)
+{
+    double shelf = pow(10, gain / 20);
+    switch (kind) {
+    case BIQUAD_LOWPASS:
+        return is_low ? 0 : 1;
+    case BIQUAD_HIGHPASS:
+        return is_low ? 1 : 0;
+    case BIQUAD_BANDPASS:
+        return 0;
+    case BIQUAD_LOW_SHELF:
+        return is_low ? 1 : shelf;
+    case BIQUAD_HIGH_SHELF:
+        return is_low ? shelf : 1;
+    default:
+        return 1;
+    }
+}
+
+/* What remains of a section as Q goes to zero; NAN: it has a usual Q. */
+static double gain_without_q(enum biquad_kind kind, double gain)
+{
+    switch (kind) {
+    case BIQUAD_BANDPASS:
+        return 1;
+    case BIQUAD_PEAK:
+        return pow(10, gain / 20);
+    case BIQUAD_NOTCH:
+        return 0;
+    case BIQUAD_ALLPASS:
+        return -1;
+    default:
+        return NAN;
+    }
+}
+
+bool pipewire_biquad(const char *label, double frequency, double q, double gain, double rate,
+                     struct biquad *biquad)
+{
+    size_t i = 0, count = sizeof sections / sizeof *sections;
+    while (i < count && strcmp(label, sections[i].label) != 0)
+        i++;
+    if (i == count)
+        return false;
+    enum biquad_kind kind = sections[i].kind;
+    double flat = NAN;
+    if (frequency <= 0 || frequency >= rate / 2)
+        flat = gain_at_limit(kind, frequency <= 0, gain);
+    else if (q <= 0)
+        flat = gain_without_q(kind, gain);
+    *biquad = isnan(flat) ? biquad_make(kind, frequency, gain, q > 0 ? q : M_SQRT1_2, rate)
+                          : (struct biquad){{flat}, {0}};
+    return true;
+}
+
+static const struct pipewire_control section_controls[] = {
+    {"Freq", 0, 0, DBL_MAX},
+    {"Q", 0, 0, FLT_MAX},
+    {"Gain", 0, -760, 760},
+};
+
+static enum status run_section(struct pipewire_graph *graph, const struct pipewire_node *node)
+{
+    double frequency, q, gain, rate;
+    struct biquad biquad;
+    TRY(pipewire_control(graph, node, "Freq", &frequency));
+    TRY(pipewire_control(graph, node, "Q", &q));
+    TRY(pipewire_control(graph, node, "Gain", &gain));
+    TRY(pipewire_rate(graph, &rate));
+    if (!pipewire_biquad(node->kind->label, frequency, q, gain, rate, &biquad))
+        return STATUS_OK;
+    return mask_matrix_biquads(graph->matrix, pipewire_row(graph, node, 0), &biquad, 1);
+}
+
+/* The coefficients of the rate that is nearest; the first of those. */
+static enum status choose_coefficients(struct pipewire_graph *graph, const json_t *list,
+                                       double rate, const json_t **chosen)
+{
+    const json_t *item;
+    double nearest = INFINITY;
+    size_t i;
+    json_array_foreach(list, i, item)
+    {
+        int64_t its = 0;
+        TRY(mask_json_count(&graph->json, item, "rate", 1, MASK_RATE_MOST, &its));
+        if (its > 0 && fabs((double)its - rate) < nearest) {
+            nearest = fabs((double)its - rate);
+            *chosen = item;
+        }
+    }
+    if (!*chosen)
+        return mask_json_refuse(&graph->json, "there are no coefficients with a rate");
+    if (nearest > 0)
+        note("mask %s: %s has no coefficients for %g Hz; PipeWire takes the nearest",
+             graph->config->file, graph->json.where, rate);
+    return STATUS_OK;
+}
+
+static enum status run_raw(struct pipewire_graph *graph, const struct pipewire_node *node)
+{
+    static const char *const names[] = {"b0", "b1", "b2", "a0", "a1", "a2"};
+    double values[] = {1, 0, 0, 1, 0, 0}, rate;
+    const json_t *chosen = NULL;
+    TRY(pipewire_rate(graph, &rate));
+    TRY(choose_coefficients(graph, mask_json_get(node->config, "coefficients"), rate, &chosen));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        TRY(mask_json_number(&graph->json, chosen, names[i], &values[i]));
+    double a0 = values[3];
+    if (a0 == 0)
+        return mask_json_refuse(&graph->json, "a0 is zero");
+    struct biquad biquad = {{values[0] / a0, values[1] / a0, values[2] / a0},
+                            {values[4] / a0, values[5] / a0}};
+    return mask_matrix_biquads(graph->matrix, pipewire_row(graph, node, 0), &biquad, 1);
+}
+
+static const struct pipewire_control dcblock_controls[] = {{"R", 0.995, 0, 1}};
+
+static enum status run_dcblock(struct pipewire_graph *graph, const struct pipewire_node *node)
+{
+    double r;
+    TRY(pipewire_control(graph, node, "R", &r));
+    struct biquad biquad = {{1, -1, 0}, {-r, 0}};
+    for (size_t o = 0; o < node->kind->outputs; o++)
+        TRY(mask_matrix_biquads(graph->matrix, pipewire_row(graph, node, o), &biquad, 1));
+    return STATUS_OK;
+}
+
+/* ---- gains and delays ---- */
+
+static const struct pipewire_control mixer_controls[] = {
+    {"Gain 1", 1, -FLT_MAX, FLT_MAX}, {"Gain 2", 1, -FLT_MAX, FLT_MAX},
+    {"Gain 3", 1, -FLT_MAX, FLT_MAX}, {"Gain 4", 1, -FLT_MAX, FLT_MAX},
+    {"Gain 5", 1, -FLT_MAX, FLT_MAX}, {"Gain 6", 1, -FLT_MAX, FLT_MAX},
+    {"Gain 7", 1, -FLT_MAX, FLT_MAX}, {"Gain 8", 1, -FLT_MAX, FLT_MAX},
+};
+
+static enum status run_mixer(struct pipewire_graph *graph, const struct pipewire_node *node)
+{
+    for (size_t i = 0; i < node->kind->inputs; i++) {
+        double gain;
+        TRY(pipewire_control(graph, node, mixer_controls[i].name, &gain));
+        TRY(pipewire_feed(graph, node->in[i], pipewire_row(graph, node, 0), gain));
+    }
+    return STATUS_OK;
+}
+
+static enum status run_invert(struct pipewire_graph *graph, const struct pipewire_node *node)
+{
+    return mask_matrix_gain(graph->matrix, pipewire_row(graph, node, 0), -1, 0);
+}
+
+static const struct pipewire_control linear_controls[] = {
+    {"Control", 0, -FLT_MAX, FLT_MAX},
+    {"Mult", 1, -FLT_MAX, FLT_MAX},
+    {"Add", 0, -FLT_MAX, FLT_MAX},
+};
+
+static enum status run_linear(struct pipewire_graph *graph, const struct pipewire_node *node)
+{
+    double factor, offset;
+    TRY(pipewire_control(graph, node, "Mult", &factor));
+    TRY(pipewire_control(graph, node, "Add", &offset));
+    if (offset != 0)
+        return mask_json_refuse(&graph->json, "Add is %g; a mask cannot add a constant", offset);
+    return mask_matrix_gain(graph->matrix, pipewire_row(graph, node, 0), factor, 0);
+}
+
+size_t pipewire_frames(double seconds, double rate)
+{
+    float frames = (float)seconds * (float)rate;
+    return frames > 0 && frames < MATRIX_TAPS_MOST ? (size_t)frames : 0;
+}
+
+/* ff + z^-delay / (1 - fb z^-delay), until it is 160 dB down. */
+static enum status run_comb(struct pipewire_graph *graph, const struct pipewire_node *node,
+                            size_t delay, double feedback, double forward)
+{
+    if (fabs(feedback) >= 1 || delay == 0)
+        return mask_json_refuse(&graph->json,
+                                "a delay of %zu frames with a feedback of %g does "
+                                "not decay",
+                                delay, feedback);
+    size_t echoes = feedback == 0 ? 1 : 1 + (size_t)(log(1e-8) / log(fabs(feedback)));
+    if (echoes > MATRIX_TAPS_MOST / delay)
+        return mask_json_refuse(&graph->json, "its echoes last too long");
+    double *taps = calloc(echoes * delay + 1, sizeof *taps);
+    if (!taps)
+        return fail_memory("a mask");
+    taps[0] = forward;
+    for (size_t i = 1; i <= echoes; i++)
+        taps[i * delay] = pow(feedback, (double)i - 1);
+    enum status status = mask_matrix_filter(graph->matrix, pipewire_row(graph, node, 0), 1, 0, taps,
+                                            echoes * delay + 1);
+    free(taps);
+    return status;
+}
+
+static const struct pipewire_control delay_controls[] = {
+    {"Delay (s)", 0, 0, 100},
+    {"Feedback", 0, -10, 10},
+    {"Feedforward", 0, -10, 10},
+};
+
+static enum status run_delay(struct pipewire_graph *graph, const struct pipewire_node *node)
+{
+    enum { BUFFER = 64 }; /* that PipeWire's is rounded up to */
+    double seconds, feedback, forward, most = 1, rate;
+    TRY(pipewire_control(graph, node, "Delay (s)", &seconds));
+    TRY(pipewire_control(graph, node, "Feedback", &feedback));
+    TRY(pipewire_control(graph, node, "Feedforward", &forward));
+    TRY(mask_json_number(&graph->json, node->config, "max-delay", &most));
+    TRY(pipewire_rate(graph, &rate));
+    size_t limit = pipewire_frames(most > 0 ? most : 1, rate);
+    limit = (limit + BUFFER - 1) / BUFFER * BUFFER;
+    size_t delay = pipewire_frames(seconds, rate);
+    if (limit == 0 || delay > limit - 1) {
+        note("mask %s: %s: the delay is above max-delay, %g seconds, which PipeWire allows",
+             graph->config->file, graph->json.where, most);
+        delay = limit ? limit - 1 : 0;
+    }
+    if (feedback != 0 || forward != 0)
+        return run_comb(graph, node, delay, feedback, forward);
+    return mask_matrix_gain(graph->matrix, pipewire_row(graph, node, 0), 1, delay);
+}
+
+/* ---- the table ---- */
+
+#define CONTROLS(rows) .controls = (rows), .control_count = sizeof(rows) / sizeof *(rows)
+#define SECTION(name)                                                                              \
+    {.label = (name), .inputs = 1, .outputs = 1, CONTROLS(section_controls), .run = run_section}
+
+static const struct pipewire_kind own_kinds[] = {
+    {.label = "copy", .inputs = 1, .outputs = 1},
+    {.label = "mixer",
+     .inputs = PIPEWIRE_PORTS,
+     .outputs = 1,
+     CONTROLS(mixer_controls),
+     .run = run_mixer},
+    {.label = "invert", .inputs = 1, .outputs = 1, .run = run_invert},
+    {.label = "linear", .inputs = 1, .outputs = 1, CONTROLS(linear_controls), .run = run_linear},
+    {.label = "delay", .inputs = 1, .outputs = 1, CONTROLS(delay_controls), .run = run_delay},
+    {.label = "dcblock",
+     .inputs = PIPEWIRE_PORTS,
+     .outputs = PIPEWIRE_PORTS,
+     CONTROLS(dcblock_controls),
+     .run = run_dcblock},
+    {.label = "bq_raw", .inputs = 1, .outputs = 1, .run = run_raw},
+    SECTION("bq_lowpass"),
+    SECTION("bq_highpass"),
+    SECTION("bq_bandpass"),
+    SECTION("bq_lowshelf"),
+    SECTION("bq_highshelf"),
+    SECTION("bq_peaking"),
+    SECTION("bq_notch"),
+    SECTION("bq_allpass"),
+};
+
+static const struct pipewire_kind *const other_kinds[] = {
+    &pipewire_convolver,
+    &pipewire_convolver2,
+    &pipewire_param_eq,
+};
+
+const struct pipewire_kind *pipewire_kind_named(const char *label)
+{
+    for (size_t i = 0; i < sizeof own_kinds / sizeof *own_kinds; i++)
+        if (strcmp(label, own_kinds[i].label) == 0)
+            return &own_kinds[i];
+    for (size_t i = 0; i < sizeof other_kinds / sizeof *other_kinds; i++)
+        if (strcmp(label, other_kinds[i]->label) == 0)
+            return other_kinds[i];
+    return NULL;
+}
+
+/* A control is given by its name or its index. */
+static const char *key_of(const struct pipewire_node *node, size_t index, char number[8])
+{
+    const char *name = node->kind->controls[index].name;
+    snprintf(number, 8, "%zu", index % 1000);
+    return json_object_get(node->control, name) ? name : number;
+}
+
+enum status pipewire_check_controls(struct pipewire_graph *graph, const struct pipewire_node *node)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)node->control, key, value)
+    {
+        char number[8];
+        size_t i = 0, count = node->kind->control_count;
+        while (i < count && strcmp(key, key_of(node, i, number)) != 0)
+            i++;
+        if (i == count)
+            return mask_json_refuse(&graph->json, "a %s has no control '%.40s'", node->kind->label,
+                                    key);
+    }
+    return STATUS_OK;
+}
+
+enum status pipewire_control(struct pipewire_graph *graph, const struct pipewire_node *node,
+                             const char *name, double *value)
+{
+    size_t index = 0;
+    char number[8];
+    while (strcmp(node->kind->controls[index].name, name) != 0)
+        index++;
+    const struct pipewire_control *control = &node->kind->controls[index];
+    *value = control->usual;
+    TRY(mask_json_number(&graph->json, node->control, key_of(node, index, number), value));
+    double limited = fmin(fmax(*value, control->least), control->most);
+    if (limited != *value)
+        note("mask %s: %s: %s is %g, as PipeWire limits %g", graph->config->file, graph->json.where,
+             name, limited, *value);
+    *value = limited;
+    return STATUS_OK;
+}

@@ -1,0 +1,43 @@
+/* Filters of the parametric equaliser of Linux Studio Plugins, which EasyEffects uses, in its mode
+ * IIR without decramping.
+ *
+ * Analogue prototypes (RLC, Butterworth, Linkwitz-Riley) are made digital by the bilinear or the
+ * matched Z transform; APO is the cookbook's section. After lsp-dsp-units, Filter.cpp, which is the
+ * only description there is. Threads: any. */
+#ifndef HALO_LSP_FILTER_H
+#define HALO_LSP_FILTER_H
+
+#include "signal/biquad.h"
+
+#include <stdbool.h>
+
+enum { LSP_SECTIONS_MOST = 32 };
+
+enum lsp_family { LSP_RLC, LSP_BWC, LSP_LRX, LSP_APO };
+
+enum lsp_type {
+    LSP_BELL,
+    LSP_HIGHPASS,
+    LSP_HIGH_SHELF,
+    LSP_LOWPASS,
+    LSP_LOW_SHELF,
+    LSP_NOTCH,
+    LSP_RESONANCE,
+    LSP_ALLPASS, /* not in RLC, where versions of the plugin differ */
+};
+
+struct lsp_filter {
+    enum lsp_type type;
+    enum lsp_family family;
+    bool is_matched;  /* else bilinear */
+    size_t slope;     /* 1 to 4 */
+    double frequency; /* Hz */
+    double gain;      /* linear, above 0 */
+    double quality;   /* its Q, from 0 */
+};
+
+/* Returns the number of sections. */
+size_t lsp_filter_make(const struct lsp_filter *filter, double rate,
+                       struct biquad sections[LSP_SECTIONS_MOST]);
+
+#endif
