@@ -18,8 +18,8 @@
 
 bool sofa_file_is_one(FILE *stream)
 {
-    static const char hdf5[8] = "\x89HDF\r\n\x1a\n";
-    char head[sizeof hdf5];
+    static const char hdf5[] = "\x89HDF\r\n\x1a\n";
+    char head[sizeof hdf5 - 1];
     return fread(head, 1, sizeof head, stream) == sizeof head &&
            memcmp(head, hdf5, sizeof head) == 0;
 }
