@@ -281,6 +281,25 @@ START_TEST(files_in_the_working_folder)
 }
 END_TEST
 
+/* Its taps are used one by one at `samplerate:`. */
+START_TEST(a_wav_of_another_rate)
+{
+    command_clean();
+    sound_noise_file("ir.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 44100, 1, 50);
+    mask_save_text("c.yml", FILTERED("Conv", "type: Wav, filename: ir.wav"));
+    struct command_result result = command_done("\"$HALO\" mask convert c.yml c.wav");
+    command_expect(result.err, "the taps of ir.wav, of 44100 Hz, are taken as of 48000 Hz");
+    struct sound read = sound_load("c.wav"), own = sound_load("ir.wav");
+    ck_assert_uint_eq(read.rate, 48000);
+    ck_assert_uint_eq(read.block.frames, 50);
+    for (size_t i = 0; i < 50; i++)
+        ck_assert_float_eq(read.block.data[0][i], own.block.data[0][i]);
+    sound_free(&read);
+    sound_free(&own);
+    command_clean();
+}
+END_TEST
+
 START_TEST(refused)
 {
     static const struct {
@@ -337,4 +356,5 @@ START_TEST(refused)
 END_TEST
 
 SUITE_MAIN("mask_camilladsp", pipeline_by_hand, filters_as_its_own, low_frequencies_are_not_cut,
-           difference_equations, race_by_hand, names, files_in_the_working_folder, refused)
+           difference_equations, race_by_hand, names, files_in_the_working_folder,
+           a_wav_of_another_rate, refused)

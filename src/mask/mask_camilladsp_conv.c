@@ -98,7 +98,10 @@ static enum status conv_wav(struct camilladsp *dsp, const yaml_node_t *parameter
     const struct mask *mask;
     TRY(parse_name(dsp, parameters, name));
     TRY(camilladsp_count(dsp, parameters, "channel", &channel));
-    TRY(mask_config_mask(dsp->config, name, NULL, &mask));
+    TRY(mask_config_mask_any_rate(dsp->config, name, NULL, &mask));
+    if (mask->rate != dsp->config->rate && dsp->config->rate)
+        note("mask %s: the taps of %s, of %u Hz, are taken as of %u Hz, as CamillaDSP does",
+             dsp->config->file, name, mask->rate, dsp->config->rate);
     if (channel >= mask->columns)
         return mask_config_refuse(dsp->config, "%s has channels 0 to %zu, not %llu", name,
                                   mask->columns - 1, (unsigned long long)channel);
