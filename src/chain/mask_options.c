@@ -9,6 +9,8 @@
 #include <strings.h>
 
 /* Frames, or a time with its unit. */
+const char *const mask_options_trust[] = {"yes", "no", NULL};
+
 static enum status parse_span(void *options, const struct option_row *row, const char *text)
 {
     char *end;
@@ -63,6 +65,24 @@ static enum status parse_raw(void *options, const struct option_row *row, const 
                          text);
 }
 
+static enum status parse_folder(void *options, const struct option_row *row, const char *text)
+{
+    (void)row;
+    ((struct mask_options *)options)->load.folder = text;
+    ((struct mask_options *)options)->load.is_about_configs = true;
+    return STATUS_OK;
+}
+
+static enum status parse_trust(void *options, const struct option_row *row, const char *text)
+{
+    bool distrusts = strcmp(text, mask_options_trust[1]) == 0;
+    if (!distrusts && strcmp(text, mask_options_trust[0]) != 0)
+        return fail(STATUS_USAGE, "%s is yes or no, not '%s'", row->name, text);
+    ((struct mask_options *)options)->load.distrusts_configs = distrusts;
+    ((struct mask_options *)options)->load.is_about_configs = true;
+    return STATUS_OK;
+}
+
 #define OPT_SPAN(NAME, FIELD, LEAST)                                                               \
     {.name = NAME,                                                                                 \
      .parse = parse_span,                                                                          \
@@ -79,8 +99,6 @@ static const char *const phase_names[] = {"minimum", NULL};
 static const char *const map_names[] = {"auto", "split", "matrix", NULL};
 static const char *const interpolate_names[] = {"nearest", "linear", NULL};
 static const char *const normalize_names[] = {"peak", "energy", "l1", NULL};
-
-const char *const mask_options_trust[] = {"yes", "no", NULL};
 
 static const struct option_row rows[] = {
     OPT_INTEGER("channel=", NULL, struct mask_options, channel, 1, MASK_CHANNELS_MOST, NULL),
@@ -100,9 +118,8 @@ static const struct option_row rows[] = {
     OPT_INTEGER("rate=", NULL, struct mask_options, load.raw.rate, 1, MASK_RATE_MOST, NULL),
     OPT_INTEGER("channels=", NULL, struct mask_options, load.raw.channels, 1, MASK_CHANNELS_MOST,
                 NULL),
-    OPT_STRING("folder=", NULL, struct mask_options, load.folder, NULL),
-    OPT_CHOICE("trust-config=", NULL, struct mask_options, load.distrusts_configs,
-               mask_options_trust, NULL),
+    OPT_PARSE("folder=", NULL, parse_folder, NULL),
+    OPT_PARSE("trust-config=", NULL, parse_trust, NULL),
     OPT_ANGLE("az=", azimuth, 360),
     OPT_ANGLE("el=", elevation, 90),
     OPT_STRING("speakers=", NULL, struct mask_options, load.directions.speakers, NULL),

@@ -18,9 +18,11 @@ static enum status load_spec(char **spec, struct mask_options *options, struct m
         TRY(design_load(spec, load->sound.rate, load, mask));
     for (char **word = spec + 1; *word; word++)
         TRY(mask_options_parse(*word, own, options));
-    if (own && (load->raw.format || load->folder))
+    if (own && (load->raw.format || load->is_about_configs))
         return fail(STATUS_USAGE, "mask %s is made by halo: %s is for files", spec[0],
-                    load->raw.format ? "raw=" : "folder=");
+                    load->raw.format ? "raw="
+                    : load->folder   ? "folder="
+                                     : "trust-config=");
     if (load->raw.channels && !load->raw.format)
         return fail(STATUS_USAGE, "channels= needs raw=; channel=N selects one channel");
     if (own && mask_directions_given(&load->directions))

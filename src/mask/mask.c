@@ -155,10 +155,10 @@ bool mask_directions_given(const struct mask_directions *directions)
 static enum status check_folder(const struct mask_reader *reader, const char *file,
                                 const struct mask_load_options *options)
 {
-    if (!options->folder || options->is_named || reader->read_config)
+    if (!options->is_about_configs || options->is_named || reader->read_config)
         return STATUS_OK;
-    return fail(STATUS_USAGE, "mask %s is %s: folder= is for configurations, which name files",
-                file, reader->kind);
+    return fail(STATUS_USAGE, "mask %s is %s: %s is for configurations, which name files", file,
+                reader->kind, options->folder ? "folder=" : "trust-config=");
 }
 
 static enum status read_by_kind(const char *file, FILE *stream,

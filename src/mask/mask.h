@@ -79,7 +79,8 @@ struct mask_load_options {
     struct stream_format sound; /* that the mask will filter; 0: unknown */
     const char *folder;         /* with files of a configuration; NULL: that of the mask */
     bool distrusts_configs;     /* they may name files of that folder only (mask_config.h) */
-    bool is_named;              /* by a configuration: cannot be one itself */
+    bool is_about_configs; /* folder or trust is stated for this mask, which must be one then */
+    bool is_named;         /* by a configuration: cannot be one itself */
     struct mask_directions directions;
 };
 
