@@ -224,11 +224,11 @@ END_TEST
 START_TEST(autoeq)
 {
     static const char *const texts[] = {
-        "Preamp: -6.1 dB\nFilter 1: ON LSC Fc 105.0 Hz Gain 5.5 dB Q 0.70\n"
-        "Filter 2: ON PK Fc 154.8 Hz Gain -2.9 dB Q 0.55\n"
-        "Filter 10: ON HSC Fc 10000.0 Hz Gain -1.9 dB Q 0.70",
-        "Preamp: -6.31 dB\nFilter 1: ON PK Fc 31 Hz Gain 6.0 dB Q 1.41\n"
-        "Filter 10: ON PK Fc 16000 Hz Gain -6.5 dB Q 1.41\n",
+        ("Preamp: -6.1 dB\nFilter 1: ON LSC Fc 105.0 Hz Gain 5.5 dB Q 0.70\n"
+         "Filter 2: ON PK Fc 154.8 Hz Gain -2.9 dB Q 0.55\n"
+         "Filter 10: ON HSC Fc 10000.0 Hz Gain -1.9 dB Q 0.70"),
+        ("Preamp: -6.31 dB\nFilter 1: ON PK Fc 31 Hz Gain 6.0 dB Q 1.41\n"
+         "Filter 10: ON PK Fc 16000 Hz Gain -6.5 dB Q 1.41\n"),
         "GraphicEQ: 20 0.0; 21 0.1; 22 0.1; 23 -0.2; 19871 -7.5",
         "GraphicEQ: 10 -84; 20 -6.0; 21 -6.0; 22 -5.9; 19871 -13.6",
     };

@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of each precision: clang gives clones resolvers that the linker sees. */
+#define energy_of REAL(energy_of)
+#define multiply_add_double REAL(multiply_add_double)
+
 /* Of the bound: up to there single precision stays below -132 dB. */
 static const double NEAR = 0.25;
 /* A sample's own error is up to 11 roundings of it; those of several taps average. */
@@ -95,7 +99,7 @@ bool near_bound_concerns(const struct mask *mask)
 }
 
 SIMD_CLONES
-HALO_REALTIME static real energy(const real *values, size_t count)
+HALO_REALTIME static real energy_of(const real *values, size_t count)
 {
     real sums[16] = {0};
     size_t i = 0;
@@ -115,7 +119,7 @@ HALO_REALTIME bool near_bound_is_near(const struct near_bound *bound, const real
     if (bound->delta > NEAR_DELTA * bound->norm)
         return true;
     double near = NEAR * bound->norm * (double)peak / bound->gain;
-    return (double)energy(samples, n) > near * near * (double)n;
+    return (double)energy_of(samples, n) > near * near * (double)n;
 }
 
 HALO_REALTIME void near_bound_forward(const struct fft_double *fft, const real *samples,

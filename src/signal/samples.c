@@ -9,6 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of each precision: clang gives clones resolvers that the linker sees. */
+#define highest_bits REAL(highest_bits)
+#define interleave_two REAL(interleave_two)
+#define deinterleave_two REAL(deinterleave_two)
+
 enum { ALIGNMENT = 64 };
 
 #ifdef HALO_DOUBLE
