@@ -305,6 +305,11 @@ START_TEST(refused)
     static const struct {
         const char *text, *expected;
     } cases[] = {
+        {FILTERED("Gain", "gain: -3,5"),
+         "line 9: '5' is no setting that CamillaDSP has here; decim"},
+        {FILTERED("Gain", "gain: -3, inverse: true"), "'inverse' is no setting"},
+        {FILTERED("Gain", "gain: -3, gain: -9"), "'gain' is no setting"},
+        {"devices: {capture: {channels: 2}}\npipline: []\n", "'pipline' is no setting"},
         {FILTERED("Dither", "type: None, bits: 8"), "line 11: filter f: a Dither rounds"},
         {FILTERED("Volume", "fader: Aux1"), "filter f: a Volume follows the volume control"},
         {FILTERED("Loudness", "reference_level: -20"), "a Loudness follows"},

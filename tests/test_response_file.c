@@ -89,6 +89,10 @@ static void expect_refused(const char *text, const char *expected)
 
 START_TEST(what_may_be_two_things_is_refused)
 {
+    /* Named as one, though it falls, or ends low. */
+    mask_refused("mic.cal", "20000 -3\n1000 0\n20 3\n", "frequency response, not taps; response:");
+    mask_refused("sub.frd", "10 3.0\n40 -1\n", "frequency response, not taps; response:");
+    expect_refused("20 -3\r1000 0\r", "line 1: lines end as on an old Macintosh");
     expect_refused("20,5,-3,1\n30,5,-2,1\n", "line 1: its commas may separate columns or decimals");
     expect_refused("1,000.0 -3\n2,000.0 -2\n", "line 1: it has decimal points and decimal commas");
     expect_refused("20.5 -3\n30,5 -2\n", "line 2: it has decimal points and decimal commas");

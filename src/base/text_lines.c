@@ -52,7 +52,12 @@ enum status text_lines_next(struct text_lines *lines, char **line)
         return text_lines_refuse(lines, "too long for a line of numbers");
     if (!ends && !feof(lines->stream))
         return text_lines_refuse(lines, "holds a zero byte");
-    lines->line[strcspn(lines->line, "\r\n")] = '\0';
+    lines->line[length - ends] = '\0';
+    size_t shown = strcspn(lines->line, "\r");
+    if (lines->line[shown + strspn(lines->line + shown, "\r")])
+        return text_lines_refuse(lines, "lines end as on an old Macintosh, with CR alone; save the "
+                                        "file with the line ends of Unix or Windows");
+    lines->line[shown] = '\0';
     bool marked = lines->number == 1 && strncmp(lines->line, "\xEF\xBB\xBF", 3) == 0;
     *line = lines->line + (marked ? 3 : 0);
     return STATUS_OK;

@@ -24,6 +24,7 @@ static enum status parse_source(struct camilladsp *dsp, const yaml_node_t *sourc
     camilladsp_at(dsp, source);
     TRY(camilladsp_count(dsp, source, "channel", &channel));
     TRY(camilladsp_gain(dsp, source, &factor));
+    TRY(camilladsp_check_keys(dsp, source));
     if (channel >= in)
         return mask_config_refuse(dsp->config, "a source must be a channel from 0 to %zu", in - 1);
     row[channel] += factor;
@@ -40,6 +41,7 @@ static enum status parse_mapping(struct camilladsp *dsp, const yaml_node_t *mapp
     TRY(camilladsp_count(dsp, mapping, "dest", &dest));
     TRY(camilladsp_bool(dsp, mapping, "mute", &mute));
     const yaml_node_t *sources = camilladsp_get(dsp, mapping, "sources");
+    TRY(camilladsp_check_keys(dsp, mapping));
     if (dest >= out)
         return mask_config_refuse(dsp->config, "dest: must be a channel from 0 to %zu", out - 1);
     if (!camilladsp_is_list(sources))
@@ -168,8 +170,10 @@ static enum status parse_step(struct camilladsp *dsp, const yaml_node_t *step)
     if (bypassed)
         return STATUS_OK;
     for (size_t i = 0; type && i < sizeof steps / sizeof *steps; i++)
-        if (strcmp(type, steps[i].type) == 0)
-            return steps[i].parse(dsp, step);
+        if (strcmp(type, steps[i].type) == 0) {
+            TRY(steps[i].parse(dsp, step));
+            return camilladsp_check_keys(dsp, step);
+        }
     return mask_config_refuse(dsp->config, "a step of the type %.40s cannot be read as a mask",
                               type ? type : "(none)");
 }
@@ -207,6 +211,15 @@ static enum status parse_devices(struct camilladsp *dsp, const yaml_node_t *root
     return STATUS_OK;
 }
 
+/* A misspelt section would leave out all that is in it. */
+static enum status check_sections(struct camilladsp *dsp, const yaml_node_t *root)
+{
+    static const char *const others[] = {"filters", "mixers", "processors", "title"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        (void)camilladsp_get(dsp, root, others[i]);
+    return camilladsp_check_keys(dsp, root);
+}
+
 static enum status read_document(struct camilladsp *dsp, struct mask **mask)
 {
     const yaml_node_t *root = yaml_document_get_root_node(&dsp->document);
@@ -215,6 +228,7 @@ static enum status read_document(struct camilladsp *dsp, struct mask **mask)
     TRY(mask_matrix_create(dsp->config, dsp->channels, dsp->channels, &dsp->config->matrix));
     TRY(mask_matrix_connect(dsp->config->matrix));
     TRY(run_pipeline(dsp, root));
+    TRY(check_sections(dsp, root));
     dsp->config->line = 0;
     return mask_matrix_to_mask(dsp->config->matrix, mask);
 }
@@ -229,7 +243,10 @@ static enum status read_camilladsp(struct mask_config *config, struct mask **mas
     yaml_parser_set_input_string(&parser, (const unsigned char *)config->text,
                                  strlen(config->text));
     if (yaml_parser_load(&parser, &dsp.document)) {
-        status = read_document(&dsp, mask);
+        size_t nodes = (size_t)(dsp.document.nodes.top - dsp.document.nodes.start);
+        dsp.is_known = calloc(nodes + 1, sizeof *dsp.is_known);
+        status = dsp.is_known ? read_document(&dsp, mask) : fail_memory("a mask");
+        free(dsp.is_known);
         yaml_document_delete(&dsp.document);
     } else {
         config->line = parser.problem_mark.line + 1;

@@ -15,10 +15,15 @@ struct camilladsp {
     yaml_document_t document;
     size_t channels;                        /* of the capture device */
     bool is_selected[MATRIX_CHANNELS_MOST]; /* outputs that the current step filters */
+    bool *is_known; /* keys that were asked for, by the number of their node */
 };
 
 /* The value of a key in a mapping; NULL if missing or null (~, null, empty). */
 yaml_node_t *camilladsp_get(struct camilladsp *dsp, const yaml_node_t *mapping, const char *key);
+
+/* Refuse a key of a mapping that nothing has asked for, as CamillaDSP does: a misspelt one, one
+ * given twice, the rest of a number with a decimal comma. */
+MUST_CHECK enum status camilladsp_check_keys(struct camilladsp *dsp, const yaml_node_t *mapping);
 
 /* The text of a scalar; NULL for other nodes. */
 const char *camilladsp_text(const yaml_node_t *node);

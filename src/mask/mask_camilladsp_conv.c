@@ -111,6 +111,7 @@ static enum status conv_wav(struct camilladsp *dsp, const yaml_node_t *parameter
 static enum status conv_values(struct camilladsp *dsp, const yaml_node_t *parameters)
 {
     struct mask_values taps = {0};
+    (void)camilladsp_get(dsp, parameters, "length"); /* of version 1: zeros after them */
     enum status status = camilladsp_numbers(dsp, parameters, "values", &taps);
     if (status == STATUS_OK && taps.count == 0)
         status = mask_config_refuse(dsp->config, "a Conv filter has no values:");
@@ -130,7 +131,7 @@ enum status camilladsp_conv(struct camilladsp *dsp, const yaml_node_t *parameter
     if (type && strcmp(type, "Values") == 0)
         return conv_values(dsp, parameters);
     if (!parameters || (type && strcmp(type, "Dummy") == 0))
-        return STATUS_OK; /* a single tap of 1 */
+        return (void)camilladsp_get(dsp, parameters, "length"), STATUS_OK; /* one tap of 1 */
     return mask_config_refuse(dsp->config, "there is no Conv filter of the type %.40s",
                               type ? type : "(none)");
 }

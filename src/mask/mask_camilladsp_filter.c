@@ -8,11 +8,6 @@
 enum {
     SOUND_MM_PER_SECOND = 343000, /* CamillaDSP's */
     COEFFICIENTS_MOST = 1024,     /* of a DiffEq */
-#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-    LENGTH_MOST = 1 << 12,
-#else
-    LENGTH_MOST = 1 << 22, /* 87 seconds at 48 kHz */
-#endif
 };
 
 enum status camilladsp_apply(struct camilladsp *dsp, double gain, uint64_t delay,
@@ -27,10 +22,10 @@ enum status camilladsp_apply(struct camilladsp *dsp, double gain, uint64_t delay
 enum status camilladsp_apply_recursive(struct camilladsp *dsp, const struct recursive *filter)
 {
     size_t length;
-    TRY(recursive_length(filter, LENGTH_MOST, &length));
+    TRY(recursive_length(filter, MATRIX_RING_MOST, &length));
     if (length == 0)
         return mask_config_refuse(dsp->config, "the filter does not die out within %d frames",
-                                  LENGTH_MOST);
+                                  MATRIX_RING_MOST);
     for (size_t c = 0; c < mask_matrix_outputs(dsp->config->matrix); c++)
         if (dsp->is_selected[c])
             TRY(mask_matrix_recursive(dsp->config->matrix, c, filter, length));
@@ -197,7 +192,10 @@ enum status camilladsp_filter(struct camilladsp *dsp, const yaml_node_t *filter,
                                       "mask; " CAMILLADSP_BYPASS_ADVICE,
                                       name, type, types[i].flaw);
         camilladsp_at(dsp, filter);
-        return types[i].parse(dsp, camilladsp_get(dsp, filter, "parameters"));
+        const yaml_node_t *parameters = camilladsp_get(dsp, filter, "parameters");
+        TRY(types[i].parse(dsp, parameters));
+        TRY(camilladsp_check_keys(dsp, parameters));
+        return camilladsp_check_keys(dsp, filter);
     }
     return mask_config_refuse(dsp->config, "filter %.100s: CamillaDSP has no type %.40s", name,
                               type ? type : "(none)");

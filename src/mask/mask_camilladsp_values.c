@@ -25,11 +25,31 @@ yaml_node_t *camilladsp_get(struct camilladsp *dsp, const yaml_node_t *mapping, 
     for (const yaml_node_pair_t *pair = mapping->data.mapping.pairs.start; pair < end; pair++) {
         const char *text = camilladsp_text(yaml_document_get_node(&dsp->document, pair->key));
         if (text && strcmp(text, key) == 0) {
+            dsp->is_known[pair->key - 1] = true;
             yaml_node_t *value = yaml_document_get_node(&dsp->document, pair->value);
             return is_null(value) ? NULL : value;
         }
     }
     return NULL;
+}
+
+enum status camilladsp_check_keys(struct camilladsp *dsp, const yaml_node_t *mapping)
+{
+    if (!mapping || mapping->type != YAML_MAPPING_NODE)
+        return STATUS_OK;
+    (void)camilladsp_get(dsp, mapping, "description");
+    const yaml_node_pair_t *end = mapping->data.mapping.pairs.top;
+    for (const yaml_node_pair_t *pair = mapping->data.mapping.pairs.start; pair < end; pair++) {
+        const yaml_node_t *key = yaml_document_get_node(&dsp->document, pair->key);
+        const char *text = camilladsp_text(key);
+        if (dsp->is_known[pair->key - 1])
+            continue;
+        camilladsp_at(dsp, key);
+        return mask_config_refuse(
+            dsp->config, "'%.40s' is no setting that CamillaDSP has here%s", text ? text : "",
+            text && strspn(text, "0123456789") == strlen(text) ? "; decimals follow a point" : "");
+    }
+    return STATUS_OK;
 }
 
 bool camilladsp_is_list(const yaml_node_t *node)

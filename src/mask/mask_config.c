@@ -34,6 +34,9 @@ bool mask_config_open(struct mask_config *config, const char *file, FILE *stream
     config->text[size] = '\0';
     if (strncmp(config->text, "\xEF\xBB\xBF", 3) == 0)
         memmove(config->text, config->text + 3, size - 2);
+    bool is_old_mac = !strchr(config->text, '\n'); /* whose lines end with CR alone */
+    for (char *at = config->text; is_old_mac && (at = strchr(at, '\r'));)
+        *at = '\n';
     config->next = config->text;
     const char *slash = strrchr(file, '/');
     config->home = slash ? strndup(file, slash == file ? 1 : (size_t)(slash - file)) : strdup(".");

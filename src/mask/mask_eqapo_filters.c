@@ -12,10 +12,8 @@
 enum {
     FILTERS_MOST = 1000,
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-    EQ_TAPS_MOST = 1 << 12,
     GRAPHIC_TAPS = 1 << 8,
 #else
-    EQ_TAPS_MOST = 1 << 22, /* of one filter: 87 seconds at 48 kHz */
     GRAPHIC_TAPS = 1 << 14, /* to 48 kHz, and more above: Equalizer APO's are as many at any rate */
 #endif
 };
@@ -99,10 +97,11 @@ static enum status apply(struct eqapo *reading, const struct eq_filter *filter)
     const struct recursive recursive = {difference_run, &filter->difference,
                                         filter->difference.a_count - 1};
     size_t length = 0, channels = mask_matrix_outputs(reading->matrix);
-    TRY(recursive_length(&recursive, EQ_TAPS_MOST, &length));
+    TRY(recursive_length(&recursive, MATRIX_RING_MOST, &length));
     if (length == 0)
-        return mask_config_refuse(
-            reading->now, "the filter is not stable, or rings for more than %d taps", EQ_TAPS_MOST);
+        return mask_config_refuse(reading->now,
+                                  "the filter is not stable, or rings for more than %d taps",
+                                  MATRIX_RING_MOST);
     for (size_t c = 0; c < channels; c++)
         if (reading->is_selected[c])
             TRY(mask_matrix_recursive(reading->matrix, c, &recursive, length));

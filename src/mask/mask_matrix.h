@@ -19,9 +19,9 @@ enum {
     MATRIX_CHANNELS_MOST = 128,
     MATRIX_TAPS_MOST = 1 << 24, /* of a response with its delay: 5.8 minutes at 48 kHz */
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-    MATRIX_RING_MOST = 1 << 10,
+    MATRIX_RING_MOST = 1 << 12,
 #else
-    MATRIX_RING_MOST = 1 << 18, /* 5 seconds at 48 kHz */
+    MATRIX_RING_MOST = 1 << 22, /* of one filter: 87 seconds at 48 kHz */
 #endif
 };
 

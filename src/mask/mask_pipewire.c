@@ -226,9 +226,23 @@ static enum status read_pipewire(struct mask_config *config, struct mask **mask)
     return status;
 }
 
+/* Whether the text has the word, other than in a remark. */
+static bool has_word(const char *text, const char *word)
+{
+    for (const char *at = text; (at = strstr(at, word)); at++) {
+        const char *line = at;
+        while (line > text && line[-1] != '\n' && *line != '#')
+            line--;
+        if (*line != '#')
+            return true;
+    }
+    return false;
+}
+
 static bool is_pipewire(const struct mask_config *config)
 {
-    return strstr(config->text, MODULE) || strstr(config->text, "filter.graph");
+    return has_word(config->text, MODULE) || has_word(config->text, "filter.graph") ||
+           has_word(config->text, "context.modules");
 }
 
 const struct mask_reader mask_reader_pipewire = {

@@ -191,7 +191,7 @@ static enum status run_linear(struct pipewire_graph *graph, const struct pipewir
 size_t pipewire_frames(double seconds, double rate)
 {
     float frames = (float)seconds * (float)rate;
-    return frames > 0 && frames < MATRIX_TAPS_MOST ? (size_t)frames : 0;
+    return frames > 0 ? (size_t)fminf(frames, MATRIX_TAPS_MOST) : 0; /* which is refused later */
 }
 
 /* ff + z^-delay / (1 - fb z^-delay), until it is 160 dB down. */

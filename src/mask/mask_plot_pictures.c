@@ -63,7 +63,9 @@ static enum status make_waterfall(const struct mask_drawing *drawing, size_t cur
         end++;
     double seconds = (double)(end > 0 ? end : own->mask->taps) / own->rate;
     if (drawing->plot->has_to)
-        seconds = fmax(0, drawing->time.to - (double)onset / own->rate);
+        seconds = drawing->time.to - ((double)onset - (double)own->mask->origin) / own->rate;
+    if (!(seconds > 0))
+        seconds = (double)own->mask->taps / own->rate;
     room_decay_free(&decay);
     return waterfall_init(waterfall, own->mask, own->column, own->rate, seconds, &axis);
 }

@@ -236,11 +236,17 @@ static bool holds_frequencies(FILE *stream)
     return first > 0 && last >= REACHES_LEAST && last >= RISE_LEAST * first;
 }
 
+/* Whether the name says it: no taps are called so. */
+static bool is_named_response(const char *file)
+{
+    return mask_file_ends_with(file, ".cal") || mask_file_ends_with(file, ".frd");
+}
+
 static bool is_response(const char *file, FILE *stream, const struct mask_load_options *options)
 {
     (void)options;
     return !mask_file_ends_with(file, ".mask") && mask_looks_like_text(stream) &&
-           holds_frequencies(stream);
+           (is_named_response(file) || holds_frequencies(stream));
 }
 
 static enum status refuse_as_taps(const char *file, FILE *stream,

@@ -51,7 +51,7 @@ enum status recursive_length(const struct recursive *filter, size_t most, size_t
     *length = 0;
     while (count / 4 < filter->memory)
         count *= 2;
-    for (; *length == 0 && count / 2 < most; count *= 2) {
+    for (; *length == 0 && count / 2 <= most; count *= 2) {
         double *taps = calloc(count, sizeof *taps);
         if (!taps)
             return fail_memory("a mask");
@@ -62,7 +62,7 @@ enum status recursive_length(const struct recursive *filter, size_t most, size_t
         free(taps);
         if (!is_finite)
             return STATUS_OK;
-        if (kept <= count / 2)
+        if (kept <= count / 2 && kept <= most)
             *length = kept;
     }
     return STATUS_OK;
