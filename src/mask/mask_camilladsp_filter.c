@@ -22,7 +22,7 @@ enum status camilladsp_apply(struct camilladsp *dsp, double gain, uint64_t delay
 enum status camilladsp_apply_recursive(struct camilladsp *dsp, const struct recursive *filter)
 {
     size_t length;
-    TRY(recursive_length(filter, MATRIX_RING_MOST, &length));
+    TRY(mask_matrix_ring(dsp->config->matrix, filter, &length));
     if (length == 0)
         return mask_config_refuse(dsp->config, "the filter does not die out within %d frames",
                                   MATRIX_RING_MOST);

@@ -97,7 +97,7 @@ static enum status apply(struct eqapo *reading, const struct eq_filter *filter)
     const struct recursive recursive = {difference_run, &filter->difference,
                                         filter->difference.a_count - 1};
     size_t length = 0, channels = mask_matrix_outputs(reading->matrix);
-    TRY(recursive_length(&recursive, MATRIX_RING_MOST, &length));
+    TRY(mask_matrix_ring(reading->matrix, &recursive, &length));
     if (length == 0)
         return mask_config_refuse(reading->now,
                                   "the filter is not stable, or rings for more than %d taps",

@@ -10,7 +10,7 @@
 enum { MASK_TAPS_MOST = 1 << 20 };
 static const uint64_t WORK_MOST = 1 << 24;
 #else
-enum { MASK_TAPS_MOST = 1 << 28 };                   /* of all columns: 1 GiB */
+enum { MASK_TAPS_MOST = 1 << 28 };                   /* of all columns: 2 GiB */
 static const uint64_t WORK_MOST = (uint64_t)1 << 33; /* taps processed */
 #endif
 
@@ -214,6 +214,17 @@ enum status mask_matrix_gain(struct mask_matrix *matrix, size_t output, double g
     return mask_matrix_filter(matrix, output, gain, delay, &one, 1);
 }
 
+enum status mask_matrix_ring(struct mask_matrix *matrix, const struct recursive *filter,
+                             size_t *length)
+{
+    /* It is sought in twice as many taps as it has, and half of them before. */
+    uint64_t each = 4 * ((uint64_t)filter->memory + 1), left = (WORK_MOST - matrix->work) / each;
+    TRY(recursive_length(filter, left < MATRIX_RING_MOST ? (size_t)left : MATRIX_RING_MOST,
+                         length));
+    matrix->work += each * (*length ? *length : left < MATRIX_RING_MOST ? left : MATRIX_RING_MOST);
+    return STATUS_OK;
+}
+
 enum status mask_matrix_recursive(struct mask_matrix *matrix, size_t output,
                                   const struct recursive *filter, size_t length)
 {
@@ -244,7 +255,7 @@ enum status mask_matrix_biquads(struct mask_matrix *matrix, size_t output,
             return mask_config_refuse(matrix->config, "a filter's response does not decay");
     if (count == 0)
         return STATUS_OK;
-    TRY(recursive_length(&filter, MATRIX_RING_MOST, &length));
+    TRY(mask_matrix_ring(matrix, &filter, &length));
     if (length == 0)
         return mask_config_refuse(matrix->config, "a filter rings for more than %d taps",
                                   MATRIX_RING_MOST);

@@ -46,6 +46,11 @@ MUST_CHECK enum status mask_matrix_add(struct mask_matrix *matrix, size_t input,
 MUST_CHECK enum status mask_matrix_filter(struct mask_matrix *matrix, size_t output, double gain,
                                           uint64_t delay, const double *taps, size_t count);
 
+/* The length that mask_matrix_recursive takes, at most MATRIX_RING_MOST and what all filters
+ * together may; 0: the filter is not stable or rings for longer. Errors: memory. */
+MUST_CHECK enum status mask_matrix_ring(struct mask_matrix *matrix, const struct recursive *filter,
+                                        size_t *length);
+
 /* Filter with a recursive filter of this length (recursive.h). */
 MUST_CHECK enum status mask_matrix_recursive(struct mask_matrix *matrix, size_t output,
                                              const struct recursive *filter, size_t length);
