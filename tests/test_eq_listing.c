@@ -111,7 +111,7 @@ START_TEST(filters_refused)
     mask_refused("e.txt", "Filter: ON LP1 Fc 100 Hz\n", "of the kind 'LP1'");
     mask_refused("e.txt", "Filter: ON PK Fc 30000 Hz Gain 3 dB Q 1\n", "rate=48000, or another");
     mask_refused("e.txt", "Filter: ON PK Fc 105.000 Hz Gain 3 dB Q 1\n",
-                 "105000 Hz, written as 105.000 needs");
+                 "the separator in 105.000 is one between thousands");
     mask_refused("e.txt", "Filter: ON IIR Order 2 Coefficients 1 2 3 4 5\n", "5 coefficients");
     mask_refused("e.txt", "Filter: ON IIR Order 1 Coefficients 1 0 1 -1.01\n", "is not stable");
     mask_refused("e.txt", "Filter: ON IIR Order 1 Coefficients 1 0 1 -1\n", "is not stable");

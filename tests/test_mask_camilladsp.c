@@ -307,6 +307,9 @@ START_TEST(refused)
     } cases[] = {
         {FILTERED("Gain", "gain: -3,5"),
          "line 9: '5' is no setting that CamillaDSP has here; decim"},
+        {"devices: {capture: {channels: 1}}\nfilters:\n  f: {type: Gain, parameters: {gain: 1}}\n"
+         "  f: {type: Gain, parameters: {gain: 2}}\npipeline: [{type: Filter, names: [f]}]\n",
+         "there is more than one filter f"},
         {FILTERED("Gain", "gain: -3, inverse: true"), "'inverse' is no setting"},
         {FILTERED("Gain", "gain: -3, gain: -9"), "'gain' is no setting"},
         {"devices: {capture: {channels: 2}}\npipline: []\n", "'pipline' is no setting"},

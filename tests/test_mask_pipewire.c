@@ -48,7 +48,7 @@ START_TEST(links_and_gains)
         " { output = \"c:Out\" input = \"m:In 1\" } { output = \"d:Out\" input = \"m:In 2\" }\n"
         " { output = \"n:Out\" input = \"m:In 3\" } ]\n"
         "inputs = [ \"l:In\" \"r:In\" null ] outputs = [ null \"m:Out\" ]",
-        "capture.props = { audio.position = [ FL FR FC ] } playback.props = { audio.channels = 2 "
+        "capture.props = { audio.position = [ FL FR FC ] } playback.props = { audio.channels = \"2\" "
         "}"));
     ck_assert_str_eq(mask->kind, "PipeWire filter chain");
     ck_assert_uint_eq(mask->inputs, 3);

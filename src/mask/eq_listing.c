@@ -186,11 +186,14 @@ static enum status make_biquad(const struct mask_config *config, char *text, dou
     TRY(check(config, kind, &values));
     double asked = values.frequency, q = width_to_q(kind, &values, rate);
     if (!(fmax(asked, values.frequency) < rate / 2))
-        return mask_config_refuse(config,
-                                  "a filter at %g Hz%s%s needs more than a rate of %g Hz: "
-                                  "rate=48000, or another one, makes the mask at that",
-                                  asked, *filter->grouped ? ", written as " : "", filter->grouped,
-                                  rate);
+        return mask_config_refuse(
+            config,
+            *filter->grouped
+                ? "a filter at %g Hz needs more than a rate of %g Hz; the separator in "
+                  "%s is one between thousands, as in Equalizer APO: leave it out"
+                : "a filter at %g Hz needs more than a rate of %g Hz: rate=48000, or "
+                  "another one, makes the mask at that%s",
+            asked, rate, filter->grouped);
     if (!(q > 0 && isfinite(q)))
         return mask_config_refuse(config, "the width or slope is not possible");
     TRY(alloc_filter(filter, 2));

@@ -108,6 +108,18 @@ static enum status select_channels(struct camilladsp *dsp, const yaml_node_t *st
 }
 
 /* What a step names: NAME, in the section of that key; `what` it is. */
+/* How often a mapping has a key; CamillaDSP takes none twice. */
+static size_t count_key(struct camilladsp *dsp, const yaml_node_t *mapping, const char *key)
+{
+    size_t count = 0;
+    const yaml_node_pair_t *end = mapping->data.mapping.pairs.top;
+    for (const yaml_node_pair_t *pair = mapping->data.mapping.pairs.start; pair < end; pair++) {
+        const char *text = camilladsp_text(yaml_document_get_node(&dsp->document, pair->key));
+        count += text && strcmp(text, key) == 0;
+    }
+    return count;
+}
+
 static enum status find_named(struct camilladsp *dsp, const yaml_node_t *name, const char *section,
                               const char *what, struct camilladsp_named *named)
 {
@@ -116,10 +128,14 @@ static enum status find_named(struct camilladsp *dsp, const yaml_node_t *name, c
     if (!camilladsp_text(name))
         return mask_config_refuse(dsp->config, "the name of a %s is missing", what);
     TRY(camilladsp_expand(dsp, camilladsp_text(name), named->name));
-    named->node = camilladsp_get(dsp, camilladsp_get(dsp, root, section), named->name);
-    return named->node
+    const yaml_node_t *all = camilladsp_get(dsp, root, section);
+    named->node = camilladsp_get(dsp, all, named->name);
+    if (!named->node)
+        return mask_config_refuse(dsp->config, "there is no %s %.100s", what, named->name);
+    return count_key(dsp, all, named->name) == 1
                ? STATUS_OK
-               : mask_config_refuse(dsp->config, "there is no %s %.100s", what, named->name);
+               : mask_config_refuse(dsp->config, "there is more than one %s %.100s", what,
+                                    named->name);
 }
 
 static enum status filter_step(struct camilladsp *dsp, const yaml_node_t *step)

@@ -37,8 +37,11 @@ enum status mask_json_count(const struct mask_json *json, const json_t *object, 
     const json_t *found = mask_json_get(object, key);
     if (!found)
         return STATUS_OK;
-    json_int_t count = json_integer_value(found);
-    if (!json_is_integer(found) || count < least || count > most)
+    const char *text = json_string_value(found); /* properties of PipeWire may be quoted */
+    uint64_t quoted = 0;
+    bool is_quoted = text && mask_config_count(text, &quoted) && quoted <= INT32_MAX;
+    json_int_t count = is_quoted ? (json_int_t)quoted : json_integer_value(found);
+    if (!(is_quoted || json_is_integer(found)) || count < least || count > most)
         return mask_json_refuse(json, "'%.40s' must be a whole number from %lld to %lld", key,
                                 (long long)least, (long long)most);
     *value = count;
