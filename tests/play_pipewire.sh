@@ -31,7 +31,7 @@ wait_for() {
         "$@" >/dev/null 2>&1 && return 0
         sleep 0.1
     done
-    echo "waited in vain for: $*" >&2
+    echo "no success within ten seconds: $*" >&2
     cat "$folder"/*.log >&2
     stop 1
 }

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <strings.h>
 
-/* Frames, or a time with its unit. */
 const char *const mask_options_trust[] = {"yes", "no", NULL};
 
+/* Frames, or a time with its unit. */
 static enum status parse_span(void *options, const struct option_row *row, const char *text)
 {
     char *end;

@@ -273,7 +273,7 @@ static enum status read_camilladsp(struct mask_config *config, struct mask **mas
     return status;
 }
 
-/* A line "pipeline:", "filters:" or "mixers:" with nothing before it. */
+/* A line that begins with one of its sections. */
 static bool is_camilladsp(const struct mask_config *config)
 {
     static const char *const keys[] = {"pipeline:", "filters:", "mixers:", "devices:"};

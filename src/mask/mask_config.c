@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILES_MOST = 1024 };
+enum { RATE_USUAL = 48000 /* Hz */, FILES_MOST = 1024 };
 
 struct mask_config_file {
     struct mask_config_file *next;
@@ -294,6 +294,23 @@ enum status mask_config_mask(struct mask_config *config, const char *name,
 {
     TRY(mask_config_mask_any_rate(config, name, raw, mask));
     return mask_config_rate(config, (*mask)->rate);
+}
+
+uint32_t mask_config_wanted_rate(const struct mask_config *config)
+{
+    const struct mask_load_options *options = config->options;
+    return options->raw.rate ? options->raw.rate : options->sound.rate;
+}
+
+enum status mask_config_settle_rate(struct mask_config *config)
+{
+    uint32_t rate = mask_config_wanted_rate(config);
+    if (config->rate)
+        return STATUS_OK;
+    if (!rate)
+        note("mask %s is made for %d Hz; rate= makes it for another rate", config->file,
+             RATE_USUAL);
+    return mask_config_rate(config, rate ? rate : RATE_USUAL);
 }
 
 char *mask_config_word(char **rest)

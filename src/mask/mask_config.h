@@ -68,6 +68,12 @@ MUST_CHECK enum status mask_config_mask_any_rate(struct mask_config *config, con
 /* Set the rate. Errors: another one is set. */
 MUST_CHECK enum status mask_config_rate(struct mask_config *config, uint32_t rate);
 
+/* The rate that the user or the sound asks for; 0: none. */
+uint32_t mask_config_wanted_rate(const struct mask_config *config);
+
+/* Where no file has set a rate, set the wanted one, or else 48000 Hz, with a note. */
+MUST_CHECK enum status mask_config_settle_rate(struct mask_config *config);
+
 /* Split the next word off a line, in place; quotes keep words together. NULL: none left. */
 char *mask_config_word(char **rest);
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BANDS_MOST = 32, RATE_USUAL = 48000, BAND_OFF = -1 };
+enum { BANDS_MOST = 32, BAND_OFF = -1 };
 
 static const struct {
     const char *name;
@@ -135,13 +135,6 @@ static enum status check_settings(struct easyeffects *preset, const json_t *plug
     return STATUS_OK;
 }
 
-static enum status settle_rate(struct mask_config *config)
-{
-    const struct mask_load_options *options = config->options;
-    uint32_t known = options->raw.rate ? options->raw.rate : options->sound.rate;
-    return config->rate ? STATUS_OK : mask_config_rate(config, known ? known : RATE_USUAL);
-}
-
 enum status easyeffects_equalizer(struct easyeffects *preset, const json_t *plugin)
 {
     static const char *const channels[] = {"left", "right"};
@@ -152,7 +145,7 @@ enum status easyeffects_equalizer(struct easyeffects *preset, const json_t *plug
     TRY(check_settings(preset, plugin));
     TRY(mask_json_count(&preset->json, plugin, "num-bands", 1, BANDS_MOST, &count));
     TRY(mask_json_bool(&preset->json, plugin, "split-channels", &split));
-    TRY(settle_rate(preset->config));
+    TRY(mask_config_settle_rate(preset->config));
     for (size_t c = 0; c < 2; c++) {
         double semitones = 0;
         TRY(mask_json_number(&preset->json, plugin, pitches[c], &semitones));

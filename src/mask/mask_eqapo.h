@@ -14,7 +14,6 @@
 enum {
     EQAPO_CHANNELS_MOST = MATRIX_CHANNELS_MOST,
     EQAPO_INCLUDES_MOST = 8, /* nested */
-    EQAPO_RATE_USUAL = 48000,
 };
 
 enum eqapo_stage { EQAPO_PRE_MIX = 1, EQAPO_POST_MIX = 2, EQAPO_CAPTURE = 4 };
@@ -93,9 +92,8 @@ MUST_CHECK enum status eqapo_copy(struct eqapo *reading, char *text);
 /* Forget the channels that Copy: has created. */
 MUST_CHECK enum status eqapo_drop_created(struct eqapo *reading);
 
-/* mask_eqapo_filters.c: lines that filter the selected channels; what depends on the rate fixes it:
- * that of the files, rate=, that of the sound, or the usual one. */
-MUST_CHECK enum status eqapo_settle_rate(struct eqapo *reading);
+/* mask_eqapo_filters.c: lines that filter the selected channels; what depends on the rate settles
+ * it (mask_config_settle_rate). */
 MUST_CHECK enum status eqapo_preamp(struct eqapo *reading, char *text);
 MUST_CHECK enum status eqapo_filter(struct eqapo *reading, char *text);
 MUST_CHECK enum status eqapo_delay(struct eqapo *reading, char *text);

@@ -20,23 +20,11 @@ enum {
 static const double DB_MOST = 300;
 static const double GRAPHIC_LEAST = 1e-5; /* -100 dB, as in Equalizer APO */
 
-enum status eqapo_settle_rate(struct eqapo *reading)
-{
-    const struct mask_load_options *options = reading->config->options;
-    uint32_t rate = options->raw.rate ? options->raw.rate : options->sound.rate;
-    if (reading->config->rate)
-        return STATUS_OK;
-    if (!rate)
-        note("mask %s is made for %d Hz; rate= makes it for another rate", reading->config->file,
-             EQAPO_RATE_USUAL);
-    return mask_config_rate(reading->config, rate ? rate : EQAPO_RATE_USUAL);
-}
-
 static enum status count_filter(struct eqapo *reading)
 {
     if (++reading->filters > FILTERS_MOST)
         return mask_config_refuse(reading->now, "more than %d filters", FILTERS_MOST);
-    return eqapo_settle_rate(reading);
+    return mask_config_settle_rate(reading->config);
 }
 
 static enum status filter_all(struct eqapo *reading, double gain, uint64_t delay,
@@ -74,7 +62,7 @@ enum status eqapo_delay(struct eqapo *reading, char *text)
     if (!is_ms && !eq_number_take(&text, "samples"))
         return mask_config_refuse(reading->now, "Delay: must be in ms or samples");
     if (is_ms)
-        TRY(eqapo_settle_rate(reading));
+        TRY(mask_config_settle_rate(reading->config));
     double frames = floor((is_ms ? value * reading->config->rate / 1000 : value) + 0.5);
     if (frames > MATRIX_TAPS_MOST)
         return mask_config_refuse(reading->now, "the delay is too long");

@@ -80,7 +80,7 @@ static void note_remark(struct eqapo *reading, const char *line)
 static enum status evaluate(struct eqapo *reading, const char *text, double *value)
 {
     if (strstr(text, "sampleRate")) {
-        TRY(eqapo_settle_rate(reading));
+        TRY(mask_config_settle_rate(reading->config));
         (void)eqapo_variable_set(&reading->variables, "sampleRate", reading->config->rate);
     }
     const char *wrong = eqapo_evaluate(&reading->variables, text, value);

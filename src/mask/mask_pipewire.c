@@ -7,17 +7,13 @@
 #include <string.h>
 
 enum {
-    RATE_USUAL = 48000,   /* PipeWire's */
     CELLS_MOST = 1 << 20, /* of a graph's matrix */
 };
 static const char MODULE[] = "libpipewire-module-filter-chain";
 
 enum status pipewire_rate(struct pipewire_graph *graph, double *rate)
 {
-    const struct mask_load_options *options = graph->config->options;
-    uint32_t known = options->raw.rate ? options->raw.rate : options->sound.rate;
-    if (!graph->config->rate)
-        TRY(mask_config_rate(graph->config, known ? known : RATE_USUAL));
+    TRY(mask_config_settle_rate(graph->config));
     *rate = graph->config->rate;
     return STATUS_OK;
 }

@@ -22,16 +22,10 @@ static void impulse_free(struct impulse *impulse)
 }
 
 /* A file of several is the one whose rate is nearest to this. */
-static uint32_t wanted_rate(const struct pipewire_graph *graph)
-{
-    const struct mask_load_options *options = graph->config->options;
-    return options->raw.rate ? options->raw.rate : options->sound.rate;
-}
-
 static enum status choose_file(struct pipewire_graph *graph, const json_t *names,
                                const struct mask **chosen)
 {
-    double nearest = INFINITY;
+    double nearest = INFINITY, wanted = mask_config_wanted_rate(graph->config);
     const json_t *name;
     size_t i;
     json_array_foreach(names, i, name)
@@ -40,8 +34,8 @@ static enum status choose_file(struct pipewire_graph *graph, const json_t *names
         if (!json_is_string(name))
             return mask_json_refuse(&graph->json, "'filename' must list names");
         TRY(mask_config_mask_any_rate(graph->config, json_string_value(name), NULL, &mask));
-        double distance = fabs((double)mask->rate - wanted_rate(graph));
-        if (wanted_rate(graph) == 0)
+        double distance = fabs((double)mask->rate - wanted);
+        if (wanted == 0)
             distance = *chosen != NULL; /* the first */
         if (distance < nearest) {
             nearest = distance;

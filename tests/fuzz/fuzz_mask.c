@@ -3,6 +3,7 @@
  * The file's folder contains short masks that configurations may name: a.wav (2 channels),
  * b.txt, c.f32, and i.txt to include.
  */
+#include "fuzz_mask_check.h"
 #include "mask/mask.h"
 
 #include <math.h>
@@ -67,17 +68,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-/* Properties of any mask that was read. */
-static void check(const struct mask *mask)
-{
-    if (mask->columns == 0 || mask->taps == 0 || mask->origin >= mask->taps)
-        abort();
-    for (size_t p = 0; p < mask->path_count; p++)
-        if (mask->paths[p].input >= mask->inputs || mask->paths[p].output >= mask->outputs ||
-            mask->paths[p].column >= mask->columns)
-            abort();
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct mask_load_options options = {.sound = {48000, 2}};
@@ -93,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if ((status != STATUS_OK) != (message[0] != '\0')) /* an error text, and only on failure */
         abort();
     if (status == STATUS_OK && mask)
-        check(mask);
+        fuzz_mask_check(mask);
     mask_destroy(mask);
     fclose(stream);
     return 0;

@@ -3,6 +3,7 @@
  *
  * Input: a byte each for measurements, receivers, emitters, taps, the kinds of text, options, an
  * array that is too short; then the values of the arrays as bytes. */
+#include "fuzz_mask_check.h"
 #include "mask/mask_matrix.h"
 #include "mask/mask_sofa.h"
 
@@ -69,17 +70,6 @@ static void make(struct sofa_file *file, const uint8_t *data, size_t size)
         file->arrays[SOFA_RATE].values[0] = head[7] ? 100 * head[7] : 0;
 }
 
-/* Properties of any mask that was read. */
-static void check(const struct mask *mask)
-{
-    if (mask->columns == 0 || mask->taps == 0 || mask->origin >= mask->taps)
-        abort();
-    for (size_t p = 0; p < mask->path_count; p++)
-        if (mask->paths[p].input >= mask->inputs || mask->paths[p].output >= mask->outputs ||
-            mask->paths[p].column >= mask->columns)
-            abort();
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct sofa_file file = {0};
@@ -103,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if ((status != STATUS_OK) != (message[0] != '\0')) /* an error text, and only on failure */
         abort();
     if (status == STATUS_OK)
-        check(mask);
+        fuzz_mask_check(mask);
     mask_destroy(mask);
     sofa_file_free(&file);
     return 0;
