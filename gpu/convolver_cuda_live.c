@@ -100,7 +100,7 @@ static void live_destroy(struct convolution *convolution)
     }
     for (size_t i = 0; i < LIVE_OWED_MOST; i++)
         free(live->owed[i].in);
-    fft_destroy(live->fft);
+    fft_double_destroy(live->fft);
     free(live);
 }
 
@@ -115,8 +115,8 @@ static void lay_out(struct gpu_live *live)
         .roles = (unsigned)(shape->inputs > shape->outputs ? shape->inputs : shape->outputs),
         .block = (unsigned)shape->block,
         .fft = (unsigned)plan.fft,
-        .fft_log2 = (unsigned)plan.fft_log2,
         .bins = (unsigned)plan.fft / 2,
+        .bins_log2 = (unsigned)plan.fft_log2 - 1,
         .depth = (unsigned)plan.depth,
         .packets = (unsigned)plan.packets,
     };
@@ -140,13 +140,13 @@ static cudaError_t map_packets(packet **host, void *device, size_t packets)
 static cudaError_t upload_factors(struct gpu_live *live)
 {
     struct live_state *state = &live->state;
-    size_t bytes = state->bins * sizeof(float2);
-    float2 *factors = malloc(bytes);
+    size_t bytes = state->bins * sizeof(double2);
+    double2 *factors = malloc(bytes);
     if (!factors)
         return cudaErrorMemoryAllocation;
     for (size_t k = 0; k < state->bins; k++) {
         double angle = -2 * M_PI * (double)k / (double)state->fft;
-        factors[k] = (float2){(float)cos(angle), (float)sin(angle)};
+        factors[k] = (double2){cos(angle), sin(angle)};
     }
     cudaError_t error = cudaMalloc((void **)&state->factors, bytes);
     if (error == cudaSuccess)
@@ -248,7 +248,7 @@ static enum status live_create(const struct convolver_shape *shape, struct convo
     lay_out(live);
     *result = (struct convolution *)live;
     cudaError_t error = live_init(live);
-    enum status status = error == cudaSuccess ? fft_create(live->state.fft, &live->fft)
+    enum status status = error == cudaSuccess ? fft_double_create(live->state.fft, &live->fft)
                                               : gpu_failed(error, "set up a live stream");
     if (status == STATUS_OK)
         return STATUS_OK;

@@ -9,7 +9,7 @@
 #include "gpu/fault.h"
 #include "gpu/gpu.h"
 #include "gpu/live_kernels.h"
-#include "signal/fft.h"
+#include "signal/fft_double.h"
 
 #include <stdatomic.h>
 
@@ -47,7 +47,7 @@ struct gpu_live {
     unsigned blocks;
     size_t partitions; /* of the longest mask */
     struct live_state state;
-    struct fft *fft;
+    struct fft_double *fft;
     packet *in; /* the host's view of state.in and state.out */
     packet *out;
     cudaStream_t stream, copies;

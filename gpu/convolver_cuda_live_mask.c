@@ -2,8 +2,6 @@
  * reused, since nothing is freed while a kernel is resident. */
 #include "gpu/convolver_cuda_live.h"
 
-#include "signal/audio.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,19 +42,22 @@ static enum status fill_paths(const struct mask *mask, unsigned *first, struct l
 }
 
 /* A column's partitions; bin 0 holds the first and the middle one, both real. */
-static void fill_spectra(const struct gpu_live *live, const float *column, size_t taps,
-                         size_t partitions, float *samples, float *spectrum, float2 *to)
+static void fill_spectra(const struct gpu_live *live, const double *column, size_t taps,
+                         size_t partitions, float2 *to)
 {
     const struct live_state *state = &live->state;
+    double *samples = fft_double_samples(live->fft);
+    const double complex *bins = fft_double_bins(live->fft);
     for (size_t p = 0; p < partitions; p++, to += state->bins) {
         size_t from = (p + 1) * state->block, left = taps - from;
         size_t count = left < state->block ? left : state->block;
         memset(samples, 0, state->fft * sizeof *samples);
         for (size_t k = 0; k < count; k++)
-            samples[k] = column[from + k] / (float)state->fft;
-        fft_forward(live->fft, samples, spectrum);
-        memcpy(to, spectrum, state->bins * sizeof *to);
-        to[0].y = spectrum[2 * state->bins];
+            samples[k] = column[from + k] / (double)state->fft;
+        fft_double_forward(live->fft);
+        for (size_t k = 0; k < state->bins; k++)
+            to[k] = (float2){(float)creal(bins[k]), (float)cimag(bins[k])};
+        to[0].y = (float)creal(bins[state->bins]);
     }
 }
 
@@ -64,10 +65,8 @@ static enum status fill_mask(const struct gpu_live *live, const struct mask *mas
                              const struct mask_layout *at, char *memory)
 {
     const struct live_state *state = &live->state;
-    float *samples = audio_alloc(state->fft);
-    float *spectrum = audio_alloc(fft_spectrum_floats(state->fft));
     float *rounded = mask_round(mask);
-    enum status status = samples && spectrum && rounded ? STATUS_OK : fail_memory("a mask");
+    enum status status = rounded ? STATUS_OK : fail_memory("a mask");
     if (status == STATUS_OK)
         status = fill_paths(mask, (unsigned *)(void *)(memory + at->first),
                             (struct live_path *)(void *)(memory + at->paths));
@@ -75,11 +74,9 @@ static enum status fill_mask(const struct gpu_live *live, const struct mask *mas
         const float *column = rounded + c * mask->taps;
         size_t head = mask->taps < state->block ? mask->taps : state->block;
         memcpy(memory + at->heads + c * state->block * sizeof(float), column, head * sizeof(float));
-        fill_spectra(live, column, mask->taps, at->partitions, samples, spectrum,
+        fill_spectra(live, mask_column(mask, c), mask->taps, at->partitions,
                      (float2 *)(void *)(memory + at->spectra) + c * at->partitions * state->bins);
     }
-    free(samples);
-    free(spectrum);
     free(rounded);
     return status;
 }

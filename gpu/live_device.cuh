@@ -58,6 +58,17 @@ __device__ __forceinline__ void await_flag(const unsigned *flag, unsigned number
     __syncthreads();
 }
 
+/* ---- sums ---- */
+
+/* sum += added, with what its roundings lost (Kahan 1965). */
+__device__ __forceinline__ void add_run(float &sum, float &lost, float added)
+{
+    added -= lost;
+    float whole = sum + added;
+    lost = (whole - sum) - added;
+    sum = whole;
+}
+
 /* ---- the state of a thread block ---- */
 
 struct live_slot {
@@ -73,35 +84,37 @@ __device__ __forceinline__ live_path path_of(const live_mask &mask, unsigned p)
     return path;
 }
 
-/* Shared memory; sizes in floats, or float2. */
+/* Shared memory; sizes in floats, or double2. */
 struct live_scratch {
-    float2 *fft;  /* fft; before that, rows of products */
+    double2 *fft; /* bins; before that, rows of products */
     float *mine;  /* 2 block: previous and current block of this thread block's only input */
     float *other; /* 2 block: the same of another input */
     float *head;  /* block */
-    float *sum;   /* block */
+    float *sum;   /* block: the answer */
+    float *lost;  /* block: what its roundings lost */
 };
 
 __host__ __device__ __forceinline__ size_t fft_bytes(const live_state &s)
 {
-    size_t rows = LIVE_THREADS * sizeof(float4), fft = s.fft * sizeof(float2);
+    size_t rows = LIVE_THREADS * sizeof(float4), fft = s.bins * sizeof(double2);
     return rows > fft ? rows : fft;
 }
 
 __device__ __forceinline__ live_scratch scratch_of(const live_state &s, char *shared)
 {
     live_scratch r;
-    r.fft = reinterpret_cast<float2 *>(shared);
+    r.fft = reinterpret_cast<double2 *>(shared);
     r.mine = reinterpret_cast<float *>(shared + fft_bytes(s));
     r.other = r.mine + 2 * s.block;
     r.head = r.other + 2 * s.block;
     r.sum = r.head + s.block;
+    r.lost = r.sum + s.block;
     return r;
 }
 
 static size_t scratch_bytes(const live_state &s)
 {
-    return fft_bytes(s) + 6 * s.block * sizeof(float);
+    return fft_bytes(s) + 7 * s.block * sizeof(float);
 }
 
 /* One role per thread block: its input stays in shared memory. */

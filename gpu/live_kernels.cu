@@ -3,9 +3,6 @@
  * blocks run at once and wait for each other by flags in device memory. */
 #include "gpu/live_spectra.cuh"
 
-/* Products per partial sum, to limit rounding. */
-static constexpr unsigned RUN = 32;
-
 /* ---- input ---- */
 
 /* Copy input `role`'s samples of block `number` to device memory and, if it is this thread block's
@@ -85,8 +82,10 @@ __device__ __forceinline__ void load_tail(const live_state &s, const live_scratc
                                           const live_mask &mask, unsigned which, unsigned output)
 {
     const float *tail = s.tails + ((size_t)which * s.outputs + output) * s.block;
-    for (unsigned i = threadIdx.x; i < s.block; i += LIVE_THREADS)
+    for (unsigned i = threadIdx.x; i < s.block; i += LIVE_THREADS) {
         r.sum[i] = mask.partitions > 0 ? tail[i] : 0;
+        r.lost[i] = 0;
+    }
 }
 
 /* For the next block, if one slot is active and this thread block has one output. */
@@ -130,17 +129,20 @@ __device__ void add_head(const live_state &s, const live_scratch &r, const live_
     unsigned lane = threadIdx.x % lanes, groups = LIVE_THREADS / lanes;
     for (unsigned base = 0; base < s.block; base += groups) {
         unsigned i = base + threadIdx.x / lanes;
-        float sum = 0;
-        for (unsigned start = lane; i < s.block && start < mask.head; start += RUN * lanes) {
+        float sum = 0, lost = 0;
+        for (unsigned start = lane; i < s.block && start < mask.head; start += SUM_RUN * lanes) {
             float run = 0;
-            for (unsigned k = start; k < mask.head && k < start + RUN * lanes; k += lanes)
+            unsigned end =
+                start + SUM_RUN * lanes < mask.head ? start + SUM_RUN * lanes : mask.head;
+#pragma unroll 8
+            for (unsigned k = start; k < end; k += lanes)
                 run += r.head[k] * window[s.block + i - k];
-            sum += run;
+            add_run(sum, lost, run);
         }
         for (unsigned other = lanes / 2; other > 0; other /= 2)
             sum += __shfl_xor_sync(0xFFFFFFFF, sum, other);
         if (i < s.block && lane == 0)
-            r.sum[i] += sum;
+            add_run(r.sum[i], r.lost[i], sum);
     }
     __syncthreads();
 }

@@ -50,8 +50,8 @@ struct live_mask {
 /* Device memory, except the packets, which are mapped host memory. */
 struct live_state {
     unsigned inputs, outputs, roles; /* roles: the larger of the two */
-    unsigned block, fft, fft_log2;   /* frames; points of a transform, at least 2 block */
-    unsigned bins;                   /* fft / 2: bin 0 holds the first and the middle one */
+    unsigned block, fft;             /* frames; points of a transform, at least 2 block */
+    unsigned bins, bins_log2;        /* fft / 2: bin 0 holds the first and the middle one */
     unsigned depth;                  /* spectra in an input's history */
     unsigned packets;                /* of a channel: block / 3, rounded up */
     const uint4 *in;                 /* 2 x roles x (1 + packets) */
@@ -61,7 +61,7 @@ struct live_state {
     float *time;                     /* inputs x 2 x block */
     float2 *spectra;                 /* inputs x depth x bins */
     float *tails;                    /* slots x outputs x block: due in the next block */
-    const float2 *factors;           /* fft / 2: exp(-2 pi i k / fft) */
+    const double2 *factors;          /* fft / 2: exp(-2 pi i k / fft) */
     unsigned *counters;              /* per thread block: the last number seen */
     unsigned *time_done;             /* per input: the last block in `time` */
     unsigned *spectra_done;          /* per input: the last block in `spectra` */

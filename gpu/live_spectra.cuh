@@ -7,30 +7,65 @@
 /* Bins that a thread holds while they are reordered. */
 static constexpr unsigned HELD = LIVE_BLOCK_MOST / LIVE_THREADS;
 
-/* ---- transforms in shared memory ---- */
+static constexpr unsigned SUM_RUN = 16; /* products per plain sum */
+
+/* ---- transforms in shared memory ----
+ *
+ * Real ones of `fft` points through complex ones of half as many, even samples as real and odd ones
+ * as imaginary parts (Cooley, Lewis and Welch 1970). In double precision: what single precision
+ * leaves of a bass in the bins above it, a mask of few taps brings back. */
 
 __device__ __forceinline__ unsigned reversed(const live_state &s, unsigned i)
 {
-    return __brev(i) >> (32 - s.fft_log2);
+    return __brev(i) >> (32 - s.bins_log2);
+}
+
+__device__ __forceinline__ double2 multiply(double2 a, double2 b)
+{
+    return make_double2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
 }
 
 /* In place, radix 2, from bit-reversed order (Cooley and Tukey 1965). */
-static __device__ void transform(const live_state &s, float2 *points, bool back)
+static __device__ void transform(const live_state &s, double2 *points, bool back)
 {
-    for (unsigned half = 1; half < s.fft; half *= 2) {
+    for (unsigned half = 1; half < s.bins; half *= 2) {
         __syncthreads();
-        for (unsigned j = threadIdx.x; j < s.fft / 2; j += LIVE_THREADS) {
+        for (unsigned j = threadIdx.x; j < s.bins / 2; j += LIVE_THREADS) {
             unsigned k = j % half, at = (j - k) * 2 + k;
-            float2 w = __ldg(s.factors + k * (s.fft / 2 / half));
-            float2 a = points[at], b = points[at + half];
+            double2 w = __ldg(s.factors + k * (s.bins / half));
+            double2 a = points[at];
             if (back)
                 w.y = -w.y;
-            float2 turned = make_float2(b.x * w.x - b.y * w.y, b.x * w.y + b.y * w.x);
-            points[at] = make_float2(a.x + turned.x, a.y + turned.y);
-            points[at + half] = make_float2(a.x - turned.x, a.y - turned.y);
+            double2 turned = multiply(points[at + half], w);
+            points[at] = make_double2(a.x + turned.x, a.y + turned.y);
+            points[at + half] = make_double2(a.x - turned.x, a.y - turned.y);
         }
     }
     __syncthreads();
+}
+
+/* Bin k of the real spectrum from the complex one; bin 0 holds the first and the middle one. */
+__device__ __forceinline__ float2 real_bin(const live_state &s, const double2 *points, unsigned k)
+{
+    double2 a = points[k];
+    if (k == 0)
+        return make_float2((float)(a.x + a.y), (float)(a.x - a.y));
+    double2 b = points[s.bins - k];
+    double2 odd = multiply(make_double2(a.y + b.y, b.x - a.x), __ldg(s.factors + k));
+    return make_float2((float)(0.5 * (a.x + b.x + odd.x)), (float)(0.5 * (a.y - b.y + odd.y)));
+}
+
+/* Bin k of the complex spectrum whose inverse is that of the real one. */
+__device__ __forceinline__ double2 complex_bin(const live_state &s, const float2 *spectrum,
+                                               unsigned k)
+{
+    double2 a = make_double2(spectrum[k].x, spectrum[k].y);
+    if (k == 0)
+        return make_double2(a.x + a.y, a.x - a.y);
+    double2 b = make_double2(spectrum[s.bins - k].x, -spectrum[s.bins - k].y);
+    double2 w = __ldg(s.factors + k);
+    double2 odd = multiply(make_double2(a.x - b.x, a.y - b.y), make_double2(w.x, -w.y));
+    return make_double2(a.x + b.x - odd.y, a.y + b.y + odd.x);
 }
 
 /* The last two blocks of an input, the older one first, into 2 block floats. */
@@ -55,12 +90,15 @@ static __device__ void add_spectrum(const live_state &s, const live_scratch &r, 
     if (!is_mine(s, role))
         load_input(s, role, number, r.other);
     __syncthreads();
-    for (unsigned i = threadIdx.x; i < s.fft; i += LIVE_THREADS)
-        r.fft[reversed(s, i)] = make_float2(i < silent ? 0 : window[i - silent], 0);
+    for (unsigned i = threadIdx.x; i < s.bins; i += LIVE_THREADS) {
+        unsigned even = 2 * i, odd = 2 * i + 1;
+        r.fft[reversed(s, i)] = make_double2(even < silent ? 0 : window[even - silent],
+                                             odd < silent ? 0 : window[odd - silent]);
+    }
     transform(s, r.fft, false);
     float2 *to = s.spectra + ((size_t)role * s.depth + number % s.depth) * s.bins;
     for (unsigned k = threadIdx.x; k < s.bins; k += LIVE_THREADS)
-        to[k] = k ? r.fft[k] : make_float2(r.fft[0].x, r.fft[s.bins].x);
+        to[k] = real_bin(s, r.fft, k);
     __syncthreads();
     if (threadIdx.x == 0)
         publish(s.spectra_done + role, number);
@@ -77,10 +115,24 @@ __device__ __forceinline__ void add_product(float4 &sum, float4 x, float4 h, boo
     sum.w += x.z * h.w + x.w * h.z;
 }
 
-/* One path's partitions row, row + rows, ...: bins 2 `pair` and 2 `pair` + 1. */
+/* A sum and what its roundings lost. */
+struct compensated {
+    float4 sum, lost;
+};
+
+__device__ __forceinline__ void add_run(compensated &to, float4 run)
+{
+    add_run(to.sum.x, to.lost.x, run.x);
+    add_run(to.sum.y, to.lost.y, run.y);
+    add_run(to.sum.z, to.lost.z, run.z);
+    add_run(to.sum.w, to.lost.w, run.w);
+}
+
+/* One path's partitions row, row + rows, ...: bins 2 `pair` and 2 `pair` + 1. A plain sum of
+ * hundreds loses up to 6 dB more than is allowed where they are in phase. */
 __device__ __forceinline__ void add_partitions(const live_state &s, const live_mask &mask,
                                                live_path path, unsigned number, unsigned pair,
-                                               unsigned row, unsigned rows, float4 &sum)
+                                               unsigned row, unsigned rows, compensated &sum)
 {
     const float2 *spectra = s.spectra + (size_t)path.input * s.depth * s.bins;
     const float4 *ring = reinterpret_cast<const float4 *>(spectra) + pair;
@@ -90,11 +142,16 @@ __device__ __forceinline__ void add_partitions(const live_state &s, const live_m
     /* Partition p meets the spectrum of p + 1 blocks before; positions count down and wrap. */
     unsigned position = (number % s.depth + 2 * s.depth - 1 - row % s.depth) % s.depth;
     unsigned step = rows % s.depth;
+    for (unsigned p = row; p < mask.partitions;) {
+        float4 run = make_float4(0, 0, 0, 0);
+        unsigned end = p + SUM_RUN * rows < mask.partitions ? p + SUM_RUN * rows : mask.partitions;
 #pragma unroll 4
-    for (unsigned p = row; p < mask.partitions; p += rows) {
-        add_product(sum, __ldcg(ring + (size_t)position * pairs),
-                    __ldcg(partitions + (size_t)p * pairs), pair == 0);
-        position = position >= step ? position - step : position + s.depth - step;
+        for (; p < end; p += rows) {
+            add_product(run, __ldcg(ring + (size_t)position * pairs),
+                        __ldcg(partitions + (size_t)p * pairs), pair == 0);
+            position = position >= step ? position - step : position + s.depth - step;
+        }
+        add_run(sum, run);
     }
 }
 
@@ -109,10 +166,10 @@ static __device__ void add_products(const live_state &s, const live_scratch &r,
     unsigned lane = threadIdx.x % across, row = threadIdx.x / across;
     float4 *sums = reinterpret_cast<float4 *>(r.fft);
     for (unsigned pair = lane; pair < pairs; pair += across) {
-        float4 sum = make_float4(0, 0, 0, 0);
+        compensated total = {make_float4(0, 0, 0, 0), make_float4(0, 0, 0, 0)};
         for (unsigned p = first; p < last; p++)
-            add_partitions(s, mask, path_of(mask, p), number, pair, row, rows, sum);
-        sums[rows == 1 ? pair : threadIdx.x] = sum;
+            add_partitions(s, mask, path_of(mask, p), number, pair, row, rows, total);
+        sums[rows == 1 ? pair : threadIdx.x] = total.sum;
     }
     for (unsigned half = rows / 2; half > 0; half /= 2) {
         __syncthreads();
@@ -132,26 +189,22 @@ static __device__ void make_tail(const live_state &s, const live_scratch &r, con
     for (unsigned p = first; p < last; p++)
         await_flag(s.spectra_done + path_of(mask, p).input, number - 1);
     add_products(s, r, mask, first, last, number);
-    /* To bit-reversed order, in place through registers, with the mirrored half. */
-    float2 held[HELD];
-    unsigned count = (s.bins + LIVE_THREADS - 1) / LIVE_THREADS;
+    /* To bit-reversed order, in place through registers. */
+    const float2 *spectrum = reinterpret_cast<const float2 *>(r.fft);
+    double2 held[HELD];
 #pragma unroll
     for (unsigned c = 0; c < HELD; c++)
-        if (c < count && c * LIVE_THREADS + threadIdx.x < s.bins)
-            held[c] = r.fft[c * LIVE_THREADS + threadIdx.x];
+        if (c * LIVE_THREADS + threadIdx.x < s.bins)
+            held[c] = complex_bin(s, spectrum, c * LIVE_THREADS + threadIdx.x);
     __syncthreads();
 #pragma unroll
-    for (unsigned c = 0; c < HELD; c++) {
-        unsigned k = c * LIVE_THREADS + threadIdx.x;
-        if (c >= count || k >= s.bins)
-            continue;
-        r.fft[reversed(s, k)] = k ? held[c] : make_float2(held[c].x, 0);
-        r.fft[reversed(s, k ? s.fft - k : s.bins)] =
-            k ? make_float2(held[c].x, -held[c].y) : make_float2(held[c].y, 0);
-    }
+    for (unsigned c = 0; c < HELD; c++)
+        if (c * LIVE_THREADS + threadIdx.x < s.bins)
+            r.fft[reversed(s, c * LIVE_THREADS + threadIdx.x)] = held[c];
     transform(s, r.fft, true);
+    const double *samples = reinterpret_cast<const double *>(r.fft);
     for (unsigned i = threadIdx.x; i < s.block; i += LIVE_THREADS)
-        tail[i] = r.fft[s.fft - s.block + i].x;
+        tail[i] = (float)samples[s.fft - s.block + i];
     __syncthreads();
 }
 
