@@ -124,6 +124,9 @@ MUST_CHECK enum status mask_route(struct mask *mask, size_t channels, enum mask_
  * to two ears. Errors: the mask has neither 14 nor 7 columns, other channels. */
 MUST_CHECK enum status mask_route_hesuvi(struct mask *mask, size_t channels, enum mask_map map);
 
+/* Whether it has as many columns as such a mask. */
+bool mask_may_be_hesuvi(const struct mask *mask);
+
 /* Whether an option about directions is given. */
 bool mask_directions_given(const struct mask_directions *directions);
 
