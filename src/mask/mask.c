@@ -107,10 +107,11 @@ enum status mask_values_add(struct mask_values *values, double value)
     return STATUS_OK;
 }
 
-enum status mask_file_open(const char *file, FILE **stream)
+enum status mask_file_open(const char *file, bool is_samples, FILE **stream)
 {
     struct stat about;
-    const char *flaw = files_read_open(file, stream);
+    const char *flaw =
+        is_samples ? files_read_open(file, stream) : files_read_open_text(file, stream);
     if (flaw)
         return fail(STATUS_FAILED, "cannot open mask %s: %s", file, flaw);
     if (fstat(fileno(*stream), &about) != 0 || about.st_size > 0)
@@ -190,7 +191,7 @@ enum status mask_load_with(const char *file, const struct mask_load_options *opt
 {
     struct mask *loaded = NULL;
     FILE *stream;
-    TRY(mask_file_open(file, &stream));
+    TRY(mask_file_open(file, options->raw.format, &stream));
     enum status status = read_by_kind(file, stream, options, &loaded);
     fclose(stream);
     uint32_t rate = options->raw.rate;

@@ -196,7 +196,7 @@ enum status response_file_read(const char *file, FILE *stream, struct response_f
 enum status response_file_load(const char *file, struct response_file *response)
 {
     FILE *stream;
-    TRY(mask_file_open(file, &stream));
+    TRY(mask_file_open(file, false, &stream));
     enum status status = response_file_read(file, stream, response);
     fclose(stream);
     return status;
