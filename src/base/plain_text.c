@@ -113,11 +113,12 @@ const char *plain_text_convert(FILE **stream)
     int error = 0;
     FILE *copy = NULL;
     if (needs_copy(&source)) {
+        errno = 0;
         copy = tmpfile();
         if (copy)
             is_text = copy_text(&source, copy);
         if (!copy || fflush(copy) != 0 || ferror(copy))
-            error = errno;
+            error = errno ? errno : EIO;
     }
     (void)fseeko(*stream, 0, SEEK_SET); /* rewind() would forget an error of reading */
     (void)fflush(*stream);              /* its descriptor, too, which libraries read */
