@@ -190,6 +190,16 @@ START_TEST(hesuvi_commands)
                     "$HALO render $WAV/drums.wav x.wav --mask six.wav,order=hesuvi");
     command_refused(2, "order=hesuvi is for a sound of 1, 2, 4, 5, 6 or 8 channels",
                     "$HALO render three.wav x.wav --mask all.wav,order=hesuvi");
+    make_hesuvi("half.wav", 7);
+    command_refused(2, "order=hesuvi if it is one of HeSuVi",
+                    "$HALO render $WAV/drums.wav x.wav --mask all.wav");
+    command_refused(2, "order=hesuvi if it is one of HeSuVi",
+                    "$HALO render $WAV/drums.wav x.wav --mask half.wav,map=matrix");
+    sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 10);
+    sound_save(&sound, "one.wav");
+    sound_free(&sound);
+    command_expect(command_done("$HALO render one.wav x.wav --mask all.wav").err,
+                   "a mono sound goes through each of its 14 channels; order=hesuvi if");
     command_refused(2, "order=hesuvi and map= exclude each other",
                     "$HALO render $WAV/drums.wav x.wav --mask all.wav,order=hesuvi,map=matrix");
 }

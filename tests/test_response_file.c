@@ -32,6 +32,14 @@ static const char *const forms[] = {
     "\"20000\",\"-4.75\"\n",
     "Hz;dB\n20;-3,25\n63,5;-1,5\n250;0,5\n1000;0\n20000;-4,75\n",
     "# decimal commas\n20,0 -3,25 # here\n63,5 -1,5\n\n250 0,5\n1000 0\n* end\n20000 -4,75\n",
+    "20Hz -3.25 dB\n63.5 hz -1.5dB\n250Hz .5dB\n1 kHz 0 dB\n20kHz -4.75 dB\n",
+    "20 \xE2\x88\x92"
+    "3.25\n63.5 \xE2\x80\x93"
+    "1.5\n250\xC2\xA0"
+    "0.5\n1000 0\n20000 -4.75\n\x1A",
+    "20000 -4.75\n1000 0\n250 .5\n63.5 -1.5\n20 -3.25\n",
+    "250 .5\n20000 -4.75\n20 -3.25\n1000 0\n63.5 -1.5\n",
+    "Hz,raw,a,b,c\n20,-3.25,0,0,1\n63.5,-1.5,0,0,1\n250,0.5,0,0,1\n1000,0,0,0,1\n20000,-4.75,0,0,1\n",
     "\xEF\xBB\xBF; of an editor of Windows\n0 -9\n20 -3.25\n63.5 -1.5\n250 +0.5\n1000 0\n"
     "20000 -4.75",
 };
@@ -42,7 +50,7 @@ START_TEST(every_form_is_read)
     for (size_t f = 0; f < FORMS; f++) {
         struct response_file response;
         mask_save_text("a.txt", forms[f]);
-        ck_assert_int_eq(response_file_load(command_path("a.txt"), &response), STATUS_OK);
+        ck_assert_int_eq(response_file_load(command_path("a.txt"), NULL, &response), STATUS_OK);
         ck_assert_uint_eq(level_curve_count(&response.curve), POINTS);
         for (size_t i = 0; i < POINTS; i++) {
             ck_assert_double_eq_tol(level_curve_hertz(&response.curve, i), hertz[i],
@@ -64,8 +72,9 @@ END_TEST
 /* Columns of taps do not rise to 100 and more. */
 START_TEST(taps_stay_taps)
 {
-    static const char *const taps[] = {"20 1\n1000 2\n500 3\n", "0 1\n1 2\n2 3\n",
-                                       "20\n1000\n20000\n", "1000 1\n1001 2\n1002 3\n"};
+    static const char *const taps[] = {
+        "0 1\n0.5 0.1\n0.25 0\n", "0 1\n1 2\n", "1 0\n2 0\n1 0\n",    "20\n1000\n20000\n",
+        "-200 0\n300 1\n",        "5 1\n4 2\n", "0 0\n0 0\n32767 1\n"};
     for (size_t i = 0; i < sizeof taps / sizeof *taps; i++) {
         mask_save_text("a.txt", taps[i]);
         mask_destroy(mask_loaded("a.txt", NULL));
@@ -75,13 +84,54 @@ START_TEST(taps_stay_taps)
 }
 END_TEST
 
+START_TEST(few_frequencies_in_any_order_are_no_taps)
+{
+    static const char *const texts[] = {"1000 0\n", "10 3.0\n40 -1\n", "20 1\n1000 2\n500 3\n",
+                                        "1000 1\n1001 2\n1002 3\n", "80 0\n40 -1\n20 -6\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        mask_refused("a.txt", texts[i], "frequency response, not taps; response:");
+}
+END_TEST
+
+/* Of AutoEq's tables and others, what was read is said, and another column can be chosen. */
+START_TEST(columns_have_names)
+{
+    static const struct {
+        const char *column;
+        size_t chosen;
+        double level;
+    } cases[] = {{NULL, 2, 1}, {"raw", 2, 1}, {"Error", 3, 2}, {"equalization", 4, 3}, {"4", 4, 3}};
+    command_clean();
+    mask_save_text("a.csv", "frequency,raw,error,\"equalization\"\n20,1,2,3\n1000,1,2,3\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct response_file response;
+        ck_assert_int_eq(response_file_load(command_path("a.csv"), cases[i].column, &response),
+                         STATUS_OK);
+        ck_assert_uint_eq(response.chosen, cases[i].chosen);
+        ck_assert_double_eq(response.curve.levels.values[0], cases[i].level);
+        response_file_free(&response);
+    }
+    struct command_result result = command_done("$HALO mask show response:a.csv");
+    command_expect(result.err, "of its 4 columns the levels are those of number 2, raw; column=");
+    result = command_done("$HALO mask show response:a.csv,column=equalization");
+    ck_assert_ptr_null(strstr(result.err, "columns"));
+    command_refused(2, "has no column 'x' of levels: they are 2 to 4: raw, error, equalization",
+                    "$HALO mask show inverse:a.csv,column=x");
+    command_refused(2, "has no column '1' of levels", "$HALO mask show inverse:a.csv,column=1");
+    command_refused(2, "has no column '5' of levels", "$HALO mask show inverse:a.csv,column=5");
+    mask_save_text("b.txt", "1000 1\n20 1\n");
+    result = command_done("$HALO mask show response:b.txt");
+    command_expect(result.err, "b.txt: its frequencies are not in rising order and were sorted");
+}
+END_TEST
+
 static void expect_refused(const char *text, const char *expected)
 {
     char message[1024] = "";
     struct response_file response;
     mask_save_text("a.txt", text);
     log_capture(message, sizeof message);
-    enum status status = response_file_load(command_path("a.txt"), &response);
+    enum status status = response_file_load(command_path("a.txt"), NULL, &response);
     log_capture(NULL, 0);
     ck_assert_msg(status == STATUS_FAILED, "read:\n%s", text);
     command_expect(message, expected);
@@ -91,18 +141,20 @@ START_TEST(what_may_be_two_things_is_refused)
 {
     /* Named as one, though it falls, or ends low. */
     mask_refused("mic.cal", "20000 -3\n1000 0\n20 3\n", "frequency response, not taps; response:");
-    mask_refused("sub.frd", "10 3.0\n40 -1\n", "frequency response, not taps; response:");
+    mask_refused("sub.frd", "10 3.0\n15 -1\n", "frequency response, not taps; response:");
     expect_refused("20 -3\r1000 0\r", "line 1: lines end as on an old Macintosh");
     expect_refused("20,5,-3,1\n30,5,-2,1\n", "line 1: its commas may separate columns or decimals");
     expect_refused("1,000.0 -3\n2,000.0 -2\n", "line 1: it has decimal points and decimal commas");
     expect_refused("20.5 -3\n30,5 -2\n", "line 2: it has decimal points and decimal commas");
     expect_refused("20,-3.5\n30,5 -2\n", "line 2: its commas separate columns in one line");
-    expect_refused("20 -3\n20 -2\n", "line 2: 20 Hz after 20: frequencies must rise");
+    expect_refused("20 -3\n1000 0\n20 -2\n", "20 Hz stands in it twice");
+    expect_refused("1000 -2\n", "it has a single frequency, 1000 Hz; a response has several");
+    expect_refused("0 0\n1000 -2\n", "it has a single frequency, 1000 Hz; a response has several");
     expect_refused("20 -3\n1000 0\nend\n", "line 3: it is neither numbers nor a remark");
     expect_refused("20 -3\n1000\n", "line 2: it is not two numbers or more");
     expect_refused("20 -3\n1000 0 0\n", "line 2: it has more or fewer columns");
     expect_refused("20 -301\n", "line 1: a level of -301 dB is beyond 300");
-    expect_refused("-20 -3\n20 0\n", "frequencies must rise");
+    expect_refused("-20 -3\n20 0\n", "line 1: -20 Hz is no frequency");
     expect_refused("* Freq(Hz) SPL(dB)\n", "is not a frequency response");
     expect_refused("1\n0.5\n", "is not a frequency response");
     expect_refused("0 1\n", "is not a frequency response");
@@ -210,6 +262,7 @@ START_TEST(what_it_does_not_reach_is_said)
 END_TEST
 
 SUITE_MAIN("response_file", every_form_is_read, as_taps_every_form_is_refused, taps_stay_taps,
+           few_frequencies_in_any_order_are_no_taps, columns_have_names,
            what_may_be_two_things_is_refused, response_has_the_levels_of_the_file,
            inverse_corrects_up_to_its_limit, sound_pressure_is_relative_to_its_mean,
            what_it_does_not_reach_is_said)

@@ -236,6 +236,11 @@ START_TEST(refused)
         "{ head -c 8 plain.sofa; echo SimpleFreeFieldHRTF; } >other.sofa");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         command_refused(0, cases[i][1], "$HALO mask convert %s out.wav", cases[i][0]);
+    command_refused(0,
+                    "for a mono sound, but the sound has 2 channels; speakers= names a direction",
+                    "$HALO render $WAV/drums.wav x.wav --mask plain.sofa,az=30");
+    command_refused(0, "has a single direction, for a mono sound, but the sound has 2 channels",
+                    "$HALO render $WAV/drums.wav x.wav --mask fraction.sofa");
 }
 END_TEST
 

@@ -1,5 +1,7 @@
 #include "base/files_read.h"
 
+#include "base/plain_text.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -79,6 +81,18 @@ const char *files_read_open(const char *path, FILE **stream)
         flaw = strerror(errno);
     if (flaw && fd >= 0)
         close(fd);
+    return flaw;
+}
+
+const char *files_read_open_text(const char *path, FILE **stream)
+{
+    const char *flaw = files_read_open(path, stream);
+    if (!flaw)
+        flaw = plain_text_convert(stream);
+    if (flaw && *stream) {
+        fclose(*stream);
+        *stream = NULL;
+    }
     return flaw;
 }
 

@@ -22,6 +22,9 @@ bool files_read_add_below(const char *folder);
  * file, permissions, memory. */
 const char *files_read_open(const char *path, FILE **stream);
 
+/* The same of a file that is text if it can be (plain_text.h). */
+const char *files_read_open_text(const char *path, FILE **stream);
+
 /* Whether a file is among them. */
 bool files_read_hold(const struct stat *about);
 

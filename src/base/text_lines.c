@@ -37,6 +37,41 @@ enum status text_lines_refuse(const struct text_lines *lines, const char *format
                 text);
 }
 
+/* rewind() would forget an error. */
+void text_lines_restart(struct text_lines *lines)
+{
+    (void)fseeko(lines->stream, 0, SEEK_SET);
+    lines->number = 0;
+}
+
+void text_lines_plain(char *line)
+{
+    static const struct {
+        const char *utf8;
+        char plain;
+    } signs[] = {
+        {"\xE2\x88\x92", '-'}, /* minus sign */
+        {"\xE2\x80\x93", '-'}, /* en dash */
+        {"\xE2\x80\x91", '-'}, /* no-break hyphen */
+        {"\xE2\x80\x90", '-'}, /* hyphen */
+        {"\xEF\xBC\x8D", '-'}, /* of full width */
+        {"\xEF\xB9\xA3", '-'}, /* small */
+        {"\xC2\xA0", ' '},     /* no-break space */
+        {"\xE2\x80\xAF", ' '}, /* narrow */
+        {"\xE2\x80\x87", ' '}, /* as wide as a digit */
+        {"\xE2\x80\x89", ' '}, /* thin space */
+    };
+    char *to = line;
+    for (const char *from = line; *from;) {
+        size_t count = sizeof signs / sizeof *signs, s = *from & 0x80 ? 0 : count;
+        while (s < count && strncmp(from, signs[s].utf8, strlen(signs[s].utf8)) != 0)
+            s++;
+        *to++ = s < count ? signs[s].plain : *from;
+        from += s < count ? strlen(signs[s].utf8) : 1;
+    }
+    *to = '\0';
+}
+
 enum status text_lines_next(struct text_lines *lines, char **line)
 {
     *line = NULL;
@@ -60,6 +95,7 @@ enum status text_lines_next(struct text_lines *lines, char **line)
     lines->line[shown] = '\0';
     bool marked = lines->number == 1 && strncmp(lines->line, "\xEF\xBB\xBF", 3) == 0;
     *line = lines->line + (marked ? 3 : 0);
+    text_lines_plain(*line);
     return STATUS_OK;
 }
 

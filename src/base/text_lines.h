@@ -1,5 +1,5 @@
-/* Reads a text mask line by line, with a limit on length. Removes line ends (LF or CRLF) and the
- * byte order mark of Windows editors. */
+/* Reads lines of numbers, with a limit on length. Removes line ends (LF or CRLF) and the byte order
+ * mark of Windows editors; the minus signs and blanks of typography become those of ASCII. */
 #ifndef HALO_TEXT_LINES_H
 #define HALO_TEXT_LINES_H
 
@@ -21,6 +21,12 @@ void text_lines_free(struct text_lines *lines);
 /* The next line, writable and valid until the next call; NULL at the end.
  * Errors: a line that is too long or holds a zero byte, reading. */
 MUST_CHECK enum status text_lines_next(struct text_lines *lines, char **line);
+
+/* Go back to the first line. */
+void text_lines_restart(struct text_lines *lines);
+
+/* Replace those signs and blanks, in place. */
+void text_lines_plain(char *line);
 
 /* fail(), with the file and line number first. */
 MUST_CHECK enum status text_lines_refuse(const struct text_lines *lines, const char *format, ...)

@@ -115,11 +115,25 @@ static enum status respond(const struct design_spec *spec, const struct target *
     return STATUS_OK;
 }
 
+/* What could have been read otherwise. A third column is a phase. */
+static void note_reading(const struct design_spec *spec, const struct response_file *response)
+{
+    char name[RESPONSE_NAME_MOST + 1];
+    response_file_name(response, response->chosen, name);
+    if (response->is_sorted)
+        note("%s: its frequencies are not in rising order and were sorted", spec->value);
+    bool is_certain = response->columns <= 3 || design_option(spec, "column");
+    if (response->columns > 2)
+        (is_certain ? note_detail : note)(
+            "%s: of its %zu columns the levels are those of number %zu%s%s; column= takes another",
+            spec->value, response->columns, response->chosen, *name ? ", " : "", name);
+}
+
 static enum status make_response(const struct design_spec *spec, struct design *design)
 {
     struct response_file response;
     TRY(design_need_value(spec));
-    TRY(response_file_load(spec->value, &response));
+    TRY(response_file_load(spec->value, design_option(spec, "column"), &response));
     struct target target = {
         .curve = &response.curve,
         .is_inverse = strcmp(spec->kind->name, "inverse") == 0,
@@ -127,9 +141,7 @@ static enum status make_response(const struct design_spec *spec, struct design *
     };
     if (!design->rate)
         design->rate = DESIGN_RATE_DEFAULT;
-    if (response.columns > 2)
-        note_detail("%s: of its %zu columns the first two are read, frequency and level",
-                    spec->value, response.columns);
+    note_reading(spec, &response);
     enum status status = read_target(spec, &target);
     if (status == STATUS_OK)
         status = respond(spec, &target, design);
@@ -138,12 +150,13 @@ static enum status make_response(const struct design_spec *spec, struct design *
 }
 
 const struct design_kind design_response[] = {
-    {"response", "response:mic.cal", "reference, taps, phase",
+    {"response", "response:mic.cal", "column, reference, taps, phase",
      "the magnitude of a frequency response: text with a frequency (Hz) and a level (dB) a line,\n"
      "as .cal, .frd or REW exports; level beyond its ends. reference= is the level that becomes\n"
-     "0 dB: by default 0, or the mean of levels of sound pressure. phase=minimum|linear",
+     "0 dB: by default 0, or the mean of levels of sound pressure. column= is the name or number\n"
+     "of that with the levels. phase=minimum|linear",
      .names_file = true, .make = make_response},
-    {"inverse", "inverse:mic.cal,limit=12dB", "limit, reference, taps, phase",
+    {"inverse", "inverse:mic.cal,limit=12dB", "column, limit, reference, taps, phase",
      "the correction of such a response, which amplifies by at most limit= (12 dB)",
      .names_file = true, .make = make_response},
     {0},

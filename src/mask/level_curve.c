@@ -11,6 +11,33 @@ enum status level_curve_add(struct level_curve *curve, double hertz, double leve
     return mask_values_add(&curve->levels, level);
 }
 
+struct level_point {
+    double octave, level;
+};
+
+static int compare_octaves(const void *a, const void *b)
+{
+    double x = ((const struct level_point *)a)->octave, y = ((const struct level_point *)b)->octave;
+    return (x > y) - (x < y);
+}
+
+enum status level_curve_sort(struct level_curve *curve)
+{
+    size_t count = curve->octaves.count;
+    struct level_point *points = malloc(count * sizeof *points);
+    if (!points)
+        return fail_memory("a response");
+    for (size_t i = 0; i < count; i++)
+        points[i] = (struct level_point){curve->octaves.values[i], curve->levels.values[i]};
+    qsort(points, count, sizeof *points, compare_octaves);
+    for (size_t i = 0; i < count; i++) {
+        curve->octaves.values[i] = points[i].octave;
+        curve->levels.values[i] = points[i].level;
+    }
+    free(points);
+    return STATUS_OK;
+}
+
 void level_curve_free(struct level_curve *curve)
 {
     free(curve->octaves.values);

@@ -107,10 +107,11 @@ enum status mask_values_add(struct mask_values *values, double value)
     return STATUS_OK;
 }
 
-enum status mask_file_open(const char *file, FILE **stream)
+enum status mask_file_open(const char *file, bool is_samples, FILE **stream)
 {
     struct stat about;
-    const char *flaw = files_read_open(file, stream);
+    const char *flaw =
+        is_samples ? files_read_open(file, stream) : files_read_open_text(file, stream);
     if (flaw)
         return fail(STATUS_FAILED, "cannot open mask %s: %s", file, flaw);
     if (fstat(fileno(*stream), &about) != 0 || about.st_size > 0)
@@ -190,7 +191,7 @@ enum status mask_load_with(const char *file, const struct mask_load_options *opt
 {
     struct mask *loaded = NULL;
     FILE *stream;
-    TRY(mask_file_open(file, &stream));
+    TRY(mask_file_open(file, options->raw.format, &stream));
     enum status status = read_by_kind(file, stream, options, &loaded);
     fclose(stream);
     uint32_t rate = options->raw.rate;
@@ -301,21 +302,22 @@ static void add_path(struct mask *mask, size_t input, size_t output, size_t colu
 
 static enum status refuse_counts(const struct mask *mask, size_t channels, enum mask_map map)
 {
+    const char *hesuvi = mask_may_be_hesuvi(mask) ? "; order=hesuvi if it is one of HeSuVi" : "";
     if (map == MASK_MAP_SPLIT)
         return fail(STATUS_USAGE,
                     "mask %s: map=split sends a mono sound through each of the mask's %zu "
-                    "channels, but the sound has %zu; channel=N picks one",
-                    mask->name, mask->columns, channels);
+                    "channels, but the sound has %zu; channel=N picks one%s",
+                    mask->name, mask->columns, channels, hesuvi);
     if (map == MASK_MAP_MATRIX)
         return fail(STATUS_USAGE,
                     "mask %s: map=matrix takes a mask channel for each input and output, but the "
-                    "mask's %zu are no multiple of the sound's %zu",
-                    mask->name, mask->columns, channels);
+                    "mask's %zu are no multiple of the sound's %zu%s",
+                    mask->name, mask->columns, channels, hesuvi);
     return fail(STATUS_USAGE,
                 "mask %s has %zu channels and the sound %zu: a mask has 1 channel, as "
                 "many as the sound, 4 for a stereo sound, or any number for a mono one; "
-                "channel=N picks one, map=matrix takes one for each input and output",
-                mask->name, mask->columns, channels);
+                "channel=N picks one, map=matrix takes one for each input and output%s",
+                mask->name, mask->columns, channels, hesuvi);
 }
 
 bool mask_is_true_stereo(const struct mask *mask, size_t channels, enum mask_map map)
@@ -363,6 +365,10 @@ enum status mask_route(struct mask *mask, size_t channels, enum mask_order order
         add_path(mask, right, 0, rl);
         add_path(mask, right, 1, rr);
     } else if (channels == 1) {
+        if (map == MASK_MAP_AUTO && mask_may_be_hesuvi(mask))
+            note("mask %s: a mono sound goes through each of its %zu channels; order=hesuvi if it "
+                 "is one of HeSuVi",
+                 mask->name, columns);
         for (size_t c = 0; c < columns; c++)
             add_path(mask, 0, c, c);
     } else {

@@ -124,6 +124,9 @@ MUST_CHECK enum status mask_route(struct mask *mask, size_t channels, enum mask_
  * to two ears. Errors: the mask has neither 14 nor 7 columns, other channels. */
 MUST_CHECK enum status mask_route_hesuvi(struct mask *mask, size_t channels, enum mask_map map);
 
+/* Whether it has as many columns as such a mask. */
+bool mask_may_be_hesuvi(const struct mask *mask);
+
 /* Whether an option about directions is given. */
 bool mask_directions_given(const struct mask_directions *directions);
 
@@ -164,8 +167,9 @@ MUST_CHECK enum status mask_reader_read(const struct mask_reader *reader, const 
                                         FILE *stream, const struct mask_load_options *options,
                                         struct mask **mask);
 
-/* Errors: no such file, not a regular file, empty. */
-MUST_CHECK enum status mask_file_open(const char *file, FILE **stream);
+/* Text is converted to plain UTF-8 (plain_text.h), unless the file is known to hold samples.
+ * Errors: no such file, not a regular file, empty. */
+MUST_CHECK enum status mask_file_open(const char *file, bool is_samples, FILE **stream);
 
 /* Read it from its start again; ferror() stays. */
 void mask_file_restart(FILE *stream);

@@ -254,7 +254,7 @@ enum status mask2d_read(const char *file, FILE *stream, struct mask2d **mask)
 enum status mask2d_load(const char *file, struct mask2d **mask)
 {
     FILE *stream;
-    TRY(mask_file_open(file, &stream));
+    TRY(mask_file_open(file, false, &stream));
     enum status status = mask2d_read(file, stream, mask);
     fclose(stream);
     return status;

@@ -208,7 +208,7 @@ static enum status open_file(struct eqapo *reading, const char *name)
     TRY(mask_config_find(outer, name, &file->path));
     file->options = *reading->config->options;
     file->options.folder = outer->fence;
-    const char *flaw = files_read_open(file->path, &stream);
+    const char *flaw = files_read_open_text(file->path, &stream);
     if (!flaw && !mask_config_open(&file->config, file->path, stream, &file->options))
         flaw = "it is not a text file, or is empty";
     if (stream)

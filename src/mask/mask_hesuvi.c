@@ -37,12 +37,17 @@ static const struct hesuvi_layout *layout_of(size_t channels)
     return NULL;
 }
 
+bool mask_may_be_hesuvi(const struct mask *mask)
+{
+    return mask->columns == ALL || mask->columns == HALF;
+}
+
 enum status mask_route_hesuvi(struct mask *mask, size_t channels, enum mask_map map)
 {
     const struct hesuvi_layout *layout = layout_of(channels);
     if (map != MASK_MAP_AUTO)
         return fail(STATUS_USAGE, "mask %s: order=hesuvi and map= exclude each other", mask->name);
-    if (mask->columns != ALL && mask->columns != HALF)
+    if (!mask_may_be_hesuvi(mask))
         return fail(STATUS_USAGE,
                     "mask %s: order=hesuvi is for a mask of 14 or 7 channels, but it has %zu",
                     mask->name, mask->columns);

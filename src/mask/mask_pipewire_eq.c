@@ -104,7 +104,7 @@ static enum status read_listing(struct pipewire_graph *graph, const json_t *name
     if (!json_is_string(name))
         return mask_json_refuse(&graph->json, "'filename' must be text");
     TRY(mask_config_find(graph->config, json_string_value(name), &path));
-    const char *flaw = files_read_open(path, &stream);
+    const char *flaw = files_read_open_text(path, &stream);
     bool is_open = !flaw && mask_config_open(&file, path, stream, graph->config->options);
     enum status status =
         is_open ? read_lines(graph, &file, list)

@@ -182,6 +182,22 @@ static enum status choose_by_sound(struct sofa_reading *reading)
     return speakers_parse(layout, &reading->speakers);
 }
 
+/* One direction serves one channel. */
+static enum status refuse_channels(const struct sofa_reading *reading, bool is_single)
+{
+    size_t channels = reading->options->sound.channels;
+    if (is_single)
+        return fail(STATUS_USAGE,
+                    "mask %s has a single direction, for a mono sound, but the sound has %zu "
+                    "channels; a file of several directions takes speakers=",
+                    reading->name, channels);
+    return fail(STATUS_USAGE,
+                "mask %s: az= and el= are for a mono sound, but the sound has %zu channels; "
+                "speakers= names a direction for each, as speakers=%s",
+                reading->name, channels,
+                speakers_usual(channels) ? speakers_usual(channels) : "AZ/EL:AZ/EL:...");
+}
+
 static enum status choose(struct sofa_reading *reading)
 {
     const struct mask_directions *wanted = &reading->options->directions;
@@ -197,6 +213,9 @@ static enum status choose(struct sofa_reading *reading)
                     reading->file->measurements == 1 ? "" : "s", reading->file->emitters,
                     reading->file->emitters == 1 ? "" : "s");
     reading->speakers = (struct speakers){1, {{wanted->azimuth, wanted->elevation, false}}};
+    if (!wanted->speakers && (wanted->has_direction || is_single) && reading->file->emitters == 1 &&
+        reading->options->sound.channels > 1)
+        return refuse_channels(reading, is_single);
     if (wanted->speakers)
         TRY(speakers_parse(wanted->speakers, &reading->speakers));
     else if (!wanted->has_direction && !is_single)

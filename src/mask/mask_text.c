@@ -1,5 +1,6 @@
-/* Masks as text: one tap a line, a column a channel, separated by blanks; `#` begins a comment. All
- * decimals take a point, or all a comma.
+/* Masks as text: one tap a line, a column a channel, separated by blanks, semicolons or commas; `#`
+ * begins a comment. All decimals take a point, or all a comma. A first line may name the columns. A
+ * first column of times or counts is left out; one of frequencies is refused.
  * Optional lines:
  *
  *   rate: 48000        Hz
@@ -8,10 +9,13 @@
  *   outputs: 2
  *   path: 1 2 3        from input 1 to output 2 through column 3, all counted from 1
  *
- * A file with all of them is called NAME.mask. */
+ * A file with all of them is called NAME.mask; there all columns are taps. */
 #include "base/decimal.h"
 #include "base/text_lines.h"
+#include "mask/first_column.h"
 #include "mask/mask.h"
+#include "mask/number_line.h"
+#include "mask/response_file.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -22,6 +26,7 @@
 enum {
     COLUMNS_MOST = 256,
     PATHS_MOST = 1 << 14,
+    NAMES_SHOWN = 60,
 };
 
 struct text_table {
@@ -30,10 +35,15 @@ struct text_table {
     size_t origin, inputs, outputs;
     size_t path_count;
     struct mask_path *paths;
-    char mark;               /* of decimals; 0 until the first */
-    bool has_commas;         /* that could separate two numbers */
-    size_t columns;          /* 0 until the first line of numbers */
-    struct mask_values taps; /* row after row */
+    enum comma_role comma;
+    char mark;       /* of decimals; 0 until the first */
+    bool has_commas; /* that could separate two numbers */
+    size_t names;    /* of columns; 0: no line names them */
+    size_t names_line;
+    char named[NAMES_SHOWN + 1]; /* that line */
+    size_t columns;              /* 0 until the first line of numbers */
+    size_t first;                /* that holds taps */
+    struct mask_values taps;     /* row after row */
 };
 
 /* Parses a whole number and advances *text. */
@@ -121,7 +131,7 @@ static enum status settle_mark(struct text_table *table, const char *word)
     if (mark && table->mark && *mark != table->mark)
         return text_lines_refuse(&table->lines,
                                  "'%.40s': decimals before it take a %s (columns are separated by "
-                                 "blanks)",
+                                 "blanks or semicolons)",
                                  word, table->mark == '.' ? "point" : "comma");
     if (mark)
         table->mark = *mark;
@@ -135,25 +145,63 @@ static enum status read_number(struct text_table *table, const char *word)
     if (!text_number(word, false, &value)) {
         if (!text_number(word, true, &value)) {
             bool is_number = decimal_parse(word, &value);
-            return text_lines_refuse(&table->lines, "'%.40s' is not a %s%s", word,
-                                     is_number ? "finite coefficient" : "number",
-                                     strchr(word, ',') ? " (columns are separated by blanks)" : "");
+            return text_lines_refuse(
+                &table->lines, "'%.40s' is not a %s%s", word,
+                is_number ? "finite coefficient" : "number",
+                strchr(word, ',') ? " (separate columns by blanks or semicolons)" : "");
         }
         table->has_commas = true;
     }
     return mask_values_add(&table->taps, value);
 }
 
-static enum status read_line(struct text_table *table, char *line)
+/* Without remark and blanks around it. */
+static char *bare_line(char *line)
 {
     line[strcspn(line, "#")] = '\0';
     line += strspn(line, " \t");
     for (size_t end = strlen(line); end > 0 && strchr(" \t\v\f", line[end - 1]);)
         line[--end] = '\0';
+    return line;
+}
+
+/* How many columns a line names; 0: it is something else. */
+static size_t count_names(const char *line)
+{
+    size_t names = 0, length;
+    const char *name;
+    while ((name = number_line_name(line, names + 1, &length))) {
+        char *end;
+        bool is_number = (strtod(name, &end), end >= name + length); /* nan, inf */
+        if (is_number || !(isalpha((unsigned char)*name) || *name & 0x80))
+            return 0;
+        names++;
+    }
+    return names;
+}
+
+/* Whether a line names the columns, before the first of numbers. */
+static bool read_names(struct text_table *table, const char *line)
+{
+    if (table->columns || table->names || number_line_is(line))
+        return false;
+    table->names = count_names(line);
+    table->names_line = table->lines.number;
+    snprintf(table->named, sizeof table->named, "%s", line);
+    number_line_blank(table->named);
+    return table->names > 0;
+}
+
+static enum status read_line(struct text_table *table, char *line)
+{
+    line = bare_line(line);
     bool named;
     TRY(read_named(table, line, &named));
-    if (named)
+    if (named || read_names(table, line))
         return STATUS_OK;
+    number_line_blank(line);
+    if (table->comma == COMMA_SEPARATES)
+        number_line_settle(line, table->comma);
     size_t columns = 0;
     char *rest;
     for (char *word = strtok_r(line, " \t\v\f", &rest); word;
@@ -166,7 +214,39 @@ static enum status read_line(struct text_table *table, char *line)
     if (table->columns && table->columns != columns)
         return text_lines_refuse(&table->lines, "%zu columns where the lines before have %zu",
                                  columns, table->columns);
+    if (table->names && table->names != columns)
+        return text_lines_refuse(&table->lines, "%zu columns where %zu are named", columns,
+                                 table->names);
     table->columns = columns;
+    return STATUS_OK;
+}
+
+/* The commas of the first lines may be either where those of later ones are not. */
+static enum status find_commas(struct text_table *table)
+{
+    struct comma_evidence evidence = {0};
+    for (;;) {
+        char *line;
+        TRY(text_lines_next(&table->lines, &line));
+        if (!line)
+            break;
+        line = bare_line(line);
+        if (number_line_is(line)) {
+            number_line_blank(line);
+            comma_evidence_add(&evidence, line);
+        } else if (strchr(line, ',') && !strchr(line, ';') && count_names(line) > 1) {
+            evidence.separates = true;
+        }
+    }
+    if (evidence.separates && evidence.is_decimal)
+        return fail(STATUS_FAILED,
+                    "cannot read mask %s: its commas separate columns in one line and decimals in "
+                    "another",
+                    table->lines.file);
+    table->comma = evidence.separates    ? COMMA_SEPARATES
+                   : evidence.is_decimal ? COMMA_IS_DECIMAL
+                                         : COMMA_UNKNOWN;
+    text_lines_restart(&table->lines);
     return STATUS_OK;
 }
 
@@ -189,23 +269,66 @@ static enum status check_paths(const struct text_table *table)
     return STATUS_OK;
 }
 
+/* Set which columns hold taps, and the rate that times have. */
+static enum status settle_first_column(struct text_table *table)
+{
+    const char *file = table->lines.file;
+    struct first_column first;
+    TRY(first_column_find(table->taps.values, table->taps.count / table->columns, table->columns,
+                          &first));
+    if (first.kind == FIRST_COLUMN_FREQUENCIES)
+        return response_file_refuse_as_taps(file);
+    table->first = first.kind != FIRST_COLUMN_TAPS;
+    if (first.kind == FIRST_COLUMN_COUNTS)
+        note("mask %s: its first column counts and is left out; in a file named .mask all columns "
+             "are taps, and response:%s would take it as frequencies",
+             file, file);
+    if (first.kind != FIRST_COLUMN_TIMES)
+        return STATUS_OK;
+    if (first.rate == 0)
+        note("mask %s: its first column rises evenly, as times do, and is left out; in a file "
+             "named .mask all columns are taps",
+             file);
+    else
+        note("mask %s: its first column holds times of %u Hz and is left out; in a file named "
+             ".mask all columns are taps",
+             file, first.rate);
+    if (first.rate && table->rate && table->rate != first.rate)
+        return fail(STATUS_FAILED,
+                    "cannot read mask %s: its rate is %zu Hz, but its times are of %u", file,
+                    table->rate, first.rate);
+    if (first.rate)
+        table->rate = first.rate;
+    return STATUS_OK;
+}
+
 static enum status read_table(struct text_table *table)
 {
     char *line;
     const char *file = table->lines.file;
+    TRY(find_commas(table));
     do {
         TRY(text_lines_next(&table->lines, &line));
         if (line)
             TRY(read_line(table, line));
     } while (line);
+    if (table->taps.count == 0 && table->names)
+        return fail(STATUS_FAILED, "cannot read mask %s: line %zu: '%.40s' is not a number", file,
+                    table->names_line, table->named);
     if (table->taps.count == 0)
         return fail(STATUS_FAILED, "cannot read mask %s: it holds no coefficient", file);
     if (table->origin >= table->taps.count / table->columns)
         return fail(STATUS_FAILED, "cannot read mask %s: it has no tap %zu, its origin", file,
                     table->origin);
-    if (table->has_commas)
-        note("mask %s: its commas are read as decimal marks; columns are separated by blanks",
+    if (table->names)
+        note("mask %s: a line is taken as the name%s of its column%s: %s", file,
+             table->names == 1 ? "" : "s", table->names == 1 ? "" : "s", table->named);
+    if (table->has_commas && table->comma == COMMA_UNKNOWN)
+        note("mask %s: its commas are read as decimal marks; columns are separated by blanks or "
+             "semicolons",
              file);
+    if (!mask_file_ends_with(file, ".mask") && !table->path_count)
+        TRY(settle_first_column(table));
     return check_paths(table);
 }
 
@@ -213,7 +336,8 @@ static enum status table_to_mask(struct text_table *table, struct mask **result)
 {
     size_t taps = table->taps.count / table->columns;
     struct mask *mask;
-    TRY(mask_create(table->lines.file, table->columns, taps, &mask));
+    size_t columns = table->columns - table->first;
+    TRY(mask_create(table->lines.file, columns, taps, &mask));
     mask->rate = (uint32_t)table->rate;
     mask->origin = table->origin;
     if (table->path_count) {
@@ -224,9 +348,9 @@ static enum status table_to_mask(struct text_table *table, struct mask **result)
         mask->has_own_paths = true;
         table->paths = NULL;
     }
-    for (size_t c = 0; c < table->columns; c++)
+    for (size_t c = 0; c < columns; c++)
         for (size_t k = 0; k < taps; k++)
-            mask_column(mask, c)[k] = table->taps.values[k * table->columns + c];
+            mask_column(mask, c)[k] = table->taps.values[k * table->columns + table->first + c];
     *result = mask;
     return STATUS_OK;
 }

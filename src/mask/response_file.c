@@ -2,9 +2,14 @@
 
 #include "base/decimal.h"
 #include "base/text_lines.h"
+#include "mask/first_column.h"
+#include "mask/number_line.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum {
     COLUMNS_MOST = 32,
@@ -15,55 +20,18 @@ enum {
 
 static const double LEVEL_MOST = 300; /* dB */
 
-/* What seems to be a response rises from the first to the last frequency at least so much, to at
- * least this: no taps do. */
-static const double RISE_LEAST = 4, REACHES_LEAST = 100; /* Hz */
-
-enum comma_role { COMMA_UNKNOWN, COMMA_SEPARATES, COMMA_IS_DECIMAL };
-
 /* What the lines so far say about the form of the following. */
 struct response_form {
     enum comma_role comma;
     bool has_points;
     size_t columns; /* 0 before the first line of numbers */
+    char *names;    /* the line before it, or NULL */
 };
 
 struct response_row {
     size_t columns;
     double values[COLUMNS_MOST];
 };
-
-/* Whether a line holds nothing but what numbers and their separators are written with. */
-static bool is_numeric(const char *line)
-{
-    return strpbrk(line, "0123456789") && !line[strspn(line, "0123456789+-.,;eE\" \t\v\f")];
-}
-
-/* Blanks instead of all that can only separate: quotes, semicolons, commas beside a blank. */
-static void blank_separators(char *line)
-{
-    for (char *at = line; *at; at++) {
-        bool beside_blank = (at > line && at[-1] == ' ') || strchr(" \t", at[1]);
-        if (strchr("\t\v\f;\"", *at) || (*at == ',' && beside_blank))
-            *at = ' ';
-    }
-}
-
-static size_t count_fields(const char *line)
-{
-    size_t fields = 0;
-    for (line += strspn(line, " "); *line; fields++) {
-        line += strcspn(line, " ");
-        line += strspn(line, " ");
-    }
-    return fields;
-}
-
-static void replace(char *line, char from, char to)
-{
-    for (char *at = line; (at = strchr(at, from));)
-        *at = to;
-}
 
 /* Decide what the commas of a line are, and remove them. The flaw, or NULL. */
 static const char *settle_commas(struct response_form *form, char *line)
@@ -72,18 +40,19 @@ static const char *settle_commas(struct response_form *form, char *line)
     bool has_points = strchr(line, '.');
     for (const char *at = line; (at = strchr(at, ',')); at++)
         commas++;
-    enum comma_role role = commas == 0               ? form->comma
-                           : count_fields(line) == 1 ? COMMA_SEPARATES
-                                                     : COMMA_IS_DECIMAL;
+    enum comma_role role = commas == 0                     ? form->comma
+                           : number_line_fields(line) == 1 ? COMMA_SEPARATES
+                                                           : COMMA_IS_DECIMAL;
     if (form->comma != COMMA_UNKNOWN && role != form->comma)
         return "its commas separate columns in one line and decimals in another";
     form->comma = role;
     form->has_points |= has_points;
     if (role == COMMA_IS_DECIMAL && form->has_points)
         return "it has decimal points and decimal commas";
-    if (commas > 2 && role == COMMA_SEPARATES && !has_points)
+    if (commas > 2 && role == COMMA_SEPARATES && !form->has_points && form->columns == 0 &&
+        !(form->names && number_line_names(form->names) == commas + 1))
         return "its commas may separate columns or decimals: separate columns by blanks";
-    replace(line, ',', role == COMMA_IS_DECIMAL ? '.' : ' ');
+    number_line_settle(line, role);
     return NULL;
 }
 
@@ -101,6 +70,24 @@ static bool read_numbers(char *line, struct response_row *row)
     return row->columns >= 2;
 }
 
+/* Blanks instead of the units behind numbers, and an exponent instead of kHz, in place. */
+static void blank_units(char *line)
+{
+    static const char *const units[] = {"kHz", "Hz", "dBFS", "dB", "degrees", "deg", "\xC2\xB0"};
+    for (char *at = line; *at; at++) {
+        char *unit = at + 1 + strspn(at + 1, " \t");
+        for (size_t u = 0; isdigit((unsigned char)*at) && u < sizeof units / sizeof *units; u++) {
+            size_t length = strlen(units[u]);
+            if (strncasecmp(unit, units[u], length) != 0 || isalnum((unsigned char)unit[length]))
+                continue;
+            memset(at + 1, ' ', (size_t)(unit + length - at - 1));
+            if (u == 0)
+                memcpy(at + 1, "e3", 2);
+            break;
+        }
+    }
+}
+
 /* In place. A remark has no columns. *flaw: why the line cannot be read, or NULL. */
 static void read_row(struct response_form *form, char *line, struct response_row *row,
                      const char **flaw)
@@ -112,12 +99,13 @@ static void read_row(struct response_form *form, char *line, struct response_row
     line += strspn(line, " \t\v\f");
     if (!*line || strchr("*;%/", *line))
         return;
-    if (!is_numeric(line)) {
+    blank_units(line);
+    if (!number_line_is(line)) {
         if (begun && *line != '"')
             *flaw = "it is neither numbers nor a remark";
         return;
     }
-    blank_separators(line);
+    number_line_blank(line);
     struct response_form now = *form;
     *flaw = settle_commas(&now, line);
     if (*flaw)
@@ -135,24 +123,105 @@ static void read_row(struct response_form *form, char *line, struct response_row
     *form = now;
 }
 
+/* ---- the columns ---- */
+
+/* Keep a line that may name the columns, before it is read. */
+static enum status keep_names(struct response_form *form, const char *line)
+{
+    char first = line[strspn(line, " \t*#\"")];
+    if (form->columns || strchr("0123456789+-.", first)) /* or none */
+        return STATUS_OK;
+    free(form->names);
+    form->names = strdup(line);
+    return form->names ? STATUS_OK : fail_memory("a response");
+}
+
+void response_file_name(const struct response_file *response, size_t column,
+                        char name[RESPONSE_NAME_MOST + 1])
+{
+    size_t length = 0;
+    const char *found = response->names ? number_line_name(response->names, column, &length) : "";
+    snprintf(name, RESPONSE_NAME_MOST + 1, "%.*s", (int)length, found ? found : "");
+}
+
+static enum status refuse_column(const struct response_file *response, const char *file,
+                                 const char *column)
+{
+    char names[256] = "", name[RESPONSE_NAME_MOST + 1];
+    size_t length = 0;
+    for (size_t c = 2; response->names && c <= response->columns && length < sizeof names; c++) {
+        response_file_name(response, c, name);
+        length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
+                                   c > 2 ? ", " : ": ", name);
+    }
+    return fail(STATUS_USAGE, "%s has no column '%s' of levels: they are 2 to %zu%s", file, column,
+                response->columns, names);
+}
+
+/* Which column holds the levels; the names must be those of as many columns. */
+static enum status choose_column(struct response_form *form, const char *file, const char *column,
+                                 struct response_file *response)
+{
+    char *end, name[RESPONSE_NAME_MOST + 1];
+    response->columns = form->columns;
+    if (form->names && number_line_names(form->names) == form->columns) {
+        response->names = form->names;
+        form->names = NULL;
+    }
+    response->chosen = column ? strtoul(column, &end, 10) : 2;
+    bool is_number = !column || (isdigit((unsigned char)*column) && !*end);
+    for (size_t c = 2; !is_number && c <= form->columns; c++) {
+        response_file_name(response, c, name);
+        is_number = strcasecmp(name, column) == 0;
+        response->chosen = c;
+    }
+    if (is_number && response->chosen >= 2 && response->chosen <= form->columns)
+        return STATUS_OK;
+    return refuse_column(response, file, column);
+}
+
+/* ---- the points ---- */
+
 static enum status add_row(struct text_lines *lines, const struct response_row *row, double *last,
                            struct response_file *response)
 {
-    double hertz = row->values[0], level = row->values[1];
-    if (hertz < 0 || hertz <= *last)
-        return text_lines_refuse(lines, "%g Hz after %g: frequencies must rise", hertz, *last);
+    double hertz = row->values[0], level = row->values[response->chosen - 1];
+    if (hertz < 0)
+        return text_lines_refuse(lines, "%g Hz is no frequency", hertz);
+    response->is_sorted |= hertz < *last;
     *last = hertz;
     if (!(fabs(level) <= LEVEL_MOST))
         return text_lines_refuse(lines, "a level of %g dB is beyond %g", level, LEVEL_MOST);
     if (level_curve_count(&response->curve) == POINTS_MOST)
         return text_lines_refuse(lines, "more than %d frequencies", POINTS_MOST);
-    response->columns = row->columns;
     return hertz > 0 ? level_curve_add(&response->curve, hertz, level) : STATUS_OK;
 }
 
-static enum status read_rows(struct text_lines *lines, struct response_file *response)
+static enum status check_points(const char *file, struct response_file *response)
 {
-    struct response_form form = {0};
+    size_t count = level_curve_count(&response->curve);
+    if (count == 0)
+        return fail(STATUS_FAILED,
+                    "cannot read %s: it is not a frequency response, which is text with a "
+                    "frequency in Hz and a level in dB a line",
+                    file);
+    if (count == 1)
+        return fail(STATUS_FAILED,
+                    "cannot read %s: it has a single frequency, %g Hz; a response has several, and "
+                    "a level alone is --gain",
+                    file, level_curve_hertz(&response->curve, 0));
+    if (response->is_sorted)
+        TRY(level_curve_sort(&response->curve));
+    for (size_t i = 1; i < count; i++)
+        if (!(response->curve.octaves.values[i] > response->curve.octaves.values[i - 1]))
+            return fail(STATUS_FAILED, "cannot read %s: %g Hz stands in it twice", file,
+                        level_curve_hertz(&response->curve, i));
+    return STATUS_OK;
+}
+
+static enum status read_rows(struct text_lines *lines, struct response_form *form,
+                             const char *column, struct response_file *response)
+{
     double last = -INFINITY;
     for (;;) {
         char *line;
@@ -160,24 +229,23 @@ static enum status read_rows(struct text_lines *lines, struct response_file *res
         struct response_row row;
         TRY(text_lines_next(lines, &line));
         if (!line)
-            break;
-        read_row(&form, line, &row, &flaw);
+            return check_points(lines->file, response);
+        TRY(keep_names(form, line));
+        read_row(form, line, &row, &flaw);
         if (flaw)
             return text_lines_refuse(lines, "%s", flaw);
+        if (row.columns > 0 && !response->columns)
+            TRY(choose_column(form, lines->file, column, response));
         if (row.columns > 0)
             TRY(add_row(lines, &row, &last, response));
     }
-    if (level_curve_count(&response->curve) > 0)
-        return STATUS_OK;
-    return fail(STATUS_FAILED,
-                "cannot read %s: it is not a frequency response, which is text with a frequency in "
-                "Hz and a level in dB a line",
-                lines->file);
 }
 
-enum status response_file_read(const char *file, FILE *stream, struct response_file *response)
+enum status response_file_read(const char *file, FILE *stream, const char *column,
+                               struct response_file *response)
 {
     struct text_lines lines;
+    struct response_form form = {0};
     *response = (struct response_file){0};
     if (!mask_looks_like_text(stream))
         return fail(STATUS_FAILED,
@@ -186,18 +254,19 @@ enum status response_file_read(const char *file, FILE *stream, struct response_f
                     file);
     enum status status = text_lines_init(&lines, file, stream);
     if (status == STATUS_OK)
-        status = read_rows(&lines, response);
+        status = read_rows(&lines, &form, column, response);
     text_lines_free(&lines);
+    free(form.names);
     if (status != STATUS_OK)
         response_file_free(response);
     return status;
 }
 
-enum status response_file_load(const char *file, struct response_file *response)
+enum status response_file_load(const char *file, const char *column, struct response_file *response)
 {
     FILE *stream;
-    TRY(mask_file_open(file, &stream));
-    enum status status = response_file_read(file, stream, response);
+    TRY(mask_file_open(file, false, &stream));
+    enum status status = response_file_read(file, stream, column, response);
     fclose(stream);
     return status;
 }
@@ -205,35 +274,57 @@ enum status response_file_load(const char *file, struct response_file *response)
 void response_file_free(struct response_file *response)
 {
     level_curve_free(&response->curve);
+    free(response->names);
+    response->names = NULL;
 }
 
 /* ---- as a kind of mask file: refused, for as taps it would be noise ---- */
 
-/* Whether the lines hold frequencies in the first column. Ends at the first line that cannot be
- * read, which the reader of the response will report. */
-static bool holds_frequencies(FILE *stream)
+/* The numbers of the head of a file, row after row. *is_whole: until there are no more; else until
+ * the first line that cannot be read, which the reader of the response will report. */
+static enum status read_head(FILE *stream, struct response_form *form, struct mask_values *values,
+                             bool *is_whole)
 {
-    struct response_form form = {0};
-    double first = 0, last = -INFINITY;
     char line[HEAD_LINE];
+    *is_whole = true;
     for (size_t size = 0; size < HEAD_BYTES && fgets(line, sizeof line, stream);) {
         struct response_row row;
         const char *flaw;
         bool is_marked = size == 0 && strncmp(line, "\xEF\xBB\xBF", 3) == 0;
         size += strlen(line);
         line[strcspn(line, "\r\n")] = '\0';
-        read_row(&form, line + (is_marked ? 3 : 0), &row, &flaw);
+        text_lines_plain(line);
+        read_row(form, line + (is_marked ? 3 : 0), &row, &flaw);
+        *is_whole = !flaw;
         if (flaw)
             break;
-        if (row.columns == 0)
-            continue;
-        if (row.values[0] < 0 || row.values[0] <= last)
-            return false;
-        last = row.values[0];
-        if (first == 0)
-            first = last;
+        for (size_t c = 0; c < row.columns; c++)
+            TRY(mask_values_add(values, row.values[c]));
     }
-    return first > 0 && last >= REACHES_LEAST && last >= RISE_LEAST * first;
+    return STATUS_OK;
+}
+
+/* A configuration may begin with lines of numbers, but these do not rise. */
+static bool rises(const struct mask_values *values, size_t columns)
+{
+    size_t i = columns;
+    while (i < values->count && values->values[i] > values->values[i - columns])
+        i += columns;
+    return values->count > columns && i >= values->count;
+}
+
+static bool holds_frequencies(FILE *stream)
+{
+    struct response_form form = {0};
+    struct mask_values values = {0};
+    struct first_column first = {0};
+    bool is_whole;
+    bool is_read = read_head(stream, &form, &values, &is_whole) == STATUS_OK && values.count > 0 &&
+                   (is_whole || rises(&values, form.columns)) &&
+                   first_column_find(values.values, values.count / form.columns, form.columns,
+                                     &first) == STATUS_OK;
+    free(values.values);
+    return is_read && first.kind == FIRST_COLUMN_FREQUENCIES;
 }
 
 /* Whether the name says it: no taps are called so. */
@@ -249,14 +340,19 @@ static bool is_response(const char *file, FILE *stream, const struct mask_load_o
            (is_named_response(file) || holds_frequencies(stream));
 }
 
-static enum status refuse_as_taps(const char *file, FILE *stream,
-                                  const struct mask_load_options *options, struct mask **mask)
+enum status response_file_refuse_as_taps(const char *file)
 {
-    (void)stream, (void)options, (void)mask;
     return fail(STATUS_FAILED,
                 "cannot read mask %s: it holds a frequency response, not taps; response:%s makes a "
                 "mask of it, inverse:%s its correction",
                 file, file, file);
+}
+
+static enum status refuse_as_taps(const char *file, FILE *stream,
+                                  const struct mask_load_options *options, struct mask **mask)
+{
+    (void)stream, (void)options, (void)mask;
+    return response_file_refuse_as_taps(file);
 }
 
 const struct mask_reader mask_reader_response = {

@@ -1,11 +1,12 @@
-/* A frequency response as text: calibrations of microphones (.cal, UMIK), .frd, exports of REW and
- * others. A line holds a frequency in Hz, a level in dB and perhaps a phase, which is not read.
- * Frequencies rise.
+/* A frequency response as text: calibrations of microphones (.cal, UMIK), .frd, exports of REW,
+ * AutoEq's tables and others. A line holds a frequency in Hz, a level in dB and perhaps more: a
+ * phase, or other levels, of which one is chosen.
  *
  * Columns are separated by blanks, semicolons or commas. A comma is a decimal mark where something
- * else separates: `20,5 -3,0`, `20,5;-3,0`, `20,5, -3,0`. Lines that begin otherwise than with two
- * numbers are remarks until the first line of numbers, and after it where they begin with * # " ; %
- * or /. A frequency of 0 Hz is left out.
+ * else separates: `20,5 -3,0`, `20,5;-3,0`, `20,5, -3,0`. Numbers may have units (`20Hz -3 dB`,
+ * `1 kHz`). Lines that begin otherwise than with two numbers are remarks until the first line of
+ * numbers, the last of which may name the columns; after it remarks begin with * # " ; % or /. A
+ * frequency of 0 Hz is left out. Frequencies may be in any order.
  *
  * Threads: any. Not real-time.
  */
@@ -19,15 +20,28 @@
 struct response_file {
     struct level_curve curve;
     size_t columns; /* of numbers */
+    size_t chosen;  /* that holds the levels, from 1 */
+    bool is_sorted; /* its lines were in another order */
+    char *names;    /* of the columns, as the file has them; NULL: it has none */
 };
 
-/* Read a whole file. Errors, with the file and line: no such file, not text, no line of numbers,
- * frequencies that do not rise, commas that may be either, memory. */
-MUST_CHECK enum status response_file_load(const char *file, struct response_file *response);
+/* Read a whole file. `column` is the name of the one with the levels, or its number from 1; NULL:
+ * the second. Errors, with the file and line: no such file, not text, no line of numbers, less than
+ * two frequencies, one of them twice, commas that may be either, no such column, memory. */
+MUST_CHECK enum status response_file_load(const char *file, const char *column,
+                                          struct response_file *response);
 void response_file_free(struct response_file *response);
 
 /* The same from a stream; `file` is for messages. */
-MUST_CHECK enum status response_file_read(const char *file, FILE *stream,
+MUST_CHECK enum status response_file_read(const char *file, FILE *stream, const char *column,
                                           struct response_file *response);
+
+/* The name of a column, from 1, in `name`; empty: it has none. */
+enum { RESPONSE_NAME_MOST = 40 };
+void response_file_name(const struct response_file *response, size_t column,
+                        char name[RESPONSE_NAME_MOST + 1]);
+
+/* fail(), since a mask file holds a response. */
+MUST_CHECK enum status response_file_refuse_as_taps(const char *file);
 
 #endif

@@ -1,0 +1,148 @@
+#include "mask/first_column.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+enum {
+    COUNTS_LEAST = 3, /* rows */
+    TIMES_LEAST = 4,  /* of a usual rate in seconds */
+    EVEN_LEAST = 16,  /* so many even steps are none of taps */
+};
+
+/* No taps are so large, but levels are. */
+static const double TAP_MOST = 10;
+
+/* Columns of frequencies reach the first, or are in order and reach the second. */
+static const double REACHES_LEAST = 100, ORDERED_REACHES_LEAST = 20; /* Hz */
+static const double SPANS_LEAST = 4, ORDERED_SPANS_LEAST = 2;
+
+static const double TINY_STEP = 1e-3; /* a ramp of taps from 0 is steeper */
+static const double RATE_TOLERANCE = 1e-3;
+
+/* What is known of the column. */
+struct shape {
+    const double *values;
+    size_t rows, columns;
+    double first, step; /* the mean one */
+    double least, most; /* least: of those above 0 */
+    double loudest;     /* of all other columns */
+    bool is_even, rises, falls, has_negative, has_duplicates;
+};
+
+static double at(const struct shape *shape, size_t row)
+{
+    return shape->values[row * shape->columns];
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static enum status find_duplicates(struct shape *shape)
+{
+    double *sorted = malloc(shape->rows * sizeof *sorted);
+    if (!sorted)
+        return fail_memory("a mask");
+    for (size_t i = 0; i < shape->rows; i++)
+        sorted[i] = at(shape, i);
+    qsort(sorted, shape->rows, sizeof *sorted, compare);
+    for (size_t i = 1; i < shape->rows; i++)
+        shape->has_duplicates |= !(sorted[i] > sorted[i - 1]);
+    free(sorted);
+    return STATUS_OK;
+}
+
+static void measure(struct shape *shape)
+{
+    size_t rows = shape->rows;
+    shape->first = at(shape, 0);
+    shape->step = rows > 1 ? (at(shape, rows - 1) - shape->first) / (double)(rows - 1) : 0;
+    shape->least = INFINITY;
+    shape->rises = shape->falls = rows > 1;
+    shape->is_even = shape->step > 0;
+    for (size_t i = 0; i < rows; i++) {
+        double value = at(shape, i), place = shape->first + (double)i * shape->step;
+        shape->has_negative |= value < 0;
+        shape->most = fmax(shape->most, value);
+        if (value > 0)
+            shape->least = fmin(shape->least, value);
+        shape->is_even &= fabs(value - place) <= shape->step / 2; /* they may be rounded */
+        shape->rises &= i == 0 || value > at(shape, i - 1);
+        shape->falls &= i == 0 || value < at(shape, i - 1);
+        for (size_t c = 1; c < shape->columns; c++)
+            shape->loudest = fmax(shape->loudest, fabs(shape->values[i * shape->columns + c]));
+    }
+    shape->is_even &= shape->rises;
+}
+
+static bool counts(const struct shape *shape)
+{
+    bool begins = shape->first == 0 || shape->first == 1;
+    bool steps = shape->rises && shape->step == 1;
+    for (size_t i = 0; steps && i < shape->rows; i++)
+        steps = at(shape, i) == shape->first + (double)i;
+    bool may_be_hertz = shape->most >= ORDERED_REACHES_LEAST && shape->loudest > TAP_MOST;
+    return begins && steps && shape->rows >= COUNTS_LEAST && !may_be_hertz;
+}
+
+/* 0: none that is usual. */
+static uint32_t usual_rate(double rate)
+{
+    static const uint32_t rates[] = {8000,   11025,  12000,  16000,  22050, 24000,  32000,
+                                     44100,  48000,  64000,  88200,  96000, 128000, 176400,
+                                     192000, 352800, 384000, 705600, 768000};
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
+        if (fabs(rate / rates[i] - 1) <= RATE_TOLERANCE)
+            return rates[i];
+    return 0;
+}
+
+/* Of times in seconds or milliseconds. */
+static uint32_t rate_of(const struct shape *shape)
+{
+    uint32_t rate = 0;
+    if (shape->is_even && shape->rows >= TIMES_LEAST)
+        rate = usual_rate(1 / shape->step);
+    if (rate == 0 && shape->is_even && shape->rows >= EVEN_LEAST)
+        rate = usual_rate(1000 / shape->step);
+    return rate;
+}
+
+static bool holds_frequencies(const struct shape *shape)
+{
+    bool in_order = shape->rises || shape->falls;
+    if (shape->has_negative || shape->has_duplicates)
+        return false;
+    if (shape->most >= REACHES_LEAST)
+        return in_order || shape->rows == 1 || shape->most >= SPANS_LEAST * shape->least;
+    return in_order && shape->most >= ORDERED_REACHES_LEAST &&
+           shape->most >= ORDERED_SPANS_LEAST * shape->least;
+}
+
+static bool holds_times(const struct shape *shape)
+{
+    if (!shape->is_even || shape->rows < COUNTS_LEAST)
+        return false;
+    return shape->rows >= EVEN_LEAST || (shape->first == 0 && shape->step <= TINY_STEP);
+}
+
+enum status first_column_find(const double *values, size_t rows, size_t columns,
+                              struct first_column *found)
+{
+    struct shape shape = {.values = values, .rows = rows, .columns = columns};
+    *found = (struct first_column){0};
+    if (columns < 2 || rows == 0)
+        return STATUS_OK;
+    measure(&shape);
+    TRY(find_duplicates(&shape));
+    found->rate = rate_of(&shape);
+    found->kind = counts(&shape)              ? FIRST_COLUMN_COUNTS
+                  : found->rate > 0           ? FIRST_COLUMN_TIMES
+                  : holds_frequencies(&shape) ? FIRST_COLUMN_FREQUENCIES
+                  : holds_times(&shape)       ? FIRST_COLUMN_TIMES
+                                              : FIRST_COLUMN_TAPS;
+    return STATUS_OK;
+}

@@ -1,0 +1,90 @@
+#include "mask/number_line.h"
+
+#include <ctype.h>
+#include <string.h>
+
+bool number_line_is(const char *line)
+{
+    return strpbrk(line, "0123456789") && !line[strspn(line, "0123456789+-.,;eE\" \t\v\f")];
+}
+
+void number_line_blank(char *line)
+{
+    for (char *at = line; *at; at++) {
+        bool beside_blank = (at > line && at[-1] == ' ') || strchr(" \t", at[1]);
+        if (strchr("\t\v\f;\"", *at) || (*at == ',' && beside_blank))
+            *at = ' ';
+    }
+}
+
+size_t number_line_fields(const char *line)
+{
+    size_t fields = 0;
+    for (line += strspn(line, " "); *line; fields++) {
+        line += strcspn(line, " ");
+        line += strspn(line, " ");
+    }
+    return fields;
+}
+
+void number_line_settle(char *line, enum comma_role role)
+{
+    for (char *at = line; role != COMMA_UNKNOWN && (at = strchr(at, ','));)
+        *at = role == COMMA_IS_DECIMAL ? '.' : ' ';
+}
+
+const char *number_line_name(const char *line, size_t column, size_t *length)
+{
+    const char *separators = strchr(line, ';')    ? ";"
+                             : strchr(line, '\t') ? "\t"
+                             : strchr(line, ',')  ? ","
+                                                  : " ";
+    if (column > NUMBER_LINE_NAMES_MOST)
+        return NULL;
+    line += strspn(line, " *#");
+    while (--column > 0 && *line) {
+        line += strcspn(line, separators);
+        line += *separators == ' ' ? strspn(line, " ") : *line != '\0';
+    }
+    line += strspn(line, " \"");
+    if (!*line)
+        return NULL;
+    *length = strcspn(line, separators);
+    while (*length > 0 && strchr(" \"\r", line[*length - 1]))
+        --*length;
+    return line;
+}
+
+size_t number_line_names(const char *line)
+{
+    size_t names = 0, length;
+    while (number_line_name(line, names + 1, &length))
+        names++;
+    return names;
+}
+
+/* Whether a field, up to `end`, must be several numbers. */
+static bool is_several(const char *field, const char *end)
+{
+    bool has_comma = false, has_point = false, is_signed = false, has_exponent = false;
+    for (const char *at = field; at < end; at++) {
+        has_exponent |= !has_comma && tolower((unsigned char)*at) == 'e';
+        has_comma |= *at == ',';
+        is_signed |= *at == ',' && (at[1] == '-' || at[1] == '+');
+        has_point |= *at == '.';
+    }
+    return has_comma && (has_point || is_signed || has_exponent);
+}
+
+void comma_evidence_add(struct comma_evidence *evidence, const char *line)
+{
+    bool is_alone = number_line_fields(line) == 1;
+    for (line += strspn(line, " "); *line; line += strspn(line, " ")) {
+        const char *end = line + strcspn(line, " "), *comma = strchr(line, ',');
+        if (is_several(line, end))
+            evidence->separates = true;
+        else if (comma && comma < end && !is_alone)
+            evidence->is_decimal = true;
+        line = end;
+    }
+}

@@ -1,0 +1,39 @@
+/* Lines of numbers as spreadsheets and other programs write them: separated by blanks, tabs,
+ * semicolons or commas, in quotes or not. Threads: any. */
+#ifndef HALO_NUMBER_LINE_H
+#define HALO_NUMBER_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum comma_role { COMMA_UNKNOWN, COMMA_SEPARATES, COMMA_IS_DECIMAL };
+
+/* Whether a line holds nothing but what numbers and their separators are written with. */
+bool number_line_is(const char *line);
+
+/* Blanks instead of all that can only separate: quotes, semicolons, commas beside a blank. */
+void number_line_blank(char *line);
+
+/* How many fields blanks separate. */
+size_t number_line_fields(const char *line);
+
+/* Replace the commas by what they are; unknown ones stay. */
+void number_line_settle(char *line, enum comma_role role);
+
+enum { NUMBER_LINE_NAMES_MOST = 256 };
+
+/* A line that names columns: the name of one, counted from 1, of *length bytes, or NULL. Names are
+ * texts between semicolons, tabs or commas, or else words; those beyond the most are none. */
+const char *number_line_name(const char *line, size_t column, size_t *length);
+size_t number_line_names(const char *line); /* how many */
+
+/* What the lines of a file say about their commas; initially zero. */
+struct comma_evidence {
+    bool separates, is_decimal;
+};
+
+/* Look at a line behind number_line_blank. A comma with a point, an exponent or a sign separates
+ * in its field; it is a decimal mark where blanks separate fields. */
+void comma_evidence_add(struct comma_evidence *evidence, const char *line);
+
+#endif

@@ -1,0 +1,235 @@
+/* Texts with taps as programs, spreadsheets and editors save them. */
+#include "command.h"
+#include "mask_load.h"
+#include "suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const double left[] = {0.5, -0.1, 0}, right[] = {0.25, 0.2, 1};
+enum { TAPS = 3 };
+
+static void expect_both(struct mask *mask)
+{
+    ck_assert_uint_eq(mask->columns, 2);
+    ck_assert_uint_eq(mask->taps, TAPS);
+    mask_expect_taps(mask, 0, TAPS, left);
+    mask_expect_taps(mask, 1, TAPS, right);
+    mask_destroy(mask);
+}
+
+START_TEST(any_separator)
+{
+    static const char *const texts[] = {
+        "0.5 0.25\n-0.1 0.2\n0 1\n",
+        "0.5,0.25\n-0.1,0.2\n0,1\n",
+        "0.5, 0.25\r\n-0.1, 0.2\r\n0, 1\r\n",
+        "\"left\",\"right\"\n0.5,0.25\n-0.1,0.2\n0,1\n",
+        "5e-1,2.5e-1\n-1e-1,2e-1\n0,1\n",
+        "0.5;0.25\n-0.1;0.2\n0;1\n",
+        "left;right\n0,5;0,25\n-0,1;0,2\n0;1\n",
+        "Left ear\tRight ear\n0,5\t0,25\n-0,1\t0,2\n0\t1\n",
+        "\"0.5\",\"0.25\"\n\"-0.1\",\"0.2\"\n\"0\",\"1\"\n",
+        "0.5 0.25\n\xE2\x88\x92"
+        "0.1\xC2\xA0"
+        "0.2\n0 1\n\x1A",
+        "0.5 0.25\r\n-0.1 0.2\r\n0 1\r\n\x1A\x1A\x1A\r\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        mask_save_text("a.txt", texts[i]);
+        expect_both(mask_loaded("a.txt", NULL));
+    }
+}
+END_TEST
+
+/* The first lines may be read in two ways, the later not. */
+START_TEST(commas_are_known_by_all_lines)
+{
+    mask_save_text("a.csv", "0,0\n1,0\n0.5,0.25\n");
+    struct mask *mask = mask_loaded("a.csv", NULL);
+    mask_expect_taps(mask, 0, 3, (double[]){0, 1, 0.5});
+    mask_expect_taps(mask, 1, 3, (double[]){0, 0, 0.25});
+    mask_destroy(mask);
+    mask_refused("a.csv", "1,2 3,4\n0.5,0.1\n", "separate columns in one line and decimals in");
+    mask_refused("a.csv", "a,b,c\n1,2\n", "line 2: 2 columns where 3 are named");
+    mask_refused("a.csv", "left\nright\n1\n", "line 2: 'right' is not a number");
+    mask_refused("a.csv", "1,0,0\n", "'1,0,0' is not a number (separate columns by");
+    mask_refused("a.csv", "\nno mask\n", "line 2: 'no mask' is not a number");
+    mask_refused("a.csv", "nan\n1\n", "line 1: 'nan' is not a number");
+    mask_refused("a.csv", "1\nleft\n", "line 2: 'left' is not a number");
+}
+END_TEST
+
+/* ---- encodings ---- */
+
+static void save_utf16(const char *name, const char *text, bool is_big_endian)
+{
+    unsigned char bytes[2048];
+    size_t size = 0, low = is_big_endian;
+    const char *marked = text;
+    for (bool mark = true; mark || *marked; mark = false) {
+        unsigned unit = mark ? 0xFEFF : *marked == '~' ? 0x2212 : (unsigned char)*marked;
+        bytes[size + low] = unit & 0xFF;
+        bytes[size + 1 - low] = (unsigned char)(unit >> 8);
+        size += 2;
+        marked += !mark;
+    }
+    mask_save(name, bytes, size);
+}
+
+START_TEST(utf16)
+{
+    for (int big = 0; big < 2; big++) {
+        save_utf16("a.txt", "0.5 0.25\r\n~0.1 0.2\r\n0 1\r\n", big);
+        expect_both(mask_loaded("a.txt", NULL));
+        save_utf16("a.txt", "20 -1\r\n1000 0\r\n", big);
+        struct command_result result = command_done("$HALO mask show response:a.txt");
+        command_expect(result.out, "16384 taps");
+        save_utf16("b.txt", "Preamp: -6 dB\r\n", big);
+        save_utf16("a.txt", "Include: b.txt\r\n", big);
+        struct mask *mask = mask_loaded("a.txt", NULL);
+        mask_expect_taps(mask, 0, 1, (double[]){pow(10, -6 / 20.0)});
+        mask_destroy(mask);
+    }
+}
+END_TEST
+
+/* A pair of surrogates, half of one, half a unit, a control character; and samples that begin so.
+ */
+START_TEST(what_only_begins_like_utf16)
+{
+    static const struct {
+        const char *bytes;
+        size_t size;
+    } files[] = {{"\xFF\xFE"
+                  "1\0\n\0x",
+                  7},
+                 {"\xFF\xFE"
+                  "1\0\x00\xD8"
+                  "1\0",
+                  8},
+                 {"\xFF\xFE"
+                  "1\0\x00\xDC"
+                  "1\0",
+                  8},
+                 {"\xFF\xFE"
+                  "1\0\x01\0",
+                  6},
+                 {"1\n\x1A"
+                  "2\n\x1A",
+                  6}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        mask_save("a.txt", files[i].bytes, files[i].size);
+        command_refused(1, "cannot read mask", "$HALO mask show a.txt");
+    }
+    mask_save("a.txt",
+              "\xFF\xFE"
+              "#\0\x3D\xD8\x00\xDE\n\0"
+              "2\0",
+              12);
+    struct mask *mask = mask_loaded("a.txt", NULL);
+    mask_expect_taps(mask, 0, 1, (double[]){2});
+    mask_destroy(mask);
+    mask_save("a.raw",
+              "\xFF\xFE"
+              "1\0",
+              4); /* as text: 1 */
+    command_expect(command_done("$HALO mask show a.raw,raw=S16LE,rate=48000").out, "2 taps");
+}
+END_TEST
+
+/* ---- columns that are no taps ---- */
+
+static struct mask *ramp(const char *name, const char *header, size_t rows, double from,
+                         double step, int decimals)
+{
+    static char text[1 << 18];
+    size_t size = (size_t)snprintf(text, sizeof text, "%s", header);
+    for (size_t i = 0; i < rows; i++)
+        size += (size_t)snprintf(text + size, sizeof text - size, "%.*f %.6f\n", decimals,
+                                 from + (double)i * step, exp(-(double)i / 20));
+    mask_save_text(name, text);
+    return mask_loaded(name, NULL);
+}
+
+START_TEST(times_and_counts_are_left_out)
+{
+    static const struct {
+        size_t rows;
+        double from, step;
+        int decimals;
+        uint32_t rate;
+    } cases[] = {
+        {3, 0, 1, 0, 0},
+        {3, 1, 1, 0, 0},
+        {4096, 0, 1, 0, 0},
+        {4096, 0, 1 / 48000.0, 6, 48000},
+        {64, 0, 1 / 44100.0, 9, 44100},
+        {5, 0, 1 / 96000.0, 9, 96000},
+        {4096, -0.01, 1 / 48000.0, 8, 48000},
+        {4096, 0, 1 / 44.1, 5, 44100}, /* milliseconds */
+        {3, 0, 1e-5, 6, 0},
+        {100, 0, 0.01, 3, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct mask *mask = ramp("a.txt", i % 2 ? "t h\n" : "", cases[i].rows, cases[i].from,
+                                 cases[i].step, cases[i].decimals);
+        ck_assert_uint_eq(mask->columns, 1);
+        ck_assert_uint_eq(mask->taps, cases[i].rows);
+        ck_assert_uint_eq(mask->rate, cases[i].rate);
+        ck_assert_double_eq(mask->coefficients[0], 1);
+        mask_destroy(mask);
+        mask = ramp("a.mask", "", cases[i].rows, cases[i].from, cases[i].step, cases[i].decimals);
+        ck_assert_uint_eq(mask->columns, 2);
+        ck_assert_uint_eq(mask->rate, 0);
+        mask_destroy(mask);
+    }
+    mask_destroy(ramp("a.txt", "rate: 48000\n", 64, 0, 1 / 48000.0, 9));
+    mask_refused("a.txt", "rate: 44100\n0 1\n0.00002083333 1\n0.0000416667 1\n0.0000625 1\n",
+                 "its rate is 44100 Hz, but its times are of 48000");
+}
+END_TEST
+
+/* Few even steps are like those of taps. */
+START_TEST(short_ramps_are_taps)
+{
+    struct mask *mask = ramp("a.txt", "", 8, 0.125, 0.125, 3);
+    ck_assert_uint_eq(mask->columns, 2);
+    mask_destroy(mask);
+    mask = ramp("a.txt", "", 3, 0, 0.5, 1);
+    ck_assert_uint_eq(mask->columns, 2);
+    mask_destroy(mask);
+    /* Counted hertz, with levels that no taps have. */
+    mask_refused("a.txt",
+                 "0 80\n1 81\n2 82\n3 80\n4 80\n5 79\n6 78\n7 78\n8 78\n9 78\n10 79\n11 78\n"
+                 "12 80\n13 81\n14 82\n15 80\n16 80\n17 79\n18 78\n19 78\n20 78\n21 78\n",
+                 "it holds a frequency response, not taps");
+}
+END_TEST
+
+START_TEST(what_was_taken_is_said)
+{
+    static const struct {
+        const char *text, *expected;
+    } cases[] = {
+        {"0 1\n1 0.5\n2 0.25\n",
+         "a.txt: its first column counts and is left out; in a file named "},
+        {"0 1\n1e-5 1\n2e-5 1\n", "first column rises evenly, as times do, and is left out"},
+        {"0 1\n.00002083333 1\n.0000416667 1\n.0000625 1\n",
+         "its first column holds times of 48000 Hz and is left out"},
+        {"left,right\n.5,1\n", "a line is taken as the names of its columns: left,right"},
+        {"h\n.5\n", "a line is taken as the name of its column: h"},
+        {"0,0\n0,1\n", "its commas are read as decimal marks"},
+    };
+    command_clean();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mask_save_text("a.txt", cases[i].text);
+        command_expect(command_done("$HALO mask show a.txt").err, cases[i].expected);
+    }
+}
+END_TEST
+
+SUITE_MAIN("mask_text", any_separator, commas_are_known_by_all_lines, utf16,
+           what_only_begins_like_utf16, times_and_counts_are_left_out, short_ramps_are_taps,
+           what_was_taken_is_said)
