@@ -14,6 +14,10 @@ struct easyeffects {
 MUST_CHECK enum status easyeffects_gain(struct easyeffects *preset, const json_t *plugin,
                                         const char *key, double usual, double *factor);
 
+/* The kernel of a convolver, owned by the configuration, whose rate it sets. */
+MUST_CHECK enum status easyeffects_kernel(struct easyeffects *preset, const json_t *plugin,
+                                          const struct mask **kernel);
+
 MUST_CHECK enum status easyeffects_convolver(struct easyeffects *preset, const json_t *plugin);
 MUST_CHECK enum status easyeffects_equalizer(struct easyeffects *preset, const json_t *plugin);
 
