@@ -163,6 +163,18 @@ START_TEST(kernels_set_the_rate)
 }
 END_TEST
 
+/* As in EasyEffects, but not without a word. */
+START_TEST(unknown_settings_are_said)
+{
+    command_clean();
+    mask_save_text("a.json", EQUALIZER("\"tilt\": 3, ", "{ \"type\": \"Bell\", \"frequency\": 100, "
+                                                        "\"gian\": 3, \"q\": 1 }"));
+    struct command_result result = command_done("\"$HALO\" mask show a.json");
+    command_expect(result.err, "equalizer#0: the setting 'tilt' is not known and has no effect");
+    command_expect(result.err, "equalizer#0, band0: the setting 'gian' is not known");
+}
+END_TEST
+
 /* 20 log10 |H| of the prototypes at s = i tan(pi f / 48000) / tan(pi 1000 / 48000). */
 START_TEST(bands)
 {
@@ -281,5 +293,5 @@ START_TEST(refused)
 END_TEST
 
 SUITE_MAIN("mask_easyeffects", PLUGIN_TESTS stereo_kernel, level_and_dry_sound,
-           true_stereo_kernel_at_home, kernels_beside_a_preset, kernels_set_the_rate, bands,
-           refused)
+           true_stereo_kernel_at_home, kernels_beside_a_preset, kernels_set_the_rate,
+           unknown_settings_are_said, bands, refused)

@@ -19,6 +19,15 @@ enum status easyeffects_gain(struct easyeffects *preset, const json_t *plugin, c
     return STATUS_OK;
 }
 
+void easyeffects_note_unknown(const struct easyeffects *preset, const json_t *settings,
+                              const char *const *known)
+{
+    const char *key = mask_json_unknown(settings, known);
+    if (key)
+        note("mask %s: %s: the setting '%.40s' is not known and has no effect",
+             preset->config->file, preset->json.where, key);
+}
+
 /* What only shows the sound does nothing. */
 static enum status pass(struct easyeffects *preset, const json_t *plugin)
 {

@@ -85,11 +85,15 @@ static enum status convolve(struct mask_matrix *matrix, const struct effects_ker
 
 enum status easyeffects_convolver(struct easyeffects *preset, const json_t *plugin)
 {
+    static const char *const known[] = {"bypass",      "input-gain", "output-gain", "kernel-name",
+                                        "kernel-path", "ir-width",   "autogain",    "dry",
+                                        "wet",         "sofa",       NULL};
     const struct mask *mask;
     struct effects_kernel kernel = {0};
     int64_t width = 100;
     bool autogain = true;
     double dry = 0, wet = 1;
+    easyeffects_note_unknown(preset, plugin, known);
     TRY(easyeffects_gain(preset, plugin, "dry", -100, &dry));
     TRY(easyeffects_gain(preset, plugin, "wet", 0, &wet));
     TRY(mask_json_count(&preset->json, plugin, "ir-width", 0, 200, &width));
