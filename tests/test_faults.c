@@ -63,6 +63,7 @@ static const struct fault_row masks[] = {
      .old = "echo precious >out/m.mask"},
     {.line = HALO "mask convert \"$IN\"/filters.yml out/m.wav"},
     {.line = HALO "mask convert \"$IN\"/eq.txt out/m.wav"},
+    {.line = HALO "mask convert \"$IN\"/preset.json out/m.wav"},
     {.line = HALO "spectrogram \"$IN\"/in.wav"},
     {.line = HALO "spectrogram \"$IN\"/in.wav -o out/s.png -f", .old = "echo precious >out/s.png"},
     {.line = HALO "chain check \"$IN\"/chain.yml"},
@@ -146,9 +147,12 @@ static void make_inputs(void)
                  "Convolution: mask.wav\nDelay: `1+1` samples\nCopy: R=X+0.5*R\nEND\n"
                  "echo 'Filter: ON PK Fc 2000 Hz Gain -3 dB Q 1' >in/bass.txt");
     command_done("printf '* microphone\\n20 -1\\n20000 -1.2\\n' >in/mic.cal");
+    command_done("echo '{\"output\": {\"plugins_order\": [\"convolver#0\"], \"convolver#0\": "
+                 "{\"kernel-name\": \"mask\"}}}' >in/preset.json");
     command_done("cat >in/filters.yml <<'END'\n"
                  "devices:\n  samplerate: 48000\n  capture: {channels: 2}\n"
-                 "filters:\n  f:\n    type: Conv\n    parameters:\n      type: Wav\n"
+                 "filters:\n  c: &c {type: Conv}\n"
+                 "  f:\n    <<: *c\n    parameters:\n      type: Wav\n"
                  "      filename: mask.wav\n      channel: 0\n"
                  "pipeline:\n  - type: Filter\n    channel: 0\n    names: [f]\nEND");
 }

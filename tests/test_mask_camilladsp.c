@@ -264,6 +264,29 @@ START_TEST(names)
 }
 END_TEST
 
+/* What a mapping says itself counts, then the first of what it merges. */
+START_TEST(merge_keys)
+{
+    mask_save_text("c.yml", DEVICES
+                   "filters:\n"
+                   "  base: &base {type: Gain, parameters: &half {gain: 0.5, scale: linear}}\n"
+                   "  later: &later\n    <<: *base\n    parameters:\n"
+                   "      <<: [{inverted: true}, *half, {inverted: false, gain: 9}]\n"
+                   "      gain: 0.25\n"
+                   "  last:\n    <<: *later\n"
+                   "pipeline:\n  - &step {type: Filter, channels: [0], names: [base, last]}\n"
+                   "  - {<<: *step, channels: [1], names: [base]}\n");
+    struct mask *mask = mask_loaded("c.yml", NULL);
+    mask_expect_path(mask, 0, 0, 1, (double[]){-0.125});
+    mask_expect_path(mask, 1, 1, 1, (double[]){0.5});
+    mask_destroy(mask);
+    mask_refused("c.yml", "devices: &d\n  <<: *d\n", "<<: merges a mapping into itself");
+    mask_refused("c.yml", "devices:\n  <<: [3]\n", "line 2: <<: must be a mapping");
+    mask_refused("c.yml", FILTERED("Gain", "gain: 1, <<: {q: 3}"), "'q' is no setting");
+    mask_refused("c.yml", FILTERED("Gain", "gain: 1, '<<': {scale: dB}"), "'<<' is no setting");
+}
+END_TEST
+
 /* Beside the configuration, then in the working folder. */
 START_TEST(files_in_the_working_folder)
 {
@@ -313,6 +336,13 @@ START_TEST(refused)
         {FILTERED("Gain", "gain: -3, inverse: true"), "'inverse' is no setting"},
         {FILTERED("Gain", "gain: -3, gain: -9"), "'gain' is no setting"},
         {"devices: {capture: {channels: 2}}\npipline: []\n", "'pipline' is no setting"},
+        {"devices: {capture: {channels: 2}, sample_rate: 48000}\npipeline: []\n",
+         "'sample_rate' is no setting"},
+        {"devices: {capture: {channels: 2}, playback: {channels: 4}}\npipeline: []\n",
+         "playback: has 4 channels, but the pipeline ends with 2"},
+        {DEVICES "mixers:\n  m: {channels: {in: 2, out: 1}, maping: [], mapping: []}\n"
+                 "pipeline: [{type: Mixer, name: m}]\n",
+         "'maping' is no setting"},
         {FILTERED("Dither", "type: None, bits: 8"), "line 11: filter f: a Dither rounds"},
         {FILTERED("Volume", "fader: Aux1"), "filter f: a Volume follows the volume control"},
         {FILTERED("Loudness", "reference_level: -20"), "a Loudness follows"},
@@ -364,5 +394,5 @@ START_TEST(refused)
 END_TEST
 
 SUITE_MAIN("mask_camilladsp", pipeline_by_hand, filters_as_its_own, low_frequencies_are_not_cut,
-           difference_equations, race_by_hand, names, files_in_the_working_folder,
+           difference_equations, race_by_hand, names, merge_keys, files_in_the_working_folder,
            a_wav_of_another_rate, refused)

@@ -250,6 +250,48 @@ START_TEST(rew_filter_settings)
 }
 END_TEST
 
-SUITE_MAIN("mask_configs", jconvolver_by_hand, packed_matrix, jconvolver_refused, convolver_by_hand,
-           brutefir_refused, eqapo_channels, eqapo_includes, eqapo_refused, equaliser_listing,
-           rew_filter_settings)
+/* ---- channels that are filtered alike ---- */
+
+#define DEVICES "devices: {samplerate: 48000, capture: {channels: 2}}\n"
+#define HALF "filters: {f: {type: Gain, parameters: {gain: 0.5, scale: linear}}}\n"
+
+START_TEST(alike_for_any_number_of_channels)
+{
+    static const char *const texts[] = {
+        DEVICES HALF "pipeline: [{type: Filter, channels: [0, 1], names: [f]}]\n",
+        "filter.graph = { nodes = [ { type = builtin label = linear control = { Mult = 0.5 } } ] }\n"
+        "audio.position = [ FL FR ]\n",
+        "{\"output\": {\"plugins_order\": [\"equalizer#0\"], \"equalizer#0\": {\"num-bands\": 1,\n"
+        "\"output-gain\": -6.0205999132796239, \"left\": {\"band0\": {\"type\": \"Off\"}}}}}\n",
+    };
+    command_clean();
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        mask_save_text("a.conf", texts[i]);
+        for (size_t channels = 1; channels <= 6; channels++) {
+            struct sound in =
+                sound_noise("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, channels, 100);
+            struct command_result result = command_done(
+                "\"$HALO\" render in.wav out.wav -f --tail none --format float --mask a.conf");
+            ck_assert((strstr(result.err, "is for 2 channels, filtered alike") != NULL) ==
+                      (channels != 2));
+            struct sound out = sound_load("out.wav");
+            ck_assert_uint_eq(out.block.channels, channels);
+            for (size_t k = 0; k < 100; k++)
+                ck_assert_float_eq_tol(out.block.data[channels - 1][k],
+                                       0.5f * in.block.data[channels - 1][k], 1e-7f);
+            sound_free(&out);
+            sound_free(&in);
+        }
+    }
+    sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 100);
+    mask_save_text("a.conf",
+                   DEVICES HALF "pipeline: [{type: Filter, channels: [0], names: [f]}]\n");
+    command_done("rm out.wav");
+    command_refused(2, "filters sound of 2 channels, but the sound has 1",
+                    "\"$HALO\" render in.wav out.wav --mask a.conf");
+}
+END_TEST
+
+SUITE_MAIN("mask_configs", alike_for_any_number_of_channels, jconvolver_by_hand, packed_matrix,
+           jconvolver_refused, convolver_by_hand, brutefir_refused, eqapo_channels, eqapo_includes,
+           eqapo_refused, equaliser_listing, rew_filter_settings)

@@ -21,15 +21,20 @@
                         "\"output-gain\": 0.0, \"split-channels\": false, " settings               \
                         "\"left\": { \"band0\": " band " }, \"right\": { \"band0\": {} }")
 
-static void make_kernel(const char *name, size_t channels)
+static void make_kernel_of(const char *name, uint32_t rate, size_t channels)
 {
-    struct sound sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, channels, 2);
+    struct sound sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, rate, channels, 2);
     for (size_t c = 0; c < channels; c++) {
         sound.block.data[c][0] = 0.5f / (float)(c + 1);
         sound.block.data[c][1] = 0.25f * (float)c;
     }
     sound_save(&sound, name);
     sound_free(&sound);
+}
+
+static void make_kernel(const char *name, size_t channels)
+{
+    make_kernel_of(name, 48000, channels);
 }
 
 static struct mask *preset_loaded(const char *text)
@@ -92,6 +97,81 @@ START_TEST(true_stereo_kernel_at_home)
     mask_expect_path(mask, 1, 0, 2, (double[]){0.5f / 3, 0.5f});
     mask_expect_path(mask, 1, 1, 2, (double[]){0.125f, 0.75f});
     mask_destroy(mask);
+}
+END_TEST
+
+static void expect_kernel(const char *name, const struct mask_load_options *options)
+{
+    struct mask *mask = mask_loaded(name, options);
+    mask_expect_path(mask, 0, 0, 1, (double[]){0.5});
+    mask_destroy(mask);
+}
+
+/* pack/ was downloaded; irs/ lies beside it. */
+START_TEST(kernels_beside_a_preset)
+{
+    static const char room[] = CONVOLVER("\"kernel-name\": \"Room\", \"autogain\": false");
+    char folder[4096];
+    command_clean();
+    command_done("mkdir -p irs pack/output/Room.irs home/.config/easyeffects/output");
+    snprintf(folder, sizeof folder, "%s", command_path("irs"));
+    const struct mask_load_options allowing = {.folder = folder};
+    setenv("HOME", command_path("home"), 1);
+    unsetenv("XDG_CONFIG_HOME");
+    mask_refused("pack/output/a.json", room, "there is no kernel Room.irs"); /* it is a folder */
+    make_kernel("irs/Room.irs", 1);
+    expect_kernel("pack/output/a.json", &allowing);
+    command_done("rmdir pack/output/Room.irs && ln -s ../irs pack/irs");
+    mask_refused("pack/output/a.json", room, "irs/Room.irs is a symbolic link out of ");
+    expect_kernel("pack/output/a.json", &allowing);
+    command_done("rm pack/irs && mkdir pack/kernels && ln -s kernels pack/irs && mv irs/Room.irs "
+                 "pack/kernels/");
+    expect_kernel("pack/output/a.json", NULL);
+    /* the user's own folder may be a link */
+    command_done("mv pack/kernels/Room.irs irs/ && cp pack/output/a.json "
+                 "home/.config/easyeffects/output && ln -s ../../../irs "
+                 "home/.config/easyeffects/irs");
+    expect_kernel("home/.config/easyeffects/output/a.json", NULL);
+}
+END_TEST
+
+/* Whatever the order is, the kernel sets the rate, and equalisers are made at it. */
+START_TEST(kernels_set_the_rate)
+{
+    static const char preset[] =
+        "{ \"output\": { \"plugins_order\": [\"%s#0\", \"%s#0\"],\n"
+        " \"convolver#0\": { \"kernel-name\": \"Room\", \"autogain\": false },\n"
+        " \"equalizer#0\": { \"num-bands\": 1, \"left\": { \"band0\": { \"frequency\": 9000,\n"
+        "  \"gain\": 6, \"q\": 2 } } } } }";
+    const struct mask_load_options options = {.sound = {48000, 2}};
+    struct mask *masks[2];
+    command_clean();
+    make_kernel_of("Room.irs", 44100, 2);
+    for (size_t i = 0; i < 2; i++) {
+        char text[1024];
+        snprintf(text, sizeof text, preset, i ? "equalizer" : "convolver",
+                 i ? "convolver" : "equalizer");
+        mask_save_text("a.json", text);
+        masks[i] = mask_loaded("a.json", &options);
+        ck_assert_uint_eq(masks[i]->rate, 44100);
+    }
+    ck_assert_uint_eq(masks[0]->columns, masks[1]->columns);
+    for (size_t k = 0; k < masks[0]->taps && k < masks[1]->taps; k++)
+        ck_assert_double_eq_tol(mask_column(masks[0], 0)[k], mask_column(masks[1], 0)[k], 1e-12);
+    mask_destroy(masks[0]);
+    mask_destroy(masks[1]);
+}
+END_TEST
+
+/* As in EasyEffects, but not without a word. */
+START_TEST(unknown_settings_are_said)
+{
+    command_clean();
+    mask_save_text("a.json", EQUALIZER("\"tilt\": 3, ", "{ \"type\": \"Bell\", \"frequency\": 100, "
+                                                        "\"gian\": 3, \"q\": 1 }"));
+    struct command_result result = command_done("\"$HALO\" mask show a.json");
+    command_expect(result.err, "equalizer#0: the setting 'tilt' is not known and has no effect");
+    command_expect(result.err, "equalizer#0, band0: the setting 'gian' is not known");
 }
 END_TEST
 
@@ -213,4 +293,5 @@ START_TEST(refused)
 END_TEST
 
 SUITE_MAIN("mask_easyeffects", PLUGIN_TESTS stereo_kernel, level_and_dry_sound,
-           true_stereo_kernel_at_home, bands, refused)
+           true_stereo_kernel_at_home, kernels_beside_a_preset, kernels_set_the_rate,
+           unknown_settings_are_said, bands, refused)

@@ -11,6 +11,7 @@
 #define CHAIN(graph, rest)                                                                           \
     "context.modules = [ { name = libpipewire-module-filter-chain args = { filter.graph = {\n" graph \
     "\n} " rest "} } ]\n"
+#define NODE(fields) CHAIN("nodes = [ { type = builtin name = x " fields " } ]", "")
 #define STEREO "audio.channels = 2"
 
 /* a.wav: 0.1 0.2 0.3 | 0 0.5 0 */
@@ -194,6 +195,73 @@ START_TEST(parametric_equaliser)
 }
 END_TEST
 
+/* What has no link is named: as an error where nothing is left, else as a note. */
+START_TEST(what_is_not_linked)
+{
+    static const char graph[] =
+        "filter.graph = { nodes = [ { type = builtin name = a label = copy }\n"
+        " { type = builtin name = b label = %s } { type = builtin name = c label = copy } ]\n"
+        " links = [ { output = \"b:%s\" input = \"c:In\" } ] outputs = [ \"%s:Out\" \"c:Out\" ] }\n";
+    char text[1024];
+    command_clean();
+    snprintf(text, sizeof text, graph, "invert", "Out", "c");
+    mask_refused("a.conf", text,
+                 "node 'b': nothing is linked to its input 'In', so that all is silent");
+    snprintf(text, sizeof text, graph, "param_eq", "Out 3", "c");
+    mask_refused("a.conf", text, "node 'b': nothing is linked to its input 'In 3'");
+    snprintf(text, sizeof text, graph, "mixer", "Out", "a");
+    mask_save_text("a.conf", text);
+    struct command_result result = command_done("\"$HALO\" mask show a.conf");
+    command_expect(result.err, "node 'b': nothing is linked to its input 'In 1', which is silent");
+    snprintf(text, sizeof text, graph, "invert", "Out", "a");
+    sprintf(strstr(text, " links"), " outputs = [ \"a:Out\" ] }\n");
+    mask_save_text("a.conf", text);
+    result = command_done("\"$HALO\" mask show a.conf");
+    command_expect(result.err, "node 'b' is linked to no output and left out");
+}
+END_TEST
+
+/* Impulses that nothing needs are not made: these would take half a minute. */
+START_TEST(long_impulses)
+{
+    char text[1 << 16] = "filter.graph = { nodes = [ { type = builtin name = a label = copy }\n";
+    for (size_t i = 0; i < 255; i++)
+        strcat(text, " { type = builtin label = convolver2 config = { impulses = [\n"
+                     "  { filename = /hilbert length = 16000000 } ] } }\n");
+    strcat(text, "] inputs = [ \"a:In\" ] outputs = [ \"a:Out\"");
+    strcat(text, "] }\n");
+    mask_save_text("a.conf", text);
+    mask_destroy(mask_loaded("a.conf", NULL));
+}
+END_TEST
+
+/* The rate of filters where no file has one, from any of the three places. */
+START_TEST(rates_of_streams)
+{
+    static const char *const rests[] = {
+        "audio.rate = 96000", "capture.props = { audio.rate = 96000 }",
+        "audio.rate = 44100 playback.props = { audio.rate = 96000 }"};
+    for (size_t i = 0; i < sizeof rests / sizeof *rests; i++) {
+        char text[512];
+        snprintf(text, sizeof text, CHAIN("nodes = [ { type = builtin label = copy } ]", "%s"),
+                 rests[i]);
+        struct mask *mask = chain_loaded(text);
+        ck_assert_uint_eq(mask->rate, 96000);
+        mask_destroy(mask);
+    }
+    make_file("a.wav", 44100); /* a delay in seconds before the file that sets the rate */
+    struct mask *mask = chain_loaded(
+        CHAIN("nodes = [ { type = builtin name = d label = convolver config = {\n"
+              " filename = /dirac delay = 0.1 } }\n"
+              " { type = builtin name = f label = convolver config = { filename = a.wav } } ]\n"
+              "links = [ { output = \"d:Out\" input = \"f:In\" } ]",
+              "audio.rate = 48000"));
+    ck_assert_uint_eq(mask->rate, 44100);
+    ck_assert_double_eq_tol(mask_column(mask, 0)[4410], 0.1f, 1e-12);
+    mask_destroy(mask);
+}
+END_TEST
+
 /* Of several files the one whose rate is the sound's. */
 START_TEST(the_nearest_rate)
 {
@@ -209,7 +277,6 @@ START_TEST(the_nearest_rate)
 }
 END_TEST
 
-#define NODE(fields) CHAIN("nodes = [ { type = builtin name = x " fields " } ]", "")
 START_TEST(refused)
 {
     static const struct {
@@ -226,6 +293,15 @@ START_TEST(refused)
         {NODE("label = convolver config = { filename = /dirac offset = 1 }"), "nothing is left"},
         {NODE("label = convolver config = { file = a }"), "has no setting 'file'"},
         {NODE("label = convolver"), "'filename' is missing"},
+        {NODE("label = convolver2 config = { gain = 2 }"), "convolver2 has no setting 'gain'"},
+        {NODE("label = copy controls = { a = 1 }"), "a node has no setting 'controls'"},
+        {NODE("label = bq_peaking config = { Freq = 9 }"), "bq_peaking has no setting 'Freq'"},
+        {NODE("label = delay config = { max_delay = 9 }"), "delay has no setting 'max_delay'"},
+        {NODE("label = param_eq config = { filter = [ ] }"), "param_eq has no setting 'filter'"},
+        {NODE("label = param_eq config = { filters = [ { type = bq_peaking frequency = 9 } ] }"),
+         "node 'x': a filter has no setting 'frequency'"},
+        {CHAIN("nodes = [ { type = builtin label = copy } ] capture.volumes = [ ]", ""),
+         "filter.graph has no setting 'capture.volumes'"},
         {NODE("label = bq_raw"), "no coefficients with a rate"},
         {NODE("label = bq_raw config = { coefficients = [ { rate = 48000 a1 = -2 } ] }"),
          "does not decay"},
@@ -289,4 +365,4 @@ END_TEST
 
 SUITE_MAIN("mask_pipewire", links_and_gains, json_is_read_as_well, instances_follow_the_stream,
            made_impulses, sections, raw_sections_and_combs, parametric_equaliser, the_nearest_rate,
-           refused, written_and_read_again)
+           what_is_not_linked, long_impulses, rates_of_streams, refused, written_and_read_again)

@@ -326,15 +326,43 @@ bool mask_is_true_stereo(const struct mask *mask, size_t channels, enum mask_map
            (channels == 2 || (channels == 1 && map == MASK_MAP_AUTO));
 }
 
+/* Whether each input goes through one column, the same for all, to the output of its number. */
+static bool is_alike(const struct mask *mask)
+{
+    const struct mask_path *paths = mask->paths;
+    size_t p = 0;
+    while (p < mask->path_count && paths[p].input == p && paths[p].output == p &&
+           paths[p].column == paths[0].column)
+        p++;
+    return p > 0 && p == mask->path_count && p == mask->inputs && p == mask->outputs;
+}
+
+/* Own paths are for as many channels as they say, but where all are filtered alike. */
+static enum status fit_own_paths(struct mask *mask, size_t channels)
+{
+    if (mask->inputs == channels)
+        return STATUS_OK;
+    if (!is_alike(mask))
+        return fail(STATUS_USAGE, "mask %s filters sound of %zu channels, but the sound has %zu",
+                    mask->name, mask->inputs, channels);
+    note("mask %s is for %zu channel%s, filtered alike; so is each of the sound's %zu", mask->name,
+         mask->inputs, mask->inputs == 1 ? "" : "s", channels);
+    struct mask_path *paths = realloc(mask->paths, channels * sizeof *paths);
+    if (!paths)
+        return fail_memory("a mask");
+    mask->paths = paths;
+    mask->inputs = mask->outputs = mask->path_count = 0;
+    for (size_t c = 0; c < channels; c++)
+        add_path(mask, c, c, paths[0].column);
+    return STATUS_OK;
+}
+
 enum status mask_route(struct mask *mask, size_t channels, enum mask_order order, enum mask_map map)
 {
     if (mask->has_own_paths && map != MASK_MAP_AUTO)
         return fail(STATUS_USAGE, "mask %s has its own routing; map= cannot change it", mask->name);
-    if (mask->has_own_paths && mask->inputs != channels)
-        return fail(STATUS_USAGE, "mask %s filters sound of %zu channels, but the sound has %zu",
-                    mask->name, mask->inputs, channels);
     if (mask->has_own_paths)
-        return STATUS_OK;
+        return fit_own_paths(mask, channels);
     if (order == MASK_ORDER_HESUVI)
         return mask_route_hesuvi(mask, channels, map);
     size_t columns = mask->columns;

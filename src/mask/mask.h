@@ -115,8 +115,8 @@ void mask_discard_coefficients(struct mask *mask);
  * Errors: memory. */
 MUST_CHECK enum status mask_resample(struct mask *mask, uint32_t rate);
 
-/* Set the paths for a sound of `channels`, unless the mask has its own. Errors: the counts do not
- * match. */
+/* Set the paths for a sound of `channels`, unless the mask has its own. Those that filter all
+ * channels alike are repeated for as many, with a note. Errors: the counts do not match. */
 MUST_CHECK enum status mask_route(struct mask *mask, size_t channels, enum mask_order order,
                                   enum mask_map map);
 

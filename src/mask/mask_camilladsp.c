@@ -55,6 +55,7 @@ static enum status parse_mapping(struct camilladsp *dsp, const yaml_node_t *mapp
 
 static enum status mix(struct camilladsp *dsp, const yaml_node_t *mixer, const char *name)
 {
+    static const char *const others[] = {"labels", NULL};
     uint64_t in = 0, out = 0;
     size_t outputs = mask_matrix_outputs(dsp->config->matrix);
     const yaml_node_t *channels = camilladsp_get(dsp, mixer, "channels");
@@ -62,6 +63,10 @@ static enum status mix(struct camilladsp *dsp, const yaml_node_t *mixer, const c
     camilladsp_at(dsp, mixer);
     TRY(camilladsp_count(dsp, channels, "in", &in));
     TRY(camilladsp_count(dsp, channels, "out", &out));
+    camilladsp_know(dsp, mixer, others);
+    TRY(camilladsp_check_keys(dsp, channels));
+    TRY(camilladsp_check_keys(dsp, mixer));
+    camilladsp_at(dsp, mixer);
     if (in != outputs)
         return mask_config_refuse(dsp->config,
                                   "mixer %s has %llu inputs, but there are %zu channels", name,
@@ -107,7 +112,6 @@ static enum status select_channels(struct camilladsp *dsp, const yaml_node_t *st
     return STATUS_OK;
 }
 
-/* What a step names: NAME, in the section of that key; `what` it is. */
 /* How often a mapping has a key; CamillaDSP takes none twice. */
 static size_t count_key(struct camilladsp *dsp, const yaml_node_t *mapping, const char *key)
 {
@@ -120,6 +124,7 @@ static size_t count_key(struct camilladsp *dsp, const yaml_node_t *mapping, cons
     return count;
 }
 
+/* What a step names: NAME, in the section of that key; `what` it is. */
 static enum status find_named(struct camilladsp *dsp, const yaml_node_t *name, const char *section,
                               const char *what, struct camilladsp_named *named)
 {
@@ -165,8 +170,10 @@ static enum status processor_step(struct camilladsp *dsp, const yaml_node_t *ste
     TRY(find_named(dsp, camilladsp_get(dsp, step, "name"), "processors", "processor", &processor));
     const char *type = camilladsp_text(camilladsp_get(dsp, processor.node, "type"));
     camilladsp_at(dsp, processor.node);
-    if (type && strcmp(type, "RACE") == 0)
-        return camilladsp_race(dsp, camilladsp_get(dsp, processor.node, "parameters"));
+    if (type && strcmp(type, "RACE") == 0) {
+        TRY(camilladsp_race(dsp, camilladsp_get(dsp, processor.node, "parameters")));
+        return camilladsp_check_keys(dsp, processor.node);
+    }
     return mask_config_refuse(dsp->config,
                               "processor %.100s: a %.40s is not linear and cannot be a "
                               "mask; " CAMILLADSP_BYPASS_ADVICE,
@@ -212,10 +219,35 @@ static enum status parse_devices(struct camilladsp *dsp, const yaml_node_t *root
 {
     const yaml_node_t *devices = camilladsp_get(dsp, root, "devices");
     const yaml_node_t *capture = camilladsp_get(dsp, devices, "capture");
+    static const char *const others[] = {"chunksize",
+                                         "queuelimit",
+                                         "silence_threshold",
+                                         "silence_timeout",
+                                         "playback",
+                                         "target_level",
+                                         "enable_rate_adjust",
+                                         "adjust_period",
+                                         "resampler",
+                                         "capture_samplerate",
+                                         "stop_on_rate_change",
+                                         "rate_measure_interval",
+                                         "volume_ramp_time",
+                                         "multithreaded",
+                                         "worker_threads",
+                                         "enable_resampling",
+                                         "resampler_type",
+                                         NULL};
     uint64_t rate = 0, channels = dsp->config->options->sound.channels;
+    double volume = 0;
     camilladsp_at(dsp, devices);
     TRY(camilladsp_count(dsp, devices, "samplerate", &rate));
     TRY(camilladsp_count(dsp, capture, "channels", &channels));
+    TRY(camilladsp_number(dsp, devices, "volume_limit", &volume));
+    if (volume < 0)
+        note("mask %s: volume_limit: %g is not applied, since it follows the volume control",
+             dsp->config->file, volume);
+    camilladsp_know(dsp, devices, others);
+    TRY(camilladsp_check_keys(dsp, devices));
     if (rate > MASK_RATE_MOST)
         return mask_config_refuse(dsp->config, "samplerate: is at most %d", MASK_RATE_MOST);
     if (channels < 1 || channels > MATRIX_CHANNELS_MOST)
@@ -227,24 +259,44 @@ static enum status parse_devices(struct camilladsp *dsp, const yaml_node_t *root
     return STATUS_OK;
 }
 
+/* CamillaDSP does not start with others. */
+static enum status check_playback(struct camilladsp *dsp, const yaml_node_t *root)
+{
+    uint64_t outputs = mask_matrix_outputs(dsp->config->matrix), channels = outputs;
+    const yaml_node_t *devices = camilladsp_get(dsp, root, "devices");
+    const yaml_node_t *playback = camilladsp_get(dsp, devices, "playback");
+    camilladsp_at(dsp, playback);
+    TRY(camilladsp_count(dsp, playback, "channels", &channels));
+    return channels == outputs
+               ? STATUS_OK
+               : mask_config_refuse(dsp->config,
+                                    "playback: has %llu channels, but the pipeline ends with %llu",
+                                    (unsigned long long)channels, (unsigned long long)outputs);
+}
+
 /* A misspelt section would leave out all that is in it. */
 static enum status check_sections(struct camilladsp *dsp, const yaml_node_t *root)
 {
-    static const char *const others[] = {"filters", "mixers", "processors", "title"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        (void)camilladsp_get(dsp, root, others[i]);
+    static const char *const others[] = {"filters", "mixers", "processors", "title", NULL};
+    camilladsp_know(dsp, root, others);
     return camilladsp_check_keys(dsp, root);
 }
 
 static enum status read_document(struct camilladsp *dsp, struct mask **mask)
 {
+    TRY(camilladsp_merge(dsp));
     const yaml_node_t *root = yaml_document_get_root_node(&dsp->document);
+    dsp->is_known = calloc((size_t)(dsp->document.nodes.top - dsp->document.nodes.start) + 1,
+                           sizeof *dsp->is_known);
+    if (!dsp->is_known)
+        return fail_memory("a mask");
     dsp->config->second = "."; /* as CamillaDSP has it */
     TRY(parse_devices(dsp, root));
     TRY(mask_matrix_create(dsp->config, dsp->channels, dsp->channels, &dsp->config->matrix));
     TRY(mask_matrix_connect(dsp->config->matrix));
     TRY(run_pipeline(dsp, root));
     TRY(check_sections(dsp, root));
+    TRY(check_playback(dsp, root));
     dsp->config->line = 0;
     return mask_matrix_to_mask(dsp->config->matrix, mask);
 }
@@ -259,9 +311,7 @@ static enum status read_camilladsp(struct mask_config *config, struct mask **mas
     yaml_parser_set_input_string(&parser, (const unsigned char *)config->text,
                                  strlen(config->text));
     if (yaml_parser_load(&parser, &dsp.document)) {
-        size_t nodes = (size_t)(dsp.document.nodes.top - dsp.document.nodes.start);
-        dsp.is_known = calloc(nodes + 1, sizeof *dsp.is_known);
-        status = dsp.is_known ? read_document(&dsp, mask) : fail_memory("a mask");
+        status = read_document(&dsp, mask);
         free(dsp.is_known);
         yaml_document_delete(&dsp.document);
     } else {

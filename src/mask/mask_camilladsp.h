@@ -18,11 +18,16 @@ struct camilladsp {
     bool *is_known; /* keys that were asked for, by the number of their node */
 };
 
+/* Carry out the merge keys of the document. Errors: a value that cannot be merged, too much. */
+MUST_CHECK enum status camilladsp_merge(struct camilladsp *dsp);
+
 /* The value of a key in a mapping; NULL if missing or null (~, null, empty). */
 yaml_node_t *camilladsp_get(struct camilladsp *dsp, const yaml_node_t *mapping, const char *key);
 
 /* Refuse a key of a mapping that nothing has asked for, as CamillaDSP does: a misspelt one, one
- * given twice, the rest of a number with a decimal comma. */
+ * given twice, the rest of a number with a decimal comma. camilladsp_know asks for keys, up to
+ * NULL, that do not matter. */
+void camilladsp_know(struct camilladsp *dsp, const yaml_node_t *mapping, const char *const *keys);
 MUST_CHECK enum status camilladsp_check_keys(struct camilladsp *dsp, const yaml_node_t *mapping);
 
 /* The text of a scalar; NULL for other nodes. */

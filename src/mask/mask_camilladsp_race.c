@@ -75,6 +75,7 @@ enum status camilladsp_race(struct camilladsp *dsp, const yaml_node_t *parameter
     TRY(camilladsp_bool(dsp, parameters, "subsample_delay", &subsample));
     TRY(camilladsp_required(dsp, parameters, "delay", &delay));
     TRY(camilladsp_required(dsp, parameters, "attenuation", &attenuation));
+    TRY(camilladsp_check_keys(dsp, parameters));
     if (channels != outputs || a >= outputs || b >= outputs || a == b)
         return mask_config_refuse(dsp->config,
                                   "RACE needs channels: %zu and two different channel_a: and "

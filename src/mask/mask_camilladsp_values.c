@@ -33,6 +33,12 @@ yaml_node_t *camilladsp_get(struct camilladsp *dsp, const yaml_node_t *mapping, 
     return NULL;
 }
 
+void camilladsp_know(struct camilladsp *dsp, const yaml_node_t *mapping, const char *const *keys)
+{
+    for (; *keys; keys++)
+        (void)camilladsp_get(dsp, mapping, *keys);
+}
+
 enum status camilladsp_check_keys(struct camilladsp *dsp, const yaml_node_t *mapping)
 {
     if (!mapping || mapping->type != YAML_MAPPING_NODE)

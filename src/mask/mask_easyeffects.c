@@ -19,22 +19,39 @@ enum status easyeffects_gain(struct easyeffects *preset, const json_t *plugin, c
     return STATUS_OK;
 }
 
-/* They only show the sound. */
+void easyeffects_note_unknown(const struct easyeffects *preset, const json_t *settings,
+                              const char *const *known)
+{
+    const char *key = mask_json_unknown(settings, known);
+    if (key)
+        note("mask %s: %s: the setting '%.40s' is not known and has no effect",
+             preset->config->file, preset->json.where, key);
+}
+
+/* What only shows the sound does nothing. */
 static enum status pass(struct easyeffects *preset, const json_t *plugin)
 {
     (void)preset, (void)plugin;
     return STATUS_OK;
 }
 
-static const struct {
+static enum status load_kernel(struct easyeffects *preset, const json_t *plugin)
+{
+    const struct mask *kernel;
+    return easyeffects_kernel(preset, plugin, &kernel);
+}
+
+/* All are prepared before any filters: kernels set the rate at which equalisers are made. */
+static const struct easyeffects_kind {
     const char *name;
+    enum status (*prepare)(struct easyeffects *preset, const json_t *plugin);
     enum status (*filter)(struct easyeffects *preset, const json_t *plugin);
-} plugins[] = {
-    {"convolver", easyeffects_convolver},
-    {"equalizer", easyeffects_equalizer},
-    {"level_meter", pass},
-    {"spectrum", pass},
-    {"output_level", pass},
+} kinds[] = {
+    {"convolver", load_kernel, easyeffects_convolver},
+    {"equalizer", pass, easyeffects_equalizer},
+    {"level_meter", pass, pass},
+    {"spectrum", pass, pass},
+    {"output_level", pass, pass},
 };
 
 static enum status apply_gain(struct easyeffects *preset, const json_t *plugin, const char *key)
@@ -55,10 +72,11 @@ static const json_t *find_plugin(const json_t *section, const char *name)
     return plugin ? plugin : json_object_get(section, base);
 }
 
-static enum status run_plugin(struct easyeffects *preset, const json_t *section, const char *name)
+/* NULL kind: it is bypassed. */
+static enum status find_kind(struct easyeffects *preset, const json_t *plugin, const char *name,
+                             const struct easyeffects_kind **kind)
 {
-    const json_t *plugin = find_plugin(section, name);
-    size_t length = strcspn(name, "#"), i = 0, count = sizeof plugins / sizeof *plugins;
+    size_t length = strcspn(name, "#"), i = 0, count = sizeof kinds / sizeof *kinds;
     bool bypassed = false;
     snprintf(preset->json.where, sizeof preset->json.where, "%.100s", name);
     if (!json_is_object(plugin))
@@ -70,14 +88,42 @@ static enum status run_plugin(struct easyeffects *preset, const json_t *section,
     if (bypassed)
         return STATUS_OK;
     while (i < count &&
-           (strlen(plugins[i].name) != length || strncmp(name, plugins[i].name, length) != 0))
+           (strlen(kinds[i].name) != length || strncmp(name, kinds[i].name, length) != 0))
         i++;
     if (i == count)
         return mask_json_refuse(&preset->json, "this plugin cannot be read as a mask; bypass it in "
                                                "the preset");
+    *kind = &kinds[i];
+    return STATUS_OK;
+}
+
+static enum status run_plugin(struct easyeffects *preset, const json_t *section, const char *name,
+                              bool is_preparing)
+{
+    const json_t *plugin = find_plugin(section, name);
+    const struct easyeffects_kind *kind = NULL;
+    TRY(find_kind(preset, plugin, name, &kind));
+    if (!kind)
+        return STATUS_OK;
+    if (is_preparing)
+        return kind->prepare(preset, plugin);
     TRY(apply_gain(preset, plugin, "input-gain"));
-    TRY(plugins[i].filter(preset, plugin));
+    TRY(kind->filter(preset, plugin));
     return apply_gain(preset, plugin, "output-gain");
+}
+
+static enum status run_all(struct easyeffects *preset, const json_t *section, const json_t *order,
+                           bool is_preparing)
+{
+    const json_t *name;
+    size_t i;
+    json_array_foreach(order, i, name)
+    {
+        if (!json_is_string(name))
+            return mask_json_refuse(&preset->json, "plugins_order must list names");
+        TRY(run_plugin(preset, section, json_string_value(name), is_preparing));
+    }
+    return STATUS_OK;
 }
 
 static const json_t *order_of(const json_t *document, const char *section)
@@ -87,9 +133,7 @@ static const json_t *order_of(const json_t *document, const char *section)
 
 static enum status run_section(struct easyeffects *preset, const json_t *document)
 {
-    const json_t *name, *output = order_of(document, "output"),
-                        *input = order_of(document, "input");
-    size_t i;
+    const json_t *output = order_of(document, "output"), *input = order_of(document, "input");
     if (json_array_size(output) > 0 && json_array_size(input) > 0)
         return mask_json_refuse(&preset->json, "it has plugins for output and for input; a mask is "
                                                "one of them");
@@ -99,13 +143,8 @@ static enum status run_section(struct easyeffects *preset, const json_t *documen
     if (json_array_size(order) == 0 || json_array_size(order) > PLUGINS_MOST)
         return mask_json_refuse(&preset->json, "plugins_order must list 1 to %d plugins",
                                 PLUGINS_MOST);
-    json_array_foreach(order, i, name)
-    {
-        if (!json_is_string(name))
-            return mask_json_refuse(&preset->json, "plugins_order must list names");
-        TRY(run_plugin(preset, section, json_string_value(name)));
-    }
-    return STATUS_OK;
+    TRY(run_all(preset, section, order, true));
+    return run_all(preset, section, order, false);
 }
 
 static enum status read_document(struct mask_config *config, const json_t *document,

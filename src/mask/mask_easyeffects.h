@@ -14,6 +14,14 @@ struct easyeffects {
 MUST_CHECK enum status easyeffects_gain(struct easyeffects *preset, const json_t *plugin,
                                         const char *key, double usual, double *factor);
 
+/* Say that a setting which is not in `known` has no effect, as in EasyEffects. */
+void easyeffects_note_unknown(const struct easyeffects *preset, const json_t *settings,
+                              const char *const *known);
+
+/* The kernel of a convolver, owned by the configuration, whose rate it sets. */
+MUST_CHECK enum status easyeffects_kernel(struct easyeffects *preset, const json_t *plugin,
+                                          const struct mask **kernel);
+
 MUST_CHECK enum status easyeffects_convolver(struct easyeffects *preset, const json_t *plugin);
 MUST_CHECK enum status easyeffects_equalizer(struct easyeffects *preset, const json_t *plugin);
 

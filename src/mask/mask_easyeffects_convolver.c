@@ -4,124 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-/* ---- finding the kernel ---- */
-
-/* Where EasyEffects keeps them, as a package of the system and of Flatpak. */
-static const struct {
-    const char *variable, *folder;
-} places[] = {
-    {"XDG_CONFIG_HOME", "easyeffects/irs"},
-    {"HOME", ".config/easyeffects/irs"},
-    {"XDG_DATA_HOME", "easyeffects/irs"},
-    {"HOME", ".local/share/easyeffects/irs"},
-    {"HOME", ".var/app/com.github.wwmm.easyeffects/config/easyeffects/irs"},
-    {"HOME", ".var/app/com.github.wwmm.easyeffects/data/easyeffects/irs"},
-};
-
-/* The path of a kernel there, to be freed; NULL: none, or no memory. */
-static char *kernel_in(const char *folder, const char *name)
-{
-    static const char *const endings[] = {".irs", ".wav", ".sofa", ""};
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        char *path;
-        if (asprintf(&path, "%s/%s%s", folder, name, endings[i]) < 0)
-            return NULL;
-        if (access(path, F_OK) == 0)
-            return path;
-        free(path);
-    }
-    return NULL;
-}
-
-/* What lies beside a preset came with it, perhaps from a stranger: links out of its folder are not
- * followed. In the user's own folders they are. */
-struct kernel_file {
-    char *path;  /* without links but one that is not followed; NULL: there is none */
-    char *fence; /* that it must be in */
-};
-
-static void look_in(const char *folder, const char *name, bool is_own, struct kernel_file *file)
-{
-    char *found = kernel_in(folder, name), *path = NULL;
-    char *real = found ? realpath(is_own ? found : folder, NULL) : NULL;
-    if (real && is_own) {
-        path = strdup(real);
-        *strrchr(real, '/') = '\0';
-    } else if (real && asprintf(&path, "%s/%s", real, strrchr(found, '/') + 1) < 0) {
-        path = NULL;
-    }
-    *file = (struct kernel_file){path, real};
-    free(found);
-}
-
-static void find_kernel(const char *home, const char *name, struct kernel_file *file)
-{
-    char *folder;
-    look_in(home, name, false, file);
-    if (!file->path && asprintf(&folder, "%s/../irs", home) >= 0) {
-        look_in(folder, name, false, file);
-        free(folder);
-    }
-    for (size_t i = 0; !file->path && i < sizeof places / sizeof *places; i++) {
-        const char *value = getenv(places[i].variable);
-        if (!value || asprintf(&folder, "%s/%s", value, places[i].folder) < 0)
-            continue;
-        look_in(folder, name, true, file);
-        free(folder);
-    }
-}
-
-static enum status load_kernel(struct mask_config *config, const struct kernel_file *file,
-                               const struct mask **kernel)
-{
-    char *fence = config->fence;
-    config->fence = file->fence;
-    enum status status = mask_config_mask(config, file->path, NULL, kernel);
-    config->fence = fence;
-    return status;
-}
-
-/* By its name, without folder and ending. A name never leads elsewhere. */
-static enum status load_named(struct easyeffects *preset, const char *name,
-                              const struct mask **kernel)
-{
-    if (strchr(name, '/') || *name == '.')
-        return mask_json_refuse(&preset->json, "'%.100s' is not the name of a kernel", name);
-    struct kernel_file file = {NULL, NULL};
-    find_kernel(preset->config->home, name, &file);
-    if (!file.path)
-        return mask_json_refuse(&preset->json,
-                                "there is no kernel %.100s.irs beside the preset, in "
-                                "~/.config/easyeffects/irs or ~/.local/share/easyeffects/irs",
-                                name);
-    size_t length = strlen(file.path);
-    enum status status =
-        length > 5 && strcmp(file.path + length - 5, ".sofa") == 0
-            ? mask_json_refuse(&preset->json, "a kernel in a SOFA file cannot be read as a mask")
-            : load_kernel(preset->config, &file, kernel);
-    free(file.path);
-    free(file.fence);
-    return status;
-}
-
-/* kernel-path, of versions before 7.1, is one of another machine perhaps: its base name counts. */
-static enum status find_name(struct easyeffects *preset, const json_t *plugin, char name[256])
-{
-    const char *kernel = "", *path = "";
-    TRY(mask_json_text(&preset->json, plugin, "kernel-name", &kernel));
-    TRY(mask_json_text(&preset->json, plugin, "kernel-path", &path));
-    const char *slash = strrchr(path, '/');
-    const char *base = *kernel ? kernel : slash ? slash + 1 : path;
-    const char *dot = *kernel ? NULL : strrchr(base, '.');
-    if (!*base)
-        return mask_json_refuse(&preset->json, "it has no kernel-name");
-    snprintf(name, 256, "%.*s", dot && dot > base ? (int)(dot - base) : (int)strlen(base), base);
-    return STATUS_OK;
-}
-
-/* ---- its responses ---- */
 
 /* From each input to each output: LL, LR, RL, RR. */
 enum { LL, LR, RL, RR, PATHS };
@@ -203,18 +85,20 @@ static enum status convolve(struct mask_matrix *matrix, const struct effects_ker
 
 enum status easyeffects_convolver(struct easyeffects *preset, const json_t *plugin)
 {
+    static const char *const known[] = {"bypass",      "input-gain", "output-gain", "kernel-name",
+                                        "kernel-path", "ir-width",   "autogain",    "dry",
+                                        "wet",         "sofa",       NULL};
     const struct mask *mask;
     struct effects_kernel kernel = {0};
-    char name[256];
     int64_t width = 100;
     bool autogain = true;
     double dry = 0, wet = 1;
+    easyeffects_note_unknown(preset, plugin, known);
     TRY(easyeffects_gain(preset, plugin, "dry", -100, &dry));
     TRY(easyeffects_gain(preset, plugin, "wet", 0, &wet));
     TRY(mask_json_count(&preset->json, plugin, "ir-width", 0, 200, &width));
     TRY(mask_json_bool(&preset->json, plugin, "autogain", &autogain));
-    TRY(find_name(preset, plugin, name));
-    TRY(load_named(preset, name, &mask));
+    TRY(easyeffects_kernel(preset, plugin, &mask));
     enum status status = copy_columns(preset, mask, &kernel);
     if (status == STATUS_OK) {
         widen(&kernel, (double)width / 100);

@@ -80,10 +80,13 @@ static enum status read_values(struct easyeffects *preset, const json_t *band,
 static enum status filter_band(struct easyeffects *preset, const json_t *band, double shift,
                                size_t channel)
 {
+    static const char *const known[] = {"type", "mode",      "slope", "solo",  "mute",
+                                        "gain", "frequency", "q",     "width", NULL};
     struct biquad sections[LSP_SECTIONS_MOST];
     struct lsp_filter filter = {.quality = 0};
     bool solo = false, mute = false;
     int type = BAND_OFF;
+    easyeffects_note_unknown(preset, band, known);
     TRY(read_type(preset, band, &type));
     TRY(mask_json_bool(&preset->json, band, "mute", &mute));
     TRY(mask_json_bool(&preset->json, band, "solo", &solo));
@@ -119,8 +122,12 @@ static enum status filter_channel(struct easyeffects *preset, const json_t *band
 /* Settings under which the plugin is not what is read here. */
 static enum status check_settings(struct easyeffects *preset, const json_t *plugin)
 {
+    static const char *const known[] = {
+        "bypass",  "input-gain", "output-gain", "mode", "decramp", "num-bands", "split-channels",
+        "balance", "pitch-left", "pitch-right", "left", "right",   NULL};
     const char *mode = "IIR", *decramp = "Off";
     double balance = 0;
+    easyeffects_note_unknown(preset, plugin, known);
     TRY(mask_json_text(&preset->json, plugin, "mode", &mode));
     TRY(mask_json_text(&preset->json, plugin, "decramp", &decramp));
     TRY(mask_json_number(&preset->json, plugin, "balance", &balance));

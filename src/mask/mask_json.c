@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <string.h>
 
 enum status mask_json_refuse(const struct mask_json *json, const char *format, ...)
 {
@@ -18,6 +19,21 @@ json_t *mask_json_get(const json_t *object, const char *key)
 {
     json_t *value = json_object_get(object, key);
     return json_is_null(value) ? NULL : value;
+}
+
+const char *mask_json_unknown(const json_t *object, const char *const *known)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)object, key, value)
+    {
+        size_t i = 0;
+        while (known[i] && strcmp(known[i], key) != 0)
+            i++;
+        if (!known[i])
+            return key;
+    }
+    return NULL;
 }
 
 enum status mask_json_number(const struct mask_json *json, const json_t *object, const char *key,

@@ -20,6 +20,9 @@ MUST_CHECK enum status mask_json_refuse(const struct mask_json *json, const char
 /* NULL: missing or null. */
 json_t *mask_json_get(const json_t *object, const char *key);
 
+/* The first key that is not in `known`, which ends with NULL; NULL: there is none. */
+const char *mask_json_unknown(const json_t *object, const char *const *known);
+
 MUST_CHECK enum status mask_json_number(const struct mask_json *json, const json_t *object,
                                         const char *key, double *value);
 

@@ -110,15 +110,28 @@ static void free_cells(struct matrix_cell *cells, size_t count)
     free(cells);
 }
 
+enum status mask_matrix_work(struct mask_matrix *matrix, uint64_t taps)
+{
+    matrix->work += taps;
+    if (matrix->held > MASK_TAPS_MOST || matrix->work > WORK_MOST)
+        return mask_config_refuse(matrix->config, "its responses are too many or too long");
+    return STATUS_OK;
+}
+
 static enum status account(struct mask_matrix *matrix, const struct matrix_cell *response,
                            size_t before)
 {
     matrix->held += response->count;
     matrix->held -= before;
-    matrix->work += response->count;
-    if (matrix->held > MASK_TAPS_MOST || matrix->work > WORK_MOST)
-        return mask_config_refuse(matrix->config, "its responses are too many or too long");
-    return STATUS_OK;
+    return mask_matrix_work(matrix, response->count);
+}
+
+/* Products of each tap, or an FFT, which takes as long as so many. */
+static uint64_t convolution_work(size_t a, size_t b)
+{
+    static const uint64_t fft = 64;
+    uint64_t fewer = a < b ? a : b;
+    return ((uint64_t)a + b) * (fewer < fft ? fewer : fft);
 }
 
 enum status mask_matrix_create(const struct mask_config *config, size_t inputs, size_t outputs,
@@ -202,6 +215,7 @@ enum status mask_matrix_filter(struct mask_matrix *matrix, size_t output, double
     for (size_t i = 0; i < matrix->inputs; i++) {
         struct matrix_cell *response = cell(matrix, i, output);
         size_t before = response->count;
+        TRY(mask_matrix_work(matrix, convolution_work(before, count))); /* before it is done */
         TRY(response_filter(matrix->config, response, gain, delay, taps, count));
         TRY(account(matrix, response, before));
     }
@@ -290,6 +304,14 @@ enum status mask_matrix_mix(struct mask_matrix *matrix, size_t outputs, const do
     }
     mask_matrix_destroy(mixed);
     return status;
+}
+
+bool mask_matrix_is_silent(const struct mask_matrix *matrix)
+{
+    size_t cells = matrix->inputs * matrix->outputs, i = 0;
+    while (i < cells && matrix->cells[i].count == 0)
+        i++;
+    return i == cells;
 }
 
 static bool equal(const struct matrix_cell *a, const struct matrix_cell *b)

@@ -34,6 +34,9 @@ void mask_matrix_destroy(struct mask_matrix *matrix);
 size_t mask_matrix_inputs(const struct mask_matrix *matrix);
 size_t mask_matrix_outputs(const struct mask_matrix *matrix);
 
+/* Count work that was done for it elsewhere. Errors: it is too much, all together. */
+MUST_CHECK enum status mask_matrix_work(struct mask_matrix *matrix, uint64_t taps);
+
 /* Keep the first inputs and outputs. */
 MUST_CHECK enum status mask_matrix_crop(struct mask_matrix *matrix, size_t inputs, size_t outputs);
 
@@ -76,6 +79,8 @@ MUST_CHECK enum status mask_matrix_mix(struct mask_matrix *matrix, size_t output
 MUST_CHECK enum status mask_matrix_add_output(struct mask_matrix *matrix, size_t output,
                                               const struct mask_matrix *from, size_t from_output,
                                               double gain);
+
+bool mask_matrix_is_silent(const struct mask_matrix *matrix);
 
 /* A mask with its own paths, of the configuration's name and rate: a column for every response that
  * is not silent, shared by equal ones. Errors: memory; all are silent. */

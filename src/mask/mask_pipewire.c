@@ -53,6 +53,12 @@ static enum status read_channels(struct pipewire_graph *graph, const json_t *pro
     return STATUS_OK;
 }
 
+/* Of a stream; unchanged: not said. */
+static enum status read_rate(struct pipewire_graph *graph, const json_t *properties, int64_t *rate)
+{
+    return mask_json_count(&graph->json, properties, "audio.rate", 0, MASK_RATE_MOST, rate);
+}
+
 struct pipewire_streams {
     size_t capture, playback; /* channels; 0: not said */
     size_t instances;
@@ -63,14 +69,20 @@ static enum status read_streams(struct pipewire_graph *graph, const json_t *args
                                 struct pipewire_streams *streams)
 {
     size_t both = 0;
-    int64_t rate = 0;
+    const json_t *capture = mask_json_get(args, "capture.props");
+    const json_t *playback = mask_json_get(args, "playback.props");
+    int64_t capture_rate = 0, rate;
     graph->json.where[0] = '\0';
     TRY(read_channels(graph, args, &both));
     *streams = (struct pipewire_streams){.capture = both, .playback = both};
-    TRY(read_channels(graph, mask_json_get(args, "capture.props"), &streams->capture));
-    TRY(read_channels(graph, mask_json_get(args, "playback.props"), &streams->playback));
-    TRY(mask_json_count(&graph->json, args, "audio.rate", 0, MASK_RATE_MOST, &rate));
-    return rate ? mask_config_rate(graph->config, (uint32_t)rate) : STATUS_OK;
+    TRY(read_channels(graph, capture, &streams->capture));
+    TRY(read_channels(graph, playback, &streams->playback));
+    TRY(read_rate(graph, args, &capture_rate));
+    rate = capture_rate;
+    TRY(read_rate(graph, capture, &capture_rate));
+    TRY(read_rate(graph, playback, &rate));
+    graph->rate = (uint32_t)(rate > capture_rate ? rate : capture_rate); /* as PipeWire does */
+    return STATUS_OK;
 }
 
 /* Channels of a stream, of `said`, for instances of `each`; ports that the graph does not list may
@@ -117,11 +129,13 @@ static enum status collect(struct pipewire_graph *graph, const struct pipewire_s
 {
     for (size_t o = 0; o < streams->outputs; o++) {
         struct pipewire_source source = graph->outputs[o % graph->output_count];
+        struct pipewire_node *node = &graph->nodes[source.index];
         graph->instance = o / graph->output_count;
-        if (source.from == PIPEWIRE_NODE)
-            TRY(mask_matrix_add_output(
-                result, o, graph->matrix,
-                pipewire_row(graph, &graph->nodes[source.index], source.port), 1));
+        if (source.from != PIPEWIRE_NODE)
+            continue;
+        node->is_used[source.port] = true;
+        TRY(mask_matrix_add_output(result, o, graph->matrix, pipewire_row(graph, node, source.port),
+                                   1));
     }
     return STATUS_OK;
 }
@@ -154,6 +168,8 @@ static enum status run(struct pipewire_graph *graph, const struct pipewire_strea
     graph->json.where[0] = '\0';
     TRY(mask_matrix_create(graph->config, streams->inputs, streams->outputs, &result));
     enum status status = collect(graph, streams, result);
+    if (status == STATUS_OK)
+        status = pipewire_graph_check(graph, mask_matrix_is_silent(result));
     if (status == STATUS_OK)
         status = mask_matrix_to_mask(result, mask);
     mask_matrix_destroy(result);

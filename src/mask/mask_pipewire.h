@@ -23,6 +23,7 @@ struct pipewire_kind {
     size_t inputs, outputs; /* one is called In or Out, several In 1 ... */
     const struct pipewire_control *controls;
     size_t control_count;
+    const char *const *settings; /* keys of its config, up to NULL; NULL: none */
     /* Checks the node and loads its files, which have the rate; NULL: nothing. */
     enum status (*prepare)(struct pipewire_graph *graph, const struct pipewire_node *node);
     /* Makes the rows of the node's outputs, which hold its inputs already if there are as many or
@@ -48,12 +49,14 @@ struct pipewire_node {
     struct pipewire_source in[PIPEWIRE_PORTS];
     size_t row; /* of its first output, in the first instance */
     enum pipewire_state state;
+    bool is_used[PIPEWIRE_PORTS]; /* outputs that reach one of the graph */
 };
 
 struct pipewire_graph {
     struct mask_config *config;
     struct mask_json json;      /* of the current node */
     struct mask_matrix *matrix; /* NULL until the graph runs */
+    uint32_t rate;              /* of the streams, audio.rate; 0: not said */
     struct pipewire_node nodes[PIPEWIRE_NODES_MOST];
     size_t node_count;
     size_t rows; /* of an instance */
@@ -78,8 +81,17 @@ size_t pipewire_row(const struct pipewire_graph *graph, const struct pipewire_no
 MUST_CHECK enum status pipewire_feed(struct pipewire_graph *graph, struct pipewire_source source,
                                      size_t row, double gain);
 
-/* The graph's rate: of its files, or asked for, or the sound's, or 48000 Hz. */
+/* After it ran: say which inputs that reach an output are not linked, and which nodes reach none.
+ * Errors: the result is silent for that reason. */
+MUST_CHECK enum status pipewire_graph_check(struct pipewire_graph *graph, bool is_silent);
+
+/* The graph's rate: of its files, or audio.rate, or asked for, or the sound's, or 48000 Hz. */
 MUST_CHECK enum status pipewire_rate(struct pipewire_graph *graph, double *rate);
+
+/* Errors: `whose` settings have a key that is not in `known`, which ends with NULL: a misspelt one,
+ * which PipeWire leaves out. */
+MUST_CHECK enum status pipewire_check_keys(struct pipewire_graph *graph, const json_t *settings,
+                                           const char *whose, const char *const *known);
 
 /* Errors: the kind does not have one of them. */
 MUST_CHECK enum status pipewire_check_controls(struct pipewire_graph *graph,

@@ -21,11 +21,12 @@ static void impulse_free(struct impulse *impulse)
     free(impulse->taps);
 }
 
-/* A file of several is the one whose rate is nearest to this. */
+/* A file of several is the one whose rate is nearest to audio.rate, or to that asked for. */
 static enum status choose_file(struct pipewire_graph *graph, const json_t *names,
                                const struct mask **chosen)
 {
-    double nearest = INFINITY, wanted = mask_config_wanted_rate(graph->config);
+    double nearest = INFINITY;
+    double wanted = graph->rate ? graph->rate : mask_config_wanted_rate(graph->config);
     const json_t *name;
     size_t i;
     json_array_foreach(names, i, name)
@@ -76,13 +77,18 @@ static enum status read_inline(struct pipewire_graph *graph, const char *text,
     return mask_config_rate(graph->config, rate);
 }
 
-static enum status make_hilbert(size_t length, struct impulse *impulse)
+static enum status make_hilbert(struct pipewire_graph *graph, size_t length,
+                                struct impulse *impulse)
 {
+    static const uint64_t cosine = 16; /* as much work as so many taps */
     size_t half = length / 2;
+    impulse->count = length;
+    if (!graph->matrix)
+        return STATUS_OK;
+    TRY(mask_matrix_work(graph->matrix, cosine * length));
     impulse->taps = calloc(length, sizeof *impulse->taps);
     if (!impulse->taps)
         return fail_memory("a mask");
-    impulse->count = length;
     for (size_t i = 1; i < half; i += 2) {
         double at = (double)i;
         double value = 2 / (M_PI * at) * (0.43 + 0.57 * cos(at * M_PI / (double)half));
@@ -114,7 +120,7 @@ static enum status open_impulse(struct pipewire_graph *graph, const json_t *file
     enum { HILBERT_USUAL = 64 };
     const char *name = json_string_value(filename);
     if (name && begins(name, "/hilbert"))
-        return make_hilbert(length ? length : HILBERT_USUAL, impulse);
+        return make_hilbert(graph, length ? length : HILBERT_USUAL, impulse);
     if (name && begins(name, "/dirac"))
         return make_dirac(impulse);
     if (name && begins(name, "/ir:"))
@@ -127,7 +133,7 @@ static enum status open_impulse(struct pipewire_graph *graph, const json_t *file
     return STATUS_OK;
 }
 
-/* A whole number is in frames, any other in seconds. */
+/* A whole number is in frames, any other in seconds, at the rate that the files have set. */
 static enum status read_delay(struct pipewire_graph *graph, const json_t *json, size_t *delay)
 {
     double value = 0, rate;
@@ -142,24 +148,11 @@ static enum status read_delay(struct pipewire_graph *graph, const json_t *json, 
     return STATUS_OK;
 }
 
-/* Unknown keys would be a misspelt setting. */
-static enum status check_keys(struct pipewire_graph *graph, const json_t *json, bool has_impulses)
-{
-    static const char *const known[] = {"impulses", "blocksize", "tailsize",         "latency",
-                                        "gain",     "delay",     "filename",         "offset",
-                                        "length",   "channel",   "resample_quality", NULL};
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)json, key, value)
-    {
-        size_t i = has_impulses ? 0 : 1;
-        while (known[i] && strcmp(known[i], key) != 0)
-            i++;
-        if (!known[i])
-            return mask_json_refuse(&graph->json, "a convolver has no setting '%.40s'", key);
-    }
-    return STATUS_OK;
-}
+#define STREAM_SETTINGS "blocksize", "tailsize", "latency"
+static const char *const impulse_settings[] = {
+    STREAM_SETTINGS,    "gain", "delay", "filename", "offset", "length", "channel",
+    "resample_quality", NULL};
+static const char *const convolver2_settings[] = {STREAM_SETTINGS, "impulses", NULL};
 
 /* `length` counts from the file's start, whatever the offset is. */
 static enum status read_impulse(struct pipewire_graph *graph, const json_t *json, size_t usual,
@@ -167,14 +160,15 @@ static enum status read_impulse(struct pipewire_graph *graph, const json_t *json
 {
     int64_t offset = 0, length = 0, channel = (int64_t)usual;
     impulse->gain = 1;
-    TRY(check_keys(graph, json, false));
+    TRY(pipewire_check_keys(graph, json, "an impulse", impulse_settings));
     TRY(mask_json_number(&graph->json, json, "gain", &impulse->gain));
     TRY(mask_json_count(&graph->json, json, "offset", INT32_MIN, MATRIX_TAPS_MOST, &offset));
     TRY(mask_json_count(&graph->json, json, "length", INT32_MIN, MATRIX_TAPS_MOST, &length));
     TRY(mask_json_count(&graph->json, json, "channel", 0, INT32_MAX, &channel));
     TRY(open_impulse(graph, mask_json_get(json, "filename"), length > 0 ? (size_t)length : 0,
                      impulse));
-    TRY(read_delay(graph, json, &impulse->delay));
+    if (graph->matrix)
+        TRY(read_delay(graph, json, &impulse->delay));
     if (length > 0 && (size_t)length < impulse->count)
         impulse->count = (size_t)length;
     impulse->first = offset > 0 ? (size_t)offset : 0;
@@ -216,7 +210,6 @@ static enum status run_convolver2(struct pipewire_graph *graph, const struct pip
 {
     const json_t *impulses = mask_json_get(node->config, "impulses");
     size_t count = json_array_size(impulses);
-    TRY(check_keys(graph, node->config, true));
     if (count == 0 || count > PIPEWIRE_PORTS)
         return mask_json_refuse(&graph->json, "'impulses' must list 1 to %d", PIPEWIRE_PORTS);
     for (size_t o = 0; o < PIPEWIRE_PORTS; o++) {
@@ -233,6 +226,7 @@ const struct pipewire_kind pipewire_convolver = {
     .label = "convolver",
     .inputs = 1,
     .outputs = 1,
+    .settings = impulse_settings,
     .prepare = run_convolver,
     .run = run_convolver,
 };
@@ -241,6 +235,7 @@ const struct pipewire_kind pipewire_convolver2 = {
     .label = "convolver2",
     .inputs = 1,
     .outputs = PIPEWIRE_PORTS,
+    .settings = convolver2_settings,
     .prepare = run_convolver2,
     .run = run_convolver2,
 };

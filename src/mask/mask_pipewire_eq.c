@@ -38,8 +38,10 @@ static enum status read_filters(struct pipewire_graph *graph, const json_t *filt
         return mask_json_refuse(&graph->json, "'filters' must be a list");
     json_array_foreach(filters, i, filter)
     {
+        static const char *const known[] = {"type", "freq", "gain", "q", NULL};
         const char *type = "";
         double frequency = 0, gain = 0, q = 1;
+        TRY(pipewire_check_keys(graph, filter, "a filter", known));
         TRY(mask_json_text(&graph->json, filter, "type", &type));
         TRY(mask_json_number(&graph->json, filter, "freq", &frequency));
         TRY(mask_json_number(&graph->json, filter, "gain", &gain));
@@ -158,9 +160,15 @@ static enum status run_param_eq(struct pipewire_graph *graph, const struct pipew
     return STATUS_OK;
 }
 
+static const char *const settings[] = {
+    "filename",  "filename1", "filename2", "filename3", "filename4", "filename5", "filename6",
+    "filename7", "filename8", "filters",   "filters1",  "filters2",  "filters3",  "filters4",
+    "filters5",  "filters6",  "filters7",  "filters8",  NULL};
+
 const struct pipewire_kind pipewire_param_eq = {
     .label = "param_eq",
     .inputs = PIPEWIRE_PORTS,
     .outputs = PIPEWIRE_PORTS,
+    .settings = settings,
     .run = run_param_eq,
 };

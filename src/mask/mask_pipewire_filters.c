@@ -121,12 +121,13 @@ static enum status choose_coefficients(struct pipewire_graph *graph, const json_
 
 static enum status run_raw(struct pipewire_graph *graph, const struct pipewire_node *node)
 {
-    static const char *const names[] = {"b0", "b1", "b2", "a0", "a1", "a2"};
+    static const char *const names[] = {"b0", "b1", "b2", "a0", "a1", "a2", "rate", NULL};
     double values[] = {1, 0, 0, 1, 0, 0}, rate;
     const json_t *chosen = NULL;
     TRY(pipewire_rate(graph, &rate));
     TRY(choose_coefficients(graph, mask_json_get(node->config, "coefficients"), rate, &chosen));
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    TRY(pipewire_check_keys(graph, chosen, "a set of coefficients", names));
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         TRY(mask_json_number(&graph->json, chosen, names[i], &values[i]));
     double a0 = values[3];
     if (a0 == 0)
@@ -249,6 +250,8 @@ static enum status run_delay(struct pipewire_graph *graph, const struct pipewire
 /* ---- the table ---- */
 
 #define CONTROLS(rows) .controls = (rows), .control_count = sizeof(rows) / sizeof *(rows)
+static const char *const raw_settings[] = {"coefficients", NULL};
+static const char *const delay_settings[] = {"max-delay", "latency", NULL};
 #define SECTION(name)                                                                              \
     {.label = (name), .inputs = 1, .outputs = 1, CONTROLS(section_controls), .run = run_section}
 
@@ -261,13 +264,18 @@ static const struct pipewire_kind own_kinds[] = {
      .run = run_mixer},
     {.label = "invert", .inputs = 1, .outputs = 1, .run = run_invert},
     {.label = "linear", .inputs = 1, .outputs = 1, CONTROLS(linear_controls), .run = run_linear},
-    {.label = "delay", .inputs = 1, .outputs = 1, CONTROLS(delay_controls), .run = run_delay},
+    {.label = "delay",
+     .inputs = 1,
+     .outputs = 1,
+     CONTROLS(delay_controls),
+     .settings = delay_settings,
+     .run = run_delay},
     {.label = "dcblock",
      .inputs = PIPEWIRE_PORTS,
      .outputs = PIPEWIRE_PORTS,
      CONTROLS(dcblock_controls),
      .run = run_dcblock},
-    {.label = "bq_raw", .inputs = 1, .outputs = 1, .run = run_raw},
+    {.label = "bq_raw", .inputs = 1, .outputs = 1, .settings = raw_settings, .run = run_raw},
     SECTION("bq_lowpass"),
     SECTION("bq_highpass"),
     SECTION("bq_bandpass"),

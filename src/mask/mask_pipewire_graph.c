@@ -61,9 +61,22 @@ static enum status use_input(struct pipewire_graph *graph, struct pipewire_node 
 
 /* ---- reading ---- */
 
+enum status pipewire_check_keys(struct pipewire_graph *graph, const json_t *settings,
+                                const char *whose, const char *const *known)
+{
+    const char *key = mask_json_unknown(settings, known);
+    return key ? mask_json_refuse(&graph->json,
+                                  "%s has no setting '%.40s' that can be read as a mask", whose,
+                                  key)
+               : STATUS_OK;
+}
+
 static enum status load_node(struct pipewire_graph *graph, const json_t *json)
 {
     struct pipewire_node *node = &graph->nodes[graph->node_count];
+    static const char *const known[] = {"type",   "name",    "plugin", "label",
+                                        "config", "control", NULL},
+                             *const none[] = {NULL};
     const char *type = "", *label = "";
     node->name = "";
     snprintf(graph->json.where, sizeof graph->json.where, "node %zu", graph->node_count + 1);
@@ -78,11 +91,14 @@ static enum status load_node(struct pipewire_graph *graph, const json_t *json)
     if (!node->kind)
         return mask_json_refuse(
             &graph->json, "'%.40s' is not linear, or unknown, and cannot be read as a mask", label);
+    TRY(pipewire_check_keys(graph, json, "a node", known));
     node->config = mask_json_get(json, "config");
     node->control = mask_json_get(json, "control");
     if ((node->config && !json_is_object(node->config)) ||
         (node->control && !json_is_object(node->control)))
         return mask_json_refuse(&graph->json, "config and control must be in braces");
+    TRY(pipewire_check_keys(graph, node->config, label,
+                            node->kind->settings ? node->kind->settings : none));
     node->row = graph->rows;
     graph->rows += node->kind->outputs;
     graph->node_count++;
@@ -91,7 +107,9 @@ static enum status load_node(struct pipewire_graph *graph, const json_t *json)
 
 static enum status load_link(struct pipewire_graph *graph, const json_t *json)
 {
+    static const char *const known[] = {"output", "input", NULL};
     const char *output = NULL, *input = NULL;
+    TRY(pipewire_check_keys(graph, json, "a link", known));
     struct pipewire_node *from, *to;
     size_t from_port, to_port;
     TRY(mask_json_text(&graph->json, json, "output", &output));
@@ -161,10 +179,11 @@ static enum status check_list(struct pipewire_graph *graph, const json_t *json, 
 
 enum status pipewire_graph_load(struct pipewire_graph *graph, const json_t *json)
 {
-    static const char *const lists[] = {"nodes", "links", "inputs", "outputs"};
+    static const char *const lists[] = {"nodes", "links", "inputs", "outputs", NULL};
     const json_t *item;
     size_t i;
-    for (i = 0; i < sizeof lists / sizeof *lists; i++)
+    TRY(pipewire_check_keys(graph, json, "filter.graph", lists));
+    for (i = 0; lists[i]; i++)
         TRY(check_list(graph, json, lists[i]));
     const json_t *nodes = mask_json_get(json, "nodes"), *links = mask_json_get(json, "links");
     if (json_array_size(nodes) == 0 || json_array_size(nodes) > PIPEWIRE_NODES_MOST)
@@ -183,7 +202,10 @@ enum status pipewire_graph_load(struct pipewire_graph *graph, const json_t *json
         if (node->kind->prepare)
             TRY(node->kind->prepare(graph, node));
     }
-    return STATUS_OK;
+    if (graph->rate && graph->config->rate && graph->rate != graph->config->rate)
+        note("mask %s: its filters are made at the %u Hz of its files, and not at audio.rate",
+             graph->config->file, graph->config->rate);
+    return graph->config->rate ? STATUS_OK : mask_config_rate(graph->config, graph->rate);
 }
 
 /* ---- running ---- */
@@ -219,8 +241,10 @@ static enum status run_node(struct pipewire_graph *graph, struct pipewire_node *
         return mask_json_refuse(&graph->json, "the links make a loop");
     node->state = PIPEWIRE_OPEN;
     for (size_t i = 0; i < kind->inputs; i++)
-        if (node->in[i].from == PIPEWIRE_NODE)
+        if (node->in[i].from == PIPEWIRE_NODE) {
+            graph->nodes[node->in[i].index].is_used[node->in[i].port] = true;
             TRY(run_node(graph, &graph->nodes[node->in[i].index]));
+        }
     snprintf(graph->json.where, sizeof graph->json.where, "node '%.100s'", node->name);
     for (size_t o = 0; o < kind->outputs; o++)
         if (kind->inputs == 1 || kind->inputs == kind->outputs)
@@ -237,5 +261,53 @@ enum status pipewire_graph_run(struct pipewire_graph *graph)
     for (size_t o = 0; o < graph->output_count; o++)
         if (graph->outputs[o].from == PIPEWIRE_NODE)
             TRY(run_node(graph, &graph->nodes[graph->outputs[o].index]));
+    return STATUS_OK;
+}
+
+/* ---- what is not linked ---- */
+
+/* A node with as many inputs as outputs filters each by itself; any other needs one input. */
+static bool is_fed(const struct pipewire_node *node, size_t output)
+{
+    size_t count = node->kind->inputs;
+    if (count == node->kind->outputs)
+        return node->in[output].from != PIPEWIRE_NOTHING;
+    for (size_t i = 0; i < count; i++)
+        if (node->in[i].from != PIPEWIRE_NOTHING)
+            return true;
+    return false;
+}
+
+static enum status check_node(struct pipewire_graph *graph, const struct pipewire_node *node,
+                              bool is_silent)
+{
+    char port[24] = "In";
+    bool is_any_used = false;
+    for (size_t o = 0; o < node->kind->outputs; o++) {
+        is_any_used |= node->is_used[o];
+        if (!node->is_used[o] || is_fed(node, o))
+            continue;
+        if (node->kind->inputs > 1)
+            snprintf(port, sizeof port, "In %zu", node->kind->outputs > 1 ? o + 1 : 1);
+        if (is_silent)
+            return mask_json_refuse(
+                &graph->json, "nothing is linked to its input '%s', so that all is silent", port);
+        note("mask %s: %s: nothing is linked to its input '%s', which is silent",
+             graph->config->file, graph->json.where, port);
+    }
+    if (!is_any_used && !is_silent)
+        note("mask %s: %s is linked to no output and left out", graph->config->file,
+             graph->json.where);
+    return STATUS_OK;
+}
+
+enum status pipewire_graph_check(struct pipewire_graph *graph, bool is_silent)
+{
+    for (size_t i = 0; i < graph->node_count; i++) {
+        snprintf(graph->json.where, sizeof graph->json.where, "node '%.100s'",
+                 graph->nodes[i].name);
+        TRY(check_node(graph, &graph->nodes[i], is_silent));
+    }
+    graph->json.where[0] = '\0';
     return STATUS_OK;
 }

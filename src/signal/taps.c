@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIRECT_MOST = 1 << 20 }; /* products; more are convolved by FFT */
+/* More products are convolved by FFT, unless one side has few taps, such as a gain. */
+enum { DIRECT_MOST = 1 << 20, DIRECT_TAPS = 32 };
 
 static enum status convolve_direct(const double *a, size_t a_count, const double *b, size_t b_count,
                                    double *result)
@@ -56,7 +57,7 @@ enum status taps_convolve(const double *a, size_t a_count, const double *b, size
                           double *result)
 {
     size_t fewer = a_count < b_count ? a_count : b_count;
-    return fewer <= DIRECT_MOST / (a_count + b_count - 1)
+    return fewer <= DIRECT_TAPS || fewer <= DIRECT_MOST / (a_count + b_count - 1)
                ? convolve_direct(a, a_count, b, b_count, result)
                : convolve_fft(a, a_count, b, b_count, result);
 }
