@@ -25,10 +25,11 @@ MUST_CHECK enum status camilladsp_merge(struct camilladsp *dsp);
 yaml_node_t *camilladsp_get(struct camilladsp *dsp, const yaml_node_t *mapping, const char *key);
 
 /* Refuse a key of a mapping that nothing has asked for, as CamillaDSP does: a misspelt one, one
- * given twice, the rest of a number with a decimal comma. camilladsp_know asks for keys, up to
- * NULL, that do not matter. */
-void camilladsp_know(struct camilladsp *dsp, const yaml_node_t *mapping, const char *const *keys);
+ * given twice, the rest of a number with a decimal comma. */
 MUST_CHECK enum status camilladsp_check_keys(struct camilladsp *dsp, const yaml_node_t *mapping);
+
+/* Ask for keys that do not matter to a mask; the last is NULL. */
+void camilladsp_know(struct camilladsp *dsp, const yaml_node_t *mapping, const char *const *keys);
 
 /* The text of a scalar; NULL for other nodes. */
 const char *camilladsp_text(const yaml_node_t *node);
