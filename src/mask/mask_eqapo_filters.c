@@ -84,16 +84,7 @@ static enum status apply(struct eqapo *reading, const struct eq_filter *filter)
 {
     const struct recursive recursive = {difference_run, &filter->difference,
                                         filter->difference.a_count - 1};
-    size_t length = 0, channels = mask_matrix_outputs(reading->matrix);
-    TRY(mask_matrix_ring(reading->matrix, &recursive, &length));
-    if (length == 0)
-        return mask_config_refuse(reading->now,
-                                  "the filter is not stable, or rings for more than %d taps",
-                                  MATRIX_RING_MOST);
-    for (size_t c = 0; c < channels; c++)
-        if (reading->is_selected[c])
-            TRY(mask_matrix_recursive(reading->matrix, c, &recursive, length));
-    return STATUS_OK;
+    return mask_matrix_recursive_where(reading->matrix, reading->is_selected, &recursive);
 }
 
 enum status eqapo_filter(struct eqapo *reading, char *text)

@@ -63,8 +63,16 @@ MUST_CHECK enum status mask_matrix_copy(struct mask_matrix *matrix, size_t input
 MUST_CHECK enum status mask_matrix_gain(struct mask_matrix *matrix, size_t output, double gain,
                                         uint64_t delay);
 
-/* Filter with recursive sections in series, as mask_matrix_recursive does. Errors: they do not
- * decay within MATRIX_RING_MOST taps. */
+/* Filter the selected of all outputs with a recursive filter. Errors: it is not stable, or rings
+ * for more than MATRIX_RING_MOST taps. */
+MUST_CHECK enum status mask_matrix_recursive_where(struct mask_matrix *matrix,
+                                                   const bool *is_selected,
+                                                   const struct recursive *filter);
+
+/* The same with recursive sections in series; or of one output. */
+MUST_CHECK enum status mask_matrix_biquads_where(struct mask_matrix *matrix,
+                                                 const bool *is_selected,
+                                                 const struct biquad *biquads, size_t count);
 MUST_CHECK enum status mask_matrix_biquads(struct mask_matrix *matrix, size_t output,
                                            const struct biquad *biquads, size_t count);
 
