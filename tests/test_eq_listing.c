@@ -6,7 +6,9 @@
 
 #include <complex.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static double complex response_at(const struct mask *mask, size_t column, double hertz)
 {
@@ -157,6 +159,26 @@ START_TEST(expressions)
     }
     mask_refused("e.txt", "Eval: x = 1/0\nPreamp: 0 dB\n", "has no value");
     mask_refused("e.txt", "Preamp: `1 dB\n", "a ` is missing");
+    mask_refused("e.txt", "Preamp: 0 dB\nEval: x = 1; sampleRate = 96000\n",
+                 "line 2: the expression sets the rate, which is that of the sound or of rate=, at "
+                 "'sampleRate = 96000'");
+    mask_refused("e.txt", "Eval: abcdefghijklmnopqrstuvwxyzabcdefghi = 1\nPreamp: 0 dB\n",
+                 "has too long a name");
+}
+END_TEST
+
+/* As many as a file can hold: the time must not grow with their square, which was 12 s. */
+START_TEST(many_expressions)
+{
+    enum { COUNT = 349000 };
+    char *text = malloc(3 * COUNT + 20), *to = stpcpy(text, "Preamp: 0");
+    for (size_t i = 0; i < COUNT; i++)
+        to = stpcpy(to, "`0`");
+    stpcpy(to, " dB");
+    clock_t start = clock();
+    mask_refused("e.txt", text, "line 1: Preamp: must be a number");
+    ck_assert_int_lt(clock() - start, 3 * CLOCKS_PER_SEC);
+    free(text);
 }
 END_TEST
 
@@ -261,5 +283,5 @@ START_TEST(graphic)
 }
 END_TEST
 
-SUITE_MAIN("eq_listing", filters, frequencies, filters_refused, expressions,
+SUITE_MAIN("eq_listing", filters, frequencies, filters_refused, expressions, many_expressions,
            coefficients_by_expressions, rates, rates_of_commands, graphic)

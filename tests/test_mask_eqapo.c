@@ -4,6 +4,7 @@
 #include "suite.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What is noted while a text is loaded for a sound of two channels. */
@@ -195,6 +196,26 @@ START_TEST(devices)
 }
 END_TEST
 
+/* The most commands, and one more. */
+START_TEST(many_lines)
+{
+    static const char line[] = "Eval:1\n", command[] = "Preamp: -6 dB\n";
+    enum { MOST = 100000, LENGTH = sizeof line - 1 };
+    char *text = malloc(sizeof command + (size_t)LENGTH * MOST), *at = text;
+    ck_assert_ptr_nonnull(text);
+    for (int i = 0; i < MOST - 1; i++, at += LENGTH)
+        memcpy(at, line, LENGTH);
+    memcpy(at, command, sizeof command);
+    struct mask *mask = mask_loaded_text(text, 48000, 2);
+    mask_expect_taps(mask, 0, 1, (double[]){pow(10, -0.3)});
+    mask_destroy(mask);
+    memcpy(at, line, LENGTH);
+    memcpy(at + LENGTH, command, sizeof command);
+    mask_refused("e.txt", text, "line 100001: it has more than 100000 commands");
+    free(text);
+}
+END_TEST
+
 /* ---- what is one ---- */
 
 START_TEST(other_programs)
@@ -243,4 +264,4 @@ START_TEST(autoeq)
 END_TEST
 
 SUITE_MAIN("mask_eqapo", copies, selective_delay, layouts, channels_of_other_sounds, includes,
-           convolution, delays, stages, devices, other_programs, autoeq)
+           convolution, delays, stages, devices, many_lines, other_programs, autoeq)
