@@ -42,7 +42,7 @@ static bool is_name(const char *text)
 static bool is_delay(const char *text)
 {
     size_t length = strcspn(text, "\r\n");
-    const char *unit = text + strspn(text, " \t0123456789.,");
+    const char *unit = text + strspn(text, " \t+-0123456789.,");
     return is_number(text) && unit < text + length &&
            (strncasecmp(unit, "ms", 2) == 0 || strncasecmp(unit, "samples", 7) == 0);
 }
@@ -90,12 +90,17 @@ const struct eqapo_command *eqapo_command_of(const char *line, const char **text
     return NULL;
 }
 
-static bool is_eqapo(const struct mask_config *config)
+bool eqapo_is_command(const char *line)
 {
     const char *text;
+    const struct eqapo_command *command = eqapo_command_of(line, &text);
+    return command && command->is_plausible && command->is_plausible(text);
+}
+
+static bool is_eqapo(const struct mask_config *config)
+{
     for (const char *line = config->text; *line; line += *line == '\n') {
-        const struct eqapo_command *command = eqapo_command_of(line, &text);
-        if (command && command->is_plausible && command->is_plausible(text))
+        if (eqapo_is_command(line))
             return true;
         line += strcspn(line, "\n");
     }

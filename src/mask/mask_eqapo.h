@@ -103,5 +103,7 @@ MUST_CHECK enum status eqapo_graphic(struct eqapo *reading, char *text);
 
 /* mask_eqapo.c: find a command by the start of a line; *text: what follows the colon. */
 const struct eqapo_command *eqapo_command_of(const char *line, const char **text);
+/* Whether a line is a command with what such a command takes: no other program's file has one. */
+bool eqapo_is_command(const char *line);
 
 #endif
