@@ -110,6 +110,8 @@ START_TEST(filters_refused)
     mask_refused("e.txt", "Filter: ON PK Fc 1 155 Hz Gain 3 dB Q 1\n", "'155' is not Fc");
     mask_refused("e.txt", "Filter: ON PK Gain 3 dB Q 1\n", "PK has no frequency");
     mask_refused("e.txt", "Filter: ON AP Fc 100 Hz\n", "AP without Q");
+    mask_refused("e.txt", "Filter: ON PK Fc 100 Hz Gain 3 dB Q -2\n",
+                 "line 1: PK with a width of -2: Q, BW or slope must be above 0");
     mask_refused("e.txt", "Filter: ON LP1 Fc 100 Hz\n", "of the kind 'LP1'");
     mask_refused("e.txt", "Filter: ON PK Fc 30000 Hz Gain 3 dB Q 1\n", "rate=48000, or another");
     mask_refused("e.txt", "Filter: ON PK Fc 105.000 Hz Gain 3 dB Q 1\n",

@@ -102,6 +102,7 @@ START_TEST(channels_of_other_sounds)
     mask_refused("e.txt", "Copy: L=\n", "'L=' is not a copy such as");
     mask_refused("e.txt", "Copy: L=0,5*R\n", "'0,5' is no factor");
     mask_refused("e.txt", "Copy: L=R*0.5\n", "'R' is no factor");
+    mask_refused("e.txt", "Copy: L=0.7*(L+R)\n", "line 1: Copy: takes no parentheses: write");
     mask_refused("e.txt", "Preamp: 0 dB\nChannel: L2\n", "line 2: there is no channel 'L2'");
 }
 END_TEST
@@ -161,6 +162,7 @@ START_TEST(delays)
     ck_assert_uint_eq(mask->taps, 66 + 3 + 1); /* 66.15 and 2.5, rounded */
     mask_destroy(mask);
     mask_refused("e.txt", "Preamp: 0 dB\nDelay: 3\n", "must be in ms or samples");
+    mask_refused("e.txt", "Delay: -3 ms\n", "line 1: a delay of -3, before the sound");
 }
 END_TEST
 
@@ -218,6 +220,40 @@ END_TEST
 
 /* ---- what is one ---- */
 
+/* Remarks that are words of CamillaDSP do not make it CamillaDSP's. */
+START_TEST(remarks_of_others)
+{
+    static const char *const remarks[] = {
+        "filters: my set",       "filters:",       "devices:\n",
+        "devices:\n# for these", "mixers: none",   "pipeline:\nas it was",
+        "filters:\n  remark",    "filters: {mine}"};
+    for (size_t i = 0; i < sizeof remarks / sizeof *remarks; i++)
+        for (size_t indent = 0; indent < 2; indent++) {
+            char text[200];
+            if (indent && strpbrk(remarks[i], "{k"))
+                continue;
+            snprintf(text, sizeof text, "%s\n%sPreamp: -6 dB\n", remarks[i], indent ? "  " : "");
+            struct mask *mask = mask_loaded_text(text, 48000, 2);
+            mask_expect_taps(mask, 0, 1, (double[]){pow(10, -0.3)});
+            mask_destroy(mask);
+        }
+}
+END_TEST
+
+/* Names of CamillaDSP's filters that are words of Equalizer APO, too, as in flow style. */
+START_TEST(not_its_own)
+{
+    static const char *const texts[] = {
+        "title: |\n  Preamp: -6 dB\n  Filter 1: ON PK Fc 100 Hz Gain 1 dB Q 1\npipeline:\n- x\n",
+        "# c\n\nfilters:\r\n\n  # c\r\n  preamp: {type: Gain}\npipeline:\n  - 1\n",
+        "devices: {samplerate: 48000}\npipeline: [{type: Filter}]\n",
+        "pipeline:\n- Preamp: 3 dB\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        mask_refused("c.yml", texts[i], "channels: of capture");
+}
+END_TEST
+
 START_TEST(other_programs)
 {
     mask_refused("c.yml",
@@ -264,4 +300,5 @@ START_TEST(autoeq)
 END_TEST
 
 SUITE_MAIN("mask_eqapo", copies, selective_delay, layouts, channels_of_other_sounds, includes,
-           convolution, delays, stages, devices, many_lines, other_programs, autoeq)
+           convolution, delays, stages, devices, many_lines, remarks_of_others, not_its_own,
+           other_programs, autoeq)

@@ -105,7 +105,7 @@ static enum status parse_kind(const struct mask_config *config, char **text,
 /* A width of 0 is none, as in Equalizer APO. */
 static bool parse_width(char **text, const char *unit, enum width width, struct eq_values *values)
 {
-    bool ok = eq_number_read(text, unit, &values->width) && values->width >= 0;
+    bool ok = eq_number_read(text, unit, &values->width);
     values->width_is = values->width > 0 ? width : WIDTH_NONE;
     return ok;
 }
@@ -155,6 +155,9 @@ static enum status check(const struct mask_config *config, const struct eq_kind 
         return mask_config_refuse(config, "%s has no frequency (Fc)", kind->name);
     if (fabs(values->gain) > GAIN_MOST)
         return mask_config_refuse(config, "a gain of %g dB", values->gain);
+    if (values->width < 0)
+        return mask_config_refuse(config, "%s with a width of %g: Q, BW or slope must be above 0",
+                                  kind->name, values->width);
     if (values->width_is == WIDTH_NONE &&
         (kind->kind == BIQUAD_PEAK || kind->kind == BIQUAD_ALLPASS))
         return mask_config_refuse(config, "%s without Q or BW Oct", kind->name);
