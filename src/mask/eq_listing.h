@@ -3,7 +3,10 @@
  *   Filter 1: ON PK Fc 105 Hz Gain -6.4 dB Q 0.70
  *   Filter 2: ON IIR Order 2 Coefficients 0.04 0.08 0.04 1.27 -1.85 0.73
  *
- * Numbers, defaults and the corner frequencies of LS and HS are those of Equalizer APO.
+ *   Filter 3: ON PA Fc 36.8Hz ( 40 -7 ) Gain -15.5dB BW/60 10.0
+ *
+ * Numbers, defaults and the corner frequencies of LS and HS are those of Equalizer APO. It passes
+ * over filters that only REW has, and over those in another spelling: they are read here.
  */
 #ifndef HALO_EQ_LISTING_H
 #define HALO_EQ_LISTING_H
@@ -17,6 +20,7 @@ struct eq_filter {
     struct difference difference;     /* if it is on; its a[0] is 1 */
     double *coefficients;             /* of both; owned */
     char grouped[EQ_NUMBER_MOST + 1]; /* of a frequency: eq_number_read_hertz */
+    const char *foreign; /* the word that Equalizer APO lacks, or wants there; NULL: none */
 };
 
 /* Parse the text after the colon, in place. Errors: not such a filter, memory; then there is

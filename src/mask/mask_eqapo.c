@@ -56,7 +56,7 @@ static enum status refuse(struct eqapo *reading, char *text)
 
 static const struct eqapo_command commands[] = {
     {"Preamp", .run = eqapo_preamp, .is_plausible = is_number},
-    {"Filter", .run = eqapo_filter, .is_plausible = is_filter},
+    {"Filter", .is_numbered = true, .run = eqapo_filter, .is_plausible = is_filter},
     {"GraphicEQ", .run = eqapo_graphic, .is_plausible = is_number},
     {"Convolution", true, .prepare = eqapo_see_convolution, .run = eqapo_convolution,
      .is_plausible = is_name},

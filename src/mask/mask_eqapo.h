@@ -23,7 +23,8 @@ struct eqapo;
 /* A command without functions is refused; see also the table in mask_eqapo.c. */
 struct eqapo_command {
     const char *name;
-    bool names_file;                                           /* its text is a file's name */
+    bool names_file;  /* its text is a file's name */
+    bool is_numbered; /* Equalizer APO allows a number behind it */
     enum status (*gather)(struct eqapo *reading, char *text);  /* while lines are gathered */
     enum status (*run)(struct eqapo *reading, char *text);     /* may change the text */
     enum status (*prepare)(struct eqapo *reading, char *text); /* before any line is run */
@@ -52,6 +53,7 @@ struct eqapo {
     unsigned stages;
     const char *device; /* of Device: lines; NULL: all */
     bool has_remark;    /* a line that is no command was noted */
+    bool has_foreign;   /* and one that Equalizer APO would pass over */
     struct eqapo_variables variables;
 
     /* before they are run */
@@ -78,6 +80,8 @@ MUST_CHECK enum status eqapo_device(struct eqapo *reading, char *text);
 MUST_CHECK enum status eqapo_stage(struct eqapo *reading, char *text);
 MUST_CHECK enum status eqapo_eval(struct eqapo *reading, char *text);
 void eqapo_free(struct eqapo *reading);
+/* Say of the first such line that Equalizer APO would pass over it, for that word. */
+void eqapo_note_foreign(struct eqapo *reading, const char *word);
 /* The rest of a line as a file's name, in place: Windows separates folders by backslashes. */
 char *eqapo_file_name(char *text);
 

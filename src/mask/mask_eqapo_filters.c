@@ -99,6 +99,8 @@ enum status eqapo_filter(struct eqapo *reading, char *text)
     TRY(count_filter(reading));
     TRY(eq_listing_filter(reading->now, text, reading->config->rate, &filter));
     note_grouped(reading, &filter);
+    if (filter.foreign)
+        eqapo_note_foreign(reading, filter.foreign);
     enum status status = filter.is_on ? apply(reading, &filter) : STATUS_OK;
     eq_filter_free(&filter);
     return status;

@@ -84,6 +84,24 @@ static void note_remark(struct eqapo *reading, const char *line)
     reading->has_remark = true;
 }
 
+void eqapo_note_foreign(struct eqapo *reading, const char *word)
+{
+    if (!reading->has_foreign)
+        note(
+            "mask %s: line %zu: Equalizer APO would pass over this, for '%s' (it minds spelling and "
+            "units, and lacks some filters of REW); it is applied, as are others like it",
+            reading->now->file, reading->now->line, word);
+    reading->has_foreign = true;
+}
+
+/* Whether Equalizer APO would know it: it minds the case, and numbers behind it. */
+static bool is_its_own(const struct eqapo_command *command, const char *line)
+{
+    size_t length = strlen(command->name);
+    const char *after = line + length + strspn(line + length, " \t");
+    return strncmp(line, command->name, length) == 0 && (command->is_numbered || *after == ':');
+}
+
 /* ---- expressions ---- */
 
 static enum status evaluate(struct eqapo *reading, const char *text, double *value)
@@ -165,6 +183,8 @@ static enum status gather_line(struct eqapo *reading, char *line, bool has_remar
         eq_number_plain_blanks(text);
         cut_comment(text);
     }
+    if (!is_its_own(command, line))
+        eqapo_note_foreign(reading, command->name);
     TRY(expand(reading, text, &text));
     TRY(add_line(reading, command, text));
     return command->gather ? command->gather(reading, text) : STATUS_OK;
