@@ -130,6 +130,15 @@ START_TEST(includes)
     ck_assert_double_eq_tol(mask_magnitude(mask, mask->paths[1].column, 45), -18, 1e-4);
     mask_destroy(mask);
     mask_refused("e.txt", "Include: Presets\\none.txt\n", "line 1: cannot open Presets/none.txt");
+    /* a path of the machine that it was written on, into a folder below its own */
+    command_expect(notes_of("Include: C:\\Program Files\\config\\Presets\\bass.txt\n"),
+                   "line 1: using Presets/bass.txt beside it for C:/Program Files/config/Pre");
+    char text[1000];
+    snprintf(text, sizeof text, "Include: %s\n", command_path("Presets/bass.txt"));
+    mask_save_text("e.txt", text);
+    mask = mask_loaded("e.txt", &(struct mask_load_options){.distrusts_configs = true});
+    ck_assert_double_eq_tol(mask_magnitude(mask, 0, 45), 2, 1e-4);
+    mask_destroy(mask);
 }
 END_TEST
 
