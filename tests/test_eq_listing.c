@@ -334,5 +334,35 @@ START_TEST(graphic)
 }
 END_TEST
 
+/* Cliffs, as older results of AutoEq begin with: every point is met, however near the next. */
+START_TEST(steep)
+{
+    static const char *const curves[] = {
+        "10 -84; 20 5; 22 5; 1000 0; 20000 -3",
+        "10 -84; 20 -6.0; 21 -6.0; 22 -5.9; 23 -5.9; 25 -5.8; 40 -5; 5000 -9; 19871 -13.6",
+        "31 10; 62 -10; 125 10; 250 -10; 500 10; 1000 -10; 2000 10",
+    };
+    for (size_t i = 0; i < sizeof curves / sizeof *curves; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "GraphicEQ: %s\n", curves[i]);
+        struct mask *mask = mask_loaded_text(text, 48000, 1);
+        const char *at = curves[i];
+        for (double hertz, level; sscanf(at, "%lf %lf", &hertz, &level) == 2; at++) {
+            double got = mask_magnitude(mask, 0, hertz);
+            ck_assert_msg(level < -40 ? got < -40 : fabs(got - level) < 0.1,
+                          "%s: %g dB at %g Hz, not %g", curves[i], got, hertz, level);
+            at += strcspn(at, ";");
+            if (!*at)
+                break;
+        }
+        ck_assert_uint_le(mask->taps, 65536);
+        mask_destroy(mask);
+    }
+    mask_save_text("e.txt", "GraphicEQ: 100 0; 101 -60; 102 0\n");
+    command_expect(command_done("$HALO mask show e.txt,rate=44100").err,
+                   "line 1: GraphicEQ: is too steep for 131072 taps: at 101 Hz it is");
+}
+END_TEST
+
 SUITE_MAIN("eq_listing", filters, foreign, frequencies, filters_refused, expressions,
-           many_expressions, coefficients_by_expressions, rates, rates_of_commands, graphic)
+           many_expressions, coefficients_by_expressions, rates, rates_of_commands, graphic, steep)
