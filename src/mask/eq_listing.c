@@ -338,3 +338,24 @@ void eq_filter_free(struct eq_filter *filter)
     free(filter->coefficients);
     filter->coefficients = NULL;
 }
+
+enum status eq_filter_apply(const struct eq_filter *filter, struct mask_matrix *matrix,
+                            const bool *is_selected)
+{
+    const struct difference *difference = &filter->difference;
+    if (!filter->is_on)
+        return STATUS_OK;
+    return mask_matrix_recursive_where(
+        matrix, is_selected,
+        &(struct recursive){difference_run, difference, difference->a_count - 1});
+}
+
+void eq_filter_note_grouped(const struct eq_filter *filter, const struct mask_config *config,
+                            bool *has_noted)
+{
+    if (*filter->grouped && !*has_noted)
+        note("mask %s: line %zu: the separator of %s Hz is taken as one between thousands, as "
+             "Equalizer APO does",
+             config->file, config->line, filter->grouped);
+    *has_noted |= *filter->grouped != '\0';
+}

@@ -12,8 +12,7 @@
 #define HALO_EQ_LISTING_H
 
 #include "mask/eq_number.h"
-#include "mask/mask_config.h"
-#include "signal/recursive.h"
+#include "mask/mask_matrix.h"
 
 struct eq_filter {
     bool is_on;
@@ -28,5 +27,13 @@ struct eq_filter {
 MUST_CHECK enum status eq_listing_filter(const struct mask_config *config, char *text, double rate,
                                          struct eq_filter *filter);
 void eq_filter_free(struct eq_filter *filter);
+
+/* Filter the selected of all outputs, if it is on. Errors: mask_matrix_recursive_where. */
+MUST_CHECK enum status eq_filter_apply(const struct eq_filter *filter, struct mask_matrix *matrix,
+                                       const bool *is_selected);
+
+/* Say of the first filter whose frequency has one separator that it is between thousands. */
+void eq_filter_note_grouped(const struct eq_filter *filter, const struct mask_config *config,
+                            bool *has_noted);
 
 #endif

@@ -151,12 +151,8 @@ static enum status make(struct eqapo *reading, struct mask **mask)
     TRY(prepare(reading));
     TRY(run_stage(reading, EQAPO_PRE_MIX));
     TRY(run_stage(reading, EQAPO_POST_MIX));
-    TRY(mask_matrix_to_mask(reading->matrix, mask));
-    if (!reading->has_routes) {
-        (*mask)->has_own_paths = false;
-        (*mask)->inputs = (*mask)->outputs = (*mask)->path_count = 0;
-    }
-    return STATUS_OK;
+    return reading->has_routes ? mask_matrix_to_mask(reading->matrix, mask)
+                               : mask_matrix_to_column(reading->matrix, mask);
 }
 
 static enum status read_eqapo(struct mask_config *config, struct mask **mask)

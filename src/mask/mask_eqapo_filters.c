@@ -83,31 +83,15 @@ enum status eqapo_delay(struct eqapo *reading, char *text)
 
 /* ---- Filter: ---- */
 
-static void note_grouped(struct eqapo *reading, const struct eq_filter *filter)
-{
-    if (*filter->grouped && !reading->has_grouped)
-        note("mask %s: line %zu: the separator of %s Hz is taken as one between thousands, as "
-             "Equalizer APO does",
-             reading->now->file, reading->now->line, filter->grouped);
-    reading->has_grouped |= *filter->grouped != '\0';
-}
-
-static enum status apply(struct eqapo *reading, const struct eq_filter *filter)
-{
-    const struct recursive recursive = {difference_run, &filter->difference,
-                                        filter->difference.a_count - 1};
-    return mask_matrix_recursive_where(reading->matrix, reading->is_selected, &recursive);
-}
-
 enum status eqapo_filter(struct eqapo *reading, char *text)
 {
     struct eq_filter filter;
     TRY(count_filter(reading));
     TRY(eq_listing_filter(reading->now, text, reading->config->rate, &filter));
-    note_grouped(reading, &filter);
+    eq_filter_note_grouped(&filter, reading->now, &reading->has_grouped);
     if (filter.foreign)
         eqapo_note_foreign(reading, filter.foreign);
-    enum status status = filter.is_on ? apply(reading, &filter) : STATUS_OK;
+    enum status status = eq_filter_apply(&filter, reading->matrix, reading->is_selected);
     eq_filter_free(&filter);
     return status;
 }

@@ -380,3 +380,11 @@ enum status mask_matrix_to_mask(const struct mask_matrix *matrix, struct mask **
     free(column_of);
     return status;
 }
+
+enum status mask_matrix_to_column(const struct mask_matrix *matrix, struct mask **mask)
+{
+    TRY(mask_matrix_to_mask(matrix, mask));
+    (*mask)->has_own_paths = false;
+    (*mask)->inputs = (*mask)->outputs = (*mask)->path_count = 0;
+    return STATUS_OK;
+}

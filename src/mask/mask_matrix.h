@@ -89,4 +89,7 @@ MUST_CHECK enum status mask_matrix_add_output(struct mask_matrix *matrix, size_t
  * is not silent, shared by equal ones. Errors: memory; all are silent. */
 MUST_CHECK enum status mask_matrix_to_mask(const struct mask_matrix *matrix, struct mask **mask);
 
+/* The same of one input and output, as a mask for sound of any number of channels. */
+MUST_CHECK enum status mask_matrix_to_column(const struct mask_matrix *matrix, struct mask **mask);
+
 #endif
