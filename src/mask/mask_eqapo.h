@@ -69,7 +69,7 @@ struct eqapo {
     bool is_selected[EQAPO_CHANNELS_MOST];
     bool saved[EQAPO_INCLUDES_MOST][EQAPO_CHANNELS_MOST]; /* at Include: lines */
     size_t filters;
-    size_t designed;  /* taps, of GraphicEQ: lines */
+    size_t designed;  /* of GraphicEQ: lines, in the shortest length */
     bool has_grouped; /* a separator of thousands was noted */
 };
 

@@ -18,7 +18,7 @@ enum {
 #endif
     GRAPHIC_TIMES_MOST = 8, /* as many for what is steep */
     GRAPHIC_TURNS = 2,      /* of each length: the second corrects the first */
-    GRAPHIC_WORK = 512 * GRAPHIC_TAPS,
+    GRAPHIC_WORK = 256,     /* designs of the shortest length, in a configuration */
 };
 static const double DB_MOST = 300;
 static const double GRAPHIC_CORRECTED = 0.5; /* dB: what is more takes a longer filter */
@@ -201,7 +201,7 @@ struct graphic {
     const struct level_curve *asked;
     struct level_curve tried; /* the same frequencies, levels that make the asked ones */
     double rate;
-    size_t count;
+    size_t shortest, count; /* of taps */
     double *taps;
     double *gains; /* at the points */
     double error;  /* dB: the largest */
@@ -257,9 +257,11 @@ static enum status try_length(struct eqapo *reading, struct graphic *graphic, si
     const struct phase_magnitude magnitude = {graphic_at, &graphic->tried};
     TRY(start_length(graphic, count));
     for (size_t turn = 0; turn < GRAPHIC_TURNS; turn++) {
-        reading->designed += count;
+        reading->designed += count / graphic->shortest;
         if (reading->designed > GRAPHIC_WORK)
-            return mask_config_refuse(reading->now, "its GraphicEQ: lines are too many or steep");
+            return mask_config_refuse(reading->now,
+                                      "its GraphicEQ: lines are too many or too steep: make one of "
+                                      "those that follow each other");
         TRY(phase_design(&magnitude, graphic->rate, PHASE_MINIMUM, graphic->taps, count));
         TRY(level_curve_measure(graphic->asked, graphic->rate, graphic->taps, count,
                                 graphic->gains));
@@ -276,10 +278,10 @@ static enum status fit(struct eqapo *reading, struct graphic *graphic)
     size_t count = GRAPHIC_TAPS;
     while (count < MATRIX_TAPS_MOST && (double)count / GRAPHIC_TAPS < graphic->rate / 48000.0)
         count *= 2;
-    size_t most = count * GRAPHIC_TIMES_MOST;
+    graphic->shortest = count;
     for (;; count *= 2) {
         TRY(try_length(reading, graphic, count));
-        if (graphic->error <= GRAPHIC_ERROR || 2 * count > most)
+        if (graphic->error <= GRAPHIC_ERROR || count == graphic->shortest * GRAPHIC_TIMES_MOST)
             break;
     }
     if (graphic->error > GRAPHIC_ERROR)
