@@ -171,7 +171,7 @@ START_TEST(delays)
     ck_assert_uint_eq(mask->taps, 66 + 3 + 1); /* 66.15 and 2.5, rounded */
     mask_destroy(mask);
     mask_refused("e.txt", "Preamp: 0 dB\nDelay: 3\n", "must be in ms or samples");
-    mask_refused("e.txt", "Delay: -3 ms\n", "line 1: a delay of -3, before the sound");
+    mask_refused("e.txt", "Delay: -3 ms\n", "line 1: Delay: -3 would be before the sound");
 }
 END_TEST
 

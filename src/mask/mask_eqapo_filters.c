@@ -65,11 +65,11 @@ enum status eqapo_delay(struct eqapo *reading, char *text)
     if (!eq_number_read(&text, NULL, &value))
         return mask_config_refuse(reading->now, "Delay: must be a number of ms or samples");
     if (value < 0)
-        return mask_config_refuse(reading->now,
-                                  "a delay of %g, before the sound, is not possible; Equalizer APO "
-                                  "passes over it: delay the other channels instead, or leave it "
-                                  "out",
-                                  value);
+        return mask_config_refuse(
+            reading->now,
+            "Delay: %g would be before the sound; Equalizer APO passes over it: "
+            "delay the other channels instead, or leave it out",
+            value);
     bool is_ms = eq_number_take(&text, "ms");
     if (!is_ms && !eq_number_take(&text, "samples"))
         return mask_config_refuse(reading->now, "Delay: must be in ms or samples");
