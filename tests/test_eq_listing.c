@@ -6,7 +6,9 @@
 
 #include <complex.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static double complex response_at(const struct mask *mask, size_t column, double hertz)
 {
@@ -45,6 +47,10 @@ START_TEST(filters)
         {"LS Fc 300 Hz Gain 5 dB Q 0.6", 390, 1.223691883, -0.435441039},
         {"HS Fc 3000 Hz Gain 5 dB Q 0.6", 3900, 1.513106628, 0.442639662},
         {"Modal Fc 100H z Gain 3,0 dB Q 5,41 T60 target 100 ms", 130, 1.032617224, -0.111319118},
+        {"HP1 Fc 80 Hz", 104, 0.62825628, 0.48327045}, /* scipy.signal.butter */
+        {"LP1 Fc 8000 Hz", 10400, 0.32923562, -0.46993566},
+        {"PA Fc 36.8Hz ( 40 -7 ) Gain -15.5dB BW/60 10.0", 47.84, 0.55052466, 0.41471576},
+        {"pk Fc 1000 gain -9,5 q 5", 1300, 0.803286061, 0.303521324},
         {"IIR Order 1 Coefficients 1 0 2 -1", 0, 1, 0},
         {"IIR Order 3 Coefficients 0 0 0 0.5 1 0 0 0", 11025, 0, 0.5},
     };
@@ -57,6 +63,50 @@ START_TEST(filters)
         ck_assert_msg(cabs(got - wanted) < 1e-8, "%s: %g %+gi, not %g %+gi", cases[i].filter,
                       creal(got), cimag(got), creal(wanted), cimag(wanted));
         mask_destroy(mask);
+    }
+}
+END_TEST
+
+/* What Equalizer APO would pass over, by the word it is said of; NULL: nothing. */
+START_TEST(foreign)
+{
+    static const struct {
+        const char *text, *word;
+    } cases[] = {
+        {"Filter 1: ON PK Fc 100H z Gain 3,0 dB Q 5", NULL},
+        {"Filter: ON LP Fc 100 Hz Gain 3", NULL},
+        {"Filter 1: ON LS 6dB Fc 100 Hz Gain 3 dB", NULL},
+        {" Preamp : -3", NULL},
+        {"Delay: 3MS", NULL},
+        {"Filter: off pk", NULL},
+        {"preamp: -3 dB", "Preamp"},
+        {"Preamp 2: -3 dB", "Preamp"},
+        {"GraphicEq: 20 3", "GraphicEQ"},
+        {"Filter: on PK Fc 100 Hz Gain 3 dB Q 5", "ON"},
+        {"Filter: ON pk Fc 100 Hz Gain 3 dB Q 5", "PK"},
+        {"Filter: ON PK FC 100 Hz Gain 3 dB Q 5", "Fc"},
+        {"Filter: ON PK Fc 100 Gain 3 dB Q 5", "Hz"},
+        {"Filter: ON PK Fc 100 HZ Gain 3 dB Q 5", "Hz"},
+        {"Filter: ON PK Fc 100 Hz Gain 3 Q 5", "dB"},
+        {"Filter: ON PK Fc 100 Hz Gain 3 dB q 5", "Q"},
+        {"Filter: ON PK Fc 100 Hz Gain 3 dB BW oct 5", "Oct"},
+        {"Filter: ON PK Fc 100 Hz Gain 3 dB BW/60 5", "BW/60"},
+        {"Filter: ON HP1 Fc 100 Hz", "HP1"},
+        {"Filter: ON LSQ Fc 100 Hz Gain 3 dB Q 0.7", "LSQ"},
+        {"Filter: ON iir Order 1 Coefficients 1 0 1 0", "IIR"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[200], expected[100];
+        snprintf(text, sizeof text, "# EQ\n%s\n%s\n", cases[i].text, cases[i].text);
+        snprintf(expected, sizeof expected, "line 2: Equalizer APO would pass over this, for '%s'",
+                 cases[i].word);
+        mask_save_text("e.txt", text);
+        const char *said = command_done("$HALO mask show e.txt,rate=44100").err;
+        if (cases[i].word)
+            command_expect(said, expected);
+        const char *first = strstr(said, "would pass over");
+        ck_assert_msg(!first == !cases[i].word, "%s: %s", cases[i].text, said);
+        ck_assert(!first || !strstr(first + 1, "would pass over"));
     }
 }
 END_TEST
@@ -108,7 +158,10 @@ START_TEST(filters_refused)
     mask_refused("e.txt", "Filter: ON PK Fc 1 155 Hz Gain 3 dB Q 1\n", "'155' is not Fc");
     mask_refused("e.txt", "Filter: ON PK Gain 3 dB Q 1\n", "PK has no frequency");
     mask_refused("e.txt", "Filter: ON AP Fc 100 Hz\n", "AP without Q");
-    mask_refused("e.txt", "Filter: ON LP1 Fc 100 Hz\n", "of the kind 'LP1'");
+    mask_refused("e.txt", "Filter: ON PK Fc 100 Hz Gain 3 dB Q -2\n",
+                 "line 1: PK with a width of -2: Q, BW or slope must be above 0");
+    mask_refused("e.txt", "Filter: ON LP2 Fc 100 Hz\n", "of the kind 'LP2'");
+    mask_refused("e.txt", "Filter: ON PK Fc 100 Hz Gain 3 dB BW/30 1\n", "a number is missing");
     mask_refused("e.txt", "Filter: ON PK Fc 30000 Hz Gain 3 dB Q 1\n", "rate=48000, or another");
     mask_refused("e.txt", "Filter: ON PK Fc 105.000 Hz Gain 3 dB Q 1\n",
                  "the separator in 105.000 is one between thousands");
@@ -157,6 +210,26 @@ START_TEST(expressions)
     }
     mask_refused("e.txt", "Eval: x = 1/0\nPreamp: 0 dB\n", "has no value");
     mask_refused("e.txt", "Preamp: `1 dB\n", "a ` is missing");
+    mask_refused("e.txt", "Preamp: 0 dB\nEval: x = 1; sampleRate = 96000\n",
+                 "line 2: the expression sets the rate, which is that of the sound or of rate=, at "
+                 "'sampleRate = 96000'");
+    mask_refused("e.txt", "Eval: abcdefghijklmnopqrstuvwxyzabcdefghi = 1\nPreamp: 0 dB\n",
+                 "has too long a name");
+}
+END_TEST
+
+/* As many as a file can hold: the time must not grow with their square, which was 12 s. */
+START_TEST(many_expressions)
+{
+    enum { COUNT = 349000 };
+    char *text = malloc(3 * COUNT + 20), *to = stpcpy(text, "Preamp: 0");
+    for (size_t i = 0; i < COUNT; i++)
+        to = stpcpy(to, "`0`");
+    stpcpy(to, " dB");
+    clock_t start = clock();
+    mask_refused("e.txt", text, "line 1: Preamp: must be a number");
+    ck_assert_int_lt(clock() - start, 3 * CLOCKS_PER_SEC);
+    free(text);
 }
 END_TEST
 
@@ -261,5 +334,35 @@ START_TEST(graphic)
 }
 END_TEST
 
-SUITE_MAIN("eq_listing", filters, frequencies, filters_refused, expressions,
-           coefficients_by_expressions, rates, rates_of_commands, graphic)
+/* Cliffs, as older results of AutoEq begin with: every point is met, however near the next. */
+START_TEST(steep)
+{
+    static const char *const curves[] = {
+        "10 -84; 20 5; 22 5; 1000 0; 20000 -3",
+        "10 -84; 20 -6.0; 21 -6.0; 22 -5.9; 23 -5.9; 25 -5.8; 40 -5; 5000 -9; 19871 -13.6",
+        "31 10; 62 -10; 125 10; 250 -10; 500 10; 1000 -10; 2000 10",
+    };
+    for (size_t i = 0; i < sizeof curves / sizeof *curves; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "GraphicEQ: %s\n", curves[i]);
+        struct mask *mask = mask_loaded_text(text, 48000, 1);
+        const char *at = curves[i];
+        for (double hertz, level; sscanf(at, "%lf %lf", &hertz, &level) == 2; at++) {
+            double got = mask_magnitude(mask, 0, hertz);
+            ck_assert_msg(level < -40 ? got < -40 : fabs(got - level) < 0.1,
+                          "%s: %g dB at %g Hz, not %g", curves[i], got, hertz, level);
+            at += strcspn(at, ";");
+            if (!*at)
+                break;
+        }
+        ck_assert_uint_le(mask->taps, 65536);
+        mask_destroy(mask);
+    }
+    mask_save_text("e.txt", "GraphicEQ: 100 0; 101 -60; 102 0\n");
+    command_expect(command_done("$HALO mask show e.txt,rate=44100").err,
+                   "line 1: GraphicEQ: is too steep for 131072 taps: at 101 Hz it is");
+}
+END_TEST
+
+SUITE_MAIN("eq_listing", filters, foreign, frequencies, filters_refused, expressions,
+           many_expressions, coefficients_by_expressions, rates, rates_of_commands, graphic, steep)

@@ -4,6 +4,7 @@
 #include "suite.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What is noted while a text is loaded for a sound of two channels. */
@@ -101,6 +102,7 @@ START_TEST(channels_of_other_sounds)
     mask_refused("e.txt", "Copy: L=\n", "'L=' is not a copy such as");
     mask_refused("e.txt", "Copy: L=0,5*R\n", "'0,5' is no factor");
     mask_refused("e.txt", "Copy: L=R*0.5\n", "'R' is no factor");
+    mask_refused("e.txt", "Copy: L=0.7*(L+R)\n", "line 1: Copy: takes no parentheses: write");
     mask_refused("e.txt", "Preamp: 0 dB\nChannel: L2\n", "line 2: there is no channel 'L2'");
 }
 END_TEST
@@ -128,6 +130,15 @@ START_TEST(includes)
     ck_assert_double_eq_tol(mask_magnitude(mask, mask->paths[1].column, 45), -18, 1e-4);
     mask_destroy(mask);
     mask_refused("e.txt", "Include: Presets\\none.txt\n", "line 1: cannot open Presets/none.txt");
+    /* a path of the machine that it was written on, into a folder below its own */
+    command_expect(notes_of("Include: C:\\Program Files\\config\\Presets\\bass.txt\n"),
+                   "line 1: using Presets/bass.txt beside it for C:/Program Files/config/Pre");
+    char text[1000];
+    snprintf(text, sizeof text, "Include: %s\n", command_path("Presets/bass.txt"));
+    mask_save_text("e.txt", text);
+    mask = mask_loaded("e.txt", &(struct mask_load_options){.distrusts_configs = true});
+    ck_assert_double_eq_tol(mask_magnitude(mask, 0, 45), 2, 1e-4);
+    mask_destroy(mask);
 }
 END_TEST
 
@@ -160,6 +171,7 @@ START_TEST(delays)
     ck_assert_uint_eq(mask->taps, 66 + 3 + 1); /* 66.15 and 2.5, rounded */
     mask_destroy(mask);
     mask_refused("e.txt", "Preamp: 0 dB\nDelay: 3\n", "must be in ms or samples");
+    mask_refused("e.txt", "Delay: -3 ms\n", "line 1: Delay: -3 would be before the sound");
 }
 END_TEST
 
@@ -195,7 +207,61 @@ START_TEST(devices)
 }
 END_TEST
 
+/* The most commands, and one more. */
+START_TEST(many_lines)
+{
+    static const char line[] = "Eval:1\n", command[] = "Preamp: -6 dB\n";
+    enum { MOST = 100000, LENGTH = sizeof line - 1 };
+    char *text = malloc(sizeof command + (size_t)LENGTH * MOST), *at = text;
+    ck_assert_ptr_nonnull(text);
+    for (int i = 0; i < MOST - 1; i++, at += LENGTH)
+        memcpy(at, line, LENGTH);
+    memcpy(at, command, sizeof command);
+    struct mask *mask = mask_loaded_text(text, 48000, 2);
+    mask_expect_taps(mask, 0, 1, (double[]){pow(10, -0.3)});
+    mask_destroy(mask);
+    memcpy(at, line, LENGTH);
+    memcpy(at + LENGTH, command, sizeof command);
+    mask_refused("e.txt", text, "line 100001: it has more than 100000 commands");
+    free(text);
+}
+END_TEST
+
 /* ---- what is one ---- */
+
+/* Remarks that are words of CamillaDSP do not make it CamillaDSP's. */
+START_TEST(remarks_of_others)
+{
+    static const char *const remarks[] = {
+        "filters: my set",       "filters:",       "devices:\n",
+        "devices:\n# for these", "mixers: none",   "pipeline:\nas it was",
+        "filters:\n  remark",    "filters: {mine}"};
+    for (size_t i = 0; i < sizeof remarks / sizeof *remarks; i++)
+        for (size_t indent = 0; indent < 2; indent++) {
+            char text[200];
+            if (indent && strpbrk(remarks[i], "{k"))
+                continue;
+            snprintf(text, sizeof text, "%s\n%sPreamp: -6 dB\n", remarks[i], indent ? "  " : "");
+            struct mask *mask = mask_loaded_text(text, 48000, 2);
+            mask_expect_taps(mask, 0, 1, (double[]){pow(10, -0.3)});
+            mask_destroy(mask);
+        }
+}
+END_TEST
+
+/* Names of CamillaDSP's filters that are words of Equalizer APO, too, as in flow style. */
+START_TEST(not_its_own)
+{
+    static const char *const texts[] = {
+        "title: |\n  Preamp: -6 dB\n  Filter 1: ON PK Fc 100 Hz Gain 1 dB Q 1\npipeline:\n- x\n",
+        "# c\n\nfilters:\r\n\n  # c\r\n  preamp: {type: Gain}\npipeline:\n  - 1\n",
+        "devices: {samplerate: 48000}\npipeline: [{type: Filter}]\n",
+        "pipeline:\n- Preamp: 3 dB\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        mask_refused("c.yml", texts[i], "channels: of capture");
+}
+END_TEST
 
 START_TEST(other_programs)
 {
@@ -243,4 +309,5 @@ START_TEST(autoeq)
 END_TEST
 
 SUITE_MAIN("mask_eqapo", copies, selective_delay, layouts, channels_of_other_sounds, includes,
-           convolution, delays, stages, devices, other_programs, autoeq)
+           convolution, delays, stages, devices, many_lines, remarks_of_others, not_its_own,
+           other_programs, autoeq)

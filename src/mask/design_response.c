@@ -4,6 +4,7 @@
 #include "mask/response_file.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { TAPS_MOST = 1 << 17 /* that are chosen without taps= */ };
@@ -58,39 +59,26 @@ static enum status read_target(const struct design_spec *spec, struct target *ta
     return STATUS_OK;
 }
 
-/* Between the bins, linearly: they are much closer than what the taps resolve. */
-static double bin_magnitude(const struct fft_double *fft, double place)
-{
-    const double complex *bins = fft_double_bins(fft);
-    size_t bin = (size_t)fmin(place, (double)(fft_double_length(fft) / 2 - 1));
-    double share = place - (double)bin;
-    return cabs(bins[bin]) * (1 - share) + cabs(bins[bin + 1]) * share;
-}
-
 /* The largest error at the frequencies of the file, in dB. */
 static enum status measure_error(const struct design *design, const struct target *target,
                                  double *error)
 {
-    struct fft_double *fft;
-    TRY(fft_double_create_fixed(phase_transform_length(design->taps), &fft));
-    size_t n = fft_double_length(fft), points = level_curve_count(target->curve);
-    double *samples = fft_double_samples(fft), largest = -INFINITY;
-    memset(samples, 0, n * sizeof *samples);
-    memcpy(samples, design->coefficients, design->taps * sizeof *samples);
-    fft_double_forward(fft);
+    size_t points = level_curve_count(target->curve);
+    double largest = -INFINITY, *gains = calloc(points, sizeof *gains);
+    if (!gains)
+        return fail_memory("a mask");
+    enum status status =
+        level_curve_measure(target->curve, design->rate, design->coefficients, design->taps, gains);
     for (size_t i = 0; i < points; i++)
         largest = fmax(largest, target_level(target, level_curve_hertz(target->curve, i)));
     *error = 0;
-    for (size_t i = 0; i < points; i++) {
-        double hertz = level_curve_hertz(target->curve, i), wanted = target_at(target, hertz);
-        if (hertz >= design->rate / 2.0)
-            break;
-        double got = bin_magnitude(fft, hertz * (double)n / design->rate);
-        double floor = pow(10, (largest - DEPTH) / 20);
-        *error = fmax(*error, 20 * log10(1 + fabs(got - wanted) / fmax(wanted, floor)));
-    }
-    fft_double_destroy(fft);
-    return STATUS_OK;
+    for (size_t i = 0; i < points && status == STATUS_OK && !isnan(gains[i]); i++)
+        *error =
+            fmax(*error,
+                 level_curve_error(gains[i], target_at(target, level_curve_hertz(target->curve, i)),
+                                   pow(10, (largest - DEPTH) / 20)));
+    free(gains);
+    return status;
 }
 
 /* As many taps as the detail of the file takes, unless taps= says how many. */

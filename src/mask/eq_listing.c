@@ -11,23 +11,32 @@
 enum { ORDER_MOST = 1024 };
 static const double GAIN_MOST = 200; /* dB */
 
-enum width { WIDTH_NONE, WIDTH_Q, WIDTH_OCTAVES, WIDTH_SLOPE /* dB per octave */ };
+enum width {
+    WIDTH_NONE,
+    WIDTH_Q,
+    WIDTH_OCTAVES,
+    WIDTH_SIXTIETHS, /* Behringer's, as REW models it: 60 are sqrt(2) times the frequency, in Hz */
+    WIDTH_SLOPE,     /* dB per octave */
+};
 
 struct eq_kind {
     const char *name;
     enum biquad_kind kind;
-    bool is_corner; /* of shelves: Fc is the start of the slope, not its middle */
+    bool is_corner;  /* of shelves: Fc is the start of the slope, not its middle */
+    bool is_foreign; /* Equalizer APO does not have it */
 };
 
 static const struct eq_kind kinds[] = {
-    {"PK", BIQUAD_PEAK, false},       {"PEQ", BIQUAD_PEAK, false},
-    {"Modal", BIQUAD_PEAK, false},    {"LP", BIQUAD_LOWPASS, false},
-    {"LPQ", BIQUAD_LOWPASS, false},   {"HP", BIQUAD_HIGHPASS, false},
-    {"HPQ", BIQUAD_HIGHPASS, false},  {"BP", BIQUAD_BANDPASS, false},
-    {"NO", BIQUAD_NOTCH, false},      {"AP", BIQUAD_ALLPASS, false},
-    {"LS", BIQUAD_LOW_SHELF, true},   {"HS", BIQUAD_HIGH_SHELF, true},
-    {"LSC", BIQUAD_LOW_SHELF, false}, {"HSC", BIQUAD_HIGH_SHELF, false},
-    {"LSQ", BIQUAD_LOW_SHELF, false}, {"HSQ", BIQUAD_HIGH_SHELF, false},
+    {"PK", BIQUAD_PEAK, false, false},          {"PEQ", BIQUAD_PEAK, false, false},
+    {"Modal", BIQUAD_PEAK, false, false},       {"PA", BIQUAD_PEAK, false, true},
+    {"LP", BIQUAD_LOWPASS, false, false},       {"LPQ", BIQUAD_LOWPASS, false, false},
+    {"LP1", BIQUAD_LOWPASS_FIRST, false, true}, {"HP", BIQUAD_HIGHPASS, false, false},
+    {"HPQ", BIQUAD_HIGHPASS, false, false},     {"HP1", BIQUAD_HIGHPASS_FIRST, false, true},
+    {"BP", BIQUAD_BANDPASS, false, false},      {"NO", BIQUAD_NOTCH, false, false},
+    {"AP", BIQUAD_ALLPASS, false, false},       {"LS", BIQUAD_LOW_SHELF, true, false},
+    {"HS", BIQUAD_HIGH_SHELF, true, false},     {"LSC", BIQUAD_LOW_SHELF, false, false},
+    {"HSC", BIQUAD_HIGH_SHELF, false, false},   {"LSQ", BIQUAD_LOW_SHELF, false, true},
+    {"HSQ", BIQUAD_HIGH_SHELF, false, true},
 };
 
 struct eq_values {
@@ -38,6 +47,11 @@ struct eq_values {
 static bool is_shelf(const struct eq_kind *kind)
 {
     return kind->kind == BIQUAD_LOW_SHELF || kind->kind == BIQUAD_HIGH_SHELF;
+}
+
+static bool has_gain(const struct eq_kind *kind)
+{
+    return kind->kind == BIQUAD_PEAK || is_shelf(kind);
 }
 
 static bool is_blank(char c)
@@ -75,6 +89,8 @@ static double width_to_q(const struct eq_kind *kind, struct eq_values *values, d
         return shelf_q(kind, values);
     if (values->width_is == WIDTH_OCTAVES)
         return biquad_octaves_to_q(values->width, values->frequency, rate);
+    if (values->width_is == WIDTH_SIXTIETHS)
+        return 60 / (values->width * M_SQRT2);
     if (values->width_is == WIDTH_Q)
         return values->width;
     return kind->kind == BIQUAD_NOTCH ? 30 : M_SQRT1_2;
@@ -82,19 +98,40 @@ static double width_to_q(const struct eq_kind *kind, struct eq_values *values, d
 
 /* ---- text ---- */
 
-/* Letters, behind which only a shelf may have its slope (LS 6dB, LS6dB). */
-static enum status parse_kind(const struct mask_config *config, char **text,
-                              const struct eq_kind **kind)
+/* Behind the text before `end`, Equalizer APO wants a word in this spelling. */
+static void mind(struct eq_filter *filter, const char *end, const char *word)
 {
-    char *name = *text + strspn(*text, " \t"), *end = name;
-    while (isalpha((unsigned char)*end))
-        end++;
-    size_t length = (size_t)(end - name);
-    *text = end;
+    if (!filter->foreign && !eq_number_is_exact(end, word))
+        filter->foreign = word;
+}
+
+static bool take(struct eq_filter *filter, char **text, const char *word)
+{
+    bool is_there = eq_number_take(text, word);
+    if (is_there)
+        mind(filter, *text, word);
+    return is_there;
+}
+
+/* Behind a shelf's name may be its slope (LS 6dB, LS6dB). */
+static bool is_kind(const struct eq_kind *kind, const char *text)
+{
+    size_t length = strlen(kind->name);
+    return strncasecmp(text, kind->name, length) == 0 &&
+           (is_blank(text[length]) || (is_shelf(kind) && !isalpha((unsigned char)text[length])));
+}
+
+static enum status parse_kind(const struct mask_config *config, char **text,
+                              struct eq_filter *filter, const struct eq_kind **kind)
+{
+    char *name = *text + strspn(*text, " \t");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (length == strlen(kinds[i].name) && strncasecmp(name, kinds[i].name, length) == 0 &&
-            (is_blank(*end) || is_shelf(&kinds[i]))) {
+        if (is_kind(&kinds[i], name)) {
             *kind = &kinds[i];
+            *text = name + strlen(kinds[i].name);
+            mind(filter, *text, kinds[i].name);
+            if (kinds[i].is_foreign)
+                filter->foreign = kinds[i].name;
             return STATUS_OK;
         }
     return mask_config_refuse(config,
@@ -105,26 +142,53 @@ static enum status parse_kind(const struct mask_config *config, char **text,
 /* A width of 0 is none, as in Equalizer APO. */
 static bool parse_width(char **text, const char *unit, enum width width, struct eq_values *values)
 {
-    bool ok = eq_number_read(text, unit, &values->width) && values->width >= 0;
+    bool ok = eq_number_read(text, unit, &values->width);
     values->width_is = values->width > 0 ? width : WIDTH_NONE;
     return ok;
 }
 
-/* False: no number after the word. *is_known: it is a word. */
-static bool parse_value(char **text, struct eq_values *values, struct eq_filter *filter,
-                        bool *is_known)
+/* BW Oct 0.5, BW/60 30 */
+static bool parse_bandwidth(char **text, struct eq_values *values, struct eq_filter *filter)
 {
+    if (take(filter, text, "Oct"))
+        return parse_width(text, NULL, WIDTH_OCTAVES, values);
+    filter->foreign = "BW/60";
+    if (strncmp(*text, "/60", 3) != 0)
+        return false;
+    *text += 3;
+    return parse_width(text, NULL, WIDTH_SIXTIETHS, values);
+}
+
+/* False: no number after the word. *is_known: it is a word. */
+static bool parse_value(char **text, const struct eq_kind *kind, struct eq_values *values,
+                        struct eq_filter *filter, bool *is_known)
+{
+    bool ok;
     *is_known = true;
-    if (eq_number_take(text, "Fc"))
-        return eq_number_read_hertz(text, &values->frequency, filter->grouped);
-    if (eq_number_take(text, "Gain"))
-        return eq_number_read(text, "dB", &values->gain);
-    if (eq_number_take(text, "Q"))
+    if (take(filter, text, "Fc")) {
+        ok = eq_number_read_hertz(text, &values->frequency, filter->grouped);
+        mind(filter, *text, "Hz");
+        return ok;
+    }
+    if (take(filter, text, "Gain")) {
+        ok = eq_number_read(text, "dB", &values->gain);
+        if (has_gain(kind))
+            mind(filter, *text, "dB");
+        return ok;
+    }
+    if (take(filter, text, "Q"))
         return parse_width(text, NULL, WIDTH_Q, values);
-    if (eq_number_take(text, "BW"))
-        return eq_number_take(text, "Oct") && parse_width(text, NULL, WIDTH_OCTAVES, values);
+    if (take(filter, text, "BW"))
+        return parse_bandwidth(text, values, filter);
     *is_known = false;
     return true;
+}
+
+/* REW adds what to set on the device: Fc 129.1Hz ( 125 +2 ). */
+static char *skip_parentheses(char *text)
+{
+    char *word = text + strspn(text, " \t"), *end = *word == '(' ? strchr(word, ')') : NULL;
+    return end ? end + 1 : text;
 }
 
 static enum status parse_values(const struct mask_config *config, const struct eq_kind *kind,
@@ -132,15 +196,18 @@ static enum status parse_values(const struct mask_config *config, const struct e
 {
     bool is_known, ok = true;
     text += strspn(text, " \t");
-    if (is_shelf(kind) && !isalpha((unsigned char)*text))
+    if (is_shelf(kind) && !isalpha((unsigned char)*text)) {
         ok = parse_width(&text, "dB", WIDTH_SLOPE, values);
-    for (char *word = text; ok; word = text) {
-        word += strspn(word, " \t");
+        mind(filter, text, "dB");
+    }
+    while (ok) {
+        text = skip_parentheses(text);
+        char *word = text + strspn(text, " \t");
         if (!*word || eq_number_take(&word, "T60")) /* the target of a modal filter of REW */
             return STATUS_OK;
-        ok = parse_value(&text, values, filter, &is_known);
+        ok = parse_value(&text, kind, values, filter, &is_known);
         if (!is_known)
-            return mask_config_refuse(config, "'%.*s' is not Fc, Gain, Q or BW Oct",
+            return mask_config_refuse(config, "'%.*s' is not Fc, Gain, Q, BW Oct or BW/60",
                                       (int)strcspn(word, " \t"), word);
         if (ok && !is_blank(*text) && !isalpha((unsigned char)*text))
             ok = false;
@@ -155,10 +222,13 @@ static enum status check(const struct mask_config *config, const struct eq_kind 
         return mask_config_refuse(config, "%s has no frequency (Fc)", kind->name);
     if (fabs(values->gain) > GAIN_MOST)
         return mask_config_refuse(config, "a gain of %g dB", values->gain);
+    if (values->width < 0)
+        return mask_config_refuse(config, "%s with a width of %g: Q, BW or slope must be above 0",
+                                  kind->name, values->width);
     if (values->width_is == WIDTH_NONE &&
         (kind->kind == BIQUAD_PEAK || kind->kind == BIQUAD_ALLPASS))
         return mask_config_refuse(config, "%s without Q or BW Oct", kind->name);
-    if (values->gain != 0 && kind->kind != BIQUAD_PEAK && !is_shelf(kind))
+    if (values->gain != 0 && !has_gain(kind))
         note("mask %s: line %zu: %s has no gain; the %g dB are left out, as in Equalizer APO",
              config->file, config->line, kind->name, values->gain);
     return STATUS_OK;
@@ -181,7 +251,7 @@ static enum status make_biquad(const struct mask_config *config, char *text, dou
 {
     struct eq_values values = {0};
     const struct eq_kind *kind = NULL;
-    TRY(parse_kind(config, &text, &kind));
+    TRY(parse_kind(config, &text, filter, &kind));
     TRY(parse_values(config, kind, text, &values, filter));
     TRY(check(config, kind, &values));
     double asked = values.frequency, q = width_to_q(kind, &values, rate);
@@ -226,10 +296,10 @@ static enum status make_recursive(const struct mask_config *config, char *text,
                                   struct eq_filter *filter)
 {
     uint64_t order = 0;
-    const char *word = eq_number_take(&text, "Order") ? mask_config_word(&text) : NULL;
+    const char *word = take(filter, &text, "Order") ? mask_config_word(&text) : NULL;
     if (!word || !mask_config_count(word, &order) || order < 1 || order > ORDER_MOST)
         return mask_config_refuse(config, "IIR takes an Order from 1 to %d", ORDER_MOST);
-    if (!eq_number_take(&text, "Coefficients"))
+    if (!take(filter, &text, "Coefficients"))
         return mask_config_refuse(config, "IIR without Coefficients");
     size_t count = 2 * ((size_t)order + 1);
     TRY(alloc_filter(filter, (size_t)order));
@@ -248,15 +318,16 @@ enum status eq_listing_filter(const struct mask_config *config, char *text, doub
                               struct eq_filter *filter)
 {
     *filter = (struct eq_filter){0};
-    const char *word = mask_config_word(&text);
-    if (!word || (strcasecmp(word, "ON") != 0 && strcasecmp(word, "OFF") != 0))
-        return mask_config_refuse(config, "a filter must be ON or OFF, not '%.40s'",
-                                  word ? word : "");
-    if (strcasecmp(word, "OFF") == 0 || eq_number_take(&text, "None"))
+    bool is_on = take(filter, &text, "ON");
+    if (!is_on && !eq_number_take(&text, "OFF"))
+        return mask_config_refuse(config, "a filter must be ON or OFF, not '%.*s'",
+                                  (int)strcspn(text + strspn(text, " \t"), " \t"),
+                                  text + strspn(text, " \t"));
+    if (!is_on || eq_number_take(&text, "None"))
         return STATUS_OK;
     filter->is_on = true;
-    enum status status = eq_number_take(&text, "IIR") ? make_recursive(config, text, filter)
-                                                      : make_biquad(config, text, rate, filter);
+    enum status status = take(filter, &text, "IIR") ? make_recursive(config, text, filter)
+                                                    : make_biquad(config, text, rate, filter);
     if (status != STATUS_OK)
         eq_filter_free(filter);
     return status;
@@ -266,4 +337,25 @@ void eq_filter_free(struct eq_filter *filter)
 {
     free(filter->coefficients);
     filter->coefficients = NULL;
+}
+
+enum status eq_filter_apply(const struct eq_filter *filter, struct mask_matrix *matrix,
+                            const bool *is_selected)
+{
+    const struct difference *difference = &filter->difference;
+    if (!filter->is_on)
+        return STATUS_OK;
+    return mask_matrix_recursive_where(
+        matrix, is_selected,
+        &(struct recursive){difference_run, difference, difference->a_count - 1});
+}
+
+void eq_filter_note_grouped(const struct eq_filter *filter, const struct mask_config *config,
+                            bool *has_noted)
+{
+    if (*filter->grouped && !*has_noted)
+        note("mask %s: line %zu: the separator of %s Hz is taken as one between thousands, as "
+             "Equalizer APO does",
+             config->file, config->line, filter->grouped);
+    *has_noted |= *filter->grouped != '\0';
 }

@@ -3,20 +3,23 @@
  *   Filter 1: ON PK Fc 105 Hz Gain -6.4 dB Q 0.70
  *   Filter 2: ON IIR Order 2 Coefficients 0.04 0.08 0.04 1.27 -1.85 0.73
  *
- * Numbers, defaults and the corner frequencies of LS and HS are those of Equalizer APO.
+ *   Filter 3: ON PA Fc 36.8Hz ( 40 -7 ) Gain -15.5dB BW/60 10.0
+ *
+ * Numbers, defaults and the corner frequencies of LS and HS are those of Equalizer APO. It passes
+ * over filters that only REW has, and over those in another spelling: they are read here.
  */
 #ifndef HALO_EQ_LISTING_H
 #define HALO_EQ_LISTING_H
 
 #include "mask/eq_number.h"
-#include "mask/mask_config.h"
-#include "signal/recursive.h"
+#include "mask/mask_matrix.h"
 
 struct eq_filter {
     bool is_on;
     struct difference difference;     /* if it is on; its a[0] is 1 */
     double *coefficients;             /* of both; owned */
     char grouped[EQ_NUMBER_MOST + 1]; /* of a frequency: eq_number_read_hertz */
+    const char *foreign; /* the word that Equalizer APO lacks, or wants there; NULL: none */
 };
 
 /* Parse the text after the colon, in place. Errors: not such a filter, memory; then there is
@@ -24,5 +27,13 @@ struct eq_filter {
 MUST_CHECK enum status eq_listing_filter(const struct mask_config *config, char *text, double rate,
                                          struct eq_filter *filter);
 void eq_filter_free(struct eq_filter *filter);
+
+/* Filter the selected of all outputs, if it is on. Errors: mask_matrix_recursive_where. */
+MUST_CHECK enum status eq_filter_apply(const struct eq_filter *filter, struct mask_matrix *matrix,
+                                       const bool *is_selected);
+
+/* Say of the first filter whose frequency has one separator that it is between thousands. */
+void eq_filter_note_grouped(const struct eq_filter *filter, const struct mask_config *config,
+                            bool *has_noted);
 
 #endif

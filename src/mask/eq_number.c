@@ -51,6 +51,17 @@ bool eq_number_take(char **rest, const char *word)
     return true;
 }
 
+bool eq_number_is_exact(const char *end, const char *word)
+{
+    for (size_t left = strlen(word); left > 0;) {
+        while (end[-1] == ' ' || end[-1] == '\t')
+            end--;
+        if (*--end != word[--left])
+            return false;
+    }
+    return true;
+}
+
 /* Units may be torn ("100H z"), as Room EQ Wizard does to keep its columns. */
 static void skip_unit(char **rest, const char *unit)
 {

@@ -23,4 +23,8 @@ bool eq_number_read_hertz(char **rest, double *value, char grouped[EQ_NUMBER_MOS
 /* Whether *rest begins with a word, in any case, behind blanks; then it advances past it. */
 bool eq_number_take(char **rest, const char *word);
 
+/* Whether the text before `end`, behind which something was read, ends with a word or unit in just
+ * this spelling, blanks aside. */
+bool eq_number_is_exact(const char *end, const char *word);
+
 #endif

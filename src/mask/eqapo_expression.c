@@ -13,16 +13,24 @@ struct expression {
     struct eqapo_variables *variables;
     const char *at;
     const char *wrong; /* where it cannot be read; NULL: nowhere yet */
+    const char *reason;
     size_t nested;
 };
 
 static double read_choice(struct expression *expression);
 
+static double fail_for(struct expression *expression, const char *at, const char *reason)
+{
+    if (!expression->wrong) {
+        expression->wrong = at;
+        expression->reason = reason;
+    }
+    return NAN;
+}
+
 static double fail_at(struct expression *expression, const char *at)
 {
-    if (!expression->wrong)
-        expression->wrong = at;
-    return NAN;
+    return fail_for(expression, at, "cannot be read");
 }
 
 /* ---- words ---- */
@@ -56,27 +64,37 @@ static size_t name_at(const char *text)
     return length;
 }
 
-bool eqapo_variable(const struct eqapo_variables *variables, const char *name, double *value)
+static bool is_rate(const char *name)
+{
+    return strcmp(name, "sampleRate") == 0;
+}
+
+/* False: there is no such variable. */
+static bool get_variable(const struct eqapo_variables *variables, const char *name, double *value)
 {
     for (size_t i = 0; i < variables->count; i++)
         if (strcmp(variables->items[i].name, name) == 0) {
             *value = variables->items[i].value;
             return true;
         }
-    return false;
+    *value = variables->sample_rate;
+    return is_rate(name);
 }
 
-bool eqapo_variable_set(struct eqapo_variables *variables, const char *name, double value)
+/* NULL, or why it cannot be set. */
+static const char *set_variable(struct eqapo_variables *variables, const char *name, double value)
 {
     size_t i = 0;
     while (i < variables->count && strcmp(variables->items[i].name, name) != 0)
         i++;
-    if (i == EQAPO_VARIABLES_MOST || strlen(name) >= EQAPO_VARIABLE_BYTES)
-        return false;
+    if (is_rate(name))
+        return "sets the rate, which is that of the sound or of rate=,";
+    if (i == EQAPO_VARIABLES_MOST)
+        return "has too many variables";
     if (i == variables->count)
         strcpy(variables->items[variables->count++].name, name);
     variables->items[i].value = value;
-    return true;
+    return NULL;
 }
 
 /* ---- functions ---- */
@@ -140,7 +158,7 @@ static double read_name(struct expression *expression)
     expression->at += length;
     if (take(expression, "("))
         return read_call(expression, name, at);
-    if (eqapo_variable(expression->variables, name, &value))
+    if (get_variable(expression->variables, name, &value))
         return value;
     for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
         if (strcmp(name, constants[i].name) == 0)
@@ -286,16 +304,17 @@ static double read_assignment(struct expression *expression)
     snprintf(name, sizeof name, "%.*s", (int)length, at);
     expression->at = sign + signs;
     double old = 0, value = read_choice(expression);
-    if (signs == 2 && !eqapo_variable(expression->variables, name, &old))
+    if (signs == 2 && !get_variable(expression->variables, name, &old))
         return fail_at(expression, at);
     if (signs == 2)
         value = apply(*sign, old, value);
-    if (length >= sizeof name || !eqapo_variable_set(expression->variables, name, value))
-        return fail_at(expression, at);
-    return value;
+    const char *reason = length < sizeof name ? set_variable(expression->variables, name, value)
+                                              : "has too long a name";
+    return reason ? fail_for(expression, at, reason) : value;
 }
 
-const char *eqapo_evaluate(struct eqapo_variables *variables, const char *text, double *value)
+const char *eqapo_evaluate(struct eqapo_variables *variables, const char *text, double *value,
+                           const char **reason)
 {
     struct expression expression = {.variables = variables, .at = text};
     do
@@ -303,6 +322,7 @@ const char *eqapo_evaluate(struct eqapo_variables *variables, const char *text, 
     while (!expression.wrong && take(&expression, ";") &&
            expression.at[strspn(expression.at, " \t")]);
     if (!expression.wrong && *expression.at)
-        return expression.at;
+        (void)fail_at(&expression, expression.at);
+    *reason = expression.reason;
     return expression.wrong;
 }

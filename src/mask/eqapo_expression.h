@@ -13,6 +13,7 @@ enum { EQAPO_VARIABLES_MOST = 256, EQAPO_VARIABLE_BYTES = 32 };
 
 /* All zero: no variables. */
 struct eqapo_variables {
+    double sample_rate; /* Hz: the value of sampleRate, which cannot be set */
     size_t count;
     struct {
         char name[EQAPO_VARIABLE_BYTES];
@@ -20,14 +21,9 @@ struct eqapo_variables {
     } items[EQAPO_VARIABLES_MOST];
 };
 
-/* False: there is no such variable. */
-bool eqapo_variable(const struct eqapo_variables *variables, const char *name, double *value);
-
-/* False: the name is too long, or there are too many. */
-bool eqapo_variable_set(struct eqapo_variables *variables, const char *name, double value);
-
-/* Expressions separated by semicolons; *value is that of the last. Returns NULL or where the text
- * cannot be read. */
-const char *eqapo_evaluate(struct eqapo_variables *variables, const char *text, double *value);
+/* Expressions separated by semicolons; *value is that of the last. Returns NULL, or where the text
+ * cannot be read and why: "cannot be read". */
+const char *eqapo_evaluate(struct eqapo_variables *variables, const char *text, double *value,
+                           const char **reason);
 
 #endif

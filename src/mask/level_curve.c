@@ -1,7 +1,10 @@
 #include "mask/level_curve.h"
 
+#include "signal/phase.h"
+
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const double LOWEST = 1e-6; /* Hz: stands for all below */
 
@@ -78,6 +81,38 @@ double level_curve_mean(const struct level_curve *curve)
     for (size_t i = 0; i < last; i++)
         area += (levels[i] + levels[i + 1]) / 2 * (octaves[i + 1] - octaves[i]);
     return octaves[last] > octaves[0] ? area / (octaves[last] - octaves[0]) : levels[0];
+}
+
+/* Between the bins, linearly: they are much closer than what the taps resolve. */
+static double bin_magnitude(const struct fft_double *fft, double place)
+{
+    const double complex *bins = fft_double_bins(fft);
+    size_t bin = (size_t)fmin(place, (double)(fft_double_length(fft) / 2 - 1));
+    double share = place - (double)bin;
+    return cabs(bins[bin]) * (1 - share) + cabs(bins[bin + 1]) * share;
+}
+
+enum status level_curve_measure(const struct level_curve *curve, double rate, const double *taps,
+                                size_t count, double *gains)
+{
+    struct fft_double *fft;
+    TRY(fft_double_create_fixed(phase_transform_length(count), &fft));
+    size_t n = fft_double_length(fft);
+    double *samples = fft_double_samples(fft);
+    memset(samples, 0, n * sizeof *samples);
+    memcpy(samples, taps, count * sizeof *samples);
+    fft_double_forward(fft);
+    for (size_t i = 0; i < level_curve_count(curve); i++) {
+        double hertz = level_curve_hertz(curve, i);
+        gains[i] = hertz < rate / 2 ? bin_magnitude(fft, hertz * (double)n / rate) : NAN;
+    }
+    fft_double_destroy(fft);
+    return STATUS_OK;
+}
+
+double level_curve_error(double gain, double wanted, double least)
+{
+    return 20 * log10(1 + fabs(gain - wanted) / fmax(wanted, least));
 }
 
 size_t level_curve_count(const struct level_curve *curve)

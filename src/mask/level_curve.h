@@ -22,6 +22,14 @@ double level_curve_at(const struct level_curve *curve, double hertz);
 /* The mean over the logarithm of frequency, from the first point to the last. */
 double level_curve_mean(const struct level_curve *curve);
 
+/* The gains of taps at the curve's frequencies, linear; NAN from half the rate on. Errors: memory.
+ */
+MUST_CHECK enum status level_curve_measure(const struct level_curve *curve, double rate,
+                                           const double *taps, size_t count, double *gains);
+
+/* How far a gain is from the wanted one, in dB; below `least` less counts, as it is heard. */
+double level_curve_error(double gain, double wanted, double least);
+
 size_t level_curve_count(const struct level_curve *curve);
 double level_curve_hertz(const struct level_curve *curve, size_t point);
 

@@ -20,7 +20,8 @@ static const struct mask_reader *const mask_readers[] = {
     &mask_reader_response,   &mask_reader_rew,         &mask_reader_ambix,
     &mask_reader_pipewire,   &mask_reader_easyeffects, &mask_reader_camilladsp,
     &mask_reader_jconvolver, &mask_reader_brutefir,    &mask_reader_convolver,
-    &mask_reader_eqapo,      &mask_reader_text,
+    &mask_reader_eqapo,      &mask_reader_rew_table,   &mask_reader_minidsp,
+    &mask_reader_text,
 };
 
 enum status mask_create(const char *name, size_t columns, uint64_t taps, struct mask **result)

@@ -161,6 +161,8 @@ extern const struct mask_reader mask_reader_ambix;
 extern const struct mask_reader mask_reader_sofa;
 extern const struct mask_reader mask_reader_pipewire;
 extern const struct mask_reader mask_reader_easyeffects;
+extern const struct mask_reader mask_reader_rew_table;
+extern const struct mask_reader mask_reader_minidsp;
 
 /* Read a file if it is of this kind. Else *mask stays NULL and nothing is printed. */
 MUST_CHECK enum status mask_reader_read(const struct mask_reader *reader, const char *file,

@@ -4,6 +4,8 @@
  * bypassed or unused. */
 #include "mask/mask_camilladsp.h"
 
+#include "mask/mask_eqapo.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -323,17 +325,45 @@ static enum status read_camilladsp(struct mask_config *config, struct mask **mas
     return status;
 }
 
-/* A line that begins with one of its sections. */
+/* The first line from here that is neither empty nor a remark. */
+static const char *skip_remarks(const char *line)
+{
+    for (;;) {
+        const char *word = line + strspn(line, " \t\r");
+        if (*word != '#' && *word != '\n')
+            return line;
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+}
+
+/* Whether what follows the key of a section is a mapping or a list, in the line or below it. */
+static bool holds_items(const char *after)
+{
+    after += strspn(after, " \t");
+    if (*after && strchr("{[&*!", *after))
+        return true;
+    if (!strchr("#\r\n", *after))
+        return false;
+    const char *below = skip_remarks(after);
+    return strchr(" -", *below) && *below && !eqapo_is_command(below);
+}
+
+/* A section with something in it, and no command of Equalizer APO, of which the section's line is
+ * a remark ("filters: my set"); names of filters are indented. */
 static bool is_camilladsp(const struct mask_config *config)
 {
     static const char *const keys[] = {"pipeline:", "filters:", "mixers:", "devices:"};
+    bool has_section = false;
     for (const char *line = config->text; *line; line += *line == '\n') {
+        if (!strchr(" \t", *line) && eqapo_is_command(line))
+            return false;
         for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
             if (strncmp(line, keys[i], strlen(keys[i])) == 0)
-                return true;
+                has_section |= holds_items(line + strlen(keys[i]));
         line += strcspn(line, "\n");
     }
-    return false;
+    return has_section;
 }
 
 const struct mask_reader mask_reader_camilladsp = {

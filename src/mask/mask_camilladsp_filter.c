@@ -21,26 +21,13 @@ enum status camilladsp_apply(struct camilladsp *dsp, double gain, uint64_t delay
 
 enum status camilladsp_apply_recursive(struct camilladsp *dsp, const struct recursive *filter)
 {
-    size_t length;
-    TRY(mask_matrix_ring(dsp->config->matrix, filter, &length));
-    if (length == 0)
-        return mask_config_refuse(dsp->config, "the filter does not die out within %d frames",
-                                  MATRIX_RING_MOST);
-    for (size_t c = 0; c < mask_matrix_outputs(dsp->config->matrix); c++)
-        if (dsp->is_selected[c])
-            TRY(mask_matrix_recursive(dsp->config->matrix, c, filter, length));
-    return STATUS_OK;
+    return mask_matrix_recursive_where(dsp->config->matrix, dsp->is_selected, filter);
 }
 
 enum status camilladsp_apply_biquads(struct camilladsp *dsp, const struct biquad *biquads,
                                      size_t count)
 {
-    const struct biquad_series series = {count, biquads};
-    for (size_t i = 0; i < count; i++)
-        if (!(biquad_pole(&biquads[i]) < 1))
-            return mask_config_refuse(dsp->config, "the filter is unstable");
-    return camilladsp_apply_recursive(dsp,
-                                      &(struct recursive){biquad_series_run, &series, 2 * count});
+    return mask_matrix_biquads_where(dsp->config->matrix, dsp->is_selected, biquads, count);
 }
 
 static enum status apply_gain(struct camilladsp *dsp, double gain, uint64_t delay)

@@ -196,23 +196,45 @@ static enum status refuse_name(const struct search *search)
                               config->options->distrusts_configs ? " (trust-config=no)" : "");
 }
 
-/* The file beside the configuration that has the base name of a foreign path. */
+/* Behind the next separator of a path; NULL: it was the last. */
+static const char *next_part(const char *path)
+{
+    path += strcspn(path, "/");
+    path += strspn(path, "/");
+    return *path ? path : NULL;
+}
+
+/* What lies beside the configuration with as many of the last folders of a path as there are. */
+static enum status look_beside(struct search *search, const char *path, const char **found)
+{
+    for (const char *part = path; part && !search->path; part = next_part(part)) {
+        size_t length = strcspn(part, "/");
+        *found = part;
+        if (strncmp(part, "..", length) != 0) /* nor "." */
+            TRY(look_in(search, search->config->home, part));
+    }
+    return STATUS_OK;
+}
+
+/* The file beside the configuration that a path from another machine means. */
 static enum status find_beside(struct search *search)
 {
     const struct mask_config *config = search->config;
     struct search beside = {.config = config};
-    const char *last = search->name;
-    for (const char *c = last; *c; c++)
-        if ((*c == '/' || *c == '\\') && c[1])
-            last = c + 1;
-    if (last != search->name && strcmp(last, "..") != 0 && strcmp(last, ".") != 0)
-        TRY(look_in(&beside, config->home, last));
-    if (!beside.path)
-        return refuse_name(search);
+    const char *found = NULL;
+    char *path = strdup(search->name);
+    if (!path)
+        return fail_memory("a mask");
+    for (char *at = path; (at = strchr(at, '\\'));)
+        *at = '/';
+    bool is_whole_new = strchr(search->name, '\\'); /* else it was looked for */
+    enum status status = look_beside(&beside, is_whole_new ? path : next_part(path), &found);
+    if (status == STATUS_OK && beside.path)
+        note("mask %s: line %zu: using %s beside it for %s", config->file, config->line, found,
+             search->name);
+    free(path);
     search->path = beside.path;
-    note("mask %s: line %zu: using %s beside it for %s", config->file, config->line, last,
-         search->name);
-    return STATUS_OK;
+    return status != STATUS_OK || beside.path ? status : refuse_name(search);
 }
 
 enum status mask_config_find(const struct mask_config *config, const char *name, char **path)

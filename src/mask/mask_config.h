@@ -1,8 +1,9 @@
 /* A configuration file of another program that names masks, while it is read.
  *
  * Each mask it names is read once. Names are relative to `folder`. For a foreign path such as
- * C:\Filters\left.wav a file of that name beside the configuration is used, with a note. Errors are
- * printed with the file and, unless it is 0, the line.
+ * C:\Filters\left.wav what lies beside the configuration is used, with a note: a file of that name,
+ * or one in as many of its last folders as there are. Errors are printed with the file and, unless
+ * it is 0, the line.
  *
  * What it may name is decided here, for all kinds. The user named the configuration, and it names
  * files: any regular file is read, and only as taps or as further configuration. Refused are

@@ -42,7 +42,7 @@ static bool is_name(const char *text)
 static bool is_delay(const char *text)
 {
     size_t length = strcspn(text, "\r\n");
-    const char *unit = text + strspn(text, " \t0123456789.,");
+    const char *unit = text + strspn(text, " \t+-0123456789.,");
     return is_number(text) && unit < text + length &&
            (strncasecmp(unit, "ms", 2) == 0 || strncasecmp(unit, "samples", 7) == 0);
 }
@@ -56,7 +56,7 @@ static enum status refuse(struct eqapo *reading, char *text)
 
 static const struct eqapo_command commands[] = {
     {"Preamp", .run = eqapo_preamp, .is_plausible = is_number},
-    {"Filter", .run = eqapo_filter, .is_plausible = is_filter},
+    {"Filter", .is_numbered = true, .run = eqapo_filter, .is_plausible = is_filter},
     {"GraphicEQ", .run = eqapo_graphic, .is_plausible = is_number},
     {"Convolution", true, .prepare = eqapo_see_convolution, .run = eqapo_convolution,
      .is_plausible = is_name},
@@ -90,12 +90,17 @@ const struct eqapo_command *eqapo_command_of(const char *line, const char **text
     return NULL;
 }
 
-static bool is_eqapo(const struct mask_config *config)
+bool eqapo_is_command(const char *line)
 {
     const char *text;
+    const struct eqapo_command *command = eqapo_command_of(line, &text);
+    return command && command->is_plausible && command->is_plausible(text);
+}
+
+static bool is_eqapo(const struct mask_config *config)
+{
     for (const char *line = config->text; *line; line += *line == '\n') {
-        const struct eqapo_command *command = eqapo_command_of(line, &text);
-        if (command && command->is_plausible && command->is_plausible(text))
+        if (eqapo_is_command(line))
             return true;
         line += strcspn(line, "\n");
     }
@@ -146,12 +151,8 @@ static enum status make(struct eqapo *reading, struct mask **mask)
     TRY(prepare(reading));
     TRY(run_stage(reading, EQAPO_PRE_MIX));
     TRY(run_stage(reading, EQAPO_POST_MIX));
-    TRY(mask_matrix_to_mask(reading->matrix, mask));
-    if (!reading->has_routes) {
-        (*mask)->has_own_paths = false;
-        (*mask)->inputs = (*mask)->outputs = (*mask)->path_count = 0;
-    }
-    return STATUS_OK;
+    return reading->has_routes ? mask_matrix_to_mask(reading->matrix, mask)
+                               : mask_matrix_to_column(reading->matrix, mask);
 }
 
 static enum status read_eqapo(struct mask_config *config, struct mask **mask)

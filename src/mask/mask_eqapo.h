@@ -23,7 +23,8 @@ struct eqapo;
 /* A command without functions is refused; see also the table in mask_eqapo.c. */
 struct eqapo_command {
     const char *name;
-    bool names_file;                                           /* its text is a file's name */
+    bool names_file;  /* its text is a file's name */
+    bool is_numbered; /* Equalizer APO allows a number behind it */
     enum status (*gather)(struct eqapo *reading, char *text);  /* while lines are gathered */
     enum status (*run)(struct eqapo *reading, char *text);     /* may change the text */
     enum status (*prepare)(struct eqapo *reading, char *text); /* before any line is run */
@@ -52,6 +53,7 @@ struct eqapo {
     unsigned stages;
     const char *device; /* of Device: lines; NULL: all */
     bool has_remark;    /* a line that is no command was noted */
+    bool has_foreign;   /* and one that Equalizer APO would pass over */
     struct eqapo_variables variables;
 
     /* before they are run */
@@ -67,6 +69,7 @@ struct eqapo {
     bool is_selected[EQAPO_CHANNELS_MOST];
     bool saved[EQAPO_INCLUDES_MOST][EQAPO_CHANNELS_MOST]; /* at Include: lines */
     size_t filters;
+    size_t designed;  /* of GraphicEQ: lines, in the shortest length */
     bool has_grouped; /* a separator of thousands was noted */
 };
 
@@ -78,6 +81,8 @@ MUST_CHECK enum status eqapo_device(struct eqapo *reading, char *text);
 MUST_CHECK enum status eqapo_stage(struct eqapo *reading, char *text);
 MUST_CHECK enum status eqapo_eval(struct eqapo *reading, char *text);
 void eqapo_free(struct eqapo *reading);
+/* Say of the first such line that Equalizer APO would pass over it, for that word. */
+void eqapo_note_foreign(struct eqapo *reading, const char *word);
 /* The rest of a line as a file's name, in place: Windows separates folders by backslashes. */
 char *eqapo_file_name(char *text);
 
@@ -103,5 +108,7 @@ MUST_CHECK enum status eqapo_graphic(struct eqapo *reading, char *text);
 
 /* mask_eqapo.c: find a command by the start of a line; *text: what follows the colon. */
 const struct eqapo_command *eqapo_command_of(const char *line, const char **text);
+/* Whether a line is a command with what such a command takes: no other program's file has one. */
+bool eqapo_is_command(const char *line);
 
 #endif

@@ -234,6 +234,10 @@ static enum status parse_target(const struct eqapo *reading, char *word, char **
     if (!sign || sign == word || !sign[1])
         return mask_config_refuse(
             reading->now, "'%.40s' is not a copy such as L=0.5*L+0.5*R, without blanks", word);
+    if (strpbrk(word, "()"))
+        return mask_config_refuse(reading->now,
+                                  "Copy: takes no parentheses: write the factor before each "
+                                  "channel, such as L=0.7*L+0.7*R");
     *sign = '\0';
     *sum = sign + 1;
     return STATUS_OK;

@@ -16,9 +16,15 @@ enum {
 #else
     GRAPHIC_TAPS = 1 << 14, /* to 48 kHz, and more above: Equalizer APO's are as many at any rate */
 #endif
+    GRAPHIC_TIMES_MOST = 8, /* as many for what is steep */
+    GRAPHIC_TURNS = 2,      /* of each length: the second corrects the first */
+    GRAPHIC_WORK = 256,     /* designs of the shortest length, in a configuration */
 };
 static const double DB_MOST = 300;
-static const double GRAPHIC_LEAST = 1e-5; /* -100 dB, as in Equalizer APO */
+static const double GRAPHIC_CORRECTED = 0.5; /* dB: what is more takes a longer filter */
+static const double GRAPHIC_ERROR = 0.1;     /* dB, at its points */
+static const double GRAPHIC_DEPTH = 0.01;    /* -40 dB of the largest: errors count less below */
+static const double GRAPHIC_LEAST = 1e-5;    /* -100 dB, as in Equalizer APO */
 
 static enum status count_filter(struct eqapo *reading)
 {
@@ -56,8 +62,14 @@ enum status eqapo_preamp(struct eqapo *reading, char *text)
 enum status eqapo_delay(struct eqapo *reading, char *text)
 {
     double value;
-    if (!eq_number_read(&text, NULL, &value) || value < 0)
+    if (!eq_number_read(&text, NULL, &value))
         return mask_config_refuse(reading->now, "Delay: must be a number of ms or samples");
+    if (value < 0)
+        return mask_config_refuse(
+            reading->now,
+            "Delay: %g would be before the sound; Equalizer APO passes over it: "
+            "delay the other channels instead, or leave it out",
+            value);
     bool is_ms = eq_number_take(&text, "ms");
     if (!is_ms && !eq_number_take(&text, "samples"))
         return mask_config_refuse(reading->now, "Delay: must be in ms or samples");
@@ -71,38 +83,15 @@ enum status eqapo_delay(struct eqapo *reading, char *text)
 
 /* ---- Filter: ---- */
 
-static void note_grouped(struct eqapo *reading, const struct eq_filter *filter)
-{
-    if (*filter->grouped && !reading->has_grouped)
-        note("mask %s: line %zu: the separator of %s Hz is taken as one between thousands, as "
-             "Equalizer APO does",
-             reading->now->file, reading->now->line, filter->grouped);
-    reading->has_grouped |= *filter->grouped != '\0';
-}
-
-static enum status apply(struct eqapo *reading, const struct eq_filter *filter)
-{
-    const struct recursive recursive = {difference_run, &filter->difference,
-                                        filter->difference.a_count - 1};
-    size_t length = 0, channels = mask_matrix_outputs(reading->matrix);
-    TRY(mask_matrix_ring(reading->matrix, &recursive, &length));
-    if (length == 0)
-        return mask_config_refuse(reading->now,
-                                  "the filter is not stable, or rings for more than %d taps",
-                                  MATRIX_RING_MOST);
-    for (size_t c = 0; c < channels; c++)
-        if (reading->is_selected[c])
-            TRY(mask_matrix_recursive(reading->matrix, c, &recursive, length));
-    return STATUS_OK;
-}
-
 enum status eqapo_filter(struct eqapo *reading, char *text)
 {
     struct eq_filter filter;
     TRY(count_filter(reading));
     TRY(eq_listing_filter(reading->now, text, reading->config->rate, &filter));
-    note_grouped(reading, &filter);
-    enum status status = filter.is_on ? apply(reading, &filter) : STATUS_OK;
+    eq_filter_note_grouped(&filter, reading->now, &reading->has_grouped);
+    if (filter.foreign)
+        eqapo_note_foreign(reading, filter.foreign);
+    enum status status = eq_filter_apply(&filter, reading->matrix, reading->is_selected);
     eq_filter_free(&filter);
     return status;
 }
@@ -207,21 +196,106 @@ static enum status make_curve(const struct eqapo *reading, char *text, struct le
     return status;
 }
 
+/* The filter of a curve, while it is fitted: the corners of the curve are rounded by the length. */
+struct graphic {
+    const struct level_curve *asked;
+    struct level_curve tried; /* the same frequencies, levels that make the asked ones */
+    double rate;
+    size_t shortest, count; /* of taps */
+    double *taps;
+    double *gains; /* at the points */
+    double error;  /* dB: the largest */
+    double hertz;  /* where */
+};
+
+static void graphic_free(struct graphic *graphic)
+{
+    level_curve_free(&graphic->tried);
+    free(graphic->taps);
+    free(graphic->gains);
+}
+
+static enum status start_length(struct graphic *graphic, size_t count)
+{
+    size_t points = level_curve_count(graphic->asked);
+    graphic_free(graphic);
+    graphic->tried = (struct level_curve){0};
+    graphic->count = count;
+    graphic->taps = calloc(count, sizeof *graphic->taps);
+    graphic->gains = calloc(points, sizeof *graphic->gains);
+    if (!graphic->taps || !graphic->gains)
+        return fail_memory("a mask");
+    for (size_t i = 0; i < points; i++)
+        TRY(level_curve_add(&graphic->tried, level_curve_hertz(graphic->asked, i),
+                            graphic->asked->levels.values[i]));
+    return STATUS_OK;
+}
+
+/* Measure the errors, and take them from the levels that are tried next. */
+static void correct(struct graphic *graphic)
+{
+    size_t points = level_curve_count(graphic->asked);
+    const double *levels = graphic->asked->levels.values;
+    double largest = GRAPHIC_LEAST;
+    for (size_t i = 0; i < points; i++)
+        largest = fmax(largest, audio_from_db(levels[i]));
+    graphic->error = 0;
+    for (size_t i = 0; i < points && !isnan(graphic->gains[i]); i++) {
+        double wanted = fmax(audio_from_db(levels[i]), GRAPHIC_LEAST), gain = graphic->gains[i];
+        double error = level_curve_error(gain, wanted, largest * GRAPHIC_DEPTH);
+        if (wanted > largest * GRAPHIC_DEPTH)
+            graphic->tried.levels.values[i] += 20 * log10(wanted / fmax(gain, GRAPHIC_LEAST));
+        if (error > graphic->error) {
+            graphic->error = error;
+            graphic->hertz = level_curve_hertz(graphic->asked, i);
+        }
+    }
+}
+
+static enum status try_length(struct eqapo *reading, struct graphic *graphic, size_t count)
+{
+    const struct phase_magnitude magnitude = {graphic_at, &graphic->tried};
+    TRY(start_length(graphic, count));
+    for (size_t turn = 0; turn < GRAPHIC_TURNS; turn++) {
+        reading->designed += count / graphic->shortest;
+        if (reading->designed > GRAPHIC_WORK)
+            return mask_config_refuse(reading->now,
+                                      "its GraphicEQ: lines are too many or too steep: make one of "
+                                      "those that follow each other");
+        TRY(phase_design(&magnitude, graphic->rate, PHASE_MINIMUM, graphic->taps, count));
+        TRY(level_curve_measure(graphic->asked, graphic->rate, graphic->taps, count,
+                                graphic->gains));
+        correct(graphic);
+        if (graphic->error <= GRAPHIC_ERROR || graphic->error > GRAPHIC_CORRECTED)
+            break;
+    }
+    return STATUS_OK;
+}
+
 /* As the documentation says; Equalizer APO's own grid of frequencies is half a bin (0.7 Hz) off. */
+static enum status fit(struct eqapo *reading, struct graphic *graphic)
+{
+    size_t count = GRAPHIC_TAPS;
+    while (count < MATRIX_TAPS_MOST && (double)count / GRAPHIC_TAPS < graphic->rate / 48000.0)
+        count *= 2;
+    graphic->shortest = count;
+    for (;; count *= 2) {
+        TRY(try_length(reading, graphic, count));
+        if (graphic->error <= GRAPHIC_ERROR || count == graphic->shortest * GRAPHIC_TIMES_MOST)
+            break;
+    }
+    if (graphic->error > GRAPHIC_ERROR)
+        note("mask %s: line %zu: GraphicEQ: is too steep for %zu taps: at %g Hz it is %.1f dB off",
+             reading->now->file, reading->now->line, graphic->count, graphic->hertz,
+             graphic->error);
+    return filter_all(reading, 1, 0, graphic->taps, recursive_kept(graphic->taps, graphic->count));
+}
+
 static enum status filter_graphic(struct eqapo *reading, const struct level_curve *curve)
 {
-    uint32_t rate = reading->config->rate;
-    size_t count = GRAPHIC_TAPS;
-    while (count < MATRIX_TAPS_MOST && (double)count / GRAPHIC_TAPS < rate / 48000.0)
-        count *= 2;
-    double *taps = calloc(count, sizeof *taps);
-    if (!taps)
-        return fail_memory("a mask");
-    const struct phase_magnitude magnitude = {graphic_at, curve};
-    enum status status = phase_design(&magnitude, rate, PHASE_MINIMUM, taps, count);
-    if (status == STATUS_OK)
-        status = filter_all(reading, 1, 0, taps, recursive_kept(taps, count));
-    free(taps);
+    struct graphic graphic = {.asked = curve, .rate = reading->config->rate};
+    enum status status = fit(reading, &graphic);
+    graphic_free(&graphic);
     return status;
 }
 

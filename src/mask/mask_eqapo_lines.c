@@ -1,5 +1,6 @@
 /* The lines of a configuration of Equalizer APO, with those of the files it includes. */
 #include "base/files_read.h"
+#include "base/text_stream.h"
 #include "mask/eq_number.h"
 #include "mask/mask_eqapo.h"
 
@@ -8,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { FILES_MOST = 1000, LINES_MOST = 100000 };
+enum { FILES_MOST = 1000, LINES_MOST = 100000, CAPACITY_FIRST = 64 };
 
 struct eqapo_file {
     struct eqapo_file *next;
@@ -34,24 +35,32 @@ void eqapo_free(struct eqapo *reading)
     free(reading);
 }
 
+static enum status make_space(struct eqapo *reading)
+{
+    size_t capacity = reading->line_capacity ? 2 * reading->line_capacity : CAPACITY_FIRST;
+    if (reading->line_count == LINES_MOST)
+        return mask_config_refuse(
+            reading->now, "it has more than %d commands, with those of its includes", LINES_MOST);
+    if (reading->line_count < reading->line_capacity)
+        return STATUS_OK;
+    struct eqapo_line *lines = realloc(reading->lines, capacity * sizeof *lines);
+    if (!lines)
+        return fail_memory("a mask");
+    reading->lines = lines;
+    reading->line_capacity = capacity;
+    return STATUS_OK;
+}
+
 /* The line owns its text, also if this fails. */
 static enum status add_line(struct eqapo *reading, const struct eqapo_command *command, char *text)
 {
-    if (reading->line_count == reading->line_capacity) {
-        size_t capacity = reading->line_capacity ? 2 * reading->line_capacity : 64;
-        struct eqapo_line *lines =
-            capacity <= LINES_MOST ? realloc(reading->lines, capacity * sizeof *lines) : NULL;
-        if (!lines) {
-            free(text);
-            return capacity <= LINES_MOST ? fail_memory("a mask")
-                                          : mask_config_refuse(reading->now, "too many lines");
-        }
-        reading->lines = lines;
-        reading->line_capacity = capacity;
-    }
-    reading->lines[reading->line_count++] =
-        (struct eqapo_line){reading->now, reading->now->line, command, text, reading->stages};
-    return STATUS_OK;
+    enum status status = make_space(reading);
+    if (status == STATUS_OK)
+        reading->lines[reading->line_count++] =
+            (struct eqapo_line){reading->now, reading->now->line, command, text, reading->stages};
+    else
+        free(text);
+    return status;
 }
 
 /* ---- remarks ---- */
@@ -75,17 +84,37 @@ static void note_remark(struct eqapo *reading, const char *line)
     reading->has_remark = true;
 }
 
+void eqapo_note_foreign(struct eqapo *reading, const char *word)
+{
+    if (!reading->has_foreign)
+        note(
+            "mask %s: line %zu: Equalizer APO would pass over this, for '%s' (it minds spelling and "
+            "units, and lacks some filters of REW); it is applied, as are others like it",
+            reading->now->file, reading->now->line, word);
+    reading->has_foreign = true;
+}
+
+/* Whether Equalizer APO would know it: it minds the case, and numbers behind it. */
+static bool is_its_own(const struct eqapo_command *command, const char *line)
+{
+    size_t length = strlen(command->name);
+    const char *after = line + length + strspn(line + length, " \t");
+    return strncmp(line, command->name, length) == 0 && (command->is_numbered || *after == ':');
+}
+
 /* ---- expressions ---- */
 
 static enum status evaluate(struct eqapo *reading, const char *text, double *value)
 {
+    struct eqapo_variables *variables = &reading->variables;
+    const char *reason;
     if (strstr(text, "sampleRate")) {
         TRY(mask_config_settle_rate(reading->config));
-        (void)eqapo_variable_set(&reading->variables, "sampleRate", reading->config->rate);
+        variables->sample_rate = reading->config->rate;
     }
-    const char *wrong = eqapo_evaluate(&reading->variables, text, value);
+    const char *wrong = eqapo_evaluate(variables, text, value, &reason);
     if (wrong)
-        return mask_config_refuse(reading->now, "the expression cannot be read at '%.40s'", wrong);
+        return mask_config_refuse(reading->now, "the expression %s at '%.40s'", reason, wrong);
     if (!isfinite(*value))
         return mask_config_refuse(reading->now, "the expression '%.40s' has no value", text);
     return STATUS_OK;
@@ -97,32 +126,41 @@ enum status eqapo_eval(struct eqapo *reading, char *text)
     return evaluate(reading, mask_config_name(text), &value);
 }
 
+/* Text and expressions in turn, each ended by a `. */
+static enum status print_parts(struct eqapo *reading, char *text, FILE *to)
+{
+    bool is_expression = false;
+    for (char *part = text, *next; part; part = next, is_expression = !is_expression) {
+        double value;
+        next = strchr(part, '`');
+        if (next)
+            *next++ = '\0';
+        else if (is_expression)
+            return mask_config_refuse(reading->now, "a ` is missing");
+        if (!is_expression) {
+            fputs(part, to);
+            continue;
+        }
+        TRY(evaluate(reading, part, &value));
+        fprintf(to, "%.17g", value);
+    }
+    return STATUS_OK;
+}
+
 /* A copy of the text, with the value of each `expression` in its place. */
 static enum status expand(struct eqapo *reading, char *text, char **expanded)
 {
-    char *rest = text;
+    size_t size;
     *expanded = NULL;
-    for (size_t i = 0; rest; i++) {
-        char *part = rest, *longer = NULL, *end = strchr(part, '`');
-        double value = 0;
-        rest = end ? end + 1 : NULL;
-        if (end)
-            *end = '\0';
-        bool is_expression = i % 2 == 1;
-        enum status status = STATUS_OK;
-        if (is_expression && !end)
-            status = mask_config_refuse(reading->now, "a ` is missing");
-        else if (is_expression)
-            status = evaluate(reading, part, &value);
-        const char *before = *expanded ? *expanded : "";
-        if (status == STATUS_OK && (is_expression ? asprintf(&longer, "%s%.17g", before, value)
-                                                  : asprintf(&longer, "%s%s", before, part)) < 0)
-            status = fail_memory("a mask");
+    FILE *to = text_stream_open(expanded, &size);
+    enum status status = to ? print_parts(reading, text, to) : STATUS_OK;
+    if (text_stream_finish(to) != 0 && status == STATUS_OK)
+        status = fail_memory("a mask");
+    if (status != STATUS_OK) {
         free(*expanded);
-        *expanded = status == STATUS_OK ? longer : NULL;
-        TRY(status);
+        *expanded = NULL;
     }
-    return STATUS_OK;
+    return status;
 }
 
 /* ---- lines ---- */
@@ -145,6 +183,8 @@ static enum status gather_line(struct eqapo *reading, char *line, bool has_remar
         eq_number_plain_blanks(text);
         cut_comment(text);
     }
+    if (!is_its_own(command, line))
+        eqapo_note_foreign(reading, command->name);
     TRY(expand(reading, text, &text));
     TRY(add_line(reading, command, text));
     return command->gather ? command->gather(reading, text) : STATUS_OK;

@@ -258,22 +258,39 @@ enum status mask_matrix_recursive(struct mask_matrix *matrix, size_t output,
     return STATUS_OK;
 }
 
-enum status mask_matrix_biquads(struct mask_matrix *matrix, size_t output,
-                                const struct biquad *biquads, size_t count)
+enum status mask_matrix_recursive_where(struct mask_matrix *matrix, const bool *is_selected,
+                                        const struct recursive *filter)
+{
+    size_t length = 0;
+    TRY(mask_matrix_ring(matrix, filter, &length));
+    if (length == 0)
+        return mask_config_refuse(matrix->config,
+                                  "the filter is not stable, or rings for more than %d taps",
+                                  MATRIX_RING_MOST);
+    for (size_t output = 0; output < matrix->outputs; output++)
+        if (is_selected[output])
+            TRY(mask_matrix_recursive(matrix, output, filter, length));
+    return STATUS_OK;
+}
+
+enum status mask_matrix_biquads_where(struct mask_matrix *matrix, const bool *is_selected,
+                                      const struct biquad *biquads, size_t count)
 {
     const struct biquad_series series = {count, biquads};
     const struct recursive filter = {biquad_series_run, &series, 2 * count};
-    size_t length = 0;
     for (size_t i = 0; i < count; i++)
         if (!(biquad_pole(&biquads[i]) < 1))
-            return mask_config_refuse(matrix->config, "a filter's response does not decay");
-    if (count == 0)
-        return STATUS_OK;
-    TRY(mask_matrix_ring(matrix, &filter, &length));
-    if (length == 0)
-        return mask_config_refuse(matrix->config, "a filter rings for more than %d taps",
-                                  MATRIX_RING_MOST);
-    return mask_matrix_recursive(matrix, output, &filter, length);
+            return mask_config_refuse(matrix->config,
+                                      "the filter is not stable: its response does not decay");
+    return count > 0 ? mask_matrix_recursive_where(matrix, is_selected, &filter) : STATUS_OK;
+}
+
+enum status mask_matrix_biquads(struct mask_matrix *matrix, size_t output,
+                                const struct biquad *biquads, size_t count)
+{
+    bool is_selected[MATRIX_CHANNELS_MOST] = {0};
+    is_selected[output] = true;
+    return mask_matrix_biquads_where(matrix, is_selected, biquads, count);
 }
 
 enum status mask_matrix_add_output(struct mask_matrix *matrix, size_t output,
@@ -384,4 +401,12 @@ enum status mask_matrix_to_mask(const struct mask_matrix *matrix, struct mask **
     enum status status = make(matrix, column_of, share_columns(matrix, column_of), mask);
     free(column_of);
     return status;
+}
+
+enum status mask_matrix_to_column(const struct mask_matrix *matrix, struct mask **mask)
+{
+    TRY(mask_matrix_to_mask(matrix, mask));
+    (*mask)->has_own_paths = false;
+    (*mask)->inputs = (*mask)->outputs = (*mask)->path_count = 0;
+    return STATUS_OK;
 }

@@ -66,8 +66,16 @@ MUST_CHECK enum status mask_matrix_copy(struct mask_matrix *matrix, size_t input
 MUST_CHECK enum status mask_matrix_gain(struct mask_matrix *matrix, size_t output, double gain,
                                         uint64_t delay);
 
-/* Filter with recursive sections in series, as mask_matrix_recursive does. Errors: they do not
- * decay within MATRIX_RING_MOST taps. */
+/* Filter the selected of all outputs with a recursive filter. Errors: it is not stable, or rings
+ * for more than MATRIX_RING_MOST taps. */
+MUST_CHECK enum status mask_matrix_recursive_where(struct mask_matrix *matrix,
+                                                   const bool *is_selected,
+                                                   const struct recursive *filter);
+
+/* The same with recursive sections in series; or of one output. */
+MUST_CHECK enum status mask_matrix_biquads_where(struct mask_matrix *matrix,
+                                                 const bool *is_selected,
+                                                 const struct biquad *biquads, size_t count);
 MUST_CHECK enum status mask_matrix_biquads(struct mask_matrix *matrix, size_t output,
                                            const struct biquad *biquads, size_t count);
 
@@ -85,5 +93,8 @@ bool mask_matrix_is_silent(const struct mask_matrix *matrix);
 /* A mask with its own paths, of the configuration's name and rate: a column for every response that
  * is not silent, shared by equal ones. Errors: memory; all are silent. */
 MUST_CHECK enum status mask_matrix_to_mask(const struct mask_matrix *matrix, struct mask **mask);
+
+/* The same of one input and output, as a mask for sound of any number of channels. */
+MUST_CHECK enum status mask_matrix_to_column(const struct mask_matrix *matrix, struct mask **mask);
 
 #endif

@@ -1,0 +1,184 @@
+/* Tables of an equaliser's filters that REW (Room EQ Wizard) exports as formatted text:
+ *
+ *   Generic
+ *   Number  Enabled  Control  Type  Frequency(Hz)  Gain(dB)  Q      Bandwidth(Hz)
+ *   1       True     Auto     PK    63.80          -7.5      6.850  9.31
+ *   2       False    Manual   LS_Q  100.0          2.0       0.707
+ *   3       True     Auto     None
+ *
+ * Cells are separated by tabs, or by blanks where none is empty. Each row becomes a line of a
+ * listing (eq_listing.h) and is read as such. Lines of anything else are remarks. */
+#include "base/text_stream.h"
+#include "mask/eq_listing.h"
+#include "mask/mask_matrix.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { CELLS_MOST = 16, ROWS_MOST = 1000 };
+
+/* What a column's cells are in a listing: between these. */
+static const struct rew_column {
+    const char *name;
+    const char *before; /* NULL: not used */
+    const char *after;
+} known[] = {
+    {"Number", NULL, NULL},
+    {"Enabled", NULL, NULL},
+    {"Control", NULL, NULL},
+    {"Type", "", ""},
+    {"Frequency(Hz)", " Fc ", " Hz"},
+    {"Gain(dB)", " Gain ", " dB"},
+    {"Q", " Q ", ""},
+    {"BW(oct)", " BW Oct ", ""},
+    {"BW/60", " BW/60 ", ""},
+    {"Bandwidth(Hz)", NULL, NULL}, /* of Q */
+    {"TargetT60(ms)", NULL, NULL},
+};
+
+struct rew_table {
+    struct mask_config *config;
+    struct mask_matrix *matrix;
+    size_t columns; /* 0: before the first header */
+    const struct rew_column *column[CELLS_MOST];
+    size_t rows;
+    bool has_grouped;
+};
+
+/* The next cell of a line, in place; NULL: none left. */
+static char *next_cell(char **rest, bool has_tabs)
+{
+    char *cell = *rest;
+    if (!has_tabs)
+        return mask_config_word(rest);
+    if (!cell)
+        return NULL;
+    char *tab = strchr(cell, '\t');
+    if (tab)
+        *tab = '\0';
+    *rest = tab ? tab + 1 : NULL;
+    return mask_config_name(cell);
+}
+
+static bool is_header(const char *line)
+{
+    static const char *const words[] = {"Number", "Enabled", "Control", "Type"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t length = strlen(words[i]);
+        line += strspn(line, " \t");
+        if (strncmp(line, words[i], length) != 0 || !strchr(" \t\r\n", line[length]))
+            return false;
+        line += length;
+    }
+    return true;
+}
+
+static enum status read_header(struct rew_table *table, char *line)
+{
+    bool has_tabs = strchr(line, '\t');
+    table->columns = 0;
+    for (char *cell; (cell = next_cell(&line, has_tabs));) {
+        size_t i = 0;
+        while (i < sizeof known / sizeof *known && strcasecmp(cell, known[i].name) != 0)
+            i++;
+        if (!*cell)
+            continue;
+        if (table->columns == CELLS_MOST)
+            return mask_config_refuse(table->config, "more than %d columns", CELLS_MOST);
+        if (i == sizeof known / sizeof *known)
+            return mask_config_refuse(table->config, "a column '%.40s' cannot be read", cell);
+        table->column[table->columns++] = &known[i];
+    }
+    return STATUS_OK;
+}
+
+/* LS_Q is LSQ in a listing. */
+static void print_cell(FILE *to, const struct rew_column *column, const char *cell)
+{
+    fputs(column->before, to);
+    for (; *cell; cell++)
+        if (*cell != '_')
+            putc(*cell, to);
+    fputs(column->after, to);
+}
+
+static enum status print_row(struct rew_table *table, char *line, FILE *to)
+{
+    bool has_tabs = strchr(line, '\t');
+    size_t i = 0;
+    for (char *cell; (cell = next_cell(&line, has_tabs)); i++) {
+        bool is_enabled = i == 1 && strcasecmp(cell, "True") == 0;
+        if (*cell && i >= table->columns)
+            return mask_config_refuse(table->config, "more cells than columns");
+        if (i == 1 && !is_enabled && strcasecmp(cell, "False") != 0)
+            return mask_config_refuse(table->config, "Enabled is True or False, not '%.40s'", cell);
+        if (i == 1)
+            fputs(is_enabled ? "ON " : "OFF ", to);
+        else if (*cell && table->column[i]->before)
+            print_cell(to, table->column[i], cell);
+    }
+    return i > 1 ? STATUS_OK : mask_config_refuse(table->config, "it has one cell");
+}
+
+static enum status apply(struct rew_table *table, char *text)
+{
+    static const bool first = true;
+    struct eq_filter filter;
+    TRY(eq_listing_filter(table->config, text, table->config->rate, &filter));
+    eq_filter_note_grouped(&filter, table->config, &table->has_grouped);
+    enum status status = eq_filter_apply(&filter, table->matrix, &first);
+    eq_filter_free(&filter);
+    return status;
+}
+
+static enum status read_row(struct rew_table *table, char *line)
+{
+    char *text = NULL;
+    size_t size;
+    if (++table->rows > ROWS_MOST)
+        return mask_config_refuse(table->config, "more than %d filters", ROWS_MOST);
+    FILE *to = text_stream_open(&text, &size);
+    enum status status = to ? print_row(table, line, to) : STATUS_OK;
+    if (text_stream_finish(to) != 0 && status == STATUS_OK)
+        status = fail_memory("a mask");
+    if (status == STATUS_OK)
+        status = apply(table, text);
+    free(text);
+    return status;
+}
+
+static enum status read_table(struct mask_config *config, struct mask **mask)
+{
+    struct rew_table table = {.config = config};
+    TRY(mask_config_settle_rate(config));
+    TRY(mask_matrix_create(config, 1, 1, &config->matrix));
+    TRY(mask_matrix_connect(config->matrix));
+    table.matrix = config->matrix;
+    for (char *line; (line = mask_config_line(config));) {
+        eq_number_plain_blanks(line);
+        line += strspn(line, " \t");
+        if (is_header(line))
+            TRY(read_header(&table, line));
+        else if (table.columns > 0 && isdigit((unsigned char)*line))
+            TRY(read_row(&table, line));
+    }
+    return mask_matrix_to_column(config->matrix, mask);
+}
+
+static bool is_table(const struct mask_config *config)
+{
+    for (const char *line = config->text; *line; line += *line == '\n') {
+        if (is_header(line))
+            return true;
+        line += strcspn(line, "\n");
+    }
+    return false;
+}
+
+const struct mask_reader mask_reader_rew_table = {
+    .kind = "REW filter table",
+    .is_my_config = is_table,
+    .read_config = read_table,
+};
