@@ -101,23 +101,23 @@ double sofa_response_delay(const struct sofa_response *response)
 
 /* The correlation of two responses for lags up to `most`, in blocks whose spectra are added up: the
  * work grows with the taps and not with the lags. */
-struct correlation {
+struct lag_search {
     size_t most, block;
     struct fft_double *a, *b;
     double complex *sum;
 };
 
-static void correlation_free(struct correlation *correlation)
+static void correlation_free(struct lag_search *correlation)
 {
     fft_double_destroy(correlation->a);
     fft_double_destroy(correlation->b);
     free(correlation->sum);
 }
 
-static enum status correlation_init(struct correlation *correlation, size_t most)
+static enum status correlation_init(struct lag_search *correlation, size_t most)
 {
     size_t length = fft_double_fitting(4 * most + BLOCK_LEAST);
-    *correlation = (struct correlation){.most = most, .block = length - 2 * most};
+    *correlation = (struct lag_search){.most = most, .block = length - 2 * most};
     correlation->sum = calloc(length / 2 + 1, sizeof *correlation->sum);
     if (!correlation->sum)
         return fail_memory("a mask");
@@ -142,7 +142,7 @@ static void transform(const struct sofa_response *response, int64_t first, size_
 }
 
 /* Returns [most + lag]: the sum over k of a[k] b[k + lag], times the length of the transforms. */
-static const double *correlate(struct correlation *correlation, const struct sofa_response *a,
+static const double *correlate(struct lag_search *correlation, const struct sofa_response *a,
                                const struct sofa_response *b)
 {
     size_t length = fft_double_length(correlation->a);
@@ -178,7 +178,7 @@ static size_t find_largest(const double *at_lag, size_t middle, size_t most)
 enum status sofa_response_lag(const struct sofa_response *a, const struct sofa_response *b,
                               double most, double *lag)
 {
-    struct correlation correlation;
+    struct lag_search correlation;
     size_t end = (size_t)fmin(most, (double)a->file->taps), middle = end + 1;
     enum status status = correlation_init(&correlation, middle);
     if (status == STATUS_OK) {
