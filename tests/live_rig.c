@@ -103,7 +103,7 @@ pid_t live_rig_start(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    pid_t process = live_rig_launch("live --plain --no-howl-guard", text);
+    pid_t process = live_rig_launch("live --plain --no-feedback-guard", text);
     wait_for("\n", false); /* the first line of the status */
     return process;
 }

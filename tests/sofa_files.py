@@ -43,9 +43,9 @@ def save(path, responses, sources, dimensions="MRN", convention="SimpleFreeField
         add("Data.Delay", delay_dimensions, 0 if delays is None else delays)
 
 
-def pulse(at):
+def pulse(at, taps=TAPS):
     """A band-limited pulse, so that it can be shifted by a part of a frame."""
-    return numpy.exp(-((numpy.arange(TAPS) - at) / 3.0) ** 2)
+    return numpy.exp(-((numpy.arange(taps) - at) / 3.0) ** 2)
 
 
 def counted(*shape):
@@ -73,6 +73,9 @@ def make(folder):
     # The sound reaches an ear later the farther it is to the side.
     shifted = numpy.array([[pulse(16 + a / 60.0), pulse(16 - a / 60.0)] for a in (0, 30, 60)])
     save(f"{folder}/pulses.sofa", shifted, [[0, 0, 1], [30, 0, 1], [60, 0, 1]])
+    fast = numpy.array([[pulse(9000 + 100 * a, 200000), pulse(9000 - 100 * a, 200000)]
+                        for a in (0, 60)])
+    save(f"{folder}/fast.sofa", fast, [[0, 0, 1], [60, 0, 1]], rates=[10000000])
     save(f"{folder}/fraction.sofa", pulse(16).reshape(1, 1, -1), [[0, 0, 1]], delays=[[2.25]],
          convention="GeneralFIR")
     # Two loudspeakers, a head that turns: left by 0, 40 and 80 degrees.

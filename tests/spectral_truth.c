@@ -183,9 +183,9 @@ static double median_at(const struct picture *picture, size_t rows, size_t colum
 
 static double soft_mask(double part, double rest, const struct separation *separation)
 {
-    double a = pow(part, separation->power);
-    double b = pow(separation->margin * rest, separation->power);
-    return a + b > 0 ? a / (a + b) : separation->margin > 1 ? 0 : 0.5;
+    if (part == 0 && rest == 0)
+        return separation->margin > 1 ? 0 : 0.5;
+    return 1 / (1 + pow(separation->margin * rest / part, separation->power));
 }
 
 static double share_at(const struct picture *picture, ptrdiff_t r, ptrdiff_t c)

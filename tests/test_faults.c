@@ -15,7 +15,8 @@
 #define RENDER HALO "render \"$IN\"/in.wav out/o.wav -q -f --gain -20 "
 #define OLD "echo precious >out/o.wav"
 #define LIVE                                                                                       \
-    HALO "live --plain -q --no-howl-guard --device null:in=\"$IN\"/in.wav,pace=1 --seconds 0.05 "
+    HALO                                                                                           \
+        "live --plain -q --no-feedback-guard --device null:in=\"$IN\"/in.wav,pace=1 --seconds 0.05 "
 
 static const struct fault_row renders[] = {
     {.line = RENDER "--mask \"$IN\"/mask.txt", .old = OLD},
@@ -136,7 +137,7 @@ static void make_inputs(void)
     command_done("cd in; for e in flac ogg mp3; do \"$HALO\" render in.wav in.$e -q; done; :");
     command_done(
         "cd in; \"$HALO\" render in.wav c.wav -q --mask mask.txt --gain -3 --save-chain "
-        "chain.yml && \"$HALO\" live --plain -q --no-howl-guard "
+        "chain.yml && \"$HALO\" live --plain -q --no-feedback-guard "
         "--device null:in=in.wav,pace=0 --seconds 0.1 --mask mask.txt --record take.wav && "
         "sed 's:mask.txt:../in/mask.txt:' take.wav.log >log");
 #ifdef HALO_LV2_BUNDLE

@@ -270,7 +270,7 @@ START_TEST(a_step_that_is_too_long)
     ck_assert(command_json_number(report, "late") > 0);
     json_decref(report);
     struct command_result result =
-        command_done("\"$HALO\" live --plain --no-howl-guard " HEAVY "--seconds 0.02 "
+        command_done("\"$HALO\" live --plain --no-feedback-guard " HEAVY "--seconds 0.02 "
                      "--mask " HEAVY_MASK);
     const char *verdict = strstr(result.err, ": the step computed for longer than a block lasts; ");
     ck_assert_msg(verdict != NULL, "%s", result.err);

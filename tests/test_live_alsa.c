@@ -42,7 +42,7 @@ static bool is_output(size_t block, const char *stages)
         memcpy(in.block.data[c], signal.data[c], FRAMES * sizeof(float));
     sound_save(&in, "in.wav");
     struct command_result result =
-        command_done("\"$HALO\" live --plain --no-howl-guard --device card --block %zu "
+        command_done("\"$HALO\" live --plain --no-feedback-guard --device card --block %zu "
                      "--seconds 2 %s",
                      block, stages);
     char blocks[64];

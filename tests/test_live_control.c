@@ -100,7 +100,7 @@ START_TEST(keys_do_what_the_screen_shows)
     begin();
     tmux_open(110, 30,
               "\"$HALO\" live " LIVE_RIG_DEVICE
-              "--no-howl-guard --block 256 --mask a.txt --or --mask b.txt --record rec.wav "
+              "--no-feedback-guard --block 256 --mask a.txt --or --mask b.txt --record rec.wav "
               "--record-dry dry.wav; echo ended with $?");
     const char *screen = tmux_wait("-12.0  -12.0");
     command_expect(tmux_row(screen, " in    1"), "-6.0   -6.0   -6.0");
@@ -325,7 +325,7 @@ START_TEST(what_spoils_sound_is_said_when_quiet)
 {
     begin();
     struct command_result result =
-        command_done("\"$HALO\" live " LIVE_RIG_DEVICE "-q --plain --no-howl-guard --gain 40 "
+        command_done("\"$HALO\" live " LIVE_RIG_DEVICE "-q --plain --no-feedback-guard --gain 40 "
                      "--ceiling 0 --seconds 1 --record-dry dry.wav");
     command_expect(result.err, "the limiter reduced up to ");
     ck_assert_ptr_null(strstr(result.err, " recorded"));
@@ -335,8 +335,18 @@ START_TEST(what_spoils_sound_is_said_when_quiet)
 }
 END_TEST
 
-SUITE_MAIN("live_control", wrong_arguments_are_refused, missing_device_is_reported,
-           keys_do_what_the_screen_shows, ctrl_c_at_the_screen_ends_it,
+/* And in no list. */
+START_TEST(a_former_name_is_understood)
+{
+    command_done("\"$HALO\" live -q --plain --device null:pace=0 --seconds 0.1 --no-howl-guard");
+    struct command_result result = command_done("\"$HALO\" live --help");
+    command_expect(result.out, "--no-feedback-guard");
+    ck_assert_ptr_null(strstr(result.out, "howl"));
+}
+END_TEST
+
+SUITE_MAIN("live_control", wrong_arguments_are_refused, a_former_name_is_understood,
+           missing_device_is_reported, keys_do_what_the_screen_shows, ctrl_c_at_the_screen_ends_it,
            every_line_is_json_and_the_last_reports, a_mask_that_changes_fades_in,
            ctrl_c_fades_out_and_reports, a_second_ctrl_c_ends_it_at_once,
            a_recording_is_readable_after_a_crash, what_spoils_sound_is_said_when_quiet)

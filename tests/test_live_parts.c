@@ -167,7 +167,7 @@ START_TEST(meter_shows_a_sine)
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
         struct meter *meter;
         struct meter_reading readings[CHANNELS];
-        ck_assert_int_eq(meter_create(CHANNELS, RATE, &meter), STATUS_OK);
+        ck_assert_int_eq(meter_create(CHANNELS, RATE, false, &meter), STATUS_OK);
         meter_all(meter, &sine, lengths[l]);
         meter_read(meter, readings);
         ck_assert_float_eq_tol(readings[0].peak, 0.5f, 1e-6f);
@@ -190,7 +190,7 @@ START_TEST(meter_averages_over_300_ms)
     struct block step = noise(1, RATE * 3 / 10, 0);
     for (size_t i = 0; i < step.frames; i++)
         step.data[0][i] = 1.0f;
-    ck_assert_int_eq(meter_create(1, RATE, &meter), STATUS_OK);
+    ck_assert_int_eq(meter_create(1, RATE, false, &meter), STATUS_OK);
     meter_all(meter, &step, 64);
     meter_read(meter, &reading);
     ck_assert_float_eq_tol(reading.rms, 0.79506f, 1e-3f);
@@ -207,7 +207,7 @@ START_TEST(meter_peak_covers_each_interval_and_is_held)
     struct block silence = noise(1, RATE / 10, 0);
     const float spike[] = {0, -0.8f, 0};
     const float *row = spike;
-    ck_assert_int_eq(meter_create(1, RATE, &meter), STATUS_OK);
+    ck_assert_int_eq(meter_create(1, RATE, false, &meter), STATUS_OK);
     meter_process(meter, &row, 3);
     meter_all(meter, &silence, 64);
     meter_read(meter, &reading);
@@ -238,7 +238,7 @@ START_TEST(meter_counts_a_run_as_one_clip)
     for (size_t length = 1; length <= 12; length++) {
         struct meter *meter;
         struct meter_reading reading;
-        ck_assert_int_eq(meter_create(1, RATE, &meter), STATUS_OK);
+        ck_assert_int_eq(meter_create(1, RATE, false, &meter), STATUS_OK);
         for (size_t at = 0; at < 12; at += length) {
             const float *row = samples + at;
             meter_process(meter, &row, length < 12 - at ? length : 12 - at);
@@ -253,6 +253,29 @@ START_TEST(meter_counts_a_run_as_one_clip)
 }
 END_TEST
 
+START_TEST(meter_counts_flat_tops)
+{
+    /* Three at full scale of 16 bits, two at more, three that differ, four at -1, three below. */
+    static const float full = 32767.0f / 32768, below = 32766.0f / 32768;
+    const float samples[] = {0,  full, full, full, 0,  1,  1,    0,     full,  1,
+                             -1, 0,    -1,   -1,   -1, -1, 0.5f, below, below, below};
+    enum { COUNT = sizeof samples / sizeof *samples };
+    for (size_t length = 1; length <= COUNT; length++)
+        for (size_t counts = 0; counts < 2; counts++) {
+            struct meter *meter;
+            struct meter_reading reading;
+            ck_assert_int_eq(meter_create(1, RATE, counts, &meter), STATUS_OK);
+            for (size_t at = 0; at < COUNT; at += length) {
+                const float *row = samples + at;
+                meter_process(meter, &row, length < COUNT - at ? length : COUNT - at);
+            }
+            meter_read(meter, &reading);
+            ck_assert_uint_eq(reading.clips, counts ? 2 : 0);
+            meter_destroy(meter);
+        }
+}
+END_TEST
+
 START_TEST(meter_survives_nan)
 {
     struct meter *meter;
@@ -263,7 +286,7 @@ START_TEST(meter_survives_nan)
     samples[40] = 0.5f;
     samples[63] = INFINITY;
     const float *row = samples;
-    ck_assert_int_eq(meter_create(1, RATE, &meter), STATUS_OK);
+    ck_assert_int_eq(meter_create(1, RATE, false, &meter), STATUS_OK);
     meter_process(meter, &row, 64);
     meter_read(meter, &reading);
     ck_assert_uint_eq(reading.bad, 3);
@@ -456,7 +479,7 @@ END_TEST
 SUITE_MAIN("live_parts", ring_keeps_order_and_content_between_threads, ring_accepts_what_fits,
            ring_refuses_impossible_sizes, meter_shows_a_sine, meter_averages_over_300_ms,
            meter_peak_covers_each_interval_and_is_held, meter_counts_a_run_as_one_clip,
-           meter_survives_nan, ramp_at_rest, ramp_moves_in_equal_steps,
+           meter_counts_flat_tops, meter_survives_nan, ramp_at_rest, ramp_moves_in_equal_steps,
            ramp_is_the_same_in_any_blocks, limiter_leaves_sound_below_the_ceiling,
            limiter_never_exceeds, limiter_is_the_same_in_any_blocks,
            limiter_links_channels_and_releases)

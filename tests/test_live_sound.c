@@ -25,7 +25,7 @@ static bool is_late_output(size_t period, size_t channels, size_t latency, const
     live_rig_save(&signal, "in.wav");
     block_free(&signal);
     struct command_result result =
-        command_done("\"$HALO\" live --plain --no-howl-guard %s --block %zu --seconds 1.6 "
+        command_done("\"$HALO\" live --plain --no-feedback-guard %s --block %zu --seconds 1.6 "
                      "--output-map %s %s",
                      device, period, channels == 1 ? "1" : "1,2", stages);
     char blocks[64];

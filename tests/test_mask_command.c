@@ -170,6 +170,18 @@ START_TEST(bad_masks_are_refused)
 }
 END_TEST
 
+/* Nothing is transformed of what is silence; that would take a GiB, and 20 seconds. */
+START_TEST(silence_before_costs_nothing)
+{
+    enum { KIB_MOST = 400000 };
+    sound_text("delay.txt", "Delay: 16000000 samples\n");
+    struct command_result result = command_done("\"$HALO\" mask show delay.txt");
+    command_expect(result.out, "silence before   16000000");
+    command_expect(result.out, "peak gain        0.0 dB at 0 Hz");
+    ck_assert_int_lt(command_memory("\"$HALO\" mask show delay.txt"), KIB_MOST);
+}
+END_TEST
+
 START_TEST(help_is_there)
 {
     struct command_result result = command_done("\"$HALO\" mask --help");
@@ -183,4 +195,5 @@ START_TEST(help_is_there)
 END_TEST
 
 SUITE_MAIN("mask_command", nothing_is_wrong_with_filters, everything_is_listed, lint_remedies_work,
-           masks_are_compared_with_a_sound, json_is_complete, bad_masks_are_refused, help_is_there)
+           masks_are_compared_with_a_sound, json_is_complete, bad_masks_are_refused,
+           silence_before_costs_nothing, help_is_there)

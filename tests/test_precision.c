@@ -504,9 +504,10 @@ static void check_live(const char *options)
     save("in.wav", &x, SF_FORMAT_WAV | SF_FORMAT_FLOAT);
     mask->columns = mask->path_count = 1;
     save_mask("a.wav", mask);
-    command_done("$HALO live --plain --no-howl-guard --device null:in=in.wav,out=out.wav,pace=0 "
-                 "--mask a.wav --seconds 1.6 --output-map 1 %s %s",
-                 options, backend_option());
+    command_done(
+        "$HALO live --plain --no-feedback-guard --device null:in=in.wav,out=out.wav,pace=0 "
+        "--mask a.wav --seconds 1.6 --output-map 1 %s %s",
+        options, backend_option());
     struct block_in_double out = load("out.wav");
     ck_assert_uint_ge(out.frames, 76000);
     long double worst = 0;
@@ -541,7 +542,7 @@ START_TEST(replays_are_in_double_precision)
     mask->columns = mask->path_count = 1;
     save_mask("a.wav", mask);
     struct command_result result = command_done(
-        "$HALO live --json --no-howl-guard --device null:in=in.wav,pace=4 --mask a.wav "
+        "$HALO live --json --no-feedback-guard --device null:in=in.wav,pace=4 --mask a.wav "
         "--seconds 1 --block 64 --record rec.wav --record-dry dry.wav "
         "--precision double");
     command_expect(result.out, "\"precision\":\"double\"");

@@ -149,6 +149,26 @@ START_TEST(names_of_files_are_visible)
 }
 END_TEST
 
+/* A terminal obeys nothing of JSON, a reader gets every character, and of bytes that are none the
+ * rest. */
+START_TEST(names_in_json_are_whole)
+{
+    command_clean();
+    command_done("printf '1\\n0.5\\n' >" ATTACK ".txt; cp h*.txt gr\u00fcn-\U0001f3b5.txt");
+    struct command_result result =
+        command_done("\"$HALO\" mask show --json " ATTACK ".txt,gain=-1 gr\u00fcn-\U0001f3b5.txt");
+    expect_clean("halo mask show --json", result.out);
+    command_expect(result.out, "\\u001B[2J\\nhalo: \\u009B2J\\u007F\uFFFDx.txt");
+    json_t *shown = command_json(result.out), *masks = json_object_get(shown, "masks");
+    ck_assert_str_eq(command_json_string(json_array_get(masks, 0), "mask"),
+                     "h\033]0;owned\007\033[2J\nhalo: \xc2\x9b"
+                     "2J\x7f\uFFFDx.txt,gain=-1");
+    ck_assert_str_eq(command_json_string(json_array_get(masks, 1), "mask"),
+                     "gr\u00fcn-\U0001f3b5.txt");
+    json_decref(shown);
+}
+END_TEST
+
 /* The screen shows what it cannot print as question marks. */
 START_TEST(names_do_not_disturb_the_screen)
 {
@@ -164,4 +184,5 @@ START_TEST(names_do_not_disturb_the_screen)
 END_TEST
 
 SUITE_MAIN("printable", what_a_terminal_obeys_becomes_visible, copies_end_between_characters,
-           several_are_valid_at_once, names_of_files_are_visible, names_do_not_disturb_the_screen)
+           several_are_valid_at_once, names_of_files_are_visible, names_in_json_are_whole,
+           names_do_not_disturb_the_screen)

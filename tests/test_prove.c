@@ -227,7 +227,7 @@ END_TEST
 /* ---- live ---- */
 
 #define LIVE                                                                                       \
-    "\"$HALO\" live --device null:in=in.wav,out=wet.wav --plain --no-howl-guard --mask mask.wav,gain=-40 "
+    "\"$HALO\" live --device null:in=in.wav,out=wet.wav --plain --no-feedback-guard --mask mask.wav,gain=-40 "
 
 START_TEST(live_sound_is_proven)
 {

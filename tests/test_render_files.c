@@ -856,6 +856,28 @@ START_TEST(ogg_without_its_end_is_refused)
 }
 END_TEST
 
+/* libsndfile reads the first of them. */
+START_TEST(ogg_chains_are_refused)
+{
+    const int formats[] = {SF_FORMAT_OGG | SF_FORMAT_VORBIS, SF_FORMAT_OGG | SF_FORMAT_OPUS};
+    static const char only_first[] = "a chain of Ogg streams, of which only the first";
+    for (size_t i = 0; i < 2; i++) {
+        command_clean();
+        sound_noise_file("1", 1, formats[i], 48000, 2, 100000);
+        sound_noise_file("2", 2, formats[i], 48000, 2, 400000);
+        command_done("cat 1 2 >chain; \"$HALO\" render 1 a.au");
+        command_refused(1, only_first, "\"$HALO\" render chain out.wav");
+        command_refused(1, only_first, "cat chain | \"$HALO\" render - out.wav -q");
+        struct command_result result =
+            command_done("\"$HALO\" render chain b.au --allow-truncated; cmp a.au b.au");
+        command_expect(result.err, only_first);
+        result = command_done("cat chain | \"$HALO\" render - c.au -q --allow-truncated; "
+                              "cmp a.au c.au");
+        command_expect(result.err, only_first);
+    }
+}
+END_TEST
+
 START_TEST(truncated_streams_are_refused)
 {
     const int formats[] = {WAV16, SF_FORMAT_AU | SF_FORMAT_PCM_16};
@@ -1330,7 +1352,7 @@ SUITE_MAIN("render_files",
            symbolic_links_are_followed, permissions_follow_the_umask,
            existing_file_is_kept_without_force, failure_keeps_the_existing_file,
            input_is_never_the_output, same_command_same_bytes, same_command_same_samples_of_ogg,
-           truncated_files_are_refused, ogg_without_its_end_is_refused,
+           truncated_files_are_refused, ogg_without_its_end_is_refused, ogg_chains_are_refused,
            truncated_streams_are_refused, sound_before_a_truncated_chunk_is_read,
            dither_is_triangular_or_none, dither_keeps_what_is_below_a_step,
            integers_saturate_and_are_reported, floats_do_not_clip, normalizing_sets_the_peak,

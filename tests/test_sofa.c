@@ -137,6 +137,19 @@ START_TEST(between_directions)
 }
 END_TEST
 
+/* The lags of a millisecond are many at a high rate, and so are the taps. */
+START_TEST(between_directions_at_a_high_rate)
+{
+    command_done("timeout 60 $HALO mask convert fast.sofa,az=30,interpolate=linear fast.wav");
+    struct mask_directions wanted = towards(30, 0);
+    wanted.interpolate = MASK_INTERPOLATE_LINEAR;
+    struct mask *mask = loaded("fast.sofa", &wanted);
+    expect_pulse(mask, 0, 12000);
+    expect_pulse(mask, 1, 6000);
+    mask_destroy(mask);
+}
+END_TEST
+
 START_TEST(a_fractional_delay)
 {
     struct mask *mask = loaded("fraction.sofa", &(struct mask_directions){0});
@@ -272,17 +285,12 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        the_nearest_direction,
-        delays_are_kept,
-        loudspeakers,
-        which_ear_is_left,
-        between_directions,
-        a_fractional_delay,
-        several_loudspeakers_at_once,
-        a_head_that_turns,
-        a_measured_head,
-        what_it_says,
-        refused,
+        the_nearest_direction, delays_are_kept,
+        loudspeakers,          which_ear_is_left,
+        between_directions,    between_directions_at_a_high_rate,
+        a_fractional_delay,    several_loudspeakers_at_once,
+        a_head_that_turns,     a_measured_head,
+        what_it_says,          refused,
         damaged_files,
     };
 #ifndef HALO_WITH_SOFA

@@ -134,13 +134,14 @@ static void check_settings(const struct spectral_settings *base, const char *wha
     settings.backend = "cpu";
     double *window = spectral_truth_window(&settings.window);
     struct spectral_truth truth = {&settings, settings.mask, window};
+    double most = -120 + 20 * log10(fmax(settings.separation.power / 3, 1)); /* cells are floats */
     for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
         settings.block = blocks[b];
         struct filter *filter = create(&settings);
         ck_assert_uint_eq(filter->tail, settings.window.size - 1);
         struct block got = render(filter, &x);
         double db = error_db(&got, &x, &truth);
-        ck_assert_msg(db < -120, "%s %zu, blocks of %zu: %g dB", what, which, blocks[b], db);
+        ck_assert_msg(db < most, "%s %zu, blocks of %zu: %g dB", what, which, blocks[b], db);
         filter_reset(filter);
         struct block again = render(filter, &x);
         for (size_t c = 0; c < CHANNELS; c++)
@@ -188,6 +189,13 @@ START_TEST(medians_agree_with_the_truth)
         {{11, 1, SEPARATION_RESIDUAL, 3, 2}, CONVOLVE2D_REFLECT, true},
         {{301, 99, SEPARATION_PERCUSSIVE, 2, 1}, CONVOLVE2D_REFLECT, true}, /* more than there is */
         {{301, 3, SEPARATION_HARMONIC, 2, 1}, CONVOLVE2D_REPLICATE, true},
+        /* Powers of quotients, and of margins, that a float or a double does not hold. */
+        {{7, 5, SEPARATION_HARMONIC, 0.1, 1000}, CONVOLVE2D_REFLECT, true},
+        {{7, 5, SEPARATION_HARMONIC, 100, 1.4}, CONVOLVE2D_REFLECT, true},
+        {{7, 5, SEPARATION_HARMONIC, 100, 20}, CONVOLVE2D_REFLECT, true},
+        {{7, 5, SEPARATION_PERCUSSIVE, 100, 20}, CONVOLVE2D_REFLECT, true},
+        {{7, 5, SEPARATION_RESIDUAL, 100, 1000}, CONVOLVE2D_REFLECT, true},
+        {{7, 5, SEPARATION_RESIDUAL, 1000, 1000}, CONVOLVE2D_REFLECT, true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct spectral_settings settings = {.window = {SPECTRAL_HANN, 64, 16},

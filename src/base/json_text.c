@@ -1,5 +1,7 @@
 #include "base/json_text.h"
 
+#include "base/printable.h"
+
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -7,18 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD */
+
 json_t *json_text(const char *bytes)
 {
     if (!bytes)
         return json_null();
     json_t *string = json_string(bytes);
-    char *readable = string ? NULL : strdup(bytes);
+    char *readable = string ? NULL : malloc(strlen(replacement) * strlen(bytes) + 1);
     if (!readable)
         return string;
-    for (char *byte = readable; *byte; byte++)
-        if (*byte & 0x80)
-            *byte = '?';
-    string = json_string(readable);
+    size_t at = 0;
+    while (*bytes) {
+        size_t length = printable_utf8(bytes), copied = length ? length : strlen(replacement);
+        memcpy(readable + at, length ? bytes : replacement, copied);
+        at += copied;
+        bytes += length ? length : 1;
+    }
+    string = json_stringn(readable, at);
     free(readable);
     return string;
 }
@@ -59,6 +67,31 @@ void json_watch_memory(void)
     json_set_alloc_funcs(allocate, release);
 }
 
+enum { ESCAPE = 6 /* bytes of \u007F */ };
+
+/* The text with DEL and C1 as escapes, which libjansson writes as they are, and which a terminal
+ * obeys; takes the text. NULL: memory. */
+static char *escape_controls(char *text)
+{
+    size_t size = 1, at = 0;
+    for (const char *byte = text; *byte; byte++)
+        size += printable_is_control(byte) ? ESCAPE : 1;
+    char *escaped = malloc(size);
+    for (const char *byte = text; escaped && *byte; byte++) {
+        bool is_c1 = printable_is_control(byte) && *byte & 0x80;
+        if (is_c1)
+            byte++;
+        if (is_c1 || *byte == 0x7F)
+            at += (size_t)snprintf(escaped + at, ESCAPE + 1, "\\u%04X", (unsigned char)*byte);
+        else
+            escaped[at++] = *byte;
+    }
+    if (escaped)
+        escaped[at] = '\0';
+    release(text);
+    return escaped;
+}
+
 char *json_line(json_t *object, size_t flags)
 {
     char *text = object && !atomic_load(&incomplete) ? json_dumps(object, flags) : NULL;
@@ -67,7 +100,7 @@ char *json_line(json_t *object, size_t flags)
         release(text);
         return NULL;
     }
-    return text;
+    return text ? escape_controls(text) : NULL;
 }
 
 int json_write(json_t *object, size_t flags, FILE *stream)

@@ -8,15 +8,15 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* A new reference; bytes that are not UTF-8 become question marks, NULL becomes null. NULL: memory.
- */
+/* A new reference; each byte that is not UTF-8 becomes U+FFFD, NULL becomes null. NULL: memory. */
 json_t *json_text(const char *bytes);
 
 /* Take note of memory that runs out while JSON is made, where a missing member would not be seen:
  * from then on nothing is written. Once, before any JSON. */
 void json_watch_memory(void);
 
-/* An object as text, for the caller to free; releases it. NULL: memory, also for a NULL object. */
+/* An object as text, for the caller to free; releases it. Control characters are escapes, so that a
+ * terminal obeys none. NULL: memory, also for a NULL object. */
 char *json_line(json_t *object, size_t flags);
 
 /* Write an object and a line's end, and flush; releases it. Returns 0 or an errno. */

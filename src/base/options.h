@@ -34,6 +34,7 @@ struct option_row {
     size_t offset, size;                  /* of the field */
     const char *help;                     /* lines separated by \n */
     char letter;                          /* short form, or 0 */
+    const char *former_name;              /* which is understood, but in no list; or NULL */
     bool optional;                        /* --NAME or --NAME=VALUE; alone it stores no value */
     bool is_file;                         /* shells complete file names */
     size_t given;                         /* OPT_GIVEN: a bool set if given; 0: none */

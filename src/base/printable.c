@@ -16,28 +16,37 @@ static size_t sequence_length(unsigned char lead)
     return lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
 }
 
-/* The second byte excludes C1, overlong forms, surrogates and what is beyond Unicode. */
+/* The second byte excludes overlong forms, surrogates and what is beyond Unicode. */
 static bool can_follow(unsigned char lead, unsigned char second)
 {
-    unsigned char least = lead == 0xC2 || lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+    unsigned char least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
     unsigned char most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
     return second >= least && second <= most;
 }
 
-/* The bytes of the character at `text`; 0: its first byte must not be printed. */
-static size_t character_length(const char *text)
+size_t printable_utf8(const char *text)
 {
     unsigned char bytes[SEQUENCE_MOST + 1] = {0};
     memcpy(bytes, text, strnlen(text, SEQUENCE_MOST));
     size_t length = sequence_length(bytes[0]);
-    if (length == 1)
-        return bytes[0] >= 0x20 && bytes[0] != 0x7F;
     if (length > 1 && !can_follow(bytes[0], bytes[1]))
         return 0;
     for (size_t i = 2; i < length; i++)
         if ((bytes[i] & 0xC0) != 0x80)
             return 0;
     return length;
+}
+
+bool printable_is_control(const char *text)
+{
+    unsigned char lead = (unsigned char)text[0], second = lead ? (unsigned char)text[1] : 0;
+    return lead < 0x20 || lead == 0x7F || (lead == 0xC2 && second >= 0x80 && second < 0xA0);
+}
+
+/* The bytes of the character at `text`; 0: its first byte must not be printed. */
+static size_t character_length(const char *text)
+{
+    return printable_is_control(text) ? 0 : printable_utf8(text);
 }
 
 void printable_copy(char *to, size_t size, const char *text)

@@ -4,6 +4,7 @@
 #ifndef HALO_PRINTABLE_H
 #define HALO_PRINTABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { PRINTABLE_MOST = 4096 }; /* bytes, with the 0, of a text that had to be changed */
@@ -14,5 +15,11 @@ const char *printable(const char *text);
 
 /* Copy, cut to `size` bytes with the 0, which is at least 1; an escape is never cut. */
 void printable_copy(char *to, size_t size, const char *text);
+
+/* The bytes of the UTF-8 character at `text`; 0: there is none. */
+size_t printable_utf8(const char *text);
+
+/* Whether a control character is at `text`: C0 and the 0 at its end, DEL, or C1 in UTF-8. */
+bool printable_is_control(const char *text);
 
 #endif

@@ -102,16 +102,20 @@ static void fill_tables(struct parser *parser)
 {
     const struct option_group *group;
     const struct option_row *row;
+    struct option *next = parser->longs, *end = next + OPTIONS_MOST;
     char *shorts = stpcpy(parser->shorts, "-:"); /* arguments in order; ':' for a missing value */
-    for (size_t i = 0; i < OPTIONS_MOST && (row = program_option(parser->command, i, &group));
-         i++) {
-        parser->longs[i] = (struct option){
+    for (size_t i = 0; next < end && (row = program_option(parser->command, i, &group)); i++) {
+        struct option option = {
             .name = row->name,
             .has_arg = row->optional   ? optional_argument
                        : row->argument ? required_argument
                                        : no_argument,
             .val = FIRST_LONG + (int)i,
         };
+        *next++ = option;
+        option.name = row->former_name;
+        if (option.name && next < end)
+            *next++ = option;
         if (row->letter)
             shorts += sprintf(shorts, "%c%s", row->letter, row->argument ? ":" : "");
     }

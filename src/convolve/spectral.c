@@ -126,7 +126,6 @@ static enum status make_medians(struct spectral *spectral)
                                     .boundary = settings->boundary,
                                     .workers = settings->workers};
     spectral->before = spectral->after = settings->separation.rows / 2;
-    spectral->margin = pow(settings->separation.margin, settings->separation.power);
     return median2d_create(&own, &spectral->median);
 }
 

@@ -18,7 +18,6 @@ struct spectral {
     size_t workers;
     size_t bins;
     size_t batch;      /* rows at a time, at most */
-    double margin;     /* of the separation, to its power */
     size_t before;     /* rows the mask looks back, at most `after` */
     size_t after;      /* rows the mask looks ahead */
     size_t grain;      /* frames: greatest common divisor of block and hop */

@@ -32,24 +32,29 @@ static double replace_db(const struct spectral *spectral, double cell, const flo
     return audio_from_db(target + FLOOR_DB) / magnitude;
 }
 
-/* See mask2d.h. In single precision pow() takes a quarter of the time. */
-static double share(const struct spectral *spectral, double along_time, double along_frequency)
+/* See mask2d.h. The power is taken of the quotient, as those of its parts leave the range of
+ * numbers. In single precision pow() takes a quarter of the time. */
+static double soft_mask(const struct separation *separation, double part, double rest)
 {
-    const struct separation *separation = &spectral->settings.separation;
-    double margin = spectral->margin;
-    double ratio = (double)powf((float)(along_frequency / along_time), (float)separation->power);
-    double harmonic = 1 / (1 + margin * ratio), percussive = 1 / (1 + margin / ratio);
-    if (along_time <= 0 && along_frequency <= 0)
-        harmonic = percussive = separation->margin > 1 ? 0 : 0.5;
+    if (part <= 0 && rest <= 0)
+        return separation->margin > 1 ? 0 : 0.5;
+    double quotient = separation->margin * rest / part;
+    return 1 / (1 + (double)powf((float)quotient, (float)separation->power));
+}
+
+static double share(const struct separation *separation, double along_time, double along_frequency)
+{
     switch (separation->part) {
     case SEPARATION_HARMONIC:
-        return harmonic;
+        return soft_mask(separation, along_time, along_frequency);
     case SEPARATION_PERCUSSIVE:
-        return percussive;
+        return soft_mask(separation, along_frequency, along_time);
     case SEPARATION_RESIDUAL:
         break;
     }
-    return fmax(1 - harmonic - percussive, 0);
+    return fmax(1 - soft_mask(separation, along_time, along_frequency) -
+                    soft_mask(separation, along_frequency, along_time),
+                0);
 }
 
 static double clamp(double value)
@@ -78,7 +83,7 @@ static void spectral_gains(const struct spectral *spectral, const float *cells,
             gain = clamp(is_db ? to / -FLOOR_DB : to);
             break;
         case SPECTRAL_SEPARATE:
-            gain = share(spectral, to, (double)made[1][b]);
+            gain = share(&settings->separation, to, (double)made[1][b]);
             break;
         }
         gains[b] = (float)fmin(gain, GAIN_MOST);

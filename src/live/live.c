@@ -287,8 +287,8 @@ static enum status create_buffers(struct live *live)
     TRY(block_init(&live->dry, chain->outputs, chain->block, "live sound"));
     TRY(ring_create(sizeof(struct live_event), EVENTS, "live sound", &live->events));
     TRY(ring_create(sizeof(struct live_event), EVENTS, "live sound", &live->applied));
-    TRY(meter_create(chain->inputs, live->rate, &live->meter_in));
-    TRY(meter_create(chain->outputs, live->rate, &live->meter_out));
+    TRY(meter_create(chain->inputs, live->rate, true, &live->meter_in));
+    TRY(meter_create(chain->outputs, live->rate, false, &live->meter_out));
     if (live->device_outputs == 0)
         return STATUS_OK;
     TRY(reblock_init(&live->reblock, chain->inputs, chain->outputs, chain->block));

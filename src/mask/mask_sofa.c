@@ -258,8 +258,8 @@ static void note_choice(const struct sofa_reading *reading, const struct speaker
 
 /* The responses of several directions are aligned before they are added, as a difference in time
  * would cancel treble, and get the weighted mean of their delays. */
-static void add_parts(struct sofa_reading *reading, const struct sofa_weight *weights, size_t count,
-                      size_t input, size_t receiver)
+static enum status add_parts(struct sofa_reading *reading, const struct sofa_weight *weights,
+                             size_t count, size_t input, size_t receiver)
 {
     struct sofa_part *parts = reading->parts + reading->part_count;
     double lags[SOFA_AROUND] = {0}, mean = 0;
@@ -270,13 +270,14 @@ static void add_parts(struct sofa_reading *reading, const struct sofa_weight *we
         parts[i].column = input * reading->file->receivers + receiver;
         parts[i].weight = weights[i].weight;
         if (i > 0)
-            lags[i] = sofa_response_lag(&parts[0].response, &parts[i].response,
-                                        lag_seconds * reading->rate);
+            TRY(sofa_response_lag(&parts[0].response, &parts[i].response,
+                                  lag_seconds * reading->rate, &lags[i]));
         mean += weights[i].weight * lags[i];
     }
     for (size_t i = 0; i < count; i++)
         parts[i].delay = sofa_response_delay(&parts[i].response) + mean - lags[i];
     reading->part_count += count;
+    return STATUS_OK;
 }
 
 static enum status find_parts(struct sofa_reading *reading)
@@ -299,7 +300,7 @@ static enum status find_parts(struct sofa_reading *reading)
         if (place == input)
             note_choice(reading, speaker, weights, count);
         for (size_t receiver = 0; receiver < file->receivers; receiver++)
-            add_parts(reading, weights, count, input, receiver);
+            TRY(add_parts(reading, weights, count, input, receiver));
     }
     return STATUS_OK;
 }

@@ -139,11 +139,12 @@ static bool is_minimum_phase(const double complex *bins, size_t length, double f
     return sum / (double)length - log(fabs(first)) < excess_most;
 }
 
-static void add_column(const struct fft_double *fft, const double *taps, size_t count)
+static void add_column(const struct fft_double *fft, const struct response_span *span,
+                       const double *taps)
 {
     double *samples = fft_double_samples(fft);
-    for (size_t k = 0; k < count; k++)
-        samples[k] += taps[k];
+    for (size_t k = 0; k < span->count; k++)
+        samples[k] += taps[span->first + k];
 }
 
 static void clear(const struct fft_double *fft)
@@ -151,8 +152,8 @@ static void clear(const struct fft_double *fft)
     memset(fft_double_samples(fft), 0, fft_double_length(fft) * sizeof(double));
 }
 
-static enum status find_column(const struct fft_double *fft, const struct mask *mask, size_t column,
-                               struct mask_stats *stats)
+static enum status find_column(const struct fft_double *fft, const struct response_span *span,
+                               const struct mask *mask, size_t column, struct mask_stats *stats)
 {
     const double *taps = mask_column(mask, column);
     struct mask_column_stats *own = &stats->column[column];
@@ -163,7 +164,7 @@ static enum status find_column(const struct fft_double *fft, const struct mask *
     find_symmetry(taps, mask->taps, own);
     find_ends(taps, mask->taps, stats->rate, own);
     clear(fft);
-    add_column(fft, taps, mask->taps);
+    add_column(fft, span, taps);
     fft_double_forward(fft);
     const double complex *bins = fft_double_bins(fft);
     size_t length = fft_double_length(fft);
@@ -175,8 +176,8 @@ static enum status find_column(const struct fft_double *fft, const struct mask *
 }
 
 /* Identical inputs add their columns, uncorrelated ones their powers. */
-static void find_output(const struct fft_double *fft, const struct mask *mask, size_t output,
-                        struct mask_stats *stats)
+static void find_output(const struct fft_double *fft, const struct response_span *span,
+                        const struct mask *mask, size_t output, struct mask_stats *stats)
 {
     struct mask_output_stats *own = &stats->output[output];
     double power = 0;
@@ -185,7 +186,7 @@ static void find_output(const struct fft_double *fft, const struct mask *mask, s
         size_t column = mask->paths[p].column;
         if (mask->paths[p].output != output)
             continue;
-        add_column(fft, mask_column(mask, column), mask->taps);
+        add_column(fft, span, mask_column(mask, column));
         own->magnitude += stats->column[column].magnitude;
         power += pow(stats->column[column].pink, 2);
     }
@@ -218,8 +219,9 @@ static enum status find_loudest(const struct mask *mask, struct mask_stats *stat
 enum status mask_stats_init(struct mask_stats *stats, const struct mask *mask, uint32_t rate)
 {
     struct fft_double *fft = NULL;
+    struct response_span span = response_span(mask);
     size_t length = LENGTH_LEAST;
-    while (length < mask->taps || (length < PADDING * mask->taps && length < LENGTH_WANTED))
+    while (length < span.count || (length < PADDING * span.count && length < LENGTH_WANTED))
         length *= 2;
     *stats = (struct mask_stats){
         .columns = mask->columns,
@@ -232,9 +234,9 @@ enum status mask_stats_init(struct mask_stats *stats, const struct mask *mask, u
     enum status status = stats->column && stats->output ? fft_double_create(length, &fft)
                                                         : fail_memory("statistics of a mask");
     for (size_t c = 0; c < mask->columns && status == STATUS_OK; c++)
-        status = find_column(fft, mask, c, stats);
+        status = find_column(fft, &span, mask, c, stats);
     for (size_t o = 0; o < mask->outputs && status == STATUS_OK; o++)
-        find_output(fft, mask, o, stats);
+        find_output(fft, &span, mask, o, stats);
     if (status == STATUS_OK)
         status = find_loudest(mask, stats);
     fft_double_destroy(fft);

@@ -14,8 +14,26 @@ double response_frequency(const struct response_axis *axis, double point)
     return axis->low * pow(axis->high / axis->low, (point + 0.5) / (double)axis->points);
 }
 
+struct response_span response_span(const struct mask *mask)
+{
+    size_t first = mask->taps, end = 0;
+    for (size_t c = 0; c < mask->columns; c++) {
+        const double *taps = mask_column(mask, c);
+        size_t k = 0, last = mask->taps;
+        while (k < first && fabs(taps[k]) <= 0)
+            k++;
+        while (last > end && fabs(taps[last - 1]) <= 0)
+            last--;
+        first = k;
+        end = last;
+    }
+    return first < end ? (struct response_span){first, end - first}
+                       : (struct response_span){0, mask->taps};
+}
+
 /* sums[b]: the power of all bins before b. */
-static enum status sum_powers(const struct mask *mask, size_t length, double *sums)
+static enum status sum_powers(const struct mask *mask, const struct response_span *span,
+                              size_t length, double *sums)
 {
     struct fft *fft = NULL;
     float *samples = audio_alloc(length), *spectrum = audio_alloc(fft_spectrum_floats(length));
@@ -26,8 +44,8 @@ static enum status sum_powers(const struct mask *mask, size_t length, double *su
             uses += mask->paths[p].column == c;
         double weight = (double)uses / (double)mask->outputs;
         memset(samples, 0, length * sizeof *samples);
-        for (size_t k = 0; k < mask->taps; k++)
-            samples[k] = (float)mask_column(mask, c)[k];
+        for (size_t k = 0; k < span->count; k++)
+            samples[k] = (float)mask_column(mask, c)[span->first + k];
         fft_forward(fft, samples, spectrum);
         for (size_t b = 0; b <= length / 2; b++)
             sums[b + 1] += weight * (pow(spectrum[2 * b], 2) + pow(spectrum[2 * b + 1], 2));
@@ -51,13 +69,14 @@ static double sum_to(const double *sums, size_t bins, double place)
 enum status response_measure(const struct mask *mask, uint32_t rate,
                              const struct response_axis *axis, double *db)
 {
+    struct response_span span = response_span(mask);
     size_t length = 2;
-    while (length < mask->taps || (double)length * finest < rate)
+    while (length < span.count || (double)length * finest < rate)
         length *= 2;
     double *sums = calloc(length / 2 + 2, sizeof *sums);
     if (!sums)
         return fail_memory("a plot");
-    enum status status = sum_powers(mask, length, sums);
+    enum status status = sum_powers(mask, &span, length, sums);
     double share = log2(axis->high / axis->low) / (double)axis->points;
     double smoothing = axis->smoothing > 0 ? axis->smoothing : usual_smoothing;
     double half = exp2(fmax(smoothing, share) / 2);

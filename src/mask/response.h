@@ -17,6 +17,13 @@ struct response_axis {
     double smoothing; /* octaves; 0: a twelfth */
 };
 
+/* The taps between the first and the last of any column that is not 0, which alone matter for
+ * magnitudes. A silent mask has all. */
+struct response_span {
+    size_t first, count;
+};
+struct response_span response_span(const struct mask *mask);
+
 double response_frequency(const struct response_axis *axis, double point);
 
 /* db[point] for the middle of each share; silence is -infinity. The mask is routed and holds

@@ -209,15 +209,35 @@ static enum status measure(struct room_work *work, struct room_acoustics *room)
     return STATUS_OK;
 }
 
+/* Whether there is a decay to measure by octave, by the cheap measure. */
+static enum status find_whether_long(const struct room_work *work, bool *is_long)
+{
+    struct room_decay decay;
+    size_t onset;
+    TRY(room_decay_of_taps(&decay, work->taps, work->count, (uint32_t)work->rate, &onset));
+    *is_long = room_decay_is_long(&decay);
+    room_decay_free(&decay);
+    return STATUS_OK;
+}
+
+/* Taps of more than `margin` before the direct sound are left out. */
 enum status room_acoustics_measure(const double *taps, size_t count, uint32_t rate,
                                    struct room_acoustics *room)
 {
-    size_t lead = (size_t)ceil(margin * rate);
-    struct room_work work = {.taps = taps, .count = count, .rate = rate, .lead = lead};
-    *room = (struct room_acoustics){.band[0] = {0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN}};
-    work.count = find_end(taps, count);
-    room->onset = work.onset = room_acoustics_onset(taps, work.count);
-    if (work.onset == work.count)
+    size_t lead = (size_t)ceil(margin * rate), end = find_end(taps, count);
+    size_t onset = room_acoustics_onset(taps, end), first = onset > lead ? onset - lead : 0;
+    struct room_work work = {.taps = taps + first,
+                             .count = end - first,
+                             .onset = onset - first,
+                             .rate = rate,
+                             .lead = lead};
+    bool is_long = false;
+    *room = (struct room_acoustics){.onset = onset};
+    for (size_t b = 0; b < ROOM_BANDS; b++)
+        room->band[b] = (struct room_band){octaves[b], NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    if (onset < end)
+        TRY(find_whether_long(&work, &is_long));
+    if (!is_long)
         return STATUS_OK;
     while (room->count < ROOM_BANDS && octaves[room->count] * M_SQRT2 < rate / 2.0)
         room->count++;

@@ -28,8 +28,8 @@ struct room_band {
 };
 
 struct room_acoustics {
-    size_t onset;                      /* tap of the direct sound */
-    size_t count;                      /* of bands: those below half the rate */
+    size_t onset; /* tap of the direct sound */
+    size_t count; /* of bands: those below half the rate; 0 where there is no reverberation */
     struct room_band band[ROOM_BANDS]; /* the first: all frequencies */
 };
 

@@ -19,10 +19,11 @@ struct line {
     double at_start, slope;
 };
 
-/* Means of the power over points of `frames`. */
+/* Means of the power over points of `frames`, none below `floor` (dB): gaps of silence. */
 struct points {
     const double *power;
     size_t frames, count;
+    double floor;
 };
 
 static double mean(const double *power, size_t from, size_t end)
@@ -36,13 +37,14 @@ static double mean(const double *power, size_t from, size_t end)
 static double level_at(const struct points *points, size_t point)
 {
     size_t from = point * points->frames;
-    return 10 * log10(fmax(mean(points->power, from, from + points->frames), 1e-300));
+    double power = mean(points->power, from, from + points->frames);
+    return fmax(10 * log10(fmax(power, 1e-300)), points->floor);
 }
 
-static struct points divide(const double *power, size_t count, double frames)
+static struct points divide(const double *power, size_t count, double frames, double floor)
 {
     size_t whole = (size_t)fmax(1, fmin(frames, (double)(count / SHARES)));
-    return (struct points){power, whole, count / whole};
+    return (struct points){power, whole, count / whole, floor};
 }
 
 /* Sums for a straight line through points. */
@@ -118,15 +120,15 @@ static bool find_line(const struct room_decay *decay, double bandwidth, struct l
     size_t count = decay->count;
     double finest = fmax(shortest, 1 / bandwidth) * decay->rate;
     double usual = (1 - noise_share) * (double)count;
-    struct points points = divide(power, count, fmax(finest, first_point * decay->rate));
-    double floor = level_at(&points, find_loudest(&points)) - deepest;
+    struct points points = divide(power, count, fmax(finest, first_point * decay->rate), -INFINITY);
+    double floor = points.floor = level_at(&points, find_loudest(&points)) - deepest;
     *noise = fmax(floor, 10 * log10(mean(power, (size_t)usual, count)));
     if (!fit_all(&points, *noise, line))
         return false;
     for (int round = 0; round < ROUNDS; round++) {
         double quiet = fmin(frame_of(line, *noise - clear_of_noise), usual);
         *noise = fmax(floor, 10 * log10(mean(power, (size_t)fmax(quiet, 0), count)));
-        points = divide(power, count, fmax(finest, 1 / (points_a_decibel * -line->slope)));
+        points = divide(power, count, fmax(finest, 1 / (points_a_decibel * -line->slope)), floor);
         double end = fmin(frame_of(line, *noise + clear_of_noise), (double)count);
         struct line late;
         if (!fit_between(&points, end + late_range / line->slope, end, &late))

@@ -1,13 +1,15 @@
 #include "mask/sofa_response.h"
 
 #include "mask/mask_matrix.h"
+#include "signal/fft_double.h"
 #include "signal/window.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { SINC_HALF = 32 };
-static const double sinc_beta = 9, whole = 1e-4;
+enum { SINC_HALF = 32, BLOCK_LEAST = 512 };
+static const double sinc_beta = 9, whole = 1e-4, rounding = 1e-9;
 
 static bool is_for_each_emitter(const struct sofa_file *file)
 {
@@ -72,14 +74,16 @@ enum status sofa_response_check(const char *name, const struct sofa_file *file)
     return check_delays(name, file);
 }
 
-double sofa_response_tap(const struct sofa_response *response, size_t tap)
+/* Its taps, `*step` apart. */
+static const float *taps_of(const struct sofa_response *response, size_t *step)
 {
     const struct sofa_file *file = response->file;
+    const struct sofa_array *all = &file->arrays[SOFA_IR];
     size_t pair = response->measurement * file->receivers + response->receiver;
-    bool taps_last = strcmp(file->arrays[SOFA_IR].dimensions, "M,R,N,E") != 0;
-    size_t at =
-        taps_last ? response->emitter * file->taps + tap : tap * file->emitters + response->emitter;
-    return (double)file->arrays[SOFA_IR].values[pair * file->emitters * file->taps + at];
+    bool taps_last = strcmp(all->dimensions, "M,R,N,E") != 0;
+    *step = taps_last ? 1 : file->emitters;
+    return all->values + pair * file->emitters * file->taps +
+           response->emitter * (taps_last ? file->taps : 1);
 }
 
 double sofa_response_delay(const struct sofa_response *response)
@@ -93,31 +97,101 @@ double sofa_response_delay(const struct sofa_response *response)
     return delay->count > 0 ? (double)delay->values[at] : 0;
 }
 
-static double correlation(const struct sofa_response *a, const struct sofa_response *b, int64_t lag)
+/* ---- how far apart two responses are ---- */
+
+/* The correlation of two responses for lags up to `most`, in blocks whose spectra are added up: the
+ * work grows with the taps and not with the lags. */
+struct lag_search {
+    size_t most, block;
+    struct fft_double *a, *b;
+    double complex *sum;
+};
+
+static void correlation_free(struct lag_search *correlation)
 {
-    double sum = 0;
-    for (size_t k = lag < 0 ? (size_t)-lag : 0; k < a->file->taps; k++) {
-        if ((int64_t)k + lag >= (int64_t)a->file->taps)
-            break;
-        sum += sofa_response_tap(a, k) * sofa_response_tap(b, (size_t)((int64_t)k + lag));
-    }
-    return sum;
+    fft_double_destroy(correlation->a);
+    fft_double_destroy(correlation->b);
+    free(correlation->sum);
 }
 
-double sofa_response_lag(const struct sofa_response *a, const struct sofa_response *b, double most)
+static enum status correlation_init(struct lag_search *correlation, size_t most)
 {
-    int64_t best = 0, end = (int64_t)most;
-    double largest = correlation(a, b, 0);
-    for (int64_t lag = -end; lag <= end; lag++) {
-        double now = correlation(a, b, lag);
-        best = now > largest ? lag : best;
-        largest = fmax(now, largest);
+    size_t length = fft_double_fitting(4 * most + BLOCK_LEAST);
+    *correlation = (struct lag_search){.most = most, .block = length - 2 * most};
+    correlation->sum = calloc(length / 2 + 1, sizeof *correlation->sum);
+    if (!correlation->sum)
+        return fail_memory("a mask");
+    TRY(fft_double_create_fixed(length, &correlation->a));
+    return fft_double_create_fixed(length, &correlation->b);
+}
+
+/* Transform `count` taps from `first` on, which may be before them; what is not there is 0. */
+static void transform(const struct sofa_response *response, int64_t first, size_t count,
+                      struct fft_double *fft)
+{
+    size_t step;
+    const float *taps = taps_of(response, &step);
+    double *samples = fft_double_samples(fft);
+    memset(samples, 0, fft_double_length(fft) * sizeof *samples);
+    for (size_t k = 0; k < count; k++) {
+        int64_t tap = first + (int64_t)k;
+        if (tap >= 0 && tap < (int64_t)response->file->taps)
+            samples[k] = (double)taps[(size_t)tap * step];
     }
-    double before = correlation(a, b, best - 1), after = correlation(a, b, best + 1);
-    double bend = before - 2 * largest + after;
-    double between = bend < 0 ? (before - after) / (2 * bend) : 0;
-    return (double)best + fmax(-0.5, fmin(between, 0.5)) + sofa_response_delay(b) -
-           sofa_response_delay(a);
+    fft_double_forward(fft);
+}
+
+/* Returns [most + lag]: the sum over k of a[k] b[k + lag], times the length of the transforms. */
+static const double *correlate(struct lag_search *correlation, const struct sofa_response *a,
+                               const struct sofa_response *b)
+{
+    size_t length = fft_double_length(correlation->a);
+    for (size_t from = 0; from < a->file->taps; from += correlation->block) {
+        transform(a, (int64_t)from, correlation->block, correlation->a);
+        transform(b, (int64_t)from - (int64_t)correlation->most, length, correlation->b);
+        for (size_t i = 0; i <= length / 2; i++)
+            correlation->sum[i] +=
+                conj(fft_double_bins(correlation->a)[i]) * fft_double_bins(correlation->b)[i];
+    }
+    memcpy(fft_double_bins(correlation->a), correlation->sum,
+           (length / 2 + 1) * sizeof *correlation->sum);
+    fft_double_inverse(correlation->a);
+    return fft_double_samples(correlation->a);
+}
+
+/* Where it is largest; of equals, but for rounding, the one with the least lag. */
+static size_t find_largest(const double *at_lag, size_t middle, size_t most)
+{
+    size_t best = middle;
+    double largest = at_lag[middle];
+    for (size_t away = 1; away <= most; away++)
+        for (size_t side = 0; side < 2; side++) {
+            size_t lag = side ? middle + away : middle - away;
+            if (at_lag[lag] - largest > rounding * fabs(at_lag[lag])) {
+                best = lag;
+                largest = at_lag[lag];
+            }
+        }
+    return best;
+}
+
+enum status sofa_response_lag(const struct sofa_response *a, const struct sofa_response *b,
+                              double most, double *lag)
+{
+    struct lag_search correlation;
+    size_t end = (size_t)fmin(most, (double)a->file->taps), middle = end + 1;
+    enum status status = correlation_init(&correlation, middle);
+    if (status == STATUS_OK) {
+        const double *at_lag = correlate(&correlation, a, b);
+        size_t best = find_largest(at_lag, middle, end);
+        double before = at_lag[best - 1], after = at_lag[best + 1];
+        double bend = before - 2 * at_lag[best] + after;
+        double between = bend < 0 ? (before - after) / (2 * bend) : 0;
+        *lag = (double)best - (double)middle + fmax(-0.5, fmin(between, 0.5)) +
+               sofa_response_delay(b) - sofa_response_delay(a);
+    }
+    correlation_free(&correlation);
+    return status;
 }
 
 size_t sofa_delay_margin(double delay)
@@ -140,7 +214,11 @@ void sofa_response_add(const struct sofa_response *response, double weight, doub
                         window_kaiser(sinc_beta, fmax(0, 1 - place * place));
         }
     }
-    for (size_t k = 0; k < response->file->taps; k++)
+    size_t step;
+    const float *taps = taps_of(response, &step);
+    for (size_t k = 0; k < response->file->taps; k++) {
+        double tap = (double)taps[k * step];
         for (size_t i = 0; i < length; i++)
-            to[k + i] += kernel[i] * sofa_response_tap(response, k);
+            to[k + i] += kernel[i] * tap;
+    }
 }

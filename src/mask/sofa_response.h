@@ -17,12 +17,12 @@ struct sofa_response {
  * damaged counts, a delay that is negative or longer than MATRIX_TAPS_MOST. */
 MUST_CHECK enum status sofa_response_check(const char *name, const struct sofa_file *file);
 
-double sofa_response_tap(const struct sofa_response *response, size_t tap);
 double sofa_response_delay(const struct sofa_response *response);
 
 /* How many frames `b` comes after `a`, with its delay: where their correlation is largest, between
- * frames by a parabola, `most` at most. */
-double sofa_response_lag(const struct sofa_response *a, const struct sofa_response *b, double most);
+ * frames by a parabola, `most` at most. Both are of one file. Errors: memory. */
+MUST_CHECK enum status sofa_response_lag(const struct sofa_response *a,
+                                         const struct sofa_response *b, double most, double *lag);
 
 /* The frames that a delay needs before and after its own for its sinc; 0 for a whole one. */
 size_t sofa_delay_margin(double delay);

@@ -13,8 +13,10 @@ enum { CACHE_LINE = 64, LANES = 16 };
 
 #define RMS_SECONDS 0.3
 #define HOLD_SECONDS 1.5
-#define HOLD_FALL_DB 20.0 /* a second */
-#define NOTHING 1e-30     /* a square: smaller averages become 0, to avoid denormals */
+#define HOLD_FALL_DB 20.0            /* a second */
+#define NOTHING 1e-30                /* a square: smaller averages become 0, to avoid denormals */
+#define FULL_SCALE (1.0f - 0x1p-15f) /* the largest sample of 16 bits */
+enum { FLAT_TOP = 3 };               /* equal samples in a row */
 
 struct channel_meter {
     /* Read by the other thread, which resets `peak` to 0. */
@@ -26,11 +28,15 @@ struct channel_meter {
     float held;
     double hold_left; /* frames */
     bool beyond;      /* the last sample was part of a clip */
+    float last;
+    unsigned flat; /* as many at full scale were equal, up to the last one */
 };
 
 struct meter {
     size_t channels;
     double rate;
+    bool counts_flat_tops;
+    float plain;   /* up to this peak nothing is to be counted */
     size_t frames; /* of the last block, to which the two factors apply */
     double square_keep, hold_keep;
     struct channel_meter channel[];
@@ -43,7 +49,8 @@ struct survey {
     uint64_t clips, bad;
 };
 
-enum status meter_create(size_t channels, uint32_t rate, struct meter **result)
+enum status meter_create(size_t channels, uint32_t rate, bool counts_flat_tops,
+                         struct meter **result)
 {
     size_t bytes = sizeof **result + channels * sizeof(struct channel_meter);
     struct meter *meter = aligned_alloc(CACHE_LINE, bytes);
@@ -52,6 +59,8 @@ enum status meter_create(size_t channels, uint32_t rate, struct meter **result)
     memset(meter, 0, bytes);
     meter->channels = channels;
     meter->rate = rate;
+    meter->counts_flat_tops = counts_flat_tops;
+    meter->plain = counts_flat_tops ? nextafterf(FULL_SCALE, 0) : 1.0f;
     *result = meter;
     return STATUS_OK;
 }
@@ -78,9 +87,23 @@ HALO_REALTIME static double sum_squares(const float *samples, size_t frames)
     return squares;
 }
 
+/* Whether a flat top has just become one. */
+HALO_REALTIME static bool is_flat_top(struct channel_meter *channel, float sample)
+{
+    float magnitude = fabsf(sample);
+    if (magnitude < FULL_SCALE || magnitude > 1.0f)
+        channel->flat = 0;
+    else if (channel->flat > 0 && sample != channel->last)
+        channel->flat = 1;
+    else if (channel->flat <= FLAT_TOP)
+        channel->flat++;
+    channel->last = sample;
+    return channel->flat == FLAT_TOP;
+}
+
 /* For any samples: the squares of the largest fit a double. */
-HALO_REALTIME static void survey_beyond(const float *samples, size_t frames, bool *beyond,
-                                        struct survey *survey)
+HALO_REALTIME static void survey_beyond(const struct meter *meter, struct channel_meter *channel,
+                                        const float *samples, size_t frames, struct survey *survey)
 {
     for (size_t i = 0; i < frames; i++) {
         float sample = samples[i];
@@ -91,21 +114,25 @@ HALO_REALTIME static void survey_beyond(const float *samples, size_t frames, boo
         survey->peak = fmaxf(survey->peak, fabsf(sample));
         survey->squares += (double)sample * (double)sample;
         bool now = fabsf(sample) > 1.0f;
-        survey->clips += now && !*beyond;
-        *beyond = now;
+        survey->clips += now && !channel->beyond;
+        channel->beyond = now;
+        if (meter->counts_flat_tops)
+            survey->clips += is_flat_top(channel, sample);
     }
 }
 
-HALO_REALTIME static struct survey survey_channel(struct channel_meter *channel,
+HALO_REALTIME static struct survey survey_channel(const struct meter *meter,
+                                                  struct channel_meter *channel,
                                                   const float *samples, size_t frames)
 {
     struct survey survey = {.peak = audio_peak(samples, frames)};
-    if (survey.peak <= 1.0f) {
+    if (survey.peak <= meter->plain) {
         channel->beyond = false;
+        channel->flat = 0;
         survey.squares = sum_squares(samples, frames);
     } else {
         survey.peak = 0; /* may be NaN */
-        survey_beyond(samples, frames, &channel->beyond, &survey);
+        survey_beyond(meter, channel, samples, frames, &survey);
     }
     return survey;
 }
@@ -160,7 +187,7 @@ HALO_REALTIME void meter_process(struct meter *meter, const float *const *planar
         meter->hold_keep = pow(10, -seconds * HOLD_FALL_DB / 20);
     }
     for (size_t c = 0; c < meter->channels; c++) {
-        struct survey survey = survey_channel(&meter->channel[c], planar[c], frames);
+        struct survey survey = survey_channel(meter, &meter->channel[c], planar[c], frames);
         publish(meter, &meter->channel[c], &survey, frames);
     }
 }

@@ -67,10 +67,29 @@ static enum status refuse_cut(const struct sound_source *sound)
                 sound->source.name);
 }
 
-static bool is_cut_stream(struct sound_source *sound)
+static enum status refuse_chain(const struct sound_source *sound)
 {
-    bool ogg = sound->stream && memcmp(sound->io.head, "OggS", 4) == 0;
-    return ogg && !sound->allow_truncated && !sound_io_ogg_ends(&sound->io);
+    if (!sound->allow_truncated)
+        return fail(STATUS_FAILED,
+                    "cannot read all of %s: it is a chain of Ogg streams, of which only the first "
+                    "can be read; use --allow-truncated to render that one",
+                    sound->source.name);
+    warning("%s is a chain of Ogg streams, of which only the first is read", sound->source.name);
+    return STATUS_OK;
+}
+
+/* At the end of a stream, which is read to its end if it is an Ogg. An error of that is the
+ * caller's to report. */
+static enum status check_ogg_stream(struct sound_source *sound)
+{
+    if (!sound->stream || memcmp(sound->io.head, "OggS", 4) != 0)
+        return STATUS_OK;
+    bool ends = sound_io_ogg_ends(&sound->io);
+    if (sound->io.error)
+        return STATUS_OK;
+    if (sound->io.pages.is_chain)
+        return refuse_chain(sound);
+    return ends || sound->allow_truncated ? STATUS_OK : refuse_cut(sound);
 }
 
 static enum status end_early(struct sound_source *sound)
@@ -78,7 +97,7 @@ static enum status end_early(struct sound_source *sound)
     const struct source *source = &sound->source;
     if (stop_requested())
         return STATUS_INTERRUPTED;
-    bool cut = is_cut_stream(sound);
+    TRY(check_ogg_stream(sound));
     bool claimed = source->frames != FRAMES_UNKNOWN && sound->position < source->frames;
     const char *error = NULL;
     if (sound->io.error)
@@ -88,8 +107,6 @@ static enum status end_early(struct sound_source *sound)
     if (error)
         return fail(STATUS_FAILED, "cannot read %s after frame %lld: %s", source->name,
                     (long long)sound->position, error);
-    if (cut)
-        return refuse_cut(sound);
     if (!claimed || sound->allow_truncated)
         return STATUS_OK;
     return refuse_truncated(source, (uint64_t)source->frames,
@@ -279,8 +296,8 @@ static enum status open_stream(struct sound_source *sound)
         sound_io_unread(&sound->io, head, sizeof head);
     }
     sound->file = sound_io_open(&sound->io, SFM_READ, &info);
-    if (!sound->file && !sound->io.error && is_cut_stream(sound))
-        return refuse_cut(sound);
+    if (!sound->file && !sound->io.error)
+        TRY(check_ogg_stream(sound));
     if (!sound->file || sound->io.error)
         return refuse_sound(sound);
     if (!wav)
@@ -298,24 +315,6 @@ static enum status use_stream(struct sound_source *sound)
     return open_stream(sound);
 }
 
-/* libmpg123, used by libsndfile, prints warnings: suppress them while opening. */
-static SNDFILE *open_quietly(struct sound_io *io, SF_INFO *info)
-{
-    fflush(stderr);
-    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    int before = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-    if (nowhere >= 0 && before >= 0)
-        dup2(nowhere, STDERR_FILENO);
-    SNDFILE *file = sound_io_open(io, SFM_READ, info);
-    if (before >= 0) {
-        dup2(before, STDERR_FILENO);
-        close(before);
-    }
-    if (nowhere >= 0)
-        close(nowhere);
-    return file;
-}
-
 static enum status open_file(struct sound_source *sound, uint64_t size)
 {
     SF_INFO info = {0};
@@ -327,13 +326,15 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
         return fail(STATUS_FAILED, "cannot read %s: its header says %u bits a sample",
                     sound->source.name, claim.bits);
     sound_io_begin(&sound->io, sound->fd);
-    sound->file = open_quietly(&sound->io, &info);
+    sound->file = sound_io_open_quietly(&sound->io, &info);
     if (sound->io.error)
         return refuse_read(sound, sound->io.error);
     if (is_short && !sound->allow_truncated)
         return claim.kind == CLAIM_CUT
                    ? refuse_cut(sound)
                    : refuse_short(sound, claim.end - size, sound->file ? &info : NULL);
+    if (claim.kind == CLAIM_CHAIN)
+        TRY(refuse_chain(sound));
     /* libsndfile rejects some truncated containers, and takes others of unknown size for empty:
      * read them as a stream. */
     if ((is_short && !sound->file) ||

@@ -1,3 +1,4 @@
+#include "sound/ogg_pages.h"
 #include "sound/stream_header.h"
 
 #include <errno.h>
@@ -5,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { OGG_FLAGS = 5, OGG_LAST = 4, OGG_SEGMENTS = 26, OGG_HEADER = 27 }; /* of a page */
+enum { OGG_FLAGS = 5, OGG_LAST = 4, OGG_SEGMENTS = 26 }; /* of a page */
 
 struct bytes {
     int fd;
@@ -144,12 +145,29 @@ bool sound_claim_ogg_ends(const unsigned char *tail, size_t size)
     return ends;
 }
 
+static bool is_ogg_chain(struct bytes *bytes, uint64_t size)
+{
+    struct ogg_pages pages = {0};
+    unsigned char part[OGG_HEADER + OGG_SEGMENTS_MOST];
+    for (uint64_t at = 0; at < size && !pages.is_chain && !pages.is_lost;) {
+        size_t count = size - at < sizeof part ? (size_t)(size - at) : sizeof part;
+        if (!read_at(bytes, at, part, count))
+            break;
+        ogg_pages_feed(&pages, part, count);
+        at += count + pages.skip;
+        pages.skip = 0;
+    }
+    return pages.is_chain;
+}
+
 static enum sound_claim_kind claim_of_ogg(struct bytes *bytes)
 {
     unsigned char tail[OGG_TAIL];
     struct stat about;
     if (fstat(bytes->fd, &about) != 0)
         return CLAIM_NONE;
+    if (is_ogg_chain(bytes, (uint64_t)about.st_size))
+        return CLAIM_CHAIN;
     size_t size = about.st_size < OGG_TAIL ? (size_t)about.st_size : OGG_TAIL;
     if (!read_at(bytes, (uint64_t)about.st_size - size, tail, size))
         return CLAIM_NONE;

@@ -150,6 +150,7 @@ static void keep_tail(struct sound_io *io, const unsigned char *bytes, size_t co
     }
     memcpy(io->tail + io->tail_size, bytes + count - part, part);
     io->tail_size += part;
+    ogg_pages_feed(&io->pages, bytes, count);
 }
 
 static sf_count_t stream_read(void *buffer, sf_count_t count, void *user)
@@ -251,6 +252,7 @@ void sound_io_begin_stream(struct sound_io *io, FILE *stream)
     io->origin = io->position = io->passed = 0;
     io->ended = false;
     io->tail_size = 0;
+    io->pages = (struct ogg_pages){0};
 }
 
 void sound_io_unread(struct sound_io *io, const void *bytes, size_t count)
@@ -343,6 +345,23 @@ SNDFILE *sound_io_open(struct sound_io *io, int mode, SF_INFO *info)
     if (!file && !is_unknown)
         file = sf_open_virtual(functions, mode, info, io);
     io->has_codec = file && allocates_late(info->format);
+    return file;
+}
+
+SNDFILE *sound_io_open_quietly(struct sound_io *io, SF_INFO *info)
+{
+    fflush(stderr);
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    int before = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (nowhere >= 0 && before >= 0)
+        dup2(nowhere, STDERR_FILENO);
+    SNDFILE *file = sound_io_open(io, SFM_READ, info);
+    if (before >= 0) {
+        dup2(before, STDERR_FILENO);
+        close(before);
+    }
+    if (nowhere >= 0)
+        close(nowhere);
     return file;
 }
 

@@ -12,6 +12,7 @@
 #ifndef HALO_SOUND_IO_H
 #define HALO_SOUND_IO_H
 
+#include "sound/ogg_pages.h"
 #include "sound/stream_header.h"
 
 #include <sndfile.h>
@@ -33,6 +34,7 @@ struct sound_io {
     unsigned char head[STREAM_HEAD];  /* of a stream that is read */
     unsigned char tail[2 * OGG_TAIL]; /* the last bytes of it */
     size_t tail_size;
+    struct ogg_pages pages; /* of a stream that is read; lost if it is no Ogg */
 };
 
 /* From the current offset of `fd` on. */
@@ -48,12 +50,17 @@ bool sound_io_seekable(int fd);
 /* As sf_open_virtual. Closing it leaves the descriptor or the stream open. */
 SNDFILE *sound_io_open(struct sound_io *io, int mode, SF_INFO *info);
 
+/* The same for reading, with nothing on standard error: libmpg123, which libsndfile uses, prints
+ * warnings there. */
+SNDFILE *sound_io_open_quietly(struct sound_io *io, SF_INFO *info);
+
 /* Make sure of the memory that the file's codec takes, which may be long after it was opened;
  * without it the error is ENOMEM. Before reading or writing frames. Always true of samples that are
  * stored as they are. */
 MUST_CHECK bool sound_io_has_memory(struct sound_io *io, size_t channels);
 
-/* Read the rest of a stream that is read. Whether its last bytes end an Ogg. */
+/* Read the rest of a stream that is read, which io->pages then knows. Whether its last bytes end an
+ * Ogg. */
 bool sound_io_ogg_ends(struct sound_io *io);
 
 /* Write `count` bytes where libsndfile's end. Returns io->error. */

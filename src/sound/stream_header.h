@@ -47,6 +47,7 @@ enum sound_claim_kind {
     CLAIM_END,    /* the samples should end at byte `end` */
     CLAIM_OPEN,   /* a stream's header (size 0 or 0xFFFFFFFF): to the end of the file */
     CLAIM_CUT,    /* its end is missing, at least a byte */
+    CLAIM_CHAIN,  /* an Ogg of several streams one after another (ogg_pages.h) */
     CLAIM_FAILED, /* reading failed, see errno */
 };
 
@@ -57,8 +58,8 @@ struct sound_claim {
 };
 
 /* What the header of regular file `fd` claims (WAV, RF64, W64, AIFF, AU, CAF), and whether the last
- * page of an Ogg is there, since libsndfile does not report truncation. Keeps the file's position.
- */
+ * page of an Ogg is there, and it is one sound, since libsndfile does not report truncation. Keeps
+ * the file's position. */
 struct sound_claim sound_claim_read(int fd);
 
 /* Whether an Ogg whose last OGG_TAIL bytes (or fewer, if it has no more) these are has its end. */
