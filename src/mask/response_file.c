@@ -81,8 +81,10 @@ static void blank_units(char *line)
             if (strncasecmp(unit, units[u], length) != 0 || isalnum((unsigned char)unit[length]))
                 continue;
             memset(at + 1, ' ', (size_t)(unit + length - at - 1));
-            if (u == 0)
-                memcpy(at + 1, "e3", 2);
+            if (u == 0) {
+                at[1] = 'e';
+                at[2] = '3';
+            }
             break;
         }
     }
