@@ -114,10 +114,10 @@ static enum status make_sound(struct render_bench *bench)
     TRY(sink_open_sound(&settings, &sink));
     enum status status = write_noise(bench, sink);
     sink_close(sink);
-    TRY(status);
     bench->sound = open(bench->output, O_RDONLY | O_CLOEXEC);
     int error = errno;
-    unlink(bench->output);
+    unlink(bench->output); /* it may be there although it could not be synced */
+    TRY(status);
     if (bench->sound < 0)
         return fail(STATUS_FAILED, "cannot open %s: %s", bench->output, strerror(error));
     snprintf(bench->alias, sizeof bench->alias, "/proc/self/fd/%d", bench->sound);
@@ -210,8 +210,9 @@ static enum status time_render(struct render_bench *bench, size_t round)
     if (status == STATUS_OK) {
         bench->row->peak_bytes = fmax(bench->row->peak_bytes, peak_bytes());
         describe(&render, bench->row);
-        unlink(bench->output);
     }
+    if (render.sink)
+        unlink(bench->output);
     sink_close(render.sink);
     filter_destroy(render.chain);
     workers_destroy(render.workers);

@@ -114,7 +114,24 @@ static void spool_source_close(struct source *source)
 static const struct source_kind spool_source_kind = {
     .REAL(read) = spool_read, .seek = spool_seek, .close = spool_source_close};
 
-/* An unlinked file in the folder of `beside`, which has space for OUT. */
+/* Where the file system knows no files without a name. */
+static int open_unlinked(const char *folder)
+{
+    char *template = NULL;
+    if (asprintf(&template, "%s/.halo.XXXXXX", folder) < 0)
+        return -1;
+    int fd = mkostemp(template, O_CLOEXEC);
+    if (fd >= 0 && unlink(template) != 0) {
+        int error = errno;
+        close(fd);
+        fd = -1;
+        errno = error;
+    }
+    free(template);
+    return fd;
+}
+
+/* A file without a name in the folder of `beside`, which has space for OUT. */
 static FILE *open_nameless(const char *beside)
 {
     const char *folder = getenv("TMPDIR");
@@ -124,14 +141,12 @@ static FILE *open_nameless(const char *beside)
         path = slash ? strndup(beside, (size_t)(slash - beside) + 1) : strdup(".");
     else
         path = strdup(folder && *folder ? folder : "/var/tmp");
-    char *template = NULL;
-    if (!path || asprintf(&template, "%s/.halo.XXXXXX", path) < 0)
-        template = NULL;
+    if (!path)
+        return NULL;
+    int fd = open(path, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        fd = open_unlinked(path);
     free(path);
-    int fd = template ? mkostemp(template, O_CLOEXEC) : -1;
-    if (fd >= 0)
-        unlink(template);
-    free(template);
     return fd < 0 ? NULL : fdopen(fd, "w+b");
 }
 
