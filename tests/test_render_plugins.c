@@ -432,6 +432,9 @@ START_TEST(side_chains_are_files)
     expect_same_channels("again.wav", "out.wav");
     command_refused(1, "none.wav", "\"$HALO\" render main.wav o.wav --lv2 %s,@sidechain=none.wav",
                     id);
+    command_done("mkfifo pipe");
+    command_refused(1, "is a regular file",
+                    "\"$HALO\" render main.wav o.wav --lv2 %s,@sidechain=pipe", id);
     command_refused(2, "has 5 channels",
                     "\"$HALO\" render main.wav o.wav --lv2 %s,@sidechain=wide.wav", id);
     command_refused(2, "from 1 to 2", "\"$HALO\" render main.wav o.wav --lv2 %s,@sidechain=3", id);

@@ -210,7 +210,8 @@ const struct stage_ops stage_lv2_ops = {
             "@state=FOLDER saved by --save-chain,\n"
             "at=12.5s:SYMBOL=VALUE and at=10s-12.5s:SYMBOL=VALUE, a step and\n"
             "a ramp in a file; @map=each or 1:2:0, the channels of its\n"
-            "inputs. For all stages: @mix=0..1 and @bypass",
+            "inputs; @sidechain=3:4 or FILE; @allow-loud: output that is\n"
+            "absurd does not end it. For all stages: @mix=0..1 and @bypass",
     PLUGIN_OPS,
 };
 

@@ -2,7 +2,9 @@
 
 #include "base/realtime.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { CHUNK = 4096 }; /* frames read at a time */
 
@@ -11,10 +13,26 @@ bool plugin_side_chain_is_list(const char *text)
     return text[strspn(text, "0123456789:")] == '\0';
 }
 
+/* A render that starts again reads it again. */
+static enum status check_regular(const char *path)
+{
+    struct stat entry;
+    if (stat(path, &entry) != 0)
+        return fail(STATUS_FAILED, "cannot open %s: %s", path, strerror(errno));
+    if (!S_ISREG(entry.st_mode))
+        return fail(STATUS_FAILED, "cannot open %s: a side chain is a regular file", path);
+    return STATUS_OK;
+}
+
 static enum status copy(struct source *source, struct sink *sink, const struct block *chunk)
 {
     for (size_t got = CHUNK; got == CHUNK;) {
         TRY(source_read(source, chunk->data, CHUNK, &got));
+        for (size_t c = 0; c < chunk->channels; c++)
+            if (audio_find_nonfinite(chunk->data[c], got) < got)
+                return fail(STATUS_FAILED,
+                            "cannot use %s as a side chain: a sample is not a number",
+                            source->name);
         TRY(sink_write(sink, (const float *const *)chunk->data, got));
     }
     return STATUS_OK;
@@ -40,6 +58,7 @@ enum status plugin_side_chain_open(struct plugin_side_chain *side, const char *t
     side->text = text;
     if (plugin_side_chain_is_list(text))
         return STATUS_OK;
+    TRY(check_regular(text));
     TRY(source_open_sound(text, allow_truncated, &source));
     if (source->format.rate != rate)
         TRY(source_open_resampled(source, rate, &source));
