@@ -53,7 +53,7 @@ static void process(struct lv2_rig *rig, size_t from)
         in[i] = rig->in.data[i] + from;
     for (size_t i = 0; i < rig->plugin->outputs; i++)
         out[i] = rig->out.data[i] + from;
-    plugin_lv2.process(rig->plugin, in, out);
+    plugin_lv2.process(rig->plugin, in, out, rig->settings.block);
 }
 
 void lv2_rig_run(struct lv2_rig *rig)

@@ -295,14 +295,35 @@ START_TEST(osc_changes_a_plugin)
 END_TEST
 #endif
 
-/* ---- failing plugins ---- */
-
-static void check_left_out(const char *plugin, const char *why)
+/* The recording has the position from its first frame on, and the log the tempo. */
+START_TEST(live_plugins_know_the_position)
 {
-    const size_t at = 57600;
+    if (!is_there("lv2", "urn:halo:test:beat"))
+        return;
     begin();
     pid_t process =
-        live_rig_start(LONG_BLOCKS "--mask half.txt --lv2 urn:halo:test:%s,2=%zu", plugin, at);
+        live_rig_start(RECORDED "--tempo 90,3/4 --lv2 'urn:halo:test:beat,@map=1' --lv2 " AMP
+                                ",gain=-40,@map=1:2");
+    live_rig_play(800);
+    end(process);
+    struct sound output = sound_load("rec.wav");
+    for (size_t i = RATE / 2; i < RATE * 8 / 10; i++) { /* it fades in before */
+        double seconds = (double)i / RATE, found = (double)output.block.data[1][i] * 100;
+        ck_assert_msg(fabs(found - seconds * 90 / 60 / 3) < 1e-4, "frame %zu: %g bars", i, found);
+    }
+    sound_free(&output);
+    live_rig_expect_replay();
+}
+END_TEST
+
+/* ---- failing plugins ---- */
+
+static void check_left_out(const char *plugin, const char *how, const char *why)
+{
+    const size_t at = 57600, latency = *how ? 0 : LONG_BLOCK;
+    begin();
+    pid_t process = live_rig_start(LONG_BLOCKS "%s --mask half.txt --lv2 urn:halo:test:%s,2=%zu",
+                                   how, plugin, at);
     live_rig_wait(why);
     live_rig_wait("the sound continues without it");
     live_rig_wait("FAILED");
@@ -313,11 +334,11 @@ static void check_left_out(const char *plugin, const char *why)
     ck_assert_msg(strstr(message + 1, "the sound continues without it") == NULL, "%s", result.err);
     struct sound output = sound_load("rec.wav"), dry = sound_load("dry.wav");
     /* Until then it was there, in blocks that were not late. */
-    ck_assert_uint_ge(longest_like(&output, &dry, RATE * 6 / 10, at, LONG_BLOCK, 0.5), LONG_BLOCK);
+    ck_assert_uint_ge(longest_like(&output, &dry, RATE * 6 / 10, at, latency, 0.5), LONG_BLOCK);
     /* The sound continues at once with a fade, although the failure may be reported much later. */
-    size_t from = (at / LONG_BLOCK + 1) * LONG_BLOCK, faded = from + RATE / 100;
-    ck_assert_uint_eq(frames_like(&output, &dry, from, LONG_BLOCK, 0.5) / 8, 0);
-    ck_assert_uint_ge(frames_like(&output, &dry, faded, LONG_BLOCK, 0.5), RATE / 10);
+    size_t from = at / LONG_BLOCK * LONG_BLOCK + latency, faded = from + RATE / 100;
+    ck_assert_uint_eq(frames_like(&output, &dry, from, latency, 0.5) / 8, 0);
+    ck_assert_uint_ge(frames_like(&output, &dry, faded, latency, 0.5), RATE / 10);
     sound_free(&output);
     sound_free(&dry);
     command_done("grep -q '\"event\":\"failed\".*\"stage\":2' rec.wav.log");
@@ -327,9 +348,23 @@ START_TEST(a_plugin_that_crashes_is_left_out)
 {
     if (!is_there("lv2", "urn:halo:test:crash"))
         return;
-    check_left_out("crash", "crashed at 1.1");
+    check_left_out("crash", "", "crashed at 1.1");
     live_rig_expect_replay();
-    check_left_out("exit", "ended its process");
+    check_left_out("exit", "", "ended its process");
+    live_rig_expect_replay();
+}
+END_TEST
+
+/* Isolated as the others, and in this process. */
+START_TEST(a_plugin_that_is_absurd_is_left_out)
+{
+    if (!is_there("lv2", "urn:halo:test:nan"))
+        return;
+    check_left_out("nan,3=8191", "", "not a number at ");
+    live_rig_expect_replay();
+    check_left_out("loud,3=8000", "", "+78 dBFS at ");
+    live_rig_expect_replay();
+    check_left_out("loud,3=8000", "--no-isolate", "+78 dBFS at ");
     live_rig_expect_replay();
 }
 END_TEST
@@ -337,7 +372,7 @@ END_TEST
 START_TEST(a_plugin_that_hangs_is_left_out)
 {
     if (is_there("lv2", "urn:halo:test:hang"))
-        check_left_out("hang", "hung at 1.1");
+        check_left_out("hang", "", "hung at 1.1");
 }
 END_TEST
 
@@ -346,15 +381,16 @@ START_TEST(nan_samples_are_reported)
     if (!is_there("lv2", "urn:halo:test:nan"))
         return;
     begin();
-    pid_t process =
-        live_rig_start(LIVE_RIG_DEVICE "--block 256 --json --lv2 urn:halo:test:nan,2=24000");
+    pid_t process = live_rig_start(LIVE_RIG_DEVICE "--block 256 --json --lv2 "
+                                                   "urn:halo:test:nan,2=24000,@allow-loud");
     live_rig_wait("produced NaN or infinite samples");
     struct command_result result = end(process);
     ck_assert_msg(strstr(result.out, "\"bad_samples\":200") != NULL, "%s", result.out);
     int tries = 0;
     do { /* until no block was late */
         ck_assert_msg(tries++ < 15, "the machine is too slow: %s", result.err);
-        process = live_rig_start(LONG_BLOCKS "--force --seconds 1 --lv2 urn:halo:test:nan,2=24000");
+        process = live_rig_start(LONG_BLOCKS "--force --seconds 1 --lv2 "
+                                             "urn:halo:test:nan,2=24000,@allow-loud");
         result = live_rig_end(process);
     } while (strstr(result.err, "missed a block"));
     ck_assert_msg(strstr(result.err, "200 invalid samples") != NULL, "%s", result.err);
@@ -372,7 +408,9 @@ int main(void)
 #ifdef HALO_TEST_OSC
                                   osc_changes_a_plugin,
 #endif
+                                  live_plugins_know_the_position,
                                   a_plugin_that_crashes_is_left_out,
+                                  a_plugin_that_is_absurd_is_left_out,
                                   a_plugin_that_hangs_is_left_out,
                                   nan_samples_are_reported};
     plugin_rig_prepare();

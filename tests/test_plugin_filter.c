@@ -31,7 +31,8 @@ static bool rig_load(struct rig *rig, const char *id, const char *const *spec, s
         return false;
     for (; *spec; spec++)
         ck_assert_int_eq(plugin_spec_take(&rig->spec, rig->info, RATE, *spec), STATUS_OK);
-    ck_assert_int_eq(plugin_map_init(&rig->map, rig->info, channels, NULL), STATUS_OK);
+    const struct plugin_map_settings settings = {0};
+    ck_assert_int_eq(plugin_map_init(&rig->map, rig->info, channels, &settings), STATUS_OK);
     rig->settings = (struct plugin_filter_settings){.info = rig->info,
                                                     .map = &rig->map,
                                                     .spec = &rig->spec,
@@ -156,8 +157,8 @@ START_TEST(late_latency_is_right_after_a_restart)
 }
 END_TEST
 
-/* 500 frames, then 200 from frame 5120 on, at a block boundary: the plugin skips its input
- * frames 4620 to 4920, and all other frames stay in place. Then 700, which outputs all of them. */
+/* 500 frames, then 200 from frame 5100 on: the plugin skips its input frames 4600 to 4900, and all
+ * other frames stay in place. Then 700, which outputs all of them. */
 START_TEST(sound_stays_in_place_while_latency_changes)
 {
     static const char *const spec[] = {"at=0", "amount=500", "at=5100:amount=200",
@@ -170,9 +171,9 @@ START_TEST(sound_stays_in_place_while_latency_changes)
     struct block in = stream_noise(1, 1, 20000);
     for (int run = 0; run < 2; run++) {
         struct block out = stream_through(rig.filter, in.data, in.frames, 21000);
-        expect_same(&out, &in, 700, 0, 5320);
-        expect_silence(&out, 5320, 5620);
-        expect_same(&out, &in, 700, 5620, out.frames);
+        expect_same(&out, &in, 700, 0, 5300);
+        expect_silence(&out, 5300, 5600);
+        expect_same(&out, &in, 700, 5600, out.frames);
         ck_assert_uint_eq(rig.filter->late, 0);
         block_free(&out);
         filter_reset(rig.filter); /* and everything again */
@@ -198,24 +199,41 @@ static void expect_gain(const struct block *out, const struct block *in, size_t 
                       (double)(in->data[0][i] * factor(db)), (double)db);
 }
 
-START_TEST(steps_begin_at_the_next_block)
+/* In this process, isolated, and where the plugin wants whole blocks. */
+enum way { WAY_HERE, WAY_ISOLATED, WAY_WHOLE, WAYS };
+
+static size_t up_to_block(size_t frame, enum way way)
 {
-    static const char *const spec[] = {"0=-6", "at=512:0=-12", "at=513:0=3", "at=3s:0=9", NULL};
+    return way == WAY_WHOLE ? (frame + BLOCK - 1) / BLOCK * BLOCK : frame;
+}
+
+static void rig_make_that_way(struct rig *rig, enum way way)
+{
+    rig->settings.isolated = way == WAY_ISOLATED;
+    rig->info->wants_whole_blocks = way == WAY_WHOLE;
+    rig_make(rig);
+}
+
+START_TEST(steps_begin_at_their_frame)
+{
+    static const char *const spec[] = {"0=-6", "at=512:0=-12", "at=513:0=3", "at=9001:0=-3", NULL};
     static const uint64_t befores[] = {0, 100, 256, 5000};
     struct rig rig;
-    for (size_t b = 0; b < 4; b++) {
+    for (size_t i = 0; i < 4 * WAYS; i++) {
         if (!rig_load(&rig, "amp_1181:amp", spec, 1))
             return;
-        uint64_t before = befores[b];
+        enum way way = (enum way)(i / 4);
+        size_t before = befores[i % 4];
         rig.settings.before = before;
-        rig_make(&rig);
+        rig_make_that_way(&rig, way);
         struct block in = stream_noise(1, 1, 20000);
         struct block out = stream_through(rig.filter, in.data, in.frames, 20000);
-        size_t first = (size_t)(512 + before + 255) / 256 * 256;
-        size_t second = (size_t)(513 + before + 255) / 256 * 256;
+        size_t first = up_to_block(512 + before, way), second = up_to_block(513 + before, way);
+        size_t third = up_to_block(9001 + before, way);
         expect_gain(&out, &in, 0, first, -6);
         expect_gain(&out, &in, first, second, -12);
-        expect_gain(&out, &in, second, 20000, 3);
+        expect_gain(&out, &in, second, third, 3);
+        expect_gain(&out, &in, third, 20000, -3);
         block_free(&in);
         block_free(&out);
         rig_free(&rig);
@@ -223,25 +241,73 @@ START_TEST(steps_begin_at_the_next_block)
 }
 END_TEST
 
-START_TEST(ramps_have_a_value_for_each_block)
+/* The share of a ramp from frame 1111 to 3003 that holds at a frame of the sound. */
+static float share_at(size_t frame, size_t step)
 {
-    static const char *const spec[] = {"0=-6", "at=1024-3072:0=2", NULL};
+    if (frame < 1111)
+        return 0;
+    if (frame >= 3003)
+        return 1;
+    size_t begin = frame / step * step;
+    return begin < 1111 ? 0 : (float)(begin - 1111) / (3003 - 1111);
+}
+
+START_TEST(ramps_follow_their_formula)
+{
+    static const char *const spec[] = {"0=-6", "at=1111-3003:0=2", "at=3003-3004:0=2", NULL};
     struct rig rig;
-    if (!rig_load(&rig, "amp_1181:amp", spec, 1))
-        return;
-    rig_make(&rig);
-    struct block in = stream_noise(1, 1, 8192);
-    for (int run = 0; run < 2; run++) {
-        struct block out = stream_through(rig.filter, in.data, in.frames, 8192);
-        for (size_t at = 0; at < 8192; at += BLOCK) {
-            float part = at < 1024 ? 0 : fminf((float)(at - 1024) / 2048, 1);
-            expect_gain(&out, &in, at, at + BLOCK, -6 + 8 * part);
+    for (enum way way = 0; way < WAYS; way++) {
+        if (!rig_load(&rig, "amp_1181:amp", spec, 1))
+            return;
+        size_t before = rig.settings.before = way == WAY_WHOLE ? 0 : 77;
+        size_t step = way == WAY_WHOLE ? BLOCK : PLUGIN_FILTER_STEP;
+        rig_make_that_way(&rig, way);
+        struct block in = stream_noise(1, 1, 8192);
+        for (int run = 0; run < 2; run++) {
+            struct block out = stream_through(rig.filter, in.data, in.frames, 8192);
+            for (size_t at = before; at < 8192; at++) {
+                size_t frame = way == WAY_WHOLE ? at / BLOCK * BLOCK : at - before;
+                expect_gain(&out, &in, at, at + 1, -6 + 8 * share_at(frame, step));
+            }
+            block_free(&out);
+            filter_reset(rig.filter); /* the first value again */
         }
-        block_free(&out);
-        filter_reset(rig.filter); /* the first value again */
+        block_free(&in);
+        rig_free(&rig);
     }
-    block_free(&in);
-    rig_free(&rig);
+}
+END_TEST
+
+/* As many changes as can be: ramps of several ports, which end and begin anywhere, in long pieces;
+ * isolated, they all have to fit into the shared memory. */
+START_TEST(many_ramps_fit)
+{
+    static const char *const spec[] = {
+        "2=0", "at=31-17000:2=1e9", "at=1-5000:3=8000", "at=5001-5002:3=0", "at=5003-20011:3=1",
+        NULL};
+    struct block out[2];
+    for (int isolated = 0; isolated < 2; isolated++) {
+        struct rig rig;
+        if (!rig_load(&rig, "mean:values", spec, 1))
+            return;
+        rig.settings.block = 16384;
+        rig.settings.isolated = isolated;
+        rig.settings.allow_loud = true;
+        rig_make(&rig);
+        struct block in = stream_noise(1, 1, 32768);
+        out[isolated] = stream_through(rig.filter, in.data, in.frames, 32768);
+        block_free(&in);
+        rig_free(&rig);
+    }
+    ck_assert_mem_eq(out[0].data[0], out[1].data[0], 32768 * sizeof(float));
+    ck_assert_float_eq(out[0].data[0][0], 100);
+    ck_assert_float_eq(out[0].data[0][4999], 100 + 7900 * (4992 - 1) / 4999.0f);
+    ck_assert_float_eq(out[0].data[0][5000], 8000);
+    ck_assert_float_eq(out[0].data[0][5002], 0);
+    ck_assert_float_eq(out[0].data[0][20010], (20000 - 5003) / 15008.0f);
+    ck_assert_float_eq(out[0].data[0][20011], 1);
+    block_free(&out[0]);
+    block_free(&out[1]);
 }
 END_TEST
 
@@ -257,6 +323,7 @@ START_TEST(bad_samples_are_silenced_and_counted)
             if (!rig_load(&rig, ids[i], spec, 1))
                 return;
             rig.settings.live = live;
+            rig.settings.allow_loud = true;
             rig_make(&rig);
             struct block in = stream_noise(1, 1, 9000);
             struct block out = stream_through(rig.filter, in.data, in.frames, 9000);
@@ -265,6 +332,45 @@ START_TEST(bad_samples_are_silenced_and_counted)
             expect_same(&out, &in, 0, 5077, 9000);
             ck_assert_uint_eq(plugin_filter_info(rig.filter).bad, 77);
             ck_assert_int_eq(rig.filter->notice != NULL, live);
+            block_free(&in);
+            block_free(&out);
+            rig_free(&rig);
+        }
+}
+END_TEST
+
+/* The first absurd sample ends it, and its block and all later ones are silent. */
+START_TEST(absurd_samples_are_failures)
+{
+    static const struct {
+        const char *id, *spec[3], *expected;
+    } rows[] = {
+        {"mean:nan", {"at=5000", NULL}, "not a number at 0.102 s, in frame 4900"},
+        {"mean:infinity", {"at=5000", NULL}, "not a number at 0.102 s, in frame 4900"},
+        {"mean:loud", {"at=5000", "amount=1001", NULL}, "+60 dBFS at 0.102 s, in frame 4900"},
+        {"mean:loud", {"at=5000", "amount=8000", NULL}, "+78 dBFS at 0.102 s, in frame 4900"},
+        {"mean:loud", {"at=5000", "amount=1000", NULL}, NULL},
+    };
+    for (size_t i = 0; i < 5; i++)
+        for (int live = 0; live < 2; live++) {
+            struct rig rig;
+            if (!rig_load(&rig, rows[i].id, rows[i].spec, 2))
+                return;
+            rig.settings.live = live;
+            rig.settings.before = 100;
+            rig_make(&rig);
+            struct block in = stream_noise(1, 2, 9000);
+            struct block out = stream_through(rig.filter, in.data, in.frames, 9000);
+            expect_same(&out, &in, 0, 0, 4096);
+            ck_assert_int_eq(rig.filter->failure != NULL, rows[i].expected != NULL);
+            if (rows[i].expected) {
+                ck_assert_ptr_nonnull(strstr(rig.filter->failure, rows[i].id));
+                ck_assert_msg(strstr(rig.filter->failure, rows[i].expected) != NULL, "%s",
+                              rig.filter->failure);
+                expect_silence(&out, 4096, 9000);
+            } else {
+                ck_assert_float_eq(out.data[0][5000], 1000);
+            }
             block_free(&in);
             block_free(&out);
             rig_free(&rig);
@@ -584,8 +690,10 @@ int main(void)
                                   latency_is_known_beforehand,
                                   late_latency_is_right_after_a_restart,
                                   sound_stays_in_place_while_latency_changes,
-                                  steps_begin_at_the_next_block,
-                                  ramps_have_a_value_for_each_block,
+                                  steps_begin_at_their_frame,
+                                  ramps_follow_their_formula,
+                                  many_ramps_fit,
+                                  absurd_samples_are_failures,
                                   bad_samples_are_silenced_and_counted,
                                   controls_apply_at_the_next_block,
                                   stages_list_their_controls,

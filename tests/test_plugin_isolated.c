@@ -74,11 +74,14 @@ static void process_at(struct plugin_instances *instances, const struct block *i
 }
 
 static void check_reported(const struct plugin_instances *here,
-                           const struct plugin_instances *isolated, size_t blocks)
+                           const struct plugin_instances *isolated)
 {
     ck_assert_uint_eq(here->latency, isolated->latency);
-    for (size_t b = 0; b < blocks; b++)
-        ck_assert_uint_eq(here->latencies[b], isolated->latencies[b]);
+    ck_assert_uint_eq(here->run_count, isolated->run_count);
+    for (size_t i = 0; i < here->run_count; i++) {
+        ck_assert_uint_eq(here->runs[i].frames, isolated->runs[i].frames);
+        ck_assert_uint_eq(here->runs[i].latency, isolated->runs[i].latency);
+    }
     for (size_t p = 0; p < here->info->port_count; p++)
         ck_assert_msg(memcmp(&here->values[p], &isolated->values[p], sizeof(float)) == 0,
                       "port %zu: %g and %g", p, (double)here->values[p],
@@ -97,7 +100,7 @@ static void check_same(const struct plugin_info *info,
         all += lengths[i];
     struct plugin_instances *here, *isolated = open_isolated(info, first, first ? 1 : 0, settings);
     ck_assert_int_eq(plugin_instances_open(info, first, first ? 1 : 0, settings, &here), STATUS_OK);
-    check_reported(here, isolated, 0);
+    check_reported(here, isolated);
     struct block in = stream_noise(1, instances * here->inputs, all), out[2];
     for (size_t i = 0; i < 2; i++)
         ck_assert_int_eq(block_init(&out[i], instances * here->outputs, all, "a test"), STATUS_OK);
@@ -107,7 +110,7 @@ static void check_same(const struct plugin_info *info,
             process_at(here, &in, &out[0], at, lengths[i], changes, made);
             process_at(isolated, &in, &out[1], at, lengths[i], changes, made);
             ck_assert_ptr_null(isolated->failure);
-            check_reported(here, isolated, lengths[i] / BLOCK);
+            check_reported(here, isolated);
         }
         for (size_t c = 0; c < out[0].channels; c++)
             ck_assert_mem_eq(out[0].data[c], out[1].data[c], all * sizeof(float));
@@ -230,6 +233,107 @@ START_TEST(lv2_settings_and_states_reach_the_child)
     settings.plugin.state = state;
     save(info, &settings, "again");
     plugin_info_destroy(info);
+}
+END_TEST
+
+/* ---- changes ---- */
+
+/* A kind that takes changes itself: each sample is the value of its control at that frame. */
+struct taker {
+    struct plugin plugin;
+    size_t count;
+    struct plugin_change changes[8]; /* of the next block */
+    size_t blocks;
+};
+
+static void taker_change(struct plugin *plugin, size_t port, float value, size_t frame)
+{
+    struct taker *taker = (struct taker *)plugin;
+    ck_assert_uint_lt(taker->count, 8);
+    taker->changes[taker->count++] =
+        (struct plugin_change){.frame = frame, .port = port, .value = value};
+}
+
+static void taker_process(struct plugin *plugin, const float *const *in, float *const *out,
+                          size_t frames)
+{
+    static float value;
+    struct taker *taker = (struct taker *)plugin;
+    (void)in;
+    ck_assert_uint_eq(frames, BLOCK);
+    taker->blocks++;
+    for (size_t i = 0, next = 0; i < frames; i++) {
+        while (next < taker->count && taker->changes[next].frame == i)
+            value = taker->changes[next++].value;
+        out[0][i] = value;
+    }
+    taker->count = 0;
+}
+
+static void taker_reset(struct plugin *plugin)
+{
+    (void)plugin;
+}
+
+static void taker_destroy(struct plugin *plugin)
+{
+    plugin_ports_free(plugin);
+    free(plugin);
+}
+
+static const struct plugin_kind taker_kind;
+static enum status taker_create(const struct plugin_info *info,
+                                const struct plugin_settings *settings, struct plugin **result)
+{
+    struct taker *taker = calloc(1, sizeof *taker);
+    ck_assert_ptr_nonnull(taker);
+    taker->plugin = (struct plugin){.kind = &taker_kind, .info = info};
+    *result = &taker->plugin;
+    return plugin_ports_init(&taker->plugin, settings->rate);
+}
+
+static const struct plugin_kind taker_kind = {
+    .name = "taker",
+    .create = taker_create,
+    .process = taker_process,
+    .change = taker_change,
+    .reset = taker_reset,
+    .destroy = taker_destroy,
+};
+
+START_TEST(a_kind_takes_changes_with_their_frames)
+{
+    struct plugin_port ports[] = {
+        {.type = PLUGIN_AUDIO, .is_input = true},
+        {.type = PLUGIN_AUDIO},
+        {.type = PLUGIN_CONTROL, .is_input = true, .minimum = 0, .maximum = 9},
+    };
+    const struct plugin_info info = {.kind = &taker_kind,
+                                     .id = "taker",
+                                     .port_count = 3,
+                                     .ports = ports,
+                                     .wants_whole_blocks = true};
+    struct plugin_instances_settings settings = file_settings(1);
+    settings.plugin.varied = true;
+    const struct plugin_change first = {.port = 2, .value = 1};
+    const struct plugin_change changes[] = {
+        {3, 2, 2}, {BLOCK - 1, 2, 3}, {BLOCK, 2, 4}, {2 * BLOCK + 100, 2, 5}};
+    struct plugin_instances *instances;
+    ck_assert_int_eq(plugin_instances_open(&info, &first, 1, &settings, &instances), STATUS_OK);
+    struct block in = stream_noise(1, 1, PIECE), out;
+    ck_assert_int_eq(block_init(&out, 1, PIECE, "a test"), STATUS_OK);
+    process_at(instances, &in, &out, 0, PIECE, changes, 4);
+    for (size_t i = 0; i < PIECE; i++) {
+        float expected = 1;
+        for (size_t c = 0; c < 4; c++)
+            expected = changes[c].frame <= i ? changes[c].value : expected;
+        ck_assert_msg(out.data[0][i] == expected, "frame %zu: %g", i, (double)out.data[0][i]);
+    }
+    ck_assert_uint_eq(instances->run_count, PIECE / BLOCK);
+    ck_assert_float_eq(instances->values[2], 5);
+    plugin_instances_close(instances);
+    block_free(&in);
+    block_free(&out);
 }
 END_TEST
 
@@ -585,6 +689,7 @@ int main(void)
                                   isolated_lv2_is_identical,
                                   lv2_presets_reach_the_child,
                                   lv2_settings_and_states_reach_the_child,
+                                  a_kind_takes_changes_with_their_frames,
                                   ends_are_reported,
                                   openings_fail_in_one_line,
                                   a_missing_program_is_reported,

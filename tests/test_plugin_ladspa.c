@@ -227,7 +227,7 @@ static void run(struct plugin *plugin, size_t block)
     for (size_t at = 0; at < FRAMES; at += block) {
         const float *const in[] = {input + at};
         float *const out[] = {output + at};
-        plugin->kind->process(plugin, in, out);
+        plugin->kind->process(plugin, in, out, block);
     }
 }
 
@@ -319,7 +319,7 @@ START_TEST(a_latency_is_reported)
     float other[64];
     const float *const in[] = {input};
     float *const out[] = {output, other};
-    plugin->kind->process(plugin, in, out);
+    plugin->kind->process(plugin, in, out, 64);
     ck_assert_uint_eq(plugin_latency(plugin), 99);
     plugin_destroy(plugin);
     plugin_info_destroy(info);

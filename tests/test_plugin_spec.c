@@ -254,6 +254,15 @@ static struct plugin_info of_width(struct plugin_port *audio, size_t inputs, siz
 
 enum { BESIDE = 1000 };
 
+/* Channels from 1; each instance has `width` inputs, then a side chain, which may be left out. */
+static void write_inputs(const struct plugin_map *map, size_t width, bool with_side, char *text)
+{
+    for (size_t c = 0; c < map->count; c++)
+        if (with_side || c % (width + 1) != width)
+            *text++ = map->inputs[c] == PLUGIN_MAP_SILENCE ? '0' : (char)('1' + map->inputs[c]);
+    *text = '\0';
+}
+
 START_TEST(channels_are_mapped)
 {
     static const struct {
@@ -298,7 +307,8 @@ START_TEST(channels_are_mapped)
         struct plugin_map map;
         char inputs[16] = "";
         log_capture(problem, sizeof problem);
-        enum status status = plugin_map_init(&map, &wide, rows[i].channels, rows[i].text);
+        const struct plugin_map_settings settings = {.map = rows[i].text};
+        enum status status = plugin_map_init(&map, &wide, rows[i].channels, &settings);
         log_capture(NULL, 0);
         ck_assert_msg((status == STATUS_OK) == (rows[i].instances > 0), "row %zu: %s", i, problem);
         if (status == STATUS_OK) {
@@ -307,8 +317,7 @@ START_TEST(channels_are_mapped)
             ck_assert_uint_eq(map.outputs,
                               beside ? rows[i].channels : rows[i].instances * rows[i].outputs);
             ck_assert(map.is_beside == beside);
-            for (size_t c = 0; c < map.count; c++)
-                inputs[c] = map.inputs[c] == PLUGIN_MAP_SILENCE ? '0' : (char)('1' + map.inputs[c]);
+            write_inputs(&map, rows[i].inputs, false, inputs);
             ck_assert_str_eq(inputs, rows[i].expected);
         } else {
             ck_assert_msg(strstr(problem, rows[i].expected), "row %zu: %s", i, problem);
@@ -318,6 +327,60 @@ START_TEST(channels_are_mapped)
 }
 END_TEST
 
+START_TEST(side_chains_are_mapped)
+{
+    static const struct {
+        size_t inputs, outputs, channels;
+        const char *map, *side;
+        size_t side_channels;
+        const char *expected; /* channels from 1, those of a file after the sound's; or the error */
+    } rows[] = {
+        {2, 2, 2, NULL, NULL, 0, "120"},
+        {2, 2, 3, NULL, "3", 0, "123"},
+        {2, 2, 3, NULL, "2", 0, "132"},
+        {2, 2, 2, NULL, NULL, 1, "123"},
+        {1, 1, 2, NULL, NULL, 1, "1323"},
+        {1, 1, 2, NULL, NULL, 2, "1324"},
+        {1, 1, 3, NULL, "3", 0, "1323"},
+        {1, 1, 2, "1:2", "2:1", 0, "1221"},
+        {2, 2, 2, "1:2", "1", 0, "121"},
+        {2, 2, 4, "each", "0", 0, "120340"},
+        {2, 2, 2, NULL, "1:2", 0, "names all channels"},
+        {2, 2, 3, NULL, "4", 0, "from 1 to 3"},
+        {2, 2, 3, NULL, "1:", 0, "from 1 to 3"},
+        {2, 2, 2, NULL, NULL, 2, "has 2 channels, but the side chains of urn:w have 1 input"},
+        {2, 2, 4, NULL, "3", 0, "the sound 3 channels"},
+        {2, 0, 3, NULL, "3", 0, "123"},
+    };
+    struct plugin_port audio[16];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct plugin_info wide = of_width(audio, rows[i].inputs, rows[i].outputs);
+        const struct plugin_map_settings settings = {rows[i].map, rows[i].side,
+                                                     rows[i].side_channels};
+        struct plugin_map map;
+        char inputs[16] = "";
+        log_capture(problem, sizeof problem);
+        enum status status = plugin_map_init(&map, &wide, rows[i].channels, &settings);
+        log_capture(NULL, 0);
+        if (status == STATUS_OK)
+            write_inputs(&map, rows[i].inputs, true, inputs);
+        ck_assert_msg(strstr(status == STATUS_OK ? inputs : problem, rows[i].expected) != NULL,
+                      "row %zu: %s%s", i, inputs, problem);
+        plugin_map_free(&map);
+    }
+    struct plugin_info plain = of_width(audio, 1, 1);
+    const struct plugin_map_settings settings = {.side_channels = 1};
+    struct plugin_map map;
+    audio[1].is_side_chain = false; /* two inputs now */
+    log_capture(problem, sizeof problem);
+    ck_assert_int_eq(plugin_map_init(&map, &plain, 2, &settings), STATUS_USAGE);
+    log_capture(NULL, 0);
+    ck_assert_ptr_nonnull(strstr(problem, "declares no side chain"));
+    plugin_map_free(&map);
+}
+END_TEST
+
 SUITE_MAIN("plugin_spec", values_are_read, wrong_specs_are_refused_with_a_correction,
            a_value_has_one_ramp_at_a_time, hundreds_of_ports_give_a_short_line,
-           presets_and_parameters_are_found, times_are_read_and_kept_in_order, channels_are_mapped)
+           presets_and_parameters_are_found, times_are_read_and_kept_in_order, channels_are_mapped,
+           side_chains_are_mapped)

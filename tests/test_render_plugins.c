@@ -219,8 +219,7 @@ static float db(float value)
     return powf(10, value * 0.05f);
 }
 
-/* Frames of the sound, whatever its delay at the stage: 480 and 4 frames here, so that a block
- * of 256 begins where it matters. */
+/* Frames of the sound, whatever its delay at the stage. A ramp has steps of 32 frames. */
 START_TEST(values_change_at_their_time)
 {
     command_clean();
@@ -230,10 +229,9 @@ START_TEST(values_change_at_their_time)
     struct sound out = sound_load("out.wav");
     float expected[N];
     for (size_t i = 0; i < N; i++) {
-        size_t begin = (i + 480) / 256 * 256; /* of the block, in the stage's input */
-        float now = (float)begin - 480, value = now >= 480 ? 3 : -6;
-        if (now >= 4800)
-            value = 3 - 12 * fminf((now - 4800) / 4800, 1);
+        float value = i >= 480 ? 3 : -6, step = (float)(i / 32 * 32);
+        if (i >= 4800)
+            value = 3 - 12 * fminf((step - 4800) / 4800, 1);
         expected[i] = in.block.data[0][i] * db(value);
     }
     expect_close(&out, 0, expected, N, 1e-6, "automation");
@@ -254,6 +252,57 @@ START_TEST(values_change_at_their_time)
 }
 END_TEST
 
+/* At one second the first sample that differs is number 48000, whatever is before the stage, and
+ * wherever the plugin runs; a mix and a gain have their first value there, and leave it with the
+ * next sample. */
+START_TEST(a_second_is_48000_frames)
+{
+    static const struct {
+        const char *stages;
+        size_t first;
+    } rows[] = {
+        {"--ladspa amp_1181:amp,0=-6,at=1s:0=3", 48000},
+        {"--no-isolate --ladspa amp_1181:amp,0=-6,at=1s:0=3", 48000},
+        {"--lv2 " EG_AMP ",gain=-6,at=1s:gain=3", 48000},
+        {"--lv2 " NODELAY ",delay=4801 --ladspa amp_1181:amp,0=-6,at=1s:0=3", 48000},
+        {"--ladspa mean:late-latency,at=0,amount=77 --lv2 " EG_AMP ",gain=-6,at=1s:gain=3", 48000},
+        {"--mask m.wav --lv2 " EG_AMP ",gain=-6,at=1s:gain=3", 48000},
+        {"--lv2 " NODELAY ",delay=4801 --gain -6,at=1s:gain=3", 48001},
+        {"--lv2 " EG_AMP ",gain=-6,@mix=0.5,at=1s:@mix=1", 48001},
+        {"--lv2 " EG_AMP ",gain=-6,at=1s:@bypass=on", 48001},
+    };
+    command_clean();
+    struct sound in = sound_noise("in.wav", 1, WAVF, RATE, 1, 50000);
+    sound_text("m.txt", "0\n0\n0\n0\n0.5\n0\n0\n0\n0\n");
+    command_done("\"$HALO\" mask convert m.txt m.wav --rate 48000");
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        command_done("\"$HALO\" render -f in.wav out.wav --align centre --block 16384 %s",
+                     rows[r].stages);
+        struct sound out = sound_load("out.wav");
+        float before = out.block.data[0][1000] / in.block.data[0][1000];
+        size_t at = 0;
+        while (at < 50000 && fabsf(out.block.data[0][at] - before * in.block.data[0][at]) < 1e-5f)
+            at++;
+        ck_assert_msg(at == rows[r].first, "%s: frame %zu", rows[r].stages, at);
+        sound_free(&out);
+    }
+    sound_free(&in);
+}
+END_TEST
+
+/* The delay is dry 480 frames late at the stage, so whole blocks begin at other frames there. */
+START_TEST(plugins_that_want_whole_blocks_say_so)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAVF, RATE, 1, N);
+    struct command_result result = command_done("\"$HALO\" render in.wav out.wav --lv2 " NODELAY
+                                                ",delay=480,at=1000:delay=300");
+    ck_assert_ptr_nonnull(strstr(result.err, "changed every 256 frames"));
+    result = command_done("\"$HALO\" render -f in.wav out.wav --lv2 " EG_AMP ",at=1000:gain=3");
+    ck_assert_ptr_null(strstr(result.err, "changed every"));
+}
+END_TEST
+
 START_TEST(stages_fade_in_and_out)
 {
     command_clean();
@@ -271,6 +320,172 @@ START_TEST(stages_fade_in_and_out)
     expect_close(&out, 0, expected, N, 1e-6, "bypass");
     sound_free(&in);
     sound_free(&out);
+}
+END_TEST
+
+/* ---- side chains ---- */
+
+static bool has_plugin(const char *id)
+{
+    struct plugin_info *info = plugin_rig_describe("lv2", id);
+    plugin_info_destroy(info);
+    return info != NULL;
+}
+
+enum { KEYED = 3 * RATE };
+
+/* Two channels of noise, and a third that is loud from the first second to the second. The key is
+ * that third channel as a file, which ends there. */
+static void make_keyed(void)
+{
+    struct block block = stream_noise(1, 3, KEYED), key;
+    ck_assert_int_eq(block_init(&key, 1, 2 * RATE, "a test"), STATUS_OK);
+    for (size_t i = 0; i < KEYED; i++) {
+        block.data[0][i] *= 0.05f;
+        block.data[1][i] *= 0.05f;
+        block.data[2][i] *= i >= RATE && i < 2 * RATE ? 0.9f : 0;
+        if (i < 2 * RATE)
+            key.data[0][i] = block.data[2][i];
+    }
+    sound_save(&(struct sound){.format = WAVF, .rate = RATE, .block = block}, "keyed.wav");
+    sound_save(&(struct sound){.format = WAVF, .rate = RATE, .block = key}, "key.wav");
+    block.channels = 2;
+    sound_save(&(struct sound){.format = WAVF, .rate = RATE, .block = block}, "main.wav");
+    block.channels = 3;
+    block_free(&block);
+    block_free(&key);
+}
+
+/* In dB, of a second of the sound without its beginning. */
+static double level(const struct sound *sound, size_t second)
+{
+    double sum = 0;
+    for (size_t i = second * RATE + RATE / 2; i < (second + 1) * RATE; i++)
+        sum += pow((double)sound->block.data[0][i], 2);
+    return 10 * log10(sum);
+}
+
+START_TEST(side_chains_duck)
+{
+    static const struct {
+        const char *id, *values;
+    } rows[] = {
+        {"http://lsp-plug.in/plugins/lv2/sc_compressor_mono", "sct=External,al=0.05,cr=20"},
+        {"http://lsp-plug.in/plugins/lv2/sc_compressor_stereo", "sct=External,al=0.05,cr=20"},
+        {"urn:zamaudio:ZamComp", "sidechain=on,thr=-20,rat=20"},
+        {"urn:zamaudio:ZamCompX2", "sidechain=on,thr=-20,rat=20"},
+    };
+    command_clean();
+    make_keyed();
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        if (!has_plugin(rows[r].id))
+            continue;
+        command_done("\"$HALO\" render -f keyed.wav out.wav --tail none --lv2 %s,%s,@sidechain=3",
+                     rows[r].id, rows[r].values);
+        struct sound out = sound_load("out.wav");
+        ck_assert_uint_eq(out.block.channels, 2);
+        double before = level(&out, 0), keyed = level(&out, 1), after = level(&out, 2);
+        ck_assert_msg(keyed < before - 6, "%s: %g dB, then %g", rows[r].id, before, keyed);
+        ck_assert_msg(fabs(after - before) < 1, "%s: %g dB, then %g", rows[r].id, before, after);
+        sound_free(&out);
+
+        /* A file is the same, wherever the stage is and runs. */
+        command_done("\"$HALO\" render -f main.wav file.wav --tail none --no-isolate --lv2 "
+                     "%s,%s,@sidechain=key.wav",
+                     rows[r].id, rows[r].values);
+        expect_same_channels("file.wav", "out.wav");
+        command_done("\"$HALO\" render -f main.wav file.wav --tail none --lv2 " NODELAY
+                     ",delay=480 --lv2 %s,%s,@sidechain=key.wav",
+                     rows[r].id, rows[r].values);
+        struct sound file = sound_load("file.wav");
+        ck_assert_msg(level(&file, 1) < before - 6, "%s", rows[r].id);
+        sound_free(&file);
+        command_done("\"$HALO\" render -f main.wav file.wav --tail none --lv2 %s,%s", rows[r].id,
+                     rows[r].values);
+        file = sound_load("file.wav");
+        ck_assert_msg(fabs(level(&file, 1) - before) < 1, "%s", rows[r].id);
+        sound_free(&file);
+    }
+}
+END_TEST
+
+/* At another rate, in a chain in another folder; and what is wrong. */
+START_TEST(side_chains_are_files)
+{
+    static const char *const id = "http://lsp-plug.in/plugins/lv2/sc_compressor_mono";
+    if (!has_plugin(id))
+        return;
+    command_clean();
+    make_keyed();
+    sound_noise_file("wide.wav", 1, WAVF, RATE, 5, 1000);
+    command_done(
+        "ffmpeg -v error -y -i key.wav -ar 24000 -c:a pcm_f32le slow.wav; mkdir -p chains");
+    command_done("\"$HALO\" render -f main.wav out.wav --tail none --lv2 "
+                 "%s,sct=External,al=0.05,cr=20,@sidechain=slow.wav --save-chain chains/c.yml",
+                 id);
+    struct sound out = sound_load("out.wav");
+    ck_assert(level(&out, 1) < level(&out, 0) - 6);
+    ck_assert(fabs(level(&out, 2) - level(&out, 0)) < 1);
+    sound_free(&out);
+    command_done("grep -q '@sidechain=../slow.wav' chains/c.yml; cd chains && \"$HALO\" render -f "
+                 "../main.wav ../again.wav --tail none --chain c.yml");
+    expect_same_channels("again.wav", "out.wav");
+    command_refused(1, "none.wav", "\"$HALO\" render main.wav o.wav --lv2 %s,@sidechain=none.wav",
+                    id);
+    command_done("mkfifo pipe");
+    command_refused(1, "is a regular file",
+                    "\"$HALO\" render main.wav o.wav --lv2 %s,@sidechain=pipe", id);
+    command_refused(2, "has 5 channels",
+                    "\"$HALO\" render main.wav o.wav --lv2 %s,@sidechain=wide.wav", id);
+    command_refused(2, "from 1 to 2", "\"$HALO\" render main.wav o.wav --lv2 %s,@sidechain=3", id);
+    command_refused(2, "declares no side chain",
+                    "\"$HALO\" render main.wav o.wav --lv2 " EG_AMP ",@sidechain=2");
+}
+END_TEST
+
+/* ---- tempo ---- */
+
+static void expect_beat(const char *stages, const char *tempo, double bpm, unsigned bar,
+                        unsigned unit)
+{
+    command_done("\"$HALO\" render -f in.wav out.wav --tail none %s %s", tempo, stages);
+    struct sound out = sound_load("out.wav");
+    ck_assert_uint_eq(out.block.channels, 3);
+    for (size_t i = 0; i < out.block.frames; i++) {
+        double seconds = (double)i / RATE, offset = i >= 1001 && strstr(stages, "at=") ? 0.5 : 0;
+        const double expected[] = {seconds, seconds * bpm / 60 / (bar ? bar : 1),
+                                   bpm + bar / 100.0 + unit / 10000.0};
+        for (size_t c = 0; c < 3; c++) {
+            double value = (double)out.block.data[c][i] - offset;
+            ck_assert_msg(fabs(value - (bpm > 0 ? expected[c] : 0)) < 2e-5,
+                          "%s %s: output %zu in frame %zu is %.8g, not %.8g", stages, tempo, c, i,
+                          value, expected[c]);
+        }
+    }
+    sound_free(&out);
+}
+
+START_TEST(plugins_know_the_position)
+{
+    static const char *const rows[] = {
+        "--lv2 urn:halo:test:beat",
+        "--no-isolate --lv2 urn:halo:test:beat",
+        "--lv2 " NODELAY ",delay=481 --lv2 urn:halo:test:beat",
+        "--lv2 " NODELAY ",delay=481 --lv2 urn:halo:test:beat,at=1001:offset=0.5",
+        "--block 100 --lv2 urn:halo:test:beat,at=1001:offset=0.5",
+    };
+    command_clean();
+    sound_noise_file("in.wav", 1, WAVF, RATE, 1, N);
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        expect_beat(rows[r], "--tempo 120", 120, 4, 4);
+        expect_beat(rows[r], "--tempo 90.5,6/8", 90.5, 6, 8);
+        expect_beat(rows[r], "", 0, 0, 0);
+    }
+    static const char *const wrong[] = {"0",       "120,", "120,3", "120,3/5",
+                                        "120,0/4", "1e9",  "fast",  "120,4/4x"};
+    for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++)
+        command_refused(2, "120 or 90,6/8", "\"$HALO\" render in.wav o.wav --gain 0 --tempo %s",
+                        wrong[w]);
 }
 END_TEST
 
@@ -321,8 +536,8 @@ START_TEST(bad_samples_are_counted)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAVF, RATE, 2, N);
-    struct command_result result = command_done(
-        "\"$HALO\" render in.wav out.wav --json --lv2 urn:halo:test:nan,at=5000,amount=7");
+    struct command_result result = command_done("\"$HALO\" render in.wav out.wav --json --lv2 "
+                                                "urn:halo:test:nan,at=5000,amount=7,@allow-loud");
     ck_assert_ptr_nonnull(strstr(result.err, "14 invalid samples"));
     json_t *root = json_loads(result.out, 0, NULL);
     json_t *stage = json_array_get(json_object_get(root, "stages"), 0);
@@ -331,6 +546,33 @@ START_TEST(bad_samples_are_counted)
     struct sound out = sound_load("out.wav");
     ck_assert_float_eq(out.block.data[0][5000], 0);
     ck_assert_float_ne(out.block.data[0][5007], 0);
+    sound_free(&out);
+}
+END_TEST
+
+START_TEST(absurd_samples_end_the_render)
+{
+    static const char *const before[] = {"", "--no-isolate ", "--lv2 " NODELAY ",delay=480 "};
+    command_clean();
+    sound_noise_file("in.wav", 1, WAVF, RATE, 2, N);
+    for (size_t i = 0; i < 3; i++) {
+        size_t at = i == 2 ? 5480 : 5000; /* of the plugin's input */
+        command_refused(1,
+                        "urn:halo:test:nan made a sample that is not a number at 0.104 s, in "
+                        "frame 5000",
+                        "\"$HALO\" render in.wav out.wav %s--lv2 urn:halo:test:nan,at=%zu",
+                        before[i], at);
+        command_refused(1, "mean:loud made a sample of +66 dBFS at 0.104 s, in frame 5000",
+                        "\"$HALO\" render in.wav out.wav %s--ladspa mean:loud,at=%zu,amount=2000 "
+                        "--gain -60",
+                        before[i], at);
+    }
+    command_refused(1, "mean:loud made a sample of +66 dBFS",
+                    "\"$HALO\" render in.wav out.wav --ladspa mean:loud,amount=2000,@mix=0.1");
+    command_done("\"$HALO\" render in.wav out.wav --ladspa mean:loud,at=5000,amount=2000,"
+                 "@allow-loud --gain -60");
+    struct sound out = sound_load("out.wav");
+    ck_assert_float_eq_tol(out.block.data[0][5000], 2, 1e-4F);
     sound_free(&out);
 }
 END_TEST
@@ -392,7 +634,7 @@ START_TEST(wrong_arguments_are_refused)
         {2, "its controls: gain", "--lv2 " EG_AMP ",foo=1"},
         {2, "from -90 to 24 dB", "--lv2 " EG_AMP ",gain=25"},
         {2, "no preset 'foo'", "--lv2 " EG_AMP ",preset=foo"},
-        {2, "@mix=, @bypass, @map= and @state=", "--lv2 " EG_AMP ",@foo=1"},
+        {2, "@mix=, @bypass, @map=, @sidechain=, @allow-loud", "--lv2 " EG_AMP ",@foo=1"},
         {2, "from 0 to 1, not '2'", "--lv2 " EG_AMP ",@mix=2"},
         {2, "keeps no state", "--lv2 " EG_AMP ",@state=."},
         {1, "it is not a folder", "--lv2 http://lv2plug.in/plugins/eg-params,@state=in.wav"},
@@ -444,10 +686,16 @@ int main(void)
                                   bypassed_stages_change_no_bit,
                                   mixes_are_aligned,
                                   values_change_at_their_time,
+                                  a_second_is_48000_frames,
+                                  plugins_that_want_whole_blocks_say_so,
                                   stages_fade_in_and_out,
+                                  side_chains_duck,
+                                  side_chains_are_files,
+                                  plugins_know_the_position,
                                   latency_reported_late_renders_again,
                                   a_chain_is_saved_once,
                                   bad_samples_are_counted,
+                                  absurd_samples_end_the_render,
                                   crashes_end_the_render,
                                   tails_end_when_quiet,
                                   wrong_arguments_are_refused};

@@ -1,6 +1,7 @@
 #include "chain/chain_options.h"
 #include "chain/mask_options.h"
 
+#include "base/decimal.h"
 #include "chain/chain_file.h"
 #include "convolve/convolver.h"
 
@@ -31,6 +32,33 @@ static enum status parse_devices(void *options, const struct option_row *row, co
             break;
         at = end + 1;
     }
+    return STATUS_OK;
+}
+
+static const double BPM_LEAST = 1, BPM_MOST = 1000;
+enum { BAR_MOST = 64, UNIT_MOST = 64 };
+
+/* BPM, or BPM,BEATS/UNIT. */
+static enum status parse_tempo(void *options, const struct option_row *row, const char *value)
+{
+    struct plugin_tempo *tempo = &((struct chain_options *)options)->settings.tempo;
+    char *end;
+    unsigned long bar = 4, unit = 4;
+    bool good =
+        decimal_read(value, &end, &tempo->bpm) && tempo->bpm >= BPM_LEAST && tempo->bpm <= BPM_MOST;
+    if (good && *end == ',') {
+        bar = isdigit((unsigned char)end[1]) ? strtoul(end + 1, &end, 10) : 0;
+        unit = *end == '/' && isdigit((unsigned char)end[1]) ? strtoul(end + 1, &end, 10) : 0;
+    }
+    good = good && !*end && bar >= 1 && bar <= BAR_MOST && unit >= 1 && unit <= UNIT_MOST &&
+           (unit & (unit - 1)) == 0;
+    if (!good)
+        return fail(STATUS_USAGE,
+                    "--%s is beats a minute from %g to %g, and perhaps a time signature, such as "
+                    "120 or 90,6/8, not '%s'",
+                    row->name, BPM_LEAST, BPM_MOST, value);
+    tempo->bar = (unsigned)bar;
+    tempo->unit = (unsigned)unit;
     return STATUS_OK;
 }
 
@@ -72,6 +100,9 @@ const struct option_row chain_options_rows[] = {
     OPT_VALUE("no-isolate", struct chain_options, settings.isolate, ISOLATE_OFF,
               "run plugins in halo's process: default live. A crash or\n"
               "hang of a plugin then ends halo"),
+    OPT_PARSE("tempo", "BPM[,BEATS/UNIT]", parse_tempo,
+              "tells plugins the tempo, such as 120 or 90,6/8 (default 4/4),\n"
+              "and the position, from the first frame"),
     OPT_INTEGER("threads", "N", struct chain_options, threads, 1, THREADS_MOST,
                 "threads; default: one per processor, two in a stream"),
     OPT_FLAG("allow-truncated", struct chain_options, settings.allow_truncated,

@@ -2,6 +2,7 @@
 #include "base/json_text.h"
 #include "chain/stages.h"
 #include "plugin/plugin_scanner.h"
+#include "plugin/plugin_side_chain.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,25 +12,39 @@ struct stage_plugin {
     struct plugin_info *info;
     struct plugin_spec spec;
     struct plugin_map map;
+    struct plugin_side_chain side;
     bool isolated;
+    bool allow_loud;
 };
+
+static const char SIDE[] = "@sidechain=";
 
 static enum status parse_args(struct stage *stage, char **spec, const struct stream_format *format)
 {
     struct stage_plugin *plugin = stage->data;
-    const char *map = NULL;
+    const struct block *side;
+    struct plugin_map_settings map = {0};
     for (char **word = spec; *word; word++) {
         if (strncmp(*word, "@map=", 5) == 0)
-            map = *word + 5;
+            map.map = *word + 5;
+        else if (strncmp(*word, SIDE, strlen(SIDE)) == 0)
+            TRY(plugin_side_chain_open(&plugin->side, *word + strlen(SIDE), format->rate,
+                                       stage->settings.allow_truncated));
+        else if (strcmp(*word, "@allow-loud") == 0)
+            plugin->allow_loud = true;
         else if (**word == '@' && strncmp(*word, "@state=", 7) != 0)
             return fail(STATUS_USAGE,
-                        "a plugin has the options @mix=, @bypass, @map= and @state=, not '%s'",
+                        "a plugin has the options @mix=, @bypass, @map=, @sidechain=, @allow-loud "
+                        "and @state=, not '%s'",
                         *word);
         else
             TRY(plugin_spec_take(&plugin->spec, plugin->info, format->rate, *word));
     }
     stage->automated |= plugin->spec.automation.count > 0;
-    return plugin_map_init(&plugin->map, plugin->info, format->channels, map);
+    side = plugin_side_chain_sound(&plugin->side);
+    map.side_chain = side ? NULL : plugin->side.text;
+    map.side_channels = side ? side->channels : 0;
+    return plugin_map_init(&plugin->map, plugin->info, format->channels, &map);
 }
 
 /* The option of the stage names the kind of plugin. */
@@ -59,6 +74,7 @@ static void stage_plugin_destroy(void *data)
         return;
     plugin_spec_free(&plugin->spec);
     plugin_map_free(&plugin->map);
+    plugin_side_chain_close(&plugin->side);
     plugin_info_destroy(plugin->info);
     free(plugin);
 }
@@ -72,12 +88,15 @@ static enum status stage_plugin_create(struct stage *stage, size_t block, struct
         .info = plugin->info,
         .map = &plugin->map,
         .spec = &plugin->spec,
+        .side = plugin_side_chain_sound(&plugin->side),
+        .tempo = stage->settings.tempo,
         .rate = stage->rate,
         .channels = stage->inputs,
         .block = block,
         .live = stage->settings.convolver.live,
         .streamed = stage->settings.streamed,
         .isolated = plugin->isolated,
+        .allow_loud = plugin->allow_loud,
         .before = stage->before,
         .latency = stage->latency,
         .replayed = stage->settings.replayed,
@@ -110,6 +129,9 @@ static void stage_plugin_report(const struct stage *stage)
     if (stats.bad > 0)
         warning("%s: %llu invalid sample%s (NaN or infinite) silenced", id,
                 (unsigned long long)stats.bad, stats.bad == 1 ? "" : "s");
+    if (plugin->spec.automation.count > 0 && !plugin_is_exact(plugin->info))
+        note("%s: its values changed every %zu frames, as it wants blocks of one length", id,
+             stats.block);
     if (stats.missed > 0)
         warning("%s: %llu block%s late: the dry sound was heard", id,
                 (unsigned long long)stats.missed, stats.missed == 1 ? "" : "s");
@@ -137,13 +159,15 @@ static void stage_plugin_keep_latency(struct stage *stage)
              plugin->info->id, (unsigned long long)stage->latency.most);
 }
 
-/* LIBRARY:LABEL with a slash, @state=FOLDER, and perhaps param:URI=PATH. */
+/* LIBRARY:LABEL with a slash, @state=FOLDER, @sidechain=FILE, and perhaps param:URI=PATH. */
 static const char *stage_plugin_path_in(const char *word, size_t index, bool *perhaps)
 {
     if (index == 0)
         return strchr(word, ':') && !strstr(word, "://") && strchr(word, '/') ? word : NULL;
     if (strncmp(word, "@state=", 7) == 0)
         return word + 7;
+    if (strncmp(word, SIDE, strlen(SIDE)) == 0)
+        return plugin_side_chain_is_list(word + strlen(SIDE)) ? NULL : word + strlen(SIDE);
     *perhaps = true;
     const char *value = strncmp(word, "param:", 6) == 0 ? strchr(word, '=') : NULL;
     return value ? value + 1 : NULL;
@@ -186,7 +210,8 @@ const struct stage_ops stage_lv2_ops = {
             "@state=FOLDER saved by --save-chain,\n"
             "at=12.5s:SYMBOL=VALUE and at=10s-12.5s:SYMBOL=VALUE, a step and\n"
             "a ramp in a file; @map=each or 1:2:0, the channels of its\n"
-            "inputs. For all stages: @mix=0..1 and @bypass",
+            "inputs; @sidechain=3:4 or FILE; @allow-loud: output that is\n"
+            "absurd does not end it. For all stages: @mix=0..1 and @bypass",
     PLUGIN_OPS,
 };
 

@@ -36,7 +36,8 @@ struct stage_settings {
     bool streamed;        /* blocks are the periods of a device, also in a replay */
     enum isolate isolate; /* run plugins in separate processes; auto: for files */
     bool replayed;        /* a replay: plugins have no prelude, as when live */
-    bool held_back;       /* a replay: plugins are a block late, as isolated ones were */
+    struct plugin_tempo tempo;
+    bool held_back; /* a replay: plugins are a block late, as isolated ones were */
 };
 
 struct stage {

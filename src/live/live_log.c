@@ -64,16 +64,19 @@ static json_t *set_up(const struct live_chain *chain, const struct live_settings
     }
     for (size_t i = 0; i < request->other_count; i++)
         json_array_append_new(others, json_text(request->others[i]));
+    const struct plugin_tempo *tempo = &request->options->settings.tempo;
     return json_pack(
-        "{s:i, s:I, s:I, s:I, s:o, s:I, s:o, s:I, s:b, s:b, s:b, s:b, s:f, s:f, s:b}", "halo_log",
-        1, "rate", (json_int_t)settings->rate, "channels", (json_int_t)request->format.channels,
-        "block", (json_int_t)request->block, "stages", stages, "choose_at",
-        (json_int_t)request->stage, "others", others, "room", (json_int_t)request->capacity,
-        "centre", request->options->settings.align == MASK_ALIGN_CENTRE, "isolated", isolated,
-        "in_double", request->options->settings.convolver.precision == PRECISION_DOUBLE, "causal",
+        "{s:i, s:I, s:I, s:I, s:o, s:I, s:o, s:I, s:b, s:b, s:b, s:b, s:f, s:f, s:b, s:f, s:I, s:I}",
+        "halo_log", 1, "rate", (json_int_t)settings->rate, "channels",
+        (json_int_t)request->format.channels, "block", (json_int_t)request->block, "stages", stages,
+        "choose_at", (json_int_t)request->stage, "others", others, "room",
+        (json_int_t)request->capacity, "centre",
+        request->options->settings.align == MASK_ALIGN_CENTRE, "isolated", isolated, "in_double",
+        request->options->settings.convolver.precision == PRECISION_DOUBLE, "causal",
         request->options->settings.align == MASK_ALIGN_CAUSAL, "ceiling_db",
         audio_to_db(settings->ceiling), "gain_db", audio_to_db(settings->gain), "muted",
-        settings->muted);
+        settings->muted, "bpm", tempo->bpm, "bar", (json_int_t)tempo->bar, "beat_unit",
+        (json_int_t)tempo->unit);
 }
 
 enum status live_log_open(const char *path, bool force, const struct live_chain *chain,

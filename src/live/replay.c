@@ -93,6 +93,17 @@ static enum status read_choices(struct replay *replay, const json_t *line)
     return STATUS_OK;
 }
 
+/* That of the take, if it had one. */
+static bool read_tempo(const json_t *line, struct plugin_tempo *tempo)
+{
+    size_t bar = 0, unit = 0;
+    double bpm = json_number_value(json_object_get(line, "bpm"));
+    bool valid = bpm == 0 || (bpm > 0 && bpm < FLT_MAX && whole(line, "bar", UINT8_MAX, &bar) &&
+                              whole(line, "beat_unit", UINT8_MAX, &unit) && bar > 0 && unit > 0);
+    *tempo = (struct plugin_tempo){.bpm = bpm, .bar = (unsigned)bar, .unit = (unsigned)unit};
+    return valid;
+}
+
 static enum status read_set_up(struct replay *replay, const json_t *line)
 {
     size_t rate, version;
@@ -106,7 +117,7 @@ static enum status read_set_up(struct replay *replay, const json_t *line)
         replay->format.channels == 0 || !whole(line, "block", BLOCK_MOST, &request->block) ||
         request->block == 0 || !whole(line, "room", LIVE_CAPACITY, &request->capacity) ||
         !decibels(line, "ceiling_db", &settings->ceiling) ||
-        !decibels(line, "gain_db", &settings->gain))
+        !decibels(line, "gain_db", &settings->gain) || !read_tempo(line, &stages->tempo))
         return refuse(replay, "its first line lacks the set-up of the stream");
     replay->format.rate = settings->rate = (uint32_t)rate;
     settings->muted = json_is_true(json_object_get(line, "muted"));

@@ -32,7 +32,7 @@ struct plugin_point {
 struct plugin_port {
     enum plugin_port_type type;
     bool is_input;
-    bool is_side_chain; /* audio input that reads silence */
+    bool is_side_chain; /* audio input that is heard by the plugin only: see plugin_map.h */
     bool is_latency;    /* control output in frames */
     bool is_integer;
     bool is_toggle;
@@ -87,9 +87,10 @@ struct plugin_info {
     size_t preset_count;
     struct plugin_preset *presets;
     size_t feature_count;
-    char **features;  /* URIs it requires */
-    bool keeps_state; /* more than the values of its controls */
-    char *refusal;    /* why it cannot be instantiated; NULL: no reason known */
+    char **features;         /* URIs it requires */
+    bool keeps_state;        /* more than the values of its controls */
+    bool wants_whole_blocks; /* blocks must not be split where a control changes */
+    char *refusal;           /* why it cannot be instantiated; NULL: no reason known */
 };
 
 struct plugin_setting { /* of a parameter */
@@ -97,9 +98,18 @@ struct plugin_setting { /* of a parameter */
     const char *value; /* as text; paths are relative to the working folder */
 };
 
+/* For what follows the beat: the position counts from the sound's first frame. */
+struct plugin_tempo {
+    double bpm;    /* beats a minute; 0: none, and no position is sent */
+    unsigned bar;  /* beats in a bar: the 6 of 6/8 */
+    unsigned unit; /* what a beat is: the 8 of 6/8 */
+};
+
 struct plugin_settings {
     uint32_t rate;
-    size_t block;       /* frames of every kind->process */
+    size_t block; /* frames of kind->process, at most */
+    bool varied;  /* some are shorter; else all have that length */
+    struct plugin_tempo tempo;
     bool live;          /* blocks have a deadline: a thread of the plugin does long work */
     const char *preset; /* URI; NULL: none */
     const char *state;  /* folder of kind->save, loaded after the preset; NULL: none */
@@ -114,6 +124,7 @@ struct plugin {
     size_t outputs;
     uint32_t *in_ports, *out_ports; /* indices of the audio ports */
     float *controls;                /* by port: inputs as set, outputs as the plugin reports them */
+    int64_t position;      /* of the next block in the sound, in frames; negative before it */
     const char *trouble;   /* after the first reset: why its state or parameters failed to load */
     const char *complaint; /* for the control thread to print once and clear; NULL */
 };
@@ -135,9 +146,13 @@ struct plugin_kind {
     /* Controls have their initial values, or those of the preset and the state. */
     enum status (*create)(const struct plugin_info *info, const struct plugin_settings *settings,
                           struct plugin **plugin);
-    /* Real-time. One block: `in` and `out` are the audio ports by index, all distinct. The output
-     * may contain NaN or infinity. */
-    void (*process)(struct plugin *plugin, const float *const *in, float *const *out);
+    /* Real-time. One block of `frames`: `in` and `out` are the audio ports by index, all distinct.
+     * The output may contain NaN or infinity. */
+    void (*process)(struct plugin *plugin, const float *const *in, float *const *out,
+                    size_t frames);
+    /* Real-time. Set a control input at a frame of the next block; called by rising frames. NULL:
+     * the kind cannot, and blocks are split instead where settings.varied allows it. */
+    void (*change)(struct plugin *plugin, size_t port, float value, size_t frame);
     /* Forget all sound, keep all values. Required before the first block, after the first values
      * are set: some plugins size buffers by them, and loading happens here. */
     void (*reset)(struct plugin *plugin);
@@ -177,6 +192,12 @@ void plugin_ports_free(struct plugin *plugin);
 static inline bool plugin_port_is_control(const struct plugin_port *port)
 {
     return port->type == PLUGIN_CONTROL && port->is_input;
+}
+
+/* Whether changes take effect at their frame, and not at the next block. */
+static inline bool plugin_is_exact(const struct plugin_info *info)
+{
+    return info->kind->change || !info->wants_whole_blocks;
 }
 
 /* Real-time. Set a control input from the next block on. */

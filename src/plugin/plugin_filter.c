@@ -48,6 +48,18 @@ static size_t piece_of(const struct plugin_filter_settings *settings, size_t blo
 
 /* ---- instances ---- */
 
+/* In a piece: those asked for, the first and last of each point, and the steps of ramps, of which
+ * those of one port do not overlap. */
+static size_t changes_most(const struct plugin_filter *plugin)
+{
+    const struct automation *automation = &plugin->settings.spec->automation;
+    size_t ports = plugin->settings.info->port_count, ramps = 0;
+    for (size_t i = 0; i < automation->count; i++)
+        ramps += automation->points[i].over > 0;
+    return ports + 2 * automation->count +
+           (ramps < ports ? ramps : ports) * (plugin->piece / PLUGIN_FILTER_STEP + 1);
+}
+
 /* The only place that knows where the plugin runs. */
 static enum status open_instances(const struct plugin_filter *plugin, size_t block, bool live,
                                   struct plugin_instances **instances)
@@ -58,12 +70,15 @@ static enum status open_instances(const struct plugin_filter *plugin, size_t blo
         .plugin = {.rate = settings->rate,
                    .block = block,
                    .live = live,
+                   .tempo = settings->tempo,
+                   .varied = plugin->exact && spec->automation.count > 0,
                    .preset = spec->preset,
                    .state = spec->state,
                    .setting_count = spec->setting_count,
                    .settings = spec->settings},
         .instances = settings->map->instances,
         .most = plugin->piece,
+        .changes = changes_most(plugin),
         .patience = live ? PATIENCE_LIVE : PATIENCE,
     };
     struct plugin_change *changes = calloc(spec->value_count + 1, sizeof *changes);
@@ -104,11 +119,12 @@ static void note_latency(struct latency_probe *probe, uint64_t reported)
 static void feed_silence(struct latency_probe *probe, size_t frames,
                          const struct plugin_change *first)
 {
+    probe->instances->position = -(int64_t)probe->piece; /* before the sound */
     for (size_t at = 0; at < frames && !probe->instances->failure; at += probe->piece) {
         probe->instances->kind->process(probe->instances, probe->in, probe->out.data, probe->piece,
                                         first, at == 0 && first ? 1 : 0);
-        for (size_t i = 0; i < probe->piece / probe->instances->block; i++)
-            note_latency(probe, probe->instances->latencies[i]);
+        for (size_t i = 0; i < probe->instances->run_count; i++)
+            note_latency(probe, probe->instances->runs[i].latency);
     }
 }
 
@@ -186,6 +202,7 @@ static void plugin_filter_destroy(struct filter *filter)
     plugin_instances_close(plugin->instances);
     block_free(&plugin->align.ring);
     block_free(&plugin->nothing);
+    block_free(&plugin->side);
     block_free(&plugin->aside);
     free(plugin->in);
     free(plugin->out);
@@ -203,23 +220,23 @@ static const struct filter_kind plugin_filter_kind = {
     .destroy = plugin_filter_destroy,
 };
 
-/* The buffers of the step. A step of automation is one change, a ramp one for each block. */
-static enum status make_buffers(struct plugin_filter *plugin, size_t block)
+/* The buffers of the step. */
+static enum status make_buffers(struct plugin_filter *plugin)
 {
     const struct plugin_filter_settings *settings = &plugin->settings;
     const struct automation *automation = &settings->spec->automation;
-    size_t ports = settings->info->port_count, points = automation->count, changes = ports;
-    for (size_t i = 0; i < points; i++)
-        changes += automation->points[i].over ? plugin->piece / block : 1;
+    size_t ports = settings->info->port_count, points = automation->count;
     plugin->in = calloc(settings->map->count + 1, sizeof *plugin->in);
     plugin->out = calloc(settings->map->outputs, sizeof *plugin->out);
     plugin->values = calloc(ports + 1, sizeof *plugin->values);
-    plugin->changes = calloc(changes + 1, sizeof *plugin->changes);
+    plugin->changes = calloc(changes_most(plugin) + 1, sizeof *plugin->changes);
     plugin->points = calloc(points + 1, sizeof *plugin->points);
     plugin->requested = calloc(ports + 1, sizeof *plugin->requested);
     if (!plugin->in || !plugin->out || !plugin->values || !plugin->changes || !plugin->points ||
         !plugin->requested)
         return fail_memory("a plugin");
+    if (settings->side)
+        TRY(block_init(&plugin->side, settings->side->channels, plugin->piece, "a plugin"));
     return block_init(&plugin->nothing, 1, plugin->piece, "a plugin");
 }
 
@@ -249,8 +266,9 @@ enum status plugin_filter_create(const struct plugin_filter_settings *settings,
                                      .tail_unknown = !settings->map->is_beside};
     plugin->settings = *settings;
     plugin->piece = piece_of(settings, block);
+    plugin->exact = plugin_is_exact(settings->info);
     enum status status;
-    if ((status = make_buffers(plugin, block)) || (status = set_latency(plugin, block)) ||
+    if ((status = make_buffers(plugin)) || (status = set_latency(plugin, block)) ||
         (status = open_instances(plugin, block, settings->live, &plugin->instances))) {
         plugin_filter_destroy(&plugin->filter);
         return status;

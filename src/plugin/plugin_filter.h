@@ -13,14 +13,15 @@
  * latency settles after some blocks first runs on as many of silence, since it may fade from its
  * first latency to the new one.
  *
- * Automation. A point takes effect at the first block of the plugin at or after its time, counted
- * in the input of the filter; ramps change with each block, by equal steps, or equal factors for
- * logarithmic ports.
+ * Automation. A point takes effect at its frame, counted in the input of the filter; ramps change
+ * every PLUGIN_FILTER_STEP frames of the sound, by equal steps, or equal factors for logarithmic
+ * ports. Where a plugin is not exact (plugin.h), both happen at the next block of the plugin.
  *
- * NaN and infinity become zero and are counted. A plugin that fails outputs silence, and
- * filter->failure says why. Threads: plugin_filter_set and _value belong to one control thread
- * while the step runs, or to the step itself; all else but process to that thread while the step
- * does not run.
+ * A sample that is no number, or beyond PLUGIN_FILTER_LOUDEST, is a failure, unless
+ * settings.allow_loud: then NaN and infinity become zero and are counted. A plugin that fails
+ * outputs silence, and filter->failure says why. Threads: plugin_filter_set and _value belong to
+ * one control thread while the step runs, or to the step itself; all else but process to that
+ * thread while the step does not run.
  */
 #ifndef HALO_PLUGIN_FILTER_H
 #define HALO_PLUGIN_FILTER_H
@@ -28,15 +29,21 @@
 #include "plugin/plugin.h"
 #include "plugin/plugin_map.h"
 #include "plugin/plugin_spec.h"
+#include "signal/audio.h"
 #include "sound/filter.h"
 
-/* Frames: automation steps of 5 ms at 48 kHz; longer blocks make plugins no faster. */
-enum { PLUGIN_FILTER_BLOCK = 256 };
+/* Frames: of a plugin's block in files, as longer ones make no plugin faster; and of a ramp's
+ * steps, as blocks shorter than these cost more time than what they change can be heard. */
+enum { PLUGIN_FILTER_BLOCK = 256, PLUGIN_FILTER_STEP = 32 };
+
+#define PLUGIN_FILTER_LOUDEST 1000.0F /* +60 dBFS */
 
 struct plugin_filter_settings {
     const struct plugin_info *info; /* outlives the filter, as do the next two */
     const struct plugin_map *map;   /* for a sound of `channels` */
     const struct plugin_spec *spec;
+    const struct block *side; /* a sound for side chains, which the map has after the channels;
+                                 NULL: none. Outlives the filter */
     uint32_t rate;
     size_t channels;
     size_t block;
@@ -44,6 +51,8 @@ struct plugin_filter_settings {
     bool streamed;   /* the block is the period of a device, even if it is replayed */
     bool replayed;   /* a recorded live session: no silence before the sound */
     bool isolated;   /* in a child process */
+    bool allow_loud; /* any number is a valid sample */
+    struct plugin_tempo tempo;
     size_t delay;    /* frames of additional latency */
     uint64_t before; /* frames of latency before this filter: automation counts from there */
     struct plugin_latency {
@@ -61,7 +70,7 @@ struct plugin_filter_info {
     size_t instances;
     size_t block; /* frames of the plugin's */
     bool isolated;
-    uint64_t bad;    /* samples that were NaN or infinite */
+    uint64_t bad;    /* samples that were NaN or infinite, where that is allowed */
     uint64_t missed; /* blocks that came too late and were silenced */
     struct plugin_latency latency;
 };

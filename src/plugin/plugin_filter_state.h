@@ -22,9 +22,11 @@ struct plugin_filter {
     bool settled;                  /* the plugin has reported latency.settled */
     size_t prelude;                /* frames of silence to process before the sound */
     struct block aside;            /* output of the prelude */
+    bool exact;                    /* values change at their frame, and not at the next block */
     bool changed;                  /* a value has changed since the beginning */
     size_t piece;                  /* frames that the instances get at a time, at most */
     struct block nothing;          /* a piece of silence */
+    struct block side;             /* a piece of settings.side */
     const float **in;              /* of a piece, for all inputs of the instances */
     float **out;
 
@@ -43,8 +45,9 @@ struct plugin_filter {
     _Atomic bool has_request; /* one of them is new */
 
     uint64_t bad;
+    bool absurd;        /* it made a sample that is none: silence from this block on */
     bool reported_late; /* live: a late block has been reported */
-    char failure[200];
+    char failure[300];
     char notice[200];
 };
 

@@ -76,12 +76,12 @@ json_t *plugin_info_object(const struct plugin_info *info)
         json_array_append_new(presets, named_object(info->presets[i].uri, info->presets[i].name));
     for (size_t i = 0; i < info->feature_count; i++)
         json_array_append_new(features, json_text(info->features[i]));
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "kind",
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o}", "kind",
                      info->kind->name, "id", json_text(info->id), "name", json_text(info->name),
                      "maker", json_text(info->maker), "category", json_text(info->category), "file",
-                     json_text(info->file), "keeps_state", info->keeps_state, "refusal",
-                     json_text(info->refusal), "ports", ports, "parameters", parameters, "presets",
-                     presets, "features", features);
+                     json_text(info->file), "keeps_state", info->keeps_state, "wants_whole_blocks",
+                     info->wants_whole_blocks, "refusal", json_text(info->refusal), "ports", ports,
+                     "parameters", parameters, "presets", presets, "features", features);
 }
 
 /* A missing text is NULL; false: memory, or a required text is missing. */
@@ -187,6 +187,7 @@ enum status plugin_info_of_object(const json_t *object, struct plugin_info **res
         return fail_memory("a plugin");
     info->kind = kind ? plugin_kind_named(kind) : NULL;
     info->keeps_state = json_is_true(json_object_get(object, "keeps_state"));
+    info->wants_whole_blocks = json_is_true(json_object_get(object, "wants_whole_blocks"));
     bool valid = info->kind && read_text(object, "id", true, &info->id) &&
                  read_text(object, "name", true, &info->name) &&
                  read_text(object, "maker", false, &info->maker) &&

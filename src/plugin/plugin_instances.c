@@ -9,35 +9,49 @@
 /* With separate buffers, since a plugin may write to its inputs, or need aligned memory. */
 struct slot {
     struct plugin *plugin;
-    struct block in;  /* all audio ports, including side chains, which stay silent */
-    struct block out; /* all audio ports */
+    struct block in;
+    struct block out;
 };
 
 struct local_instances {
     struct plugin_instances instances;
-    size_t *main_inputs; /* by input without side chains: the audio input of the plugin */
+    bool splits; /* blocks, where a value changes */
     struct slot *slots;
-    uint64_t *latencies;
+    struct plugin_run *runs;
 };
 
-HALO_REALTIME static void make_changes(struct local_instances *here,
+HALO_REALTIME static void set_value(const struct local_instances *here,
+                                    const struct plugin_change *change, size_t frame)
+{
+    for (size_t i = 0; i < here->instances.instances; i++) {
+        struct plugin *plugin = here->slots[i].plugin;
+        plugin_set(plugin, change->port, change->value);
+        if (plugin->kind->change)
+            plugin->kind->change(plugin, change->port, change->value, frame);
+    }
+}
+
+/* Those before the frame `before`, for a run that begins at `at`. */
+HALO_REALTIME static void make_changes(const struct local_instances *here,
                                        const struct plugin_change **changes,
-                                       const struct plugin_change *end, size_t before)
+                                       const struct plugin_change *end, size_t at, size_t before)
 {
     for (; *changes < end && (*changes)->frame < before; ++*changes)
-        for (size_t i = 0; i < here->instances.instances; i++)
-            plugin_set(here->slots[i].plugin, (*changes)->port, (*changes)->value);
+        set_value(here, *changes, (*changes)->frame > at ? (*changes)->frame - at : 0);
 }
 
 HALO_REALTIME static void run_slot(struct local_instances *here, size_t index,
-                                   const float *const *in, float *const *out, size_t at)
+                                   const float *const *in, float *const *out, size_t at,
+                                   size_t frames)
 {
     struct plugin_instances *instances = &here->instances;
     struct slot *slot = &here->slots[index];
-    size_t bytes = instances->block * sizeof(float);
+    size_t bytes = frames * sizeof(float);
     for (size_t c = 0; c < instances->inputs; c++)
-        memcpy(slot->in.data[here->main_inputs[c]], in[index * instances->inputs + c] + at, bytes);
-    slot->plugin->kind->process(slot->plugin, (const float *const *)slot->in.data, slot->out.data);
+        memcpy(slot->in.data[c], in[index * instances->inputs + c] + at, bytes);
+    slot->plugin->position = instances->position + (int64_t)at;
+    slot->plugin->kind->process(slot->plugin, (const float *const *)slot->in.data, slot->out.data,
+                                frames);
     for (size_t c = 0; c < instances->outputs; c++)
         memcpy(out[index * instances->outputs + c] + at, slot->out.data[c], bytes);
     if (!instances->notice) {
@@ -46,33 +60,42 @@ HALO_REALTIME static void run_slot(struct local_instances *here, size_t index,
     }
 }
 
+HALO_REALTIME static void run(struct local_instances *here, const float *const *in,
+                              float *const *out, size_t at, size_t frames)
+{
+    struct plugin_instances *instances = &here->instances;
+    instances->latency = 0;
+    for (size_t i = 0; i < instances->instances; i++) {
+        run_slot(here, i, in, out, at, frames);
+        uint64_t latency = plugin_latency(here->slots[i].plugin);
+        if (latency > instances->latency)
+            instances->latency = latency;
+    }
+    here->runs[instances->run_count++] =
+        (struct plugin_run){.frames = frames, .latency = instances->latency};
+}
+
 HALO_REALTIME static void process(struct plugin_instances *instances, const float *const *in,
                                   float *const *out, size_t frames,
                                   const struct plugin_change *changes, size_t count)
 {
     struct local_instances *here = (struct local_instances *)instances;
     const struct plugin_change *end = changes + count;
-    for (size_t at = 0; at < frames; at += instances->block) {
-        make_changes(here, &changes, end, at + instances->block);
-        instances->latency = 0;
-        for (size_t i = 0; i < instances->instances; i++) {
-            run_slot(here, i, in, out, at);
-            uint64_t latency = plugin_latency(here->slots[i].plugin);
-            if (latency > instances->latency)
-                instances->latency = latency;
-        }
-        here->latencies[at / instances->block] = instances->latency;
+    instances->run_count = 0;
+    for (size_t at = 0, to; at < frames; at = to) {
+        to = (at / instances->block + 1) * instances->block;
+        make_changes(here, &changes, end, at, here->splits ? at + 1 : to);
+        if (changes < end && changes->frame < to)
+            to = changes->frame;
+        run(here, in, out, at, to - at);
     }
 }
 
 static void reset(struct plugin_instances *instances)
 {
     struct local_instances *here = (struct local_instances *)instances;
-    for (size_t i = 0; i < instances->instances; i++) {
-        struct slot *slot = &here->slots[i];
-        slot->plugin->kind->reset(slot->plugin);
-        block_silence(&slot->in, 0, instances->block);
-    }
+    for (size_t i = 0; i < instances->instances; i++)
+        here->slots[i].plugin->kind->reset(here->slots[i].plugin);
 }
 
 static enum status save(struct plugin_instances *instances, const char *folder)
@@ -90,8 +113,7 @@ static void close_instances(struct plugin_instances *instances)
         block_free(&here->slots[i].out);
     }
     free(here->slots);
-    free(here->latencies);
-    free(here->main_inputs);
+    free(here->runs);
     free(here);
 }
 
@@ -102,14 +124,24 @@ static const struct plugin_instances_kind local_instances_kind = {
     .close = close_instances,
 };
 
-size_t plugin_instances_inputs(const struct plugin_info *info)
+static size_t count_inputs(const struct plugin_info *info, bool side_chains)
 {
     size_t count = 0;
     for (size_t i = 0; i < info->port_count; i++) {
         const struct plugin_port *port = &info->ports[i];
-        count += port->type == PLUGIN_AUDIO && port->is_input && !port->is_side_chain;
+        count += port->type == PLUGIN_AUDIO && port->is_input && port->is_side_chain == side_chains;
     }
     return count;
+}
+
+size_t plugin_instances_inputs(const struct plugin_info *info)
+{
+    return count_inputs(info, false);
+}
+
+size_t plugin_instances_side_chains(const struct plugin_info *info)
+{
+    return count_inputs(info, true);
 }
 
 size_t plugin_instances_outputs(const struct plugin_info *info)
@@ -118,19 +150,6 @@ size_t plugin_instances_outputs(const struct plugin_info *info)
     for (size_t i = 0; i < info->port_count; i++)
         count += info->ports[i].type == PLUGIN_AUDIO && !info->ports[i].is_input;
     return count;
-}
-
-static enum status find_inputs(struct local_instances *here)
-{
-    const struct plugin *plugin = here->slots[0].plugin;
-    size_t count = 0;
-    here->main_inputs = calloc(here->instances.inputs + 1, sizeof *here->main_inputs);
-    if (!here->main_inputs)
-        return fail_memory("a plugin");
-    for (size_t i = 0; i < plugin->inputs; i++)
-        if (!plugin->info->ports[plugin->in_ports[i]].is_side_chain)
-            here->main_inputs[count++] = i;
-    return STATUS_OK;
 }
 
 static enum status fill_slot(struct slot *slot, const struct plugin_info *info,
@@ -152,26 +171,26 @@ enum status plugin_instances_open(const struct plugin_info *info,
     here->instances = (struct plugin_instances){.kind = &local_instances_kind,
                                                 .info = info,
                                                 .instances = settings->instances,
-                                                .inputs = plugin_instances_inputs(info),
+                                                .inputs = plugin_instances_inputs(info) +
+                                                          plugin_instances_side_chains(info),
                                                 .outputs = plugin_instances_outputs(info),
                                                 .block = settings->plugin.block};
     here->slots = calloc(settings->instances, sizeof *here->slots);
-    here->latencies = calloc(settings->most / here->instances.block, sizeof *here->latencies);
-    enum status status = here->slots && here->latencies ? STATUS_OK : fail_memory("a plugin");
+    here->splits = settings->plugin.varied && plugin_is_exact(info) && !info->kind->change;
+    here->runs = calloc(plugin_instances_runs(info, settings), sizeof *here->runs);
+    enum status status = here->slots && here->runs ? STATUS_OK : fail_memory("a plugin");
     for (size_t i = 0; status == STATUS_OK && i < settings->instances; i++)
         status = fill_slot(&here->slots[i], info, &settings->plugin);
-    if (status == STATUS_OK)
-        status = find_inputs(here);
     if (status != STATUS_OK)
         goto fail;
-    make_changes(here, &changes, changes + count, SIZE_MAX);
+    make_changes(here, &changes, changes + count, 0, SIZE_MAX);
     reset(&here->instances); /* see plugin_kind.reset */
     if (here->slots[0].plugin->trouble) {
         status = fail(STATUS_FAILED, "%s", here->slots[0].plugin->trouble);
         goto fail;
     }
     here->instances.values = here->slots[0].plugin->controls;
-    here->instances.latencies = here->latencies;
+    here->instances.runs = here->runs;
     *instances = &here->instances;
     return STATUS_OK;
 fail:

@@ -2,7 +2,11 @@
  * in a child process.
  *
  * They process sound in pieces of any number of blocks, with the changes of values within. Instance
- * i has the input channels i * inputs and up; side chains are not counted and read silence.
+ * i has the input channels i * inputs and up, in the order of its audio ports, side chains among
+ * them.
+ *
+ * A change takes effect at its frame, if the plugin is exact (plugin.h) and settings.plugin.varied;
+ * else at the start of its block.
  *
  *   plugin_instances_open            in this process: memory errors of a plugin are errors of halo
  *   plugin_instances_open_isolated   in a child process, over shared memory: a plugin that crashes
@@ -19,7 +23,7 @@
 #include "plugin/plugin.h"
 
 struct plugin_change {
-    size_t frame; /* in the piece; applied at the start of its block. Changes are sorted by frame */
+    size_t frame; /* in the piece. Changes are sorted by frame */
     size_t port;
     float value;
 };
@@ -28,7 +32,14 @@ struct plugin_instances_settings {
     struct plugin_settings plugin;
     size_t instances;
     size_t most;     /* frames of the longest piece: a multiple of the block */
+    size_t changes;  /* in a piece, at most; fewer than one for each port count as that */
     double patience; /* seconds */
+};
+
+/* What the plugin processed at once. */
+struct plugin_run {
+    size_t frames;
+    uint64_t latency; /* frames, as reported after it */
 };
 
 struct plugin_instances;
@@ -45,20 +56,23 @@ struct plugin_instances {
     const struct plugin_instances_kind *kind;
     const struct plugin_info *info;
     size_t instances;
-    size_t inputs;  /* of one instance, without side chains */
+    size_t inputs;  /* of one instance */
     size_t outputs; /* of one instance */
     size_t block;
-    size_t delay;              /* frames added to the latency of the plugin */
-    const float *values;       /* by port, of the first instance after its last block */
-    uint64_t latency;          /* frames, as last reported; without `delay` */
-    const uint64_t *latencies; /* by block of the last piece */
+    int64_t position;              /* of the next piece in the sound: for the caller to set */
+    size_t delay;                  /* frames added to the latency of the plugin */
+    const float *values;           /* by port, of the first instance after its last block */
+    uint64_t latency;              /* frames, as last reported; without `delay` */
+    const struct plugin_run *runs; /* of the last piece */
+    size_t run_count;
     const char *failure; /* "crashed at 1.250 s (segmentation fault)"; the output is silence then */
     uint64_t late;       /* live: pieces replaced by silence since the last reset */
     const char *notice;  /* to be printed once and cleared; NULL */
 };
 
-/* Audio ports of one instance, without side chains. */
+/* Audio ports of one instance: inputs without side chains, side chains, outputs. */
 size_t plugin_instances_inputs(const struct plugin_info *info);
+size_t plugin_instances_side_chains(const struct plugin_info *info);
 size_t plugin_instances_outputs(const struct plugin_info *info);
 
 /* `changes`, at frame 0, are applied before the first block and override preset and state. `info`
@@ -71,6 +85,20 @@ MUST_CHECK enum status
 plugin_instances_open_isolated(const struct plugin_info *info, const struct plugin_change *changes,
                                size_t count, const struct plugin_instances_settings *settings,
                                struct plugin_instances **instances);
+
+/* Changes in a piece, at most. */
+static inline size_t plugin_instances_changes(const struct plugin_info *info,
+                                              const struct plugin_instances_settings *settings)
+{
+    return settings->changes > info->port_count ? settings->changes : info->port_count;
+}
+
+/* Runs of a piece, at most: each change may end one. */
+static inline size_t plugin_instances_runs(const struct plugin_info *info,
+                                           const struct plugin_instances_settings *settings)
+{
+    return settings->most / settings->plugin.block + plugin_instances_changes(info, settings);
+}
 
 static inline void plugin_instances_close(struct plugin_instances *instances)
 {

@@ -19,7 +19,25 @@
 #include <unistd.h>
 
 /* Indices in the arguments of main after "halo". */
-enum { PARENT = 1, VERBOSITY, KIND, ID, RATE, BLOCK, LIVE, INSTANCES, MOST, PRESET, STATE, FIRST };
+enum {
+    PARENT = 1,
+    VERBOSITY,
+    KIND,
+    ID,
+    RATE,
+    BLOCK,
+    LIVE,
+    VARIED,
+    BPM,
+    BAR,
+    UNIT,
+    INSTANCES,
+    MOST,
+    CHANGES,
+    PRESET,
+    STATE,
+    FIRST
+};
 
 static void put_text(FILE *stream, const char *text)
 {
@@ -38,9 +56,12 @@ enum status isolated_args_make(const struct plugin_info *info,
         goto fail;
     fprintf(stream, "halo%cplugin-instances%c%ld%c%d%c", 0, 0, (long)getpid(), 0,
             (int)note_verbosity_now(), 0);
-    fprintf(stream, "%s%c%s%c%" PRIu32 "%c%zu%c%d%c", info->kind->name, 0, info->id, 0,
-            plugin->rate, 0, plugin->block, 0, plugin->live, 0);
-    fprintf(stream, "%zu%c%zu%c", settings->instances, 0, settings->most, 0);
+    fprintf(stream, "%s%c%s%c%" PRIu32 "%c%zu%c%d%c%d%c", info->kind->name, 0, info->id, 0,
+            plugin->rate, 0, plugin->block, 0, plugin->live, 0, plugin->varied, 0);
+    fprintf(stream, "%.17g%c%u%c%u%c", plugin->tempo.bpm, 0, plugin->tempo.bar, 0,
+            plugin->tempo.unit, 0);
+    fprintf(stream, "%zu%c%zu%c%zu%c", settings->instances, 0, settings->most, 0, settings->changes,
+            0);
     put_text(stream, plugin->preset);
     put_text(stream, plugin->state);
     for (size_t i = 0; i < plugin->setting_count; i++)
@@ -96,10 +117,15 @@ enum status isolated_args_read(int argc, char **argv, struct isolated_request *r
     plugin->rate = (uint32_t)number(argv[RATE]);
     plugin->block = number(argv[BLOCK]);
     plugin->live = number(argv[LIVE]) != 0;
+    plugin->varied = number(argv[VARIED]) != 0;
     plugin->preset = text_of(argv[PRESET]);
     plugin->state = text_of(argv[STATE]);
+    plugin->tempo = (struct plugin_tempo){.bpm = strtod(argv[BPM], NULL),
+                                          .bar = (unsigned)number(argv[BAR]),
+                                          .unit = (unsigned)number(argv[UNIT])};
     request->settings.instances = number(argv[INSTANCES]);
     request->settings.most = number(argv[MOST]);
+    request->settings.changes = number(argv[CHANGES]);
     return STATUS_OK;
 }
 
@@ -117,16 +143,18 @@ void isolated_memory_plan(struct isolated_memory *memory, const struct plugin_in
                           const struct plugin_instances_settings *settings)
 {
     memory->slots = settings->plugin.live ? LIVE_SLOTS : 1;
-    memory->blocks = settings->most / settings->plugin.block;
+    memory->change_room = plugin_instances_changes(info, settings);
+    memory->run_room = plugin_instances_runs(info, settings);
     memory->ports = info->port_count;
-    memory->inputs = settings->instances * plugin_instances_inputs(info);
+    memory->inputs =
+        settings->instances * (plugin_instances_inputs(info) + plugin_instances_side_chains(info));
     memory->outputs = settings->instances * plugin_instances_outputs(info);
     memory->channel = 0;
     size_t head = 0, slot = 0;
     reserve(&head, sizeof(struct isolated_head));
     reserve(&slot, sizeof(struct isolated_order));
-    memory->changes = reserve(&slot, memory->blocks * memory->ports * sizeof(struct plugin_change));
-    memory->latencies = reserve(&slot, memory->blocks * sizeof(uint64_t));
+    memory->changes = reserve(&slot, memory->change_room * sizeof(struct plugin_change));
+    memory->runs = reserve(&slot, memory->run_room * sizeof(struct plugin_run));
     memory->values = reserve(&slot, memory->ports * sizeof(float));
     reserve(&memory->channel, settings->most * sizeof(float));
     memory->in = reserve(&slot, memory->inputs * memory->channel);
@@ -198,7 +226,7 @@ HALO_REALTIME struct isolated_piece isolated_memory_piece(const struct isolated_
                number % memory->slots * memory->slot;
     return (struct isolated_piece){.order = (struct isolated_order *)at,
                                    .changes = (struct plugin_change *)(at + memory->changes),
-                                   .latencies = (uint64_t *)(at + memory->latencies),
+                                   .runs = (struct plugin_run *)(at + memory->runs),
                                    .values = (float *)(at + memory->values),
                                    .in = (float *)(at + memory->in),
                                    .out = (float *)(at + memory->out),

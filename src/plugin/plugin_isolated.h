@@ -5,7 +5,7 @@
  * belongs to the child once `posted` has reached n + 1, and to halo again when `done` has. Order 0
  * opens the instances.
  *
- *   head | slot 0: order, changes, latencies, values, in, out | slot 1 ...
+ *   head | slot 0: order, changes, runs, values, in, out | slot 1 ...
  *
  * A plugin can write anywhere in here: halo uses only numbers and text from it, no pointers.
  */
@@ -20,8 +20,8 @@
 
 /* ---- the command line of the process ---- */
 
-/* halo plugin-instances PARENT VERBOSITY KIND ID RATE BLOCK LIVE INSTANCES MOST PRESET STATE
- *      [URI VALUE]...
+/* halo plugin-instances PARENT VERBOSITY KIND ID RATE BLOCK LIVE VARIED BPM BAR UNIT
+ *      INSTANCES MOST CHANGES PRESET STATE [URI VALUE]...
  * where PRESET and STATE are "-" or begin with "=". NULL at the end. Errors: memory. */
 MUST_CHECK enum status isolated_args_make(const struct plugin_info *info,
                                           const struct plugin_instances_settings *settings,
@@ -81,25 +81,28 @@ struct isolated_head {
 
 struct isolated_order {
     enum isolated_what what;
+    int64_t position; /* of the piece, in the sound */
     size_t frames;
     size_t change_count;
+    size_t run_count; /* the answer */
 };
 
 /* One process's view. Inputs and outputs are those of all instances. */
 struct isolated_memory {
     struct isolated_head *head;
     size_t size; /* bytes */
-    size_t slots, blocks, ports, inputs, outputs;
-    size_t slot, channel;                       /* bytes of each */
-    size_t changes, latencies, values, in, out; /* byte offsets within a slot */
+    size_t slots, ports, inputs, outputs;
+    size_t change_room, run_room;          /* changes and runs of a piece, at most */
+    size_t slot, channel;                  /* bytes of each */
+    size_t changes, runs, values, in, out; /* byte offsets within a slot */
 };
 
 struct isolated_piece {
     struct isolated_order *order;
-    struct plugin_change *changes; /* at most one for each port and block */
-    uint64_t *latencies;           /* by block */
-    float *values;                 /* by port */
-    float *in, *out;               /* channel after channel, `stride` samples apart */
+    struct plugin_change *changes;
+    struct plugin_run *runs;
+    float *values;   /* by port */
+    float *in, *out; /* channel after channel, `stride` samples apart */
     size_t stride;
 };
 

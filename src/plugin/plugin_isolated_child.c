@@ -25,13 +25,15 @@ static void run_block(struct server *server, const struct isolated_piece *piece,
 {
     struct plugin_instances *instances = server->instances;
     for (size_t i = 0; i < count; i++)
-        changes[i].frame = 0;
+        changes[i].frame -= at;
     for (size_t c = 0; c < server->memory.inputs; c++)
         server->in[c] = piece->in + c * piece->stride + at;
     for (size_t c = 0; c < server->memory.outputs; c++)
         server->out[c] = piece->out + c * piece->stride + at;
+    instances->position = piece->order->position + (int64_t)at;
     instances->kind->process(instances, server->in, server->out, instances->block, changes, count);
-    piece->latencies[at / instances->block] = instances->latency;
+    for (size_t i = 0; i < instances->run_count; i++)
+        piece->runs[piece->order->run_count++] = instances->runs[i];
     atomic_fetch_add(&server->memory.head->frames, instances->block);
 }
 
@@ -106,7 +108,7 @@ static enum status answer_opening(struct server *server, const struct isolated_r
         if (request->settings.plugin.live)
             realtime_lock_memory(); /* if permitted */
         const struct isolated_piece piece = isolated_memory_piece(&server->memory, 0);
-        piece.latencies[0] = server->instances->latency;
+        piece.runs[0].latency = server->instances->latency;
         report_values(server, &piece);
     }
     futex_raise(&head->done);

@@ -28,23 +28,23 @@ struct isolated_instances {
     size_t kept_count;
     struct plugin_change *kept; /* live: of pieces that were not posted; one for each port */
     float *values;
-    uint64_t *latencies;
+    struct plugin_run *runs;
 };
 
 /* ---- orders: real-time ---- */
 
-/* Only the last change of each port in each block is posted. */
+/* Only the last change of each port at each frame is posted. */
 HALO_REALTIME static void add_change(const struct isolated_instances *isolated,
                                      struct isolated_piece *piece,
                                      const struct plugin_change *change)
 {
-    size_t count = piece->order->change_count, block = isolated->instances.block;
-    for (size_t i = count; i-- > 0 && piece->changes[i].frame / block == change->frame / block;)
+    size_t count = piece->order->change_count;
+    for (size_t i = count; i-- > 0 && piece->changes[i].frame == change->frame;)
         if (piece->changes[i].port == change->port) {
             piece->changes[i].value = change->value;
             return;
         }
-    if (count == isolated->memory.blocks * isolated->memory.ports)
+    if (count == isolated->memory.change_room)
         return; /* only if they are not sorted */
     piece->changes[count] = *change;
     piece->order->change_count = count + 1;
@@ -89,23 +89,44 @@ bool isolated_wait(struct isolated_instances *isolated)
 
 /* ---- pieces: real-time when live ---- */
 
-HALO_REALTIME static void output_silence(const struct isolated_instances *isolated,
-                                         float *const *out, size_t frames)
+HALO_REALTIME static void output_silence(struct isolated_instances *isolated, float *const *out,
+                                         size_t frames)
 {
+    isolated->instances.run_count = 1;
+    isolated->runs[0] =
+        (struct plugin_run){.frames = frames, .latency = isolated->instances.latency};
     for (size_t c = 0; c < isolated->memory.outputs; c++)
         memset(out[c], 0, frames * sizeof(float));
+}
+
+/* What the child says of its runs is made to add up to the piece. */
+HALO_REALTIME static void take_runs(struct isolated_instances *isolated,
+                                    const struct isolated_piece *piece, size_t frames)
+{
+    struct plugin_instances *instances = &isolated->instances;
+    size_t count = piece->order->run_count, room = isolated->memory.run_room;
+    instances->run_count = 0;
+    for (size_t i = 0; i < count && i < room && frames > 0; i++) {
+        struct plugin_run run = piece->runs[i];
+        run.frames = run.frames < frames ? run.frames : frames;
+        frames -= run.frames;
+        instances->latency = run.latency;
+        isolated->runs[instances->run_count++] = run;
+    }
+    if (frames > 0 && instances->run_count == 0)
+        isolated->runs[instances->run_count++] = (struct plugin_run){.latency = instances->latency};
+    if (frames > 0)
+        isolated->runs[instances->run_count - 1].frames += frames;
 }
 
 HALO_REALTIME static void output(struct isolated_instances *isolated, uint32_t number,
                                  float *const *out, size_t frames)
 {
     const struct isolated_piece piece = isolated_memory_piece(&isolated->memory, number);
-    size_t blocks = frames / isolated->instances.block;
     for (size_t c = 0; c < isolated->memory.outputs; c++)
         memcpy(out[c], piece.out + c * piece.stride, frames * sizeof(float));
     memcpy(isolated->values, piece.values, isolated->memory.ports * sizeof(float));
-    memcpy(isolated->latencies, piece.latencies, blocks * sizeof *isolated->latencies);
-    isolated->instances.latency = isolated->latencies[blocks - 1];
+    take_runs(isolated, &piece, frames);
 }
 
 HALO_REALTIME static struct isolated_piece begin_piece(const struct isolated_instances *isolated,
@@ -113,6 +134,7 @@ HALO_REALTIME static struct isolated_piece begin_piece(const struct isolated_ins
 {
     struct isolated_piece piece = begin(isolated, ISOLATED_PIECE);
     piece.order->frames = frames;
+    piece.order->position = isolated->instances.position;
     for (size_t c = 0; c < isolated->memory.inputs; c++)
         memcpy(piece.in + c * piece.stride, in[c], frames * sizeof(float));
     return piece;
@@ -261,7 +283,7 @@ static void close_instances(struct plugin_instances *instances)
     isolated_memory_free(&isolated->memory);
     free(isolated->kept);
     free(isolated->values);
-    free(isolated->latencies);
+    free(isolated->runs);
     free(isolated);
 }
 
@@ -310,7 +332,7 @@ static enum status open_child(struct isolated_instances *isolated,
     isolated->given_up = false;
     plugin_child_doing(isolated->child, NULL, isolated->patience);
     memcpy(isolated->values, piece.values, isolated->memory.ports * sizeof(float));
-    isolated->instances.latency = piece.latencies[0];
+    isolated->instances.latency = piece.runs[0].latency;
     return STATUS_OK;
 }
 
@@ -326,7 +348,8 @@ enum status plugin_instances_open_isolated(const struct plugin_info *info,
     isolated->instances = (struct plugin_instances){.kind = live ? &kind_live : &kind_file,
                                                     .info = info,
                                                     .instances = settings->instances,
-                                                    .inputs = plugin_instances_inputs(info),
+                                                    .inputs = plugin_instances_inputs(info) +
+                                                              plugin_instances_side_chains(info),
                                                     .outputs = plugin_instances_outputs(info),
                                                     .block = settings->plugin.block,
                                                     .delay = live ? settings->most : 0};
@@ -335,10 +358,10 @@ enum status plugin_instances_open_isolated(const struct plugin_info *info,
     isolated_memory_plan(&isolated->memory, info, settings);
     isolated->kept = calloc(info->port_count + 1, sizeof *isolated->kept);
     isolated->values = calloc(info->port_count + 1, sizeof *isolated->values);
-    isolated->latencies = calloc(isolated->memory.blocks, sizeof *isolated->latencies);
+    isolated->runs = calloc(isolated->memory.run_room, sizeof *isolated->runs);
     isolated->instances.values = isolated->values;
-    isolated->instances.latencies = isolated->latencies;
-    enum status status = isolated->kept && isolated->values && isolated->latencies
+    isolated->instances.runs = isolated->runs;
+    enum status status = isolated->kept && isolated->values && isolated->runs
                              ? open_child(isolated, changes, count, settings)
                              : fail_memory("a plugin");
     if (status == STATUS_OK)

@@ -123,7 +123,6 @@ struct ladspa_instance {
     const LADSPA_Descriptor *descriptor;
     LADSPA_Handle handle;
     bool is_active;
-    unsigned long block;
     uint32_t rate;
     const float **in_data; /* by input: where it is connected; NULL: nowhere yet */
     float **out_data;
@@ -156,12 +155,12 @@ HALO_REALTIME static void activate(struct ladspa_instance *instance)
 /* Activated with the first block or reset, since some plugins size their buffers by the values of
  * their controls at that time. */
 HALO_REALTIME static void instance_process(struct plugin *plugin, const float *const *in,
-                                           float *const *out)
+                                           float *const *out, size_t frames)
 {
     struct ladspa_instance *instance = (struct ladspa_instance *)plugin;
     connect_sound(instance, in, out);
     activate(instance);
-    instance->descriptor->run(instance->handle, instance->block);
+    instance->descriptor->run(instance->handle, frames);
 }
 
 static void deactivate(struct ladspa_instance *instance)
@@ -252,7 +251,6 @@ static enum status instance_create(const struct plugin_info *info,
         return fail_memory("a plugin");
     instance->plugin.kind = info->kind;
     instance->plugin.info = info;
-    instance->block = settings->block;
     instance->rate = settings->rate;
     enum status status = build(instance);
     if (status == STATUS_OK)

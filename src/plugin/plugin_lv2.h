@@ -6,6 +6,7 @@
 #include "plugin/plugin.h"
 
 #include <lilv/lilv.h>
+#include <lv2/atom/forge.h>
 #include <lv2/log/log.h>
 #include <lv2/options/options.h>
 #include <lv2/state/state.h>
@@ -124,7 +125,8 @@ void lv2_paths_free(struct lv2_paths *paths); /* removes the folder and all in i
 enum { LV2_FEATURES_MOST = 24, LV2_OPTIONS_MOST = 6 };
 
 struct lv2_features {
-    int32_t block;    /* frames: the minimum, maximum and nominal block */
+    int32_t block;    /* frames: the maximum and nominal block */
+    int32_t least;    /* frames: the minimum block */
     int32_t sequence; /* bytes */
     float rate;       /* Hz */
     LV2_Options_Option options[LV2_OPTIONS_MOST];
@@ -148,6 +150,23 @@ void lv2_features_init(struct lv2_features *features, const struct plugin_settin
 MUST_CHECK enum status lv2_features_suffice(const struct lv2_features *features,
                                             const struct plugin_info *info);
 
+/* ---- plugin_lv2_time.c: the position in the sound, for plugins that follow the beat ---- */
+
+struct lv2_clock {
+    struct plugin_tempo tempo;
+    double rate; /* Hz */
+    LV2_Atom_Forge forge;
+    LV2_URID position, frame, speed, bar, bar_beat, beat, beats_per_bar, beat_unit,
+        beats_per_minute;
+};
+
+void lv2_clock_init(struct lv2_clock *clock, const struct plugin_settings *settings);
+
+/* Real-time. Append the events of a run that begins at `position` to a sequence in a buffer of
+ * `bytes`; none where the tempo is not known. */
+void lv2_clock_write(struct lv2_clock *clock, LV2_Atom_Sequence *sequence, uint32_t bytes,
+                     int64_t position, size_t frames);
+
 /* ---- plugin_lv2_events.c: a buffer for each event port, and the settings as patch:Set ---- */
 
 struct lv2_events;
@@ -163,8 +182,8 @@ void lv2_events_connect(struct lv2_events *events, LilvInstance *instance);
 /* Send the messages again with the next run. */
 void lv2_events_repeat(struct lv2_events *events);
 
-/* Real-time. Before each run: empty the outputs; write the messages, once. */
-void lv2_events_prepare(struct lv2_events *events);
+/* Real-time. Before each run: empty the outputs; write the messages, once, and the position. */
+void lv2_events_prepare(struct lv2_events *events, int64_t position, size_t frames);
 
 /* ---- plugin_lv2_instance.c: struct plugin_kind's calls ---- */
 
@@ -188,7 +207,8 @@ struct lv2_instance {
 MUST_CHECK enum status lv2_instance_create(const struct plugin_info *info,
                                            const struct plugin_settings *settings,
                                            struct plugin **plugin);
-void lv2_instance_process(struct plugin *plugin, const float *const *in, float *const *out);
+void lv2_instance_process(struct plugin *plugin, const float *const *in, float *const *out,
+                          size_t frames);
 void lv2_instance_reset(struct plugin *plugin);
 enum status lv2_instance_save(struct plugin *plugin, const char *folder);
 void lv2_instance_destroy(struct plugin *plugin);

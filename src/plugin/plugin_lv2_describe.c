@@ -1,6 +1,7 @@
 #include "plugin/plugin_lv2.h"
 
 #include <lv2/atom/atom.h>
+#include <lv2/buf-size/buf-size.h>
 #include <lv2/patch/patch.h>
 #include <lv2/presets/presets.h>
 #include <stdio.h>
@@ -28,6 +29,21 @@ static bool type_of(const LilvNode *parameter, enum plugin_parameter_type *type)
             return true;
         }
     return false;
+}
+
+/* What asks for blocks of a certain kind would not like them to be split, even where it can do
+ * without. */
+static bool wants_whole_blocks(const LilvPlugin *plugin)
+{
+    static const char *const kinds[] = {LV2_BUF_SIZE__fixedBlockLength,
+                                        LV2_BUF_SIZE__powerOf2BlockLength,
+                                        LV2_BUF_SIZE__coarseBlockLength};
+    LilvNodes *least = lilv_plugin_get_value(plugin, lv2_world_node(LV2_BUF_SIZE__minBlockLength));
+    bool wants = least && lilv_nodes_size(least) > 0;
+    lilv_nodes_free(least);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        wants |= lilv_plugin_has_feature(plugin, lv2_world_node(kinds[i]));
+    return wants;
 }
 
 /* The rdfs:label, else the end of the URI. */
@@ -191,6 +207,7 @@ static enum status describe(const LilvPlugin *plugin, struct plugin_info *info)
     info->file = file_of(plugin);
     info->keeps_state =
         lilv_plugin_has_extension_data(plugin, lv2_world_node(LV2_STATE__interface));
+    info->wants_whole_blocks = wants_whole_blocks(plugin);
     if (info->id && !info->name)
         info->name = strdup(info->id);
     if (!info->id || !info->name || !info->file)

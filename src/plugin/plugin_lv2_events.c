@@ -11,6 +11,7 @@
 #include <lv2/core/lv2.h>
 #include <lv2/patch/patch.h>
 #include <lv2/resize-port/resize-port.h>
+#include <lv2/time/time.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,6 +145,7 @@ enum { BYTES_LEAST = 1 << 15, BYTES_MOST = 1 << 30 };
 struct event_port {
     uint32_t index;
     bool is_input;
+    bool hears_time;
     bool is_known; /* false: of another type than atom; optional for the plugin */
     uint32_t bytes;
     LV2_Atom_Sequence *sequence;
@@ -156,6 +158,7 @@ struct lv2_events {
     struct event_port *control;  /* receives the messages; NULL: none does */
     LV2_Atom_Sequence *messages; /* as large as the buffer of `control`; NULL: none */
     bool sends;                  /* with the next run */
+    struct lv2_clock clock;
 };
 
 /* What the port asks for, and a common minimum. */
@@ -179,6 +182,8 @@ static enum status add_port(struct lv2_events *events, const LilvPlugin *plugin,
         .is_input = lilv_port_is_a(plugin, port, lv2_world_node(LV2_CORE__InputPort)),
         .is_known = lilv_port_is_a(plugin, port, lv2_world_node(LV2_ATOM__AtomPort)),
         .bytes = bytes_of(plugin, port, messages)};
+    made->hears_time = made->is_known && made->is_input &&
+                       lilv_port_supports_event(plugin, port, lv2_world_node(LV2_TIME__Position));
     made->sequence = made->is_known ? calloc(1, made->bytes) : NULL;
     if (made->is_known && !made->sequence)
         return fail_memory("a plugin's events");
@@ -225,6 +230,7 @@ static enum status fill(struct lv2_events *events, const LilvPlugin *plugin,
 {
     events->sequence_type = lv2_urid(LV2_ATOM__Sequence);
     events->chunk_type = lv2_urid(LV2_ATOM__Chunk);
+    lv2_clock_init(&events->clock, settings);
     events->ports = calloc(info->port_count + 1, sizeof *events->ports);
     if (!events->ports)
         return fail_memory("a plugin's events");
@@ -285,7 +291,7 @@ void lv2_events_repeat(struct lv2_events *events)
     events->sends = events->messages != NULL;
 }
 
-HALO_REALTIME void lv2_events_prepare(struct lv2_events *events)
+HALO_REALTIME void lv2_events_prepare(struct lv2_events *events, int64_t position, size_t frames)
 {
     for (size_t i = 0; i < events->count; i++) {
         const struct event_port *port = &events->ports[i];
@@ -301,4 +307,8 @@ HALO_REALTIME void lv2_events_prepare(struct lv2_events *events)
         memcpy(events->control->sequence, events->messages,
                sizeof(LV2_Atom) + events->messages->atom.size);
     events->sends = false;
+    for (size_t i = 0; i < events->count; i++)
+        if (events->ports[i].hears_time)
+            lv2_clock_write(&events->clock, events->ports[i].sequence, events->ports[i].bytes,
+                            position, frames);
 }

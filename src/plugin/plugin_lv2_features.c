@@ -201,7 +201,7 @@ static void set_options(struct lv2_features *features)
 {
     const LV2_Options_Option options[LV2_OPTIONS_MOST] = {
         option(LV2_PARAMETERS__sampleRate, LV2_ATOM__Float, &features->rate),
-        option(LV2_BUF_SIZE__minBlockLength, LV2_ATOM__Int, &features->block),
+        option(LV2_BUF_SIZE__minBlockLength, LV2_ATOM__Int, &features->least),
         option(LV2_BUF_SIZE__maxBlockLength, LV2_ATOM__Int, &features->block),
         option(LV2_BUF_SIZE__nominalBlockLength, LV2_ATOM__Int, &features->block),
         option(LV2_BUF_SIZE__sequenceSize, LV2_ATOM__Int, &features->sequence),
@@ -213,9 +213,11 @@ static void set_options(struct lv2_features *features)
 static void add_properties(struct lv2_features *features, const struct plugin_settings *settings)
 {
     add(features, LV2_BUF_SIZE__boundedBlockLength, NULL);
-    add(features, LV2_BUF_SIZE__fixedBlockLength, NULL);
-    add(features, LV2_BUF_SIZE__coarseBlockLength, NULL);
-    if ((settings->block & (settings->block - 1)) == 0)
+    if (!settings->varied) {
+        add(features, LV2_BUF_SIZE__fixedBlockLength, NULL);
+        add(features, LV2_BUF_SIZE__coarseBlockLength, NULL);
+    }
+    if (!settings->varied && (settings->block & (settings->block - 1)) == 0)
         add(features, LV2_BUF_SIZE__powerOf2BlockLength, NULL);
     add(features, LV2_STATE__loadDefaultState, NULL);
     add(features, LV2_STATE__threadSafeRestore, NULL);
@@ -230,6 +232,7 @@ void lv2_features_init(struct lv2_features *features, const struct plugin_settin
                        struct lv2_paths *paths)
 {
     *features = (struct lv2_features){.block = (int32_t)settings->block,
+                                      .least = settings->varied ? 1 : (int32_t)settings->block,
                                       .sequence = (int32_t)sequence,
                                       .rate = (float)settings->rate};
     set_options(features);

@@ -115,19 +115,19 @@ HALO_REALTIME static void connect(struct lv2_instance *instance, uint32_t port, 
     lilv_instance_connect_port(instance->instance, port, samples);
 }
 
-/* One block with the ports as connected. Returns whether work was done. */
-HALO_REALTIME static bool run(struct lv2_instance *instance)
+/* A block with the ports as connected. Returns whether work was done. */
+HALO_REALTIME static bool run(struct lv2_instance *instance, size_t frames)
 {
-    lv2_events_prepare(instance->events);
+    lv2_events_prepare(instance->events, instance->plugin.position, frames);
     lv2_logbook_hold(instance->log, true);
-    lilv_instance_run(instance->instance, instance->block);
+    lilv_instance_run(instance->instance, (uint32_t)frames);
     bool worked = lv2_worker_respond(instance->worker);
     lv2_logbook_hold(instance->log, false);
     return worked;
 }
 
 HALO_REALTIME void lv2_instance_process(struct plugin *plugin, const float *const *in,
-                                        float *const *out)
+                                        float *const *out, size_t frames)
 {
     struct lv2_instance *instance = (struct lv2_instance *)plugin;
     if (!instance->is_active)
@@ -136,7 +136,7 @@ HALO_REALTIME void lv2_instance_process(struct plugin *plugin, const float *cons
         connect(instance, plugin->in_ports[i], (float *)in[i]); /* LV2 has no const ports */
     for (size_t i = 0; i < plugin->outputs; i++)
         connect(instance, plugin->out_ports[i], out[i]);
-    run(instance);
+    run(instance, frames);
     if (!instance->complained) {
         plugin->complaint = lv2_logbook_complaint(instance->log);
         instance->complained = plugin->complaint != NULL;
@@ -153,8 +153,9 @@ static void settle(struct lv2_instance *instance)
     double rate = (double)instance->features.rate;
     size_t quiet = 0, blocks = (size_t)(SETTLE * rate / instance->block) + 1;
     size_t most = (size_t)(SETTLE_MOST * rate / instance->block) + 1;
+    instance->plugin.position = -(int64_t)instance->block; /* before the sound */
     for (size_t i = 0; i < most && quiet < blocks; i++)
-        quiet = run(instance) ? 0 : quiet + 1;
+        quiet = run(instance, instance->block) ? 0 : quiet + 1;
 }
 
 /* deactivate() and activate() should forget all sound, but of 436 plugins 156 then sounded

@@ -8,13 +8,19 @@
 
 enum { INPUTS_MOST = 1024, SUGGESTED_MOST = 16 };
 
-static enum status make(struct plugin_map *map, size_t instances, size_t count, size_t outputs)
-{
-    *map =
-        (struct plugin_map){.instances = instances, .outputs = instances * outputs, .count = count};
-    map->inputs = calloc(count + 1, sizeof *map->inputs);
-    return map->inputs ? STATUS_OK : fail_memory("a plugin");
-}
+/* Channels, from 0, or PLUGIN_MAP_SILENCE. */
+struct channel_list {
+    size_t count;
+    size_t channels[INPUTS_MOST];
+};
+
+/* What the inputs of all instances get, without side chains and with them. */
+struct plan {
+    const struct plugin_info *info;
+    size_t channels; /* of the sound */
+    size_t instances;
+    struct channel_list main, side;
+};
 
 /* "1:2:0:0": every channel once, and silence for the other inputs. */
 static void suggest(char *text, size_t size, size_t inputs, size_t channels)
@@ -42,72 +48,163 @@ static enum status fail_counts(const struct plugin_info *info, size_t channels)
         channels == 1 ? "" : "s", list, channels % inputs ? "" : ", or @map=each");
 }
 
-static enum status lay_list(struct plugin_map *map, const struct plugin_info *info, size_t channels,
-                            const char *text)
+static enum status read_list(const char *option, const char *text, size_t channels,
+                             struct channel_list *list)
 {
-    size_t width = plugin_instances_inputs(info), count = 1;
-    for (const char *at = text; *at; at++)
-        count += *at == ':';
-    if (width == 0 || count % width || count > INPUTS_MOST)
-        return fail(STATUS_USAGE,
-                    "@map=%s names %zu channels: %s has %zu inputs, and each needs one", text,
-                    count, info->id, width);
-    TRY(make(map, count / width, count, plugin_instances_outputs(info)));
-    const char *at = text;
-    for (size_t i = 0; i < count; i++) {
+    for (const char *at = text;; at++) {
         char *end;
         unsigned long channel = strtoul(at, &end, 10);
         if (*at < '0' || *at > '9' || (*end && *end != ':') || channel > channels)
             return fail(STATUS_USAGE,
-                        "@map= is each, or channels from 1 to %zu for the plugin's inputs, 0 for "
-                        "silence, such as 1:2, not '%s'",
+                        "%s is %schannels from 1 to %zu, 0 for silence, such as 1:2, not '%s'",
+                        option, strcmp(option, "@map=") == 0 ? "each, or " : "a file, or ",
                         channels, text);
-        map->inputs[i] = channel ? channel - 1 : PLUGIN_MAP_SILENCE;
-        at = end + 1;
+        if (list->count == INPUTS_MOST)
+            return fail(STATUS_USAGE, "%s names more than %d channels", option, INPUTS_MOST);
+        list->channels[list->count++] = channel ? channel - 1 : PLUGIN_MAP_SILENCE;
+        at = end;
+        if (!*at)
+            return STATUS_OK;
     }
+}
+
+static enum status lay_list(struct plan *plan, const char *text)
+{
+    size_t width = plugin_instances_inputs(plan->info);
+    TRY(read_list("@map=", text, plan->channels, &plan->main));
+    if (width == 0 || plan->main.count % width)
+        return fail(STATUS_USAGE,
+                    "@map=%s names %zu channels: %s has %zu inputs, and each needs one", text,
+                    plan->main.count, plan->info->id, width);
+    plan->instances = plan->main.count / width;
     return STATUS_OK;
 }
 
-static enum status lay_by_width(struct plugin_map *map, const struct plugin_info *info,
-                                size_t channels, bool each)
+/* Those of the sound that no side chain hears. */
+static enum status list_free_channels(const struct plan *plan, struct channel_list *list)
 {
-    size_t inputs = plugin_instances_inputs(info), outputs = plugin_instances_outputs(info);
-    size_t instances = 1, count = inputs;
+    for (size_t c = 0; c < plan->channels; c++) {
+        bool is_taken = false;
+        for (size_t i = 0; i < plan->side.count; i++)
+            is_taken |= plan->side.channels[i] == c;
+        if (!is_taken && list->count < INPUTS_MOST)
+            list->channels[list->count++] = c;
+    }
+    if (list->count == 0)
+        return fail(STATUS_USAGE, "@sidechain= names all channels of the sound: choose those of "
+                                  "the inputs with @map=");
+    return STATUS_OK;
+}
+
+static enum status lay_by_width(struct plan *plan, bool each)
+{
+    struct channel_list sound = {0};
+    TRY(list_free_channels(plan, &sound));
+    size_t inputs = plugin_instances_inputs(plan->info), channels = sound.count;
+    size_t outputs = plugin_instances_outputs(plan->info);
+    plan->main.count = inputs;
     if (inputs > 0 && inputs != channels && !(inputs == 2 && channels == 1 && !each)) {
         if (channels % inputs || (!each && (inputs != 1 || outputs != 1)))
-            return fail_counts(info, channels);
-        instances = channels / inputs;
-        count = channels;
+            return fail_counts(plan->info, channels);
+        plan->instances = channels / inputs;
+        plan->main.count = channels;
     }
-    TRY(make(map, instances, count, outputs));
-    for (size_t i = 0; i < count; i++)
-        map->inputs[i] = i % channels;
+    for (size_t i = 0; i < plan->main.count && i < INPUTS_MOST; i++)
+        plan->main.channels[i] = sound.channels[i % channels];
     return STATUS_OK;
 }
 
 /* For a plugin without outputs. */
-static enum status lay_beside(struct plugin_map *map, const struct plugin_info *info,
-                              size_t channels)
+static void lay_beside(struct plan *plan)
 {
-    TRY(make(map, 1, plugin_instances_inputs(info), 0));
-    for (size_t i = 0; i < map->count; i++)
-        map->inputs[i] = i < channels ? i : PLUGIN_MAP_SILENCE;
+    plan->main.count = plugin_instances_inputs(plan->info);
+    for (size_t i = 0; i < plan->main.count && i < INPUTS_MOST; i++)
+        plan->main.channels[i] = i < plan->channels ? i : PLUGIN_MAP_SILENCE;
+}
+
+static enum status read_side(struct plan *plan, const struct plugin_map_settings *settings)
+{
+    if (settings->side_chain)
+        return read_list("@sidechain=", settings->side_chain, plan->channels, &plan->side);
+    for (size_t c = 0; c < settings->side_channels && c < INPUTS_MOST; c++)
+        plan->side.channels[plan->side.count++] = plan->channels + c;
     return STATUS_OK;
 }
 
+static enum status check_side(const struct plan *plan)
+{
+    size_t ports = plugin_instances_side_chains(plan->info) * plan->instances;
+    if (plan->side.count == 0)
+        return STATUS_OK;
+    if (ports == 0)
+        return fail(STATUS_USAGE,
+                    "%s declares no side chain for @sidechain=; @map= chooses what "
+                    "its inputs hear",
+                    plan->info->id);
+    if (ports % plan->side.count)
+        return fail(STATUS_USAGE,
+                    "@sidechain= has %zu channels, but the side chains of %s have %zu inputs",
+                    plan->side.count, plan->info->id, ports);
+    return STATUS_OK;
+}
+
+/* In the order of the ports of each instance. */
+static enum status make(struct plugin_map *map, const struct plan *plan)
+{
+    const struct plugin_info *info = plan->info;
+    size_t main = 0, side = 0;
+    map->instances = plan->instances;
+    map->outputs = plan->instances * plugin_instances_outputs(info);
+    map->count = plan->main.count + plan->instances * plugin_instances_side_chains(info);
+    map->inputs = calloc(map->count + 1, sizeof *map->inputs);
+    if (!map->inputs)
+        return fail_memory("a plugin");
+    for (size_t i = 0, port = 0; i < map->count; port = (port + 1) % info->port_count) {
+        const struct plugin_port *one = &info->ports[port];
+        if (one->type != PLUGIN_AUDIO || !one->is_input)
+            continue;
+        if (!one->is_side_chain)
+            map->inputs[i++] = plan->main.channels[main++];
+        else
+            map->inputs[i++] = plan->side.count ? plan->side.channels[side++ % plan->side.count]
+                                                : PLUGIN_MAP_SILENCE;
+    }
+    return STATUS_OK;
+}
+
+static enum status lay(struct plan *plan, const struct plugin_map_settings *settings)
+{
+    bool each = settings->map && strcmp(settings->map, "each") == 0;
+    TRY(read_side(plan, settings));
+    if (settings->map && !each)
+        TRY(lay_list(plan, settings->map));
+    else if (plugin_instances_outputs(plan->info) == 0)
+        lay_beside(plan);
+    else
+        TRY(lay_by_width(plan, each));
+    if (plan->main.count > INPUTS_MOST)
+        return fail(STATUS_FAILED, "%s would have %zu inputs, more than %d", plan->info->id,
+                    plan->main.count, INPUTS_MOST);
+    return check_side(plan);
+}
+
 enum status plugin_map_init(struct plugin_map *map, const struct plugin_info *info, size_t channels,
-                            const char *text)
+                            const struct plugin_map_settings *settings)
 {
     *map = (struct plugin_map){0};
-    bool each = text && strcmp(text, "each") == 0, beside = plugin_instances_outputs(info) == 0;
-    TRY(text && !each ? lay_list(map, info, channels, text)
-        : beside      ? lay_beside(map, info, channels)
-                      : lay_by_width(map, info, channels, each));
-    if (beside) {
+    struct plan *plan = calloc(1, sizeof *plan);
+    if (!plan)
+        return fail_memory("a plugin");
+    *plan = (struct plan){.info = info, .channels = channels, .instances = 1};
+    enum status status = lay(plan, settings);
+    if (status == STATUS_OK)
+        status = make(map, plan);
+    free(plan);
+    if (status == STATUS_OK && plugin_instances_outputs(info) == 0) {
         map->is_beside = true;
         map->outputs = channels;
     }
-    return STATUS_OK;
+    return status;
 }
 
 void plugin_map_free(struct plugin_map *map)

@@ -52,7 +52,7 @@ static void run(struct plugin *plugin, json_t *answer)
         block_init(&out, plugin->outputs, BLOCK, "a plugin") == STATUS_OK) {
         plugin->kind->reset(plugin);
         for (size_t i = 0; i < BLOCKS; i++)
-            plugin->kind->process(plugin, (const float *const *)in.data, out.data);
+            plugin->kind->process(plugin, (const float *const *)in.data, out.data, BLOCK);
         json_object_set_new(answer, "latency", json_integer((json_int_t)plugin_latency(plugin)));
     }
     block_free(&in);

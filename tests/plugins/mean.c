@@ -97,6 +97,23 @@ static void run_infinity(struct mean *mean, uint32_t frames)
     spoil(mean, frames, INFINITY);
 }
 
+/* `amount` itself. */
+static void run_loud(struct mean *mean, uint32_t frames)
+{
+    double from = (double)*mean->ports[MEAN_AT];
+    copy(mean, frames);
+    for (uint32_t i = 0; i < frames; i++)
+        if ((double)(mean->frame + i) >= from)
+            mean->ports[MEAN_OUT][i] = *mean->ports[MEAN_AMOUNT];
+}
+
+/* The value of `amount` in every frame. */
+static void run_values(struct mean *mean, uint32_t frames)
+{
+    for (uint32_t i = 0; i < frames; i++)
+        mean->ports[MEAN_OUT][i] = *mean->ports[MEAN_AMOUNT];
+}
+
 /* ---- memory errors ---- */
 
 /* Writes `amount` samples history the end. */
@@ -188,6 +205,8 @@ const struct mean_deed mean_deeds[] = {
     {"unknown-feature", NULL, copy},
     {"nan", NULL, run_nan},
     {"infinity", NULL, run_infinity},
+    {"loud", NULL, run_loud},
+    {"values", NULL, run_values},
     {"overrun", NULL, run_overrun},
     {"in-place", NULL, run_in_place},
     {"writes-input", NULL, run_writes_input},
