@@ -39,6 +39,8 @@ static void print_row(const struct plugin_row *row, int width)
            row->outputs, printable(row->name));
     if (row->maker)
         printf(" (%s)", printable(row->maker));
+    if (row->refusal)
+        printf(", cannot run: %s", printable(row->refusal));
     puts("");
 }
 
