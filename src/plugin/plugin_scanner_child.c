@@ -170,7 +170,8 @@ static json_t *answer_to(struct scanner_child *child, const json_t *question)
 }
 
 /* Move the socket away from standard input, which plugins could read. A hung child ends with its
- * parent, a crash leaves no core file, and the parent handles Ctrl-C. */
+ * parent, a crash leaves no core file, and the
+ * parent handles the signals that a terminal sends to both. */
 static int settle(void)
 {
     int socket = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -179,6 +180,8 @@ static int settle(void)
     setrlimit(RLIMIT_CORE, &none);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
     return nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 ? socket : -1;
 }
 
