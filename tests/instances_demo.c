@@ -7,6 +7,7 @@
  */
 #include "base/status.h"
 #include "base/stop.h"
+#include "plugin/plugin_catalog.h"
 #include "plugin/plugin_instances.h"
 
 #include <stdio.h>
@@ -41,7 +42,7 @@ int main(int argc, char **argv)
     stop_watch();
     const struct plugin_instances_settings settings = {
         .plugin = {.rate = 48000, .block = BLOCK}, .instances = 1, .most = BLOCK, .patience = 20};
-    if (plugin_kind_named(argv[1])->describe(argv[2], &info) != STATUS_OK ||
+    if (plugin_describe_isolated(plugin_kind_named(argv[1]), argv[2], &info) != STATUS_OK ||
         plugin_instances_open_isolated(info, NULL, 0, &settings, &instances) != STATUS_OK)
         return STATUS_FAILED;
     report("open");

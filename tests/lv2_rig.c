@@ -1,6 +1,6 @@
 #include "lv2_rig.h"
 
-#include "plugin/plugin.h"
+#include "plugin/plugin_catalog.h"
 #include "stream.h"
 #include "suite.h"
 
@@ -8,12 +8,18 @@
 #include <stdio.h>
 #include <string.h>
 
+enum status lv2_rig_describe(const char *uri, struct plugin_info **info)
+{
+    setenv("HALO_PROGRAM", HALO_PROGRAM, 0);
+    return plugin_describe_isolated(&plugin_lv2, uri, info);
+}
+
 bool lv2_rig_has(const char *uri)
 {
     char why[1024];
     struct plugin_info *info;
     log_capture(why, sizeof why);
-    bool has = plugin_lv2.describe(uri, &info) == STATUS_OK;
+    bool has = lv2_rig_describe(uri, &info) == STATUS_OK;
     log_capture(NULL, 0);
     if (has)
         plugin_info_destroy(info);
@@ -30,8 +36,9 @@ static struct plugin_settings completed(struct plugin_settings settings)
 struct lv2_rig lv2_rig_open(const char *uri, struct plugin_settings settings, size_t frames)
 {
     struct lv2_rig rig = {.settings = completed(settings)};
-    ck_assert_int_eq(plugin_lv2.describe(uri, &rig.info), STATUS_OK);
+    ck_assert_int_eq(lv2_rig_describe(uri, &rig.info), STATUS_OK);
     /* Keep going after info->refusal: a plugin without sound is fine here. */
+    ck_assert_int_eq(plugin_lv2.use(rig.info->holders, rig.info->holder_count), STATUS_OK);
     ck_assert_int_eq(plugin_lv2.create(rig.info, &rig.settings, &rig.plugin), STATUS_OK);
     size_t blocks = (frames + rig.settings.block - 1) / rig.settings.block;
     rig.in = stream_noise(1, rig.plugin->inputs, blocks * rig.settings.block);
@@ -112,7 +119,7 @@ void lv2_rig_refused(const char *uri, struct plugin_settings settings, const cha
     struct plugin_info *info;
     struct plugin *plugin;
     settings = completed(settings);
-    ck_assert_int_eq(plugin_lv2.describe(uri, &info), STATUS_OK);
+    ck_assert_int_eq(lv2_rig_describe(uri, &info), STATUS_OK);
     log_capture(why, sizeof why);
     enum status status = plugin_create(info, &settings, &plugin);
     log_capture(NULL, 0);

@@ -15,6 +15,9 @@ struct lv2_rig {
 
 enum { RIG_RATE = 48000 };
 
+/* Described by a child process, as commands do it. */
+MUST_CHECK enum status lv2_rig_describe(const char *uri, struct plugin_info **info);
+
 /* Whether this plugin is installed. */
 bool lv2_rig_has(const char *uri);
 

@@ -1,5 +1,6 @@
 #include "plugin_rig.h"
 
+#include "plugin/plugin_catalog.h"
 #include "suite.h"
 
 #include <ctype.h>
@@ -34,7 +35,7 @@ void plugin_rig_prepare(void)
 struct plugin_info *plugin_rig_describe(const char *kind, const char *id)
 {
     struct plugin_info *info = NULL;
-    if (plugin_kind_named(kind)->describe(id, &info) != STATUS_OK) {
+    if (plugin_describe_isolated(plugin_kind_named(kind), id, &info) != STATUS_OK) {
         printf("without %s plugin %s\n", kind, id);
         missing++;
         return NULL;

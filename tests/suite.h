@@ -18,6 +18,7 @@ static inline int suite_run(const char *name, const TTest *const *tests, size_t 
     }
     /* What a program printed may be long; Check copies as much for each assertion. */
     setenv("CK_MAX_MSG_SIZE", "32768", 0);
+    setenv("HALO_PROGRAM", HALO_PROGRAM, 0); /* which processes for plugins are started from */
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);

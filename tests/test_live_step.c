@@ -6,6 +6,7 @@
 #include "command.h"
 #include "live/live.h"
 #include "live/live_chain.h"
+#include "plugin/plugin_catalog.h"
 #include "sound/reblock.h"
 #include "stream.h"
 #include "suite.h"
@@ -121,7 +122,7 @@ static bool is_there(const char *kind, const char *id)
     char why[300];
     struct plugin_info *info = NULL;
     log_capture(why, sizeof why);
-    bool there = plugin_kind_named(kind)->describe(id, &info) == STATUS_OK;
+    bool there = plugin_describe_isolated(plugin_kind_named(kind), id, &info) == STATUS_OK;
     log_capture(NULL, 0);
     plugin_info_destroy(info);
     return there;

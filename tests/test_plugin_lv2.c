@@ -70,7 +70,7 @@ END_TEST
 START_TEST(bundles_are_described)
 {
     struct plugin_info *info;
-    ck_assert_int_eq(plugin_lv2.describe(EXAMPLES "eg-amp", &info), STATUS_OK);
+    ck_assert_int_eq(lv2_rig_describe(EXAMPLES "eg-amp", &info), STATUS_OK);
     ck_assert_uint_eq(info->port_count, 3);
     ck_assert_str_eq(info->ports[0].symbol, "gain");
     ck_assert_str_eq(info->ports[0].unit, "dB");
@@ -80,14 +80,14 @@ START_TEST(bundles_are_described)
     ck_assert_str_eq(info->ports[0].points[0].label, "-10");
     ck_assert_str_eq(info->category, "Amplifier");
     plugin_info_destroy(info);
-    ck_assert_int_eq(plugin_lv2.describe(X42 "nodelay", &info), STATUS_OK);
+    ck_assert_int_eq(lv2_rig_describe(X42 "nodelay", &info), STATUS_OK);
     ck_assert(info->ports[2].is_latency && info->ports[1].is_enumeration);
     ck_assert_str_eq(info->ports[1].points[1].label, "Delay and report latency");
     plugin_info_destroy(info);
-    ck_assert_int_eq(plugin_lv2.describe(EXAMPLES "eg-sampler", &info), STATUS_OK);
+    ck_assert_int_eq(lv2_rig_describe(EXAMPLES "eg-sampler", &info), STATUS_OK);
     ck_assert_uint_eq(info->parameter_count, 2);
     plugin_info_destroy(info);
-    ck_assert_int_eq(plugin_lv2.describe(EXAMPLES "eg-params", &info), STATUS_OK);
+    ck_assert_int_eq(lv2_rig_describe(EXAMPLES "eg-params", &info), STATUS_OK);
     ck_assert_ptr_null(info->refusal); /* it makes no sound, but runs */
     plugin_info_destroy(info);
 }

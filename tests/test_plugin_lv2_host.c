@@ -93,11 +93,11 @@ START_TEST(unknown_uris_are_refused_with_suggestions)
     char why[1024];
     struct plugin_info *info;
     log_capture(why, sizeof why);
-    ck_assert_int_eq(plugin_lv2.describe("probe:soundles", &info), STATUS_FAILED);
+    ck_assert_int_eq(lv2_rig_describe("probe:soundles", &info), STATUS_FAILED);
     ck_assert_ptr_nonnull(strstr(why, "urn:halo:probe:soundless"));
     ck_assert_ptr_nonnull(strstr(why, "halo plugins list"));
-    ck_assert_int_eq(plugin_lv2.describe("nothing of the kind", &info), STATUS_FAILED);
-    ck_assert_ptr_null(strstr(why, "is it"));
+    ck_assert_int_eq(lv2_rig_describe("nothing of the kind", &info), STATUS_FAILED);
+    ck_assert_ptr_null(strstr(why, "did you mean"));
     log_capture(NULL, 0);
 }
 END_TEST
@@ -329,21 +329,21 @@ END_TEST
 static void count_holder(void *context, const char *holder, const char *file)
 {
     (void)file;
-    *(size_t *)context += strncmp(holder, PROBE_URI, strlen(PROBE_URI)) == 0;
+    *(size_t *)context += strcmp(holder, PROBE_LV2 "/probe.lv2") == 0;
 }
 
 static void count_id(void *context, const char *id)
 {
-    *(size_t *)context += strcmp(id, PROBE_URI) == 0;
+    *(size_t *)context += strncmp(id, PROBE_URI, strlen(PROBE_URI)) == 0;
 }
 
 START_TEST(all_plugins_are_listed)
 {
     size_t holders = 0, ids = 0;
     ck_assert_int_eq(plugin_lv2.list(count_holder, &holders), STATUS_OK);
-    ck_assert_uint_eq(holders, 7);
-    ck_assert_int_eq(plugin_lv2.open(PROBE_URI, count_id, &ids), STATUS_OK);
-    ck_assert_uint_eq(ids, 1);
+    ck_assert_uint_eq(holders, 1);
+    ck_assert_int_eq(plugin_lv2.open(PROBE_LV2 "/probe.lv2", count_id, &ids), STATUS_OK);
+    ck_assert_uint_eq(ids, 7);
 }
 END_TEST
 

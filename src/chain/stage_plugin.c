@@ -1,7 +1,7 @@
 /* The stages that are plugins: --lv2 and --ladspa. */
 #include "base/json_text.h"
 #include "chain/stages.h"
-#include "plugin/plugin_scanner.h"
+#include "plugin/plugin_catalog.h"
 #include "plugin/plugin_side_chain.h"
 
 #include <math.h>
@@ -58,10 +58,8 @@ static enum status stage_plugin_load(struct stage *stage, char **spec,
     enum isolate isolate = stage->settings.isolate;
     plugin->isolated =
         isolate == ISOLATE_AUTO ? !stage->settings.convolver.live : isolate == ISOLATE_ON;
-    /* An isolated plugin must not crash halo while it is described, either. */
-    TRY(plugin->isolated && kind->describing_runs_code
-            ? plugin_describe_isolated(kind, spec[0], &plugin->info)
-            : kind->describe(spec[0], &plugin->info));
+    TRY(plugin_describe_isolated(kind, spec[0], &plugin->info));
+    TRY(plugin_usable(plugin->info));
     TRY(parse_args(stage, spec + 1, format));
     stage->outputs = plugin->map.outputs;
     return STATUS_OK;

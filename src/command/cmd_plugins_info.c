@@ -1,8 +1,8 @@
 #include "base/json_text.h"
 #include "base/stop.h"
 #include "command/commands.h"
+#include "plugin/plugin_catalog.h"
 #include "plugin/plugin_info_json.h"
-#include "plugin/plugin_scanner.h"
 #include "plugin/plugin_summary.h"
 
 #include <stdio.h>
@@ -24,19 +24,32 @@ static const struct plugin_kind *kind_of(const char *id)
 }
 
 /* Where running it crashes, again without running it. */
+static enum status ask_of(struct plugin_scanner *scanner, const struct plugin_kind *kind,
+                          const char *id, const json_t *holders, json_t **answer,
+                          char death[PLUGIN_TROUBLE])
+{
+    TRY(plugin_scanner_describe(scanner, kind, id, holders, true, answer));
+    if (*answer)
+        return STATUS_OK;
+    memcpy(death, scanner->trouble, PLUGIN_TROUBLE);
+    TRY(plugin_scanner_describe(scanner, kind, id, holders, false, answer));
+    return *answer ? STATUS_OK : fail(STATUS_FAILED, "cannot load %s: it %s", id, scanner->trouble);
+}
+
 static enum status ask(const char *id, json_t **answer, char death[PLUGIN_TROUBLE])
 {
-    struct plugin_scanner scanner;
-    plugin_scanner_init(&scanner);
+    const struct plugin_kind *kind = kind_of(id);
+    struct plugin_catalog catalog;
+    json_t *holders = NULL;
     death[0] = '\0';
-    enum status status = plugin_scanner_describe(&scanner, kind_of(id), id, true, answer);
-    if (status == STATUS_OK && !*answer) {
-        memcpy(death, scanner.trouble, PLUGIN_TROUBLE);
-        status = plugin_scanner_describe(&scanner, kind_of(id), id, false, answer);
-        if (status == STATUS_OK && !*answer)
-            status = fail(STATUS_FAILED, "cannot load %s: it %s", id, scanner.trouble);
-    }
-    plugin_scanner_free(&scanner);
+    *answer = NULL;
+    enum status status = plugin_catalog_open(&catalog, kind, 0);
+    if (status == STATUS_OK)
+        status = plugin_catalog_needed(&catalog, kind, id, &holders);
+    if (status == STATUS_OK)
+        status = ask_of(&catalog.scanner, kind, id, holders, answer, death);
+    json_decref(holders);
+    plugin_catalog_close(&catalog);
     return status;
 }
 

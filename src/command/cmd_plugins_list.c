@@ -2,7 +2,6 @@
 #include "base/printable.h"
 #include "base/stop.h"
 #include "command/commands.h"
-#include "plugin/plugin_instances.h"
 #include "plugin/plugin_memory.h"
 #include "plugin/plugin_scan.h"
 
@@ -23,23 +22,25 @@ static bool has(const char *text, const char *word)
     return text && strcasestr(text, word);
 }
 
-static bool is_wanted(const struct plugins_list_settings *settings, const struct plugin_info *info)
+static bool is_wanted(const struct plugins_list_settings *settings, const struct plugin_row *row)
 {
     for (size_t i = 0; i < settings->args.count; i++) {
         const char *word = settings->args.values[i];
-        if (!has(info->id, word) && !has(info->name, word) && !has(info->maker, word) &&
-            !has(info->category, word))
+        if (!has(row->id, word) && !has(row->name, word) && !has(row->maker, word) &&
+            !has(row->category, word))
             return false;
     }
     return true;
 }
 
-static void print_row(const struct plugin_info *info, int width)
+static void print_row(const struct plugin_row *row, int width)
 {
-    printf("%-6s  %-*s  %3zu > %-3zu  %s", info->kind->name, width, printable(info->id),
-           plugin_instances_inputs(info), plugin_instances_outputs(info), printable(info->name));
-    if (info->maker)
-        printf(" (%s)", printable(info->maker));
+    printf("%-6s  %-*s  %3zu > %-3zu  %s", row->kind->name, width, printable(row->id), row->inputs,
+           row->outputs, printable(row->name));
+    if (row->maker)
+        printf(" (%s)", printable(row->maker));
+    if (row->refusal)
+        printf(", cannot run: %s", printable(row->refusal));
     puts("");
 }
 
@@ -48,15 +49,15 @@ static void print_table(const struct plugins_list_settings *settings,
 {
     size_t width = 0, count = 0;
     for (size_t i = 0; i < scan->count; i++)
-        if (is_wanted(settings, scan->infos[i])) {
-            size_t length = strlen(scan->infos[i]->id);
+        if (is_wanted(settings, &scan->rows[i])) {
+            size_t length = strlen(scan->rows[i].id);
             width = length > width ? length : width;
             count++;
         }
     width = width < ID_WIDTH_MOST ? width : ID_WIDTH_MOST;
     for (size_t i = 0; i < scan->count; i++)
-        if (is_wanted(settings, scan->infos[i]))
-            print_row(scan->infos[i], (int)width);
+        if (is_wanted(settings, &scan->rows[i]))
+            print_row(&scan->rows[i], (int)width);
     if (scan->count == 0)
         note("no plugins found; packages such as x42-plugins and swh-plugins contain some");
     else if (count == 0)
@@ -76,23 +77,13 @@ static void report_skips(const struct plugin_scan *scan)
         note("to scan these again, remove %s", plugin_memory_place());
 }
 
-static json_t *row_object(const struct plugin_info *info)
-{
-    return json_pack(
-        "{s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "kind", info->kind->name, "id",
-        json_text(info->id), "name", json_text(info->name), "maker", json_text(info->maker),
-        "category", json_text(info->category), "file", json_text(info->file), "channels_in",
-        (json_int_t)plugin_instances_inputs(info), "channels_out",
-        (json_int_t)plugin_instances_outputs(info), "refusal", json_text(info->refusal));
-}
-
 static enum status print_json(const struct plugins_list_settings *settings,
                               const struct plugin_scan *scan)
 {
     json_t *plugins = json_array(), *skipped = json_array();
     for (size_t i = 0; i < scan->count; i++)
-        if (is_wanted(settings, scan->infos[i]))
-            json_array_append_new(plugins, row_object(scan->infos[i]));
+        if (is_wanted(settings, &scan->rows[i]))
+            json_array_append_new(plugins, plugin_row_object(&scan->rows[i]));
     for (size_t i = 0; i < scan->skip_count; i++) {
         const struct plugin_skip *skip = &scan->skips[i];
         json_array_append_new(skipped,

@@ -61,6 +61,20 @@ static void port_free(struct plugin_port *port)
     free(port->unit);
 }
 
+static void free_texts(char **texts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(texts[i]);
+    free(texts);
+}
+
+void plugin_contents_free(struct plugin_contents *contents)
+{
+    free_texts(contents->ids, contents->count);
+    free_texts(contents->served, contents->served_count);
+    *contents = (struct plugin_contents){0};
+}
+
 void plugin_info_destroy(struct plugin_info *info)
 {
     if (!info)
@@ -75,12 +89,11 @@ void plugin_info_destroy(struct plugin_info *info)
         free(info->presets[i].uri);
         free(info->presets[i].name);
     }
-    for (size_t i = 0; i < info->feature_count; i++)
-        free(info->features[i]);
+    free_texts(info->features, info->feature_count);
+    free_texts(info->holders, info->holder_count);
     free(info->ports);
     free(info->parameters);
     free(info->presets);
-    free(info->features);
     free(info->id);
     free(info->name);
     free(info->maker);
@@ -100,11 +113,18 @@ struct plugin_range plugin_port_range(const struct plugin_port *port, uint32_t r
     return range;
 }
 
+enum status plugin_usable(const struct plugin_info *info)
+{
+    return info->refusal ? fail(STATUS_FAILED, "cannot run %s: %s", info->id, info->refusal)
+                         : STATUS_OK;
+}
+
 enum status plugin_create(const struct plugin_info *info, const struct plugin_settings *settings,
                           struct plugin **plugin)
 {
-    if (info->refusal)
-        return fail(STATUS_FAILED, "cannot run %s: %s", info->id, info->refusal);
+    TRY(plugin_usable(info));
+    if (info->holder_count > 0)
+        TRY(info->kind->use(info->holders, info->holder_count));
     return info->kind->create(info, settings, plugin);
 }
 

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { PLUGIN_PORTS_MOST = 10000 };
+
 enum plugin_port_type {
     PLUGIN_AUDIO,
     PLUGIN_CONTROL,
@@ -91,6 +93,18 @@ struct plugin_info {
     bool keeps_state;        /* more than the values of its controls */
     bool wants_whole_blocks; /* blocks must not be split where a control changes */
     char *refusal;           /* why it cannot be instantiated; NULL: no reason known */
+    size_t holder_count;
+    char **holders; /* those that kind->use() needs for it, with the bases first */
+};
+
+/* What a holder of plugins contains, as its manifest says. */
+struct plugin_contents {
+    bool is_base;     /* terms of descriptions: needed with the plugins of all holders */
+    bool is_changing; /* the holder computes its manifest: it may be another each time */
+    size_t count;
+    char **ids; /* of its plugins */
+    size_t served_count;
+    char **served; /* ids of plugins of other holders, for which it has presets */
 };
 
 struct plugin_setting { /* of a parameter */
@@ -129,20 +143,34 @@ struct plugin {
     const char *complaint; /* for the control thread to print once and clear; NULL */
 };
 
+/* Describing, opening and creating run code of plugins and read their text: halo leaves that to
+ * child processes (plugin_scanner.h), unless the user wants a plugin in halo's own process. A
+ * holder is a file or folder that contains plugins: a bundle of LV2, a library of LADSPA. */
 struct plugin_kind {
     const char *name;          /* "lv2": the stage's option */
     const char *argument;      /* "URI", for help */
-    bool describing_runs_code; /* of the plugin */
-    /* Describe one plugin. Loads its library or data and may run its code: scans do so in a child
-     * process. Errors: not found; the message names similar ones. */
+    const char *path_variable; /* "LV2_PATH" */
+    /* Describe one plugin. Errors: not found. */
     enum status (*describe)(const char *id, struct plugin_info **info);
-    /* The holders of plugins in the search path, without running their code: URIs of LV2, library
-     * files of LADSPA. `file`: the library, which changes with an upgrade; NULL: unknown. */
+    /* The holders in the search path, by their names alone: reads no file. `file`: what changes
+     * with an upgrade. */
     enum status (*list)(void (*found)(void *context, const char *holder, const char *file),
                         void *context);
-    /* The ids of the plugins in a holder. May run their code. */
+    /* What the manifest of a holder says; with `computes`, also what a manifest that is_changing
+     * computes, by its own code. The caller frees the contents, also after an error. NULL:
+     * describe, open and create find the holder by the id. */
+    enum status (*contents)(const char *holder, bool computes, struct plugin_contents *contents);
+    /* From now on describe, open and create know the plugins of these holders too. NULL: they know
+     * all of the search path. */
+    enum status (*use)(char *const *holders, size_t count);
+    /* The plugins of no holder are known; no instance lives. NULL: nothing to forget. */
+    void (*forget)(void);
+    /* The ids of the plugins in a holder. */
     enum status (*open)(const char *holder, void (*found)(void *context, const char *id),
                         void *context);
+    /* Load the library of a described plugin, without an instance. Errors: it cannot be loaded, or
+     * lacks the plugin. NULL: describe has done so. */
+    enum status (*probe)(const char *id);
     /* Controls have their initial values, or those of the preset and the state. */
     enum status (*create)(const struct plugin_info *info, const struct plugin_settings *settings,
                           struct plugin **plugin);
@@ -170,12 +198,16 @@ const struct plugin_kind *plugin_kind_named(const char *name);
 const struct plugin_kind *plugin_kind_at(size_t index);
 
 void plugin_info_destroy(struct plugin_info *info);
+void plugin_contents_free(struct plugin_contents *contents);
 
 /* The range of a port at a rate, and the initial value within it. */
 struct plugin_range {
     float minimum, maximum, initial;
 };
 struct plugin_range plugin_port_range(const struct plugin_port *port, uint32_t rate);
+
+/* Errors: info->refusal. */
+MUST_CHECK enum status plugin_usable(const struct plugin_info *info);
 
 /* Errors: info->refusal, and those of the kind. */
 MUST_CHECK enum status plugin_create(const struct plugin_info *info,

@@ -1,7 +1,9 @@
 #include "plugin/plugin_info_json.h"
 
 #include "base/json_text.h"
+#include "plugin/plugin_instances.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,10 +62,17 @@ static json_t *named_object(const char *uri, const char *name)
     return json_pack("{s:o, s:o}", "uri", json_text(uri), "name", json_text(name));
 }
 
+static json_t *texts_object(char *const *texts, size_t count)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(array, json_text(texts[i]));
+    return array;
+}
+
 json_t *plugin_info_object(const struct plugin_info *info)
 {
     json_t *ports = json_array(), *parameters = json_array(), *presets = json_array();
-    json_t *features = json_array();
     for (size_t i = 0; i < info->port_count; i++)
         json_array_append_new(ports, port_object(&info->ports[i]));
     for (size_t i = 0; i < info->parameter_count; i++) {
@@ -74,28 +83,64 @@ json_t *plugin_info_object(const struct plugin_info *info)
     }
     for (size_t i = 0; i < info->preset_count; i++)
         json_array_append_new(presets, named_object(info->presets[i].uri, info->presets[i].name));
-    for (size_t i = 0; i < info->feature_count; i++)
-        json_array_append_new(features, json_text(info->features[i]));
     return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o}", "kind",
                      info->kind->name, "id", json_text(info->id), "name", json_text(info->name),
                      "maker", json_text(info->maker), "category", json_text(info->category), "file",
                      json_text(info->file), "keeps_state", info->keeps_state, "wants_whole_blocks",
                      info->wants_whole_blocks, "refusal", json_text(info->refusal), "ports", ports,
-                     "parameters", parameters, "presets", presets, "features", features);
+                     "parameters", parameters, "presets", presets, "features", texts_object(info->features, info->feature_count));
 }
 
-/* A missing text is NULL; false: memory, or a required text is missing. */
+struct plugin_row plugin_row_of_info(const struct plugin_info *info)
+{
+    return (struct plugin_row){.kind = info->kind,
+                               .id = info->id,
+                               .name = info->name,
+                               .maker = info->maker,
+                               .category = info->category,
+                               .file = info->file,
+                               .refusal = info->refusal,
+                               .inputs = plugin_instances_inputs(info),
+                               .outputs = plugin_instances_outputs(info)};
+}
+
+json_t *plugin_row_object(const struct plugin_row *row)
+{
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "kind", row->kind->name, "id",
+                     json_text(row->id), "name", json_text(row->name), "maker",
+                     json_text(row->maker), "category", json_text(row->category), "file",
+                     json_text(row->file), "channels_in", (json_int_t)row->inputs, "channels_out",
+                     (json_int_t)row->outputs, "refusal", json_text(row->refusal));
+}
+
+json_t *plugin_contents_object(const struct plugin_contents *contents)
+{
+    return json_pack("{s:b, s:b, s:o, s:o}", "base", contents->is_base, "changing",
+                     contents->is_changing, "plugins", texts_object(contents->ids, contents->count),
+                     "serves", texts_object(contents->served, contents->served_count));
+}
+
+/* ---- reading ---- */
+
+/* Of a text in bytes, and of lists; each is far beyond any real plugin. */
+enum { TEXT_MOST = 1 << 16, LIST_MOST = 100000 };
+
+/* A missing text is NULL; false: memory, or a required text is missing, or it is too long. */
 static bool read_text(const json_t *object, const char *key, bool must, char **text)
 {
-    const char *value = json_string_value(json_object_get(object, key));
-    *text = value ? strdup(value) : NULL;
-    return *text || (!value && !must);
+    const json_t *value = json_object_get(object, key);
+    bool is_there = json_is_string(value);
+    *text = is_there && json_string_length(value) <= TEXT_MOST ? strdup(json_string_value(value))
+                                                               : NULL;
+    return *text || (!is_there && !must);
 }
 
+/* Beyond a float's range: unknown. */
 static float read_number(const json_t *object, const char *key, float unknown)
 {
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? (float)json_number_value(value) : unknown;
+    double value = json_number_value(json_object_get(object, key));
+    bool is_there = json_is_number(json_object_get(object, key));
+    return is_there && fabs(value) <= (double)FLT_MAX ? (float)value : unknown;
 }
 
 static bool read_type(const json_t *object, const char *const *names, size_t count, size_t *type)
@@ -107,14 +152,14 @@ static bool read_type(const json_t *object, const char *const *names, size_t cou
     return false;
 }
 
-/* The array of that key as a list of elements of `size` bytes, each read by `read`. *valid becomes
- * false if one cannot be read or memory runs out. */
-static void *read_list(const json_t *object, const char *key, size_t size, size_t *count,
-                       bool (*read)(const json_t *element, void *to), bool *valid)
+/* The array of that key as a list of at most `most` elements of `size` bytes, each read by `read`.
+ * *valid becomes false if one cannot be read, there are more, or memory runs out. */
+static void *read_list(const json_t *object, const char *key, size_t most, size_t size,
+                       size_t *count, bool (*read)(const json_t *element, void *to), bool *valid)
 {
     const json_t *array = json_object_get(object, key);
     size_t length = json_array_size(array);
-    char *elements = calloc(length + 1, size);
+    char *elements = length <= most ? calloc(length + 1, size) : NULL;
     *count = elements ? length : 0;
     *valid = *valid && elements;
     for (size_t i = 0; *valid && i < length; i++)
@@ -129,27 +174,41 @@ static bool read_point(const json_t *object, void *to)
     return read_text(object, "label", true, &point->label);
 }
 
+/* Usable as SYMBOL=VALUE of a specification. */
+static bool is_symbol(const char *symbol)
+{
+    for (const char *at = symbol; *at; at++)
+        if ((unsigned char)*at <= ' ' || *at == 0x7f || strchr(",=\\", *at))
+            return false;
+    return *symbol;
+}
+
+static bool read_range(const json_t *object, struct plugin_port *port)
+{
+    port->minimum = read_number(object, "minimum", -INFINITY);
+    port->maximum = read_number(object, "maximum", INFINITY);
+    port->initial = read_number(object, "initial", 0);
+    return port->minimum <= port->maximum;
+}
+
 static bool read_port(const json_t *object, void *to)
 {
     struct plugin_port *port = to;
     size_t type;
     const char *direction = json_string_value(json_object_get(object, "direction"));
     bool valid = read_type(object, port_types, PORT_TYPES, &type) && direction &&
-                 read_text(object, "symbol", true, &port->symbol) &&
+                 read_text(object, "symbol", true, &port->symbol) && is_symbol(port->symbol) &&
                  read_text(object, "name", true, &port->name) &&
-                 read_text(object, "unit", false, &port->unit);
+                 read_text(object, "unit", false, &port->unit) && read_range(object, port);
     if (!valid)
         return false;
     port->type = (enum plugin_port_type)type;
     port->is_input = strcmp(direction, "in") == 0;
-    port->minimum = read_number(object, "minimum", -INFINITY);
-    port->maximum = read_number(object, "maximum", INFINITY);
-    port->initial = read_number(object, "initial", 0);
     for (size_t i = 0; i < FLAGS; i++)
         *(bool *)((char *)port + flags[i].offset) =
             json_is_true(json_object_get(object, flags[i].name));
-    port->points =
-        read_list(object, "points", sizeof *port->points, &port->point_count, read_point, &valid);
+    port->points = read_list(object, "points", LIST_MOST, sizeof *port->points, &port->point_count,
+                             read_point, &valid);
     return valid;
 }
 
@@ -171,12 +230,27 @@ static bool read_preset(const json_t *object, void *to)
            read_text(object, "name", false, &preset->name);
 }
 
-static bool read_feature(const json_t *element, void *to)
+static bool read_uri(const json_t *element, void *to)
 {
-    const char *uri = json_string_value(element);
-    char **feature = to;
-    *feature = uri ? strdup(uri) : NULL;
-    return *feature;
+    char **uri = to;
+    *uri = json_is_string(element) && json_string_length(element) <= TEXT_MOST
+               ? strdup(json_string_value(element))
+               : NULL;
+    return *uri;
+}
+
+static bool read_lists(const json_t *object, struct plugin_info *info)
+{
+    bool valid = true;
+    info->ports = read_list(object, "ports", PLUGIN_PORTS_MOST, sizeof *info->ports,
+                            &info->port_count, read_port, &valid);
+    info->parameters = read_list(object, "parameters", LIST_MOST, sizeof *info->parameters,
+                                 &info->parameter_count, read_parameter, &valid);
+    info->presets = read_list(object, "presets", LIST_MOST, sizeof *info->presets,
+                              &info->preset_count, read_preset, &valid);
+    info->features = read_list(object, "features", LIST_MOST, sizeof *info->features,
+                               &info->feature_count, read_uri, &valid);
+    return valid;
 }
 
 enum status plugin_info_of_object(const json_t *object, struct plugin_info **result)
@@ -188,24 +262,67 @@ enum status plugin_info_of_object(const json_t *object, struct plugin_info **res
     info->kind = kind ? plugin_kind_named(kind) : NULL;
     info->keeps_state = json_is_true(json_object_get(object, "keeps_state"));
     info->wants_whole_blocks = json_is_true(json_object_get(object, "wants_whole_blocks"));
-    bool valid = info->kind && read_text(object, "id", true, &info->id) &&
-                 read_text(object, "name", true, &info->name) &&
-                 read_text(object, "maker", false, &info->maker) &&
-                 read_text(object, "category", false, &info->category) &&
-                 read_text(object, "file", false, &info->file) &&
-                 read_text(object, "refusal", false, &info->refusal);
-    info->ports =
-        read_list(object, "ports", sizeof *info->ports, &info->port_count, read_port, &valid);
-    info->parameters = read_list(object, "parameters", sizeof *info->parameters,
-                                 &info->parameter_count, read_parameter, &valid);
-    info->presets = read_list(object, "presets", sizeof *info->presets, &info->preset_count,
-                              read_preset, &valid);
-    info->features = read_list(object, "features", sizeof *info->features, &info->feature_count,
-                               read_feature, &valid);
-    if (valid) {
+    bool has_texts = info->kind && read_text(object, "id", true, &info->id) &&
+                     read_text(object, "name", true, &info->name) &&
+                     read_text(object, "maker", false, &info->maker) &&
+                     read_text(object, "category", false, &info->category) &&
+                     read_text(object, "file", true, &info->file) &&
+                     read_text(object, "refusal", false, &info->refusal);
+    if (has_texts && read_lists(object, info)) {
         *result = info;
         return STATUS_OK;
     }
+    enum status status = fail(STATUS_FAILED, "cannot use %s: its description has impossible %s",
+                              info->id ? info->id : "a plugin",
+                              has_texts ? "ports, parameters or presets" : "texts");
     plugin_info_destroy(info);
-    return fail(STATUS_FAILED, "cannot parse the description of a plugin");
+    return status;
+}
+
+bool plugin_row_of_object(const json_t *object, struct plugin_row *row)
+{
+    const char *kind = json_string_value(json_object_get(object, "kind"));
+    json_int_t inputs = json_integer_value(json_object_get(object, "channels_in"));
+    json_int_t outputs = json_integer_value(json_object_get(object, "channels_out"));
+    *row = (struct plugin_row){.kind = kind ? plugin_kind_named(kind) : NULL};
+    bool valid = row->kind && read_text(object, "id", true, &row->id) &&
+                 read_text(object, "name", true, &row->name) &&
+                 read_text(object, "maker", false, &row->maker) &&
+                 read_text(object, "category", false, &row->category) &&
+                 read_text(object, "file", true, &row->file) &&
+                 read_text(object, "refusal", false, &row->refusal) && inputs >= 0 &&
+                 inputs <= PLUGIN_PORTS_MOST && outputs >= 0 && outputs <= PLUGIN_PORTS_MOST;
+    if (!valid) {
+        plugin_row_free(row);
+        return false;
+    }
+    row->inputs = (size_t)inputs;
+    row->outputs = (size_t)outputs;
+    return true;
+}
+
+void plugin_row_free(struct plugin_row *row)
+{
+    free(row->id);
+    free(row->name);
+    free(row->maker);
+    free(row->category);
+    free(row->file);
+    free(row->refusal);
+    *row = (struct plugin_row){0};
+}
+
+bool plugin_contents_of_object(const json_t *object, struct plugin_contents *contents)
+{
+    bool valid = json_is_array(json_object_get(object, "plugins"));
+    *contents =
+        (struct plugin_contents){.is_base = json_is_true(json_object_get(object, "base")),
+                                 .is_changing = json_is_true(json_object_get(object, "changing"))};
+    contents->ids = read_list(object, "plugins", LIST_MOST, sizeof *contents->ids, &contents->count,
+                              read_uri, &valid);
+    contents->served = read_list(object, "serves", LIST_MOST, sizeof *contents->served,
+                                 &contents->served_count, read_uri, &valid);
+    if (!valid)
+        plugin_contents_free(contents);
+    return valid;
 }

@@ -36,6 +36,7 @@ enum {
     CHANGES,
     PRESET,
     STATE,
+    HOLDERS,
     FIRST
 };
 
@@ -48,7 +49,7 @@ enum status isolated_args_make(const struct plugin_info *info,
                                const struct plugin_instances_settings *settings, char ***result)
 {
     const struct plugin_settings *plugin = &settings->plugin;
-    size_t count = 1 + FIRST + 2 * plugin->setting_count;
+    size_t count = 1 + FIRST + info->holder_count + 2 * plugin->setting_count;
     char **args = calloc(count + 1, sizeof *args), *text = NULL;
     size_t size;
     FILE *stream = args ? text_stream_open(&text, &size) : NULL;
@@ -64,6 +65,9 @@ enum status isolated_args_make(const struct plugin_info *info,
             0);
     put_text(stream, plugin->preset);
     put_text(stream, plugin->state);
+    fprintf(stream, "%zu%c", info->holder_count, 0);
+    for (size_t i = 0; i < info->holder_count; i++)
+        fprintf(stream, "%s%c", info->holders[i], 0);
     for (size_t i = 0; i < plugin->setting_count; i++)
         fprintf(stream, "%s%c%s%c", plugin->settings[i].uri, 0, plugin->settings[i].value, 0);
     if (text_stream_finish(stream) != 0)
@@ -98,13 +102,16 @@ static const char *text_of(const char *arg)
 
 enum status isolated_args_read(int argc, char **argv, struct isolated_request *request)
 {
-    size_t count = argc >= FIRST ? ((size_t)argc - FIRST) / 2 : 0;
+    size_t left = argc >= FIRST ? (size_t)argc - FIRST : 0;
+    size_t holders = argc >= FIRST ? number(argv[HOLDERS]) : 0;
+    holders = holders < left ? holders : left;
+    char **first = argv + FIRST + holders;
+    size_t count = (left - holders) / 2;
     struct plugin_setting *settings = calloc(count + 1, sizeof *settings);
     if (!settings)
         return fail_memory("a plugin's process");
     for (size_t i = 0; i < count; i++)
-        settings[i] =
-            (struct plugin_setting){.uri = argv[FIRST + 2 * i], .value = argv[FIRST + 2 * i + 1]};
+        settings[i] = (struct plugin_setting){.uri = first[2 * i], .value = first[2 * i + 1]};
     *request = (struct isolated_request){.settings.plugin.settings = settings,
                                          .settings.plugin.setting_count = count};
     if (argc < FIRST || !plugin_kind_named(argv[KIND]))
@@ -114,6 +121,8 @@ enum status isolated_args_read(int argc, char **argv, struct isolated_request *r
     request->verbosity = (enum verbosity)number(argv[VERBOSITY]);
     request->kind = plugin_kind_named(argv[KIND]);
     request->id = argv[ID];
+    request->holder_count = holders;
+    request->holders = argv + FIRST;
     plugin->rate = (uint32_t)number(argv[RATE]);
     plugin->block = number(argv[BLOCK]);
     plugin->live = number(argv[LIVE]) != 0;

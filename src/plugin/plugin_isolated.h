@@ -21,8 +21,9 @@
 /* ---- the command line of the process ---- */
 
 /* halo plugin-instances PARENT VERBOSITY KIND ID RATE BLOCK LIVE VARIED BPM BAR UNIT
- *      INSTANCES MOST CHANGES PRESET STATE [URI VALUE]...
- * where PRESET and STATE are "-" or begin with "=". NULL at the end. Errors: memory. */
+ *      INSTANCES MOST CHANGES PRESET STATE COUNT HOLDER... [URI VALUE]...
+ * where PRESET and STATE are "-" or begin with "=", and COUNT is that of the holders. NULL at the
+ * end. Errors: memory. */
 MUST_CHECK enum status isolated_args_make(const struct plugin_info *info,
                                           const struct plugin_instances_settings *settings,
                                           char ***args);
@@ -33,6 +34,8 @@ struct isolated_request {
     enum verbosity verbosity;
     const struct plugin_kind *kind;
     const char *id;
+    size_t holder_count;
+    char **holders;                            /* what kind->use() needs; in the arguments */
     struct plugin_instances_settings settings; /* plugin.settings: for the caller to free() */
 };
 

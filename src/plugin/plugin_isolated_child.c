@@ -87,6 +87,8 @@ static void serve(struct server *server)
 static enum status open_instances(struct server *server, const struct isolated_request *request)
 {
     const struct plugin_instances_settings *settings = &request->settings;
+    if (request->holder_count > 0)
+        TRY(request->kind->use(request->holders, request->holder_count));
     TRY(request->kind->describe(request->id, &server->info));
     TRY(isolated_memory_join(&server->memory, server->info, settings));
     server->in = calloc(server->memory.inputs + 1, sizeof *server->in);

@@ -7,13 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PORTS_MOST = 10000 };
-
 /* ---- descriptions ---- */
 
 static const char *flaw_of(const LADSPA_Descriptor *descriptor)
 {
-    if (descriptor->PortCount > PORTS_MOST)
+    if (descriptor->PortCount > PLUGIN_PORTS_MOST)
         return "it has too many ports";
     if (!descriptor->instantiate || !descriptor->connect_port || !descriptor->run)
         return "it lacks a function that ladspa.h demands";
@@ -263,7 +261,7 @@ static enum status instance_create(const struct plugin_info *info,
 const struct plugin_kind plugin_ladspa = {
     .name = "ladspa",
     .argument = "LIBRARY:LABEL",
-    .describing_runs_code = true,
+    .path_variable = "LADSPA_PATH",
     .describe = describe,
     .list = plugin_ladspa_libraries,
     .open = open,

@@ -2,6 +2,7 @@
 
 #include "base/short_list.h"
 #include "base/suggest.h"
+#include "plugin/plugin_places.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -18,17 +19,6 @@ static const char *places(void)
 {
     const char *own = getenv("LADSPA_PATH");
     return own && own[0] ? own : HALO_LADSPA_PLACES;
-}
-
-/* The next folder of a list with colons, for the caller to free(); NULL: no more, or no memory. */
-static char *next_place(const char **list)
-{
-    while (**list == ':')
-        ++*list;
-    size_t length = strcspn(*list, ":");
-    char *place = length ? strndup(*list, length) : NULL;
-    *list += length;
-    return place;
 }
 
 static bool is_file(const char *path)
@@ -58,7 +48,7 @@ static char *look_for(const char *name)
 {
     char *path = NULL;
     const char *list = places();
-    for (char *place; !path && (place = next_place(&list)) != NULL; free(place)) {
+    for (char *place; !path && (place = plugin_places_next(&list)) != NULL; free(place)) {
         if (asprintf(&path, "%s/%s%s", place, name, ends_in_suffix(name) ? "" : suffix) < 0)
             path = NULL;
         if (path && !is_file(path)) {
@@ -99,7 +89,8 @@ enum status plugin_ladspa_libraries(void (*found)(void *context, const char *hol
 {
     enum status status = STATUS_OK;
     const char *list = places();
-    for (char *place; status == STATUS_OK && (place = next_place(&list)) != NULL; free(place))
+    for (char *place; status == STATUS_OK && (place = plugin_places_next(&list)) != NULL;
+         free(place))
         status = report_place(place, found, context);
     return status;
 }

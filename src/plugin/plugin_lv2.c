@@ -1,20 +1,13 @@
 #include "plugin/plugin_lv2.h"
 
-#include "base/suggest.h"
-#include "base/text_stream.h"
-
 #include <dlfcn.h>
-#include <limits.h>
 #include <lv2/core/lv2.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- the world ---- */
-
-enum { LIKE_MOST = 3 }; /* names that an error suggests */
 
 struct known_node {
     const char *uri;
@@ -24,58 +17,79 @@ struct known_node {
 static LilvWorld *the_world;
 static void *nodes; /* tsearch's tree of struct known_node, by URI */
 
-/* `path` with absolute folders, as lilv needs them for URIs: it aborts otherwise. NULL: memory. */
-static char *absolute_path(const char *path)
-{
-    char *text = NULL, here[PATH_MAX] = "";
-    size_t size;
-    FILE *stream = text_stream_open(&text, &size);
-    bool begun = false, known = stream && getcwd(here, sizeof here);
-    while (known && *path) {
-        size_t length = strcspn(path, ":");
-        bool relative = length > 0 && *path != '/' && *path != '~';
-        fprintf(stream, "%s%s%s%.*s", begun ? ":" : "", relative ? here : "", relative ? "/" : "",
-                (int)length, path);
-        begun = begun || length > 0;
-        path += length + (path[length] == ':');
-    }
-    if (text_stream_finish(stream) == 0 && known)
-        return text;
-    free(text);
-    return NULL;
-}
-
 enum { LILV_BYTES = 1 << 24 }; /* 5 MB for 150 bundles, as measured */
 
-static enum status set_path(LilvWorld *world)
+static char **used; /* bundles that the world has read */
+static size_t used_count;
+
+void lv2_world_load(LilvWorld *world, const char *bundle)
 {
-    const char *given = getenv("LV2_PATH");
-    if (!given)
-        return STATUS_OK;
-    char *path = absolute_path(given);
-    LilvNode *node = path ? lilv_new_string(world, path) : NULL;
-    free(path);
-    if (!node)
-        return fail_memory("the LV2 plugins");
-    lilv_world_set_option(world, LILV_OPTION_LV2_PATH, node);
+    char *folder;
+    if (asprintf(&folder, "%s/", bundle) < 0)
+        return;
+    LilvNode *node = lilv_new_file_uri(world, NULL, folder);
+    lilv_world_load_bundle(world, node);
     lilv_node_free(node);
+    free(folder);
+}
+
+static bool is_used(const char *bundle)
+{
+    for (size_t i = 0; i < used_count; i++)
+        if (strcmp(used[i], bundle) == 0)
+            return true;
+    return false;
+}
+
+static enum status use(char *const *bundles, size_t count)
+{
+    bool is_first = !the_world;
+    char **more = realloc(used, (used_count + count + 1) * sizeof *more);
+    if (more)
+        used = more;
+    if (is_first && memory_is_there(LILV_BYTES))
+        the_world = lilv_world_new();
+    if (!more || !the_world)
+        return fail_memory("the LV2 plugins");
+    for (size_t i = 0; i < count; i++) {
+        if (is_used(bundles[i]))
+            continue;
+        used[used_count] = strdup(bundles[i]);
+        if (!used[used_count])
+            return fail_memory("the LV2 plugins");
+        lv2_world_load(the_world, used[used_count++]);
+    }
+    if (is_first) { /* the bases are the same each time */
+        lilv_world_load_specifications(the_world);
+        lilv_world_load_plugin_classes(the_world);
+    }
     return STATUS_OK;
+}
+
+static void free_node(void *known)
+{
+    lilv_node_free(((struct known_node *)known)->node);
+    free(known);
+}
+
+static void forget(void)
+{
+    tdestroy(nodes, free_node);
+    nodes = NULL;
+    lilv_world_free(the_world);
+    the_world = NULL;
+    for (size_t i = 0; i < used_count; i++)
+        free(used[i]);
+    used_count = 0;
 }
 
 enum status lv2_world_get(LilvWorld **world)
 {
+    *world = NULL;
     if (!memory_is_there(LILV_BYTES))
         return fail_memory("the LV2 plugins");
-    if (!the_world) {
-        LilvWorld *made = lilv_world_new();
-        enum status status = made ? set_path(made) : fail_memory("the LV2 plugins");
-        if (status != STATUS_OK) {
-            lilv_world_free(made);
-            return status;
-        }
-        lilv_world_load_all(made);
-        the_world = made;
-    }
+    if (!the_world)
+        TRY(use(NULL, 0));
     *world = the_world;
     return STATUS_OK;
 }
@@ -117,53 +131,6 @@ char *lv2_world_text(LilvNode *node)
     return text;
 }
 
-/* What follows the last / # or :, a trailing one ignored. */
-static const char *last_part(const char *uri)
-{
-    const char *part = uri;
-    for (const char *at = uri; *at; at++)
-        if (strchr("/#:", *at) && at[1])
-            part = at + 1;
-    return part;
-}
-
-static bool is_like(const LilvPlugin *plugin, const char *wanted)
-{
-    if (strcasestr(lilv_node_as_uri(lilv_plugin_get_uri(plugin)), wanted))
-        return true;
-    LilvNode *name = lilv_plugin_get_name(plugin);
-    bool is = name && strcasestr(lilv_node_as_string(name), wanted);
-    lilv_node_free(name);
-    return is;
-}
-
-/* "; is it A, B or another?" of the URIs and names that contain the last part, else of the URIs
- * spelt alike; or "". */
-static void suggest_like(const LilvPlugins *plugins, const char *uri, char *text, size_t size)
-{
-    const char *wanted = last_part(uri);
-    size_t count = 0, length = 0;
-    struct suggest near;
-    suggest_init(&near, uri);
-    LILV_FOREACH(plugins, i, plugins)
-    {
-        const LilvPlugin *plugin = lilv_plugins_get(plugins, i);
-        const char *other = lilv_node_as_uri(lilv_plugin_get_uri(plugin));
-        suggest_offer(&near, other);
-        if (!*wanted || !is_like(plugin, wanted) || length >= size)
-            continue;
-        if (count < LIKE_MOST)
-            length += (size_t)snprintf(text + length, size - length, "%s%s",
-                                       count ? ", " : "; is it ", other);
-        count++;
-    }
-    if (count == 0)
-        snprintf(text, size, "%s", suggest_text(&near));
-    else if (length < size)
-        snprintf(text + length, size - length, count > LIKE_MOST ? " or another?" : "?");
-    suggest_free(&near);
-}
-
 enum status lv2_world_find(const char *uri, const LilvPlugin **plugin)
 {
     LilvWorld *world;
@@ -174,30 +141,10 @@ enum status lv2_world_find(const char *uri, const LilvPlugin **plugin)
     lilv_node_free(node);
     if (*plugin)
         return STATUS_OK;
-    char like[512];
-    suggest_like(plugins, uri, like, sizeof like);
-    return fail(STATUS_FAILED, "cannot find the LV2 plugin %s%s (halo plugins list lists them all)",
-                uri, like);
+    return fail(STATUS_FAILED, "cannot find the LV2 plugin %s in its bundle", uri);
 }
 
 /* ---- the kind ---- */
-
-static enum status list(void (*found)(void *context, const char *holder, const char *file),
-                        void *context)
-{
-    LilvWorld *world;
-    TRY(lv2_world_get(&world));
-    const LilvPlugins *plugins = lilv_world_get_all_plugins(world);
-    LILV_FOREACH(plugins, i, plugins)
-    {
-        const LilvPlugin *plugin = lilv_plugins_get(plugins, i);
-        const LilvNode *library = lilv_plugin_get_library_uri(plugin);
-        char *file = library ? lilv_node_get_path(library, NULL) : NULL;
-        found(context, lilv_node_as_uri(lilv_plugin_get_uri(plugin)), file);
-        lilv_free(file);
-    }
-    return STATUS_OK;
-}
 
 enum { DESCRIPTORS_MOST = 10000 };
 
@@ -218,10 +165,10 @@ static enum status look_into(void *handle, const char *path, const char *uri)
     return fail(STATUS_FAILED, "its library %s does not contain it", path);
 }
 
-/* Load the library in the child process of a scan, so that a crash or hang happens there and not in
- * a chain. Errors: it cannot be loaded, or lacks the plugin. */
-static enum status try_library(const LilvPlugin *plugin)
+static enum status probe(const char *id)
 {
+    const LilvPlugin *plugin;
+    TRY(lv2_world_find(id, &plugin));
     const LilvNode *library = lilv_plugin_get_library_uri(plugin);
     char *path = library ? lilv_node_get_path(library, NULL) : NULL;
     if (!path)
@@ -229,7 +176,7 @@ static enum status try_library(const LilvPlugin *plugin)
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     enum status status;
     if (handle) {
-        status = look_into(handle, path, lilv_node_as_uri(lilv_plugin_get_uri(plugin)));
+        status = look_into(handle, path, id);
         dlclose(handle);
     } else {
         const char *reason = dlerror();
@@ -239,23 +186,41 @@ static enum status try_library(const LilvPlugin *plugin)
     return status;
 }
 
-/* The holder of an LV2 plugin is its own URI. */
+static bool is_in(const LilvPlugin *plugin, const char *holder)
+{
+    char *bundle = lilv_node_get_path(lilv_plugin_get_bundle_uri(plugin), NULL);
+    size_t length = strlen(holder);
+    bool is = bundle && strncmp(bundle, holder, length) == 0 && strcmp(bundle + length, "/") == 0;
+    lilv_free(bundle);
+    return is;
+}
+
 static enum status open(const char *holder, void (*found)(void *context, const char *id),
                         void *context)
 {
-    const LilvPlugin *plugin;
-    TRY(lv2_world_find(holder, &plugin));
-    TRY(try_library(plugin));
-    found(context, holder);
+    LilvWorld *world;
+    TRY(lv2_world_get(&world));
+    const LilvPlugins *plugins = lilv_world_get_all_plugins(world);
+    LILV_FOREACH(plugins, i, plugins)
+    {
+        const LilvPlugin *plugin = lilv_plugins_get(plugins, i);
+        if (is_in(plugin, holder))
+            found(context, lilv_node_as_uri(lilv_plugin_get_uri(plugin)));
+    }
     return STATUS_OK;
 }
 
 const struct plugin_kind plugin_lv2 = {
     .name = "lv2",
     .argument = "URI",
+    .path_variable = "LV2_PATH",
     .describe = lv2_describe,
-    .list = list,
+    .list = lv2_bundles_list,
+    .contents = lv2_bundles_contents,
+    .use = use,
+    .forget = forget,
     .open = open,
+    .probe = probe,
     .create = lv2_instance_create,
     .process = lv2_instance_process,
     .reset = lv2_instance_reset,

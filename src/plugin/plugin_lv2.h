@@ -13,12 +13,22 @@
 #include <lv2/urid/urid.h>
 #include <lv2/worker/worker.h>
 
-/* ---- plugin_lv2.c: the installed plugins, one world for the process ---- */
+/* ---- plugin_lv2_bundles.c: struct plugin_kind's list and contents ---- */
 
-/* Loaded on first use from LV2_PATH or lilv's default path. */
+MUST_CHECK enum status
+lv2_bundles_list(void (*found)(void *context, const char *holder, const char *file), void *context);
+MUST_CHECK enum status lv2_bundles_contents(const char *holder, bool computes,
+                                            struct plugin_contents *contents);
+
+/* ---- plugin_lv2.c: the plugins of the bundles in use, one world for the process ---- */
+
+/* Made on first use, without a bundle. */
 MUST_CHECK enum status lv2_world_get(LilvWorld **world);
 
-/* Errors: no plugin has that URI; similar ones are named. */
+/* Read the manifest of a bundle, an absolute path. */
+void lv2_world_load(LilvWorld *world, const char *bundle);
+
+/* Errors: no bundle in use has a plugin with that URI. */
 MUST_CHECK enum status lv2_world_find(const char *uri, const LilvPlugin **plugin);
 
 /* The node of a URI, cached for the life of the process. The world is loaded. */
@@ -39,6 +49,10 @@ MUST_CHECK enum status lv2_describe_port(const LilvPlugin *plugin, const LilvPor
 
 /* The ranges of all ports, after lv2_describe_port of each. */
 MUST_CHECK enum status lv2_describe_ranges(const LilvPlugin *plugin, struct plugin_info *info);
+
+/* Why the ports cannot be described: without this lilv allocates whatever an index says. NULL: they
+ * can; else for the caller to free(). */
+MUST_CHECK enum status lv2_describe_flaw(const LilvPlugin *plugin, char **flaw);
 
 /* Whether struct plugin_port has the type of the port, or the plugin does not need the port. */
 bool lv2_describe_knows(const LilvPlugin *plugin, const LilvPort *port);

@@ -185,6 +185,9 @@ static enum status find_refusal(const LilvPlugin *plugin, struct plugin_info *in
 
 static enum status describe_ports(const LilvPlugin *plugin, struct plugin_info *info)
 {
+    TRY(lv2_describe_flaw(plugin, &info->refusal));
+    if (info->refusal)
+        return STATUS_OK;
     size_t count = lilv_plugin_get_num_ports(plugin);
     info->ports = calloc(count + 1, sizeof *info->ports);
     if (!info->ports)
@@ -220,7 +223,7 @@ static enum status describe(const LilvPlugin *plugin, struct plugin_info *info)
     TRY(add_all(lilv_plugin_get_related(plugin, lv2_world_node(LV2_PRESETS__Preset)),
                 &info->presets, sizeof *info->presets, info, add_preset));
     qsort(info->presets, info->preset_count, sizeof *info->presets, by_name);
-    return find_refusal(plugin, info);
+    return info->refusal ? STATUS_OK : find_refusal(plugin, info);
 }
 
 enum status lv2_describe(const char *uri, struct plugin_info **result)

@@ -22,6 +22,90 @@ static bool has(const LilvPlugin *plugin, const LilvPort *port, const char *prop
     return lilv_port_has_property(plugin, port, lv2_world_node(property));
 }
 
+/* ---- what is refused ---- */
+
+/* Of an unfit index: SIZE_MAX. */
+static size_t index_of(const LilvNode *index)
+{
+    const char *text = lilv_node_is_int(index) ? lilv_node_as_string(index) : "";
+    size_t digits = strspn(text, "0123456789");
+    return digits == 0 || text[digits] || digits > 9 ? SIZE_MAX : strtoul(text, NULL, 10);
+}
+
+static bool is_symbol(const LilvNode *symbol)
+{
+    const char *text = lilv_node_is_string(symbol) ? lilv_node_as_string(symbol) : "";
+    static const char letters[] = "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    return text[0] && !(text[0] >= '0' && text[0] <= '9') && !text[strspn(text, letters)];
+}
+
+/* The symbols by index; a port that is described twice is one port. */
+struct port_indices {
+    size_t count, most; /* different ones; the largest */
+    LilvNode *symbols[PLUGIN_PORTS_MOST];
+    char *flaw;
+};
+
+static int take_index(struct port_indices *indices, const LilvNode *index, LilvNode *symbol)
+{
+    size_t at = index_of(index);
+    if (at >= PLUGIN_PORTS_MOST)
+        return asprintf(&indices->flaw, "a port has the index '%.40s'; 0 to %d are possible",
+                        index ? lilv_node_as_string(index) : "", PLUGIN_PORTS_MOST - 1);
+    if (!is_symbol(symbol))
+        return asprintf(&indices->flaw, "port %zu has the invalid symbol '%.40s'", at,
+                        symbol ? lilv_node_as_string(symbol) : "");
+    if (indices->symbols[at] && !lilv_node_equals(indices->symbols[at], symbol))
+        return asprintf(&indices->flaw, "two ports, %.40s and %.40s, have the index %zu",
+                        lilv_node_as_string(indices->symbols[at]), lilv_node_as_string(symbol), at);
+    indices->count += !indices->symbols[at];
+    if (!indices->symbols[at])
+        indices->symbols[at] = lilv_node_duplicate(symbol);
+    indices->most = at > indices->most ? at : indices->most;
+    return 0;
+}
+
+static int take_indices(struct port_indices *indices, LilvWorld *world, const LilvNodes *ports)
+{
+    int result = 0;
+    if (lilv_nodes_size(ports) > PLUGIN_PORTS_MOST)
+        return asprintf(&indices->flaw, "it has %u ports; %d are possible", lilv_nodes_size(ports),
+                        PLUGIN_PORTS_MOST);
+    LILV_FOREACH(nodes, i, ports)
+    {
+        const LilvNode *port = lilv_nodes_get(ports, i);
+        LilvNode *index = lilv_world_get(world, port, lv2_world_node(LV2_CORE__index), NULL);
+        LilvNode *symbol = lilv_world_get(world, port, lv2_world_node(LV2_CORE__symbol), NULL);
+        if (result == 0)
+            result = take_index(indices, index, symbol);
+        lilv_node_free(index);
+        lilv_node_free(symbol);
+    }
+    if (result == 0 && indices->count > 0 && indices->most + 1 != indices->count)
+        return asprintf(&indices->flaw, "it has %zu ports, and one with the index %zu",
+                        indices->count, indices->most);
+    return result;
+}
+
+enum status lv2_describe_flaw(const LilvPlugin *plugin, char **flaw)
+{
+    LilvWorld *world;
+    TRY(lv2_world_get(&world));
+    struct port_indices *indices = calloc(1, sizeof *indices);
+    if (!indices)
+        return fail_memory("a plugin's ports");
+    LilvNodes *ports = lilv_plugin_get_value(plugin, lv2_world_node(LV2_CORE__port));
+    int result = take_indices(indices, world, ports);
+    *flaw = indices->flaw;
+    for (size_t i = 0; i <= indices->most; i++)
+        lilv_node_free(indices->symbols[i]);
+    lilv_nodes_free(ports);
+    free(indices);
+    return result < 0 ? fail_memory("a plugin's ports") : STATUS_OK;
+}
+
+/* ---- a port ---- */
+
 bool lv2_describe_knows(const LilvPlugin *plugin, const LilvPort *port)
 {
     static const char *const types[] = {LV2_CORE__AudioPort, LV2_CORE__ControlPort,

@@ -2,14 +2,18 @@
 
 #include "base/cache_file.h"
 #include "base/json_text.h"
+#include "plugin/plugin_child.h"
+#include "plugin/plugin_places.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
-enum { VERSION = 1, SIZE_MOST = 1 << 24 };
+enum { VERSION = 2, SIZE_MOST = 1 << 26, SURROUNDINGS = 8192 };
+
+_Static_assert(sizeof((struct plugin_memory *)0)->program == PLUGIN_STAMP, "a stamp");
 
 const char *plugin_memory_place(void)
 {
@@ -20,30 +24,46 @@ const char *plugin_memory_place(void)
 void plugin_memory_open(struct plugin_memory *memory)
 {
     *memory = (struct plugin_memory){0};
+    plugin_places_stamp(own_program(), "", memory->program);
     const char *place = plugin_memory_place();
     size_t size;
     char *text = place ? cache_file_read(place, SIZE_MOST, &size) : NULL;
     json_t *root = text ? json_loadb(text, size, 0, NULL) : NULL;
     free(text);
-    json_t *troubles = json_object_get(root, "troubles");
+    json_t *holders = json_object_get(root, "holders");
     bool is_ours = json_integer_value(json_object_get(root, "version")) == VERSION;
-    memory->troubles = is_ours && json_is_object(troubles) ? json_incref(troubles) : json_object();
+    memory->holders = is_ours && json_is_object(holders) ? json_incref(holders) : json_object();
     json_decref(root);
+}
+
+static void drop_what_is_gone(json_t *holders)
+{
+    const char *key;
+    json_t *entry;
+    void *next;
+    json_object_foreach_safe(holders, next, key, entry)
+    {
+        const char *path = strchr(key, ' ');
+        if (!path || access(path + 1, F_OK) != 0)
+            json_object_del(holders, key);
+    }
 }
 
 void plugin_memory_close(struct plugin_memory *memory)
 {
     const char *place = memory->is_changed ? plugin_memory_place() : NULL;
+    if (place)
+        drop_what_is_gone(memory->holders);
     json_t *root =
-        place ? json_pack("{s:i, s:O}", "version", VERSION, "troubles", memory->troubles) : NULL;
-    char *text = json_line(root, JSON_INDENT(2));
+        place ? json_pack("{s:i, s:O}", "version", VERSION, "holders", memory->holders) : NULL;
+    char *text = json_line(root, JSON_INDENT(1));
     if (text && !cache_file_write(place, text, strlen(text)))
         note_detail("cannot write %s: %s", place, strerror(errno));
     free(text);
-    json_decref(memory->troubles);
+    json_decref(memory->holders);
 }
 
-/* For the caller to free(), with an absolute path where the holder is a file; NULL: memory. */
+/* For the caller to free(), with an absolute path; NULL: memory. */
 static char *key_of(const struct plugin_kind *kind, const char *holder)
 {
     char *key = NULL, *text = NULL, *path = realpath(holder, NULL);
@@ -55,45 +75,66 @@ static char *key_of(const struct plugin_kind *kind, const char *holder)
     return key;
 }
 
-static json_int_t nanoseconds(const struct stat *entry)
+static void stamp_of(const struct plugin_memory *memory, const struct plugin_kind *kind,
+                     const char *holder, char stamp[PLUGIN_STAMP])
 {
-    return (json_int_t)entry->st_mtim.tv_sec * 1000000000 + entry->st_mtim.tv_nsec;
+    const char *search = kind->path_variable ? getenv(kind->path_variable) : NULL;
+    const char *libraries = getenv("LD_LIBRARY_PATH");
+    char surroundings[SURROUNDINGS];
+    snprintf(surroundings, sizeof surroundings, "%s\n%s\n%s\n%s", memory->program, holder,
+             search ? search : "", libraries ? libraries : "");
+    plugin_places_stamp(holder, surroundings, stamp);
 }
 
-const char *plugin_memory_trouble(const struct plugin_memory *memory,
-                                  const struct plugin_kind *kind, const char *holder,
-                                  const char *file)
+static bool is_same(const json_t *stamp, const char *now)
 {
-    char *key = key_of(kind, holder);
-    const json_t *known = key ? json_object_get(memory->troubles, key) : NULL;
-    free(key);
-    struct stat entry;
-    if (!known || !file || stat(file, &entry) != 0)
-        return NULL;
-    bool is_same =
-        json_integer_value(json_object_get(known, "size")) == (json_int_t)entry.st_size &&
-        json_integer_value(json_object_get(known, "modified")) == nanoseconds(&entry);
-    return is_same ? json_string_value(json_object_get(known, "trouble")) : NULL;
+    return json_is_string(stamp) && strcmp(json_string_value(stamp), now) == 0;
 }
 
-void plugin_memory_add(struct plugin_memory *memory, const struct plugin_kind *kind,
-                       const char *holder, const char *file, const char *trouble)
+static bool is_fresh(const json_t *entry, const char *stamp)
 {
-    struct stat entry;
-    char *key = file && stat(file, &entry) == 0 ? key_of(kind, holder) : NULL;
+    if (!is_same(json_object_get(entry, "stamp"), stamp))
+        return false;
+    const char *path;
+    json_t *before;
+    json_object_foreach(json_object_get(entry, "files"), path, before)
+    {
+        char now[PLUGIN_STAMP];
+        plugin_places_stamp(path, "", now);
+        if (!is_same(before, now))
+            return false;
+    }
+    return true;
+}
+
+json_t *plugin_memory_entry(struct plugin_memory *memory, const struct plugin_kind *kind,
+                            const char *holder)
+{
+    char stamp[PLUGIN_STAMP], *key = key_of(kind, holder);
     if (!key)
-        return;
-    json_t *known = json_pack("{s:o, s:I, s:I, s:o}", "file", json_text(file), "size",
-                              (json_int_t)entry.st_size, "modified", nanoseconds(&entry), "trouble",
-                              json_text(trouble));
-    memory->is_changed |= known && json_object_set_new(memory->troubles, key, known) == 0;
+        return NULL;
+    stamp_of(memory, kind, holder, stamp);
+    json_t *entry = json_object_get(memory->holders, key);
+    if (!is_fresh(entry, stamp)) {
+        entry = json_pack("{s:s, s:{}}", "stamp", stamp, "files");
+        if (!entry || json_object_set_new(memory->holders, key, entry) != 0)
+            entry = NULL;
+    }
     free(key);
+    return entry;
 }
 
-void plugin_memory_remove(struct plugin_memory *memory, const struct plugin_kind *kind,
-                          const char *holder)
+void plugin_memory_set(struct plugin_memory *memory, json_t *entry, const char *key, json_t *value)
 {
-    char *key = key_of(kind, holder);
-    memory->is_changed |= key && json_object_del(memory->troubles, key) == 0;
-    free(key);
+    memory->is_changed = true;
+    if (!value || json_object_set_new(entry, key, value) != 0)
+        json_object_del(entry, key);
+}
+
+void plugin_memory_depend(struct plugin_memory *memory, json_t *entry, const char *path)
+{
+    char stamp[PLUGIN_STAMP];
+    plugin_places_stamp(path, "", stamp);
+    json_object_set_new(json_object_get(entry, "files"), path, json_string(stamp));
+    memory->is_changed = true;
 }

@@ -1,73 +1,29 @@
 #include "plugin/plugin_scan.h"
 
-#include "base/monotonic.h"
-#include "plugin/plugin_info_json.h"
-#include "plugin/plugin_memory.h"
-#include "plugin/plugin_scanner.h"
+#include "base/json_text.h"
+#include "plugin/plugin_catalog.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-struct holder {
-    const struct plugin_kind *kind;
-    char *name;
-    char *file; /* NULL: not known */
-};
+/* Of one holder: deaths, after which its other plugins are left out, and answers. */
+enum { DEATHS_MOST = 3, ANSWERS_MOST = 100000 };
 
-struct holders {
-    const struct plugin_kind *kind; /* of those that are being listed */
-    size_t count;
-    struct holder *holders;
-    bool is_whole; /* memory was enough */
-};
+/* Changes when a library is installed that a plugin may have lacked. */
+static const char LINKER[] = "/etc/ld.so.cache";
 
+/* A look at one holder. */
 struct scanning {
     struct plugin_scan *scan;
-    struct plugin_scanner scanner;
-    struct plugin_memory memory;
-    double next; /* when to show how far it is */
+    struct plugin_catalog *catalog;
+    const struct plugin_holder *holder;
+    json_t *entry;                    /* in the memory */
+    json_t *plugins, *refused, *dead; /* found: rows, and {"id", "reason"} */
+    json_t *done;                     /* ids that another look skips */
+    char *at;                         /* the plugin that is being tried; NULL: none yet */
 };
 
-static const double SHOW_EVERY = 0.2; /* seconds */
-
-static void add_holder(void *context, const char *name, const char *file)
-{
-    struct holders *holders = context;
-    struct holder *more = realloc(holders->holders, (holders->count + 1) * sizeof *more);
-    if (more)
-        holders->holders = more;
-    struct holder holder = {holders->kind, strdup(name), file ? strdup(file) : NULL};
-    if (!more || !holder.name || (file && !holder.file)) {
-        free(holder.name);
-        free(holder.file);
-        holders->is_whole = false;
-        return;
-    }
-    more[holders->count++] = holder;
-}
-
-static enum status list_holders(const struct plugin_kind *only, struct holders *holders)
-{
-    *holders = (struct holders){.is_whole = true};
-    enum status status = STATUS_OK;
-    const struct plugin_kind *kind;
-    for (size_t i = 0; status == STATUS_OK && (kind = plugin_kind_at(i)) != NULL; i++) {
-        holders->kind = kind;
-        if (!only || only == kind)
-            status = kind->list(add_holder, holders);
-    }
-    return status == STATUS_OK && !holders->is_whole ? fail_memory("a list of plugins") : status;
-}
-
-static void free_holders(struct holders *holders)
-{
-    for (size_t i = 0; i < holders->count; i++) {
-        free(holders->holders[i].name);
-        free(holders->holders[i].file);
-    }
-    free(holders->holders);
-}
+/* ---- what was found ---- */
 
 static enum status add_skip(struct plugin_scan *scan, const struct plugin_kind *kind,
                             const char *holder, const char *reason, bool is_remembered)
@@ -81,110 +37,252 @@ static enum status add_skip(struct plugin_scan *scan, const struct plugin_kind *
     return skip.holder && skip.reason ? STATUS_OK : fail_memory("a list of plugins");
 }
 
-static enum status add_info(struct plugin_scan *scan, const json_t *object)
+static enum status add_row(const struct scanning *scanning, const json_t *object)
 {
-    struct plugin_info **more = realloc(scan->infos, (scan->count + 1) * sizeof *more);
+    struct plugin_scan *scan = scanning->scan;
+    struct plugin_row row, *more = realloc(scan->rows, (scan->count + 1) * sizeof *more);
     if (!more)
         return fail_memory("a list of plugins");
-    scan->infos = more;
-    enum status status = plugin_info_of_object(object, &more[scan->count]);
-    scan->count += status == STATUS_OK;
-    return status;
+    scan->rows = more;
+    if (!plugin_row_of_object(object, &row) || row.kind != scanning->holder->kind) {
+        plugin_row_free(&row);
+        return add_skip(scan, scanning->holder->kind, scanning->holder->path,
+                        "described a plugin by impossible texts or numbers", false);
+    }
+    if (plugin_catalog_counts(scanning->catalog, scanning->holder, row.id))
+        more[scan->count++] = row;
+    else
+        plugin_row_free(&row);
+    return STATUS_OK;
 }
 
-static enum status add_answer(struct scanning *scanning, const struct holder *holder,
-                              const json_t *answer)
+static enum status add_reasons(const struct scanning *scanning, const json_t *list,
+                               bool is_remembered)
 {
-    const char *error = json_string_value(json_object_get(answer, "error"));
-    if (error)
-        return add_skip(scanning->scan, holder->kind, holder->name, error, false);
-    const json_t *plugins = json_object_get(answer, "plugins");
-    const json_t *refused = json_object_get(answer, "refused");
-    for (size_t i = 0; i < json_array_size(plugins); i++)
-        TRY(add_info(scanning->scan, json_array_get(plugins, i)));
-    for (size_t i = 0; i < json_array_size(refused); i++) {
-        const json_t *one = json_array_get(refused, i);
-        const char *id = json_string_value(json_object_get(one, "id"));
-        const char *reason = json_string_value(json_object_get(one, "reason"));
-        TRY(add_skip(scanning->scan, holder->kind, id ? id : holder->name, reason ? reason : "",
-                     false));
+    const struct plugin_holder *holder = scanning->holder;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *id = json_string_value(json_object_get(json_array_get(list, i), "id"));
+        const char *reason = json_string_value(json_object_get(json_array_get(list, i), "reason"));
+        TRY(add_skip(scanning->scan, holder->kind, id ? id : holder->path, reason ? reason : "",
+                     is_remembered));
     }
     return STATUS_OK;
 }
 
-/* A plugin that crashes the child is tried again in a new one, since an earlier plugin may have
- * corrupted its memory. */
-static enum status ask(struct plugin_scanner *scanner, const struct holder *holder, json_t **answer)
+static enum status add_all(const struct scanning *scanning, bool is_remembered)
 {
-    bool is_new = scanner->process == 0;
-    TRY(plugin_scanner_look(scanner, holder->kind, holder->name, answer));
-    if (!*answer && !is_new && !scanner->is_late)
-        TRY(plugin_scanner_look(scanner, holder->kind, holder->name, answer));
+    for (size_t i = 0; i < json_array_size(scanning->plugins); i++)
+        TRY(add_row(scanning, json_array_get(scanning->plugins, i)));
+    TRY(add_reasons(scanning, scanning->refused, false));
+    return add_reasons(scanning, scanning->dead, is_remembered);
+}
+
+/* ---- a look, which continues in another child where one dies ---- */
+
+static void add_reason(json_t *list, const char *id, const char *reason)
+{
+    json_array_append_new(
+        list, json_pack("{s:o, s:o}", "id", json_text(id), "reason", json_text(reason)));
+}
+
+/* Of {"at"}. */
+static enum status arrive(struct scanning *scanning, const json_t *answer)
+{
+    const char *file = json_string_value(json_object_get(answer, "file"));
+    const char *id = json_string_value(json_object_get(answer, "at"));
+    if (file)
+        plugin_memory_depend(&scanning->catalog->memory, scanning->entry, file);
+    free(scanning->at);
+    scanning->at = id ? strdup(id) : NULL;
+    return scanning->at ? STATUS_OK : fail_memory("a list of plugins");
+}
+
+/* Of any answer. `ended`: it is the last. */
+static enum status take(struct scanning *scanning, const json_t *answer, bool *ended)
+{
+    const char *error = json_string_value(json_object_get(answer, "error"));
+    *ended = error || json_is_true(json_object_get(answer, "end"));
+    if (json_is_string(json_object_get(answer, "at")))
+        return arrive(scanning, answer);
+    if (error)
+        add_reason(scanning->refused, scanning->holder->path, error);
+    if (*ended)
+        return STATUS_OK;
+    if (scanning->at)
+        json_array_append_new(scanning->done, json_text(scanning->at));
+    json_t *row = json_object_get(answer, "plugin"), *refused = json_object_get(answer, "refused");
+    if (row)
+        json_array_append(scanning->plugins, row);
+    else if (refused)
+        json_array_append(scanning->refused, refused);
     return STATUS_OK;
 }
 
-static enum status look(struct scanning *scanning, const struct holder *holder)
+/* One child, until it has said all or is gone (`ended` is false then). */
+static enum status look_once(struct scanning *scanning, const json_t *holders, bool *ended)
 {
-    const char *trouble =
-        plugin_memory_trouble(&scanning->memory, holder->kind, holder->name, holder->file);
-    if (trouble)
-        return add_skip(scanning->scan, holder->kind, holder->name, trouble, true);
+    struct plugin_scanner *scanner = &scanning->catalog->scanner;
+    const struct plugin_holder *holder = scanning->holder;
     json_t *answer;
-    enum status status;
-    TRY(ask(&scanning->scanner, holder, &answer));
-    if (answer) {
-        plugin_memory_remove(&scanning->memory, holder->kind, holder->name);
-        status = add_answer(scanning, holder, answer);
-    } else {
-        trouble = scanning->scanner.trouble;
-        plugin_memory_add(&scanning->memory, holder->kind, holder->name, holder->file, trouble);
-        status = add_skip(scanning->scan, holder->kind, holder->name, trouble, false);
+    free(scanning->at);
+    scanning->at = NULL;
+    *ended = false;
+    enum status status =
+        plugin_scanner_look(scanner, holder->kind, holder->path, holders, scanning->done, &answer);
+    for (size_t i = 0; status == STATUS_OK && answer && !*ended; i++) {
+        status = take(scanning, answer, ended);
+        json_decref(answer);
+        answer = NULL;
+        if (i == ANSWERS_MOST)
+            plugin_scanner_drop(scanner, "gave no end of answers");
+        else if (status == STATUS_OK && !*ended)
+            status = plugin_scanner_next(scanner, &answer);
     }
     json_decref(answer);
     return status;
 }
 
-static void show(struct scanning *scanning, const struct holders *holders, size_t done)
+/* A plugin at which the child died is tried again if others were tried before it in the same child,
+ * since they may have corrupted its memory. */
+static void bury(struct scanning *scanning)
 {
-    double now = monotonic_seconds();
-    if (now < scanning->next || !isatty(STDERR_FILENO))
-        return;
-    scanning->next = now + SHOW_EVERY;
-    note_transient("scanning plugins: %zu of %zu (%.40s)", done, holders->count,
-                   holders->holders[done].name);
+    const char *at = scanning->at ? scanning->at : scanning->holder->path;
+    add_reason(scanning->dead, at, scanning->catalog->scanner.trouble);
+    json_array_append_new(scanning->done, json_text(at));
+}
+
+static enum status look_at_all(struct scanning *scanning, const json_t *holders)
+{
+    const struct plugin_scanner *scanner = &scanning->catalog->scanner;
+    bool ended = false;
+    while (!ended && json_array_size(scanning->dead) < DEATHS_MOST) {
+        bool is_new = scanner->process == 0;
+        size_t done = json_array_size(scanning->done);
+        TRY(look_once(scanning, holders, &ended));
+        bool is_first = is_new && json_array_size(scanning->done) == done;
+        if (!ended && (is_first || scanner->is_late))
+            bury(scanning);
+        if (!ended && !scanning->at && json_array_size(scanning->dead) > 0)
+            return STATUS_OK; /* it dies before any plugin */
+    }
+    if (!ended)
+        add_reason(scanning->dead, scanning->holder->path,
+                   "three of its plugins ended the process that scanned them");
+    return STATUS_OK;
+}
+
+/* With the contents, since those of a holder that computes them change without its files. */
+static void keep(const struct scanning *scanning)
+{
+    struct plugin_memory *memory = &scanning->catalog->memory;
+    if (json_array_size(scanning->refused) > 0)
+        plugin_memory_depend(memory, scanning->entry, LINKER);
+    plugin_memory_set(memory, scanning->entry, "looked",
+                      plugin_contents_object(&scanning->holder->contents));
+    plugin_memory_set(memory, scanning->entry, "plugins", json_incref(scanning->plugins));
+    plugin_memory_set(memory, scanning->entry, "refused", json_incref(scanning->refused));
+    plugin_memory_set(memory, scanning->entry, "dead", json_incref(scanning->dead));
+}
+
+static enum status look(struct scanning *scanning)
+{
+    json_t *holders = plugin_catalog_around(scanning->catalog, scanning->holder);
+    scanning->plugins = json_array();
+    scanning->refused = json_array();
+    scanning->dead = json_array();
+    scanning->done = json_array();
+    plugin_catalog_show(scanning->catalog, scanning->holder);
+    enum status status =
+        holders && scanning->plugins && scanning->refused && scanning->dead && scanning->done
+            ? look_at_all(scanning, holders)
+            : fail_memory("a list of plugins");
+    if (status == STATUS_OK)
+        status = add_all(scanning, false);
+    if (status == STATUS_OK)
+        keep(scanning);
+    json_decref(holders);
+    json_decref(scanning->plugins);
+    json_decref(scanning->refused);
+    json_decref(scanning->dead);
+    json_decref(scanning->done);
+    free(scanning->at);
+    return status;
+}
+
+/* ---- all holders ---- */
+
+static bool is_known(const struct plugin_holder *holder, const json_t *entry)
+{
+    const json_t *rows = json_object_get(entry, "plugins");
+    json_t *contents = plugin_contents_object(&holder->contents);
+    bool are = json_is_array(rows) && json_equal(json_object_get(entry, "looked"), contents);
+    json_decref(contents);
+    for (size_t i = 0; are && i < json_array_size(rows); i++) {
+        struct plugin_row row;
+        are = plugin_row_of_object(json_array_get(rows, i), &row);
+        plugin_row_free(&row);
+    }
+    return are;
+}
+
+static enum status scan_holder(struct plugin_scan *scan, struct plugin_catalog *catalog,
+                               const struct plugin_holder *holder)
+{
+    if (holder->trouble)
+        return add_skip(scan, holder->kind, holder->path, holder->trouble, holder->is_remembered);
+    if (holder->kind->contents && holder->contents.count == 0)
+        return STATUS_OK;
+    json_t *entry = plugin_memory_entry(&catalog->memory, holder->kind, holder->path);
+    if (!entry)
+        return fail_memory("a list of plugins");
+    struct scanning scanning = {.scan = scan,
+                                .catalog = catalog,
+                                .holder = holder,
+                                .entry = entry,
+                                .plugins = json_object_get(entry, "plugins"),
+                                .refused = json_object_get(entry, "refused"),
+                                .dead = json_object_get(entry, "dead")};
+    return is_known(holder, entry) ? add_all(&scanning, true) : look(&scanning);
+}
+
+static size_t rank(const struct plugin_kind *kind)
+{
+    size_t i = 0;
+    while (plugin_kind_at(i) != kind)
+        i++;
+    return i;
+}
+
+static int in_order(const void *a, const void *b)
+{
+    const struct plugin_row *left = a, *right = b;
+    if (left->kind != right->kind)
+        return rank(left->kind) < rank(right->kind) ? -1 : 1;
+    return strcmp(left->id, right->id);
 }
 
 enum status plugin_scan_init(struct plugin_scan *scan, const struct plugin_kind *kind,
                              double patience)
 {
     *scan = (struct plugin_scan){0};
-    struct scanning scanning = {.scan = scan, .next = monotonic_seconds() + SHOW_EVERY};
-    plugin_scanner_init(&scanning.scanner);
-    if (patience > 0)
-        scanning.scanner.patience = patience;
-    plugin_memory_open(&scanning.memory);
-    struct holders holders;
-    enum status status = list_holders(kind, &holders);
-    for (size_t i = 0; status == STATUS_OK && i < holders.count; i++) {
-        show(&scanning, &holders, i);
-        status = look(&scanning, &holders.holders[i]);
-    }
-    if (isatty(STDERR_FILENO))
-        note_transient("%s", "");
-    plugin_scanner_free(&scanning.scanner);
-    plugin_memory_close(&scanning.memory);
-    free_holders(&holders);
+    struct plugin_catalog catalog;
+    enum status status = plugin_catalog_open(&catalog, kind, patience);
+    for (size_t i = 0; status == STATUS_OK && i < catalog.count; i++)
+        status = scan_holder(scan, &catalog, &catalog.holders[i]);
+    plugin_catalog_close(&catalog);
+    if (scan->count > 0)
+        qsort(scan->rows, scan->count, sizeof *scan->rows, in_order);
     return status;
 }
 
 void plugin_scan_free(struct plugin_scan *scan)
 {
     for (size_t i = 0; i < scan->count; i++)
-        plugin_info_destroy(scan->infos[i]);
+        plugin_row_free(&scan->rows[i]);
     for (size_t i = 0; i < scan->skip_count; i++) {
         free(scan->skips[i].holder);
         free(scan->skips[i].reason);
     }
-    free(scan->infos);
+    free(scan->rows);
     free(scan->skips);
 }

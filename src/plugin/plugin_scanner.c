@@ -4,7 +4,6 @@
 #include "base/monotonic.h"
 #include "base/stop.h"
 #include "plugin/plugin_child.h"
-#include "plugin/plugin_info_json.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -19,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PIECE = 1 << 16, ANSWER_MOST = 1 << 28, POLL_MS = 200 };
+enum { PIECE = 1 << 16, ANSWER_MOST = 1 << 26, POLL_MS = 200 };
 
 static const double PATIENCE = 10; /* seconds: plugins may read much data from a slow disk */
 
@@ -57,6 +56,7 @@ static enum status start(struct plugin_scanner *scanner)
 static int stop(struct plugin_scanner *scanner)
 {
     int end = 0;
+    scanner->line.length = 0;
     close(scanner->socket);
     kill(scanner->process, SIGKILL);
     while (waitpid(scanner->process, &end, 0) < 0 && errno == EINTR)
@@ -106,11 +106,6 @@ static enum waited wait_for(int socket, double deadline)
     return STOPPED;
 }
 
-struct scanner_line {
-    char *text;
-    size_t length, size;
-};
-
 /* Read what is there; false: the other side has closed, or sends too much. */
 static bool read_piece(int socket, struct scanner_line *line)
 {
@@ -128,42 +123,67 @@ static bool read_piece(int socket, struct scanner_line *line)
     return got > 0 || (got < 0 && errno == EINTR);
 }
 
-/* Up to the end of the line. */
-static enum status receive(struct plugin_scanner *scanner, struct scanner_line *line)
+static enum status report_silence(struct plugin_scanner *scanner, enum waited waited)
 {
-    double deadline = monotonic_seconds() + scanner->patience;
-    while (line->length == 0 || line->text[line->length - 1] != '\n') {
-        enum waited waited = wait_for(scanner->socket, deadline);
-        if (waited == THERE && read_piece(scanner->socket, line))
-            continue;
-        int end = stop(scanner);
-        if (waited == STOPPED)
-            return STATUS_INTERRUPTED;
-        scanner->is_late = waited == LATE;
-        if (scanner->is_late)
-            snprintf(scanner->trouble, sizeof scanner->trouble, "did not answer within %g s",
-                     scanner->patience);
-        else
-            report_end(scanner, end);
-        break;
-    }
+    int end = stop(scanner);
+    if (waited == STOPPED)
+        return STATUS_INTERRUPTED;
+    scanner->is_late = waited == LATE;
+    if (scanner->is_late)
+        snprintf(scanner->trouble, sizeof scanner->trouble, "did not answer within %g s",
+                 scanner->patience);
+    else
+        report_end(scanner, end);
     return STATUS_OK;
 }
 
-static enum status converse(struct plugin_scanner *scanner, const char *question, json_t **answer)
+/* Wait for a whole line; its length with its end. 0: the child is gone. */
+static enum status receive(struct plugin_scanner *scanner, size_t *length)
 {
-    struct scanner_line line = {0};
-    enum status status = STATUS_OK;
-    if (send_all(scanner->socket, question, strlen(question)) && send_all(scanner->socket, "\n", 1))
-        status = receive(scanner, &line);
-    else
-        report_end(scanner, stop(scanner));
+    struct scanner_line *line = &scanner->line;
+    double deadline = monotonic_seconds() + scanner->patience;
+    size_t seen = 0;
+    const char *end;
+    *length = 0;
+    while (!(end = line->length > seen ? memchr(line->text + seen, '\n', line->length - seen)
+                                       : NULL)) {
+        seen = line->length;
+        enum waited waited = wait_for(scanner->socket, deadline);
+        if (waited != THERE || !read_piece(scanner->socket, line))
+            return report_silence(scanner, waited);
+    }
+    *length = (size_t)(end - line->text) + 1;
+    return STATUS_OK;
+}
+
+void plugin_scanner_drop(struct plugin_scanner *scanner, const char *trouble)
+{
     if (scanner->process)
-        *answer = json_loadb(line.text, line.length, 0, NULL);
-    if (scanner->process && !*answer)
-        status = fail(STATUS_FAILED, "cannot parse the answer of the process that scans plugins");
-    free(line.text);
-    return stop_requested() ? STATUS_INTERRUPTED : status;
+        stop(scanner);
+    snprintf(scanner->trouble, sizeof scanner->trouble, "%s", trouble);
+}
+
+enum status plugin_scanner_next(struct plugin_scanner *scanner, json_t **answer)
+{
+    struct scanner_line *line = &scanner->line;
+    size_t length;
+    *answer = NULL;
+    TRY(receive(scanner, &length));
+    if (length > 0) {
+        *answer = json_loadb(line->text, length, 0, NULL);
+        line->length -= length;
+        memmove(line->text, line->text + length, line->length);
+    }
+    if (length > 0 && !json_is_object(*answer)) {
+        json_decref(*answer);
+        *answer = NULL;
+        plugin_scanner_drop(scanner, "disturbed the process that scans plugins");
+    }
+    if (!stop_requested())
+        return STATUS_OK;
+    json_decref(*answer);
+    *answer = NULL;
+    return STATUS_INTERRUPTED;
 }
 
 /* Releases the question. */
@@ -172,18 +192,19 @@ static enum status ask(struct plugin_scanner *scanner, json_t *question, json_t 
     *answer = NULL;
     scanner->trouble[0] = '\0';
     scanner->is_late = false;
+    scanner->line.length = 0;
     char *text = json_line(question, JSON_COMPACT);
     if (!text)
         return fail_memory("a question about a plugin");
     enum status status = scanner->process ? STATUS_OK : start(scanner);
-    if (status == STATUS_OK)
-        status = converse(scanner, text, answer);
+    bool is_sent = status == STATUS_OK && send_all(scanner->socket, text, strlen(text)) &&
+                   send_all(scanner->socket, "\n", 1);
     free(text);
-    if (status != STATUS_OK) {
-        json_decref(*answer);
-        *answer = NULL;
-    }
-    return status;
+    if (is_sent)
+        return plugin_scanner_next(scanner, answer);
+    if (status == STATUS_OK)
+        report_end(scanner, stop(scanner));
+    return stop_requested() ? STATUS_INTERRUPTED : status;
 }
 
 void plugin_scanner_init(struct plugin_scanner *scanner)
@@ -195,41 +216,34 @@ void plugin_scanner_free(struct plugin_scanner *scanner)
 {
     if (scanner->process)
         stop(scanner);
+    free(scanner->line.text);
+}
+
+enum status plugin_scanner_contents(struct plugin_scanner *scanner, const struct plugin_kind *kind,
+                                    const char *holder, bool computes, json_t **answer)
+{
+    return ask(scanner,
+               json_pack("{s:s, s:s, s:o, s:b}", "ask", "contents", "kind", kind->name, "holder",
+                         json_text(holder), "computes", computes),
+               answer);
 }
 
 enum status plugin_scanner_look(struct plugin_scanner *scanner, const struct plugin_kind *kind,
-                                const char *holder, json_t **answer)
+                                const char *holder, const json_t *holders, const json_t *skipped,
+                                json_t **answer)
 {
-    return ask(scanner, json_pack("{s:s, s:o}", "kind", kind->name, "holder", json_text(holder)),
+    return ask(scanner,
+               json_pack("{s:s, s:s, s:o, s:O, s:O}", "ask", "look", "kind", kind->name, "holder",
+                         json_text(holder), "holders", holders, "skipped", skipped),
                answer);
 }
 
 enum status plugin_scanner_describe(struct plugin_scanner *scanner, const struct plugin_kind *kind,
-                                    const char *id, bool measured, json_t **answer)
+                                    const char *id, const json_t *holders, bool measured,
+                                    json_t **answer)
 {
-    return ask(
-        scanner,
-        json_pack("{s:s, s:o, s:b}", "kind", kind->name, "id", json_text(id), "measured", measured),
-        answer);
-}
-
-enum status plugin_describe_isolated(const struct plugin_kind *kind, const char *id,
-                                     struct plugin_info **info)
-{
-    struct plugin_scanner scanner;
-    json_t *answer;
-    plugin_scanner_init(&scanner);
-    enum status status = plugin_scanner_describe(&scanner, kind, id, false, &answer);
-    if (status == STATUS_OK) {
-        const char *error = json_string_value(json_object_get(answer, "error"));
-        if (!answer)
-            status = fail(STATUS_FAILED, "cannot load %s: it %s", id, scanner.trouble);
-        else if (error)
-            status = fail(STATUS_FAILED, "%s", error);
-        else
-            status = plugin_info_of_object(json_object_get(answer, "plugin"), info);
-        json_decref(answer);
-    }
-    plugin_scanner_free(&scanner);
-    return status;
+    return ask(scanner,
+               json_pack("{s:s, s:s, s:o, s:O, s:b}", "ask", "describe", "kind", kind->name, "id",
+                         json_text(id), "holders", holders, "measured", measured),
+               answer);
 }

@@ -15,34 +15,80 @@
 
 enum { RATE = 48000, BLOCK = 1024, BLOCKS = 16 };
 
-struct found_plugins {
-    const struct plugin_kind *kind;
-    const char *reason; /* of the last failure */
-    json_t *plugins, *refused;
+/* The socket to halo, and why the last call failed. */
+struct scanner_child {
+    FILE *answers;
+    char reason[PLUGIN_TROUBLE];
+    bool is_cut; /* an answer could not be sent */
 };
 
-static void describe_found(void *context, const char *id)
+static void answer(struct scanner_child *child, json_t *object)
 {
-    struct found_plugins *found = context;
-    struct plugin_info *info;
-    if (found->kind->describe(id, &info) == STATUS_OK) {
-        json_array_append_new(found->plugins, plugin_info_object(info));
-        plugin_info_destroy(info);
-    } else {
-        json_array_append_new(found->refused, json_pack("{s:o, s:o}", "id", json_text(id), "reason",
-                                                        json_text(found->reason)));
-    }
+    child->is_cut |= json_write(object, JSON_COMPACT | PLUGIN_INFO_DIGITS, child->answers) != 0;
 }
 
-static json_t *look(const struct plugin_kind *kind, const char *holder, const char *reason)
+/* ---- what a holder contains ---- */
+
+static json_t *contents(const struct plugin_kind *kind, const char *holder, bool computes)
 {
-    struct found_plugins found = {kind, reason, json_array(), json_array()};
-    if (kind->open(holder, describe_found, &found) == STATUS_OK)
-        return json_pack("{s:o, s:o}", "plugins", found.plugins, "refused", found.refused);
-    json_decref(found.plugins);
-    json_decref(found.refused);
-    return NULL;
+    struct plugin_contents found = {0};
+    json_t *object = NULL;
+    if (kind->contents && kind->contents(holder, computes, &found) == STATUS_OK)
+        object = plugin_contents_object(&found);
+    plugin_contents_free(&found);
+    return object;
 }
+
+/* ---- all plugins of a holder ---- */
+
+struct look {
+    struct scanner_child *child;
+    const struct plugin_kind *kind;
+    const json_t *skipped;
+};
+
+static bool is_skipped(const struct look *look, const char *id)
+{
+    json_t *text = json_text(id);
+    bool is = false;
+    for (size_t i = 0; i < json_array_size(look->skipped); i++)
+        is = is || json_equal(text, json_array_get(look->skipped, i));
+    json_decref(text);
+    return is;
+}
+
+/* First describe it, which names its library. */
+static void look_at(void *context, const char *id)
+{
+    const struct look *look = context;
+    struct plugin_info *info = NULL;
+    if (is_skipped(look, id))
+        return;
+    look->child->reason[0] = '\0';
+    answer(look->child, json_pack("{s:o}", "at", json_text(id)));
+    enum status status = look->kind->describe(id, &info);
+    if (status == STATUS_OK) {
+        answer(look->child,
+               json_pack("{s:o, s:o}", "at", json_text(id), "file", json_text(info->file)));
+        status = look->kind->probe && !info->refusal ? look->kind->probe(id) : STATUS_OK;
+    }
+    if (status == STATUS_OK) {
+        const struct plugin_row row = plugin_row_of_info(info);
+        answer(look->child, json_pack("{s:o}", "plugin", plugin_row_object(&row)));
+    } else
+        answer(look->child, json_pack("{s:{s:o, s:o}}", "refused", "id", json_text(id), "reason",
+                                      json_text(look->child->reason)));
+    plugin_info_destroy(info);
+}
+
+static json_t *look(struct scanner_child *child, const struct plugin_kind *kind, const char *holder,
+                    const json_t *skipped)
+{
+    struct look look = {child, kind, skipped};
+    return kind->open(holder, look_at, &look) == STATUS_OK ? json_pack("{s:b}", "end", 1) : NULL;
+}
+
+/* ---- one plugin ---- */
 
 /* Many plugins report their latency only after some blocks. */
 static void run(struct plugin *plugin, json_t *answer)
@@ -71,34 +117,61 @@ static void measure(const struct plugin_info *info, const char *reason, json_t *
     }
 }
 
-static json_t *describe(const struct plugin_kind *kind, const char *id, bool measured,
-                        const char *reason)
+static json_t *describe(struct scanner_child *child, const struct plugin_kind *kind, const char *id,
+                        bool measured)
 {
     struct plugin_info *info;
     if (kind->describe(id, &info) != STATUS_OK)
         return NULL;
-    json_t *answer = json_pack("{s:o}", "plugin", plugin_info_object(info));
+    json_t *object = json_pack("{s:o}", "plugin", plugin_info_object(info));
     if (measured)
-        measure(info, reason, answer);
+        measure(info, child->reason, object);
     plugin_info_destroy(info);
-    return answer;
+    return object;
 }
 
-static json_t *answer_to(const json_t *question, const char *reason)
+/* ---- questions ---- */
+
+/* Each question begins without the holders of earlier ones, which cannot spoil it then. */
+static enum status use(const struct plugin_kind *kind, const json_t *holders)
 {
+    size_t count = json_array_size(holders);
+    if (kind->forget)
+        kind->forget();
+    if (!kind->use)
+        return STATUS_OK;
+    char **paths = calloc(count + 1, sizeof *paths);
+    if (!paths)
+        return fail_memory("a list of plugins");
+    for (size_t i = 0; i < count; i++)
+        paths[i] = (char *)json_string_value(json_array_get(holders, i));
+    enum status status = kind->use(paths, count);
+    free(paths);
+    return status;
+}
+
+static json_t *answer_to(struct scanner_child *child, const json_t *question)
+{
+    const char *what = json_string_value(json_object_get(question, "ask"));
     const char *name = json_string_value(json_object_get(question, "kind"));
     const char *holder = json_string_value(json_object_get(question, "holder"));
     const char *id = json_string_value(json_object_get(question, "id"));
     const struct plugin_kind *kind = name ? plugin_kind_named(name) : NULL;
-    if (kind && holder)
-        return look(kind, holder, reason);
-    if (kind && id)
-        return describe(kind, id, json_is_true(json_object_get(question, "measured")), reason);
-    return NULL;
+    if (!what || !kind)
+        return NULL;
+    if (strcmp(what, "contents") == 0 && holder)
+        return contents(kind, holder, json_is_true(json_object_get(question, "computes")));
+    if (use(kind, json_object_get(question, "holders")) != STATUS_OK)
+        return NULL;
+    if (strcmp(what, "look") == 0 && holder)
+        return look(child, kind, holder, json_object_get(question, "skipped"));
+    bool measured = json_is_true(json_object_get(question, "measured"));
+    return id ? describe(child, kind, id, measured) : NULL;
 }
 
 /* Move the socket away from standard input, which plugins could read. A hung child ends with its
- * parent, a crash leaves no core file, and the parent handles Ctrl-C. */
+ * parent, a crash leaves no core file, and the
+ * parent handles the signals that a terminal sends to both. */
 static int settle(void)
 {
     int socket = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -107,6 +180,8 @@ static int settle(void)
     setrlimit(RLIMIT_CORE, &none);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
     return nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 ? socket : -1;
 }
 
@@ -115,23 +190,19 @@ enum status cmd_plugin_scanner(int argc, char **argv)
     (void)argc, (void)argv;
     int socket = settle();
     FILE *questions = socket >= 0 ? fdopen(socket, "r") : NULL;
-    FILE *answers = socket >= 0 ? fdopen(dup(socket), "w") : NULL;
-    if (!questions || !answers)
+    struct scanner_child child = {.answers = socket >= 0 ? fdopen(dup(socket), "w") : NULL};
+    if (!questions || !child.answers)
         return fail(STATUS_FAILED, "this command is internal: halo runs it to scan plugins");
-    char reason[PLUGIN_TROUBLE];
-    log_capture(reason, sizeof reason);
+    log_capture(child.reason, sizeof child.reason);
     json_t *question;
-    while ((question = json_loadf(questions, JSON_DISABLE_EOF_CHECK, NULL)) != NULL) {
-        reason[0] = '\0';
-        json_t *answer = answer_to(question, reason);
-        if (!answer)
-            answer = json_pack("{s:o}", "error", json_text(reason));
-        int error = json_write(answer, JSON_COMPACT | PLUGIN_INFO_DIGITS, answers);
+    while (!child.is_cut &&
+           (question = json_loadf(questions, JSON_DISABLE_EOF_CHECK, NULL)) != NULL) {
+        child.reason[0] = '\0';
+        json_t *object = answer_to(&child, question);
+        answer(&child, object ? object : json_pack("{s:o}", "error", json_text(child.reason)));
         json_decref(question);
-        if (error)
-            break;
     }
     fclose(questions);
-    fclose(answers);
+    fclose(child.answers);
     return STATUS_OK;
 }

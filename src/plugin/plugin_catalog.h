@@ -1,0 +1,61 @@
+/* Which holder contains which plugins, asked of a child process (plugin_scanner.h), bundle by
+ * bundle, and remembered (plugin_memory.h).
+ *
+ * A holder that crashes or hangs the child is left out by name, and the next child goes on behind
+ * it. Of plugins with the same id the first in the search path counts. Threads: one; it is the
+ * scanner's.
+ */
+#ifndef HALO_PLUGIN_CATALOG_H
+#define HALO_PLUGIN_CATALOG_H
+
+#include "plugin/plugin.h"
+#include "plugin/plugin_memory.h"
+#include "plugin/plugin_scanner.h"
+
+struct plugin_catalog {
+    struct plugin_scanner scanner;
+    struct plugin_memory memory;
+    size_t count;
+    struct plugin_holder {
+        const struct plugin_kind *kind;
+        char *path;
+        struct plugin_contents contents; /* empty for kinds that have none */
+        char *trouble;                   /* why it is left out; NULL: it is not */
+        bool is_remembered;              /* the trouble is that of an earlier run */
+    } *holders;                          /* by kind, then in the order of the search path */
+    double next_show;
+    bool is_whole; /* memory was enough */
+};
+
+/* The holders of one kind, or of all (NULL), and their contents. `patience`: seconds for an answer;
+ * 0: the default. Shows progress on a terminal. plugin_catalog_close() is required in any case.
+ * Errors: Ctrl-C, no child process, memory. */
+MUST_CHECK enum status plugin_catalog_open(struct plugin_catalog *catalog,
+                                           const struct plugin_kind *kind, double patience);
+void plugin_catalog_close(struct plugin_catalog *catalog);
+
+/* What kind->use() needs for one plugin, as a new array of texts: the bases, its holder, and those
+ * with presets for it. Empty for kinds without contents. Errors: no holder has it, naming similar
+ * ones and the holders that are left out; memory. */
+MUST_CHECK enum status plugin_catalog_needed(const struct plugin_catalog *catalog,
+                                             const struct plugin_kind *kind, const char *id,
+                                             json_t **holders);
+
+/* What is needed to look at all plugins of one holder. NULL: memory. */
+json_t *plugin_catalog_around(const struct plugin_catalog *catalog,
+                              const struct plugin_holder *holder);
+
+/* Whether the plugin of this holder counts, or that of another holder. */
+bool plugin_catalog_counts(const struct plugin_catalog *catalog, const struct plugin_holder *holder,
+                           const char *id);
+
+/* On a terminal, now and then: how far a scan is. */
+void plugin_catalog_show(struct plugin_catalog *catalog, const struct plugin_holder *holder);
+
+/* kind->describe in a child process, with what kind->use() needs. Errors: those of
+ * plugin_catalog_needed and of describe; the child's death; a description with impossible
+ * numbers. */
+MUST_CHECK enum status plugin_describe_isolated(const struct plugin_kind *kind, const char *id,
+                                                struct plugin_info **info);
+
+#endif
