@@ -3,6 +3,7 @@
 
 #include "chain/chain_file.h"
 #include "convolve/convolver.h"
+#include "plugin/plugin_sandbox.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -72,6 +73,7 @@ const struct option_row chain_options_rows[] = {
     OPT_VALUE("no-isolate", struct chain_options, settings.isolate, ISOLATE_OFF,
               "run plugins in halo's process: default live. A crash or\n"
               "hang of a plugin then ends halo"),
+    PLUGIN_SANDBOX_ROWS,
     OPT_INTEGER("threads", "N", struct chain_options, threads, 1, THREADS_MOST,
                 "threads; default: one per processor, two in a stream"),
     OPT_FLAG("allow-truncated", struct chain_options, settings.allow_truncated,

@@ -2,6 +2,7 @@
 #include "base/stop.h"
 #include "command/commands.h"
 #include "plugin/plugin_info_json.h"
+#include "plugin/plugin_sandbox.h"
 #include "plugin/plugin_scanner.h"
 #include "plugin/plugin_summary.h"
 
@@ -75,6 +76,7 @@ static enum status show(void *options)
 }
 
 static const struct option_row rows[] = {
+    PLUGIN_SANDBOX_ROWS,
     OPT_FLAG("json", struct plugins_info_settings, json, "print one JSON object"),
     {0},
 };
