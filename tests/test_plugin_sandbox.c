@@ -98,6 +98,46 @@ START_TEST(attempts_succeed_without_a_sandbox)
 }
 END_TEST
 
+/* Each part holds where others are missing, which is told once. */
+START_TEST(parts_hold_without_each_other)
+{
+    static const struct {
+        const char *missing, *note, *label, *outcome;
+    } rows[] = {
+        {"landlock", "plugins run without Landlock", "listen", "EPERM"},
+        {"landlock", "plugins run without Landlock", "trace", "EPERM"},
+        {"seccomp", "plugins run without seccomp", "write-home", "EACCES"},
+        {"seccomp", "plugins run without seccomp", "kill-halo", "ESRCH"},
+        {"seccomp", "plugins run without seccomp", "connect", "EACCES"},
+        {"namespaces", "plugins run without user namespaces", "write-home", "EACCES"},
+        {"namespaces", "plugins run without user namespaces", "kill-halo", "EPERM"},
+        {"namespaces", "plugins run without user namespaces", "escape", "EPERM"},
+    };
+    prepare();
+    int listener = open_listener();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char expected[128];
+        struct command_result result =
+            command_done("INTRUDER_TARGET=$$ exec '%s' %s \"$HALO\" render in.wav out.wav -f "
+                         "--verbose --ladspa mean:copy --ladspa intruder:%s",
+                         WITHOUT, rows[i].missing, rows[i].label);
+        snprintf(expected, sizeof expected, "says: %s: %s\n", rows[i].label, rows[i].outcome);
+        command_expect(result.err, expected);
+        const char *note = strstr(result.err, rows[i].note);
+        ck_assert_msg(note && !strstr(note + 1, "plugins run without"), "%s", result.err);
+    }
+    close(listener);
+}
+END_TEST
+
+/* Root has no limit on threads, and is watched. */
+static void check_threads(void)
+{
+    struct command_result result = command_run(INTRUDE "--ladspa intruder:thread-bomb");
+    command_expect(result.err, geteuid() == 0 ? "it started too many threads" : "EAGAIN");
+    ck_assert_int_eq(result.code, geteuid() == 0);
+}
+
 static void check_ended(const char *label, const char *expected)
 {
     struct command_result result =
@@ -113,7 +153,7 @@ START_TEST(memory_and_threads_are_limited)
     check_outcome("fill-memory", "--plugin-memory 256M", "ENOMEM");
     command_done("rm out.wav");
     check_ended("fill-shared", "it used more memory than --plugin-memory allows");
-    check_ended("thread-bomb", "it started too many threads");
+    check_threads();
     command_refused(2, "is a size of at least 64M", "$HALO render in.wav o.wav --plugin-memory 1K");
     command_refused(2, "is a size of at least 64M", "$HALO render in.wav o.wav --plugin-memory 8X");
 }
@@ -247,7 +287,7 @@ END_TEST
 int main(void)
 {
     const TTest *const contained[] = {attempts_fail_and_the_sound_goes_on,
-                                      memory_and_threads_are_limited,
+                                      parts_hold_without_each_other, memory_and_threads_are_limited,
                                       a_live_plugin_is_contained_where_isolated};
     const TTest *const anywhere[] = {attempts_succeed_without_a_sandbox,
                                      what_a_plugin_started_ends_with_it,
