@@ -100,6 +100,11 @@ static const bool is_possible = false;
 static const bool is_possible = true;
 #endif
 
+bool plugin_sandbox_is_off(void)
+{
+    return is_off;
+}
+
 unsigned plugin_sandbox_parts(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -212,12 +217,13 @@ void plugin_sandbox_hide_display(void)
 /* There is no display in the sandbox, and nobody to talk to. */
 static void set_environment(const struct plugin_sandbox *sandbox)
 {
-    static const char *const useless[] = {"DISPLAY",       "WAYLAND_DISPLAY",
-                                          "XAUTHORITY",    "DBUS_SESSION_BUS_ADDRESS",
-                                          "SSH_AUTH_SOCK", "XDG_RUNTIME_DIR"};
+    static const char *const useless[] = {"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY",
+                                          "DBUS_SESSION_BUS_ADDRESS", "SSH_AUTH_SOCK"};
     setenv("TMPDIR", sandbox->folder, 1);
     for (size_t i = 0; sandbox->parts && i < sizeof useless / sizeof *useless; i++)
         unsetenv(useless[i]);
+    if (sandbox->parts)
+        setenv("XDG_RUNTIME_DIR", sandbox->folder, 1);
     plugin_sandbox_hide_display();
 }
 

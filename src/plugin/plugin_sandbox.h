@@ -46,6 +46,9 @@ MUST_CHECK enum status plugin_sandbox_parse_memory(void *options, const struct o
  * parts the kernel does not offer. */
 unsigned plugin_sandbox_parts(void);
 
+/* By --no-sandbox. */
+bool plugin_sandbox_is_off(void);
+
 /* "files", "calls" or "processes"; NULL past the last. *part: its bit. */
 const char *plugin_sandbox_part_name(size_t index, unsigned *part);
 
