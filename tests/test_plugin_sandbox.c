@@ -98,7 +98,7 @@ START_TEST(attempts_succeed_without_a_sandbox)
 }
 END_TEST
 
-/* Each part holds where others are missing, which is told once. */
+/* Each part does its own where another is missing, and one note says so. */
 START_TEST(parts_hold_without_each_other)
 {
     static const struct {
