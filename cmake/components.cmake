@@ -50,6 +50,7 @@ mark_as_advanced(HALO_LADSPA_H)
 pkg_check_modules(NCURSES QUIET IMPORTED_TARGET ncursesw)
 pkg_check_modules(LIBLO QUIET IMPORTED_TARGET liblo>=0.29)
 pkg_check_modules(MYSOFA QUIET IMPORTED_TARGET libmysofa)
+pkg_check_modules(SECCOMP QUIET IMPORTED_TARGET libseccomp>=2.5)
 
 optional_part(CUDA "${CUDAToolkit_FOUND}" "${CUDAToolkit_VERSION}" "GPU convolver")
 optional_part(PORTAUDIO "${PORTAUDIO_FOUND}" "${PORTAUDIO_VERSION}" "sound devices")
@@ -58,6 +59,7 @@ optional_part(LADSPA "${HALO_LADSPA_H}" "ladspa.h" "LADSPA host")
 optional_part(LV2_PLUGIN "${LV2_HEADERS_FOUND}" "lv2 ${LV2_HEADERS_VERSION}" "LV2 plugin")
 optional_part(SCREEN "${NCURSES_FOUND}" "ncurses ${NCURSES_VERSION}" "terminal screen")
 optional_part(OSC "${LIBLO_FOUND}" "liblo ${LIBLO_VERSION}" "OSC control")
+optional_part(SECCOMP "${SECCOMP_FOUND}" "libseccomp ${SECCOMP_VERSION}" "system calls of plugins kept in check")
 optional_part(SOFA "${MYSOFA_FOUND}" "libmysofa ${MYSOFA_VERSION}" "masks from SOFA files")
 
 # Functions of PortAudio for a single host API, where it was built with that API.

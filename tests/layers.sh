@@ -26,6 +26,7 @@ grep -rnE '^ *# *include' --include='*.[ch]' --include='*.cu' --include='*.cuh' 
         only["cyaml/"] = "^chain/chain_file"
         only["yaml.h"] = "^mask/mask_camilladsp"
         only["mysofa.h"] = "^mask/sofa_file"
+        only["seccomp.h"] = "^plugin/plugin_sandbox_calls"
         only["curses.h"] = "^view/view_screen"
         only["cuda"] = "^gpu/"
         only["cufft"] = "^gpu/"

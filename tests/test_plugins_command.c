@@ -196,7 +196,7 @@ START_TEST(ctrl_c_ends_a_scan_and_its_child)
     pid_t process = command_start("exec $HALO plugins list");
     for (int i = 0; count_scanners() == 0 && i < 1000; i++)
         usleep(10000);
-    ck_assert_int_eq(count_scanners(), 1);
+    ck_assert_int_ge(count_scanners(), 1);
     kill(process, SIGINT);
     struct command_result result = command_wait(process);
     ck_assert_int_eq(result.code, 128 + SIGINT);

@@ -4,6 +4,7 @@
 #include "base/decimal.h"
 #include "chain/chain_file.h"
 #include "convolve/convolver.h"
+#include "plugin/plugin_sandbox.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -103,6 +104,7 @@ const struct option_row chain_options_rows[] = {
     OPT_PARSE("tempo", "BPM[,BEATS/UNIT]", parse_tempo,
               "tells plugins the tempo, such as 120 or 90,6/8 (default 4/4),\n"
               "and the position, from the first frame"),
+    PLUGIN_SANDBOX_ROWS,
     OPT_INTEGER("threads", "N", struct chain_options, threads, 1, THREADS_MOST,
                 "threads; default: one per processor, two in a stream"),
     OPT_FLAG("allow-truncated", struct chain_options, settings.allow_truncated,

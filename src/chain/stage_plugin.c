@@ -58,6 +58,8 @@ static enum status stage_plugin_load(struct stage *stage, char **spec,
     enum isolate isolate = stage->settings.isolate;
     plugin->isolated =
         isolate == ISOLATE_AUTO ? !stage->settings.convolver.live : isolate == ISOLATE_ON;
+    if (!plugin->isolated)
+        plugin_sandbox_hide_display();
     TRY(plugin_describe_isolated(kind, spec[0], &plugin->info));
     TRY(plugin_usable(plugin->info));
     TRY(parse_args(stage, spec + 1, format));
@@ -119,11 +121,33 @@ static void stage_plugin_describe(const struct stage *stage, struct stage_info *
     info->isolated = plugin->isolated;
 }
 
+/* What the user took away from the plugin's containment; live that is the default. */
+static void report_containment(const struct stage_plugin *plugin, enum isolate isolate)
+{
+    if (!plugin->isolated && isolate == ISOLATE_OFF)
+        note("%s ran in halo's own process (--no-isolate): nothing contained it", plugin->info->id);
+    else if (plugin->isolated && plugin_sandbox_is_off())
+        note("%s ran without a sandbox (--no-sandbox)", plugin->info->id);
+}
+
+/* The parts of the sandbox that it ran in. */
+static json_t *containment_json(const struct stage_plugin *plugin)
+{
+    json_t *names = json_array();
+    unsigned part, parts = plugin->isolated ? plugin_sandbox_parts() : 0;
+    const char *name;
+    for (size_t i = 0; (name = plugin_sandbox_part_name(i, &part)) != NULL; i++)
+        if (parts & part)
+            json_array_append_new(names, json_string(name));
+    return names;
+}
+
 static void stage_plugin_report(const struct stage *stage)
 {
     const struct stage_plugin *plugin = stage->data;
     struct plugin_filter_info stats = plugin_filter_info(stage->filter);
     const char *id = plugin->info->id;
+    report_containment(plugin, stage->settings.isolate);
     if (stats.bad > 0)
         warning("%s: %llu invalid sample%s (NaN or infinite) silenced", id,
                 (unsigned long long)stats.bad, stats.bad == 1 ? "" : "s");
@@ -140,11 +164,11 @@ static json_t *stage_plugin_report_json(const struct stage *stage)
     const struct stage_plugin *plugin = stage->data;
     const struct filter *filter = stage->filter;
     struct plugin_filter_info stats = plugin_filter_info(filter);
-    return json_pack("{s:o, s:I, s:I, s:b, s:I, s:I, s:I, s:o?}", "name",
+    return json_pack("{s:o, s:I, s:I, s:b, s:o, s:I, s:I, s:I, s:o?}", "name",
                      json_text(plugin->info->name), "instances", (json_int_t)stats.instances,
-                     "block", (json_int_t)stats.block, "isolated", stats.isolated, "late",
-                     (json_int_t)filter->late, "bad_samples", (json_int_t)stats.bad,
-                     "missed_blocks", (json_int_t)stats.missed, "failure",
+                     "block", (json_int_t)stats.block, "isolated", stats.isolated, "sandbox",
+                     containment_json(plugin), "late", (json_int_t)filter->late, "bad_samples",
+                     (json_int_t)stats.bad, "missed_blocks", (json_int_t)stats.missed, "failure",
                      filter->failure ? json_text(filter->failure) : NULL);
 }
 

@@ -3,6 +3,7 @@
 #include "base/stop.h"
 #include "chain/chain_file.h"
 #include "command/commands.h"
+#include "plugin/plugin_sandbox.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -77,6 +78,7 @@ static enum status check(void *options)
 }
 
 static const struct option_row rows[] = {
+    PLUGIN_SANDBOX_ROWS,
     OPT_INTEGER("rate", "HZ", struct chain_check_settings, rate, 1, RATE_MOST,
                 "rate of the sound to filter; 48000 by default"),
     OPT_INTEGER("channels", "N", struct chain_check_settings, channels, 1, CHANNELS_MOST,

@@ -3,6 +3,7 @@
 #include "command/commands.h"
 #include "plugin/plugin_catalog.h"
 #include "plugin/plugin_info_json.h"
+#include "plugin/plugin_sandbox.h"
 #include "plugin/plugin_summary.h"
 
 #include <stdio.h>
@@ -88,6 +89,7 @@ static enum status show(void *options)
 }
 
 static const struct option_row rows[] = {
+    PLUGIN_SANDBOX_ROWS,
     OPT_FLAG("json", struct plugins_info_settings, json, "print one JSON object"),
     {0},
 };

@@ -3,6 +3,7 @@
 #include "base/stop.h"
 #include "command/commands.h"
 #include "plugin/plugin_memory.h"
+#include "plugin/plugin_sandbox.h"
 #include "plugin/plugin_scan.h"
 
 #include <jansson.h>
@@ -118,6 +119,7 @@ static const char *const kind_names[] = {"lv2", "ladspa", NULL};
 static const struct option_row rows[] = {
     OPT_WORD("kind", "KIND", struct plugins_list_settings, kind,
              "only plugins of this kind: lv2 or ladspa", .names = kind_names),
+    PLUGIN_SANDBOX_ROWS,
     OPT_FLAG("json", struct plugins_list_settings, json, "print one JSON object"),
     {0},
 };

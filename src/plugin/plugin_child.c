@@ -4,6 +4,8 @@
 #include "base/realtime.h"
 #include "base/thread.h"
 #include "plugin/plugin_isolated.h"
+#include "plugin/plugin_output.h"
+#include "plugin/plugin_supervisor.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -18,15 +20,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { POLL_MS = 20, LINE_MOST = 1024, END_MOST = 160 };
+enum { POLL_MS = 20, MESSAGE_MOST = 2048, MESSAGES_MOST = 200, END_MOST = 400 };
+
+static const double SUPERVISOR_TIME = 2; /* seconds for it to end */
+
+enum { PRINTED, MESSAGES, CHANNELS };
 
 struct plugin_child {
     struct plugin_child_settings settings;
     pthread_t thread;
     pid_t process;
-    int output; /* what it prints */
-    char line[LINE_MOST];
-    size_t length;
+    int channels[CHANNELS]; /* what it prints, and the messages of halo in it; -1: closed */
+    struct plugin_output printed;
+    size_t length, messages;
+    char message[MESSAGE_MOST];
 
     double quiet; /* seconds without progress; bounded per poll, since halo may be suspended */
     uint32_t done;
@@ -40,61 +47,83 @@ struct plugin_child {
     _Atomic double stop; /* when to kill it, by the monotonic clock */
 };
 
-static void report_line(struct plugin_child *child)
-{
-    static const char own[] = "halo: ";
-    child->line[child->length] = '\0';
-    child->length = 0;
-    if (strncmp(child->line, own, strlen(own)) == 0)
-        warning("%s", child->line + strlen(own));
-    else if (child->line[0])
-        note_detail("%s says: %s", child->settings.name, child->line);
-}
-
-static void read_lines(struct plugin_child *child, const char *bytes, size_t count)
+/* A plugin could write there, too, so they are limited. */
+static void report_messages(struct plugin_child *child, const char *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (bytes[i] == '\n' || child->length == LINE_MOST - 1)
-            report_line(child);
+        if (bytes[i] == '\n' || child->length == MESSAGE_MOST - 1) {
+            child->message[child->length] = '\0';
+            child->length = 0;
+            if (child->messages++ < MESSAGES_MOST)
+                warning("%s", child->message);
+        }
         if (bytes[i] != '\n')
-            child->line[child->length++] = iscntrl((unsigned char)bytes[i]) ? ' ' : bytes[i];
+            child->message[child->length++] = bytes[i];
     }
+}
+
+static bool read_channel(struct plugin_child *child, int channel)
+{
+    char bytes[4096];
+    ssize_t got = read(child->channels[channel], bytes, sizeof bytes);
+    if (got <= 0) { /* it is ending, or has closed its output */
+        close(child->channels[channel]);
+        child->channels[channel] = -1;
+        return false;
+    }
+    if (channel == MESSAGES)
+        report_messages(child, bytes, (size_t)got);
+    else
+        plugin_output_take(&child->printed, bytes, (size_t)got);
+    return true;
 }
 
 /* Wait `milliseconds` for output; true: there was some. */
 static bool listen_to(struct plugin_child *child, int milliseconds)
 {
-    char bytes[4096];
-    struct pollfd output = {.fd = child->output, .events = POLLIN};
-    if (poll(&output, 1, milliseconds) <= 0)
+    struct pollfd outputs[CHANNELS];
+    bool any = false;
+    for (int i = 0; i < CHANNELS; i++)
+        outputs[i] = (struct pollfd){.fd = child->channels[i], .events = POLLIN};
+    if (poll(outputs, CHANNELS, milliseconds) <= 0)
         return false;
-    ssize_t got = read(child->output, bytes, sizeof bytes);
-    if (got > 0) {
-        read_lines(child, bytes, (size_t)got);
-        return true;
-    }
-    close(child->output); /* it is ending, or has closed its output */
-    child->output = -1;
-    return false;
+    for (int i = 0; i < CHANNELS; i++)
+        if (outputs[i].revents)
+            any |= read_channel(child, i);
+    return any;
+}
+
+static const char *signal_text(int number, char text[64])
+{
+    const char *name = sigdescr_np(number);
+    snprintf(text, 64, "%c%s", name ? tolower((unsigned char)*name) : 's',
+             name ? name + 1 : "ignal");
+    return text;
 }
 
 static void describe_end(struct plugin_child *child, int status)
 {
-    char at[64], why[64] = "";
+    char at[64], reason[64] = "", line[OUTPUT_LAST + 16] = "";
     const char *doing = atomic_load(&child->doing), *what = "ended its process";
     unsigned long long frames = atomic_load(&child->settings.head->frames);
     snprintf(at, sizeof at, "at %.3f s, in block %llu", (double)frames / child->settings.rate,
              frames / child->settings.block + 1);
     if (child->hung) {
         what = "hung";
-        snprintf(why, sizeof why, " (no answer for %g s)", atomic_load(&child->patience));
+        snprintf(reason, sizeof reason, "no answer for %g s", atomic_load(&child->patience));
     } else if (WIFSIGNALED(status)) {
-        const char *name = sigdescr_np(WTERMSIG(status));
         what = WTERMSIG(status) == SIGKILL ? "was killed" : "crashed";
-        if (WTERMSIG(status) != SIGKILL && name)
-            snprintf(why, sizeof why, " (%c%s)", tolower((unsigned char)*name), name + 1);
+        if (WTERMSIG(status) != SIGKILL)
+            signal_text(WTERMSIG(status), reason);
+    } else if (supervisor_excess(WEXITSTATUS(status))) {
+        what = "was ended";
+        snprintf(reason, sizeof reason, "%s", supervisor_excess(WEXITSTATUS(status)));
     }
-    snprintf(child->end, END_MOST, "%s %s%s", what, doing ? doing : at, why);
+    if (*child->printed.last)
+        snprintf(line, sizeof line, "%slast line: %s", *reason ? "; " : "", child->printed.last);
+    bool any = *reason || *line;
+    snprintf(child->end, END_MOST, "%s %s%s%s%s%s", what, doing ? doing : at, any ? " (" : "",
+             reason, line, any ? ")" : "");
 }
 
 static void watch_for_hanging(struct plugin_child *child, double passed)
@@ -110,7 +139,17 @@ static void watch_for_hanging(struct plugin_child *child, double passed)
     if (child->quiet < atomic_load(&child->patience))
         return;
     child->hung = true;
-    kill(child->process, SIGKILL);
+    atomic_store(&child->stop, monotonic_seconds());
+}
+
+/* The supervisor ends all that the plugin has started, unless it cannot any more. */
+static void stop_when_due(struct plugin_child *child, double now)
+{
+    double late = now - atomic_load(&child->stop);
+    if (late >= SUPERVISOR_TIME)
+        kill(child->process, SIGKILL);
+    else if (late >= 0)
+        supervisor_end(child->process);
 }
 
 static void watch(struct plugin_child *child)
@@ -119,34 +158,38 @@ static void watch(struct plugin_child *child)
     for (double before = monotonic_seconds(); waitpid(child->process, &status, WNOHANG) == 0;) {
         listen_to(child, POLL_MS);
         double now = monotonic_seconds();
-        watch_for_hanging(child, now - before);
-        if (now >= atomic_load(&child->stop))
-            kill(child->process, SIGKILL);
+        if (!child->hung)
+            watch_for_hanging(child, now - before);
+        stop_when_due(child, now);
         before = now;
     }
-    describe_end(child, status);
     while (listen_to(child, 0))
         continue;
+    plugin_output_end(&child->printed);
+    describe_end(child, status);
 }
 
-static int spawn(struct plugin_child *child, int output)
+/* With no descriptors but its own, in a session of its own, signals as in a program just started.
+ */
+static int spawn(struct plugin_child *child, int output, int messages)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
-    sigset_t terminal;
-    sigemptyset(&terminal);
-    sigaddset(&terminal, SIGINT);
-    sigaddset(&terminal, SIGTERM);
-    sigaddset(&terminal, SIGHUP);
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&files, output, STDERR_FILENO);
     posix_spawn_file_actions_adddup2(&files, child->settings.memory, ISOLATED_DESCRIPTOR);
-    posix_spawn_file_actions_addclosefrom_np(&files, ISOLATED_DESCRIPTOR + 1);
+    posix_spawn_file_actions_adddup2(&files, messages, ISOLATED_MESSAGES);
+    posix_spawn_file_actions_addclosefrom_np(&files, ISOLATED_MESSAGES + 1);
     posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigmask(&attributes, &terminal);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
     int error = posix_spawn(&child->process, own_program(), &files, &attributes,
                             child->settings.arguments, environ);
     posix_spawnattr_destroy(&attributes);
@@ -154,14 +197,38 @@ static int spawn(struct plugin_child *child, int output)
     return error;
 }
 
+/* A pipe above the numbers that the child's descriptors get. Returns 0 or an errno. */
+static int open_pipe(int ends[2])
+{
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return errno;
+    for (int i = 0; i < 2; i++) {
+        int low = ends[i];
+        ends[i] = fcntl(low, F_DUPFD_CLOEXEC, ISOLATED_MESSAGES + 1);
+        close(low);
+    }
+    return ends[0] >= 0 && ends[1] >= 0 ? 0 : EMFILE;
+}
+
+static void close_open(int descriptor)
+{
+    if (descriptor >= 0)
+        close(descriptor);
+}
+
 static bool start(struct plugin_child *child)
 {
-    int ends[2] = {-1, -1};
-    int error = pipe2(ends, O_CLOEXEC) == 0 ? spawn(child, ends[1]) : errno;
+    int outputs[2] = {-1, -1}, messages[2] = {-1, -1};
+    int error = open_pipe(outputs);
+    if (error == 0)
+        error = open_pipe(messages);
+    if (error == 0)
+        error = spawn(child, outputs[1], messages[1]);
     close(child->settings.memory);
-    child->output = ends[0];
-    if (ends[1] >= 0)
-        close(ends[1]);
+    child->channels[PRINTED] = outputs[0];
+    child->channels[MESSAGES] = messages[0];
+    close_open(outputs[1]);
+    close_open(messages[1]);
     if (error)
         snprintf(child->end, END_MOST, "could not be started: %s", strerror(error));
     return error == 0;
@@ -173,8 +240,8 @@ static void *child_main(void *argument)
     struct plugin_child *child = argument;
     if (start(child))
         watch(child);
-    if (child->output >= 0)
-        close(child->output);
+    for (int i = 0; i < CHANNELS; i++)
+        close_open(child->channels[i]);
     atomic_store(&child->ended, true);
     futex_wake(&child->settings.head->done);
     return NULL;
@@ -193,7 +260,8 @@ enum status plugin_child_start(const struct plugin_child_settings *settings, dou
     int error = child ? 0 : ENOMEM;
     if (child) {
         child->settings = *settings;
-        child->output = -1;
+        child->channels[PRINTED] = child->channels[MESSAGES] = -1;
+        plugin_output_init(&child->printed, settings->name);
         plugin_child_doing(child, "while it was loaded", patience);
         atomic_init(&child->stop, INFINITY);
         error = thread_start(&child->thread, "halo plugins", THREAD_AS_CALLER, child_main, child);

@@ -2,8 +2,9 @@
  *
  * The thread starts the process, reads its output, and detects that it ended or hangs: no order
  * answered and no block done for `patience` seconds. A hung process is killed. Messages of halo in
- * the child become notes here, output of the plugin is shown with --verbose. The process dies with
- * halo, and terminal signals do not reach it. Threads: one owner; plugin_child_end by any.
+ * the child, which have a channel of their own, become notes here; for what the plugin prints see
+ * plugin_output.h. The process dies with halo, with all that it started (plugin_supervisor.h), and
+ * terminal signals do not reach it. Threads: one owner; plugin_child_end by any.
  */
 #ifndef HALO_PLUGIN_CHILD_H
 #define HALO_PLUGIN_CHILD_H

@@ -20,7 +20,7 @@
 
 /* Indices in the arguments of main after "halo". */
 enum {
-    PARENT = 1,
+    SANDBOX = 1,
     VERBOSITY,
     KIND,
     ID,
@@ -46,7 +46,8 @@ static void put_text(FILE *stream, const char *text)
 }
 
 enum status isolated_args_make(const struct plugin_info *info,
-                               const struct plugin_instances_settings *settings, char ***result)
+                               const struct plugin_instances_settings *settings,
+                               const char *sandbox, char ***result)
 {
     const struct plugin_settings *plugin = &settings->plugin;
     size_t count = 1 + FIRST + info->holder_count + 2 * plugin->setting_count;
@@ -55,8 +56,8 @@ enum status isolated_args_make(const struct plugin_info *info,
     FILE *stream = args ? text_stream_open(&text, &size) : NULL;
     if (!stream)
         goto fail;
-    fprintf(stream, "halo%cplugin-instances%c%ld%c%d%c", 0, 0, (long)getpid(), 0,
-            (int)note_verbosity_now(), 0);
+    fprintf(stream, "halo%cplugin-instances%c%s%c%d%c", 0, 0, sandbox, 0, (int)note_verbosity_now(),
+            0);
     fprintf(stream, "%s%c%s%c%" PRIu32 "%c%zu%c%d%c%d%c", info->kind->name, 0, info->id, 0,
             plugin->rate, 0, plugin->block, 0, plugin->live, 0, plugin->varied, 0);
     fprintf(stream, "%.17g%c%u%c%u%c", plugin->tempo.bpm, 0, plugin->tempo.bar, 0,
@@ -114,10 +115,10 @@ enum status isolated_args_read(int argc, char **argv, struct isolated_request *r
         settings[i] = (struct plugin_setting){.uri = first[2 * i], .value = first[2 * i + 1]};
     *request = (struct isolated_request){.settings.plugin.settings = settings,
                                          .settings.plugin.setting_count = count};
-    if (argc < FIRST || !plugin_kind_named(argv[KIND]))
+    if (argc < FIRST || !plugin_kind_named(argv[KIND]) ||
+        !plugin_sandbox_read(argv[SANDBOX], &request->sandbox))
         return fail(STATUS_USAGE, "this command is internal: halo runs it for isolated plugins");
     struct plugin_settings *plugin = &request->settings.plugin;
-    request->parent = (pid_t)number(argv[PARENT]);
     request->verbosity = (enum verbosity)number(argv[VERBOSITY]);
     request->kind = plugin_kind_named(argv[KIND]);
     request->id = argv[ID];
@@ -136,6 +137,45 @@ enum status isolated_args_read(int argc, char **argv, struct isolated_request *r
     request->settings.most = number(argv[MOST]);
     request->settings.changes = number(argv[CHANGES]);
     return STATUS_OK;
+}
+
+/* LIBRARY:LABEL with a slash names a file. */
+static char *library_of(const char *id)
+{
+    const char *slash = strstr(id, "://") ? NULL : strrchr(id, '/');
+    return slash ? strndup(id, (size_t)(slash - id) + strcspn(slash, ":")) : strdup("");
+}
+
+enum status isolated_named_make(const char *id, const struct plugin_settings *settings,
+                                char ***result)
+{
+    static const char scheme[] = "file://";
+    const char *preset = settings->preset ? settings->preset : "";
+    size_t count = 3 + settings->setting_count;
+    char **named = calloc(count + 1, sizeof *named);
+    if (!named)
+        return fail_memory("a plugin's process");
+    named[0] = library_of(id);
+    named[1] = strdup(settings->state ? settings->state : "");
+    named[2] = strdup(strncmp(preset, scheme, strlen(scheme)) == 0 ? preset + strlen(scheme) : "");
+    for (size_t i = 3; i < count; i++)
+        named[i] = strdup(settings->settings[i - 3].value);
+    for (size_t i = 0; i < count; i++)
+        if (!named[i]) {
+            for (size_t rest = 0; rest < count; rest++)
+                free(named[rest]);
+            free(named);
+            return fail_memory("a plugin's process");
+        }
+    *result = named;
+    return STATUS_OK;
+}
+
+void isolated_named_free(char **named)
+{
+    for (char **name = named; name && *name; name++)
+        free(*name);
+    free(named);
 }
 
 enum { ALIGNMENT = 64, LIVE_SLOTS = 8 /* pieces that a child may be behind */ };

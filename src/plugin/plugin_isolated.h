@@ -13,6 +13,7 @@
 #define HALO_PLUGIN_ISOLATED_H
 
 #include "plugin/plugin_instances.h"
+#include "plugin/plugin_sandbox.h"
 
 #include <limits.h>
 #include <stdatomic.h>
@@ -20,17 +21,17 @@
 
 /* ---- the command line of the process ---- */
 
-/* halo plugin-instances PARENT VERBOSITY KIND ID RATE BLOCK LIVE VARIED BPM BAR UNIT
+/* halo plugin-instances SANDBOX VERBOSITY KIND ID RATE BLOCK LIVE VARIED BPM BAR UNIT
  *      INSTANCES MOST CHANGES PRESET STATE COUNT HOLDER... [URI VALUE]...
- * where PRESET and STATE are "-" or begin with "=", and COUNT is that of the holders. NULL at the
- * end. Errors: memory. */
+ * where SANDBOX is a plugin_sandbox_pass's word, PRESET and STATE are "-" or begin with "=", and
+ * COUNT is that of the holders. NULL at the end. Errors: memory. */
 MUST_CHECK enum status isolated_args_make(const struct plugin_info *info,
                                           const struct plugin_instances_settings *settings,
-                                          char ***args);
+                                          const char *sandbox, char ***args);
 void isolated_args_free(char **args);
 
 struct isolated_request {
-    pid_t parent;
+    struct plugin_sandbox sandbox;
     enum verbosity verbosity;
     const struct plugin_kind *kind;
     const char *id;
@@ -41,6 +42,12 @@ struct isolated_request {
 
 /* From the arguments of main after "halo"; texts are not copied. Errors: wrong arguments. */
 MUST_CHECK enum status isolated_args_read(int argc, char **argv, struct isolated_request *request);
+
+/* The files and folders that the user named for a plugin, and texts that may be such, NULL at the
+ * end. Errors: memory. */
+MUST_CHECK enum status isolated_named_make(const char *id, const struct plugin_settings *settings,
+                                           char ***named);
+void isolated_named_free(char **named);
 
 /* ---- a counter in shared memory that one process raises and another waits for ----
  *
@@ -68,6 +75,7 @@ void futex_wake(struct futex *count);
 
 enum {
     ISOLATED_DESCRIPTOR = 3, /* the memory, in the child */
+    ISOLATED_MESSAGES = 4,   /* halo's own lines in the child, none of the plugin's */
     ISOLATED_TEXT = 1024,
 };
 

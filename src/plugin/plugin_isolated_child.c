@@ -3,10 +3,9 @@
 #include "plugin/plugin_isolated.h"
 #include "plugin/plugin_isolated_instances.h"
 
-#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 enum { SPIN_NS = 50000, SLEEP_MS = 10000 };
@@ -117,13 +116,27 @@ static enum status answer_opening(struct server *server, const struct isolated_r
     return status;
 }
 
+static void send_message(void *context, const char *line)
+{
+    (void)context;
+    if (dprintf(ISOLATED_MESSAGES, "%s\n", line) < 0)
+        _exit(STATUS_FAILED); /* halo has ended */
+}
+
+/* Before anything of a plugin is read. */
+static enum status enter_sandbox(const struct isolated_request *request)
+{
+    char **named;
+    note_verbosity(request->verbosity);
+    messages_to(send_message, NULL);
+    TRY(isolated_named_make(request->id, &request->settings.plugin, &named));
+    enum status status = plugin_sandbox_enter(&request->sandbox, named);
+    isolated_named_free(named);
+    return status;
+}
+
 static void prepare(struct server *server, const struct isolated_request *request)
 {
-    /* End with the thread of halo that started this, also if that has ended by now. */
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != request->parent)
-        _exit(STATUS_FAILED);
-    note_verbosity(request->verbosity);
     if (!request->settings.plugin.live) {
         server->spin = SPIN_NS;
         return;
@@ -138,7 +151,7 @@ enum status plugin_instances_serve(int argc, char **argv)
     struct isolated_request request = {0};
     enum status status;
     if (!(status = isolated_args_read(argc, argv, &request)) &&
-        !(status = isolated_memory_find(&server.memory))) {
+        !(status = isolated_memory_find(&server.memory)) && !(status = enter_sandbox(&request))) {
         prepare(&server, &request);
         if (!(status = answer_opening(&server, &request)))
             serve(&server);

@@ -3,8 +3,10 @@
 #include "base/realtime.h"
 #include "base/stop.h"
 #include "plugin/plugin_child.h"
+#include "plugin/plugin_state_copy.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,6 +21,9 @@ struct isolated_instances {
     struct plugin_instances instances;
     struct isolated_memory memory;
     struct plugin_child *child;
+    struct plugin_sandbox_pass pass;
+    struct plugin_reads reads; /* of the child */
+    unsigned saves;
     double patience;       /* seconds, for a block */
     double order_patience; /* for other orders */
     uint32_t posted;       /* orders */
@@ -257,13 +262,19 @@ static void reset(struct plugin_instances *instances)
     instances->late = 0;
 }
 
+/* The child writes into its own folder only. */
 static enum status save(struct plugin_instances *instances, const char *folder)
 {
     struct isolated_instances *isolated = (struct isolated_instances *)instances;
-    if (strlen(folder) >= sizeof isolated->memory.head->folder)
-        return fail(STATUS_FAILED, "cannot save into %.64s...: the path is too long", folder);
-    memcpy(isolated->memory.head->folder, folder, strlen(folder) + 1);
-    return do_order(isolated, ISOLATED_SAVE, "save the state of", "while its state was saved");
+    char *its = isolated->memory.head->folder, ours[sizeof isolated->memory.head->folder];
+    if ((size_t)snprintf(ours, sizeof ours, "%s/saved-%u", isolated->pass.folder,
+                         ++isolated->saves) >= sizeof ours)
+        return fail(STATUS_FAILED, "cannot save into %.64s...: the path is too long", ours);
+    memcpy(its, ours, sizeof ours);
+    TRY(do_order(isolated, ISOLATED_SAVE, "save the state of", "while its state was saved"));
+    if (access(ours, F_OK) != 0) /* it has nothing to save */
+        return STATUS_OK;
+    return plugin_state_copy(ours, folder, &isolated->reads, instances->info->id);
 }
 
 static void close_instances(struct plugin_instances *instances)
@@ -280,6 +291,8 @@ static void close_instances(struct plugin_instances *instances)
         post(isolated);
     }
     plugin_child_stop(isolated->child, idle && !stop_requested() ? LEAVE_TIME : 0);
+    plugin_sandbox_release(&isolated->pass);
+    plugin_reads_free(&isolated->reads);
     isolated_memory_free(&isolated->memory);
     free(isolated->kept);
     free(isolated->values);
@@ -310,11 +323,22 @@ static enum status start_child(struct isolated_instances *isolated, int memory,
                                           .head = isolated->memory.head,
                                           .rate = settings->plugin.rate,
                                           .block = isolated->instances.block};
-    enum status status = isolated_args_make(isolated->instances.info, settings, &child.arguments);
+    enum status status = isolated_args_make(isolated->instances.info, settings, isolated->pass.word,
+                                            &child.arguments);
     if (status == STATUS_OK)
         return plugin_child_start(&child, isolated->order_patience, &isolated->child);
     close(memory);
     return status;
+}
+
+static enum status make_pass(struct isolated_instances *isolated,
+                             const struct plugin_settings *settings)
+{
+    char **named;
+    TRY(isolated_named_make(isolated->instances.info->id, settings, &named));
+    enum status status = plugin_reads_init(&isolated->reads, named);
+    isolated_named_free(named);
+    return status == STATUS_OK ? plugin_sandbox_admit(&isolated->pass) : status;
 }
 
 static enum status open_child(struct isolated_instances *isolated,
@@ -322,6 +346,7 @@ static enum status open_child(struct isolated_instances *isolated,
                               const struct plugin_instances_settings *settings)
 {
     int memory;
+    TRY(make_pass(isolated, &settings->plugin));
     TRY(isolated_memory_create(&isolated->memory, &memory));
     struct isolated_piece piece = begin(isolated, ISOLATED_OPEN);
     add_changes(isolated, &piece, changes, count);

@@ -4,6 +4,7 @@
 #include "base/monotonic.h"
 #include "base/stop.h"
 #include "plugin/plugin_child.h"
+#include "plugin/plugin_supervisor.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -16,21 +17,35 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { PIECE = 1 << 16, ANSWER_MOST = 1 << 26, POLL_MS = 200 };
 
-static const double PATIENCE = 10; /* seconds: plugins may read much data from a slow disk */
+static const double PATIENCE = 10;       /* seconds: plugins may read much data from a slow disk */
+static const double SUPERVISOR_TIME = 2; /* seconds for it to end */
 
 static int spawn(struct plugin_scanner *scanner, int its_socket)
 {
-    char *const args[] = {"halo", "plugin-scanner", NULL};
+    char *const args[] = {"halo", "plugin-scanner", scanner->pass.word,
+                          (char *)(scanner->id ? scanner->id : ""), NULL};
     posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, its_socket, STDIN_FILENO);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    int error = posix_spawn(&scanner->process, own_program(), &actions, NULL, args, environ);
+    posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
+    int error = posix_spawn(&scanner->process, own_program(), &actions, &attributes, args, environ);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return error;
 }
@@ -38,13 +53,17 @@ static int spawn(struct plugin_scanner *scanner, int its_socket)
 static enum status start(struct plugin_scanner *scanner)
 {
     int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    TRY(plugin_sandbox_admit(&scanner->pass));
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+        plugin_sandbox_release(&scanner->pass);
         return fail(STATUS_FAILED, "cannot scan plugins: %s", strerror(errno));
+    }
     int error = spawn(scanner, ends[1]);
     close(ends[1]);
     if (error != 0) {
         scanner->process = 0;
         close(ends[0]);
+        plugin_sandbox_release(&scanner->pass);
         return fail(STATUS_FAILED, "cannot start %s to scan plugins: %s", own_program(),
                     strerror(error));
     }
@@ -52,16 +71,24 @@ static enum status start(struct plugin_scanner *scanner)
     return STATUS_OK;
 }
 
-/* The status of waitpid: that of an earlier end where it had ended already. */
-static int stop(struct plugin_scanner *scanner)
+/* The status of waitpid, which is that of its own end where it `ends` now. */
+static int stop(struct plugin_scanner *scanner, bool ends)
 {
+    const struct timespec pause = {.tv_nsec = 1000000};
     int end = 0;
     scanner->line.length = 0;
     close(scanner->socket);
-    kill(scanner->process, SIGKILL);
-    while (waitpid(scanner->process, &end, 0) < 0 && errno == EINTR)
-        continue;
+    double due = monotonic_seconds() + (ends ? SUPERVISOR_TIME : 0);
+    while (waitpid(scanner->process, &end, WNOHANG) == 0) {
+        double late = monotonic_seconds() - due;
+        if (late >= SUPERVISOR_TIME)
+            kill(scanner->process, SIGKILL);
+        else if (late >= 0)
+            supervisor_end(scanner->process);
+        nanosleep(&pause, NULL);
+    }
     scanner->process = 0;
+    plugin_sandbox_release(&scanner->pass);
     return end;
 }
 
@@ -125,7 +152,7 @@ static bool read_piece(int socket, struct scanner_line *line)
 
 static enum status report_silence(struct plugin_scanner *scanner, enum waited waited)
 {
-    int end = stop(scanner);
+    int end = stop(scanner, waited == THERE);
     if (waited == STOPPED)
         return STATUS_INTERRUPTED;
     scanner->is_late = waited == LATE;
@@ -159,7 +186,7 @@ static enum status receive(struct plugin_scanner *scanner, size_t *length)
 void plugin_scanner_drop(struct plugin_scanner *scanner, const char *trouble)
 {
     if (scanner->process)
-        stop(scanner);
+        stop(scanner, false);
     snprintf(scanner->trouble, sizeof scanner->trouble, "%s", trouble);
 }
 
@@ -203,7 +230,7 @@ static enum status ask(struct plugin_scanner *scanner, json_t *question, json_t 
     if (is_sent)
         return plugin_scanner_next(scanner, answer);
     if (status == STATUS_OK)
-        report_end(scanner, stop(scanner));
+        report_end(scanner, stop(scanner, true));
     return stop_requested() ? STATUS_INTERRUPTED : status;
 }
 
@@ -215,13 +242,14 @@ void plugin_scanner_init(struct plugin_scanner *scanner)
 void plugin_scanner_free(struct plugin_scanner *scanner)
 {
     if (scanner->process)
-        stop(scanner);
+        stop(scanner, false);
     free(scanner->line.text);
 }
 
 enum status plugin_scanner_contents(struct plugin_scanner *scanner, const struct plugin_kind *kind,
                                     const char *holder, bool computes, json_t **answer)
 {
+    scanner->id = NULL;
     return ask(scanner,
                json_pack("{s:s, s:s, s:o, s:b}", "ask", "contents", "kind", kind->name, "holder",
                          json_text(holder), "computes", computes),
@@ -232,6 +260,7 @@ enum status plugin_scanner_look(struct plugin_scanner *scanner, const struct plu
                                 const char *holder, const json_t *holders, const json_t *skipped,
                                 json_t **answer)
 {
+    scanner->id = NULL;
     return ask(scanner,
                json_pack("{s:s, s:s, s:o, s:O, s:O}", "ask", "look", "kind", kind->name, "holder",
                          json_text(holder), "holders", holders, "skipped", skipped),
@@ -242,6 +271,9 @@ enum status plugin_scanner_describe(struct plugin_scanner *scanner, const struct
                                     const char *id, const json_t *holders, bool measured,
                                     json_t **answer)
 {
+    if (scanner->process && strchr(id, '/')) /* it may read only the files that it knew of */
+        stop(scanner, false);
+    scanner->id = id;
     return ask(scanner,
                json_pack("{s:s, s:s, s:o, s:O, s:b}", "ask", "describe", "kind", kind->name, "id",
                          json_text(id), "holders", holders, "measured", measured),

@@ -10,6 +10,7 @@
 #define HALO_PLUGIN_SCANNER_H
 
 #include "plugin/plugin.h"
+#include "plugin/plugin_sandbox.h"
 
 #include <jansson.h>
 #include <sys/types.h>
@@ -20,6 +21,8 @@ struct plugin_scanner {
     double patience; /* seconds for an answer */
     pid_t process;   /* 0: none now */
     int socket;      /* to the process */
+    struct plugin_sandbox_pass pass;
+    const char *id; /* of the plugin that was asked about first; NULL: none */
     bool is_late;    /* the last answer did not come in time */
     struct scanner_line {
         char *text;

@@ -2,15 +2,13 @@
 
 #include "base/json_text.h"
 #include "plugin/plugin_info_json.h"
+#include "plugin/plugin_isolated.h"
 #include "signal/audio.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 enum { RATE = 48000, BLOCK = 1024, BLOCKS = 16 };
@@ -169,26 +167,31 @@ static json_t *answer_to(struct scanner_child *child, const json_t *question)
     return id ? describe(child, kind, id, measured) : NULL;
 }
 
-/* Move the socket away from standard input, which plugins could read. A hung child ends with its
- * parent, a crash leaves no core file, and the
- * parent handles the signals that a terminal sends to both. */
+/* Before anything of a plugin is read. */
+static bool enter_sandbox(int argc, char **argv)
+{
+    enum { SANDBOX = 1, ID, COUNT };
+    struct plugin_sandbox sandbox;
+    char **named;
+    if (argc < COUNT || !plugin_sandbox_read(argv[SANDBOX], &sandbox) ||
+        isolated_named_make(argv[ID], &(struct plugin_settings){0}, &named) != STATUS_OK)
+        return false;
+    bool entered = plugin_sandbox_enter(&sandbox, named) == STATUS_OK;
+    isolated_named_free(named);
+    return entered;
+}
+
+/* Move the socket away from standard input, which plugins could read. */
 static int settle(void)
 {
     int socket = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    const struct rlimit none = {0};
-    setrlimit(RLIMIT_CORE, &none);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    signal(SIGINT, SIG_IGN);
-    signal(SIGTERM, SIG_IGN);
-    signal(SIGHUP, SIG_IGN);
     return nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 ? socket : -1;
 }
 
 enum status cmd_plugin_scanner(int argc, char **argv)
 {
-    (void)argc, (void)argv;
-    int socket = settle();
+    int socket = enter_sandbox(argc, argv) ? settle() : -1;
     FILE *questions = socket >= 0 ? fdopen(socket, "r") : NULL;
     struct scanner_child child = {.answers = socket >= 0 ? fdopen(dup(socket), "w") : NULL};
     if (!questions || !child.answers)

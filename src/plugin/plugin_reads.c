@@ -1,0 +1,175 @@
+#include "plugin/plugin_reads.h"
+
+#include "base/cache_file.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { LINKS_DEEP = 4, LINKS_MOST = 4096 };
+
+/* Not all of /etc and /proc: keys of the machine and other processes are there. */
+static const char *const system_places[] = {
+    "/usr",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/opt",
+    "/app",
+    "/nix/store",
+    "/gnu/store",
+    "/run/current-system",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/ld.so.preload",
+    "/etc/alternatives",
+    "/etc/fonts",
+    "/etc/fftw",
+    "/etc/drirc",
+    "/etc/group",
+    "/etc/gtk-2.0",
+    "/etc/gtk-3.0",
+    "/etc/locale.alias",
+    "/etc/locale.conf",
+    "/etc/localtime",
+    "/etc/mime.types",
+    "/etc/nsswitch.conf",
+    "/etc/os-release",
+    "/etc/passwd",
+    "/etc/timezone",
+    "/etc/xdg",
+    "/proc/cpuinfo",
+    "/proc/filesystems",
+    "/proc/meminfo",
+    "/proc/self",
+    "/proc/stat",
+    "/proc/sys/kernel",
+    "/proc/sys/vm",
+    "/proc/version",
+    "/sys/devices/system",
+    "/sys/fs/cgroup",
+    "/sys/kernel/mm/transparent_hugepage",
+    "/dev/full",
+    "/dev/null",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/zero",
+};
+static const char *const home_places[] = {
+    "~/.lv2",
+    "~/.ladspa",
+    "~/.fonts",
+    "~/.local/share/fonts",
+    "~/.config/fontconfig",
+    "~/.cache/fontconfig",
+};
+/* Lists of folders, separated by colons. */
+static const char *const variables[] = {"LV2_PATH", "LADSPA_PATH", "LD_LIBRARY_PATH",
+                                        "FONTCONFIG_PATH"};
+
+static enum status add_path(struct plugin_reads *reads, const char *path, size_t length)
+{
+    char **more = realloc(reads->paths, (reads->count + 1) * sizeof *more);
+    if (!more)
+        return fail_memory("the files of a plugin");
+    reads->paths = more;
+    const char *home = length >= 2 && path[0] == '~' && path[1] == '/' ? getenv("HOME") : NULL;
+    int made = home ? asprintf(&more[reads->count], "%s%.*s", home, (int)length - 1, path + 1)
+                    : asprintf(&more[reads->count], "%.*s", (int)length, path);
+    if (made < 0)
+        return fail_memory("the files of a plugin");
+    reads->count++;
+    return STATUS_OK;
+}
+
+/* What the links below a folder point to. A folder that cannot be read has none. */
+static enum status add_links(struct plugin_reads *reads, const char *folder, int depth)
+{
+    char path[PATH_MAX];
+    struct stat about;
+    enum status status = STATUS_OK;
+    DIR *listing = opendir(folder);
+    for (struct dirent *entry; listing && status == STATUS_OK && (entry = readdir(listing));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            (size_t)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= sizeof path ||
+            lstat(path, &about) != 0 || reads->count >= LINKS_MOST)
+            continue;
+        if (S_ISLNK(about.st_mode))
+            status = add_path(reads, path, strlen(path));
+        else if (S_ISDIR(about.st_mode) && depth > 1)
+            status = add_links(reads, path, depth - 1);
+    }
+    if (listing)
+        closedir(listing);
+    return status;
+}
+
+static enum status add_place(struct plugin_reads *reads, const char *path, size_t length, int depth)
+{
+    TRY(add_path(reads, path, length));
+    const char *added = reads->paths[reads->count - 1];
+    return strncmp(added, "/usr/", 5) == 0 ? STATUS_OK : add_links(reads, added, depth);
+}
+
+static enum status add_variable(struct plugin_reads *reads, const char *name)
+{
+    const char *list = getenv(name);
+    for (size_t length; list && *list; list += length + (list[length] == ':')) {
+        length = strcspn(list, ":");
+        if (length > 0)
+            TRY(add_place(reads, list, length, 2));
+    }
+    return STATUS_OK;
+}
+
+static enum status add_all(struct plugin_reads *reads, char *const *named)
+{
+    char cache[CACHE_FILE_PATH];
+    for (size_t i = 0; i < sizeof system_places / sizeof *system_places; i++)
+        TRY(add_path(reads, system_places[i], strlen(system_places[i])));
+    for (size_t i = 0; i < sizeof home_places / sizeof *home_places; i++)
+        TRY(add_place(reads, home_places[i], strlen(home_places[i]), 2));
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        TRY(add_variable(reads, variables[i]));
+    if (cache_file_path(cache, "")) /* FFTW's wisdom, for halo.lv2 */
+        TRY(add_path(reads, cache, strlen(cache)));
+    for (; *named; named++)
+        if (**named)
+            TRY(add_place(reads, *named, strlen(*named), LINKS_DEEP));
+    return STATUS_OK;
+}
+
+enum status plugin_reads_init(struct plugin_reads *reads, char *const *named)
+{
+    *reads = (struct plugin_reads){0};
+    enum status status = add_all(reads, named);
+    if (status != STATUS_OK)
+        plugin_reads_free(reads);
+    return status;
+}
+
+void plugin_reads_free(struct plugin_reads *reads)
+{
+    for (size_t i = 0; i < reads->count; i++)
+        free(reads->paths[i]);
+    free(reads->paths);
+    *reads = (struct plugin_reads){0};
+}
+
+bool plugin_reads_include(const struct plugin_reads *reads, const char *path)
+{
+    char real[PATH_MAX], place[PATH_MAX];
+    if (!realpath(path, real))
+        return false;
+    for (size_t i = 0; i < reads->count; i++) {
+        size_t length = realpath(reads->paths[i], place) ? strlen(place) : 0;
+        if (length > 1 && strncmp(real, place, length) == 0 &&
+            (real[length] == '\0' || real[length] == '/'))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,305 @@
+/* What an isolated plugin can do: tests/plugins/intruder.c tries, and what comes of it is compared.
+ */
+#include "command.h"
+#include "plugin/plugin_sandbox.h"
+#include "plugin_rig.h"
+#include "sound.h"
+#include "suite.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The process id of halo is that of the shell that becomes it. */
+#define INTRUDE "INTRUDER_TARGET=$$ exec $HALO render in.wav out.wav --force --verbose --tail none "
+
+static void pause_ms(long milliseconds)
+{
+    const struct timespec time = {.tv_sec = milliseconds / 1000,
+                                  .tv_nsec = milliseconds % 1000 * 1000000L};
+    nanosleep(&time, NULL);
+}
+
+/* A home with something in it, and a sound. */
+static void prepare(void)
+{
+    command_clean();
+    command_done("mkdir -p home/.keys && echo secret >home/.keys/id && chmod 600 home/.keys/id");
+    setenv("INTRUDER_HOME", command_path("home"), 1);
+    setenv("INTRUDER_SECRET", command_path("home/.keys/id"), 1);
+    struct sound sound =
+        sound_noise("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_24, PLUGIN_RIG_RATE, 1, 4800);
+    sound_free(&sound);
+}
+
+/* Somebody to connect to. */
+static int open_listener(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    char port[16];
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(bind(listener, (const struct sockaddr *)&address, size), 0);
+    ck_assert_int_eq(listen(listener, 4), 0);
+    ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&address, &size), 0);
+    snprintf(port, sizeof port, "%d", ntohs(address.sin_port));
+    setenv("INTRUDER_PORT", port, 1);
+    return listener;
+}
+
+static void check_outcome(const char *label, const char *options, const char *outcome)
+{
+    char expected[128];
+    struct command_result result = command_run(INTRUDE "--ladspa intruder:%s %s", label, options);
+    snprintf(expected, sizeof expected, "intruder:%s says: %s: %s\n", label, label, outcome);
+    ck_assert_msg(result.code == 0, "intruder:%s %s: code %d, %s", label, options, result.code,
+                  result.err);
+    command_expect(result.err, expected);
+}
+
+START_TEST(attempts_fail_and_the_sound_goes_on)
+{
+    static const char *const outcomes[][2] = {
+        {"write-home", "EACCES"},  {"write-outside", "EACCES"}, {"write-own", "done"},
+        {"change-mode", "EPERM"},  {"read-secret", "EACCES"},   {"listen", "EPERM"},
+        {"connect", "EPERM"},      {"connect-unix", "EPERM"},   {"shell", "EPERM"},
+        {"trace", "EPERM"},        {"kill-halo", "EPERM"},      {"kill-all", "EPERM"},
+        {"read-memory", "EACCES"}, {"fork-bomb", "EPERM"},      {"escape", "EPERM"},
+        {"huge-file", "EFBIG"},    {"open-many", "EMFILE"},     {"descriptors", "ENOENT"},
+        {"signals", "ENOENT"},
+    };
+    prepare();
+    int listener = open_listener();
+    for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes; i++)
+        check_outcome(outcomes[i][0], "", outcomes[i][1]);
+    close(listener);
+    command_done("test \"$(ls -A home)\" = .keys && test $(stat -c %%a home/.keys/id) = 600");
+    ck_assert_str_eq(command_files(), "home in.wav out.wav");
+}
+END_TEST
+
+/* They work where nothing hinders them: so the test above tests the sandbox. */
+START_TEST(attempts_succeed_without_a_sandbox)
+{
+    static const char *const labels[] = {"write-home",  "write-outside", "write-own",
+                                         "change-mode", "read-secret",   "listen",
+                                         "connect",     "shell",         "fork-bomb"};
+    prepare();
+    int listener = open_listener();
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
+        check_outcome(labels[i], "--no-sandbox", "done");
+    close(listener);
+    command_done("test -e home/written && test -e outside");
+}
+END_TEST
+
+/* Each part does its own where another is missing, and one note says so. */
+START_TEST(parts_hold_without_each_other)
+{
+    static const struct {
+        const char *missing, *note, *label, *outcome;
+    } rows[] = {
+        {"landlock", "plugins run without Landlock", "listen", "EPERM"},
+        {"landlock", "plugins run without Landlock", "trace", "EPERM"},
+        {"seccomp", "plugins run without seccomp", "write-home", "EACCES"},
+        {"seccomp", "plugins run without seccomp", "kill-halo", "ESRCH"},
+        {"seccomp", "plugins run without seccomp", "connect", "EACCES"},
+        {"namespaces", "plugins run without user namespaces", "write-home", "EACCES"},
+        {"namespaces", "plugins run without user namespaces", "kill-halo", "EPERM"},
+        {"namespaces", "plugins run without user namespaces", "escape", "EPERM"},
+    };
+    prepare();
+    int listener = open_listener();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char expected[128];
+        struct command_result result =
+            command_done("INTRUDER_TARGET=$$ exec '%s' %s \"$HALO\" render in.wav out.wav -f "
+                         "--verbose --ladspa mean:copy --ladspa intruder:%s",
+                         WITHOUT, rows[i].missing, rows[i].label);
+        snprintf(expected, sizeof expected, "says: %s: %s\n", rows[i].label, rows[i].outcome);
+        command_expect(result.err, expected);
+        const char *note = strstr(result.err, rows[i].note);
+        ck_assert_msg(note && !strstr(note + 1, "plugins run without"), "%s", result.err);
+    }
+    close(listener);
+}
+END_TEST
+
+/* Root has no limit on threads, and is watched. */
+static void check_threads(void)
+{
+    struct command_result result = command_run(INTRUDE "--ladspa intruder:thread-bomb");
+    command_expect(result.err, geteuid() == 0 ? "it started too many threads" : "EAGAIN");
+    ck_assert_int_eq(result.code, geteuid() == 0);
+}
+
+static void check_ended(const char *label, const char *expected)
+{
+    struct command_result result =
+        command_run(INTRUDE "--plugin-memory 256M --ladspa intruder:%s", label);
+    ck_assert_int_eq(result.code, 1);
+    command_expect(result.err, expected);
+    ck_assert_str_eq(command_files(), "home in.wav");
+}
+
+START_TEST(memory_and_threads_are_limited)
+{
+    prepare();
+    check_outcome("fill-memory", "--plugin-memory 256M", "ENOMEM");
+    command_done("rm out.wav");
+    check_ended("fill-shared", "it used more memory than --plugin-memory allows");
+    check_threads();
+    command_refused(2, "is a size of at least 64M", "$HALO render in.wav o.wav --plugin-memory 1K");
+    command_refused(2, "is a size of at least 64M", "$HALO render in.wav o.wav --plugin-memory 8X");
+}
+END_TEST
+
+START_TEST(a_live_plugin_is_contained_where_isolated)
+{
+    prepare();
+    struct command_result result =
+        command_run("$HALO live --plain --verbose --device null:in=in.wav,pace=0 --seconds 0.05 "
+                    "--isolate --ladspa intruder:write-home");
+    ck_assert_int_eq(result.code, 0);
+    command_expect(result.err, "intruder:write-home says: write-home: EACCES\n");
+}
+END_TEST
+
+/* ---- nothing is left ---- */
+
+static pid_t escaped(void)
+{
+    int process = 0;
+    for (int i = 0; i < 500 && process == 0; i++, pause_ms(20)) {
+        FILE *file = fopen(command_path("home/escaped"), "r");
+        if (file && fscanf(file, "%d", &process) != 1)
+            process = 0;
+        if (file)
+            fclose(file);
+    }
+    ck_assert_int_gt(process, 1);
+    return (pid_t)process;
+}
+
+static void check_gone(pid_t process)
+{
+    for (int i = 0; i < 500 && plugin_rig_runs(process); i++)
+        pause_ms(20);
+    ck_assert(!plugin_rig_runs(process));
+}
+
+static size_t folders_left(void)
+{
+    struct command_result result = command_done("ls -d tmp/halo-plugin-* 2>/dev/null | wc -l");
+    return strtoul(result.out, NULL, 10);
+}
+
+/* It forks twice and has a session of its own, so that only its supervisor finds it. */
+START_TEST(what_a_plugin_started_ends_with_it)
+{
+    prepare();
+    command_done("mkdir tmp");
+    command_done("TMPDIR=$PWD/tmp " INTRUDE "--no-sandbox --ladspa intruder:escape");
+    check_gone(escaped());
+    ck_assert_uint_eq(folders_left(), 0);
+}
+END_TEST
+
+START_TEST(what_a_plugin_started_ends_with_a_killed_halo)
+{
+    prepare();
+    command_done("mkdir tmp");
+    pid_t halo =
+        command_start("TMPDIR=$PWD/tmp; export TMPDIR; exec $HALO live -q --plain --device "
+                      "null:in=in.wav --seconds 60 --isolate --no-sandbox "
+                      "--ladspa intruder:escape");
+    pid_t process = escaped();
+    ck_assert(plugin_rig_runs(process));
+    kill(halo, SIGKILL);
+    ck_assert_int_eq(command_wait(halo).code, 128 + SIGKILL);
+    check_gone(process);
+    for (int i = 0; i < 500 && folders_left() > 0; i++)
+        pause_ms(20);
+    ck_assert_uint_eq(folders_left(), 0);
+}
+END_TEST
+
+START_TEST(a_contained_plugin_ends_with_a_killed_halo)
+{
+    prepare();
+    command_done("mkdir tmp");
+    pid_t child = 0,
+          halo = command_start("TMPDIR=$PWD/tmp; export TMPDIR; exec $HALO live -q --plain "
+                               "--device null:in=in.wav --seconds 60 --isolate "
+                               "--ladspa mean:copy");
+    for (int i = 0; i < 500 && plugin_rig_children(halo, &child) == 0; i++)
+        pause_ms(20);
+    pause_ms(200);
+    ck_assert_uint_ge(plugin_rig_children(halo, &child), 1);
+    pid_t below = 0;
+    plugin_rig_children(child, &below);
+    kill(halo, SIGKILL);
+    ck_assert_int_eq(command_wait(halo).code, 128 + SIGKILL);
+    check_gone(child);
+    if (below)
+        check_gone(below);
+    ck_assert_uint_eq(folders_left(), 0);
+}
+END_TEST
+
+/* ---- its output ---- */
+
+START_TEST(a_plugin_does_not_speak_for_halo)
+{
+    prepare();
+    struct command_result result = command_done(INTRUDE "--ladspa intruder:lie");
+    command_expect(result.err, "halo: intruder:lie says: halo: all is well\n");
+    command_expect(result.err, "halo: intruder:lie says: halo:  [2Jreally\n");
+    ck_assert_ptr_null(strstr(result.err, "\nhalo: all is well"));
+    result = command_done("$HALO render in.wav out.wav -f --ladspa intruder:lie");
+    ck_assert_ptr_null(strstr(result.err, "all is well"));
+}
+END_TEST
+
+START_TEST(a_plugin_may_print_twenty_lines)
+{
+    prepare();
+    struct command_result result = command_done(INTRUDE "--ladspa intruder:chatter");
+    command_expect(result.err, "says: line 20\n");
+    ck_assert_ptr_null(strstr(result.err, "says: line 21\n"));
+    command_expect(result.err, "says: 981 more lines\n");
+}
+END_TEST
+
+START_TEST(the_last_line_is_reported)
+{
+    prepare();
+    command_refused(1, "aborted; last line: the table has no legs)",
+                    "$HALO render in.wav out.wav --ladspa intruder:last-line");
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const contained[] = {attempts_fail_and_the_sound_goes_on,
+                                      parts_hold_without_each_other, memory_and_threads_are_limited,
+                                      a_live_plugin_is_contained_where_isolated};
+    const TTest *const anywhere[] = {attempts_succeed_without_a_sandbox,
+                                     what_a_plugin_started_ends_with_it,
+                                     what_a_plugin_started_ends_with_a_killed_halo,
+                                     a_contained_plugin_ends_with_a_killed_halo,
+                                     a_plugin_does_not_speak_for_halo,
+                                     a_plugin_may_print_twenty_lines,
+                                     the_last_line_is_reported};
+    plugin_rig_prepare();
+    int code = suite_run("plugin_supervisor", anywhere, sizeof anywhere / sizeof *anywhere);
+    if (plugin_sandbox_parts() == (SANDBOX_FILES | SANDBOX_CALLS | SANDBOX_PROCESSES))
+        return code | suite_run("plugin_sandbox", contained, sizeof contained / sizeof *contained);
+    puts("skipped: this system does not offer all parts of the sandbox");
+    return code ? code : 77;
+}
