@@ -122,11 +122,11 @@ static enum status list(void *options)
     return status;
 }
 
-static const char *const kind_names[] = {"lv2", "ladspa", NULL};
+static const char *const kind_names[] = {"lv2", "ladspa", "clap", NULL};
 
 static const struct option_row rows[] = {
     OPT_WORD("kind", "KIND", struct plugins_list_settings, kind,
-             "only plugins of this kind: lv2 or ladspa", .names = kind_names),
+             "only plugins of this kind: lv2, ladspa or clap", .names = kind_names),
     OPT_FLAG("json", struct plugins_list_settings, json, "print one JSON object"),
     {0},
 };

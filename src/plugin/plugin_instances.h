@@ -52,6 +52,7 @@ struct plugin_instances {
     const float *values;       /* by port, of the first instance after its last block */
     uint64_t latency;          /* frames, as last reported; without `delay` */
     const uint64_t *latencies; /* by block of the last piece */
+    uint64_t tail;             /* frames, with the first values; PLUGIN_TAIL_UNKNOWN */
     const char *failure; /* "crashed at 1.250 s (segmentation fault)"; the output is silence then */
     uint64_t late;       /* live: pieces replaced by silence since the last reset */
     const char *notice;  /* to be printed once and cleared; NULL */

@@ -311,6 +311,7 @@ static enum status open_child(struct isolated_instances *isolated,
     plugin_child_doing(isolated->child, NULL, isolated->patience);
     memcpy(isolated->values, piece.values, isolated->memory.ports * sizeof(float));
     isolated->instances.latency = piece.latencies[0];
+    isolated->instances.tail = atomic_load(&isolated->memory.head->tail);
     return STATUS_OK;
 }
 

@@ -1,0 +1,123 @@
+/* Values of parameters, to a CLAP plugin and from it. */
+#include "plugin/plugin_clap.h"
+
+#include "base/realtime.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- to the plugin ---- */
+
+HALO_REALTIME static uint32_t event_count(const struct clap_input_events *list)
+{
+    return (uint32_t)((const struct clap_events *)list->ctx)->count;
+}
+
+HALO_REALTIME static const struct clap_event_header *event_at(const struct clap_input_events *list,
+                                                              uint32_t index)
+{
+    const struct clap_events *events = list->ctx;
+    return index < events->count ? &events->values[index].header : NULL;
+}
+
+/* A change at a frame of the block; earlier frames come first. */
+HALO_REALTIME static void add_event(struct clap_events *events,
+                                    const struct clap_parameter *parameter, uint32_t frame,
+                                    float value)
+{
+    if (events->count == events->size)
+        return;
+    double exact = (double)value; /* floats round beyond the bounds */
+    exact = fmax(parameter->minimum, fmin(parameter->maximum, exact));
+    events->values[events->count++] = (struct clap_event_param_value){
+        .header = {.size = sizeof(struct clap_event_param_value),
+                   .time = frame,
+                   .space_id = CLAP_CORE_EVENT_SPACE_ID,
+                   .type = CLAP_EVENT_PARAM_VALUE},
+        .param_id = parameter->id,
+        .cookie = parameter->cookie,
+        .note_id = -1,
+        .port_index = -1,
+        .channel = -1,
+        .key = -1,
+        .value = exact,
+    };
+}
+
+/* The kind is given the values of a block, not when they change: all are events at frame 0. Changes
+ * within a block would be added here, with their frame. */
+HALO_REALTIME void clap_events_collect(struct clap_instance *instance)
+{
+    instance->events.count = 0;
+    for (size_t i = 0; i < instance->parameter_count; i++) {
+        struct clap_parameter *parameter = &instance->parameters[i];
+        float value = instance->plugin.controls[parameter->port];
+        bool is_input = instance->plugin.info->ports[parameter->port].is_input;
+        if (!is_input || value == parameter->sent)
+            continue;
+        add_event(&instance->events, parameter, 0, value);
+        parameter->sent = value;
+    }
+}
+
+/* ---- from the plugin ---- */
+
+HALO_REALTIME static bool take_event(const struct clap_output_events *list,
+                                     const struct clap_event_header *event)
+{
+    struct clap_instance *instance = list->ctx;
+    if (event->space_id != CLAP_CORE_EVENT_SPACE_ID || event->type != CLAP_EVENT_PARAM_VALUE ||
+        event->size < sizeof(struct clap_event_param_value))
+        return true;
+    const struct clap_event_param_value *value = (const struct clap_event_param_value *)event;
+    for (size_t i = 0; i < instance->parameter_count; i++)
+        if (instance->parameters[i].id == value->param_id && isfinite((float)value->value)) {
+            instance->parameters[i].sent = (float)value->value;
+            instance->plugin.controls[instance->parameters[i].port] = (float)value->value;
+            break;
+        }
+    return true;
+}
+
+void clap_values_read(struct clap_instance *instance, bool adopted)
+{
+    if (!instance->params)
+        return;
+    enum clap_role before = clap_enter(CLAP_MAIN_THREAD);
+    for (size_t i = 0; i < instance->parameter_count; i++) {
+        struct clap_parameter *parameter = &instance->parameters[i];
+        double value;
+        bool is_known = instance->params->get_value(instance->handle, parameter->id, &value) &&
+                        isfinite((float)value);
+        parameter->sent = is_known ? (float)value : NAN;
+        if (is_known && (adopted || !instance->plugin.info->ports[parameter->port].is_input))
+            instance->plugin.controls[parameter->port] = parameter->sent;
+    }
+    clap_enter(before);
+}
+
+void clap_values_flush(struct clap_instance *instance)
+{
+    clap_events_collect(instance);
+    if (!instance->params || instance->events.count == 0)
+        return;
+    enum clap_role before = clap_enter(CLAP_MAIN_THREAD);
+    instance->params->flush(instance->handle, &instance->events.in, &instance->events.out);
+    clap_enter(before);
+    instance->events.count = 0;
+}
+
+enum status clap_events_init(struct clap_events *events, struct clap_instance *instance)
+{
+    events->size = instance->parameter_count;
+    events->values = calloc(events->size + 1, sizeof *events->values);
+    events->in = (struct clap_input_events){.ctx = events, .size = event_count, .get = event_at};
+    events->out = (struct clap_output_events){.ctx = instance, .try_push = take_event};
+    return events->values ? STATUS_OK : fail_memory("a plugin");
+}
+
+void clap_events_free(struct clap_events *events)
+{
+    free(events->values);
+}
