@@ -81,16 +81,17 @@ static void stop_processing(struct clap_instance *instance)
     clap_enter(before);
 }
 
-/* In files, after a block: what the plugin asked for within it. */
-static void attend_between_blocks(struct clap_instance *instance)
+/* In files, after a block: what the plugin asked for within it. Whether it was restarted. */
+static bool attend_between_blocks(struct clap_instance *instance)
 {
     attend_all(instance);
     if (!(atomic_load(&instance->side.asked) & CLAP_ASKED_RESTART))
-        return;
+        return false;
     stop_processing(instance);
     clap_instance_deactivate(instance);
     clap_instance_activate(instance);
     attend_all(instance);
+    return true;
 }
 
 /* ---- a block: real-time ---- */
@@ -131,14 +132,8 @@ HALO_REALTIME static void run_block(struct clap_instance *instance, float *const
     instance->time += instance->block;
 }
 
-HALO_REALTIME void clap_instance_process(struct plugin *plugin, const float *const *in,
-                                         float *const *out)
+HALO_REALTIME static void run_or_silence(struct clap_instance *instance, float *const *out)
 {
-    struct clap_instance *instance = (struct clap_instance *)plugin;
-    for (size_t i = 0; i < plugin->inputs; i++)
-        instance->in.channels[i] = (float *)in[i]; /* the plugin only reads them */
-    for (size_t i = 0; i < plugin->outputs; i++)
-        instance->out.channels[i] = out[i];
     bool is_admitted = !instance->service || clap_service_admits(instance->service);
     enum clap_role before = clap_enter(CLAP_AUDIO_THREAD);
     if (is_admitted && start_processing(instance))
@@ -146,8 +141,22 @@ HALO_REALTIME void clap_instance_process(struct plugin *plugin, const float *con
     else
         silence(instance, out);
     clap_enter(before);
-    if (!instance->service)
-        attend_between_blocks(instance);
+}
+
+/* A plugin that learns of its latency with its first block asks to be restarted, and forgets that
+ * block: it gets it again. */
+HALO_REALTIME void clap_instance_process(struct plugin *plugin, const float *const *in,
+                                         float *const *out)
+{
+    struct clap_instance *instance = (struct clap_instance *)plugin;
+    bool is_first = instance->time == 0;
+    for (size_t i = 0; i < plugin->inputs; i++)
+        instance->in.channels[i] = (float *)in[i]; /* the plugin only reads them */
+    for (size_t i = 0; i < plugin->outputs; i++)
+        instance->out.channels[i] = out[i];
+    run_or_silence(instance, out);
+    if (!instance->service && attend_between_blocks(instance) && is_first)
+        run_or_silence(instance, out);
     plugin->complaint = atomic_exchange(&instance->side.complaint, NULL);
 }
 
@@ -297,7 +306,8 @@ static enum status build(struct clap_instance *instance, const struct plugin_set
     if (settings->state)
         TRY(clap_state_load(instance, settings->state));
     attend_all(instance);
-    clap_values_read(instance, true);
+    /* A preset and a state have values of their own; a new plugin gets its defaults. */
+    clap_values_read(instance, settings->preset || settings->state);
     return settings->live ? clap_service_create(instance, &instance->service) : STATUS_OK;
 }
 
