@@ -324,7 +324,9 @@ enum status clap_instance_create(const struct plugin_info *info,
     instance->rate = settings->rate;
     instance->block = (uint32_t)settings->block;
     instance->live = settings->live;
+    enum clap_role before = clap_enter(CLAP_MAIN_THREAD);
     enum status status = build(instance, settings);
+    clap_enter(before);
     if (status == STATUS_OK)
         *plugin = &instance->plugin;
     else

@@ -138,6 +138,8 @@ static void on_main_thread(const struct clap_plugin *plugin)
     if (rules->deed == RULES_CALLBACK) {
         rules->values[RULES_GAIN] = -20;
         params->rescan(rules->host, CLAP_PARAM_RESCAN_VALUES);
+    } else if (rules->deed == RULES_RESCAN) {
+        params->rescan(rules->host, CLAP_PARAM_RESCAN_ALL);
     }
 }
 
@@ -217,10 +219,11 @@ static struct clap_plugin_descriptor descriptors[RULES_DEEDS];
 static char ids[RULES_DEEDS][64];
 static size_t initialised;
 
+/* One that crashes while it is described would take the others with it: it has its own library. */
 static uint32_t count_plugins(const struct clap_plugin_factory *factory)
 {
     (void)factory;
-    return RULES_DEEDS;
+    return RULES_CRASHES ? 1 : RULES_DEEDS - 1;
 }
 
 static const struct clap_plugin_descriptor *
@@ -228,6 +231,8 @@ describe_plugin(const struct clap_plugin_factory *factory, uint32_t index)
 {
     static const char *const features[] = {"audio-effect", "stereo", "utility", NULL};
     (void)factory;
+    if (RULES_CRASHES)
+        index = RULES_INIT_CRASH;
     if (index >= RULES_DEEDS)
         return NULL;
     snprintf(ids[index], sizeof ids[index], "org.halo.test.%s", names[index]);
@@ -248,7 +253,7 @@ static const struct clap_plugin *create_plugin(const struct clap_plugin_factory 
             continue;
         struct rules *rules = calloc(1, sizeof *rules);
         rules->host = host;
-        rules->deed = (enum rules_deed)i;
+        rules->deed = RULES_CRASHES ? RULES_INIT_CRASH : (enum rules_deed)i;
         rules->values[RULES_FREQUENCY] = 1000;
         rules->plugin = (struct clap_plugin){
             .desc = descriptor,
@@ -270,21 +275,22 @@ static const struct clap_plugin *create_plugin(const struct clap_plugin_factory 
 }
 
 /* The texts of the ids: halo loads only libraries that contain them. */
-static const char *const texts = "org.halo.test.keep org.halo.test.tail org.halo.test.endless "
-                                 "org.halo.test.side-chain org.halo.test.two-outputs "
-                                 "org.halo.test.init-false org.halo.test.init-crash "
-                                 "org.halo.test.create-null org.halo.test.incomplete "
-                                 "org.halo.test.activate-false org.halo.test.start-false "
-                                 "org.halo.test.error org.halo.test.nan org.halo.test.wrong-thread "
-                                 "org.halo.test.callback org.halo.test.rescan "
-                                 "org.halo.test.many-parameters org.halo.test.many-ports "
-                                 "org.halo.test.no-range org.halo.test.reversed-range "
-                                 "org.halo.test.far-default org.halo.test.state-false";
+__attribute__((used)) static const char texts[] =
+    "org.halo.test.keep org.halo.test.tail org.halo.test.endless "
+    "org.halo.test.side-chain org.halo.test.two-outputs "
+    "org.halo.test.init-false org.halo.test.init-crash "
+    "org.halo.test.create-null org.halo.test.incomplete "
+    "org.halo.test.activate-false org.halo.test.start-false "
+    "org.halo.test.error org.halo.test.nan org.halo.test.wrong-thread "
+    "org.halo.test.callback org.halo.test.rescan "
+    "org.halo.test.many-parameters org.halo.test.many-ports "
+    "org.halo.test.no-range org.halo.test.reversed-range "
+    "org.halo.test.far-default org.halo.test.state-false";
 
 static bool entry_init(const char *path)
 {
     initialised++;
-    return path && *path && *texts;
+    return path && *path;
 }
 
 static void entry_deinit(void)

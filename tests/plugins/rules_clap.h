@@ -24,7 +24,6 @@ enum rules_deed {
     RULES_SIDE_CHAIN,  /* has a mono side chain, which it adds */
     RULES_TWO_OUTPUTS, /* has a second output port, which is silent */
     RULES_INIT_FALSE,
-    RULES_INIT_CRASH,
     RULES_CREATE_NULL,
     RULES_INCOMPLETE, /* has no process() */
     RULES_ACTIVATE_FALSE,
@@ -41,6 +40,7 @@ enum rules_deed {
     RULES_FAR_DEFAULT, /* a default far out of the range: taken to its end */
     RULES_LONG_NAMES,  /* texts without an end */
     RULES_STATE_FALSE, /* refuses to save */
+    RULES_INIT_CRASH,  /* the last */
     RULES_DEEDS,
 };
 
