@@ -1,6 +1,6 @@
 /* The binary interface of CLAP 1.2 between a host and a plugin: what halo uses of it, as host and
  * as plugin, by the published specification (github.com/free-audio/clap). Names are the
- * specification's, without its typedefs. tests/clap_layout.sh compares it with the system's
+ * specification's, without its typedefs. tests/clap_layout.py compares it with the system's
  * <clap/clap.h>, where there is one.
  *
  * Threads, in brackets: [main] the thread that made the plugin; [audio] one thread at a time, which
