@@ -26,6 +26,7 @@ void plugin_rig_prepare(void)
     prepend("LV2_PATH", HALO_TEST_PLUGINS "/lv2",
             "/usr/lib/lv2:/usr/local/lib/lv2:/usr/lib/x86_64-linux-gnu/lv2");
     prepend("LADSPA_PATH", HALO_TEST_PLUGINS "/ladspa", "/usr/lib/ladspa:/usr/local/lib/ladspa");
+    prepend("CLAP_PATH", HALO_TEST_PLUGINS "/clap", "");
     const char *elsewhere = getenv("HALO");
     setenv("HALO_PROGRAM", elsewhere ? elsewhere : HALO_PROGRAM, 1);
     prepend("ASAN_OPTIONS", "handle_segv=0:handle_abort=0", "");

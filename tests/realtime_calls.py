@@ -33,6 +33,7 @@ EXCEPTIONS = {
     "gpu_abandon": "leaves a GPU that failed, once",
     "raise_priority": "asks for a real-time priority, at the first block of a thread",
     "workers_run": "waits for the workers that filters have in files; live there are none",
+    "attend_between_blocks": "what a plugin asks for on its main thread; live a thread does it",
     "lv2_instance_reset": "a host's jump in time; in files only",
 }
 # What is called from outside the tree, and neither allocates nor waits nor prints.

@@ -1,4 +1,4 @@
-/* The stages that are plugins: --lv2 and --ladspa. */
+/* The stages that are plugins: --lv2, --ladspa and --clap. */
 #include "base/json_text.h"
 #include "chain/stages.h"
 #include "plugin/plugin_catalog.h"
@@ -181,7 +181,8 @@ static void stage_plugin_keep_latency(struct stage *stage)
              plugin->info->id, (unsigned long long)stage->latency.most);
 }
 
-/* LIBRARY:LABEL with a slash, @state=FOLDER, @sidechain=FILE, and perhaps param:URI=PATH. */
+/* LIBRARY:LABEL or LIBRARY.clap:ID with a slash, @state=FOLDER, @sidechain=FILE, and perhaps
+ * param:URI=PATH. */
 static const char *stage_plugin_path_in(const char *word, size_t index, bool *perhaps)
 {
     if (index == 0)
@@ -241,6 +242,14 @@ const struct stage_ops stage_ladspa_ops = {
     .option = "ladspa",
     .argument = "LIBRARY:LABEL",
     .help = "a LADSPA plugin; options as for --lv2, without presets and\n"
+            "parameters",
+    PLUGIN_OPS,
+};
+
+const struct stage_ops stage_clap_ops = {
+    .option = "clap",
+    .argument = "ID",
+    .help = "a CLAP plugin, or LIBRARY.clap:ID; options as for --lv2, without\n"
             "parameters",
     PLUGIN_OPS,
 };

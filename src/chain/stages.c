@@ -18,6 +18,7 @@ enum {
     ROW(gain)                                                                                      \
     ROW(lv2)                                                                                       \
     ROW(ladspa)                                                                                    \
+    ROW(clap)                                                                                      \
     ROW(spectral)
 
 #define DECLARE(name) extern const struct stage_ops stage_##name##_ops;

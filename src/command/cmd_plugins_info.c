@@ -14,6 +14,15 @@ struct plugins_info_settings {
     bool json;
 };
 
+/* LIBRARY.clap:ID, or an id such as "org.example.gain" */
+static bool is_clap(const char *id)
+{
+    const char *end = strrchr(id, '.');
+    if (strstr(id, ".clap:"))
+        return true;
+    return end && !strpbrk(id, ":/") && strcmp(end, ".so") != 0;
+}
+
 /* An LV2 plugin is named by a URI. */
 static const struct plugin_kind *kind_of(const char *id)
 {
@@ -21,7 +30,7 @@ static const struct plugin_kind *kind_of(const char *id)
     bool is_uri = strstr(id, "://") != NULL;
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         is_uri |= strncmp(id, prefixes[i], strlen(prefixes[i])) == 0;
-    return plugin_kind_named(is_uri ? "lv2" : "ladspa");
+    return plugin_kind_named(is_uri ? "lv2" : is_clap(id) ? "clap" : "ladspa");
 }
 
 /* Where running it crashes, again without running it. */
@@ -98,12 +107,12 @@ const struct command command_plugins_info = {
     .name = "halo plugins info",
     .summary = "describe a plugin and how to use it",
     .usage =
-        "usage: halo plugins info URI|LIBRARY:LABEL [options]\n\n"
+        "usage: halo plugins info URI|LIBRARY:LABEL|ID [options]\n\n"
         "Describe a plugin: its controls with symbols, ranges, defaults and units, and a\n"
         "command line that uses it. The latency is measured by running the plugin at 48 kHz in\n"
         "a separate process.",
     .arguments =
-        OPTION_ARGUMENTS(OPT_ARGUMENT("URI|LIBRARY:LABEL", struct plugins_info_settings, id, 1)),
+        OPTION_ARGUMENTS(OPT_ARGUMENT("URI|LIBRARY:LABEL|ID", struct plugins_info_settings, id, 1)),
     .groups = OPTION_GROUP(rows),
     .size = sizeof(struct plugins_info_settings),
     .run = show,

@@ -114,11 +114,11 @@ static enum status list(void *options)
     return status;
 }
 
-static const char *const kind_names[] = {"lv2", "ladspa", NULL};
+static const char *const kind_names[] = {"lv2", "ladspa", "clap", NULL};
 
 static const struct option_row rows[] = {
     OPT_WORD("kind", "KIND", struct plugins_list_settings, kind,
-             "only plugins of this kind: lv2 or ladspa", .names = kind_names),
+             "only plugins of this kind: lv2, ladspa or clap", .names = kind_names),
     PLUGIN_SANDBOX_ROWS,
     OPT_FLAG("json", struct plugins_list_settings, json, "print one JSON object"),
     {0},
@@ -129,11 +129,11 @@ const struct command command_plugins_list = {
     .summary = "list the plugins of this machine",
     .usage =
         "usage: halo plugins list [WORDS] [options]\n\n"
-        "List the LV2 and LADSPA plugins of this machine: kind, the value for --lv2 or\n"
-        "--ladspa, input and output channels, name and maker. With WORDS, list those whose id,\n"
-        "name, maker or category contains each word. LV2_PATH and LADSPA_PATH are searched,\n"
-        "else the system's folders. A plugin that crashes or hangs is skipped, and in later\n"
-        "scans until it is upgraded.",
+        "List the LV2, LADSPA and CLAP plugins of this machine: kind, the value for --lv2,\n"
+        "--ladspa or --clap, input and output channels, name and maker. With WORDS, list those\n"
+        "whose id, name, maker or category contains each word. LV2_PATH, LADSPA_PATH and CLAP_PATH\n"
+        "are searched, and the system's folders (of LV2 and LADSPA only without these). A plugin that\n"
+        "crashes or hangs is skipped, and in later scans until it is upgraded.",
     .arguments = OPTION_ARGUMENTS(OPT_ARGUMENTS("WORDS", struct plugins_list_settings, args, 0)),
     .groups = OPTION_GROUP(rows),
     .size = sizeof(struct plugins_list_settings),

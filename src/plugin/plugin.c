@@ -32,7 +32,7 @@ const struct plugin_kind plugin_ladspa = {
     .name = "ladspa", .argument = "LIBRARY:LABEL", .describe = refuse_describe, .list = list_none};
 #endif
 
-static const struct plugin_kind *const kinds[] = {&plugin_lv2, &plugin_ladspa};
+static const struct plugin_kind *const kinds[] = {&plugin_lv2, &plugin_ladspa, &plugin_clap};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* Frames: a minute at 192 kHz. */
@@ -59,6 +59,7 @@ static void port_free(struct plugin_port *port)
     free(port->symbol);
     free(port->name);
     free(port->unit);
+    free(port->group);
 }
 
 static void free_texts(char **texts, size_t count)

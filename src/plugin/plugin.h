@@ -3,9 +3,9 @@
  *   plugin_info    ports with ranges, presets, parameters. No code of the plugin runs.
  *   plugin         an instance, for one rate and one block length.
  *
- * Each kind (LV2, LADSPA) is one struct plugin_kind; plugin.c lists them. plugin_instances.h and
- * plugin_filter.h handle channels, latency and isolation. Threads: what is marked real-time may be
- * called from the step; everything else by the control thread while no step runs.
+ * Each kind (LV2, LADSPA, CLAP) is one struct plugin_kind; plugin.c lists them. plugin_instances.h
+ * and plugin_filter.h handle channels, latency and isolation. Threads: what is marked real-time may
+ * be called from the step; everything else by the control thread while no step runs.
  */
 #ifndef HALO_PLUGIN_H
 #define HALO_PLUGIN_H
@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 enum { PLUGIN_PORTS_MOST = 10000 };
+#define PLUGIN_TAIL_UNKNOWN UINT64_MAX
 
 enum plugin_port_type {
     PLUGIN_AUDIO,
@@ -45,6 +46,7 @@ struct plugin_port {
     char *symbol;                /* its name in specifications; unique in the plugin */
     char *name;                  /* for display */
     char *unit;                  /* "dB", "Hz", "ms"; NULL: none known */
+    char *group;                 /* "Oscillators/1"; NULL: none */
     float minimum;               /* -infinity: unbounded */
     float maximum;               /* infinity: unbounded */
     float initial;               /* always finite: the plugin's, else within the range */
@@ -77,7 +79,7 @@ struct plugin_preset {
 
 struct plugin_info {
     const struct plugin_kind *kind;
-    char *id; /* in specifications: the URI of LV2, LIBRARY:LABEL of LADSPA */
+    char *id; /* in specifications: the URI of LV2, LIBRARY:LABEL of LADSPA, the id of CLAP */
     char *name;
     char *maker;    /* NULL: unknown */
     char *category; /* "Reverb"; NULL: unknown */
@@ -184,6 +186,9 @@ struct plugin_kind {
     /* Forget all sound, keep all values. Required before the first block, after the first values
      * are set: some plugins size buffers by them, and loading happens here. */
     void (*reset)(struct plugin *plugin);
+    /* Frames of sound after the end of the input, with the values as they are; PLUGIN_TAIL_UNKNOWN.
+     * NULL: the kind has none. */
+    uint64_t (*tail)(struct plugin *plugin);
     /* Save values and state into a new folder. NULL: the kind has controls only. */
     enum status (*save)(struct plugin *plugin, const char *folder);
     void (*destroy)(struct plugin *plugin);
@@ -191,6 +196,7 @@ struct plugin_kind {
 
 extern const struct plugin_kind plugin_lv2;    /* through lilv */
 extern const struct plugin_kind plugin_ladspa; /* libraries in LADSPA_PATH, each with labels */
+extern const struct plugin_kind plugin_clap;   /* libraries in CLAP_PATH, each with ids */
 
 /* By name ("lv2"), or NULL; by index, NULL past the last. A kind left out of this build fails with
  * a hint. */

@@ -13,6 +13,8 @@ enum {
 };
 static const double PATIENCE = 10, PATIENCE_LIVE = 2; /* seconds */
 
+static const uint64_t TAIL_MOST = INT32_MAX; /* frames; longer ones are endless */
+
 enum {
     PROBE_BLOCKS = 8,  /* of silence, before a latency counts */
     PROBE_POINTS = 64, /* points of automation that are tried */
@@ -252,6 +254,17 @@ static enum status set_latency(struct plugin_filter *plugin, size_t block)
     return STATUS_OK;
 }
 
+/* A reported tail is exact, as long as no value changes. One of 0 is no promise: many plugins
+ * answer 0 where they have not thought of it. */
+static void set_tail_length(struct plugin_filter *plugin)
+{
+    uint64_t tail = plugin->instances->tail;
+    if (plugin->settings.map->is_beside || tail == 0 || tail > TAIL_MOST)
+        return;
+    plugin->filter.tail = tail;
+    plugin->filter.tail_unknown = plugin->settings.spec->automation.count > 0;
+}
+
 enum status plugin_filter_create(const struct plugin_filter_settings *settings,
                                  struct filter **result)
 {
@@ -275,6 +288,7 @@ enum status plugin_filter_create(const struct plugin_filter_settings *settings,
     }
     if (!settings->map->is_beside)
         plugin->filter.latency += plugin->instances->delay;
+    set_tail_length(plugin);
     for (size_t i = 0; i < settings->info->port_count; i++) {
         plugin->values[i] = plugin->instances->values[i];
         atomic_init(&plugin->requested[i], plugin->instances->values[i]);

@@ -45,12 +45,12 @@ static json_t *port_object(const struct plugin_port *port)
         json_array_append_new(points,
                               json_pack("{s:o, s:o}", "label", json_text(port->points[i].label),
                                         "value", number_or_null(port->points[i].value)));
-    json_t *object =
-        json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "type", port_types[port->type],
-                  "direction", port->is_input ? "in" : "out", "symbol", json_text(port->symbol),
-                  "name", json_text(port->name), "unit", json_text(port->unit), "minimum",
-                  number_or_null(port->minimum), "maximum", number_or_null(port->maximum),
-                  "initial", number_or_null(port->initial), "points", points);
+    json_t *object = json_pack(
+        "{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "type", port_types[port->type],
+        "direction", port->is_input ? "in" : "out", "symbol", json_text(port->symbol), "name",
+        json_text(port->name), "unit", json_text(port->unit), "group", json_text(port->group),
+        "minimum", number_or_null(port->minimum), "maximum", number_or_null(port->maximum),
+        "initial", number_or_null(port->initial), "points", points);
     for (size_t i = 0; i < FLAGS; i++)
         json_object_set_new(object, flags[i].name,
                             json_boolean(*(const bool *)((const char *)port + flags[i].offset)));
@@ -199,7 +199,8 @@ static bool read_port(const json_t *object, void *to)
     bool valid = read_type(object, port_types, PORT_TYPES, &type) && direction &&
                  read_text(object, "symbol", true, &port->symbol) && is_symbol(port->symbol) &&
                  read_text(object, "name", true, &port->name) &&
-                 read_text(object, "unit", false, &port->unit) && read_range(object, port);
+                 read_text(object, "unit", false, &port->unit) &&
+                 read_text(object, "group", false, &port->group) && read_range(object, port);
     if (!valid)
         return false;
     port->type = (enum plugin_port_type)type;

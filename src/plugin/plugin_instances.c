@@ -160,6 +160,11 @@ static enum status fill_slot(struct slot *slot, const struct plugin_info *info,
     return block_init(&slot->out, slot->plugin->outputs, settings->block, "a plugin");
 }
 
+static uint64_t tail_of(struct plugin *plugin)
+{
+    return plugin->kind->tail ? plugin->kind->tail(plugin) : PLUGIN_TAIL_UNKNOWN;
+}
+
 enum status plugin_instances_open(const struct plugin_info *info,
                                   const struct plugin_change *changes, size_t count,
                                   const struct plugin_instances_settings *settings,
@@ -189,6 +194,7 @@ enum status plugin_instances_open(const struct plugin_info *info,
         status = fail(STATUS_FAILED, "%s", here->slots[0].plugin->trouble);
         goto fail;
     }
+    here->instances.tail = tail_of(here->slots[0].plugin);
     here->instances.values = here->slots[0].plugin->controls;
     here->instances.runs = here->runs;
     *instances = &here->instances;

@@ -85,6 +85,7 @@ struct isolated_head {
     struct futex posted;
     _Alignas(64) struct futex done;
     atomic_ullong frames;     /* processed since the opening or the last reset */
+    atomic_ullong tail;       /* frames, after the opening */
     int status;               /* of the last order that was no piece */
     char text[ISOLATED_TEXT]; /* why it failed */
     char folder[PATH_MAX];    /* of a save */

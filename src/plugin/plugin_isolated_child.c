@@ -110,6 +110,7 @@ static enum status answer_opening(struct server *server, const struct isolated_r
             realtime_lock_memory(); /* if permitted */
         const struct isolated_piece piece = isolated_memory_piece(&server->memory, 0);
         piece.runs[0].latency = server->instances->latency;
+        atomic_store(&head->tail, server->instances->tail);
         report_values(server, &piece);
     }
     futex_raise(&head->done);

@@ -358,6 +358,7 @@ static enum status open_child(struct isolated_instances *isolated,
     plugin_child_doing(isolated->child, NULL, isolated->patience);
     memcpy(isolated->values, piece.values, isolated->memory.ports * sizeof(float));
     isolated->instances.latency = piece.runs[0].latency;
+    isolated->instances.tail = atomic_load(&isolated->memory.head->tail);
     return STATUS_OK;
 }
 

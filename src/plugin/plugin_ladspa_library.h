@@ -46,12 +46,8 @@ MUST_CHECK enum status plugin_ladspa_library_label(const struct plugin_ladspa_li
 
 /* Fill the zeroed ports of an info from the descriptor. Errors: memory.
  *
- * A symbol is the name of the port in lower case, with "_" for everything but letters and digits,
- * and before a leading digit. Brackets that contain a unit are removed: "Gain [dB]" is `gain`. So
- * are all others ("Wave (0 = sine, 1 = square)"), unless two ports would then share a symbol. If
- * two still do, the second gets "_2". So a symbol is as stable as the names of the ports. A list of
- * numbers in brackets gives points: "(0 = sine, 1 = square)". Audio inputs with "sidechain" in
- * their name are side chains.
+ * Symbols are made of the names (plugin_port_names.h). A list of numbers in brackets gives points:
+ * "(0 = sine, 1 = square)". Audio inputs with "sidechain" in their name are side chains.
  *
  * Source: ladspa.h 1.1 for hints and defaults; that "latency" or "_latency" reports frames is a
  * convention of hosts. */

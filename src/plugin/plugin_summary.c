@@ -98,6 +98,8 @@ static void print_control(const struct plugin_port *port, int width)
            port->is_input ? number_text(initial, range.initial) : "",
            port->unit ? printable(port->unit) : "", printable(port->name));
     print_values(port);
+    if (port->group)
+        printf("  (in %s)", printable(port->group));
     puts(port->is_latency ? "  (reports the latency)" : "");
 }
 

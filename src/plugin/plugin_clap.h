@@ -1,0 +1,263 @@
+/* What the files of the CLAP host share: libraries, the side of the host that a plugin calls, its
+ * parameters as ports, and an instance.
+ *
+ * Names and rules are those of the specification (clap_abi.h). What a plugin says is bounded:
+ * counts, lengths of texts, bytes of its state.
+ *
+ * Threads. CLAP tells [main] from [audio] calls, and one thread may be both by turns. A thread
+ * takes a role for as long as it is within the plugin (clap_enter); thread-check answers from that.
+ * In files and isolated, the thread that processes also does what the plugin asks for on its main
+ * thread, between blocks; live in this process a thread of the instance does
+ * (plugin_clap_service.c).
+ */
+#ifndef HALO_PLUGIN_CLAP_H
+#define HALO_PLUGIN_CLAP_H
+
+#include "base/ring.h"
+#include "plugin/clap_abi.h"
+#include "plugin/plugin.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum {
+    CLAP_TEXT_MOST = 1024,       /* bytes of a text of a plugin */
+    CLAP_PLUGINS_MOST = 4096,    /* of a library */
+    CLAP_PARAMETERS_MOST = 8192, /* of a plugin */
+    CLAP_PORTS_MOST = 64,        /* in each direction */
+    CLAP_CHANNELS_MOST = 64,     /* of a port */
+};
+
+/* A copy of a plugin's text, at most CLAP_TEXT_MOST bytes; NULL and "" become NULL. False: memory.
+ */
+bool clap_text(const char *text, char **copy);
+
+/* ---- libraries: plugin_clap_library.c ---- */
+
+struct clap_library {
+    char *path;
+    const struct clap_plugin_entry *entry; /* NULL: not initialised */
+    const struct clap_plugin_factory *factory;
+};
+
+/* struct plugin_kind's list. Search path: CLAP_PATH, then ~/.clap and the system's folders, each
+ * with the folders below. A library hides those of the same name in later folders. */
+MUST_CHECK enum status
+clap_libraries(void (*found)(void *context, const char *holder, const char *file), void *context);
+
+/* Runs code of the library, which then stays loaded. Errors: it cannot be loaded, or is no CLAP
+ * library. */
+MUST_CHECK enum status clap_library_open(const char *path, struct clap_library *library);
+void clap_library_close(struct clap_library *library); /* also of zeros */
+
+/* NULL: past the last, or it has no id. */
+const struct clap_plugin_descriptor *clap_library_at(const struct clap_library *library,
+                                                     uint32_t index);
+uint32_t clap_library_count(const struct clap_library *library);
+
+/* Open the library of an id, or of PATH.clap:ID. Only libraries that contain the text of the id are
+ * loaded, so that one that crashes hurts no other. Errors: there is none; those of opening. */
+MUST_CHECK enum status clap_library_find(const char *id, struct clap_library *library,
+                                         const struct clap_plugin_descriptor **descriptor);
+
+/* The text that clap_library_find takes for a plugin of this library. Errors: memory. */
+MUST_CHECK enum status clap_library_id(const char *path, const char *plugin, char **id);
+
+/* ---- the host's side: plugin_clap_host.c ---- */
+
+enum clap_role { CLAP_NO_THREAD, CLAP_MAIN_THREAD, CLAP_AUDIO_THREAD };
+
+/* Take a role on this thread; returns the one before, to be taken again. Real-time. */
+enum clap_role clap_enter(enum clap_role role);
+
+/* What a plugin asked for: bits. */
+enum {
+    CLAP_ASKED_CALLBACK = 1,
+    CLAP_ASKED_RESTART = 2,
+    CLAP_ASKED_VALUES = 4, /* its parameters have new values */
+};
+
+enum { CLAP_COMPLAINT = 512 };
+
+struct clap_host_side {
+    struct clap_host host; /* given to the plugin; host_data is this */
+    const char *name;      /* of the plugin, for messages */
+    atomic_uint asked;
+    atomic_bool is_active;      /* between activate and deactivate */
+    bool loads;                 /* errors go to `trouble` */
+    struct ring *lines;         /* of struct clap_line, said on the audio thread */
+    atomic_bool has_complained; /* only one complaint is kept */
+    char trouble[CLAP_COMPLAINT];
+    char text[CLAP_COMPLAINT];         /* of the complaint */
+    _Atomic(const char *) complaint;   /* complete; NULL: none */
+    char preset_error[CLAP_COMPLAINT]; /* of the last preset */
+};
+
+/* Errors: memory. Call clap_host_free in any case. */
+MUST_CHECK enum status clap_host_init(struct clap_host_side *side, const char *name);
+void clap_host_free(struct clap_host_side *side);
+
+/* Print what was said on the audio thread. On the main thread. */
+void clap_host_report(struct clap_host_side *side);
+
+/* Keep a complaint, if it is the first. Any thread; real-time. */
+void clap_host_complain(struct clap_host_side *side, const char *what);
+
+/* Create and init() a plugin. Errors: it fails, or lacks functions. */
+MUST_CHECK enum status clap_plugin_make(const struct clap_library *library,
+                                        struct clap_host_side *side, const char *id,
+                                        const struct clap_plugin **plugin);
+/* Deactivates it first. NULL is allowed. */
+void clap_plugin_end(struct clap_host_side *side, const struct clap_plugin *plugin);
+
+/* A complete extension, or NULL: all of its `functions` pointers are set. */
+const void *clap_extension(const struct clap_plugin *plugin, const char *id, size_t functions);
+#define CLAP_EXTENSION(plugin, id, type)                                                           \
+    ((const struct type *)clap_extension(plugin, id, sizeof(struct type) / sizeof(void (*)(void))))
+
+/* ---- descriptions: plugin_clap_describe.c, plugin_clap_ports.c ---- */
+
+/* struct plugin_kind's describe. */
+MUST_CHECK enum status clap_describe(const char *id, struct plugin_info **info);
+
+/* Fill the ports of an info: the channels of the audio ports in their order, inputs first, then the
+ * parameters by index, then the latency. Sets info->refusal where they break the specification.
+ * Errors: memory. */
+MUST_CHECK enum status clap_describe_ports(const struct clap_plugin *plugin,
+                                           struct plugin_info *info);
+
+/* Fill in the range, unit and points of a parameter. Errors: memory. */
+MUST_CHECK enum status clap_describe_parameter(const struct clap_plugin *plugin,
+                                               const struct clap_plugin_params *params,
+                                               const struct clap_param_info *parameter,
+                                               struct plugin_port *port);
+
+/* ---- presets: plugin_clap_presets.c ---- */
+
+/* Fill in the presets of info->id that the library knows. Errors: memory. */
+MUST_CHECK enum status clap_describe_presets(const struct clap_library *library, const char *plugin,
+                                             struct plugin_info *info);
+
+/* Load one by its URI of the info. Errors: the plugin cannot. */
+MUST_CHECK enum status clap_preset_load(const struct clap_plugin *plugin,
+                                        struct clap_host_side *side, const char *uri);
+
+/* ---- events: plugin_clap_events.c ---- */
+
+/* Values on their way to the plugin for one block, sorted by frame. */
+struct clap_events {
+    struct clap_input_events in;
+    struct clap_output_events out;
+    size_t count, size;
+    struct clap_event_param_value *values;
+};
+
+/* ---- an instance ---- */
+
+struct clap_parameter {
+    size_t port;
+    uint32_t id;
+    void *cookie;
+    double minimum, maximum;
+    float sent; /* the value that the plugin has; NaN: to be sent */
+};
+
+struct clap_bus { /* the audio ports of one direction */
+    uint32_t count;
+    struct clap_audio_buffer *buffers; /* by port */
+    float **channels;                  /* of all ports */
+};
+
+struct clap_instance {
+    struct plugin plugin;
+    struct clap_library library;
+    const char *id; /* within the library */
+    struct clap_host_side side;
+    const struct clap_plugin *handle;
+    const struct clap_plugin_params *params; /* extensions; NULL: none */
+    const struct clap_plugin_latency *latency;
+    const struct clap_plugin_tail *tail;
+    const struct clap_plugin_state *state;
+    uint32_t rate, block;
+    bool live;
+    char *preset;
+    size_t parameter_count;
+    struct clap_parameter *parameters;
+    size_t latency_port; /* past the ports: none */
+    struct clap_bus in, out;
+    struct clap_events events;
+    struct plugin_tempo tempo;
+    struct clap_event_transport transport;
+    int64_t time; /* frames since the last reset */
+    bool is_processing;
+    struct clap_service *service; /* NULL: the thread that processes does the work */
+};
+
+MUST_CHECK enum status clap_instance_create(const struct plugin_info *info,
+                                            const struct plugin_settings *settings,
+                                            struct plugin **plugin);
+void clap_instance_process(struct plugin *plugin, const float *const *in, float *const *out,
+                           size_t frames);
+void clap_instance_change(struct plugin *plugin, size_t port, float value, size_t frame);
+void clap_instance_reset(struct plugin *plugin);
+enum status clap_instance_save(struct plugin *plugin, const char *folder);
+uint64_t clap_instance_tail(struct plugin *plugin);
+void clap_instance_destroy(struct plugin *plugin);
+
+/* Activate and deactivate. On the main thread, while nothing processes. */
+bool clap_instance_activate(struct clap_instance *instance);
+void clap_instance_deactivate(struct clap_instance *instance);
+
+/* Do what the plugin asked for, but a restart. On the main thread. */
+void clap_instance_attend(struct clap_instance *instance, unsigned asked);
+
+/* Errors: memory. */
+MUST_CHECK enum status clap_events_init(struct clap_events *events, struct clap_instance *instance);
+void clap_events_free(struct clap_events *events);
+
+/* Real-time: add the values that were set but are no event yet, at frame 0. */
+void clap_events_collect(struct clap_instance *instance);
+
+/* Real-time: after a block. Events that the plugin did not get are for the next one's first frame.
+ */
+void clap_events_next(struct clap_instance *instance, bool delivered);
+
+/* Real-time: where the block is in the music; NULL without a tempo. */
+const struct clap_event_transport *clap_transport_at(struct clap_instance *instance);
+
+/* Read the values that the plugin has: each becomes its control's, if `adopted`. */
+void clap_values_read(struct clap_instance *instance, bool adopted);
+
+/* Send changed values without sound, as [main] while not active. */
+void clap_values_flush(struct clap_instance *instance);
+
+/* ---- state: plugin_clap_state.c ---- */
+
+struct clap_bytes {
+    unsigned char *data;
+    size_t size, at;
+};
+
+/* Into memory, for the caller to free(). False: the plugin failed. */
+bool clap_state_take(struct clap_instance *instance, struct clap_bytes *bytes);
+bool clap_state_give(struct clap_instance *instance, struct clap_bytes *bytes);
+
+/* To and from a folder. Errors: files, and the plugin's. */
+MUST_CHECK enum status clap_state_save(struct clap_instance *instance, const char *folder);
+MUST_CHECK enum status clap_state_load(struct clap_instance *instance, const char *folder);
+
+/* ---- the main thread of a live plugin: plugin_clap_service.c ---- */
+
+struct clap_service;
+MUST_CHECK enum status clap_service_create(struct clap_instance *instance,
+                                           struct clap_service **service);
+void clap_service_destroy(struct clap_service *service); /* NULL is allowed */
+
+/* Keep the thread from the plugin while the control thread is within it. */
+void clap_service_pause(struct clap_service *service);
+void clap_service_resume(struct clap_service *service);
+
+/* Real-time: before each block. False: the plugin is being restarted. */
+bool clap_service_admits(struct clap_service *service);
+
+#endif

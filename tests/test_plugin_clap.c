@@ -1,0 +1,383 @@
+/* CLAP: what plugins of our own (tests/plugins/rules_clap.c) see of the host, each rule of which
+ * they check themselves, and what becomes of those that break one. */
+#include "command.h"
+#include "plugin_rig.h"
+#include "sound.h"
+#include "suite.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+enum { RATE = PLUGIN_RIG_RATE, BLOCK = PLUGIN_RIG_BLOCK, FRAMES = 40000, CHANNELS = 2 };
+
+#define ID "org.halo.test."
+
+static void begin(void)
+{
+    command_clean();
+    sound_noise_file("in.wav", 7, SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, CHANNELS, FRAMES);
+}
+
+/* Frames [from, to) of a file are those of in.wav, `late` frames before, times a gain. */
+static void expect_gain(const char *name, size_t from, size_t to, size_t late, double gain)
+{
+    struct sound in = sound_load("in.wav"), out = sound_load(name);
+    ck_assert_uint_le(to, out.block.frames);
+    for (size_t c = 0; c < CHANNELS; c++)
+        for (size_t i = from; i < to; i++) {
+            double expected = gain * (double)in.block.data[c][i - late];
+            ck_assert_msg(fabs((double)out.block.data[c][i] - expected) < 1e-6,
+                          "channel %zu, frame %zu: %g, not %g", c, i, (double)out.block.data[c][i],
+                          expected);
+        }
+    sound_free(&in);
+    sound_free(&out);
+}
+
+static double from_db(double db)
+{
+    return pow(10, db / 20);
+}
+
+/* ---- descriptions ---- */
+
+START_TEST(plugins_are_described)
+{
+    begin();
+    command_done("mkdir presets && echo -12 >presets/quiet.rules && echo x >presets/other.txt");
+    struct command_result result =
+        command_done("RULES_PRESETS=$PWD/presets $HALO plugins info " ID "keep");
+    static const char *const lines[] = {
+        "maker      halo's tests",
+        "category   Utility",
+        "channels   2 > 2",
+        "-60 .. 20                 0  dB         Gain  (in Output/Level)",
+        "Mode  whole  Soft (0), Hard (1), Wire, bare (2)",
+        "0 .. 1000               0  samples    Delay  whole",
+        "20 .. 20000           1000  Hz         Frequency",
+        "Peak",
+        "(reports the latency)",
+        "preset=plugin:half  half",
+        "quiet.rules  quiet.rules",
+        "--clap " ID "keep,gain=0",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        command_expect(result.out, lines[i]);
+    ck_assert_ptr_null(strstr(result.out, "foreign"));
+    ck_assert_ptr_null(strstr(result.out, "other.txt"));
+}
+END_TEST
+
+/* A library that is none, or crashes, hides no other. */
+START_TEST(broken_libraries_are_skipped)
+{
+    begin();
+    struct command_result result = command_done(
+        "CLAP_PATH=" HALO_TEST_PLUGINS "/clap_broken:$CLAP_PATH $HALO plugins list --kind clap");
+    static const char *const reasons[] = {
+        "crash.clap: crashed (aborted)",
+        "init-crash.clap: crashed (segmentation fault)",
+        "its clap_entry lacks a function",
+        "its init() failed",
+        "it has no clap_entry",
+        "it has no plugin factory",
+        "it was made for a CLAP before 1.0",
+        "create-null: its library does not create it",
+        "it lacks a function that CLAP demands",
+    };
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        command_expect(result.err, reasons[i]);
+    command_expect(result.out, ID "keep ");
+    command_expect(result.out, "/rules.clap:" ID "long-names"); /* its text is not in the file */
+    command_done("CLAP_PATH=" HALO_TEST_PLUGINS "/clap_broken:$CLAP_PATH "
+                 "$HALO render in.wav out.wav --clap " ID "keep");
+    command_refused(1, "has no clap_entry",
+                    "$HALO render in.wav no.wav --clap " HALO_TEST_PLUGINS
+                    "/clap_broken/no-entry.clap:" ID "keep");
+    command_refused(1, "it crashed while",
+                    "CLAP_PATH=" HALO_TEST_PLUGINS
+                    "/clap_broken $HALO render in.wav no.wav --clap " ID "init-crash");
+}
+END_TEST
+
+START_TEST(what_breaks_a_rule_is_refused)
+{
+    static const char *const refusals[][2] = {
+        {"init-false", "cannot run " ID "init-false: its init() failed"},
+        {"create-null", "its library does not create it"},
+        {"incomplete", "it lacks a function that CLAP demands"},
+        {"activate-false", "it cannot be activated at 48000 Hz"},
+        {"many-parameters", "it has 4294967295 parameters, more than"},
+        {"many-ports", "it has 4294967295 audio ports, more than"},
+        {"no-range", "its parameter 'Gain' has the range nan to 20"},
+        {"reversed-range", "its parameter 'Gain' has the range 21 to 20"},
+        {"nothing", "cannot find the CLAP plugin " ID "nothing"},
+        {"keep,gain=30", "gain"},
+        {"keep,param:x=1", "param:"},
+        {"keep,preset=broken", "cannot load the preset plugin:broken: the preset is broken"},
+        {"keep,preset=foreign", "has no preset 'foreign'"},
+    };
+    begin();
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+        command_refused(0, refusals[i][1], "$HALO render in.wav no.wav --clap " ID "%s",
+                        refusals[i][0]);
+}
+END_TEST
+
+/* ---- sound ---- */
+
+START_TEST(values_and_presets_take_effect)
+{
+    static const struct {
+        const char *spec;
+        double gain; /* dB */
+    } cases[] = {
+        {"keep", 0},
+        {"keep,gain=-20dB", -20},
+        {"keep,preset=half", -6},
+        {"keep,preset=quiet.rules", -12},
+        {"keep,preset=half,gain=-3,mode=hard", -3},
+        {"side-chain,gain=-1", -1},
+        {"far-default", 20},
+        {"wrong-thread,gain=2", 2},
+        {"rescan,gain=2", 2},
+        {"state-false,gain=2", 2},
+    };
+    begin();
+    command_done("mkdir presets && echo -12 >presets/quiet.rules");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t here = 0; here < 2; here++) {
+            command_done("RULES_PRESETS=$PWD/presets $HALO render in.wav out.wav --force --tail "
+                         "none %s --format float --clap " ID "%s",
+                         here ? "--no-isolate" : "", cases[i].spec);
+            expect_gain("out.wav", 0, FRAMES, 0, from_db(cases[i].gain));
+        }
+}
+END_TEST
+
+START_TEST(automation_takes_effect)
+{
+    begin();
+    command_done("$HALO render in.wav out.wav --tail none --format float --clap " ID
+                 "keep,gain=-6,at=0.5s:gain=6");
+    expect_gain("out.wav", 0, RATE / 2, 0, from_db(-6));
+    expect_gain("out.wav", RATE / 2 + BLOCK, FRAMES, 0, from_db(6));
+}
+END_TEST
+
+/* What a plugin does wrong in process() is said, and heard as silence or not at all. */
+START_TEST(wrong_calls_are_reported)
+{
+    static const char *const reports[][2] = {
+        {"wrong-thread", "calls params.rescan() outside the main thread"},
+        {"rescan", "it changes its list of parameters: the first one is kept"},
+        {"error", "it failed to process a block: silence is heard"},
+        {"start-false", "it refuses to process: its sound is silence"},
+        {"nan", "invalid samples (NaN or infinite) silenced"},
+    };
+    begin();
+    for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
+        struct command_result result = command_done(
+            "$HALO render in.wav out.wav --force --tail none --format float --clap " ID "%s",
+            reports[i][0]);
+        command_expect(result.err, reports[i][1]);
+        if (i >= 2)
+            expect_gain("out.wav", 0, FRAMES, 0, 0);
+    }
+}
+END_TEST
+
+/* request_callback leads to on_main_thread, and what changes there becomes known. */
+START_TEST(the_main_thread_is_called)
+{
+    begin();
+    command_done("$HALO render in.wav out.wav --tail none --format float --clap " ID "callback");
+    expect_gain("out.wav", 2 * BLOCK, FRAMES, 0, from_db(-20));
+}
+END_TEST
+
+START_TEST(channels_follow_the_ports)
+{
+    begin();
+    command_done("$HALO render in.wav out.wav --format float --clap " ID "two-outputs");
+    struct sound out = sound_load("out.wav");
+    ck_assert_uint_eq(out.block.channels, 4);
+    sound_free(&out);
+    command_done("$HALO render in.wav swapped.wav --tail none --format float --clap " ID
+                 "keep,@map=2:1 --clap " ID "keep,@map=2:1");
+    expect_gain("swapped.wav", 0, FRAMES, 0, 1);
+    command_done("$HALO render in.wav mixed.wav --tail none --format float --clap " ID
+                 "keep,gain=-20,@mix=0.5");
+    expect_gain("mixed.wav", 0, FRAMES, 0, 0.5 + 0.5 * from_db(-20));
+}
+END_TEST
+
+/* ---- latency and tail ---- */
+
+START_TEST(a_latency_is_aligned)
+{
+    begin();
+    command_done("$HALO render in.wav out.wav --tail none --format float --clap " ID
+                 "keep,delay=700");
+    expect_gain("out.wav", 0, FRAMES, 0, 1);
+    /* A change of it restarts the plugin, which then forgets what it holds. */
+    command_done("$HALO render in.wav changed.wav --tail none --format float --clap " ID
+                 "keep,delay=300,at=0.5s:delay=100");
+    expect_gain("changed.wav", 0, RATE / 2 - 300, 0, 1);
+    expect_gain("changed.wav", RATE / 2 + 2 * BLOCK, FRAMES, 0, 1);
+}
+END_TEST
+
+START_TEST(a_tail_is_exact)
+{
+    begin();
+    struct command_result result = command_done(
+        "$HALO render in.wav out.wav --tail full --format float --json --clap " ID "tail");
+    ck_assert_double_eq(command_number(result.out, "frames_out"), FRAMES + 1000);
+    struct sound out = sound_load("out.wav"), in = sound_load("in.wav");
+    ck_assert_float_eq(out.block.data[0][FRAMES + 999], 0.5F * in.block.data[0][FRAMES - 1]);
+    sound_free(&out);
+    sound_free(&in);
+    /* With automation, and endless: until it is quiet, as without a tail. */
+    result = command_done("$HALO render in.wav out.wav -f --tail full --json --clap " ID
+                          "tail,at=0.1s:gain=-1");
+    ck_assert_double_eq(command_number(result.out, "frames_out"), FRAMES + 1000);
+    result = command_done("$HALO render in.wav out.wav -f --tail full --json --clap " ID "endless");
+    ck_assert_double_eq(command_number(result.out, "frames_out"), FRAMES);
+}
+END_TEST
+
+/* ---- state ---- */
+
+START_TEST(states_are_saved_and_loaded)
+{
+    begin();
+    command_done(
+        "$HALO render in.wav a.wav --tail none --format float --save-chain c.yml --clap " ID
+        "keep,preset=half,mode=Hard");
+    command_done("$HALO render in.wav b.wav --tail none --format float --chain c.yml");
+    command_done("cmp a.wav b.wav");
+    expect_gain("b.wav", 0, FRAMES, 0, from_db(-6));
+    command_done("head -n 1 c.yml.state/1/state.clap | grep -x 'CLAP state of " ID
+                 "keep: 40 bytes'");
+    command_done("$HALO render in.wav d.wav --tail none --format float --clap " ID
+                 "keep,@state=c.yml.state/1");
+    expect_gain("d.wav", 0, FRAMES, 0, from_db(-6));
+    command_refused(1, "it is the state of another plugin",
+                    "$HALO render in.wav no.wav --clap " ID "tail,@state=c.yml.state/1");
+    command_done("truncate -s -1 c.yml.state/1/state.clap");
+    command_refused(1, "state.clap: it is damaged",
+                    "$HALO render in.wav no.wav --clap " ID "keep,@state=c.yml.state/1");
+    command_done("echo hello >c.yml.state/1/state.clap");
+    command_refused(1, "it is not the state of a CLAP plugin",
+                    "$HALO render in.wav no.wav --clap " ID "keep,@state=c.yml.state/1");
+    command_done("printf 'CLAP state of " ID
+                 "keep: 40 bytes\\n%%040d' 0 >c.yml.state/1/state.clap");
+    command_done("$HALO render in.wav e.wav --clap " ID "keep,@state=c.yml.state/1");
+    command_refused(1, "the plugin failed",
+                    "$HALO render in.wav no.wav --save-chain s.yml --clap " ID "state-false");
+}
+END_TEST
+
+/* ---- live ---- */
+
+struct live_plugin {
+    struct plugin_info *info;
+    struct plugin_instances *instances;
+    struct block in, out;
+};
+
+static void open_live(struct live_plugin *live, const char *id)
+{
+    const struct plugin_instances_settings settings = {
+        .plugin = {.rate = RATE, .block = BLOCK, .live = true},
+        .instances = 1,
+        .most = BLOCK,
+        .patience = 1};
+    live->info = plugin_rig_describe("clap", id);
+    ck_assert_ptr_nonnull(live->info);
+    ck_assert_int_eq(plugin_instances_open(live->info, NULL, 0, &settings, &live->instances), 0);
+    ck_assert_int_eq(block_init(&live->in, CHANNELS, BLOCK, "a test"), 0);
+    ck_assert_int_eq(block_init(&live->out, CHANNELS, BLOCK, "a test"), 0);
+    for (size_t i = 0; i < BLOCK; i++)
+        live->in.data[0][i] = live->in.data[1][i] = 0.25F;
+}
+
+static void run_live(struct live_plugin *live, const struct plugin_change *change)
+{
+    live->instances->kind->process(live->instances, (const float *const *)live->in.data,
+                                   live->out.data, BLOCK, change, change ? 1 : 0);
+}
+
+static void close_live(struct live_plugin *live)
+{
+    plugin_instances_close(live->instances);
+    plugin_info_destroy(live->info);
+    block_free(&live->in);
+    block_free(&live->out);
+}
+
+/* Blocks at their pace until a latency is reported; the number of blocks. */
+static size_t await_latency(struct live_plugin *live, uint64_t latency)
+{
+    const struct timespec period = {.tv_nsec = BLOCK * 1000000000L / RATE};
+    size_t blocks = 0;
+    for (; blocks < 2000 && live->instances->latency != latency; blocks++) {
+        run_live(live, NULL);
+        nanosleep(&period, NULL);
+    }
+    return blocks;
+}
+
+/* A restart is done by another thread, while the step goes on with silence. */
+START_TEST(a_live_plugin_restarts_beside_the_step)
+{
+    struct live_plugin live;
+    open_live(&live, ID "keep");
+    struct plugin_change change = {.port = plugin_rig_port(live.info, "delay"), .value = 64};
+    for (int round = 1; round <= 20; round++) {
+        change.value = (float)(64 * (round % 3));
+        run_live(&live, &change);
+        ck_assert_uint_lt(await_latency(&live, (uint64_t)change.value), 2000);
+        while (live.out.data[0][BLOCK - 1] == 0)
+            run_live(&live, NULL);
+        ck_assert_float_eq(live.out.data[0][BLOCK - 1], 0.25F);
+    }
+    live.instances->kind->reset(live.instances);
+    close_live(&live);
+}
+END_TEST
+
+START_TEST(a_live_plugin_is_called_on_its_main_thread)
+{
+    const struct timespec pause = {.tv_nsec = 2000000};
+    struct live_plugin live;
+    open_live(&live, ID "callback");
+    for (int i = 0; i < 1000 && live.out.data[0][0] != 0.025F; i++) {
+        run_live(&live, NULL);
+        nanosleep(&pause, NULL);
+    }
+    ck_assert_float_eq_tol(live.out.data[0][0], 0.025F, 1e-6F);
+    close_live(&live);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {plugins_are_described,
+                                  broken_libraries_are_skipped,
+                                  what_breaks_a_rule_is_refused,
+                                  values_and_presets_take_effect,
+                                  automation_takes_effect,
+                                  wrong_calls_are_reported,
+                                  the_main_thread_is_called,
+                                  channels_follow_the_ports,
+                                  a_latency_is_aligned,
+                                  a_tail_is_exact,
+                                  states_are_saved_and_loaded,
+                                  a_live_plugin_restarts_beside_the_step,
+                                  a_live_plugin_is_called_on_its_main_thread};
+    plugin_rig_prepare();
+    return suite_run("plugin_clap", tests, sizeof tests / sizeof *tests);
+}
