@@ -1,6 +1,6 @@
 /* The stages that are plugins: --lv2 and --ladspa. */
 #include "base/json_text.h"
-#include "chain/stages.h"
+#include "chain/stage_paths.h"
 #include "plugin/plugin_scanner.h"
 
 #include <math.h>
@@ -137,16 +137,34 @@ static void stage_plugin_keep_latency(struct stage *stage)
              plugin->info->id, (unsigned long long)stage->latency.most);
 }
 
-/* LIBRARY:LABEL with a slash, @state=FOLDER, and perhaps param:URI=PATH. */
-static const char *stage_plugin_path_in(const char *word, size_t index, bool *perhaps)
+/* @state=FOLDER, and perhaps param:URI=PATH. */
+static bool stage_plugin_path_in(char *const *spec, size_t word, size_t from,
+                                 struct stage_path *path)
 {
-    if (index == 0)
-        return strchr(word, ':') && !strstr(word, "://") && strchr(word, '/') ? word : NULL;
-    if (strncmp(word, "@state=", 7) == 0)
-        return word + 7;
-    *perhaps = true;
-    const char *value = strncmp(word, "param:", 6) == 0 ? strchr(word, '=') : NULL;
-    return value ? value + 1 : NULL;
+    const char *text = spec[word],
+               *value = strncmp(text, "param:", 6) == 0 ? strchr(text, '=') : NULL;
+    if (from > 0 || word == 0)
+        return false;
+    if (strncmp(text, "@state=", 7) == 0)
+        return stage_path_rest(path, text, 7, STAGE_PATH_STATE);
+    if (!value || !stage_path_rest(path, text, (size_t)(value + 1 - text), STAGE_PATH_FILE))
+        return false;
+    path->perhaps = true;
+    return true;
+}
+
+/* Of LIBRARY:LABEL, a library with a folder. */
+static bool stage_ladspa_path_in(char *const *spec, size_t word, size_t from,
+                                 struct stage_path *path)
+{
+    if (from > 0 || word > 0)
+        return stage_plugin_path_in(spec, word, from, path);
+    const char *end = spec[0];
+    while (*end && *end != ':')
+        end += end[0] == '\\' && end[1] == ':' ? 2 : 1;
+    *path = (struct stage_path){
+        .length = (size_t)(end - spec[0]), .use = STAGE_PATH_LIBRARY, .quoted = ':'};
+    return *end && memchr(spec[0], '/', path->length);
 }
 
 static enum status stage_plugin_save(const struct stage *stage, const char *folder)
@@ -174,7 +192,7 @@ static void stage_plugin_control_set(const struct stage *stage, size_t port, flo
     .destroy = stage_plugin_destroy, .create = stage_plugin_create,                                \
     .describe = stage_plugin_describe, .report = stage_plugin_report,                              \
     .report_json = stage_plugin_report_json, .keep_latency = stage_plugin_keep_latency,            \
-    .path_in = stage_plugin_path_in, .save = stage_plugin_save, .controls = stage_plugin_controls, \
+    .save = stage_plugin_save, .controls = stage_plugin_controls,                                  \
     .control_value = stage_plugin_control_value, .control_set = stage_plugin_control_set
 
 const struct stage_ops stage_lv2_ops = {
@@ -187,6 +205,7 @@ const struct stage_ops stage_lv2_ops = {
             "at=12.5s:SYMBOL=VALUE and at=10s-12.5s:SYMBOL=VALUE, a step and\n"
             "a ramp in a file; @map=each or 1:2:0, the channels of its\n"
             "inputs. For all stages: @mix=0..1 and @bypass",
+    .path_in = stage_plugin_path_in,
     PLUGIN_OPS,
 };
 
@@ -195,5 +214,6 @@ const struct stage_ops stage_ladspa_ops = {
     .argument = "LIBRARY:LABEL",
     .help = "a LADSPA plugin; options as for --lv2, without presets and\n"
             "parameters",
+    .path_in = stage_ladspa_path_in,
     PLUGIN_OPS,
 };
