@@ -57,17 +57,15 @@ bool files_named_add(const char *by, const char *name, const char *path)
 
 bool files_named_at(const char *by, size_t index, const char **name, const char **path)
 {
-    char *real = realpath(by, NULL);
     pthread_mutex_lock(&lock);
-    struct named_file *file = real ? first : NULL;
+    struct named_file *file = first;
     for (; file; file = file->next)
-        if (strcmp(file->by, real) == 0 && index-- == 0)
+        if (strcmp(file->by, by) == 0 && index-- == 0)
             break;
     if (file) {
         *name = file->name;
         *path = file->path;
     }
     pthread_mutex_unlock(&lock);
-    free(real);
     return file != NULL;
 }

@@ -50,7 +50,7 @@ static char *replace_file(struct collecting *collect, const char *path,
     if (there && !S_ISREG(file.st_mode))
         return stays(collect, path, about, "it is no regular file");
     const char *name, *named;
-    if (about->use == STAGE_PATH_FILE && files_named_at(path, 0, &name, &named))
+    if (there && about->use == STAGE_PATH_FILE && files_named_at(real, 0, &name, &named))
         return stays(collect, path, about, "it names other files; use it as a stage of its own");
     if (there)
         return path_of_copy(collect, real);
@@ -159,9 +159,12 @@ static enum status make_args(struct collecting *collect, char *const *spec, stru
             return collect->status;
         TRY(add_arg(list, word));
     }
-    bool may_name =
-        ops->path_in && ops->path_in(spec, 0, 0, &about) && about.use == STAGE_PATH_MASK;
-    return may_name ? add_named(collect, spec[0], list->args[0], list) : STATUS_OK;
+    if (!ops->path_in || !ops->path_in(spec, 0, 0, &about) || about.use != STAGE_PATH_MASK)
+        return STATUS_OK;
+    char real[PATH_MAX];
+    if (!realpath(spec[0], real))
+        return fail(STATUS_FAILED, "cannot collect %s: %s", spec[0], strerror(errno));
+    return add_named(collect, real, list->args[0], list);
 }
 
 enum status chain_collect_args(struct chain_copies *copies, const struct stage *stage, char *folder,

@@ -139,18 +139,23 @@ static bool is_same_stream(FILE *one, FILE *other)
     return byte == EOF && feof(one) && feof(other);
 }
 
-static bool is_same_content(const char *one, const char *other)
+static enum status compare(const char *one, const char *other, bool *same)
 {
     struct stat about, others;
-    if (stat(one, &about) != 0 || stat(other, &others) != 0 || about.st_size != others.st_size)
-        return false;
-    FILE *first = fopen(one, "rb"), *second = first ? fopen(other, "rb") : NULL;
-    bool same = second && is_same_stream(first, second);
+    bool there = stat(one, &about) == 0 && stat(other, &others) == 0;
+    *same = there && about.st_size == others.st_size;
+    if (there && !*same)
+        return STATUS_OK;
+    FILE *first = there ? fopen(one, "rb") : NULL, *second = first ? fopen(other, "rb") : NULL;
+    int error = errno;
+    *same = second && is_same_stream(first, second);
+    bool failed = !second || ferror(first) || ferror(second);
     if (second)
         fclose(second);
     if (first)
         fclose(first);
-    return same;
+    return failed ? fail(STATUS_FAILED, "cannot compare %s and %s: %s", one, other, strerror(error))
+                  : STATUS_OK;
 }
 
 static const char *ending_of(const char *path)
@@ -160,17 +165,20 @@ static const char *ending_of(const char *path)
     return dot && dot > base ? dot : base + strlen(base);
 }
 
-/* An ending may say what kind of file it is, so copies with another one are not shared. */
-static const char *known_copy(const struct chain_copies *copies, const char *source, bool shared)
+/* NULL: there is none. An ending may say what kind of file it is, so copies with another one are
+ * not shared. */
+static enum status known_copy(const struct chain_copies *copies, const char *source, bool shared,
+                              const char **name)
 {
-    for (size_t i = 0; i < copies->count; i++) {
+    *name = NULL;
+    for (size_t i = 0; i < copies->count && !*name; i++) {
         const struct chain_copy *copy = &copies->files[i];
-        if (strcmp(copy->source, source) == 0 ||
-            (shared && strcmp(ending_of(copy->source), ending_of(source)) == 0 &&
-             is_same_content(copy->source, source)))
-            return copy->name;
+        bool same = strcmp(copy->source, source) == 0;
+        if (!same && shared && strcmp(ending_of(copy->source), ending_of(source)) == 0)
+            TRY(compare(copy->source, source, &same));
+        *name = same ? copy->name : NULL;
     }
-    return NULL;
+    return STATUS_OK;
 }
 
 static bool is_taken(const struct chain_copies *copies, const char *name)
@@ -213,7 +221,7 @@ static enum status make_folder(struct chain_copies *copies)
 enum status chain_copies_add(struct chain_copies *copies, const char *source, bool shared,
                              const char **name)
 {
-    *name = known_copy(copies, source, shared);
+    TRY(known_copy(copies, source, shared, name));
     if (*name)
         return STATUS_OK;
     if (copies->count == COPIES_MOST)

@@ -216,7 +216,7 @@ static enum status find_beside(struct search *search)
     return STATUS_OK;
 }
 
-/* Whether the NAME in NAME=>PATH is `owner`, which may be empty, followed by `name`. */
+/* Whether the NAME in NAME=>PATH is `owner`, perhaps "", followed by `name`. */
 static bool gives(const char *text, const char *path, const char *owner, const char *name)
 {
     size_t size = (size_t)(path - text) - strlen(MASK_FILE_GIVES), head = strlen(owner);
@@ -274,6 +274,7 @@ enum status mask_config_find(const struct mask_config *config, const char *name,
     if (files_named_add(config->file, called, *path))
         return STATUS_OK;
     free(*path);
+    *path = NULL;
     return fail_memory("a mask");
 }
 
