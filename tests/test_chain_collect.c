@@ -180,6 +180,21 @@ START_TEST(what_stays_is_named)
 }
 END_TEST
 
+START_TEST(one_configuration_with_two_folders_is_refused)
+{
+    make_sounds();
+    command_done("mkdir all/m all/n && mv all/cfg/left.wav all/m && cp all/irs/right.wav "
+                 "all/n/left.wav");
+    sound_text("all/preset.json",
+               "{\"output\": {\"blocklist\": [], \"plugins_order\": [\"convolver#0\"], "
+               "\"convolver#0\": {\"kernel-name\": \"left\"}}}\n");
+    command_refused(1, "it names both ",
+                    "\"$HALO\" render in.wav a.wav --mask all/preset.json,folder=all/m "
+                    "--mask all/preset.json,folder=all/n --save-chain c.yml --collect");
+    command_done("test ! -e c.yml && test ! -e c.yml.files");
+}
+END_TEST
+
 #ifdef HALO_LV2_BUNDLE
 #define CONVOLVER "LV2_PATH=%s/..:/usr/lib/lv2 "
 
@@ -212,4 +227,5 @@ END_TEST
 
 SUITE_MAIN("chain_collect", masks_of_all_kinds_travel, files_of_configurations_travel,
            kernels_of_presets_travel, chains_are_collected_by_command,
-           only_folders_of_copies_are_replaced, what_stays_is_named, states_and_parameters_travel)
+           only_folders_of_copies_are_replaced, what_stays_is_named,
+           one_configuration_with_two_folders_is_refused, states_and_parameters_travel)

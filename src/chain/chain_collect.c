@@ -126,6 +126,19 @@ static char *file_arg(const struct arg_list *list, const char *owner, const char
                : word;
 }
 
+/* Stages with one configuration may find its files in different folders (folder=); all have one
+ * copy of it, and so the same files. */
+static enum status refuse_two(const char *by, size_t index)
+{
+    const char *name, *path, *other, *others;
+    bool found = files_named_at(by, index, &name, &path);
+    for (size_t i = 0; found && i < index && files_named_at(by, i, &other, &others); i++)
+        if (strcmp(name, other) == 0 && strcmp(path, others) != 0)
+            return fail(STATUS_FAILED, "cannot collect %s: it names both %s and %s by %s", by,
+                        others, path, name);
+    return STATUS_OK;
+}
+
 /* What a configuration names, and what these name; `owner` is the path of its copy. */
 static enum status add_named(struct collecting *collect, const char *by, const char *owner,
                              struct arg_list *list)
@@ -133,6 +146,7 @@ static enum status add_named(struct collecting *collect, const char *by, const c
     const char *name, *path;
     enum status status = STATUS_OK;
     for (size_t i = 0; status == STATUS_OK && files_named_at(by, i, &name, &path); i++) {
+        TRY(refuse_two(by, i));
         char *copy = path_of_copy(collect, path);
         char *word = copy ? file_arg(list, owner, name, copy) : NULL;
         if (collect->status != STATUS_OK)
