@@ -296,7 +296,9 @@ static const char *flaw_of(const struct fault_row *row, const struct run *run,
     if (!removing && *run->rest.text)
         return "leaves temporary files";
     if (run->code == 0)
-        return is_whole(expected, run->out.text, row->tells) ? NULL : "succeeds with other output";
+        return removing || is_whole(expected, run->out.text, row->tells)
+                   ? NULL
+                   : "succeeds with other output";
     if (!are_messages(row, run->err))
         return "fails without one line";
     return removing || is_kept(expected, run->out.text, complete) ? NULL : "fails and leaves files";

@@ -77,6 +77,13 @@ static const struct fault_row masks[] = {
     {.line = HALO "render --help"},
 };
 
+static const struct fault_row collections[] = {
+    {.line = RENDER "--mask \"$IN\"/eq.txt --save-chain out/c.yml --collect",
+     .old = OLD ";echo precious >out/c.yml"},
+    {.line = HALO "chain collect \"$IN\"/eq.yml out/c.yml -f",
+     .old = "cp \"$IN\"/old.yml out/c.yml; cp -r \"$IN\"/old.yml.files out/c.yml.files"},
+};
+
 static const struct fault_row streams[] = {
     {.line = LIVE "--mask \"$IN\"/mask.txt --record out/o.wav -f",
      .old = OLD ";echo {} >out/o.wav.log",
@@ -147,6 +154,9 @@ static void make_inputs(void)
     command_done("cat >in/eq.txt <<'END'\nInclude: bass.txt\nCopy: X=L\nChannel: X\n"
                  "Convolution: mask.wav\nDelay: `1+1` samples\nCopy: R=X+0.5*R\nEND\n"
                  "echo 'Filter: ON PK Fc 2000 Hz Gain -3 dB Q 1' >in/bass.txt");
+    command_done(
+        "cd in; \"$HALO\" render in.wav c.wav -f -q --mask eq.txt --save-chain eq.yml && "
+        "\"$HALO\" render in.wav c.wav -f -q --mask mask.wav --save-chain old.yml --collect");
     command_done("printf '* microphone\\n20 -1\\n20000 -1.2\\n' >in/mic.cal");
     command_done("echo '{\"output\": {\"plugins_order\": [\"convolver#0\"], \"convolver#0\": "
                  "{\"kernel-name\": \"mask\"}}}' >in/preset.json");
@@ -182,6 +192,18 @@ END_TEST
 START_TEST(failing_calls_of_masks)
 {
     run(masks, COUNT(masks), false);
+}
+END_TEST
+
+START_TEST(failing_calls_of_collecting)
+{
+    run(collections, COUNT(collections), false);
+}
+END_TEST
+
+START_TEST(failing_allocations_of_collecting)
+{
+    run(collections, 1, true); /* an old folder is removed as well as memory lets it */
 }
 END_TEST
 
@@ -260,7 +282,8 @@ START_TEST(little_memory_is_an_error)
 }
 END_TEST
 
-SUITE_MAIN("faults", little_memory_is_an_error, failing_calls_of_renders, failing_calls_of_masks,
+SUITE_MAIN("faults", little_memory_is_an_error, failing_calls_of_renders,
+           failing_calls_of_collecting, failing_allocations_of_collecting, failing_calls_of_masks,
            failing_calls_of_streams, failing_calls_of_plugins, failing_allocations_of_renders,
            failing_allocations_of_masks, failing_allocations_of_streams,
            failing_allocations_of_plugins)

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -404,6 +405,61 @@ START_TEST(ids_find_their_plugins)
 }
 END_TEST
 
+static void copy_library(const char *folder, const char *name)
+{
+    char command[1024];
+    snprintf(command, sizeof command, "cp '%s/labels.so' '%s/%s'", LABELS, folder, name);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static void check_id(const char *id, const char *expected, float gain)
+{
+    struct plugin_info *info = info_of(id);
+    ck_assert_str_eq(info->id, expected);
+    plugin_info_destroy(info);
+    filter_by(id, NULL, 0, NULL, 0);
+    check_gain(gain);
+}
+
+static void check_found_id(void *context, const char *id)
+{
+    struct plugin_info *info = info_of(id);
+    ck_assert_str_eq(info->id, id);
+    plugin_info_destroy(info);
+    ++*(int *)context;
+}
+
+START_TEST(labels_and_libraries_may_have_colons)
+{
+    char folder[] = "/tmp/halo-labels-XXXXXX", path[64];
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    setenv("LADSPA_PATH", folder, 1);
+    copy_library(folder, "x:a.so");
+    check_id("x:a:b", "x\\:a:b", 5);
+    check_id("x:a:http://halo.test/plugins/gain", "x\\:a:http://halo.test/plugins/gain", 2);
+    check_refusal("x:a", "as LIBRARY:LABEL; it has http://halo.test");
+    copy_library(folder, "x.so");
+    check_id("x:http://halo.test/plugins/gain", "x:http://halo.test/plugins/gain", 2);
+    check_id("x:a:b", "x:a:b", 3);
+    check_id("x\\:a:b", "x\\:a:b", 5);
+    check_id("x\\:a:a:b", "x\\:a:a:b", 3);
+    check_refusal("y:http://halo.test/plugins/gain", "there is no LADSPA library y in");
+    for (int i = 0; i < 2; i++) {
+        int count = 0;
+        snprintf(path, sizeof path, "%s/%s", folder, i ? "x.so" : "x:a.so");
+        ck_assert_int_eq(plugin_ladspa.open(path, check_found_id, &count), STATUS_OK);
+        ck_assert_int_eq(count, 3);
+        setenv("LADSPA_PATH", "/nowhere", 1);
+        ck_assert_int_eq(plugin_ladspa.open(path, check_found_id, &count), STATUS_OK);
+        ck_assert_int_eq(count, 6);
+        setenv("LADSPA_PATH", folder, 1);
+        ck_assert_int_eq(remove(path), 0);
+    }
+    ck_assert_int_eq(rmdir(folder), 0);
+    unsetenv("LADSPA_PATH");
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {hints_give_ranges_and_initial_values,
@@ -417,7 +473,8 @@ int main(void)
                                   a_latency_is_reported,
                                   reset_clears_sound_and_keeps_values,
                                   unknown_names_are_refused_with_suggestions,
-                                  ids_find_their_plugins};
+                                  ids_find_their_plugins,
+                                  labels_and_libraries_may_have_colons};
     enum { OWN = 5, TESTS = sizeof tests / sizeof *tests }; /* the first tests need no packages */
     static const char *const needed[] = {"/usr/lib/ladspa/amp_1181.so", "/usr/lib/ladspa/cmt.so",
                                          "/usr/lib/ladspa/amp.so"};

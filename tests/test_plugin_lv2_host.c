@@ -138,6 +138,19 @@ START_TEST(ports_have_their_buffers)
 }
 END_TEST
 
+/* The plugin requires isLive, too, which is offered in a file to who requires it. */
+START_TEST(old_event_ports_have_empty_buffers)
+{
+    struct lv2_rig rig = lv2_rig_open("urn:halo:probe:old", (struct plugin_settings){0}, 640);
+    ck_assert_int_eq(rig.info->ports[2].type, PLUGIN_ATOM);
+    lv2_rig_run(&rig);
+    lv2_rig_expect(&rig, 0, 1, 0, 0);
+    ck_assert_float_eq(lv2_rig_value(&rig, "wrong"), 0);
+    ck_assert_float_gt(lv2_rig_value(&rig, "written"), 0);
+    lv2_rig_close(&rig);
+}
+END_TEST
+
 START_TEST(messages_come_once_and_in_order)
 {
     const struct plugin_setting settings[] = {
@@ -343,7 +356,7 @@ START_TEST(all_plugins_are_listed)
     ck_assert_int_eq(plugin_lv2.list(count_holder, &holders), STATUS_OK);
     ck_assert_uint_eq(holders, 1);
     ck_assert_int_eq(plugin_lv2.open(PROBE_LV2 "/probe.lv2", count_id, &ids), STATUS_OK);
-    ck_assert_uint_eq(ids, 7);
+    ck_assert_uint_eq(ids, 8);
 }
 END_TEST
 
@@ -356,6 +369,7 @@ int main(void)
                                   unknown_uris_are_refused_with_suggestions,
                                   offered_features_are_true,
                                   ports_have_their_buffers,
+                                  old_event_ports_have_empty_buffers,
                                   messages_come_once_and_in_order,
                                   bad_settings_are_refused,
                                   work_is_done_after_the_run_in_files,

@@ -3,6 +3,8 @@
 #include "base/files_read.h"
 #include "base/printable.h"
 #include "base/text_stream.h"
+#include "chain/chain_collect.h"
+#include "chain/stage_paths.h"
 
 #include <cyaml/cyaml.h>
 #include <errno.h>
@@ -10,7 +12,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { VERSION = 1, STAGES_MOST = 256, BYTES_MOST = 1 << 20 };
 
@@ -98,59 +99,6 @@ static cyaml_config_t config_for(struct chain_error *error)
                             .flags = CYAML_CFG_STYLE_BLOCK | CYAML_CFG_NO_ALIAS};
 }
 
-/* The relative path from an absolute folder to an absolute path. */
-static void relative(const char *from, const char *to, char way[static PATH_MAX])
-{
-    size_t common = 0, at = 0;
-    for (; from[at] && from[at] == to[at]; at++)
-        if (from[at] == '/')
-            common = at + 1;
-    if (!from[at] && to[at] == '/') /* `to` lies below */
-        common = at + 1;
-    size_t used = 0;
-    for (const char *left = from + (common > strlen(from) ? strlen(from) : common); *left;) {
-        used += (size_t)snprintf(way + used, PATH_MAX - used, "../");
-        left = strchr(left, '/');
-        if (!left || used + 4 > PATH_MAX)
-            break;
-        left++;
-    }
-    snprintf(way + used, PATH_MAX - used, "%s", to + common);
-}
-
-/* A word with its path made relative to `folder`, for free(). NULL: memory. */
-static char *word_for_folder(const struct stage_ops *ops, const char *word, size_t index,
-                             const char *folder)
-{
-    bool perhaps = false;
-    const char *path = ops->path_in ? ops->path_in(word, index, &perhaps) : NULL;
-    char there[PATH_MAX], base[PATH_MAX], way[PATH_MAX];
-    if (!path || *path == '/' || (perhaps && access(path, F_OK) != 0) || !realpath(path, there) ||
-        !realpath(folder, base))
-        return strdup(word);
-    relative(base, there, way);
-    char *moved;
-    return asprintf(&moved, "%.*s%s", (int)(path - word), word, way) < 0 ? NULL : moved;
-}
-
-/* A word with its path made relative to the working folder, for free(). NULL: memory. */
-static char *word_from_folder(const struct stage_ops *ops, const char *word, size_t index,
-                              const char *folder)
-{
-    bool perhaps = false;
-    const char *path = ops->path_in ? ops->path_in(word, index, &perhaps) : NULL;
-    if (!path || *path == '/' || strcmp(folder, ".") == 0)
-        return strdup(word);
-    char *moved;
-    const char *slash = folder[strlen(folder) - 1] == '/' ? "" : "/";
-    if (asprintf(&moved, "%.*s%s%s%s", (int)(path - word), word, folder, slash, path) < 0)
-        return NULL;
-    if (!perhaps || access(moved + (path - word), F_OK) == 0)
-        return moved;
-    free(moved);
-    return strdup(word);
-}
-
 static enum status folder_of(const char *path, char folder[static PATH_MAX])
 {
     if (strlen(path) >= PATH_MAX)
@@ -161,16 +109,28 @@ static enum status folder_of(const char *path, char folder[static PATH_MAX])
     return STATUS_OK;
 }
 
+/* The words of an entry, NULL-terminated, for free(); NULL: memory. */
+static char **args_of(char *value, const struct chain_entry *entry)
+{
+    char **args = calloc(entry->options_count + 2, sizeof *args);
+    if (args)
+        args[0] = value;
+    for (unsigned w = 0; args && w < entry->options_count; w++)
+        args[w + 1] = entry->options[w];
+    return args;
+}
+
 /* The spec for the command line: words separated by commas, with commas escaped. */
-static char *join_spec(const struct stage_ops *ops, const char *value,
-                       const struct chain_entry *entry, const char *folder)
+static char *join_spec(const struct stage_ops *ops, char *value, const struct chain_entry *entry,
+                       char *folder)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *stream = text_stream_open(&text, &size);
-    bool failed = !stream;
+    char **args = args_of(value, entry);
+    bool failed = !stream || !args;
     for (unsigned w = 0; !failed && w <= entry->options_count; w++) {
-        char *word = word_from_folder(ops, w ? entry->options[w - 1] : value, w, folder);
+        char *word = stage_paths_replace(ops, args, w, stage_path_from_folder, folder);
         failed = !word;
         if (w > 0)
             fputc(',', stream);
@@ -182,6 +142,7 @@ static char *join_spec(const struct stage_ops *ops, const char *value,
         free(word);
     }
     failed |= text_stream_finish(stream) != 0;
+    free(args);
     if (!failed)
         return text;
     free(text);
@@ -189,10 +150,10 @@ static char *join_spec(const struct stage_ops *ops, const char *value,
 }
 
 static enum status add_entry(const struct chain_entry *entry, unsigned number, const char *path,
-                             const char *folder, struct stage_list *list)
+                             char *folder, struct stage_list *list)
 {
     const struct stage_ops *ops = NULL;
-    const char *value = NULL;
+    char *value = NULL;
     for (size_t k = 0; k < STAGE_KINDS_MOST; k++) {
         if (!entry->values[k])
             continue;
@@ -294,47 +255,71 @@ static void print_comment(const struct stage *stage, size_t number, FILE *stream
     fprintf(stream, "\n");
 }
 
-/* The entry of a stage; `state`, unless NULL, replaces an older state. */
-static enum status make_entry(const struct stage *stage, const char *folder, const char *state,
+/* The words of a stage for a chain in `folder`, each for free(), NULL-terminated. */
+static enum status args_for(const struct stage *stage, char *folder, char ***result)
+{
+    char **spec = spec_split(stage->text);
+    size_t count = 0, done = 0;
+    while (spec && spec[count])
+        count++;
+    char **args = spec ? calloc(count + 1, sizeof *args) : NULL;
+    while (args && done < count &&
+           (args[done] = stage_paths_replace(stage->ops, spec, done, stage_path_to_folder, folder)))
+        done++;
+    free(spec);
+    *result = args;
+    return args && done == count ? STATUS_OK : fail_memory("a chain");
+}
+
+static void free_args(char **args)
+{
+    for (char **word = args; args && *word; word++)
+        free(*word);
+    free(args);
+}
+
+/* The entry of a stage takes the args; `state`, unless NULL, replaces an older state. */
+static enum status make_entry(const struct stage *stage, char **args, const char *state,
                               struct chain_entry *entry)
 {
     size_t kind = 0, count = 0;
-    char **spec = spec_split(stage->text);
-    if (!spec)
-        return fail_memory("a chain");
     while (stage_ops_at(kind) != stage->ops)
         kind++;
-    while (spec[count])
+    while (args[count])
         count++;
     entry->options = count > 1 || state ? calloc(count, sizeof *entry->options) : NULL;
-    bool failed = !entry->options && (count > 1 || state);
-    for (size_t w = 0; w < count && !failed; w++) {
-        if (state && strncmp(spec[w], "@state=", 7) == 0)
-            continue;
-        char *word = word_for_folder(stage->ops, spec[w], w, folder);
-        failed = !word;
-        if (w == 0)
-            entry->values[kind] = word;
+    if (!entry->options && (count > 1 || state))
+        return fail_memory("a chain");
+    entry->values[kind] = args[0];
+    for (size_t w = 1; w < count; w++)
+        if (state && strncmp(args[w], "@state=", 7) == 0)
+            free(args[w]);
         else
-            entry->options[entry->options_count++] = word;
-    }
-    free(spec);
-    if (state && !failed)
-        failed = !(entry->options[entry->options_count++] = strdup(state));
-    return failed ? fail_memory("a chain") : STATUS_OK;
+            entry->options[entry->options_count++] = args[w];
+    args[0] = NULL; /* the entry has them all */
+    if (state && !(entry->options[entry->options_count] = strdup(state)))
+        return fail_memory("a chain");
+    entry->options_count += state != NULL;
+    return STATUS_OK;
 }
 
+/* `copies`: those to name; NULL: the files themselves. */
 static enum status print_stage(const struct chain_schema *schema, const struct stage *stage,
-                               const char *folder, const char *state, FILE *stream)
+                               char *folder, struct chain_copies *copies, const char *state,
+                               FILE *stream)
 {
     const cyaml_schema_value_t one = {
         CYAML_VALUE_SEQUENCE(CYAML_FLAG_POINTER, struct chain_entry, &schema->entry, 1, 1)};
     struct chain_error error = {0};
     const cyaml_config_t config = config_for(&error);
     struct chain_entry entry = {0};
-    char *text = NULL;
+    char *text = NULL, **args = NULL;
     size_t length = 0;
-    enum status status = make_entry(stage, folder, state, &entry);
+    enum status status =
+        copies ? chain_collect_args(copies, stage, folder, &args) : args_for(stage, folder, &args);
+    if (status == STATUS_OK)
+        status = make_entry(stage, args, state, &entry);
+    free_args(args);
     if (status == STATUS_OK &&
         cyaml_save_data(&text, &length, &config, &one, &entry, 1) != CYAML_OK)
         status = fail(STATUS_FAILED, "cannot write a chain: %s", error.text);
@@ -350,7 +335,8 @@ static enum status print_stage(const struct chain_schema *schema, const struct s
     return status;
 }
 
-enum status chain_file_print(const struct stage_list *list, const char *path, FILE *stream)
+enum status chain_file_print(const struct stage_list *list, const char *path,
+                             struct chain_copies *copies, FILE *stream)
 {
     struct chain_schema schema;
     char folder[PATH_MAX], state[PATH_MAX];
@@ -368,7 +354,7 @@ enum status chain_file_print(const struct stage_list *list, const char *path, FI
         print_comment(stage, i + 1, stream);
         snprintf(state, sizeof state, "@state=%s.state/%zu", slash ? slash + 1 : path, i + 1);
         bool keeps_state = stage_describe(stage).keeps_state;
-        status = print_stage(&schema, stage, folder, keeps_state ? state : NULL, stream);
+        status = print_stage(&schema, stage, folder, copies, keeps_state ? state : NULL, stream);
     }
     return status;
 }

@@ -25,8 +25,10 @@
 MUST_CHECK enum status chain_file_load(const char *path, struct stage_list *list);
 
 /* Print loaded stages for a file at `path`; the state of stage i, from 1, is in `path`.state/i.
- * Errors: memory; the caller checks the stream. */
+ * With `copies`, which may be NULL, files are copied and the copies named. Errors: memory, those of
+ * the copies; the caller checks the stream. */
+struct chain_copies;
 MUST_CHECK enum status chain_file_print(const struct stage_list *list, const char *path,
-                                        FILE *stream);
+                                        struct chain_copies *copies, FILE *stream);
 
 #endif

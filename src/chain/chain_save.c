@@ -4,6 +4,7 @@
 #include "base/atomic_folder.h"
 #include "base/files_read.h"
 #include "base/text_stream.h"
+#include "chain/chain_copies.h"
 #include "chain/chain_file.h"
 
 #include <dirent.h>
@@ -20,6 +21,8 @@ struct chain_save {
     bool force;
     const char *path; /* the user's */
     struct atomic_folder states;
+    struct chain_copies copies;
+    bool collects; /* them */
 };
 
 /* Whether the folder holds only folders named by numbers, as halo makes them. */
@@ -69,13 +72,16 @@ static enum status save_states(struct chain_save *save, const struct stage_list 
                         save->states.path);
         TRY(stage->ops->save(stage, folder));
     }
-    return STATUS_OK;
+    return save->collects && save->states.hidden ? chain_copies_replace_links(save->states.hidden)
+                                                 : STATUS_OK;
 }
 
 static enum status print_file(struct chain_save *save, const struct stage_list *list)
 {
     FILE *stream = fdopen(save->file.fd, "w");
-    enum status status = stream ? chain_file_print(list, save->path, stream) : STATUS_OK;
+    enum status status =
+        stream ? chain_file_print(list, save->path, save->collects ? &save->copies : NULL, stream)
+               : STATUS_OK;
     int error = text_stream_finish(stream);
     if (!stream)
         close(save->file.fd);
@@ -84,15 +90,16 @@ static enum status print_file(struct chain_save *save, const struct stage_list *
                : status;
 }
 
-enum status chain_save_create(const char *path, bool force, const struct stage_list *list,
-                              struct chain_save **result)
+enum status chain_save_create(const char *path, bool force, bool collects,
+                              const struct stage_list *list, struct chain_save **result)
 {
     if (strcmp(path, "-") == 0)
         return fail(STATUS_USAGE, "a chain is saved in a file, not on standard output");
     struct chain_save *save = calloc(1, sizeof *save);
     if (!save)
         return fail_memory("a chain");
-    save->file.fd = save->file.held = save->states.held = -1;
+    save->file.fd = save->file.held = save->states.held = save->copies.folder.held = -1;
+    save->collects = collects;
     save->force = force;
     save->path = path;
     char states[PATH_MAX];
@@ -106,6 +113,8 @@ enum status chain_save_create(const char *path, bool force, const struct stage_l
         status = atomic_folder_open(&save->states, states);
     if (status == STATUS_OK)
         status = check_place(save, any_state);
+    if (status == STATUS_OK && collects)
+        status = chain_copies_open(&save->copies, path, force);
     if (status == STATUS_OK)
         status = atomic_file_open(&save->file, path, force);
     if (status == STATUS_OK)
@@ -121,16 +130,26 @@ fail:
     return status;
 }
 
-/* The states first, so that the chain never names those that are not there. */
-enum status chain_save_keep(struct chain_save *save)
+static enum status keep_states(struct chain_save *save)
 {
     TRY(check_place(save, save->states.hidden));
     int error = save->states.hidden || save->force ? atomic_folder_keep(&save->states) : 0;
-    if (error)
-        return fail(STATUS_FAILED, "cannot write %s: %s", save->states.path, strerror(error));
-    enum status status = atomic_file_keep(&save->file, save->path);
-    if (save->file.temporary) /* not even the name */
+    return error ? fail(STATUS_FAILED, "cannot write %s: %s", save->states.path, strerror(error))
+                 : STATUS_OK;
+}
+
+/* States and copies first, so that the chain never names those that are not there. */
+enum status chain_save_keep(struct chain_save *save)
+{
+    enum status status = save->collects ? chain_copies_keep(&save->copies) : STATUS_OK;
+    if (status == STATUS_OK)
+        status = keep_states(save);
+    if (status == STATUS_OK)
+        status = atomic_file_keep(&save->file, save->path);
+    if (save->file.temporary) { /* not even the name */
         atomic_folder_undo(&save->states);
+        chain_copies_undo(&save->copies);
+    }
     return status;
 }
 
@@ -139,6 +158,7 @@ void chain_save_destroy(struct chain_save *save)
     if (!save)
         return;
     atomic_folder_close(&save->states);
+    chain_copies_close(&save->copies);
     atomic_file_discard(&save->file);
     free(save);
 }

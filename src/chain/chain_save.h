@@ -1,6 +1,7 @@
-/* Saves a chain in a file, and the states of its plugins in a folder beside it, FILE.state.
+/* Saves a chain in a file, the states of its plugins in a folder beside it, FILE.state, and if it
+ * is collected the files that it names in another, FILE.files (chain_collect.h).
  *
- * Both are written under hidden names and renamed by chain_save_keep: a failed render leaves no
+ * All are written under hidden names and renamed by chain_save_keep: a failed render leaves no
  * chain, and a failed save leaves the old one.
  * Threads: the control thread.
  */
@@ -11,9 +12,9 @@
 
 struct chain_save;
 
-/* The filters exist and the step does not run. Errors: the file or folder exists (without `force`),
- * the folder holds other files, permissions. */
-MUST_CHECK enum status chain_save_create(const char *path, bool force,
+/* The filters exist and the step does not run. Errors: the file or a folder exists (without
+ * `force`), the folder holds other files, permissions. */
+MUST_CHECK enum status chain_save_create(const char *path, bool force, bool collects,
                                          const struct stage_list *list, struct chain_save **save);
 
 /* Rename it into place. Errors: as above. */

@@ -73,6 +73,22 @@ static enum status parse_folder(void *options, const struct option_row *row, con
     return STATUS_OK;
 }
 
+static enum status parse_file(void *context, const struct option_row *row, const char *text)
+{
+    struct mask_options *options = context;
+    struct mask_load_options *load = &options->load;
+    const char *path = mask_file_given(text);
+    if (!path || !*path)
+        return fail(STATUS_USAGE, "%s takes NAME=>PATH, not '%s'", row->name, text);
+    if (load->file_count == MASK_OPTIONS_FILES_MOST)
+        return fail(STATUS_USAGE, "mask option %s is given more than %d times", row->name,
+                    MASK_OPTIONS_FILES_MOST);
+    options->files[load->file_count++] = text;
+    load->files = options->files;
+    load->is_about_configs = true;
+    return STATUS_OK;
+}
+
 static enum status parse_trust(void *options, const struct option_row *row, const char *text)
 {
     bool distrusts = strcmp(text, mask_options_trust[1]) == 0;
@@ -119,6 +135,7 @@ static const struct option_row rows[] = {
     OPT_INTEGER("channels=", NULL, struct mask_options, load.raw.channels, 1, MASK_CHANNELS_MOST,
                 NULL),
     OPT_PARSE("folder=", NULL, parse_folder, NULL),
+    OPT_PARSE("file=", NULL, parse_file, NULL),
     OPT_PARSE("trust-config=", NULL, parse_trust, NULL),
     OPT_ANGLE("az=", azimuth, 360),
     OPT_ANGLE("el=", elevation, 90),
@@ -132,7 +149,7 @@ static enum status parse_once(const struct option_row *row, const char *text,
                               struct mask_options *options)
 {
     uint32_t bit = UINT32_C(1) << (row - rows);
-    if (options->given & bit)
+    if (options->given & bit && row->parse != parse_file)
         return fail(STATUS_USAGE, "mask option %s is given twice", row->name);
     options->given |= bit;
     return option_store(row, options, text);
@@ -146,14 +163,15 @@ enum status mask_options_parse(const char *word, const char *others, struct mask
         if (has_value ? strncmp(word, row->name, length) == 0 : strcmp(word, row->name) == 0)
             return parse_once(row, word + length, options);
     }
-    return fail(STATUS_USAGE,
-                "unknown mask option '%s'; use gain=DB, channel=N, trim=, length=, fade= and "
-                "delay=LENGTH, phase=minimum, normalize=peak|energy|l1, invert, "
-                "order=lllrrlrr|llrrlrrl|hesuvi, map=auto|split|matrix, raw=FORMAT, rate=HZ, "
-                "channels=N, folder=FOLDER, trust-config=no, and of SOFA files az=, el=, speakers= "
-                "and interpolate=nearest|linear%s%s%s (a comma in a name is written \\,)",
-                word, others ? "; this kind of mask has rate" : "", others && *others ? ", " : "",
-                others ? others : "");
+    return fail(
+        STATUS_USAGE,
+        "unknown mask option '%s'; use gain=DB, channel=N, trim=, length=, fade= and "
+        "delay=LENGTH, phase=minimum, normalize=peak|energy|l1, invert, "
+        "order=lllrrlrr|llrrlrrl|hesuvi, map=auto|split|matrix, raw=FORMAT, rate=HZ, "
+        "channels=N, folder=FOLDER, file=NAME=>PATH, trust-config=no, and of SOFA files az=, el=, speakers= "
+        "and interpolate=nearest|linear%s%s%s (a comma in a name is written \\,)",
+        word, others ? "; this kind of mask has rate" : "", others && *others ? ", " : "",
+        others ? others : "");
 }
 
 /* Whole frames, clamped to more than any mask has. */

@@ -4,6 +4,8 @@
  *
  *   raw=FORMAT, rate=HZ, channels=N    samples without a header; rate= also of text
  *   folder=FOLDER                      folder whose files a configuration may name in any case
+ *   file=NAME=>PATH                    PATH in the place of what a configuration calls NAME; any
+ *                                      number of them
  *   trust-config=no                    a configuration may name no others (mask_config.h)
  *   az=DEGREES, el=DEGREES, speakers=LAYOUT, interpolate=nearest|linear
  *                                      directions of a SOFA file (mask_sofa.c)
@@ -27,7 +29,7 @@
  *
  * A LENGTH is in frames of the mask (480) or a time (10ms, 0.01s), rounded to whole frames.
  * All channels are scaled by the same factor; silence stays silence. An option that would have no
- * effect on a mask is refused, and so is one that is given twice.
+ * effect on a mask is refused, and so is one that is given twice, but for file=.
  * Threads: any. Not real-time.
  */
 #ifndef HALO_MASK_OPTIONS_H
@@ -51,6 +53,8 @@ enum mask_normalize {
     MASK_NORMALIZE_L1,
 };
 
+enum { MASK_OPTIONS_FILES_MOST = 1024 };
+
 /* All zero: no options. */
 struct mask_options {
     uint32_t given; /* a bit for each name that was parsed */
@@ -63,7 +67,8 @@ struct mask_options {
     enum mask_map map;
     enum mask_normalize normalize;
     bool invert;
-    double gain; /* dB */
+    double gain;                                /* dB */
+    const char *files[MASK_OPTIONS_FILES_MOST]; /* of file=, for `load`: it must not move */
 };
 
 /* Whether configurations are trusted: yes or no, for a row of struct mask_load_options'

@@ -1,6 +1,7 @@
 #include "chain/stage_mask.h"
 
 #include "chain/mask_options.h"
+#include "chain/stage_paths.h"
 #include "mask/design.h"
 
 #include <math.h>
@@ -22,6 +23,7 @@ static enum status load_spec(char **spec, struct mask_options *options, struct m
         return fail(STATUS_USAGE, "mask %s is made by halo: %s is for files", spec[0],
                     load->raw.format ? "raw="
                     : load->folder   ? "folder="
+                    : load->files    ? "file="
                                      : "trust-config=");
     if (load->raw.channels && !load->raw.format)
         return fail(STATUS_USAGE, "channels= needs raw=; channel=N selects one channel");
@@ -195,13 +197,21 @@ static json_t *stage_mask_report_json(const struct stage *stage)
                      (json_int_t)convolver_failures(stage->filter));
 }
 
-/* hall.wav, invert:hall.wav, folder=FOLDER. Paths within combine: are not found. */
-static const char *stage_mask_path_in(const char *word, size_t index, bool *perhaps)
+/* hall.wav, those of invert: and combine:, folder=FOLDER, file=NAME=>PATH. */
+static bool stage_mask_path_in(char *const *spec, size_t word, size_t from, struct stage_path *path)
 {
-    (void)perhaps;
-    if (index > 0)
-        return strncmp(word, "folder=", 7) == 0 ? word + 7 : NULL;
-    return design_is_spec(word) ? design_file(word) : word;
+    const char *text = spec[word],
+               *given = strncmp(text, "file=", 5) == 0 ? mask_file_given(text) : NULL;
+    *path = (struct stage_path){.start = from, .use = STAGE_PATH_FILE};
+    if (design_file_in(spec, word, from, &path->start, &path->length))
+        return true;
+    if (from == 0 && word == 0 && !design_is_spec(text))
+        return stage_path_rest(path, text, 0, STAGE_PATH_MASK);
+    if (from == 0 && word > 0 && strncmp(text, "folder=", 7) == 0)
+        return stage_path_rest(path, text, 7, STAGE_PATH_FOLDER);
+    if (from == 0 && word > 0 && given)
+        return stage_path_rest(path, text, (size_t)(given - text), STAGE_PATH_NAMED);
+    return false;
 }
 
 const struct stage_ops stage_mask_ops = {
@@ -219,7 +229,8 @@ const struct stage_ops stage_mask_ops = {
             "invert, gain=DB. raw=FORMAT, rate=HZ and channels=N describe a\n"
             "file without a header; folder=FOLDER is a folder whose files a\n"
             "configuration may name in any case, trust-config=no allows no\n"
-            "others. az=DEGREES (to the left) and el=DEGREES, or\n"
+            "others, file=NAME=>PATH takes PATH for what it calls NAME.\n"
+            "az=DEGREES (to the left) and el=DEGREES, or\n"
             "speakers=stereo|quad|5.1|7.1|5.1.4|7.1.4 or a list\n"
             "(30:-30:110/15), with interpolate=nearest|linear, choose\n"
             "directions of a SOFA file",

@@ -1,5 +1,6 @@
 /* The stages that are plugins: --lv2, --ladspa and --clap. */
 #include "base/json_text.h"
+#include "chain/stage_paths.h"
 #include "chain/stages.h"
 #include "plugin/plugin_catalog.h"
 #include "plugin/plugin_side_chain.h"
@@ -181,19 +182,49 @@ static void stage_plugin_keep_latency(struct stage *stage)
              plugin->info->id, (unsigned long long)stage->latency.most);
 }
 
-/* LIBRARY:LABEL or LIBRARY.clap:ID with a slash, @state=FOLDER, @sidechain=FILE, and perhaps
- * param:URI=PATH. */
-static const char *stage_plugin_path_in(const char *word, size_t index, bool *perhaps)
+/* @state=FOLDER, @sidechain=FILE, and perhaps param:URI=PATH. */
+static bool stage_plugin_path_in(char *const *spec, size_t word, size_t from,
+                                 struct stage_path *path)
 {
-    if (index == 0)
-        return strchr(word, ':') && !strstr(word, "://") && strchr(word, '/') ? word : NULL;
-    if (strncmp(word, "@state=", 7) == 0)
-        return word + 7;
-    if (strncmp(word, SIDE, strlen(SIDE)) == 0)
-        return plugin_side_chain_is_list(word + strlen(SIDE)) ? NULL : word + strlen(SIDE);
-    *perhaps = true;
-    const char *value = strncmp(word, "param:", 6) == 0 ? strchr(word, '=') : NULL;
-    return value ? value + 1 : NULL;
+    const char *text = spec[word],
+               *value = strncmp(text, "param:", 6) == 0 ? strchr(text, '=') : NULL;
+    if (from > 0 || word == 0)
+        return false;
+    if (strncmp(text, "@state=", 7) == 0)
+        return stage_path_rest(path, text, 7, STAGE_PATH_STATE);
+    if (strncmp(text, SIDE, strlen(SIDE)) == 0)
+        return !plugin_side_chain_is_list(text + strlen(SIDE)) &&
+               stage_path_rest(path, text, strlen(SIDE), STAGE_PATH_FILE);
+    if (!value || !stage_path_rest(path, text, (size_t)(value + 1 - text), STAGE_PATH_FILE))
+        return false;
+    path->perhaps = true;
+    return true;
+}
+
+/* Of LIBRARY:LABEL, a library with a folder. */
+static bool stage_ladspa_path_in(char *const *spec, size_t word, size_t from,
+                                 struct stage_path *path)
+{
+    if (from > 0 || word > 0)
+        return stage_plugin_path_in(spec, word, from, path);
+    const char *end = spec[0];
+    while (*end && *end != ':')
+        end += end[0] == '\\' && end[1] == ':' ? 2 : 1;
+    *path = (struct stage_path){
+        .length = (size_t)(end - spec[0]), .use = STAGE_PATH_LIBRARY, .quoted = ':'};
+    return *end && memchr(spec[0], '/', path->length);
+}
+
+/* Of LIBRARY.clap:ID, a library with a folder. */
+static bool stage_clap_path_in(char *const *spec, size_t word, size_t from, struct stage_path *path)
+{
+    static const char ending[] = ".clap:";
+    if (from > 0 || word > 0)
+        return stage_plugin_path_in(spec, word, from, path);
+    const char *end = strstr(spec[0], ending);
+    *path = (struct stage_path){.length = end ? (size_t)(end - spec[0]) + strlen(ending) - 1 : 0,
+                                .use = STAGE_PATH_LIBRARY};
+    return memchr(spec[0], '/', path->length);
 }
 
 static enum status stage_plugin_save(const struct stage *stage, const char *folder)
@@ -221,7 +252,7 @@ static void stage_plugin_control_set(const struct stage *stage, size_t port, flo
     .destroy = stage_plugin_destroy, .create = stage_plugin_create,                                \
     .describe = stage_plugin_describe, .report = stage_plugin_report,                              \
     .report_json = stage_plugin_report_json, .keep_latency = stage_plugin_keep_latency,            \
-    .path_in = stage_plugin_path_in, .save = stage_plugin_save, .controls = stage_plugin_controls, \
+    .save = stage_plugin_save, .controls = stage_plugin_controls,                                  \
     .control_value = stage_plugin_control_value, .control_set = stage_plugin_control_set
 
 const struct stage_ops stage_lv2_ops = {
@@ -235,6 +266,7 @@ const struct stage_ops stage_lv2_ops = {
             "a ramp in a file; @map=each or 1:2:0, the channels of its\n"
             "inputs; @sidechain=3:4 or FILE; @allow-loud: output that is\n"
             "absurd does not end it. For all stages: @mix=0..1 and @bypass",
+    .path_in = stage_plugin_path_in,
     PLUGIN_OPS,
 };
 
@@ -243,6 +275,7 @@ const struct stage_ops stage_ladspa_ops = {
     .argument = "LIBRARY:LABEL",
     .help = "a LADSPA plugin; options as for --lv2, without presets and\n"
             "parameters",
+    .path_in = stage_ladspa_path_in,
     PLUGIN_OPS,
 };
 
@@ -251,5 +284,6 @@ const struct stage_ops stage_clap_ops = {
     .argument = "ID",
     .help = "a CLAP plugin, or LIBRARY.clap:ID; options as for --lv2, without\n"
             "parameters",
+    .path_in = stage_clap_path_in,
     PLUGIN_OPS,
 };

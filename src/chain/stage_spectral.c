@@ -2,6 +2,7 @@
  * gaussian2d:7x7,size=4096; --spectral preset=percussive. */
 #include "base/options.h"
 #include "chain/stage_mask.h"
+#include "chain/stage_paths.h"
 #include "convolve/spectral.h"
 #include "mask/mask2d.h"
 
@@ -247,10 +248,11 @@ static json_t *stage_spectral_report_json(const struct stage *stage)
                      "backend", spectral_backend(stage->filter));
 }
 
-static const char *stage_spectral_path_in(const char *word, size_t index, bool *perhaps)
+static bool stage_spectral_path_in(char *const *spec, size_t word, size_t from,
+                                   struct stage_path *path)
 {
-    (void)perhaps;
-    return index == 0 && !is_preset(word) && !mask2d_design_is_spec(word) ? word : NULL;
+    return word == 0 && from == 0 && !is_preset(spec[0]) && !mask2d_design_is_spec(spec[0]) &&
+           stage_path_rest(path, spec[0], 0, STAGE_PATH_FILE);
 }
 
 const struct stage_ops stage_spectral_ops = {

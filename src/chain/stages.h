@@ -40,6 +40,23 @@ struct stage_settings {
     bool held_back; /* a replay: plugins are a block late, as isolated ones were */
 };
 
+enum stage_path_use {
+    STAGE_PATH_FILE,    /* read by halo or a plugin */
+    STAGE_PATH_MASK,    /* the same, and its configuration may name others: the option file= */
+    STAGE_PATH_NAMED,   /* the path of file= */
+    STAGE_PATH_FOLDER,  /* where a configuration's files are looked for */
+    STAGE_PATH_STATE,   /* a folder that the stage saved */
+    STAGE_PATH_LIBRARY, /* of a plugin */
+};
+
+/* Where a word of a spec has a path. */
+struct stage_path {
+    size_t start, length; /* in the word */
+    enum stage_path_use use;
+    bool perhaps; /* it is one only where such a file exists */
+    char quoted;  /* has a backslash before it; 0: nothing has */
+};
+
 struct stage {
     const struct stage_ops *ops;
     void *data;   /* what ops->load made, for ops->destroy; NULL: nothing */
@@ -112,9 +129,9 @@ struct stage_ops {
      * stage->latency. NULL: cannot happen. */
     void (*keep_latency)(struct stage *stage);
 
-    /* The path in word `index` of a spec, or NULL; *perhaps becomes true if it is a path only
-     * where such a file exists. NULL: no word names a file. */
-    const char *(*path_in)(const char *word, size_t index, bool *perhaps);
+    /* Whether a word of the spec (NULL-terminated) names a file at or after `from`; and the first
+     * one (stage_paths.h). NULL: no word does. */
+    bool (*path_in)(char *const *spec, size_t word, size_t from, struct stage_path *path);
     /* Save the state in a new folder; the option @state=FOLDER loads it. */
     enum status (*save)(const struct stage *stage, const char *folder);
 

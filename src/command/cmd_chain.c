@@ -1,7 +1,9 @@
+#include "base/atomic_file.h"
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "base/stop.h"
 #include "chain/chain_file.h"
+#include "chain/chain_save.h"
 #include "command/commands.h"
 #include "plugin/plugin_sandbox.h"
 
@@ -13,9 +15,11 @@ enum { RATE_MOST = 10000000, CHANNELS_MOST = 256, BLOCK = 1024 };
 
 struct chain_check_settings {
     const char *file;
+    const char *output; /* of collect */
     size_t rate;
     size_t channels;
     bool json;
+    bool force;
 };
 
 static void print_text(const struct chain_check_settings *settings, const struct stage_list *list,
@@ -50,9 +54,33 @@ static enum status print_json(const struct chain_check_settings *settings,
     return json_print(root, 0, "the chain");
 }
 
-static enum status check(void *options)
+static enum status print(const struct chain_check_settings *settings, const struct stage_list *list,
+                         const struct filter *chain)
 {
-    const struct chain_check_settings *settings = options;
+    if (settings->json)
+        return print_json(settings, list, chain);
+    print_text(settings, list, chain);
+    return STATUS_OK;
+}
+
+static enum status collect(const struct chain_check_settings *settings,
+                           const struct stage_list *list, const struct filter *chain)
+{
+    (void)chain;
+    struct chain_save *save = NULL;
+    enum status status = chain_save_create(settings->output, settings->force, true, list, &save);
+    if (status == STATUS_OK)
+        status = chain_save_keep(save);
+    chain_save_destroy(save);
+    return status;
+}
+
+/* Load the chain with all its masks and plugins, and do this with it. */
+static enum status load_and(enum status (*act)(const struct chain_check_settings *settings,
+                                               const struct stage_list *list,
+                                               const struct filter *chain),
+                            const struct chain_check_settings *settings)
+{
     const struct stage_settings stage_settings = {.convolver = {.backend = "cpu"}};
     struct stream_format format = {.rate = (uint32_t)settings->rate,
                                    .channels = settings->channels};
@@ -67,22 +95,33 @@ static enum status check(void *options)
         status = workers_create(1, &workers);
     if (status == STATUS_OK)
         status = stage_list_create(&list, settings->channels, BLOCK, workers, &chain);
-    if (status == STATUS_OK && settings->json)
-        status = print_json(settings, &list, chain);
-    else if (status == STATUS_OK)
-        print_text(settings, &list, chain);
+    if (status == STATUS_OK)
+        status = act(settings, &list, chain);
     filter_destroy(chain);
     workers_destroy(workers);
     stage_list_free(&list);
     return status;
 }
 
-static const struct option_row rows[] = {
+static enum status run_check(void *options)
+{
+    return load_and(print, options);
+}
+
+static enum status run_collect(void *options)
+{
+    return load_and(collect, options);
+}
+
+#define OPT_SOUND                                                                                  \
+    OPT_INTEGER("rate", "HZ", struct chain_check_settings, rate, 1, RATE_MOST,                     \
+                "rate of the sound to filter; 48000 by default"),                                  \
+        OPT_INTEGER("channels", "N", struct chain_check_settings, channels, 1, CHANNELS_MOST,      \
+                    "channels of that sound; 2 by default")
+
+static const struct option_row check_rows[] = {
     PLUGIN_SANDBOX_ROWS,
-    OPT_INTEGER("rate", "HZ", struct chain_check_settings, rate, 1, RATE_MOST,
-                "rate of the sound to filter; 48000 by default"),
-    OPT_INTEGER("channels", "N", struct chain_check_settings, channels, 1, CHANNELS_MOST,
-                "channels of that sound; 2 by default"),
+    OPT_SOUND,
     OPT_FLAG("json", struct chain_check_settings, json, "print one JSON object"),
     {0},
 };
@@ -96,8 +135,36 @@ const struct command command_chain_check = {
     .arguments = OPTION_ARGUMENTS(
         OPT_ARGUMENT("FILE", struct chain_check_settings, file, 1, .is_file = true)),
     .ending = "example: halo chain check hall.yml --channels 1",
-    .groups = OPTION_GROUP(rows),
+    .groups = OPTION_GROUP(check_rows),
     .defaults = &(const struct chain_check_settings){.rate = 48000, .channels = 2},
     .size = sizeof(struct chain_check_settings),
-    .run = check,
+    .run = run_check,
+};
+
+static const struct option_row collect_rows[] = {
+    PLUGIN_SANDBOX_ROWS,
+    OPT_SOUND,
+    OPT_FLAG("force", struct chain_check_settings, force, "replace OUT and OUT.files if they exist",
+             .letter = 'f'),
+    OPT_NO_SYNC,
+    {0},
+};
+
+const struct command command_chain_collect = {
+    .name = "halo chain collect",
+    .summary = "copy a chain with the files that it names",
+    .usage =
+        "usage: halo chain collect CHAIN OUT [options]\n\n"
+        "Write a chain to OUT, its masks and the other files that it names to OUT.files, and\n"
+        "states of its plugins to OUT.state: these together can be moved to another folder or\n"
+        "machine. Plugins are not copied. Files that depend on the sound, as some\n"
+        "configurations have them, are those for --rate and --channels.",
+    .arguments = OPTION_ARGUMENTS(
+        OPT_ARGUMENT("CHAIN", struct chain_check_settings, file, 1, .is_file = true),
+        OPT_ARGUMENT("OUT", struct chain_check_settings, output, 1, .is_file = true)),
+    .ending = "example: halo chain collect room.yml travel/room.yml",
+    .groups = OPTION_GROUP(collect_rows),
+    .defaults = &(const struct chain_check_settings){.rate = 48000, .channels = 2},
+    .size = sizeof(struct chain_check_settings),
+    .run = run_collect,
 };

@@ -226,8 +226,8 @@ static enum status work(struct render_job *job)
                          &job->sink));
     TRY(lay_boundaries(job));
     if (options->save_chain && !*job->save) /* OUT is writable; later runs have the same chain */
-        TRY(chain_save_create(options->save_chain, options->force, &options->chain.stages,
-                              job->save));
+        TRY(chain_save_create(options->save_chain, options->force, options->collect,
+                              &options->chain.stages, job->save));
     /* To run again, the input must be readable again, and no output written yet. */
     struct stat input;
     job->run.stop_late = job->may_run_again && strcmp(options->input, "-") != 0 &&

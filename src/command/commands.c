@@ -29,8 +29,8 @@ static const struct command command_plugins = {
 
 static const struct command command_chain = {
     .name = "halo chain",
-    .summary = "check a chain of stages stored in a file",
-    .commands = (const struct command *const[]){&command_chain_check, NULL},
+    .summary = "check a chain of stages stored in a file, and collect its files",
+    .commands = (const struct command *const[]){&command_chain_check, &command_chain_collect, NULL},
 };
 
 #ifdef HALO_NO_CUDA

@@ -8,6 +8,7 @@
 extern const struct command command_halo; /* all of them */
 
 extern const struct command command_render, command_devices, command_chain_check;
+extern const struct command command_chain_collect;
 extern const struct command command_mask_show, command_mask_make, command_mask_plot,
     command_mask_convert;
 extern const struct command command_plugins_list, command_plugins_info;

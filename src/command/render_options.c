@@ -61,6 +61,9 @@ static const struct option_row rows[] = {
              "heard; LOG is the log of that recording"),
     OPT_FILE("save-chain", "FILE", struct render_options, save_chain,
              "save the stages and their options as text for --chain FILE"),
+    OPT_FLAG("collect", struct render_options, collect,
+             "with --save-chain: copy masks and the other files that the\n"
+             "chain names into FILE.files, so that it can be moved"),
     OPT_FLAG("force", struct render_options, force, "replace OUT (and FILE) if it exists",
              .letter = 'f'),
     OPT_NO_SYNC,
@@ -99,6 +102,8 @@ enum status render_options_check(struct render_options *options)
                         boundary_names[options->boundary]);
         options->tail = TAIL_NONE;
     }
+    if (options->collect && !options->save_chain)
+        return fail(STATUS_USAGE, "--collect needs --save-chain FILE");
     TRY(chain_options_check(&options->chain, options->block));
     if (strcmp(options->output, "-") == 0 && isatty(STDOUT_FILENO))
         return fail(STATUS_USAGE, "standard output is a terminal; write to a file or a pipe");

@@ -12,6 +12,7 @@ struct render_options {
     const char *input;
     const char *output;
     const char *save_chain; /* NULL: not saved */
+    bool collect;           /* copy the files that it names */
     const char *replay;     /* a log; NULL: none */
     struct sound_format_request request;
     enum boundary boundary;

@@ -46,11 +46,33 @@ const char *design_options(const char *word)
     return kind ? kind->options : NULL;
 }
 
-const char *design_file(const char *word)
+/* The value of a kind that names a file, or of those within; NULL: none. A file is its own. */
+static const char *file_of(const char *value)
 {
-    const struct design_kind *kind = kind_of(word);
-    const char *value = kind && kind->names_file ? strchr(word, ':') : NULL;
-    return value ? value + 1 : NULL;
+    const struct design_kind *kind = kind_of(value);
+    while (kind && kind->names_file && strchr(value, ':')) {
+        value = strchr(value, ':') + 1;
+        kind = kind_of(value);
+    }
+    return kind ? NULL : value;
+}
+
+/* The kinds that consist of masks have one at the start and after each *. */
+bool design_file_in(char *const *spec, size_t word, size_t from, size_t *start, size_t *length)
+{
+    const struct design_kind *kind = kind_of(spec[0]);
+    bool has_parts = kind && kind->make_parts;
+    if (!kind || (word > 0 && !has_parts))
+        return false;
+    const char *text = spec[word], *mark = strchr(text, word == 0 ? ':' : '*');
+    for (; mark; mark = has_parts ? strchr(mark + 1, '*') : NULL) {
+        const char *file = file_of(has_parts ? mark + 1 : text);
+        *length = file ? strcspn(file, has_parts ? "*" : "") : 0;
+        *start = file ? (size_t)(file - text) : 0;
+        if (*length > 0 && *start >= from)
+            return true;
+    }
+    return false;
 }
 
 /* Whether the key of "key=value" is an option of the kind, or `rate` for kinds of one dimension. */

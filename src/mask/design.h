@@ -34,8 +34,9 @@ bool design_is_spec(const char *word);
 /* The options of the kind that `word` names ("taps, window"), for messages; NULL: no kind. */
 const char *design_options(const char *word);
 
-/* The file that such a SPEC names, a part of `word`: invert:hall.wav; NULL: none. */
-const char *design_file(const char *word);
+/* Whether a SPEC (NULL-terminated) names a file in that word at or after `from`: invert:hall.wav,
+ * combine:a.wav*b.wav; and where the first is. */
+bool design_file_in(char *const *spec, size_t word, size_t from, size_t *start, size_t *length);
 
 /* Make or load the mask that `spec` (NULL-terminated) names: a SPEC, whose options are removed from
  * it, or a file. `rate` is that of the sound, in Hz; 0 if unknown: 48000 for a SPEC, unless files

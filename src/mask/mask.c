@@ -83,6 +83,14 @@ bool mask_file_ends_with(const char *file, const char *ending)
     return dot && strcasecmp(dot, ending) == 0;
 }
 
+const char *mask_file_given(const char *text)
+{
+    const char *path = NULL;
+    for (const char *at = text; (at = strstr(at, MASK_FILE_GIVES)); at = path)
+        path = at + strlen(MASK_FILE_GIVES);
+    return path;
+}
+
 bool mask_looks_like_text(FILE *stream)
 {
     unsigned char head[1024];

@@ -78,11 +78,19 @@ struct mask_load_options {
     struct raw_layout raw;      /* with a format: headerless samples */
     struct stream_format sound; /* that the mask will filter; 0: unknown */
     const char *folder;         /* with files of a configuration; NULL: that of the mask */
+    size_t file_count;          /* files in the place of others: */
+    const char *const *files;   /* "NAME=>PATH", NAME being what a configuration says, or
+                                   "FILE:NAME=>PATH", where several files are one */
     bool distrusts_configs;     /* they may name files of that folder only (mask_config.h) */
     bool is_about_configs; /* folder or trust is stated for this mask, which must be one then */
     bool is_named;         /* by a configuration: cannot be one itself */
     struct mask_directions directions;
 };
+
+#define MASK_FILE_GIVES "=>"
+
+/* The PATH in NAME=>PATH, after the last "=>"; NULL: there is none. */
+const char *mask_file_given(const char *text);
 
 /* Read any kind of mask file (mask_readers in mask.c). Errors: no such file, not a mask, empty, NaN
  * or infinity, memory. */

@@ -1,5 +1,6 @@
 #include "mask/mask_config.h"
 #include "base/decimal.h"
+#include "base/files_named.h"
 #include "mask/mask_matrix.h"
 
 #include <ctype.h>
@@ -237,7 +238,39 @@ static enum status find_beside(struct search *search)
     return status != STATUS_OK || beside.path ? status : refuse_name(search);
 }
 
-enum status mask_config_find(const struct mask_config *config, const char *name, char **path)
+/* Whether the NAME in NAME=>PATH is `owner`, perhaps "", followed by `name`. */
+static bool gives(const char *text, const char *path, const char *owner, const char *name)
+{
+    size_t size = (size_t)(path - text) - strlen(MASK_FILE_GIVES), head = strlen(owner);
+    return size == head + strlen(name) && memcmp(text, owner, head) == 0 &&
+           memcmp(text + head, name, size - head) == 0;
+}
+
+const char *mask_config_given(const struct mask_config *config, const char *name)
+{
+    const char *slash = strrchr(config->file, '/'), *found = NULL;
+    char owner[NAME_MAX + 2];
+    snprintf(owner, sizeof owner, "%s:", slash ? slash + 1 : config->file);
+    for (size_t i = 0; i < config->options->file_count; i++) {
+        const char *text = config->options->files[i], *path = mask_file_given(text);
+        if (gives(text, path, owner, name))
+            return path;
+        if (!found && gives(text, path, "", name))
+            found = path;
+    }
+    return found;
+}
+
+static enum status find_given(const struct mask_config *config, const char *name, const char *given,
+                              char **path)
+{
+    *path = realpath(given, NULL);
+    return *path ? STATUS_OK
+                 : mask_config_refuse(config, "cannot open %s, which file= gives for %s: %s", given,
+                                      name, strerror(errno));
+}
+
+static enum status find_name(const struct mask_config *config, const char *name, char **path)
 {
     struct search search = {.config = config, .name = name};
     if (!config->fence)
@@ -253,6 +286,18 @@ enum status mask_config_find(const struct mask_config *config, const char *name,
         TRY(find_beside(&search));
     *path = search.path;
     return STATUS_OK;
+}
+
+enum status mask_config_find(const struct mask_config *config, const char *name, char **path)
+{
+    const char *called = config->called ? config->called : name;
+    const char *given = mask_config_given(config, called);
+    TRY(given ? find_given(config, called, given, path) : find_name(config, name, path));
+    if (files_named_add(config->file, called, *path))
+        return STATUS_OK;
+    free(*path);
+    *path = NULL;
+    return fail_memory("a mask");
 }
 
 enum status mask_config_rate(struct mask_config *config, uint32_t rate)

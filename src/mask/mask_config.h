@@ -10,7 +10,7 @@
  * devices, FIFOs and the like, and a symbolic link in the configuration's folder that leads out of
  * it: an archive may hold one, and its name does not show what is read. With trust-config=no all
  * files must lie in the folder of the configuration or below. Another folder is allowed, for links
- * as well, with folder=: that is the fence.
+ * as well, with folder=: that is the fence. file= gives one file for one name; the user chose both.
  */
 #ifndef HALO_MASK_CONFIG_H
 #define HALO_MASK_CONFIG_H
@@ -30,6 +30,7 @@ struct mask_config {
     char *home;                 /* the folder of the configuration */
     char *real_home;            /* the same without links */
     char *folder;               /* that names are relative to: home until mask_config_enter */
+    const char *called;         /* by the file, what is found next; NULL: as it is asked for */
     const char *second;         /* where names are looked for that are not there; NULL: nowhere */
     char *fence;                /* the real path of folder=, or of home */
     uint32_t rate;              /* of the masks so far; 0: unknown */
@@ -52,7 +53,12 @@ MUST_CHECK enum status mask_config_refuse(const struct mask_config *config, cons
  * memory. */
 MUST_CHECK enum status mask_config_enter(struct mask_config *config, const char *folder);
 
-/* The path of a named file, to be freed. Errors: no such file, it may not be read. */
+/* The path that file= gives for a name, of the form "FILE:NAME" if it holds in one file only, by
+ * its base name; NULL: none. */
+const char *mask_config_given(const struct mask_config *config, const char *name);
+
+/* The path of a named file, to be freed; files_named.h remembers it. Errors: no such file, it may
+ * not be read. */
 MUST_CHECK enum status mask_config_find(const struct mask_config *config, const char *name,
                                         char **path);
 

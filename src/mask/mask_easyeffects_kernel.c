@@ -122,7 +122,9 @@ static enum status load(struct easyeffects *preset, struct kernel_search *search
         return mask_json_refuse(&preset->json, "a kernel in a SOFA file cannot be read as a mask");
     char *home = config->real_home;
     config->real_home = search->home;
+    config->called = search->name;
     enum status status = mask_config_mask(config, search->path, NULL, kernel);
+    config->called = NULL;
     config->real_home = home;
     return status;
 }
@@ -149,6 +151,8 @@ enum status easyeffects_kernel(struct easyeffects *preset, const json_t *plugin,
     TRY(find_name(preset, plugin, name));
     if (strchr(name, '/') || *name == '.')
         return mask_json_refuse(&preset->json, "'%.100s' is not the name of a kernel", name);
+    if (mask_config_given(preset->config, name))
+        return mask_config_mask(preset->config, name, NULL, kernel);
     struct kernel_search search = {.name = name};
     enum status status = find_kernel(preset->config, &search);
     if (status == STATUS_OK)

@@ -44,16 +44,6 @@ static enum status fill(const LADSPA_Descriptor *descriptor, struct plugin_info 
     return plugin_ladspa_ports(descriptor, info);
 }
 
-static enum status make_id(const char *path, const char *label, char **id)
-{
-    char *name;
-    TRY(plugin_ladspa_library_name(path, &name));
-    if (asprintf(id, "%s:%s", name, label) < 0)
-        *id = NULL;
-    free(name);
-    return *id ? STATUS_OK : fail_memory("a plugin");
-}
-
 static enum status describe_in(const struct plugin_ladspa_library *library, const char *label,
                                struct plugin_info *info)
 {
@@ -62,25 +52,25 @@ static enum status describe_in(const struct plugin_ladspa_library *library, cons
     info->file = strdup(library->path);
     if (!info->file)
         return fail_memory("a plugin");
-    TRY(make_id(library->path, label, &info->id));
+    TRY(plugin_ladspa_id_make(library->path, label, &info->id));
     return fill(descriptor, info);
 }
 
-/* `id` is "LIBRARY:LABEL"; the name of the library may contain colons. Without a label the error
- * lists those of the library. */
+/* Without a label the error lists those of the library. */
 static enum status describe(const char *id, struct plugin_info **result)
 {
-    const char *colon = strrchr(id, ':');
-    char *path = NULL, *name = strndup(id, colon ? (size_t)(colon - id) : strlen(id));
+    const char *label = "";
+    char *path = NULL, *name = NULL;
     struct plugin_ladspa_library library = {0};
     struct plugin_info *info = calloc(1, sizeof *info);
-    enum status status =
-        info && name ? plugin_ladspa_library_find(name, &path) : fail_memory("a plugin");
+    enum status status = info ? plugin_ladspa_id_split(id, &name, &label) : fail_memory("a plugin");
+    if (status == STATUS_OK)
+        status = plugin_ladspa_library_find(name, &path);
     if (status == STATUS_OK)
         status = plugin_ladspa_library_open(path, &library);
     if (status == STATUS_OK) {
         info->kind = &plugin_ladspa;
-        status = describe_in(&library, colon ? colon + 1 : "", info);
+        status = describe_in(&library, label, info);
     }
     plugin_ladspa_library_close(&library);
     free(name);
@@ -104,7 +94,7 @@ static enum status open(const char *holder, void (*found)(void *context, const c
          status == STATUS_OK && (descriptor = plugin_ladspa_library_at(&library, i)) != NULL; i++) {
         char *id = NULL;
         if (descriptor->Label)
-            status = make_id(holder, descriptor->Label, &id);
+            status = plugin_ladspa_id_make(holder, descriptor->Label, &id);
         if (id)
             found(context, id);
         free(id);
@@ -223,7 +213,7 @@ static enum status build(struct ladspa_instance *instance)
     if (!instance->in_data || !instance->out_data)
         return fail_memory("a plugin");
     TRY(plugin_ladspa_library_open(info->file, &instance->library));
-    TRY(plugin_ladspa_library_label(&instance->library, strrchr(info->id, ':') + 1,
+    TRY(plugin_ladspa_library_label(&instance->library, plugin_ladspa_id_label(info->id),
                                     &instance->descriptor));
     if (instance->descriptor->PortCount != info->port_count) /* since it was described */
         return fail(STATUS_FAILED, "cannot run %s: %s has changed", info->id, info->file);

@@ -2,6 +2,7 @@
 
 #include "base/short_list.h"
 #include "base/suggest.h"
+#include "base/text_stream.h"
 #include "plugin/plugin_places.h"
 
 #include <dirent.h>
@@ -123,25 +124,29 @@ static enum status refuse(const char *name)
     return status;
 }
 
+/* Where the library of this name or path is, for the caller to free(); NULL: nowhere. */
+static char *path_of(const char *name)
+{
+    char *path;
+    if (!strchr(name, '/'))
+        return look_for(name);
+    if (is_file(name) || ends_in_suffix(name))
+        path = strdup(name);
+    else if (asprintf(&path, "%s%s", name, suffix) < 0)
+        path = NULL;
+    if (path && is_file(path))
+        return path;
+    free(path);
+    return NULL;
+}
+
 enum status plugin_ladspa_library_find(const char *name, char **path)
 {
-    if (strchr(name, '/') == NULL) {
-        *path = look_for(name);
-        return *path ? STATUS_OK : refuse(name);
-    }
-    *path = strdup(name);
-    if (*path && !is_file(*path) && !ends_in_suffix(name)) {
-        free(*path);
-        if (asprintf(path, "%s%s", name, suffix) < 0)
-            *path = NULL;
-    }
-    if (!*path)
-        return fail_memory("a plugin");
-    if (is_file(*path))
+    *path = path_of(name);
+    if (*path)
         return STATUS_OK;
-    free(*path);
-    *path = NULL;
-    return fail(STATUS_FAILED, "there is no LADSPA library %s", name);
+    return strchr(name, '/') ? fail(STATUS_FAILED, "there is no LADSPA library %s", name)
+                             : refuse(name);
 }
 
 enum status plugin_ladspa_library_name(const char *path, char **name)
@@ -157,6 +162,79 @@ enum status plugin_ladspa_library_name(const char *path, char **name)
     free(*name);
     *name = strdup(path);
     return *name ? STATUS_OK : fail_memory("a plugin");
+}
+
+/* ---- ids ---- */
+
+/* The first colon from `at` on that has no backslash before it, or the end. */
+static const char *colon_in(const char *at)
+{
+    while (*at && *at != ':')
+        at += at[0] == '\\' && at[1] == ':' ? 2 : 1;
+    return at;
+}
+
+/* `length` characters of an id without their backslashes; NULL: memory. */
+static char *plain_name(const char *id, size_t length)
+{
+    char *name = malloc(length + 1), *to = name;
+    for (size_t i = 0; name && i < length; i++)
+        if (id[i] != '\\' || i + 1 == length || id[i + 1] != ':')
+            *to++ = id[i];
+    if (name)
+        *to = '\0';
+    return name;
+}
+
+static bool is_there(const char *name)
+{
+    char *path = path_of(name);
+    free(path);
+    return path != NULL;
+}
+
+static enum status cut(const char *id, const char *end, char **library, const char **label)
+{
+    free(*library);
+    *library = plain_name(id, (size_t)(end - id));
+    *label = *end ? end + 1 : end;
+    return *library ? STATUS_OK : fail_memory("a plugin");
+}
+
+enum status plugin_ladspa_id_split(const char *id, char **library, const char **label)
+{
+    const char *first = colon_in(id), *end = first;
+    *library = NULL;
+    TRY(cut(id, end, library, label));
+    while (*end && !is_there(*library)) {
+        end = colon_in(end + 1);
+        TRY(cut(id, end, library, label));
+    }
+    return is_there(*library) ? STATUS_OK : cut(id, first, library, label);
+}
+
+enum status plugin_ladspa_id_make(const char *path, const char *label, char **id)
+{
+    char *name, *text = NULL;
+    size_t size = 0;
+    TRY(plugin_ladspa_library_name(path, &name));
+    FILE *stream = text_stream_open(&text, &size);
+    for (const char *at = name; stream && *at; at++)
+        fprintf(stream, "%s%c", *at == ':' ? "\\" : "", *at);
+    if (stream)
+        fprintf(stream, ":%s", label);
+    bool written = text_stream_finish(stream) == 0;
+    free(name);
+    if (!written)
+        free(text);
+    *id = written ? text : NULL;
+    return written ? STATUS_OK : fail_memory("a plugin");
+}
+
+const char *plugin_ladspa_id_label(const char *id)
+{
+    const char *end = colon_in(id);
+    return *end ? end + 1 : end;
 }
 
 enum status plugin_ladspa_library_open(const char *path, struct plugin_ladspa_library *library)
@@ -205,13 +283,13 @@ static enum status refuse_label(const struct plugin_ladspa_library *library, con
         }
     const char *why = suggest_text(&near);
     enum status status;
-    if (why[0])
-        status = fail(STATUS_FAILED, "there is no plugin '%s' in %s%s", label, library->path, why);
-    else if (label[0])
-        status = fail(STATUS_FAILED, "there is no plugin '%s' in %s; it has %s", label,
-                      library->path, short_list_text(&all, ""));
-    else
+    if (!label[0])
         status = fail(STATUS_FAILED, "choose a plugin of %s as LIBRARY:LABEL; it has %s",
+                      library->path, short_list_text(&all, ""));
+    else if (why[0])
+        status = fail(STATUS_FAILED, "there is no plugin '%s' in %s%s", label, library->path, why);
+    else
+        status = fail(STATUS_FAILED, "there is no plugin '%s' in %s; it has %s", label,
                       library->path, short_list_text(&all, ""));
     suggest_free(&near);
     return status;

@@ -30,6 +30,18 @@ MUST_CHECK enum status plugin_ladspa_library_find(const char *name, char **path)
  * the path. Errors: memory. */
 MUST_CHECK enum status plugin_ladspa_library_name(const char *path, char **name);
 
+/* An id is "LIBRARY:LABEL". A label may contain colons; one in the name of the library is written
+ * "\:". The library ends at the first colon before which the name of one stands, so that a name
+ * without backslashes is understood too. `label` points into the id: "" if there is none; where no
+ * library is found, the first colon counts. Errors: memory. */
+MUST_CHECK enum status plugin_ladspa_id_split(const char *id, char **library, const char **label);
+
+/* With backslashes: the first colon without one ends the library. Errors: memory. */
+MUST_CHECK enum status plugin_ladspa_id_make(const char *path, const char *label, char **id);
+
+/* The label in an id of plugin_ladspa_id_make. */
+const char *plugin_ladspa_id_label(const char *id);
+
 /* Runs code of the library. Errors: it cannot be loaded, or is no LADSPA library. */
 MUST_CHECK enum status plugin_ladspa_library_open(const char *path,
                                                   struct plugin_ladspa_library *library);

@@ -156,9 +156,9 @@ bool lv2_features_know(const char *uri);
 bool lv2_features_know_option(const char *uri);
 
 /* `sequence`: bytes of the largest one. All arguments outlive the features, which must not move. */
-void lv2_features_init(struct lv2_features *features, const struct plugin_settings *settings,
-                       uint32_t sequence, struct lv2_worker *worker, struct lv2_logbook *log,
-                       struct lv2_paths *paths);
+void lv2_features_init(struct lv2_features *features, const struct plugin_info *info,
+                       const struct plugin_settings *settings, uint32_t sequence,
+                       struct lv2_worker *worker, struct lv2_logbook *log, struct lv2_paths *paths);
 
 /* Errors: the plugin requires a feature that is not available with these settings. */
 MUST_CHECK enum status lv2_features_suffice(const struct lv2_features *features,
@@ -180,6 +180,18 @@ void lv2_clock_init(struct lv2_clock *clock, const struct plugin_settings *setti
  * `bytes`; none where the tempo is not known. */
 void lv2_clock_write(struct lv2_clock *clock, LV2_Atom_Sequence *sequence, uint32_t bytes,
                      int64_t position, size_t frames);
+
+/* ---- plugin_lv2_old_events.c: the event extension, which atoms have replaced ---- */
+
+/* The data of its features. */
+void *lv2_old_map(void);
+void *lv2_old_events(void);
+
+/* What a port is connected to, with room for `bytes` of events, to be freed. NULL: memory. */
+void *lv2_old_buffer_create(uint32_t bytes);
+
+/* Real-time. Empty it: before each run. */
+void lv2_old_buffer_clear(void *buffer);
 
 /* ---- plugin_lv2_events.c: a buffer for each event port, and the settings as patch:Set ---- */
 

@@ -9,6 +9,7 @@
 #include <lv2/atom/atom.h>
 #include <lv2/atom/forge.h>
 #include <lv2/core/lv2.h>
+#include <lv2/event/event.h>
 #include <lv2/patch/patch.h>
 #include <lv2/resize-port/resize-port.h>
 #include <lv2/time/time.h>
@@ -146,10 +147,10 @@ struct event_port {
     uint32_t index;
     bool is_input;
     bool hears_time;
-    bool is_known; /* false: of another type than atom; optional for the plugin */
     uint32_t bytes;
-    LV2_Atom_Sequence *sequence;
-};
+    LV2_Atom_Sequence *sequence; /* of a port for atoms, or NULL */
+    void *old;                   /* the buffer of one of the event extension, or NULL */
+}; /* neither: of another type, optional for the plugin */
 
 struct lv2_events {
     LV2_URID sequence_type, chunk_type;
@@ -180,12 +181,16 @@ static enum status add_port(struct lv2_events *events, const LilvPlugin *plugin,
     *made = (struct event_port){
         .index = lilv_port_get_index(plugin, port),
         .is_input = lilv_port_is_a(plugin, port, lv2_world_node(LV2_CORE__InputPort)),
-        .is_known = lilv_port_is_a(plugin, port, lv2_world_node(LV2_ATOM__AtomPort)),
         .bytes = bytes_of(plugin, port, messages)};
-    made->hears_time = made->is_known && made->is_input &&
+    bool has_atoms = lilv_port_is_a(plugin, port, lv2_world_node(LV2_ATOM__AtomPort));
+    made->hears_time = has_atoms && made->is_input &&
                        lilv_port_supports_event(plugin, port, lv2_world_node(LV2_TIME__Position));
-    made->sequence = made->is_known ? calloc(1, made->bytes) : NULL;
-    if (made->is_known && !made->sequence)
+    bool is_old = !has_atoms && lilv_port_is_a(plugin, port, lv2_world_node(LV2_EVENT__EventPort));
+    if (has_atoms)
+        made->sequence = calloc(1, made->bytes);
+    if (is_old)
+        made->old = lv2_old_buffer_create(made->bytes);
+    if ((has_atoms && !made->sequence) || (is_old && !made->old))
         return fail_memory("a plugin's events");
     events->count++;
     return STATUS_OK;
@@ -200,7 +205,7 @@ static struct event_port *find_control(struct lv2_events *events, const LilvPlug
     for (size_t i = events->count; i-- > 0;) {
         struct event_port *port = &events->ports[i];
         const LilvPort *described = lilv_plugin_get_port_by_index(plugin, port->index);
-        if (!port->is_known || !port->is_input)
+        if (!port->sequence || !port->is_input)
             continue;
         if (control && lilv_port_get_index(plugin, control) == port->index)
             return port;
@@ -264,8 +269,10 @@ void lv2_events_destroy(struct lv2_events *events)
 {
     if (!events)
         return;
-    for (size_t i = 0; i < events->count; i++)
+    for (size_t i = 0; i < events->count; i++) {
         free(events->ports[i].sequence);
+        free(events->ports[i].old);
+    }
     free(events->ports);
     free(events->messages);
     free(events);
@@ -282,8 +289,11 @@ uint32_t lv2_events_most(const struct lv2_events *events)
 
 void lv2_events_connect(struct lv2_events *events, LilvInstance *instance)
 {
-    for (size_t i = 0; i < events->count; i++)
-        lilv_instance_connect_port(instance, events->ports[i].index, events->ports[i].sequence);
+    for (size_t i = 0; i < events->count; i++) {
+        const struct event_port *port = &events->ports[i];
+        lilv_instance_connect_port(instance, port->index,
+                                   port->sequence ? (void *)port->sequence : port->old);
+    }
 }
 
 void lv2_events_repeat(struct lv2_events *events)
@@ -296,6 +306,8 @@ HALO_REALTIME void lv2_events_prepare(struct lv2_events *events, int64_t positio
     for (size_t i = 0; i < events->count; i++) {
         const struct event_port *port = &events->ports[i];
         LV2_Atom_Sequence *sequence = port->sequence;
+        if (port->old)
+            lv2_old_buffer_clear(port->old);
         if (!sequence)
             continue;
         sequence->atom.type = port->is_input ? events->sequence_type : events->chunk_type;

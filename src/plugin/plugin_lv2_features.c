@@ -5,7 +5,9 @@
 #include <lv2/atom/atom.h>
 #include <lv2/buf-size/buf-size.h>
 #include <lv2/core/lv2.h>
+#include <lv2/event/event.h>
 #include <lv2/parameters/parameters.h>
+#include <lv2/uri-map/uri-map.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -156,6 +158,8 @@ static const char *const known_features[] = {
     LV2_CORE__isLive,
     LV2_CORE__inPlaceBroken,
     LV2_CORE__hardRTCapable,
+    LV2_URI_MAP_URI,
+    LV2_EVENT_URI,
     NULL,
 };
 
@@ -209,8 +213,19 @@ static void set_options(struct lv2_features *features)
     memcpy(features->options, options, sizeof options);
 }
 
-/* Features without data: properties of halo. */
-static void add_properties(struct lv2_features *features, const struct plugin_settings *settings)
+static bool is_required(const struct plugin_info *info, const char *uri)
+{
+    size_t i = 0;
+    while (i < info->feature_count && strcmp(info->features[i], uri) != 0)
+        i++;
+    return i < info->feature_count;
+}
+
+/* Features without data: properties of halo. In a file isLive holds as far as a plugin can tell: a
+ * block is run once, in order, and its output is not kept for another; only the clock is another.
+ * So one that runs live only has it, and one to which it is an option learns the truth. */
+static void add_properties(struct lv2_features *features, const struct plugin_info *info,
+                           const struct plugin_settings *settings)
 {
     add(features, LV2_BUF_SIZE__boundedBlockLength, NULL);
     if (!settings->varied) {
@@ -223,13 +238,13 @@ static void add_properties(struct lv2_features *features, const struct plugin_se
     add(features, LV2_STATE__threadSafeRestore, NULL);
     add(features, LV2_CORE__inPlaceBroken, NULL);
     add(features, LV2_CORE__hardRTCapable, NULL);
-    if (settings->live)
+    if (settings->live || is_required(info, LV2_CORE__isLive))
         add(features, LV2_CORE__isLive, NULL);
 }
 
-void lv2_features_init(struct lv2_features *features, const struct plugin_settings *settings,
-                       uint32_t sequence, struct lv2_worker *worker, struct lv2_logbook *log,
-                       struct lv2_paths *paths)
+void lv2_features_init(struct lv2_features *features, const struct plugin_info *info,
+                       const struct plugin_settings *settings, uint32_t sequence,
+                       struct lv2_worker *worker, struct lv2_logbook *log, struct lv2_paths *paths)
 {
     *features = (struct lv2_features){.block = (int32_t)settings->block,
                                       .least = settings->varied ? 1 : (int32_t)settings->block,
@@ -247,7 +262,9 @@ void lv2_features_init(struct lv2_features *features, const struct plugin_settin
     features->snapshot[3] = features->list[features->count - 1];
     add(features, LV2_STATE__mapPath, &paths->map);
     add(features, LV2_STATE__freePath, &paths->release);
-    add_properties(features, settings);
+    add(features, LV2_URI_MAP_URI, lv2_old_map());
+    add(features, LV2_EVENT_URI, lv2_old_events());
+    add_properties(features, info, settings);
 }
 
 static bool offers(const struct lv2_features *features, const char *uri)

@@ -206,7 +206,7 @@ static enum status make_services(struct lv2_instance *instance,
     TRY(lv2_logbook_create(info->name, &instance->log));
     TRY(lv2_worker_create(&instance->worker));
     TRY(lv2_events_create(instance->bundle, info, settings, &instance->events));
-    lv2_features_init(&instance->features, settings, lv2_events_most(instance->events),
+    lv2_features_init(&instance->features, info, settings, lv2_events_most(instance->events),
                       instance->worker, instance->log, &instance->paths);
     return lv2_features_suffice(&instance->features, info);
 }

@@ -2,6 +2,7 @@
 
 #include <lv2/atom/atom.h>
 #include <lv2/core/lv2.h>
+#include <lv2/event/event.h>
 #include <lv2/port-groups/port-groups.h>
 #include <lv2/port-props/port-props.h>
 #include <lv2/units/units.h>
@@ -109,14 +110,15 @@ enum status lv2_describe_flaw(const LilvPlugin *plugin, char **flaw)
 bool lv2_describe_knows(const LilvPlugin *plugin, const LilvPort *port)
 {
     static const char *const types[] = {LV2_CORE__AudioPort, LV2_CORE__ControlPort,
-                                        LV2_CORE__CVPort, LV2_ATOM__AtomPort};
+                                        LV2_CORE__CVPort, LV2_ATOM__AtomPort, LV2_EVENT__EventPort};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (is_a(plugin, port, types[i]))
             return true;
     return has(plugin, port, LV2_CORE__connectionOptional);
 }
 
-/* A port of unknown type that the plugin does not need counts as one for events. */
+/* Events come as atoms or, in old plugins, by the event extension. A port of unknown type that the
+ * plugin does not need counts as one for events. */
 static enum plugin_port_type type_of(const LilvPlugin *plugin, const LilvPort *port)
 {
     if (is_a(plugin, port, LV2_CORE__AudioPort))

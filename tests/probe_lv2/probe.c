@@ -269,6 +269,8 @@ static LV2_Handle make_none(const LV2_Descriptor *descriptor, double rate, const
     return NULL;
 }
 
+extern const LV2_Descriptor probe_old; /* probe_old.c */
+
 #define PROBE(uri, make) {uri, make, connect_port, activate, run, NULL, free, extension_data}
 
 LV2_SYMBOL_EXPORT const LV2_Descriptor *lv2_descriptor(uint32_t index)
@@ -278,5 +280,6 @@ LV2_SYMBOL_EXPORT const LV2_Descriptor *lv2_descriptor(uint32_t index)
         PROBE("urn:halo:probe:power", instantiate),
         PROBE("urn:halo:probe:none", make_none),
     };
-    return index < sizeof descriptors / sizeof *descriptors ? &descriptors[index] : NULL;
+    size_t count = sizeof descriptors / sizeof *descriptors;
+    return index < count ? &descriptors[index] : index == count ? &probe_old : NULL;
 }

@@ -1,0 +1,112 @@
+#include "chain/stage_paths.h"
+
+#include "base/text_stream.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool stage_path_rest(struct stage_path *path, const char *word, size_t start,
+                     enum stage_path_use use)
+{
+    *path = (struct stage_path){.start = start, .length = strlen(word + start), .use = use};
+    return path->length > 0;
+}
+
+/* The path itself, for free(); NULL: memory. */
+static char *read_path(const char *word, const struct stage_path *about)
+{
+    char *path = malloc(about->length + 1), *to = path;
+    for (const char *at = word + about->start; path && at < word + about->start + about->length;
+         at++)
+        if (!about->quoted || at[0] != '\\' || at[1] != about->quoted)
+            *to++ = *at;
+    if (path)
+        *to = '\0';
+    return path;
+}
+
+static void write_path(const char *path, char quoted, FILE *stream)
+{
+    for (; *path; path++) {
+        if (*path == quoted)
+            fputc('\\', stream);
+        fputc(*path, stream);
+    }
+}
+
+char *stage_paths_replace(const struct stage_ops *ops, char *const *spec, size_t word,
+                          char *(*replace)(void *context, const char *path,
+                                           const struct stage_path *about),
+                          void *context)
+{
+    char *text = NULL;
+    size_t size = 0, from = 0;
+    struct stage_path about = {0};
+    FILE *stream = text_stream_open(&text, &size);
+    bool failed = !stream;
+    while (!failed && ops->path_in && ops->path_in(spec, word, from, &about)) {
+        char *path = read_path(spec[word], &about);
+        char *other = path ? replace(context, path, &about) : NULL;
+        failed = !other;
+        fprintf(stream, "%.*s", (int)(about.start - from), spec[word] + from);
+        write_path(other ? other : "", about.quoted, stream);
+        from = about.start + about.length;
+        about = (struct stage_path){0};
+        free(other);
+        free(path);
+    }
+    if (stream)
+        fputs(spec[word] + from, stream);
+    failed |= text_stream_finish(stream) != 0;
+    if (!failed)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* The relative path from an absolute folder to an absolute path. */
+static void relative(const char *from, const char *to, char way[static PATH_MAX])
+{
+    size_t common = 0, at = 0;
+    for (; from[at] && from[at] == to[at]; at++)
+        if (from[at] == '/')
+            common = at + 1;
+    if (!from[at] && to[at] == '/') /* `to` lies below */
+        common = at + 1;
+    size_t used = 0;
+    for (const char *left = from + (common > strlen(from) ? strlen(from) : common); *left;) {
+        used += (size_t)snprintf(way + used, PATH_MAX - used, "../");
+        left = strchr(left, '/');
+        if (!left || used + 4 > PATH_MAX)
+            break;
+        left++;
+    }
+    snprintf(way + used, PATH_MAX - used, "%s", to + common);
+}
+
+char *stage_path_to_folder(void *folder, const char *path, const struct stage_path *about)
+{
+    char there[PATH_MAX], base[PATH_MAX], way[PATH_MAX];
+    if (*path == '/' || (about->perhaps && access(path, F_OK) != 0) || !realpath(path, there) ||
+        !realpath(folder, base))
+        return strdup(path);
+    relative(base, there, way);
+    return strdup(way);
+}
+
+char *stage_path_from_folder(void *folder, const char *path, const struct stage_path *about)
+{
+    const char *base = folder, *slash = base[strlen(base) - 1] == '/' ? "" : "/";
+    char *moved;
+    if (*path == '/' || strcmp(base, ".") == 0)
+        return strdup(path);
+    if (asprintf(&moved, "%s%s%s", base, slash, path) < 0)
+        return NULL;
+    if (!about->perhaps || access(moved, F_OK) == 0)
+        return moved;
+    free(moved);
+    return strdup(path);
+}

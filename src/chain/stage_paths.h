@@ -1,0 +1,24 @@
+/* The paths in the words of a stage's spec, and the same words with other paths.
+ * Threads: any. Not real-time. */
+#ifndef HALO_STAGE_PATHS_H
+#define HALO_STAGE_PATHS_H
+
+#include "chain/stages.h"
+
+/* For stage_ops.path_in: the rest of a word is a path. False: it is empty. */
+bool stage_path_rest(struct stage_path *path, const char *word, size_t start,
+                     enum stage_path_use use);
+
+/* A word with each path replaced by what `replace` returns, for free(); NULL: `replace` did, or
+ * memory. */
+char *stage_paths_replace(const struct stage_ops *ops, char *const *spec, size_t word,
+                          char *(*replace)(void *context, const char *path,
+                                           const struct stage_path *about),
+                          void *context);
+
+/* For stage_paths_replace. `folder`, a char *, is that of a chain: paths as they are seen from
+ * there, or from the working folder if they are so. Absolute paths stay. */
+char *stage_path_to_folder(void *folder, const char *path, const struct stage_path *about);
+char *stage_path_from_folder(void *folder, const char *path, const struct stage_path *about);
+
+#endif
