@@ -194,6 +194,16 @@ END_TEST
 /* Few even steps are like those of taps. */
 START_TEST(short_ramps_are_taps)
 {
+static struct mask *counted_integers(void)
+{
+    char text[1024];
+    size_t size = 0;
+    for (int i = 0; i < 25; i++)
+        size += (size_t)snprintf(text + size, sizeof text - size, "%d %d\n", i, 30000 - i * 1000);
+    mask_save_text("a.txt", text);
+    return mask_loaded("a.txt", NULL);
+}
+
     struct mask *mask = ramp("a.txt", "", 8, 0.125, 0.125, 3);
     ck_assert_uint_eq(mask->columns, 2);
     mask_destroy(mask);
@@ -211,6 +221,31 @@ END_TEST
 START_TEST(what_was_taken_is_said)
 {
     static const struct {
+/* In order, or over two octaves, without negative or equal ones, as frequencies are. */
+START_TEST(integer_taps_are_no_frequencies)
+{
+    static const char *const texts[] = {
+        "32767 16384\n16384 8192\n8192 4096\n4096 2048\n2048 1024\n",
+        "100 1000\n3000 30000\n200 2000\n",
+        "120 120\n80 80\n40 40\n20 20\n",
+        "1000 500\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        mask_save_text("a.txt", texts[i]);
+        struct mask *mask = mask_loaded("a.txt", NULL);
+        ck_assert_uint_eq(mask->columns, 2);
+        mask_destroy(mask);
+    }
+    struct mask *mask = counted_integers();
+    ck_assert_uint_eq(mask->columns, 1);
+    ck_assert_double_eq(mask->coefficients[0], 30000);
+    mask_destroy(mask);
+    /* Levels, of which one says that there is none. */
+    mask_refused("a.txt", "20 -999\n30 1\n40 2\n50 3\n60 2\n70 1\n80 1\n90 0\n100 0\n200 0\n",
+                 "taps that look like one are read from a file named .mask");
+}
+END_TEST
+
         const char *text, *expected;
     } cases[] = {
         {"0 1\n1 0.5\n2 0.25\n",
@@ -232,4 +267,4 @@ END_TEST
 
 SUITE_MAIN("mask_text", any_separator, commas_are_known_by_all_lines, utf16,
            what_only_begins_like_utf16, times_and_counts_are_left_out, short_ramps_are_taps,
-           what_was_taken_is_said)
+           integer_taps_are_no_frequencies, what_was_taken_is_said)

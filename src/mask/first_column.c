@@ -1,5 +1,7 @@
 #include "mask/first_column.h"
 
+#include "mask/level_curve.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -8,6 +10,7 @@ enum {
     COUNTS_LEAST = 3, /* rows */
     TIMES_LEAST = 4,  /* of a usual rate in seconds */
     EVEN_LEAST = 16,  /* so many even steps are none of taps */
+    LEVELS_OF = 10,   /* numbers, all but one are levels: programs mark gaps by others */
 };
 
 /* No taps are so large, but levels are. */
@@ -28,6 +31,7 @@ struct shape {
     double least, most; /* least: of those above 0 */
     double loudest;     /* of all other columns */
     bool is_even, rises, falls, has_negative, has_duplicates;
+    bool has_levels; /* another column may be levels */
 };
 
 static double at(const struct shape *shape, size_t row)
@@ -78,13 +82,27 @@ static void measure(struct shape *shape)
     shape->is_even &= shape->rises;
 }
 
+/* Integer taps are larger, or those of the first column again. */
+static bool may_be_levels(const struct shape *shape, size_t column)
+{
+    size_t levels = 0;
+    bool differs = false;
+    for (size_t i = 0; i < shape->rows; i++) {
+        double value = shape->values[i * shape->columns + column];
+        levels += fabs(value) <= LEVEL_CURVE_MOST;
+        differs |= fabs(value - at(shape, i)) > 0;
+    }
+    return differs && LEVELS_OF * levels >= (LEVELS_OF - 1) * shape->rows;
+}
+
 static bool counts(const struct shape *shape)
 {
     bool begins = shape->first == 0 || shape->first == 1;
     bool steps = shape->rises && shape->step == 1;
     for (size_t i = 0; steps && i < shape->rows; i++)
         steps = at(shape, i) == shape->first + (double)i;
-    bool may_be_hertz = shape->most >= ORDERED_REACHES_LEAST && shape->loudest > TAP_MOST;
+    bool may_be_hertz =
+        shape->has_levels && shape->most >= ORDERED_REACHES_LEAST && shape->loudest > TAP_MOST;
     return begins && steps && shape->rows >= COUNTS_LEAST && !may_be_hertz;
 }
 
@@ -114,10 +132,11 @@ static uint32_t rate_of(const struct shape *shape)
 static bool holds_frequencies(const struct shape *shape)
 {
     bool in_order = shape->rises || shape->falls;
-    if (shape->has_negative || shape->has_duplicates)
+    bool is_single = shape->rows == 1 && shape->columns == 2;
+    if (shape->has_negative || shape->has_duplicates || !shape->has_levels)
         return false;
     if (shape->most >= REACHES_LEAST)
-        return in_order || shape->rows == 1 || shape->most >= SPANS_LEAST * shape->least;
+        return in_order || is_single || shape->most >= SPANS_LEAST * shape->least;
     return in_order && shape->most >= ORDERED_REACHES_LEAST &&
            shape->most >= ORDERED_SPANS_LEAST * shape->least;
 }
@@ -137,6 +156,8 @@ enum status first_column_find(const double *values, size_t rows, size_t columns,
     if (columns < 2 || rows == 0)
         return STATUS_OK;
     measure(&shape);
+    for (size_t c = 1; c < columns; c++)
+        shape.has_levels |= may_be_levels(&shape, c);
     TRY(find_duplicates(&shape));
     found->rate = rate_of(&shape);
     found->kind = counts(&shape)              ? FIRST_COLUMN_COUNTS

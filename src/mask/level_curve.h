@@ -5,6 +5,8 @@
 
 #include "mask/mask.h"
 
+enum { LEVEL_CURVE_MOST = 300 /* dB: no level is beyond it, either way */ };
+
 /* All zero: no points. */
 struct level_curve {
     struct mask_values octaves; /* log2 of Hz, rising */

@@ -18,8 +18,6 @@ enum {
     HEAD_LINE = 1024,
 };
 
-static const double LEVEL_MOST = 300; /* dB */
-
 /* What the lines so far say about the form of the following. */
 struct response_form {
     enum comma_role comma;
@@ -192,8 +190,8 @@ static enum status add_row(struct text_lines *lines, const struct response_row *
         return text_lines_refuse(lines, "%g Hz is no frequency", hertz);
     response->is_sorted |= hertz < *last;
     *last = hertz;
-    if (!(fabs(level) <= LEVEL_MOST))
-        return text_lines_refuse(lines, "a level of %g dB is beyond %g", level, LEVEL_MOST);
+    if (!(fabs(level) <= LEVEL_CURVE_MOST))
+        return text_lines_refuse(lines, "a level of %g dB is beyond %d", level, LEVEL_CURVE_MOST);
     if (level_curve_count(&response->curve) == POINTS_MOST)
         return text_lines_refuse(lines, "more than %d frequencies", POINTS_MOST);
     return hertz > 0 ? level_curve_add(&response->curve, hertz, level) : STATUS_OK;
@@ -346,7 +344,8 @@ enum status response_file_refuse_as_taps(const char *file)
 {
     return fail(STATUS_FAILED,
                 "cannot read mask %s: it holds a frequency response, not taps; response:%s makes a "
-                "mask of it, inverse:%s its correction",
+                "mask of it, inverse:%s its correction; taps that look like one are read from a "
+                "file named .mask",
                 file, file, file);
 }
 
