@@ -35,6 +35,8 @@ START_TEST(any_separator)
         "0.1\xC2\xA0"
         "0.2\n0 1\n\x1A",
         "0.5 0.25\r\n-0.1 0.2\r\n0 1\r\n\x1A\x1A\x1A\r\n",
+        "% fir1(2, 0.5)\n0.5 0.25\n  // 2\n-0.1 0.2\n; end of 3\n0 1\n",
+        ";0.5;0.25\n;-0.1;0.2\n;0;1\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         mask_save_text("a.txt", texts[i]);
@@ -57,7 +59,8 @@ START_TEST(commas_are_known_by_all_lines)
     mask_refused("a.csv", "1,0,0\n", "'1,0,0' is not a number (separate columns by");
     mask_refused("a.csv", "\nno mask\n", "line 2: 'no mask' is not a number");
     mask_refused("a.csv", "nan\n1\n", "line 1: 'nan' is not a number");
-    mask_refused("a.csv", "1\nleft\n", "line 2: 'left' is not a number");
+    mask_refused("a.csv", "1\nleft\n", "line 2: 'left' is not a number (remarks begin with #)");
+    mask_refused("a.csv", "50% of it\n", "line 1: '50%' is not a number");
 }
 END_TEST
 
@@ -191,9 +194,6 @@ START_TEST(times_and_counts_are_left_out)
 }
 END_TEST
 
-/* Few even steps are like those of taps. */
-START_TEST(short_ramps_are_taps)
-{
 static struct mask *counted_integers(void)
 {
     char text[1024];
@@ -204,6 +204,9 @@ static struct mask *counted_integers(void)
     return mask_loaded("a.txt", NULL);
 }
 
+/* Few even steps are like those of taps. */
+START_TEST(short_ramps_are_taps)
+{
     struct mask *mask = ramp("a.txt", "", 8, 0.125, 0.125, 3);
     ck_assert_uint_eq(mask->columns, 2);
     mask_destroy(mask);
@@ -218,9 +221,6 @@ static struct mask *counted_integers(void)
 }
 END_TEST
 
-START_TEST(what_was_taken_is_said)
-{
-    static const struct {
 /* In order, or over two octaves, without negative or equal ones, as frequencies are. */
 START_TEST(integer_taps_are_no_frequencies)
 {
@@ -246,6 +246,9 @@ START_TEST(integer_taps_are_no_frequencies)
 }
 END_TEST
 
+START_TEST(what_was_taken_is_said)
+{
+    static const struct {
         const char *text, *expected;
     } cases[] = {
         {"0 1\n1 0.5\n2 0.25\n",
@@ -256,6 +259,7 @@ END_TEST
         {"left,right\n.5,1\n", "a line is taken as the names of its columns: left,right"},
         {"h\n.5\n", "a line is taken as the name of its column: h"},
         {"0,0\n0,1\n", "its commas are read as decimal marks"},
+        {"100 400 600 400 100\n", "its only line is one tap of each of 5 channels; taps of one"},
     };
     command_clean();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -1,7 +1,7 @@
 /* Masks as text: one tap a line, a column a channel, separated by blanks, semicolons or commas; `#`
- * begins a comment. All decimals take a point, or all a comma. A first line may name the columns. A
- * first column of times or counts is left out; one of frequencies is refused.
- * Optional lines:
+ * begins a comment, and so do `%`, `//` and `;` before a line of text. All decimals take a point,
+ * or all a comma. A first line may name the columns. A first column of times or counts is left out;
+ * one of frequencies is refused. Optional lines:
  *
  *   rate: 48000        Hz
  *   origin: 12         the tap at time zero, counted from 0
@@ -145,21 +145,26 @@ static enum status read_number(struct text_table *table, const char *word)
     if (!text_number(word, false, &value)) {
         if (!text_number(word, true, &value)) {
             bool is_number = decimal_parse(word, &value);
-            return text_lines_refuse(
-                &table->lines, "'%.40s' is not a %s%s", word,
-                is_number ? "finite coefficient" : "number",
-                strchr(word, ',') ? " (separate columns by blanks or semicolons)" : "");
+            return text_lines_refuse(&table->lines, "'%.40s' is not a %s%s", word,
+                                     is_number ? "finite coefficient" : "number",
+                                     strchr(word, ',')
+                                         ? " (separate columns by blanks or semicolons)"
+                                     : isalpha((unsigned char)*word) ? " (remarks begin with #)"
+                                                                     : "");
         }
         table->has_commas = true;
     }
     return mask_values_add(&table->taps, value);
 }
 
-/* Without remark and blanks around it. */
+/* Without remark and blanks around it. Those of Matlab, C and assemblers end no line of numbers:
+ * what 50% or the like may be is not known. */
 static char *bare_line(char *line)
 {
     line[strcspn(line, "#")] = '\0';
     line += strspn(line, " \t");
+    if (*line == '%' || strncmp(line, "//", 2) == 0 || (*line == ';' && !number_line_is(line)))
+        *line = '\0';
     for (size_t end = strlen(line); end > 0 && strchr(" \t\v\f", line[end - 1]);)
         line[--end] = '\0';
     return line;
@@ -210,7 +215,9 @@ static enum status read_line(struct text_table *table, char *line)
     if (columns == 0)
         return STATUS_OK;
     if (columns > COLUMNS_MOST)
-        return text_lines_refuse(&table->lines, "%zu columns; at most %d", columns, COLUMNS_MOST);
+        return text_lines_refuse(&table->lines,
+                                 "%zu columns; at most %d (taps of one channel stand one a line)",
+                                 columns, COLUMNS_MOST);
     if (table->columns && table->columns != columns)
         return text_lines_refuse(&table->lines, "%zu columns where the lines before have %zu",
                                  columns, table->columns);
@@ -274,10 +281,14 @@ static enum status settle_first_column(struct text_table *table)
 {
     const char *file = table->lines.file;
     struct first_column first;
-    TRY(first_column_find(table->taps.values, table->taps.count / table->columns, table->columns,
-                          &first));
+    size_t rows = table->taps.count / table->columns;
+    TRY(first_column_find(table->taps.values, rows, table->columns, &first));
     if (first.kind == FIRST_COLUMN_FREQUENCIES)
         return response_file_refuse_as_taps(file);
+    if (rows == 1 && table->columns > 2)
+        note("mask %s: its only line is one tap of each of %zu channels; taps of one channel stand "
+             "one a line",
+             file, table->columns);
     table->first = first.kind != FIRST_COLUMN_TAPS;
     if (first.kind == FIRST_COLUMN_COUNTS)
         note("mask %s: its first column counts and is left out; in a file named .mask all columns "
