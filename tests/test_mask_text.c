@@ -31,12 +31,18 @@ START_TEST(any_separator)
         "left;right\n0,5;0,25\n-0,1;0,2\n0;1\n",
         "Left ear\tRight ear\n0,5\t0,25\n-0,1\t0,2\n0\t1\n",
         "\"0.5\",\"0.25\"\n\"-0.1\",\"0.2\"\n\"0\",\"1\"\n",
+        "\"0,5\",\"0,25\"\n\"-0,1\",\"0,2\"\n\"0\",\"1\"\n",
+        "\"0,5\";0,25\n\"-0,1\";0,2\n\"0\";1\n",
         "0.5 0.25\n\xE2\x88\x92"
         "0.1\xC2\xA0"
         "0.2\n0 1\n\x1A",
         "0.5 0.25\r\n-0.1 0.2\r\n0 1\r\n\x1A\x1A\x1A\r\n",
         "% fir1(2, 0.5)\n0.5 0.25\n  // 2\n-0.1 0.2\n; end of 3\n0 1\n",
         ";0.5;0.25\n;-0.1;0.2\n;0;1\n",
+        "sep=;\r\n0,5;0,25\r\n-0,1;0,2\r\n0;1\r\n",
+        "SEP=,\nleft,right\n0.5,0.25\n-0.1,0.2\n0,1\n",
+        ",left,right\n0,0.5,0.25\n1,-0.1,0.2\n2,0,1\n",
+        "\"\",\"left\",\"right\"\n\"1\",0.5,0.25\n\"2\",-0.1,0.2\n\"3\",0,1\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         mask_save_text("a.txt", texts[i]);
@@ -59,8 +65,10 @@ START_TEST(commas_are_known_by_all_lines)
     mask_refused("a.csv", "1,0,0\n", "'1,0,0' is not a number (separate columns by");
     mask_refused("a.csv", "\nno mask\n", "line 2: 'no mask' is not a number");
     mask_refused("a.csv", "nan\n1\n", "line 1: 'nan' is not a number");
-    mask_refused("a.csv", "1\nleft\n", "line 2: 'left' is not a number (remarks begin with #)");
+    mask_refused("a.csv", "1\nleft\n", "line 2: 'left' is not a number");
+    mask_refused("a.csv", "Sample Rate\n48000 Hz\n1\n", "line 2: 'Hz' is not a number");
     mask_refused("a.csv", "50% of it\n", "line 1: '50%' is not a number");
+    mask_refused("a.csv", "fs=48000\n1\n", "'fs=48000' is not a number (remarks begin with #)");
 }
 END_TEST
 

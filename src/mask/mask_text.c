@@ -138,51 +138,38 @@ static enum status settle_mark(struct text_table *table, const char *word)
     return STATUS_OK;
 }
 
+static enum status refuse_word(const struct text_table *table, const char *word)
+{
+    double value;
+    const char *advice = strchr(word, ',') ? " (separate columns by blanks or semicolons)" : "";
+    if (table->columns == 0 && isalpha((unsigned char)*word))
+        advice = " (remarks begin with #)";
+    return text_lines_refuse(&table->lines, "'%.40s' is not a %s%s", word,
+                             decimal_parse(word, &value) ? "finite coefficient" : "number", advice);
+}
+
 static enum status read_number(struct text_table *table, const char *word)
 {
     double value;
     TRY(settle_mark(table, word));
     if (!text_number(word, false, &value)) {
-        if (!text_number(word, true, &value)) {
-            bool is_number = decimal_parse(word, &value);
-            return text_lines_refuse(&table->lines, "'%.40s' is not a %s%s", word,
-                                     is_number ? "finite coefficient" : "number",
-                                     strchr(word, ',')
-                                         ? " (separate columns by blanks or semicolons)"
-                                     : isalpha((unsigned char)*word) ? " (remarks begin with #)"
-                                                                     : "");
-        }
+        if (!text_number(word, true, &value))
+            return refuse_word(table, word);
         table->has_commas = true;
     }
     return mask_values_add(&table->taps, value);
 }
 
-/* Without remark and blanks around it. Those of Matlab, C and assemblers end no line of numbers:
- * what 50% or the like may be is not known. */
+/* Without remark and blanks around it. */
 static char *bare_line(char *line)
 {
     line[strcspn(line, "#")] = '\0';
     line += strspn(line, " \t");
-    if (*line == '%' || strncmp(line, "//", 2) == 0 || (*line == ';' && !number_line_is(line)))
+    if (number_line_is_remark(line))
         *line = '\0';
     for (size_t end = strlen(line); end > 0 && strchr(" \t\v\f", line[end - 1]);)
         line[--end] = '\0';
     return line;
-}
-
-/* How many columns a line names; 0: it is something else. */
-static size_t count_names(const char *line)
-{
-    size_t names = 0, length;
-    const char *name;
-    while ((name = number_line_name(line, names + 1, &length))) {
-        char *end;
-        bool is_number = (strtod(name, &end), end >= name + length); /* nan, inf */
-        if (is_number || !(isalpha((unsigned char)*name) || *name & 0x80))
-            return 0;
-        names++;
-    }
-    return names;
 }
 
 /* Whether a line names the columns, before the first of numbers. */
@@ -190,7 +177,7 @@ static bool read_names(struct text_table *table, const char *line)
 {
     if (table->columns || table->names || number_line_is(line))
         return false;
-    table->names = count_names(line);
+    table->names = number_line_header(line);
     table->names_line = table->lines.number;
     snprintf(table->named, sizeof table->named, "%s", line);
     number_line_blank(table->named);
@@ -241,7 +228,7 @@ static enum status find_commas(struct text_table *table)
         if (number_line_is(line)) {
             number_line_blank(line);
             comma_evidence_add(&evidence, line);
-        } else if (strchr(line, ',') && !strchr(line, ';') && count_names(line) > 1) {
+        } else if (strchr(line, ',') && !strchr(line, ';') && number_line_header(line) > 1) {
             evidence.separates = true;
         }
     }
