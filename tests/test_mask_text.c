@@ -212,6 +212,27 @@ static struct mask *counted_integers(void)
     return mask_loaded("a.txt", NULL);
 }
 
+START_TEST(an_index_may_come_first)
+{
+    static const char *const texts[] = {
+        "n,t,left,right\n0,0,.5,.25\n1,.00002083,-.1,.2\n2,.00004167,0,1\n3,.0000625,0,0\n",
+        "0 .5 .25\n1 -.1 .2\n2 0 1\n3 0 0\n",
+        "0 1 .5 .25\n1 2 -.1 .2\n2 3 0 1\n3 4 0 0\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        mask_save_text("a.csv", texts[i]);
+        struct mask *mask = mask_loaded("a.csv", NULL);
+        ck_assert_uint_eq(mask->columns, 2);
+        ck_assert_uint_eq(mask->rate, i == 0 ? 48000 : 0);
+        mask_expect_taps(mask, 0, TAPS, left);
+        mask_expect_taps(mask, 1, TAPS, right);
+        mask_destroy(mask);
+    }
+    mask_refused("a.csv", ",frequency,raw\n0,20,-3\n1,1000,0\n2,20000,-2\n",
+                 "it holds a frequency response, not taps");
+}
+END_TEST
+
 /* Few even steps are like those of taps. */
 START_TEST(short_ramps_are_taps)
 {
@@ -278,5 +299,5 @@ START_TEST(what_was_taken_is_said)
 END_TEST
 
 SUITE_MAIN("mask_text", any_separator, commas_are_known_by_all_lines, utf16,
-           what_only_begins_like_utf16, times_and_counts_are_left_out, short_ramps_are_taps,
-           integer_taps_are_no_frequencies, what_was_taken_is_said)
+           what_only_begins_like_utf16, times_and_counts_are_left_out, an_index_may_come_first,
+           short_ramps_are_taps, integer_taps_are_no_frequencies, what_was_taken_is_said)

@@ -26,17 +26,17 @@ static const double RATE_TOLERANCE = 1e-3;
 /* What is known of the column. */
 struct shape {
     const double *values;
-    size_t rows, columns;
-    double first, step; /* the mean one */
-    double least, most; /* least: of those above 0 */
-    double loudest;     /* of all other columns */
+    size_t rows, columns, width; /* width: columns of the whole table */
+    double first, step;          /* the mean one */
+    double least, most;          /* least: of those above 0 */
+    double loudest;              /* of all other columns */
     bool is_even, rises, falls, has_negative, has_duplicates;
     bool has_levels; /* another column may be levels */
 };
 
 static double at(const struct shape *shape, size_t row)
 {
-    return shape->values[row * shape->columns];
+    return shape->values[row * shape->width];
 }
 
 static int compare(const void *a, const void *b)
@@ -77,7 +77,7 @@ static void measure(struct shape *shape)
         shape->rises &= i == 0 || value > at(shape, i - 1);
         shape->falls &= i == 0 || value < at(shape, i - 1);
         for (size_t c = 1; c < shape->columns; c++)
-            shape->loudest = fmax(shape->loudest, fabs(shape->values[i * shape->columns + c]));
+            shape->loudest = fmax(shape->loudest, fabs(shape->values[i * shape->width + c]));
     }
     shape->is_even &= shape->rises;
 }
@@ -88,7 +88,7 @@ static bool may_be_levels(const struct shape *shape, size_t column)
     size_t levels = 0;
     bool differs = false;
     for (size_t i = 0; i < shape->rows; i++) {
-        double value = shape->values[i * shape->columns + column];
+        double value = shape->values[i * shape->width + column];
         levels += fabs(value) <= LEVEL_CURVE_MOST;
         differs |= fabs(value - at(shape, i)) > 0;
     }
@@ -148,10 +148,12 @@ static bool holds_times(const struct shape *shape)
     return shape->rows >= EVEN_LEAST || (shape->first == 0 && shape->step <= TINY_STEP);
 }
 
-enum status first_column_find(const double *values, size_t rows, size_t columns,
+enum status first_column_find(const double *values, size_t rows, size_t width, size_t left_out,
                               struct first_column *found)
 {
-    struct shape shape = {.values = values, .rows = rows, .columns = columns};
+    size_t columns = width - left_out;
+    struct shape shape = {
+        .values = values + left_out, .rows = rows, .columns = columns, .width = width};
     *found = (struct first_column){0};
     if (columns < 2 || rows == 0)
         return STATUS_OK;

@@ -42,7 +42,7 @@ struct text_table {
     size_t names_line;
     char named[NAMES_SHOWN + 1]; /* that line */
     size_t columns;              /* 0 until the first line of numbers */
-    size_t first;                /* that holds taps */
+    size_t first;                /* that holds taps, from 0 */
     struct mask_values taps;     /* row after row */
 };
 
@@ -263,34 +263,33 @@ static enum status check_paths(const struct text_table *table)
     return STATUS_OK;
 }
 
-/* Set which columns hold taps, and the rate that times have. */
-static enum status settle_first_column(struct text_table *table)
+/* What its first column that is not left out holds: leave it out if it is no taps, and set the rate
+ * that times have. */
+static enum status settle_column(struct text_table *table, enum first_column_kind *kind)
 {
-    const char *file = table->lines.file;
+    static const char advice[] = "is left out; in a file named .mask all columns are taps";
+    const char *file = table->lines.file, *which = table->first ? "second" : "first";
     struct first_column first;
-    size_t rows = table->taps.count / table->columns;
-    TRY(first_column_find(table->taps.values, rows, table->columns, &first));
-    if (first.kind == FIRST_COLUMN_FREQUENCIES)
-        return response_file_refuse_as_taps(file);
-    if (rows == 1 && table->columns > 2)
-        note("mask %s: its only line is one tap of each of %zu channels; taps of one channel stand "
-             "one a line",
-             file, table->columns);
-    table->first = first.kind != FIRST_COLUMN_TAPS;
-    if (first.kind == FIRST_COLUMN_COUNTS)
-        note("mask %s: its first column counts and is left out; in a file named .mask all columns "
-             "are taps, and response:%s would take it as frequencies",
-             file, file);
-    if (first.kind != FIRST_COLUMN_TIMES)
+    TRY(first_column_find(table->taps.values, table->taps.count / table->columns, table->columns,
+                          table->first, &first));
+    *kind = first.kind;
+    switch (first.kind) {
+    case FIRST_COLUMN_TAPS:
         return STATUS_OK;
-    if (first.rate == 0)
-        note("mask %s: its first column rises evenly, as times do, and is left out; in a file "
-             "named .mask all columns are taps",
-             file);
-    else
-        note("mask %s: its first column holds times of %u Hz and is left out; in a file named "
-             ".mask all columns are taps",
-             file, first.rate);
+    case FIRST_COLUMN_FREQUENCIES:
+        return response_file_refuse_as_taps(file);
+    case FIRST_COLUMN_COUNTS:
+        note("mask %s: its %s column counts and %s, and response:%s would take it as frequencies",
+             file, which, advice, file);
+        break;
+    case FIRST_COLUMN_TIMES:
+        if (first.rate == 0)
+            note("mask %s: its %s column rises evenly, as times do, and %s", file, which, advice);
+        else
+            note("mask %s: its %s column holds times of %u Hz and %s", file, which, first.rate,
+                 advice);
+    }
+    table->first++;
     if (first.rate && table->rate && table->rate != first.rate)
         return fail(STATUS_FAILED,
                     "cannot read mask %s: its rate is %zu Hz, but its times are of %u", file,
@@ -298,6 +297,18 @@ static enum status settle_first_column(struct text_table *table)
     if (first.rate)
         table->rate = first.rate;
     return STATUS_OK;
+}
+
+/* Behind an index may be times or frequencies. */
+static enum status settle_columns(struct text_table *table)
+{
+    enum first_column_kind kind;
+    if (table->taps.count == table->columns && table->columns > 2)
+        note("mask %s: its only line is one tap of each of %zu channels; taps of one channel stand "
+             "one a line",
+             table->lines.file, table->columns);
+    TRY(settle_column(table, &kind));
+    return kind == FIRST_COLUMN_COUNTS ? settle_column(table, &kind) : STATUS_OK;
 }
 
 static enum status read_table(struct text_table *table)
@@ -326,7 +337,7 @@ static enum status read_table(struct text_table *table)
              "semicolons",
              file);
     if (!mask_file_ends_with(file, ".mask") && !table->path_count)
-        TRY(settle_first_column(table));
+        TRY(settle_columns(table));
     return check_paths(table);
 }
 

@@ -321,7 +321,7 @@ static bool holds_frequencies(FILE *stream)
     bool is_whole;
     bool is_read = read_head(stream, &form, &values, &is_whole) == STATUS_OK && values.count > 0 &&
                    (is_whole || rises(&values, form.columns)) &&
-                   first_column_find(values.values, values.count / form.columns, form.columns,
+                   first_column_find(values.values, values.count / form.columns, form.columns, 0,
                                      &first) == STATUS_OK;
     free(values.values);
     return is_read && first.kind == FIRST_COLUMN_FREQUENCIES;
