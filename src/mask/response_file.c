@@ -16,6 +16,7 @@ enum {
     POINTS_MOST = 1 << 20,
     HEAD_BYTES = 1 << 16, /* what is looked at to see what a file is */
     HEAD_LINE = 1024,
+    KILOHERTZ_MOST = 100,
 };
 
 /* What the lines so far say about the form of the following. */
@@ -197,6 +198,18 @@ static enum status add_row(struct text_lines *lines, const struct response_row *
     return hertz > 0 ? level_curve_add(&response->curve, hertz, level) : STATUS_OK;
 }
 
+/* The line that may name the columns need not be one that does. */
+static void settle_unit(const struct response_form *form, struct response_file *response)
+{
+    const char *names = response->names ? response->names : form->names;
+    size_t count = level_curve_count(&response->curve);
+    response->is_khz = names && strcasestr(names, "khz");
+    for (size_t i = 0; i < count; i++)
+        response->is_khz &= level_curve_hertz(&response->curve, i) <= KILOHERTZ_MOST;
+    if (response->is_khz)
+        level_curve_scale(&response->curve, 1000);
+}
+
 static enum status check_points(const char *file, struct response_file *response)
 {
     size_t count = level_curve_count(&response->curve);
@@ -228,8 +241,10 @@ static enum status read_rows(struct text_lines *lines, struct response_form *for
         const char *flaw;
         struct response_row row;
         TRY(text_lines_next(lines, &line));
-        if (!line)
+        if (!line) {
+            settle_unit(form, response);
             return check_points(lines->file, response);
+        }
         TRY(keep_names(form, line));
         read_row(form, line, &row, &flaw);
         if (flaw)
