@@ -288,6 +288,7 @@ START_TEST(what_was_taken_is_said)
         {"left,right\n.5,1\n", "a line is taken as the names of its columns: left,right"},
         {"h\n.5\n", "a line is taken as the name of its column: h"},
         {"0,0\n0,1\n", "its commas are read as decimal marks"},
+        {"16384,16384\n32767,32767\n", "its commas are read as decimal marks"},
         {"100 400 600 400 100\n", "its only line is one tap of each of 5 channels; taps of one"},
     };
     command_clean();

@@ -19,6 +19,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -27,6 +28,7 @@ enum {
     COLUMNS_MOST = 256,
     PATHS_MOST = 1 << 14,
     NAMES_SHOWN = 60,
+    DECIMAL_MOST = 10, /* beyond it 32767,16384 may be two integers */
 };
 
 struct text_table {
@@ -157,6 +159,7 @@ static enum status read_number(struct text_table *table, const char *word)
             return refuse_word(table, word);
         table->has_commas = true;
     }
+    table->has_commas |= strchr(word, ',') && fabs(value) > DECIMAL_MOST;
     return mask_values_add(&table->taps, value);
 }
 
