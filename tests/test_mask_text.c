@@ -272,6 +272,8 @@ START_TEST(integer_taps_are_no_frequencies)
     /* Levels, of which one says that there is none. */
     mask_refused("a.txt", "20 -999\n30 1\n40 2\n50 3\n60 2\n70 1\n80 1\n90 0\n100 0\n200 0\n",
                  "taps that look like one are read from a file named .mask");
+    mask_refused("a.txt", "20 412.5\n80 577\n1000 318.3\n",
+                 "it holds a frequency response"); /* ohms */
 }
 END_TEST
 

@@ -82,17 +82,23 @@ static void measure(struct shape *shape)
     shape->is_even &= shape->rises;
 }
 
-/* Integer taps are larger, or those of the first column again. */
+static bool is_whole(double value)
+{
+    return fabs(value - rint(value)) <= 0;
+}
+
+/* Or anything else over frequency: integer taps are larger, or those of the first column again. */
 static bool may_be_levels(const struct shape *shape, size_t column)
 {
     size_t levels = 0;
-    bool differs = false;
+    bool differs = false, are_whole = true;
     for (size_t i = 0; i < shape->rows; i++) {
         double value = shape->values[i * shape->width + column];
         levels += fabs(value) <= LEVEL_CURVE_MOST;
         differs |= fabs(value - at(shape, i)) > 0;
+        are_whole &= is_whole(value) && is_whole(at(shape, i));
     }
-    return differs && LEVELS_OF * levels >= (LEVELS_OF - 1) * shape->rows;
+    return differs && (!are_whole || LEVELS_OF * levels >= (LEVELS_OF - 1) * shape->rows);
 }
 
 static bool counts(const struct shape *shape)
