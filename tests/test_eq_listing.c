@@ -101,7 +101,8 @@ START_TEST(foreign)
         snprintf(expected, sizeof expected, "line 2: Equalizer APO would pass over this, for '%s'",
                  cases[i].word);
         mask_save_text("e.txt", text);
-        const char *said = command_done("$HALO mask show e.txt,rate=44100").err;
+        const struct command_result result = command_done("$HALO mask show e.txt,rate=44100");
+        const char *said = result.err;
         if (cases[i].word)
             command_expect(said, expected);
         const char *first = strstr(said, "would pass over");

@@ -39,6 +39,12 @@ START_TEST(tables)
         {"Notes:left\nNumber Enabled Control Type Frequency(Hz) Gain(dB) BW/60\n"
          "1 True Auto PA 66.00 -12.00 10\n2 True Manual HP1 20\n",
          "Filter: ON PK Fc 66 Hz Gain -12 dB Q 4.242640687119285\nFilter: ON HP1 Fc 20 Hz\n"},
+        {"Number,Enabled,Control,Type,Frequency(Hz),Gain(dB),Q\n1,True,Auto,PK,63.80,-7.5,6.85\n"
+         "2,False,Auto,PK,,,\n3,True,Auto,None\n",
+         "Filter: ON PK Fc 63.8 Hz Gain -7.5 dB Q 6.85\n"},
+        {"Number; Enabled; Control; Type; Frequency(Hz); Gain(dB); Q\n"
+         "1; True; Auto; PK; 63,80; -7,5; 6,85\n2;True;Auto;LS;100;2;;\n",
+         "Filter: ON PK Fc 63.8 Hz Gain -7.5 dB Q 6.85\nFilter: ON LS Fc 100 Hz Gain 2 dB\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         mask_save_text("t.txt", cases[i].table);

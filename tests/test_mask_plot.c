@@ -3,6 +3,7 @@
 #include "sound.h"
 #include "suite.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -301,7 +302,6 @@ static const struct {
     {"'gr\u00fcn.txt'", ">gr\u00fcn.txt<"},
 };
 
-/* In legends and in titles. */
 START_TEST(start_up_files_change_nothing)
 {
     command_clean();
@@ -311,6 +311,21 @@ START_TEST(start_up_files_change_nothing)
 }
 END_TEST
 
+/* A signal may interrupt each read from gnuplot, of which some are of a part of the drawing. */
+START_TEST(interrupted_reads_lose_nothing)
+{
+    command_clean();
+    setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0", true);
+    command_done("\"$HALO\" mask plot lowpass:1000 -o whole.svg");
+    for (int read = 1; read <= 301; read += 50)
+        command_done("FAULT='read pipe: %d %d' FAULT_MARK=interrupted LD_PRELOAD=%s \"$HALO\" mask "
+                     "plot lowpass:1000 -f -o a.svg && cmp a.svg whole.svg",
+                     read, EINTR, FAULTS);
+    command_done("test -s interrupted");
+}
+END_TEST
+
+/* In legends and in titles. */
 START_TEST(names_are_only_text)
 {
     for (size_t i = 0; i < sizeof hostile_names / sizeof *hostile_names; i++) {
@@ -348,6 +363,7 @@ int main(void)
                                   file_size_limit_keeps_the_old_file,
                                   gnuplot_is_not_believed,
                                   start_up_files_change_nothing,
+                                  interrupted_reads_lose_nothing,
                                   names_are_only_text};
     if (system("command -v gnuplot >/dev/null 2>&1") != 0) {
         puts("skipped: gnuplot is not installed");

@@ -31,10 +31,18 @@ START_TEST(any_separator)
         "left;right\n0,5;0,25\n-0,1;0,2\n0;1\n",
         "Left ear\tRight ear\n0,5\t0,25\n-0,1\t0,2\n0\t1\n",
         "\"0.5\",\"0.25\"\n\"-0.1\",\"0.2\"\n\"0\",\"1\"\n",
+        "\"0,5\",\"0,25\"\n\"-0,1\",\"0,2\"\n\"0\",\"1\"\n",
+        "\"0,5\";0,25\n\"-0,1\";0,2\n\"0\";1\n",
         "0.5 0.25\n\xE2\x88\x92"
         "0.1\xC2\xA0"
         "0.2\n0 1\n\x1A",
         "0.5 0.25\r\n-0.1 0.2\r\n0 1\r\n\x1A\x1A\x1A\r\n",
+        "% fir1(2, 0.5)\n0.5 0.25\n  // 2\n-0.1 0.2\n; end of 3\n0 1\n",
+        ";0.5;0.25\n;-0.1;0.2\n;0;1\n",
+        "sep=;\r\n0,5;0,25\r\n-0,1;0,2\r\n0;1\r\n",
+        "SEP=,\nleft,right\n0.5,0.25\n-0.1,0.2\n0,1\n",
+        ",left,right\n0,0.5,0.25\n1,-0.1,0.2\n2,0,1\n",
+        "\"\",\"left\",\"right\"\n\"1\",0.5,0.25\n\"2\",-0.1,0.2\n\"3\",0,1\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         mask_save_text("a.txt", texts[i]);
@@ -58,6 +66,9 @@ START_TEST(commas_are_known_by_all_lines)
     mask_refused("a.csv", "\nno mask\n", "line 2: 'no mask' is not a number");
     mask_refused("a.csv", "nan\n1\n", "line 1: 'nan' is not a number");
     mask_refused("a.csv", "1\nleft\n", "line 2: 'left' is not a number");
+    mask_refused("a.csv", "Sample Rate\n48000 Hz\n1\n", "line 2: 'Hz' is not a number");
+    mask_refused("a.csv", "50% of it\n", "line 1: '50%' is not a number");
+    mask_refused("a.csv", "fs=48000\n1\n", "'fs=48000' is not a number (remarks begin with #)");
 }
 END_TEST
 
@@ -191,6 +202,37 @@ START_TEST(times_and_counts_are_left_out)
 }
 END_TEST
 
+static struct mask *counted_integers(void)
+{
+    char text[1024];
+    size_t size = 0;
+    for (int i = 0; i < 25; i++)
+        size += (size_t)snprintf(text + size, sizeof text - size, "%d %d\n", i, 30000 - i * 1000);
+    mask_save_text("a.txt", text);
+    return mask_loaded("a.txt", NULL);
+}
+
+START_TEST(an_index_may_come_first)
+{
+    static const char *const texts[] = {
+        "n,t,left,right\n0,0,.5,.25\n1,.00002083,-.1,.2\n2,.00004167,0,1\n3,.0000625,0,0\n",
+        "0 .5 .25\n1 -.1 .2\n2 0 1\n3 0 0\n",
+        "0 1 .5 .25\n1 2 -.1 .2\n2 3 0 1\n3 4 0 0\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        mask_save_text("a.csv", texts[i]);
+        struct mask *mask = mask_loaded("a.csv", NULL);
+        ck_assert_uint_eq(mask->columns, 2);
+        ck_assert_uint_eq(mask->rate, i == 0 ? 48000 : 0);
+        mask_expect_taps(mask, 0, TAPS, left);
+        mask_expect_taps(mask, 1, TAPS, right);
+        mask_destroy(mask);
+    }
+    mask_refused("a.csv", ",frequency,raw\n0,20,-3\n1,1000,0\n2,20000,-2\n",
+                 "it holds a frequency response, not taps");
+}
+END_TEST
+
 /* Few even steps are like those of taps. */
 START_TEST(short_ramps_are_taps)
 {
@@ -208,6 +250,33 @@ START_TEST(short_ramps_are_taps)
 }
 END_TEST
 
+/* In order, or over two octaves, without negative or equal ones, as frequencies are. */
+START_TEST(integer_taps_are_no_frequencies)
+{
+    static const char *const texts[] = {
+        "32767 16384\n16384 8192\n8192 4096\n4096 2048\n2048 1024\n",
+        "100 1000\n3000 30000\n200 2000\n",
+        "120 120\n80 80\n40 40\n20 20\n",
+        "1000 500\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        mask_save_text("a.txt", texts[i]);
+        struct mask *mask = mask_loaded("a.txt", NULL);
+        ck_assert_uint_eq(mask->columns, 2);
+        mask_destroy(mask);
+    }
+    struct mask *mask = counted_integers();
+    ck_assert_uint_eq(mask->columns, 1);
+    ck_assert_double_eq(mask->coefficients[0], 30000);
+    mask_destroy(mask);
+    /* Levels, of which one says that there is none. */
+    mask_refused("a.txt", "20 -999\n30 1\n40 2\n50 3\n60 2\n70 1\n80 1\n90 0\n100 0\n200 0\n",
+                 "taps that look like one are read from a file named .mask");
+    mask_refused("a.txt", "20 412.5\n80 577\n1000 318.3\n",
+                 "it holds a frequency response"); /* ohms */
+}
+END_TEST
+
 START_TEST(what_was_taken_is_said)
 {
     static const struct {
@@ -221,6 +290,8 @@ START_TEST(what_was_taken_is_said)
         {"left,right\n.5,1\n", "a line is taken as the names of its columns: left,right"},
         {"h\n.5\n", "a line is taken as the name of its column: h"},
         {"0,0\n0,1\n", "its commas are read as decimal marks"},
+        {"16384,16384\n32767,32767\n", "its commas are read as decimal marks"},
+        {"100 400 600 400 100\n", "its only line is one tap of each of 5 channels; taps of one"},
     };
     command_clean();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -231,5 +302,5 @@ START_TEST(what_was_taken_is_said)
 END_TEST
 
 SUITE_MAIN("mask_text", any_separator, commas_are_known_by_all_lines, utf16,
-           what_only_begins_like_utf16, times_and_counts_are_left_out, short_ramps_are_taps,
-           what_was_taken_is_said)
+           what_only_begins_like_utf16, times_and_counts_are_left_out, an_index_may_come_first,
+           short_ramps_are_taps, integer_taps_are_no_frequencies, what_was_taken_is_said)

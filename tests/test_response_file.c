@@ -84,6 +84,23 @@ START_TEST(taps_stay_taps)
 }
 END_TEST
 
+START_TEST(kilohertz_are_read)
+{
+    static const char *const files[] = {"Freq(kHz) dB\n.02 -3\n1 0\n20 -2\n",
+                                        "* Frequency (kHz), Level (dB)\n.02,-3\n1,0\n20,-2\n",
+                                        "* 96 kHz\n20 -3\n1000 0\n20000 -2\n"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct response_file response;
+        mask_save_text("a.txt", files[i]);
+        ck_assert_int_eq(response_file_load(command_path("a.txt"), NULL, &response), STATUS_OK);
+        ck_assert_double_eq_tol(level_curve_hertz(&response.curve, 0), 20, 1e-9);
+        ck_assert_double_eq_tol(level_curve_hertz(&response.curve, 2), 20000, 1e-6);
+        ck_assert_int_eq(response.is_khz, i < 2);
+        response_file_free(&response);
+    }
+}
+END_TEST
+
 START_TEST(few_frequencies_in_any_order_are_no_taps)
 {
     static const char *const texts[] = {"1000 0\n", "10 3.0\n40 -1\n", "20 1\n1000 2\n500 3\n",
@@ -262,7 +279,7 @@ START_TEST(what_it_does_not_reach_is_said)
 END_TEST
 
 SUITE_MAIN("response_file", every_form_is_read, as_taps_every_form_is_refused, taps_stay_taps,
-           few_frequencies_in_any_order_are_no_taps, columns_have_names,
+           kilohertz_are_read, few_frequencies_in_any_order_are_no_taps, columns_have_names,
            what_may_be_two_things_is_refused, response_has_the_levels_of_the_file,
            inverse_corrects_up_to_its_limit, sound_pressure_is_relative_to_its_mean,
            what_it_does_not_reach_is_said)

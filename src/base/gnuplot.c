@@ -202,7 +202,7 @@ static int write_head(const struct gnuplot *gnuplot, int fd, const char *bytes, 
 static size_t read_drawing(struct gnuplot *gnuplot, char *bytes, size_t count, bool whole)
 {
     size_t done = 0;
-    do {
+    while (done == 0 || (whole && done < count)) {
         ssize_t got = read(gnuplot->drawing, bytes + done, count - done);
         if (got < 0 && interrupted())
             continue;
@@ -211,7 +211,7 @@ static size_t read_drawing(struct gnuplot *gnuplot, char *bytes, size_t count, b
         if (got <= 0)
             break;
         done += (size_t)got;
-    } while (whole && done < count);
+    }
     return done;
 }
 

@@ -25,6 +25,8 @@ static int32_t read_unit(const struct text_source *source, bool *is_torn)
         return first;
     int second = getc(source->stream);
     *is_torn |= second == EOF;
+    if (second == EOF)
+        return EOF;
     return source->is_big_endian ? first << 8 | second : second << 8 | first;
 }
 

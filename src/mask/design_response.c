@@ -108,6 +108,8 @@ static void note_reading(const struct design_spec *spec, const struct response_f
 {
     char name[RESPONSE_NAME_MOST + 1];
     response_file_name(response, response->chosen, name);
+    if (response->is_khz)
+        note("%s: its frequencies are in kHz, as is said above them", spec->value);
     if (response->is_sorted)
         note("%s: its frequencies are not in rising order and were sorted", spec->value);
     bool is_certain = response->columns <= 3 || design_option(spec, "column");

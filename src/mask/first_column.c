@@ -1,5 +1,7 @@
 #include "mask/first_column.h"
 
+#include "mask/level_curve.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -8,6 +10,7 @@ enum {
     COUNTS_LEAST = 3, /* rows */
     TIMES_LEAST = 4,  /* of a usual rate in seconds */
     EVEN_LEAST = 16,  /* so many even steps are none of taps */
+    LEVELS_OF = 10,   /* numbers, all but one are levels: programs mark gaps by others */
 };
 
 /* No taps are so large, but levels are. */
@@ -23,16 +26,17 @@ static const double RATE_TOLERANCE = 1e-3;
 /* What is known of the column. */
 struct shape {
     const double *values;
-    size_t rows, columns;
-    double first, step; /* the mean one */
-    double least, most; /* least: of those above 0 */
-    double loudest;     /* of all other columns */
+    size_t rows, columns, width; /* width: columns of the whole table */
+    double first, step;          /* the mean one */
+    double least, most;          /* least: of those above 0 */
+    double loudest;              /* of all other columns */
     bool is_even, rises, falls, has_negative, has_duplicates;
+    bool has_levels; /* another column may be levels */
 };
 
 static double at(const struct shape *shape, size_t row)
 {
-    return shape->values[row * shape->columns];
+    return shape->values[row * shape->width];
 }
 
 static int compare(const void *a, const void *b)
@@ -73,9 +77,28 @@ static void measure(struct shape *shape)
         shape->rises &= i == 0 || value > at(shape, i - 1);
         shape->falls &= i == 0 || value < at(shape, i - 1);
         for (size_t c = 1; c < shape->columns; c++)
-            shape->loudest = fmax(shape->loudest, fabs(shape->values[i * shape->columns + c]));
+            shape->loudest = fmax(shape->loudest, fabs(shape->values[i * shape->width + c]));
     }
     shape->is_even &= shape->rises;
+}
+
+static bool is_whole(double value)
+{
+    return fabs(value - rint(value)) <= 0;
+}
+
+/* Or anything else over frequency: integer taps are larger, or those of the first column again. */
+static bool may_be_levels(const struct shape *shape, size_t column)
+{
+    size_t levels = 0;
+    bool differs = false, are_whole = true;
+    for (size_t i = 0; i < shape->rows; i++) {
+        double value = shape->values[i * shape->width + column];
+        levels += fabs(value) <= LEVEL_CURVE_MOST;
+        differs |= fabs(value - at(shape, i)) > 0;
+        are_whole &= is_whole(value) && is_whole(at(shape, i));
+    }
+    return differs && (!are_whole || LEVELS_OF * levels >= (LEVELS_OF - 1) * shape->rows);
 }
 
 static bool counts(const struct shape *shape)
@@ -84,7 +107,8 @@ static bool counts(const struct shape *shape)
     bool steps = shape->rises && shape->step == 1;
     for (size_t i = 0; steps && i < shape->rows; i++)
         steps = at(shape, i) == shape->first + (double)i;
-    bool may_be_hertz = shape->most >= ORDERED_REACHES_LEAST && shape->loudest > TAP_MOST;
+    bool may_be_hertz =
+        shape->has_levels && shape->most >= ORDERED_REACHES_LEAST && shape->loudest > TAP_MOST;
     return begins && steps && shape->rows >= COUNTS_LEAST && !may_be_hertz;
 }
 
@@ -114,10 +138,11 @@ static uint32_t rate_of(const struct shape *shape)
 static bool holds_frequencies(const struct shape *shape)
 {
     bool in_order = shape->rises || shape->falls;
-    if (shape->has_negative || shape->has_duplicates)
+    bool is_single = shape->rows == 1 && shape->columns == 2;
+    if (shape->has_negative || shape->has_duplicates || !shape->has_levels)
         return false;
     if (shape->most >= REACHES_LEAST)
-        return in_order || shape->rows == 1 || shape->most >= SPANS_LEAST * shape->least;
+        return in_order || is_single || shape->most >= SPANS_LEAST * shape->least;
     return in_order && shape->most >= ORDERED_REACHES_LEAST &&
            shape->most >= ORDERED_SPANS_LEAST * shape->least;
 }
@@ -129,14 +154,18 @@ static bool holds_times(const struct shape *shape)
     return shape->rows >= EVEN_LEAST || (shape->first == 0 && shape->step <= TINY_STEP);
 }
 
-enum status first_column_find(const double *values, size_t rows, size_t columns,
+enum status first_column_find(const double *values, size_t rows, size_t width, size_t left_out,
                               struct first_column *found)
 {
-    struct shape shape = {.values = values, .rows = rows, .columns = columns};
+    size_t columns = width - left_out;
+    struct shape shape = {
+        .values = values + left_out, .rows = rows, .columns = columns, .width = width};
     *found = (struct first_column){0};
     if (columns < 2 || rows == 0)
         return STATUS_OK;
     measure(&shape);
+    for (size_t c = 1; c < columns; c++)
+        shape.has_levels |= may_be_levels(&shape, c);
     TRY(find_duplicates(&shape));
     found->rate = rate_of(&shape);
     found->kind = counts(&shape)              ? FIRST_COLUMN_COUNTS

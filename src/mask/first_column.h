@@ -20,8 +20,9 @@ struct first_column {
     uint32_t rate; /* of times, in Hz; 0: none that is usual */
 };
 
-/* Of a table of finite numbers, row after row. Errors: memory. */
-MUST_CHECK enum status first_column_find(const double *values, size_t rows, size_t columns,
-                                         struct first_column *found);
+/* Of a table of finite numbers, row after row of `width`, without its first columns, `left_out` of
+ * them. Errors: memory. */
+MUST_CHECK enum status first_column_find(const double *values, size_t rows, size_t width,
+                                         size_t left_out, struct first_column *found);
 
 #endif

@@ -41,6 +41,12 @@ enum status level_curve_sort(struct level_curve *curve)
     return STATUS_OK;
 }
 
+void level_curve_scale(struct level_curve *curve, double factor)
+{
+    for (size_t i = 0; i < curve->octaves.count; i++)
+        curve->octaves.values[i] += log2(factor);
+}
+
 void level_curve_free(struct level_curve *curve)
 {
     free(curve->octaves.values);

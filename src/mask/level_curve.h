@@ -5,6 +5,8 @@
 
 #include "mask/mask.h"
 
+enum { LEVEL_CURVE_MOST = 300 /* dB: no level is beyond it, either way */ };
+
 /* All zero: no points. */
 struct level_curve {
     struct mask_values octaves; /* log2 of Hz, rising */
@@ -14,6 +16,7 @@ struct level_curve {
 /* Add a point above the last one, or anywhere, to be sorted later. Errors: memory. */
 MUST_CHECK enum status level_curve_add(struct level_curve *curve, double hertz, double level);
 MUST_CHECK enum status level_curve_sort(struct level_curve *curve);
+void level_curve_scale(struct level_curve *curve, double factor); /* all frequencies */
 void level_curve_free(struct level_curve *curve);
 
 /* The level at a frequency; the curve has a point. */

@@ -1,8 +1,7 @@
 #include "mask/mask_matrix.h"
 
-#include "signal/taps.h"
+#include "mask/matrix_cell.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,13 +13,6 @@ enum { MASK_TAPS_MOST = 1 << 28 };                   /* of all columns: 2 GiB */
 static const uint64_t WORK_MOST = (uint64_t)1 << 33; /* taps processed */
 #endif
 
-/* Silent before `first` and after `count` taps. */
-struct matrix_cell {
-    size_t first;
-    size_t count;
-    double *taps;
-};
-
 struct mask_matrix {
     const struct mask_config *config;
     size_t inputs;
@@ -30,74 +22,6 @@ struct mask_matrix {
     uint64_t work;             /* taps processed so far */
 };
 
-static void response_free(struct matrix_cell *response)
-{
-    free(response->taps);
-    *response = (struct matrix_cell){0};
-}
-
-static enum status check_length(const struct mask_config *config, uint64_t delay, uint64_t count)
-{
-    if (delay > MATRIX_TAPS_MOST || count > MATRIX_TAPS_MOST - delay)
-        return mask_config_refuse(
-            config, "%llu taps after a delay of %llu are too long; together at most %d",
-            (unsigned long long)count, (unsigned long long)delay, MATRIX_TAPS_MOST);
-    return STATUS_OK;
-}
-
-/* Make space for the taps [first, end), keeping the present ones. */
-static enum status extend(struct matrix_cell *response, size_t first, size_t end)
-{
-    size_t old_end = response->first + response->count;
-    if (response->count > 0 && first >= response->first && end <= old_end)
-        return STATUS_OK;
-    if (response->count > 0 && response->first < first)
-        first = response->first;
-    if (response->count > 0 && old_end > end)
-        end = old_end;
-    double *taps = calloc(end - first, sizeof *taps);
-    if (!taps)
-        return fail_memory("a mask");
-    if (response->count > 0)
-        memcpy(taps + (response->first - first), response->taps, response->count * sizeof *taps);
-    free(response->taps);
-    *response = (struct matrix_cell){first, end - first, taps};
-    return STATUS_OK;
-}
-
-static enum status response_add(const struct mask_config *config, struct matrix_cell *response,
-                                double gain, uint64_t delay, const double *taps, size_t count)
-{
-    TRY(check_length(config, delay, count));
-    if (count == 0)
-        return STATUS_OK;
-    TRY(extend(response, (size_t)delay, (size_t)delay + count));
-    double *to = response->taps + ((size_t)delay - response->first);
-    for (size_t k = 0; k < count; k++)
-        to[k] += gain * taps[k];
-    return STATUS_OK;
-}
-
-static enum status response_filter(const struct mask_config *config, struct matrix_cell *response,
-                                   double gain, uint64_t delay, const double *taps, size_t count)
-{
-    if (count == 0 || gain == 0)
-        response_free(response);
-    if (response->count == 0)
-        return STATUS_OK;
-    TRY(check_length(config, response->first + delay, response->count + count - 1));
-    size_t length = response->count + count - 1;
-    double *result = calloc(length, sizeof *result);
-    if (!result)
-        return fail_memory("a mask");
-    enum status status = taps_convolve(response->taps, response->count, taps, count, result);
-    for (size_t i = 0; i < length; i++)
-        result[i] *= gain;
-    free(response->taps);
-    *response = (struct matrix_cell){response->first + (size_t)delay, length, result};
-    return status;
-}
-
 static struct matrix_cell *cell(const struct mask_matrix *matrix, size_t input, size_t output)
 {
     return &matrix->cells[output * matrix->inputs + input];
@@ -106,7 +30,7 @@ static struct matrix_cell *cell(const struct mask_matrix *matrix, size_t input, 
 static void free_cells(struct matrix_cell *cells, size_t count)
 {
     for (size_t i = 0; cells && i < count; i++)
-        response_free(&cells[i]);
+        matrix_cell_free(&cells[i]);
     free(cells);
 }
 
@@ -198,7 +122,7 @@ enum status mask_matrix_add(struct mask_matrix *matrix, size_t input, size_t out
 {
     struct matrix_cell *response = cell(matrix, input, output);
     size_t before = response->count;
-    TRY(response_add(matrix->config, response, gain, delay, taps, count));
+    TRY(matrix_cell_add(matrix->config, response, gain, delay, taps, count));
     return account(matrix, response, before);
 }
 
@@ -216,7 +140,7 @@ enum status mask_matrix_filter(struct mask_matrix *matrix, size_t output, double
         struct matrix_cell *response = cell(matrix, i, output);
         size_t before = response->count;
         TRY(mask_matrix_work(matrix, convolution_work(before, count))); /* before it is done */
-        TRY(response_filter(matrix->config, response, gain, delay, taps, count));
+        TRY(matrix_cell_filter(matrix->config, response, gain, delay, taps, count));
         TRY(account(matrix, response, before));
     }
     return STATUS_OK;
@@ -248,9 +172,9 @@ enum status mask_matrix_recursive(struct mask_matrix *matrix, size_t output,
         if (before == 0)
             continue;
         matrix->work += (uint64_t)count * filter->memory;
-        TRY(check_length(matrix->config, response->first, count));
+        TRY(matrix_cell_check_length(matrix->config, response->first, count));
         TRY(account(matrix, response, before)); /* before the work is done */
-        TRY(extend(response, response->first, response->first + count));
+        TRY(matrix_cell_extend(response, response->first, response->first + count));
         filter->run(filter->data, response->taps, count);
         response->count = recursive_kept(response->taps, count);
         TRY(account(matrix, response, before));

@@ -6,8 +6,9 @@
  *   2       False    Manual   LS_Q  100.0          2.0       0.707
  *   3       True     Auto     None
  *
- * Cells are separated by tabs, or by blanks where none is empty. Each row becomes a line of a
- * listing (eq_listing.h) and is read as such. Lines of anything else are remarks. */
+ * Cells are separated by tabs, or as the words of the header: by semicolons, commas, or blanks
+ * where none is empty. Each row becomes a line of a listing (eq_listing.h) and is read as such.
+ * Lines of anything else are remarks. */
 #include "base/text_stream.h"
 #include "mask/eq_listing.h"
 #include "mask/mask_matrix.h"
@@ -42,23 +43,24 @@ struct rew_table {
     struct mask_config *config;
     struct mask_matrix *matrix;
     size_t columns; /* 0: before the first header */
+    char separator; /* of the header */
     const struct rew_column *column[CELLS_MOST];
     size_t rows;
     bool has_grouped;
 };
 
 /* The next cell of a line, in place; NULL: none left. */
-static char *next_cell(char **rest, bool has_tabs)
+static char *next_cell(char **rest, char separator)
 {
     char *cell = *rest;
-    if (!has_tabs)
+    if (separator == ' ')
         return mask_config_word(rest);
     if (!cell)
         return NULL;
-    char *tab = strchr(cell, '\t');
-    if (tab)
-        *tab = '\0';
-    *rest = tab ? tab + 1 : NULL;
+    char *end = strchr(cell, separator);
+    if (end)
+        *end = '\0';
+    *rest = end ? end + 1 : NULL;
     return mask_config_name(cell);
 }
 
@@ -67,8 +69,8 @@ static bool is_header(const char *line)
     static const char *const words[] = {"Number", "Enabled", "Control", "Type"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         size_t length = strlen(words[i]);
-        line += strspn(line, " \t");
-        if (strncmp(line, words[i], length) != 0 || !strchr(" \t\r\n", line[length]))
+        line += strspn(line, " \t,;");
+        if (strncmp(line, words[i], length) != 0 || !strchr(" \t,;\r\n", line[length]))
             return false;
         line += length;
     }
@@ -77,9 +79,11 @@ static bool is_header(const char *line)
 
 static enum status read_header(struct rew_table *table, char *line)
 {
-    bool has_tabs = strchr(line, '\t');
     table->columns = 0;
-    for (char *cell; (cell = next_cell(&line, has_tabs));) {
+    table->separator = line[strcspn(line, "\t;,")];
+    if (!table->separator)
+        table->separator = ' ';
+    for (char *cell; (cell = next_cell(&line, table->separator));) {
         size_t i = 0;
         while (i < sizeof known / sizeof *known && strcasecmp(cell, known[i].name) != 0)
             i++;
@@ -106,9 +110,9 @@ static void print_cell(FILE *to, const struct rew_column *column, const char *ce
 
 static enum status print_row(struct rew_table *table, char *line, FILE *to)
 {
-    bool has_tabs = strchr(line, '\t');
+    char separator = strchr(line, '\t') ? '\t' : table->separator;
     size_t i = 0;
-    for (char *cell; (cell = next_cell(&line, has_tabs)); i++) {
+    for (char *cell; (cell = next_cell(&line, separator)); i++) {
         bool is_enabled = i == 1 && strcasecmp(cell, "True") == 0;
         if (*cell && i >= table->columns)
             return mask_config_refuse(table->config, "more cells than columns");

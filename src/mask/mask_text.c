@@ -1,7 +1,7 @@
 /* Masks as text: one tap a line, a column a channel, separated by blanks, semicolons or commas; `#`
- * begins a comment. All decimals take a point, or all a comma. A first line may name the columns. A
- * first column of times or counts is left out; one of frequencies is refused.
- * Optional lines:
+ * begins a comment, and so do `%`, `//` and `;` before a line of text. All decimals take a point,
+ * or all a comma. A first line may name the columns. A first column of times or counts is left out;
+ * one of frequencies is refused. Optional lines:
  *
  *   rate: 48000        Hz
  *   origin: 12         the tap at time zero, counted from 0
@@ -19,6 +19,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -27,6 +28,7 @@ enum {
     COLUMNS_MOST = 256,
     PATHS_MOST = 1 << 14,
     NAMES_SHOWN = 60,
+    DECIMAL_MOST = 10, /* beyond it 32767,16384 may be two integers */
 };
 
 struct text_table {
@@ -42,7 +44,7 @@ struct text_table {
     size_t names_line;
     char named[NAMES_SHOWN + 1]; /* that line */
     size_t columns;              /* 0 until the first line of numbers */
-    size_t first;                /* that holds taps */
+    size_t first;                /* that holds taps, from 0 */
     struct mask_values taps;     /* row after row */
 };
 
@@ -138,20 +140,26 @@ static enum status settle_mark(struct text_table *table, const char *word)
     return STATUS_OK;
 }
 
+static enum status refuse_word(const struct text_table *table, const char *word)
+{
+    double value;
+    const char *advice = strchr(word, ',') ? " (separate columns by blanks or semicolons)" : "";
+    if (table->columns == 0 && isalpha((unsigned char)*word))
+        advice = " (remarks begin with #)";
+    return text_lines_refuse(&table->lines, "'%.40s' is not a %s%s", word,
+                             decimal_parse(word, &value) ? "finite coefficient" : "number", advice);
+}
+
 static enum status read_number(struct text_table *table, const char *word)
 {
     double value;
     TRY(settle_mark(table, word));
     if (!text_number(word, false, &value)) {
-        if (!text_number(word, true, &value)) {
-            bool is_number = decimal_parse(word, &value);
-            return text_lines_refuse(
-                &table->lines, "'%.40s' is not a %s%s", word,
-                is_number ? "finite coefficient" : "number",
-                strchr(word, ',') ? " (separate columns by blanks or semicolons)" : "");
-        }
+        if (!text_number(word, true, &value))
+            return refuse_word(table, word);
         table->has_commas = true;
     }
+    table->has_commas |= strchr(word, ',') && fabs(value) > DECIMAL_MOST;
     return mask_values_add(&table->taps, value);
 }
 
@@ -160,24 +168,11 @@ static char *bare_line(char *line)
 {
     line[strcspn(line, "#")] = '\0';
     line += strspn(line, " \t");
+    if (number_line_is_remark(line))
+        *line = '\0';
     for (size_t end = strlen(line); end > 0 && strchr(" \t\v\f", line[end - 1]);)
         line[--end] = '\0';
     return line;
-}
-
-/* How many columns a line names; 0: it is something else. */
-static size_t count_names(const char *line)
-{
-    size_t names = 0, length;
-    const char *name;
-    while ((name = number_line_name(line, names + 1, &length))) {
-        char *end;
-        bool is_number = (strtod(name, &end), end >= name + length); /* nan, inf */
-        if (is_number || !(isalpha((unsigned char)*name) || *name & 0x80))
-            return 0;
-        names++;
-    }
-    return names;
 }
 
 /* Whether a line names the columns, before the first of numbers. */
@@ -185,7 +180,7 @@ static bool read_names(struct text_table *table, const char *line)
 {
     if (table->columns || table->names || number_line_is(line))
         return false;
-    table->names = count_names(line);
+    table->names = number_line_header(line);
     table->names_line = table->lines.number;
     snprintf(table->named, sizeof table->named, "%s", line);
     number_line_blank(table->named);
@@ -210,7 +205,9 @@ static enum status read_line(struct text_table *table, char *line)
     if (columns == 0)
         return STATUS_OK;
     if (columns > COLUMNS_MOST)
-        return text_lines_refuse(&table->lines, "%zu columns; at most %d", columns, COLUMNS_MOST);
+        return text_lines_refuse(&table->lines,
+                                 "%zu columns; at most %d (taps of one channel stand one a line)",
+                                 columns, COLUMNS_MOST);
     if (table->columns && table->columns != columns)
         return text_lines_refuse(&table->lines, "%zu columns where the lines before have %zu",
                                  columns, table->columns);
@@ -234,7 +231,7 @@ static enum status find_commas(struct text_table *table)
         if (number_line_is(line)) {
             number_line_blank(line);
             comma_evidence_add(&evidence, line);
-        } else if (strchr(line, ',') && !strchr(line, ';') && count_names(line) > 1) {
+        } else if (strchr(line, ',') && !strchr(line, ';') && number_line_header(line) > 1) {
             evidence.separates = true;
         }
     }
@@ -269,30 +266,33 @@ static enum status check_paths(const struct text_table *table)
     return STATUS_OK;
 }
 
-/* Set which columns hold taps, and the rate that times have. */
-static enum status settle_first_column(struct text_table *table)
+/* What its first column that is not left out holds: leave it out if it is no taps, and set the rate
+ * that times have. */
+static enum status settle_column(struct text_table *table, enum first_column_kind *kind)
 {
-    const char *file = table->lines.file;
+    static const char advice[] = "is left out; in a file named .mask all columns are taps";
+    const char *file = table->lines.file, *which = table->first ? "second" : "first";
     struct first_column first;
     TRY(first_column_find(table->taps.values, table->taps.count / table->columns, table->columns,
-                          &first));
-    if (first.kind == FIRST_COLUMN_FREQUENCIES)
-        return response_file_refuse_as_taps(file);
-    table->first = first.kind != FIRST_COLUMN_TAPS;
-    if (first.kind == FIRST_COLUMN_COUNTS)
-        note("mask %s: its first column counts and is left out; in a file named .mask all columns "
-             "are taps, and response:%s would take it as frequencies",
-             file, file);
-    if (first.kind != FIRST_COLUMN_TIMES)
+                          table->first, &first));
+    *kind = first.kind;
+    switch (first.kind) {
+    case FIRST_COLUMN_TAPS:
         return STATUS_OK;
-    if (first.rate == 0)
-        note("mask %s: its first column rises evenly, as times do, and is left out; in a file "
-             "named .mask all columns are taps",
-             file);
-    else
-        note("mask %s: its first column holds times of %u Hz and is left out; in a file named "
-             ".mask all columns are taps",
-             file, first.rate);
+    case FIRST_COLUMN_FREQUENCIES:
+        return response_file_refuse_as_taps(file);
+    case FIRST_COLUMN_COUNTS:
+        note("mask %s: its %s column counts and %s, and response:%s would take it as frequencies",
+             file, which, advice, file);
+        break;
+    case FIRST_COLUMN_TIMES:
+        if (first.rate == 0)
+            note("mask %s: its %s column rises evenly, as times do, and %s", file, which, advice);
+        else
+            note("mask %s: its %s column holds times of %u Hz and %s", file, which, first.rate,
+                 advice);
+    }
+    table->first++;
     if (first.rate && table->rate && table->rate != first.rate)
         return fail(STATUS_FAILED,
                     "cannot read mask %s: its rate is %zu Hz, but its times are of %u", file,
@@ -300,6 +300,18 @@ static enum status settle_first_column(struct text_table *table)
     if (first.rate)
         table->rate = first.rate;
     return STATUS_OK;
+}
+
+/* Behind an index may be times or frequencies. */
+static enum status settle_columns(struct text_table *table)
+{
+    enum first_column_kind kind;
+    if (table->taps.count == table->columns && table->columns > 2)
+        note("mask %s: its only line is one tap of each of %zu channels; taps of one channel stand "
+             "one a line",
+             table->lines.file, table->columns);
+    TRY(settle_column(table, &kind));
+    return kind == FIRST_COLUMN_COUNTS ? settle_column(table, &kind) : STATUS_OK;
 }
 
 static enum status read_table(struct text_table *table)
@@ -328,7 +340,7 @@ static enum status read_table(struct text_table *table)
              "semicolons",
              file);
     if (!mask_file_ends_with(file, ".mask") && !table->path_count)
-        TRY(settle_first_column(table));
+        TRY(settle_columns(table));
     return check_paths(table);
 }
 

@@ -1,18 +1,28 @@
 #include "mask/number_line.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 bool number_line_is(const char *line)
 {
     return strpbrk(line, "0123456789") && !line[strspn(line, "0123456789+-.,;eE\" \t\v\f")];
 }
 
+bool number_line_is_remark(const char *line)
+{
+    return *line == '%' || strncmp(line, "//", 2) == 0 || strncasecmp(line, "sep=", 4) == 0 ||
+           (*line == ';' && !number_line_is(line));
+}
+
 void number_line_blank(char *line)
 {
+    bool is_csv = strstr(line, "\",") || strstr(line, ",\""), is_quoted = false;
     for (char *at = line; *at; at++) {
         bool beside_blank = (at > line && at[-1] == ' ') || strchr(" \t", at[1]);
-        if (strchr("\t\v\f;\"", *at) || (*at == ',' && beside_blank))
+        is_quoted ^= *at == '"';
+        if (strchr("\t\v\f;\"", *at) || (*at == ',' && (beside_blank || (is_csv && !is_quoted))))
             *at = ' ';
     }
 }
@@ -61,6 +71,26 @@ size_t number_line_names(const char *line)
     while (number_line_name(line, names + 1, &length))
         names++;
     return names;
+}
+
+static bool is_column_name(const char *name, size_t length)
+{
+    char *end;
+    (void)strtod(name, &end); /* nan, inf */
+    return (isalpha((unsigned char)*name) || *name & 0x80) && end < name + length &&
+           !memchr(name, '=', length) && !memchr(name, ':', length);
+}
+
+size_t number_line_header(const char *line)
+{
+    size_t names = 0, named = 0, length;
+    for (const char *name; (name = number_line_name(line, names + 1, &length)); names++) {
+        bool is_named = is_column_name(name, length);
+        if (!is_named && !(names == 0 && length == 0))
+            return 0;
+        named += is_named;
+    }
+    return named > 0 ? names : 0;
 }
 
 /* Whether a field, up to `end`, must be several numbers. */

@@ -11,7 +11,13 @@ enum comma_role { COMMA_UNKNOWN, COMMA_SEPARATES, COMMA_IS_DECIMAL };
 /* Whether a line holds nothing but what numbers and their separators are written with. */
 bool number_line_is(const char *line);
 
-/* Blanks instead of all that can only separate: quotes, semicolons, commas beside a blank. */
+/* Whether a line, behind blanks, is a remark of Matlab, C or an assembler (% // ;), or Excel's
+ * sep=; that says what separates. Such a remark ends no line of numbers: what 50% means is not
+ * known. */
+bool number_line_is_remark(const char *line);
+
+/* Blanks instead of all that can only separate: quotes, semicolons, commas beside a blank or, where
+ * one is beside a quote, all that are in none. */
 void number_line_blank(char *line);
 
 /* How many fields blanks separate. */
@@ -26,6 +32,10 @@ enum { NUMBER_LINE_NAMES_MOST = 256 };
  * texts between semicolons, tabs or commas, or else words; those beyond the most are none. */
 const char *number_line_name(const char *line, size_t column, size_t *length);
 size_t number_line_names(const char *line); /* how many */
+
+/* How many columns a line names, the first perhaps by nothing, as that of an index; 0: it names
+ * none, but is a number, a setting (fs=48000) or something else. */
+size_t number_line_header(const char *line);
 
 /* What the lines of a file say about their commas; initially zero. */
 struct comma_evidence {

@@ -16,9 +16,8 @@ enum {
     POINTS_MOST = 1 << 20,
     HEAD_BYTES = 1 << 16, /* what is looked at to see what a file is */
     HEAD_LINE = 1024,
+    KILOHERTZ_MOST = 100,
 };
-
-static const double LEVEL_MOST = 300; /* dB */
 
 /* What the lines so far say about the form of the following. */
 struct response_form {
@@ -192,11 +191,23 @@ static enum status add_row(struct text_lines *lines, const struct response_row *
         return text_lines_refuse(lines, "%g Hz is no frequency", hertz);
     response->is_sorted |= hertz < *last;
     *last = hertz;
-    if (!(fabs(level) <= LEVEL_MOST))
-        return text_lines_refuse(lines, "a level of %g dB is beyond %g", level, LEVEL_MOST);
+    if (!(fabs(level) <= LEVEL_CURVE_MOST))
+        return text_lines_refuse(lines, "a level of %g dB is beyond %d", level, LEVEL_CURVE_MOST);
     if (level_curve_count(&response->curve) == POINTS_MOST)
         return text_lines_refuse(lines, "more than %d frequencies", POINTS_MOST);
     return hertz > 0 ? level_curve_add(&response->curve, hertz, level) : STATUS_OK;
+}
+
+/* The line that may name the columns need not be one that does. */
+static void settle_unit(const struct response_form *form, struct response_file *response)
+{
+    const char *names = response->names ? response->names : form->names;
+    size_t count = level_curve_count(&response->curve);
+    response->is_khz = names && strcasestr(names, "khz");
+    for (size_t i = 0; i < count; i++)
+        response->is_khz &= level_curve_hertz(&response->curve, i) <= KILOHERTZ_MOST;
+    if (response->is_khz)
+        level_curve_scale(&response->curve, 1000);
 }
 
 static enum status check_points(const char *file, struct response_file *response)
@@ -230,8 +241,10 @@ static enum status read_rows(struct text_lines *lines, struct response_form *for
         const char *flaw;
         struct response_row row;
         TRY(text_lines_next(lines, &line));
-        if (!line)
+        if (!line) {
+            settle_unit(form, response);
             return check_points(lines->file, response);
+        }
         TRY(keep_names(form, line));
         read_row(form, line, &row, &flaw);
         if (flaw)
@@ -323,7 +336,7 @@ static bool holds_frequencies(FILE *stream)
     bool is_whole;
     bool is_read = read_head(stream, &form, &values, &is_whole) == STATUS_OK && values.count > 0 &&
                    (is_whole || rises(&values, form.columns)) &&
-                   first_column_find(values.values, values.count / form.columns, form.columns,
+                   first_column_find(values.values, values.count / form.columns, form.columns, 0,
                                      &first) == STATUS_OK;
     free(values.values);
     return is_read && first.kind == FIRST_COLUMN_FREQUENCIES;
@@ -346,7 +359,8 @@ enum status response_file_refuse_as_taps(const char *file)
 {
     return fail(STATUS_FAILED,
                 "cannot read mask %s: it holds a frequency response, not taps; response:%s makes a "
-                "mask of it, inverse:%s its correction",
+                "mask of it, inverse:%s its correction; taps that look like one are read from a "
+                "file named .mask",
                 file, file, file);
 }
 

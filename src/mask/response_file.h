@@ -6,7 +6,8 @@
  * else separates: `20,5 -3,0`, `20,5;-3,0`, `20,5, -3,0`. Numbers may have units (`20Hz -3 dB`,
  * `1 kHz`). Lines that begin otherwise than with two numbers are remarks until the first line of
  * numbers, the last of which may name the columns; after it remarks begin with * # " ; % or /. A
- * frequency of 0 Hz is left out. Frequencies may be in any order.
+ * frequency of 0 Hz is left out. Frequencies may be in any order, and in kHz where that line says
+ * so and none is above 100.
  *
  * Threads: any. Not real-time.
  */
@@ -22,6 +23,7 @@ struct response_file {
     size_t columns; /* of numbers */
     size_t chosen;  /* that holds the levels, from 1 */
     bool is_sorted; /* its lines were in another order */
+    bool is_khz;    /* so were its frequencies, before they were read */
     char *names;    /* of the columns, as the file has them; NULL: it has none */
 };
 
