@@ -21,7 +21,7 @@ import tempfile
 # through other pointers (a static function with its file).
 FIELDS = "process|step|post|collect|is_worker_late"
 ENTRIES = {"device_process", "live_step", "src/live/live.c:run_block", "live_process", "player_read",
-           "recorder_write", "instance_run", "listen_source_step"}
+           "recorder_write", "lv2/instance.c:instance_run", "listen_source_step"}
 # Rows that wait for threads that share their work in files, or for a GPU.
 WAITING = {"batch_step", "double_step", "process_file", "gpu_process"}
 # What a step calls although it is none of this, each for a reason.

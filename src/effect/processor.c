@@ -1,4 +1,4 @@
-#include "processor.h"
+#include "effect/processor.h"
 
 #include "base/realtime.h"
 #include "chain/mask_options.h"
