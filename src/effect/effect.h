@@ -19,6 +19,8 @@
 
 enum { EFFECT_CHANNELS_MOST = 2, EFFECT_FILE_MOST = 4096, EFFECT_RATE_MOST = 10000000 };
 
+enum { EFFECT_WORK_MOST = EFFECT_FILE_MOST + 64 }; /* bytes of a work */
+
 enum effect_variant { EFFECT_MONO, EFFECT_STEREO, EFFECT_TRUE_STEREO, EFFECT_VARIANTS };
 
 struct effect_kind {
@@ -95,9 +97,6 @@ void effect_save(struct effect *effect, char file[EFFECT_FILE_MOST], float *trim
 
 /* Do what `send` was given. */
 void effect_work(struct effect *effect, const void *work, size_t size);
-
-/* The most bytes of a work. */
-extern const size_t effect_work_bytes;
 
 /* ---- real-time ---- */
 

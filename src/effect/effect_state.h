@@ -90,6 +90,8 @@ struct effect_work {
     char file[EFFECT_FILE_MOST]; /* sent only as far as it is used */
 };
 
+_Static_assert(sizeof(struct effect_work) <= EFFECT_WORK_MOST, "hosts make room for it");
+
 /* A new mask for run. */
 struct answer {
     uint32_t number; /* of the request, unless `unasked` */

@@ -1,11 +1,11 @@
 /* Loading, preparing and freeing masks: not real-time. */
 #include "effect/effect_state.h"
 
+#include "base/plain_locale.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-const size_t effect_work_bytes = sizeof(struct effect_work);
 
 static void log_line(const struct effect *effect, bool is_error, const char *line)
 {
@@ -47,9 +47,11 @@ static struct processor *make_processor(struct effect *effect, const char *file,
     };
     struct processor *processor = NULL;
     char cause[1024] = "";
+    struct plain_locale locale = plain_locale_begin();
     log_capture(cause, sizeof cause);
     enum status status = processor_create(&settings, &processor);
     log_capture(NULL, 0);
+    plain_locale_end(locale);
     if (status != STATUS_OK) {
         log_line(effect, true, cause);
         return NULL;

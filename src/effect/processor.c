@@ -167,6 +167,15 @@ enum status processor_create(const struct processor_settings *settings, struct p
     return status;
 }
 
+enum status processor_check(const struct processor_settings *settings)
+{
+    struct processor unused = {0};
+    struct mask *mask = NULL;
+    enum status status = load_mask(settings, &unused, &mask);
+    mask_destroy(mask);
+    return status;
+}
+
 void processor_destroy(struct processor *processor)
 {
     if (!processor)

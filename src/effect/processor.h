@@ -46,6 +46,10 @@ struct processor {
  * available is only mentioned in `remark`. */
 MUST_CHECK enum status processor_create(const struct processor_settings *settings,
                                         struct processor **processor);
+
+/* Whether the mask can be read and fits the channels. Errors: as above. */
+MUST_CHECK enum status processor_check(const struct processor_settings *settings);
+
 void processor_destroy(struct processor *processor);
 
 /* Forget all sound. */
