@@ -453,12 +453,12 @@ int32_t clap_host_process(struct effect_host *host, const struct clap_process *p
     return host->status;
 }
 
-/* Parameters first, so that a preset is loaded with them. */
-static void flush(struct effect_host *host, const struct clap_input_events *events)
+void clap_host_flush(struct effect_host *host)
 {
+    const struct clap_input_events events = {host, events_size, events_get};
     const struct clap_plugin_params *params = clap_host_extension(host, CLAP_EXT_PARAMS);
     enum role before = enter(AUDIO_THREAD);
-    params->flush(host->plugin, events, &no_events);
+    params->flush(host->plugin, &events, &no_events);
     enter(before);
     host->event_count = 0;
 }
@@ -483,8 +483,8 @@ void effect_host_run(struct effect_host *host, const float *const *in, float *co
         .out_events = &no_events,
     };
     bool at_once = host->request.worker == EFFECT_HOST_WORKS_AT_ONCE;
-    if (at_once && host->queued)
-        flush(host, &events);
+    if (at_once && host->queued) /* a preset is loaded with the parameters */
+        clap_host_flush(host);
     if (at_once)
         effect_host_work(host);
     ck_assert_int_ne(clap_host_process(host, &process), CLAP_PROCESS_ERROR);

@@ -19,6 +19,9 @@ uint32_t clap_host_param(const char *symbol);
 void clap_host_set_at(struct effect_host *host, uint32_t frame, uint32_t param, double value);
 void clap_host_push(struct effect_host *host, const struct clap_event_header *event);
 
+/* Hand over the queued events without sound. */
+void clap_host_flush(struct effect_host *host);
+
 /* What the last run returned. */
 int32_t clap_host_status(const struct effect_host *host);
 
