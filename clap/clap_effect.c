@@ -228,7 +228,7 @@ const struct clap_plugin *clap_effect_create(enum effect_variant variant,
     if (!clap)
         return NULL;
     char cause[256];
-    log_capture(cause, sizeof cause); /* the host may not be told before init */
+    log_capture(cause, sizeof cause); /* the host may be called from init on */
     enum status status =
         ring_create(sizeof(struct clap_effect_work), WORK_QUEUED, "a plugin", &clap->work);
     log_capture(NULL, 0);

@@ -12,6 +12,7 @@
 #ifndef HALO_CLAP_EFFECT_H
 #define HALO_CLAP_EFFECT_H
 
+#include "base/realtime.h"
 #include "base/ring.h"
 #include "effect/effect.h"
 #include "plugin/clap_abi.h"
@@ -43,7 +44,7 @@ struct clap_effect_work {
     char bytes[EFFECT_WORK_MOST];
 };
 
-static inline struct clap_effect *clap_effect_of(const struct clap_plugin *plugin)
+HALO_REALTIME static inline struct clap_effect *clap_effect_of(const struct clap_plugin *plugin)
 {
     return plugin->plugin_data;
 }
