@@ -103,9 +103,6 @@ static bool change_rate(struct clap_effect *clap, uint32_t rate)
     struct effect *before = clap->effect;
     if (!create_effect(clap, rate))
         return false;
-    struct clap_effect_work item;
-    while (ring_read(clap->work, &item, 1) == 1)
-        effect_work(before, item.bytes, item.size);
     char file[EFFECT_FILE_MOST];
     float trim;
     effect_save(before, file, &trim);

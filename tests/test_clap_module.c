@@ -7,6 +7,7 @@
 #include "stream.h"
 #include "suite.h"
 
+#include <glob.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -91,7 +92,8 @@ START_TEST(the_factory_has_three_plugins)
         ck_assert(*plugin->name && *plugin->vendor && *plugin->version && *plugin->description);
         ck_assert_str_eq(plugin->features[0], "audio-effect");
     }
-    const struct clap_host old = {.clap_version = {0, 26, 0}}, host = {.clap_version = CLAP_VERSION_INIT};
+    const struct clap_host old = {.clap_version = {0, 26, 0}},
+                           host = {.clap_version = CLAP_VERSION_INIT};
     ck_assert_ptr_null(factory->create_plugin(factory, &old, "halo.convolver.mono"));
     ck_assert_ptr_null(factory->create_plugin(factory, &host, "halo.convolver"));
     ck_assert_ptr_null(factory->create_plugin(factory, &host, ""));
@@ -547,7 +549,7 @@ END_TEST
 
 struct found {
     char location[4096];
-    size_t types, presets, errors, ids;
+    size_t types, presets, errors;
     bool fits[3];
 };
 
@@ -593,8 +595,8 @@ static void on_plugin_id(const struct clap_preset_discovery_metadata_receiver *r
             ((struct found *)receiver->receiver_data)->fits[n] = true;
 }
 
-static void check_metadata(const struct clap_preset_discovery_provider *provider, const char *file,
-                           bool mono, bool stereo, bool true_stereo)
+static struct found metadata_of(const struct clap_preset_discovery_provider *provider,
+                                const char *file)
 {
     struct found found = {.types = 0};
     const struct clap_preset_discovery_metadata_receiver receiver = {
@@ -603,11 +605,32 @@ static void check_metadata(const struct clap_preset_discovery_provider *provider
         .begin_preset = on_preset,
         .add_plugin_id = on_plugin_id,
     };
-    bool any = mono || stereo || true_stereo;
-    ck_assert(provider->get_metadata(provider, CLAP_PRESET_DISCOVERY_LOCATION_FILE, file,
-                                     &receiver) == any);
+    bool any =
+        provider->get_metadata(provider, CLAP_PRESET_DISCOVERY_LOCATION_FILE, file, &receiver);
     ck_assert_uint_eq(found.presets, any);
     ck_assert_uint_eq(found.errors, !any);
+    return found;
+}
+
+/* Each mask that is installed is a preset of some plugin, and loads in all that it is one of. */
+static void expect_metadata(const struct clap_preset_discovery_provider *provider, const char *file)
+{
+    struct found found = metadata_of(provider, file);
+    ck_assert_msg(found.presets == 1, "%s", file);
+    for (size_t n = 0; n < 3; n++) {
+        struct effect_host *host = open_with(names[n], NULL);
+        ck_assert_msg(clap_host_preset(host, CLAP_PRESET_DISCOVERY_LOCATION_FILE, file) ==
+                          found.fits[n],
+                      "%s in %s", file, names[n]);
+        effect_host_close(host);
+    }
+}
+
+static void check_metadata(const struct clap_preset_discovery_provider *provider, const char *file,
+                           bool mono, bool stereo, bool true_stereo)
+{
+    struct found found = metadata_of(provider, file);
+    ck_assert_uint_eq(found.presets, mono || stereo || true_stereo);
     ck_assert_msg(found.fits[0] == mono && found.fits[1] == stereo && found.fits[2] == true_stereo,
                   "%s: %d %d %d", file, found.fits[0], found.fits[1], found.fits[2]);
 }
@@ -638,6 +661,12 @@ START_TEST(installed_masks_are_found)
     ck_assert(provider->init(provider));
     ck_assert_uint_eq(found.types, 2);
     ck_assert_ptr_nonnull(strstr(found.location, "share/halo/filters"));
+    glob_t masks = {.gl_pathc = 0};
+    ck_assert_int_eq(glob(HALO_FILTERS "/*.wav", 0, NULL, &masks), 0);
+    ck_assert_int_eq(glob(HALO_FILTERS "/[a-z]*.txt", GLOB_APPEND, NULL, &masks), 0);
+    for (size_t m = 0; m < masks.gl_pathc; m++)
+        expect_metadata(provider, masks.gl_pathv[m]);
+    globfree(&masks);
     check_metadata(provider, HALO_FILTERS "/lowpass-1k.wav", true, true, true);
     check_metadata(provider, HALO_FILTERS "/room-true-stereo.wav", true, false, true);
     check_metadata(provider, HALO_FILTERS "/README.md", false, false, false);
