@@ -5,6 +5,7 @@
  *   clap_effect_step.c   sound and events
  *   clap_effect_params.c its parameters
  *   clap_effect_state.c  sessions, and masks as presets
+ *   saved_state.c     a session as text
  *   mask_presets.c     the masks that are installed, for a host's list of presets
  *
  * Threads as in plugin/clap_abi.h. The worker of the effect is the main thread, by
