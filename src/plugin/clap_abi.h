@@ -1,6 +1,6 @@
 /* The binary interface of CLAP 1.2 between a host and a plugin: what halo uses of it, as host and
  * as plugin, by the published specification (github.com/free-audio/clap). Names are the
- * specification's, without its typedefs. tests/clap_layout.sh compares it with the system's
+ * specification's, without its typedefs. tests/clap_layout.py compares it with the system's
  * <clap/clap.h>, where there is one.
  *
  * Threads, in brackets: [main] the thread that made the plugin; [audio] one thread at a time, which
@@ -177,6 +177,13 @@ struct clap_audio_port_info {
     uint32_t in_place_pair; /* the port of the other side that may share its buffers */
 };
 
+enum { CLAP_AUDIO_PORTS_RESCAN_NAMES = 1 << 0 };
+
+struct clap_host_audio_ports { /* [main] */
+    bool (*is_rescan_flag_supported)(const struct clap_host *host, uint32_t flag);
+    void (*rescan)(const struct clap_host *host, uint32_t flags); /* not active, but for names */
+};
+
 struct clap_plugin_audio_ports { /* [main] */
     uint32_t (*count)(const struct clap_plugin *plugin, bool is_input);
     bool (*get)(const struct clap_plugin *plugin, uint32_t index, bool is_input,
@@ -196,7 +203,12 @@ enum {
     CLAP_PARAM_IS_ENUM = 1 << 16,
 };
 
-enum { CLAP_PARAM_RESCAN_VALUES = 1 << 0 };
+enum {
+    CLAP_PARAM_RESCAN_VALUES = 1 << 0,
+    CLAP_PARAM_RESCAN_TEXT = 1 << 1,
+    CLAP_PARAM_RESCAN_INFO = 1 << 2,
+    CLAP_PARAM_RESCAN_ALL = 1 << 3, /* not active */
+};
 
 struct clap_param_info {
     uint32_t id;
@@ -248,6 +260,24 @@ struct clap_host_state {
     void (*mark_dirty)(const struct clap_host *host); /* [main] */
 };
 
+#define CLAP_EXT_RENDER "clap.render"
+
+enum { CLAP_RENDER_REALTIME, CLAP_RENDER_OFFLINE };
+
+struct clap_plugin_render { /* [main] */
+    bool (*has_hard_realtime_requirement)(const struct clap_plugin *plugin);
+    bool (*set)(const struct clap_plugin *plugin, int32_t mode);
+};
+
+#define CLAP_EXT_NOTE_PORTS "clap.note-ports"
+
+enum { CLAP_NOTE_DIALECT_CLAP = 1 << 0, CLAP_NOTE_DIALECT_MIDI = 1 << 1 };
+
+struct clap_host_note_ports { /* [main] */
+    uint32_t (*supported_dialects)(const struct clap_host *host);
+    void (*rescan)(const struct clap_host *host, uint32_t flags);
+};
+
 #define CLAP_EXT_LATENCY "clap.latency"
 
 struct clap_plugin_latency {
@@ -270,7 +300,15 @@ struct clap_host_tail {
 
 #define CLAP_EXT_LOG "clap.log"
 
-enum { CLAP_LOG_DEBUG, CLAP_LOG_INFO, CLAP_LOG_WARNING, CLAP_LOG_ERROR, CLAP_LOG_FATAL };
+enum {
+    CLAP_LOG_DEBUG,
+    CLAP_LOG_INFO,
+    CLAP_LOG_WARNING,
+    CLAP_LOG_ERROR,
+    CLAP_LOG_FATAL,
+    CLAP_LOG_HOST_MISBEHAVING,
+    CLAP_LOG_PLUGIN_MISBEHAVING,
+};
 
 struct clap_host_log {
     void (*log)(const struct clap_host *host, int32_t severity, const char *msg); /* [any] */
