@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { PRESET_RATE = 48000 }; /* Hz, at which a mask is tried */
 
@@ -24,11 +23,14 @@ static const struct clap_preset_discovery_provider_descriptor descriptor = {
 
 void mask_presets_locate(const char *path)
 {
+    char there[PATH_MAX];
     const char *name = path ? strrchr(path, '/') : NULL;
-    int length = name ? snprintf(folder, sizeof folder, "%.*s/" HALO_MASKS_FROM_MODULE,
-                                 (int)(name - path), path)
-                      : -1;
-    if (length < 0 || (size_t)length >= sizeof folder || access(folder, R_OK) != 0)
+    *folder = '\0';
+    if (!name)
+        return;
+    int length =
+        snprintf(there, sizeof there, "%.*s/" HALO_MASKS_FROM_MODULE, (int)(name - path), path);
+    if (length > 0 && (size_t)length < sizeof there && !realpath(there, folder))
         *folder = '\0';
 }
 

@@ -660,7 +660,7 @@ START_TEST(installed_masks_are_found)
         factory->create(factory, &indexer, factory->get_descriptor(factory, 0)->id);
     ck_assert(provider->init(provider));
     ck_assert_uint_eq(found.types, 2);
-    ck_assert_ptr_nonnull(strstr(found.location, "share/halo/filters"));
+    ck_assert_str_eq(found.location, HALO_FILTERS);
     glob_t masks = {.gl_pathc = 0};
     ck_assert_int_eq(glob(HALO_FILTERS "/*.wav", 0, NULL, &masks), 0);
     ck_assert_int_eq(glob(HALO_FILTERS "/[a-z]*.txt", GLOB_APPEND, NULL, &masks), 0);
