@@ -78,14 +78,16 @@ const struct clap_plugin_state clap_effect_state = {.save = save, .load = load};
 
 /* ---- a mask as a preset ---- */
 
-/* The path is made absolute, since a session is opened from any folder. */
-static bool choose(struct clap_effect *clap, uint32_t kind, const char *location)
+/* The path is made absolute, since a session is opened from any folder. `error`: the system's, 0:
+ * it has none. */
+static bool choose(struct clap_effect *clap, uint32_t kind, const char *location, int *error)
 {
     if (kind != CLAP_PRESET_DISCOVERY_LOCATION_FILE || !location) {
         snprintf(clap->cause, sizeof clap->cause, "a preset of halo is the file of a mask");
         return false;
     }
     char *path = realpath(location, NULL);
+    *error = path ? 0 : errno;
     bool loaded = clap_effect_load(clap, path ? path : location, EFFECT_CHOOSE);
     free(path);
     return loaded;
@@ -96,10 +98,10 @@ static bool from_location(const struct clap_plugin *plugin, uint32_t kind, const
 {
     struct clap_effect *clap = clap_effect_of(plugin);
     const struct clap_host_preset_load *host = clap->preset_load;
-    errno = 0;
-    bool loaded = choose(clap, kind, location);
+    int error = 0;
+    bool loaded = choose(clap, kind, location, &error);
     if (!loaded && host)
-        host->on_error(clap->host, kind, location, key, errno, clap->cause);
+        host->on_error(clap->host, kind, location, key, error, clap->cause);
     if (!loaded)
         return false;
     if (clap->state)

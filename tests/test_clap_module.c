@@ -491,6 +491,38 @@ START_TEST(a_state_loaded_while_sound_runs_fades_in)
 }
 END_TEST
 
+/* A mask that was asked for before, and is ready after it, does not replace that of the state. */
+START_TEST(a_state_outlives_an_older_request)
+{
+    command_clean();
+    save_tap("old.wav", 1000, 500, 1);
+    save_tap("new.wav", 1000, 500, 0.25f);
+    struct effect_host *host = open_with("mono", command_path("new.wav"));
+    struct clap_host_bytes state = {.size = 0};
+    ck_assert(clap_host_save(host, &state));
+    effect_host_close(host);
+    host = effect_host_open(
+        &(struct effect_host_request){.name = "mono", .worker = EFFECT_HOST_WORKS_WHEN_REPORTED});
+    ck_assert(clap_host_preset(host, CLAP_PRESET_DISCOVERY_LOCATION_FILE, command_path("old.wav")));
+    run_silence(host, 64);
+    clap_host_set_at(host, 0, clap_host_param("trim"), 5);
+    run_silence(host, 64); /* asks for old.wav, trimmed */
+    ck_assert(clap_host_load(host, &state));
+    ck_assert_uint_ge(effect_host_work(host), 1);
+    struct block in = stream_noise(1, 1, 20000), out = stream_noise(2, 1, 20000);
+    for (int i = 0; i < 5; i++) {
+        run_parts(host, &in, &out, 100);
+        effect_host_work(host);
+    }
+    for (size_t i = 500; i < in.frames; i++)
+        ck_assert_float_le(fabsf(out.data[0][i] - 0.25f * in.data[0][i - 500]), 1e-5f);
+    ck_assert_ptr_nonnull(strstr(effect_host_reported(host), "new.wav"));
+    effect_host_close(host);
+    block_free(&in);
+    block_free(&out);
+}
+END_TEST
+
 /* With a decimal comma, as a desktop's locale may have it. */
 START_TEST(the_locale_of_a_host_changes_nothing)
 {
@@ -715,6 +747,8 @@ START_TEST(tails_are_exact)
     ck_assert_int_eq(clap_host_status(host), CLAP_PROCESS_TAIL);
     clap_host_set_at(host, 0, clap_host_param("enabled"), 1);
     run_silence(host, 64);
+    ck_assert_uint_eq(tail_of(host), TAIL); /* it fades out */
+    run_silence(host, RATE / 10);
     ck_assert_uint_eq(tail_of(host), 0);
     effect_host_close(host);
     block_free(&in);
@@ -805,6 +839,7 @@ SUITE_MAIN("clap_module", the_factory_has_three_plugins, ports_are_one_each_way,
            events_take_effect_at_their_frames, a_gain_begins_at_its_frame,
            states_hold_every_parameter, damaged_states_change_nothing,
            streams_that_fail_are_an_error, a_state_loaded_while_sound_runs_fades_in,
-           the_locale_of_a_host_changes_nothing, a_mask_is_a_preset, installed_masks_are_found,
-           tails_are_exact, a_change_keeps_the_plugin_awake, activation_prepares_the_mask_again,
+           a_state_outlives_an_older_request, the_locale_of_a_host_changes_nothing,
+           a_mask_is_a_preset, installed_masks_are_found, tails_are_exact,
+           a_change_keeps_the_plugin_awake, activation_prepares_the_mask_again,
            a_reset_forgets_all_sound)

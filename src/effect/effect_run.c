@@ -58,11 +58,15 @@ HALO_REALTIME static void blend(const struct effect *effect, size_t frames)
     }
 }
 
+HALO_REALTIME static bool is_wet(const struct effect *effect)
+{
+    return effect->wet_gain.to != 0 || ramp_gain(&effect->wet_gain) != 0;
+}
+
 HALO_REALTIME static void filter(struct effect *effect, float *const *now, size_t frames)
 {
     const float *const *in = (const float *const *)now;
-    bool audible = effect->wet_gain.to != 0 || ramp_gain(&effect->wet_gain) != 0;
-    if (!effect->processor || !audible) {
+    if (!effect->processor || !is_wet(effect)) {
         block_silence(&effect->wet, 0, frames);
     } else {
         processor_write(effect->processor, in, effect->held, frames, effect->wet.data);
@@ -133,7 +137,8 @@ HALO_REALTIME void effect_update_tail(struct effect *effect)
     size_t frames = delay->delay > delay->next ? delay->delay : delay->next;
     if (pre_delay_of(effect) > frames)
         frames = pre_delay_of(effect);
-    atomic_store(&effect->tail, taps && is_enabled(effect) ? taps - 1 + frames : 0);
+    atomic_store(&effect->tail,
+                 taps && (is_enabled(effect) || is_wet(effect)) ? taps - 1 + frames : 0);
 }
 
 HALO_REALTIME void effect_begin(struct effect *effect)

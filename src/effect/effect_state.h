@@ -130,7 +130,7 @@ struct effect {
     /* The exchange; used by run only. */
     struct effect_mask request;
     bool requested;           /* `request` is new and not sent yet */
-    uint32_t number;          /* of the request that was sent */
+    _Atomic uint32_t number;  /* of the request that was sent; others look at it */
     bool pending;             /* its answer is pending */
     struct processor *coming; /* replaces `processor` */
     bool fading;
@@ -158,8 +158,9 @@ struct effect {
 void effect_free_processor(struct effect *effect, struct processor *processor);
 
 /* exchange.c: give run an answer. One of effect_load replaces what run has not taken yet, and is
- * itself replaced only by another of those. */
-void exchange_post(struct effect *effect, const struct answer *answer);
+ * itself replaced only by another of those. False: the answer is of a request that was replaced.
+ * The caller frees *gone, which nobody uses. */
+bool exchange_post(struct effect *effect, const struct answer *answer, struct processor **gone);
 
 /* While run does not run: free what it left over. */
 void exchange_clean(struct effect *effect);

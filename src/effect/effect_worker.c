@@ -13,14 +13,6 @@ static void log_line(const struct effect *effect, bool is_error, const char *lin
         effect->host.log(effect->host.handle, is_error, line);
 }
 
-static void keep(struct effect *effect, const char *file, float trim)
-{
-    pthread_mutex_lock(&effect->lock);
-    snprintf(effect->kept, sizeof effect->kept, "%s", file);
-    effect->kept_trim = trim;
-    pthread_mutex_unlock(&effect->lock);
-}
-
 void effect_free_processor(struct effect *effect, struct processor *processor)
 {
     pthread_mutex_lock(&effect->lock);
@@ -67,6 +59,22 @@ static struct processor *make_processor(struct effect *effect, const char *file,
     return processor;
 }
 
+/* Give run an answer; unless that is too late, `kept` is the mask to save from now on. Both under
+ * the lock, so that the mask saved is that of the last answer. */
+static void deliver(struct effect *effect, const struct answer *answer, const char *kept,
+                    float trim)
+{
+    struct processor *gone;
+    pthread_mutex_lock(&effect->lock);
+    if (exchange_post(effect, answer, &gone) && kept) {
+        snprintf(effect->kept, sizeof effect->kept, "%s", kept);
+        effect->kept_trim = trim;
+    }
+    pthread_mutex_unlock(&effect->lock);
+    if (gone)
+        effect_free_processor(effect, gone);
+}
+
 static void load(struct effect *effect, const struct effect_work *work)
 {
     struct answer answer = {.number = work->number};
@@ -74,9 +82,7 @@ static void load(struct effect *effect, const struct effect_work *work)
         answer.processor =
             make_processor(effect, work->file, work->trim, work->gpu, &answer.silence);
     answer.failed = *work->file && !answer.processor;
-    if (!answer.failed)
-        keep(effect, work->file, work->trim);
-    exchange_post(effect, &answer);
+    deliver(effect, &answer, answer.failed ? NULL : work->file, work->trim);
 }
 
 /* The processor may have been freed by now. */
@@ -113,11 +119,10 @@ bool effect_load(struct effect *effect, const struct effect_mask *mask, enum eff
     bool loaded = answer.processor || !*mask->file;
     if (!loaded && loading == EFFECT_CHOOSE)
         return false;
-    keep(effect, mask->file, mask->trim);
     if (!loaded)
         *answer.mask.file = '\0';
     if (idle)
         exchange_clean(effect);
-    exchange_post(effect, &answer);
+    deliver(effect, &answer, mask->file, mask->trim);
     return loaded;
 }

@@ -20,13 +20,13 @@ HALO_REALTIME static void ask(struct effect *effect)
 {
     const struct effect_mask *request = &effect->request;
     struct effect_work work = {.task = WORK_LOAD,
-                               .number = effect->number + 1,
+                               .number = atomic_load(&effect->number) + 1,
                                .trim = request->trim,
                                .gpu = request->gpu};
     size_t length = strlen(request->file) + 1;
     memcpy(work.file, request->file, length);
     /* Set before sending, since a host may do the work at once. */
-    effect->number = work.number;
+    atomic_store(&effect->number, work.number);
     effect->pending = true;
     effect->requested = false;
     if (send(effect, &work, offsetof(struct effect_work, file) + length))
@@ -64,8 +64,8 @@ HALO_REALTIME static void cancel_request(struct effect *effect)
 /* What was asked for before is out of date. */
 HALO_REALTIME static void replace_request(struct effect *effect, const struct answer *answer)
 {
-    effect->number++;
-    effect->pending = effect->requested = false;
+    atomic_fetch_add(&effect->number, 1);
+    effect->requested = false;
     effect->request.trim = answer->mask.trim;
     effect->request.gpu = answer->mask.gpu;
     strcpy(effect->request.file, answer->mask.file);
@@ -101,12 +101,8 @@ HALO_REALTIME static void take_answer(struct effect *effect)
     const struct answer *answer = &effect->answer;
     if (answer->unasked)
         replace_request(effect, answer);
-    if (answer->unasked || answer->number == effect->number) {
-        effect->pending = false;
-        use_answer(effect, answer);
-    } else {
-        effect->retired = answer->processor;
-    }
+    effect->pending = false;
+    use_answer(effect, answer);
     atomic_store(&effect->answer_state, ANSWER_NONE);
 }
 
@@ -183,19 +179,18 @@ static bool claim_answer(struct effect *effect, bool *replacing)
     return atomic_compare_exchange_strong(&effect->answer_state, &expected, ANSWER_WRITTEN);
 }
 
-void exchange_post(struct effect *effect, const struct answer *answer)
+bool exchange_post(struct effect *effect, const struct answer *answer, struct processor **gone)
 {
     bool replacing;
     while (!claim_answer(effect, &replacing))
         sched_yield(); /* for as long as a copy takes */
-    struct processor *gone = replacing ? effect->answer.processor : NULL;
-    if (replacing && effect->answer.unasked && !answer->unasked)
-        gone = answer->processor;
-    else
+    bool is_late = !answer->unasked && ((replacing && effect->answer.unasked) ||
+                                        answer->number != atomic_load(&effect->number));
+    *gone = is_late ? answer->processor : replacing ? effect->answer.processor : NULL;
+    if (!is_late)
         effect->answer = *answer;
-    atomic_store(&effect->answer_state, ANSWER_READY);
-    if (gone)
-        effect_free_processor(effect, gone);
+    atomic_store(&effect->answer_state, is_late && !replacing ? ANSWER_NONE : ANSWER_READY);
+    return !is_late;
 }
 
 void exchange_clean(struct effect *effect)
