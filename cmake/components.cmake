@@ -57,6 +57,7 @@ optional_part(PORTAUDIO "${PORTAUDIO_FOUND}" "${PORTAUDIO_VERSION}" "sound devic
 optional_part(LV2 "${LILV_FOUND}" "lilv ${LILV_VERSION}" "LV2 host")
 optional_part(LADSPA "${HALO_LADSPA_H}" "ladspa.h" "LADSPA host")
 optional_part(LV2_PLUGIN "${LV2_HEADERS_FOUND}" "lv2 ${LV2_HEADERS_VERSION}" "LV2 plugin")
+optional_part(CLAP_PLUGIN ON "1.2" "CLAP plugin")
 optional_part(SCREEN "${NCURSES_FOUND}" "ncurses ${NCURSES_VERSION}" "terminal screen")
 optional_part(OSC "${LIBLO_FOUND}" "liblo ${LIBLO_VERSION}" "OSC control")
 optional_part(SECCOMP "${SECCOMP_FOUND}" "libseccomp ${SECCOMP_VERSION}" "system calls of plugins kept in check")

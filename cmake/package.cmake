@@ -6,8 +6,8 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "convolver for sound files, live sound and
 set(CPACK_PACKAGE_DESCRIPTION "halo filters sound with masks (impulse responses) of any
 length: rooms, equalisers, loudspeakers. It renders sound files, filters
 a live input without added delay, compares masks by ear in blind tests,
-and hosts LV2, LADSPA and CLAP plugins in the same chain. It is an LV2 plugin
-itself.")
+and hosts LV2, LADSPA and CLAP plugins in the same chain. It is an LV2 and a
+CLAP plugin itself.")
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_PACKAGE_MAINTAINER "the halo authors <maintainers@halo.example>")
 set(CPACK_DEBIAN_PACKAGE_SECTION sound)

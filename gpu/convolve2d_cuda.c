@@ -218,7 +218,6 @@ static enum status gpu_create(const struct convolve2d_settings *settings, const 
 
 static bool gpu_suits(const struct convolve2d_settings *settings, const struct mask2d *mask)
 {
-    int count = 0;
     struct backend_picture picture = {
         .rows = settings->rows,
         .columns = settings->columns,
@@ -228,7 +227,7 @@ static bool gpu_suits(const struct convolve2d_settings *settings, const struct m
     };
     double cpu = backend_cost_picture_cpu(&picture), gpu = backend_cost_picture_gpu(&picture);
     return !settings->live && !mask->is_separable && backend_cost_clearly_gpu(cpu, gpu) &&
-           cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+           gpu_is_there();
 }
 
 const struct convolve2d_kind convolve2d_cuda = {

@@ -7,6 +7,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+bool gpu_is_there(void)
+{
+    int count = 0;
+    return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+}
+
 enum status gpu_count(int *count)
 {
     *count = 0;

@@ -5,9 +5,13 @@
 #include "base/status.h"
 
 #include <cuda_runtime_api.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { GPU_MOST = 64 }; /* bits of a set of devices */
+
+/* Whether there is a GPU. */
+bool gpu_is_there(void);
 
 /* The number of GPUs. Errors: no driver, no GPU. */
 MUST_CHECK enum status gpu_count(int *count);

@@ -1,5 +1,7 @@
-/* The plugins, creation and end of an instance: not real-time. */
+/* The plugins, creation and end of an instance, its ports and run. */
 #include "instance.h"
+
+#include "base/realtime.h"
 
 #include <lv2/atom/atom.h>
 #include <lv2/patch/patch.h>
@@ -10,63 +12,97 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RATE_MOST = 10000000 };
+static const struct effect_kind *kind_of(const LV2_Descriptor *descriptor);
 
-static const double SMOOTHING = 0.02; /* seconds, of gains and the pre-delay */
-static const double FADE = 0.05;      /* seconds, from mask to mask */
-
-static void cleanup(LV2_Handle handle)
-{
-    struct instance *instance = handle;
-    while (instance->processors)
-        instance_free_processor(instance, instance->processors);
-    block_free(&instance->history.frames);
-    block_free(&instance->pre_delay.ring);
-    block_free(&instance->now);
-    block_free(&instance->dry);
-    block_free(&instance->wet);
-    block_free(&instance->other);
-    pthread_mutex_destroy(&instance->lock);
-    free(instance);
-}
+/* ---- ports ---- */
 
 static void connect_port(LV2_Handle handle, uint32_t port, void *data)
 {
     struct instance *instance = handle;
-    size_t channels = instance->variant->channels;
+    size_t channels = instance->kind->channels;
     if (port == PORT_CONTROL)
         instance->control = data;
     else if (port == PORT_NOTIFY)
         instance->notify = data;
     else if (port == PORT_LATENCY)
         instance->latency = data;
-    else if (port < PORT_AUDIO)
-        instance->values[port] = data;
+    else if (port < PORT_LATENCY)
+        instance->values[port - PORT_VALUES] = data;
     else if (port < PORT_AUDIO + channels)
         instance->in[port - PORT_AUDIO] = data;
     else if (port < PORT_AUDIO + 2 * channels)
         instance->out[port - PORT_AUDIO - channels] = data;
 }
 
-static void silence_processor(const struct instance *instance, struct processor *processor)
+HALO_REALTIME static bool is_connected(const struct instance *instance)
 {
-    if (!processor)
-        return;
-    processor_reset(processor);
-    processor->fed = atomic_load(&instance->history.end);
+    for (size_t c = 0; c < instance->kind->channels; c++)
+        if (!instance->in[c] || !instance->out[c])
+            return false;
+    return true;
+}
+
+HALO_REALTIME static void instance_run(LV2_Handle handle, uint32_t frames)
+{
+    struct instance *instance = handle;
+    struct effect *effect = instance->effect;
+    effect_begin(effect);
+    messages_read(instance);
+    for (size_t c = 0; c < EFFECT_CONTROLS; c++)
+        effect_set(effect, c, instance->values[c] ? *instance->values[c] : NAN);
+    effect_run(effect, instance->in, instance->out, is_connected(instance) ? frames : 0);
+    messages_write(instance);
+    if (instance->latency)
+        *instance->latency = 0;
 }
 
 static void activate(LV2_Handle handle)
 {
     struct instance *instance = handle;
-    input_history_reset(&instance->history);
-    pre_delay_reset(&instance->pre_delay);
-    block_silence(&instance->now, 0, 2 * PROCESSOR_BLOCK);
-    silence_processor(instance, instance->processor);
-    silence_processor(instance, instance->coming);
-    instance->held = 0;
-    instance->fading = false;
-    instance->fresh = true;
+    effect_activate(instance->effect);
+}
+
+/* ---- what the effect asks of the host ---- */
+
+HALO_REALTIME static bool schedule_work(void *handle, const struct effect_work *work, size_t size)
+{
+    const struct instance *instance = handle;
+    return instance->schedule->schedule_work(instance->schedule->handle, (uint32_t)size, work) ==
+           LV2_WORKER_SUCCESS;
+}
+
+static LV2_Worker_Status do_work(LV2_Handle handle, LV2_Worker_Respond_Function respond,
+                                 LV2_Worker_Respond_Handle respond_handle, uint32_t size,
+                                 const void *data)
+{
+    struct instance *instance = handle;
+    (void)respond, (void)respond_handle;
+    effect_work(instance->effect, data, size);
+    return LV2_WORKER_SUCCESS;
+}
+
+/* Answers are in the effect and need no message. */
+static LV2_Worker_Status work_response(LV2_Handle handle, uint32_t size, const void *data)
+{
+    (void)handle, (void)size, (void)data;
+    return LV2_WORKER_SUCCESS;
+}
+
+static void log_line(void *handle, bool is_error, const char *line)
+{
+    const struct instance *instance = handle;
+    LV2_URID type = is_error ? instance->urids.log_error : instance->urids.log_note;
+    if (instance->log) /* in brackets: some C libraries have a macro of that name */
+        (instance->log->printf)(instance->log->handle, type, "halo: %s\n", line);
+}
+
+/* ---- creation and end ---- */
+
+static void cleanup(LV2_Handle handle)
+{
+    struct instance *instance = handle;
+    effect_destroy(instance->effect);
+    free(instance);
 }
 
 static void map_urids(const LV2_URID_Map *map, struct urids *urids)
@@ -106,54 +142,52 @@ static void read_features(struct instance *instance, const LV2_Feature *const *f
     lv2_atom_forge_init(&instance->forge, (LV2_URID_Map *)instance->map);
 }
 
-static enum status make_buffers(struct instance *instance)
-{
-    size_t channels = instance->variant->channels;
-    TRY(input_history_init(&instance->history, channels, instance->rate));
-    TRY(pre_delay_init(&instance->pre_delay, channels, instance->rate, instance->smoothing));
-    TRY(block_init(&instance->now, channels, 2 * PROCESSOR_BLOCK, "a plugin"));
-    TRY(block_init(&instance->dry, channels, PROCESSOR_BLOCK, "a plugin"));
-    TRY(block_init(&instance->wet, channels, PROCESSOR_BLOCK, "a plugin"));
-    return block_init(&instance->other, channels, PROCESSOR_BLOCK, "a plugin");
-}
-
 /* A bundle may include a mask, for hosts without messages and state. */
 static void load_bundle_mask(struct instance *instance, const char *bundle)
 {
-    char file[FILE_MOST];
-    int length = snprintf(file, sizeof file, "%s/" HALO_LV2_BUNDLE_MASK, bundle);
-    if (length > 0 && (size_t)length < sizeof file && access(file, R_OK) == 0)
-        (void)instance_load(instance, file, 0); /* a failure is in the log */
+    struct effect_mask mask = {.trim = 0};
+    int length = snprintf(mask.file, sizeof mask.file, "%s/" HALO_LV2_BUNDLE_MASK, bundle);
+    if (length > 0 && (size_t)length < sizeof mask.file && access(mask.file, R_OK) == 0)
+        (void)effect_load(instance->effect, &mask, EFFECT_RESTORE, true); /* or it is in the log */
+}
+
+static enum status create_effect(struct instance *instance, double rate)
+{
+    const struct effect_host host = {
+        .handle = instance,
+        .send = instance->schedule ? schedule_work : NULL,
+        .log = log_line,
+    };
+    char cause[256] = "";
+    log_capture(cause, sizeof cause);
+    enum status status =
+        effect_create(instance->kind, (uint32_t)lrint(rate), &host, &instance->effect);
+    log_capture(NULL, 0);
+    if (status != STATUS_OK)
+        log_line(instance, true, cause);
+    return status;
 }
 
 static LV2_Handle instantiate(const LV2_Descriptor *descriptor, double rate, const char *bundle,
                               const LV2_Feature *const *features)
 {
     struct instance *instance = calloc(1, sizeof *instance);
-    if (!instance || !(rate >= 1 && rate <= RATE_MOST)) {
+    if (!instance || !(rate >= 1 && rate <= EFFECT_RATE_MOST)) {
         free(instance);
         return NULL;
     }
     note_verbosity(VERBOSITY_QUIET); /* the terminal belongs to the host */
-    pthread_mutex_init(&instance->lock, NULL);
-    instance->variant = (const struct variant *)descriptor;
-    instance->rate = (uint32_t)lrint(rate);
-    instance->smoothing = 1 + (size_t)(SMOOTHING * rate);
-    instance->fade = 1 + (size_t)(FADE * rate);
+    instance->kind = kind_of(descriptor);
     read_features(instance, features);
-    char cause[256] = "";
-    log_capture(cause, sizeof cause);
-    enum status status = make_buffers(instance);
-    log_capture(NULL, 0);
-    if (status != STATUS_OK) {
-        instance_log(instance, instance->urids.log_error, cause);
+    if (create_effect(instance, rate) != STATUS_OK) {
         cleanup(instance);
         return NULL;
     }
     load_bundle_mask(instance, bundle);
-    activate(instance);
     return instance;
 }
+
+static const LV2_Worker_Interface instance_worker = {do_work, work_response, NULL};
 
 static const void *extension_data(const char *uri)
 {
@@ -164,16 +198,22 @@ static const void *extension_data(const char *uri)
     return NULL;
 }
 
-#define DESCRIPTOR(uri)                                                                            \
-    {uri, instantiate, connect_port, activate, instance_run, NULL, cleanup, extension_data}
+#define DESCRIPTOR(name)                                                                           \
+    {HALO_LV2_URI ":" name, instantiate, connect_port, activate,                                   \
+     instance_run,          NULL,        cleanup,      extension_data}
 
-static const struct variant variants[] = {
-    {DESCRIPTOR(HALO_LV2_MONO), .channels = 1},
-    {DESCRIPTOR(HALO_LV2_STEREO), .channels = 2},
-    {DESCRIPTOR(HALO_LV2_TRUE_STEREO), .channels = 2, .may_cross = true},
+static const LV2_Descriptor descriptors[EFFECT_VARIANTS] = {
+    [EFFECT_MONO] = DESCRIPTOR("mono"),
+    [EFFECT_STEREO] = DESCRIPTOR("stereo"),
+    [EFFECT_TRUE_STEREO] = DESCRIPTOR("true-stereo"),
 };
+
+static const struct effect_kind *kind_of(const LV2_Descriptor *descriptor)
+{
+    return &effect_kinds[descriptor - descriptors];
+}
 
 LV2_SYMBOL_EXPORT const LV2_Descriptor *lv2_descriptor(uint32_t index)
 {
-    return index < sizeof variants / sizeof *variants ? &variants[index].descriptor : NULL;
+    return index < EFFECT_VARIANTS ? &descriptors[index] : NULL;
 }

@@ -19,13 +19,7 @@ HALO_REALTIME static bool is_text(const struct instance *instance, const LV2_Ato
 HALO_REALTIME static void set_path(struct instance *instance, const LV2_Atom *value)
 {
     const char *path = LV2_ATOM_BODY_CONST(value);
-    size_t length = strnlen(path, value->size);
-    instance->reporting = true;
-    if (length >= FILE_MOST)
-        return;
-    memcpy(instance->request.file, path, length);
-    instance->request.file[length] = '\0';
-    instance->requested = true;
+    effect_request(instance->effect, path, strnlen(path, value->size));
 }
 
 HALO_REALTIME static bool is_about_mask(const struct instance *instance, const LV2_Atom *property)
@@ -43,7 +37,7 @@ HALO_REALTIME static void read_object(struct instance *instance, const LV2_Atom_
         is_text(instance, value))
         set_path(instance, value);
     if (object->body.otype == urids->patch_get && (!property || is_about_mask(instance, property)))
-        instance->reporting = true;
+        effect_report(instance->effect);
 }
 
 HALO_REALTIME void messages_read(struct instance *instance)
@@ -56,11 +50,9 @@ HALO_REALTIME void messages_read(struct instance *instance)
         read_object(instance, (const LV2_Atom_Object *)&event->body);
 }
 
-/* The requested path; a request that fails is reverted to the old one. */
-HALO_REALTIME static void forge_path(struct instance *instance)
+HALO_REALTIME static void forge_path(struct instance *instance, const char *file)
 {
     LV2_Atom_Forge *forge = &instance->forge;
-    const char *file = instance->request.file;
     LV2_Atom_Forge_Frame object;
     lv2_atom_forge_frame_time(forge, 0);
     lv2_atom_forge_object(forge, &object, 0, instance->urids.patch_set);
@@ -80,9 +72,9 @@ HALO_REALTIME void messages_write(struct instance *instance)
     lv2_atom_forge_set_buffer(&instance->forge, (uint8_t *)instance->notify, capacity);
     if (!lv2_atom_forge_sequence_head(&instance->forge, &sequence, 0))
         return;
-    if (instance->reporting && capacity >= ENVELOPE + strlen(instance->request.file)) {
-        forge_path(instance);
-        instance->reporting = false;
-    }
+    const char *file =
+        capacity >= ENVELOPE ? effect_reported(instance->effect, capacity - ENVELOPE) : NULL;
+    if (file)
+        forge_path(instance, file);
     lv2_atom_forge_pop(&instance->forge, &sequence);
 }

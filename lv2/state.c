@@ -42,13 +42,11 @@ static LV2_State_Status save(LV2_Handle handle, LV2_State_Store_Function store,
 {
     (void)flags;
     struct instance *instance = handle;
-    char file[FILE_MOST];
+    char file[EFFECT_FILE_MOST];
+    float trim;
     if (!instance->map)
         return LV2_STATE_ERR_NO_FEATURE;
-    pthread_mutex_lock(&instance->lock);
-    memcpy(file, instance->kept, sizeof file);
-    float trim = instance->kept_trim;
-    pthread_mutex_unlock(&instance->lock);
+    effect_save(instance->effect, file, &trim);
     if (!*file)
         return LV2_STATE_SUCCESS;
     LV2_State_Status status = store_path(instance, file, store, state, features);
@@ -58,20 +56,15 @@ static LV2_State_Status save(LV2_Handle handle, LV2_State_Store_Function store,
     return status;
 }
 
-bool instance_load(struct instance *instance, const char *file, float trim)
+/* On the CPU: run reads the control. */
+static bool load(struct instance *instance, const char *file, float trim)
 {
-    uint64_t silence;
-    struct processor *processor =
-        *file ? instance_make_processor(instance, file, trim, false, &silence) : NULL;
-    bool loaded = processor || !*file;
-    /* A session keeps its mask even if the file is missing today. */
-    instance_keep(instance, file, trim);
-    strcpy(instance->request.file, loaded ? file : "");
-    instance->request.trim = trim;
-    instance->request.gpu = false; /* run reads the control */
-    instance->requested = false;
-    exchange_install(instance, processor);
-    return loaded;
+    struct effect_mask mask = {.trim = trim};
+    size_t length = strlen(file);
+    if (length >= sizeof mask.file)
+        return false;
+    memcpy(mask.file, file, length);
+    return effect_load(instance->effect, &mask, EFFECT_RESTORE, true);
 }
 
 static float retrieve_trim(const struct instance *instance, LV2_State_Retrieve_Function retrieve,
@@ -92,7 +85,7 @@ static LV2_State_Status restore_path(struct instance *instance, const char *path
     const LV2_State_Map_Path *map = feature(features, LV2_STATE__mapPath);
     char *absolute = map ? map->absolute_path(map->handle, path) : NULL;
     const char *file = absolute ? absolute : path;
-    bool loaded = strlen(file) < FILE_MOST && instance_load(instance, file, trim);
+    bool loaded = load(instance, file, trim);
     free_path(features, absolute);
     return loaded ? LV2_STATE_SUCCESS : LV2_STATE_ERR_UNKNOWN;
 }
@@ -109,7 +102,7 @@ static LV2_State_Status restore(LV2_Handle handle, LV2_State_Retrieve_Function r
         return LV2_STATE_ERR_NO_FEATURE;
     const char *path = retrieve(state, instance->urids.mask, &size, &type, &value_flags);
     if (!path) {
-        (void)instance_load(instance, "", 0);
+        (void)load(instance, "", 0);
         return LV2_STATE_SUCCESS;
     }
     if ((type != instance->urids.atom_path && type != instance->urids.atom_string) || size == 0 ||

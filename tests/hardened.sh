@@ -1,6 +1,6 @@
 #!/bin/sh
-# The program and the LV2 plugin are hardened as CMakeLists.txt says.
-#   hardened.sh OBJECT PROGRAM [MODULE]
+# The program and its plugins are hardened as CMakeLists.txt says.
+#   hardened.sh OBJECT PROGRAM [MODULE...]
 # OBJECT is one of the program's own object files: marks of x86 end where one file of the C library
 # has none.
 set -eu

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Each folder of src/, gpu/ and lv2/ includes only from itself and from lower layers, and each
+# Each folder of src/, gpu/, lv2/ and clap/ includes only from itself and from lower layers, and each
 # library's headers are included only where they belong.
 #
-#   layers.sh ROOT "base signal ..."     the folders, lowest first; gpu and lv2 are two of them
+#   layers.sh ROOT "base signal ..."     the folders, lowest first; gpu, lv2 and clap are of them
 set -eu
 cd "$1"
-grep -rnE '^ *# *include' --include='*.[ch]' --include='*.cu' --include='*.cuh' src gpu lv2 |
+grep -rnE '^ *# *include' --include='*.[ch]' --include='*.cu' --include='*.cuh' src gpu lv2 clap |
     sed 's|^src/||' | awk -v layers="$2" '
     function wrong(text) {
         print file " " text > "/dev/stderr"
@@ -40,7 +40,7 @@ grep -rnE '^ *# *include' --include='*.[ch]' --include='*.cu' --include='*.cuh' 
         header = $0
         sub(/^[^"<]*["<]/, "", header)
         sub(/[">].*$/, "", header)
-        # lv2/ names its own headers without the folder; <lv2/...> is the library.
+        # lv2/ and clap/ name their own headers without the folder; <lv2/...> is the library.
         layer = from[1]
         if (/"/ && header ~ "/") {
             split(header, to, "/")
@@ -49,7 +49,7 @@ grep -rnE '^ *# *include' --include='*.[ch]' --include='*.cu' --include='*.cuh' 
         seen[from[1]]++
         if (!(from[1] in rank))
             wrong("is in no layer of HALO_LAYERS")
-        else if (/"/ && header !~ "/" && from[1] != "lv2")
+        else if (/"/ && header !~ "/" && from[1] != "lv2" && from[1] != "clap")
             wrong("includes " header " without its folder")
         else if (!(layer in rank))
             wrong("includes " header ", which is in no layer")

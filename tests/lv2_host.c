@@ -1,4 +1,4 @@
-#include "lv2_host.h"
+#include "effect_host.h"
 
 #include "allocations.h"
 #include "command.h"
@@ -31,13 +31,16 @@ enum {
 static const char *const symbols[VALUES] = {"control",   "notify", "enabled",   "gain",   "mix",
                                             "pre_delay", "trim",   "processor", "latency"};
 
+const bool effect_host_is_portable = true;
+const char effect_host_entry[] = "lv2_descriptor";
+
 struct message {
     uint32_t size;
     char data[MESSAGE_MOST];
 };
 
-struct lv2_host {
-    struct lv2_host_request request;
+struct effect_host {
+    struct effect_host_request request;
     const LV2_Descriptor *descriptor;
     LV2_Handle handle;
     size_t channels;
@@ -79,7 +82,7 @@ static LV2_URID map_uri(LV2_URID_Map_Handle handle, const char *uri)
 
 static int log_arguments(LV2_Log_Handle handle, LV2_URID type, const char *format, va_list list)
 {
-    struct lv2_host *host = handle;
+    struct effect_host *host = handle;
     (void)type;
     pthread_mutex_lock(&host->lock);
     size_t used = strlen(host->lines);
@@ -97,22 +100,22 @@ static int log_line(LV2_Log_Handle handle, LV2_URID type, const char *format, ..
     return size;
 }
 
-static const LV2_Worker_Interface *worker_of(const struct lv2_host *host)
+static const LV2_Worker_Interface *worker_of(const struct effect_host *host)
 {
     return host->descriptor->extension_data(LV2_WORKER__interface);
 }
 
 static LV2_Worker_Status respond(LV2_Worker_Respond_Handle handle, uint32_t size, const void *data)
 {
-    struct lv2_host *host = handle;
+    struct effect_host *host = handle;
     return worker_of(host)->work_response(host->handle, size, data);
 }
 
 static LV2_Worker_Status schedule(LV2_Worker_Schedule_Handle handle, uint32_t size,
                                   const void *data)
 {
-    struct lv2_host *host = handle;
-    if (host->request.worker == LV2_HOST_WORKS_AT_ONCE)
+    struct effect_host *host = handle;
+    if (host->request.worker == EFFECT_HOST_WORKS_AT_ONCE)
         return worker_of(host)->work(host->handle, respond, host, size, data);
     pthread_mutex_lock(&host->lock);
     bool fits = host->queued < QUEUE_MOST && size <= MESSAGE_MOST;
@@ -124,7 +127,7 @@ static LV2_Worker_Status schedule(LV2_Worker_Schedule_Handle handle, uint32_t si
     return fits ? LV2_WORKER_SUCCESS : LV2_WORKER_ERR_NO_SPACE;
 }
 
-static bool handle_message(struct lv2_host *host, struct message *message)
+static bool handle_message(struct effect_host *host, struct message *message)
 {
     pthread_mutex_lock(&host->lock);
     bool found = host->queued > 0;
@@ -136,7 +139,7 @@ static bool handle_message(struct lv2_host *host, struct message *message)
     return found;
 }
 
-size_t lv2_host_work(struct lv2_host *host)
+size_t effect_host_work(struct effect_host *host)
 {
     struct message message;
     size_t count = 0;
@@ -145,7 +148,7 @@ size_t lv2_host_work(struct lv2_host *host)
     return count;
 }
 
-const char *lv2_host_log(struct lv2_host *host)
+const char *effect_host_log(struct effect_host *host)
 {
     pthread_mutex_lock(&host->lock);
     strcpy(host->shown, host->lines);
@@ -160,7 +163,7 @@ static const LV2_Descriptor *find(const char *name)
 {
     char uri[64];
     snprintf(uri, sizeof uri, "urn:halo:convolver:%s", name);
-    void *module = dlopen(HALO_LV2_MODULE, RTLD_NOW | RTLD_LOCAL);
+    void *module = dlopen(HALO_MODULE, RTLD_NOW | RTLD_LOCAL);
     ck_assert_msg(module != NULL, "%s", dlerror());
     LV2_Descriptor_Function function;
     *(void **)&function = dlsym(module, "lv2_descriptor");
@@ -173,7 +176,7 @@ static const LV2_Descriptor *find(const char *name)
     return NULL;
 }
 
-static void instantiate(struct lv2_host *host)
+static void instantiate(struct effect_host *host)
 {
     const LV2_Feature map = {LV2_URID__map, &host->map},
                       work = {LV2_WORKER__schedule, &host->schedule},
@@ -183,7 +186,7 @@ static void instantiate(struct lv2_host *host)
     if (!host->request.bare) {
         features[count++] = &map;
         features[count++] = &log;
-        if (host->request.worker != LV2_HOST_WORKS_NEVER)
+        if (host->request.worker != EFFECT_HOST_WORKS_NEVER)
             features[count++] = &work;
     }
     host->handle = host->descriptor->instantiate(host->descriptor, host->request.rate,
@@ -191,7 +194,7 @@ static void instantiate(struct lv2_host *host)
     ck_assert_ptr_nonnull(host->handle);
 }
 
-static void connect_values(struct lv2_host *host)
+static void connect_values(struct effect_host *host)
 {
     static const float initial[VALUES] = {[2] = 1, [4] = 1, [8] = -1};
     memcpy(host->values, initial, sizeof initial);
@@ -203,16 +206,16 @@ static void connect_values(struct lv2_host *host)
     host->descriptor->connect_port(host->handle, 1, host->notify);
 }
 
-static void begin_events(struct lv2_host *host)
+static void begin_events(struct effect_host *host)
 {
     LV2_Atom_Sequence *sequence = (LV2_Atom_Sequence *)host->control;
     *sequence = (LV2_Atom_Sequence){
         .atom = {sizeof(LV2_Atom_Sequence_Body), map_uri(NULL, LV2_ATOM__Sequence)}};
 }
 
-struct lv2_host *lv2_host_open_idle(const struct lv2_host_request *request)
+struct effect_host *effect_host_open_idle(const struct effect_host_request *request)
 {
-    struct lv2_host *host = aligned_alloc(64, (sizeof *host + 63) / 64 * 64);
+    struct effect_host *host = aligned_alloc(64, (sizeof *host + 63) / 64 * 64);
     ck_assert_ptr_nonnull(host);
     memset(host, 0, sizeof *host);
     host->request = *request;
@@ -231,38 +234,38 @@ struct lv2_host *lv2_host_open_idle(const struct lv2_host_request *request)
     return host;
 }
 
-struct lv2_host *lv2_host_open(const struct lv2_host_request *request)
+struct effect_host *effect_host_open(const struct effect_host_request *request)
 {
-    struct lv2_host *host = lv2_host_open_idle(request);
-    lv2_host_activate(host);
+    struct effect_host *host = effect_host_open_idle(request);
+    effect_host_activate(host);
     return host;
 }
 
-void lv2_host_activate(struct lv2_host *host)
+void effect_host_activate(struct effect_host *host)
 {
     host->descriptor->activate(host->handle);
 }
 
-void lv2_host_deactivate(struct lv2_host *host)
+void effect_host_deactivate(struct effect_host *host)
 {
     if (host->descriptor->deactivate)
         host->descriptor->deactivate(host->handle);
 }
 
-void lv2_host_close(struct lv2_host *host)
+void effect_host_close(struct effect_host *host)
 {
-    lv2_host_deactivate(host);
+    effect_host_deactivate(host);
     host->descriptor->cleanup(host->handle);
     pthread_mutex_destroy(&host->lock);
     free(host);
 }
 
-size_t lv2_host_channels(const struct lv2_host *host)
+size_t effect_host_channels(const struct effect_host *host)
 {
     return host->channels;
 }
 
-void lv2_host_set(struct lv2_host *host, const char *symbol, float value)
+void effect_host_set(struct effect_host *host, const char *symbol, float value)
 {
     size_t port = 0;
     while (port < VALUES && strcmp(symbols[port], symbol) != 0)
@@ -271,7 +274,7 @@ void lv2_host_set(struct lv2_host *host, const char *symbol, float value)
     host->values[port] = value;
 }
 
-float lv2_host_latency(const struct lv2_host *host)
+float effect_host_latency(const struct effect_host *host)
 {
     return host->values[8];
 }
@@ -286,7 +289,7 @@ static void place(char *to, size_t size, const char *path)
         snprintf(to, size, "%s/%s", command_folder(), path);
 }
 
-static void begin_message(struct lv2_host *host, LV2_Atom_Forge_Frame *object, const char *type)
+static void begin_message(struct effect_host *host, LV2_Atom_Forge_Frame *object, const char *type)
 {
     LV2_Atom_Sequence *sequence = (LV2_Atom_Sequence *)host->control;
     uint32_t used = lv2_atom_total_size(&sequence->atom);
@@ -297,13 +300,13 @@ static void begin_message(struct lv2_host *host, LV2_Atom_Forge_Frame *object, c
     lv2_atom_forge_urid(&host->forge, map_uri(NULL, "urn:halo:convolver#mask"));
 }
 
-static void end_message(struct lv2_host *host, LV2_Atom_Forge_Frame *object)
+static void end_message(struct effect_host *host, LV2_Atom_Forge_Frame *object)
 {
     lv2_atom_forge_pop(&host->forge, object);
     ((LV2_Atom_Sequence *)host->control)->atom.size += host->forge.offset;
 }
 
-void lv2_host_set_mask(struct lv2_host *host, const char *path)
+void effect_host_set_mask(struct effect_host *host, const char *path)
 {
     char file[8192];
     LV2_Atom_Forge_Frame object;
@@ -314,14 +317,14 @@ void lv2_host_set_mask(struct lv2_host *host, const char *path)
     end_message(host, &object);
 }
 
-void lv2_host_get_mask(struct lv2_host *host)
+void effect_host_get_mask(struct effect_host *host)
 {
     LV2_Atom_Forge_Frame object;
     begin_message(host, &object, LV2_PATCH__Get);
     end_message(host, &object);
 }
 
-static void receive(struct lv2_host *host)
+static void receive(struct effect_host *host)
 {
     const LV2_Atom_Sequence *sequence = (const LV2_Atom_Sequence *)host->notify;
     LV2_ATOM_SEQUENCE_FOREACH(sequence, event)
@@ -337,12 +340,13 @@ static void receive(struct lv2_host *host)
     }
 }
 
-const char *lv2_host_reported(const struct lv2_host *host)
+const char *effect_host_reported(const struct effect_host *host)
 {
     return host->reported;
 }
 
-void lv2_host_run(struct lv2_host *host, const float *const *in, float *const *out, size_t frames)
+void effect_host_run(struct effect_host *host, const float *const *in, float *const *out,
+                     size_t frames)
 {
     for (size_t c = 0; c < host->channels; c++) {
         host->descriptor->connect_port(host->handle, (uint32_t)(VALUES + c), (void *)in[c]);
@@ -358,14 +362,14 @@ void lv2_host_run(struct lv2_host *host, const float *const *in, float *const *o
         receive(host);
 }
 
-size_t lv2_host_allocations(const struct lv2_host *host)
+size_t effect_host_allocations(const struct effect_host *host)
 {
     return host->allocations;
 }
 
 /* ---- state ---- */
 
-static const LV2_State_Interface *state_of(const struct lv2_host *host)
+static const LV2_State_Interface *state_of(const struct effect_host *host)
 {
     return host->descriptor->extension_data(LV2_STATE__interface);
 }
@@ -400,7 +404,7 @@ static const LV2_Feature *const state_features[] = {&path_map_feature, &path_fre
 static LV2_State_Status store(LV2_State_Handle handle, uint32_t key, const void *value, size_t size,
                               uint32_t type, uint32_t flags)
 {
-    struct lv2_host_state *state = handle;
+    struct effect_host_state *state = handle;
     if (key == map_uri(NULL, "urn:halo:convolver#mask")) {
         ck_assert_uint_eq(type, map_uri(NULL, LV2_ATOM__Path));
         ck_assert_uint_le(size, sizeof state->mask);
@@ -417,7 +421,7 @@ static LV2_State_Status store(LV2_State_Handle handle, uint32_t key, const void 
 static const void *retrieve(LV2_State_Handle handle, uint32_t key, size_t *size, uint32_t *type,
                             uint32_t *flags)
 {
-    const struct lv2_host_state *state = handle;
+    const struct effect_host_state *state = handle;
     *flags = LV2_STATE_IS_POD;
     if (!*state->mask)
         return NULL;
@@ -431,15 +435,15 @@ static const void *retrieve(LV2_State_Handle handle, uint32_t key, size_t *size,
     return &state->trim;
 }
 
-void lv2_host_save(struct lv2_host *host, struct lv2_host_state *state)
+void effect_host_save(struct effect_host *host, struct effect_host_state *state)
 {
-    *state = (struct lv2_host_state){0};
+    *state = (struct effect_host_state){0};
     ck_assert_int_eq(state_of(host)->save(host->handle, store, state,
                                           LV2_STATE_IS_POD | LV2_STATE_IS_PORTABLE, state_features),
                      LV2_STATE_SUCCESS);
 }
 
-bool lv2_host_restore(struct lv2_host *host, const struct lv2_host_state *state)
+bool effect_host_restore(struct effect_host *host, const struct effect_host_state *state)
 {
     return state_of(host)->restore(host->handle, retrieve, (void *)state, 0, state_features) ==
            LV2_STATE_SUCCESS;

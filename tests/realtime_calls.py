@@ -21,7 +21,7 @@ import tempfile
 # through other pointers (a static function with its file).
 FIELDS = "process|step|post|collect|is_worker_late"
 ENTRIES = {"device_process", "live_step", "src/live/live.c:run_block", "live_process", "player_read",
-           "recorder_write", "instance_run", "listen_source_step"}
+           "recorder_write", "lv2/instance.c:instance_run", "clap_effect_process", "listen_source_step"}
 # Rows that wait for threads that share their work in files, or for a GPU.
 WAITING = {"batch_step", "double_step", "process_file", "gpu_process"}
 # What a step calls although it is none of this, each for a reason.
@@ -55,7 +55,7 @@ def plain(text):
 
 
 def sources(source):
-    return sorted(p for d in ("src", "gpu", "lv2") for p in (source / d).rglob("*.[ch]"))
+    return sorted(p for d in ("src", "gpu", "lv2", "clap") for p in (source / d).rglob("*.[ch]"))
 
 
 class Marks:
@@ -113,7 +113,7 @@ def calls_of(entry, folder, source):
 def all_calls(source, build):
     commands = [e for e in json.loads((build / "compile_commands.json").read_text())
                 if e["file"].endswith(".c")
-                and pathlib.Path(e["file"]).relative_to(source).parts[0] in ("src", "gpu", "lv2")]
+                and pathlib.Path(e["file"]).relative_to(source).parts[0] in ("src", "gpu", "lv2", "clap")]
     with tempfile.TemporaryDirectory() as folder, \
             concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(lambda e: calls_of(e, folder, source), commands))

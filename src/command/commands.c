@@ -79,13 +79,15 @@ static enum status run(void *options)
            "lv2: %s\n"
            "ladspa: %s\n"
            "lv2_plugin: %s\n"
+           "clap_plugin: %s\n"
            "screen: %s\n"
            "osc: %s\n"
            "sofa: %s\n"
            "with %s, %s, soxr %s, jansson %s\n",
            HALO_VERSION, HALO_COMMIT, HALO_CUDA_TEXT, HALO_PORTAUDIO_TEXT, HALO_LV2_TEXT,
-           HALO_LADSPA_TEXT, HALO_LV2_PLUGIN_TEXT, HALO_SCREEN_TEXT, HALO_OSC_TEXT, HALO_SOFA_TEXT,
-           sf_version_string(), fft_library(), soxr_version(), jansson_version_str());
+           HALO_LADSPA_TEXT, HALO_LV2_PLUGIN_TEXT, HALO_CLAP_PLUGIN_TEXT, HALO_SCREEN_TEXT,
+           HALO_OSC_TEXT, HALO_SOFA_TEXT, sf_version_string(), fft_library(), soxr_version(),
+           jansson_version_str());
     return STATUS_OK;
 }
 

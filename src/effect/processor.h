@@ -6,8 +6,8 @@
  * silence than the length of the mask nothing is convolved. Threads: processor_feed and
  * processor_write are real-time, on one thread at a time; all else is not, on one thread for each
  * processor. */
-#ifndef HALO_LV2_PROCESSOR_H
-#define HALO_LV2_PROCESSOR_H
+#ifndef HALO_PROCESSOR_H
+#define HALO_PROCESSOR_H
 
 #include "base/status.h"
 #include "convolve/convolver.h"
@@ -46,6 +46,10 @@ struct processor {
  * available is only mentioned in `remark`. */
 MUST_CHECK enum status processor_create(const struct processor_settings *settings,
                                         struct processor **processor);
+
+/* Whether the mask can be read and fits the channels. Errors: as above. */
+MUST_CHECK enum status processor_check(const struct processor_settings *settings);
+
 void processor_destroy(struct processor *processor);
 
 /* Forget all sound. */

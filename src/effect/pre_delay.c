@@ -1,4 +1,4 @@
-#include "instance.h"
+#include "effect/effect_state.h"
 
 #include "base/realtime.h"
 

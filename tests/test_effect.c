@@ -1,7 +1,8 @@
-/* halo.lv2 in a host of the tests: the samples equal the truth, whatever the blocks. */
+/* halo.lv2 and halo.clap, each in a host of the tests: the samples equal the truth, whatever the
+ * blocks. */
 #include "allocations.h"
 #include "command.h"
-#include "lv2_host.h"
+#include "effect_host.h"
 #include "sound.h"
 #include "stream.h"
 #include "suite.h"
@@ -24,26 +25,26 @@ enum {
 };
 
 /* A complete sound, in blocks of one length. */
-static struct block run_all(struct lv2_host *host, const struct block *in, size_t block)
+static struct block run_all(struct effect_host *host, const struct block *in, size_t block)
 {
     struct block out = stream_noise(999, in->channels, in->frames);
     for (size_t at = 0; at < in->frames; at += block) {
-        const float *from[LV2_HOST_CHANNELS_MOST];
-        float *to[LV2_HOST_CHANNELS_MOST];
+        const float *from[EFFECT_HOST_CHANNELS_MOST];
+        float *to[EFFECT_HOST_CHANNELS_MOST];
         for (size_t c = 0; c < in->channels; c++) {
             from[c] = in->data[c] + at;
             to[c] = out.data[c] + at;
         }
-        lv2_host_run(host, from, to, in->frames - at < block ? in->frames - at : block);
+        effect_host_run(host, from, to, in->frames - at < block ? in->frames - at : block);
     }
     return out;
 }
 
-static struct lv2_host *open_with(const char *name, double rate, const char *mask)
+static struct effect_host *open_with(const char *name, double rate, const char *mask)
 {
-    const struct lv2_host_request request = {.name = name, .rate = rate};
-    struct lv2_host *host = lv2_host_open(&request);
-    lv2_host_set_mask(host, mask);
+    const struct effect_host_request request = {.name = name, .rate = rate};
+    struct effect_host *host = effect_host_open(&request);
+    effect_host_set_mask(host, mask);
     return host;
 }
 
@@ -86,12 +87,12 @@ static void check_truth(const char *name, uint32_t rate, size_t columns, size_t 
     struct mask *mask =
         sound_mask(&saved, columns == 4 ? crossing : NULL, columns == 4 ? 4 : 0, channels);
     struct block in = stream_noise(5, channels, 2 * taps + 10000);
-    struct lv2_host *host = open_with(name, rate, "mask.wav");
+    struct effect_host *host = open_with(name, rate, "mask.wav");
     struct block out = run_all(host, &in, 512);
-    ck_assert_str_eq(lv2_host_log(host), "");
-    ck_assert(lv2_host_latency(host) == 0);
+    ck_assert_str_eq(effect_host_log(host), "");
+    ck_assert(effect_host_latency(host) == 0);
     expect_truth(&out, mask, &in);
-    lv2_host_close(host);
+    effect_host_close(host);
     block_free(&in);
     block_free(&out);
     mask_destroy(mask);
@@ -126,14 +127,14 @@ static void check_gpu(const char *fault)
     struct sound saved = sound_noise("mask.wav", 3, FLOAT_WAV, RATE, 4, 20000);
     struct mask *mask = sound_mask(&saved, crossing, 4, 2);
     struct block in = stream_noise(5, 2, 60000);
-    struct lv2_host *host = open_with("true-stereo", RATE, "mask.wav");
-    lv2_host_set(host, "processor", 1);
+    struct effect_host *host = open_with("true-stereo", RATE, "mask.wav");
+    effect_host_set(host, "processor", 1);
     struct block out = run_all(host, &in, 1024);
-    const char *log = lv2_host_log(host);
+    const char *log = effect_host_log(host);
     ck_assert_msg(!*log || strstr(log, "the CPU"), "%s", log);
     printf("%s\n", *log ? log : "the GPU did it");
     expect_truth(&out, mask, &in);
-    lv2_host_close(host);
+    effect_host_close(host);
     block_free(&in);
     block_free(&out);
     mask_destroy(mask);
@@ -145,10 +146,10 @@ START_TEST(gpu_makes_the_same)
 {
     command_clean();
     save_taps("mask.wav", 1000, 100, 0.5f);
-    struct lv2_host *host = open_with("mono", RATE, "mask.wav");
+    struct effect_host *host = open_with("mono", RATE, "mask.wav");
     struct block in = stream_noise(5, 1, 1000), out = run_all(host, &in, 100);
     ck_assert(!driver_is_loaded());
-    lv2_host_close(host);
+    effect_host_close(host);
     block_free(&in);
     block_free(&out);
     check_gpu("");
@@ -158,7 +159,7 @@ START_TEST(gpu_makes_the_same)
 END_TEST
 
 /* Blocks of 1 to 8192 frames, some of 0, with in and out in the same buffers. */
-static struct block run_in_pieces(struct lv2_host *host, const struct block *in, uint64_t seed)
+static struct block run_in_pieces(struct effect_host *host, const struct block *in, uint64_t seed)
 {
     struct block out = stream_noise(999, in->channels, in->frames);
     float size;
@@ -166,22 +167,22 @@ static struct block run_in_pieces(struct lv2_host *host, const struct block *in,
         truth_noise(seed++, &size, 1);
         count = (size_t)lrintf(powf(LONGEST, fabsf(size)));
         count = size > 0.95f ? 0 : count < in->frames - at ? count : in->frames - at;
-        float *place[LV2_HOST_CHANNELS_MOST];
+        float *place[EFFECT_HOST_CHANNELS_MOST];
         for (size_t c = 0; c < in->channels; c++) {
             place[c] = out.data[c] + at;
             memcpy(place[c], in->data[c] + at, count * sizeof(float));
         }
-        lv2_host_run(host, (const float *const *)place, place, count);
+        effect_host_run(host, (const float *const *)place, place, count);
     }
     return out;
 }
 
-static void set_all(struct lv2_host *host)
+static void set_all(struct effect_host *host)
 {
-    lv2_host_set(host, "gain", -3);
-    lv2_host_set(host, "mix", 0.7f);
-    lv2_host_set(host, "pre_delay", 12.3f);
-    lv2_host_set(host, "trim", 1);
+    effect_host_set(host, "gain", -3);
+    effect_host_set(host, "mix", 0.7f);
+    effect_host_set(host, "pre_delay", 12.3f);
+    effect_host_set(host, "trim", 1);
 }
 
 START_TEST(any_blocks_give_the_same_samples)
@@ -191,17 +192,17 @@ START_TEST(any_blocks_give_the_same_samples)
         command_clean();
         sound_noise_file("mask.wav", 7, FLOAT_WAV, RATE, 4, taps[i]);
         struct block in = stream_noise(6, 2, 100000);
-        struct lv2_host *host = open_with("true-stereo", RATE, "mask.wav");
+        struct effect_host *host = open_with("true-stereo", RATE, "mask.wav");
         set_all(host);
         struct block whole = run_all(host, &in, in.frames);
-        lv2_host_close(host);
+        effect_host_close(host);
         for (uint64_t seed = 1; seed <= 3; seed++) {
             host = open_with("true-stereo", RATE, "mask.wav");
             set_all(host);
             struct block pieces = run_in_pieces(host, &in, 1000 * seed);
             expect_same(&whole, &pieces);
             block_free(&pieces);
-            lv2_host_close(host);
+            effect_host_close(host);
         }
         block_free(&whole);
         block_free(&in);
@@ -221,12 +222,12 @@ START_TEST(masks_are_resampled)
     struct sound in = sound_noise("in.wav", 9, FLOAT_WAV, RATE, 2, 20000);
     command_done("$HALO render in.wav out.wav --mask mask.wav --tail none --format float");
     struct sound wanted = sound_load("out.wav");
-    struct lv2_host *host = open_with("stereo", RATE, "mask.wav");
+    struct effect_host *host = open_with("stereo", RATE, "mask.wav");
     struct block out = run_all(host, &in.block, 100);
     for (size_t c = 0; c < 2; c++)
         for (size_t i = 0; i < out.frames; i++)
             expect_near(out.data[c][i], wanted.block.data[c][i], 1e-4f);
-    lv2_host_close(host);
+    effect_host_close(host);
     block_free(&out);
     sound_free(&in);
     sound_free(&wanted);
@@ -240,12 +241,12 @@ START_TEST(sound_goes_on_after_a_long_silence)
     struct mask *mask = sound_mask(&saved, NULL, 0, 1);
     struct block in = stream_noise(4, 1, 60000);
     memset(in.data[0] + 10001, 0, 30000 * sizeof(float));
-    struct lv2_host *host = open_with("mono", RATE, "mask.wav");
+    struct effect_host *host = open_with("mono", RATE, "mask.wav");
     struct block out = run_all(host, &in, 333);
     expect_truth(&out, mask, &in);
     for (size_t i = 10001 + 3 * 5000; i < 40001; i++)
         ck_assert(out.data[0][i] == 0);
-    lv2_host_close(host);
+    effect_host_close(host);
     block_free(&in);
     block_free(&out);
     mask_destroy(mask);
@@ -261,14 +262,14 @@ static void check_control(const char *symbol, float value, float dry, float wet,
     command_clean();
     save_taps("mask.wav", 1000, 100, 0.5f);
     struct block in = stream_noise(2, 1, 10000);
-    struct lv2_host *host = open_with("mono", RATE, "mask.wav");
-    lv2_host_set(host, symbol, value);
+    struct effect_host *host = open_with("mono", RATE, "mask.wav");
+    effect_host_set(host, symbol, value);
     struct block out = run_all(host, &in, 480);
     for (size_t i = 0; i < in.frames; i++) {
         float history = i < delay ? 0 : in.data[0][i - delay];
         expect_near(out.data[0][i], dry * in.data[0][i] + wet * history, 1e-6f);
     }
-    lv2_host_close(host);
+    effect_host_close(host);
     block_free(&in);
     block_free(&out);
 }
@@ -299,16 +300,16 @@ static void check_smooth(const char *symbol, float value)
         in.data[0][i] = (float)sin(2 * M_PI * 100 * (double)i / RATE);
     struct block first = {1, in.frames / 2, in.data},
                  second = {1, in.frames / 2, (float *[]){in.data[0] + in.frames / 2}};
-    struct lv2_host *host = open_with("mono", RATE, "mask.wav");
+    struct effect_host *host = open_with("mono", RATE, "mask.wav");
     struct block before = run_all(host, &first, 500);
-    lv2_host_set(host, symbol, value);
+    effect_host_set(host, symbol, value);
     struct block after = run_all(host, &second, 500);
     float last = before.data[0][before.frames - 1];
     for (size_t i = 0; i < after.frames; i++) {
         ck_assert_float_le(fabsf(after.data[0][i] - last), 0.03f);
         last = after.data[0][i];
     }
-    lv2_host_close(host);
+    effect_host_close(host);
     block_free(&before);
     block_free(&after);
     block_free(&in);
@@ -330,15 +331,15 @@ START_TEST(disabled_is_bit_exact_dry)
     command_clean();
     sound_noise_file("mask.wav", 3, FLOAT_WAV, RATE, 2, 2000);
     struct block in = stream_noise(2, 2, 10000);
-    struct lv2_host *host = open_with("stereo", RATE, "mask.wav");
+    struct effect_host *host = open_with("stereo", RATE, "mask.wav");
     struct block out = run_all(host, &in, 1000);
     block_free(&out);
-    lv2_host_set(host, "enabled", 0);
+    effect_host_set(host, "enabled", 0);
     out = run_all(host, &in, 1000);
     for (size_t c = 0; c < 2; c++)
         for (size_t i = SMOOTHING; i < in.frames; i++)
             ck_assert(out.data[c][i] == in.data[c][i]);
-    lv2_host_close(host);
+    effect_host_close(host);
     block_free(&in);
     block_free(&out);
 }
@@ -349,12 +350,12 @@ START_TEST(without_a_mask_sound_passes)
     const char *names[] = {"mono", "stereo", "true-stereo"};
     for (size_t n = 0; n < 3; n++)
         for (size_t bare = 0; bare < 2; bare++) {
-            const struct lv2_host_request request = {.name = names[n], .bare = bare};
-            struct lv2_host *host = lv2_host_open(&request);
-            struct block in = stream_noise(2, lv2_host_channels(host), 1000);
+            const struct effect_host_request request = {.name = names[n], .bare = bare};
+            struct effect_host *host = effect_host_open(&request);
+            struct block in = stream_noise(2, effect_host_channels(host), 1000);
             struct block out = run_all(host, &in, 77);
             expect_same(&in, &out);
-            lv2_host_close(host);
+            effect_host_close(host);
             block_free(&in);
             block_free(&out);
         }
@@ -379,9 +380,9 @@ static struct change change_begin(size_t taps, size_t other)
         name[0] = (char)('0' + m);
         change.saved[m] = sound_noise(name, m + 1, FLOAT_WAV, RATE, 1, m ? other : taps);
         change.masks[m] = sound_mask(&change.saved[m], NULL, 0, 1);
-        struct lv2_host *host = open_with("mono", RATE, name);
+        struct effect_host *host = open_with("mono", RATE, name);
         change.outs[m] = run_all(host, &change.in, 64);
-        lv2_host_close(host);
+        effect_host_close(host);
     }
     return change;
 }
@@ -414,27 +415,27 @@ static double share_at(const struct change *change, const struct block *out, siz
 static void check_change(size_t taps, size_t other, bool gpu)
 {
     struct change change = change_begin(taps, other);
-    const struct lv2_host_request request = {.name = "mono",
-                                             .worker = LV2_HOST_WORKS_WHEN_REPORTED};
-    struct lv2_host *host = lv2_host_open(&request);
+    const struct effect_host_request request = {.name = "mono",
+                                                .worker = EFFECT_HOST_WORKS_WHEN_REPORTED};
+    struct effect_host *host = effect_host_open(&request);
     float *data;
     enum { BEFORE = 40000, WAITING = 41000 };
     float tolerance = 1e-4f * sqrtf((float)(taps > other ? taps : other));
-    lv2_host_set(host, "processor", gpu);
-    lv2_host_set_mask(host, "0.wav");
-    lv2_host_run(host, (const float *const *)change.in.data, change.in.data, 0);
-    ck_assert_uint_eq(lv2_host_work(host), 1);
+    effect_host_set(host, "processor", gpu);
+    effect_host_set_mask(host, "0.wav");
+    effect_host_run(host, (const float *const *)change.in.data, change.in.data, 0);
+    ck_assert_uint_eq(effect_host_work(host), 1);
     struct block first = part_of(&change.in, 0, BEFORE, &data), out = run_all(host, &first, 640);
     for (size_t i = 0; i < out.frames; i++)
         expect_near(out.data[0][i], change.outs[0].data[0][i], gpu ? tolerance : 0);
     block_free(&out);
-    lv2_host_set_mask(host, "1.wav");
+    effect_host_set_mask(host, "1.wav");
     struct block second = part_of(&change.in, BEFORE, WAITING, &data);
     out = run_all(host, &second, 500);
     for (size_t i = 0; i < out.frames; i++) /* nothing is loaded yet */
         expect_near(out.data[0][i], change.outs[0].data[0][BEFORE + i], gpu ? tolerance : 0);
     block_free(&out);
-    ck_assert_uint_eq(lv2_host_work(host), 1);
+    ck_assert_uint_eq(effect_host_work(host), 1);
     struct block third = part_of(&change.in, WAITING, change.in.frames, &data);
     out = run_all(host, &third, 500);
     double last = 0;
@@ -450,8 +451,8 @@ static void check_change(size_t taps, size_t other, bool gpu)
     }
     ck_assert_double_ge(last, 0.9);
     block_free(&out);
-    ck_assert_uint_eq(lv2_host_work(host), 1); /* the old one is freed */
-    lv2_host_close(host);
+    ck_assert_uint_eq(effect_host_work(host), 1); /* the old one is freed */
+    effect_host_close(host);
     change_end(&change);
 }
 
@@ -468,34 +469,34 @@ END_TEST
 START_TEST(the_last_of_many_requests_wins)
 {
     struct change change = change_begin(3000, 2000);
-    const struct lv2_host_request request = {.name = "mono",
-                                             .worker = LV2_HOST_WORKS_WHEN_REPORTED};
-    struct lv2_host *host = lv2_host_open(&request);
+    const struct effect_host_request request = {.name = "mono",
+                                                .worker = EFFECT_HOST_WORKS_WHEN_REPORTED};
+    struct effect_host *host = effect_host_open(&request);
     float *data;
     size_t at = 0;
     for (size_t i = 0; i < 20; i++, at += 1000) {
         struct block part = part_of(&change.in, at, at + 1000, &data);
-        lv2_host_set_mask(host, i % 2 ? "1.wav" : "0.wav");
-        lv2_host_set(host, "trim", i % 3 == 1 ? 1 : 0);
+        effect_host_set_mask(host, i % 2 ? "1.wav" : "0.wav");
+        effect_host_set(host, "trim", i % 3 == 1 ? 1 : 0);
         struct block out = run_all(host, &part, 100);
         block_free(&out);
         if (i % 5 == 0)
-            lv2_host_work(host);
+            effect_host_work(host);
     }
-    lv2_host_set(host, "trim", 0);
+    effect_host_set(host, "trim", 0);
     for (; at < 70000; at += 1000) {
         struct block part = part_of(&change.in, at, at + 1000, &data);
         struct block out = run_all(host, &part, 100);
         block_free(&out);
-        lv2_host_work(host);
+        effect_host_work(host);
     }
     struct block rest = part_of(&change.in, at, change.in.frames, &data);
     struct block out = run_all(host, &rest, 100);
     for (size_t i = 0; i < out.frames; i++)
         expect_near(out.data[0][i], change.outs[1].data[0][at + i], 1e-2f);
-    ck_assert(strstr(lv2_host_reported(host), "/1.wav") != NULL);
+    ck_assert(strstr(effect_host_reported(host), "/1.wav") != NULL);
     block_free(&out);
-    lv2_host_close(host);
+    effect_host_close(host);
     change_end(&change);
 }
 END_TEST
@@ -505,18 +506,18 @@ END_TEST
 static void check_refused(const char *name, const char *mask, const char *expected)
 {
     struct block in = stream_noise(2, strcmp(name, "mono") == 0 ? 1 : 2, 5000);
-    struct lv2_host *host = open_with(name, RATE, "good.wav");
+    struct effect_host *host = open_with(name, RATE, "good.wav");
     struct block wanted = run_all(host, &in, 500);
-    lv2_host_close(host);
+    effect_host_close(host);
     host = open_with(name, RATE, "good.wav");
-    lv2_host_run(host, (const float *const *)in.data, in.data, 0);
-    lv2_host_set_mask(host, mask);
+    effect_host_run(host, (const float *const *)in.data, in.data, 0);
+    effect_host_set_mask(host, mask);
     struct block out = run_all(host, &in, 500);
     expect_same(&wanted, &out);
-    const char *log = lv2_host_log(host);
+    const char *log = effect_host_log(host);
     ck_assert_msg(strstr(log, expected) && command_lines(log) == 1, "%s", log);
-    ck_assert(strstr(lv2_host_reported(host), "/good.wav") != NULL);
-    lv2_host_close(host);
+    ck_assert(strstr(effect_host_reported(host), "/good.wav") != NULL);
+    effect_host_close(host);
     block_free(&in);
     block_free(&wanted);
     block_free(&out);
@@ -546,11 +547,11 @@ START_TEST(mono_uses_the_first_channel_and_logs_it)
     struct sound first = {.block = {1, 500, saved.block.data}, .rate = RATE};
     struct mask *mask = sound_mask(&first, NULL, 0, 1);
     struct block in = stream_noise(2, 1, 5000);
-    struct lv2_host *host = open_with("mono", RATE, "mask.wav");
+    struct effect_host *host = open_with("mono", RATE, "mask.wav");
     struct block out = run_all(host, &in, 500);
     expect_truth(&out, mask, &in);
-    ck_assert(strstr(lv2_host_log(host), "uses the first") != NULL);
-    lv2_host_close(host);
+    ck_assert(strstr(effect_host_log(host), "uses the first") != NULL);
+    effect_host_close(host);
     block_free(&in);
     block_free(&out);
     mask_destroy(mask);
@@ -565,32 +566,32 @@ START_TEST(sessions_restore_the_mask)
     command_clean();
     sound_noise_file("mask.wav", 3, FLOAT_WAV, RATE, 2, 3000);
     struct block in = stream_noise(2, 2, 20000);
-    struct lv2_host *host = open_with("stereo", RATE, "mask.wav");
-    lv2_host_set(host, "trim", 2);
+    struct effect_host *host = open_with("stereo", RATE, "mask.wav");
+    effect_host_set(host, "trim", 2);
     struct block wanted = run_all(host, &in, 500);
-    struct lv2_host_state state, again;
-    lv2_host_save(host, &state);
+    struct effect_host_state state, again;
+    effect_host_save(host, &state);
     ck_assert_str_eq(state.mask, "mask.wav");
-    ck_assert(state.portable && state.trim == 2);
-    lv2_host_close(host);
+    ck_assert(state.portable == effect_host_is_portable && state.trim == 2);
+    effect_host_close(host);
     /* Before activation, and in a host without a worker. */
-    const struct lv2_host_request requests[] = {
+    const struct effect_host_request requests[] = {
         {.name = "stereo"},
-        {.name = "stereo", .worker = LV2_HOST_WORKS_NEVER},
-        {.name = "stereo", .worker = LV2_HOST_WORKS_WHEN_REPORTED}};
+        {.name = "stereo", .worker = EFFECT_HOST_WORKS_NEVER},
+        {.name = "stereo", .worker = EFFECT_HOST_WORKS_WHEN_REPORTED}};
     for (size_t w = 0; w < 3; w++) {
-        host = lv2_host_open_idle(&requests[w]);
-        ck_assert(lv2_host_restore(host, &state));
-        lv2_host_set(host, "trim", 2);
-        lv2_host_activate(host);
+        host = effect_host_open_idle(&requests[w]);
+        ck_assert(effect_host_restore(host, &state));
+        effect_host_set(host, "trim", 2);
+        effect_host_activate(host);
         struct block out = run_all(host, &in, 500);
         expect_same(&wanted, &out);
-        ck_assert(strstr(lv2_host_reported(host), "/mask.wav") != NULL);
-        ck_assert_uint_eq(lv2_host_work(host), 0);
-        lv2_host_save(host, &again);
+        ck_assert(strstr(effect_host_reported(host), "/mask.wav") != NULL);
+        ck_assert_uint_eq(effect_host_work(host), 0);
+        effect_host_save(host, &again);
         ck_assert_str_eq(again.mask, "mask.wav");
         block_free(&out);
-        lv2_host_close(host);
+        effect_host_close(host);
     }
     block_free(&wanted);
     block_free(&in);
@@ -600,19 +601,19 @@ END_TEST
 START_TEST(a_session_keeps_a_mask_that_is_missing)
 {
     command_clean();
-    const struct lv2_host_state state = {.mask = "gone.wav", .trim = 1};
-    const struct lv2_host_request request = {.name = "mono"};
-    struct lv2_host *host = lv2_host_open_idle(&request);
-    ck_assert(!lv2_host_restore(host, &state));
-    ck_assert(strstr(lv2_host_log(host), "gone.wav") != NULL);
-    lv2_host_activate(host);
+    const struct effect_host_state state = {.mask = "gone.wav", .trim = 1};
+    const struct effect_host_request request = {.name = "mono"};
+    struct effect_host *host = effect_host_open_idle(&request);
+    ck_assert(!effect_host_restore(host, &state));
+    ck_assert(strstr(effect_host_log(host), "gone.wav") != NULL);
+    effect_host_activate(host);
     struct block in = stream_noise(2, 1, 1000), out = run_all(host, &in, 100);
     expect_same(&in, &out);
-    struct lv2_host_state again;
-    lv2_host_save(host, &again);
+    struct effect_host_state again;
+    effect_host_save(host, &again);
     ck_assert_str_eq(again.mask, "gone.wav");
     ck_assert(again.trim == 1);
-    lv2_host_close(host);
+    effect_host_close(host);
     block_free(&in);
     block_free(&out);
 }
@@ -623,16 +624,16 @@ START_TEST(a_session_restored_later_has_the_history)
     command_clean();
     sound_noise_file("mask.wav", 3, FLOAT_WAV, RATE, 1, 3000);
     struct block in = stream_noise(2, 1, 20000);
-    struct lv2_host *host = open_with("mono", RATE, "mask.wav");
+    struct effect_host *host = open_with("mono", RATE, "mask.wav");
     struct block wanted = run_all(host, &in, 500);
-    struct lv2_host_state state;
-    lv2_host_save(host, &state);
-    lv2_host_close(host);
-    host = lv2_host_open(&(struct lv2_host_request){.name = "mono"});
+    struct effect_host_state state;
+    effect_host_save(host, &state);
+    effect_host_close(host);
+    host = effect_host_open(&(struct effect_host_request){.name = "mono"});
     float *data;
     struct block first = part_of(&in, 0, 9000, &data), out = run_all(host, &first, 500);
     block_free(&out);
-    ck_assert(lv2_host_restore(host, &state));
+    ck_assert(effect_host_restore(host, &state));
     struct block second = part_of(&in, 9000, in.frames, &data);
     out = run_all(host, &second, 500);
     for (size_t i = FADE; i < out.frames; i++)
@@ -640,7 +641,7 @@ START_TEST(a_session_restored_later_has_the_history)
     block_free(&out);
     block_free(&wanted);
     block_free(&in);
-    lv2_host_close(host);
+    effect_host_close(host);
 }
 END_TEST
 
@@ -648,15 +649,15 @@ START_TEST(an_empty_session_removes_the_mask)
 {
     command_clean();
     save_taps("mask.wav", 300, 200, 0.5f);
-    struct lv2_host *host = open_with("mono", RATE, "mask.wav");
+    struct effect_host *host = open_with("mono", RATE, "mask.wav");
     struct block in = stream_noise(2, 1, 10000), out = run_all(host, &in, 100);
-    ck_assert(lv2_host_restore(host, &(struct lv2_host_state){0}));
+    ck_assert(effect_host_restore(host, &(struct effect_host_state){0}));
     block_free(&out);
     out = run_all(host, &in, 100);
     for (size_t i = SMOOTHING + 64; i < in.frames; i++)
         ck_assert(out.data[0][i] == in.data[0][i]);
-    ck_assert_str_eq(lv2_host_reported(host), "");
-    lv2_host_close(host);
+    ck_assert_str_eq(effect_host_reported(host), "");
+    effect_host_close(host);
     block_free(&in);
     block_free(&out);
 }
@@ -666,14 +667,14 @@ START_TEST(activation_clears_the_history)
 {
     command_clean();
     sound_noise_file("mask.wav", 3, FLOAT_WAV, RATE, 1, 3000);
-    struct lv2_host *host = open_with("mono", RATE, "mask.wav");
+    struct effect_host *host = open_with("mono", RATE, "mask.wav");
     struct block in = stream_noise(2, 1, 10000), wanted = run_all(host, &in, 100);
-    lv2_host_deactivate(host);
-    lv2_host_activate(host);
+    effect_host_deactivate(host);
+    effect_host_activate(host);
     struct block out = run_all(host, &in, 100);
     for (size_t i = 0; i < in.frames; i++)
         expect_near(out.data[0][i], wanted.data[0][i], 1e-4f);
-    lv2_host_close(host);
+    effect_host_close(host);
     block_free(&in);
     block_free(&wanted);
     block_free(&out);
@@ -684,14 +685,14 @@ START_TEST(the_mask_is_reported_when_asked)
 {
     command_clean();
     save_taps("mask.wav", 300, 200, 0.5f);
-    struct lv2_host *host = open_with("mono", RATE, "mask.wav");
+    struct effect_host *host = open_with("mono", RATE, "mask.wav");
     struct block in = stream_noise(2, 1, 100), out = run_all(host, &in, 100);
-    ck_assert(strstr(lv2_host_reported(host), "/mask.wav") != NULL);
+    ck_assert(strstr(effect_host_reported(host), "/mask.wav") != NULL);
     block_free(&out);
-    lv2_host_get_mask(host);
+    effect_host_get_mask(host);
     out = run_all(host, &in, 100);
-    ck_assert(strstr(lv2_host_reported(host), "/mask.wav") != NULL);
-    lv2_host_close(host);
+    ck_assert(strstr(effect_host_reported(host), "/mask.wav") != NULL);
+    effect_host_close(host);
     block_free(&in);
     block_free(&out);
 }
@@ -706,28 +707,28 @@ START_TEST(run_allocates_nothing)
     command_clean();
     sound_noise_file("0.wav", 3, FLOAT_WAV, RATE, 4, 3000);
     sound_noise_file("1.wav", 4, FLOAT_WAV, RATE, 4, 100000);
-    const struct lv2_host_request request = {.name = "true-stereo",
-                                             .worker = LV2_HOST_WORKS_WHEN_REPORTED};
-    struct lv2_host *host = lv2_host_open(&request);
+    const struct effect_host_request request = {.name = "true-stereo",
+                                                .worker = EFFECT_HOST_WORKS_WHEN_REPORTED};
+    struct effect_host *host = effect_host_open(&request);
     struct block in = stream_noise(2, 2, 4000), out = stream_noise(3, 2, 4000);
     for (size_t i = 0; i < 60; i++) {
         if (i % 10 == 3)
-            lv2_host_set_mask(host, i % 20 == 3 ? "0.wav" : "1.wav");
-        lv2_host_set(host, "gain", -(float)(i % 7));
-        lv2_host_set(host, "pre_delay", (float)(i % 3));
-        lv2_host_set(host, "enabled", i % 16 ? 1 : 0);
-        lv2_host_run(host, (const float *const *)in.data, out.data, 1 + 67 * i);
-        lv2_host_work(host);
+            effect_host_set_mask(host, i % 20 == 3 ? "0.wav" : "1.wav");
+        effect_host_set(host, "gain", -(float)(i % 7));
+        effect_host_set(host, "pre_delay", (float)(i % 3));
+        effect_host_set(host, "enabled", i % 16 ? 1 : 0);
+        effect_host_run(host, (const float *const *)in.data, out.data, 1 + 67 * i);
+        effect_host_work(host);
     }
-    ck_assert_uint_eq(lv2_host_allocations(host), 0);
-    lv2_host_close(host);
+    ck_assert_uint_eq(effect_host_allocations(host), 0);
+    effect_host_close(host);
     block_free(&in);
     block_free(&out);
 }
 END_TEST
 
 struct worker {
-    struct lv2_host *host;
+    struct effect_host *host;
     atomic_bool leave;
 };
 
@@ -735,7 +736,7 @@ static void *work_on(void *argument)
 {
     struct worker *worker = argument;
     while (!atomic_load(&worker->leave))
-        lv2_host_work(worker->host);
+        effect_host_work(worker->host);
     return NULL;
 }
 
@@ -743,14 +744,14 @@ static void *work_on(void *argument)
 START_TEST(the_worker_runs_beside_run)
 {
     struct change change = change_begin(20000, 3000);
-    const struct lv2_host_request request = {.name = "mono",
-                                             .worker = LV2_HOST_WORKS_WHEN_REPORTED};
-    struct lv2_host *host = lv2_host_open(&request);
+    const struct effect_host_request request = {.name = "mono",
+                                                .worker = EFFECT_HOST_WORKS_WHEN_REPORTED};
+    struct effect_host *host = effect_host_open(&request);
     struct worker worker = {.host = host};
     pthread_t thread;
     ck_assert_int_eq(pthread_create(&thread, NULL, work_on, &worker), 0);
     for (size_t i = 0; i < 8; i++) {
-        lv2_host_set_mask(host, i % 2 ? "1.wav" : "0.wav");
+        effect_host_set_mask(host, i % 2 ? "1.wav" : "0.wav");
         struct block out = run_all(host, &change.in, 256);
         for (size_t k = 0; k < out.frames; k++)
             ck_assert(isfinite(out.data[0][k]));
@@ -758,8 +759,8 @@ START_TEST(the_worker_runs_beside_run)
     }
     atomic_store(&worker.leave, true);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
-    ck_assert_str_eq(lv2_host_log(host), "");
-    lv2_host_close(host); /* with work left in the queue */
+    ck_assert_str_eq(effect_host_log(host), "");
+    effect_host_close(host); /* with work left in the queue */
     change_end(&change);
 }
 END_TEST
@@ -778,12 +779,12 @@ static void *run_instance(void *argument)
     char name[16];
     snprintf(name, sizeof name, "%zu.wav", thread->number % 4);
     for (size_t i = 0; i < 4; i++) {
-        struct lv2_host *host = open_with("stereo", RATE, name);
-        lv2_host_set(host, "processor", thread->gpu);
+        struct effect_host *host = open_with("stereo", RATE, name);
+        effect_host_set(host, "processor", thread->gpu);
         if (i > 0)
             block_free(&thread->out);
         thread->out = run_all(host, thread->in, 1000);
-        lv2_host_close(host);
+        effect_host_close(host);
     }
     return NULL;
 }
@@ -823,16 +824,16 @@ END_TEST
 
 START_TEST(the_module_exports_nothing_else)
 {
-    void *module = dlopen(HALO_LV2_MODULE, RTLD_NOW | RTLD_LOCAL);
+    void *module = dlopen(HALO_MODULE, RTLD_NOW | RTLD_LOCAL);
     ck_assert_ptr_nonnull(module);
-    ck_assert_ptr_nonnull(dlsym(module, "lv2_descriptor"));
+    ck_assert_ptr_nonnull(dlsym(module, effect_host_entry));
     ck_assert_ptr_null(dlsym(module, "convolver_create"));
     ck_assert_ptr_null(dlsym(module, "fail"));
-    ck_assert_ptr_null(dlsym(module, "instance_run"));
+    ck_assert_ptr_null(dlsym(module, "effect_run"));
 }
 END_TEST
 
-SUITE_MAIN("lv2_plugin", gpu_makes_the_same, sound_is_the_truth, any_blocks_give_the_same_samples,
+SUITE_MAIN("effect", gpu_makes_the_same, sound_is_the_truth, any_blocks_give_the_same_samples,
            masks_are_resampled, sound_goes_on_after_a_long_silence, controls_do_what_they_say,
            controls_are_smooth, disabled_is_bit_exact_dry, without_a_mask_sound_passes,
            mask_changes_crossfade_with_history, the_last_of_many_requests_wins,

@@ -1,4 +1,4 @@
-#include "processor.h"
+#include "effect/processor.h"
 
 #include "base/realtime.h"
 #include "chain/mask_options.h"
@@ -164,6 +164,15 @@ enum status processor_create(const struct processor_settings *settings, struct p
         *result = processor;
     else
         processor_destroy(processor);
+    return status;
+}
+
+enum status processor_check(const struct processor_settings *settings)
+{
+    struct processor unused = {0};
+    struct mask *mask = NULL;
+    enum status status = load_mask(settings, &unused, &mask);
+    mask_destroy(mask);
     return status;
 }
 

@@ -1,4 +1,4 @@
-#include "instance.h"
+#include "effect/effect_state.h"
 
 #include "base/realtime.h"
 
@@ -34,7 +34,7 @@ HALO_REALTIME void input_history_write(struct input_history *history, const floa
 HALO_REALTIME static void feed_next(const struct input_history *history,
                                     struct processor *processor)
 {
-    const float *block[CHANNELS_MOST];
+    const float *block[EFFECT_CHANNELS_MOST];
     size_t at = (size_t)(processor->fed % history->blocks) * PROCESSOR_BLOCK;
     for (size_t c = 0; c < history->frames.channels; c++)
         block[c] = history->frames.data[c] + at;

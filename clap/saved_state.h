@@ -1,0 +1,31 @@
+/* The state of the plugin in a session, as text:
+ *
+ *     halo.clap 1
+ *     bypass 0
+ *     gain -6
+ *     ...
+ *     mask 20
+ *     /home/ann/s/hall.wav
+ *
+ * Parameters by symbol, in any order; the path comes last, with its length in bytes, and not at all
+ * without a mask. Threads: any. Not real-time. */
+#ifndef HALO_CLAP_SAVED_STATE_H
+#define HALO_CLAP_SAVED_STATE_H
+
+#include "effect/effect.h"
+
+enum { SAVED_STATE_MOST = EFFECT_FILE_MOST + 1024 }; /* bytes, with a 0 at the end */
+
+struct saved_state {
+    double values[EFFECT_CONTROLS]; /* as the parameters have them */
+    char file[EFFECT_FILE_MOST];    /* of the mask; "": none */
+};
+
+/* The length of the text. */
+size_t saved_state_print(const struct saved_state *state, char text[SAVED_STATE_MOST]);
+
+/* Parameters that are not in it get their initial value. False: the text, which is changed, is
+ * damaged, or of a later version. */
+bool saved_state_parse(struct saved_state *state, char *text);
+
+#endif
