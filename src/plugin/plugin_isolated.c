@@ -36,7 +36,8 @@ enum {
     CHANGES,
     PRESET,
     STATE,
-    FIRST
+    FIRST,
+    OF_SETTING = 3
 };
 
 static void put_text(FILE *stream, const char *text)
@@ -48,7 +49,7 @@ enum status isolated_args_make(const struct plugin_info *info,
                                const struct plugin_instances_settings *settings, char ***result)
 {
     const struct plugin_settings *plugin = &settings->plugin;
-    size_t count = 1 + FIRST + 2 * plugin->setting_count;
+    size_t count = 1 + FIRST + OF_SETTING * plugin->setting_count;
     char **args = calloc(count + 1, sizeof *args), *text = NULL;
     size_t size;
     FILE *stream = args ? text_stream_open(&text, &size) : NULL;
@@ -65,7 +66,8 @@ enum status isolated_args_make(const struct plugin_info *info,
     put_text(stream, plugin->preset);
     put_text(stream, plugin->state);
     for (size_t i = 0; i < plugin->setting_count; i++)
-        fprintf(stream, "%s%c%s%c", plugin->settings[i].uri, 0, plugin->settings[i].value, 0);
+        fprintf(stream, "%s%c%s%c%" PRIu64 "%c", plugin->settings[i].uri, 0,
+                plugin->settings[i].value, 0, plugin->settings[i].at, 0);
     if (text_stream_finish(stream) != 0)
         goto fail;
     for (size_t i = 0; i < count; i++, text += strlen(text) + 1)
@@ -98,13 +100,14 @@ static const char *text_of(const char *arg)
 
 enum status isolated_args_read(int argc, char **argv, struct isolated_request *request)
 {
-    size_t count = argc >= FIRST ? ((size_t)argc - FIRST) / 2 : 0;
+    size_t count = argc >= FIRST ? ((size_t)argc - FIRST) / OF_SETTING : 0;
     struct plugin_setting *settings = calloc(count + 1, sizeof *settings);
     if (!settings)
         return fail_memory("a plugin's process");
-    for (size_t i = 0; i < count; i++)
-        settings[i] =
-            (struct plugin_setting){.uri = argv[FIRST + 2 * i], .value = argv[FIRST + 2 * i + 1]};
+    for (size_t i = 0; i < count; i++) {
+        char **arg = argv + FIRST + OF_SETTING * i;
+        settings[i] = (struct plugin_setting){.uri = arg[0], .value = arg[1], .at = number(arg[2])};
+    }
     *request = (struct isolated_request){.settings.plugin.settings = settings,
                                          .settings.plugin.setting_count = count};
     if (argc < FIRST || !plugin_kind_named(argv[KIND]))

@@ -21,7 +21,7 @@
 /* ---- the command line of the process ---- */
 
 /* halo plugin-instances PARENT VERBOSITY KIND ID RATE BLOCK LIVE VARIED BPM BAR UNIT
- *      INSTANCES MOST CHANGES PRESET STATE [URI VALUE]...
+ *      INSTANCES MOST CHANGES PRESET STATE [URI VALUE AT]...
  * where PRESET and STATE are "-" or begin with "=". NULL at the end. Errors: memory. */
 MUST_CHECK enum status isolated_args_make(const struct plugin_info *info,
                                           const struct plugin_instances_settings *settings,
