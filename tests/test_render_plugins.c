@@ -481,11 +481,10 @@ START_TEST(plugins_know_the_position)
     };
     command_clean();
     sound_noise_file("in.wav", 1, WAVF, RATE, 1, N);
-    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
-        expect_beat(rows[r], "--tempo 120", 120, 4, 4);
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         expect_beat(rows[r], "--tempo 90.5,6/8", 90.5, 6, 8);
-        expect_beat(rows[r], "", 0, 0, 0);
-    }
+    expect_beat(rows[0], "--tempo 120", 120, 4, 4);
+    expect_beat(rows[5], "", 0, 0, 0);
     command_refused(2, "cannot be a ramp",
                     "\"$HALO\" render in.wav o.wav --lv2 urn:halo:test:beat,at=0s-1s:" LEVEL "1");
     static const char *const wrong[] = {"0",       "120,", "120,3", "120,3/5",
