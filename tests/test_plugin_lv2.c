@@ -106,7 +106,7 @@ static void check_convolver(bool live)
 {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/a response.wav", command_folder());
-    const struct plugin_setting setting = {X42 "convoLV2#impulse", path};
+    const struct plugin_setting setting = {.uri = X42 "convoLV2#impulse", .value = path};
     struct lv2_rig rig =
         lv2_rig_open(X42 "convoLV2#Mono",
                      (struct plugin_settings){
@@ -154,7 +154,7 @@ START_TEST(sampler_gets_its_sample)
     write_response("mine.wav", 1, 0);
     snprintf(path, sizeof path, "%s/mine.wav", command_folder());
     snprintf(folder, sizeof folder, "%s/live", command_folder());
-    const struct plugin_setting setting = {EXAMPLES "eg-sampler#sample", path};
+    const struct plugin_setting setting = {.uri = EXAMPLES "eg-sampler#sample", .value = path};
     struct plugin_settings settings = {.settings = &setting, .setting_count = 1};
     keep_sample(plain, "default"); /* the default state of its bundle */
     check_sample("default", "/usr/lib/lv2/eg-sampler.lv2/click.wav");
@@ -174,9 +174,12 @@ START_TEST(parameters_have_their_types)
     command_clean();
     snprintf(folder, sizeof folder, "%s/params", command_folder());
     const struct plugin_setting settings[] = {
-        {EXAMPLES "eg-params#int", "7"},     {EXAMPLES "eg-params#long", "5000000000"},
-        {EXAMPLES "eg-params#float", "0.5"}, {EXAMPLES "eg-params#double", "0.25"},
-        {EXAMPLES "eg-params#bool", "true"}, {EXAMPLES "eg-params#string", "a, b"},
+        {.uri = EXAMPLES "eg-params#int", .value = "7"},
+        {.uri = EXAMPLES "eg-params#long", .value = "5000000000"},
+        {.uri = EXAMPLES "eg-params#float", .value = "0.5"},
+        {.uri = EXAMPLES "eg-params#double", .value = "0.25"},
+        {.uri = EXAMPLES "eg-params#bool", .value = "true"},
+        {.uri = EXAMPLES "eg-params#string", .value = "a, b"},
     };
     struct lv2_rig rig =
         lv2_rig_open(EXAMPLES "eg-params",
@@ -234,7 +237,7 @@ START_TEST(reset_clears_all_sound)
     command_clean();
     write_response("a response.wav", 0.5F, 10);
     snprintf(path, sizeof path, "%s/a response.wav", command_folder());
-    const struct plugin_setting setting = {X42 "convoLV2#impulse", path};
+    const struct plugin_setting setting = {.uri = X42 "convoLV2#impulse", .value = path};
     check_reset(X42 "convoLV2#Mono",
                 (struct plugin_settings){.block = 256, .settings = &setting, .setting_count = 1});
     check_reset(SWH "delay_l", plain);

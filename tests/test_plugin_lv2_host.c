@@ -154,10 +154,13 @@ END_TEST
 START_TEST(messages_come_once_and_in_order)
 {
     const struct plugin_setting settings[] = {
-        {"urn:halo:probe:number", "1.5"},       {"urn:halo:probe:words", "a, b"},
-        {"urn:halo:probe:number", "-2.25"},     {"urn:halo:probe:whole", "-7"},
-        {"urn:halo:probe:large", "5000000000"}, {"urn:halo:probe:flag", "on"},
-        {"urn:halo:probe:number", "0.75"}};
+        {.uri = "urn:halo:probe:number", .value = "1.5"},
+        {.uri = "urn:halo:probe:words", .value = "a, b"},
+        {.uri = "urn:halo:probe:number", .value = "-2.25"},
+        {.uri = "urn:halo:probe:whole", .value = "-7"},
+        {.uri = "urn:halo:probe:large", .value = "5000000000"},
+        {.uri = "urn:halo:probe:flag", .value = "on"},
+        {.uri = "urn:halo:probe:number", .value = "0.75"}};
     struct lv2_rig rig = lv2_rig_open(
         PROBE_URI, (struct plugin_settings){.settings = settings, .setting_count = 7}, 640);
     lv2_rig_run(&rig);
@@ -169,7 +172,7 @@ END_TEST
 
 static void check_bad_setting(const char *uri, const char *value, const char *expected)
 {
-    const struct plugin_setting setting = {uri, value};
+    const struct plugin_setting setting = {.uri = uri, .value = value};
     lv2_rig_refused(PROBE_URI, (struct plugin_settings){.settings = &setting, .setting_count = 1},
                     expected);
 }
@@ -322,7 +325,7 @@ END_TEST
 /* In a new instance of the plugin, which gets the state of the old one. */
 START_TEST(reset_keeps_values)
 {
-    const struct plugin_setting setting = {"urn:halo:probe:number", "3"};
+    const struct plugin_setting setting = {.uri = "urn:halo:probe:number", .value = "3"};
     struct plugin_settings settings = {.settings = &setting, .setting_count = 1};
     struct lv2_rig rig = lv2_rig_open(PROBE_URI, settings, 64);
     lv2_rig_set(&rig, "hertz", 99);

@@ -465,6 +465,8 @@ static void expect_beat(const char *stages, const char *tempo, double bpm, unsig
     sound_free(&out);
 }
 
+#define LEVEL "param:urn:halo:test:beat#level="
+
 START_TEST(plugins_know_the_position)
 {
     static const char *const rows[] = {
@@ -473,14 +475,18 @@ START_TEST(plugins_know_the_position)
         "--lv2 " NODELAY ",delay=481 --lv2 urn:halo:test:beat",
         "--lv2 " NODELAY ",delay=481 --lv2 urn:halo:test:beat,at=1001:offset=0.5",
         "--block 100 --lv2 urn:halo:test:beat,at=1001:offset=0.5",
+        "--lv2 urn:halo:test:beat,at=1001:" LEVEL "0.5",
+        "--no-isolate --lv2 " NODELAY ",delay=481 --lv2 urn:halo:test:beat,at=2001:" LEVEL
+        "0.25,at=1001:" LEVEL "0.5,at=2001:offset=0.25," LEVEL "0,at=1001:offset=0",
     };
     command_clean();
     sound_noise_file("in.wav", 1, WAVF, RATE, 1, N);
-    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
-        expect_beat(rows[r], "--tempo 120", 120, 4, 4);
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         expect_beat(rows[r], "--tempo 90.5,6/8", 90.5, 6, 8);
-        expect_beat(rows[r], "", 0, 0, 0);
-    }
+    expect_beat(rows[0], "--tempo 120", 120, 4, 4);
+    expect_beat(rows[5], "", 0, 0, 0);
+    command_refused(2, "cannot be a ramp",
+                    "\"$HALO\" render in.wav o.wav --lv2 urn:halo:test:beat,at=0s-1s:" LEVEL "1");
     static const char *const wrong[] = {"0",       "120,", "120,3", "120,3/5",
                                         "120,0/4", "1e9",  "fast",  "120,4/4x"};
     for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++)

@@ -41,7 +41,7 @@ static enum status parse_args(struct stage *stage, char **spec, const struct str
         else
             TRY(plugin_spec_take(&plugin->spec, plugin->info, format->rate, *word));
     }
-    stage->automated |= plugin->spec.automation.count > 0;
+    stage->automated |= plugin_spec_is_automated(&plugin->spec);
     side = plugin_side_chain_sound(&plugin->side);
     map.side_chain = side ? NULL : plugin->side.text;
     map.side_channels = side ? side->channels : 0;

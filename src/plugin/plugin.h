@@ -112,6 +112,7 @@ struct plugin_contents {
 struct plugin_setting { /* of a parameter */
     const char *uri;
     const char *value; /* as text; paths are relative to the working folder */
+    uint64_t at;       /* frame of the sound; 0: before the first block */
 };
 
 /* For what follows the beat: the position counts from the sound's first frame. */
@@ -130,7 +131,7 @@ struct plugin_settings {
     const char *preset; /* URI; NULL: none */
     const char *state;  /* folder of kind->save, loaded after the preset; NULL: none */
     size_t setting_count;
-    const struct plugin_setting *settings; /* sent before the first block, in this order */
+    const struct plugin_setting *settings; /* by time; then sent in this order */
 };
 
 struct plugin {

@@ -37,7 +37,8 @@ enum {
     PRESET,
     STATE,
     HOLDERS,
-    FIRST
+    FIRST,
+    OF_SETTING = 3
 };
 
 static void put_text(FILE *stream, const char *text)
@@ -50,7 +51,7 @@ enum status isolated_args_make(const struct plugin_info *info,
                                const char *sandbox, char ***result)
 {
     const struct plugin_settings *plugin = &settings->plugin;
-    size_t count = 1 + FIRST + info->holder_count + 2 * plugin->setting_count;
+    size_t count = 1 + FIRST + info->holder_count + OF_SETTING * plugin->setting_count;
     char **args = calloc(count + 1, sizeof *args), *text = NULL;
     size_t size;
     FILE *stream = args ? text_stream_open(&text, &size) : NULL;
@@ -70,7 +71,8 @@ enum status isolated_args_make(const struct plugin_info *info,
     for (size_t i = 0; i < info->holder_count; i++)
         fprintf(stream, "%s%c", info->holders[i], 0);
     for (size_t i = 0; i < plugin->setting_count; i++)
-        fprintf(stream, "%s%c%s%c", plugin->settings[i].uri, 0, plugin->settings[i].value, 0);
+        fprintf(stream, "%s%c%s%c%" PRIu64 "%c", plugin->settings[i].uri, 0,
+                plugin->settings[i].value, 0, plugin->settings[i].at, 0);
     if (text_stream_finish(stream) != 0)
         goto fail;
     for (size_t i = 0; i < count; i++, text += strlen(text) + 1)
@@ -107,12 +109,14 @@ enum status isolated_args_read(int argc, char **argv, struct isolated_request *r
     size_t holders = argc >= FIRST ? number(argv[HOLDERS]) : 0;
     holders = holders < left ? holders : left;
     char **first = argv + FIRST + holders;
-    size_t count = (left - holders) / 2;
+    size_t count = (left - holders) / OF_SETTING;
     struct plugin_setting *settings = calloc(count + 1, sizeof *settings);
     if (!settings)
         return fail_memory("a plugin's process");
-    for (size_t i = 0; i < count; i++)
-        settings[i] = (struct plugin_setting){.uri = first[2 * i], .value = first[2 * i + 1]};
+    for (size_t i = 0; i < count; i++) {
+        char **arg = first + OF_SETTING * i;
+        settings[i] = (struct plugin_setting){.uri = arg[0], .value = arg[1], .at = number(arg[2])};
+    }
     *request = (struct isolated_request){.settings.plugin.settings = settings,
                                          .settings.plugin.setting_count = count};
     if (argc < FIRST || !plugin_kind_named(argv[KIND]) ||

@@ -22,7 +22,7 @@
 /* ---- the command line of the process ---- */
 
 /* halo plugin-instances SANDBOX VERBOSITY KIND ID RATE BLOCK LIVE VARIED BPM BAR UNIT
- *      INSTANCES MOST CHANGES PRESET STATE COUNT HOLDER... [URI VALUE]...
+ *      INSTANCES MOST CHANGES PRESET STATE COUNT HOLDER... [URI VALUE AT]...
  * where SANDBOX is a plugin_sandbox_pass's word, PRESET and STATE are "-" or begin with "=", and
  * COUNT is that of the holders. NULL at the end. Errors: memory. */
 MUST_CHECK enum status isolated_args_make(const struct plugin_info *info,

@@ -205,10 +205,12 @@ void lv2_events_destroy(struct lv2_events *events);
 uint32_t lv2_events_most(const struct lv2_events *events); /* bytes of the largest sequence */
 void lv2_events_connect(struct lv2_events *events, LilvInstance *instance);
 
-/* Send the messages again with the next run. */
-void lv2_events_repeat(struct lv2_events *events);
+/* Send the messages again with the next run; `restored`: the instance has those before the first
+ * block already, by its state. */
+void lv2_events_repeat(struct lv2_events *events, bool restored);
 
-/* Real-time. Before each run: empty the outputs; write the messages, once, and the position. */
+/* Real-time. Before each run: empty the outputs; write the messages, once each, and the position.
+ */
 void lv2_events_prepare(struct lv2_events *events, int64_t position, size_t frames);
 
 /* ---- plugin_lv2_instance.c: struct plugin_kind's calls ---- */

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <lv2/atom/atom.h>
 #include <lv2/atom/forge.h>
+#include <lv2/atom/util.h>
 #include <lv2/core/lv2.h>
 #include <lv2/event/event.h>
 #include <lv2/patch/patch.h>
@@ -18,7 +19,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- settings as messages: patch:Set, all at frame 0 ---- */
+/* ---- settings as messages: patch:Set ---- */
 
 enum { FRAME_BYTES = 256 }; /* bound for a message without its value */
 
@@ -112,7 +113,7 @@ static enum status forge_set(LV2_Atom_Forge *forge, const struct plugin_info *in
     const struct plugin_parameter *parameter = NULL;
     TRY(find_parameter(info, setting->uri, &parameter));
     LV2_Atom_Forge_Frame object;
-    lv2_atom_forge_frame_time(forge, 0);
+    lv2_atom_forge_frame_time(forge, (int64_t)setting->at);
     lv2_atom_forge_object(forge, &object, 0, lv2_urid(LV2_PATCH__Set));
     lv2_atom_forge_key(forge, lv2_urid(LV2_PATCH__property));
     lv2_atom_forge_urid(forge, lv2_urid(parameter->uri));
@@ -122,11 +123,12 @@ static enum status forge_set(LV2_Atom_Forge *forge, const struct plugin_info *in
     return status;
 }
 
-/* `sequence`: aligned to 8 bytes. Errors: no such parameter, a value that its type does not have, a
+/* Those of before the first block, or the later ones at their frames of the sound.
+ * `sequence`: aligned to 8 bytes. Errors: no such parameter, a value that its type does not have, a
  * path where nothing is. */
 static enum status forge_messages(const struct plugin_info *info,
-                                  const struct plugin_settings *settings, uint8_t *sequence,
-                                  uint32_t bytes)
+                                  const struct plugin_settings *settings, bool later,
+                                  uint8_t *sequence, uint32_t bytes)
 {
     LV2_Atom_Forge forge;
     LV2_Atom_Forge_Frame all;
@@ -134,7 +136,8 @@ static enum status forge_messages(const struct plugin_info *info,
     lv2_atom_forge_set_buffer(&forge, sequence, bytes);
     lv2_atom_forge_sequence_head(&forge, &all, 0);
     for (size_t i = 0; i < settings->setting_count; i++)
-        TRY(forge_set(&forge, info, &settings->settings[i]));
+        if ((settings->settings[i].at > 0) == later)
+            TRY(forge_set(&forge, info, &settings->settings[i]));
     lv2_atom_forge_pop(&forge, &all);
     return STATUS_OK;
 }
@@ -159,6 +162,8 @@ struct lv2_events {
     struct event_port *control;  /* receives the messages; NULL: none does */
     LV2_Atom_Sequence *messages; /* as large as the buffer of `control`; NULL: none */
     bool sends;                  /* with the next run */
+    LV2_Atom_Sequence *later;    /* messages at frames of the sound; NULL: none */
+    const LV2_Atom_Event *next;  /* of `later` */
     struct lv2_clock clock;
 };
 
@@ -223,11 +228,15 @@ static enum status write_messages(struct lv2_events *events, const struct plugin
     if (!events->control)
         return fail(STATUS_FAILED, "cannot set %s of %s: it takes no messages",
                     settings->settings[0].uri, info->id);
-    events->messages = calloc(1, events->control->bytes);
-    if (!events->messages)
+    uint32_t bytes = events->control->bytes;
+    events->messages = calloc(1, bytes);
+    events->later = calloc(1, bytes);
+    if (!events->messages || !events->later)
         return fail_memory("a plugin's events");
-    events->sends = true;
-    return forge_messages(info, settings, (uint8_t *)events->messages, events->control->bytes);
+    TRY(forge_messages(info, settings, false, (uint8_t *)events->messages, bytes));
+    TRY(forge_messages(info, settings, true, (uint8_t *)events->later, bytes));
+    lv2_events_repeat(events, false);
+    return STATUS_OK;
 }
 
 static enum status fill(struct lv2_events *events, const LilvPlugin *plugin,
@@ -275,6 +284,7 @@ void lv2_events_destroy(struct lv2_events *events)
     }
     free(events->ports);
     free(events->messages);
+    free(events->later);
     free(events);
 }
 
@@ -296,9 +306,30 @@ void lv2_events_connect(struct lv2_events *events, LilvInstance *instance)
     }
 }
 
-void lv2_events_repeat(struct lv2_events *events)
+void lv2_events_repeat(struct lv2_events *events, bool restored)
 {
-    events->sends = events->messages != NULL;
+    bool has_later = events->later && events->later->atom.size > sizeof(LV2_Atom_Sequence_Body);
+    events->sends = events->messages && (has_later || !restored);
+    events->next = has_later ? lv2_atom_sequence_begin(&events->later->body) : NULL;
+}
+
+HALO_REALTIME static void send_later(struct lv2_events *events, int64_t position, size_t frames)
+{
+    LV2_Atom_Sequence *to = events->control->sequence;
+    const LV2_Atom_Sequence *later = events->later;
+    while (!lv2_atom_sequence_is_end(&later->body, later->atom.size, events->next) &&
+           events->next->time.frames < position + (int64_t)frames) {
+        LV2_Atom_Event event = *events->next;
+        uint32_t bytes = (uint32_t)sizeof event + event.body.size, used = to->atom.size;
+        event.time.frames = event.time.frames > position ? event.time.frames - position : 0;
+        if (bytes > events->control->bytes - sizeof(LV2_Atom) - used)
+            return; /* with the next run */
+        uint8_t *at = (uint8_t *)to + sizeof(LV2_Atom) + used;
+        memcpy(at, events->next, bytes);
+        memcpy(at, &event, sizeof event);
+        to->atom.size = used + lv2_atom_pad_size(bytes);
+        events->next = lv2_atom_sequence_next(events->next);
+    }
 }
 
 HALO_REALTIME void lv2_events_prepare(struct lv2_events *events, int64_t position, size_t frames)
@@ -323,4 +354,6 @@ HALO_REALTIME void lv2_events_prepare(struct lv2_events *events, int64_t positio
         if (events->ports[i].hears_time)
             lv2_clock_write(&events->clock, events->ports[i].sequence, events->ports[i].bytes,
                             position, frames);
+    if (events->next)
+        send_later(events, position, frames);
 }

@@ -172,10 +172,9 @@ static bool renew(struct lv2_instance *instance)
     instance->is_active = false;
     lv2_worker_forget(instance->worker);
     use_instance(instance, made);
+    lv2_events_repeat(instance->events, state != NULL);
     if (state)
         lv2_state_give(instance, state);
-    else
-        lv2_events_repeat(instance->events);
     lilv_instance_free(old);
     return true;
 }

@@ -291,63 +291,17 @@ static enum status parse_preset(struct plugin_spec *spec, const struct plugin_in
                 short_list_text(&list, MORE));
 }
 
-static enum status check_setting(const struct plugin_parameter *parameter, const char *value)
+static enum status parse_later(struct plugin_spec *spec, const struct plugin_info *info,
+                               uint32_t rate, const char *arg)
 {
-    double number;
-    switch (parameter->type) {
-    case PLUGIN_PATH:
-        if (access(value, R_OK) != 0)
-            return fail(STATUS_FAILED, "cannot read %s: %s", value, strerror(errno));
-        return files_read_add(value) ? STATUS_OK : fail_memory("a plugin");
-    case PLUGIN_FLOAT:
-    case PLUGIN_DOUBLE:
-    case PLUGIN_INT:
-    case PLUGIN_LONG:
-        if (!decimal_parse(value, &number) || !isfinite(number))
-            return fail(STATUS_USAGE, "%s takes a number, not '%s'", parameter->uri, value);
-        break;
-    case PLUGIN_BOOL:
-        if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
-            return fail(STATUS_USAGE, "%s is true or false, not '%s'", parameter->uri, value);
-        break;
-    case PLUGIN_STRING:
-    case PLUGIN_URI:
-        break;
-    }
-    return STATUS_OK;
-}
-
-static enum status keep_setting(struct plugin_spec *spec, const struct plugin_parameter *parameter,
-                                const char *value)
-{
-    struct plugin_setting *settings =
-        realloc(spec->settings, (spec->setting_count + 1) * sizeof *settings);
-    if (!settings)
-        return fail_memory("a plugin");
-    spec->settings = settings;
-    struct plugin_setting setting = {.uri = parameter->uri, .value = strdup(value)};
-    settings[spec->setting_count] = setting;
-    spec->setting_count += setting.value != NULL;
-    return setting.value ? STATUS_OK : fail_memory("a plugin");
-}
-
-static enum status parse_setting(struct plugin_spec *spec, const struct plugin_info *info,
-                                 const char *text)
-{
-    struct short_list list = {0};
-    for (size_t i = info->parameter_count; i-- > 0;) {
-        const struct plugin_parameter *parameter = &info->parameters[i];
-        size_t length = strlen(parameter->uri);
-        if (strncmp(text, parameter->uri, length) != 0 || text[length] != '=')
-            continue;
-        TRY(check_setting(parameter, text + length + 1));
-        return keep_setting(spec, parameter, text + length + 1);
-    }
-    for (size_t i = 0; i < info->parameter_count; i++)
-        short_list_add(&list, info->parameters[i].uri);
-    return fail(STATUS_USAGE,
-                "param: takes URI=VALUE of a parameter, not '%s'; the parameters of %s: %s", text,
-                info->id, short_list_text(&list, MORE));
+    struct automation_point point;
+    const char *change;
+    TRY(automation_parse(arg, rate, &point, &change));
+    if (strncmp(change, "param:", 6) != 0)
+        return parse_point(spec, info, rate, arg);
+    if (point.over > 0)
+        return fail(STATUS_USAGE, "'%s' cannot be a ramp: a parameter is set by messages", arg);
+    return plugin_spec_take_setting(spec, info, change + 6, point.at);
 }
 
 /* Whether "at" or "preset" is the name of a control here. */
@@ -384,12 +338,18 @@ enum status plugin_spec_take(struct plugin_spec *spec, const struct plugin_info 
     if (strncmp(arg, "@state=", 7) == 0)
         return parse_state(spec, info, arg + 7);
     if (strncmp(arg, "param:", 6) == 0)
-        return parse_setting(spec, info, arg + 6);
+        return plugin_spec_take_setting(spec, info, arg + 6, 0);
     if (strncmp(arg, "preset=", 7) == 0 && !names_control(info, arg))
         return parse_preset(spec, info, arg + 7);
     if (automation_is_word(arg) && (strchr(arg, ':') || !names_control(info, arg)))
-        return parse_point(spec, info, rate, arg);
+        return parse_later(spec, info, rate, arg);
     return parse_port(spec, info, rate, arg);
+}
+
+bool plugin_spec_is_automated(const struct plugin_spec *spec)
+{
+    bool later = spec->setting_count > 0 && spec->settings[spec->setting_count - 1].at > 0;
+    return later || spec->automation.count > 0;
 }
 
 void plugin_spec_free(struct plugin_spec *spec)

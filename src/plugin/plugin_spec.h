@@ -5,7 +5,7 @@
  *   preset=URI           or the name of the preset
  *   @state=FOLDER        the state that was saved there
  *   param:URI=VALUE      a parameter set by a message; paths are relative to the working folder
- *   at=TIME:PORT=VALUE   later, see automation.h
+ *   at=TIME:PORT=VALUE   later, see automation.h; also at=TIME:param:URI=VALUE, no ramp
  *
  * A VALUE is a number, with the unit of the port or a multiple of it (-6dB, 1kHz, 20ms for a port
  * in seconds), the label of a point (mode=Lowpass, case ignored), or on, off, true, false for a
@@ -26,7 +26,7 @@ struct plugin_spec {
         float value;
     } *values;
     size_t setting_count;
-    struct plugin_setting *settings; /* values are owned */
+    struct plugin_setting *settings; /* by time; values are owned */
     struct automation automation;    /* targets are ports */
 };
 
@@ -34,6 +34,14 @@ struct plugin_spec {
  * are; a value out of range, with the range. plugin_spec_free() is required in any case. */
 MUST_CHECK enum status plugin_spec_take(struct plugin_spec *spec, const struct plugin_info *info,
                                         uint32_t rate, const char *arg);
+
+/* One parameter, URI=VALUE, at a frame of the sound. Errors: as above. */
+MUST_CHECK enum status plugin_spec_take_setting(struct plugin_spec *spec,
+                                                const struct plugin_info *info, const char *text,
+                                                uint64_t at);
+
+/* Whether something changes after the beginning. */
+bool plugin_spec_is_automated(const struct plugin_spec *spec);
 void plugin_spec_free(struct plugin_spec *spec);
 
 /* One control input by name, and a value for it. Errors (usage): as above. */

@@ -1,9 +1,10 @@
 /* A plugin that says where it thinks it is, by the events that it got: outputs seconds, bars, and
  * the tempo plus beats of a bar and unit as fractions (tempo + beats / 100 + unit / 10000). All are
- * `offset` where the transport stands, and `offset` is added. */
+ * 0 where the transport stands; `offset`, a control, and the parameter #level are added. */
 #include <lv2/atom/atom.h>
 #include <lv2/atom/util.h>
 #include <lv2/core/lv2.h>
+#include <lv2/patch/patch.h>
 #include <lv2/time/time.h>
 #include <lv2/urid/urid.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ struct beat {
     LV2_URID_Map *map;
     double rate;
     double frame, bar; /* of the next sample */
-    float speed, bpm, beats;
+    float speed, bpm, beats, level;
     int unit;
 };
 
@@ -60,6 +61,8 @@ static double number(const LV2_Atom_Object *object, LV2_URID key, const struct b
 
 static void take(struct beat *beat, const LV2_Atom_Object *object)
 {
+    if (object->body.otype == id_of(beat, LV2_PATCH__Set))
+        beat->level = (float)number(object, id_of(beat, LV2_PATCH__value), beat);
     if (object->body.otype != id_of(beat, LV2_TIME__Position))
         return;
     beat->frame = number(object, id_of(beat, LV2_TIME__frame), beat);
@@ -73,7 +76,7 @@ static void take(struct beat *beat, const LV2_Atom_Object *object)
 
 static void write(struct beat *beat, uint32_t at)
 {
-    float offset = *(const float *)beat->ports[OFFSET];
+    float offset = *(const float *)beat->ports[OFFSET] + beat->level;
     float rolls = beat->speed, bars = beat->speed == 0 ? 0 : (float)beat->bar;
     ((float *)beat->ports[SECONDS])[at] = offset + rolls * (float)(beat->frame / beat->rate);
     ((float *)beat->ports[BARS])[at] = offset + bars;
