@@ -94,7 +94,7 @@ static void find_offered(void)
 }
 
 /* A sanitizer reserves terabytes, and traces the process that it is in. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef HALO_SANITIZED
 static const bool is_possible = false;
 #else
 static const bool is_possible = true;

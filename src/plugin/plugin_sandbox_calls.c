@@ -202,6 +202,8 @@ enum status sandbox_enter_calls(void)
     int error = filter ? 0 : -ENOMEM;
     if (error == 0) /* calls of other processors, such as those of 32 bits */
         error = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM));
+    if (error == 0) /* a tree instead of a list */
+        error = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     if (error == 0)
         error = forbid(filter);
     if (error == 0)
