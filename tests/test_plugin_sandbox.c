@@ -314,6 +314,7 @@ START_TEST(a_plugin_does_not_speak_for_halo)
     struct command_result result = command_done(INTRUDE "--ladspa intruder:lie");
     command_expect(result.err, "halo: intruder:lie says: halo: all is well\n");
     command_expect(result.err, "halo: intruder:lie says: halo:  [2Jreally\n");
+    command_expect(result.err, "halo: intruder:lie: halo has won\n");
     ck_assert_ptr_null(strstr(result.err, "\nhalo: all is well"));
     result = command_done("$HALO render in.wav out.wav -f --ladspa intruder:lie");
     ck_assert_ptr_null(strstr(result.err, "all is well"));
