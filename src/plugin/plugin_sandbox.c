@@ -173,7 +173,7 @@ bool plugin_sandbox_read(const char *word, struct plugin_sandbox *sandbox)
     return true;
 }
 
-static void limit(int what, rlim_t most)
+static void limit(__rlimit_resource_t what, rlim_t most)
 {
     struct rlimit now;
     if (getrlimit(what, &now) == 0 && now.rlim_max < most)
