@@ -134,6 +134,8 @@ static void make_inputs(void)
     setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0", 0);
     setenv("LADSPA_PATH", command_path("ladspa"), 1);
     setenv("LV2_PATH", LV2_FOLDERS, 1);
+    setenv("LD_LIBRARY_PATH", HALO_TEST_PLUGINS "/ladspa",
+           1); /* the bundles' libraries are there */
     command_done("mkdir in ladspa && cp %s/ladspa/mean.so ladspa", HALO_TEST_PLUGINS);
     sound_noise_file("in/in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 2, 3000);
     sound_noise_file("in/mask.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 300);

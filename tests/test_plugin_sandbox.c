@@ -2,6 +2,7 @@
  */
 #include "command.h"
 #include "plugin/plugin_sandbox.h"
+#include "plugin/plugin_state_copy.h"
 #include "plugin_rig.h"
 #include "sound.h"
 #include "suite.h"
@@ -252,6 +253,59 @@ START_TEST(a_contained_plugin_ends_with_a_killed_halo)
 }
 END_TEST
 
+/* ---- the state that it saves ---- */
+
+static enum status copy_state(void)
+{
+    char from[4096], to[4096], readable[4096], why[1024];
+    snprintf(from, sizeof from, "%s", command_path("from"));
+    snprintf(to, sizeof to, "%s", command_path("to"));
+    snprintf(readable, sizeof readable, "%s", command_path("samples"));
+    char *named[] = {readable, NULL};
+    struct plugin_reads reads;
+    ck_assert_int_eq(plugin_reads_init(&reads, named), STATUS_OK);
+    log_capture(why, sizeof why);
+    enum status status = plugin_state_copy(from, to, &reads, "a plugin");
+    log_capture(NULL, 0);
+    plugin_reads_free(&reads);
+    return status;
+}
+
+START_TEST(a_state_is_copied_with_links_to_what_was_readable)
+{
+    command_clean();
+    command_done("mkdir -p from/sub samples && echo text >from/sub/file && echo la >samples/la");
+    command_done("ln -s sub/file from/within && ln -s ../samples/la from/out");
+    command_done("ln -s \"$PWD/samples/la\" from/sub/out");
+    ck_assert_int_eq(copy_state(), STATUS_OK);
+    command_done("test \"$(cat to/sub/file to/within to/out to/sub/out | tr '\\n' ' ')\" = "
+                 "'text text la la '");
+    command_done("test $(readlink to/within) = sub/file && test $(readlink to/out) = "
+                 "../samples/la && test $(readlink to/sub/out) = ../../samples/la");
+}
+END_TEST
+
+/* Through these a plugin could read more the next time, or have halo read it now. */
+START_TEST(other_states_are_refused)
+{
+    static const char *const made[] = {
+        "ln -s ../secret from/x",
+        "ln -s \"$PWD/secret\" from/x",
+        "ln -s .. from/x",
+        "ln -s sub/../../secret from/x",
+        "mkfifo from/x",
+        "ln -s /etc from/x",
+        "truncate -s 2G from/x",
+        "cd from; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18; do mkdir d; cd d; done",
+    };
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        command_clean();
+        command_done("mkdir from samples && echo secret >secret && %s", made[i]);
+        ck_assert_msg(copy_state() == STATUS_FAILED, "%s", made[i]);
+    }
+}
+END_TEST
+
 /* ---- its output ---- */
 
 START_TEST(a_plugin_does_not_speak_for_halo)
@@ -260,6 +314,7 @@ START_TEST(a_plugin_does_not_speak_for_halo)
     struct command_result result = command_done(INTRUDE "--ladspa intruder:lie");
     command_expect(result.err, "halo: intruder:lie says: halo: all is well\n");
     command_expect(result.err, "halo: intruder:lie says: halo:  [2Jreally\n");
+    command_expect(result.err, "halo: intruder:lie: halo has won\n");
     ck_assert_ptr_null(strstr(result.err, "\nhalo: all is well"));
     result = command_done("$HALO render in.wav out.wav -f --ladspa intruder:lie");
     ck_assert_ptr_null(strstr(result.err, "all is well"));
@@ -293,6 +348,8 @@ int main(void)
                                      what_a_plugin_started_ends_with_it,
                                      what_a_plugin_started_ends_with_a_killed_halo,
                                      a_contained_plugin_ends_with_a_killed_halo,
+                                     a_state_is_copied_with_links_to_what_was_readable,
+                                     other_states_are_refused,
                                      a_plugin_does_not_speak_for_halo,
                                      a_plugin_may_print_twenty_lines,
                                      the_last_line_is_reported};

@@ -47,16 +47,25 @@ struct plugin_child {
     _Atomic double stop; /* when to kill it, by the monotonic clock */
 };
 
-/* A plugin could write there, too, so they are limited. */
+/* A plugin could write there, too: so they are limited, and bear its name. */
+static void report_message(struct plugin_child *child)
+{
+    const char *name = child->settings.name;
+    child->message[child->length] = '\0';
+    child->length = 0;
+    if (child->messages++ >= MESSAGES_MOST)
+        return;
+    if (strncmp(child->message, name, strlen(name)) == 0)
+        warning("%s", child->message);
+    else
+        warning("%s: %s", name, child->message);
+}
+
 static void report_messages(struct plugin_child *child, const char *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (bytes[i] == '\n' || child->length == MESSAGE_MOST - 1) {
-            child->message[child->length] = '\0';
-            child->length = 0;
-            if (child->messages++ < MESSAGES_MOST)
-                warning("%s", child->message);
-        }
+        if (bytes[i] == '\n' || child->length == MESSAGE_MOST - 1)
+            report_message(child);
         if (bytes[i] != '\n')
             child->message[child->length++] = bytes[i];
     }

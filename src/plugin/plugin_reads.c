@@ -51,7 +51,6 @@ static const char *const system_places[] = {
     "/proc/sys/vm",
     "/proc/version",
     "/sys/devices/system",
-    "/sys/fs/cgroup",
     "/sys/kernel/mm/transparent_hugepage",
     "/dev/full",
     "/dev/null",

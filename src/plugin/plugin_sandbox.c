@@ -94,7 +94,7 @@ static void find_offered(void)
 }
 
 /* A sanitizer reserves terabytes, and traces the process that it is in. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef HALO_SANITIZED
 static const bool is_possible = false;
 #else
 static const bool is_possible = true;
@@ -173,7 +173,7 @@ bool plugin_sandbox_read(const char *word, struct plugin_sandbox *sandbox)
     return true;
 }
 
-static void limit(int what, rlim_t most)
+static void limit(__rlimit_resource_t what, rlim_t most)
 {
     struct rlimit now;
     if (getrlimit(what, &now) == 0 && now.rlim_max < most)

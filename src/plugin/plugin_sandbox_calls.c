@@ -153,29 +153,40 @@ static int forbid(scmp_filter_ctx filter)
     return error;
 }
 
+/* The kernel looks at 32 bits of most arguments, whatever stands above them. */
+#define UNLESS(CALL, ARGUMENT, VALUE) {SCMP_SYS(CALL), {ARGUMENT, SCMP_CMP_NE, VALUE, 0}}
+#define IF_BITS(CALL, ARGUMENT, MASK, VALUE)                                                       \
+    {                                                                                              \
+        SCMP_SYS(CALL),                                                                            \
+        {                                                                                          \
+            ARGUMENT, SCMP_CMP_MASKED_EQ, MASK, VALUE                                              \
+        }                                                                                          \
+    }
+
 /* Calls that depend on an argument; each row is a case that fails. */
 static int forbid_cases(scmp_filter_ctx filter)
 {
+    const uint64_t self = (uint64_t)getpid();
     const struct {
         int call;
         struct scmp_arg_cmp when;
     } cases[] = {
-        {SCMP_SYS(clone), SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)},
-        {SCMP_SYS(kill), SCMP_A0_32(SCMP_CMP_NE, (uint32_t)getpid())},
-        {SCMP_SYS(tgkill), SCMP_A0_32(SCMP_CMP_NE, (uint32_t)getpid())},
-        {SCMP_SYS(rt_sigqueueinfo), SCMP_A0_32(SCMP_CMP_NE, (uint32_t)getpid())},
-        {SCMP_SYS(rt_tgsigqueueinfo), SCMP_A0_32(SCMP_CMP_NE, (uint32_t)getpid())},
-        {SCMP_SYS(prlimit64), SCMP_A0_32(SCMP_CMP_NE, 0)}, /* 0: itself */
-        {SCMP_SYS(setpriority), SCMP_A0_32(SCMP_CMP_NE, PRIO_PROCESS)},
-        {SCMP_SYS(personality), SCMP_A0_32(SCMP_CMP_NE, UINT32_MAX)},
+        IF_BITS(clone, 0, CLONE_THREAD, 0),
+        UNLESS(kill, 0, self),
+        UNLESS(tgkill, 0, self),
+        UNLESS(rt_sigqueueinfo, 0, self),
+        UNLESS(rt_tgsigqueueinfo, 0, self),
+        UNLESS(prlimit64, 0, 0), /* itself */
+        UNLESS(setpriority, 0, PRIO_PROCESS),
+        UNLESS(personality, 0, UINT32_MAX), /* asks */
         /* A pair of datagram sockets (SOCK_RAW is another word for them) could send to a name. */
-        {SCMP_SYS(socketpair), SCMP_A0_32(SCMP_CMP_NE, AF_UNIX)},
-        {SCMP_SYS(socketpair), SCMP_A1_32(SCMP_CMP_MASKED_EQ, 0xf, SOCK_DGRAM)},
-        {SCMP_SYS(socketpair), SCMP_A1_32(SCMP_CMP_MASKED_EQ, 0xf, SOCK_RAW)},
+        UNLESS(socketpair, 0, AF_UNIX),
+        IF_BITS(socketpair, 1, 0xf, SOCK_DGRAM),
+        IF_BITS(socketpair, 1, 0xf, SOCK_RAW),
         /* Signals sent by the kernel, and what is typed into a terminal. */
-        {SCMP_SYS(fcntl), SCMP_A1_32(SCMP_CMP_EQ, F_SETOWN)},
-        {SCMP_SYS(fcntl), SCMP_A1_32(SCMP_CMP_EQ, F_SETOWN_EX)},
-        {SCMP_SYS(ioctl), SCMP_A1_32(SCMP_CMP_EQ, TIOCSTI)},
+        IF_BITS(fcntl, 1, UINT32_MAX, F_SETOWN),
+        IF_BITS(fcntl, 1, UINT32_MAX, F_SETOWN_EX),
+        IF_BITS(ioctl, 1, UINT32_MAX, TIOCSTI),
     };
     int error = 0;
     for (size_t i = 0; error == 0 && i < sizeof cases / sizeof *cases; i++)
@@ -202,6 +213,8 @@ enum status sandbox_enter_calls(void)
     int error = filter ? 0 : -ENOMEM;
     if (error == 0) /* calls of other processors, such as those of 32 bits */
         error = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM));
+    if (error == 0) /* a tree instead of a list */
+        error = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     if (error == 0)
         error = forbid(filter);
     if (error == 0)

@@ -212,6 +212,7 @@ static _Noreturn void end_as(int status)
 static _Noreturn void supervise(struct supervisor *supervisor)
 {
     unsigned line = (unsigned)supervisor->lifeline[1];
+    sched_setscheduler(0, SCHED_OTHER, &(const struct sched_param){0}); /* only sound is urgent */
     if (line > 0)
         close_range(0, line - 1, 0);
     close_range(line + 1, UINT_MAX, 0);

@@ -269,6 +269,9 @@ static int lie(void)
 {
     puts("halo: all is well");
     fputs("halo: \033[2Jreally\n", stderr);
+    for (int i = 3; i < 16; i++) /* and in halo's own channel, wherever that is */
+        if (fcntl(i, F_GETFL) == O_WRONLY)
+            dprintf(i, "halo has won\n");
     return 0;
 }
 
