@@ -17,7 +17,8 @@
  * in the input of the filter; ramps change with each block, by equal steps, or equal factors for
  * logarithmic ports.
  *
- * Tail. What the plugin reports, if it reports one and no value changes by automation; else unknown.
+ * Tail. What the plugin reports, if it reports one and no value changes by automation; else
+ * unknown.
  *
  * NaN and infinity become zero and are counted. A plugin that fails outputs silence, and
  * filter->failure says why. Threads: plugin_filter_set and _value belong to one control thread
