@@ -184,6 +184,7 @@ struct clap_instance {
     size_t parameter_count;
     struct clap_parameter *parameters;
     size_t latency_port; /* past the ports: none */
+    atomic_uint reported_latency;
     struct clap_bus in, out;
     struct clap_events events;
     struct plugin_tempo tempo;

@@ -13,13 +13,6 @@ static const uint32_t CLAP_TAIL_ENDLESS = INT32_MAX;
 
 /* ---- the main thread ---- */
 
-static void read_latency(struct clap_instance *instance)
-{
-    size_t port = instance->latency_port;
-    if (instance->latency && port < instance->plugin.info->port_count)
-        instance->plugin.controls[port] = (float)instance->latency->get(instance->handle);
-}
-
 bool clap_instance_activate(struct clap_instance *instance)
 {
     enum clap_role before = clap_enter(CLAP_MAIN_THREAD);
@@ -27,8 +20,8 @@ bool clap_instance_activate(struct clap_instance *instance)
     atomic_fetch_and(&side->asked, ~(unsigned)CLAP_ASKED_RESTART);
     bool is_active =
         instance->handle->activate(instance->handle, instance->rate, 1, instance->block);
-    if (is_active)
-        read_latency(instance);
+    if (is_active && instance->latency)
+        atomic_store(&instance->reported_latency, instance->latency->get(instance->handle));
     atomic_store(&side->is_active, is_active);
     clap_enter(before);
     if (!is_active && side->loads && !side->trouble[0])
@@ -135,10 +128,18 @@ HALO_REALTIME static void run_block(struct clap_instance *instance, float *const
     instance->time += (int64_t)frames;
 }
 
+HALO_REALTIME static void show_latency(struct clap_instance *instance)
+{
+    if (instance->latency_port < instance->plugin.info->port_count)
+        instance->plugin.controls[instance->latency_port] =
+            (float)atomic_load(&instance->reported_latency);
+}
+
 HALO_REALTIME static void run_or_silence(struct clap_instance *instance, float *const *out,
                                          size_t frames)
 {
     bool is_admitted = !instance->service || clap_service_admits(instance->service);
+    show_latency(instance);
     enum clap_role before = clap_enter(CLAP_AUDIO_THREAD);
     bool runs = is_admitted && start_processing(instance);
     if (runs)
@@ -232,6 +233,19 @@ static void renew(struct clap_instance *instance)
     }
 }
 
+/* The audio thread is whoever processes next: nothing does now. */
+static void start_at_reset(struct clap_instance *instance)
+{
+    struct clap_host_side *side = &instance->side;
+    enum clap_role before = clap_enter(CLAP_AUDIO_THREAD);
+    bool starts = start_processing(instance);
+    clap_enter(before);
+    if (!starts && side->loads && !side->trouble[0])
+        snprintf(side->trouble, sizeof side->trouble, "cannot run %s: it refuses to process",
+                 instance->plugin.info->id);
+    show_latency(instance);
+}
+
 void clap_instance_reset(struct plugin *plugin)
 {
     struct clap_instance *instance = (struct clap_instance *)plugin;
@@ -244,6 +258,7 @@ void clap_instance_reset(struct plugin *plugin)
         attend_all(instance);
         clap_instance_activate(instance);
         attend_all(instance);
+        start_at_reset(instance);
     }
     instance->time = 0;
     instance->side.loads = false;

@@ -17,7 +17,8 @@
  * every PLUGIN_FILTER_STEP frames of the sound, by equal steps, or equal factors for logarithmic
  * ports. Where a plugin is not exact (plugin.h), both happen at the next block of the plugin.
  *
- * Tail. What the plugin reports, if it reports one and no value changes by automation; else unknown.
+ * Tail. What the plugin reports, if it reports one and no value changes by automation; else
+ * unknown.
  *
  * A sample that is no number, or beyond PLUGIN_FILTER_LOUDEST, is a failure, unless
  * settings.allow_loud: then NaN and infinity become zero and are counted. A plugin that fails
