@@ -24,6 +24,7 @@ static void offer(const char *broken)
                  HALO_TEST_PLUGINS, HALO_TEST_PLUGINS, broken, HALO_TEST_PLUGINS);
     setenv("LV2_PATH", command_path("lv2"), 1);
     setenv("LADSPA_PATH", "/nowhere", 1);
+    setenv("LD_LIBRARY_PATH", command_path("ladspa"), 1); /* the bundles link to libraries there */
     setenv("XDG_CACHE_HOME", command_folder(), 1);
     command_done(
         "printf '#!/bin/sh\\necho \"$1\" >>%s/started\\nexec \"%s\" \"$@\"\\n' >counting && "

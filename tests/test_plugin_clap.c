@@ -46,8 +46,9 @@ START_TEST(plugins_are_described)
 {
     begin();
     command_done("mkdir presets && echo -12 >presets/quiet.rules && echo x >presets/other.txt");
-    struct command_result result =
-        command_done("RULES_PRESETS=$PWD/presets $HALO plugins info " ID "keep");
+    struct command_result result = command_done(
+        "RULES_PRESETS=$PWD/presets CLAP_PATH=$CLAP_PATH:$PWD/presets $HALO plugins info " ID
+        "keep");
     static const char *const lines[] = {
         "maker      halo's tests",
         "category   Utility",
@@ -77,7 +78,7 @@ START_TEST(broken_libraries_are_skipped)
         "CLAP_PATH=" HALO_TEST_PLUGINS "/clap_broken:$CLAP_PATH $HALO plugins list --kind clap");
     static const char *const reasons[] = {
         "crash.clap: crashed (aborted)",
-        "init-crash.clap: crashed (segmentation fault)",
+        "init-crash: crashed (segmentation fault)",
         "its clap_entry lacks a function",
         "its init() failed",
         "it has no clap_entry",
@@ -149,9 +150,10 @@ START_TEST(values_and_presets_take_effect)
     command_done("mkdir presets && echo -12 >presets/quiet.rules");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t here = 0; here < 2; here++) {
-            command_done("RULES_PRESETS=$PWD/presets $HALO render in.wav out.wav --force --tail "
-                         "none %s --format float --clap " ID "%s",
-                         here ? "--no-isolate" : "", cases[i].spec);
+            command_done(
+                "RULES_PRESETS=$PWD/presets CLAP_PATH=$CLAP_PATH:$PWD/presets $HALO render in.wav out.wav --force --tail "
+                "none %s --format float --clap " ID "%s",
+                here ? "--no-isolate" : "", cases[i].spec);
             expect_gain("out.wav", 0, FRAMES, 0, from_db(cases[i].gain));
         }
 }
@@ -163,7 +165,7 @@ START_TEST(automation_takes_effect)
     command_done("$HALO render in.wav out.wav --tail none --format float --clap " ID
                  "keep,gain=-6,at=0.5s:gain=6");
     expect_gain("out.wav", 0, RATE / 2, 0, from_db(-6));
-    expect_gain("out.wav", RATE / 2 + BLOCK, FRAMES, 0, from_db(6));
+    expect_gain("out.wav", RATE / 2, FRAMES, 0, from_db(6));
 }
 END_TEST
 
@@ -174,7 +176,7 @@ START_TEST(wrong_calls_are_reported)
         {"wrong-thread", "calls params.rescan() outside the main thread"},
         {"rescan", "it changes its list of parameters: the first one is kept"},
         {"error", "it failed to process a block: silence is heard"},
-        {"nan", "invalid samples (NaN or infinite) silenced"},
+        {"nan,@allow-loud", "invalid samples (NaN or infinite) silenced"},
     };
     begin();
     for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {

@@ -88,7 +88,8 @@ json_t *plugin_info_object(const struct plugin_info *info)
                      "maker", json_text(info->maker), "category", json_text(info->category), "file",
                      json_text(info->file), "keeps_state", info->keeps_state, "wants_whole_blocks",
                      info->wants_whole_blocks, "refusal", json_text(info->refusal), "ports", ports,
-                     "parameters", parameters, "presets", presets, "features", texts_object(info->features, info->feature_count));
+                     "parameters", parameters, "presets", presets, "features",
+                     texts_object(info->features, info->feature_count));
 }
 
 struct plugin_row plugin_row_of_info(const struct plugin_info *info)

@@ -65,7 +65,7 @@ struct plugin_instances {
     uint64_t latency;              /* frames, as last reported; without `delay` */
     const struct plugin_run *runs; /* of the last piece */
     size_t run_count;
-    uint64_t tail;                 /* frames, with the first values; PLUGIN_TAIL_UNKNOWN */
+    uint64_t tail;       /* frames, with the first values; PLUGIN_TAIL_UNKNOWN */
     const char *failure; /* "crashed at 1.250 s (segmentation fault)"; the output is silence then */
     uint64_t late;       /* live: pieces replaced by silence since the last reset */
     const char *notice;  /* to be printed once and cleared; NULL */

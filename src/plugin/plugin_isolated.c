@@ -143,11 +143,25 @@ enum status isolated_args_read(int argc, char **argv, struct isolated_request *r
     return STATUS_OK;
 }
 
-/* LIBRARY:LABEL with a slash names a file. */
+/* LIBRARY:LABEL names a file with a slash before the first colon where there is one; a colon of the
+ * file's own name may be written "\\:". */
 static char *library_of(const char *id)
 {
-    const char *slash = strstr(id, "://") ? NULL : strrchr(id, '/');
-    return slash ? strndup(id, (size_t)(slash - id) + strcspn(slash, ":")) : strdup("");
+    char *path = strdup(id);
+    size_t length = 0;
+    for (const char *at = id; path && *at; at++) {
+        if (*at == ':') {
+            path[length] = '\0';
+            if (strchr(path, '/') && access(path, F_OK) == 0)
+                return path;
+        }
+        if (at[0] == '\\' && at[1] == ':')
+            at++;
+        path[length++] = *at;
+    }
+    if (path)
+        path[0] = '\0';
+    return path;
 }
 
 enum status isolated_named_make(const char *id, const struct plugin_settings *settings,

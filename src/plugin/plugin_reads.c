@@ -61,13 +61,14 @@ static const char *const system_places[] = {
 static const char *const home_places[] = {
     "~/.lv2",
     "~/.ladspa",
+    "~/.clap",
     "~/.fonts",
     "~/.local/share/fonts",
     "~/.config/fontconfig",
     "~/.cache/fontconfig",
 };
 /* Lists of folders, separated by colons. */
-static const char *const variables[] = {"LV2_PATH", "LADSPA_PATH", "LD_LIBRARY_PATH",
+static const char *const variables[] = {"LV2_PATH", "LADSPA_PATH", "CLAP_PATH", "LD_LIBRARY_PATH",
                                         "FONTCONFIG_PATH"};
 
 static enum status add_path(struct plugin_reads *reads, const char *path, size_t length)

@@ -23,7 +23,7 @@ struct plugin_scanner {
     int socket;      /* to the process */
     struct plugin_sandbox_pass pass;
     const char *id; /* of the plugin that was asked about first; NULL: none */
-    bool is_late;    /* the last answer did not come in time */
+    bool is_late;   /* the last answer did not come in time */
     struct scanner_line {
         char *text;
         size_t length, size;

@@ -176,16 +176,15 @@ static void report_peak(struct rules *rules, const struct clap_output_events *ou
     out->try_push(out, &event.header);
 }
 
-static void run_channel(struct rules *rules, const struct clap_process *process, uint32_t channel)
+static void run_channel(struct rules *rules, const struct clap_process *process, uint32_t channel,
+                        uint32_t i)
 {
     const float *in = process->audio_inputs[0].data32[channel];
     float *out = process->audio_outputs[0].data32[channel];
-    for (uint32_t i = 0; i < process->frames_count; i++) {
-        out[i] = run_frame(rules, channel, i, in[i]);
-        if (rules->deed == RULES_SIDE_CHAIN)
-            out[i] += process->audio_inputs[1].data32[0][i];
-        rules->values[RULES_PEAK] = fmax(rules->values[RULES_PEAK], fabs((double)out[i]));
-    }
+    out[i] = run_frame(rules, channel, i, in[i]);
+    if (rules->deed == RULES_SIDE_CHAIN)
+        out[i] += process->audio_inputs[1].data32[0][i];
+    rules->values[RULES_PEAK] = fmax(rules->values[RULES_PEAK], fabs((double)out[i]));
 }
 
 int32_t rules_process(const struct clap_plugin *plugin, const struct clap_process *process)
@@ -199,9 +198,13 @@ int32_t rules_process(const struct clap_plugin *plugin, const struct clap_proces
     rules_check(process->audio_inputs_count == inputs, "audio ports");
     if (rules->deed == RULES_WRONG_THREAD)
         call_from_wrong_thread(rules);
-    rules_take_events(rules, process->in_events);
-    for (uint32_t c = 0; c < RULES_CHANNELS; c++)
-        run_channel(rules, process, c);
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < process->frames_count; i++) {
+        next = rules_take_events(rules, process->in_events, next, i);
+        for (uint32_t c = 0; c < RULES_CHANNELS; c++)
+            run_channel(rules, process, c, i);
+    }
+    rules_check(next == process->in_events->size(process->in_events), "events within the block");
     for (uint32_t c = 0; rules->deed == RULES_TWO_OUTPUTS && c < RULES_CHANNELS; c++)
         memset(process->audio_outputs[1].data32[c], 0, process->frames_count * sizeof(float));
     rules->at += process->frames_count;

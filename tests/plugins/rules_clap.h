@@ -65,6 +65,7 @@ const void *rules_extension(const struct clap_plugin *plugin, const char *id);
 const void *rules_presets(void); /* the preset discovery factory */
 const char *rules_name(enum rules_deed deed);
 int32_t rules_process(const struct clap_plugin *plugin, const struct clap_process *process);
-void rules_take_events(struct rules *rules, const struct clap_input_events *events);
+uint32_t rules_take_events(struct rules *rules, const struct clap_input_events *events,
+                           uint32_t first, uint32_t frame);
 
 #endif

@@ -91,13 +91,17 @@ static bool text_to_value(const struct clap_plugin *plugin, uint32_t id, const c
     return true;
 }
 
-void rules_take_events(struct rules *rules, const struct clap_input_events *events)
+/* Those from the index `first` up to a frame; returns the index of the next one. */
+uint32_t rules_take_events(struct rules *rules, const struct clap_input_events *events,
+                           uint32_t first, uint32_t frame)
 {
-    uint32_t count = events->size(events), time = 0;
-    for (uint32_t i = 0; i < count; i++) {
+    uint32_t count = events->size(events), time = 0, i = first;
+    for (; i < count; i++) {
         const struct clap_event_header *header = events->get(events, i);
         rules_check(header->time >= time && header->time < rules->most, "events sorted by time");
         time = header->time;
+        if (time > frame)
+            break;
         if (header->type != CLAP_EVENT_PARAM_VALUE)
             continue;
         const struct clap_event_param_value *event = (const struct clap_event_param_value *)header;
@@ -107,6 +111,7 @@ void rules_take_events(struct rules *rules, const struct clap_input_events *even
                     "values within the range");
         rules->values[index] = event->value;
     }
+    return i;
 }
 
 static void flush(const struct clap_plugin *plugin, const struct clap_input_events *in,
@@ -116,7 +121,7 @@ static void flush(const struct clap_plugin *plugin, const struct clap_input_even
     (void)out;
     rules_on(rules, !rules->is_active);
     rules->most += rules->is_active ? 0 : 1;
-    rules_take_events(rules, in);
+    rules_take_events(rules, in, 0, UINT32_MAX);
 }
 
 /* ---- ports, latency, tail ---- */
