@@ -12,8 +12,8 @@
 /* `by`, a file, calls the file at `path` `name`. False: no memory. */
 bool files_named_add(const char *by, const char *name, const char *path);
 
-/* What `by`, a path without links, names: `index` counts from 0. The texts are owned here. False: no
- * more. */
+/* What `by`, a path without links, names: `index` counts from 0. The texts are owned here. False:
+ * no more. */
 bool files_named_at(const char *by, size_t index, const char **name, const char **path);
 
 #endif
