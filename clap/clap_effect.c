@@ -127,7 +127,7 @@ static bool activate(const struct clap_plugin *plugin, double rate, uint32_t lea
     effect_save(clap->effect, file, &trim);
     if (*file && trim != clap_effect_control(clap, EFFECT_TRIM))
         (void)clap_effect_load(clap, file, EFFECT_RESTORE);
-    for (size_t c = 0; c < EFFECT_CONTROLS; c++)
+    for (enum effect_control c = 0; c < EFFECT_CONTROLS; c++)
         effect_set(clap->effect, c, clap_effect_control(clap, c));
     effect_activate(clap->effect);
     clap->tail_reported = effect_tail(clap->effect);

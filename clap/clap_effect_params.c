@@ -6,6 +6,7 @@
 #include "base/plain_locale.h"
 #include "base/realtime.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -62,7 +63,7 @@ HALO_REALTIME void clap_effect_param_event(struct clap_effect *clap,
         event->size < sizeof(struct clap_event_param_value))
         return;
     const struct clap_event_param_value *change = (const struct clap_event_param_value *)event;
-    if (change->param_id < EFFECT_CONTROLS && change->value == change->value)
+    if (change->param_id < EFFECT_CONTROLS && !isnan(change->value))
         atomic_store_explicit(&clap->values[change->param_id],
                               clap_effect_param_clamped(change->param_id, change->value),
                               memory_order_relaxed);

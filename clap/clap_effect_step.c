@@ -23,7 +23,7 @@ HALO_REALTIME static void run_piece(struct clap_effect *clap, const struct clap_
         out[c] = process->audio_outputs->data32[c] + at;
     }
     effect_begin(clap->effect);
-    for (size_t c = 0; c < EFFECT_CONTROLS; c++)
+    for (enum effect_control c = 0; c < EFFECT_CONTROLS; c++)
         effect_set(clap->effect, c, clap_effect_control(clap, c));
     effect_run(clap->effect, in, out, end - at);
 }

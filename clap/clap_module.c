@@ -48,7 +48,7 @@ static const struct clap_plugin *create_plugin(const struct clap_plugin_factory 
     (void)factory;
     if (!host || host->clap_version.major < 1)
         return NULL;
-    for (size_t v = 0; v < EFFECT_VARIANTS; v++)
+    for (enum effect_variant v = 0; v < EFFECT_VARIANTS; v++)
         if (strcmp(clap_effect_descriptors[v].id, id) == 0)
             return clap_effect_create(v, host);
     return NULL;

@@ -48,7 +48,7 @@ HALO_REALTIME static void instance_run(LV2_Handle handle, uint32_t frames)
     struct effect *effect = instance->effect;
     effect_begin(effect);
     messages_read(instance);
-    for (size_t c = 0; c < EFFECT_CONTROLS; c++)
+    for (enum effect_control c = 0; c < EFFECT_CONTROLS; c++)
         effect_set(effect, c, instance->values[c] ? *instance->values[c] : NAN);
     effect_run(effect, instance->in, instance->out, is_connected(instance) ? frames : 0);
     messages_write(instance);

@@ -214,7 +214,7 @@ START_TEST(the_log_is_complete)
     ck_assert_uint_eq(json_array_size(json_object_get(root, "events")), 6);
 
     const json_t *choice = json_array_get(json_object_get(root, "choices"), 1);
-    ck_assert_str_eq(json_string_value(json_object_get(choice, "name")), "plat?.wav");
+    ck_assert_str_eq(json_string_value(json_object_get(choice, "name")), "plat\uFFFD.wav");
     ck_assert_double_eq(json_number_value(json_object_get(choice, "gain_db")), -3.2);
     ck_assert_int_eq((int)json_integer_value(json_object_get(choice, "delay")), 595);
     const json_t *end = json_object_get(root, "end");
