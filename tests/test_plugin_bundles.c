@@ -343,6 +343,7 @@ int main(void)
                                   each_change_of_a_bundle_is_noticed,
                                   a_damaged_memory_is_ignored_and_written_again,
                                   scans_at_the_same_time_agree};
-    command_folder(); /* sets HALO */
+    command_folder();                           /* sets HALO */
+    setenv("ASAN_OPTIONS", "handle_segv=0", 1); /* a crash must end the process */
     return suite_run("plugin_bundles", tests, sizeof tests / sizeof *tests);
 }
