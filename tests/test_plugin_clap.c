@@ -169,6 +169,19 @@ START_TEST(automation_takes_effect)
 }
 END_TEST
 
+/* The plugin ends its process where the transport is another. CLAP counts quarter notes. */
+START_TEST(a_tempo_is_a_transport)
+{
+    begin();
+    command_done("RULES_TEMPO=45,6/8 $HALO render in.wav out.wav -f --tempo 90,6/8 --clap " ID
+                 "keep");
+    command_done("RULES_TEMPO=120,4/4 $HALO render in.wav out.wav -f --tempo 120 --no-isolate "
+                 "--clap " ID "keep");
+    command_refused(1, "crashed",
+                    "RULES_TEMPO=121,4/4 $HALO render in.wav no.wav --tempo 120 --clap " ID "keep");
+}
+END_TEST
+
 /* What a plugin does wrong in process() is said, and heard as silence or not at all. */
 START_TEST(wrong_calls_are_reported)
 {
@@ -372,6 +385,7 @@ int main(void)
                                   what_breaks_a_rule_is_refused,
                                   values_and_presets_take_effect,
                                   automation_takes_effect,
+                                  a_tempo_is_a_transport,
                                   wrong_calls_are_reported,
                                   the_main_thread_is_called,
                                   channels_follow_the_ports,

@@ -244,7 +244,7 @@ static bool contains(const char *path, const char *text)
 
 struct clap_search {
     const char *id;
-    struct clap_library *library;
+    struct clap_library *opened;
     const struct clap_plugin_descriptor *descriptor;
     char why[WHY]; /* the last library with the text cannot be used */
 };
@@ -254,20 +254,20 @@ static bool search_one(struct clap_walk *walk, const char *path)
     struct clap_search *search = walk->context;
     if (!contains(path, search->id))
         return false;
-    const char *why = try_open(path, search->library);
+    const char *why = try_open(path, search->opened);
     if (why)
         snprintf(search->why, sizeof search->why, "%s: %s", path, why);
     else
-        search->descriptor = descriptor_of(search->library, search->id);
+        search->descriptor = descriptor_of(search->opened, search->id);
     if (!search->descriptor)
-        clap_library_close(search->library);
+        clap_library_close(search->opened);
     return search->descriptor != NULL;
 }
 
 static enum status find_in_path(const char *id, struct clap_library *library,
                                 const struct clap_plugin_descriptor **descriptor)
 {
-    struct clap_search search = {.id = id, .library = library};
+    struct clap_search search = {.id = id, .opened = library};
     struct clap_walk walk = {.visit = search_one, .context = &search};
     if (!*id || !walk_all(&walk))
         return search.why[0]

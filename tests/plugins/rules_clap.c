@@ -90,6 +90,8 @@ static bool activate(const struct clap_plugin *plugin, double rate, uint32_t lea
         return false;
     rules->is_active = true;
     rules->most = most;
+    rules->rate = rate;
+    rules->song_next = 0;
     rules->latency = (uint32_t)rules->values[RULES_DELAY];
     memset(rules->rings, 0, sizeof rules->rings);
     return true;
@@ -187,6 +189,33 @@ static void run_channel(struct rules *rules, const struct clap_process *process,
     rules->values[RULES_PEAK] = fmax(rules->values[RULES_PEAK], fabs((double)out[i]));
 }
 
+/* RULES_TEMPO says what the transport should have: quarter notes a minute, beats and unit of a bar;
+ * without it there is none. The position goes on from block to block. */
+static void check_transport(struct rules *rules, const struct clap_process *process)
+{
+    const struct clap_event_transport *transport = process->transport;
+    const char *wanted = getenv("RULES_TEMPO");
+    double tempo, seconds, beats, bar;
+    unsigned number, unit;
+    rules_check(!transport == !wanted, "a transport where there is a tempo");
+    if (!wanted || sscanf(wanted, "%lf,%u/%u", &tempo, &number, &unit) != 3)
+        return;
+    seconds = (double)transport->song_pos_seconds / 0x1p31;
+    beats = (double)transport->song_pos_beats / 0x1p31;
+    bar = (double)transport->bar_start / 0x1p31;
+    rules_check(transport->tempo == tempo && transport->tsig_num == number &&
+                    transport->tsig_denom == unit,
+                "tempo and time signature");
+    rules_check(fabs(beats - seconds * tempo / 60) < 1e-6, "beats by the tempo");
+    rules_check(bar <= beats + 1e-6 && beats < bar + 4.0 * number / unit + 1e-6, "the bar");
+    rules_check(rules->song_next == 0 ||
+                    fabs((double)(transport->song_pos_seconds - rules->song_next)) < 64,
+                "a position that goes on");
+    if (transport->flags & CLAP_TRANSPORT_IS_PLAYING)
+        rules->song_next =
+            transport->song_pos_seconds + llrint(process->frames_count / rules->rate * 0x1p31);
+}
+
 int32_t rules_process(const struct clap_plugin *plugin, const struct clap_process *process)
 {
     struct rules *rules = rules_of(plugin);
@@ -196,6 +225,7 @@ int32_t rules_process(const struct clap_plugin *plugin, const struct clap_proces
     rules_check(rules->is_processing, "process() after start_processing()");
     rules_check(process->frames_count >= 1 && process->frames_count <= rules->most, "frames");
     rules_check(process->audio_inputs_count == inputs, "audio ports");
+    check_transport(rules, process);
     if (rules->deed == RULES_WRONG_THREAD)
         call_from_wrong_thread(rules);
     uint32_t next = 0;

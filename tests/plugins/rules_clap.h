@@ -54,6 +54,8 @@ struct rules {
     uint32_t latency; /* frames, since the activation */
     double values[RULES_VALUES];
     uint32_t at; /* in the rings */
+    double rate;
+    int64_t song_next; /* where the next block should be: seconds, times 2^31; 0: unknown */
     float rings[RULES_CHANNELS][RULES_RING];
 };
 
