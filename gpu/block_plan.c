@@ -1,5 +1,7 @@
 #include "gpu/block_plan.h"
 
+#include <math.h>
+
 enum {
     SLICE_LEAST = 1 << 15, /* frames: below, launches cost more than overlap gains */
     SLICE_MASKS = 4,       /* mask lengths: below, transforms overlap too much */
@@ -8,6 +10,8 @@ enum {
     /* A slow thread block may still read the previous block's oldest spectrum while a fast one
      * writes the next block's. */
     SPARE_SPECTRA = 3,
+    TRANSFORM_COST = 9, /* a transform there and back, in products of as many bins */
+    LEVEL_COST = 1,     /* of launching it: fewer levels where they are as good */
 };
 
 struct slice_plan slice_plan_for(size_t block, size_t taps)
@@ -41,4 +45,78 @@ struct live_plan live_plan_for(size_t block, size_t taps)
     while ((size_t)1 << plan.fft_log2 < plan.fft)
         plan.fft_log2++;
     return plan;
+}
+
+size_t live_level_partitions(const struct live_ladder *ladder, size_t l, size_t taps)
+{
+    const struct live_level *level = &ladder->levels[l];
+    size_t until = l + 1 < ladder->count ? level[1].first : taps;
+    until = until < taps ? until : taps;
+    return until > level->first ? (until - level->first + level->size - 1) / level->size : 0;
+}
+
+static struct live_level level_of(size_t block, size_t period)
+{
+    unsigned behind = period > 1;
+    struct live_level level = {.first = (unsigned)((2 + behind) * period * block - block),
+                               .size = (unsigned)(period * block),
+                               .period = (unsigned)period,
+                               .behind = behind,
+                               .bins = LIVE_BINS_LEAST,
+                               .depth = 1};
+    while (level.bins < level.size)
+        level.bins *= 2;
+    while (1U << level.bins_log2 < level.bins)
+        level.bins_log2++;
+    return level;
+}
+
+/* Of one block, in products of one bin. Spectra and window: see live_ladder.h; while a partition
+ * is transformed, share by share, the oldest one of the job before the last is needed still. */
+static double complete(struct live_ladder *ladder, size_t taps)
+{
+    double cost = 0;
+    ladder->window = 2;
+    for (size_t l = 0; l < ladder->count; l++) {
+        struct live_level *level = &ladder->levels[l];
+        level->partitions = (unsigned)live_level_partitions(ladder, l, taps);
+        while (level->depth < level->partitions + 1 + level->behind)
+            level->depth *= 2;
+        while (ladder->window < 3 * level->period)
+            ladder->window *= 2;
+        cost += (double)level->bins / level->period * (level->partitions + TRANSFORM_COST);
+        cost += LEVEL_COST * (double)ladder->levels[0].bins;
+    }
+    return cost;
+}
+
+/* Periods after the ladder's last are tried, one after the other. */
+static void try_longer(const struct live_ladder *base, size_t block, size_t taps, size_t bins_most,
+                       double *best_cost, struct live_ladder *best)
+{
+    struct live_ladder ladder = *base;
+    double cost = complete(&ladder, taps);
+    if (cost < *best_cost) {
+        *best_cost = cost;
+        *best = ladder;
+    }
+    if (base->count == LIVE_LEVELS)
+        return;
+    for (size_t period = 2 * base->levels[base->count - 1].period;; period *= 2) {
+        struct live_level next = level_of(block, period);
+        if (next.bins > bins_most || next.first >= taps)
+            return;
+        ladder = *base;
+        ladder.levels[ladder.count++] = next;
+        try_longer(&ladder, block, taps, bins_most, best_cost, best);
+    }
+}
+
+struct live_ladder live_ladder_for(size_t block, size_t taps, size_t bins_most)
+{
+    struct live_ladder best = {.window = 2}, first = {.count = 1, .levels = {level_of(block, 1)}};
+    double cost = INFINITY;
+    if (taps > block)
+        try_longer(&first, block, taps, bins_most, &cost, &best);
+    return best;
 }

@@ -2,6 +2,8 @@
 #ifndef HALO_GPU_BLOCK_PLAN_H
 #define HALO_GPU_BLOCK_PLAN_H
 
+#include "gpu/live_ladder.h"
+
 #include <stddef.h>
 
 enum { SLICES_MOST = 8 };
@@ -25,5 +27,12 @@ struct live_plan {
 
 size_t live_partitions(size_t block, size_t taps);
 struct live_plan live_plan_for(size_t block, size_t taps);
+
+/* The same in partitions that grow, the cheapest way that needs no transform of more than
+ * `bins_most` bins; that is at least the block's. */
+struct live_ladder live_ladder_for(size_t block, size_t taps, size_t bins_most);
+
+/* Partitions of level `l` of a mask of `taps` taps, at most those the ladder was made for. */
+size_t live_level_partitions(const struct live_ladder *ladder, size_t l, size_t taps);
 
 #endif

@@ -6,11 +6,30 @@
 #include "gpu/live_kernels.h"
 
 enum {
-    PREFERRED_FRAMES = 1 << 19, /* short masks: enough slices to overlap copies and kernels */
-    PREFERRED_MASKS = 16,       /* long masks: mask lengths; a slice is a quarter */
+    PREFERRED_FRAMES = 1 << 16, /* at least: enough work for a GPU */
+    PREFERRED_TAPS = 8,         /* and a part of the mask: transforms are longer than that */
+    PREFERRED_SHARE = 4,        /* of the most: so that reading and writing overlap with it */
+    LONG_TAPS = 1 << 13,
+    MEMORY_SHARE = 3, /* of a device's, for the spectra of a mask */
 };
 
 _Static_assert((int)GPU_LIVE_BLOCK_MOST == (int)LIVE_BLOCK_MOST, "the same limit");
+
+static bool has_memory_for(const struct mask *mask)
+{
+    size_t free = 0, all = 0, point = sizeof(double2);
+    return cudaMemGetInfo(&free, &all) == cudaSuccess &&
+           mask->columns < free / MEMORY_SHARE / point / (2 * mask->taps);
+}
+
+/* Transforms in double serve all outputs of a matrix at once, and where a device is as good at them
+ * it takes no longer to know that the rounding of single precision is of no concern. */
+static bool suits_double(const struct convolver_shape *shape, const struct mask *mask)
+{
+    return shape->taps >= LONG_TAPS && gpu_is_there() &&
+           cudaSetDevice(gpu_device(shape->gpu.devices)) == cudaSuccess &&
+           gpu_is_fast_in_double() && has_memory_for(mask);
+}
 
 /* Where the rounding of single precision could pass the bound, files are computed in double. */
 static const struct convolver_backend *cuda_variant(const struct convolver_shape *shape,
@@ -20,16 +39,24 @@ static const struct convolver_backend *cuda_variant(const struct convolver_shape
     bool has_many = (gpu->devices & (gpu->devices - 1)) != 0;
     if (shape->live && shape->block <= LIVE_BLOCK_MOST)
         return &convolver_cuda_live;
-    if (!gpu->kernel && !has_many && (shape->has_choices || near_bound_concerns(mask)))
+    if (!gpu->kernel && !has_many &&
+        (shape->has_choices || suits_double(shape, mask) ||
+         near_bound_concerns(mask, shape->workers)))
         return &convolver_cuda_in_double;
     return &convolver_cuda_batch;
 }
 
 static size_t cuda_preferred_block(size_t taps, size_t most)
 {
-    size_t preferred_block = PREFERRED_MASKS * taps;
-    preferred_block = preferred_block < PREFERRED_FRAMES ? PREFERRED_FRAMES : preferred_block;
+    size_t preferred_block = most / PREFERRED_SHARE, least = taps / PREFERRED_TAPS;
+    least = least < PREFERRED_FRAMES ? PREFERRED_FRAMES : least;
+    preferred_block = preferred_block < least ? least : preferred_block;
     return preferred_block < most ? preferred_block : most;
+}
+
+static void cuda_expect(const struct gpu_settings *gpu, size_t taps)
+{
+    gpu_expect(gpu_device(gpu->devices), taps >= LONG_TAPS);
 }
 
 /* The variants have the other functions. */
@@ -37,6 +64,8 @@ const struct convolver_backend convolver_cuda = {
     .name = "cuda",
     .in_double = &convolver_cuda_in_double,
     .is_usable = gpu_is_there,
+    .expect = cuda_expect,
+    .settle = gpu_settle,
     .variant = cuda_variant,
     .preferred_block = cuda_preferred_block,
 };

@@ -1,6 +1,7 @@
 /* The convolver on the GPU for live streams. The kernel of live_kernels.cu stays on the device and
- * polls for blocks (resident) or, on a GPU that drives a display, is launched for each block as a
- * CUDA graph. live_kernels.h describes the protocol and the algorithm.
+ * polls for blocks (resident; live_kernels.h describes the protocol and the algorithm) or, for many
+ * channels and on a GPU that drives a display, each block is a CUDA graph of the kernels of
+ * live_graph.cu.
  *
  * Freeing device memory would wait for a resident kernel to end: the memory of masks is kept for
  * later masks, and all resident kernels are stopped before a convolver is destroyed. They restart
@@ -9,6 +10,7 @@
 
 #include "base/monotonic.h"
 #include "base/realtime.h"
+#include "gpu/live_copies.h"
 #include "signal/audio.h"
 
 #include <math.h>
@@ -17,6 +19,11 @@
 #include <string.h>
 
 static struct gpu_live *alive; /* control thread only */
+
+/* Beyond, a graph is faster: a resident kernel multiplies all of a mask in every block, and a
+ * thread block of it has several channels. At 64 x 480,000 taps both take as long at the median,
+ * and the graph half as long in the slowest of a thousand blocks (docs/measurements.md). */
+enum { RESIDENT_TAPS = 1 << 24 /* of all paths */, RESIDENT_CHANNELS = 256 };
 
 /* ---- starting and stopping the resident kernel ---- */
 
@@ -54,7 +61,7 @@ HALO_REALTIME cudaError_t live_bring_back(struct gpu_live *live)
         return cudaSuccess;
     live->running = true;
     CUDA_TRY(cudaSetDevice(live->device));
-    return live_launch(&live->state, live->blocks, true, live->stream);
+    return live_launch(&live->state, live->blocks, live->stream);
 }
 
 void convolver_cuda_send_home(void)
@@ -74,6 +81,7 @@ static void live_destroy(struct convolution *convolution)
             *at = live->next;
             break;
         }
+    live_copies_destroy(live);
     if (!gpu_abandoned()) {
         const struct live_state *state = &live->state;
         void *memory[] = {
@@ -84,8 +92,7 @@ static void live_destroy(struct convolution *convolution)
             cudaFree(memory[m]);
         cudaFreeHost(live->in);
         cudaFreeHost(live->out);
-        if (live->graph)
-            cudaGraphExecDestroy(live->graph);
+        live_graph_destroy(live);
         if (live->stream)
             cudaStreamDestroy(live->stream);
         if (live->copies)
@@ -100,6 +107,7 @@ static void live_destroy(struct convolution *convolution)
     }
     for (size_t i = 0; i < LIVE_OWED_MOST; i++)
         free(live->owed[i].in);
+    free(live->owed_in);
     fft_double_destroy(live->fft);
     free(live);
 }
@@ -122,19 +130,17 @@ static void lay_out(struct gpu_live *live)
     };
 }
 
-/* Zeroed device memory. */
-static cudaError_t alloc_zeroed(void **memory, size_t bytes, cudaStream_t stream)
+cudaError_t live_alloc(void **memory, size_t bytes, cudaStream_t stream)
 {
     CUDA_TRY(cudaMalloc(memory, bytes));
     return cudaMemsetAsync(*memory, 0, bytes, stream);
 }
 
-/* Zeroed pinned memory, mapped to the device. */
-static cudaError_t map_packets(packet **host, void *device, size_t packets)
+cudaError_t live_map(void **host, void **device, size_t bytes)
 {
-    CUDA_TRY(cudaHostAlloc((void **)host, packets * sizeof(packet), cudaHostAllocMapped));
-    memset(*host, 0, packets * sizeof(packet));
-    return cudaHostGetDevicePointer((void **)device, *host, 0);
+    CUDA_TRY(cudaHostAlloc(host, bytes, cudaHostAllocMapped));
+    memset(*host, 0, bytes);
+    return cudaHostGetDevicePointer(device, *host, 0);
 }
 
 static cudaError_t upload_factors(struct gpu_live *live)
@@ -155,7 +161,7 @@ static cudaError_t upload_factors(struct gpu_live *live)
     return error;
 }
 
-static cudaError_t live_alloc(struct gpu_live *live)
+static cudaError_t resident_alloc(struct gpu_live *live)
 {
     struct live_state *state = &live->state;
     size_t spectra = (size_t)state->inputs * (state->depth ? state->depth : 1) * state->bins;
@@ -172,63 +178,77 @@ static cudaError_t live_alloc(struct gpu_live *live)
         {(void **)&state->time_done, state->inputs * sizeof(unsigned)},
         {(void **)&state->spectra_done, state->inputs * sizeof(unsigned)},
     };
-    CUDA_TRY(cudaStreamCreateWithFlags(&live->stream, cudaStreamNonBlocking));
-    CUDA_TRY(cudaStreamCreateWithFlags(&live->copies, cudaStreamNonBlocking));
+    size_t asked = 2 * (size_t)state->roles * (1 + state->packets);
+    size_t answered = live_answers(state) + state->roles - state->outputs;
     for (size_t m = 0; m < sizeof wanted / sizeof *wanted; m++)
-        CUDA_TRY(alloc_zeroed(wanted[m].memory, wanted[m].bytes, live->stream));
-    CUDA_TRY(map_packets(&live->in, &state->in, 2 * (size_t)state->roles * (1 + state->packets)));
-    CUDA_TRY(
-        map_packets(&live->out, &state->out, live_answers(state) + state->roles - state->outputs));
+        CUDA_TRY(live_alloc(wanted[m].memory, wanted[m].bytes, live->stream));
+    CUDA_TRY(live_map((void **)&live->in, (void **)&state->in, asked * sizeof(packet)));
+    CUDA_TRY(live_map((void **)&live->out, (void **)&state->out, answered * sizeof(packet)));
     CUDA_TRY(upload_factors(live));
     return cudaStreamSynchronize(live->stream);
 }
 
-/* The launch of one block, as a graph. */
-static cudaError_t make_graph(struct gpu_live *live)
+/* Thread blocks of resident kernels on this device; one processor is left for each graph. */
+static unsigned blocks_of_others(const struct gpu_live *live)
 {
-    cudaGraph_t graph = NULL;
-    cudaError_t error = cudaStreamBeginCapture(live->stream, cudaStreamCaptureModeThreadLocal);
-    if (error != cudaSuccess)
-        return error;
-    cudaError_t launched = live_launch(&live->state, live->blocks, false, live->stream);
-    error = cudaStreamEndCapture(live->stream, &graph);
-    if (launched != cudaSuccess)
-        error = launched;
-    if (error == cudaSuccess)
-        error = cudaGraphInstantiate(&live->graph, graph, 0);
-    if (error == cudaSuccess)
-        error = cudaGraphUpload(live->graph, live->stream);
-    if (graph)
-        cudaGraphDestroy(graph);
-    return error;
+    unsigned used = 0;
+    for (const struct gpu_live *one = alive; one; one = one->next)
+        if (one != live && one->device == live->device)
+            used += one->resident ? one->blocks : 1;
+    return used;
 }
 
 static cudaError_t choose_mode(struct gpu_live *live)
 {
+    const struct convolver_shape *shape = &live->shape;
     int limited = 0;
-    unsigned most = 0, used = 0; /* thread blocks that fit, and those of other convolvers */
     CUDA_TRY(cudaDeviceGetAttribute(&limited, cudaDevAttrKernelExecTimeout, live->device));
-    enum gpu_mode mode = live->shape.gpu.mode;
-    live->resident = mode == GPU_MODE_RESIDENT || (mode == GPU_MODE_AUTO && !limited);
+    bool is_small = live->state.roles <= RESIDENT_CHANNELS &&
+                    shape->taps <= RESIDENT_TAPS / (shape->paths ? shape->paths : 1);
+    enum gpu_mode mode = shape->gpu.mode;
+    live->resident = mode == GPU_MODE_RESIDENT || (mode == GPU_MODE_AUTO && !limited && is_small);
+    return cudaSuccess;
+}
+
+static cudaError_t resident_create(struct gpu_live *live)
+{
+    unsigned most = 0, used = blocks_of_others(live);
+    CUDA_TRY(resident_alloc(live));
     CUDA_TRY(live_capacity(&live->state, &most));
-    for (const struct gpu_live *one = alive; one; one = one->next)
-        used += one != live && one->resident && one->device == live->device ? one->blocks : 0;
     if (used >= most) /* the device is full */
         return cudaErrorLaunchOutOfResources;
     live->blocks = live->state.roles < most - used ? live->state.roles : most - used;
-    return live->resident ? cudaSuccess : make_graph(live);
+    return cudaSuccess;
+}
+
+static cudaError_t make_streams(struct gpu_live *live)
+{
+    int least, greatest;
+    CUDA_TRY(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    CUDA_TRY(cudaStreamCreateWithPriority(&live->stream, cudaStreamNonBlocking, greatest));
+    return cudaStreamCreateWithPriority(&live->copies, cudaStreamNonBlocking, least);
 }
 
 static cudaError_t live_init(struct gpu_live *live)
 {
     CUDA_TRY(cudaSetDevice(live->device));
+    live->owed_in = calloc(live->state.inputs, sizeof *live->owed_in);
+    if (!live->owed_in)
+        return cudaErrorMemoryAllocation;
     for (size_t i = 0; i < LIVE_OWED_MOST; i++) {
         live->owed[i].in = audio_alloc((size_t)live->state.inputs * live->state.block);
         if (!live->owed[i].in)
             return cudaErrorMemoryAllocation;
     }
-    CUDA_TRY(live_alloc(live));
-    return choose_mode(live);
+    CUDA_TRY(make_streams(live));
+    CUDA_TRY(choose_mode(live));
+    if (live->resident)
+        return resident_create(live);
+    int processors;
+    CUDA_TRY(gpu_attribute(cudaDevAttrMultiProcessorCount, &processors));
+    if (blocks_of_others(live) >= (unsigned)processors)
+        return cudaErrorLaunchOutOfResources;
+    return live_graph_create(live);
 }
 
 static enum status live_create(const struct convolver_shape *shape, struct convolution **result)
@@ -250,6 +270,8 @@ static enum status live_create(const struct convolver_shape *shape, struct convo
     cudaError_t error = live_init(live);
     enum status status = error == cudaSuccess ? fft_double_create(live->state.fft, &live->fft)
                                               : gpu_failed(error, "set up a live stream");
+    if (status == STATUS_OK && !live->resident)
+        status = live_copies_create(live);
     if (status == STATUS_OK)
         return STATUS_OK;
     live_destroy(*result);
@@ -266,6 +288,8 @@ static cudaError_t silence(struct gpu_live *live)
     send_home(live);
     CUDA_TRY(cudaSetDevice(live->device));
     CUDA_TRY(cudaStreamSynchronize(live->stream));
+    if (!live->resident)
+        return live_graph_silence(live);
     CUDA_TRY(cudaMemsetAsync(
         state->time, 0, (size_t)state->inputs * 2 * state->block * sizeof(float), live->stream));
     CUDA_TRY(cudaMemsetAsync(state->spectra, 0, spectra, live->stream));
@@ -288,14 +312,26 @@ static void live_reset(struct convolution *convolution)
     gpu_note_error(&live->error, error);
 }
 
+/* The ladder of sizes and counts, as in "2 x 128, 8 x 1024". */
+static void describe_ladder(const struct live_ladder *ladder, char *text, size_t size)
+{
+    size_t at = (size_t)snprintf(text, size, "direct%s", ladder->count ? " head and" : "");
+    for (size_t l = 0; l < ladder->count && at < size; l++)
+        at += (size_t)snprintf(text + at, size - at, "%s %u x %u", l ? "," : "",
+                               ladder->levels[l].partitions, ladder->levels[l].size);
+    if (at < size)
+        snprintf(text + at, size - at, ", graph");
+}
+
 static void live_describe(const struct convolution *convolution, char *text, size_t size)
 {
     const struct gpu_live *live = live_of(convolution);
-    const char *mode = live->resident ? "resident kernel" : "graph";
-    if (live->state.depth > 0)
-        snprintf(text, size, "direct head and %zu partitions, %s", live->partitions, mode);
+    if (!live->resident)
+        describe_ladder(&live->graph.state.ladder, text, size);
+    else if (live->state.depth > 0)
+        snprintf(text, size, "direct head and %zu partitions, resident kernel", live->partitions);
     else
-        snprintf(text, size, "direct, %s", mode);
+        snprintf(text, size, "direct, resident kernel");
 }
 
 static const char *live_failure(const struct convolution *convolution)
@@ -315,6 +351,7 @@ const struct convolver_backend convolver_cuda_live = {
     .failure = live_failure,
     .prepare = live_prepare,
     .release = live_release,
+    .arm = live_arm,
     .step = cuda_live_step,
     .post = live_post,
     .collect = live_collect,

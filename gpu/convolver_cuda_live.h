@@ -1,5 +1,6 @@
 /* The live variant of the backend "cuda", private to its set-up (convolver_cuda_live.c), masks
- * (convolver_cuda_live_mask.c) and step (convolver_cuda_live_step.c). */
+ * (convolver_cuda_live_mask.c) and step (convolver_cuda_live_step.c), and what they do where each
+ * block is a graph (convolver_cuda_live_graph.c). */
 #ifndef HALO_GPU_CONVOLVER_CUDA_LIVE_H
 #define HALO_GPU_CONVOLVER_CUDA_LIVE_H
 
@@ -8,6 +9,7 @@
 #include "gpu/convolver_cuda.h"
 #include "gpu/fault.h"
 #include "gpu/gpu.h"
+#include "gpu/live_graph_kernels.h"
 #include "gpu/live_kernels.h"
 #include "signal/fft_double.h"
 
@@ -28,6 +30,7 @@ struct piece {
 struct gpu_live_mask {
     unsigned code;
     struct piece *piece;
+    bool is_slow; /* what it has missed takes longer than a block should */
 };
 
 /* A block not yet sent: the GPU was behind when it came. */
@@ -36,7 +39,44 @@ struct owed {
     float *in;     /* channel after channel */
 };
 
+/* A mask that takes part in the partitions before it is heard: a slow one is heard only when all
+ * that is due to it was made in the blocks before. */
+struct live_arming {
+    unsigned code; /* 0: none */
+    size_t slot;
+    uint32_t since; /* block */
+    bool wanted;    /* in the coming block */
+};
+
 enum { LIVE_OWED_MOST = 16 }; /* blocks that the GPU may be behind */
+
+/* Between the stream's buffers and pinned memory, in pieces of `each` channels. */
+struct live_copies {
+    struct step_crew *crew; /* NULL: the step copies alone */
+    size_t each;
+    uint32_t part;          /* number of the copies now: a block's inputs, or its outputs */
+    _Atomic size_t next;    /* piece */
+    atomic_bool given_up;   /* the answer comes late, or not at all */
+    _Atomic uint32_t *done; /* of each piece, the last part */
+    const float *const *in;
+    const struct convolver_slot *slots; /* NULL: nobody wants the outputs */
+    bool wanted[LIVE_SLOTS];
+};
+
+/* What a graph has instead of packets. */
+struct gpu_live_graph {
+    struct live_graph_state state;
+    cudaGraphExec_t blocks[2];  /* [1]: with a mask that is new to its slot */
+    struct live_header *header; /* the host's; `samples` follow it */
+    float *samples;             /* channel after channel */
+    size_t bytes;               /* of both */
+    char *on_device;            /* where they are copied to; NULL: they are read from the host */
+    const float *out;           /* the host's view of state.out and state.flags */
+    const uint32_t *flags;
+    double *column; /* on the device: of a mask being prepared */
+    size_t copied;  /* bytes of this block on their way to the device */
+    struct live_copies copies;
+};
 
 struct gpu_live {
     struct convolver_shape shape;
@@ -51,14 +91,16 @@ struct gpu_live {
     packet *in; /* the host's view of state.in and state.out */
     packet *out;
     cudaStream_t stream, copies;
-    cudaGraphExec_t graph;
-    _Atomic uint32_t number; /* of the last block that was sent */
+    struct gpu_live_graph graph; /* unless `resident` */
+    _Atomic uint32_t number;     /* of the last block that was sent */
     struct owed owed[LIVE_OWED_MOST];
-    uint64_t taken;      /* blocks received; the last ones are in `owed` */
-    uint64_t sent;       /* of these; each after the previous one was answered */
-    bool awaiting;       /* the answer to the last one sent is missing */
-    double behind_since; /* seconds; 0: the GPU is in time */
+    const float **owed_in; /* the channels of the one that is sent */
+    uint64_t taken;        /* blocks received; the last ones are in `owed` */
+    uint64_t sent;         /* of these; each after the previous one was answered */
+    bool awaiting;         /* the answer to the last one sent is missing */
+    double behind_since;   /* seconds; 0: the GPU is in time */
     unsigned generation;
+    struct live_arming arming;
     bool used[LIVE_MASKS]; /* entries of state.masks */
     struct piece *spare;
     struct fault fault;
@@ -99,6 +141,8 @@ void live_release(const struct convolution *convolution, struct prepared *prepar
 /* Real-time, except starting a resident kernel. */
 void live_post(struct convolution *convolution, const float *const *in,
                const struct convolver_slot slots[CONVOLVER_SLOTS]);
+bool live_arm(struct convolution *convolution, size_t slot, const struct prepared *prepared,
+              bool at_once);
 bool live_collect(struct convolution *convolution,
                   const struct convolver_slot slots[CONVOLVER_SLOTS], int64_t until);
 void cuda_live_step(struct convolution *convolution, const float *const *in,
@@ -106,5 +150,44 @@ void cuda_live_step(struct convolution *convolution, const float *const *in,
 
 /* Start the resident kernel unless it runs. */
 cudaError_t live_bring_back(struct gpu_live *live);
+
+/* Real-time: between the polls of an answer, the number of which is `spins`. *in_time is set to
+ * false after `until`. */
+cudaError_t live_wait(struct gpu_live *live, size_t spins, int64_t until, bool *in_time);
+
+/* Control thread: zeroed memory of the device, and of the host as the device's too. */
+cudaError_t live_alloc(void **memory, size_t bytes, cudaStream_t stream);
+cudaError_t live_map(void **host, void **device, size_t bytes);
+
+/* ---- where each block is a graph ---- */
+
+/* Control thread. */
+cudaError_t live_graph_create(struct gpu_live *live);
+void live_graph_destroy(struct gpu_live *live);
+cudaError_t live_graph_silence(struct gpu_live *live);
+enum status live_graph_prepare(struct gpu_live *live, const struct mask *mask,
+                               struct gpu_live_mask *prepared);
+
+/* Real-time. Send block live->number. */
+cudaError_t live_graph_send(struct gpu_live *live, const packet *header, const float *const *in);
+
+/* The answer to it, to the slots in `header`; slots is NULL where it is too late to be used. */
+cudaError_t live_graph_await(struct gpu_live *live, const packet *header,
+                             const struct convolver_slot *slots, int64_t until, bool *in_time);
+
+/* ---- masks ---- */
+
+/* Their places in a piece. Control thread. */
+static inline size_t live_rounded(size_t bytes)
+{
+    return (bytes + 15) / 16 * 16;
+}
+
+enum status live_fill_paths(const struct mask *mask, unsigned *first, struct live_path *paths);
+enum status live_alloc_piece(struct gpu_live *live, size_t bytes, struct piece **piece);
+
+/* Give the mask an entry of the table `masks` and a code. */
+cudaError_t live_enter(struct gpu_live *live, const void *masks, const void *entry, size_t bytes,
+                       struct gpu_live_mask *prepared);
 
 #endif

@@ -12,23 +12,18 @@ struct mask_layout {
     size_t first, paths, heads, spectra, bytes; /* offsets, multiples of 16 */
 };
 
-static size_t rounded(size_t bytes)
-{
-    return (bytes + 15) / 16 * 16;
-}
-
 static struct mask_layout layout_of(const struct live_state *state, const struct mask *mask)
 {
     struct mask_layout at = {0};
     at.partitions = live_partitions(state->block, mask->taps);
-    at.paths = at.first + rounded((mask->outputs + 1) * sizeof(unsigned));
-    at.heads = at.paths + rounded(mask->path_count * sizeof(struct live_path));
-    at.spectra = at.heads + rounded(mask->columns * state->block * sizeof(float));
+    at.paths = at.first + live_rounded((mask->outputs + 1) * sizeof(unsigned));
+    at.heads = at.paths + live_rounded(mask->path_count * sizeof(struct live_path));
+    at.spectra = at.heads + live_rounded(mask->columns * state->block * sizeof(float));
     at.bytes = at.spectra + mask->columns * at.partitions * state->bins * sizeof(float2);
     return at;
 }
 
-static enum status fill_paths(const struct mask *mask, unsigned *first, struct live_path *paths)
+enum status live_fill_paths(const struct mask *mask, unsigned *first, struct live_path *paths)
 {
     struct path_table table;
     TRY(path_table_init(&table, mask));
@@ -68,8 +63,8 @@ static enum status fill_mask(const struct gpu_live *live, const struct mask *mas
     float *rounded = mask_round(mask);
     enum status status = rounded ? STATUS_OK : fail_memory("a mask");
     if (status == STATUS_OK)
-        status = fill_paths(mask, (unsigned *)(void *)(memory + at->first),
-                            (struct live_path *)(void *)(memory + at->paths));
+        status = live_fill_paths(mask, (unsigned *)(void *)(memory + at->first),
+                                 (struct live_path *)(void *)(memory + at->paths));
     for (size_t c = 0; c < mask->columns && status == STATUS_OK; c++) {
         const float *column = rounded + c * mask->taps;
         size_t head = mask->taps < state->block ? mask->taps : state->block;
@@ -82,7 +77,7 @@ static enum status fill_mask(const struct gpu_live *live, const struct mask *mas
 }
 
 /* A piece that was a mask's, or a new one. */
-static enum status alloc_piece(struct gpu_live *live, size_t bytes, struct piece **result)
+enum status live_alloc_piece(struct gpu_live *live, size_t bytes, struct piece **result)
 {
     for (struct piece **at = &live->spare; *at; at = &(*at)->next)
         if ((*at)->bytes >= bytes && live->number - (*at)->retired >= RETIRED_BLOCKS) {
@@ -130,6 +125,22 @@ static bool is_crossed(const struct mask *mask)
     return false;
 }
 
+cudaError_t live_enter(struct gpu_live *live, const void *masks, const void *entry, size_t bytes,
+                       struct gpu_live_mask *prepared)
+{
+    size_t position = 0;
+    while (position < LIVE_MASKS && live->used[position])
+        position++;
+    if (position == LIVE_MASKS)
+        return cudaErrorInvalidValue; /* a convolver has three masks at most */
+    CUDA_TRY(cudaMemcpyAsync((char *)masks + position * bytes, entry, bytes, cudaMemcpyHostToDevice,
+                             live->copies));
+    CUDA_TRY(cudaStreamSynchronize(live->copies));
+    live->used[position] = true;
+    prepared->code = (unsigned)(LIVE_MASKS * live->generation++ + position + 1);
+    return cudaSuccess;
+}
+
 /* To the piece, and to an entry of state.masks. */
 static cudaError_t upload(struct gpu_live *live, const struct mask *mask,
                           const struct mask_layout *at, const char *memory,
@@ -137,11 +148,6 @@ static cudaError_t upload(struct gpu_live *live, const struct mask *mask,
 {
     const struct live_state *state = &live->state;
     char *device = prepared->piece->memory;
-    size_t position = 0;
-    while (position < LIVE_MASKS && live->used[position])
-        position++;
-    if (position == LIVE_MASKS)
-        return cudaErrorInvalidValue; /* a convolver has three masks at most */
     struct live_mask entry = {
         .first = (const unsigned *)(void *)(device + at->first),
         .paths = (const struct live_path *)(void *)(device + at->paths),
@@ -151,38 +157,43 @@ static cudaError_t upload(struct gpu_live *live, const struct mask *mask,
         .partitions = (unsigned)at->partitions,
         .crossed = is_crossed(mask),
     };
-    CUDA_TRY(cudaSetDevice(live->device));
     CUDA_TRY(cudaMemcpyAsync(device, memory, at->bytes, cudaMemcpyHostToDevice, live->copies));
-    CUDA_TRY(cudaMemcpyAsync((void *)(state->masks + position), &entry, sizeof entry,
-                             cudaMemcpyHostToDevice, live->copies));
-    CUDA_TRY(cudaStreamSynchronize(live->copies));
-    live->used[position] = true;
-    prepared->code = (unsigned)(LIVE_MASKS * live->generation++ + position + 1);
-    return cudaSuccess;
+    return live_enter(live, state->masks, &entry, sizeof entry, prepared);
+}
+
+static enum status resident_prepare(struct gpu_live *live, const struct mask *mask,
+                                    struct gpu_live_mask *prepared)
+{
+    struct mask_layout at = layout_of(&live->state, mask);
+    char *memory = calloc(1, at.bytes);
+    enum status status = memory ? STATUS_OK : fail_memory("a mask");
+    if (status == STATUS_OK)
+        status = live_alloc_piece(live, at.bytes, &prepared->piece);
+    if (status == STATUS_OK)
+        status = fill_mask(live, mask, &at, memory);
+    if (status == STATUS_OK) {
+        cudaError_t error = upload(live, mask, &at, memory, prepared);
+        if (error != cudaSuccess)
+            status = gpu_failed(error, "load the mask");
+    }
+    free(memory);
+    return status;
 }
 
 enum status live_prepare(const struct convolution *convolution, const struct mask *mask,
                          struct prepared **result)
 {
     struct gpu_live *live = live_of(convolution);
-    cudaSetDevice(live->device);
-    struct mask_layout at = layout_of(&live->state, mask);
     struct gpu_live_mask *prepared = calloc(1, sizeof *prepared);
-    char *memory = calloc(1, at.bytes);
-    enum status status = prepared && memory ? STATUS_OK : fail_memory("a mask");
-    if (status != STATUS_OK || (status = alloc_piece(live, at.bytes, &prepared->piece)) ||
-        (status = fill_mask(live, mask, &at, memory)))
-        goto fail;
-    cudaError_t error = upload(live, mask, &at, memory, prepared);
-    if (error != cudaSuccess) {
-        status = gpu_failed(error, "load the mask");
-        goto fail;
+    if (!prepared)
+        return fail_memory("a mask");
+    cudaSetDevice(live->device);
+    enum status status = live->resident ? resident_prepare(live, mask, prepared)
+                                        : live_graph_prepare(live, mask, prepared);
+    if (status != STATUS_OK) {
+        release(live, prepared);
+        return status;
     }
-    free(memory);
     *result = (struct prepared *)prepared;
     return STATUS_OK;
-fail:
-    free(memory);
-    release(live, prepared);
-    return status;
 }

@@ -18,51 +18,92 @@ HALO_REALTIME static struct owed *owed_at(struct gpu_live *live, uint64_t block)
     return &live->owed[block % LIVE_OWED_MOST];
 }
 
-HALO_REALTIME static void keep_block(struct gpu_live *live, const float *const *in,
-                                     const struct convolver_slot slots[CONVOLVER_SLOTS])
+/* The number that the next block will have. */
+HALO_REALTIME static uint32_t next_number(const struct gpu_live *live)
 {
-    const struct live_state *state = &live->state;
-    struct owed *owed = owed_at(live, live->taken);
-    owed->header = (packet){slots[0].prepared ? live_mask_of(&slots[0])->code : 0,
-                            slots[1].prepared ? live_mask_of(&slots[1])->code : 0, 0, 0};
-    if (live->fault.kind == FAULT_TRAP && live->fault.step == live->taken)
-        owed->header[2] |= LIVE_TRAP;
-    for (size_t v = 0; v < LIVE_SLOTS; v++)
-        owed->header[2] |= slots[v].prepared && slots[v].fresh ? (uint32_t)LIVE_FRESH << v : 0;
-    for (size_t c = 0; c < state->inputs; c++)
-        memcpy(owed->in + c * state->block, in[c], state->block * sizeof(float));
-    live->taken++;
+    return live->number + (uint32_t)(live->taken - live->sent) + 1;
 }
 
-HALO_REALTIME static void write_block(struct gpu_live *live, const struct owed *owed)
+HALO_REALTIME bool live_arm(struct convolution *convolution, size_t slot,
+                            const struct prepared *prepared, bool at_once)
+{
+    struct gpu_live *live = live_of(convolution);
+    const struct gpu_live_mask *mask = (const struct gpu_live_mask *)prepared;
+    struct live_arming *arming = &live->arming;
+    if (at_once || !mask->is_slow)
+        return true;
+    uint32_t next = next_number(live);
+    if (arming->code != mask->code || arming->slot != slot)
+        *arming = (struct live_arming){.code = mask->code, .slot = slot, .since = next};
+    arming->wanted = true;
+    return live_is_complete(&live->graph.state.ladder, arming->since, next);
+}
+
+HALO_REALTIME static void enter_slot(const struct gpu_live *live, const struct convolver_slot *slot,
+                                     size_t v, packet *header)
+{
+    const struct live_arming *arming = &live->arming;
+    unsigned armed = arming->wanted && arming->slot == v ? arming->code : 0;
+    (*header)[v] = slot->prepared ? live_mask_of(slot)->code : armed;
+    if (!slot->prepared && armed)
+        (*header)[2] |= (uint32_t)LIVE_ARMED << v;
+    if (slot->prepared && slot->fresh && armed != (*header)[v])
+        (*header)[2] |= (uint32_t)LIVE_FRESH << v;
+}
+
+/* The next block, but for its samples. */
+HALO_REALTIME static struct owed *take_block(struct gpu_live *live,
+                                             const struct convolver_slot slots[CONVOLVER_SLOTS])
+{
+    struct owed *owed = owed_at(live, live->taken);
+    owed->header = (packet){0};
+    for (size_t v = 0; v < LIVE_SLOTS; v++)
+        enter_slot(live, &slots[v], v, &owed->header);
+    if (!live->arming.wanted)
+        live->arming.code = 0;
+    live->arming.wanted = false;
+    if (live->fault.kind == FAULT_TRAP && live->fault.step == live->taken)
+        owed->header[2] |= LIVE_TRAP;
+    live->taken++;
+    return owed;
+}
+
+HALO_REALTIME static void write_packets(struct gpu_live *live, const packet *header,
+                                        const float *const *in)
 {
     const struct live_state *state = &live->state;
-    uint32_t number = live->number;
-    packet header = owed->header;
-    header[3] = number;
+    uint32_t number = (*header)[3];
     for (size_t role = 0; role < state->roles; role++) {
         volatile packet *to = region(live, number, role);
-        *to++ = header;
-        if (role >= state->inputs)
-            continue;
-        const float *in = owed->in + role * state->block;
-        for (size_t i = 0; i < state->block; i += 3, to++) {
+        *to++ = *header;
+        for (size_t i = 0; i < state->block && role < state->inputs; i += 3, to++) {
             uint32_t samples[3] = {0};
             size_t left = state->block - i;
-            memcpy(samples, in + i, (left < 3 ? left : 3) * sizeof *samples);
+            memcpy(samples, in[role] + i, (left < 3 ? left : 3) * sizeof *samples);
             *to = (packet){samples[0], samples[1], samples[2], number};
         }
     }
 }
 
 /* Send the oldest unsent block; the previous one has been answered. */
-HALO_REALTIME static cudaError_t send_next(struct gpu_live *live)
+HALO_REALTIME static cudaError_t send_block(struct gpu_live *live, const float *const *in)
 {
-    live->number++;
-    write_block(live, owed_at(live, live->sent));
+    packet header = owed_at(live, live->sent)->header;
+    header[3] = ++live->number;
     live->sent++;
     live->awaiting = true;
-    return live->resident ? live_bring_back(live) : cudaGraphLaunch(live->graph, live->stream);
+    if (!live->resident)
+        return live_graph_send(live, &header, in);
+    write_packets(live, &header, in);
+    return live_bring_back(live);
+}
+
+HALO_REALTIME static cudaError_t send_owed(struct gpu_live *live)
+{
+    const struct owed *owed = owed_at(live, live->sent);
+    for (size_t c = 0; c < live->state.inputs; c++)
+        live->owed_in[c] = owed->in + c * live->state.block;
+    return send_block(live, live->owed_in);
 }
 
 /* ---- answers ---- */
@@ -87,20 +128,24 @@ HALO_REALTIME static cudaError_t check_alive(struct gpu_live *live)
     return patient ? cudaSuccess : give_up(live);
 }
 
-/* A packet of the answer to the last block sent. *in_time is set to false after `until`. */
+HALO_REALTIME cudaError_t live_wait(struct gpu_live *live, size_t spins, int64_t until,
+                                    bool *in_time)
+{
+    if (spins % CLOCK_SPINS == 0 && monotonic_ns() >= until)
+        *in_time = false;
+    else if (spins % DRIVER_SPINS == 0)
+        CUDA_TRY(check_alive(live));
+    realtime_pause();
+    return cudaSuccess;
+}
+
+/* A packet of the answer to the last block sent. */
 HALO_REALTIME static cudaError_t await_packet(struct gpu_live *live, const volatile packet *from,
                                               int64_t until, packet *answer, bool *in_time)
 {
     *answer = *from;
-    for (size_t spins = 1; (*answer)[3] != live->number; spins++, *answer = *from) {
-        if (spins % CLOCK_SPINS == 0 && monotonic_ns() >= until) {
-            *in_time = false;
-            return cudaSuccess;
-        }
-        if (spins % DRIVER_SPINS == 0)
-            CUDA_TRY(check_alive(live));
-        realtime_pause();
-    }
+    for (size_t spins = 1; (*answer)[3] != live->number && *in_time; spins++, *answer = *from)
+        CUDA_TRY(live_wait(live, spins, until, in_time));
     return cudaSuccess;
 }
 
@@ -121,26 +166,38 @@ HALO_REALTIME static cudaError_t await_channel(struct gpu_live *live, size_t cha
     return error;
 }
 
-/* The answer to the last block sent; copied to `slots` only if that is the newest block. */
-HALO_REALTIME static cudaError_t await_answer(struct gpu_live *live,
-                                              const struct convolver_slot slots[CONVOLVER_SLOTS],
-                                              int64_t until, bool *in_time)
+HALO_REALTIME static cudaError_t await_packets(struct gpu_live *live, const packet *header,
+                                               const struct convolver_slot *slots, int64_t until,
+                                               bool *in_time)
 {
     const struct live_state *state = &live->state;
-    const packet header = owed_at(live, live->sent - 1)->header;
-    bool wanted = live->sent == live->taken;
     cudaError_t error = cudaSuccess;
-    *in_time = !fault_hides(&live->fault, live->taken - 1);
     for (size_t v = 0; v < LIVE_SLOTS; v++)
-        for (size_t o = 0; o < state->outputs && header[v] && error == cudaSuccess && *in_time; o++)
+        for (size_t o = 0; o < state->outputs && (*header)[v] && error == cudaSuccess && *in_time;
+             o++)
             error = await_channel(live, v * state->outputs + o, until,
-                                  wanted ? slots[v].out[o] : NULL, in_time);
+                                  slots ? slots[v].out[o] : NULL, in_time);
     for (size_t role = state->outputs; role < state->roles && error == cudaSuccess && *in_time;
          role++) {
         packet answer;
         error = await_packet(live, live->out + live_answers(state) + role - state->outputs, until,
                              &answer, in_time);
     }
+    return error;
+}
+
+/* The answer to the last block sent; copied to `slots` only if that is the newest block. */
+HALO_REALTIME static cudaError_t await_answer(struct gpu_live *live,
+                                              const struct convolver_slot slots[CONVOLVER_SLOTS],
+                                              int64_t until, bool *in_time)
+{
+    const packet header = owed_at(live, live->sent - 1)->header;
+    const struct convolver_slot *wanted = live->sent == live->taken ? slots : NULL;
+    *in_time = !fault_hides(&live->fault, live->taken - 1);
+    cudaError_t error = cudaSuccess;
+    if (*in_time)
+        error = (live->resident ? await_packets : live_graph_await)(live, &header, wanted, until,
+                                                                    in_time);
     live->awaiting = live->awaiting && !(error == cudaSuccess && *in_time);
     return error;
 }
@@ -155,8 +212,12 @@ HALO_REALTIME static cudaError_t post(struct gpu_live *live, const float *const 
         CUDA_TRY(fault_at(fault, live->taken, live->copies));
     if (live->taken - live->sent == LIVE_OWED_MOST - 1)
         return give_up(live);
-    keep_block(live, in, slots);
-    return live->awaiting ? cudaSuccess : send_next(live);
+    struct owed *owed = take_block(live, slots);
+    if (!live->awaiting)
+        return send_block(live, in);
+    for (size_t c = 0; c < live->state.inputs; c++)
+        memcpy(owed->in + c * live->state.block, in[c], live->state.block * sizeof(float));
+    return cudaSuccess;
 }
 
 HALO_REALTIME void live_post(struct convolution *convolution, const float *const *in,
@@ -177,7 +238,7 @@ HALO_REALTIME static cudaError_t collect(struct gpu_live *live,
             return cudaSuccess;
         if (live->sent == live->taken)
             break;
-        CUDA_TRY(send_next(live));
+        CUDA_TRY(send_owed(live));
     }
     live->behind_since = 0;
     return cudaSuccess;

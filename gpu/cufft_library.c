@@ -27,6 +27,20 @@ static bool find_all(void *handle, struct cufft_library *library)
            find(handle, "cufftExecZ2D", &library->inverse_double, sizeof library->inverse_double);
 }
 
+void cufft_library_expect(void)
+{
+    enum { USUAL = 1 << 18 };
+    void *handle = dlopen(NAME, RTLD_NOW | RTLD_LOCAL);
+    struct cufft_library library;
+    cufftHandle plan;
+    if (!handle || !find_all(handle, &library))
+        return;
+    const cufftType types[] = {CUFFT_D2Z, CUFFT_Z2D};
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+        if (library.plan(&plan, USUAL, types[t], 1) == CUFFT_SUCCESS)
+            library.destroy(plan);
+}
+
 enum status cufft_library_open(const struct cufft_library **result)
 {
     static struct cufft_library library;

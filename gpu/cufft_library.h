@@ -16,6 +16,10 @@ struct cufft_library {
     cufftResult (*inverse_double)(cufftHandle plan, cufftDoubleComplex *in, cufftDoubleReal *out);
 };
 
+/* Load it, and let it load what transforms of masks need, on the current device: before it is
+ * opened, on any thread. */
+void cufft_library_expect(void);
+
 /* Stays open. Errors: it is not installed. */
 MUST_CHECK enum status cufft_library_open(const struct cufft_library **library);
 

@@ -5,11 +5,23 @@ extern "C" {
 static constexpr unsigned THREADS = 256;
 static constexpr size_t ROWS_MOST = 65535; /* of a grid; more channels take turns */
 
-__global__ void pad(size_t fft, const double *taps, size_t count, double *work)
+/* y is the column. */
+__global__ void pad(size_t fft, const double *__restrict__ taps, size_t count,
+                    double *__restrict__ work)
+{
+    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x, column = blockIdx.y;
+    if (i < fft)
+        work[column * fft + i] = i < count ? taps[column * count + i] / (double)fft : 0.0;
+}
+
+/* y runs over the rows. */
+__global__ void widen(const float *__restrict__ in, size_t frames, double *__restrict__ out,
+                      size_t stride, size_t rows)
 {
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < fft)
-        work[i] = i < count ? taps[i] / (double)fft : 0.0;
+    if (i < frames)
+        for (size_t r = blockIdx.y; r < rows; r += gridDim.y)
+            out[r * stride + i] = in[r * frames + i];
 }
 
 /* x runs along the points, y is the chunk, z the channel, here and below. */
@@ -44,15 +56,17 @@ __global__ void multiply(double_plan plan, double_paths paths, size_t outputs,
     }
 }
 
+template <typename sample>
 __global__ void scatter(double_plan plan, const double *__restrict__ work, size_t outputs,
-                        size_t first, double *__restrict__ rows, size_t frames)
+                        size_t first, sample *__restrict__ rows, size_t frames)
 {
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x, chunk = blockIdx.y;
     size_t frame = (first + chunk) * plan.hop + i;
     if (i >= plan.hop || frame >= frames)
         return;
     for (size_t o = blockIdx.z; o < outputs; o += gridDim.z)
-        rows[o * frames + frame] = work[(o * plan.batch + chunk) * plan.fft + plan.keep + i];
+        rows[o * frames + frame] =
+            (sample)work[(o * plan.batch + chunk) * plan.fft + plan.keep + i];
 }
 
 static dim3 grid_for(const struct double_plan *plan, size_t points, size_t channels)
@@ -63,10 +77,19 @@ static dim3 grid_for(const struct double_plan *plan, size_t points, size_t chann
 }
 
 cudaError_t double_pad(const struct double_plan *plan, const double *taps, size_t count,
-                       double *work, cudaStream_t stream)
+                       size_t columns, double *work, cudaStream_t stream)
 {
-    pad<<<(unsigned)((plan->fft + THREADS - 1) / THREADS), THREADS, 0, stream>>>(plan->fft, taps,
-                                                                                 count, work);
+    dim3 grid((unsigned)((plan->fft + THREADS - 1) / THREADS), (unsigned)columns);
+    pad<<<grid, THREADS, 0, stream>>>(plan->fft, taps, count, work);
+    return cudaGetLastError();
+}
+
+cudaError_t double_widen(const float *in, size_t frames, double *out, size_t stride, size_t rows,
+                         cudaStream_t stream)
+{
+    dim3 grid((unsigned)((frames + THREADS - 1) / THREADS),
+              (unsigned)(rows < ROWS_MOST ? rows : ROWS_MOST));
+    widen<<<grid, THREADS, 0, stream>>>(in, frames, out, stride, rows);
     return cudaGetLastError();
 }
 
@@ -88,9 +111,15 @@ cudaError_t double_multiply(const struct double_plan *plan, const struct double_
 }
 
 cudaError_t double_scatter(const struct double_plan *plan, const double *work, size_t outputs,
-                           size_t first, double *rows, size_t frames, cudaStream_t stream)
+                           size_t first, void *rows, bool is_single, size_t frames,
+                           cudaStream_t stream)
 {
-    scatter<<<grid_for(plan, plan->hop, outputs), THREADS, 0, stream>>>(*plan, work, outputs, first,
-                                                                        rows, frames);
+    dim3 grid = grid_for(plan, plan->hop, outputs);
+    if (is_single)
+        scatter<<<grid, THREADS, 0, stream>>>(*plan, work, outputs, first,
+                                              static_cast<float *>(rows), frames);
+    else
+        scatter<<<grid, THREADS, 0, stream>>>(*plan, work, outputs, first,
+                                              static_cast<double *>(rows), frames);
     return cudaGetLastError();
 }

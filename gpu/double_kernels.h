@@ -4,6 +4,7 @@
 #define HALO_GPU_DOUBLE_KERNELS_H
 
 #include <cuda_runtime_api.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* A block is cut into chunks of `hop` frames, each transformed with the `keep` = fft - hop frames
@@ -24,9 +25,13 @@ struct double_paths {
     const uint2 *paths; /* input and column */
 };
 
-/* work[i] = taps[i] / fft, zero after them; in place too. */
+/* Of each of up to 65,535 columns, work[column][i] = taps[column][i] / fft, zero after `count`. */
 cudaError_t double_pad(const struct double_plan *plan, const double *taps, size_t count,
-                       double *work, cudaStream_t stream);
+                       size_t columns, double *work, cudaStream_t stream);
+
+/* Rows of `frames` samples, one after the other, to rows of `stride`. */
+cudaError_t double_widen(const float *in, size_t frames, double *out, size_t stride, size_t rows,
+                         cudaStream_t stream);
 
 /* Chunks [first, first + batch) of every input: work[input][chunk][fft], from rows of `stride`
  * frames that begin with `keep` frames of history. */
@@ -38,8 +43,9 @@ cudaError_t double_multiply(const struct double_plan *plan, const struct double_
                             size_t outputs, const double2 *in, const double2 *forms, double2 *out,
                             cudaStream_t stream);
 
-/* The valid frames of work[output][chunk][fft] to rows of `frames` frames. */
+/* The valid frames of work[output][chunk][fft] to rows of `frames` floats, or doubles. */
 cudaError_t double_scatter(const struct double_plan *plan, const double *work, size_t outputs,
-                           size_t first, double *rows, size_t frames, cudaStream_t stream);
+                           size_t first, void *rows, bool is_single, size_t frames,
+                           cudaStream_t stream);
 
 #endif

@@ -1,21 +1,78 @@
 #include "gpu/gpu.h"
 
+#include "base/laps.h"
 #include "base/realtime.h"
+#include "base/thread.h"
+#include "gpu/cufft_library.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+static struct {
+    pthread_t thread;
+    bool runs, begun;
+    int device;
+    atomic_bool transforms;
+} expected;
+
+/* What fails here fails again, with a message, where it is needed. */
+static void *make_context(void *argument)
+{
+    (void)argument;
+    int64_t lap = lap_begin();
+    bool made = cudaSetDevice(expected.device) == cudaSuccess && cudaFree(NULL) == cudaSuccess;
+    lap_end(LAP_CONTEXT, lap);
+    lap = lap_begin();
+    if (made && atomic_load(&expected.transforms))
+        cufft_library_expect();
+    lap_end(LAP_LIBRARY, lap);
+    (void)cudaGetLastError();
+    return NULL;
+}
+
+void gpu_expect(int device, bool transforms)
+{
+    if (transforms)
+        atomic_store(&expected.transforms, true);
+    if (expected.begun)
+        return;
+    expected.begun = true;
+    expected.device = device;
+    expected.runs =
+        thread_start(&expected.thread, "halo gpu", THREAD_AS_CALLER, make_context, NULL) == 0;
+}
+
+void gpu_settle(void)
+{
+    if (!expected.runs)
+        return;
+    int64_t lap = lap_begin();
+    pthread_join(expected.thread, NULL);
+    expected.runs = false;
+    lap_end(LAP_DEVICE, lap);
+}
+
+bool gpu_is_fast_in_double(void)
+{
+    enum { SLOWER_MOST = 2 };
+    int slower = 0;
+    return gpu_attribute(cudaDevAttrSingleToDoublePrecisionPerfRatio, &slower) == cudaSuccess &&
+           slower <= SLOWER_MOST;
+}
+
 bool gpu_is_there(void)
 {
     int count = 0;
+    gpu_settle();
     return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
 }
 
 enum status gpu_count(int *count)
 {
     *count = 0;
+    gpu_settle();
     cudaError_t error = cudaGetDeviceCount(count);
     if (error == cudaErrorInsufficientDriver)
         return fail(STATUS_FAILED, "there is no NVIDIA driver, or it is older than this build's "

@@ -10,14 +10,31 @@
 
 enum { GPU_MOST = 64 }; /* bits of a set of devices */
 
+/* Begin in a thread, once, what takes a few tenths of a second: the context of device `device`, and
+ * then the library of transforms, if any call so far wants them. The functions below wait for it.
+ */
+void gpu_expect(int device, bool transforms);
+
+/* Wait for that thread, if there is one. */
+void gpu_settle(void);
+
 /* Whether there is a GPU. */
 bool gpu_is_there(void);
+
+/* Whether the current device computes in double precision at least half as fast as in single. */
+bool gpu_is_fast_in_double(void);
 
 /* The number of GPUs. Errors: no driver, no GPU. */
 MUST_CHECK enum status gpu_count(int *count);
 
 /* The devices of the set (0: the first), in order. Errors: one does not exist. */
 MUST_CHECK enum status gpu_choose(uint64_t set, int devices[GPU_MOST], size_t *count);
+
+/* The first device of a set (0: the first there is), which need not exist. */
+static inline int gpu_device(uint64_t set)
+{
+    return set ? __builtin_ctzll(set) : 0;
+}
 
 /* A kernel does not end: freeing device memory would wait for it forever, so nothing is freed from
  * now on and the process exits without the driver's clean-up. May be called in a step. */

@@ -1,6 +1,6 @@
-/* The live convolver on the device: one kernel, for one block of the stream or for all. Thread
- * block b has the roles b, b + grid, ...: role r reads input r and writes output r. All thread
- * blocks run at once and wait for each other by flags in device memory. */
+/* The live convolver on the device: one kernel for all blocks of the stream. Thread block b has the
+ * roles b, b + grid, ...: role r reads input r and writes output r. All thread blocks run at once
+ * and wait for each other by flags in device memory. */
 #include "gpu/live_spectra.cuh"
 
 /* ---- input ---- */
@@ -216,7 +216,7 @@ __device__ bool run_block(const live_state &s, const live_scratch &r,
     return true;
 }
 
-__global__ void __launch_bounds__(LIVE_THREADS, 1) live_kernel(live_state s, bool forever)
+__global__ void __launch_bounds__(LIVE_THREADS, 1) live_kernel(live_state s)
 {
     extern __shared__ __align__(16) char shared[];
     live_scratch r = scratch_of(s, shared);
@@ -228,13 +228,10 @@ __global__ void __launch_bounds__(LIVE_THREADS, 1) live_kernel(live_state s, boo
     if (is_single(s) && blockIdx.x < s.inputs) /* the last block is now the previous one */
         for (unsigned i = threadIdx.x; i < s.block; i += LIVE_THREADS)
             r.mine[i] = s.time[((size_t)blockIdx.x * 2 + (number & 1)) * s.block + i];
-    bool more;
-    do {
-        more = run_block(s, r, slots, number + 1, ready);
-        number += more;
-        if (more && forever)
-            ready = make_ready(s, r, slots);
-    } while (more && forever);
+    while (run_block(s, r, slots, number + 1, ready)) {
+        number++;
+        ready = make_ready(s, r, slots);
+    }
     if (threadIdx.x == 0)
         s.counters[blockIdx.x] = number;
 }
@@ -261,9 +258,8 @@ cudaError_t live_capacity(const struct live_state *state, unsigned *blocks)
     return cudaSuccess;
 }
 
-cudaError_t live_launch(const struct live_state *state, unsigned blocks, bool forever,
-                        cudaStream_t stream)
+cudaError_t live_launch(const struct live_state *state, unsigned blocks, cudaStream_t stream)
 {
-    live_kernel<<<blocks, LIVE_THREADS, scratch_bytes(*state), stream>>>(*state, forever);
+    live_kernel<<<blocks, LIVE_THREADS, scratch_bytes(*state), stream>>>(*state);
     return cudaGetLastError();
 }

@@ -28,7 +28,8 @@ enum {
     LIVE_BLOCK_MOST = 2048, /* frames */
     LIVE_FRESH = 1,         /* flags; shifted by v: slot v is new */
     LIVE_STOP = 1 << LIVE_SLOTS,
-    LIVE_TRAP = 2 << LIVE_SLOTS, /* for tests: trap */
+    LIVE_TRAP = 2 << LIVE_SLOTS,  /* for tests: trap */
+    LIVE_ARMED = 4 << LIVE_SLOTS, /* of graphs; shifted by v: slot v is not to be answered */
 };
 
 struct live_path {
@@ -70,10 +71,9 @@ struct live_state {
 /* Thread blocks for this state that the device can run at once. */
 cudaError_t live_capacity(const struct live_state *state, unsigned *blocks);
 
-/* Run for one block, or until a header has LIVE_STOP. Thread blocks wait for each other, so all
+/* Run until a header has LIVE_STOP. Thread blocks wait for each other, so all
  * must fit on the device beside those of other resident kernels. (Not a cooperative launch: the
  * device does not run two of these at once.) */
-cudaError_t live_launch(const struct live_state *state, unsigned blocks, bool forever,
-                        cudaStream_t stream);
+cudaError_t live_launch(const struct live_state *state, unsigned blocks, cudaStream_t stream);
 
 #endif

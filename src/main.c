@@ -1,4 +1,6 @@
 /* halo: the program around its commands. */
+#include "base/command_line.h"
+#include "base/failure_json.h"
 #include "base/json_text.h"
 #include "base/stop.h"
 #include "command/commands.h"
@@ -16,17 +18,28 @@ static void open_standard_files(void)
             _exit(STATUS_FAILED);
 }
 
+/* Standard output is complete, or it is a failure. */
+static enum status end_output(enum status status)
+{
+    if (status == STATUS_OK && (fflush(stdout) != 0 || ferror(stdout)))
+        return fail(STATUS_FAILED, "cannot write standard output");
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     open_standard_files();
     json_watch_memory();
-    enum status status = program_run(&command_halo, argc, argv);
-    if (status == STATUS_INTERRUPTED) {
+    command_line_keep(argv);
+    failure_json_begin(argv);
+    enum status status = end_output(program_run(&command_halo, argc, argv));
+    bool stopped = status == STATUS_INTERRUPTED;
+    int code = stopped ? stop_code() : (int)status;
+    if (stopped)
         note("stopped");
+    if (status != STATUS_OK && failure_json_print(code) != STATUS_OK)
+        code = STATUS_FAILED;
+    if (stopped)
         stop_raise_again();
-        status = STATUS_FAILED;
-    }
-    if (status == STATUS_OK && (fflush(stdout) != 0 || ferror(stdout)))
-        status = fail(STATUS_FAILED, "cannot write standard output");
-    return (int)status;
+    return stopped ? STATUS_FAILED : code;
 }

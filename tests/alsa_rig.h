@@ -15,6 +15,7 @@ struct alsa_card {
     const char *outfile;  /* NULL: not kept */
     unsigned rate;        /* 0: 48000 */
     unsigned channels;    /* 0: 2 */
+    double speed;         /* of its clock; 0: 1 */
     unsigned long unplug; /* the card is unplugged after this many frames; 0: never */
 };
 

@@ -1,6 +1,7 @@
 #include "command.h"
 
-#include <check.h>
+#include "suite.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -180,6 +181,17 @@ struct command_result command_wait(pid_t process)
     result.code = code_of(status);
     redirect_streams(&result);
     return result;
+}
+
+bool command_has_written(pid_t process, long bytes)
+{
+    char line[LINE_MOST];
+    snprintf(
+        line, sizeof line,
+        "for fd in /proc/%d/fd/*; do case $(readlink $fd) in '%s/'*' (deleted)'|'%s/.'*.halo-*) "
+        "[ $(stat -Lc %%s $fd) -gt %ld ] && exit 0;; esac; done; exit 1",
+        (int)process, command_folder(), command_folder(), bytes);
+    return system(line) == 0;
 }
 
 long command_memory(const char *format, ...)

@@ -3,6 +3,7 @@
 #define HALO_TESTS_COMMAND_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -30,6 +31,10 @@ pid_t command_start(const char *format, ...) __attribute__((format(printf, 1, 2)
 
 /* Wait for a process; after 30 seconds it is killed and the test fails. */
 struct command_result command_wait(pid_t process);
+
+/* Whether an unfinished output of the process in the folder, a hidden file or one without a name,
+ * has more than so many bytes. */
+bool command_has_written(pid_t process, long bytes);
 
 /* Peak memory of a shell command in KiB. Never less than that of the test itself, from which it
  * is forked. */

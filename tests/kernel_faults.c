@@ -14,7 +14,8 @@ void fftwf_execute_dft_c2r(const fftwf_plan plan, fftwf_complex *bins, float *sa
     static atomic_int count;
     const char *every = getenv("KERNEL_FAULT");
     if (!next)
-        *(void **)&next = dlsym(RTLD_NEXT, "fftwf_execute_dft_c2r");
+        *(void **)&next =
+            dlsym(dlopen("libfftw3f.so.3", RTLD_NOW | RTLD_NOLOAD), "fftwf_execute_dft_c2r");
     if (every && ++count % atoi(every) == 0) {
         uint32_t bits;
         memcpy(&bits, bins + 3, sizeof bits);

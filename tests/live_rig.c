@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE = 20 /* seconds */ };
+enum { PATIENCE = 60 /* seconds: sound servers come back slowly on a busy machine */ };
 
 static int keys = -1; /* a pipe to its standard input */
 
@@ -25,9 +25,35 @@ void live_rig_rest(int milliseconds)
     nanosleep(&pause, NULL);
 }
 
+/* Frames of rec.wav on the disk so far; 0: none, or no such file. */
+static size_t recorded(void)
+{
+    unsigned char head[80] = {0};
+    struct stat about = {0};
+    FILE *file = fopen(command_path("rec.wav"), "rb");
+    if (!file)
+        return 0;
+    size_t got = fread(head, 1, sizeof head, file);
+    fstat(fileno(file), &about);
+    fclose(file);
+    const unsigned char *format = memmem(head, got, "fmt ", 4);
+    size_t channels = format && format + 10 < head + got ? format[10] : 0;
+    return channels == 0 ? 0 : (size_t)about.st_size / sizeof(float) / channels;
+}
+
 void live_rig_play(int milliseconds)
 {
+    size_t last = recorded(), wanted = last + (size_t)milliseconds * LIVE_RIG_RATE / 1000;
     live_rig_rest(milliseconds / LIVE_RIG_PACE);
+    if (access(command_path("rec.wav"), F_OK) != 0)
+        return;
+    for (int still = 0; last < wanted && still < 100; still++) {
+        size_t now = recorded();
+        if (now > last)
+            still = 0;
+        last = now;
+        live_rig_rest(5);
+    }
 }
 
 void live_rig_save(const struct block *block, const char *name)
@@ -38,6 +64,18 @@ void live_rig_save(const struct block *block, const char *name)
         memcpy(sound.block.data[c], block->data[c], block->frames * sizeof(float));
     sound_save(&sound, name);
     sound_free(&sound);
+}
+
+void live_rig_save_square(size_t frames, const char *name)
+{
+    enum { HALF_PERIOD = 24 };
+    struct block square;
+    ck_assert_int_eq(block_init(&square, 2, frames, "a tone"), STATUS_OK);
+    for (size_t c = 0; c < 2; c++)
+        for (size_t i = 0; i < frames; i++)
+            square.data[c][i] = i / HALF_PERIOD % 2 ? 0.5f : -0.5f;
+    live_rig_save(&square, name);
+    block_free(&square);
 }
 
 struct block live_rig_noise(size_t channels, size_t silence, size_t frames, float peak)
@@ -184,4 +222,11 @@ void halver_run(struct halver *halver, struct device *device, size_t frames)
         live_rig_rest(1);
     }
     ck_assert(device_stop(device));
+}
+
+void live_rig_end_well(pid_t process)
+{
+    live_rig_keys("q");
+    struct command_result result = live_rig_end(process);
+    ck_assert_msg(result.code == 0, "%s", result.err);
 }

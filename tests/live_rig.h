@@ -25,6 +25,9 @@ struct block live_rig_noise(size_t channels, size_t silence, size_t frames, floa
 
 void live_rig_save(const struct block *block, const char *name); /* as a WAV file */
 
+/* A square wave of half of full scale on two channels: peak and RMS are -6.0 dBFS. */
+void live_rig_save_square(size_t frames, const char *name);
+
 /* Start halo live in line mode (or with --json) with these arguments (printf format); returns
  * when it runs. One at a time. The feedback detector is off. */
 pid_t live_rig_start(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -43,9 +46,14 @@ void live_rig_wait(const char *expected);
 
 /* Wait until it ends, by itself or by a key sent before. */
 struct command_result live_rig_end(pid_t process);
+/* The same after the key q, with success. */
+void live_rig_end_well(pid_t process);
 
 void live_rig_rest(int milliseconds);
-void live_rig_play(int milliseconds); /* the same for stream time, at LIVE_RIG_PACE */
+
+/* The same for stream time, at LIVE_RIG_PACE; where rec.wav is being recorded, until it has grown
+ * by that, since a busy machine plays more slowly. */
+void live_rig_play(int milliseconds);
 
 /* `output` equals `truth` from frame `first` on, to -120 dB of the truth's peak. */
 void live_rig_expect(const struct block *output, const struct block *truth, size_t first,

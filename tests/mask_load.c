@@ -33,7 +33,8 @@ struct mask *mask_loaded(const char *name, const struct mask_load_options *optio
 struct mask *mask_loaded_text(const char *text, uint32_t rate, size_t channels)
 {
     mask_save_text("text.txt", text);
-    return mask_loaded("text.txt", &(struct mask_load_options){.sound = {rate, channels}});
+    return mask_loaded("text.txt",
+                       &(struct mask_load_options){.sound = {.rate = rate, .channels = channels}});
 }
 
 void mask_refused(const char *name, const char *text, const char *expected)

@@ -23,12 +23,15 @@ FIELDS = "process|step|post|collect|is_worker_late"
 ENTRIES = {"device_process", "live_step", "src/live/live.c:run_block", "live_process", "player_read",
            "recorder_write", "lv2/instance.c:instance_run", "clap_effect_process", "listen_source_step"}
 # Rows that wait for threads that share their work in files, or for a GPU.
-WAITING = {"batch_step", "double_step", "process_file", "gpu_process"}
+WAITING = {"batch_step", "cpu_batch_step", "double_step", "gpu_process"}
 # What a step calls although it is none of this, each for a reason.
 EXCEPTIONS = {
-    "job_lock": "sleeps briefly if the holder of the lock was preempted",
+    "job_pause": "sleeps briefly if the worker that is waited for was preempted",
+    "futex_sleep": "waits for a plugin's process, live until the deadline of the block at most",
     "futex_wake": "wakes a plugin's process that sleeps: a system call that does not wait",
+    "futex_wake_one": "wakes a worker that sleeps, if a step is shared out: the same",
     "prover_wait": "waits in files for the proof; live a stretch is left out",
+    "convolver_make_standby": "sets up the CPU in files, after a GPU failed; live it stands by",
     "fault_at": "breaks a GPU where a test asks for it",
     "gpu_abandon": "leaves a GPU that failed, once",
     "raise_priority": "asks for a real-time priority, at the first block of a thread",
@@ -42,8 +45,9 @@ ALLOWED = re.compile(
     r"_?_?(a?(sin|cos|tan)h?|atan2|sincos|exp2?|exp10|log(2|10|1p)?|pow|sqrt|cbrt|hypot|fabs|f?(min|max)|"
     r"floor|ceil|l*r?int|l*round|nearbyint|trunc|fmod|remainder|ldexp|frexp|nextafter|copysign|"
     r"scalbn|isnan|isinf|fpclassify|signbit|isfinite)[fl]?$|"
+    r"jack_port_get_buffer$|pw_(filter_get_dsp|stream_(de)?queue)_buffer$|pw_stream_trigger_process$|"
     r"lilv_instance_(run|connect_port)$|lv2_atom_\w+$|"
-    r"fftwf?_execute\w*$|clock_gettime$|getrusage$|sched_getcpu$|pthread_self$|sched_yield$|__atomic_\w+$|__builtin_\w+$|"
+    r"fftwf?_execute\w*$|clock_gettime$|getrusage$|sched_(getcpu|[gs]etaffinity)$|pthread_self$|sched_yield$|__atomic_\w+$|__builtin_\w+$|"
     r"__cpu_\w+$|live_launch$|cuda(SetDevice|GraphLaunch|MemcpyAsync|StreamQuery|EventQuery|GetLastError|PeekAtLastError|"
     r"GetErrorString|EventRecord)$")
 FUNCTION = r"\b([a-z_][A-Za-z0-9_]*)\("
@@ -94,7 +98,7 @@ def calls_of(entry, folder, source):
              and not w.startswith(("-O", "-fsanitize"))]
     if words[0].endswith("ccache"):
         words = words[1:]
-    subprocess.run(words + ["-w", "-O0", "-fcallgraph-info", "-S", "-o", f"{out}.s"],
+    subprocess.run(words + ["-DHALO_CALLS_AS_WRITTEN", "-w", "-O0", "-fcallgraph-info", "-S", "-o", f"{out}.s"],
                    cwd=entry["directory"], check=True)
     text = plain(pathlib.Path(f"{out}.ci").read_text())
     os.unlink(f"{out}.s")

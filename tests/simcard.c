@@ -8,6 +8,7 @@
  * -EPIPE, as from a real card.
  *
  *     rate 48000  channels 2     the only rate and channel count it supports
+ *     speed 1.0                  its clock runs that much faster than the system's
  *     unplug 0                   after this many frames it behaves as an unplugged USB card:
  *                                DISCONNECTED, and every call fails; 0: never
  */
@@ -30,6 +31,7 @@ struct card {
     int file;
     int timer;
     long rate;
+    double speed;
     long channels;
     long unplug;
     bool running;
@@ -69,7 +71,8 @@ static int card_prepare(snd_pcm_ioplug_t *plug)
 static int card_start(snd_pcm_ioplug_t *plug)
 {
     struct card *card = plug->private_data;
-    int64_t half = (int64_t)(0.5e9 * (double)plug->period_size / (double)card->rate);
+    int64_t half =
+        (int64_t)(0.5e9 * (double)plug->period_size / ((double)card->rate * card->speed));
     const struct timespec interval = {.tv_sec = half / 1000000000, .tv_nsec = half % 1000000000};
     const struct itimerspec timer = {.it_interval = interval, .it_value = interval};
     card->begun = now_ns();
@@ -91,7 +94,8 @@ static snd_pcm_sframes_t card_pointer(snd_pcm_ioplug_t *plug)
     struct card *card = plug->private_data;
     if (is_unplugged(card) || !card->running)
         return (snd_pcm_sframes_t)(card->reported % plug->buffer_size);
-    uint64_t reached = (uint64_t)((double)(now_ns() - card->begun) * 1e-9 * (double)card->rate);
+    double seconds = (double)(now_ns() - card->begun) * 1e-9 * card->speed;
+    uint64_t reached = (uint64_t)(seconds * (double)card->rate);
     snd_pcm_uframes_t open = snd_pcm_ioplug_avail(plug, plug->hw_ptr, plug->appl_ptr);
     if (reached - card->reported + open > plug->buffer_size)
         return -EPIPE;
@@ -219,6 +223,8 @@ static int parse_entry(struct card *card, snd_config_t *entry)
         return parse_text(entry, &card->outfile);
     if (strcmp(id, "rate") == 0)
         return snd_config_get_integer(entry, &card->rate);
+    if (strcmp(id, "speed") == 0)
+        return snd_config_get_ireal(entry, &card->speed);
     if (strcmp(id, "channels") == 0)
         return snd_config_get_integer(entry, &card->channels);
     if (strcmp(id, "unplug") == 0)
@@ -271,6 +277,7 @@ SND_PCM_PLUGIN_DEFINE_FUNC(simcard)
         return -ENOMEM;
     card->file = -1;
     card->rate = 48000;
+    card->speed = 1;
     card->channels = 2;
     card->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     int error = card->timer < 0 ? -errno : parse_entries(card, conf);

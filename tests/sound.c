@@ -2,9 +2,10 @@
 
 #include "command.h"
 #include "stream.h"
+#include "suite.h"
 #include "truth.h"
 
-#include <check.h>
+#include <ebur128.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -221,6 +222,23 @@ void sound_expect_filtered(const char *out_name, const char *in_name, const char
     sound_free(&columns);
     sound_free(&in);
     sound_free(&out);
+}
+
+double sound_libebur128_loudness(const struct sound *sound)
+{
+    size_t channels = sound->block.channels;
+    ebur128_state *state = ebur128_init((unsigned)channels, sound->rate, EBUR128_MODE_I);
+    double level = 0;
+    size_t frames = sound->block.frames;
+    float *interleaved = audio_alloc(frames * channels + 1);
+    ck_assert_ptr_nonnull(interleaved);
+    audio_interleave((const float *const *)sound->block.data, 0, channels, frames, interleaved);
+    ck_assert_ptr_nonnull(state);
+    ck_assert_int_eq(ebur128_add_frames_float(state, interleaved, frames), EBUR128_SUCCESS);
+    free(interleaved);
+    ck_assert_int_eq(ebur128_loudness_global(state, &level), EBUR128_SUCCESS);
+    ebur128_destroy(&state);
+    return level;
 }
 
 double sound_ffmpeg_loudness(const char *name)

@@ -57,7 +57,8 @@ void sound_expect_truth(const struct sound *out, const struct mask *mask, const 
 /* All of the above for one mask on one sound, by file names. */
 void sound_expect_filtered(const char *out, const char *in, const char *mask);
 
-/* Integrated loudness in LUFS as measured by ffmpeg. */
+/* Integrated loudness in LUFS by libebur128's own gate; and as measured by ffmpeg. */
+double sound_libebur128_loudness(const struct sound *sound);
 double sound_ffmpeg_loudness(const char *name);
 
 #endif

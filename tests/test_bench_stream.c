@@ -19,7 +19,9 @@ START_TEST(wrong_arguments_are_refused)
         {"--pace paced,", "--pace"},
         {"--block 0", "--block"},
         {"--block 64,,128", "--block"},
-        {"--channels 1025", "1025"},
+        {"--channels 65537", "65537"},
+        {"--paths each", "each"},
+        {"--paths matrix --channels 257", "256"},
         {"--taps 99999999", "--taps"},
         {"--taps '5, 6'", "--taps"},
         {"--taps -1", "--taps"},
@@ -81,6 +83,7 @@ static void expect_plausible(const json_t *cell, double blocks)
     ck_assert_double_eq_tol(command_json_number(cell, "share"), p50 / deadline, 1e-6 * p50);
     ck_assert_double_le(command_json_number(cell, "missed"), blocks);
     ck_assert((command_json_number(cell, "missed") > 0) == (most > deadline));
+    ck_assert_double_le(command_json_number(cell, "worker_late"), blocks);
     ck_assert_double_le(command_json_number(cell, "error_db"), -130);
     if (paced) {
         ck_assert_double_ge(command_json_number(cell, "late"), command_json_number(cell, "missed"));
@@ -172,7 +175,7 @@ START_TEST(tables_have_whole_rows)
 {
     struct command_result csv =
         command_done("\"$HALO\" bench stream --blocks 20 --warm-up 0 --csv");
-    static const char head[] = "backend,gpu_mode,algorithm,pace,block,channels,taps,";
+    static const char head[] = "backend,gpu_mode,algorithm,pace,block,channels,paths,taps,";
     ck_assert_int_eq(strncmp(csv.out, head, strlen(head)), 0);
     ck_assert_uint_eq(command_lines(csv.out), 3);
     ck_assert_ptr_nonnull(strstr(csv.out, ",p999_us,p9999_us,max_us,"));

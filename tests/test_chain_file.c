@@ -128,7 +128,8 @@ START_TEST(bad_chains_are_refused)
 {
     make_sounds();
     expect_refused("", "empty");
-    expect_refused("# nothing\n", "it has no content");
+    expect_refused("# nothing\n", "it is no chain file, which begins with halo-chain: 1");
+    expect_refused("# halo-chain\n", "it has no content");
     expect_refused("halo-chain: 2\nstages: []\n", "version 2");
     expect_refused("stages: []\n", "halo-chain");
     expect_refused("halo-chain: 1\nstages:\n- mask: mask.txt\n  gian: 3\n", "line 3");
@@ -182,10 +183,11 @@ START_TEST(plugin_state_is_saved_beside_the_chain)
     command_done("mkdir bundles && cp -r %s bundles/halo.lv2 && LV2_PATH=bundles:/usr/lib/lv2 "
                  "\"$HALO\" render in.wav d.wav -q --chain moved/chain.yml && rm d.wav",
                  HALO_LV2_BUNDLE);
-    /* The state alone holds the mask and the values, too. */
-    command_done("sed -i -e /param:/d -e /gain=-6/d moved/chain.yml && " CONVOLVER
-                 "\"$HALO\" render in.wav c.wav -q --chain moved/chain.yml",
-                 HALO_LV2_BUNDLE);
+    /* The state alone holds the mask, by a link, and the values, too. */
+    command_done(
+        "sed -i -e /gain=-6/d -e 's/param:.*=\\(.*\\)/\"@reads=\\1\"/' moved/chain.yml && " CONVOLVER
+        "\"$HALO\" render in.wav c.wav -q --chain moved/chain.yml",
+        HALO_LV2_BUNDLE);
     expect_same_files("a.wav", "c.wav");
     command_refused(1, "exists",
                     "rm moved/chain.yml; " CONVOLVER "\"$HALO\" render in.wav d.wav --lv2 '" MASK
@@ -220,8 +222,58 @@ START_TEST(plugin_state_is_saved_beside_the_chain)
                     HALO_LV2_BUNDLE);
 }
 END_TEST
+
+#define STRANGER                                                                                   \
+    CONVOLVER "\"$HALO\" render in.wav out.wav -q -f --lv2 "                                       \
+              "'urn:halo:convolver:stereo,@state=stranger%s' %s"
+
+/* A state from elsewhere: its link to the mask leads to a file that nobody named. */
+START_TEST(links_of_a_state_are_read_where_they_are_named)
+{
+    static const char *const leads[] = {
+        "ln -sf ../secret.wav stranger/mask.wav",
+        "ln -sf \"$PWD/secret.wav\" stranger/mask.wav",
+        "ln -sf ../secret.wav stranger/second && ln -sf second stranger/mask.wav",
+        "ln -sf .. stranger/second",
+        "rm stranger/second && ln -s / stranger/second",
+    };
+    make_sounds();
+    struct sound mask = sound_noise("mask.wav", 4, WAVF, 48000, 2, 700);
+    struct sound secret = sound_noise("secret.wav", 5, WAVF, 48000, 2, 700);
+    sound_free(&mask);
+    sound_free(&secret);
+    command_done(CONVOLVER "\"$HALO\" render in.wav a.wav -q --lv2 '" MASK
+                           "secret.wav' --save-chain c.yml",
+                 HALO_LV2_BUNDLE);
+    command_done("mv c.yml.state/1 stranger && sed -i s/secret/mask/ stranger/state.ttl");
+    for (size_t i = 0; i < sizeof leads / sizeof *leads; i++) {
+        command_done("rm -f stranger/*.wav && cp mask.wav stranger && %s", leads[i]);
+        command_refused(1, "which nobody named; @reads=", STRANGER, HALO_LV2_BUNDLE, "", "");
+        command_refused(1, "which nobody named; @reads=", STRANGER, HALO_LV2_BUNDLE, "",
+                        "--no-isolate");
+    }
+    command_done("rm stranger/second && ln -sf ../secret.wav stranger/mask.wav");
+    command_done(STRANGER, HALO_LV2_BUNDLE, ",@reads=secret.wav", "--save-chain s.yml");
+    expect_same_files("a.wav", "out.wav");
+    command_done("test $(grep -c @reads=secret.wav s.yml) = 1");
+    command_done(CONVOLVER "\"$HALO\" render in.wav out.wav -q -f --chain s.yml", HALO_LV2_BUNDLE);
+    expect_same_files("a.wav", "out.wav");
+    command_done(STRANGER, HALO_LV2_BUNDLE, ",@reads=.", ""); /* where the output is */
+    expect_same_files("a.wav", "out.wav");
+    /* What lies inside needs no word. */
+    command_done("cp secret.wav stranger/second && ln -sf second stranger/mask.wav");
+    command_done(STRANGER, HALO_LV2_BUNDLE, "", "");
+    expect_same_files("a.wav", "out.wav");
+}
+END_TEST
 #else
 START_TEST(plugin_state_is_saved_beside_the_chain)
+{
+    puts("skipped: this halo is built without LV2 plugins");
+}
+END_TEST
+
+START_TEST(links_of_a_state_are_read_where_they_are_named)
 {
     puts("skipped: this halo is built without LV2 plugins");
 }
@@ -229,6 +281,6 @@ END_TEST
 #endif
 
 SUITE_MAIN("chain_file", a_sound_that_fails_leaves_no_chain, plugin_state_is_saved_beside_the_chain,
-           a_saved_chain_gives_the_same_sound, paths_are_from_the_files_folder,
-           saving_again_changes_nothing, a_chain_stands_among_other_stages, check_reports_the_chain,
-           bad_chains_are_refused)
+           links_of_a_state_are_read_where_they_are_named, a_saved_chain_gives_the_same_sound,
+           paths_are_from_the_files_folder, saving_again_changes_nothing,
+           a_chain_stands_among_other_stages, check_reports_the_chain, bad_chains_are_refused)

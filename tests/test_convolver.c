@@ -402,16 +402,66 @@ START_TEST(failing_backend_is_replaced_by_the_cpu)
 }
 END_TEST
 
-/* ---- workers that are late: steps follow each other faster than any of them can work ---- */
-
-static bool has_late_worker(size_t workers_wanted)
+/* In files the CPU is set up when it is needed, from the mask that the caller keeps. */
+static void check_failing_file(size_t taps, size_t block, int after, size_t crew)
 {
-    enum { BLOCK = 64, STEPS = 4000, TAPS = 100000 };
-    struct workers *workers = cells_crew(workers_wanted);
-    struct mask *mask = truth_noise_mask(1, 1, TAPS);
+    struct convolver_backend failing = convolver_direct;
+    failing.name = "failing";
+    failing.step = failing_step;
+    failing.failure = failing_failure;
+    struct workers *workers = cells_crew(crew);
+    struct mask *mask = truth_noise_mask(1, 2, taps);
+    size_t n = 3 * taps + 7 * block;
+    struct block x = stream_noise(3, 2, n);
+    double **truth = truth_render(mask, x.data, n);
+    struct convolver_settings settings = {
+        .backend = "", .block = block, .mask_stays = true, .workers = workers};
+    struct filter *filter;
+    steps_left = after;
+    ck_assert_int_eq(convolver_create_on(&failing, &settings, mask, &filter), STATUS_OK);
+    ck_assert(convolver_needs_mask(filter));
+    struct block out = stream_through(filter, x.data, n, n);
+    cells_expect_within(&out, truth, mask, &x, true, "a failing backend");
+    ck_assert_uint_eq(convolver_failures(filter), 1);
+    ck_assert(!convolver_needs_mask(filter));
+    ck_assert_ptr_null(filter->failure);
+    filter->kind->reset(filter);
+    struct block again = stream_through(filter, x.data, n, n);
+    cells_expect_within(&again, truth, mask, &x, true, "the CPU after a reset");
+    filter_destroy(filter);
+    truth_free(truth, 2);
+    mask_destroy(mask);
+    block_free(&x);
+    block_free(&out);
+    block_free(&again);
+    workers_destroy(workers);
+}
+
+START_TEST(files_make_their_standby_late)
+{
+    const size_t taps[] = {1, 63, 1000, 20000};
+    for (size_t t = 0; t < sizeof taps / sizeof *taps; t++) {
+        check_failing_file(taps[t], 64, 0, 1);
+        check_failing_file(taps[t], 1000, 3, 2);
+        check_failing_file(taps[t], 30000, 4, 2);
+    }
+}
+END_TEST
+
+/* ---- workers: steps follow each other faster than any of them can work ---- */
+
+struct worked {
+    bool has_worker, is_late;
+};
+
+static struct worked run_at_once(size_t taps, uint32_t rate, size_t threads)
+{
+    enum { BLOCK = 64, STEPS = 4000 };
+    struct workers *workers = cells_crew(threads);
+    struct mask *mask = truth_noise_mask(1, 1, taps);
     struct block x = stream_noise(3, 1, BLOCK), out = stream_noise(4, 1, BLOCK);
     const struct convolver_settings settings = {
-        .backend = "cpu", .rate = 48000, .block = BLOCK, .live = true, .workers = workers};
+        .backend = "cpu", .rate = rate, .block = BLOCK, .live = true, .workers = workers};
     struct filter *filter;
     unsigned held_up = 0;
     ck_assert_int_eq(convolver_create(&settings, mask, &filter), STATUS_OK);
@@ -419,19 +469,33 @@ static bool has_late_worker(size_t workers_wanted)
         filter_process(filter, (const float *const *)x.data, out.data);
         held_up |= filter->held_up;
     }
+    bool has_worker = strstr(convolver_algorithm(filter), "with a worker");
     filter_destroy(filter);
     mask_destroy(mask);
     block_free(&x);
     block_free(&out);
     workers_destroy(workers);
     ck_assert_uint_eq(held_up & ~(unsigned)FILTER_WORKER_LATE, 0);
-    return held_up != 0;
+    return (struct worked){has_worker, held_up != 0};
 }
 
 START_TEST(late_workers_are_reported)
 {
-    ck_assert(has_late_worker(2));
-    ck_assert(!has_late_worker(1));
+    const struct worked helped = run_at_once(100000, 192000, 2);
+    const struct worked alone = run_at_once(100000, 192000, 1);
+    ck_assert(helped.has_worker && helped.is_late);
+    ck_assert(!alone.has_worker && !alone.is_late);
+}
+END_TEST
+
+/* What costs the step less than it costs to wake a worker; less of a shorter block. */
+START_TEST(light_masks_have_no_worker)
+{
+    ck_assert(!run_at_once(4800, 48000, 2).has_worker);
+    ck_assert(!run_at_once(100000, 48000, 2).has_worker);
+    ck_assert(run_at_once(1000000, 48000, 2).has_worker);
+    ck_assert(run_at_once(4800, 4800000, 2).has_worker);
+    ck_assert(run_at_once(4800, 0, 2).has_worker); /* it is not known how light it is */
 }
 END_TEST
 
@@ -503,8 +567,9 @@ START_TEST(cpu_steps_in_for_late_blocks)
 }
 END_TEST
 
-SUITE_MAIN("convolver", late_workers_are_reported, cpu_steps_in_for_late_blocks,
-           failing_backend_is_replaced_by_the_cpu, truth_is_true, cpu_equals_truth,
-           direct_equals_truth, long_masks_in_small_blocks, long_masks_live, hard_signals,
-           masks_in_phase_with_the_sound, change_of_mask, many_changes_in_a_row, masks_in_turn_live,
+SUITE_MAIN("convolver", late_workers_are_reported, light_masks_have_no_worker,
+           cpu_steps_in_for_late_blocks, failing_backend_is_replaced_by_the_cpu,
+           files_make_their_standby_late, truth_is_true, cpu_equals_truth, direct_equals_truth,
+           long_masks_in_small_blocks, long_masks_live, hard_signals, masks_in_phase_with_the_sound,
+           change_of_mask, many_changes_in_a_row, masks_in_turn_live,
            unsuitable_changes_are_refused, reset_clears_the_history)

@@ -172,6 +172,7 @@ START_TEST(change_of_mask)
         {"cuda/graph", 1000, 3000, 64, 2, 2048, 0},
         {"cuda/graph", 3000, 1000, 64, 1, 2049, 1},
         {"cuda/graph", 20000, 20000, 128, 6, 30011, 960},
+        {"cuda/graph", 100000, 120000, 128, 20, 5000, 480}, /* armed block by block */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         cells_check_change(cases[i].way, cases[i].a, cases[i].b, cases[i].block, cases[i].channels,

@@ -608,7 +608,7 @@ END_TEST
 START_TEST(bad_specs_are_refused)
 {
     static const char *const cases[][2] = {
-        {"lowpas:1000", "lowpass, highpass"},
+        {"lowpas:1000", "did you mean lowpass?"},
         {"lowpass", "such as lowpass:1000"},
         {"lowpass:24000", "half the rate of the mask"},
         {"lowpass:1000,taps=0", "from 1 to"},
@@ -646,7 +646,7 @@ START_TEST(bad_specs_are_refused)
         {"combine:diff*none.wav", "none.wav"},
         {"invert:none.wav", "none.wav"},
         {"none.wav", "not a kind"},
-        {"", "not a kind"},
+        {"", "SPEC of halo mask make is empty"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         command_clean();

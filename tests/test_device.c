@@ -2,11 +2,14 @@
  * sample by sample, and its injected faults. */
 #include "alsa_rig.h"
 #include "base/build_info.h"
+#include "base/realtime.h"
 #include "command.h"
 #include "live/device.h"
+#include "live/device_driver.h"
 #include "live_rig.h"
 #include "suite.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -68,6 +71,31 @@ START_TEST(opening_nothing_is_refused)
     ck_assert_int_eq(device_open(&request, &device), STATUS_FAILED);
     ck_assert_ptr_null(device);
     device_close(NULL);
+}
+END_TEST
+
+/* As PipeWire and RTKit give it: with a flag, and higher than halo would ask for. */
+static void *call_with_priority(void *context)
+{
+    enum { PRIORITY = REALTIME_PRIORITY + 20 };
+    struct device_stream *stream = context;
+    const struct sched_param parameters = {.sched_priority = PRIORITY};
+    if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameters) != 0) {
+        puts("no real-time priority is granted");
+        return NULL;
+    }
+    ck_assert(!device_process(stream, NULL, NULL, 64, false));
+    ck_assert_int_eq(atomic_load(&stream->priority), PRIORITY);
+    ck_assert_int_eq(realtime_priority(pthread_self()), PRIORITY);
+    return NULL;
+}
+
+START_TEST(a_higher_priority_is_kept)
+{
+    pthread_t thread;
+    struct device_stream stream = {0};
+    ck_assert_int_eq(pthread_create(&thread, NULL, call_with_priority, &stream), 0);
+    pthread_join(thread, NULL);
 }
 END_TEST
 
@@ -221,6 +249,26 @@ START_TEST(injected_faults_are_reported)
 }
 END_TEST
 
+/* A signal ends a stream as q does, also after the end of its input. */
+START_TEST(a_signal_keeps_the_output)
+{
+    command_clean();
+    command_done("\"$HALO\" mask make lowpass:1000,taps=4801 -o in.wav");
+    pid_t process = command_start("exec \"$HALO\" live -q --device null:in=in.wav,out=out.wav");
+    /* Until after the end of its input. */
+    for (int i = 0; i < 1000 && !command_has_written(process, 60000); i++)
+        live_rig_rest(10);
+    ck_assert_int_eq(kill(process, SIGINT), 0);
+    struct command_result result = command_wait(process);
+    ck_assert_msg(result.code == 128 + SIGINT && !strstr(result.err, "is lost"), "%d: %s",
+                  result.code, result.err);
+    ck_assert_str_eq(result.out, "");
+    struct sound played = sound_load("out.wav");
+    ck_assert_uint_gt(played.block.frames, 4801);
+    sound_free(&played);
+}
+END_TEST
+
 START_TEST(wrong_specs_are_refused)
 {
     static const struct {
@@ -232,11 +280,13 @@ START_TEST(wrong_specs_are_refused)
         {"--device null:pace=-1", "pace must be from 0 to 1000"},
         {"--device null:in=nix.wav", "nix.wav"},
         {"--device null:out=nowhere/o.wav", "nowhere/o.wav"},
-        {"--input null:pace=2 --output null:pace=3", "are the same device"},
-        {"--input null --output kazoo", "there is no output 'kazoo'; there is 0 null (null)"},
+        {"--driver null:pace=1 --device null:pace=2", "are the same device"},
+        {"--input null --output kazoo", "there is no output"},
+        {"--input null:pace=2 --output null:pace=3,period=x", "period must be from 1 to 16384"},
         {"--device null:rate=8000 --rate 9000", "null does not run at 9000 Hz; it supports 8000"},
     };
     command_clean();
+    alsa_rig_cards(NULL, 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         command_refused(0, cases[i].spec, "\"$HALO\" live --plain --seconds 0.1 %s",
                         cases[i].device);
@@ -244,6 +294,7 @@ START_TEST(wrong_specs_are_refused)
 END_TEST
 
 SUITE_MAIN("device", missing_device_is_reported, json_without_devices, wrong_arguments_are_refused,
-           alsa_without_default_is_refused, opening_nothing_is_refused, maps_choose_channels,
-           mono_input_leaves_two_outputs, unfinished_output_changes_nothing,
-           null_is_used_by_its_name_alone, injected_faults_are_reported, wrong_specs_are_refused)
+           alsa_without_default_is_refused, opening_nothing_is_refused, a_higher_priority_is_kept,
+           maps_choose_channels, mono_input_leaves_two_outputs, unfinished_output_changes_nothing,
+           null_is_used_by_its_name_alone, injected_faults_are_reported, a_signal_keeps_the_output,
+           wrong_specs_are_refused)

@@ -59,7 +59,7 @@ START_TEST(tail_and_alignment)
                     for (int full = 0; full < 2; full++) {
                         size_t n = lengths[l];
                         struct mask *mask = truth_noise_mask(t, 2, taps[t]);
-                        mask_scale(mask, 1 / sqrt((double)taps[t]));
+                        mask_scale(mask, 1 / sqrt((double)taps[t]), NULL);
                         mask_align(mask, centre ? MASK_ALIGN_CENTRE : MASK_ALIGN_CAUSAL);
                         struct block x = stream_noise(l, 2, n);
                         double **truth = truth_render(mask, x.data, n);
@@ -117,8 +117,8 @@ START_TEST(masks_in_a_row_and_gain)
     enum { N = 3000, A = 50, B = 700 };
     workers_create(2, &workers) == STATUS_OK ? (void)0 : abort();
     struct mask *masks[] = {truth_noise_mask(1, 1, A), truth_noise_mask(2, 1, B)};
-    mask_scale(masks[0], 0.1);
-    mask_scale(masks[1], 0.1);
+    mask_scale(masks[0], 0.1, NULL);
+    mask_scale(masks[1], 0.1, NULL);
     struct block x = stream_noise(1, 1, N);
     double **first = truth_render(masks[0], x.data, N);
     static float between[N + A];

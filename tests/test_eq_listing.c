@@ -263,13 +263,14 @@ START_TEST(rates)
     mask_save_text("e.txt", "Filter 1: ON PK Fc 1000 Hz Gain -6 dB Q 1\n");
     static const uint32_t hertz[] = {8000, 44100, 48000, 96000, 192000};
     for (size_t i = 0; i < sizeof hertz / sizeof *hertz; i++) {
-        struct mask *mask =
-            mask_loaded("e.txt", &(struct mask_load_options){.sound = {hertz[i], 2}});
+        struct mask *mask = mask_loaded(
+            "e.txt", &(struct mask_load_options){.sound = {.rate = hertz[i], .channels = 2}});
         ck_assert_uint_eq(mask->rate, hertz[i]);
         ck_assert_double_eq_tol(mask_magnitude(mask, 0, 1000), -6, 1e-6);
         mask_destroy(mask);
         mask = mask_loaded("e.txt",
-                           &(struct mask_load_options){.sound = {44100, 2}, .raw.rate = hertz[i]});
+                           &(struct mask_load_options){.sound = {.rate = 44100, .channels = 2},
+                                                       .raw.rate = hertz[i]});
         ck_assert_uint_eq(mask->rate, hertz[i]);
         mask_destroy(mask);
     }

@@ -48,7 +48,8 @@ START_TEST(tables)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         mask_save_text("t.txt", cases[i].table);
-        expect_equal(mask_loaded("t.txt", &(struct mask_load_options){.sound = {48000, 2}}),
+        expect_equal(mask_loaded("t.txt", &(struct mask_load_options){.sound = {.rate = 48000,
+                                                                                .channels = 2}}),
                      cases[i].listing);
     }
     command_expect(command_done("$HALO mask show t.txt,rate=44100").out, "REW filter table, 44100");
@@ -84,7 +85,8 @@ START_TEST(biquads)
         for (uint32_t rate = 48000; rate <= 96000; rate *= 2) {
             mask_save_text("b.txt", texts[i]);
             struct mask *mask = mask_loaded(
-                "b.txt", &(struct mask_load_options){.sound = {44100, 2}, .raw.rate = rate});
+                "b.txt", &(struct mask_load_options){.sound = {.rate = 44100, .channels = 2},
+                                                     .raw.rate = rate});
             ck_assert_uint_eq(mask->rate, rate);
             ck_assert(!mask->has_own_paths);
             ck_assert_double_eq_tol(mask_magnitude(mask, 0, rate / 48.0), -6, 1e-4);

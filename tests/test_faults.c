@@ -71,10 +71,18 @@ static const struct fault_row masks[] = {
     {.line = RENDER "--mask \"$IN\"/mask.txt --save-chain out/c.yml",
      .old = OLD ";echo precious >out/c.yml"},
     {.line = RENDER "--chain \"$IN\"/chain.yml", .old = OLD},
-    {.line = HALO "devices --json"},
     {.line = "XDG_CACHE_HOME=$PWD/out " HALO "bench tune --most 32", .grows = true},
     {.line = HALO "--version"},
     {.line = HALO "render --help"},
+};
+
+/* Calls alone, and without a sound server: libraries of sound systems crash without memory
+ * (libasound in snd_config_update). */
+static const struct fault_row devices[] = {
+    {.line =
+         "XDG_RUNTIME_DIR=$PWD PIPEWIRE_RUNTIME_DIR=$PWD ALSA_CONFIG_PATH=\"$IN\"/asound.conf " HALO
+         "devices --json",
+     .tells = true},
 };
 
 static const struct fault_row collections[] = {
@@ -160,6 +168,8 @@ static void make_inputs(void)
         "cd in; \"$HALO\" render in.wav c.wav -f -q --mask eq.txt --save-chain eq.yml && "
         "\"$HALO\" render in.wav c.wav -f -q --mask mask.wav --save-chain old.yml --collect");
     command_done("printf '* microphone\\n20 -1\\n20000 -1.2\\n' >in/mic.cal");
+    command_done(
+        "printf 'pcm.default { type null }\\nctl.default { type null }\\n' >in/asound.conf");
     command_done("echo '{\"output\": {\"plugins_order\": [\"convolver#0\"], \"convolver#0\": "
                  "{\"kernel-name\": \"mask\"}}}' >in/preset.json");
     command_done("cat >in/filters.yml <<'END'\n"
@@ -194,6 +204,18 @@ END_TEST
 START_TEST(failing_calls_of_masks)
 {
     run(masks, COUNT(masks), false);
+}
+END_TEST
+
+START_TEST(failing_calls_of_devices)
+{
+    run(devices, COUNT(devices), false);
+}
+END_TEST
+
+START_TEST(failing_allocations_of_devices)
+{
+    run(devices, COUNT(devices), true);
 }
 END_TEST
 
@@ -286,6 +308,6 @@ END_TEST
 
 SUITE_MAIN("faults", little_memory_is_an_error, failing_calls_of_renders,
            failing_calls_of_collecting, failing_allocations_of_collecting, failing_calls_of_masks,
-           failing_calls_of_streams, failing_calls_of_plugins, failing_allocations_of_renders,
-           failing_allocations_of_masks, failing_allocations_of_streams,
-           failing_allocations_of_plugins)
+           failing_calls_of_devices, failing_allocations_of_devices, failing_calls_of_streams,
+           failing_calls_of_plugins, failing_allocations_of_renders, failing_allocations_of_masks,
+           failing_allocations_of_streams, failing_allocations_of_plugins)

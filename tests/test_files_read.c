@@ -142,6 +142,22 @@ START_TEST(fifos_are_not_waited_for)
 }
 END_TEST
 
+/* Replaced by a file, a device would be lost to all programs. */
+START_TEST(what_is_no_file_is_not_replaced)
+{
+    static const char *const commands[] = {
+        "render in.wav out.wav -f --gain 0 --save-chain fifo",
+        "mask convert in.wav to-fifo.txt --force",
+    };
+    begin();
+    command_done("mkfifo fifo && ln -s fifo to-fifo.txt");
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        command_refused(1, "it is not a regular file", "timeout -s KILL 10 \"$HALO\" %s",
+                        commands[i]);
+    command_done("test -p fifo && test ! -e out.wav");
+}
+END_TEST
+
 /* A sound and a log may come through one. */
 START_TEST(streams_are_read)
 {
@@ -185,5 +201,5 @@ START_TEST(resource_forks_are_ignored)
 END_TEST
 
 SUITE_MAIN("files_read", what_render_reads_is_kept, what_others_read_is_kept,
-           what_is_read_later_is_kept, fifos_are_not_waited_for, streams_are_read,
-           resource_forks_are_ignored)
+           what_is_read_later_is_kept, fifos_are_not_waited_for, what_is_no_file_is_not_replaced,
+           streams_are_read, resource_forks_are_ignored)

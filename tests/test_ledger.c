@@ -3,6 +3,7 @@
 #include "base/monotonic.h"
 #include "chain/chain.h"
 #include "live/ledger.h"
+#include "live/step_usage.h"
 #include "live_rig.h"
 #include "suite.h"
 
@@ -81,6 +82,67 @@ START_TEST(causes_of_late_blocks)
 }
 END_TEST
 
+/* ---- what a late step used ---- */
+
+/* Computes for that long, however long it takes on a busy machine. */
+static void compute(int64_t ns)
+{
+    const int64_t until = thread_usage_now().cpu_ns + ns;
+    while (thread_usage_now().cpu_ns < until)
+        continue;
+}
+
+static void rest(int64_t ns)
+{
+    monotonic_sleep_until(monotonic_ns() + ns);
+}
+
+/* Steps in time, and what is done between them, which is no part of the late one. */
+static void run_in_time(struct step_usage *usage, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        step_usage_begin(usage);
+        int64_t begin = monotonic_ns();
+        compute(MS);
+        step_usage_end(usage, monotonic_ns() - begin);
+        compute(MS);
+    }
+}
+
+static struct thread_usage run_late(struct step_usage *usage, int64_t computes, int64_t rests)
+{
+    step_usage_begin(usage);
+    int64_t begin = monotonic_ns();
+    compute(computes);
+    rest(rests);
+    return step_usage_late(usage, monotonic_ns() - begin);
+}
+
+/* Steps in time are taken to have computed for as long as they took, which on a busy machine may be
+ * too much: so a late one is only known to have computed less. */
+START_TEST(a_late_step_that_rests_computes_little)
+{
+    struct step_usage usage = {0};
+    for (size_t before = 0; before <= 2 * STEP_USAGE_BLOCKS; before++) {
+        run_in_time(&usage, 2 * STEP_USAGE_BLOCKS + before);
+        const struct thread_usage used = run_late(&usage, MS, 40 * MS);
+        ck_assert_msg(used.cpu_ns < 20 * MS, "%zu before: %lld ns", before, (long long)used.cpu_ns);
+    }
+}
+END_TEST
+
+/* Right after one that was late, all is known. */
+START_TEST(a_late_step_that_computes_does_so)
+{
+    struct step_usage usage = {0};
+    run_in_time(&usage, STEP_USAGE_BLOCKS + 3);
+    (void)run_late(&usage, MS, 0);
+    const struct thread_usage used = run_late(&usage, 40 * MS, 0);
+    ck_assert_msg(used.cpu_ns >= 40 * MS && used.cpu_ns < 50 * MS, "%lld ns",
+                  (long long)used.cpu_ns);
+}
+END_TEST
+
 /* What the ledger says of a call that comes 400 ms late, after a pause of the control thread. */
 static enum outage_cause cause_after(struct ledger_sight then, struct block_time time)
 {
@@ -101,6 +163,7 @@ START_TEST(a_stop_is_neither_work_nor_waiting)
     const struct block_time in_time = {.begin = BEGIN, .ns = MS, .idle = 9 * MS};
     const struct block_time busy = {
         .begin = BEGIN - 400 * MS, .ns = 400 * MS, .used = {.cpu_ns = 399 * MS}};
+    const struct ledger_sight slept = {.now = BEGIN - 310 * MS}; /* as it does */
     const struct ledger_sight stopped = {.now = BEGIN}, waited = {.now = BEGIN, .waited = 390 * MS},
                               worked = {.now = BEGIN, .cpu = 390 * MS};
     ck_assert_int_eq(cause_after(stopped, called_late), OUTAGE_STOPPED);
@@ -108,6 +171,7 @@ START_TEST(a_stop_is_neither_work_nor_waiting)
     ck_assert_int_eq(cause_after(stopped, in_time), OUTAGE_CAUSES); /* the control thread alone */
     ck_assert_int_eq(cause_after(stopped, busy), OUTAGE_TOO_LONG);
     ck_assert_int_eq(cause_after(waited, in_step), OUTAGE_PREEMPTED);
+    ck_assert_int_eq(cause_after(slept, in_step), OUTAGE_PREEMPTED);
     ck_assert_int_eq(cause_after(worked, called_late), OUTAGE_CALLED_LATE);
 }
 END_TEST
@@ -389,7 +453,8 @@ START_TEST(a_busy_loop_on_its_processor)
 }
 END_TEST
 
-SUITE_MAIN("ledger", causes_of_late_blocks, a_stop_is_neither_work_nor_waiting,
+SUITE_MAIN("ledger", causes_of_late_blocks, a_late_step_that_rests_computes_little,
+           a_late_step_that_computes_does_so, a_stop_is_neither_work_nor_waiting,
            the_verdict_is_the_most_frequent_cause, more_than_it_keeps_is_counted,
            dropped_times_are_counted, a_stopped_process, a_step_that_is_too_long, a_change_of_mask,
            lost_sound, a_lost_device, a_busy_loop_on_its_processor)

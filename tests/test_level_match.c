@@ -37,7 +37,7 @@ static struct mask *filter_for(const char *name, const struct region *region)
     snprintf(path, sizeof path, "%s/%s", getenv("FILTERS"), name);
     ck_assert_int_eq(mask_load_with(path, &(struct mask_load_options){0}, &mask), STATUS_OK);
     if (mask->rate && mask->rate != region->format.rate)
-        ck_assert_int_eq(mask_resample(mask, region->format.rate), STATUS_OK);
+        ck_assert_int_eq(mask_resample(mask, region->format.rate, NULL), STATUS_OK);
     ck_assert_int_eq(
         mask_route(mask, region->format.channels, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO),
         STATUS_OK);
@@ -150,6 +150,61 @@ START_TEST(a_softer_later_copy_is_the_same)
                 mask_destroy(matched[i]);
             }
         }
+    region_close(region);
+}
+END_TEST
+
+/* The very same sound, late: whatever part of it is measured. */
+START_TEST(a_late_copy_is_as_loud)
+{
+    static const struct {
+        double from, to;
+        uint64_t frames;
+    } parts[] = {{0.5, 2, 0}, {0.5, 2, 72000}, {0.5, 2, 100000}, {0, 0.3, 0}, {0, 0.3, 14400}};
+    static const size_t delays[] = {2000, 7919, RATE};
+    for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
+        for (size_t d = 0; d < sizeof delays / sizeof *delays; d++) {
+            struct region *region = recording("drums.wav", parts[p].from, parts[p].to);
+            struct level_match matches[2];
+            struct mask *masks[2];
+            masks[0] = filter_for("identity.txt", region);
+            masks[1] = variant(masks[0], 0, delays[d]);
+            ck_assert_int_eq(
+                level_match_measure(
+                    &(struct level_match_settings){.by = LEVEL_MATCH_R128, .align = true},
+                    &(struct mask_levels_sound){.region = region, .frames = parts[p].frames},
+                    (const struct mask *const *)masks, 2, matches),
+                STATUS_OK);
+            ck_assert_uint_eq(matches[0].shift, delays[d]);
+            ck_assert_double_eq_tol(matches[0].gain_db, 0, 1e-4);
+            ck_assert_double_eq_tol(matches[1].gain_db, 0, 1e-4);
+            mask_destroy(masks[0]);
+            mask_destroy(masks[1]);
+            region_close(region);
+        }
+}
+END_TEST
+
+/* A click in silence is below the gate of -70 LUFS, and is heard. */
+START_TEST(sounds_below_the_gate_are_matched)
+{
+    struct sound click = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 1, 3 * RATE);
+    struct level_match matches[2];
+    struct mask *masks[2];
+    char path[512];
+    click.block.data[0][RATE] = 0.02F;
+    sound_save(&click, "click.wav");
+    snprintf(path, sizeof path, "%s/click.wav", command_folder());
+    struct region *region = region_of(path, 0, 0);
+    masks[0] = filter_for("identity.txt", region);
+    masks[1] = variant(masks[0], -12, 0);
+    measure(&(struct level_match_settings){.by = LEVEL_MATCH_R128}, region, masks, 2, matches);
+    ck_assert_double_lt(matches[0].loudness, -70);
+    ck_assert_double_eq_tol(matches[0].gain_db, -12, 0.01);
+    ck_assert_double_eq_tol(matches[1].gain_db, 0, 1e-9);
+    mask_destroy(masks[0]);
+    mask_destroy(masks[1]);
+    sound_free(&click);
     region_close(region);
 }
 END_TEST
@@ -389,6 +444,8 @@ END_TEST
 int main(void)
 {
     const TTest *const always[] = {a_softer_later_copy_is_the_same,
+                                   a_late_copy_is_as_loud,
+                                   sounds_below_the_gate_are_matched,
                                    levels_are_measured_over_the_loop,
                                    delays_are_matched,
                                    origins_are_matched,

@@ -3,6 +3,8 @@
 #include "live_rig.h"
 #include "suite.h"
 
+#include <jack/jack.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +19,7 @@ START_TEST(output_equals_render)
     /* Silence while the output fades in. */
     struct block signal = live_rig_noise(2, FADE_IN + RATE / 8, 3 * RATE / 2, 0.05f);
     struct jack_wire *wire = jack_wire_open(&signal, 2, signal.frames);
-    pid_t process = live_rig_start("--host-api jack --input feed --output rec %s", stages);
+    pid_t process = live_rig_start("--driver JACK --input feed --output rec %s", stages);
     jack_wire_run(wire);
     live_rig_keys("q");
     struct command_result result = live_rig_end(process);
@@ -35,13 +37,94 @@ START_TEST(output_equals_render)
 }
 END_TEST
 
-/* ---- a server that dies ---- */
+/* ---- a loop ---- */
+
+/* Once the ports are there. */
+static void connect_output_to_input(void)
+{
+    static const char *const wires[][2] = {{"halo:out_1", "halo:in_1"},
+                                           {"halo:out_2", "halo:in_2"}};
+    jack_client_t *client = jack_client_open("loop", JackNoStartServer, NULL);
+    ck_assert_ptr_nonnull(client);
+    for (size_t i = 0, tries = 0; i < 2; tries++)
+        if (jack_connect(client, wires[i][0], wires[i][1]) == 0) {
+            i++;
+        } else {
+            ck_assert_uint_lt(tries, 600);
+            live_rig_rest(50);
+        }
+    jack_client_close(client);
+}
+
+static float peak_between(const struct block *block, size_t from, size_t to)
+{
+    return audio_peak(block->data[0] + from, to - from);
+}
+
+/* Noise begins it; it would go on for ever. False: the server itself was too late. */
+static bool is_loop_muted(void)
+{
+    command_clean();
+    jack_rig_start(RATE, 1024);
+    struct block signal = live_rig_noise(2, FADE_IN, 6 * RATE, 0.3f);
+    for (size_t c = 0; c < 2; c++)
+        memset(signal.data[c] + RATE, 0, 5 * RATE * sizeof(float));
+    struct jack_wire *wire = jack_wire_open(&signal, 2, signal.frames);
+    pid_t process = live_rig_launch(
+        "live", "--plain --driver jack --input feed --output rec --gain 1 --seconds 30");
+    connect_output_to_input();
+    jack_wire_run(wire);
+    live_rig_keys("q");
+    struct command_result result = live_rig_end(process);
+    bool in_time = !strstr(result.err, " is lost") && jack_wire_gaps(wire) == 0;
+    const struct block *output = jack_wire_recorded(wire);
+    float loud = peak_between(output, 0, 2 * RATE),
+          later = peak_between(output, 3 * RATE, 6 * RATE);
+    jack_wire_close(wire);
+    block_free(&signal);
+    jack_rig_end(SIGTERM);
+    if (!in_time)
+        return false;
+    ck_assert_msg(result.code == 0, "%s", result.err);
+    command_expect(result.err, "mutes by feedback: 1\n");
+    ck_assert_float_gt(loud, 0.5f); /* it ran away */
+    ck_assert_float_lt(later, 0.01f);
+    return true;
+}
+
+START_TEST(a_loop_is_muted)
+{
+    int tries = 0;
+    while (!is_loop_muted())
+        ck_assert_msg(++tries < 10, "the machine is too slow");
+}
+END_TEST
+
+/* ---- a server that stops, or dies ---- */
+
+START_TEST(a_stopped_server_is_waited_for)
+{
+    command_clean();
+    jack_rig_start(RATE, 128);
+    pid_t process = live_rig_start("--mask \"$FILTERS/hall.wav\"");
+    jack_rig_signal(SIGSTOP);
+    live_rig_wait("JACK: system does not answer; waiting for it");
+    live_rig_rest(1500);
+    jack_rig_signal(SIGCONT);
+    live_rig_wait("JACK: system answers again, after ");
+    live_rig_rest(300);
+    live_rig_keys("q");
+    struct command_result result = live_rig_end(process);
+    ck_assert_msg(result.code == 0, "%s", result.err);
+    jack_rig_end(SIGTERM);
+}
+END_TEST
 
 static void check_death(int number)
 {
     command_clean();
     jack_rig_start(RATE, 128);
-    pid_t process = live_rig_start("--host-api jack --record rec.wav --mask \"$FILTERS/hall.wav\"");
+    pid_t process = live_rig_start("--record rec.wav --mask \"$FILTERS/hall.wav\"");
     live_rig_rest(300);
     jack_rig_end(number);
     struct command_result result = live_rig_end(process);
@@ -53,6 +136,7 @@ static void check_death(int number)
     struct sound output = sound_load("rec.wav");
     ck_assert_uint_gt(output.block.frames, RATE / 5);
     sound_free(&output);
+    command_done("head -n 1 rec.wav.log | grep -F '\"device\":\"JACK: system\"'");
 }
 
 START_TEST(a_dead_server_ends_it_with_one_line)
@@ -66,7 +150,7 @@ START_TEST(it_comes_back_with_the_server)
 {
     command_clean();
     jack_rig_start(RATE, 128);
-    pid_t process = live_rig_start("--host-api jack --reconnect --record rec.wav --record-dry "
+    pid_t process = live_rig_start("--reconnect --rate 48000 --record rec.wav --record-dry "
                                    "dry.wav --mask \"$FILTERS/hall.wav\"");
     live_rig_rest(300);
     jack_rig_end(SIGKILL);
@@ -89,9 +173,120 @@ START_TEST(it_comes_back_with_the_server)
 }
 END_TEST
 
+/* ---- another rate ---- */
+
+static void save_at(const struct block *block, uint32_t rate, const char *name)
+{
+    struct sound sound =
+        sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, rate, block->channels, block->frames);
+    for (size_t c = 0; c < block->channels; c++)
+        memcpy(sound.block.data[c], block->data[c], block->frames * sizeof(float));
+    sound_save(&sound, name);
+    sound_free(&sound);
+}
+
+/* A resampled mask begins before its time zero, which delays the sound; render takes that off. */
+static size_t lag_of(const struct block *output, const struct block *truth, size_t first)
+{
+    for (size_t lag = 0; lag < 1000; lag++) {
+        size_t same = 0;
+        while (same < 1000 &&
+               fabsf(output->data[0][first + lag + same] - truth->data[0][first + same]) < 1e-5f)
+            same++;
+        if (same == 1000)
+            return lag;
+    }
+    ck_abort_msg("the output is another sound");
+    return 0;
+}
+
+/* What was chosen and set stays: the mask, the gain, the bypass of a stage. */
+START_TEST(the_rate_is_followed)
+{
+    enum { OTHER = 44100 };
+    command_clean();
+    command_done("echo 1 >one.txt");
+    struct block signal = live_rig_noise(2, 2 * OTHER, 3 * OTHER, 0.05f);
+    jack_rig_start(RATE, 128);
+    struct jack_wire *wire = jack_wire_open(&signal, 2, signal.frames);
+    pid_t process = live_rig_start("--input feed --output rec --reconnect --record rec.wav "
+                                   "--mask one.txt --or --mask \"$FILTERS/hall.wav\" "
+                                   "--gain -20,@mix=1");
+    live_rig_keys("2[[[b"); /* bypasses the gain stage, the only one with controls */
+    live_rig_rest(500);
+    jack_rig_end(SIGKILL);
+    live_rig_wait("the device is lost; waiting for it to return");
+    jack_wire_close(wire);
+    jack_rig_start(OTHER, 64);
+    wire = jack_wire_open(&signal, 2, signal.frames);
+    live_rig_wait("the rate is 44100 Hz now, no longer 48000: the recording ends");
+    live_rig_wait("the device is back");
+    jack_wire_run(wire);
+    live_rig_keys("q");
+    struct command_result result = live_rig_end(process);
+    ck_assert_msg(result.code == 0, "%s", result.err);
+    ck_assert_msg(strstr(result.err, "blocks of 64 frames at 44100 Hz") != NULL, "%s", result.err);
+    ck_assert_uint_eq(jack_wire_gaps(wire), 0);
+    save_at(&signal, OTHER, "in.wav");
+    command_done("\"$HALO\" render in.wav truth.wav --mask \"$FILTERS/hall.wav\" --gain -3");
+    struct sound truth = sound_load("truth.wav"), recorded = sound_load("rec.wav");
+    struct block output = *jack_wire_recorded(wire);
+    size_t lag = lag_of(&output, &truth.block, 2 * OTHER);
+    float *from[2] = {output.data[0] + lag, output.data[1] + lag};
+    output.data = from;
+    live_rig_expect(&output, &truth.block, 0, signal.frames - lag);
+    ck_assert_uint_eq(recorded.rate, RATE);
+    ck_assert_uint_gt(recorded.block.frames, 0);
+    sound_free(&recorded);
+    sound_free(&truth);
+    jack_wire_close(wire);
+    block_free(&signal);
+    jack_rig_end(SIGTERM);
+}
+END_TEST
+
+/* The delay after a change of the server's period is that of a fresh start: none. */
+START_TEST(the_period_is_followed)
+{
+    static const struct {
+        size_t before, after;
+    } cases[] = {{256, 64}, {64, 96}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        command_clean();
+        struct block signal = live_rig_noise(2, RATE, 3 * RATE, 0.05f);
+        live_rig_save(&signal, "in.wav");
+        jack_rig_start(RATE, cases[i].before);
+        struct jack_wire *wire = jack_wire_open(&signal, 2, signal.frames);
+        pid_t process =
+            live_rig_start("--input feed --output rec --mask \"$FILTERS/hall.wav\" --gain -20");
+        char expected[80];
+        snprintf(expected, sizeof expected, "blocks have %zu frames now, no longer %zu",
+                 cases[i].after, cases[i].before);
+        live_rig_keys("[[[");
+        command_done("jack_bufsize %zu", cases[i].after);
+        live_rig_wait(expected);
+        live_rig_rest(300);
+        jack_wire_run(wire);
+        live_rig_keys("q");
+        struct command_result result = live_rig_end(process);
+        ck_assert_msg(result.code == 0, "%s", result.err);
+        command_done("\"$HALO\" render in.wav truth.wav --mask \"$FILTERS/hall.wav\" --gain -23");
+        struct sound truth = sound_load("truth.wav");
+        live_rig_expect(jack_wire_recorded(wire), &truth.block, 0, signal.frames);
+        sound_free(&truth);
+        jack_wire_close(wire);
+        block_free(&signal);
+        jack_rig_end(SIGTERM);
+    }
+}
+END_TEST
+
 int main(void)
 {
-    const TTest *const tests[] = {output_equals_render, a_dead_server_ends_it_with_one_line,
-                                  it_comes_back_with_the_server};
+    const TTest *const tests[] = {
+        output_equals_render,           a_loop_is_muted,
+        a_stopped_server_is_waited_for, a_dead_server_ends_it_with_one_line,
+        it_comes_back_with_the_server,  the_rate_is_followed,
+        the_period_is_followed};
     return jack_rig_is_there() ? suite_run("live_jack", tests, sizeof tests / sizeof *tests) : 77;
 }

@@ -89,6 +89,60 @@ START_TEST(a_mask_that_cannot_be_read_stops_nothing)
 }
 END_TEST
 
+static int take_reason(const char *path, const char *types, lo_arg **values, int count,
+                       lo_message message, void *context)
+{
+    (void)types, (void)count, (void)message;
+    ck_assert_str_eq(path, "/halo/error");
+    snprintf(context, 300, "%s: %s", (const char *)values[0], (const char *)values[1]);
+    return 0;
+}
+
+static void expect_reason(lo_server server, const char *reason, const char *expected)
+{
+    ck_assert_int_gt(lo_server_recv_noblock(server, 20000), 0);
+    ck_assert_msg(strstr(reason, expected) != NULL, "%s", reason);
+}
+
+/* What is out of range, or is not there, changes nothing and is answered. */
+START_TEST(what_cannot_be_done_is_answered)
+{
+    char reason[300] = "";
+    pid_t process = begin("--json --meter-interval 0.02 --mask a.txt,@mix=1");
+    lo_server server = lo_server_new_with_proto(NULL, LO_UDP, NULL);
+    lo_server_add_method(server, NULL, NULL, take_reason, reason);
+#define SEND(...) lo_send_from(target, server, LO_TT_IMMEDIATE, __VA_ARGS__)
+    SEND("/halo/gain", "f", 1e9);
+    expect_reason(server, reason, "/halo/gain: the gain is from -60 to 24 dB, not 1e+09");
+    SEND("/halo/gain", "d", -60.5);
+    expect_reason(server, reason, "from -60 to 24");
+    SEND("/halo/choose", "i", 3);
+    expect_reason(server, reason, "/halo/choose: there is no mask 3: there are 2");
+    SEND("/halo/choose", "s", "kazoo");
+    expect_reason(server, reason, "there is no mask 'kazoo'");
+    SEND("/halo/load", "is", 7, "b.txt");
+    expect_reason(server, reason, "/halo/load: there is no mask 7");
+    SEND("/halo/load", "is", 2, "nix.txt");
+    expect_reason(server, reason, "/halo/load: cannot open mask nix.txt");
+    SEND("/halo/mix", "if", 2, 1.5);
+    expect_reason(server, reason, "/halo/mix: ");
+    SEND("/halo/mix", "if", 9, 0.5);
+    expect_reason(server, reason, "/halo/mix: there is no stage 9");
+    SEND("/halo/control", "isf", 2, "kazoo", 0.5);
+    expect_reason(server, reason, "/halo/control: stage 2 has no control 'kazoo'");
+    SEND("/halo/bypass", "ii", 1, 1);
+    expect_reason(server, reason, "/halo/bypass: stage 1 has no control '@bypass'");
+#undef SEND
+    live_rig_wait("\"osc_refused\":10");
+    live_rig_wait("\"text\":\"OSC /halo/");
+    struct command_result result = end(process);
+    ck_assert_ptr_null(strstr(result.out, "\"gain_db\":24"));
+    ck_assert_ptr_null(strstr(result.out, "\"gain_db\":-60"));
+    ck_assert_ptr_null(strstr(result.out, "\"chosen\":2"));
+    lo_server_free(server);
+}
+END_TEST
+
 START_TEST(bad_messages_are_counted)
 {
     pid_t process = begin("--json --meter-interval 0.02");
@@ -110,4 +164,4 @@ START_TEST(bad_messages_are_counted)
 END_TEST
 
 SUITE_MAIN("live_osc", commands_are_obeyed, a_mask_that_cannot_be_read_stops_nothing,
-           bad_messages_are_counted)
+           what_cannot_be_done_is_answered, bad_messages_are_counted)

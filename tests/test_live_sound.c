@@ -88,8 +88,9 @@ START_TEST(spectral_stages_equal_render)
 }
 END_TEST
 
-/* Isolated plugins have to finish each block in time. */
+/* Plugins have to answer each block in time. */
 static const char in_time[] = "--device null:in=in.wav,out=out.wav,pace=1";
+static const char in_time_vary[] = "--device null:in=in.wav,out=out.wav,pace=1,vary=800";
 
 START_TEST(plugins_equal_render)
 {
@@ -102,30 +103,32 @@ START_TEST(plugins_equal_render)
         plugin_rig_describe("ladspa", "amp:amp_stereo"),
     };
     if (infos[0] && infos[1] && infos[2]) {
-        char isolated[sizeof stages + 16];
-        snprintf(isolated, sizeof isolated, "--isolate %s", stages);
+        char here[sizeof stages + 16];
+        snprintf(here, sizeof here, "--no-isolate %s", stages);
+        check_late_output(64, 2, 480, here, LIVE_RIG_FAST);
         check_late_output(64, 2, 480, stages, LIVE_RIG_FAST);
-        check_late_output(1024, 2, 480 + 3 * 1024, isolated, in_time);
+        check_late_output(1024, 2, 480, stages, in_time);
+        check_late_output(1024, 2, 480 + 1024, stages, in_time_vary);
     }
     for (size_t i = 0; i < 3; i++)
         plugin_info_destroy(infos[i]);
 }
 END_TEST
 
-/* In process and isolated; with @mix= and between masks. */
+/* In process and isolated; with @mix= and before a mask. */
 START_TEST(plugins_with_late_latency_equal_render)
 {
     struct plugin_info *amp = plugin_rig_describe("ladspa", "mean:late-latency");
     if (!amp)
         return;
     plugin_info_destroy(amp);
-    check_late_output(64, 2, 300, "--ladspa mean:late-latency,at=0,amount=300,@mix=0.5 --gain -6",
+    check_late_output(64, 2, 300,
+                      "--no-isolate --ladspa mean:late-latency,at=0,amount=300,@mix=0.5 --gain -6",
                       LIVE_RIG_FAST);
     check_late_output(1024, 2, 300,
                       "--ladspa mean:late-latency,at=0,amount=300 --mask \"$FILTERS/hall.wav\"",
                       LIVE_RIG_FAST);
-    check_late_output(1024, 2, 300 + 1024,
-                      "--isolate --ladspa mean:late-latency,at=0,amount=300,@mix=0.5", in_time);
+    check_late_output(1024, 2, 300, "--ladspa mean:late-latency,at=0,amount=300,@mix=0.5", in_time);
 }
 END_TEST
 
@@ -338,6 +341,37 @@ START_TEST(lost_sound_is_counted)
 }
 END_TEST
 
+/* While it runs, and without --reconnect. */
+START_TEST(another_rate_is_followed)
+{
+    command_clean();
+    struct block signal = live_rig_noise(1, 0, 20 * RATE, 0.05f);
+    live_rig_save(&signal, "in.wav");
+    pid_t process =
+        live_rig_start("--device null:in=in.wav,pace=4,turn=%d,to=44100 --record rec.wav "
+                       "--mask \"$FILTERS/hall.wav\" --prove --json --seconds 4",
+                       RATE);
+    live_rig_wait("the rate is 44100 Hz now, no longer 48000: the recording ends");
+    struct command_result result = live_rig_end(process);
+    ck_assert_msg(result.code == 0, "%s", result.err);
+    ck_assert_msg(strstr(result.out, "\"rate\":44100") != NULL, "%s", result.out);
+    struct sound output = sound_load("rec.wav");
+    ck_assert_uint_eq(output.rate, RATE);
+    ck_assert_uint_ge(output.block.frames, RATE);
+    ck_assert_uint_lt(output.block.frames, 3 * RATE);
+    sound_free(&output);
+    const char *at = strrchr(result.out, '{'); /* the report; its time goes on */
+    while (at > result.out && at[-1] != '\n')
+        at--;
+    json_t *report = json_loads(at, JSON_DISABLE_EOF_CHECK, NULL);
+    ck_assert_msg(report != NULL, "%s", result.out);
+    double seconds = json_number_value(json_object_get(report, "seconds"));
+    ck_assert_msg(seconds > 3.9 && seconds < 6, "%g s", seconds);
+    json_decref(report);
+    block_free(&signal);
+}
+END_TEST
+
 /* Blocks of another length after the reconnection work too. */
 START_TEST(it_comes_back_with_the_device)
 {
@@ -376,6 +410,7 @@ int main(void)
         a_recording_that_ends_within_a_fade_replays,
         lost_sound_is_counted,
         it_comes_back_with_the_device,
+        another_rate_is_followed,
     };
     plugin_rig_prepare();
     return plugin_rig_code(suite_run("live_sound", tests, sizeof tests / sizeof *tests));

@@ -4,6 +4,7 @@
 #include "base/monotonic.h"
 #include "base/realtime.h"
 #include "command.h"
+#include "convolve/convolver.h"
 #include "live/live.h"
 #include "live/live_chain.h"
 #include "plugin/plugin_catalog.h"
@@ -26,6 +27,7 @@
 #include <ucontext.h>
 
 enum { RATE = 48000, STEPS = 10000, WINDOW = 100 };
+enum { WORKER_TAPS = 480000 }; /* too many for the step alone */
 
 /* ---- a thread without system calls ---- */
 
@@ -47,16 +49,20 @@ static void count_call(int number, siginfo_t *about, void *context)
 #endif
 }
 
-#define LET(name)                                                                                  \
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1),                                         \
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define LET_NUMBER(number)                                                                         \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define LET(name) LET_NUMBER(SYS_##name)
 
 /* Except for reading the clock and what the thread used, which never block, and what a thread needs
- * to end. */
-static bool forbid_calls(void)
+ * to end; and for waiting for a plugin's process, if it `waits`. */
+static bool forbid_calls(bool waits)
 {
     struct sock_filter rules[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        LET_NUMBER(waits ? SYS_futex : SYS_exit),
+        LET_NUMBER(waits ? SYS_sched_yield : SYS_exit),
+        LET_NUMBER(waits ? SYS_sched_getaffinity : SYS_exit),
+        LET_NUMBER(waits ? SYS_sched_setaffinity : SYS_exit),
         LET(clock_gettime),
         LET(getrusage),
         LET(rt_sigreturn),
@@ -77,7 +83,7 @@ static bool forbid_calls(void)
 static void *try_a_call(void *argument)
 {
     bool *counts = argument;
-    if (!forbid_calls())
+    if (!forbid_calls(false))
         return NULL;
     syscall(SYS_getppid);
     *counts = atomic_load(&calls) == 1 && atomic_load(&last_call) == SYS_getppid;
@@ -107,6 +113,7 @@ struct stage_set {
     size_t steps;
     bool paced;    /* in real time, at real-time priority */
     bool realtime; /* that was granted */
+    bool isolated; /* plugins */
     atomic_bool done;
     size_t allocations;
     size_t quiet; /* windows of WINDOW steps in which no step slept */
@@ -133,6 +140,7 @@ static void make(struct stage_set *set, size_t block, size_t threads)
     command_clean();
     set->options = (struct chain_options)CHAIN_OPTIONS_DEFAULTS;
     set->options.threads = threads;
+    set->options.settings.isolate = set->isolated ? ISOLATE_ON : ISOLATE_OFF;
     snprintf(set->first, sizeof set->first, "%s/hall.wav", getenv("FILTERS"));
     snprintf(set->second, sizeof set->second, "%s/plate.wav", getenv("FILTERS"));
     set->others[0] = set->second;
@@ -151,9 +159,12 @@ static void make(struct stage_set *set, size_t block, size_t threads)
                                                .other_count = 1,
                                                .format = {.rate = RATE, .channels = 2},
                                                .block = block,
+                                               .capacity = threads > 1 ? WORKER_TAPS : 0,
                                                .priority = set->paced ? REALTIME_PRIORITY : 0,
                                                .live = true};
     ck_assert_int_eq(live_chain_init(&set->chain, &request), STATUS_OK);
+    const char *algorithm = convolver_algorithm(live_chain_convolver(&set->chain));
+    ck_assert_msg((threads > 1) == (strstr(algorithm, "with a worker") != NULL), "%s", algorithm);
     const struct live_settings settings = {.rate = RATE,
                                            .ceiling = 0.5,
                                            .gain = 1,
@@ -201,7 +212,7 @@ static void *run_steps(void *argument)
     set->realtime = set->paced && realtime_raise(REALTIME_PRIORITY, &ordinary);
     size_t before = allocations_of_thread();
     int64_t begin = monotonic_ns();
-    if (!forbid_calls())
+    if (!forbid_calls(set->isolated))
         atomic_store(&calls, SIZE_MAX);
     for (size_t step = 0, napped = 0; step < set->steps; step++) {
         run_step(set, step, &in, &out, begin);
@@ -304,6 +315,14 @@ START_TEST(steps_with_a_worker_allocate_nothing_and_call_nothing)
 }
 END_TEST
 
+/* It waits for their process, and calls nothing else. */
+START_TEST(steps_with_isolated_plugins_only_wait)
+{
+    struct stage_set set = {.period = 64, .steps = STEPS / 5, .paced = true, .isolated = true};
+    check_steps(&set, 64, 1);
+}
+END_TEST
+
 /* ---- blocks of another length ---- */
 
 enum { FRAMES = 256 * 441, CHANNELS = 3 };
@@ -379,6 +398,7 @@ int main(void)
     }
     const TTest *const tests[] = {steps_allocate_nothing_and_call_nothing,
                                   steps_with_a_worker_allocate_nothing_and_call_nothing,
+                                  steps_with_isolated_plugins_only_wait,
                                   other_block_lengths_cost_a_block};
     return suite_run("live_step", tests, sizeof tests / sizeof *tests);
 }

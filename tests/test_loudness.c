@@ -6,6 +6,7 @@
 #include "sound.h"
 #include "suite.h"
 
+#include <ebur128.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -137,6 +138,58 @@ START_TEST(true_peaks_match_ebu)
 }
 END_TEST
 
+static float shaped(int shape, size_t i, uint64_t *state)
+{
+    float noise = noise_next(state);
+    switch (shape) {
+    case 0:
+        return noise;
+    case 1:
+        return i % 5000 < 300 ? noise : noise / 50; /* bursts */
+    case 2:
+        return noise * (float)i / 30000; /* ever louder */
+    case 3:
+        return i > 29990 ? (i % 2 ? 0.9f : -0.9f) : 0; /* only at the end */
+    case 4:
+        return i % 4 < 2 ? 0.5f : -0.5f; /* beyond its samples */
+    default:
+        return i < 40 ? 0.8f : i % 777 == 0 ? 0.6f : noise / 9; /* loud at the start */
+    }
+}
+
+/* What is left out, since it cannot matter, does not: beside libebur128 fed with everything. */
+START_TEST(true_peaks_are_those_of_all_samples)
+{
+    enum { FRAMES = 30000 };
+    static float samples[2][FRAMES + 64];
+    static const size_t parts[] = {1, 7, 64, 1777, FRAMES};
+    uint64_t state = 11;
+    for (int shape = 0; shape < 6; shape++)
+        for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
+            double right = 0;
+            struct true_peak *peak;
+            ck_assert_int_eq(true_peak_create(2, &peak), STATUS_OK);
+            for (size_t c = 0; c < 2; c++) {
+                double own;
+                for (size_t i = 0; i < FRAMES; i++)
+                    samples[c][i] = shaped(c ? 0 : shape, i, &state) * (c ? 0.3f : 1);
+                ebur128_state *all = ebur128_init(1, RATE, EBUR128_MODE_TRUE_PEAK);
+                ck_assert_int_eq(ebur128_add_frames_float(all, samples[c], FRAMES + 64), 0);
+                ck_assert_int_eq(ebur128_true_peak(all, 0, &own), 0);
+                right = fmax(right, own);
+                ebur128_destroy(&all);
+            }
+            for (size_t at = 0, part; at < FRAMES; at += part) {
+                const float *planar[] = {samples[0] + at, samples[1] + at};
+                part = FRAMES - at < parts[p] ? FRAMES - at : parts[p];
+                true_peak_add(peak, planar, part);
+            }
+            ck_assert_double_eq(true_peak_finish(peak), right);
+            true_peak_destroy(peak);
+        }
+}
+END_TEST
+
 /* At rates that libebur128 was not made for: without a crash, and as sound as elsewhere. */
 START_TEST(odd_rates_are_measured_or_refused)
 {
@@ -183,6 +236,40 @@ START_TEST(pieces_equal_the_whole)
 }
 END_TEST
 
+/* Noise between -20 and -75 LUFS, and silence: a gain moves stretches across the gate. */
+START_TEST(gains_move_the_gate_as_libebur128_says)
+{
+    static const double gains[] = {0, -3, -7.5, -20, 10};
+    static const uint32_t rates[] = {48000, 44100, 11025};
+    for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
+        uint32_t rate = rates[r];
+        struct sound sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, rate, 2, 12 * rate);
+        struct loudness *meter;
+        uint64_t state = 11;
+        for (size_t i = 0; i < 24 * rate; i++) {
+            double level = i / rate % 5 == 4 ? -INFINITY : -20 - 55.0 * (double)(i / 2) / rate / 12;
+            sound.block.data[i % 2][i / 2] = noise_next(&state) * (float)audio_from_db(level);
+        }
+        ck_assert_int_eq(loudness_create(rate, 2, &meter), STATUS_OK);
+        ck_assert_int_eq(
+            loudness_add(meter, (const float *const *)sound.block.data, sound.block.frames),
+            STATUS_OK);
+        for (size_t g = 0; g < sizeof gains / sizeof *gains; g++) {
+            struct sound louder = sound_create(sound.format, rate, 2, sound.block.frames);
+            float gain = (float)audio_from_db(gains[g]);
+            for (size_t i = 0; i < 24 * rate; i++)
+                louder.block.data[i % 2][i / 2] = sound.block.data[i % 2][i / 2] * gain;
+            ck_assert_double_eq_tol(loudness_integrated_with(meter, gains[g]),
+                                    sound_libebur128_loudness(&louder), 1e-4);
+            sound_free(&louder);
+        }
+        ck_assert(isinf(loudness_integrated_with(meter, -60)));
+        loudness_destroy(meter);
+        sound_free(&sound);
+    }
+}
+END_TEST
+
 static void compare(const char *path)
 {
     struct loudness *meter;
@@ -216,9 +303,14 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const always[] = {sines_match_ebu_loudness,     channels_are_weighted,
-                                   short_sounds_have_a_loudness, pieces_equal_the_whole,
-                                   true_peaks_match_ebu,         odd_rates_are_measured_or_refused};
+    const TTest *const always[] = {sines_match_ebu_loudness,
+                                   channels_are_weighted,
+                                   short_sounds_have_a_loudness,
+                                   pieces_equal_the_whole,
+                                   true_peaks_match_ebu,
+                                   true_peaks_are_those_of_all_samples,
+                                   odd_rates_are_measured_or_refused,
+                                   gains_move_the_gate_as_libebur128_says};
     const TTest *const with_ffmpeg[] = {recordings_match_ffmpeg_loudness};
     int failed = suite_run("loudness", always, sizeof always / sizeof *always);
     if (failed || system("command -v ffmpeg >/dev/null 2>&1") == 0)

@@ -149,7 +149,7 @@ START_TEST(selects_and_scales)
     double second = mask_column(mask, 1)[2];
     ck_assert_int_eq(mask_select(mask, 4), STATUS_USAGE);
     ck_assert_int_eq(mask_select(mask, 2), STATUS_OK);
-    mask_scale(mask, -2);
+    mask_scale(mask, -2, NULL);
     ck_assert_uint_eq(mask->columns, 1);
     ck_assert_double_eq(mask_column(mask, 0)[2], -2 * second);
     mask_destroy(mask);
@@ -179,7 +179,7 @@ static void expect_same_response(uint32_t from, uint32_t to, enum mask_align ali
         norm += fabs((double)mask->coefficients[k]);
     for (int i = 0; i < 9; i++)
         response(mask, limit * i / 9, &re[i], &im[i]);
-    ck_assert_int_eq(mask_resample(mask, to), STATUS_OK);
+    ck_assert_int_eq(mask_resample(mask, to, NULL), STATUS_OK);
     ck_assert_uint_eq(mask->rate, to);
     for (int i = 0; i < 9; i++) {
         double now_re, now_im;

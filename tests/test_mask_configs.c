@@ -242,7 +242,8 @@ START_TEST(rew_filter_settings)
                               "Filter  2: ON  Modal    Fc    30,0 Hz  Gain  -8,00 dB  Q 10,00  "
                               "T60 target   300 ms\r\n"
                               "Filter  3: ON  None\r\n");
-    struct mask *mask = mask_loaded("rew.txt", &(struct mask_load_options){.sound = {44100, 2}});
+    struct mask *mask = mask_loaded(
+        "rew.txt", &(struct mask_load_options){.sound = {.rate = 44100, .channels = 2}});
     ck_assert_uint_eq(mask->rate, 44100);
     ck_assert_double_eq_tol(mask_magnitude(mask, 0, 63), -5.3, 0.3);
     ck_assert_double_eq_tol(mask_magnitude(mask, 0, 30), -8.2, 0.3);

@@ -143,7 +143,7 @@ START_TEST(kernels_set_the_rate)
         " \"convolver#0\": { \"kernel-name\": \"Room\", \"autogain\": false },\n"
         " \"equalizer#0\": { \"num-bands\": 1, \"left\": { \"band0\": { \"frequency\": 9000,\n"
         "  \"gain\": 6, \"q\": 2 } } } } }";
-    const struct mask_load_options options = {.sound = {48000, 2}};
+    const struct mask_load_options options = {.sound = {.rate = 48000, .channels = 2}};
     struct mask *masks[2];
     command_clean();
     make_kernel_of("Room.irs", 44100, 2);

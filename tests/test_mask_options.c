@@ -26,7 +26,7 @@ static enum status apply(const char *spec, size_t channels, enum mask_align alig
 {
     char copy[128], *rest = copy;
     struct mask_options options = {0};
-    struct stream_format format = {RATE, channels};
+    struct stream_format format = {.rate = RATE, .channels = channels};
     snprintf(copy, sizeof copy, "%s", spec);
     for (char *option; (option = strsep(&rest, " "));) {
         enum status status = mask_options_parse(option, NULL, &options);

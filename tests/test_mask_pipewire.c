@@ -81,7 +81,7 @@ END_TEST
 START_TEST(instances_follow_the_stream)
 {
     static const char graph[] = CHAIN("nodes = [ { type = builtin label = invert } ]", "");
-    struct mask_load_options options = {.sound = {48000, 3}};
+    struct mask_load_options options = {.sound = {.rate = 48000, .channels = 3}};
     struct mask *mask = chain_loaded(graph);
     ck_assert(!mask->has_own_paths);
     mask_destroy(mask);
@@ -265,7 +265,7 @@ END_TEST
 /* Of several files the one whose rate is the sound's. */
 START_TEST(the_nearest_rate)
 {
-    struct mask_load_options options = {.sound = {44100, 2}};
+    struct mask_load_options options = {.sound = {.rate = 44100, .channels = 2}};
     make_file("a.wav", 48000);
     make_file("b.wav", 44100);
     mask_save_text("a.conf", CHAIN("nodes = [ { type = builtin label = convolver config = { "

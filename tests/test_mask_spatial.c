@@ -105,7 +105,7 @@ START_TEST(ambix_refused)
         {"#DECODERMATRIX\n1 x\n", "line 2: a gain must be a number, not 'x'"},
         {"#DECODERMATRIX\n#END\n", "no rows"},
         {"#HRTF\ne.wav\ne.wav\n#END\n" MATRIX, "2 responses for 1 rows"},
-        {"#HRTF\nmono.wav\n#END\n" MATRIX, "line 2: mono.wav has 1 channels"},
+        {"#HRTF\nmono.wav\n#END\n" MATRIX, "line 2: mono.wav has 1 channel"},
         {"#HRTF\nno.wav\n#END\n" MATRIX, "line 2: cannot open no.wav"},
         {"#HRTF\nears\n#END\n" MATRIX, "line 2: a .wav or .aiff file"},
         {"#HRTF\ne.wav loud\n#END\n" MATRIX, "line 2: the gain must be a number"},

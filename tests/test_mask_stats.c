@@ -264,8 +264,8 @@ START_TEST(a_good_room_has_no_lint)
 {
     struct mask *mask = room(2, 20000, 8000);
     ck_assert_str_eq(diagnose(mask, NO_SOUND), "");
-    ck_assert_str_eq(diagnose(mask, (struct stream_format){RATE, 2}), "");
-    ck_assert_str_eq(diagnose(mask, (struct stream_format){RATE, 1}), "");
+    ck_assert_str_eq(diagnose(mask, (struct stream_format){.rate = RATE, .channels = 2}), "");
+    ck_assert_str_eq(diagnose(mask, (struct stream_format){.rate = RATE, .channels = 1}), "");
     mask_destroy(mask);
 }
 END_TEST
@@ -273,11 +273,11 @@ END_TEST
 START_TEST(the_sound_does_not_fit)
 {
     struct mask *mask = room(2, 20000, 8000);
-    ck_assert_str_eq(diagnose(mask, (struct stream_format){44100, 6}),
+    ck_assert_str_eq(diagnose(mask, (struct stream_format){.rate = 44100, .channels = 6}),
                      "rate 48000 but sound 44100: resampled\n"
                      "2 channels but sound 6: channel=1\n");
     mask->rate = 0;
-    ck_assert_str_eq(diagnose(mask, (struct stream_format){44100, 0}),
+    ck_assert_str_eq(diagnose(mask, (struct stream_format){.rate = 44100, .channels = 0}),
                      "no rate but sound 44100: taken as 44100\n");
     mask_destroy(mask);
 }
@@ -315,11 +315,11 @@ END_TEST
 START_TEST(levels_are_found)
 {
     struct mask *mask = room(1, 20000, 8000);
-    mask_scale(mask, 8);
+    mask_scale(mask, 8, NULL);
     ck_assert_ptr_nonnull(strstr(diagnose(mask, NO_SOUND), "gain=-1"));
-    mask_scale(mask, 1e-3);
+    mask_scale(mask, 1e-3, NULL);
     ck_assert_ptr_nonnull(strstr(diagnose(mask, NO_SOUND), "quiet: -"));
-    mask_scale(mask, -100);
+    mask_scale(mask, -100, NULL);
     ck_assert_ptr_nonnull(strstr(diagnose(mask, NO_SOUND), "invert"));
     mask_destroy(mask);
     /* A resonance at 63 Hz: 20 dB at that frequency, while music as a whole gets hardly louder. */

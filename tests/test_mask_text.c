@@ -106,6 +106,18 @@ START_TEST(utf16)
 }
 END_TEST
 
+/* Such a text is copied to a temporary file. */
+START_TEST(utf16_needs_no_tmpdir)
+{
+    static const char *const folders[] = {"$PWD/nowhere", "", "$PWD"};
+    save_utf16("a.txt", "1\r\n0.5\r\n", false);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        struct command_result result = command_done("TMPDIR=%s $HALO mask show a.txt", folders[i]);
+        command_expect(result.out, "2 taps");
+    }
+}
+END_TEST
+
 /* A pair of surrogates, half of one, half a unit, a control character; and samples that begin so.
  */
 START_TEST(what_only_begins_like_utf16)
@@ -301,6 +313,6 @@ START_TEST(what_was_taken_is_said)
 }
 END_TEST
 
-SUITE_MAIN("mask_text", any_separator, commas_are_known_by_all_lines, utf16,
+SUITE_MAIN("mask_text", any_separator, commas_are_known_by_all_lines, utf16, utf16_needs_no_tmpdir,
            what_only_begins_like_utf16, times_and_counts_are_left_out, an_index_may_come_first,
            short_ramps_are_taps, integer_taps_are_no_frequencies, what_was_taken_is_said)

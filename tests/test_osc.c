@@ -165,8 +165,102 @@ START_TEST(odd_messages_are_counted)
     lo_send(target, "/other", "i", 1);
     expect_none_before_quit();
     ck_assert_uint_eq(osc_refused(osc), 24);
-    osc_refuse(osc);
-    ck_assert_uint_eq(osc_refused(osc), 25);
+    end();
+}
+END_TEST
+
+struct answers {
+    int count;
+    char path[OSC_PATH_MOST], reason[256];
+};
+
+static int take_answer(const char *path, const char *types, lo_arg **values, int count,
+                       lo_message message, void *context)
+{
+    struct answers *answers = context;
+    (void)count, (void)message;
+    ck_assert_str_eq(path, "/halo/error");
+    ck_assert_str_eq(types, "ss");
+    answers->count++;
+    snprintf(answers->path, sizeof answers->path, "%s", (const char *)values[0]);
+    snprintf(answers->reason, sizeof answers->reason, "%s", (const char *)values[1]);
+    return 0;
+}
+
+/* What the sender of the last message gets for it. */
+static void expect_answer(lo_server server, struct answers *answers, const char *path,
+                          const char *reason)
+{
+    struct osc_command command;
+    struct pollfd ready = {.fd = osc_fd(osc), .events = POLLIN};
+    int before = answers->count;
+    ck_assert_int_eq(poll(&ready, 1, COMES_MS), 1);
+    ck_assert(!osc_receive(osc, &command));
+    ck_assert_int_gt(lo_server_recv_noblock(server, COMES_MS), 0);
+    ck_assert_int_eq(answers->count, before + 1);
+    ck_assert_str_eq(answers->path, path);
+    ck_assert_msg(strstr(answers->reason, reason) != NULL, "%s", answers->reason);
+}
+
+START_TEST(refusals_are_answered)
+{
+    struct answers answers = {0};
+    struct osc_command command;
+    begin();
+    lo_server server = lo_server_new_with_proto(NULL, LO_UDP, NULL);
+    lo_server_add_method(server, NULL, NULL, take_answer, &answers);
+    lo_send_from(target, server, LO_TT_IMMEDIATE, "/halo/gain", "s", "loud");
+    expect_answer(server, &answers, "/halo/gain", "a number of dB");
+    lo_send_from(target, server, LO_TT_IMMEDIATE, "/halo/gain", "f", (double)NAN);
+    expect_answer(server, &answers, "/halo/gain", "a number of dB");
+    lo_send_from(target, server, LO_TT_IMMEDIATE, "/halo/kazoo", "i", 1);
+    expect_answer(server, &answers, "/halo/kazoo", "no such message");
+    lo_send_from(target, server, LO_TT_IMMEDIATE, "/halo/choose", "f", 1.5);
+    expect_answer(server, &answers, "/halo/choose", "NUMBER");
+    ck_assert_str_eq(osc_refusal(osc), "/halo/gain: it takes a number of dB");
+    ck_assert_str_eq(osc_refusal(osc), "/halo/gain: it takes a number of dB");
+    ck_assert_str_eq(osc_refusal(osc), "/halo/kazoo: there is no such message");
+    ck_assert_str_eq(osc_refusal(osc), "/halo/choose: it takes a NUMBER (0: dry) or a NAME");
+    ck_assert_ptr_null(osc_refusal(osc));
+    lo_send_from(target, server, LO_TT_IMMEDIATE, "/halo/mute", "i", 1);
+    command = next();
+    ck_assert_str_eq(command.path, "/halo/mute");
+    osc_refuse(osc, &command.sender, command.path, "it is too loud");
+    ck_assert_int_gt(lo_server_recv_noblock(server, COMES_MS), 0);
+    ck_assert_str_eq(answers.reason, "it is too loud");
+    ck_assert_str_eq(osc_refusal(osc), "/halo/mute: it is too loud");
+    ck_assert_ptr_null(osc_refusal(osc));
+    lo_send_from(target, server, LO_TT_IMMEDIATE, "/halo/error", "ss", "/a", "b");
+    expect_none_before_quit();
+    ck_assert_int_eq(lo_server_recv_noblock(server, 100), 0);
+    ck_assert_uint_eq(osc_refused(osc), 6);
+    lo_server_free(server);
+    end();
+}
+END_TEST
+
+/* However fast they come: a few are shown, and the others counted. */
+START_TEST(a_flood_of_refusals_is_counted)
+{
+    enum { SENT = 100 };
+    const struct osc_sender nobody = {0};
+    size_t shown = 0, counted = 0;
+    const char *line;
+    begin();
+    for (size_t i = 0; i < SENT; i++)
+        osc_refuse(osc, &nobody, "/halo/error", "loud");
+    for (int tries = 0; shown + counted < SENT && tries < 1000; tries++) {
+        poll(NULL, 0, 20);
+        while ((line = osc_refusal(osc))) {
+            unsigned more = 0;
+            if (sscanf(line, "refused %u more messages", &more) != 1)
+                shown++;
+            counted += more;
+        }
+    }
+    ck_assert_uint_eq(shown + counted, SENT);
+    ck_assert_uint_ge(shown, 2);
+    ck_assert_uint_le(shown, 20);
     end();
 }
 END_TEST
@@ -378,6 +472,8 @@ static int receive(const char *path, const char *types, lo_arg **values, int cou
         memcpy(&received->late, (const void *)values[9], sizeof received->late);
         return 0;
     }
+    if (strcmp(path, "/halo/error") == 0)
+        return 0;
     ck_assert_str_eq(types, "ifffh");
     bool in = strcmp(path, "/halo/meters/in") == 0;
     ck_assert(in || strcmp(path, "/halo/meters/out") == 0);
@@ -512,6 +608,7 @@ START_TEST(dead_subscribers_are_removed)
 END_TEST
 
 SUITE_MAIN("osc", commands_are_understood, bundles_are_unpacked, odd_messages_are_counted,
-           garbage_is_only_counted, broken_packets_are_harmless, floods_are_bounded,
-           only_loopback_is_accepted, a_taken_port_is_refused, subscribers_get_meters,
-           blind_meters_reveal_nothing, dead_subscribers_are_removed)
+           refusals_are_answered, a_flood_of_refusals_is_counted, garbage_is_only_counted,
+           broken_packets_are_harmless, floods_are_bounded, only_loopback_is_accepted,
+           a_taken_port_is_refused, subscribers_get_meters, blind_meters_reveal_nothing,
+           dead_subscribers_are_removed)

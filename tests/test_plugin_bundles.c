@@ -94,6 +94,18 @@ START_TEST(a_manifest_that_aborts_is_left_out)
 }
 END_TEST
 
+/* The library that reads it takes a temporary file for what the bundle computes. */
+START_TEST(a_manifest_is_computed)
+{
+    offer("manifest-none");
+    command_done("rm -r lv2/mean.lv2");
+    struct command_result list = command_done("$HALO plugins list --kind lv2");
+    ck_assert_msg(strstr(list.out, COPY) && strstr(list.out, "Computed"), "%s%s", list.out,
+                  list.err);
+    check_copy_works();
+}
+END_TEST
+
 static double seconds(void)
 {
     struct timespec now;
@@ -333,6 +345,7 @@ int main(void)
 {
     const TTest *const tests[] = {impossible_ports_are_refused_by_name,
                                   a_manifest_that_aborts_is_left_out,
+                                  a_manifest_is_computed,
                                   a_manifest_that_pauses_is_interrupted_or_left_out,
                                   text_that_kills_the_parser_is_left_out,
                                   a_million_ports_hurt_nobody,

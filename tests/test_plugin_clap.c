@@ -111,6 +111,7 @@ START_TEST(what_breaks_a_rule_is_refused)
         {"activate-false", "it cannot be activated at 48000 Hz"},
         {"start-false", "cannot run " ID "start-false: it refuses to process"},
         {"many-parameters", "it has 4294967295 parameters, more than"},
+        {"instrument", "it has an input for notes and none for sound, and halo sends no notes"},
         {"many-ports", "it has 4294967295 audio ports, more than"},
         {"no-range", "its parameter 'Gain' has the range nan to 20"},
         {"reversed-range", "its parameter 'Gain' has the range 21 to 20"},
@@ -145,6 +146,9 @@ START_TEST(values_and_presets_take_effect)
         {"wrong-thread,gain=2", 2},
         {"rescan,gain=2", 2},
         {"state-false,gain=2", 2},
+        {"notes,gain=2", 2},
+        {"timer,gain=2", 2},
+        {"double,gain=2", 2},
     };
     begin();
     command_done("mkdir presets && echo -12 >presets/quiet.rules");
@@ -159,13 +163,62 @@ START_TEST(values_and_presets_take_effect)
 }
 END_TEST
 
-START_TEST(automation_takes_effect)
+/* In the sandbox, from a folder that no plugin knows of; and a chain takes it along. */
+START_TEST(presets_are_loaded_from_any_file)
 {
     begin();
-    command_done("$HALO render in.wav out.wav --tail none --format float --clap " ID
-                 "keep,gain=-6,at=0.5s:gain=6");
-    expect_gain("out.wav", 0, RATE / 2, 0, from_db(-6));
-    expect_gain("out.wav", RATE / 2, FRAMES, 0, from_db(6));
+    command_done(
+        "mkdir -p a/b other && echo -12 >a/quiet.rules && echo -20 >half && echo x >a/bad");
+    static const char *const ways[] = {"a/quiet.rules", "$PWD/a/quiet.rules", "file:a/quiet.rules",
+                                       "a/quiet.rules?key=any"};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        command_done("$HALO render in.wav out.wav -f --tail none --format float --clap " ID
+                     "keep,preset=%s",
+                     ways[i]);
+        expect_gain("out.wav", 0, FRAMES, 0, from_db(-12));
+    }
+    static const struct {
+        const char *preset;
+        double gain; /* dB */
+    } names[] = {{"half", -6}, {"./half", -20}, {"plugin:half", -6}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (size_t j = 0; j < 2; j++) {
+            const char *chain = j ? "other/c.yml" : "c.yml";
+            command_done("$HALO render in.wav a.wav -f --tail none --format float --clap " ID
+                         "keep,preset=%s --save-chain %s && sed -i /@state/d %s",
+                         names[i].preset, chain, chain);
+            command_done("$HALO render in.wav out.wav -f --tail none --format float --chain %s",
+                         chain);
+            expect_gain("out.wav", 0, FRAMES, 0, from_db(names[i].gain));
+        }
+    command_done("$HALO render in.wav a.wav -f --tail none --clap " ID
+                 "keep,preset=a/quiet.rules --save-chain d.yml --collect && mv a/quiet.rules gone");
+    command_done("cmp gone d.yml.files/quiet.rules && sed -i /@state/d d.yml && "
+                 "$HALO render in.wav out.wav -f --tail none --format float --chain d.yml");
+    expect_gain("out.wav", 0, FRAMES, 0, from_db(-12));
+    command_refused(1, "cannot read the preset a/none: No such file",
+                    "$HALO render in.wav no.wav --clap " ID "keep,preset=a/none");
+    command_refused(1, "cannot read the preset a/b: Is a directory",
+                    "$HALO render in.wav no.wav --clap " ID "keep,preset=a/b");
+    command_refused(1, "the preset is broken",
+                    "$HALO render in.wav no.wav --clap " ID "keep,preset=a/bad");
+    command_refused(2, "a file is named with its folder, such as ./gone",
+                    "$HALO render in.wav no.wav --clap " ID "keep,preset=gone");
+}
+END_TEST
+
+START_TEST(automation_takes_effect)
+{
+    static const char *const ids[] = {"keep", "early"};
+    enum { FRAME = 24240 /* 0.505 s: within a block */ };
+    begin();
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        command_done("$HALO render in.wav out.wav -f --tail none --format float --clap " ID
+                     "%s,gain=-6,at=0.505s:gain=6",
+                     ids[i]);
+        expect_gain("out.wav", 0, FRAME, 0, from_db(-6));
+        expect_gain("out.wav", FRAME, FRAMES, 0, from_db(6));
+    }
 }
 END_TEST
 
@@ -197,6 +250,7 @@ START_TEST(wrong_calls_are_reported)
             "$HALO render in.wav out.wav --force --tail none --format float --clap " ID "%s",
             reports[i][0]);
         command_expect(result.err, reports[i][1]);
+        ck_assert_ptr_null(strstr(strstr(result.err, reports[i][1]) + 1, reports[i][1]));
         if (i >= 2)
             expect_gain("out.wav", 0, FRAMES, 0, 0);
     }
@@ -290,6 +344,10 @@ START_TEST(states_are_saved_and_loaded)
     command_done("printf 'CLAP state of " ID
                  "keep: 40 bytes\\n%%040d' 0 >c.yml.state/1/state.clap");
     command_done("$HALO render in.wav e.wav --clap " ID "keep,@state=c.yml.state/1");
+    command_done("printf 'CLAP state of " ID "keep: 40 bytes\\n' >c.yml.state/1/state.clap && "
+                 "head -c 40 /dev/zero | tr '\\0' '\\377' >>c.yml.state/1/state.clap");
+    command_refused(1, "state.clap: keep: the state has no gain",
+                    "$HALO render in.wav no.wav --clap " ID "keep,@state=c.yml.state/1");
     command_refused(1, "the plugin failed",
                     "$HALO render in.wav no.wav --save-chain s.yml --clap " ID "state-false");
 }
@@ -384,6 +442,7 @@ int main(void)
                                   broken_libraries_are_skipped,
                                   what_breaks_a_rule_is_refused,
                                   values_and_presets_take_effect,
+                                  presets_are_loaded_from_any_file,
                                   automation_takes_effect,
                                   a_tempo_is_a_transport,
                                   wrong_calls_are_reported,

@@ -1,5 +1,6 @@
 /* Isolated instances behave as instances in this process, and their failures harm nothing else. */
 #include "allocations.h"
+#include "base/monotonic.h"
 #include "command.h"
 #include "plugin/plugin_isolated_instances.h"
 #include "plugin/plugin_output.h"
@@ -119,7 +120,6 @@ static void check_same(const struct plugin_info *info,
         here->kind->reset(here);
         isolated->kind->reset(isolated);
     }
-    ck_assert_uint_eq(isolated->delay, 0);
     plugin_instances_close(here);
     plugin_instances_close(isolated);
     block_free(&in);
@@ -234,107 +234,6 @@ START_TEST(lv2_settings_and_states_reach_the_child)
     settings.plugin.state = state;
     save(info, &settings, "again");
     plugin_info_destroy(info);
-}
-END_TEST
-
-/* ---- changes ---- */
-
-/* A kind that takes changes itself: each sample is the value of its control at that frame. */
-struct taker {
-    struct plugin plugin;
-    size_t count;
-    struct plugin_change changes[8]; /* of the next block */
-    size_t blocks;
-};
-
-static void taker_change(struct plugin *plugin, size_t port, float value, size_t frame)
-{
-    struct taker *taker = (struct taker *)plugin;
-    ck_assert_uint_lt(taker->count, 8);
-    taker->changes[taker->count++] =
-        (struct plugin_change){.frame = frame, .port = port, .value = value};
-}
-
-static void taker_process(struct plugin *plugin, const float *const *in, float *const *out,
-                          size_t frames)
-{
-    static float value;
-    struct taker *taker = (struct taker *)plugin;
-    (void)in;
-    ck_assert_uint_eq(frames, BLOCK);
-    taker->blocks++;
-    for (size_t i = 0, next = 0; i < frames; i++) {
-        while (next < taker->count && taker->changes[next].frame == i)
-            value = taker->changes[next++].value;
-        out[0][i] = value;
-    }
-    taker->count = 0;
-}
-
-static void taker_reset(struct plugin *plugin)
-{
-    (void)plugin;
-}
-
-static void taker_destroy(struct plugin *plugin)
-{
-    plugin_ports_free(plugin);
-    free(plugin);
-}
-
-static const struct plugin_kind taker_kind;
-static enum status taker_create(const struct plugin_info *info,
-                                const struct plugin_settings *settings, struct plugin **result)
-{
-    struct taker *taker = calloc(1, sizeof *taker);
-    ck_assert_ptr_nonnull(taker);
-    taker->plugin = (struct plugin){.kind = &taker_kind, .info = info};
-    *result = &taker->plugin;
-    return plugin_ports_init(&taker->plugin, settings->rate);
-}
-
-static const struct plugin_kind taker_kind = {
-    .name = "taker",
-    .create = taker_create,
-    .process = taker_process,
-    .change = taker_change,
-    .reset = taker_reset,
-    .destroy = taker_destroy,
-};
-
-START_TEST(a_kind_takes_changes_with_their_frames)
-{
-    struct plugin_port ports[] = {
-        {.type = PLUGIN_AUDIO, .is_input = true},
-        {.type = PLUGIN_AUDIO},
-        {.type = PLUGIN_CONTROL, .is_input = true, .minimum = 0, .maximum = 9},
-    };
-    const struct plugin_info info = {.kind = &taker_kind,
-                                     .id = "taker",
-                                     .port_count = 3,
-                                     .ports = ports,
-                                     .wants_whole_blocks = true};
-    struct plugin_instances_settings settings = file_settings(1);
-    settings.plugin.varied = true;
-    const struct plugin_change first = {.port = 2, .value = 1};
-    const struct plugin_change changes[] = {
-        {3, 2, 2}, {BLOCK - 1, 2, 3}, {BLOCK, 2, 4}, {2 * BLOCK + 100, 2, 5}};
-    struct plugin_instances *instances;
-    ck_assert_int_eq(plugin_instances_open(&info, &first, 1, &settings, &instances), STATUS_OK);
-    struct block in = stream_noise(1, 1, PIECE), out;
-    ck_assert_int_eq(block_init(&out, 1, PIECE, "a test"), STATUS_OK);
-    process_at(instances, &in, &out, 0, PIECE, changes, 4);
-    for (size_t i = 0; i < PIECE; i++) {
-        float expected = 1;
-        for (size_t c = 0; c < 4; c++)
-            expected = changes[c].frame <= i ? changes[c].value : expected;
-        ck_assert_msg(out.data[0][i] == expected, "frame %zu: %g", i, (double)out.data[0][i]);
-    }
-    ck_assert_uint_eq(instances->run_count, PIECE / BLOCK);
-    ck_assert_float_eq(instances->values[2], 5);
-    plugin_instances_close(instances);
-    block_free(&in);
-    block_free(&out);
 }
 END_TEST
 
@@ -518,43 +417,78 @@ END_TEST
 
 /* ---- live ---- */
 
+enum { LONG_MS = 30000 /* of a wait that no machine needs */ };
+
+/* A block that is waited for at most so long; returns how long it took, in ms. */
+static double step_within(struct plugin_instances *instances, const float *const *in,
+                          struct block *out, long milliseconds, const struct plugin_change *changes,
+                          size_t count)
+{
+    size_t before = allocations_of_thread();
+    int64_t begin = monotonic_ns();
+    instances->deadline = begin + milliseconds * 1000000;
+    instances->kind->process(instances, in, out->data, BLOCK, changes, count);
+    ck_assert_uint_eq(allocations_of_thread(), before);
+    return 1e-6 * (double)(monotonic_ns() - begin);
+}
+
+/* In the same block, bit for bit, also after a reset. */
+static void check_live_same(const char *kind, const char *id, size_t instances,
+                            const struct plugin_change *changes, size_t count)
+{
+    enum { STEPS = 50, RESET = 19 };
+    struct plugin_info *info = plugin_rig_describe(kind, id);
+    if (!info)
+        return;
+    struct plugin_instances_settings settings = live_settings();
+    settings.instances = instances;
+    struct plugin_instances *here, *isolated = open_isolated(info, NULL, 0, &settings);
+    ck_assert_int_eq(plugin_instances_open(info, NULL, 0, &settings, &here), STATUS_OK);
+    struct block in = stream_noise(1, instances * here->inputs, STEPS * BLOCK), out[2];
+    for (size_t i = 0; i < 2; i++)
+        out[i] = stream_noise(2, instances * here->outputs, BLOCK);
+    for (size_t step = 0; step < STEPS; step++) {
+        const float *from[CHANNELS_MOST];
+        for (size_t c = 0; c < in.channels; c++)
+            from[c] = in.data[c] + step * BLOCK;
+        size_t made = step % 7 == 3 ? count : 0;
+        here->kind->process(here, from, out[0].data, BLOCK, changes, made);
+        step_within(isolated, from, &out[1], LONG_MS, changes, made);
+        check_reported(here, isolated);
+        for (size_t c = 0; c < out[0].channels; c++)
+            ck_assert_mem_eq(out[0].data[c], out[1].data[c], BLOCK * sizeof(float));
+        if (step == RESET) {
+            here->kind->reset(here);
+            isolated->kind->reset(isolated);
+        }
+    }
+    ck_assert(!is_silent(&out[1], BLOCK));
+    ck_assert_uint_eq(isolated->late, 0);
+    plugin_instances_close(here);
+    plugin_instances_close(isolated);
+    block_free(&in);
+    block_free(&out[0]);
+    block_free(&out[1]);
+    plugin_info_destroy(info);
+}
+
+START_TEST(live_is_identical_in_the_same_block)
+{
+    const struct plugin_change changes[] = {{.frame = 0, .port = 0, .value = 12},
+                                            {.frame = 0, .port = 1, .value = -6}};
+    check_live_same("ladspa", "mean:copy", 2, NULL, 0);
+    check_live_same("ladspa", "fast_lookahead_limiter_1913:fastLookaheadLimiter", 2, changes, 2);
+    check_live_same("lv2", "http://gareus.org/oss/lv2/dpl#stereo", 1, NULL, 0);
+    check_live_same("clap", "org.halo.test.keep", 1, NULL, 0);
+}
+END_TEST
+
 static void finish(struct plugin_instances *instances)
 {
     ck_assert(isolated_wait((struct isolated_instances *)instances));
 }
 
-START_TEST(live_is_a_piece_late)
-{
-    struct plugin_info *info = plugin_rig_describe("ladspa", "mean:copy");
-    if (!info)
-        return;
-    enum { STEPS = 50 };
-    const struct plugin_instances_settings settings = live_settings();
-    struct plugin_instances *instances = open_isolated(info, NULL, 0, &settings);
-    struct block in = stream_noise(1, 1, STEPS * BLOCK), out = stream_noise(2, 1, BLOCK);
-    ck_assert_uint_eq(instances->delay, BLOCK);
-    for (size_t step = 0; step < STEPS; step++) {
-        const float *const from[] = {in.data[0] + step * BLOCK};
-        size_t before = allocations_of_thread();
-        instances->kind->process(instances, from, out.data, BLOCK, NULL, 0);
-        ck_assert_uint_eq(allocations_of_thread(), before);
-        if (step == 0 || step == 20)
-            ck_assert(is_silent(&out, BLOCK));
-        else
-            ck_assert_mem_eq(out.data[0], from[0] - BLOCK, BLOCK * sizeof(float));
-        finish(instances);
-        if (step == 19)
-            instances->kind->reset(instances);
-    }
-    ck_assert_uint_eq(instances->late, 0);
-    plugin_instances_close(instances);
-    block_free(&in);
-    block_free(&out);
-    plugin_info_destroy(info);
-}
-END_TEST
-
-/* A child that is behind catches up, with every change applied. */
+/* A child that is behind catches up, with every change applied, and is heard again. */
 START_TEST(live_continues_after_late_pieces)
 {
     struct plugin_info *info = plugin_rig_describe("ladspa", "mean:slow");
@@ -562,25 +496,102 @@ START_TEST(live_continues_after_late_pieces)
         return;
     const struct plugin_instances_settings settings = live_settings();
     size_t amount = plugin_rig_port(info, "amount"), at = plugin_rig_port(info, "at");
-    const struct plugin_change quick = {.port = amount, .value = 0},
+    const struct plugin_change slow = {.port = amount, .value = 50},
+                               quick = {.port = amount, .value = 0},
                                late = {.port = at, .value = 1};
-    struct plugin_instances *instances = open_isolated(info, NULL, 0, &settings);
+    struct plugin_instances *instances = open_isolated(info, &slow, 1, &settings);
     struct block in = stream_noise(1, 1, BLOCK), out = stream_noise(2, 1, BLOCK);
     const float *const *from = (const float *const *)in.data;
     for (size_t step = 0; step < 20; step++) {
-        instances->kind->process(instances, from, out.data, BLOCK, step == 12 ? &quick : &late,
-                                 step >= 12);
-        ck_assert(step > 0 || is_silent(&out, BLOCK));
+        step_within(instances, from, &out, 2, step == 12 ? &quick : &late, step >= 12);
+        ck_assert(is_silent(&out, BLOCK));
     }
-    ck_assert_uint_gt(instances->late, 0);
+    ck_assert_uint_eq(instances->late, 20);
     ck_assert_ptr_null(instances->failure);
-    for (size_t step = 0; step < 3; step++) {
+    for (size_t step = 0; step < 200 && is_silent(&out, BLOCK); step++) {
         finish(instances);
-        instances->kind->process(instances, from, out.data, BLOCK, NULL, 0);
+        step_within(instances, from, &out, LONG_MS, NULL, 0);
     }
     ck_assert_mem_eq(out.data[0], in.data[0], BLOCK * sizeof(float));
     ck_assert_float_eq(instances->values[amount], 0);
     ck_assert_float_eq(instances->values[at], 1);
+    plugin_instances_close(instances);
+    block_free(&in);
+    block_free(&out);
+    plugin_info_destroy(info);
+}
+END_TEST
+
+/* Always too slow, though it has answered before each block: the step seldom waits. */
+START_TEST(live_seldom_waits_for_one_that_is_always_late)
+{
+    enum { STEPS = 64, BUDGET_MS = 4 };
+    struct plugin_info *info = plugin_rig_describe("ladspa", "mean:slow");
+    if (!info)
+        return;
+    const struct plugin_instances_settings settings = live_settings();
+    const struct plugin_change slow = {.port = plugin_rig_port(info, "amount"),
+                                       .value = 10 * BUDGET_MS};
+    struct plugin_instances *instances = open_isolated(info, &slow, 1, &settings);
+    struct block in = stream_noise(1, 1, BLOCK), out = stream_noise(2, 1, BLOCK);
+    size_t waits = 0;
+    for (size_t step = 0; step < STEPS; step++) {
+        waits += step_within(instances, (const float *const *)in.data, &out, BUDGET_MS, NULL, 0) >=
+                 BUDGET_MS;
+        ck_assert(is_silent(&out, BLOCK));
+        finish(instances);
+    }
+    ck_assert_uint_eq(instances->late, STEPS);
+    ck_assert_uint_ge(waits, 1);
+    ck_assert_uint_le(waits, STEPS / 2);
+    plugin_instances_close(instances);
+    block_free(&in);
+    block_free(&out);
+    plugin_info_destroy(info);
+}
+END_TEST
+
+/* Where others of the chain took all the time, it is heard again with the next block. */
+START_TEST(live_forgives_what_others_took)
+{
+    struct plugin_info *info = plugin_rig_describe("ladspa", "mean:copy");
+    if (!info)
+        return;
+    const struct plugin_instances_settings settings = live_settings();
+    struct plugin_instances *instances = open_isolated(info, NULL, 0, &settings);
+    struct block in = stream_noise(1, 1, BLOCK), out = stream_noise(2, 1, BLOCK);
+    for (size_t step = 0; step < 20; step++) {
+        step_within(instances, (const float *const *)in.data, &out, step < 19 ? -1 : LONG_MS, NULL,
+                    0);
+        ck_assert(is_silent(&out, BLOCK) == (step < 19));
+        finish(instances);
+    }
+    ck_assert_uint_eq(instances->late, 19);
+    plugin_instances_close(instances);
+    block_free(&in);
+    block_free(&out);
+    plugin_info_destroy(info);
+}
+END_TEST
+
+/* It costs one wait, not one for each block. */
+START_TEST(live_waits_once_for_one_that_hangs)
+{
+    enum { STEPS = 20, BUDGET_MS = 500 };
+    struct plugin_info *info = plugin_rig_describe("ladspa", "mean:hang");
+    if (!info)
+        return;
+    const struct plugin_instances_settings settings = live_settings();
+    struct plugin_instances *instances = open_isolated(info, NULL, 0, &settings);
+    struct block in = stream_noise(1, 1, BLOCK), out = stream_noise(2, 1, BLOCK);
+    double waited = 0;
+    for (size_t step = 0; step < STEPS; step++) {
+        waited += step_within(instances, (const float *const *)in.data, &out, BUDGET_MS, NULL, 0);
+        ck_assert(is_silent(&out, BLOCK));
+    }
+    ck_assert_uint_eq(instances->late, STEPS);
+    ck_assert_double_ge(waited, BUDGET_MS);
+    ck_assert_double_le(waited, 3 * BUDGET_MS);
     plugin_instances_close(instances);
     block_free(&in);
     block_free(&out);
@@ -598,10 +609,7 @@ static void check_live_end(const char *id, double patience, const char *expected
     struct plugin_instances *instances = open_isolated(info, NULL, 0, &settings);
     struct block in = stream_noise(1, 1, BLOCK), out = stream_noise(2, 1, BLOCK);
     for (size_t step = 0; !instances->failure && step < 5000; step++) {
-        size_t before = allocations_of_thread();
-        instances->kind->process(instances, (const float *const *)in.data, out.data, BLOCK, NULL,
-                                 0);
-        ck_assert_uint_eq(allocations_of_thread(), before);
+        step_within(instances, (const float *const *)in.data, &out, 2, NULL, 0);
         ck_assert(is_silent(&out, BLOCK));
         pause_ms(2);
     }
@@ -693,14 +701,16 @@ int main(void)
                                   isolated_lv2_is_identical,
                                   lv2_presets_reach_the_child,
                                   lv2_settings_and_states_reach_the_child,
-                                  a_kind_takes_changes_with_their_frames,
                                   ends_are_reported,
                                   openings_fail_in_one_line,
                                   a_missing_program_is_reported,
                                   nothing_is_left_behind,
                                   plugin_output_becomes_a_detail,
-                                  live_is_a_piece_late,
+                                  live_is_identical_in_the_same_block,
                                   live_continues_after_late_pieces,
+                                  live_seldom_waits_for_one_that_is_always_late,
+                                  live_forgives_what_others_took,
+                                  live_waits_once_for_one_that_hangs,
                                   live_ends_do_not_wait,
                                   the_child_dies_with_its_parent,
                                   a_signal_ends_waiting_for_one_that_hangs,

@@ -1,5 +1,6 @@
 /* What an isolated plugin can do: tests/plugins/intruder.c tries, and what comes of it is compared.
  */
+#include "base/hidden_name.h"
 #include "command.h"
 #include "plugin/plugin_sandbox.h"
 #include "plugin/plugin_state_copy.h"
@@ -8,11 +9,14 @@
 #include "suite.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -160,14 +164,61 @@ START_TEST(memory_and_threads_are_limited)
 }
 END_TEST
 
-START_TEST(a_live_plugin_is_contained_where_isolated)
+START_TEST(a_live_plugin_is_contained)
 {
     prepare();
     struct command_result result =
         command_run("$HALO live --plain --verbose --device null:in=in.wav,pace=0 --seconds 0.05 "
-                    "--isolate --ladspa intruder:write-home");
+                    "--ladspa intruder:write-home");
     ck_assert_int_eq(result.code, 0);
     command_expect(result.err, "intruder:write-home says: write-home: EACCES\n");
+}
+END_TEST
+
+/* ---- the memory that halo shares with it ---- */
+
+/* Whatever numbers stand there, halo reads and writes nothing beyond it, and ends as it should. */
+static void check_lie(const char *label, const char *options, int code)
+{
+    struct command_result result = command_run("$HALO render in.wav out.wav --force --tail none "
+                                               "--ladspa usurper:%s,at=0s-80ms:gain=1%s",
+                                               label, options);
+    ck_assert_msg(result.code == code, "usurper:%s%s: code %d, %s", label, options, result.code,
+                  result.err);
+}
+
+START_TEST(false_numbers_in_shared_memory_are_not_believed)
+{
+    prepare();
+    struct sound sound = sound_noise("long.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_24,
+                                     PLUGIN_RIG_RATE, 1, 9 * PLUGIN_RIG_RATE);
+    sound_free(&sound);
+    check_lie("endless-runs", "", 0);
+    check_lie("long-runs", "", 0);
+    check_lie("all-ones", "", 1);
+    check_lie("all-ones", ",@allow-loud", 0);
+    check_lie("wrapping-latency", ",@allow-loud", 0);
+    check_lie("all-ones-at-once", ",@allow-loud", 0);
+    check_lie("wrapping-at-once", ",@allow-loud", 0);
+    for (size_t i = 0; i < 6; i++) /* what changes in between is not always seen */
+        check_lie("changing-counts", "", 0);
+}
+END_TEST
+
+START_TEST(false_numbers_do_no_harm_live)
+{
+    static const char *const labels[] = {"endless-runs",     "long-runs",        "all-ones",
+                                         "wrapping-latency", "all-ones-at-once", "wrapping-at-once",
+                                         "changing-counts"};
+    prepare();
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+        struct command_result result = command_run(
+            "$HALO live --plain --device null:in=in.wav,pace=0 --seconds 0.05 --block 64 "
+            "--ladspa usurper:%s,@allow-loud",
+            labels[i]);
+        ck_assert_msg(result.code == 0, "usurper:%s: code %d, %s", labels[i], result.code,
+                      result.err);
+    }
 }
 END_TEST
 
@@ -217,7 +268,7 @@ START_TEST(what_a_plugin_started_ends_with_a_killed_halo)
     command_done("mkdir tmp");
     pid_t halo =
         command_start("TMPDIR=$PWD/tmp; export TMPDIR; exec $HALO live -q --plain --device "
-                      "null:in=in.wav --seconds 60 --isolate --no-sandbox "
+                      "null:in=in.wav --seconds 60 --no-sandbox "
                       "--ladspa intruder:escape");
     pid_t process = escaped();
     ck_assert(plugin_rig_runs(process));
@@ -236,7 +287,7 @@ START_TEST(a_contained_plugin_ends_with_a_killed_halo)
     command_done("mkdir tmp");
     pid_t child = 0,
           halo = command_start("TMPDIR=$PWD/tmp; export TMPDIR; exec $HALO live -q --plain "
-                               "--device null:in=in.wav --seconds 60 --isolate "
+                               "--device null:in=in.wav --seconds 60 "
                                "--ladspa mean:copy");
     for (int i = 0; i < 500 && plugin_rig_children(halo, &child) == 0; i++)
         pause_ms(20);
@@ -250,6 +301,50 @@ START_TEST(a_contained_plugin_ends_with_a_killed_halo)
     if (below)
         check_gone(below);
     ck_assert_uint_eq(folders_left(), 0);
+}
+END_TEST
+
+/* As a user who must obey permissions. */
+static void make_folders(void)
+{
+    ck_assert_int_eq(mkdir("rest", 0700), 0);
+    ck_assert_int_eq(mkdir("rest/none", 0), 0);
+    ck_assert_int_eq(mkdir("rest/0", 0700), 0);
+    ck_assert_int_eq(mkdir("rest/0/1", 0700), 0);
+    ck_assert_int_eq(symlink("..", "rest/0/1/up"), 0);
+    ck_assert_int_eq(mkdir("rest/0/1/inner", 0700), 0);
+    fclose(fopen("rest/0/1/inner/file", "w"));
+    ck_assert_int_eq(chmod("rest/0/1/inner", 0500), 0);
+    ck_assert_int_eq(chmod("rest/0/1", 0400), 0);
+    ck_assert_int_eq(chmod("rest/0", 0), 0);
+    int deep = open("rest", O_RDONLY | O_DIRECTORY); /* deeper than any path */
+    for (int i = 0; i < 3000; i++) {
+        ck_assert_int_eq(mkdirat(deep, "d", 0700), 0);
+        int below = openat(deep, "d", O_RDONLY | O_DIRECTORY);
+        close(deep);
+        deep = below;
+    }
+    close(deep);
+    ck_assert_int_eq(chmod("rest", 0), 0);
+}
+
+START_TEST(folders_without_permissions_are_removed)
+{
+    enum { NOBODY = 65534 };
+    command_clean();
+    command_done("mkdir mine && chmod 777 mine . && echo kept >mine/kept");
+    pid_t process = fork();
+    if (process == 0) {
+        if (chdir(command_path("mine")) != 0 ||
+            (geteuid() == 0 && setresuid(NOBODY, NOBODY, NOBODY)))
+            _exit(2);
+        make_folders();
+        _exit(hidden_remove_folder("rest") == 0 && access("rest", F_OK) != 0 ? 0 : 3);
+    }
+    int status;
+    ck_assert_int_eq(waitpid(process, &status, 0), process);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %d", status);
+    command_done("test \"$(ls -A mine)\" = kept");
 }
 END_TEST
 
@@ -292,6 +387,7 @@ START_TEST(other_states_are_refused)
         "ln -s ../secret from/x",
         "ln -s \"$PWD/secret\" from/x",
         "ln -s .. from/x",
+        "ln -s ../secret samples/s && ln -s ../samples/s from/x",
         "ln -s sub/../../secret from/x",
         "mkfifo from/x",
         "ln -s /etc from/x",
@@ -321,6 +417,15 @@ START_TEST(a_plugin_does_not_speak_for_halo)
 }
 END_TEST
 
+/* Nor where it writes its answers to halo. */
+START_TEST(a_plugin_does_not_fail_for_halo)
+{
+    prepare();
+    command_refused(1, "halo: usurper:false-word: all is well\n",
+                    "$HALO render in.wav out.wav --ladspa usurper:false-word");
+}
+END_TEST
+
 START_TEST(a_plugin_may_print_twenty_lines)
 {
     prepare();
@@ -343,14 +448,18 @@ int main(void)
 {
     const TTest *const contained[] = {attempts_fail_and_the_sound_goes_on,
                                       parts_hold_without_each_other, memory_and_threads_are_limited,
-                                      a_live_plugin_is_contained_where_isolated};
+                                      a_live_plugin_is_contained};
     const TTest *const anywhere[] = {attempts_succeed_without_a_sandbox,
+                                     false_numbers_in_shared_memory_are_not_believed,
+                                     false_numbers_do_no_harm_live,
                                      what_a_plugin_started_ends_with_it,
                                      what_a_plugin_started_ends_with_a_killed_halo,
                                      a_contained_plugin_ends_with_a_killed_halo,
                                      a_state_is_copied_with_links_to_what_was_readable,
                                      other_states_are_refused,
+                                     folders_without_permissions_are_removed,
                                      a_plugin_does_not_speak_for_halo,
+                                     a_plugin_does_not_fail_for_halo,
                                      a_plugin_may_print_twenty_lines,
                                      the_last_line_is_reported};
     plugin_rig_prepare();

@@ -119,7 +119,7 @@ START_TEST(wrong_specs_are_refused_with_a_correction)
         {"g=25", "from -90 to 24 dB, not '25'"},
         {"g=-90.1", "from -90 to 24 dB"},
         {"g=nan", "from -90 to 24 dB"},
-        {"g=", "from -90 to 24 dB, not ''"},
+        {"g=", "g= of urn:x needs a value"},
         {"g=3Hz", "from -90 to 24 dB"},
         {"gain=-1", "from 0 dB on"},
         {"gain=inf", "from 0 dB on"},
@@ -209,8 +209,10 @@ START_TEST(presets_and_parameters_are_found)
     struct plugin_spec spec;
     ck_assert_int_eq(parse(&spec, "preset=urn:x#soft"), STATUS_OK);
     ck_assert_str_eq(spec.preset, "urn:x#soft");
+    plugin_spec_free(&spec);
     ck_assert_int_eq(parse(&spec, "preset=loud AND clear"), STATUS_OK);
     ck_assert_str_eq(spec.preset, "urn:x#loud");
+    plugin_spec_free(&spec);
     ck_assert_int_eq(parse(&spec, "param:urn:x#text=a=b:c"), STATUS_OK);
     ck_assert_uint_eq(spec.setting_count, 1);
     ck_assert_str_eq(spec.settings[0].uri, "urn:x#text");

@@ -177,6 +177,29 @@ START_TEST(hanging_plugins_are_skipped)
 }
 END_TEST
 
+/* Of twelve plugins all but the first hang: three are waited for. */
+START_TEST(three_plugins_that_hang_are_enough)
+{
+    offer("");
+    setenv("CLAP_PATH", HALO_TEST_PLUGINS "/clap_hangs", 1);
+    struct plugin_scan scan;
+    size_t listed = 0, hung = 0, left = 0;
+    ck_assert_int_eq(plugin_scan_init(&scan, plugin_kind_named("clap"), 2), STATUS_OK);
+    for (size_t i = 0; i < scan.count; i++)
+        listed += strstr(scan.rows[i].id, "org.halo.crowd.") != NULL;
+    for (size_t i = 0; i < scan.skip_count; i++) {
+        bool is_ours = strstr(scan.skips[i].holder, "crowd-hangs.clap") != NULL;
+        hung += is_ours && strcmp(scan.skips[i].reason, "did not answer within 2 s") == 0;
+        left += is_ours && strcmp(scan.skips[i].reason, "three of its plugins did not answer: the "
+                                                        "others were not tried") == 0;
+    }
+    plugin_scan_free(&scan);
+    ck_assert_uint_eq(listed, 1);
+    ck_assert_uint_eq(hung, 3);
+    ck_assert_uint_eq(left, 1);
+}
+END_TEST
+
 /* The children that probe plugins now, recognised by this test's folder. */
 static int count_scanners(void)
 {
@@ -206,7 +229,79 @@ START_TEST(ctrl_c_ends_a_scan_and_its_child)
 }
 END_TEST
 
+/* Of twelve plugins the first six end their process, each after words of its own. */
+START_TEST(one_plugin_that_crashes_hides_no_other_of_its_library)
+{
+    offer("mean");
+    setenv("CLAP_PATH", HALO_TEST_PLUGINS "/clap_crowd", 1);
+    const char *earlier = "";
+    for (int scan = 0; scan < 2; scan++, earlier = ", in an earlier scan") {
+        struct command_result result = command_done("$HALO plugins list --kind clap crowd");
+        ck_assert_uint_eq(command_lines(result.out), 6);
+        for (int i = 0; i < 12; i++) {
+            char expected[200];
+            if (i >= 6)
+                snprintf(expected, sizeof expected, "crowd.clap:org.halo.crowd.%d ", i);
+            else if (i % 2)
+                snprintf(expected, sizeof expected,
+                         "crowd.clap:org.halo.crowd.%d: ended the process that scanned it (exit "
+                         "code 3; last line: number %d)%s\n",
+                         i, i, earlier);
+            else /* its escape became a blank */
+                snprintf(expected, sizeof expected,
+                         "crowd.clap:org.halo.crowd.%d: crashed (aborted; last line: no table  "
+                         "[31m%d)%s\n",
+                         i, i, earlier);
+            command_expect(i < 6 ? result.err : result.out, expected);
+        }
+    }
+    command_refused(1, "it crashed (aborted; last line: no table  [31m4)",
+                    "$HALO plugins info %s/clap_crowd/crowd.clap:org.halo.crowd.4",
+                    HALO_TEST_PLUGINS);
+    command_done("$HALO plugins info %s/clap_crowd/crowd.clap:org.halo.crowd.7", HALO_TEST_PLUGINS);
+}
+END_TEST
+
 #ifdef HALO_WITH_LV2
+START_TEST(libraries_that_crash_hide_no_other_of_their_bundle)
+{
+    offer("mean crash-loaded");
+    command_done("mkdir -p lv2/all.lv2 && cd lv2/all.lv2 && cp ../../ladspa/*.so . && "
+                 "for i in 1 2 3 4 5; do printf '%%s\n' \"<urn:test:$i> a "
+                 "<http://lv2plug.in/ns/lv2core#Plugin>; <http://lv2plug.in/ns/lv2core#binary> "
+                 "<crash-loaded.so>; <http://usefulinc.com/ns/doap#name> 'Plugin $i'.\"; "
+                 "done >manifest.ttl && printf '%%s\n' \"<urn:halo:test:copy> a "
+                 "<http://lv2plug.in/ns/lv2core#Plugin>; <http://lv2plug.in/ns/lv2core#binary> "
+                 "<mean.so>; <http://usefulinc.com/ns/doap#name> 'Good'.\" "
+                 ">>manifest.ttl");
+    struct command_result result =
+        command_done("LV2_PATH=$PWD/lv2 $HALO plugins list --kind lv2 --json");
+    json_t *object = command_json(result.out);
+    ck_assert_uint_eq(json_array_size(json_object_get(object, "plugins")), 1);
+    ck_assert_uint_eq(json_array_size(json_object_get(object, "skipped")), 5);
+    json_decref(object);
+}
+END_TEST
+
+START_TEST(few_of_many_that_were_skipped_are_named)
+{
+    offer("mean");
+    command_done(
+        "mkdir -p lv2/lost.lv2 && cd lv2/lost.lv2 && for i in $(seq 23); do printf '%%s\n' "
+        "\"<urn:test:$i> a <http://lv2plug.in/ns/lv2core#Plugin>; "
+        "<http://lv2plug.in/ns/lv2core#binary> <lost.so>; "
+        "<http://usefulinc.com/ns/doap#name> 'Plugin $i'.\"; done >manifest.ttl");
+    struct command_result result = command_done("LV2_PATH=$PWD/lv2 $HALO plugins list --kind lv2");
+    ck_assert_msg(strstr(result.err, "skipped 3 more; --json lists all\n") != NULL, "%s",
+                  result.err);
+    ck_assert_uint_le(command_lines(result.err), 23);
+    result = command_done("LV2_PATH=$PWD/lv2 $HALO plugins list --kind lv2 --json 2>/dev/null");
+    json_t *object = command_json(result.out);
+    ck_assert_uint_eq(json_array_size(json_object_get(object, "skipped")), 23);
+    json_decref(object);
+}
+END_TEST
+
 START_TEST(lv2_libraries_are_probed)
 {
     offer("crash-loaded crash-asked mean many-ports");
@@ -293,6 +388,29 @@ START_TEST(unknown_names_are_refused)
 }
 END_TEST
 
+START_TEST(names_are_suggested_too)
+{
+    offer("mean many-ports");
+    setenv("CLAP_PATH", HALO_TEST_PLUGINS "/clap", 1);
+    command_done("$HALO plugins list"); /* which remembers them */
+    struct command_result result = command_run("$HALO plugins info late-latency");
+    command_expect(result.err, "did you mean mean:late-latency");
+    command_refused(1, "did you mean mean:late-latency",
+                    "$HALO render $WAV/voice.wav out.wav --ladspa 'Late latency'");
+    command_refused(1, "did you mean org.halo.test.far-default?",
+                    "$HALO render $WAV/voice.wav out.wav --clap far-defalt");
+    command_refused(1, "did you mean org.halo.test.side-chain,",
+                    "$HALO plugins info org.halo.test.sidechain");
+#ifdef HALO_WITH_LV2
+    command_done("mkdir lv2 && cp -r %s/../lv2/many-ports.lv2 lv2", plugins);
+    setenv("LV2_PATH", command_path("lv2"), 1);
+    command_done("$HALO plugins list");
+    command_refused(1, "did you mean urn:halo:test:many-ports?",
+                    "$HALO render $WAV/voice.wav out.wav --lv2 'Mean: many-ports'");
+#endif
+}
+END_TEST
+
 START_TEST(help_works)
 {
     struct command_result result = command_done("$HALO plugins --help");
@@ -339,13 +457,18 @@ int main(void)
         a_damaged_cache_is_ignored,
         bad_ladspa_libraries_are_skipped,
         hanging_plugins_are_skipped,
+        three_plugins_that_hang_are_enough,
         ctrl_c_ends_a_scan_and_its_child,
         info_reports_ports_latency_and_a_command,
         info_of_a_plugin_that_crashes_when_run,
         unknown_names_are_refused,
+        names_are_suggested_too,
         help_works,
         info_passes_through_a_child_unchanged,
+        one_plugin_that_crashes_hides_no_other_of_its_library,
 #ifdef HALO_WITH_LV2
+        libraries_that_crash_hide_no_other_of_their_bundle,
+        few_of_many_that_were_skipped_are_named,
         lv2_libraries_are_probed,
 #endif
     };

@@ -484,7 +484,8 @@ START_TEST(single_precision_is_said)
     json_decref(report);
     command_done("%s --mask lowpass:1000 --prove=-250", render);
     command_refused(1, "the proof failed",
-                    "$HALO render in.wav no.wav --mask lowpass:1000 --prove=-250");
+                    "$HALO render in.wav no.wav --mask lowpass:1000 --prove=-250 "
+                    "--precision single");
 }
 END_TEST
 
@@ -496,7 +497,7 @@ static void check_live(const char *options)
     enum { SILENCE = 48000, FRAMES = 80000, TAPS = 3000 }; /* the output fades in, in silence */
     struct mask *mask = mask_of(ONE_SIGN, 5, 1, TAPS);
     struct block_in_double x = sound_of(BASS, 1, FRAMES);
-    mask_scale(mask, 0.5 / bound_of(mask, &x)); /* below the limiter */
+    mask_scale(mask, 0.5 / bound_of(mask, &x), NULL); /* below the limiter */
     memset(x.data[0], 0, SILENCE * sizeof(double));
     for (size_t i = SILENCE; i < FRAMES; i++)
         x.data[0][i] = (double)(float)x.data[0][i];
@@ -536,7 +537,7 @@ START_TEST(replays_are_in_double_precision)
 {
     struct block_in_double x = sound_of(NOISE, 1, 60000);
     struct mask *mask = mask_of(ONE_SIGN, 5, 1, 3000);
-    mask_scale(mask, 0.5 / bound_of(mask, &x));
+    mask_scale(mask, 0.5 / bound_of(mask, &x), NULL);
     command_clean();
     save("in.wav", &x, SF_FORMAT_WAV | SF_FORMAT_FLOAT);
     mask->columns = mask->path_count = 1;

@@ -24,6 +24,9 @@ START_TEST(what_a_terminal_obeys_becomes_visible)
         {"\x9b"
          "2J",
          "\\x9b2J"},
+        {"a\u202egpj.b", "a\\xe2\\x80\\xaegpj.b"},
+        {"\u202a\u2066\u2069", "\\xe2\\x80\\xaa\\xe2\\x81\\xa6\\xe2\\x81\\xa9"},
+        {"\u2029 \u202f \u2065 \u206a \u05d0", "\u2029 \u202f \u2065 \u206a \u05d0"},
         {"caf\xe9", "caf\\xe9"},
         {"\xc3", "\\xc3"},
         {"\xc3\033", "\\xc3\\x1b"},
@@ -83,7 +86,8 @@ END_TEST
 /* ---- commands ---- */
 
 /* Sets a title, clears the screen, adds a line: as a shell writes it. */
-#define ATTACK "\"$(printf 'h\\033]0;owned\\007\\033[2J\\nhalo: \\302\\2332J\\177\\377x')\""
+#define ATTACK                                                                                     \
+    "\"$(printf 'h\\033]0;owned\\007\\033[2J\\nhalo: \\302\\2332J\\177\\342\\200\\256\\377x')\""
 #define VISIBLE "h\\x1b]0;owned\\x07\\x1b[2J"
 
 #define VALID "\"$(printf 'h\\033]0;owned\\007\\033[2J.txt')\"" /* in UTF-8, as YAML is */
@@ -158,11 +162,11 @@ START_TEST(names_in_json_are_whole)
     struct command_result result =
         command_done("\"$HALO\" mask show --json " ATTACK ".txt,gain=-1 gr\u00fcn-\U0001f3b5.txt");
     expect_clean("halo mask show --json", result.out);
-    command_expect(result.out, "\\u001B[2J\\nhalo: \\u009B2J\\u007F\uFFFDx.txt");
+    command_expect(result.out, "\\u001B[2J\\nhalo: \\u009B2J\\u007F\\u202E\uFFFDx.txt");
     json_t *shown = command_json(result.out), *masks = json_object_get(shown, "masks");
     ck_assert_str_eq(command_json_string(json_array_get(masks, 0), "mask"),
                      "h\033]0;owned\007\033[2J\nhalo: \xc2\x9b"
-                     "2J\x7f\uFFFDx.txt,gain=-1");
+                     "2J\x7f\u202e\uFFFDx.txt,gain=-1");
     ck_assert_str_eq(command_json_string(json_array_get(masks, 1), "mask"),
                      "gr\u00fcn-\U0001f3b5.txt");
     json_decref(shown);

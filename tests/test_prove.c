@@ -198,7 +198,7 @@ START_TEST(values_are_checked)
     command_refused(2, "--prove must be a number of dB from -300 to 0",
                     RENDER "--mask mask.txt --prove=loud");
     command_refused(2, "--prove must be", RENDER "--mask mask.txt --prove=5");
-    command_refused(2, "--prove must be", RENDER "--mask mask.txt --prove=");
+    command_refused(2, "--prove needs a value", RENDER "--mask mask.txt --prove=");
     command_refused(2, "--prove must be", RENDER "--mask mask.txt --prove=-301");
     command_refused(2, "nothing to prove", RENDER "--gain -3 --prove");
     command_refused(2, "nothing to prove", RENDER "--prove");
@@ -258,6 +258,27 @@ START_TEST(live_sound_is_proven)
 }
 END_TEST
 
+/* A burst is heard only at the second of three rates: its proof fails as the device returns. */
+START_TEST(a_failure_is_told_as_the_device_returns)
+{
+    enum { RATE = 48000, BEGIN = RATE, END = 3 * RATE / 2 };
+    command_clean();
+    struct sound sound = sound_create(WAV16, RATE, 1, 2 * RATE);
+    for (size_t i = BEGIN; i < END; i++)
+        sound.block.data[0][i] = sample_of(1, i);
+    sound_save(&sound, "in.wav");
+    sound_free(&sound);
+    struct command_result result = command_run(
+        "\"$HALO\" live --plain --no-feedback-guard --reconnect --seconds 2.5 --device "
+        "null:in=in.wav,turn=%d,to=44100,lose=%d,back=1 --mask \"$FILTERS/hall.wav\",gain=-40 "
+        "--prove=-200",
+        RATE / 2, 2 * RATE);
+    ck_assert_int_eq(result.code, 1);
+    command_expect(result.err, "halo: the proof failed: ");
+    command_expect(result.err, "halo: the device is back");
+}
+END_TEST
+
 SUITE_MAIN("prove", hard_sounds_pass, the_report_is_true, long_sounds_are_sampled,
            pipes_of_unknown_length_are_proven, what_fails_is_not_written, values_are_checked,
-           a_damaged_kernel_is_found, live_sound_is_proven)
+           a_damaged_kernel_is_found, live_sound_is_proven, a_failure_is_told_as_the_device_returns)

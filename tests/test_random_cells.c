@@ -255,18 +255,19 @@ static void check_render(void)
              tail ? "none" : "full", options);
     if (getenv("HALO_TEST_SHOW"))
         puts(what);
-    command_done("$HALO render %s out.w64 --mask %s --gain %.3f --tail %s %s -q", in_name,
-                 mask_name, gain, tail ? "none" : "full", options);
+    command_done("$HALO render %s out.w64 --layout none --mask %s --gain %.3f --tail %s %s -q",
+                 in_name, mask_name, gain, tail ? "none" : "full", options);
     gain = pow(10, round(gain * 1000) / 1000 / 20);
     struct sound out = sound_load("out.w64");
-    mask_scale(mask, gain);
+    mask_scale(mask, gain, NULL);
     for (size_t c = 0; c < channels; c++)
         bound = fmax(bound, (double)audio_peak(in.block.data[c], in.block.frames));
     bound *= mask_norm(mask);
     if (own != rate) {
-        command_done("$HALO render %s direct.w64 --mask %s --gain %.3f --tail %s --format double "
-                     "--precision double --backend direct -q",
-                     in_name, mask_name, 20 * log10(gain), tail ? "none" : "full");
+        command_done(
+            "$HALO render %s direct.w64 --layout none --mask %s --gain %.3f --tail %s --format double "
+            "--precision double --backend direct -q",
+            in_name, mask_name, 20 * log10(gain), tail ? "none" : "full");
         expect_same_as_direct(&out, bound, what);
     } else if (bound > 0) {
         ck_assert_msg(out.block.frames == in.block.frames + (tail ? 0 : taps - 1), "%s", what);

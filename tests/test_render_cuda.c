@@ -93,6 +93,36 @@ START_TEST(failing_gpu_is_replaced_by_the_cpu)
 }
 END_TEST
 
+/* Long masks on many channels, a matrix, blocks shorter and longer than the mask; and their GPU
+ * failing. */
+START_TEST(long_masks_equal_the_truth)
+{
+    static const char *const ways[] = {"--backend cuda", "--backend cuda --block 5000",
+                                       "--backend cuda --precision double", "--kernel fft"};
+    static const char *const faults[] = {"", "HALO_GPU_FAULT=1:memory", "HALO_GPU_FAULT=0:trap"};
+    command_clean();
+    sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 40000);
+    for (size_t columns = 2; columns <= 4; columns += 2) { /* one each; a matrix */
+        sound_noise_file("m.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, columns, 9000);
+        for (size_t w = 0; w < 4; w++)
+            for (size_t f = 0; f < (w < 2 ? 3 : 1); f++) {
+                char options[100];
+                snprintf(options, sizeof options, "%s --format float --prove", ways[w]);
+                json_t *root = render(faults[f], options);
+                ck_assert_str_eq(text_of(root, "backend"), f > 0 ? "cpu" : "cuda");
+                expect_proven(root);
+                json_decref(root);
+            }
+    }
+    sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 35, 30000);
+    sound_noise_file("m.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 35, 10000);
+    json_t *root = render("", "--backend cuda --block 7000 --format float --prove");
+    ck_assert_str_eq(text_of(root, "backend"), "cuda");
+    expect_proven(root);
+    json_decref(root);
+}
+END_TEST
+
 /* Two masks in a row: their kernels share constant memory, and both may be resident. */
 START_TEST(masks_in_a_row)
 {
@@ -132,6 +162,7 @@ int main(void)
         return 77;
     }
     const TTest *const tests[] = {every_way_equals_the_truth, failing_gpu_is_replaced_by_the_cpu,
-                                  masks_in_a_row, impossible_requests_are_refused};
+                                  long_masks_equal_the_truth, masks_in_a_row,
+                                  impossible_requests_are_refused};
     return suite_run("render_cuda", tests, sizeof tests / sizeof *tests);
 }

@@ -409,6 +409,35 @@ START_TEST(side_chains_duck)
 }
 END_TEST
 
+/* Of a sound file that is longer than memory, no more is read than the sound needs; and of one that
+ * is damaged behind that, no harm comes. */
+START_TEST(side_chains_are_read_as_the_sound_goes_on)
+{
+    static const char *const id = "http://lsp-plug.in/plugins/lv2/sc_compressor_mono";
+    if (!has_plugin(id))
+        return;
+    command_clean();
+    make_keyed();
+    /* Silence of ten seconds, and of nine hours, 3 GiB with holes. */
+    command_done("printf 'RIFF\\370\\377\\377\\277WAVEfmt \\20\\0\\0\\0\\1\\0\\1\\0\\200\\273\\0\\0"
+                 "\\0\\167\\1\\0\\2\\0\\20\\0data\\324\\377\\377\\277' >long.wav && "
+                 "truncate -s 3G long.wav && ffmpeg -v error -t 10 -i long.wav short.wav");
+    static const char *const files[] = {"short.wav", "long.wav"};
+    long memory[2];
+    for (size_t i = 0; i < 2; i++)
+        memory[i] = command_memory("\"$HALO\" render -f main.wav %zu.wav --tail none --lv2 "
+                                   "%s,sct=External,al=0.05,cr=20,@sidechain=%s",
+                                   i, id, files[i]);
+    command_done("cmp 0.wav 1.wav");
+    ck_assert_int_lt(memory[1], memory[0] + (100 << 10));
+    /* One that is no number, after a second: it fails there. */
+    command_done("head -c 6000 /dev/zero | tr '\\0' '\\377' >bad && cp key.wav bad.wav && "
+                 "dd if=bad of=bad.wav bs=1 seek=200000 conv=notrunc status=none");
+    command_refused(1, "as a side chain: a sample is not a number",
+                    "\"$HALO\" render main.wav o.wav --lv2 %s,@sidechain=bad.wav", id);
+}
+END_TEST
+
 /* At another rate, in a chain in another folder; and what is wrong. */
 START_TEST(side_chains_are_files)
 {
@@ -492,6 +521,60 @@ START_TEST(plugins_know_the_position)
     for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++)
         command_refused(2, "120 or 90,6/8", "\"$HALO\" render in.wav o.wav --gain 0 --tempo %s",
                         wrong[w]);
+}
+END_TEST
+
+/* The first channel is what `tempo` says, the second the beats; both are 0 without a tempo. */
+static void expect_position(const char *options, double tempo, double beats_per_second)
+{
+    command_done("\"$HALO\" render in.wav out.wav -f --tail none --format float %s", options);
+    struct sound out = sound_load("out.wav");
+    ck_assert_uint_eq(out.block.frames, N);
+    for (size_t i = 0; i < N; i++) {
+        double beats = (double)i / RATE * beats_per_second;
+        ck_assert_msg(fabs((double)out.block.data[0][i] - tempo) < 2e-5 &&
+                          fabs((double)out.block.data[1][i] - beats) < 2e-5,
+                      "%s: frame %zu has %.8g and %.8g", options, i, (double)out.block.data[0][i],
+                      (double)out.block.data[1][i]);
+    }
+    sound_free(&out);
+}
+
+START_TEST(designated_controls_know_the_position)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAVF, RATE, 1, N);
+    expect_position("--tempo 90.5,6/8 --lv2 urn:halo:test:beat-controls", 90.5608, 90.5 / 60);
+    expect_position("--tempo 90.5,6/8 --no-isolate --lv2 urn:halo:test:beat-controls", 90.5608,
+                    90.5 / 60);
+    expect_position("--tempo 90,3/4 --lv2 urn:halo:test:beat-controls,speed=0.5", 45.0152,
+                    0.75); /* a value that the user sets wins */
+    expect_position("--lv2 urn:halo:test:beat-controls", 0, 0);
+}
+END_TEST
+
+/* A chain file holds the tempo; --tempo comes before it. */
+START_TEST(chains_keep_the_tempo)
+{
+    static const char stage[] = "--lv2 urn:halo:test:beat";
+    command_clean();
+    sound_noise_file("in.wav", 1, WAVF, RATE, 1, N);
+    command_done("\"$HALO\" render in.wav a.wav --tempo 90.55,6/8 %s --save-chain c.yml", stage);
+    command_done("grep -qx 'tempo: 90.55,6/8' c.yml");
+    expect_beat("--chain c.yml", "", 90.55, 6, 8);
+    expect_beat("--chain c.yml", "--tempo 120", 120, 4, 4);
+    expect_beat("--tempo 120 --chain c.yml", "", 120, 4, 4);
+    command_done(
+        "\"$HALO\" chain collect c.yml d.yml --channels 1 && grep -qx 'tempo: 90.55,6/8' d.yml");
+    command_done(
+        "sed -i 's/tempo: .*/tempo: 100/' d.yml && \"$HALO\" chain check d.yml --channels 1");
+    command_refused(2, "the chains have different tempos; choose one by --tempo",
+                    "\"$HALO\" render in.wav o.wav --chain c.yml --chain d.yml");
+    command_done("sed -i 's/tempo: .*/tempo: soon/' d.yml");
+    command_refused(1, "cannot use chain d.yml: its tempo is beats a minute from 1 to 1000",
+                    "\"$HALO\" render in.wav o.wav --chain d.yml");
+    command_done("\"$HALO\" render in.wav b.wav %s --save-chain e.yml && ! grep -q tempo e.yml",
+                 stage);
 }
 END_TEST
 
@@ -697,7 +780,10 @@ int main(void)
                                   stages_fade_in_and_out,
                                   side_chains_duck,
                                   side_chains_are_files,
+                                  side_chains_are_read_as_the_sound_goes_on,
                                   plugins_know_the_position,
+                                  designated_controls_know_the_position,
+                                  chains_keep_the_tempo,
                                   latency_reported_late_renders_again,
                                   a_chain_is_saved_once,
                                   bad_samples_are_counted,

@@ -276,10 +276,22 @@ END_TEST
 
 START_TEST(plain_prints_changes)
 {
-    struct command_result result =
-        command_done("(sleep 0.5; printf m; sleep 2) | %s plain 0 2.2", VIEW_DEMO);
-    ck_assert_uint_eq(count_of(result.out, "dBFS"), 2);
-    ck_assert_uint_eq(count_of(result.out, "MUTED"), 1);
+    struct command_result result = command_done(
+        "(sleep 0.5; printf m; sleep 0.5; printf 2; sleep 1) | %s plain 0 2.2", VIEW_DEMO);
+    ck_assert_uint_eq(count_of(result.out, "device JACK: system -> system, 48000 Hz"), 1);
+    ck_assert_uint_eq(count_of(result.out, "s  latency 4.0 ms, 192 frames\n"), 1);
+    ck_assert_uint_eq(count_of(result.out, "s  mask 1 hall.wav\n"), 1);
+    ck_assert_uint_eq(count_of(result.out, "s  muted\n"), 1);
+    ck_assert_uint_eq(count_of(result.out, "s  mask 2 "), 1);
+    ck_assert_uint_eq(count_of(result.out, "gain"), 0);
+    /* One that goes on and on has a line a second, the last one too. */
+    result = command_done("(for i in 1 2 3 4 5 6 7 8 9 a b c d e f; do printf ]; sleep 0.1; done; "
+                          "sleep 2) | %s plain 0 4",
+                          VIEW_DEMO);
+    ck_assert_uint_ge(count_of(result.out, "gain"), 2);
+    ck_assert_uint_le(count_of(result.out, "gain"), 4);
+    ck_assert_uint_eq(count_of(result.out, "gain +22.5 dB"), 1);
+    result = command_done("%s plain 0.2 0.5", VIEW_DEMO);
     ck_assert(contains(result.out, "in -3.0  out -0.4 dBFS  1 hall.wav"));
     ck_assert(contains(result.out, "load 12 %, worst 74 %"));
     result = command_done("printf 'b3tef' | %s plain 0.02 0.5", VIEW_DEMO);

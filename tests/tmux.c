@@ -2,8 +2,8 @@
 
 #include "base/build_info.h"
 #include "command.h"
+#include "suite.h"
 
-#include <check.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

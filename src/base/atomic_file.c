@@ -3,11 +3,13 @@
 #include "base/files_read.h"
 #include "base/hidden_name.h"
 #include "base/stop.h"
+#include "base/suggest.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -50,16 +52,64 @@ static char *follow_links(const char *path)
     return NULL;
 }
 
+/* The folder that a path is in. */
+static bool stat_folder(const char *path, struct stat *about)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    bool is_there = folder && stat(folder, about) == 0;
+    free(folder);
+    return is_there;
+}
+
+static bool is_inode(const struct stat *one, const struct stat *other)
+{
+    return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
+}
+
+static bool is_entry(const char *a, const char *b)
+{
+    struct stat one, other;
+    const char *name = strrchr(a, '/'), *other_name = strrchr(b, '/');
+    return strcmp(name ? name + 1 : a, other_name ? other_name + 1 : b) == 0 &&
+           stat_folder(a, &one) && stat_folder(b, &other) && is_inode(&one, &other);
+}
+
+bool atomic_file_is_same(const char *a, const char *b)
+{
+    struct stat one, other;
+    bool has_one = stat(a, &one) == 0, has_other = stat(b, &other) == 0;
+    if (has_one || has_other)
+        return has_one && has_other && S_ISREG(one.st_mode) && is_inode(&one, &other);
+    char *at = follow_links(a), *other_at = follow_links(b);
+    bool same = at && other_at && is_entry(at, other_at);
+    free(at);
+    free(other_at);
+    return same;
+}
+
+static mode_t usual_mask;
+
+static void read_usual_mask(void)
+{
+    usual_mask = umask(0);
+    umask(usual_mask);
+}
+
+/* Asked for once: while it is, other threads have none. */
 static mode_t usual_mode(void)
 {
-    mode_t mask = umask(0);
-    umask(mask);
-    return 0666 & ~mask;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_usual_mask);
+    return 0666 & ~usual_mask;
 }
 
 static enum status refuse(const char *path)
 {
-    return fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
+    int error = errno;
+    char near[SUGGEST_TEXT];
+    return fail(STATUS_FAILED, "cannot write %s: %s%s", path, strerror(error),
+                error == ENOENT ? suggest_folder(near, path) : "");
 }
 
 /* ---- opening ---- */
@@ -91,9 +141,17 @@ static int create(const char *name, const void *unused)
     return open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 }
 
+static int create_again(const char *name, const void *unused)
+{
+    (void)unused;
+    return open(name, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
 static bool open_named(struct atomic_file *file)
 {
-    file->held = hidden_make(file->path, create, NULL, &file->temporary);
+    file->held = file->record ? hidden_make_marked(file->path, file->record->mark, create_again,
+                                                   NULL, &file->temporary)
+                              : hidden_make(file->path, create, NULL, &file->temporary);
     if (file->held < 0)
         return false;
     stop_remove(file->temporary);
@@ -123,8 +181,15 @@ static enum status open_temporary(struct atomic_file *file, const char *name,
 
 enum status atomic_file_open(struct atomic_file *file, const char *path, bool force)
 {
+    return atomic_file_open_recorded(file, path, force, NULL);
+}
+
+enum status atomic_file_open_recorded(struct atomic_file *file, const char *path, bool force,
+                                      const struct output_record *record)
+{
     struct stat about;
-    *file = (struct atomic_file){.path = follow_links(path), .force = force, .fd = -1, .held = -1};
+    *file = (struct atomic_file){
+        .path = follow_links(path), .record = record, .force = force, .fd = -1, .held = -1};
     if (!file->path)
         return refuse(path);
     bool exists = stat(file->path, &about) == 0;
@@ -132,6 +197,8 @@ enum status atomic_file_open(struct atomic_file *file, const char *path, bool fo
         return refuse(path);
     if (exists && S_ISDIR(about.st_mode))
         return fail(STATUS_FAILED, "cannot write %s: it is a directory", path);
+    if (exists && !S_ISREG(about.st_mode)) /* replaced, a device would be lost to all programs */
+        return fail(STATUS_FAILED, "cannot write %s: it is not a regular file", path);
     if (exists && files_read_hold(&about))
         return fail(STATUS_FAILED, "cannot write %s: %s", path, FILES_READ_ADVICE);
     if (exists && !force)
@@ -196,6 +263,12 @@ static int name_held(const char *name, const void *held)
     return linkat(AT_FDCWD, held, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
 }
 
+static int link_again(const char *name, const void *held)
+{
+    unlink(name);
+    return name_held(name, held);
+}
+
 static int name_nameless(const struct atomic_file *file)
 {
     char *hidden;
@@ -203,7 +276,10 @@ static int name_nameless(const struct atomic_file *file)
         return 0;
     if (errno != EEXIST || !file->force)
         return errno;
-    if (hidden_make(file->path, name_held, file->temporary, &hidden) < 0)
+    int made = file->record ? hidden_make_marked(file->path, file->record->mark, link_again,
+                                                 file->temporary, &hidden)
+                            : hidden_make(file->path, name_held, file->temporary, &hidden);
+    if (made < 0)
         return errno;
     int error = rename_into_place(file, hidden);
     if (error)
@@ -226,13 +302,17 @@ enum status atomic_file_keep(struct atomic_file *file, const char *name)
     int error = atomic_file_sync(file->held);
     if (!error && stat(file->path, &about) == 0 && files_read_hold(&about))
         error = EBUSY; /* since it was opened */
+    if (!error && file->record && fstat(file->held, &about) != 0)
+        error = errno;
+    if (!error && file->record)
+        TRY(file->record->keep(file->record->context, &about));
     if (!error)
         error = file->nameless ? name_nameless(file) : rename_into_place(file, file->temporary);
     if (error)
         return fail(STATUS_FAILED, "cannot write %s: %s; nothing was changed", name,
                     strerror(error));
     forget_temporary(file);
-    error = atomic_file_sync_folder(file->path);
+    error = file->record ? 0 : atomic_file_sync_folder(file->path);
     return error ? fail(STATUS_FAILED,
                         "%s is complete, but a power cut may undo that: cannot sync its folder: %s",
                         name, strerror(error))

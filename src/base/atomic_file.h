@@ -7,18 +7,39 @@
 
 #include "base/options.h"
 
+#include <sys/stat.h>
+
+/* Of a file that someone keeps a record of. */
+struct output_record {
+    const char
+        *mark; /* ends its hidden name, .NAME.halo-MARK, if it has one: the caller has seen to
+                  it that nobody else writes one of that mark, and what is there is replaced */
+    /* The file is on the disk and gets its name next; `about` stays true of it. */
+    enum status (*keep)(void *context, const struct stat *about);
+    void *context;
+};
+
 struct atomic_file {
     char *path;      /* of the final file, links followed */
     char *temporary; /* path by which it can be opened until then; NULL once kept or discarded */
-    bool force;      /* replace an existing file */
-    bool nameless;   /* `temporary` leads through /proc */
-    int fd;          /* for writing; the caller closes it */
-    int held;        /* the same, ours */
+    const struct output_record *record; /* or NULL */
+    bool force;                         /* replace an existing file */
+    bool nameless;                      /* `temporary` leads through /proc */
+    int fd;                             /* for writing; the caller closes it */
+    int held;                           /* the same, ours */
 };
 
-/* Errors: the file exists (without `force`), is one that this command reads (files_read.h) or a
- * directory; permissions. On failure it may be discarded. */
+/* Whether two outputs would be one file: the same one, or the same name in one folder. */
+bool atomic_file_is_same(const char *a, const char *b);
+
+/* Errors: the file exists (without `force`), is one that this command reads (files_read.h), a
+ * directory, a device or a pipe; permissions. On failure it may be discarded. */
 MUST_CHECK enum status atomic_file_open(struct atomic_file *file, const char *path, bool force);
+
+/* The same with a record, or NULL, that outlives the file. Its folder is not synced then: whoever
+ * finds it in the record, but not in the folder, makes it again. */
+MUST_CHECK enum status atomic_file_open_recorded(struct atomic_file *file, const char *path,
+                                                 bool force, const struct output_record *record);
 
 /* Wait until it is on the disk, and name it; it may be written further by its fd. `name` is the
  * user's. Errors: the old file has stayed, unless it was the folder that could not be synced. */

@@ -102,3 +102,10 @@ bool cache_file_write(const char *path, const char *text, size_t size)
     errno = error;
     return is_written;
 }
+
+uint64_t cache_file_sum(uint64_t sum, const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        sum = (sum ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+    return sum;
+}

@@ -1,6 +1,7 @@
 #include "base/files_read.h"
 
 #include "base/plain_text.h"
+#include "base/suggest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,19 +49,44 @@ bool files_read_add(const char *path)
     return added;
 }
 
+void files_read_forget(const char *path)
+{
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(paths[i], path) != 0)
+            continue;
+        free(paths[i]);
+        paths[i] = paths[--count];
+        break;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 static int add_one(const char *path, const struct stat *about, int kind, struct FTW *where)
 {
     (void)about, (void)where;
-    return kind == FTW_F && !add(path);
+    return (kind == FTW_F || kind == FTW_SL) && !add(path);
 }
 
 bool files_read_add_below(const char *folder)
 {
     enum { FOLDERS_OPEN = 8 };
+    char top[PATH_MAX];
+    if (!realpath(folder, top))
+        return true; /* what cannot be read is not */
     pthread_mutex_lock(&lock);
-    bool added = nftw(folder, add_one, FOLDERS_OPEN, 0) != 1; /* unreadable ones are not read */
+    bool added = nftw(top, add_one, FOLDERS_OPEN, FTW_PHYS) != 1;
     pthread_mutex_unlock(&lock);
     return added;
+}
+
+/* Why there is no file, and which there are. */
+static const char *describe_missing(const char *path)
+{
+    static _Thread_local char flaw[SUGGEST_TEXT + 64];
+    char near[SUGGEST_TEXT];
+    snprintf(flaw, sizeof flaw, "%s%s", strerror(ENOENT), suggest_file(near, path));
+    return flaw;
 }
 
 const char *files_read_open(const char *path, FILE **stream)
@@ -71,6 +97,8 @@ const char *files_read_open(const char *path, FILE **stream)
         return strerror(ENOMEM);
     /* Without O_NONBLOCK, opening a FIFO waits for a writer. A regular file does not care. */
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return describe_missing(path);
     bool refused = fd < 0 && errno != ENXIO; /* ENXIO: a socket */
     const char *flaw = refused || (fd >= 0 && fstat(fd, &about) != 0) ? strerror(errno)
                        : fd >= 0 && S_ISDIR(about.st_mode)            ? "it is a directory"
@@ -126,4 +154,20 @@ bool files_read_below(const char *folder)
         below = realpath(paths[i], path) && strncmp(path, top, length) == 0 && path[length] == '/';
     pthread_mutex_unlock(&lock);
     return below;
+}
+
+ssize_t files_read_at(int fd, void *buffer, size_t size, off_t at)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t got = pread(fd, (char *)buffer + done, size - done, at + (off_t)done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
 }

@@ -9,17 +9,22 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 
 #define FILES_READ_ADVICE "this command reads it; choose another name"
 
 /* Remember a file before it is opened; "-" is standard input. False: no memory. */
 bool files_read_add(const char *path);
 
-/* The same for all files of a folder and below. */
+/* Of a file that was read to its end and may be replaced then. */
+void files_read_forget(const char *path);
+
+/* The same as files_read_add for all files of a folder and below, and those that links there lead
+ * to, but not for the contents of folders that they lead to. */
 bool files_read_add_below(const char *folder);
 
 /* Remember and open a regular file without waiting. Returns NULL or why it failed: another kind of
- * file, permissions, memory. */
+ * file, permissions, memory, or no such file; valid until this thread's next call. */
 const char *files_read_open(const char *path, FILE **stream);
 
 /* The same of a file that is text if it can be (plain_text.h). */
@@ -30,5 +35,8 @@ bool files_read_hold(const struct stat *about);
 
 /* Whether one of them lies in the folder or below. */
 bool files_read_below(const char *folder);
+
+/* As pread, whole unless the file ends before or reading fails. Any thread. */
+ssize_t files_read_at(int fd, void *buffer, size_t size, off_t at);
 
 #endif

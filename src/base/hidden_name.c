@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,6 +13,8 @@
 #include <unistd.h>
 
 #define HIDDEN_MARK ".halo-"
+
+enum { HIDDEN_MARK_DIGITS = 32 }; /* of a mark that is no process */
 
 static int folder_length(const char *path)
 {
@@ -36,15 +37,89 @@ int hidden_open_folder(const char *path, int flags)
     return fd;
 }
 
-static int remove_one(const char *path, const struct stat *stats, int kind, struct FTW *where)
+/* ---- folders ---- */
+
+/* Open a folder of ours to be emptied, whatever its permissions; -1 and errno. */
+static int open_own(int at, const char *name)
 {
-    (void)stats, (void)kind, (void)where;
-    return remove(path);
+    char entry[64];
+    struct stat about;
+    int place = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), folder = -1;
+    if (place < 0)
+        return -1;
+    snprintf(entry, sizeof entry, "/proc/self/fd/%d", place);
+    if (fstat(place, &about) == 0 &&
+        ((about.st_mode & S_IRWXU) == S_IRWXU || chmod(entry, S_IRWXU) == 0))
+        folder = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int error = errno;
+    close(place);
+    errno = error;
+    return folder;
 }
 
+static DIR *list_own(int at, const char *name)
+{
+    int folder = open_own(at, name);
+    DIR *listing = folder < 0 ? NULL : fdopendir(folder);
+    if (!listing && folder >= 0)
+        close(folder);
+    return listing;
+}
+
+static bool is_entry(const struct dirent *entry)
+{
+    return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+}
+
+/* Give a folder a new name in `root`. */
+static int move_up(int root, int at, const char *name, unsigned *number)
+{
+    char here[32];
+    int folder = open_own(at, name), moved = -1;
+    if (folder < 0)
+        return -1;
+    close(folder);
+    do
+        snprintf(here, sizeof here, "%u", (*number)++);
+    while ((moved = renameat2(at, name, root, here, RENAME_NOREPLACE)) != 0 && errno == EEXIST);
+    return moved;
+}
+
+/* Remove a folder in `root`; those in it become folders of `root`. */
+static int remove_level(int root, const char *name, unsigned *number)
+{
+    DIR *listing = list_own(root, name);
+    int failed = listing ? 0 : -1;
+    for (const struct dirent *entry; !failed && (entry = readdir(listing));)
+        if (is_entry(entry) && unlinkat(dirfd(listing), entry->d_name, 0) != 0)
+            failed = errno == EISDIR ? move_up(root, dirfd(listing), entry->d_name, number) : -1;
+    int error = errno;
+    if (listing)
+        closedir(listing);
+    errno = error;
+    return failed ? failed : unlinkat(root, name, AT_REMOVEDIR);
+}
+
+/* Level by level, so that neither a path nor the open folders become too many. */
 int hidden_remove_folder(const char *folder)
 {
-    return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    DIR *listing = list_own(AT_FDCWD, folder);
+    unsigned number = 0;
+    int failed = listing ? 0 : -1;
+    for (bool again = true; again && !failed; rewinddir(listing)) {
+        again = false;
+        for (const struct dirent *entry; !failed && (entry = readdir(listing));) {
+            if (!is_entry(entry) || unlinkat(dirfd(listing), entry->d_name, 0) == 0)
+                continue;
+            again = true;
+            failed = errno == EISDIR ? remove_level(dirfd(listing), entry->d_name, &number) : -1;
+        }
+    }
+    int error = errno;
+    if (listing)
+        closedir(listing);
+    errno = error;
+    return failed ? failed : rmdir(folder);
 }
 
 /* ---- what killed processes left ---- */
@@ -101,27 +176,61 @@ static void sweep(const char *path)
 
 /* ---- new names ---- */
 
+int hidden_make_marked(const char *path, const char *mark,
+                       int (*make)(const char *name, const void *context), const void *context,
+                       char **name)
+{
+    int folder = folder_length(path), made = -1;
+    errno = ENOMEM;
+    if (asprintf(name, "%.*s.%.200s" HIDDEN_MARK "%s", folder, path, path + folder, mark) >= 0)
+        made = make(*name, context);
+    else
+        *name = NULL;
+    if (made >= 0)
+        return made;
+    int error = errno;
+    free(*name);
+    *name = NULL;
+    errno = error;
+    return -1;
+}
+
 int hidden_make(const char *path, int (*make)(const char *name, const void *context),
                 const void *context, char **name)
 {
     static atomic_uint number;
-    int folder = folder_length(path);
+    char mark[32];
+    int made;
     sweep(path);
-    for (;;) {
-        if (asprintf(name, "%.*s.%.200s" HIDDEN_MARK "%d-%u", folder, path, path + folder,
-                     (int)getpid(), atomic_fetch_add(&number, 1)) < 0) {
-            *name = NULL;
-            errno = ENOMEM;
-            return -1;
-        }
-        int made = make(*name, context);
-        if (made >= 0)
-            return made;
-        int error = errno;
-        free(*name);
-        *name = NULL;
-        errno = error;
-        if (error != EEXIST)
-            return -1;
+    do {
+        snprintf(mark, sizeof mark, "%d-%u", (int)getpid(), atomic_fetch_add(&number, 1));
+        made = hidden_make_marked(path, mark, make, context, name);
+    } while (made < 0 && errno == EEXIST);
+    return made;
+}
+
+/* Of a hidden name; NULL: it has none. */
+static const char *mark_of(const char *name)
+{
+    const char *mark = NULL;
+    for (const char *at = name; (at = strstr(at, HIDDEN_MARK)); at++)
+        mark = at + strlen(HIDDEN_MARK);
+    bool is_one = name[0] == '.' && mark && strlen(mark) == HIDDEN_MARK_DIGITS &&
+                  strspn(mark, "0123456789abcdef") == HIDDEN_MARK_DIGITS;
+    return is_one ? mark : NULL;
+}
+
+size_t hidden_sweep_marked(const char *folder, bool (*is_left)(void *context, const char *mark),
+                           void *context)
+{
+    size_t removed = 0;
+    DIR *listing = opendir(folder);
+    for (const struct dirent *entry; listing && (entry = readdir(listing));) {
+        const char *mark = mark_of(entry->d_name);
+        if (mark && is_left(context, mark))
+            removed += unlinkat(dirfd(listing), entry->d_name, 0) == 0;
     }
+    if (listing)
+        closedir(listing);
+    return removed;
 }

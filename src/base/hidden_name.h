@@ -14,7 +14,18 @@ MUST_CHECK int hidden_open_folder(const char *path, int flags);
 MUST_CHECK int hidden_make(const char *path, int (*make)(const char *name, const void *context),
                            const void *context, char **name);
 
-/* Remove a folder with all that is in it. 0, or -1 and errno. */
+/* The same under .NAME.halo-MARK, whatever has that name already; nothing is swept. */
+MUST_CHECK int hidden_make_marked(const char *path, const char *mark,
+                                  int (*make)(const char *name, const void *context),
+                                  const void *context, char **name);
+
+/* Remove the files .NAME.halo-MARK of a folder whose mark is one: 32 hexadecimal digits, and for
+ * which is_left() is true. Returns how many; 0 also where the folder cannot be read. */
+size_t hidden_sweep_marked(const char *folder, bool (*is_left)(void *context, const char *mark),
+                           void *context);
+
+/* Remove a folder of ours with all that is in it, however deep, and whatever its permissions. 0, or
+ * -1 and errno. */
 int hidden_remove_folder(const char *folder);
 
 #endif

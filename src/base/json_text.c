@@ -69,8 +69,18 @@ void json_watch_memory(void)
 
 enum { ESCAPE = 6 /* bytes of \u007F */ };
 
-/* The text with DEL and C1 as escapes, which libjansson writes as they are, and which a terminal
- * obeys; takes the text. NULL: memory. */
+/* Of a control character of `length` bytes of UTF-8. */
+static unsigned code_of(const char *text, size_t length)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    unsigned code = length == 1 ? bytes[0] : bytes[0] & (length == 2 ? 0x1F : 0x0F);
+    for (size_t i = 1; i < length; i++)
+        code = code << 6 | (bytes[i] & 0x3F);
+    return code;
+}
+
+/* The text with those control characters as escapes that libjansson writes as they are (not C0),
+ * and which a terminal obeys; takes the text. NULL: memory. */
 static char *escape_controls(char *text)
 {
     size_t size = 1, at = 0;
@@ -78,13 +88,13 @@ static char *escape_controls(char *text)
         size += printable_is_control(byte) ? ESCAPE : 1;
     char *escaped = malloc(size);
     for (const char *byte = text; escaped && *byte; byte++) {
-        bool is_c1 = printable_is_control(byte) && *byte & 0x80;
-        if (is_c1)
-            byte++;
-        if (is_c1 || *byte == 0x7F)
-            at += (size_t)snprintf(escaped + at, ESCAPE + 1, "\\u%04X", (unsigned char)*byte);
+        bool is_escaped = printable_is_control(byte) && (unsigned char)*byte >= 0x20;
+        size_t length = is_escaped ? printable_utf8(byte) : 1;
+        if (is_escaped)
+            at += (size_t)snprintf(escaped + at, ESCAPE + 1, "\\u%04X", code_of(byte, length));
         else
             escaped[at++] = *byte;
+        byte += length - 1;
     }
     if (escaped)
         escaped[at] = '\0';

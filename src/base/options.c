@@ -1,6 +1,8 @@
 #include "base/options.h"
 
 #include "base/decimal.h"
+#include "base/short_list.h"
+#include "base/suggest.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -24,22 +26,37 @@ const char *option_choice(const struct option_row *row, size_t index)
     return row->names ? row->names[index] : NULL;
 }
 
+static enum status refuse_choice(const struct option_row *row, const char *value)
+{
+    struct short_list list = {0};
+    struct suggest near;
+    const char *name;
+    suggest_init(&near, value);
+    for (size_t i = 0; (name = option_choice(row, i)); i++) {
+        short_list_add(&list, name);
+        suggest_offer(&near, name);
+    }
+    enum status status = fail(STATUS_USAGE, "%s%s is one of %s, not '%s'%s", dashes(row->name),
+                              row->name, short_list_text(&list, ""), value, suggest_text(&near));
+    suggest_free(&near);
+    return status;
+}
+
+static enum status need_value(const char *before, const char *option, const char *value)
+{
+    if (*value)
+        return STATUS_OK;
+    return fail(STATUS_USAGE, "%s%s needs a value", before, option);
+}
+
 static enum status choose(const struct option_row *row, const char *value, size_t *index)
 {
-    char list[128] = "";
-    size_t length = 0;
     const char *name;
-    for (size_t i = 0; (name = option_choice(row, i)); i++) {
-        if (strcmp(name, value) == 0) {
-            *index = i;
+    TRY(need_value(dashes(row->name), row->name, value));
+    for (*index = 0; (name = option_choice(row, *index)); ++*index)
+        if (strcmp(name, value) == 0)
             return STATUS_OK;
-        }
-        if (length < sizeof list)
-            length +=
-                (size_t)snprintf(list + length, sizeof list - length, "%s%s", i ? ", " : "", name);
-    }
-    return fail(STATUS_USAGE, "%s%s is one of %s, not '%s'", dashes(row->name), row->name, list,
-                value);
+    return refuse_choice(row, value);
 }
 
 enum status options_choose(const char *option, const char *value, const char *const *names,
@@ -93,6 +110,7 @@ enum status options_parse_number(const char *option, const char *text, size_t le
 {
     char *end;
     size_t number;
+    TRY(need_value(dashes(option), option, text));
     if (!read_number(text, &end, &number) || *end || number < least || number > most)
         return fail(STATUS_USAGE, "%s%s takes a number from %zu to %zu, not '%s'", dashes(option),
                     option, least, most, text);
@@ -145,6 +163,7 @@ enum status options_parse_db(const char *what, const char *text, double least, d
 {
     char *end;
     double value;
+    TRY(need_value("", what, text));
     bool number = decimal_read(text, &end, &value);
     if (number && strcasecmp(end, "dB") == 0)
         end += 2;

@@ -32,7 +32,7 @@ struct option_row {
     const char *argument; /* NULL: takes no value */
     enum option_kind kind;
     size_t offset, size;                  /* of the field */
-    const char *help;                     /* lines separated by \n */
+    const char *help;                     /* words; a \n is a blank */
     char letter;                          /* short form, or 0 */
     const char *former_name;              /* which is understood, but in no list; or NULL */
     bool optional;                        /* --NAME or --NAME=VALUE; alone it stores no value */
@@ -43,6 +43,11 @@ struct option_row {
     const char *const *names;             /* NULL-terminated; or: */
     const char *(*name_at)(size_t index); /* NULL past the last */
     enum status (*parse)(void *options, const struct option_row *row, const char *value);
+    /* For completion, where the value is a spec: the keys after its commas ("gain="), or NULL; and
+     * examples of what is no file ("lowpass:1000"), NULL past the last, with keys of their own
+     * ("taps, window"). */
+    const struct option_row *keys;
+    const char *(*made_at)(size_t index, const char **keys);
 };
 
 enum { OPTIONS_LIST_MOST = 64 };

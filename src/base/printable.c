@@ -37,10 +37,19 @@ size_t printable_utf8(const char *text)
     return length;
 }
 
+/* U+202A to U+202E and U+2066 to U+2069, which turn the order of what follows on the line. */
+static bool is_direction(const unsigned char bytes[3])
+{
+    return bytes[0] == 0xE2 && ((bytes[1] == 0x80 && bytes[2] >= 0xAA && bytes[2] <= 0xAE) ||
+                                (bytes[1] == 0x81 && bytes[2] >= 0xA6 && bytes[2] <= 0xA9));
+}
+
 bool printable_is_control(const char *text)
 {
-    unsigned char lead = (unsigned char)text[0], second = lead ? (unsigned char)text[1] : 0;
-    return lead < 0x20 || lead == 0x7F || (lead == 0xC2 && second >= 0x80 && second < 0xA0);
+    unsigned char bytes[3] = {0};
+    memcpy(bytes, text, strnlen(text, sizeof bytes));
+    return bytes[0] < 0x20 || bytes[0] == 0x7F ||
+           (bytes[0] == 0xC2 && bytes[1] >= 0x80 && bytes[1] < 0xA0) || is_direction(bytes);
 }
 
 /* The bytes of the character at `text`; 0: its first byte must not be printed. */

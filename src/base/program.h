@@ -34,9 +34,11 @@ struct command {
     const char *usage;                  /* --help up to the options; NULL: made from the commands */
     const char *ending;                 /* --help after the options, or NULL */
     void (*print_ending)(void);         /* printed after that; NULL: nothing */
-    const struct option_row *arguments; /* in this order; NULL: none */
+    const struct option_row *arguments; /* in this order; NULL: none. One that is a word may be an
+                                         * option, too, whose row is for the same field */
     const struct option_group *groups;  /* ends with {0}; --help is added */
-    const char *surplus;                /* advice on too many arguments, or NULL */
+    const char *surplus;                /* advice on too many arguments, or on a file in the place
+                                         * of a subcommand; or NULL */
     const struct command *const *commands; /* subcommands, NULL-terminated, or NULL */
 
     size_t size;          /* of the struct of options */
@@ -46,9 +48,22 @@ struct command {
     enum status (*main)(int argc, char **argv); /* instead of `run`: reads its own arguments */
 };
 
-/* Find the command that argv names, parse its options and run it, or print its help. Errors:
- * usage, memory, the command's. */
+/* Find the command that argv names, parse its options and run it, or print its help: for --help, or
+ * the word help before or after the command's name. Errors: usage, memory, the command's. */
 MUST_CHECK enum status program_run(const struct command *command, int argc, char **argv);
+
+/* Store a value, NULL for a flag, of the option of that long name. Errors (usage): there is no such
+ * option, or what it says of the value. */
+MUST_CHECK enum status program_set(const struct command *command, void *options, const char *name,
+                                   const char *value);
+
+/* Parse a command's own line into `options`, which has the defaults; *help: --help was there, and
+ * what follows it was not read. Errors: usage, those of parsers. */
+MUST_CHECK enum status program_parse(const struct command *command, int argc, char **argv,
+                                     void *options, bool *help);
+
+/* What --help prints. */
+void program_print_help(const struct command *command);
 
 /* Option `index` of a command, last --help, then NULL; `group` becomes its group, NULL for --help.
  */

@@ -2,12 +2,14 @@
 
 #include "base/monotonic.h"
 #include "base/status.h"
+#include "base/terminal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { BAR = 30 };
+enum { BAR = 30, SHARE = 8 /* characters, of "[] 100 %" */ };
 static const double INTERVAL = 0.2; /* seconds between two pictures */
 
 void progress_begin(struct progress *progress, uint32_t rate, bool wanted)
@@ -19,6 +21,22 @@ void progress_begin(struct progress *progress, uint32_t rate, bool wanted)
         .start = now,
         .next = now + INTERVAL,
     };
+}
+
+/* In one row of the terminal: what wraps cannot be replaced by the next picture. */
+static void show(double share, const char *details)
+{
+    size_t columns, rows, width = BAR;
+    terminal_output_size(&columns, &rows);
+    bool has_details = SHARE + BAR + strlen(details) < columns;
+    if (!has_details && columns < SHARE + BAR + 1)
+        width = columns > SHARE + 1 ? columns - SHARE - 1 : 1;
+    char bar[BAR + 1];
+    size_t full = (size_t)(share * (double)width);
+    memset(bar, '#', full);
+    memset(bar + full, '-', width - full);
+    bar[width] = '\0';
+    note_transient("[%s] %3.0f %%%s", bar, 100 * share, has_details ? details : "");
 }
 
 void progress_update(void *context, uint64_t frames, int64_t total)
@@ -38,12 +56,9 @@ void progress_update(void *context, uint64_t frames, int64_t total)
         return;
     }
     double share = fmin((double)frames / (double)total, 1);
-    char bar[BAR + 1];
-    size_t full = (size_t)(share * BAR);
-    memset(bar, '#', full);
-    memset(bar + full, '-', BAR - full);
-    bar[BAR] = '\0';
     double left = elapsed * (1 - share) / fmax(share, 1e-6);
-    note_transient("[%s] %3.0f %%  %.0fx real time  %d:%02d left", bar, 100 * share, speed,
-                   (int)(left / 60), (int)fmod(left, 60));
+    char details[80];
+    snprintf(details, sizeof details, "  %.0fx real time  %d:%02d left", speed, (int)(left / 60),
+             (int)fmod(left, 60));
+    show(share, details);
 }

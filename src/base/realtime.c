@@ -18,13 +18,23 @@ void realtime_restore(const struct realtime_before *before)
     pthread_setschedparam(pthread_self(), before->policy, &before->parameters);
 }
 
+/* PipeWire and RTKit set a flag beside the policy, so that children do not inherit it. */
+int realtime_priority(pthread_t thread)
+{
+    int policy;
+    struct sched_param parameters;
+    if (pthread_getschedparam(thread, &policy, &parameters) != 0)
+        return 0;
+    policy &= ~SCHED_RESET_ON_FORK;
+    return policy == SCHED_FIFO || policy == SCHED_RR ? parameters.sched_priority : 0;
+}
+
 void realtime_lower(pthread_t thread)
 {
     int policy;
     struct sched_param parameters;
-    if (pthread_getschedparam(thread, &policy, &parameters) != 0 ||
-        (policy != SCHED_FIFO && policy != SCHED_RR) ||
-        parameters.sched_priority <= sched_get_priority_min(policy))
+    if (realtime_priority(thread) <= sched_get_priority_min(SCHED_FIFO) ||
+        pthread_getschedparam(thread, &policy, &parameters) != 0)
         return;
     parameters.sched_priority--;
     (void)pthread_setschedparam(thread, policy, &parameters); /* else as it was */

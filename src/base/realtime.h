@@ -27,6 +27,9 @@ void realtime_restore(const struct realtime_before *before);
 /* Lower a real-time priority of `thread` by one. */
 void realtime_lower(pthread_t thread);
 
+/* The real-time priority of `thread`; 0: it has none. */
+int realtime_priority(pthread_t thread);
+
 /* Lock all current memory in RAM. False: not permitted; errno is set. */
 bool realtime_lock_memory(void);
 

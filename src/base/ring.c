@@ -101,7 +101,7 @@ HALO_REALTIME size_t ring_writable(struct ring *ring)
                     ring->capacity);
 }
 
-size_t ring_readable(struct ring *ring)
+HALO_REALTIME size_t ring_readable(struct ring *ring)
 {
     return stock(ring, atomic_load_explicit(&ring->read, memory_order_relaxed), ring->capacity);
 }

@@ -1,22 +1,27 @@
 #include "base/status.h"
 
+#include "base/message_lock.h"
 #include "base/printable.h"
 
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { LINE_MOST = 8192 }; /* bytes of a line */
+enum { LINE_MOST = FAILURE_BYTES }; /* of a line */
 
 static _Atomic enum verbosity level = VERBOSITY_NORMAL;
 static bool transient_shown = false;
 static _Thread_local bool log_is_notes = false;
 static _Thread_local char *kept; /* where this thread's failures go; NULL: to the terminal */
 static _Thread_local size_t kept_size;
-static _Thread_local const char *source; /* that this thread's failures come from, or NULL */
+static _Thread_local const char *source;  /* that this thread's failures come from, or NULL */
+static _Thread_local const char *subject; /* of this thread's warnings, or NULL */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct failure last; /* lock */
+static bool failures_hidden = false;
 static void (*show_line)(void *context, const char *line); /* lock */
 static void *show_context;                                 /* lock */
 
@@ -27,12 +32,10 @@ static void wipe_transient(void)
     transient_shown = false;
 }
 
-/* The one place where messages leave, and what they quote becomes printable. */
-static void print_line(const char *format, va_list arguments)
+/* The one place where messages leave, and what they quote becomes printable; lock. */
+static void emit_line(const char *raw)
 {
-    static char raw[LINE_MOST], line[LINE_MOST]; /* lock: memory may have run out */
-    pthread_mutex_lock(&lock);
-    vsnprintf(raw, sizeof raw, format, arguments);
+    static char line[LINE_MOST]; /* memory may have run out */
     printable_copy(line, sizeof line, raw);
     if (show_line) {
         show_line(show_context, line);
@@ -40,29 +43,123 @@ static void print_line(const char *format, va_list arguments)
         wipe_transient();
         fprintf(stderr, "halo: %s\n", line);
     }
+}
+
+static void print_line(const char *format, va_list arguments)
+{
+    static char raw[LINE_MOST]; /* lock */
+    pthread_mutex_lock(&lock);
+    vsnprintf(raw, sizeof raw, format, arguments);
+    emit_line(raw);
+    pthread_mutex_unlock(&lock);
+}
+
+/* The length of the text that the first `length` bytes of a format make. */
+static size_t length_of(const char *format, size_t length, va_list arguments)
+{
+    char part[512];
+    va_list again;
+    snprintf(part, sizeof part, "%.*s", (int)length, format);
+    va_copy(again, arguments);
+    int made = vsnprintf(NULL, 0, part, again);
+    va_end(again);
+    return made > 0 ? (size_t)made : 0;
+}
+
+/* Where the reason and the advice of a failure begin: after ": " and "; " of the format, or
+ * at the beginning of an argument, but not of a name; in the reason anywhere. `prefix` is what
+ * precedes the format's text. */
+static void divide(struct failure *failure, const char *format, va_list arguments, size_t prefix)
+{
+    const char *text = failure->message;
+    for (size_t i = 0; format[i] && !failure->advice; i++) {
+        if (!strchr("%:;", format[i]))
+            continue;
+        size_t at = prefix + length_of(format, i, arguments);
+        if (at >= sizeof failure->message)
+            break;
+        if (!failure->reason && strncmp(text + at, ": ", 2) == 0)
+            failure->reason = at + 2;
+        else if (strncmp(text + at, "; ", 2) == 0)
+            failure->advice = at + 2;
+        i += format[i] == '%' && format[i + 1] == '%';
+    }
+    if (!failure->reason && strcmp(format, "%s") == 0) /* made elsewhere */
+        for (const char *at = text; (at = strstr(at, ": ")); at++)
+            failure->reason = (size_t)(at - text) + 2;
+    const char *end = failure->reason ? strstr(text + failure->reason, "; ") : NULL;
+    if (end && !failure->advice)
+        failure->advice = (size_t)(end - text) + 2;
+}
+
+/* Of a line that is too long, as names can make it, the end says why. */
+static void keep_ends(char *text, size_t size, const char *format, va_list arguments)
+{
+    static const char gap[] = " ... ";
+    char *whole;
+    va_list again;
+    va_copy(again, arguments);
+    int length = vasprintf(&whole, format, again);
+    va_end(again);
+    if (length < 0)
+        return;
+    snprintf(text + size / 2, size - size / 2, "%s%s", gap,
+             whole + (size_t)length + sizeof gap - (size - size / 2));
+    free(whole);
+}
+
+/* The text behind the prefix of log_prefix, whose length is returned. */
+static size_t compose(char *text, size_t size, const char *format, va_list arguments)
+{
+    va_list again;
+    text[0] = '\0';
+    if (source)
+        snprintf(text, size / 2, "%s: ", source);
+    size_t length = strlen(text);
+    va_copy(again, arguments);
+    int made = vsnprintf(text + length, size - length, format, again);
+    va_end(again);
+    if (made >= 0 && (size_t)made >= size - length)
+        keep_ends(text, size, format, arguments);
+    return length;
+}
+
+static void print_failure(enum status status, const char *format, va_list arguments)
+{
+    static struct failure other; /* lock */
+    struct failure *failure = log_is_notes ? &other : &last;
+    pthread_mutex_lock(&lock);
+    *failure = (struct failure){.status = status};
+    size_t prefix = compose(failure->message, sizeof failure->message, format, arguments);
+    divide(failure, format, arguments, prefix);
+    if (!(log_is_notes ? level < VERBOSITY_NORMAL : failures_hidden))
+        emit_line(failure->message);
     pthread_mutex_unlock(&lock);
 }
 
 enum status fail(enum status status, const char *format, ...)
 {
     va_list arguments;
-    if (source) {
-        char line[LINE_MOST];
-        va_start(arguments, format);
-        vsnprintf(line, sizeof line, format, arguments);
-        va_end(arguments);
-        const char *where = log_prefix(NULL);
-        status = fail(status, "%s: %s", where, line);
-        log_prefix(where);
-        return status;
-    }
     va_start(arguments, format);
     if (kept)
-        vsnprintf(kept, kept_size, format, arguments);
-    else if (!log_is_notes || level >= VERBOSITY_NORMAL)
-        print_line(format, arguments);
+        compose(kept, kept_size, format, arguments);
+    else
+        print_failure(status, format, arguments);
     va_end(arguments);
     return status;
+}
+
+bool failure_last(struct failure *failure)
+{
+    pthread_mutex_lock(&lock);
+    *failure = last;
+    pthread_mutex_unlock(&lock);
+    return failure->status != STATUS_OK;
+}
+
+void failures_hide(bool hidden)
+{
+    failures_hidden = hidden;
 }
 
 const char *log_prefix(const char *where)
@@ -81,6 +178,23 @@ void log_capture(char *text, size_t size)
 {
     kept = text;
     kept_size = size;
+}
+
+struct log_keeper log_keep_in(char *text, size_t size)
+{
+    const struct log_keeper before = {kept, kept_size};
+    log_capture(text, size);
+    return before;
+}
+
+void log_keep_again(const struct log_keeper *before)
+{
+    log_capture(before->text, before->size);
+}
+
+void warn_about(const char *what)
+{
+    subject = what;
 }
 
 void log_captured(char **text, size_t *size)
@@ -111,6 +225,16 @@ void warning(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
+    if (subject) {
+        char line[LINE_MOST];
+        const char *about = subject;
+        vsnprintf(line, sizeof line, format, arguments);
+        va_end(arguments);
+        subject = NULL;
+        warning("%s: %s", about, line);
+        subject = about;
+        return;
+    }
     print_from(VERBOSITY_QUIET, format, arguments);
     va_end(arguments);
 }
@@ -146,6 +270,16 @@ void messages_to(void (*show)(void *context, const char *line), void *context)
     pthread_mutex_lock(&lock);
     show_line = show;
     show_context = context;
+    pthread_mutex_unlock(&lock);
+}
+
+void message_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void message_unlock(void)
+{
     pthread_mutex_unlock(&lock);
 }
 

@@ -15,7 +15,9 @@ enum status {
     STATUS_OK = 0,
     STATUS_FAILED = 1,
     STATUS_USAGE = 2,
-    STATUS_INTERRUPTED = 3, /* a signal asked to stop; main raises it again */
+    STATUS_SOME_FAILED = 3, /* of many jobs; the others are done */
+    STATUS_TRY_AGAIN = 4,   /* nothing is wrong with the jobs: a full disk, a lost device */
+    STATUS_INTERRUPTED = 5, /* a signal asked to stop; main raises it again */
 };
 
 /* SILENT: errors only, where something else is written to standard error. */
@@ -35,6 +37,22 @@ enum verbosity { VERBOSITY_SILENT, VERBOSITY_QUIET, VERBOSITY_NORMAL, VERBOSITY_
 /* Print "halo: ..." on standard error and return `status`. Messages are made printable.h's. */
 MUST_CHECK enum status fail(enum status status, const char *format, ...) PRINTF_LIKE(2, 3);
 
+enum { FAILURE_BYTES = 8192 };
+
+/* A line of fail() in its parts: what failed, why, what to do: "cannot open hal.wav: no such file;
+ * did you mean hall.wav?" */
+struct failure {
+    enum status status;
+    char message[FAILURE_BYTES]; /* the bytes of names as they are */
+    size_t reason, advice;       /* where these begin; 0: there is none */
+};
+
+/* The last one that was printed, by any thread, not as a note. False: there is none. */
+bool failure_last(struct failure *failure);
+
+/* Print failures no more, since they are reported in another way. */
+void failures_hide(bool hidden);
+
 /* For this thread: failures are printed as notes, since another way will be tried. */
 void log_as_notes(bool are_notes);
 
@@ -43,6 +61,17 @@ void log_capture(char *text, size_t size);
 
 /* For this thread: failures begin with "where: ". NULL: without. Returns the previous prefix. */
 const char *log_prefix(const char *where);
+
+/* The same for a while: what log_keep_in returns is restored by log_keep_again. */
+struct log_keeper {
+    char *text;
+    size_t size;
+};
+MUST_CHECK struct log_keeper log_keep_in(char *text, size_t size);
+void log_keep_again(const struct log_keeper *before);
+
+/* For this thread: warnings begin with "subject: ". NULL: without. */
+void warn_about(const char *subject);
 
 /* The current text of log_capture, to restore it later. */
 void log_captured(char **text, size_t *size);

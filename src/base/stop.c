@@ -1,13 +1,16 @@
 #include "base/stop.h"
 
+#include "base/realtime.h"
+
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t caught = 0;
 
 enum { HALF_FILES_MOST = 4 };
-static const char *volatile half_files[HALF_FILES_MOST];
+static const char *_Atomic half_files[HALF_FILES_MOST];
 static void (*volatile tidy_up)(void) = NULL;
 
 static void catch_signal(int number)
@@ -27,10 +30,8 @@ static void catch_signal(int number)
 static void replace(const char *path, const char *by)
 {
     for (size_t i = 0; i < HALF_FILES_MOST; i++)
-        if (half_files[i] == path) {
-            half_files[i] = by;
+        if (atomic_compare_exchange_strong(&half_files[i], &(const char *){path}, by))
             return;
-        }
 }
 
 void stop_remove(const char *path)
@@ -65,9 +66,15 @@ void stop_watch(void)
     signal(SIGXFSZ, SIG_IGN);
 }
 
-bool stop_requested(void)
+HALO_REALTIME bool stop_requested(void)
 {
     return caught != 0;
+}
+
+int stop_code(void)
+{
+    enum { BY_SIGNAL = 128 };
+    return BY_SIGNAL + (int)caught;
 }
 
 void stop_raise_again(void)

@@ -9,7 +9,8 @@
 #include <stdbool.h>
 
 void stop_watch(void);       /* install the handlers; SIGPIPE, SIGXFSZ become errors of write() */
-bool stop_requested(void);   /* any thread */
+bool stop_requested(void);   /* any thread; real-time */
+int stop_code(void);         /* 128 and the signal's number: the exit code that shells see */
 void stop_raise_again(void); /* end by the received signal, as shells expect; may return */
 
 /* Register an incomplete file for removal, and unregister it. The name is not copied, and is the

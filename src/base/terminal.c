@@ -153,13 +153,27 @@ static const char *variable(const char *name)
     return value ? value : "";
 }
 
+bool terminal_refuses_colours(void)
+{
+    return *variable("NO_COLOR") != '\0' || strcmp(variable("CLICOLOR"), "0") == 0;
+}
+
+/* Into a pipe to a pager, or a log that shows them. */
+static bool wants_colours(void)
+{
+    const char *forced = variable("FORCE_COLOR"), *also = variable("CLICOLOR_FORCE");
+    return (*forced && strcmp(forced, "0") != 0) || (*also && strcmp(also, "0") != 0);
+}
+
 enum terminal_colours terminal_output_colours(void)
 {
     const char *term = variable("TERM"), *colours = variable("COLORTERM");
-    if (!isatty(STDOUT_FILENO) || *variable("NO_COLOR") || !*term || strcmp(term, "dumb") == 0)
+    bool is_terminal = isatty(STDOUT_FILENO) && *term && strcmp(term, "dumb") != 0;
+    if (terminal_refuses_colours() || !(is_terminal || wants_colours()))
         return TERMINAL_COLOURS_NONE;
     if (strcmp(colours, "truecolor") == 0 || strcmp(colours, "24bit") == 0 ||
         strstr(term, "-direct"))
         return TERMINAL_COLOURS_ALL;
-    return strstr(term, "256color") ? TERMINAL_COLOURS_256 : TERMINAL_COLOURS_NONE;
+    return strstr(term, "256color") || wants_colours() ? TERMINAL_COLOURS_256
+                                                       : TERMINAL_COLOURS_NONE;
 }

@@ -36,8 +36,12 @@ void terminal_output_size(size_t *columns, size_t *rows);
 
 enum terminal_colours { TERMINAL_COLOURS_NONE, TERMINAL_COLOURS_256, TERMINAL_COLOURS_ALL };
 
-/* None if standard output is not a terminal, TERM names one with few colours, or NO_COLOR is set
- * (no-color.org). All: 24 bits, by COLORTERM. */
+/* Whether NO_COLOR is set, or CLICOLOR is 0. */
+bool terminal_refuses_colours(void);
+
+/* None if standard output is not a terminal or TERM names one with few colours, unless FORCE_COLOR
+ * or CLICOLOR_FORCE is set and not 0; and none if terminal_refuses_colours (no-color.org,
+ * bixense.com/clicolors). All: 24 bits, by COLORTERM. */
 enum terminal_colours terminal_output_colours(void);
 
 #endif

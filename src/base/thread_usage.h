@@ -1,4 +1,4 @@
-/* What the kernel counts of the calling thread: two system calls that do not wait, half a
+/* What the kernel counts of the calling thread: two system calls that do not wait, about a
  * microsecond together. Threads: any. Real-time. */
 #ifndef HALO_THREAD_USAGE_H
 #define HALO_THREAD_USAGE_H
@@ -31,14 +31,13 @@ HALO_REALTIME static inline struct thread_usage thread_usage_now(void)
 }
 
 HALO_REALTIME static inline struct thread_usage
-thread_usage_since(const struct thread_usage *before)
+thread_usage_between(const struct thread_usage *before, const struct thread_usage *now)
 {
-    const struct thread_usage now = thread_usage_now();
-    return (struct thread_usage){.cpu_ns = now.cpu_ns - before->cpu_ns,
-                                 .faults = now.faults - before->faults,
-                                 .major = now.major - before->major,
-                                 .preempted = now.preempted - before->preempted,
-                                 .processor = now.processor != before->processor};
+    return (struct thread_usage){.cpu_ns = now->cpu_ns - before->cpu_ns,
+                                 .faults = now->faults - before->faults,
+                                 .major = now->major - before->major,
+                                 .preempted = now->preempted - before->preempted,
+                                 .processor = now->processor != before->processor};
 }
 
 #endif

@@ -1,9 +1,9 @@
 #include "base/workers.h"
 
+#include "base/machine.h"
 #include "base/stop.h"
 #include "base/thread.h"
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -80,10 +80,7 @@ enum status workers_create(size_t count, struct workers **result)
     struct workers *workers = calloc(1, sizeof *workers);
     if (!workers)
         return fail_memory("threads");
-    cpu_set_t set;
-    if (count == 0)
-        count = sched_getaffinity(0, sizeof set, &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
-    workers->count = count;
+    workers->count = count > 0 ? count : machine_processors();
     pthread_mutex_init(&workers->lock, NULL);
     pthread_cond_init(&workers->begin, NULL);
     pthread_cond_init(&workers->done, NULL);

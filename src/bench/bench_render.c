@@ -1,4 +1,5 @@
 /* halo bench render: options, grid and report of the render bench. */
+#include "base/plural.h"
 #include "base/stop.h"
 #include "bench/bench.h"
 #include "bench/bench_columns.h"
@@ -72,8 +73,8 @@ static void print_table_row(const struct render_row *row, bool first)
                "system s | x real time | peak MB | copy s | transforms s | "
                "wall / (copy + transforms) |\n"
                "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
-               cell->seconds, cell->rate, row->threads, row->threads == 1 ? "" : "s", cell->rounds,
-               cell->rounds == 1 ? "" : "s");
+               cell->seconds, cell->rate, row->threads, plural_s(row->threads), cell->rounds,
+               plural_s(cell->rounds));
     printf("| %zu | %zu | %s | %s | %zu | %.3f | %.3f..%.3f | %.3f | %.3f | %.0f | %s | %.3f | %s "
            "| %s |\n",
            cell->channels, cell->taps, row->backend, row->algorithm, row->block, row->wall,

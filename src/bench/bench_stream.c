@@ -8,7 +8,8 @@
 
 enum {
     BLOCK_MOST = 1 << 16,
-    CHANNELS_MOST = 1024,
+    CHANNELS_MOST = 1 << 16,
+    MATRIX_MOST = 1 << 8, /* channels */
     TAPS_MOST = 1 << 24,
     RATE_LEAST = 1000,
     RATE_MOST = 1000000,
@@ -26,6 +27,7 @@ struct stream_options {
     struct number_list modes;
     struct number_list blocks;
     struct number_list channels;
+    struct number_list paths; /* 1: a matrix */
     struct number_list taps;
     struct number_list paces;
     size_t rate;    /* Hz */
@@ -53,7 +55,8 @@ static size_t next_value(const struct number_list *list, size_t *number)
 static size_t cell_count(const struct stream_options *options)
 {
     return options->paces.count * options->blocks.count * options->channels.count *
-           options->taps.count * options->modes.count * options->backends.count;
+           options->paths.count * options->taps.count * options->modes.count *
+           options->backends.count;
 }
 
 static void limit_cell(const struct stream_options *options, struct stream_cell *cell)
@@ -76,6 +79,7 @@ static bool cell_at(const struct stream_options *options, size_t number, struct 
     cell->pace = (enum stream_pace)next_value(&options->paces, &number);
     cell->block = next_value(&options->blocks, &number);
     cell->channels = next_value(&options->channels, &number);
+    cell->matrix = next_value(&options->paths, &number);
     cell->taps = next_value(&options->taps, &number);
     size_t mode = next_digit(&options->modes, &number);
     cell->backend = convolver_backend_name(next_value(&options->backends, &number));
@@ -98,7 +102,10 @@ static enum status measure(void *context)
         struct stream_row row;
         if (!cell_at(options, n, &cell))
             continue;
-        status = stream_bench_measure(&cell, &row);
+        if (cell.matrix && cell.channels > MATRIX_MOST)
+            status = fail(STATUS_USAGE, "--paths matrix takes at most %d channels", MATRIX_MOST);
+        else
+            status = stream_bench_measure(&cell, &row);
         if (status == STATUS_OK)
             status = stream_report_take(report, &row);
     }
@@ -119,6 +126,9 @@ static const struct option_row rows[] = {
                  "frames per block; default 64"),
     OPT_INTEGERS("channels", "LIST", struct stream_options, channels, 1, CHANNELS_MOST,
                  "channels, each with its own mask; default 2"),
+    OPT_CHOICES("paths", "LIST", struct stream_options, paths,
+                "separate (default), matrix: from each channel to each",
+                .names = stream_paths_names),
     OPT_INTEGERS("taps", "LIST", struct stream_options, taps, 1, TAPS_MOST,
                  "mask lengths; default 1024"),
     OPT_INTEGER("rate", "HZ", struct stream_options, rate, RATE_LEAST, RATE_MOST,
@@ -134,8 +144,9 @@ static const struct option_row rows[] = {
                 "blocks paced, 20 back to back"),
     OPT_SECONDS("warm-up", "S", struct stream_options, warm_up, 0, SECONDS_MOST,
                 "seconds to run before timing; default 0.5"),
-    OPT_INTEGER("threads", "N", struct stream_options, threads, 1, THREADS_MOST,
-                "threads; from 2 a worker computes long partitions on the\nCPU; default 1"),
+    OPT_INTEGER(
+        "threads", "N", struct stream_options, threads, 1, THREADS_MOST,
+        "threads; from 2 workers compute long partitions on the\nCPU, as many as the channels need, or share the copies\nof large blocks to and from a GPU; default 1"),
     BENCH_FORMS(struct stream_options, form),
     OPT_VALUE("verbose", struct stream_options, verbosity, VERBOSITY_VERBOSE,
               "print which priority and memory the system granted", .letter = 'v'),
@@ -155,6 +166,8 @@ const struct command bench_stream = {
         "paced: one block per period, as with a sound card, with real-time priority and\n"
         "locked memory where the system allows it. `missed` blocks took longer than their\n"
         "period; `late` ones were not complete at its end, perhaps because of an earlier one.\n"
+        "With --json and --csv `worker_late` counts blocks in which the step did what a worker\n"
+        "should have done.\n"
         "spun: the same at ordinary priority, with a thread that never sleeps, so that the\n"
         "times exclude waking up.\n"
         "back-to-back: each block as soon as the previous one is done. Only this pace reports\n"
@@ -169,6 +182,7 @@ const struct command bench_stream = {
             .modes = {1, {GPU_MODE_AUTO}},
             .blocks = {1, {64}},
             .channels = {1, {2}},
+            .paths = {1, {0}},
             .taps = {1, {1024}},
             .paces = {2, {STREAM_PACED, STREAM_BACK_TO_BACK}},
             .rate = 48000,

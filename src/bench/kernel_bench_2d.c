@@ -1,4 +1,5 @@
 /* The kernel bench for pictures. */
+#include "base/plural.h"
 #include "bench/kernel_bench.h"
 #include "bench/kernel_bench_report.h"
 #include "gpu/gpu.h"
@@ -95,8 +96,8 @@ static void print_head(const struct kernel_bench_settings *settings, bool csv)
         printf("# cells,%s\n# channels,%zu\n", cells, settings->channels);
     else
         printf("random %ss, %zu channel%s, %s boundary, median of %zu runs\n\n", cells,
-               settings->channels, settings->channels == 1 ? "" : "s",
-               boundary_names[settings->boundary], settings->repeats);
+               settings->channels, plural_s(settings->channels), boundary_names[settings->boundary],
+               settings->repeats);
 }
 
 static void print_cells(const struct kernel_bench_row *row)

@@ -1,5 +1,6 @@
 #include "bench/render_bench.h"
 
+#include "base/laps.h"
 #include "base/monotonic.h"
 #include "base/noise.h"
 #include "base/stop.h"
@@ -169,7 +170,10 @@ static enum status create_chain(const struct render_bench *bench, struct render 
     struct stage_list list = {.count = 1, .stages = stage};
     size_t block =
         stage_list_block(&list, stage->inputs, render->workers, bench->frames + bench->mask->taps);
-    return stage_list_create(&list, stage->inputs, block, render->workers, &render->chain);
+    int64_t lap = lap_begin();
+    TRY(stage_list_create(&list, stage->inputs, block, render->workers, &render->chain));
+    lap_end(LAP_CHAIN, lap);
+    return STATUS_OK;
 }
 
 static enum status render_to_end(const struct render_bench *bench, struct render *render)
@@ -195,11 +199,20 @@ static void describe(const struct render *render, struct render_row *row)
     row->threads = workers_count(render->workers);
 }
 
+static void learn(const struct render_bench *bench, const struct render *render, size_t round)
+{
+    struct stage stage = render->stage;
+    const struct stage_list list = {.count = 1, .stages = &stage};
+    if (bench->cell->speed && round > 0)
+        stage_list_learn(&list, render->workers, bench->cell->speed);
+}
+
 static enum status time_render(struct render_bench *bench, size_t round)
 {
     struct render render = {0};
     struct rusage before, after;
     reset_peak();
+    laps_begin(false);
     double start = monotonic_seconds();
     getrusage(RUSAGE_SELF, &before);
     enum status status = render_to_end(bench, &render);
@@ -210,6 +223,7 @@ static enum status time_render(struct render_bench *bench, size_t round)
     if (status == STATUS_OK) {
         bench->row->peak_bytes = fmax(bench->row->peak_bytes, peak_bytes());
         describe(&render, bench->row);
+        learn(bench, &render, round);
     }
     if (render.sink)
         unlink(bench->output);
@@ -331,7 +345,9 @@ static enum status measure_transforms(const struct render_bench *bench)
 {
     struct render_row *row = bench->row;
     size_t block = row->block, channels = bench->cell->channels;
-    struct partition_plan plan = partition_plan(bench->cell->taps, block, PARTITION_AVERAGE);
+    const struct partition_job job = {bench->cell->taps, block, PARTITION_AVERAGE, channels,
+                                      row->threads};
+    struct partition_plan plan = partition_plan(&job);
     uint64_t blocks = (frames_out(bench) + block - 1) / block;
     row->transforms = 0;
     if (plan.algorithm == PARTITION_OVERLAP_SAVE)

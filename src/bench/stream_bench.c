@@ -5,6 +5,7 @@
 #include "base/realtime.h"
 #include "base/stop.h"
 #include "base/workers.h"
+#include "bench/stream_mask.h"
 #include "signal/audio.h"
 
 #include <assert.h>
@@ -26,11 +27,11 @@ enum {
 static_assert((int)STREAM_FIRST_BLOCKS > (int)ROTATION, "all input is used before the first check");
 
 static const double ERROR_MOST_DB = -130;
-static const double DECAY = 1e-3; /* of a mask from its first tap to its last */
 
 struct stream {
     const struct stream_cell *cell;
-    struct mask *mask;
+    struct stream_mask of_noise;
+    const struct mask *mask; /* of `of_noise` */
     struct workers *workers;
     struct filter *filter;
     struct block input; /* ROTATION blocks in a row */
@@ -43,34 +44,7 @@ struct stream {
     struct stream_row *row;
 };
 
-/* ---- sound and masks ---- */
-
-/* A direct sound and decaying noise. The magnitudes sum to 1, so that outputs stay in -1..1. */
-static void fill_column(double *column, size_t taps, uint64_t *random)
-{
-    double step = pow(DECAY, 1 / (double)taps), level = 1, sum = 1;
-    column[0] = 1;
-    for (size_t k = 1; k < taps; k++) {
-        level *= step;
-        column[k] = (float)(level * (double)noise_next(random));
-        sum += fabs(column[k]);
-    }
-    for (size_t k = 0; k < taps; k++)
-        column[k] = (float)(column[k] / sum);
-}
-
-static enum status make_mask(struct stream *stream)
-{
-    const struct stream_cell *cell = stream->cell;
-    TRY(mask_create("of noise", cell->channels, cell->taps, &stream->mask));
-    TRY(mask_route(stream->mask, cell->channels, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO));
-    for (size_t c = 0; c < cell->channels; c++) {
-        fill_column(mask_column(stream->mask, c), cell->taps, &stream->random);
-        if (stop_requested())
-            return STATUS_INTERRUPTED;
-    }
-    return STATUS_OK;
-}
+/* ---- sound ---- */
 
 static enum status make_sound(struct stream *stream)
 {
@@ -106,7 +80,7 @@ static void stream_close(struct stream *stream)
 {
     filter_destroy(stream->filter);
     workers_destroy(stream->workers);
-    mask_destroy(stream->mask);
+    stream_mask_destroy(&stream->of_noise);
     block_free(&stream->input);
     block_free(&stream->output);
     free(stream->in);
@@ -139,6 +113,8 @@ static enum status make_filter(struct stream *stream)
     enum status status = workers_create(cell->threads, &stream->workers);
     if (status == STATUS_OK)
         status = make(cell, stream->mask, stream->workers, &stream->filter);
+    if (!cell->make)
+        stream_mask_fold(&stream->of_noise);
     if (raised)
         realtime_restore(&before);
     return status;
@@ -190,6 +166,7 @@ struct stretch {
     int64_t *times; /* NULL: not recorded */
     size_t ran;
     size_t late;
+    size_t worker_late;
 };
 
 static enum status run(struct stream *stream, struct stretch *stretch)
@@ -210,6 +187,7 @@ static enum status run(struct stream *stream, struct stretch *stretch)
         if (stretch->times)
             stretch->times[n] = end - begin;
         stretch->late += stretch->paced && (double)(end - origin) > due + stream->period;
+        stretch->worker_late += (stream->filter->held_up & FILTER_WORKER_LATE) != 0;
         stretch->ran++;
         status = check_block(stream);
         stream->handed++;
@@ -219,16 +197,25 @@ static enum status run(struct stream *stream, struct stretch *stretch)
 
 /* ---- checking results ---- */
 
-static double true_output(const struct stream *stream, size_t channel, size_t frame)
+static double true_path(const struct stream *stream, const struct mask_path *path, size_t frame)
 {
-    const float *input = stream->input.data[channel];
-    const double *column = mask_column(stream->mask, channel);
+    const float *input = stream->input.data[path->input];
+    const double *column = mask_column(stream->mask, path->column);
     size_t length = stream->input.frames, at = frame % length;
     double sum = 0;
     for (size_t k = 0; k < stream->mask->taps && k <= frame; k++) {
         sum += (double)input[at] * column[k];
         at = at ? at - 1 : length - 1;
     }
+    return sum;
+}
+
+static double true_output(const struct stream *stream, size_t channel, size_t frame)
+{
+    double sum = 0;
+    for (size_t p = 0; p < stream->mask->path_count; p++)
+        if (stream->mask->paths[p].output == channel)
+            sum += true_path(stream, &stream->mask->paths[p], frame);
     return sum;
 }
 
@@ -297,6 +284,7 @@ static enum status run_all(struct stream *stream)
     stream->row->cpu = process_cpu_seconds() - cpu;
     stream->row->blocks = timed.ran;
     stream->row->late = timed.late;
+    stream->row->worker_late = timed.worker_late;
     return check_result(stream);
 }
 
@@ -364,8 +352,11 @@ enum status stream_bench_measure(const struct stream_cell *cell, struct stream_r
     *row = (struct stream_row){.cell = *cell, .period = period, .error_db = -INFINITY};
     struct stream stream = {.cell = cell, .period = 1e9 * period, .random = 1, .row = row};
     enum status status;
-    if (!(status = make_mask(&stream)) && !(status = make_sound(&stream)) &&
-        !(status = make_filter(&stream)) && !(status = run_with_grants(&stream)))
+    status = stream_mask_create(cell->channels, cell->matrix, cell->taps, &stream.random,
+                                &stream.of_noise);
+    stream.mask = stream.of_noise.mask;
+    if (!status && !(status = make_sound(&stream)) && !(status = make_filter(&stream)) &&
+        !(status = run_with_grants(&stream)))
         sum_up(&stream);
     stream_close(&stream);
     return status;

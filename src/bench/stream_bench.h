@@ -1,8 +1,9 @@
 /* The stream bench: the time that a convolver takes for a block of a live stream.
  *
  * A cell is one convolver (ours, or another program's as a filter), one mask of noise for each
- * channel, and blocks of noise. Each block is timed from input to output on the calling thread.
- * Outputs are compared with a sum in double precision before and after.
+ * channel or, as a matrix, for each pair of channels, and blocks of noise. Each block is timed from
+ * input to output on the calling thread. Outputs are compared with a sum in double precision before
+ * and after.
  *
  * Paced: block n begins n periods after the first, as with a sound card; a delayed block begins as
  * soon as possible and later ones keep their times. The thread and its workers get real-time
@@ -39,6 +40,7 @@ struct stream_cell {
     uint32_t rate; /* Hz */
     size_t block;  /* frames */
     size_t channels;
+    bool matrix; /* from each channel to each */
     size_t taps;
     size_t threads;
     size_t blocks;  /* to time, at least 1 */
@@ -49,7 +51,7 @@ struct stream_cell {
 /* Times are in seconds. */
 struct stream_row {
     struct stream_cell cell;
-    char algorithm[96];
+    char algorithm[128];
     double period; /* of a block at the rate: its deadline */
     size_t blocks; /* timed */
     double p50;
@@ -61,15 +63,17 @@ struct stream_row {
     double cpu;    /* of all threads of the process during the timed blocks, spinning included */
     size_t missed; /* blocks that took longer than their period */
     size_t late;   /* outputs that came after the end of their period; SIZE_MAX: back to back */
-    double share;  /* p50 over the period */
+    size_t worker_late;       /* blocks in which the step did what a worker should have done */
+    double share;             /* p50 over the period */
     double blocks_per_second; /* these three: NAN unless back to back */
     double times_real_time;
     double cpu_per_second;
     const char *pace_name; /* for the report */
     const char *mode_name; /* NULL: no GPU */
-    double error_db;       /* largest error at sampled places, of max|x| sum|h| */
-    bool realtime;         /* real-time priority was granted */
-    bool locked;           /* memory was locked */
+    const char *paths_name;
+    double error_db; /* largest error at sampled places, of max|x| sum|h| */
+    bool realtime;   /* real-time priority was granted */
+    bool locked;     /* memory was locked */
 };
 
 /* Measure one cell. Errors: memory, threads, a backend that is unavailable or fails, a wrong

@@ -6,7 +6,9 @@
 #include "bench/stream_bench.h"
 
 extern const char *const stream_pace_names[]; /* by enum stream_pace; NULL ends them */
-extern const char *const stream_mode_names[]; /* by enum gpu_mode; NULL ends them */
+extern const char *const stream_mode_names[];
+extern const char *const stream_paths_names[];
+/* by cell.matrix */ /* by enum gpu_mode; NULL ends them */
 
 struct stream_report;
 

@@ -25,6 +25,7 @@ HALO_REALTIME static void chain_process(struct filter *filter, const real *const
             memcpy(out[c], in[c], filter->block * sizeof(real));
     for (size_t i = 0; i < chain->count; i++) {
         real *const *next = i + 1 < chain->count ? chain->between[i].data : out;
+        chain->filters[i]->deadline = filter->deadline;
         REAL(filter_process)(chain->filters[i], in, next);
         struct filter *one = chain->filters[i];
         late += one->late;

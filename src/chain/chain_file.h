@@ -1,18 +1,29 @@
 /* A chain stored as YAML text.
  *
  *   halo-chain: 1
+ *   tempo: 90,6/8
  *   stages:
  *   - mask: ../filters/hall.wav
  *     options:
  *     - gain=-6
+ *   - mask: ../filters/room.wav
+ *     or: true
  *   - lv2: http://lv2plug.in/plugins/eg-amp
  *     options:
  *     - gain=-3
  *   - gain: -1
+ *   live:
+ *     mask: 2
+ *     dry: false
+ *     gain: -3
  *
  * The key of a stage is its option on the command line; `options` are the words that follow, with
- * commas unescaped. Paths (stage_ops.path_in) are absolute or relative to the file's folder.
- * Threads: the control thread.
+ * commas unescaped. The tempo, which may be left out, is that of --tempo. Paths (stage_ops.path_in)
+ * are absolute or relative to the file's folder.
+ * A mask with `or: true` is an alternative to the mask before it, as with --or; `live` says what a
+ * live stream does with the chain: which of these masks sounds (from 1), or the dry signal, and the
+ * gain of its output, in dB. A preset (preset.h) is such a file.
+ * Threads: any, one at a time.
  */
 #ifndef HALO_CHAIN_FILE_H
 #define HALO_CHAIN_FILE_H
@@ -21,14 +32,35 @@
 
 #include <stdio.h>
 
-/* Append the file's stages. Errors: no such file, invalid content (with the line). */
-MUST_CHECK enum status chain_file_load(const char *path, struct stage_list *list);
+/* What a live stream does with a chain. */
+struct chain_live {
+    size_t stage;        /* that has alternatives, from 0; SIZE_MAX: none */
+    size_t other_count;  /* of alternatives */
+    const char **others; /* their specs */
+    size_t mask;         /* that sounds, from 1 */
+    bool dry;
+    double gain_db;
+};
 
-/* Print loaded stages for a file at `path`; the state of stage i, from 1, is in `path`.state/i.
- * With `copies`, which may be NULL, files are copied and the copies named. Errors: memory, those of
- * the copies; the caller checks the stream. */
+void chain_live_free(struct chain_live *live); /* with what chain_file_load made */
+
+/* Append the file's stages, and take its tempo. With `live`, which chain_live_free frees in any
+ * case, its alternatives and what is chosen; NULL: the stage with alternatives gets the mask that
+ * sounds. Errors: no such file, invalid content (with the line). */
+MUST_CHECK enum status chain_file_load(const char *path, struct stage_list *list,
+                                       struct chain_live *live);
+
+/* Print loaded stages for a file at `path`; the state of stage i, from 1, will be in
+ * `path`.state/i, and was saved in `states`/i (NULL: none was). With `copies`, which may be NULL,
+ * files are copied and the copies named. Errors: memory, those of the copies; the caller checks the
+ * stream. */
 struct chain_copies;
 MUST_CHECK enum status chain_file_print(const struct stage_list *list, const char *path,
-                                        struct chain_copies *copies, FILE *stream);
+                                        const char *states, struct chain_copies *copies,
+                                        FILE *stream);
+
+/* The same with `live`; all paths are absolute, and states are those that the stages name. */
+MUST_CHECK enum status chain_file_print_live(const struct stage_list *list,
+                                             const struct chain_live *live, FILE *stream);
 
 #endif

@@ -1,12 +1,13 @@
 #include "chain/chain_options.h"
 #include "chain/mask_options.h"
 
-#include "base/decimal.h"
 #include "chain/chain_file.h"
+#include "chain/chain_tempo.h"
 #include "convolve/convolver.h"
 #include "plugin/plugin_sandbox.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ enum { THREADS_MOST = 1024 };
 static enum status parse_chain(void *options, const struct option_row *row, const char *value)
 {
     (void)row;
-    return chain_file_load(value, &((struct chain_options *)options)->stages);
+    return chain_file_load(value, &((struct chain_options *)options)->stages, NULL);
 }
 
 static enum status parse_devices(void *options, const struct option_row *row, const char *value)
@@ -36,31 +37,11 @@ static enum status parse_devices(void *options, const struct option_row *row, co
     return STATUS_OK;
 }
 
-static const double BPM_LEAST = 1, BPM_MOST = 1000;
-enum { BAR_MOST = 64, UNIT_MOST = 64 };
-
-/* BPM, or BPM,BEATS/UNIT. */
 static enum status parse_tempo(void *options, const struct option_row *row, const char *value)
 {
-    struct plugin_tempo *tempo = &((struct chain_options *)options)->settings.tempo;
-    char *end;
-    unsigned long bar = 4, unit = 4;
-    bool good =
-        decimal_read(value, &end, &tempo->bpm) && tempo->bpm >= BPM_LEAST && tempo->bpm <= BPM_MOST;
-    if (good && *end == ',') {
-        bar = isdigit((unsigned char)end[1]) ? strtoul(end + 1, &end, 10) : 0;
-        unit = *end == '/' && isdigit((unsigned char)end[1]) ? strtoul(end + 1, &end, 10) : 0;
-    }
-    good = good && !*end && bar >= 1 && bar <= BAR_MOST && unit >= 1 && unit <= UNIT_MOST &&
-           (unit & (unit - 1)) == 0;
-    if (!good)
-        return fail(STATUS_USAGE,
-                    "--%s is beats a minute from %g to %g, and perhaps a time signature, such as "
-                    "120 or 90,6/8, not '%s'",
-                    row->name, BPM_LEAST, BPM_MOST, value);
-    tempo->bar = (unsigned)bar;
-    tempo->unit = (unsigned)unit;
-    return STATUS_OK;
+    char name[32];
+    snprintf(name, sizeof name, "--%s", row->name);
+    return chain_tempo_parse(name, value, &((struct chain_options *)options)->tempo);
 }
 
 static const char *const align_names[] = {"causal", "centre", NULL};
@@ -82,8 +63,10 @@ const struct option_row chain_options_rows[] = {
              .name_at = convolver_choice_name),
     OPT_CHOICE("precision", "PRECISION", struct chain_options, settings.convolver.precision,
                precision_names,
-               "single (default) or double: compute in 64 bits;\n"
-               "the error is then below -270 dB, so choose --format double"),
+               "single or double: compute in 64 bits, with an error below\n"
+               "-270 dB; default: double where IN and OUT both have samples\n"
+               "of more than 24 bits, else single",
+               .given = OPT_GIVEN(struct chain_options, precision_given)),
     OPT_WORD("kernel", "NAME", struct chain_options, settings.convolver.gpu.kernel,
              "GPU kernel: auto (default), basic, constant, tiled,\n"
              "cached, register (masks of up to 16384 taps) or fft;\n"
@@ -95,12 +78,12 @@ const struct option_row chain_options_rows[] = {
     OPT_PARSE("devices", "LIST", parse_devices,
               "GPUs that share the channels: 0 (default), 0,2 or all"),
     OPT_VALUE("isolate", struct chain_options, settings.isolate, ISOLATE_ON,
-              "run plugins in separate processes, so that a crash or hang\n"
-              "does not affect halo: default for files; live, a failed\n"
-              "plugin is left out, and each plugin adds a block of delay"),
+              "run plugins in separate processes (default), so that a crash\n"
+              "or hang does not affect halo; live, a failed plugin is left\n"
+              "out"),
     OPT_VALUE("no-isolate", struct chain_options, settings.isolate, ISOLATE_OFF,
-              "run plugins in halo's process: default live. A crash or\n"
-              "hang of a plugin then ends halo"),
+              "run plugins in halo's process: a crash or hang of a plugin\n"
+              "then ends halo"),
     OPT_PARSE("tempo", "BPM[,BEATS/UNIT]", parse_tempo,
               "tells plugins the tempo, such as 120 or 90,6/8 (default 4/4),\n"
               "and the position, from the first frame"),
@@ -126,7 +109,10 @@ const struct option_row *chain_options_stages(void)
             .name = ops->option,
             .argument = ops->argument,
             .help = ops->help,
+            .letter = ops->letter,
             .is_file = ops->is_file,
+            .keys = ops->keys,
+            .made_at = ops->made_at,
         };
     return rows;
 }
@@ -155,8 +141,18 @@ static enum status keep_to_cpu(struct convolver_settings *convolver, bool gpu_na
     return STATUS_OK;
 }
 
+enum status chain_options_settle_tempo(struct chain_options *options)
+{
+    bool given = options->tempo.bpm > 0;
+    options->settings.tempo = given ? options->tempo : options->stages.tempo;
+    return !given && options->stages.tempos_differ
+               ? fail(STATUS_USAGE, "the chains have different tempos; choose one by --tempo")
+               : STATUS_OK;
+}
+
 enum status chain_options_check(struct chain_options *options, size_t block)
 {
+    TRY(chain_options_settle_tempo(options));
     struct convolver_settings *convolver = &options->settings.convolver;
     struct gpu_settings *gpu = &options->settings.convolver.gpu;
     if (gpu->kernel && strcmp(gpu->kernel, "auto") == 0)

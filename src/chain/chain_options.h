@@ -8,7 +8,9 @@
 struct chain_options {
     struct stage_list stages;
     struct stage_settings settings;
-    size_t threads; /* 0: one per processor, two in a stream */
+    bool precision_given;
+    struct plugin_tempo tempo; /* --tempo; bpm 0: none, that of the stages */
+    size_t threads;            /* 0: one per processor, two in a stream */
 };
 
 #define CHAIN_OPTIONS_DEFAULTS                                                                     \
@@ -25,9 +27,12 @@ MUST_CHECK enum status chain_options_parse_stage(void *options, const struct opt
 
 extern const struct option_row chain_options_rows[]; /* all others */
 
-/* Check after parsing that the options of a GPU are consistent, and take the CPU where the result
- * has to be reproducible; `block` is the one requested, or 0.
- * Errors: usage. */
+/* The tempo of the settings: --tempo, which comes before that of the stages' chain files. Errors
+ * (usage): these differ. */
+MUST_CHECK enum status chain_options_settle_tempo(struct chain_options *options);
+
+/* Settle the tempo after parsing, check that the options of a GPU are consistent, and take the CPU
+ * where the result has to be reproducible; `block` is the one requested, or 0. Errors: usage. */
 MUST_CHECK enum status chain_options_check(struct chain_options *options, size_t block);
 
 #endif

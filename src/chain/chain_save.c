@@ -79,9 +79,9 @@ static enum status save_states(struct chain_save *save, const struct stage_list 
 static enum status print_file(struct chain_save *save, const struct stage_list *list)
 {
     FILE *stream = fdopen(save->file.fd, "w");
-    enum status status =
-        stream ? chain_file_print(list, save->path, save->collects ? &save->copies : NULL, stream)
-               : STATUS_OK;
+    enum status status = stream ? chain_file_print(list, save->path, save->states.hidden,
+                                                   save->collects ? &save->copies : NULL, stream)
+                                : STATUS_OK;
     int error = text_stream_finish(stream);
     if (!stream)
         close(save->file.fd);
@@ -118,9 +118,9 @@ enum status chain_save_create(const char *path, bool force, bool collects,
     if (status == STATUS_OK)
         status = atomic_file_open(&save->file, path, force);
     if (status == STATUS_OK)
-        status = print_file(save, list);
-    if (status == STATUS_OK)
         status = save_states(save, list);
+    if (status == STATUS_OK)
+        status = print_file(save, list);
     if (status != STATUS_OK)
         goto fail;
     *result = save;

@@ -2,6 +2,8 @@
 
 #include "base/decimal.h"
 #include "base/options.h"
+#include "base/plural.h"
+#include "base/suggest.h"
 #include "mask/mask_minimum_phase.h"
 
 #include <math.h>
@@ -27,20 +29,24 @@ static enum status parse_span(void *options, const struct option_row *row, const
     return STATUS_OK;
 }
 
+static const char *const order_names[] = {
+    [MASK_ORDER_LL_LR_RL_RR] = "lllrrlrr",
+    [MASK_ORDER_LL_RR_LR_RL] = "llrrlrrl",
+    [MASK_ORDER_HESUVI] = "hesuvi",
+    NULL,
+};
+
 static enum status parse_order(void *options, const struct option_row *row, const char *text)
 {
-    static const char *const names[] = {
-        [MASK_ORDER_LL_LR_RL_RR] = "lllrrlrr",
-        [MASK_ORDER_LL_RR_LR_RL] = "llrrlrrl",
-        [MASK_ORDER_HESUVI] = "hesuvi",
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcasecmp(text, names[i]) == 0) {
+    char near[SUGGEST_TEXT];
+    for (size_t i = 0; order_names[i]; i++)
+        if (strcasecmp(text, order_names[i]) == 0) {
             ((struct mask_options *)options)->order = (enum mask_order)i;
             ((struct mask_options *)options)->has_order = true;
             return STATUS_OK;
         }
-    return fail(STATUS_USAGE, "%s is lllrrlrr, llrrlrrl or hesuvi, not '%s'", row->name, text);
+    return fail(STATUS_USAGE, "%s is lllrrlrr, llrrlrrl or hesuvi, not '%s'%s", row->name, text,
+                suggest_from(near, text, order_names));
 }
 
 /* Degrees, as far either way. */
@@ -56,13 +62,28 @@ static enum status parse_angle(void *options, const struct option_row *row, cons
     return STATUS_OK;
 }
 
+static enum status parse_map(void *context, const struct option_row *row, const char *text)
+{
+    struct mask_options *options = context;
+    for (size_t i = 0; row->names[i]; i++)
+        if (strcmp(text, row->names[i]) == 0) {
+            options->map = (enum mask_map)i;
+            return STATUS_OK;
+        }
+    char near[SUGGEST_TEXT];
+    if (!strchr(text, ':') && *suggest_from(near, text, row->names))
+        return fail(STATUS_USAGE, "map= is not '%s'%s", text, near);
+    return mask_map_add(&options->map_pairs, text);
+}
+
 static enum status parse_raw(void *options, const struct option_row *row, const char *text)
 {
+    char near[SUGGEST_TEXT];
     const struct raw_format *format = raw_format_named(text);
     ((struct mask_options *)options)->load.raw.format = format;
     return format ? STATUS_OK
-                  : fail(STATUS_USAGE, "%s is one of %s, not '%s'", row->name, raw_format_names(),
-                         text);
+                  : fail(STATUS_USAGE, "%s is one of %s, not '%s'%s", row->name, raw_format_names(),
+                         text, suggest_from_list(near, text, raw_format_names(), ""));
 }
 
 static enum status parse_folder(void *options, const struct option_row *row, const char *text)
@@ -113,19 +134,22 @@ static enum status parse_trust(void *options, const struct option_row *row, cons
 
 static const char *const phase_names[] = {"minimum", NULL};
 static const char *const map_names[] = {"auto", "split", "matrix", NULL};
+static const char *const align_names[] = {"peak", NULL};
 static const char *const interpolate_names[] = {"nearest", "linear", NULL};
 static const char *const normalize_names[] = {"peak", "energy", "l1", NULL};
 
-static const struct option_row rows[] = {
+const struct option_row mask_options_rows[] = {
     OPT_INTEGER("channel=", NULL, struct mask_options, channel, 1, MASK_CHANNELS_MOST, NULL),
     OPT_SPAN("trim=", trim, 0),
     OPT_SPAN("length=", length, 1),
     OPT_SPAN("fade=", fade, 0),
     OPT_SPAN("delay=", delay, 0),
+    OPT_SPAN("early=", early, 1),
+    OPT_CHOICE("align=", NULL, struct mask_options, aligns_peak, align_names, NULL, .value = true),
     OPT_CHOICE("phase=", NULL, struct mask_options, minimum_phase, phase_names, NULL,
                .value = true),
-    OPT_PARSE("order=", NULL, parse_order, NULL),
-    OPT_CHOICE("map=", NULL, struct mask_options, map, map_names, NULL),
+    OPT_PARSE("order=", NULL, parse_order, NULL, .names = order_names),
+    OPT_PARSE("map=", NULL, parse_map, NULL, .names = map_names),
     OPT_CHOICE("normalize=", NULL, struct mask_options, normalize, normalize_names, NULL,
                .value = MASK_NORMALIZE_PEAK),
     OPT_FLAG("invert", struct mask_options, invert, NULL),
@@ -136,7 +160,7 @@ static const struct option_row rows[] = {
                 NULL),
     OPT_PARSE("folder=", NULL, parse_folder, NULL),
     OPT_PARSE("file=", NULL, parse_file, NULL),
-    OPT_PARSE("trust-config=", NULL, parse_trust, NULL),
+    OPT_PARSE("trust-config=", NULL, parse_trust, NULL, .names = mask_options_trust),
     OPT_ANGLE("az=", azimuth, 360),
     OPT_ANGLE("el=", elevation, 90),
     OPT_STRING("speakers=", NULL, struct mask_options, load.directions.speakers, NULL),
@@ -148,26 +172,58 @@ static const struct option_row rows[] = {
 static enum status parse_once(const struct option_row *row, const char *text,
                               struct mask_options *options)
 {
-    uint32_t bit = UINT32_C(1) << (row - rows);
+    uint32_t bit = UINT32_C(1) << (row - mask_options_rows);
+    if (!*text && row->kind != OPTION_FLAG)
+        return fail(STATUS_USAGE, "%s of a mask needs a value; see halo render --help", row->name);
     if (options->given & bit && row->parse != parse_file)
         return fail(STATUS_USAGE, "mask option %s is given twice", row->name);
     options->given |= bit;
     return option_store(row, options, text);
 }
 
+/* The keys similar to that of `word`, in `near`. */
+static const char *suggest_key(char near[SUGGEST_TEXT], const char *word, const char *others)
+{
+    char key[64];
+    struct suggest all;
+    snprintf(key, sizeof key, "%.*s", (int)strcspn(word, "="), word);
+    suggest_init(&all, key);
+    for (const struct option_row *row = mask_options_rows; row->name; row++)
+        suggest_offer_list(&all, row->name, "");
+    suggest_offer_list(&all, others ? "rate" : "", "=");
+    suggest_offer_list(&all, others ? others : "", "=");
+    suggest_offer_list(&all, "@mix=, @bypass", "");
+    snprintf(near, SUGGEST_TEXT, "%s", suggest_text(&all));
+    suggest_free(&all);
+    return near;
+}
+
+static bool is_word_of(const struct option_row *row, const char *word, size_t *length)
+{
+    *length = strcspn(row->name, "=");
+    return strncmp(word, row->name, *length) == 0 &&
+           (!word[*length] || (word[*length] == '=' && row->name[*length] == '='));
+}
+
 enum status mask_options_parse(const char *word, const char *others, struct mask_options *options)
 {
-    for (const struct option_row *row = rows; row->name; row++) {
-        size_t length = strlen(row->name);
-        bool has_value = row->name[length - 1] == '=';
-        if (has_value ? strncmp(word, row->name, length) == 0 : strcmp(word, row->name) == 0)
-            return parse_once(row, word + length, options);
-    }
+    char near[SUGGEST_TEXT];
+    size_t length;
+    if (options->map_pairs.count > 0 && mask_map_is_pair(word))
+        return mask_map_add(&options->map_pairs, word);
+    if (!*word)
+        return fail(STATUS_USAGE, "there is no mask option after a comma; remove the comma, or "
+                                  "write \\, where it belongs to a name");
+    for (const struct option_row *row = mask_options_rows; row->name; row++)
+        if (is_word_of(row, word, &length))
+            return parse_once(row, word + length + (word[length] == '='), options);
+    if (*suggest_key(near, word, others))
+        return fail(STATUS_USAGE, "unknown mask option '%s'%s", word, near);
     return fail(
         STATUS_USAGE,
-        "unknown mask option '%s'; use gain=DB, channel=N, trim=, length=, fade= and "
-        "delay=LENGTH, phase=minimum, normalize=peak|energy|l1, invert, "
-        "order=lllrrlrr|llrrlrrl|hesuvi, map=auto|split|matrix, raw=FORMAT, rate=HZ, "
+        "unknown mask option '%s'; use gain=DB, channel=N, trim=, length=, early=, fade= and "
+        "delay=LENGTH, align=peak, phase=minimum, normalize=peak|energy|l1, invert, "
+        "order=lllrrlrr|llrrlrrl|hesuvi, map=auto|split|matrix or IN:TAP pairs, raw=FORMAT, rate=HZ, "
         "channels=N, folder=FOLDER, file=NAME=>PATH, trust-config=no, and of SOFA files az=, el=, speakers= "
         "and interpolate=nearest|linear%s%s%s (a comma in a name is written \\,)",
         word, others ? "; this kind of mask has rate" : "", others && *others ? ", " : "",
@@ -200,31 +256,49 @@ static void fade_out(struct mask *mask, size_t frames)
     }
 }
 
+/* The direct sound of a room: the tap of largest magnitude, in any column. */
+static size_t find_peak(const struct mask *mask)
+{
+    size_t peak = 0;
+    double largest = 0;
+    for (size_t c = 0; c < mask->columns; c++)
+        for (size_t k = 0; k < mask->taps; k++)
+            if (fabs(mask_column(mask, c)[k]) > largest) {
+                largest = fabs(mask_column(mask, c)[k]);
+                peak = k;
+            }
+    return peak;
+}
+
 static enum status shape(const struct mask_options *options, uint32_t rate, struct mask *mask)
 {
     size_t trim = frames_of(options->trim, rate), fade = frames_of(options->fade, rate);
     size_t length = frames_of(options->length, rate);
     if (trim >= mask->taps)
-        return fail(STATUS_USAGE, "mask %s: trim= removes %zu taps, but it has only %zu",
-                    mask->name, trim, mask->taps);
+        return fail(STATUS_USAGE, "mask %s: trim= removes %zu tap%s, but it has only %zu",
+                    mask->name, trim, plural_s(trim), mask->taps);
     size_t taps = mask->taps - trim;
     if (options->length.value > 0 && length < taps)
         taps = length > 0 ? length : 1;
+    if (options->early.value > 0) {
+        size_t end = find_peak(mask) + 1 + frames_of(options->early, rate);
+        taps = end <= trim ? 1 : end - trim < taps ? end - trim : taps;
+    }
     if (fade > taps)
-        return fail(STATUS_USAGE, "mask %s: fade= needs %zu taps, but there are only %zu",
-                    mask->name, fade, taps);
+        return fail(STATUS_USAGE, "mask %s: fade= needs %zu tap%s, but it has only %zu", mask->name,
+                    fade, plural_s(fade), taps);
     cut(mask, trim, taps);
     fade_out(mask, fade);
     return options->minimum_phase ? mask_minimum_phase(mask) : STATUS_OK;
 }
 
-static enum status resample(struct mask *mask, uint32_t rate)
+static enum status resample(struct mask *mask, uint32_t rate, struct workers *workers)
 {
     size_t taps = mask->taps;
     uint32_t old = mask->rate;
     if (old == 0 || old == rate)
         return STATUS_OK;
-    TRY(mask_resample(mask, rate));
+    TRY(mask_resample(mask, rate, workers));
     note("mask %s is resampled from %u to %u Hz (%zu to %zu taps)", mask->name, old, rate, taps,
          mask->taps);
     return STATUS_OK;
@@ -263,12 +337,21 @@ static void scale(const struct mask_options *options, struct mask *mask)
     if (size > 0)
         factor /= size;
     if (factor != 1)
-        mask_scale(mask, factor);
+        mask_scale(mask, factor, options->load.workers);
 }
 
 /* As the sound, map= and order= say. */
-static enum status route(const struct mask_options *options, size_t channels, struct mask *mask)
+static enum status route(const struct mask_options *options, const struct stream_format *format,
+                         struct mask *mask)
 {
+    size_t channels = format->channels;
+    if (options->map_pairs.count > 0) {
+        if (options->has_order)
+            return fail(STATUS_USAGE, "mask %s: order= and map= exclude each other", mask->name);
+        TRY(mask_map_route(&options->map_pairs, format, mask));
+        mask->has_own_paths = true;
+        return STATUS_OK;
+    }
     bool has_own_paths = mask->has_own_paths;
     bool takes_order =
         options->order == MASK_ORDER_HESUVI || mask_is_true_stereo(mask, channels, options->map);
@@ -295,11 +378,13 @@ enum status mask_options_apply(const struct mask_options *options,
         TRY(mask_select(mask, options->channel));
     TRY(shape(options, rate, mask));
     mask_align(mask, align);
+    if (options->aligns_peak)
+        mask->origin = find_peak(mask);
     size_t origin = mask->origin;
     TRY(mask_pad(mask, frames_of(options->delay, rate)));
     mask->origin = origin; /* a delay: time zero stays in place */
-    TRY(resample(mask, format->rate));
-    TRY(route(options, format->channels, mask));
+    TRY(resample(mask, format->rate, options->load.workers));
+    TRY(route(options, format, mask));
     scale(options, mask);
-    return STATUS_OK;
+    return options->map_pairs.count > 0 ? mask_map_pass(format, mask) : STATUS_OK;
 }

@@ -15,11 +15,15 @@
  *   channel=N            keep one channel, counted from 1
  *   trim=LENGTH          remove that much of the beginning
  *   length=LENGTH        keep at most that much
+ *   early=LENGTH         keep the direct sound, the largest tap of all, and that much after it: the
+ *                        early reflections of a room
  *   fade=LENGTH          fade out over that much: tap i of n by cos^2(pi/2 (i + 1/2) / n)
  *   phase=minimum        the same magnitudes with the least delay (mask_minimum_phase.h)
  *   delay=LENGTH         silence before it; time zero stays where it is
+ *   align=peak           time zero is the direct sound: with --tail none the output begins with it,
+ *                        and has the length of the input
  *   (the mask is resampled to the rate of the sound)
- *   order=, map=         see mask_route
+ *   order=, map=         see mask_route; map=IN:TAP+TAP,IN:TAP,... by name: mask_map.h
  *   normalize=peak       the largest tap becomes 1
  *            =energy     the sum of squares of the loudest output becomes 1, which keeps the
  *                        level of white noise
@@ -35,7 +39,8 @@
 #ifndef HALO_MASK_OPTIONS_H
 #define HALO_MASK_OPTIONS_H
 
-#include "base/status.h"
+#include "base/options.h"
+#include "chain/mask_map.h"
 #include "mask/mask.h"
 #include "signal/audio.h"
 
@@ -61,10 +66,12 @@ struct mask_options {
     bool has_order;
     struct mask_load_options load;
     size_t channel; /* 0: all */
-    struct mask_span trim, length, fade, delay;
+    struct mask_span trim, length, fade, delay, early;
+    bool aligns_peak;
     bool minimum_phase;
     enum mask_order order;
     enum mask_map map;
+    struct mask_map_pairs map_pairs; /* instead, if there are any */
     enum mask_normalize normalize;
     bool invert;
     double gain;                                /* dB */
@@ -74,6 +81,9 @@ struct mask_options {
 /* Whether configurations are trusted: yes or no, for a row of struct mask_load_options'
  * distrusts_configs. */
 extern const char *const mask_options_trust[];
+
+/* The keys, "gain=" or "invert". */
+extern const struct option_row mask_options_rows[];
 
 /* Parse one option, "trim=10ms". Errors (usage): an invalid value, an option that was given before,
  * or an unknown one: then the message lists all, with `others` (or NULL), those of the kind of

@@ -4,6 +4,7 @@
 #include "base/realtime.h"
 #include "signal/real.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* The other precision. */
@@ -17,6 +18,7 @@
 
 #undef block_init
 #undef block_free
+#undef audio_peak
 
 struct precision_adapter {
     struct filter filter;
@@ -24,6 +26,17 @@ struct precision_adapter {
     struct INNER(block) in;
     struct INNER(block) out;
 };
+
+/* Whether a sample became infinite on its way to the inner precision. */
+HALO_REALTIME static bool adapter_overflows(const struct precision_adapter *adapter,
+                                            const real *const *in)
+{
+    for (size_t c = 0; c < adapter->filter.inputs; c++)
+        if (!isfinite(INNER(audio_peak)(adapter->in.data[c], adapter->filter.block)) &&
+            isfinite(REAL(audio_peak)(in[c], adapter->filter.block)))
+            return true;
+    return false;
+}
 
 HALO_REALTIME static void adapter_process(struct filter *filter, const real *const *in,
                                           real *const *out)
@@ -33,13 +46,17 @@ HALO_REALTIME static void adapter_process(struct filter *filter, const real *con
     for (size_t c = 0; c < filter->inputs; c++)
         for (size_t i = 0; i < filter->block; i++)
             adapter->in.data[c][i] = (inner_real)in[c][i];
+    bool overflows = REAL_IS_DOUBLE && adapter_overflows(adapter, in);
+    inner->deadline = filter->deadline;
     INNER(filter_process)(inner, (const inner_real *const *)adapter->in.data, adapter->out.data);
     for (size_t c = 0; c < filter->outputs; c++)
         for (size_t i = 0; i < filter->block; i++)
             out[c][i] = (real)adapter->out.data[c][i];
     filter->late = inner->late;
     filter->absent = inner->absent;
-    filter->failure = inner->failure;
+    filter->failure = overflows ? "a stage that computes in single precision got a sample beyond "
+                                  "it; lower it with --gain"
+                                : inner->failure;
     if (inner->notice && !filter->notice) {
         filter->notice = inner->notice;
         inner->notice = NULL;

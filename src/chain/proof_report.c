@@ -23,35 +23,54 @@ enum status proof_begin(const struct proof_options *options, struct stage_list *
     return STATUS_OK;
 }
 
-static void include(struct proof_result *result, const struct stage *stage)
+/* `since`: the frame of the sound that was the stage's first. */
+static void include(struct proof_result *result, const struct stage *stage, uint64_t since)
 {
     const struct proof *proof = &stage->proof;
     struct proof *all = &result->proof;
-    bool is_first = !result->worst;
+    bool is_first = !result->is_there;
     if (is_first || proof->frames < all->frames)
         all->frames = proof->frames;
     all->to_peak = is_first ? proof->to_peak : fmax(all->to_peak, proof->to_peak);
+    result->is_there = true;
     if (!is_first && proof->to_bound <= all->to_bound)
         return;
     all->to_bound = proof->to_bound;
-    all->worst_at = proof->worst_at;
-    result->worst = stage;
+    snprintf(result->worst, sizeof result->worst, "--%s %s", stage->ops->option, stage->text);
+    result->worst_seconds =
+        ((double)(since + proof->worst_at) - (double)stage->filter->latency) / result->rate;
 }
 
-void proof_end(const struct proof_options *options, struct stage_list *stages, uint64_t frames,
-               uint32_t rate, struct proof_result *result)
+/* A chain that came after those of `all`. */
+static void add(struct proof_result *all, const struct proof_result *chain)
 {
-    *result = (struct proof_result){.frames = frames, .rate = rate, .bound_db = options->bound_db};
+    const struct proof_result before = *all;
+    if (!before.is_there || chain->proof.to_bound > before.proof.to_bound)
+        *all = *chain;
+    if (!before.is_there)
+        return;
+    all->frames = before.frames + chain->frames;
+    all->proof.frames = before.proof.frames + chain->proof.frames;
+    all->proof.to_peak = fmax(before.proof.to_peak, chain->proof.to_peak);
+}
+
+void proof_end(const struct proof_options *options, struct stage_list *stages, uint64_t since,
+               uint64_t until, uint32_t rate, struct proof_result *result)
+{
+    struct proof_result chain = {
+        .frames = until - since, .rate = rate, .bound_db = options->bound_db};
     for (size_t i = 0; options->wanted && i < stages->count; i++) {
         struct stage *stage = &stages->stages[i];
         if (!can_be_proven(stage))
             continue;
         stage->ops->prove(stage, &stage->proof);
         stage->is_proven = true;
-        include(result, stage);
+        include(&chain, stage, since);
     }
-    if (result->proof.frames > frames) /* the rest filled a block, or was not kept */
-        result->proof.frames = frames;
+    if (chain.proof.frames > chain.frames) /* the rest filled a block, or was not kept */
+        chain.proof.frames = chain.frames;
+    if (chain.is_there)
+        add(result, &chain);
 }
 
 /* Never more than is true. */
@@ -69,7 +88,7 @@ void proof_print(const struct proof_result *result)
 {
     const struct proof *proof = &result->proof;
     char error[96] = "no error at all";
-    if (!result->worst)
+    if (!result->is_there)
         return;
     if (proof->to_bound > 0)
         snprintf(error, sizeof error, "error at most %.1f dB of max|x| sum|h|, %.1f dB of the peak",
@@ -94,7 +113,7 @@ json_t *proof_stage_json(const struct proof *proof)
 
 json_t *proof_json(const struct proof_result *result)
 {
-    if (!result->worst)
+    if (!result->is_there)
         return NULL;
     json_t *object = proof_stage_json(&result->proof);
     json_t *more =
@@ -109,23 +128,22 @@ json_t *proof_json(const struct proof_result *result)
 enum status proof_judge(const struct proof_result *result, const char *consequence)
 {
     const struct proof *proof = &result->proof;
-    const struct stage *stage = result->worst;
-    if (!stage)
+    double at = fmax(result->worst_seconds, 0);
+    if (!result->is_there)
         return STATUS_OK;
     if (proof->frames == 0 && result->frames > 0)
         return fail(STATUS_FAILED, "the proof failed: there was no time to compare anything; %s",
                     consequence);
     if (proof->to_bound <= audio_from_db(result->bound_db))
         return STATUS_OK;
-    double at = ((double)proof->worst_at - (double)stage->filter->latency) / result->rate;
     if (!isfinite(proof->to_bound))
-        return fail(
-            STATUS_FAILED,
-            "the proof failed: at %.3f s --%s %s gave infinite samples, or sound out of silence; %s",
-            fmax(at, 0), stage->ops->option, stage->text, consequence);
-    return fail(STATUS_FAILED,
-                "the proof failed: at %.3f s --%s %s has an error of %.1f dB of max|x| sum|h|, "
-                "above the bound of %g dB; %s",
-                fmax(at, 0), stage->ops->option, stage->text, audio_to_db(proof->to_bound),
-                result->bound_db, consequence);
+        return fail(STATUS_FAILED,
+                    "the proof failed: at %.3f s %s gave infinite samples, or sound out of "
+                    "silence; %s",
+                    at, result->worst, consequence);
+    return fail(
+        STATUS_FAILED,
+        "the proof failed: at %.3f s %s has an error of %.1f dB of max|x| sum|h|, above the "
+        "bound of %g dB; %s",
+        at, result->worst, audio_to_db(proof->to_bound), result->bound_db, consequence);
 }

@@ -4,7 +4,8 @@
  *   proven: 12.3 s of 600.0 s (2.0 %), error at most -141.2 dB of max|x| sum|h|, -126.0 dB of the
  *   peak (bound -120 dB)
  *
- * Of several stages the least share and the largest errors.
+ * Of several stages the least share and the largest errors; of several chains, one after the other,
+ * the sum of what was compared.
  * Threads: the control thread.
  */
 #ifndef HALO_PROOF_REPORT_H
@@ -26,9 +27,11 @@ struct proof_options {
            .optional = true, .given = OPT_GIVEN(TYPE, FIELD.wanted))
 
 struct proof_result {
+    bool is_there; /* it was asked for */
     struct proof proof;
-    const struct stage *worst; /* with the largest error to the bound; NULL: not asked for */
-    uint64_t frames;           /* of the sound */
+    char worst[256];      /* the stage with the largest error to the bound: "--mask hall.wav" */
+    double worst_seconds; /* of the sound, where that error is */
+    uint64_t frames;      /* of the sound, of all chains */
     uint32_t rate;
     double bound_db;
 };
@@ -38,9 +41,10 @@ struct proof_result {
 MUST_CHECK enum status proof_begin(const struct proof_options *options, struct stage_list *stages,
                                    int64_t frames);
 
-/* After the last step; `frames` of sound were output. Also sets `proof` of the stages. */
-void proof_end(const struct proof_options *options, struct stage_list *stages, uint64_t frames,
-               uint32_t rate, struct proof_result *result);
+/* After the last step of a chain, which output the sound from frame `since` to frame `until`. Adds
+ * to *result, which is zero before, and sets `proof` of the stages. */
+void proof_end(const struct proof_options *options, struct stage_list *stages, uint64_t since,
+               uint64_t until, uint32_t rate, struct proof_result *result);
 
 void proof_print(const struct proof_result *result);   /* with note(), if there is one */
 json_t *proof_json(const struct proof_result *result); /* NULL: there is none */

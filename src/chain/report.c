@@ -1,7 +1,9 @@
 #include "chain/report.h"
 
 #include "base/json_text.h"
+#include "base/plural.h"
 #include "signal/audio.h"
+#include "sound/metadata_json.h"
 
 #include <errno.h>
 #include <math.h>
@@ -44,7 +46,7 @@ void report_clipping(const char *output, uint64_t clipped)
 {
     if (clipped > 0)
         warning("%s: %llu sample%s clipped", output, (unsigned long long)clipped,
-                clipped == 1 ? "" : "s");
+                plural_s(clipped));
 }
 
 void report_print(const struct report *report)
@@ -59,17 +61,17 @@ void report_print(const struct report *report)
     note("%s: %llu frames (%.2f s), %zu channel%s, %u Hz, %s; %s%s; %.0fx real time",
          report_output(report), (unsigned long long)report->totals.frames_out,
          (double)report->totals.frames_out / report->rate, report->channels,
-         report->channels == 1 ? "" : "s", report->rate, sound_format_name(report->sound_format),
-         peak, true_peak, times_real_time(report));
+         plural_s(report->channels), report->rate, sound_format_name(report->sound_format), peak,
+         true_peak, times_real_time(report));
     if (report->clipped > 0) {
         unsigned bits = sound_format_bits(report->sound_format);
         double most = 1 - ldexp(1, -(int)(bits ? bits - 1 : 24));
         warning("%llu sample%s clipped; %s--gain %.1f would have avoided it",
-                (unsigned long long)report->clipped, report->clipped == 1 ? "" : "s",
+                (unsigned long long)report->clipped, plural_s(report->clipped),
                 report->stages->count ? "a further " : "",
                 floor(-10 * audio_to_db(report->totals.peak / most)) / 10);
     }
-    if (stage_list_precision(report->stages) == PRECISION_DOUBLE)
+    if (report->precision_given && stage_list_precision(report->stages) == PRECISION_DOUBLE)
         note("computed in double precision");
     stage_list_warn_of_precision(report->stages);
     if (report->reproducible)
@@ -77,6 +79,8 @@ void report_print(const struct report *report)
              report->chain->block);
     report_print_stages(report->stages);
     print_tail(report);
+    if (report->metadata)
+        metadata_note_losses(report->metadata, report_output(report));
     proof_print(&report->proof);
 }
 
@@ -141,31 +145,52 @@ static json_t *whole(uint64_t number)
     return json_integer((json_int_t)number);
 }
 
-enum status report_print_json(const struct report *report, FILE *stream)
+static json_t *layout_or_null(struct channel_layout layout, size_t channels)
+{
+    char text[CHANNEL_LAYOUT_TEXT];
+    return channel_layout_is_known(layout)
+               ? json_string(channel_layout_name(layout, channels, text))
+               : json_null();
+}
+
+json_t *report_layout(const struct report *report)
+{
+    return layout_or_null(report->layout, report->channels);
+}
+
+json_t *report_object(const struct report *report)
 {
     const struct engine_totals *totals = &report->totals;
     const struct report_masks masks = sum_masks(report->stages);
     bool has_tail = tail_was_unknown(report);
     json_t *root = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o?, s:o, s:s?, s:s?, s:s, s:b, s:o, s:o, s:o, "
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o?, s:o, s:s?, s:s?, s:s, s:b, s:o, s:o, s:o, "
         "s:o, s:o, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o, s:o*, s:o*, s:o*}",
         "input", json_text(report->input), "output", json_text(report->output), "frames_in",
         whole(totals->frames_in), "frames_out", whole(totals->frames_out), "rate",
         whole(report->rate), "channels", whole(report->channels), "channels_in",
-        whole(report->channels_in), "format", sound_format_name(report->sound_format), "mask",
-        masks.specs, "taps", whole(masks.taps), "backend", masks.first.backend, "algorithm",
-        masks.first.algorithm, "precision", precision_names[stage_list_precision(report->stages)],
-        "reproducible", report->reproducible, "gpu_failures", whole(masks.gpu_failures), "stages",
-        report_stages(report->stages), "block", whole(report->chain->block), "threads",
-        whole(report->threads), "latency", whole(report->chain->latency), "tail_frames",
-        has_tail ? whole(totals->tail) : NULL, "tail_cut",
-        has_tail ? json_boolean(totals->tail_cut) : NULL, "peak", json_real(totals->peak),
-        "peak_db", db_or_null(totals->peak), "true_peak_db",
+        whole(report->channels_in), "layout", report_layout(report), "layout_in",
+        layout_or_null(report->layout_in, report->channels_in), "format",
+        sound_format_name(report->sound_format), "mask", masks.specs, "taps", whole(masks.taps),
+        "backend", masks.first.backend, "algorithm", masks.first.algorithm, "precision",
+        precision_names[stage_list_precision(report->stages)], "reproducible", report->reproducible,
+        "gpu_failures", whole(masks.gpu_failures), "stages", report_stages(report->stages), "block",
+        whole(report->chain->block), "threads", whole(report->threads), "latency",
+        whole(report->chain->latency), "tail_frames", has_tail ? whole(totals->tail) : NULL,
+        "tail_cut", has_tail ? json_boolean(totals->tail_cut) : NULL, "peak",
+        json_real(totals->peak), "peak_db", db_or_null(totals->peak), "true_peak_db",
         report->true_peak ? db_or_null(totals->true_peak) : NULL, "normalize_db",
         report->scale == 1 ? json_null() : db_or_null(report->scale), "clipped",
         whole(report->clipped), "seconds", json_real(report->seconds), "times_real_time",
         json_real(times_real_time(report)), "proof", proof_json(&report->proof));
-    int error = json_write(root, JSON_INDENT(2) | JSON_REAL_PRECISION(9), stream);
+    if (root && report->metadata)
+        json_object_set_new(root, "metadata", metadata_report(report->metadata));
+    return root;
+}
+
+enum status report_print_json(const struct report *report, FILE *stream)
+{
+    int error = json_write(report_object(report), JSON_INDENT(2) | JSON_REAL_PRECISION(9), stream);
     return error ? fail(STATUS_FAILED, "cannot write the report: %s; the sound is complete in %s",
                         strerror(error), report_output(report))
                  : STATUS_OK;

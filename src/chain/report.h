@@ -17,6 +17,7 @@ struct report {
     uint32_t rate;
     size_t channels; /* of the output */
     size_t channels_in;
+    struct channel_layout layout, layout_in;
     int sound_format;
     const struct stage_list *stages;
     const struct filter *chain;
@@ -25,10 +26,12 @@ struct report {
     bool true_peak; /* totals hold one */
     double scale;   /* factor of --normalize, else 1; totals include it */
     uint64_t clipped;
+    bool precision_given; /* asked for */
     bool reproducible;
     size_t threads;
     double seconds; /* the run took */
     struct proof_result proof;
+    const struct sound_metadata *metadata; /* what became of it; NULL: none was kept */
 };
 
 /* The stages in any report: a JSON array with an object each; and warnings about plugins with
@@ -38,6 +41,12 @@ void report_print_stages(const struct stage_list *stages);
 
 /* Print a summary with note(), and what spoiled the sound with warning(). */
 void report_print(const struct report *report);
+
+/* Of the output, by name, or null; to be released. */
+json_t *report_layout(const struct report *report);
+
+/* What a report says, as a new JSON object; NULL: memory. */
+json_t *report_object(const struct report *report);
 
 /* One JSON object and a newline. Errors: memory, the write. */
 MUST_CHECK enum status report_print_json(const struct report *report, FILE *stream);

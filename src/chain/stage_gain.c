@@ -3,6 +3,7 @@
 #include "chain/stages.h"
 #include "sound/gain.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,9 @@ static enum status parse_word(struct stage *stage, const char *word)
     struct automation_point point;
     const char *change;
     double db = 0;
+    if (isdigit((unsigned char)*word))
+        return fail(STATUS_USAGE, "--gain %s: a comma begins an option; a decimal point is .",
+                    stage->text);
     if (!automation_is_word(word))
         return fail(STATUS_USAGE,
                     "--gain has the options at=TIME:gain=DB, @mix= and @bypass, not "
@@ -77,9 +81,12 @@ static void stage_gain_describe(const struct stage *stage, struct stage_info *in
     info->gain = gain->factor;
 }
 
+static const struct option_row keys[] = {{.name = "at="}, {0}};
+
 const struct stage_ops stage_gain_ops = {
     .option = "gain",
     .argument = "DB",
+    .keys = keys,
     .help = "amplify by DB decibels; at=12.5s:gain=-6 (a step) and\n"
             "at=10s-12.5s:gain=-6 (a ramp) change it later",
     .load = stage_gain_load,

@@ -1,14 +1,24 @@
 #include "chain/stage_mask.h"
 
+#include "base/plural.h"
+#include "chain/mask_cache.h"
 #include "chain/mask_options.h"
+#include "chain/stage_files.h"
 #include "chain/stage_paths.h"
+#include "convolve/backend_cost.h"
 #include "mask/design.h"
+#include "sound/port.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-enum { HESUVI_CHANNELS = 8 }; /* 7.1, which has them all */
+enum {
+    HESUVI_CHANNELS = 8, /* 7.1, which has them all */
+    PATHS_SHOWN = 64,
+};
 
 /* A made mask takes its own options out of the spec first; the rest are those of the stage. */
 static enum status load_spec(char **spec, struct mask_options *options, struct mask **mask)
@@ -37,8 +47,10 @@ static enum status load_mask(char **spec, const struct stream_format *format,
 {
     struct mask_options options = {
         .load = {.allow_truncated = settings->allow_truncated,
+                 .in_double = settings->convolver.precision == PRECISION_DOUBLE,
                  .distrusts_configs = settings->distrusts_configs,
-                 .sound = *format},
+                 .sound = *format,
+                 .workers = settings->convolver.workers},
     };
     TRY(load_spec(spec, &options, mask));
     return mask_options_apply(&options, format, settings->align, *mask);
@@ -46,11 +58,14 @@ static enum status load_mask(char **spec, const struct stream_format *format,
 
 static void note_mask(const struct mask *mask)
 {
-    note_detail("mask %s: %zu channels, %zu taps, time zero at tap %zu", mask->name, mask->columns,
-                mask->taps, mask->origin);
-    for (size_t p = 0; p < mask->path_count; p++)
+    note_detail("mask %s: %zu channel%s, %zu tap%s, time zero at tap %zu", mask->name,
+                mask->columns, plural_s(mask->columns), mask->taps, plural_s(mask->taps),
+                mask->origin);
+    for (size_t p = 0; p < mask->path_count && p < PATHS_SHOWN; p++)
         note_detail("  input %zu -> mask channel %zu -> output %zu", mask->paths[p].input + 1,
                     mask->paths[p].column + 1, mask->paths[p].output + 1);
+    if (mask->path_count > PATHS_SHOWN)
+        note_detail("  and %zu more paths", mask->path_count - PATHS_SHOWN);
 }
 
 enum status stage_mask_read(const char *text, const struct stream_format *format,
@@ -81,12 +96,14 @@ enum status stage_mask_study(const char *text, const struct stream_format *sound
     struct mask *mask = NULL;
     struct mask_options options = {.load.sound = *sound};
     enum status status = load_spec(spec, &options, &mask);
-    free(spec);
     if (status != STATUS_OK)
         goto fail;
     uint32_t usual = sound->rate ? sound->rate : STAGE_MASK_USUAL_RATE;
-    struct stream_format format = {mask->rate ? mask->rate : usual, sound->channels};
-    if (sound->channels == 0) /* those of a sound that fits the mask */
+    struct stream_format format = *sound;
+    format.rate = mask->rate ? mask->rate : usual;
+    if (sound->channels == 0 && options.map_pairs.count > 0)
+        mask_map_guess_sound(&options.map_pairs, &format);
+    else if (sound->channels == 0) /* those of a sound that fits the mask */
         format.channels = mask->has_own_paths                  ? mask->inputs
                           : options.channel                    ? 1
                           : options.order == MASK_ORDER_HESUVI ? HESUVI_CHANNELS
@@ -95,9 +112,11 @@ enum status stage_mask_study(const char *text, const struct stream_format *sound
     status = mask_options_apply(&options, &format, MASK_ALIGN_OWN, mask);
     if (status != STATUS_OK)
         goto fail;
+    free(spec);
     *result = mask;
     return STATUS_OK;
 fail:
+    free(spec);
     mask_destroy(mask);
     return status;
 }
@@ -114,11 +133,64 @@ enum status stage_mask_file(const char *text, char **file)
 
 /* ---- the stage: its data is the mask ---- */
 
+/* What a mask in a cache depends on. For free(); NULL: memory. */
+static char *cache_key(const struct stage *stage, char *const *spec,
+                       const struct stream_format *format)
+{
+    const struct stage_settings *settings = &stage->settings;
+    char *key = NULL;
+    size_t size;
+    FILE *text = open_memstream(&key, &size);
+    if (!text)
+        return NULL;
+    fprintf(text, "%u Hz, %zu channels, %x %d, %d %d %d %d\n", format->rate, format->channels,
+            format->layout.speakers, (int)format->layout.ambisonic, (int)settings->align,
+            (int)settings->convolver.precision, settings->allow_truncated,
+            settings->distrusts_configs);
+    stage_files_print(stage->ops, spec, text);
+    if (fclose(text) == 0)
+        return key;
+    free(key);
+    return NULL;
+}
+
+struct mask_to_make {
+    char **spec;
+    const struct stream_format *format;
+    const struct stage_settings *settings;
+};
+
+static enum status make_mask(void *context, struct mask **mask)
+{
+    const struct mask_to_make *job = context;
+    enum status status = load_mask(job->spec, job->format, job->settings, mask);
+    if (status == STATUS_OK)
+        return STATUS_OK;
+    mask_destroy(*mask);
+    *mask = NULL;
+    return status;
+}
+
+static enum status mask_from_cache(const struct stage *stage, char **spec,
+                                   const struct stream_format *format, struct mask **mask)
+{
+    const struct stage_settings *settings = &stage->settings;
+    if (!settings->masks)
+        return load_mask(spec, format, settings, mask);
+    char *key = cache_key(stage, spec, format);
+    if (!key)
+        return fail_memory("a mask");
+    struct mask_to_make job = {spec, format, settings};
+    enum status status = mask_cache_take(settings->masks, key, make_mask, &job, mask);
+    free(key);
+    return status;
+}
+
 static enum status stage_mask_load(struct stage *stage, char **spec,
                                    const struct stream_format *format)
 {
     struct mask *mask = NULL;
-    enum status status = load_mask(spec, format, &stage->settings, &mask);
+    enum status status = mask_from_cache(stage, spec, format, &mask);
     stage->data = mask;
     stage->settings.convolver.rate = format->rate;
     if (status != STATUS_OK)
@@ -167,7 +239,42 @@ static enum status stage_mask_create(struct stage *stage, size_t block, struct w
 /* The convolver holds the spectra; the mask is never switched. */
 static void stage_mask_discard(struct stage *stage)
 {
-    mask_discard_coefficients(stage->data);
+    if (!convolver_needs_mask(stage->filter))
+        mask_discard_coefficients(stage->data);
+}
+
+/* What a sound file's header tells of it: the truth for most masks. */
+static void stage_mask_expect(const char *text, const struct stage_settings *settings,
+                              const struct stream_format *format)
+{
+    char *file = NULL, problem[256];
+    struct source *source = NULL;
+    struct stat about;
+    const struct log_keeper before = log_keep_in(problem, sizeof problem);
+    bool is_file = stage_mask_file(text, &file) == STATUS_OK && file && stat(file, &about) == 0 &&
+                   S_ISREG(about.st_mode);
+    if (is_file && source_open_sound(file, true, &source) == STATUS_OK && source->frames > 0) {
+        size_t columns = source->format.channels;
+        struct backend_job job = {.frames = (double)settings->convolver.frames,
+                                  .inputs = format->channels,
+                                  .outputs = format->channels,
+                                  .paths = columns > format->channels ? columns : format->channels,
+                                  .columns = columns,
+                                  .taps = (size_t)source->frames,
+                                  .threads = workers_count(settings->convolver.workers)};
+        convolver_expect(&settings->convolver, &job);
+    }
+    source_close(source);
+    free(file);
+    log_keep_again(&before);
+}
+
+static void stage_mask_learn(const struct stage *stage, struct workers *workers,
+                             struct machine_speed *measured)
+{
+    struct convolver_settings settings = stage->settings.convolver;
+    settings.workers = workers;
+    convolver_learn(stage->filter, &settings, stage->data, measured);
 }
 
 static void stage_mask_describe(const struct stage *stage, struct stage_info *info)
@@ -216,16 +323,21 @@ static bool stage_mask_path_in(char *const *spec, size_t word, size_t from, stru
 
 const struct stage_ops stage_mask_ops = {
     .option = "mask",
+    .letter = 'm',
     .argument = "MASK",
     .is_file = true,
+    .keys = mask_options_rows,
+    .made_at = design_made_at,
     .help = "filter with an impulse response: a sound file, text (one tap a\n"
             "line, one column a channel), or a made one (lowpass:1000; see\n"
             "halo mask make --help); several masks run in series.\n"
             "Options follow after commas and apply in this order:\n"
-            "channel=N, trim=, length=, fade= (frames, or 10ms, 0.5s),\n"
-            "phase=minimum, delay=, order=lllrrlrr|llrrlrrl (true\n"
+            "channel=N, trim=, length=, early=, fade= (frames, or 10ms, 0.5s;\n"
+            "early= counts from the largest tap, where align=peak puts time\n"
+            "zero), phase=minimum, delay=, order=lllrrlrr|llrrlrrl (true\n"
             "stereo) or hesuvi (surround on headphones),\n"
-            "map=auto|split|matrix, normalize=peak|energy|l1,\n"
+            "map=auto|split|matrix or, by channel of the sound and of the\n"
+            "mask, FL:FL,FR:FR,C:L+R, normalize=peak|energy|l1,\n"
             "invert, gain=DB. raw=FORMAT, rate=HZ and channels=N describe a\n"
             "file without a header; folder=FOLDER is a folder whose files a\n"
             "configuration may name in any case, trust-config=no allows no\n"
@@ -235,12 +347,14 @@ const struct stage_ops stage_mask_ops = {
             "(30:-30:110/15), with interpolate=nearest|linear, choose\n"
             "directions of a SOFA file",
     .has_choices = true,
+    .expect = stage_mask_expect,
     .load = stage_mask_load,
     .destroy = stage_mask_destroy,
     .preferred_block = stage_mask_preferred_block,
     .create = stage_mask_create,
     .discard = stage_mask_discard,
     .describe = stage_mask_describe,
+    .learn = stage_mask_learn,
     .report_json = stage_mask_report_json,
     .prove = stage_mask_prove,
     .path_in = stage_mask_path_in,

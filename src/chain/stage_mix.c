@@ -1,10 +1,16 @@
 #include "chain/stage_mix_state.h"
 
 #include "base/decimal.h"
+#include "base/options.h"
 #include "base/realtime.h"
 
 #include <math.h>
 #include <string.h>
+
+static const char *const switch_names[] = {"on", "off", NULL};
+
+const struct option_row stage_mix_rows[] = {
+    {.name = "@mix="}, {.name = "@bypass"}, {.name = "@bypass=", .names = switch_names}, {0}};
 
 static bool begins(const char *word, const char *with)
 {
@@ -25,6 +31,10 @@ bool stage_mix_is_word(const char *word)
 enum status stage_mix_parse(enum stage_control_kind kind, const char *text, double *value)
 {
     double share;
+    if (!*text)
+        return fail(STATUS_USAGE, "@%s= needs a value, such as %s",
+                    kind == STAGE_CONTROL_MIX ? "mix" : "bypass",
+                    kind == STAGE_CONTROL_MIX ? "0.5" : "on");
     if (kind == STAGE_CONTROL_MIX) {
         if (!decimal_parse(text, &share) || share < 0 || share > 1)
             return fail(STATUS_USAGE, "@mix= is a number from 0 to 1, not '%s'", text);

@@ -13,6 +13,7 @@
 #ifndef HALO_STAGE_MIX_H
 #define HALO_STAGE_MIX_H
 
+#include "base/options.h"
 #include "sound/automation.h"
 #include "sound/filter.h"
 
@@ -27,6 +28,9 @@ struct stage_mix_spec {
     bool bypass;
     struct automation automation; /* of enum stage_control_kind */
 };
+
+/* The options, for completion. */
+extern const struct option_row stage_mix_rows[];
 
 /* Whether a word of a spec is one of these options. */
 bool stage_mix_is_word(const char *word);

@@ -87,6 +87,7 @@ HALO_REALTIME static void stage_mix_process(struct filter *filter, const real *c
 {
     struct stage_mix *mix = (struct stage_mix *)filter;
     history_advance(&mix->history, in);
+    mix->stage->deadline = filter->deadline;
     REAL(filter_process)(mix->stage, in, out);
     report(mix);
     mix->state.absent = mix->stage->absent || mix->state.was_absent;

@@ -52,6 +52,8 @@ char *stage_paths_replace(const struct stage_ops *ops, char *const *spec, size_t
         char *other = path ? replace(context, path, &about) : NULL;
         failed = !other;
         fprintf(stream, "%.*s", (int)(about.start - from), spec[word] + from);
+        if (about.slashed && other && !strchr(other, '/'))
+            fputs("./", stream);
         write_path(other ? other : "", about.quoted, stream);
         from = about.start + about.length;
         about = (struct stage_path){0};
@@ -85,6 +87,32 @@ static void relative(const char *from, const char *to, char way[static PATH_MAX]
         left++;
     }
     snprintf(way + used, PATH_MAX - used, "%s", to + common);
+}
+
+char *stage_path_near(const char *folder, const char *path)
+{
+    char there[PATH_MAX], base[PATH_MAX], way[PATH_MAX];
+    if (!realpath(path, there) || !realpath(folder, base))
+        return NULL;
+    size_t first = strcspn(there + 1, "/") + 1;
+    if (strncmp(there, base, first) != 0 || (base[first] && base[first] != '/'))
+        return strdup(there);
+    relative(base, there, way);
+    return strdup(way);
+}
+
+/* Of the working folder where the file is missing. */
+char *stage_path_whole(void *unused, const char *path, const struct stage_path *about)
+{
+    (void)unused;
+    char here[PATH_MAX], *whole = NULL;
+    if (*path == '/' || (about->perhaps && access(path, F_OK) != 0))
+        return strdup(path);
+    if ((whole = realpath(path, NULL)))
+        return whole;
+    if (!getcwd(here, sizeof here) || asprintf(&whole, "%s/%s", here, path) < 0)
+        return NULL;
+    return whole;
 }
 
 char *stage_path_to_folder(void *folder, const char *path, const struct stage_path *about)

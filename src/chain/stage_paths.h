@@ -16,9 +16,14 @@ char *stage_paths_replace(const struct stage_ops *ops, char *const *spec, size_t
                                            const struct stage_path *about),
                           void *context);
 
+/* A file's path as it is seen from a folder: relative, unless they share the root alone. For
+ * free(); NULL: memory, or one of them is not there. */
+char *stage_path_near(const char *folder, const char *path);
+
 /* For stage_paths_replace. `folder`, a char *, is that of a chain: paths as they are seen from
- * there, or from the working folder if they are so. Absolute paths stay. */
+ * there, or absolute ones, or from the working folder if they are so. Absolute paths stay. */
 char *stage_path_to_folder(void *folder, const char *path, const struct stage_path *about);
+char *stage_path_whole(void *unused, const char *path, const struct stage_path *about);
 char *stage_path_from_folder(void *folder, const char *path, const struct stage_path *about);
 
 #endif

@@ -1,9 +1,12 @@
 /* The stages that are plugins: --lv2, --ladspa and --clap. */
 #include "base/json_text.h"
+#include "base/plural.h"
 #include "chain/stage_paths.h"
 #include "chain/stages.h"
 #include "plugin/plugin_catalog.h"
+#include "plugin/plugin_isolated.h"
 #include "plugin/plugin_side_chain.h"
+#include "plugin/plugin_state_links.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,29 +26,51 @@ static const char SIDE[] = "@sidechain=";
 static enum status parse_args(struct stage *stage, char **spec, const struct stream_format *format)
 {
     struct stage_plugin *plugin = stage->data;
-    const struct block *side;
     struct plugin_map_settings map = {0};
     for (char **word = spec; *word; word++) {
         if (strncmp(*word, "@map=", 5) == 0)
             map.map = *word + 5;
         else if (strncmp(*word, SIDE, strlen(SIDE)) == 0)
             TRY(plugin_side_chain_open(&plugin->side, *word + strlen(SIDE), format->rate,
-                                       stage->settings.allow_truncated));
+                                       stage->settings.allow_truncated,
+                                       stage->settings.convolver.live));
         else if (strcmp(*word, "@allow-loud") == 0)
             plugin->allow_loud = true;
-        else if (**word == '@' && strncmp(*word, "@state=", 7) != 0)
+        else if (**word == '@' && strncmp(*word, "@state=", 7) != 0 &&
+                 strncmp(*word, "@reads=", 7) != 0)
             return fail(STATUS_USAGE,
-                        "a plugin has the options @mix=, @bypass, @map=, @sidechain=, @allow-loud "
-                        "and @state=, not '%s'",
+                        "a plugin has the options @mix=, @bypass, @map=, @sidechain=, "
+                        "@allow-loud, @state= and @reads=, not '%s'",
                         *word);
         else
             TRY(plugin_spec_take(&plugin->spec, plugin->info, format->rate, *word));
     }
     stage->automated |= plugin_spec_is_automated(&plugin->spec);
-    side = plugin_side_chain_sound(&plugin->side);
-    map.side_chain = side ? NULL : plugin->side.text;
-    map.side_channels = side ? side->channels : 0;
+    map.side_chain = plugin->side.channels ? NULL : plugin->side.text;
+    map.side_channels = plugin->side.channels;
     return plugin_map_init(&plugin->map, plugin->info, format->channels, &map);
+}
+
+/* What the user named: `state` in the place of the spec's own. */
+static enum status named_with(const struct stage_plugin *plugin, const char *state, char ***named)
+{
+    const struct plugin_spec *spec = &plugin->spec;
+    const struct plugin_settings settings = {.preset = spec->preset,
+                                             .state = state,
+                                             .setting_count = spec->setting_count,
+                                             .settings = spec->settings,
+                                             .read_count = spec->read_count,
+                                             .reads = spec->reads};
+    return isolated_named_make(plugin->info->id, &settings, named);
+}
+
+static enum status check_state(const struct stage_plugin *plugin)
+{
+    char **named;
+    TRY(named_with(plugin, plugin->spec.state, &named));
+    enum status status = plugin_spec_check_state(&plugin->spec, named);
+    isolated_named_free(named);
+    return status;
 }
 
 /* The option of the stage names the kind of plugin. */
@@ -56,14 +81,13 @@ static enum status stage_plugin_load(struct stage *stage, char **spec,
     struct stage_plugin *plugin = stage->data = calloc(1, sizeof *plugin);
     if (!plugin)
         return fail_memory("a plugin");
-    enum isolate isolate = stage->settings.isolate;
-    plugin->isolated =
-        isolate == ISOLATE_AUTO ? !stage->settings.convolver.live : isolate == ISOLATE_ON;
+    plugin->isolated = stage->settings.isolate == ISOLATE_ON;
     if (!plugin->isolated)
         plugin_sandbox_hide_display();
     TRY(plugin_describe_isolated(kind, spec[0], &plugin->info));
     TRY(plugin_usable(plugin->info));
     TRY(parse_args(stage, spec + 1, format));
+    TRY(check_state(plugin));
     stage->outputs = plugin->map.outputs;
     return STATUS_OK;
 }
@@ -84,12 +108,12 @@ static enum status stage_plugin_create(struct stage *stage, size_t block, struct
                                        struct filter **filter)
 {
     (void)workers;
-    const struct stage_plugin *plugin = stage->data;
+    struct stage_plugin *plugin = stage->data;
     struct plugin_filter_settings settings = {
         .info = plugin->info,
         .map = &plugin->map,
         .spec = &plugin->spec,
-        .side = plugin_side_chain_sound(&plugin->side),
+        .side = plugin->side.channels ? &plugin->side : NULL,
         .tempo = stage->settings.tempo,
         .rate = stage->rate,
         .channels = stage->inputs,
@@ -101,14 +125,14 @@ static enum status stage_plugin_create(struct stage *stage, size_t block, struct
         .before = stage->before,
         .latency = stage->latency,
         .replayed = stage->settings.replayed,
-        .delay = stage->settings.held_back ? block : 0,
+        .delay = stage->settings.held_back && !plugin->map.is_beside ? block : 0,
     };
     TRY(plugin_filter_create(&settings, filter));
     struct plugin_filter_info stats = plugin_filter_info(*filter);
-    note_detail(
-        "%s %s: %zu instance%s, blocks of %zu frames, latency %llu frames%s", stage->ops->option,
-        plugin->info->id, stats.instances, stats.instances == 1 ? "" : "s", stats.block,
-        (unsigned long long)(*filter)->latency, stats.isolated ? ", in a separate process" : "");
+    note_detail("%s %s: %zu instance%s, blocks of %zu frames, latency %llu frames%s",
+                stage->ops->option, plugin->info->id, stats.instances, plural_s(stats.instances),
+                stats.block, (unsigned long long)(*filter)->latency,
+                stats.isolated ? ", in a separate process" : "");
     return STATUS_OK;
 }
 
@@ -119,13 +143,12 @@ static void stage_plugin_describe(const struct stage *stage, struct stage_info *
     info->name = plugin->info->name;
     info->gain = NAN;
     info->keeps_state = plugin->info->keeps_state;
-    info->isolated = plugin->isolated;
 }
 
-/* What the user took away from the plugin's containment; live that is the default. */
-static void report_containment(const struct stage_plugin *plugin, enum isolate isolate)
+/* What the user took away from the plugin's containment. */
+static void report_containment(const struct stage_plugin *plugin)
 {
-    if (!plugin->isolated && isolate == ISOLATE_OFF)
+    if (!plugin->isolated)
         note("%s ran in halo's own process (--no-isolate): nothing contained it", plugin->info->id);
     else if (plugin->isolated && plugin_sandbox_is_off())
         note("%s ran without a sandbox (--no-sandbox)", plugin->info->id);
@@ -148,16 +171,16 @@ static void stage_plugin_report(const struct stage *stage)
     const struct stage_plugin *plugin = stage->data;
     struct plugin_filter_info stats = plugin_filter_info(stage->filter);
     const char *id = plugin->info->id;
-    report_containment(plugin, stage->settings.isolate);
+    report_containment(plugin);
     if (stats.bad > 0)
         warning("%s: %llu invalid sample%s (NaN or infinite) silenced", id,
-                (unsigned long long)stats.bad, stats.bad == 1 ? "" : "s");
+                (unsigned long long)stats.bad, plural_s(stats.bad));
     if (plugin->spec.automation.count > 0 && !plugin_is_exact(plugin->info))
         note("%s: its values changed every %zu frames, as it wants blocks of one length", id,
              stats.block);
     if (stats.missed > 0)
         warning("%s: %llu block%s late: the dry sound was heard", id,
-                (unsigned long long)stats.missed, stats.missed == 1 ? "" : "s");
+                (unsigned long long)stats.missed, plural_s(stats.missed));
 }
 
 static json_t *stage_plugin_report_json(const struct stage *stage)
@@ -182,7 +205,17 @@ static void stage_plugin_keep_latency(struct stage *stage)
              plugin->info->id, (unsigned long long)stage->latency.most);
 }
 
-/* @state=FOLDER, @sidechain=FILE, and perhaps param:URI=PATH. */
+/* A file that looks like a list of channels is written with its folder. */
+static bool side_path_in(const char *word, struct stage_path *path)
+{
+    if (plugin_side_chain_is_list(word + strlen(SIDE)) ||
+        !stage_path_rest(path, word, strlen(SIDE), STAGE_PATH_FILE))
+        return false;
+    path->slashed = strchr(word, '/') != NULL;
+    return true;
+}
+
+/* @state=FOLDER, @reads=PATH, @sidechain=FILE, and perhaps param:URI=PATH. */
 static bool stage_plugin_path_in(char *const *spec, size_t word, size_t from,
                                  struct stage_path *path)
 {
@@ -192,9 +225,10 @@ static bool stage_plugin_path_in(char *const *spec, size_t word, size_t from,
         return false;
     if (strncmp(text, "@state=", 7) == 0)
         return stage_path_rest(path, text, 7, STAGE_PATH_STATE);
+    if (strncmp(text, "@reads=", 7) == 0)
+        return stage_path_rest(path, text, 7, STAGE_PATH_FILE);
     if (strncmp(text, SIDE, strlen(SIDE)) == 0)
-        return !plugin_side_chain_is_list(text + strlen(SIDE)) &&
-               stage_path_rest(path, text, strlen(SIDE), STAGE_PATH_FILE);
+        return side_path_in(text, path);
     if (!value || !stage_path_rest(path, text, (size_t)(value + 1 - text), STAGE_PATH_FILE))
         return false;
     path->perhaps = true;
@@ -215,10 +249,27 @@ static bool stage_ladspa_path_in(char *const *spec, size_t word, size_t from,
     return *end && memchr(spec[0], '/', path->length);
 }
 
+/* Of preset=FILE, which has a slash, as names do not need. */
+static bool preset_path_in(const char *word, struct stage_path *path)
+{
+    static const char name[] = "preset=";
+    if (strncmp(word, name, sizeof name - 1) != 0)
+        return false;
+    size_t start, length = plugin_spec_preset_path(word + sizeof name - 1, &start);
+    *path = (struct stage_path){.start = sizeof name - 1 + start,
+                                .length = length,
+                                .use = STAGE_PATH_FILE,
+                                .perhaps = true,
+                                .slashed = true};
+    return memchr(word + path->start, '/', length) != NULL;
+}
+
 /* Of LIBRARY.clap:ID, a library with a folder. */
 static bool stage_clap_path_in(char *const *spec, size_t word, size_t from, struct stage_path *path)
 {
     static const char ending[] = ".clap:";
+    if (from == 0 && word > 0 && preset_path_in(spec[word], path))
+        return true;
     if (from > 0 || word > 0)
         return stage_plugin_path_in(spec, word, from, path);
     const char *end = strstr(spec[0], ending);
@@ -230,6 +281,22 @@ static bool stage_clap_path_in(char *const *spec, size_t word, size_t from, stru
 static enum status stage_plugin_save(const struct stage *stage, const char *folder)
 {
     return plugin_filter_save(stage->filter, folder);
+}
+
+static enum status stage_plugin_state_links(const struct stage *stage, const char *folder,
+                                            enum status (*found)(void *context, const char *link,
+                                                                 const char *target),
+                                            void *context)
+{
+    struct plugin_reads reads;
+    char **named;
+    TRY(named_with(stage->data, folder, &named));
+    enum status status = plugin_reads_init(&reads, named);
+    isolated_named_free(named);
+    TRY(status);
+    status = plugin_state_links(folder, &reads, found, context);
+    plugin_reads_free(&reads);
+    return status;
 }
 
 static const struct plugin_info *stage_plugin_controls(const struct stage *stage)
@@ -248,12 +315,13 @@ static void stage_plugin_control_set(const struct stage *stage, size_t port, flo
 }
 
 #define PLUGIN_OPS                                                                                 \
-    .may_fail = true, .grain = PLUGIN_FILTER_BLOCK, .load = stage_plugin_load,                     \
-    .destroy = stage_plugin_destroy, .create = stage_plugin_create,                                \
+    .may_fail = true, .one_at_a_time = true, .grain = PLUGIN_FILTER_BLOCK,                         \
+    .load = stage_plugin_load, .destroy = stage_plugin_destroy, .create = stage_plugin_create,     \
     .describe = stage_plugin_describe, .report = stage_plugin_report,                              \
     .report_json = stage_plugin_report_json, .keep_latency = stage_plugin_keep_latency,            \
-    .save = stage_plugin_save, .controls = stage_plugin_controls,                                  \
-    .control_value = stage_plugin_control_value, .control_set = stage_plugin_control_set
+    .save = stage_plugin_save, .state_links = stage_plugin_state_links,                            \
+    .controls = stage_plugin_controls, .control_value = stage_plugin_control_value,                \
+    .control_set = stage_plugin_control_set
 
 const struct stage_ops stage_lv2_ops = {
     .option = "lv2",
@@ -261,7 +329,7 @@ const struct stage_ops stage_lv2_ops = {
     .help = "an LV2 plugin (see halo plugins list). Options follow after\n"
             "commas: SYMBOL=VALUE of a control (-6dB, 1kHz, a label, on),\n"
             "preset=URI, param:URI=VALUE of a parameter or a path,\n"
-            "@state=FOLDER saved by --save-chain,\n"
+            "@state=FOLDER saved by --save-chain, @reads=PATH that it may read,\n"
             "at=12.5s:SYMBOL=VALUE and at=10s-12.5s:SYMBOL=VALUE, a step and\n"
             "a ramp in a file; @map=each or 1:2:0, the channels of its\n"
             "inputs; @sidechain=3:4 or FILE; @allow-loud: output that is\n"

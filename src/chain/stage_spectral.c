@@ -1,6 +1,8 @@
 /* The stage that convolves the spectrogram, or separates it by medians: --spectral
  * gaussian2d:7x7,size=4096; --spectral preset=percussive. */
 #include "base/options.h"
+#include "base/short_list.h"
+#include "base/suggest.h"
 #include "chain/stage_mask.h"
 #include "chain/stage_paths.h"
 #include "convolve/spectral.h"
@@ -45,45 +47,56 @@ struct spectral_args {
     size_t size, hop, window, scale, mode, boundary, preset, tones;
 };
 
-static const struct spectral_option {
-    const char *key;
-    size_t offset;            /* in struct spectral_args */
-    const char *const *names; /* to choose from; NULL: a number */
-    size_t least;
-} options[] = {
-    {"size", offsetof(struct spectral_args, size), NULL, SPECTRAL_SIZE_LEAST},
-    {"hop", offsetof(struct spectral_args, hop), NULL, 1},
-    {"window", offsetof(struct spectral_args, window), spectral_shape_names, 0},
-    {"scale", offsetof(struct spectral_args, scale), scale_names, 0},
-    {"mode", offsetof(struct spectral_args, mode), mode_names, 0},
-    {"edge", offsetof(struct spectral_args, boundary), boundary_names, 0},
-    {"preset", offsetof(struct spectral_args, preset), preset_names, 0},
-    {"tones", offsetof(struct spectral_args, tones), tones_names, 0},
+#define OPT_LENGTH(NAME, FIELD, LEAST)                                                             \
+    OPT_INTEGER(NAME, NULL, struct spectral_args, FIELD, LEAST, SPECTRAL_SIZE_MOST, NULL)
+#define OPT_NAME(NAME, FIELD, NAMES)                                                               \
+    OPT_CHOICE(NAME, NULL, struct spectral_args, FIELD, NAMES, NULL)
+
+static const struct option_row keys[] = {
+    OPT_LENGTH("size=", size, SPECTRAL_SIZE_LEAST),
+    OPT_LENGTH("hop=", hop, 1),
+    OPT_NAME("window=", window, spectral_shape_names),
+    OPT_NAME("scale=", scale, scale_names),
+    OPT_NAME("mode=", mode, mode_names),
+    OPT_NAME("edge=", boundary, boundary_names),
+    OPT_NAME("preset=", preset, preset_names),
+    OPT_NAME("tones=", tones, tones_names),
+    {.name = "mix="}, /* the same as @mix=, which every stage has */
+    {0},
 };
-enum { OPTIONS = sizeof options / sizeof *options };
+
+static enum status refuse_word(const char *word)
+{
+    struct short_list list = {0};
+    struct suggest near;
+    char key[64];
+    snprintf(key, sizeof key, "%.*s", (int)strcspn(word, "="), word);
+    suggest_init(&near, key);
+    for (const struct option_row *row = keys; row->name; row++) {
+        short_list_add(&list, row->name);
+        suggest_offer(&near, row->name);
+    }
+    suggest_offer_list(&near, "@mix=, @bypass", "");
+    enum status status =
+        fail(STATUS_USAGE, "--spectral has the options %s, @mix= and @bypass, not '%s'%s",
+             short_list_text(&list, ""), word, suggest_text(&near));
+    suggest_free(&near);
+    return status;
+}
 
 static enum status parse_word(struct stage *stage, const char *word, struct spectral_args *args)
 {
     char name[64];
-    size_t length = strcspn(word, "=");
-    for (size_t i = 0; i < OPTIONS && word[length]; i++) {
-        const struct spectral_option *option = &options[i];
-        size_t *to = (size_t *)((char *)args + option->offset);
-        if (strlen(option->key) != length || memcmp(option->key, word, length) != 0)
+    for (const struct option_row *row = keys; row->name; row++) {
+        size_t length = strlen(row->name);
+        if (strncmp(word, row->name, length) != 0)
             continue;
-        snprintf(name, sizeof name, "spectral %s=", option->key);
-        return option->names ? options_choose(name, word + length + 1, option->names, to)
-                             : options_parse_number(name, word + length + 1, option->least,
-                                                    SPECTRAL_SIZE_MOST, to);
-    }
-    if (strncmp(word, "mix=", 4) == 0) { /* the same as @mix=, which every stage has */
+        if (row->size > 0)
+            return option_store(row, args, word + length);
         snprintf(name, sizeof name, "@%s", word);
         return stage_mix_take(&stage->mix, stage->rate, name);
     }
-    return fail(STATUS_USAGE,
-                "--spectral has the options size=, hop=, window=, scale=, mode=, edge=, preset=, "
-                "tones=, mix=, @mix= and @bypass, not '%s'",
-                word);
+    return refuse_word(word);
 }
 
 static bool is_preset(const char *word)
@@ -259,6 +272,8 @@ const struct stage_ops stage_spectral_ops = {
     .option = "spectral",
     .argument = "MASK2D",
     .is_file = true,
+    .keys = keys,
+    .made_at = mask2d_design_made_at,
     .help = "convolve the spectrogram with a two-dimensional mask: text, one\n"
             "row a line (filters/*.mask2d), or a made one (gaussian2d:7x7;\n"
             "see halo mask make --help), or preset=harmonic or percussive:\n"

@@ -9,6 +9,10 @@
 enum {
     BLOCK_DEFAULT = 1 << 16, /* frames, if no stage prefers one */
     BLOCK_LEAST = 1 << 10,
+    /* A job has this many blocks unless they are shorter than BLOCK_SHORT: reading, computing and
+     * writing overlap, and a short one touches little memory. */
+    BLOCKS_LEAST = 8,
+    BLOCK_SHORT = 1 << 13,
     BLOCK_SAMPLES_MOST = 1 << 23, /* of all channels: 32 MiB */
 };
 
@@ -93,6 +97,28 @@ enum status stage_list_add(struct stage_list *list, const struct stage_ops *ops,
     return STATUS_OK;
 }
 
+enum status stage_list_copy(const struct stage_list *list, struct stage_list *copy)
+{
+    *copy = (struct stage_list){
+        .precision = list->precision, .tempo = list->tempo, .tempos_differ = list->tempos_differ};
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < list->count && status == STATUS_OK; i++) {
+        const struct stage *stage = &list->stages[i];
+        status = stage_list_add(copy, stage->ops, stage->text, stage->origin);
+    }
+    if (status != STATUS_OK)
+        stage_list_free(copy);
+    return status;
+}
+
+bool stage_list_runs_beside(const struct stage_list *list)
+{
+    bool runs_beside = true;
+    for (size_t i = 0; i < list->count; i++)
+        runs_beside = runs_beside && !list->stages[i].ops->one_at_a_time;
+    return runs_beside;
+}
+
 void stage_list_unload(struct stage_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
@@ -144,11 +170,11 @@ static enum status load_stage(struct stage *stage, char **spec, const struct str
     return STATUS_OK;
 }
 
-enum status stage_list_load(struct stage_list *list, const struct stage_settings *settings,
-                            struct stream_format *format)
+enum status stage_list_load_part(struct stage_list *list, const struct stage_settings *settings,
+                                 struct stream_format *format, size_t first, size_t end)
 {
     list->precision = settings->convolver.precision;
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = first; i < end; i++) {
         struct stage *stage = &list->stages[i];
         char **spec = spec_split(stage->text);
         if (!spec)
@@ -158,18 +184,43 @@ enum status stage_list_load(struct stage_list *list, const struct stage_settings
         log_prefix(before);
         free(spec);
         TRY(status);
-        format->channels = stage->outputs;
+        stream_format_set_channels(format, stage->outputs);
     }
     return STATUS_OK;
 }
 
+enum status stage_list_load(struct stage_list *list, const struct stage_settings *settings,
+                            struct stream_format *format)
+{
+    return stage_list_load_part(list, settings, format, 0, list->count);
+}
+
+void stage_list_expect(const struct stage_list *list, const struct stage_settings *settings,
+                       const struct stream_format *format)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->stages[i].ops->expect)
+            list->stages[i].ops->expect(list->stages[i].text, settings, format);
+}
+
+void stage_list_learn(const struct stage_list *list, struct workers *workers,
+                      struct machine_speed *measured)
+{
+    const struct stage *stage = list->stages;
+    if (list->count == 1 && stage->ops->learn && !stage->mixed)
+        stage->ops->learn(stage, workers, measured);
+}
+
 size_t stage_list_block(const struct stage_list *list, size_t channels, struct workers *workers,
-                        uint64_t most)
+                        uint64_t frames)
 {
     size_t widest = channels, block = 0, grain = 1;
+    uint64_t most = frames;
     for (size_t i = 0; i < list->count; i++)
         if (list->stages[i].outputs > widest)
             widest = list->stages[i].outputs;
+    if (frames > BLOCK_SHORT)
+        most = frames / BLOCKS_LEAST > BLOCK_SHORT ? frames / BLOCKS_LEAST : BLOCK_SHORT;
     if (most > BLOCK_SAMPLES_MOST / widest)
         most = BLOCK_SAMPLES_MOST / widest;
     if (most < BLOCK_LEAST)
@@ -228,9 +279,10 @@ void stage_list_warn_of_precision(const struct stage_list *list)
 {
     for (size_t i = 0; list->precision == PRECISION_DOUBLE && i < list->count; i++)
         if (stage_precision(&list->stages[i]) == PRECISION_SINGLE)
-            warning("--precision double: stage %zu, --%s %s, computes in single precision, which "
-                    "limits the result",
-                    i + 1, list->stages[i].ops->option, list->stages[i].text);
+            warning(
+                "stage %zu, --%s %s, computes in single precision, which limits the result to 24 "
+                "bits",
+                i + 1, list->stages[i].ops->option, list->stages[i].text);
 }
 
 static enum status append(struct stage *stage, size_t number, struct workers *workers,

@@ -23,9 +23,13 @@
 
 #include <jansson.h>
 
+struct machine_speed;
+struct mask_cache;
+struct option_row;
+
 enum { STAGE_KINDS_MOST = 16 };
 
-enum isolate { ISOLATE_AUTO, ISOLATE_ON, ISOLATE_OFF };
+enum isolate { ISOLATE_ON, ISOLATE_OFF };
 
 /* Settings of all stages of a command. */
 struct stage_settings {
@@ -34,10 +38,11 @@ struct stage_settings {
     bool allow_truncated;
     bool distrusts_configs;
     bool streamed;        /* blocks are the periods of a device, also in a replay */
-    enum isolate isolate; /* run plugins in separate processes; auto: for files */
+    enum isolate isolate; /* run plugins in separate processes */
     bool replayed;        /* a replay: plugins have no prelude, as when live */
     struct plugin_tempo tempo;
-    bool held_back; /* a replay: plugins are a block late, as isolated ones were */
+    struct mask_cache *masks; /* keeps masks between jobs (mask_cache.h); NULL: nothing does */
+    bool held_back;           /* a replay: plugins are a block late, as isolated ones once were */
 };
 
 enum stage_path_use {
@@ -54,6 +59,7 @@ struct stage_path {
     size_t start, length; /* in the word */
     enum stage_path_use use;
     bool perhaps; /* it is one only where such a file exists */
+    bool slashed; /* it has a slash, without which it would be something else */
     char quoted;  /* has a backslash before it; 0: nothing has */
 };
 
@@ -86,7 +92,6 @@ struct stage_info {
     size_t taps;      /* of its mask; 0: none */
     double gain;      /* linear; NAN: the stage is more than a gain */
     bool keeps_state; /* saved by ops->save */
-    bool isolated;    /* runs in a separate process */
     const char *backend;
     const char *algorithm;
     uint64_t gpu_failures;
@@ -94,16 +99,24 @@ struct stage_info {
 
 /* A kind of stage. Members that may be NULL say so. */
 struct stage_ops {
-    const char *option;   /* "mask": the command line says --mask */
-    const char *argument; /* its value, for --help */
-    bool is_file;         /* the value begins with the name of a file, for completion */
-    const char *help;     /* lines for --help */
+    const char *option;            /* "mask": the command line says --mask */
+    const char *argument;          /* its value, for --help */
+    char letter;                   /* short form, or 0 */
+    bool is_file;                  /* the value begins with the name of a file, for completion */
+    const char *help;              /* lines for --help */
+    const struct option_row *keys; /* for completion, as in options.h; NULL: none of its own */
+    const char *(*made_at)(size_t index, const char **keys); /* as there; NULL: none */
 
     bool has_choices;        /* live, --or adds alternatives: stage_mask.h */
     bool may_fail;           /* in a stream it is bypassed when late, left out when it fails */
     size_t grain;            /* frames: divides any block; 0: no restriction */
+    bool one_at_a_time;      /* of all jobs of the process, one with such a stage runs */
     const char *no_boundary; /* why --edge cannot be used with it; NULL: it can */
 
+    /* It will be loaded for a sound of `format`: begin what takes long beside that. NULL: nothing
+     * does. */
+    void (*expect)(const char *text, const struct stage_settings *settings,
+                   const struct stream_format *format);
     /* Load a spec, NULL-terminated, for a sound of `format`: sets data, and outputs if other than
      * the inputs. Errors: the spec or a file is wrong. */
     enum status (*load)(struct stage *stage, char **spec, const struct stream_format *format);
@@ -118,6 +131,9 @@ struct stage_ops {
 
     /* Fill in `info`, which is zero but for a gain of 1. NULL: nothing. */
     void (*describe)(const struct stage *stage, struct stage_info *info);
+    /* After a run of the only stage: add what it says of this machine's speed. NULL: nothing. */
+    void (*learn)(const struct stage *stage, struct workers *workers,
+                  struct machine_speed *measured);
     /* After a run: print notes; and return a new JSON object, whose members are added to that of
      * the stage. NULL: nothing. */
     void (*report)(const struct stage *stage);
@@ -134,6 +150,12 @@ struct stage_ops {
     bool (*path_in)(char *const *spec, size_t word, size_t from, struct stage_path *path);
     /* Save the state in a new folder; the option @state=FOLDER loads it. */
     enum status (*save)(const struct stage *stage, const char *folder);
+    /* Call `found` for each file that a saved state links to and that the spec does not name: the
+     * option @reads=FILE does. */
+    enum status (*state_links)(const struct stage *stage, const char *folder,
+                               enum status (*found)(void *context, const char *link,
+                                                    const char *target),
+                               void *context);
 
     /* Live controls (stage_controls.h) besides those of the mix: the control inputs among these
      * ports, and their values by port index; control_set is real-time. NULL: none. */
@@ -152,7 +174,9 @@ char **spec_split(const char *text);
 struct stage_info stage_describe(const struct stage *stage);
 
 struct stage_list {
-    enum precision precision; /* of the chain, once loaded */
+    enum precision precision;  /* of the chain, once loaded */
+    struct plugin_tempo tempo; /* of the first chain file that has one; bpm 0: none */
+    bool tempos_differ;        /* another chain file has another */
     size_t count;
     struct stage *stages;
 };
@@ -162,18 +186,38 @@ MUST_CHECK enum status stage_list_add(struct stage_list *list, const struct stag
                                       const char *text, const char *origin);
 void stage_list_free(struct stage_list *list);
 
+/* The same specs, nothing loaded; `copy` is empty before. Errors: memory. */
+MUST_CHECK enum status stage_list_copy(const struct stage_list *list, struct stage_list *copy);
+
+/* Whether a job with these stages may run beside others in one process. */
+bool stage_list_runs_beside(const struct stage_list *list);
+
 /* Free what was loaded, after the chain is destroyed; measured latencies remain. */
 void stage_list_unload(struct stage_list *list);
 
-/* Load all stages for a sound of `format`; its channels become the output's.
+/* ops->expect of all stages, before they are loaded. */
+void stage_list_expect(const struct stage_list *list, const struct stage_settings *settings,
+                       const struct stream_format *format);
+
+/* ops->learn, after a run, where one stage is all there is. */
+void stage_list_learn(const struct stage_list *list, struct workers *workers,
+                      struct machine_speed *measured);
+
+/* Load all stages for a sound of `format`; its channels and layout become the output's: the layout
+ * stays where their number does.
  * Errors: those of the stages. */
 MUST_CHECK enum status stage_list_load(struct stage_list *list,
                                        const struct stage_settings *settings,
                                        struct stream_format *format);
 
-/* The block that suits all stages, in frames, at most `most`. */
+/* Those from `first` on, before `end`; the ones before are loaded. */
+MUST_CHECK enum status stage_list_load_part(struct stage_list *list,
+                                            const struct stage_settings *settings,
+                                            struct stream_format *format, size_t first, size_t end);
+
+/* The block that suits all stages, in frames, for a job of `frames`; UINT64_MAX: unknown. */
 size_t stage_list_block(const struct stage_list *list, size_t channels, struct workers *workers,
-                        uint64_t most);
+                        uint64_t frames);
 
 /* Of a stage whose filter exists: some have single precision only. */
 enum precision stage_precision(const struct stage *stage);

@@ -1,5 +1,6 @@
 #include "base/atomic_file.h"
 #include "base/json_text.h"
+#include "base/plural.h"
 #include "base/printable.h"
 #include "base/stop.h"
 #include "chain/chain_file.h"
@@ -26,8 +27,8 @@ static void print_text(const struct chain_check_settings *settings, const struct
                        const struct filter *chain)
 {
     printf("%s: %zu stage%s, %zu channel%s in, %zu out, latency %llu frames at %zu Hz\n",
-           printable(settings->file), list->count, list->count == 1 ? "" : "s", settings->channels,
-           settings->channels == 1 ? "" : "s", chain->outputs, (unsigned long long)chain->latency,
+           printable(settings->file), list->count, plural_s(list->count), settings->channels,
+           plural_s(settings->channels), chain->outputs, (unsigned long long)chain->latency,
            settings->rate);
     for (size_t i = 0; i < list->count; i++)
         printf("  %zu  %zu > %-3zu latency %-6llu --%s %s\n", i + 1, list->stages[i].inputs,
@@ -81,14 +82,15 @@ static enum status load_and(enum status (*act)(const struct chain_check_settings
                                                const struct filter *chain),
                             const struct chain_check_settings *settings)
 {
-    const struct stage_settings stage_settings = {.convolver = {.backend = "cpu"}};
+    struct stage_settings stage_settings = {.convolver = {.backend = "cpu"}};
     struct stream_format format = {.rate = (uint32_t)settings->rate,
                                    .channels = settings->channels};
     struct stage_list list = {0};
     struct workers *workers = NULL;
     struct filter *chain = NULL;
     stop_watch();
-    enum status status = chain_file_load(settings->file, &list);
+    enum status status = chain_file_load(settings->file, &list, NULL);
+    stage_settings.tempo = list.tempo;
     if (status == STATUS_OK)
         status = stage_list_load(&list, &stage_settings, &format);
     if (status == STATUS_OK)
@@ -144,6 +146,8 @@ const struct command command_chain_check = {
 static const struct option_row collect_rows[] = {
     PLUGIN_SANDBOX_ROWS,
     OPT_SOUND,
+    OPT_FILE("output", "OUT", struct chain_check_settings, output,
+             "where to write, instead of as an argument", .letter = 'o'),
     OPT_FLAG("force", struct chain_check_settings, force, "replace OUT and OUT.files if they exist",
              .letter = 'f'),
     OPT_NO_SYNC,

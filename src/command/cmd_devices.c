@@ -43,10 +43,10 @@ static bool has_default(const struct device_list *list)
 static void print_table(const struct device_list *list)
 {
     if (list->host_count == 1) /* the null driver */
-        puts("This build has no sound system (see halo --version); install portaudio19-dev and\n"
-             "build again.");
+        puts("This build finds no sound system (see halo --version); start a JACK server (jackd),\n"
+             "or install portaudio19-dev and build again.");
     else if (!has_default(list))
-        puts("No sound device found. Plug one in, start a JACK server (jackd), or define one for\n"
+        puts("No sound device found. Plug one in, start PipeWire or jackd, or define one for\n"
              "ALSA in ~/.asoundrc; in a container, pass /dev/snd through.");
     for (size_t host = 0; host < list->host_count; host++) {
         printf("%s%s\n", list->hosts[host].name,

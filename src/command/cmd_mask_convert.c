@@ -108,6 +108,8 @@ static const char *writer_name(size_t index)
 static const char *const format_names[] = {"float", "double", NULL};
 
 static const struct option_row rows[] = {
+    OPT_FILE("output", "OUT", struct mask_convert_settings, out,
+             "where to write, instead of as an argument", .letter = 'o'),
     OPT_WORD("to", "PROGRAM", struct mask_convert_settings, to,
              "write a configuration of jconvolver (and fconvolver),\n"
              "camilladsp, brutefir, eqapo or pipewire, and its files beside it",

@@ -1,4 +1,5 @@
 #include "base/atomic_file.h"
+#include "base/plural.h"
 #include "chain/stage_mask.h"
 #include "command/commands.h"
 #include "mask/design.h"
@@ -29,8 +30,8 @@ static enum status write_mask(const struct mask_make_settings *settings, const s
     TRY(sound_format_choose(settings->output, &settings->request, &traits, &sink_settings.format,
                             &sink_settings.sound_format));
     TRY(mask_write_sound(mask, &sink_settings));
-    note("%s: %zu channel%s of %zu taps at %u Hz", settings->output, mask->columns,
-         mask->columns == 1 ? "" : "s", mask->taps, mask->rate);
+    note("%s: %zu channel%s of %zu tap%s at %u Hz", settings->output, mask->columns,
+         plural_s(mask->columns), mask->taps, plural_s(mask->taps), mask->rate);
     if (mask->origin > 0 && mask->origin == (mask->taps - 1) / 2)
         note(
             "time zero is at the middle tap: the file delays by %zu frames unless used with --align "
@@ -121,7 +122,8 @@ const struct command command_mask_make = {
         "usage: halo mask make SPEC -o FILE [options]\n\n"
         "Make a mask and write it to a file. A SPEC can also be used wherever a mask is named:\n"
         "halo render in.wav out.wav --mask lowpass:1000,gain=-3",
-    .arguments = OPTION_ARGUMENTS(OPT_ARGUMENT("SPEC", struct mask_make_settings, spec, 1)),
+    .arguments = OPTION_ARGUMENTS(
+        OPT_ARGUMENT("SPEC", struct mask_make_settings, spec, 1, .made_at = design_made_at)),
     .groups = OPTION_GROUP(rows),
     .print_ending = print_kinds,
     .surplus = "quote a SPEC that contains blanks",

@@ -2,8 +2,10 @@
 #include "base/gnuplot.h"
 #include "base/printable.h"
 #include "base/terminal.h"
+#include "chain/mask_options.h"
 #include "chain/stage_mask.h"
 #include "command/commands.h"
+#include "mask/design.h"
 #include "mask/mask2d.h"
 #include "mask/mask2d_summary.h"
 #include "mask/mask_plot.h"
@@ -284,8 +286,9 @@ const struct command command_mask_plot = {
         "Plot masks over each other, one curve per channel. MASK is a spec of --mask, such as\n"
         "hall.wav,channel=1,phase=minimum, or of --spectral, which is drawn as a picture.\n"
         "Files are drawn by gnuplot.",
-    .arguments = OPTION_ARGUMENTS(
-        OPT_ARGUMENTS("MASK", struct mask_plot_settings, texts, 1, .is_file = true)),
+    .arguments =
+        OPTION_ARGUMENTS(OPT_ARGUMENTS("MASK", struct mask_plot_settings, texts, 1, .is_file = true,
+                                       .keys = mask_options_rows, .made_at = design_made_at)),
     .groups = OPTION_GROUP(rows),
     .size = sizeof(struct mask_plot_settings),
     .run = run,

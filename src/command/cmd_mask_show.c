@@ -1,6 +1,9 @@
+#include "base/failure_json.h"
 #include "base/json_text.h"
+#include "chain/mask_options.h"
 #include "chain/stage_mask.h"
 #include "command/commands.h"
+#include "mask/design.h"
 #include "mask/mask2d.h"
 #include "mask/mask2d_summary.h"
 #include "mask/mask_lint.h"
@@ -75,6 +78,10 @@ static enum status show_all(void *options)
         if (i > 0 && !settings->json)
             puts("");
         enum status own = show(settings, settings->masks.values[i], masks);
+        if (own != STATUS_OK && settings->json)
+            json_array_append_new(masks, json_pack("{s:o, s:o}", "mask",
+                                                   json_text(settings->masks.values[i]), "error",
+                                                   failure_json_take()));
         status = status == STATUS_OK ? own : status;
     }
     if (!settings->json) {
@@ -116,8 +123,9 @@ const struct command command_mask_show = {
         "Describe masks and report likely problems, each with the option that fixes it. MASK is\n"
         "a spec of --mask, such as hall.wav,trim=10ms,gain=-6, or of --spectral, such as\n"
         "box2d:3x3 or edge.mask2d.",
-    .arguments = OPTION_ARGUMENTS(
-        OPT_ARGUMENTS("MASK", struct mask_show_settings, masks, 1, .is_file = true)),
+    .arguments =
+        OPTION_ARGUMENTS(OPT_ARGUMENTS("MASK", struct mask_show_settings, masks, 1, .is_file = true,
+                                       .keys = mask_options_rows, .made_at = design_made_at)),
     .groups = OPTION_GROUP(rows),
     .size = sizeof(struct mask_show_settings),
     .run = show_all,

@@ -58,6 +58,9 @@ static enum status ask(const char *id, json_t **answer, char death[PLUGIN_TROUBL
         status = plugin_catalog_needed(&catalog, kind, id, &holders);
     if (status == STATUS_OK)
         status = ask_of(&catalog.scanner, kind, id, holders, answer, death);
+    const char *error = json_string_value(json_object_get(*answer, "error"));
+    if (error)
+        status = plugin_catalog_fail(&catalog, NULL, id, error);
     json_decref(holders);
     plugin_catalog_close(&catalog);
     return status;
@@ -66,9 +69,6 @@ static enum status ask(const char *id, json_t **answer, char death[PLUGIN_TROUBL
 static enum status report(const struct plugins_info_settings *settings, const json_t *answer,
                           const char *death)
 {
-    const char *error = json_string_value(json_object_get(answer, "error"));
-    if (error)
-        return fail(STATUS_FAILED, "%s", error);
     struct plugin_info *info;
     TRY(plugin_info_of_object(json_object_get(answer, "plugin"), &info));
     const char *failure = json_string_value(json_object_get(answer, "failure"));

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ID_WIDTH_MOST = 64 };
+enum { ID_WIDTH_MOST = 64, SKIPS_SHOWN = 20 };
 
 struct plugins_list_settings {
     const char *kind; /* NULL: all */
@@ -70,10 +70,13 @@ static void report_skips(const struct plugin_scan *scan)
     bool is_remembered = false;
     for (size_t i = 0; i < scan->skip_count; i++) {
         const struct plugin_skip *skip = &scan->skips[i];
-        note("skipped %s: %s%s", skip->holder, skip->reason,
-             skip->is_remembered ? ", in an earlier scan" : "");
+        if (i < SKIPS_SHOWN)
+            note("skipped %s: %s%s", skip->holder, skip->reason,
+                 skip->is_remembered ? ", in an earlier scan" : "");
         is_remembered |= skip->is_remembered;
     }
+    if (scan->skip_count > SKIPS_SHOWN)
+        note("skipped %zu more; --json lists all", scan->skip_count - SKIPS_SHOWN);
     if (is_remembered)
         note("to scan these again, remove %s", plugin_memory_place());
 }

@@ -1,5 +1,6 @@
 #include "base/gnuplot.h"
 #include "base/json_text.h"
+#include "base/plural.h"
 #include "base/stop.h"
 #include "base/terminal.h"
 #include "spectrogram/sound_spectrogram.h"
@@ -130,7 +131,7 @@ static enum status lay_out_file(struct spectrogram_job *job)
     if (inner.width < INNER_LEAST || inner.height < INNER_LEAST)
         return fail(STATUS_USAGE, "%.0f by %.0f pixels are too few for %zu picture%s",
                     job->whole.width, job->whole.height, options->sounds.count,
-                    options->sounds.count == 1 ? "" : "s");
+                    plural_s(options->sounds.count));
     job->rows = (size_t)fmin(inner.height, ROWS_MOST);
     job->columns_most = (size_t)fmax(fmin(inner.width, COLUMNS_MOST), COLUMNS_LEAST);
     return STATUS_OK;

@@ -2,17 +2,16 @@
 
 #include "base/build_info.h"
 #include "base/commit.h"
+#include "batch/batch_options.h"
 #include "bench/bench.h"
 #include "listen/listen_options.h"
 #include "live/live_options.h"
 #include "plugin/plugin_isolated_instances.h"
 #include "plugin/plugin_scanner.h"
-#include "signal/fft.h"
+#include "render/render_options.h"
 #include "spectrogram/spectrogram_options.h"
 
 #include <jansson.h>
-#include <sndfile.h>
-#include <soxr.h>
 
 static const struct command command_mask = {
     .name = "halo mask",
@@ -33,6 +32,13 @@ static const struct command command_chain = {
     .commands = (const struct command *const[]){&command_chain_check, &command_chain_collect, NULL},
 };
 
+static const struct command command_service = {
+    .name = "halo service",
+    .summary = "run halo live from each login on",
+    .commands = (const struct command *const[]){&command_service_install, &command_service_status,
+                                                &command_service_remove, NULL},
+};
+
 #ifdef HALO_NO_CUDA
 static enum status refuse_kernels(int argc, char **argv)
 {
@@ -51,8 +57,8 @@ const struct command bench_kernels = {
 static const struct command command_bench = {
     .name = "halo bench",
     .summary = "measure parts of the program on this machine",
-    .commands = (const struct command *const[]){&bench_kernels, &bench_render, &bench_stream,
-                                                &bench_tune, NULL},
+    .commands = (const struct command *const[]){&bench_calibrate, &bench_kernels, &bench_render,
+                                                &bench_stream, &bench_tune, NULL},
 };
 
 static const struct command command_plugin_instances = {
@@ -75,7 +81,9 @@ static enum status run(void *options)
         return fail(STATUS_USAGE, "which command? halo --help lists them");
     printf("halo %s%s\n"
            "cuda: %s\n"
+           "pipewire: %s\n"
            "portaudio: %s\n"
+           "jack: %s\n"
            "lv2: %s\n"
            "ladspa: %s\n"
            "lv2_plugin: %s\n"
@@ -83,11 +91,12 @@ static enum status run(void *options)
            "screen: %s\n"
            "osc: %s\n"
            "sofa: %s\n"
-           "with %s, %s, soxr %s, jansson %s\n",
-           HALO_VERSION, HALO_COMMIT, HALO_CUDA_TEXT, HALO_PORTAUDIO_TEXT, HALO_LV2_TEXT,
-           HALO_LADSPA_TEXT, HALO_LV2_PLUGIN_TEXT, HALO_CLAP_PLUGIN_TEXT, HALO_SCREEN_TEXT,
-           HALO_OSC_TEXT, HALO_SOFA_TEXT, sf_version_string(), fft_library(), soxr_version(),
-           jansson_version_str());
+           "taglib: %s\n"
+           "with libsndfile %s, FFTW %s, libsoxr %s, jansson %s\n",
+           HALO_VERSION, HALO_COMMIT, HALO_CUDA_TEXT, HALO_PIPEWIRE_TEXT, HALO_PORTAUDIO_TEXT,
+           HALO_JACK_TEXT, HALO_LV2_TEXT, HALO_LADSPA_TEXT, HALO_LV2_PLUGIN_TEXT,
+           HALO_CLAP_PLUGIN_TEXT, HALO_SCREEN_TEXT, HALO_OSC_TEXT, HALO_SOFA_TEXT, HALO_TAGLIB_TEXT,
+           HALO_SNDFILE_TEXT, HALO_FFTW_TEXT, HALO_SOXR_TEXT, JANSSON_VERSION);
     return STATUS_OK;
 }
 
@@ -104,11 +113,13 @@ const struct command command_halo = {
              "commands:",
     .ending = "halo COMMAND --help describes a command; man halo is the manual.",
     .groups = OPTION_GROUP(rows),
+    .surplus = "to filter a file: halo render IN OUT",
     .commands =
         (const struct command *const[]){
-            &command_render, &command_live, &command_listen, &command_devices, &command_mask,
-            &command_spectrogram, &command_plugins, &command_chain, &command_bench,
-            &command_list_options, &command_plugin_instances, &command_plugin_scanner, NULL},
+            &command_render, &command_batch, &command_live, &command_listen, &command_devices,
+            &command_service, &command_mask, &command_spectrogram, &command_plugins, &command_chain,
+            &command_preset, &command_bench, &command_list_options, &command_plugin_instances,
+            &command_plugin_scanner, NULL},
     .size = sizeof(struct halo_settings),
     .run = run,
 };

@@ -1,5 +1,5 @@
-/* The commands of halo, each defined at the end of its file; live, listen, spectrogram and the
- * benches are declared with their options. */
+/* The commands of halo, each defined at the end of its file; live, listen, render, spectrogram and
+ * the benches are declared with their options. */
 #ifndef HALO_COMMANDS_H
 #define HALO_COMMANDS_H
 
@@ -7,11 +7,13 @@
 
 extern const struct command command_halo; /* all of them */
 
-extern const struct command command_render, command_devices, command_chain_check;
+extern const struct command command_devices, command_chain_check;
 extern const struct command command_chain_collect;
 extern const struct command command_mask_show, command_mask_make, command_mask_plot,
     command_mask_convert;
 extern const struct command command_plugins_list, command_plugins_info;
+extern const struct command command_service_install, command_service_status, command_service_remove;
+extern const struct command command_preset;
 extern const struct command command_list_options;
 
 #endif

@@ -4,8 +4,14 @@
  *
  *   COMMAND  command|option|argument  HEADING LETTER NAME ARGUMENT VALUE CHOICES HELP
  *
- * VALUE is file, choice (one of CHOICES), list (several of them), any, or empty for none or one
- * that can be left out: its ARGUMENT is [=NAME]. */
+ *   COMMAND  key   OF  -  NAME      -  VALUE  CHOICES  of the spec that OF takes, after a comma
+ *   COMMAND  made  OF  -  BEGINNING -  KEYS            what such a spec may begin with but a file,
+ *                                                      and keys of its own
+ *
+ * OF is the name of the option or argument whose line follows. VALUE is file, choice (one of
+ * CHOICES), list (several of them), any, or empty for none or one that can be left out: its
+ * ARGUMENT is [=NAME]. */
+#include "chain/stages.h"
 #include "command/commands.h"
 
 #include <string.h>
@@ -29,6 +35,42 @@ static const char *value_of(const struct option_row *row)
     return row->argument ? "any" : "";
 }
 
+/* "lowpass:" of "lowpass:1000" */
+static size_t beginning(const char *example)
+{
+    size_t length = strcspn(example, ":,");
+    return length + (example[length] == ':');
+}
+
+static void print_keys(const char *command, const char *of, const struct option_row *keys)
+{
+    for (; keys && keys->name; keys++) {
+        printf("%s\tkey\t%s\t\t%s\t\t%s\t", command, of, keys->name,
+               option_choice(keys, 0) ? "choice" : "any");
+        for (size_t i = 0; option_choice(keys, i); i++)
+            printf("%s%s", i ? " " : "", option_choice(keys, i));
+        puts("\t");
+    }
+}
+
+/* What the value of an option, or an argument, is made of where it is a spec. */
+static void print_spec(const char *command, const struct option_row *row)
+{
+    const char *example, *own = "";
+    print_keys(command, row->name, row->keys);
+    if (stage_ops_named(row->name))
+        print_keys(command, row->name, stage_mix_rows);
+    for (size_t i = 0; row->made_at && (example = row->made_at(i, &own)); i++) {
+        printf("%s\tmade\t%s\t\t%.*s\t\trate=", command, row->name, (int)beginning(example),
+               example);
+        for (size_t length; *own; own += length + strspn(own + length, ", ")) {
+            length = strcspn(own, ", ");
+            printf(" %.*s=", (int)length, own);
+        }
+        puts("\t\t");
+    }
+}
+
 static void print_option(const struct command *command, const char *heading,
                          const struct option_row *row)
 {
@@ -50,11 +92,14 @@ static void print_command(const struct command *command)
     for (const struct command *const *own = command->commands; own && *own; own++)
         if ((*own)->summary)
             print_command(*own);
-    for (row = command->arguments; row && row->name; row++)
+    for (row = command->arguments; row && row->name; row++) {
+        print_spec(command->name, row);
         printf("%s\targument\t\t\t%s\t\t%s\t\t\n", command->name, row->name, value_of(row));
+    }
     for (size_t i = 0; (row = program_option(command, i, &group)); i++) {
         if (group && group->heading)
             heading = group->heading;
+        print_spec(command->name, row);
         print_option(command, heading, row);
     }
 }

@@ -1,7 +1,14 @@
-/* Estimated cost of a job on the CPU and on a GPU, for `auto`: plain arithmetic on measured
- * costs (docs/measurements.md, bench/auto_rule). */
+/* Estimated time of a render on the CPU and on a GPU, for `auto`: how much work each phase has, by
+ * plain arithmetic, and how fast this machine is at it (machine_speed.h; docs/measurements.md).
+ *
+ * Reading, the convolution and writing overlap, so that the slowest of them counts, or all of them
+ * where there are fewer processors than that takes. The context of a GPU is made beside reading the
+ * mask.
+ */
 #ifndef HALO_BACKEND_COST_H
 #define HALO_BACKEND_COST_H
+
+#include "convolve/machine_speed.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,6 +18,7 @@ struct backend_job {
     size_t inputs;
     size_t outputs;
     size_t paths;
+    size_t columns; /* of the mask, which paths may share */
     size_t taps;
     size_t threads;
 };
@@ -24,13 +32,27 @@ struct backend_picture {
     size_t threads;
 };
 
-/* Seconds, without reading and writing files. */
-double backend_cost_cpu(const struct backend_job *job);
-double backend_cost_gpu(const struct backend_job *job);
+/* Seconds, without what both have: the program's start, opening files, reading the mask. */
+double backend_cost_cpu(const struct backend_job *job, const struct machine_speed *speed);
+double backend_cost_gpu(const struct backend_job *job, const struct machine_speed *speed);
 double backend_cost_picture_cpu(const struct backend_picture *picture);
-double backend_cost_picture_gpu(const struct backend_picture *picture);
+double backend_cost_picture_gpu(const struct backend_picture *picture,
+                                const struct machine_speed *speed);
 
 /* Whether the GPU is faster by more than the estimates' error. */
 bool backend_cost_clearly_gpu(double cpu, double gpu);
+
+/* Seconds of phases in a render, as measured; 0: none. */
+struct backend_times {
+    double form; /* of the mask; on the CPU with the rest of the convolver */
+    double read, write;
+    double loop;                   /* from the first block to the last */
+    double context, set_up;        /* GPU */
+    double carry, compute, launch; /* GPU: parts of the loop */
+};
+
+/* What they say of the machine: adds to `speed`. Times too short to measure say nothing. */
+void backend_cost_learn(const struct backend_job *job, bool on_gpu,
+                        const struct backend_times *times, struct machine_speed *speed);
 
 #endif

@@ -1,6 +1,7 @@
 #include "convolve/convolver_state.h"
 
-#include "base/monotonic.h"
+#include "base/laps.h"
+#include "base/thread_usage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ static void convolver_reset(struct filter *filter)
     for (size_t s = (size_t)atomic_load(&convolver->side); s < SIDES; s++)
         if (convolver->backend[s])
             convolver->backend[s]->reset(convolver->convolution[s]);
-    if (convolver->backend[STANDBY])
+    if (convolver->backend[STANDBY] || convolver->kept_mask)
         (is_in_double(convolver) ? convolver_reset_history_in_double
                                  : convolver_reset_history)(convolver);
     if (convolver->prover)
@@ -90,7 +91,9 @@ static enum status prepare(struct convolver *convolver, const struct mask *mask,
     struct convolver_mask *prepared = calloc(1, sizeof *prepared);
     if (!prepared)
         return fail_memory("a mask");
+    int64_t lap = lap_begin();
     enum status status = prepare_sides(convolver, mask, prepared);
+    lap_end(LAP_FORM, lap);
     if (status != STATUS_OK) {
         mask_release(convolver, prepared);
         return status;
@@ -123,14 +126,35 @@ static enum status create_side(struct convolver *convolver, enum side side,
     return STATUS_OK;
 }
 
-static enum status create_standby(struct convolver *convolver, const struct mask *mask)
+static enum status keep_history(struct convolver *convolver)
 {
-    TRY((is_in_double(convolver) ? convolver_keep_history_in_double
-                                 : convolver_keep_history)(convolver));
-    return create_side(convolver, STANDBY, &convolver_cpu, mask);
+    return (is_in_double(convolver) ? convolver_keep_history_in_double
+                                    : convolver_keep_history)(convolver);
 }
 
-/* Whether the standby takes a small share of a block's time, measured on silence. */
+bool convolver_make_standby(struct convolver *convolver)
+{
+    const struct mask *mask = convolver->kept_mask;
+    struct prepared *form = NULL;
+    if (!mask)
+        return convolver->backend[STANDBY] != NULL;
+    log_as_notes(true); /* the failure is reported */
+    enum status status = create_side(convolver, STANDBY, &convolver_cpu, mask);
+    if (status == STATUS_OK)
+        status = convolver->backend[STANDBY]->prepare(convolver->convolution[STANDBY], mask, &form);
+    log_as_notes(false);
+    convolver->first->of[STANDBY] = form;
+    convolver->kept_mask = NULL;
+    return status == STATUS_OK;
+}
+
+bool convolver_needs_mask(const struct filter *filter)
+{
+    return ((const struct convolver *)filter)->kept_mask != NULL;
+}
+
+/* Whether the standby takes a small share of a block's time, measured on silence: of processor
+ * time, since a busy machine may take the processor from this thread meanwhile. */
 static bool is_affordable(struct convolver *convolver, double period)
 {
     struct block silence = {0};
@@ -143,10 +167,11 @@ static bool is_affordable(struct convolver *convolver, double period)
         return false;
     if (backend->arm)
         (void)backend->arm(convolution, 0, slots[0].prepared, true);
-    int64_t begin = monotonic_ns();
+    const struct thread_usage before = thread_usage_now();
     for (size_t i = 0; i < AFFORDABLE_BLOCKS; i++)
         backend->step(convolution, (const float *const *)silence.data, slots);
-    double mean = (double)(monotonic_ns() - begin) / AFFORDABLE_BLOCKS;
+    const struct thread_usage after = thread_usage_now();
+    double mean = (double)(after.cpu_ns - before.cpu_ns) / AFFORDABLE_BLOCKS;
     backend->reset(convolution);
     block_free(&silence);
     return mean < AFFORDABLE_SHARE * period;
@@ -184,8 +209,14 @@ static enum status fill(struct convolver *convolver, const struct convolver_back
     TRY(create_prover(convolver, settings));
     TRY(create_side(convolver, MAIN, backend, mask));
     backend = convolver->backend[MAIN];
-    if (backend->failure)
-        TRY(create_standby(convolver, mask));
+    bool stands_by = backend->failure && !settings->alone;
+    bool in_files = settings->mask_stays && !convolver->shape.live && settings->taps == 0;
+    if (stands_by)
+        TRY(keep_history(convolver));
+    if (stands_by && in_files)
+        convolver->kept_mask = mask;
+    else if (stands_by)
+        TRY(create_side(convolver, STANDBY, &convolver_cpu, mask));
     TRY(prepare(convolver, mask, &convolver->first));
     convolver->current = convolver->first;
     bool may_wait = settings->live && !settings->alone && backend->collect;
@@ -204,6 +235,7 @@ static struct convolver_shape shape_for(const struct convolver_settings *setting
                                     .block = settings->block,
                                     .live = settings->live || settings->gpu.mode != GPU_MODE_AUTO,
                                     .reproducible = settings->reproducible,
+                                    .paths = mask->path_count,
                                     .has_choices = settings->taps > 0,
                                     .gpu = settings->gpu,
                                     .workers = settings->workers};

@@ -18,7 +18,8 @@
 
 enum gpu_mode { GPU_MODE_AUTO, GPU_MODE_RESIDENT, GPU_MODE_GRAPH };
 
-enum { GPU_LIVE_BLOCK_MOST = 2048 }; /* frames: longer blocks use the batch convolver */
+enum { CONVOLVER_THREADS_ASSUMED = 8 }; /* that blocks of a reproducible render suit */
+enum { GPU_LIVE_BLOCK_MOST = 2048 };    /* frames: longer blocks use the batch convolver */
 
 /* All zero: automatic. */
 struct gpu_settings {
@@ -35,8 +36,9 @@ struct convolver_settings {
     size_t taps;       /* of the longest mask to come; 0: of the first one */
     int64_t frames;    /* of the whole sound, for auto; 0 or less: unknown */
     bool live;         /* the caller waits for each block */
-    bool alone;        /* live on a GPU, without the CPU in parallel: for measurements */
+    bool alone;        /* on a GPU, without the CPU standing by: for measurements */
     bool reproducible; /* neither the preferred block nor a rounding depends on the machine */
+    bool mask_stays;   /* the first mask outlives the convolver, and no other follows */
     struct gpu_settings gpu;
     struct proof_request proof;
     struct workers *workers; /* not owned; must outlive the convolver */
@@ -48,11 +50,29 @@ const char *convolver_choice_name(size_t index); /* "auto" first, then the backe
 
 /* Latency is the first mask's origin, tail is taps - 1 frames. A backend that can fail in a step
  * (a GPU) has a CPU standby: on failure it receives the input history and takes over within the
- * same block, without a gap; filter->notice reports it. Live, if the CPU is fast enough, it runs
+ * same block, without a gap; filter->notice reports it. In files whose mask stays, it is made only
+ * then. Live, if the CPU is fast enough, it runs
  * in parallel and supplies any block that the GPU does not finish within 60 % of the block's time.
  * Errors: memory, an unknown backend, one that is not available. */
 MUST_CHECK enum status convolver_create(const struct convolver_settings *settings,
                                         const struct mask *mask, struct filter **convolver);
+
+/* Whether it needs the coefficients of its first mask until the end: mask_stays. */
+bool convolver_needs_mask(const struct filter *convolver);
+
+/* A convolver may be created soon: begin, in a thread, what its backend takes long for. `job`: as
+ * far as it is known (backend_cost.h); NULL: nothing is. Control thread. */
+struct backend_job;
+void convolver_expect(const struct convolver_settings *settings, const struct backend_job *job);
+
+/* Wait for that, before the program ends. */
+void convolver_settle(void);
+
+/* After a run whose only convolver it was: what laps.h has of it says how fast this machine is, for
+ * `auto`, and is added to `measured` (machine_speed.h). `mask` is the first. Control thread. */
+struct machine_speed;
+void convolver_learn(const struct filter *convolver, const struct convolver_settings *settings,
+                     const struct mask *mask, struct machine_speed *measured);
 
 /* The error of a backend that is not in this build. */
 enum status fail_no_cuda(void);
@@ -124,6 +144,7 @@ struct prepared;    /* a backend's form of a mask */
 struct convolver_shape {
     size_t inputs;
     size_t outputs;
+    size_t paths; /* of the first mask */
     size_t taps;
     enum precision precision;
     uint32_t rate; /* Hz; 0: unknown */
@@ -149,6 +170,9 @@ struct convolver_backend {
     const struct convolver_backend *in_double; /* for double precision. NULL: there is none */
     /* Whether auto may choose it. NULL: no. */
     bool (*is_usable)(void);
+    /* Begin in a thread what every convolver needs; and wait for it. NULL: nothing takes long. */
+    void (*expect)(const struct gpu_settings *gpu, size_t taps); /* taps 0: unknown */
+    void (*settle)(void);
     /* The backend to use for this shape and first mask. NULL: this one. */
     const struct convolver_backend *(*variant)(const struct convolver_shape *shape,
                                                const struct mask *mask);

@@ -8,12 +8,51 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a block's time, by the estimate, which is low: waking a worker takes longer. */
+static const double LIGHT = 0.01;
+
+static struct partition_plan plan_for(const struct convolver_shape *shape, enum partition_pace pace)
+{
+    size_t threads = workers_count(shape->workers);
+    size_t rows = shape->inputs < shape->outputs ? shape->inputs : shape->outputs;
+    struct partition_job job = {.taps = shape->taps,
+                                .block = shape->block,
+                                .pace = pace,
+                                .channels = rows,
+                                .threads =
+                                    shape->reproducible ? CONVOLVER_THREADS_ASSUMED : threads};
+    if (rows < job.threads)
+        job.threads = rows;
+    return partition_plan(&job);
+}
+
+/* ns that the late partitions of a spread plan take of a block at most: an even share of them, and
+ * a transform of each length, since these are not divided. */
+static double late_cost(const struct convolver_shape *shape, const struct partition_plan *plan)
+{
+    double cost = 0;
+    for (size_t s = 0; s < plan->segment_count; s++) {
+        const struct partition_segment *cut = &plan->segments[s];
+        double transform = partition_fft_cost(2 * cut->size);
+        double products = (double)(shape->paths * cut->partitions);
+        double job = (double)(shape->inputs + shape->outputs) * transform +
+                     products * partition_multiply_cost(2 * cut->size);
+        if (cut->size > shape->block)
+            cost += transform + job * (double)shape->block / (double)cut->size;
+    }
+    return cost;
+}
+
+/* Without a worker where the step can do a late partition in passing. */
 struct partition_plan cpu_plan(const struct convolver_shape *shape)
 {
-    enum partition_pace pace = PARTITION_AVERAGE;
-    if (shape->live)
-        pace = workers_count(shape->workers) > 1 ? PARTITION_WORKER : PARTITION_SPREAD;
-    return partition_plan(shape->taps, shape->block, pace);
+    if (!shape->live)
+        return plan_for(shape, PARTITION_AVERAGE);
+    const struct partition_plan spread = plan_for(shape, PARTITION_SPREAD);
+    double period = shape->rate ? 1e9 * (double)shape->block / shape->rate : 0;
+    if (workers_count(shape->workers) == 1 || late_cost(shape, &spread) < LIGHT * period)
+        return spread;
+    return plan_for(shape, PARTITION_WORKER);
 }
 
 static const struct convolver_backend *cpu_variant(const struct convolver_shape *shape,
@@ -56,13 +95,16 @@ void transform_taps(const struct real_fft *fft, const struct fft_double *precise
     size_t there = from >= mask->taps ? 0 : mask->taps - from;
     if (count > there)
         count = there;
-    memset(samples, 0, n * sizeof *samples);
+    const double *taps = mask_column(mask, column) + from;
     for (size_t k = 0; k < count; k++)
-        samples[k] = (real)mask_column(mask, column)[from + k] / (real)n;
+        samples[k] = (real)taps[k] / (real)n;
+    memset(samples + count, 0, (n - count) * sizeof *samples);
     if (precise)
         near_bound_forward(precise, samples, spectrum);
     else
         fft_forward(fft, samples, spectrum);
+    size_t bins = 2 * (n / 2 + 1); /* the rest is multiplied, too */
+    memset(spectrum + bins, 0, (fft_spectrum_floats(n) - bins) * sizeof *spectrum);
 }
 
 real *copy_head(const struct mask *mask, size_t head)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 static const double SHARE = 0.1;         /* of a block's time, for arming */
+static const double PORTION = 0.004;     /* the same, by the estimate, which is low */
 static const double EMPTYING_COST = 0.4; /* ns per real, uncached */
 
 HALO_REALTIME void cpu_live_leave(struct cpu_live_convolution *convolution, size_t slot)
@@ -18,23 +19,25 @@ HALO_REALTIME void cpu_live_leave(struct cpu_live_convolution *convolution, size
 }
 
 /* Lock; without waiting unless `at_once`. */
-static bool lock_segment(struct segment *segment, bool at_once)
+static bool lock_lane(struct lane *lane, bool at_once)
 {
     if (at_once)
-        job_lock(segment);
-    return at_once || job_try(segment);
+        job_lock(lane);
+    return at_once || job_try(lane);
 }
 
-/* Make sure that the worker is in no unit for the mask that left the slot, by holding each lock
+/* Make sure that no worker is in a unit for the mask that left the slot, by holding each lock
  * once. False: not done yet. */
-static bool wait_for_worker(struct cpu_live_convolution *convolution, bool at_once)
+static bool wait_for_workers(struct cpu_live_convolution *convolution, bool at_once)
 {
     struct arming *arming = &convolution->arming;
     for (; arming->free_segments < convolution->plan.segment_count; arming->free_segments++) {
-        struct segment *segment = &convolution->segments[arming->free_segments];
-        if (!lock_segment(segment, at_once))
-            return false;
-        job_release(segment);
+        const struct segment *segment = &convolution->segments[arming->free_segments];
+        for (size_t i = 0; i < segment->lane_count; i++) {
+            if (!lock_lane(&segment->lanes[i], at_once))
+                return false;
+            job_release(&segment->lanes[i]);
+        }
     }
     return true;
 }
@@ -48,23 +51,27 @@ static void begin(struct cpu_live_convolution *convolution, size_t slot,
         .prepared = prepared, .number = prepared->number, .slot = slot, .job = arming->job};
 }
 
-/* Clear what was due to the slot's previous mask. False: not done yet. */
+/* Clear what was due to the slot's previous mask, ring after ring. False: not done yet. */
 static bool empty_rings(struct cpu_live_convolution *convolution, double *left)
 {
     struct arming *arming = &convolution->arming;
-    size_t length = convolution->due_length, outputs = convolution->shape.outputs;
-    size_t rings = convolution->due[WORKER_RING][0] ? RINGS : WORKER_RING;
-    while (arming->emptied < rings * outputs * length && *left > 0) {
-        size_t row = arming->emptied / length, from = arming->emptied % length;
-        size_t count = length - from;
+    while (arming->emptied_rings < convolution->plan.segment_count) {
+        if (*left <= 0)
+            return false;
+        const struct segment *segment = &convolution->segments[arming->emptied_rings];
+        size_t samples = segment->due_length * convolution->shape.outputs;
+        size_t count = samples - arming->emptied;
         if ((double)count * EMPTYING_COST > *left)
             count = (size_t)ceil(*left / EMPTYING_COST);
-        real *due = convolution->due[row / outputs][arming->slot][row % outputs];
-        memset(due + from, 0, count * sizeof *due);
-        arming->emptied += count;
+        memset(segment->due[arming->slot] + arming->emptied, 0, count * sizeof(real));
         *left -= (double)count * EMPTYING_COST;
+        arming->emptied += count;
+        if (arming->emptied < samples)
+            continue;
+        arming->emptied = 0;
+        arming->emptied_rings++;
     }
-    return arming->emptied == rings * outputs * length;
+    return true;
 }
 
 /* Add the mask to the jobs that begin from now on. */
@@ -77,25 +84,30 @@ static void join(struct cpu_live_convolution *convolution)
     arming->caught_up = true;
     arming->segment = convolution->plan.segment_count;
     for (size_t s = 0; s < convolution->plan.segment_count; s++)
-        arming->fulls[s] = convolution->segments[s].job.full;
+        arming->fulls[s] = convolution->segments[s].full;
 }
 
 /* Whether the last full partition of every input is transformed; if not, transform one more,
- * unless the worker holds the lock. */
+ * unless a worker holds the lock. */
 static bool is_transformed(struct cpu_live_convolution *convolution, size_t s, double *left)
 {
-    struct segment *segment = &convolution->segments[s];
-    if (!lock_segment(segment, isinf(*left))) {
-        *left = 0;
-        return false;
+    const struct segment *segment = &convolution->segments[s];
+    for (size_t i = 0; i < segment->lane_count; i++) {
+        struct lane *lane = &segment->lanes[i];
+        if (!lock_lane(lane, isinf(*left))) {
+            *left = 0;
+            return false;
+        }
+        bool incomplete = lane->job.input < lane->job.input_end;
+        double done = lane->job.done;
+        if (incomplete)
+            (void)job_run_unit(convolution, s, lane);
+        *left -= lane->job.done - done;
+        job_release(lane);
+        if (incomplete)
+            return false;
     }
-    bool incomplete = segment->job.input < convolution->shape.inputs;
-    double done = segment->job.done;
-    if (incomplete)
-        job_run_unit(convolution, s);
-    *left -= segment->job.done - done;
-    job_release(segment);
-    return !incomplete;
+    return true;
 }
 
 /* Go to the next segment with a partition that was full before the mask joined and is not yet due
@@ -116,10 +128,10 @@ static void begin_job(struct cpu_live_convolution *convolution, size_t s)
 {
     struct arming *arming = &convolution->arming;
     arming->job = (struct segment_job){.full = arming->fulls[s],
-                                       .input = convolution->shape.inputs,
+                                       .lane = LANE_ARMING,
+                                       .output_end = convolution->shape.outputs,
                                        .slot = arming->slot,
                                        .only = arming->prepared,
-                                       .ring = STEPS_RING,
                                        .sum = arming->job.sum,
                                        .samples = arming->job.samples};
     arming->fulls[s] -= convolution->segments[s].cut.size;
@@ -135,7 +147,7 @@ static bool catch_up(struct cpu_live_convolution *convolution, double *left)
             if (!next_segment(convolution))
                 return true;
             size_t s = arming->segment - 1;
-            bool newest = arming->fulls[s] == convolution->segments[s].job.full;
+            bool newest = arming->fulls[s] == convolution->segments[s].full;
             if (!newest || is_transformed(convolution, s, left))
                 begin_job(convolution, s);
             continue;
@@ -158,10 +170,10 @@ bool cpu_live_arm(struct convolution *base, size_t slot, const struct prepared *
         begin(convolution, slot, prepared);
     else if (!under_way)
         return joined->awaited = true;
-    double period = 1e9 * (double)convolution->shape.block / live_rate(convolution);
+    double period = 1e9 * (double)convolution->shape.block / live_rate(&convolution->shape);
     double left = at_once ? INFINITY : SHARE * period;
     if (!arming->joined &&
-        (!wait_for_worker(convolution, at_once) || !empty_rings(convolution, &left)))
+        (!wait_for_workers(convolution, at_once) || !empty_rings(convolution, &left)))
         return false;
     if (!arming->joined)
         join(convolution);
@@ -172,68 +184,61 @@ bool cpu_live_arm(struct convolution *base, size_t slot, const struct prepared *
     return ready;
 }
 
+/* Do a step's job up to a share of its cost, in portions: the code and tables of a transform, which
+ * have left the caches since the last block, are then read once for several. */
+HALO_REALTIME static void run_part(struct cpu_live_convolution *convolution, size_t s, double share)
+{
+    struct lane *lane = &convolution->segments[s].lanes[0];
+    if (atomic_load(&lane->deadline) == UINT64_MAX)
+        return;
+    double portion = PORTION * (double)convolution->share.period;
+    job_lock(lane);
+    job_run(convolution, s, lane, portion * ceil(lane->job.cost * share / portion));
+    job_release(lane);
+}
+
+/* Do whatever is left of the jobs of all lanes, beside the workers. */
+HALO_REALTIME static void finish(struct cpu_live_convolution *convolution, size_t s)
+{
+    const struct segment *segment = &convolution->segments[s];
+    convolution->worker_late |= segment->helped;
+    for (size_t turn = 1; !job_is_done(segment); turn++) {
+        for (size_t i = 0; i < segment->lane_count; i++) {
+            struct lane *lane = &segment->lanes[i];
+            if (atomic_load(&lane->deadline) == UINT64_MAX || !job_try(lane))
+                continue;
+            job_run(convolution, s, lane, INFINITY);
+            job_release(lane);
+        }
+        if (!job_is_done(segment))
+            job_pause(turn);
+    }
+}
+
 /* Do this block's share of a job: of a worker's, whatever is left in the last block. */
 HALO_REALTIME static void run_share(struct cpu_live_convolution *convolution, size_t s)
 {
     struct segment *segment = &convolution->segments[s];
     size_t block = convolution->shape.block;
     double blocks = (double)(segment->cut.size / block);
-    double age = (double)(convolution->end - segment->job.full) / (double)block;
+    double age = (double)(convolution->end - segment->full) / (double)block;
     bool last = age + 1 >= blocks;
-    if (segment->ring == WORKER_RING && !last)
-        return;
-    if (atomic_load(&segment->deadline) == UINT64_MAX)
-        return;
-    convolution->worker_late |= segment->ring == WORKER_RING;
-    job_lock(segment);
-    if (last) /* the worker may be writing another segment's results to its own ring */
-        segment->job.ring = STEPS_RING;
-    job_run(convolution, s, last ? INFINITY : segment->job.cost * (age + 1) / blocks);
-    job_release(segment);
+    if (!segment->helped && !last)
+        run_part(convolution, s, (age + 1) / blocks);
+    else if (last && !job_is_done(segment))
+        finish(convolution, s);
 }
 
+/* Jobs that are due at once are in the pieces of the step. */
 HALO_REALTIME static void run_jobs(struct cpu_live_convolution *convolution)
 {
     for (size_t s = 0; s < convolution->plan.segment_count; s++) {
         struct segment *segment = &convolution->segments[s];
-        if (convolution->end % segment->cut.size == 0) {
-            job_lock(segment);
+        if (segment->cut.size == convolution->shape.block)
+            continue;
+        if (convolution->end % segment->cut.size == 0)
             job_begin(convolution, s);
-            job_release(segment);
-        }
         run_share(convolution, s);
-    }
-}
-
-/* Take what is due to an output in this block from both rings and clear it there. `out` is NULL
- * for a mask that is not active yet. */
-HALO_REALTIME static void take_due(struct cpu_live_convolution *convolution, size_t slot,
-                                   size_t output, real *out)
-{
-    size_t block = convolution->shape.block, length = convolution->due_length;
-    size_t position = (size_t)((convolution->end - block) % length);
-    if (out)
-        memset(out, 0, block * sizeof *out);
-    for (size_t i = 0, run; i < block; i += run, position = 0) {
-        run = block - i < length - position ? block - i : length - position;
-        for (size_t r = 0; r < RINGS && convolution->due[r][slot]; r++) {
-            real *due = convolution->due[r][slot][output] + position;
-            for (size_t k = 0; out && k < run; k++)
-                out[i + k] += due[k];
-            memset(due, 0, run * sizeof *due);
-        }
-    }
-}
-
-HALO_REALTIME static void run_slot(struct cpu_live_convolution *convolution, size_t v,
-                                   const struct convolver_slot *slot)
-{
-    const struct cpu_live_mask *mask = (const struct cpu_live_mask *)slot->prepared;
-    for (size_t o = 0; o < convolution->shape.outputs; o++) {
-        take_due(convolution, v, o, mask ? slot->REAL(out)[o] : NULL);
-        if (mask)
-            add_head(&convolution->shape, &convolution->history, &mask->paths, mask->head,
-                     convolution->plan.head, o, slot->REAL(out)[o]);
     }
 }
 
@@ -253,11 +258,14 @@ HALO_REALTIME void cpu_live_step(struct convolution *base, const real *const *in
         joined->awaited = false;
     }
     convolution->worker_late = false;
-    history_advance(&convolution->history, in);
-    atomic_store(&convolution->peak, peak_with(convolution->peak, &convolution->shape, in));
     convolution->end += convolution->shape.block;
+    history_turn(&convolution->history);
+    atomic_store(&convolution->peak, peak_with(convolution->peak, &convolution->shape, in));
+    for (size_t s = 0; s < convolution->plan.segment_count; s++)
+        if (convolution->segments[s].cut.size == convolution->shape.block)
+            job_begin(convolution, s);
+    live_share_begin(convolution, in, slots);
+    live_share_run(convolution);
     run_jobs(convolution);
-    for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
-        if (convolution->joined[v].mask)
-            run_slot(convolution, v, &slots[v]);
+    live_share_run(convolution);
 }

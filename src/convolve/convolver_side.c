@@ -2,26 +2,55 @@
  * precision. The step is real-time. */
 #include "convolve/convolver_state.h"
 
+#include "base/laps.h"
 #include "base/realtime.h"
 #include "signal/real.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
+/* Silence; untouched, and so not in memory, where the sound ends before it gets there. */
 enum status REAL(convolver_keep_history)(struct convolver *convolver)
 {
     const struct convolver_shape *shape = &convolver->shape;
-    size_t blocks = (shape->taps - 1 + shape->block - 1) / shape->block;
-    return history_init(&convolver->history, shape->inputs, blocks * shape->block, shape->block);
+    struct convolver_history *history = &convolver->history;
+    history->blocks = (shape->taps - 1 + shape->block - 1) / shape->block;
+    struct real_block *frames = &history->REAL(frames);
+    TRY(block_init(frames, shape->inputs, 0, "a convolver"));
+    frames->frames = history->blocks * shape->block;
+    for (size_t c = 0; c < shape->inputs; c++) {
+        free(frames->data[c]);
+        frames->data[c] = calloc(frames->frames + 1, sizeof *frames->data[c]);
+        if (!frames->data[c])
+            return fail_memory("a convolver");
+    }
+    return STATUS_OK;
 }
 
 void REAL(convolver_reset_history)(struct convolver *convolver)
 {
-    history_reset(&convolver->history);
+    struct real_block *frames = &convolver->history.REAL(frames);
+    block_silence(frames, 0, frames->frames);
+    convolver->history.next = 0;
 }
 
 void REAL(convolver_free_history)(struct convolver *convolver)
 {
-    history_free(&convolver->history);
+    block_free(&convolver->history.REAL(frames));
+}
+
+/* The block becomes the newest of the history. In files the workers share that. */
+HALO_REALTIME static void remember(struct convolver *convolver, const real *const *in)
+{
+    struct convolver_history *history = &convolver->history;
+    const struct convolver_shape *shape = &convolver->shape;
+    if (history->blocks == 0)
+        return;
+    int64_t lap = lap_begin();
+    audio_copy_rows(history->REAL(frames).data, history->next * shape->block, in, shape->inputs,
+                    shape->block, shape->live ? NULL : shape->workers);
+    history->next = (history->next + 1) % history->blocks;
+    lap_end(LAP_HISTORY, lap);
 }
 
 HALO_REALTIME void REAL(convolver_set_slots)(const struct convolver *convolver, enum side side,
@@ -50,12 +79,13 @@ HALO_REALTIME static void run_side(struct convolver *convolver, enum side side,
 HALO_REALTIME static void take_over(struct convolver *convolver, const char *failure)
 {
     const struct convolver_slot silent[CONVOLVER_SLOTS] = {0};
-    const struct history *history = &convolver->history;
+    const struct convolver_history *history = &convolver->history;
     size_t block = convolver->filter.block, inputs = convolver->filter.inputs;
     const real *recent[inputs];
-    for (size_t before = history->keep / block; before > 0; before--) {
+    for (size_t i = 0; i < history->blocks; i++) {
+        size_t at = (history->next + i) % history->blocks;
         for (size_t c = 0; c < inputs; c++)
-            recent[c] = history_now(history, c) - before * block;
+            recent[c] = history->REAL(frames).data[c] + at * block;
         convolver->backend[STANDBY]->REAL(step)(convolver->convolution[STANDBY], recent, silent);
     }
     convolver_leave_main(convolver, failure);
@@ -65,12 +95,12 @@ HALO_REALTIME void REAL(convolver_run_one)(struct convolver *convolver, const re
                                            real *const *out, bool entering)
 {
     enum side side = (enum side)atomic_load(&convolver->side);
-    bool stands_by = side == MAIN && convolver->backend[STANDBY];
-    if (stands_by)
-        history_advance(&convolver->history, in);
+    bool stands_by = side == MAIN && (convolver->backend[STANDBY] || convolver->kept_mask);
     run_side(convolver, side, in, out, entering, false);
     const char *failure = convolver_failure_of(convolver, side);
-    if (failure && stands_by) {
+    if (stands_by && !failure)
+        remember(convolver, in);
+    if (failure && stands_by && convolver_make_standby(convolver)) {
         take_over(convolver, failure);
         run_side(convolver, STANDBY, in, out, entering, true);
     } else if (failure) {

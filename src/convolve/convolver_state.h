@@ -4,8 +4,8 @@
 #define HALO_CONVOLVER_STATE_H
 
 #include "convolve/convolver.h"
-#include "convolve/history.h"
 #include "signal/audio.h"
+#include "signal/real.h"
 
 #include <stdatomic.h>
 
@@ -19,20 +19,29 @@ struct convolver_mask {
     struct convolver_mask *next; /* in the control thread's list */
 };
 
+/* The last blocks of input before the current one, in the convolver's precision. A ring. */
+struct convolver_history {
+    struct block frames;
+    struct block_in_double frames_in_double;
+    size_t blocks;
+    size_t next; /* the oldest, which the coming one replaces */
+};
+
 struct convolver {
     struct filter filter;
     struct convolver_shape shape;
     size_t origin;
     const struct convolver_backend *backend[SIDES]; /* STANDBY: NULL if none is needed */
     struct convolution *convolution[SIDES];
-    struct history history;              /* for the standby, in whole blocks */
+    const struct mask *kept_mask; /* for a standby that is made when it is needed; NULL: it is */
+    struct convolver_history history;    /* for the standby */
     bool along;                          /* live: the standby runs in parallel, without history */
     double patience;                     /* ns until the main side counts as late then */
     struct block spare[CONVOLVER_SLOTS]; /* the standby's outputs */
     _Atomic uint64_t late;
     struct prover *prover; /* NULL: no proof was asked for */
-    char algorithm[SIDES][96];
-    char reason[160];
+    char algorithm[SIDES][128];
+    char reason[192];
     char notice[200];
     char failure[200];
 
@@ -93,6 +102,10 @@ void convolver_reset_history(struct convolver *convolver);
 void convolver_reset_history_in_double(struct convolver *convolver);
 void convolver_free_history(struct convolver *convolver);
 void convolver_free_history_in_double(struct convolver *convolver);
+
+/* Make the standby that a failure asks for. Not in a live step. False: not possible, which is
+ * noted. */
+bool convolver_make_standby(struct convolver *convolver);
 
 /* Mix the new mask's output into that of the old one, by the switch under way. Real-time. */
 void convolver_fade(const struct convolver *convolver, float *const *out);

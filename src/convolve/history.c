@@ -26,18 +26,26 @@ void history_reset(struct history *history)
     block_silence(&history->frames, 0, history->frames.frames);
 }
 
-HALO_REALTIME void history_advance(struct history *history, const real *const *in)
+HALO_REALTIME void history_turn(struct history *history)
+{
+    if (history->ring)
+        history->end = history->end % history->ring + history->ring + history->block;
+}
+
+HALO_REALTIME void history_write(struct history *history, size_t input, const real *in)
 {
     size_t ring = history->ring, block = history->block;
-    size_t at = ring ? history->end % ring : history->keep;
-    for (size_t c = 0; c < history->frames.channels; c++) {
-        real *data = history->frames.data[c];
-        if (ring == 0)
-            memmove(data, data + block, history->keep * sizeof *data);
-        else
-            memcpy(data + at + ring, in[c], block * sizeof *data);
-        memcpy(data + at, in[c], block * sizeof *data);
-    }
+    real *data = history->frames.data[input], *to = data + history->end - block;
     if (ring)
-        history->end = at + ring + block;
+        memcpy(to - ring, in, block * sizeof *data);
+    else
+        memmove(data, data + block, history->keep * sizeof *data);
+    memcpy(to, in, block * sizeof *data);
+}
+
+HALO_REALTIME void history_advance(struct history *history, const real *const *in)
+{
+    history_turn(history);
+    for (size_t c = 0; c < history->frames.channels; c++)
+        history_write(history, c, in[c]);
 }

@@ -2,7 +2,7 @@
  *
  * The frames of each input are contiguous: history_now() points to the current block, preceded by
  * `keep` earlier frames (silence at first).
- * Threads: one. history_advance and history_now are real-time.
+ * Threads: one, but for history_write. Real-time, except init, free and reset.
  */
 #ifndef HALO_HISTORY_H
 #define HALO_HISTORY_H
@@ -16,6 +16,8 @@
 #define history_free REAL(history_free)
 #define history_reset REAL(history_reset)
 #define history_advance REAL(history_advance)
+#define history_turn REAL(history_turn)
+#define history_write REAL(history_write)
 
 /* A history no longer than a block is moved at each step. A longer one is a ring stored twice, so
  * that it is always contiguous somewhere and each step copies the same amount. */
@@ -33,6 +35,11 @@ void history_free(struct history *history);
 void history_reset(struct history *history);
 
 void history_advance(struct history *history, const real *const *in);
+
+/* The same in parts, inputs on any threads: after the turn each input is written, before anyone
+ * reads it. */
+void history_turn(struct history *history);
+void history_write(struct history *history, size_t input, const real *in);
 
 HALO_REALTIME static inline const real *history_now(const struct history *history, size_t input)
 {

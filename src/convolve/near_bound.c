@@ -17,44 +17,105 @@ static const double NEAR = 0.25;
 /* A sample's own error is up to 11 roundings of it; those of several taps average. */
 static const double NEAR_DELTA = 0.35;
 
-void near_bound_init(struct near_bound *bound, const struct mask *mask)
-{
-    *bound = (struct near_bound){.norm = mask_norm(mask)};
-    for (size_t o = 0; o < mask->outputs; o++) {
-        double energy = 0;
-        for (size_t p = 0; p < mask->path_count; p++) {
-            const double *taps = mask_column(mask, mask->paths[p].column);
-            for (size_t k = 0; mask->paths[p].output == o && k < mask->taps; k++)
-                energy += taps[k] * taps[k];
-        }
-        bound->delta = fmax(bound->delta, sqrt(energy));
-    }
-}
+enum { SUMS = 8 }; /* at once, so that they vectorise */
+
+/* What a column adds to an output. */
+struct column_sums {
+    double norm;   /* sum |h| */
+    double energy; /* sum h^2 */
+    double gain;   /* the largest magnitudes of its spectra, added up */
+};
+
+struct measure_job {
+    const struct mask *mask;
+    const struct near_bound_spectra *sets;
+    size_t set_count;
+    struct column_sums *columns;
+};
 
 /* The largest magnitude in a spectrum, squared. */
 static double largest_square(const real *spectrum, size_t n)
 {
-    real largest = 0;
-    for (size_t i = 0; i < 2 * (n / 2 + 1); i += 2) {
+    real largest[SUMS] = {0};
+    size_t floats = 2 * (n / 2 + 1), i = 0;
+    for (; i + 2 * SUMS <= floats; i += 2 * SUMS)
+        for (size_t k = 0; k < SUMS; k++) {
+            real re = spectrum[i + 2 * k], im = spectrum[i + 2 * k + 1];
+            real square = re * re + im * im;
+            largest[k] = square > largest[k] ? square : largest[k];
+        }
+    for (; i < floats; i += 2) {
         real square = spectrum[i] * spectrum[i] + spectrum[i + 1] * spectrum[i + 1];
-        largest = square > largest ? square : largest;
+        largest[0] = square > largest[0] ? square : largest[0];
     }
-    return (double)largest;
+    for (size_t k = 1; k < SUMS; k++)
+        largest[0] = largest[k] > largest[0] ? largest[k] : largest[0];
+    return (double)largest[0];
 }
 
-void near_bound_include(struct near_bound *bound, const struct mask *mask, const real *spectra,
-                        size_t partitions, size_t n)
+static void add_taps(const double *taps, size_t count, struct column_sums *sums)
 {
-    size_t floats = fft_spectrum_floats(n);
-    for (size_t o = 0; o < mask->outputs; o++) {
-        double gain = 0;
-        for (size_t p = 0; p < mask->path_count; p++)
-            for (size_t i = 0; mask->paths[p].output == o && i < partitions; i++)
-                gain += (double)n *
-                        sqrt(largest_square(
-                            spectra + (mask->paths[p].column * partitions + i) * floats, n));
-        bound->gain = fmax(bound->gain, gain);
+    double norm[SUMS] = {0}, energy[SUMS] = {0};
+    size_t i = 0;
+    for (; i + SUMS <= count; i += SUMS)
+        for (size_t k = 0; k < SUMS; k++) {
+            norm[k] += fabs(taps[i + k]);
+            energy[k] += taps[i + k] * taps[i + k];
+        }
+    for (; i < count; i++) {
+        norm[0] += fabs(taps[i]);
+        energy[0] += taps[i] * taps[i];
     }
+    for (size_t k = 0; k < SUMS; k++) {
+        sums->norm += norm[k];
+        sums->energy += energy[k];
+    }
+}
+
+static void measure_column(void *context, size_t column, size_t worker)
+{
+    (void)worker;
+    const struct measure_job *job = context;
+    struct column_sums *sums = &job->columns[column];
+    add_taps(mask_column(job->mask, column), job->mask->taps, sums);
+    for (size_t s = 0; s < job->set_count; s++) {
+        const struct near_bound_spectra *set = &job->sets[s];
+        size_t floats = fft_spectrum_floats(set->n);
+        const real *spectra = set->spectra + column * set->partitions * floats;
+        for (size_t i = 0; i < set->partitions; i++)
+            sums->gain += (double)set->n * sqrt(largest_square(spectra + i * floats, set->n));
+    }
+}
+
+static void include_output(const struct measure_job *job, size_t output, struct near_bound *bound)
+{
+    struct column_sums all = {0};
+    for (size_t p = 0; p < job->mask->path_count; p++) {
+        if (job->mask->paths[p].output != output)
+            continue;
+        const struct column_sums *column = &job->columns[job->mask->paths[p].column];
+        all.norm += column->norm;
+        all.energy += column->energy;
+        all.gain += column->gain;
+    }
+    bound->norm = fmax(bound->norm, all.norm);
+    bound->delta = fmax(bound->delta, sqrt(all.energy));
+    bound->gain = fmax(bound->gain, all.gain);
+}
+
+enum status near_bound_measure(struct near_bound *bound, const struct mask *mask,
+                               const struct near_bound_spectra *sets, size_t count,
+                               struct workers *workers)
+{
+    struct measure_job job = {mask, sets, count, calloc(mask->columns, sizeof *job.columns)};
+    if (!job.columns)
+        return fail_memory("a mask");
+    workers_run(workers, mask->columns, measure_column, &job);
+    *bound = (struct near_bound){0};
+    for (size_t o = 0; o < mask->outputs; o++)
+        include_output(&job, o, bound);
+    free(job.columns);
+    return STATUS_OK;
 }
 
 bool near_bound_is_possible(const struct near_bound *bound)
@@ -62,39 +123,70 @@ bool near_bound_is_possible(const struct near_bound *bound)
     return !REAL_IS_DOUBLE && bound->gain > NEAR * bound->norm;
 }
 
-/* The largest magnitude in a column's spectrum. */
+/* Of whole columns: each share takes every `shares`th of them, with buffers of its own. */
+struct spectrum_job {
+    const struct mask *mask;
+    size_t shares;
+    struct fft_double **ffts; /* of each share */
+    double *largest;          /* of each column */
+};
+
 static double largest_in_column(const struct fft_double *fft, const struct mask *mask, size_t c)
 {
-    size_t n = fft_double_length(fft);
-    double *samples = fft_double_samples(fft), largest = 0;
-    memset(samples, 0, n * sizeof *samples);
-    memcpy(samples, mask_column(mask, c), mask->taps * sizeof *samples);
+    size_t n = fft_double_length(fft), taps = mask->taps;
+    double *samples = fft_double_samples(fft), square = 0;
+    memcpy(samples, mask_column(mask, c), taps * sizeof *samples);
+    memset(samples + taps, 0, (n - taps) * sizeof *samples);
     fft_double_forward(fft);
-    for (size_t i = 0; i <= n / 2; i++)
-        largest = fmax(largest, cabs(fft_double_bins(fft)[i]));
-    return largest;
+    const double *bins = (const double *)fft_double_bins(fft);
+    for (size_t i = 0; i < 2 * (n / 2 + 1); i += 2)
+        square = fmax(square, bins[i] * bins[i] + bins[i + 1] * bins[i + 1]);
+    return sqrt(square);
 }
 
-bool near_bound_concerns(const struct mask *mask)
+static void find_largest(void *context, size_t share, size_t worker)
+{
+    (void)worker;
+    const struct spectrum_job *job = context;
+    for (size_t c = share; c < job->mask->columns; c += job->shares)
+        job->largest[c] = largest_in_column(job->ffts[share], job->mask, c);
+}
+
+static bool make_ffts(struct fft_double **ffts, size_t count, size_t n)
+{
+    bool made = true;
+    for (size_t i = 0; i < count && made; i++)
+        made = fft_double_create(n, &ffts[i]) == STATUS_OK;
+    return made;
+}
+
+static double gain_of(const struct mask *mask, size_t output, const double *largest)
+{
+    double gain = 0;
+    for (size_t p = 0; p < mask->path_count; p++)
+        gain += mask->paths[p].output == output ? largest[mask->paths[p].column] : 0;
+    return gain;
+}
+
+bool near_bound_concerns(const struct mask *mask, struct workers *workers)
 {
     struct near_bound bound;
-    struct fft_double *fft = NULL;
-    double *largest = calloc(mask->columns, sizeof *largest);
+    size_t count = workers_count(workers) < mask->columns ? workers_count(workers) : mask->columns;
+    struct spectrum_job job = {mask, count, calloc(count, sizeof *job.ffts),
+                               calloc(mask->columns, sizeof *job.largest)};
     bool concerns = true;
-    near_bound_init(&bound, mask);
-    if (largest && fft_double_create(fft_double_fitting(mask->taps), &fft) == STATUS_OK) {
-        for (size_t c = 0; c < mask->columns; c++)
-            largest[c] = largest_in_column(fft, mask, c);
-        for (size_t o = 0; o < mask->outputs; o++) {
-            double gain = 0;
-            for (size_t p = 0; p < mask->path_count; p++)
-                gain += mask->paths[p].output == o ? largest[mask->paths[p].column] : 0;
-            bound.gain = fmax(bound.gain, gain);
-        }
+    if (job.ffts && job.largest &&
+        near_bound_measure(&bound, mask, NULL, 0, workers) == STATUS_OK &&
+        make_ffts(job.ffts, count, fft_double_fitting(mask->taps))) {
+        workers_run(workers, count, find_largest, &job);
+        for (size_t o = 0; o < mask->outputs; o++)
+            bound.gain = fmax(bound.gain, gain_of(mask, o, job.largest));
         concerns = near_bound_is_possible(&bound);
     }
-    fft_double_destroy(fft);
-    free(largest);
+    for (size_t i = 0; i < count && job.ffts; i++)
+        fft_double_destroy(job.ffts[i]);
+    free(job.ffts);
+    free(job.largest);
     return concerns;
 }
 

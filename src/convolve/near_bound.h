@@ -8,11 +8,12 @@
  * So is everything for a mask of hardly more than one tap: there each peak of a sound comes near,
  * and the rounded twiddle factors give each sample an error in proportion to itself.
  *
- * Threads: near_bound_init and near_bound_include on the control thread; the rest is real-time.
+ * Threads: near_bound_measure and near_bound_concerns on the control thread; the rest is real-time.
  */
 #ifndef HALO_NEAR_BOUND_H
 #define HALO_NEAR_BOUND_H
 
+#include "base/workers.h"
 #include "mask/mask.h"
 #include "signal/fft_double.h"
 #include "signal/real.h"
@@ -21,8 +22,8 @@
 #include <stddef.h>
 
 /* For each precision. */
-#define near_bound_init REAL(near_bound_init)
-#define near_bound_include REAL(near_bound_include)
+#define near_bound_measure REAL(near_bound_measure)
+#define near_bound_spectra REAL(near_bound_spectra)
 #define near_bound_is_possible REAL(near_bound_is_possible)
 #define near_bound_concerns REAL(near_bound_concerns)
 #define near_bound_is_near REAL(near_bound_is_near)
@@ -37,18 +38,26 @@ struct near_bound {
     double gain;  /* the most by which an output's RMS is above its inputs' */
 };
 
-void near_bound_init(struct near_bound *bound, const struct mask *mask);
+/* Of a mask's columns, `partitions` each, one after the other; each of n samples, scaled by 1 / n.
+ */
+struct near_bound_spectra {
+    const real *spectra;
+    size_t partitions;
+    size_t n;
+};
 
-/* Include the spectra of all columns, `partitions` each, of n samples and scaled by 1 / n. */
-void near_bound_include(struct near_bound *bound, const struct mask *mask, const real *spectra,
-                        size_t partitions, size_t n);
+/* From the mask and all its spectra, `count` sets of them. The work is shared out. Errors: memory.
+ */
+MUST_CHECK enum status near_bound_measure(struct near_bound *bound, const struct mask *mask,
+                                          const struct near_bound_spectra *sets, size_t count,
+                                          struct workers *workers);
 
 /* False: no sound comes near; nor does it in double precision. */
 bool near_bound_is_possible(const struct near_bound *bound);
 
-/* The same for a mask without spectra; true where memory for them is missing. Control
- * thread. */
-bool near_bound_concerns(const struct mask *mask);
+/* The same for a mask without spectra; true where memory for them is missing. The work is shared
+ * out. Control thread. */
+bool near_bound_concerns(const struct mask *mask, struct workers *workers);
 
 /* Whether this sound may; peak: of the whole sound so far. */
 bool near_bound_is_near(const struct near_bound *bound, const real *samples, size_t n, real peak);

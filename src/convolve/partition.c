@@ -1,7 +1,5 @@
 #include "convolve/partition.h"
 
-#include "base/realtime.h"
-
 #include <math.h>
 
 /* Approximate costs in ns, measured on one core of a server; only their ratios matter. */
@@ -12,9 +10,10 @@ static const double MULTIPLY_COST = 0.1;   /* per float of a spectrum, cached */
 static const double MULTIPLY_COST_LARGE = 0.25;
 static const double WORKER_WEIGHT = 0.3; /* of a worker's time, relative to the step's */
 static const double STEP_COST = 50;      /* fixed, per transform */
-/* Added in the step if a worker does the long ones: code, tables and spectra have left the caches
- * and the TLB by the next transform. Without a worker, transforms are too frequent for that. */
+/* Added in a live step: code, tables and spectra have left the caches and the TLB by the next
+ * block. */
 static const double COLD_COST = 250;
+enum { COLD_CHANNELS = 2 }; /* that it was measured with */
 
 enum {
     FFT_LARGE = 1 << 17,
@@ -27,21 +26,26 @@ enum {
     HEAD_LEAST = 64,                /* frames: shorter transforms lose to the direct form */
     /* Longest partitions in blocks, live: the step does its longest transform within one block,
      * a worker has many. */
-    SPREAD_MOST = 128,
+    SPREAD_MOST = 64,
     WORKER_MOST = 512,
     WORKER_FFT = 1 << 7, /* points: the direct head replaces shorter ones */
     WORKER_BLOCKS = 2,   /* one more than the worker has for its work */
 };
 
-HALO_REALTIME double partition_fft_cost(size_t n)
+double partition_fft_cost(size_t n)
 {
     double factor = n > FFT_LARGE ? FFT_COST_LARGE : FFT_COST;
     return STEP_COST + factor * (double)n * log2((double)n);
 }
 
-HALO_REALTIME double partition_multiply_cost(size_t n)
+double partition_multiply_cost(size_t n)
 {
     return MULTIPLY_COST * (double)n;
+}
+
+double partition_head_cost(size_t taps, size_t frames)
+{
+    return TAP_COST * (double)taps * (double)frames;
 }
 
 static size_t divide_up(size_t a, size_t b)
@@ -49,12 +53,17 @@ static size_t divide_up(size_t a, size_t b)
     return (a + b - 1) / b;
 }
 
+/* Products of a mask's `floats` of spectra. */
+static double products_cost(double floats)
+{
+    return (floats > MASK_LARGE ? MULTIPLY_COST_LARGE : MULTIPLY_COST) * floats;
+}
+
 /* The cost of one chunk. */
 static double chunk_cost(const struct partition_plan *plan)
 {
-    double floats = (double)plan->fft * (double)plan->partitions;
-    double factor = floats > MASK_LARGE ? MULTIPLY_COST_LARGE : MULTIPLY_COST;
-    return 2 * partition_fft_cost(plan->fft) + factor * floats;
+    return 2 * partition_fft_cost(plan->fft) +
+           products_cost((double)plan->fft * (double)plan->partitions);
 }
 
 /* Overlap-save by transforms of n points: the mask whole, or in partitions of n / 2 taps. */
@@ -87,9 +96,11 @@ static bool next_cut(size_t taps, size_t *number, struct partition_plan *plan)
     return false;
 }
 
-static double cold_cost(enum partition_pace pace)
+/* Shared by the channels, which one step transforms one after the other. */
+static double cold_cost(enum partition_pace pace, size_t channels)
 {
-    return pace == PARTITION_WORKER ? COLD_COST : 0;
+    double shared = channels > COLD_CHANNELS ? (double)COLD_CHANNELS / (double)channels : 1;
+    return pace == PARTITION_AVERAGE ? 0 : COLD_COST * shared;
 }
 
 static void keep_cheaper(const struct partition_plan *plan, double cost, double *best_cost,
@@ -101,16 +112,17 @@ static void keep_cheaper(const struct partition_plan *plan, double cost, double 
     *best = *plan;
 }
 
-static void plan_overlap_save(size_t taps, size_t block, enum partition_pace pace,
-                              double *best_cost, struct partition_plan *best)
+static void plan_overlap_save(const struct partition_job *job, double *best_cost,
+                              struct partition_plan *best)
 {
     struct partition_plan plan;
+    size_t taps = job->taps, block = job->block;
+    double cold = cold_cost(job->pace, job->channels);
     for (size_t number = 0; next_cut(taps, &number, &plan);) {
         if (plan.partitions > 1 && block % plan.hop)
             continue; /* later blocks must be able to reuse a chunk's spectrum */
         plan.chunks = divide_up(block, plan.hop);
-        keep_cheaper(&plan, (double)plan.chunks * (chunk_cost(&plan) + 2 * cold_cost(pace)),
-                     best_cost, best);
+        keep_cheaper(&plan, (double)plan.chunks * (chunk_cost(&plan) + 2 * cold), best_cost, best);
         if (plan.partitions == 1 && plan.hop > 2 * block)
             break;
     }
@@ -121,14 +133,15 @@ bool partition_is_helped(size_t size, size_t block)
     return 2 * size > WORKER_FFT && size >= WORKER_BLOCKS * block;
 }
 
-static double segment_cost(const struct partition_segment *segment, size_t block,
-                           enum partition_pace pace)
+static double segment_cost(const struct partition_segment *segment, const struct partition_job *job)
 {
-    bool helped = pace == PARTITION_WORKER && partition_is_helped(segment->size, block);
-    double fires = (double)block / (double)segment->size; /* per block */
+    bool helped = job->pace == PARTITION_WORKER && partition_is_helped(segment->size, job->block);
+    double fires = (double)job->block / (double)segment->size; /* per block */
     double floats = 2 * (double)segment->size * (double)segment->partitions;
-    double cost = 2 * partition_fft_cost(2 * segment->size) + MULTIPLY_COST * floats;
-    return fires * (helped ? WORKER_WEIGHT * cost : cost + 2 * cold_cost(pace));
+    double products =
+        job->pace == PARTITION_AVERAGE ? products_cost(floats) : MULTIPLY_COST * floats;
+    double cost = 2 * partition_fft_cost(2 * segment->size) + products;
+    return fires * (helped ? WORKER_WEIGHT * cost : cost + 2 * cold_cost(job->pace, job->channels));
 }
 
 /* The first tap of a segment: a partition's results are due one block before the next one is full,
@@ -138,18 +151,19 @@ static size_t least_offset(size_t size, size_t block)
     return 2 * (size - block);
 }
 
-/* Segments that begin at `size` and grow by `growth`, at most `levels` of them. */
-static double plan_partitioned(size_t taps, size_t block, size_t size, size_t growth, size_t levels,
-                               enum partition_pace pace, struct partition_plan *plan)
+/* Segments that begin at `size` and grow by `growth`, then by `later`, at most `levels` of them. */
+static double plan_partitioned(const struct partition_job *job, size_t size, size_t growth,
+                               size_t later, size_t levels, struct partition_plan *plan)
 {
+    size_t taps = job->taps, block = job->block;
     *plan = (struct partition_plan){.algorithm = PARTITION_PARTITIONED,
                                     .head = least_offset(size, block)};
     if (plan->head > taps)
         plan->head = taps;
     size_t done = plan->head, longest = FFT_MOST / 2;
-    if (pace != PARTITION_AVERAGE)
-        longest = (pace == PARTITION_SPREAD ? SPREAD_MOST : WORKER_MOST) * block;
-    double cost = TAP_COST * (double)plan->head * (double)block;
+    if (job->pace != PARTITION_AVERAGE)
+        longest = (job->pace == PARTITION_SPREAD ? SPREAD_MOST : WORKER_MOST) * block;
+    double cost = partition_head_cost(plan->head, block);
     while (done < taps) {
         struct partition_segment *segment = &plan->segments[plan->segment_count++];
         size_t next = size * growth;
@@ -158,34 +172,46 @@ static double plan_partitioned(size_t taps, size_t block, size_t size, size_t gr
         size_t until = last ? taps : least_offset(next, block);
         *segment = (struct partition_segment){
             .offset = done, .size = size, .partitions = divide_up(until - done, size)};
-        cost += segment_cost(segment, block, pace);
+        cost += segment_cost(segment, job);
         done += segment->partitions * size;
         size = next;
+        growth = later;
     }
     return cost;
 }
 
-static void plan_segments(size_t taps, size_t block, enum partition_pace pace, double *best_cost,
-                          struct partition_plan *best)
+static void plan_levels(const struct partition_job *job, size_t size, size_t growth, size_t later,
+                        double *best_cost, struct partition_plan *best)
 {
     struct partition_plan plan;
-    size_t first = block * divide_up(HEAD_LEAST, block);
-    for (size_t size = first; size <= 4 * first; size *= 2)
-        for (size_t growth = 2; growth <= 8; growth *= 2)
-            for (size_t levels = 1; levels <= PARTITION_SEGMENTS_MOST; levels++) {
-                double cost = plan_partitioned(taps, block, size, growth, levels, pace, &plan);
-                keep_cheaper(&plan, cost, best_cost, best);
-                if (plan.segment_count < levels)
-                    break;
-            }
+    for (size_t levels = 1; levels <= PARTITION_SEGMENTS_MOST; levels++) {
+        double cost = plan_partitioned(job, size, growth, later, levels, &plan);
+        keep_cheaper(&plan, cost, best_cost, best);
+        if (plan.segment_count < levels)
+            break;
+    }
 }
 
-struct partition_plan partition_plan(size_t taps, size_t block, enum partition_pace pace)
+static void plan_segments(const struct partition_job *job, double *best_cost,
+                          struct partition_plan *best)
 {
-    struct partition_plan best = {.algorithm = PARTITION_DIRECT, .head = taps};
-    double cost = TAP_COST * (double)taps * (double)block;
-    plan_overlap_save(taps, block, pace, &cost, &best);
-    plan_segments(taps, block, pace, &cost, &best);
+    size_t first = job->block * divide_up(HEAD_LEAST, job->block);
+    for (size_t size = first; size <= 4 * first; size *= 2)
+        for (size_t growth = 2; growth <= 8; growth *= 2)
+            for (size_t later = 2; later <= 8; later *= 2)
+                if (later == growth || job->pace != PARTITION_AVERAGE)
+                    plan_levels(job, size, growth, later, best_cost, best);
+}
+
+struct partition_plan partition_plan(const struct partition_job *job)
+{
+    struct partition_plan best = {.algorithm = PARTITION_DIRECT, .head = job->taps};
+    double cost = partition_head_cost(job->taps, job->block);
+    plan_overlap_save(job, &cost, &best);
+    if (job->pace == PARTITION_AVERAGE)
+        cost /= (double)job->threads;
+    plan_segments(job, &cost, &best);
+    best.pace = job->pace;
     return best;
 }
 
@@ -208,4 +234,20 @@ size_t partition_preferred_block(size_t taps, size_t channels, size_t threads, s
     chunks = divide_up(chunks, threads) * threads;
     size_t fit = most / hop > 0 ? most / hop : 1;
     return hop * (chunks < fit ? chunks : fit);
+}
+
+double partition_step_cost(const struct partition_plan *plan, size_t inputs, size_t outputs,
+                           size_t paths, size_t block)
+{
+    double floats = (double)plan->fft * (double)plan->partitions, chunks = (double)plan->chunks;
+    double transforms = chunks * partition_fft_cost(plan->fft > 0 ? plan->fft : 1);
+    double products = chunks * products_cost(floats);
+    products += TAP_COST * (double)plan->head * (double)block;
+    for (size_t s = 0; s < plan->segment_count; s++) {
+        const struct partition_segment *segment = &plan->segments[s];
+        double fires = (double)block / (double)segment->size;
+        transforms += fires * partition_fft_cost(2 * segment->size);
+        products += fires * products_cost(2 * (double)segment->size * (double)segment->partitions);
+    }
+    return (double)(inputs + outputs) * transforms + (double)paths * products;
 }

@@ -34,8 +34,16 @@ struct partition_segment {
     size_t partitions;
 };
 
+/* Constraints on a plan. */
+enum partition_pace {
+    PARTITION_AVERAGE, /* none: files */
+    PARTITION_SPREAD,  /* live: no transform may take much of a block's time */
+    PARTITION_WORKER,  /* live, with a worker for the long transforms */
+};
+
 struct partition_plan {
     enum partition_algorithm algorithm;
+    enum partition_pace pace;
     size_t head;           /* taps in the time domain */
     size_t fft;            /* overlap-save: transform length, history_frames + hop */
     size_t history_frames; /* overlap-save: taps - 1 rounded up; hop if partitioned */
@@ -46,25 +54,33 @@ struct partition_plan {
     struct partition_segment segments[PARTITION_SEGMENTS_MOST];
 };
 
-/* Constraints on a plan. */
-enum partition_pace {
-    PARTITION_AVERAGE, /* none: files */
-    PARTITION_SPREAD,  /* live: no transform may take much of a block's time */
-    PARTITION_WORKER,  /* live, with a worker for the long transforms */
-};
-
 /* Whether a worker, if any, handles partitions of that size. */
 bool partition_is_helped(size_t size, size_t block);
 
-/* The cheapest plan by a model of the costs. taps and block at least 1. */
-struct partition_plan partition_plan(size_t taps, size_t block, enum partition_pace pace);
+/* All at least 1. */
+struct partition_job {
+    size_t taps;
+    size_t block;
+    enum partition_pace pace;
+    size_t channels;
+    size_t threads; /* PARTITION_AVERAGE: that share the work of a step, unless it is partitioned */
+};
+
+/* The cheapest plan by a model of the costs. */
+struct partition_plan partition_plan(const struct partition_job *job);
 
 /* Best block length for files, in frames: whole chunks that `threads` can share, at most
  * `most`. */
 size_t partition_preferred_block(size_t taps, size_t channels, size_t threads, size_t most);
 
-/* Estimated ns: a transform of n points, a product of n floats of spectra. */
+/* Estimated ns: a transform of n points, a product of n floats of spectra, taps in the time domain.
+ */
 double partition_fft_cost(size_t n);
 double partition_multiply_cost(size_t n);
+double partition_head_cost(size_t taps, size_t frames);
+
+/* Of a step of a plan for files, on one thread: all its inputs, outputs and paths. */
+double partition_step_cost(const struct partition_plan *plan, size_t inputs, size_t outputs,
+                           size_t paths, size_t block);
 
 #endif

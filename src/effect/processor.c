@@ -1,5 +1,6 @@
 #include "effect/processor.h"
 
+#include "base/plural.h"
 #include "base/realtime.h"
 #include "chain/mask_options.h"
 #include "signal/fir.h"
@@ -16,8 +17,8 @@ static pthread_mutex_t gpu_lock = PTHREAD_MUTEX_INITIALIZER;
 static enum status check_paths(const struct processor_settings *settings, const struct mask *mask)
 {
     if (mask->inputs != settings->channels || mask->outputs != settings->channels)
-        return fail(STATUS_FAILED, "mask %s does not fit: it maps %zu channels to %zu", mask->name,
-                    settings->channels, mask->outputs);
+        return fail(STATUS_FAILED, "mask %s does not fit: it maps %zu channel%s to %zu", mask->name,
+                    settings->channels, plural_s(settings->channels), mask->outputs);
     for (size_t p = 0; p < mask->path_count && !settings->may_cross; p++)
         if (mask->paths[p].input != mask->paths[p].output)
             return fail(STATUS_FAILED,
@@ -41,7 +42,7 @@ static void choose_channel(const struct processor_settings *settings, const stru
 static enum status load_mask(const struct processor_settings *settings, struct processor *processor,
                              struct mask **mask)
 {
-    const struct stream_format format = {settings->rate, settings->channels};
+    const struct stream_format format = {.rate = settings->rate, .channels = settings->channels};
     struct mask_options options = {
         .load.sound = format,
         .trim = {.value = settings->trim, .seconds = true},

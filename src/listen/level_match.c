@@ -7,23 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double similar = 0.5; /* least correlation of similar masks */
+static const double similar = 0.5;      /* least correlation of similar masks */
+static const double near_enough = 1e-4; /* dB */
+static const double below_gate = 30;    /* LU below the standard's gate that are not silence */
 
-static void set_gains(const struct level_match_settings *settings, struct level_match *matches,
-                      size_t count)
-{
-    double quietest = INFINITY, peak = 0;
-    for (size_t i = 0; i < count; i++)
-        if (isfinite(matches[i].loudness))
-            quietest = fmin(quietest, matches[i].loudness);
-    for (size_t i = 0; i < count; i++) {
-        if (isfinite(matches[i].loudness))
-            matches[i].gain_db = quietest - matches[i].loudness;
-        peak = fmax(peak, matches[i].peak * audio_from_db(matches[i].gain_db));
-    }
-    for (size_t i = 0; i < count && settings->ceiling > 0 && peak > settings->ceiling; i++)
-        matches[i].gain_db -= audio_to_db(peak / settings->ceiling);
-}
+enum { ROUNDS = 20, CHAIN_ROUNDS = 10 };
+static const double chain_enough = 0.01, steepest = 8; /* dB; dB a dB */
 
 static double energy_of(const struct mask *mask)
 {
@@ -100,23 +89,167 @@ static void set_shifts(bool align, const struct mask *const *masks, size_t count
     }
 }
 
+/* ---- levels ---- */
+
+/* A sound all below the gate has a loudness, too: a click in silence is heard. */
+static double loudness_with(const struct level_match_settings *settings,
+                            const struct mask_level *level, double gain_db)
+{
+    if (settings->by == LEVEL_MATCH_RMS)
+        return loudness_rms(level->meter) + gain_db;
+    double loudness = loudness_integrated_with(level->meter, gain_db);
+    return isfinite(loudness)
+               ? loudness
+               : loudness_integrated_with(level->meter, gain_db + below_gate) - below_gate;
+}
+
+/* The gain with which a mask is as loud as `target`, at most `most`. Steps, since blocks that fall
+ * below the gate move the loudness of the rest. */
+static double gain_to(const struct level_match_settings *settings, const struct mask_level *level,
+                      double target, double most)
+{
+    double gain = most, best = most, least = INFINITY;
+    for (int round = 0; round < ROUNDS && least > near_enough; round++) {
+        double off = target - loudness_with(settings, level, gain);
+        if (!isfinite(off))
+            break;
+        if (fabs(off) < least) {
+            least = fabs(off);
+            best = gain;
+        }
+        gain = fmin(gain + off, most);
+    }
+    return best;
+}
+
+/* All equally loud, with `most` for the quietest. The highest peak. */
+static double match_at(const struct level_match_settings *settings, const struct mask_level *levels,
+                       double most, struct level_match *matches, size_t count)
+{
+    double quietest = INFINITY, peak = 0;
+    for (size_t i = 0; i < count; i++)
+        if (isfinite(matches[i].loudness))
+            quietest = fmin(quietest, loudness_with(settings, &levels[i], most));
+    for (size_t i = 0; i < count; i++) {
+        matches[i].gain_db = isfinite(matches[i].loudness) && isfinite(quietest)
+                                 ? gain_to(settings, &levels[i], quietest, most)
+                                 : most;
+        peak = fmax(peak, matches[i].peak * audio_from_db(matches[i].gain_db));
+    }
+    return peak;
+}
+
+static void set_gains(const struct level_match_settings *settings, const struct mask_level *levels,
+                      struct level_match *matches, size_t count)
+{
+    double most = 0, peak = INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        matches[i].peak = levels[i].peak;
+        if (settings->by != LEVEL_MATCH_NONE)
+            matches[i].loudness = loudness_with(settings, &levels[i], 0);
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        peak = match_at(settings, levels, most, matches, count);
+        if (settings->ceiling <= 0 || peak <= settings->ceiling)
+            break;
+        most -= fmax(near_enough, audio_to_db(peak / settings->ceiling));
+    }
+}
+
+/* With the gains so far. `levels`: for as many masks. */
+static enum status measure_once(const struct level_match_settings *settings,
+                                const struct mask_levels_sound *sound, struct mask **scaled,
+                                struct mask_level *levels, const struct mask *const *masks,
+                                size_t count, struct level_match *matches)
+{
+    for (size_t i = 0; i < count; i++)
+        TRY(level_match_apply(masks[i], &matches[i], &scaled[i]));
+    TRY(mask_levels_measure(sound, (const struct mask *const *)scaled, count, settings->progress,
+                            levels));
+    set_gains(settings, levels, matches, count);
+    return STATUS_OK;
+}
+
+/* Sets gain_db to what is still to be added. */
 static enum status measure_levels(const struct level_match_settings *settings,
                                   const struct mask_levels_sound *sound,
                                   const struct mask *const *masks, size_t count,
                                   struct level_match *matches)
 {
+    struct mask **scaled = calloc(count, sizeof(struct mask *));
     struct mask_level *levels = calloc(count, sizeof *levels);
-    if (!levels)
-        return fail_memory("matching");
-    enum status status = mask_levels_measure(sound, masks, count, settings->progress, levels);
-    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-        matches[i].peak = levels[i].peak;
-        if (settings->by != LEVEL_MATCH_NONE)
-            matches[i].loudness =
-                settings->by == LEVEL_MATCH_RMS ? levels[i].rms : levels[i].integrated;
-    }
+    enum status status = scaled && levels ? STATUS_OK : fail_memory("matching");
+    if (status == STATUS_OK)
+        status = measure_once(settings, sound, scaled, levels, masks, count, matches);
+    for (size_t i = 0; scaled && i < count; i++)
+        mask_destroy(scaled[i]);
+    if (levels)
+        mask_levels_free(levels, count);
+    free(scaled);
     free(levels);
     return status;
+}
+
+/* Where a compressor or a gate follows, a gain of 1 dB is heard as another: by what the last step
+ * did. */
+static double slope_of(double step, double heard)
+{
+    bool known = fabs(step) > chain_enough && isfinite(heard);
+    return known ? fmin(steepest, fmax(1 / steepest, heard / step)) : 1;
+}
+
+/* The highest gain, and whether a mask exceeds the ceiling. */
+static double highest(const struct level_match *matches, size_t count, double ceiling,
+                      bool *exceeds)
+{
+    double most = -INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        most = fmax(most, matches[i].gain_db);
+        *exceeds = *exceeds || (ceiling > 0 && matches[i].peak > ceiling);
+    }
+    return most;
+}
+
+/* A step of all gains. The highest stays, unless for the ceiling, since a step too far is to be
+ * taken back. The largest change is *off. */
+static enum status step_gains(const struct level_match_settings *settings,
+                              const struct mask_levels_sound *sound,
+                              const struct mask *const *masks, size_t count,
+                              struct level_match *matches, double *steps, double *off)
+{
+    bool exceeds = false;
+    double most = highest(matches, count, 0, &exceeds), before[count], heard[count];
+    for (size_t i = 0; i < count; i++) {
+        before[i] = matches[i].gain_db;
+        heard[i] = matches[i].loudness;
+    }
+    TRY(measure_levels(settings, sound, masks, count, matches));
+    for (size_t i = 0; i < count; i++)
+        matches[i].gain_db =
+            before[i] + matches[i].gain_db / slope_of(steps[i], matches[i].loudness - heard[i]);
+    double higher = most - highest(matches, count, settings->ceiling, &exceeds);
+    *off = 0;
+    for (size_t i = 0; i < count; i++) {
+        matches[i].gain_db += exceeds ? 0 : higher;
+        steps[i] = matches[i].gain_db - before[i];
+        *off = fmax(*off, fabs(steps[i]));
+    }
+    return STATUS_OK;
+}
+
+/* Round by round, until the gains stay. */
+static enum status find_gains(const struct level_match_settings *settings,
+                              const struct mask_levels_sound *sound,
+                              const struct mask *const *masks, size_t count,
+                              struct level_match *matches)
+{
+    const int rounds = sound->chain.make && sound->region ? CHAIN_ROUNDS : 1;
+    double off = INFINITY, steps[count];
+    for (size_t i = 0; i < count; i++)
+        steps[i] = 0;
+    for (int round = 0; round < rounds && off > chain_enough; round++)
+        TRY(step_gains(settings, sound, masks, count, matches, steps, &off));
+    return STATUS_OK;
 }
 
 enum status level_match_measure(const struct level_match_settings *settings,
@@ -124,14 +257,12 @@ enum status level_match_measure(const struct level_match_settings *settings,
                                 const struct mask *const *masks, size_t count,
                                 struct level_match *matches)
 {
+    bool measured = settings->by != LEVEL_MATCH_NONE || settings->ceiling > 0;
     for (size_t i = 0; i < count; i++)
         matches[i] = (struct level_match){.loudness = NAN, .peak = NAN};
-    if (settings->by != LEVEL_MATCH_NONE || settings->ceiling > 0)
-        TRY(measure_levels(settings, sound, masks, count, matches));
     TRY(find_delays(masks, count, matches));
-    set_gains(settings, matches, count);
     set_shifts(settings->align, masks, count, matches);
-    return STATUS_OK;
+    return measured ? find_gains(settings, sound, masks, count, matches) : STATUS_OK;
 }
 
 enum status level_match_apply(const struct mask *mask, const struct level_match *match,
@@ -153,7 +284,7 @@ enum status level_match_apply(const struct mask *mask, const struct level_match 
     for (size_t c = 0; c < mask->columns; c++)
         memcpy(mask_column(copy, c) + match->zeros, mask_column(mask, c),
                mask->taps * sizeof(double));
-    mask_scale(copy, audio_from_db(match->gain_db));
+    mask_scale(copy, audio_from_db(match->gain_db), NULL);
     *result = copy;
     return STATUS_OK;
 }

@@ -1,10 +1,12 @@
 /* Matches masks in loudness and delay over a region, for comparisons.
  *
- * All but the quietest are turned down to its loudness: gains are 0 dB or less. If a mask would
- * still exceed `ceiling`, all get the same further attenuation. All but the latest are delayed
- * until they line up.
+ * Delays come first: all but the latest are delayed until they line up. Then what is heard is
+ * measured (mask_levels.h), and all but the quietest are turned down to its loudness: gains are 0
+ * dB or less. If a mask would still exceed `ceiling`, all are turned down further. Loudness is that
+ * of the sound as turned down, since its gate lies at a fixed level; through a chain it is measured
+ * again with those gains, since what follows the masks may answer to the level.
  *
- * Loudness is that of mask_levels.h. Delays are relative to the masks' origins: if a mask's impulse
+ * Delays are relative to the masks' origins: if a mask's impulse
  * responses correlate with the first's (normalised, 0.5 or more at the best lag), it is that lag
  * (mask_delay_between), else the difference of what mask_delay finds for each.
  * Masks are routed, have the sound's rate, and the same inputs and outputs.
@@ -29,7 +31,8 @@ struct level_match_settings {
 };
 
 struct level_match {
-    double loudness; /* LUFS, or dBFS with LEVEL_MATCH_RMS; -infinity: silent; NaN: not measured */
+    double loudness; /* at 0 dB: LUFS, or dBFS with LEVEL_MATCH_RMS; -infinity: silent, below -100
+                        LUFS; NaN: not measured */
     double peak;     /* linear, of the region through the mask; NaN: not measured */
     double gain_db;
     int64_t later;  /* frames, relative to the first; may be negative */

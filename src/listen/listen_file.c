@@ -30,11 +30,37 @@ struct listen_render {
     struct live *live;
     struct block in, out;
     struct sink *sink;
+    struct stream_format format; /* of the sound */
     uint32_t rate;
     uint64_t frames; /* to write */
 };
 
 /* ---- up ---- */
+
+static uint64_t frame_of(const struct listen_render *render, double seconds)
+{
+    return (uint64_t)llround(seconds * (double)render->rate);
+}
+
+/* No mask of the script is left out: where it goes on after the first pass, the region repeats
+ * until the last mask has had a whole one. */
+static enum status choose_length(struct listen_render *render)
+{
+    const struct listen_script *script = &render->script;
+    const double seconds = render->options->play.seconds;
+    const double last = script->count > 0 ? script->switches[script->count - 1].seconds : 0;
+    const uint64_t length = render->region->to - render->region->from;
+    uint64_t at = frame_of(render, last), passes = at < length ? 1 : 1 + (at + length - 1) / length;
+    render->frames = seconds > 0 ? frame_of(render, seconds) : passes * length;
+    if (at >= render->frames)
+        return fail(STATUS_USAGE, "--script switches at %g s, but --seconds ends the file at %g s",
+                    last, seconds);
+    if (seconds <= 0 && passes > 1)
+        note("%s repeats, %llu passes of %.3f s, since the script switches at %g s",
+             render->options->sound, (unsigned long long)passes,
+             (double)length / (double)render->rate, last);
+    return STATUS_OK;
+}
 
 static enum status open_region(struct listen_render *render)
 {
@@ -47,16 +73,15 @@ static enum status open_region(struct listen_render *render)
         .to = options->to,
     };
     TRY(region_open(&settings, &render->region));
-    render->rate = render->region->format.rate;
-    render->frames = options->play.seconds > 0
-                         ? (uint64_t)llround(options->play.seconds * (double)render->rate)
-                         : render->region->to - render->region->from;
+    render->format = render->region->format;
+    render->rate = render->format.rate;
     size_t choices = listen_options_choices(options);
     double apart = options->play.fade + (double)BLOCK / (double)render->rate;
     if (options->script && choices == 0)
         return fail(STATUS_USAGE, "--script switches between masks, and there are none");
-    return options->script ? listen_script_parse(options->script, choices, apart, &render->script)
-                           : STATUS_OK;
+    if (options->script)
+        TRY(listen_script_parse(options->script, choices, apart, &render->script));
+    return choose_length(render);
 }
 
 static enum status make_chain(struct listen_render *render)
@@ -74,6 +99,7 @@ static enum status make_chain(struct listen_render *render)
     };
     render->matching = (struct listen_match){.options = render->options,
                                              .region = render->region,
+                                             .frames = render->frames,
                                              .rate = render->rate,
                                              .chain = &render->chain};
     return live_chain_init(&render->chain, &request);
@@ -103,16 +129,15 @@ static enum status make_live(struct listen_render *render)
 
 static enum status open_sink(struct listen_render *render)
 {
-    const struct stream_format format = {.rate = render->rate,
-                                         .channels = render->chain.filter->outputs};
+    struct stream_format format = render->format;
+    stream_format_set_channels(&format, render->chain.filter->outputs);
     const struct sound_traits exact = {.format = SF_FORMAT_WAV | SF_FORMAT_FLOAT};
     const struct sound_format_request request = {0};
     struct sink_settings settings = {
         .path = render->options->to_file,
         .format = format,
-        .traits = &exact,
         .frames = (int64_t)render->frames,
-        .dither = true,
+        .dither = DITHER_AUTO,
         .force = render->options->play.force,
     };
     enum status status =
@@ -135,8 +160,7 @@ static void switch_masks(struct listen_render *render, uint64_t position)
     if (render->next == render->script.count || choices_are_switching(choices))
         return;
     const struct script_switch *to = &render->script.switches[render->next];
-    uint64_t frame =
-        (uint64_t)llround(to->seconds * (double)render->rate) + render->chain.filter->latency;
+    uint64_t frame = frame_of(render, to->seconds) + render->chain.filter->latency;
     if (frame >= position + BLOCK)
         return;
     struct choices_way way = render->options->play.way;

@@ -9,38 +9,86 @@
 
 static const double CHANGE_DB = 0.3; /* least change of a live input's gains to apply */
 
+static void free_measured(struct listen_match *matching)
+{
+    for (size_t i = 0; i < LISTEN_CHOICES_MOST; i++)
+        live_chain_free(&matching->measured[i]);
+}
+
 void listen_match_free(struct listen_match *matching)
 {
     for (size_t i = 0; i < matching->count; i++)
         mask_destroy(matching->originals[i]);
+    free_measured(matching);
     matching->count = 0;
 }
 
-/* Gain of the other stages; NaN: unknown. */
-static double gain_of_chain(const struct live_chain *chain)
+/* ---- what is heard ---- */
+
+static enum status put_mask(void *context, struct mask **masks, size_t count)
 {
-    double gain = 1;
-    for (size_t i = 0; i < chain->stages.count; i++)
-        if (i != chain->request.stage)
-            gain *= fabs(stage_describe(&chain->stages.stages[i]).gain);
-    return gain;
+    const struct mask *mask = context;
+    struct mask *copy;
+    (void)count;
+    TRY(level_match_apply(mask, &(struct level_match){.origin = mask->origin}, &copy));
+    mask_destroy(masks[0]);
+    masks[0] = copy;
+    return STATUS_OK;
+}
+
+/* The gains of a live input's masks stay out of it, so that its chains serve again. */
+static enum status make_chain(void *context, size_t choice, const struct mask *mask, size_t block,
+                              struct filter **filter)
+{
+    struct listen_match *matching = context;
+    struct live_chain *chain = &matching->measured[choice];
+    struct live_chain_request request = matching->chain->request;
+    const enum verbosity verbosity = note_verbosity_now();
+    if (!matching->region && chain->filter) {
+        filter_reset(chain->filter);
+        *filter = chain->filter;
+        return STATUS_OK;
+    }
+    request.adapt = put_mask;
+    request.adapt_context = (void *)mask;
+    request.other_count = 0;
+    request.outputs = mask->outputs;
+    request.block = block;
+    request.live = request.twice = false;
+    request.priority = 0;
+    request.proof = NULL;
+    live_chain_free(chain);
+    note_verbosity(VERBOSITY_QUIET); /* all was said */
+    enum status status = live_chain_init(chain, &request);
+    note_verbosity(verbosity);
+    *filter = chain->filter;
+    return status;
+}
+
+static struct mask_levels_chain chain_of(struct listen_match *matching)
+{
+    if (matching->chain->stages.count < 2)
+        return (struct mask_levels_chain){0};
+    return (struct mask_levels_chain){make_chain, matching};
 }
 
 /* No choice exceeds the limiter's ceiling, which would affect some more than others. */
 static struct level_match_settings settings_of(const struct listen_match *matching)
 {
-    double gain = gain_of_chain(matching->chain);
-    struct level_match_settings settings = {.by = matching->options->by,
-                                            .align = matching->options->align};
-    if (gain > 0)
-        settings.ceiling = audio_from_db(matching->options->play.ceiling_db) / gain;
-    return settings;
+    return (struct level_match_settings){
+        .by = matching->options->by,
+        .align = matching->options->align,
+        .ceiling = audio_from_db(matching->options->play.ceiling_db),
+    };
 }
+
+/* ---- matching ---- */
 
 static enum status measure(struct listen_match *matching, const struct mask *const *masks)
 {
     struct level_match_settings settings = settings_of(matching);
-    const struct mask_levels_sound sound = {.region = matching->region};
+    const struct mask_levels_sound sound = {
+        .region = matching->region, .frames = matching->frames, .chain = chain_of(matching)};
     struct progress progress;
     progress_begin(&progress, matching->rate,
                    matching->options->play.verbosity != VERBOSITY_QUIET &&
@@ -50,7 +98,11 @@ static enum status measure(struct listen_match *matching, const struct mask *con
         settings.by = LEVEL_MATCH_NONE;
         settings.ceiling = 0;
     }
-    return level_match_measure(&settings, &sound, masks, matching->count, matching->matches);
+    enum status status =
+        level_match_measure(&settings, &sound, masks, matching->count, matching->matches);
+    if (matching->region)
+        free_measured(matching);
+    return status;
 }
 
 enum status listen_match_adapt(void *context, struct mask **masks, size_t count)
@@ -77,9 +129,11 @@ enum status listen_match_measure(struct listen_match *matching,
                                  const struct mask_levels_sound *sound, bool *changed)
 {
     const struct level_match_settings settings = settings_of(matching);
+    struct mask_levels_sound heard = *sound;
+    heard.chain = chain_of(matching);
     struct level_match matches[LISTEN_CHOICES_MOST];
     *changed = false;
-    TRY(level_match_measure(&settings, sound, (const struct mask *const *)matching->originals,
+    TRY(level_match_measure(&settings, &heard, (const struct mask *const *)matching->originals,
                             matching->count, matches));
     for (size_t i = 0; i < matching->count; i++)
         if (settings.by != LEVEL_MATCH_NONE && !isfinite(matches[i].loudness))
@@ -101,7 +155,7 @@ void listen_match_describe(const struct listen_match *matching, size_t choice, c
                            size_t size)
 {
     char label[] = "A", number[] = "mask 1";
-    const char *name = matching->originals[choice]->name;
+    const char *name = matching->chain->names[choice];
     bool ranking = matching->options->blind > 0; /* its letters are not these masks */
     label[0] = (char)('A' + choice);
     number[5] = (char)('1' + choice);
@@ -118,7 +172,7 @@ json_t *listen_match_json(const struct listen_match *matching)
     for (size_t i = 0; i < matching->count; i++) {
         const struct level_match *match = &matching->matches[i];
         json_array_append_new(array, json_pack("{s:o, s:f, s:I, s:b}", "name",
-                                               json_text(matching->originals[i]->name), "gain_db",
+                                               json_text(matching->chain->names[i]), "gain_db",
                                                match->gain_db, "later", (json_int_t)match->later,
                                                "aligned", matching->options->align));
     }

@@ -1,6 +1,7 @@
 /* The masks of halo listen, matched in level and delay.
  *
- * The chain gets matched copies. The originals are kept, since a live input is measured repeatedly,
+ * If other stages stand beside them, masks are measured through the whole chain. The chain gets
+ * matched copies. The originals are kept, since a live input is measured repeatedly,
  * and for plots.
  * Threads: the control thread.
  */
@@ -17,8 +18,10 @@
 struct listen_match {
     const struct listen_options *options;
     struct region *region; /* to measure; NULL: a live input, measured later */
+    uint64_t frames;       /* of it that are heard; 0: it loops without end */
     uint32_t rate;
-    const struct live_chain *chain; /* whose gain counts */
+    const struct live_chain *chain;
+    struct live_chain measured[LISTEN_CHOICES_MOST]; /* copies of it with one mask, to measure */
     size_t count;
     struct mask *originals[LISTEN_CHOICES_MOST];
     struct level_match matches[LISTEN_CHOICES_MOST];

@@ -70,14 +70,6 @@ size_t listen_options_choices(const struct listen_options *options)
     return options->play.choosing == SIZE_MAX ? 0 : options->play.other_count + 1;
 }
 
-static size_t count_masks(const struct stage_list *stages)
-{
-    size_t masks = 0;
-    for (size_t i = 0; i < stages->count; i++)
-        masks += stages->stages[i].ops->has_choices;
-    return masks;
-}
-
 static enum status check_source(const struct listen_options *options)
 {
     if (options->live_input && options->sound)
@@ -100,10 +92,6 @@ static enum status check_masks(const struct listen_options *options)
     if (choices > LISTEN_CHOICES_MOST)
         return fail(STATUS_USAGE, "at most %d masks can be compared, not %zu", LISTEN_CHOICES_MOST,
                     choices);
-    if (options->by != LEVEL_MATCH_NONE && count_masks(&options->play.chain.stages) > 1)
-        return fail(STATUS_USAGE,
-                    "loudness can be matched for one stage of masks only; use --match "
-                    "none");
     return STATUS_OK;
 }
 
@@ -178,7 +166,7 @@ const struct command command_listen = {
              "select a plugin's control, + and - change it, b bypasses the plugin, q leaves.\n"
              "With --abx: a b x play, A or B answers which one X is. With --blind: a b c... play,\n"
              "1-5 rate the one playing, Enter ends the trial. q ends a test early.",
-    .ending = "example: halo listen voice.wav --mask small-room.wav --or --mask hall.wav --abx 16",
+    .ending = "example: halo listen voice.wav --mask room.wav --or --mask hall.wav --abx 16",
     .arguments =
         OPTION_ARGUMENTS(OPT_ARGUMENT("SOUND", struct listen_options, sound, 0, .is_file = true)),
     .groups = groups,

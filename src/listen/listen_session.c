@@ -16,7 +16,7 @@ static const double STEP = 1, PAGE = 10;          /* seconds of a seek */
 
 /* ---- sound and device at one rate ---- */
 
-static enum status open_region(struct listen_session *session, uint32_t rate)
+enum status listen_session_open_region(struct listen_session *session, uint32_t rate)
 {
     const struct listen_options *options = session->options;
     const struct region_settings settings = {
@@ -31,10 +31,10 @@ static enum status open_region(struct listen_session *session, uint32_t rate)
     return region_open(&settings, &session->region);
 }
 
-/* A pipe cannot be opened again at another rate. */
-static bool is_pipe(const char *path)
+bool listen_session_has_pipe(const struct listen_session *session)
 {
     struct stat about;
+    const char *path = session->options->sound;
     return strcmp(path, "-") == 0 ||
            (stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode));
 }
@@ -43,11 +43,12 @@ static bool is_pipe(const char *path)
 static enum status open_ends(struct listen_session *session)
 {
     const struct listen_options *options = session->options;
-    if (!options->sound || is_pipe(options->sound)) {
+    if (!options->sound || listen_session_has_pipe(session)) {
         TRY(stream_session_open_device(&session->stream, 0, 0));
-        return options->sound ? open_region(session, session->stream.info.rate) : STATUS_OK;
+        return options->sound ? listen_session_open_region(session, session->stream.info.rate)
+                              : STATUS_OK;
     }
-    TRY(open_region(session, options->play.device.rate));
+    TRY(listen_session_open_region(session, options->play.device.rate));
     char reason[300]; /* not shown: any rate will do */
     log_capture(reason, sizeof reason);
     uint32_t rate = session->region->format.rate;
@@ -60,28 +61,29 @@ static enum status open_ends(struct listen_session *session)
         return STATUS_OK;
     note("%s is resampled from %u Hz to the %u Hz of %s", options->sound, rate,
          session->stream.info.rate, session->stream.device_name);
-    return open_region(session, session->stream.info.rate);
+    return listen_session_open_region(session, session->stream.info.rate);
 }
 
 /* ---- chain, player and step ---- */
 
-static enum status make_chain(struct listen_session *session)
+enum status listen_session_make_chain(struct listen_session *session, size_t channels,
+                                      struct live_chain *chain)
 {
     struct stream_session *stream = &session->stream;
     const struct region *region = session->region;
-    struct live_chain_request request = stream_session_chain_request(
-        stream, region ? region->format.channels : stream->info.channels_in);
+    struct live_chain_request request =
+        stream_session_chain_request(stream, region ? region->format.channels : channels);
     request.adapt = listen_match_adapt;
     request.adapt_context = &session->matching;
     request.twice = stream->blind;
     session->matching = (struct listen_match){.options = session->options,
                                               .region = session->region,
                                               .rate = stream->info.rate,
-                                              .chain = &stream->chain};
-    return live_chain_init(&stream->chain, &request);
+                                              .chain = chain};
+    return live_chain_init(chain, &request);
 }
 
-static enum status make_player(struct listen_session *session)
+enum status listen_session_make_player(struct listen_session *session)
 {
     if (!session->region)
         return STATUS_OK;
@@ -90,7 +92,7 @@ static enum status make_player(struct listen_session *session)
     return status;
 }
 
-static enum status make_source(struct listen_session *session)
+enum status listen_session_make_source(struct listen_session *session)
 {
     const struct filter *filter = session->stream.chain.filter;
     double rate = (double)session->stream.info.rate;
@@ -103,13 +105,18 @@ static enum status make_source(struct listen_session *session)
     return status;
 }
 
+struct live_settings listen_session_settings(const struct listen_session *session)
+{
+    struct live_settings settings = stream_session_settings(&session->stream);
+    settings.guard = !session->player;
+    return settings;
+}
+
 static enum status make_live(struct listen_session *session)
 {
-    struct stream_session *stream = &session->stream;
-    struct live_settings settings = stream_session_settings(stream);
-    settings.guard = !session->player;
-    TRY(stream_session_make_live(stream, &settings, NULL, NULL));
-    return make_source(session);
+    const struct live_settings settings = listen_session_settings(session);
+    TRY(stream_session_make_live(&session->stream, &settings, NULL, NULL));
+    return listen_session_make_source(session);
 }
 
 /* ---- up and down ---- */
@@ -123,11 +130,16 @@ static enum status begin(struct listen_session *session)
              "1-9 mask  space dry  arrows seek  [ ] gain  m mute%s  p picture  q leave",
              live_controls_keys(&stream->controls));
     device_report_grants(&stream->info);
-    if (stream->blind)
+    if (stream->blind) {
         TRY(listen_switch_settle(session, listen_trial_choice(session)));
+        if (!play->json) /* stays in the terminal, beside the key at the end */
+            note("SHA-256 of the key: %s", session->trial.test->key.commitment);
+    }
     TRY(view_open(play_options_view(play), play->interval, &stream->view));
     if (stream->blind) {
-        view_message(stream->view, "SHA-256 of the key: %s", session->trial.test->key.commitment);
+        if (play->json)
+            view_message(stream->view, "SHA-256 of the key: %s",
+                         session->trial.test->key.commitment);
         listen_trial_go_on(session);
     }
     device_run(stream->device, listen_source_step, &session->source);
@@ -142,10 +154,11 @@ static enum status session_open(struct listen_session *session,
     session->stream.blind = listen_options_test(options);
     TRY(listen_trial_open(session));
     TRY(open_ends(session));
-    TRY(make_chain(session));
+    TRY(listen_session_make_chain(session, session->stream.info.channels_in,
+                                  &session->stream.chain));
     TRY(stream_session_match_outputs(&session->stream, session->stream.info.rate,
                                      "the masks make"));
-    TRY(make_player(session));
+    TRY(listen_session_make_player(session));
     TRY(make_live(session));
     return begin(session);
 }
@@ -225,6 +238,7 @@ static void wait_for_keys(struct listen_session *session, int milliseconds)
         handle_key(session, key);
     if (end && listen_trial_runs(session)) {
         view_warning(session->stream.view, "no more input: the test ends here");
+        session->input_ended = true;
         listen_trial_stop(session);
     }
 }
@@ -248,10 +262,14 @@ static enum status run(struct listen_session *session)
             listen_trial_stop(session);
         if (stream_session_is_over(&session->stream))
             return STATUS_OK;
-        if (device_state(session->stream.device) == DEVICE_LOST) {
+        enum device_state state = device_state(session->stream.device);
+        if (state != DEVICE_RUNNING) {
             listen_trial_stop(session);
-            return fail(STATUS_FAILED, "the device %s is lost", session->stream.device_name);
+            return fail(STATUS_FAILED, "the device %s %s", session->stream.device_name,
+                        state == DEVICE_LOST ? "is lost"
+                                             : "has another rate now; begin again with it");
         }
+        TRY(listen_follow_device(session));
         wait_for_keys(session, TICK);
         update(session);
         listen_show(session);
@@ -272,6 +290,9 @@ enum status listen_session_run(const struct listen_options *options)
         if (reported == STATUS_OK)
             reported = listen_report(&session);
         status = status == STATUS_OK ? reported : status;
+        if (status == STATUS_OK && session.input_ended && !listen_trial_has_answers(&session))
+            status = fail(STATUS_FAILED, "nothing was judged: the input of keys ended before the "
+                                         "first answer");
     }
     enum status closed = session_close(&session);
     status = status == STATUS_OK ? closed : status;

@@ -1,7 +1,8 @@
 /* halo listen on a sound device: a player or a live input, masks to choose from, or a blind test.
  *
  * listen_session.c opens, handles keys and closes; listen_switch.c feeds the step and switches
- * masks, listen_trial.c runs a blind test, listen_show.c shows and reports.
+ * masks, listen_follow.c follows the device's rate, listen_trial.c runs a blind test, listen_show.c
+ * shows and reports.
  * Threads: the control thread.
  */
 #ifndef HALO_LISTEN_SESSION_H
@@ -34,7 +35,8 @@ struct listen_trial {
     size_t heard;       /* last selected: an enum abx_sound, or a letter */
     bool begins;        /* a trial, once the live input is measured */
     bool stopping;      /* q was pressed: ask for confirmation */
-    char lines[LISTEN_CHOICES_MOST + 3][160];
+    char keys[80];      /* help line of a ranking */
+    char lines[5][160];
 };
 
 struct listen_session {
@@ -50,7 +52,8 @@ struct listen_session {
     struct block recent; /* of a live input, to measure */
     double measured_at;  /* seconds of the stream */
     struct listen_trial trial;
-    char *picture; /* plot of the masks' responses, or NULL */
+    char *picture;    /* plot of the masks' responses, or NULL */
+    bool input_ended; /* before the test was over */
 };
 
 /* ---- listen_session.c ---- */
@@ -58,6 +61,32 @@ struct listen_session {
 /* Runs until the listener quits or the test is over, then reports. Errors: those of sound, masks
  * and device; a lost device. */
 MUST_CHECK enum status listen_session_run(const struct listen_options *options);
+
+/* The region of the sound, at that rate; 0: its own. Errors: those of region_open. */
+MUST_CHECK enum status listen_session_open_region(struct listen_session *session, uint32_t rate);
+
+/* A pipe cannot be opened again, at another rate. */
+bool listen_session_has_pipe(const struct listen_session *session);
+
+/* A chain for the region, or for an input of `channels` if there is none, of matched masks. Errors:
+ * those of masks and chain. */
+MUST_CHECK enum status listen_session_make_chain(struct listen_session *session, size_t channels,
+                                                 struct live_chain *chain);
+
+/* The player, which takes the region. Errors: those of player_open. */
+MUST_CHECK enum status listen_session_make_player(struct listen_session *session);
+
+struct live_settings listen_session_settings(const struct listen_session *session);
+
+/* The input of the live step. Errors: memory. */
+MUST_CHECK enum status listen_session_make_source(struct listen_session *session);
+
+/* ---- listen_follow.c ---- */
+
+/* If the device has another rate than the chain, make sound, chain and player again for it, at the
+ * same place, with what was chosen and set. Errors: a test runs, which ends; the sound is a pipe;
+ * those of sound and masks; then the stream cannot go on. */
+MUST_CHECK enum status listen_follow_device(struct listen_session *session);
 
 /* ---- listen_switch.c ---- */
 
@@ -99,9 +128,11 @@ size_t listen_trial_choice(const struct listen_session *session); /* that should
 bool listen_trial_key(struct listen_session *session, int key);   /* true: used by the test */
 void listen_trial_stop(struct listen_session *session);
 bool listen_trial_runs(const struct listen_session *session);
+bool listen_trial_has_answers(const struct listen_session *session);
 
-/* Lines that describe the current trial. Returns their number. */
-size_t listen_trial_lines(struct listen_session *session, const char **lines);
+/* Lines that describe the current trial; the first *questions are what is to be answered. Returns
+ * their number. */
+size_t listen_trial_lines(struct listen_session *session, const char **lines, size_t *questions);
 
 /* Print result and key, write the log. Errors: those of writing. */
 MUST_CHECK enum status listen_trial_finish(struct listen_session *session);

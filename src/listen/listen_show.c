@@ -1,3 +1,4 @@
+#include "base/plural.h"
 #include "listen/listen_session.h"
 
 #include "mask/response_plot.h"
@@ -63,9 +64,9 @@ static const char *keys_of(const struct listen_session *session)
     if (session->trial.stopping)
         return "y stop the test  any other key continue";
     if (session->options->abx)
-        return "a b x listen  A X is A  B X is B  arrows seek  [ ] gain  m mute  p picture  q stop";
+        return "a b x listen  A X is A  B X is B  q stop  arrows seek  [ ] gain  m mute  p picture";
     if (session->options->blind)
-        return "a b c listen  1-5 rate  Enter confirm  arrows seek  [ ] gain  m mute  q stop";
+        return session->trial.keys;
     return session->stream.keys;
 }
 
@@ -79,7 +80,7 @@ static struct live_status make_status(struct listen_session *session, const char
     if (session->player)
         status.latency_input = 0;
     status.lines = lines;
-    status.line_count = listen_trial_lines(session, lines);
+    status.line_count = listen_trial_lines(session, lines, &status.question_lines);
     const char *line = session->picture;
     for (size_t i = 0; line && i < PICTURE_HEIGHT; i++, line += strlen(line) + 1)
         lines[status.line_count++] = line;
@@ -90,17 +91,14 @@ static struct live_status make_status(struct listen_session *session, const char
 void listen_show(struct listen_session *session)
 {
     const char *lines[LINES_MOST];
-    char place[600], title[1000];
+    char place[600];
     stream_session_read_meters(&session->stream);
     struct live_status status = make_status(session, lines);
     if (session->player) {
         put_place(session, place, sizeof place);
-        snprintf(title, sizeof title, "%s on %s", place, session->stream.device_name);
+        status.place = place; /* not a line, which would be news all the time */
         if (session->options->play.json)
             lines[status.line_count++] = place;
-        else
-            status.device =
-                title; /* not a line, which would make the plain view print all the time */
     }
     view_show(session->stream.view, &status);
 }
@@ -125,9 +123,9 @@ enum status listen_report(struct listen_session *session)
     if (session->options->play.json)
         return report_json(session, &status);
     void (*print)(const char *format, ...) = status.late + status.lost > 0 ? warning : note;
-    print("%.1f s on %s, blocks of %zu frames at %u Hz; %llu blocks late, %llu lost",
+    print("%.1f s on %s, blocks of %zu frames at %u Hz; %llu block%s late, %llu lost",
           status.seconds, session->stream.device_name, status.block, status.rate,
-          (unsigned long long)status.late, (unsigned long long)status.lost);
+          (unsigned long long)status.late, plural_s(status.late), (unsigned long long)status.lost);
     stream_session_report_ledger(&session->stream);
     if (session->player && player_missed(session->player) > 0)
         warning("the disk was too slow: %llu frames were silent",

@@ -58,7 +58,7 @@ void listen_source_update(struct listen_source *source)
 {
     float chunk[CHUNK * LIVE_CHANNELS_MOST];
     size_t got, capacity = source->recent.frames;
-    if (source->player)
+    if (capacity == 0) /* a player's, or freed because a rate could not be followed */
         return;
     do {
         size_t at = (size_t)(source->taken % capacity);
@@ -70,9 +70,10 @@ void listen_source_update(struct listen_source *source)
 
 bool listen_source_recent(const struct listen_source *source, struct block *block)
 {
-    size_t capacity = source->recent.frames, oldest = (size_t)(source->taken % capacity);
-    if (source->taken < capacity)
+    size_t capacity = source->recent.frames;
+    if (capacity == 0 || source->taken < capacity)
         return false;
+    size_t oldest = (size_t)(source->taken % capacity);
     for (size_t c = 0; c < source->channels; c++) {
         const float *from = source->recent.data[c];
         memcpy(block->data[c], from + oldest, (capacity - oldest) * sizeof *from);

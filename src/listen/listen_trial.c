@@ -3,7 +3,9 @@
 #include "base/atomic_file.h"
 #include "base/json_text.h"
 #include "live/live_log.h"
+#include "view/distinct_name.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -59,8 +61,7 @@ static void log_settings(struct listen_session *session)
     trial_log_setting(log, "device", session->stream.device_name);
     for (size_t i = 0; i < session->matching.count; i++) {
         const struct level_match *match = &session->matching.matches[i];
-        trial_log_choice(log, session->matching.originals[i]->name, match->gain_db,
-                         (size_t)match->shift);
+        trial_log_choice(log, session->stream.chain.names[i], match->gain_db, (size_t)match->shift);
     }
 }
 
@@ -76,6 +77,9 @@ enum status listen_trial_open(struct listen_session *session)
     else
         TRY(trial_ranking_create(listen_options_choices(options), options->blind, trial->log,
                                  &trial->test));
+    snprintf(trial->keys, sizeof trial->keys,
+             "a-%c listen  1-5 rate  Enter confirm  q stop  arrows seek  [ ] gain  m mute",
+             (char)('a' + listen_options_choices(options) - 1));
     return check_log(options);
 }
 
@@ -118,8 +122,8 @@ static void answer(struct listen_session *session, enum abx_sound said)
     size_t number = test->answered + 1;
     enum abx_feedback reported =
         trial_abx_answer(test, said, stream_session_seconds(&session->stream));
-    view_message(session->stream.view, "trial %zu: your answer is %c%s", number,
-                 said == ABX_A ? 'A' : 'B',
+    view_message(session->stream.view, "trial %zu: %s%c%s", number,
+                 reported == ABX_NOT_REVEALED ? "your answer is " : "", said == ABX_A ? 'A' : 'B',
                  reported == ABX_RIGHT   ? ", which is right"
                  : reported == ABX_WRONG ? ", which is wrong"
                                          : "");
@@ -173,6 +177,11 @@ bool listen_trial_key(struct listen_session *session, int key)
     return session->options->abx ? abx_key(session, key) : ranking_key(session, key);
 }
 
+bool listen_trial_has_answers(const struct listen_session *session)
+{
+    return session->trial.test && session->trial.test->answered > 0;
+}
+
 void listen_trial_stop(struct listen_session *session)
 {
     if (session->trial.test)
@@ -185,32 +194,39 @@ void listen_trial_stop(struct listen_session *session)
 static size_t abx_lines(struct listen_session *session)
 {
     struct listen_trial *trial = &session->trial;
+    const struct live_chain *chain = &session->stream.chain;
+    const int left = view_columns(session->stream.view) - 6; /* beside "> A  " and the margin */
     snprintf(trial->lines[0], sizeof *trial->lines, "trial %zu of %zu: is X A or B?",
              trial->test->answered + 1, session->options->abx);
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 3; i++) {
+        char name[DISTINCT_NAME_BYTES] = "?";
+        if (i < 2)
+            distinct_name(chain->names, chain->choice_count, i, left, name);
         snprintf(trial->lines[i + 1], sizeof *trial->lines, "%c %c  %s",
-                 trial->heard == i ? '>' : ' ', "ABX"[i],
-                 i < 2 ? session->stream.chain.names[i] : "?");
+                 trial->heard == i ? '>' : ' ', "ABX"[i], name);
+    }
     return 4;
 }
 
+/* ">A:4  B:-": B is not rated yet. */
 static size_t ranking_lines(struct listen_session *session)
 {
     struct listen_trial *trial = &session->trial;
     char *line = trial->lines[1];
     size_t length = 0, size = sizeof *trial->lines;
-    snprintf(trial->lines[0], size, "trial %zu of %zu: rate all from 1 (bad) to 5 (excellent)",
+    snprintf(trial->lines[0], size, "trial %zu of %zu: rate all, 1 bad to 5 best",
              trial->test->answered + 1, session->options->blind);
     for (size_t i = 0; i < session->stream.chain.choice_count; i++) {
         unsigned rating = trial_ranking_rating(trial->test, i);
         char mark = rating ? (char)('0' + rating) : '-';
-        length += (size_t)snprintf(line + length, size - length, "%c%c %c   ",
+        length += (size_t)snprintf(line + length, size - length, "%s%c%c:%c", i > 0 ? " " : "",
                                    trial->heard == i ? '>' : ' ', (char)('A' + i), mark);
     }
     return 2;
 }
 
-size_t listen_trial_lines(struct listen_session *session, const char **lines)
+/* The commitment was printed before the screen opened; it is no news there is to read out. */
+size_t listen_trial_lines(struct listen_session *session, const char **lines, size_t *questions)
 {
     struct listen_trial *trial = &session->trial;
     if (!listen_trial_runs(session))
@@ -220,8 +236,10 @@ size_t listen_trial_lines(struct listen_session *session, const char **lines)
         snprintf(trial->lines[0], sizeof *trial->lines, "measuring the input");
     if (trial->stopping)
         snprintf(trial->lines[0], sizeof *trial->lines, "%s", early);
-    snprintf(trial->lines[count++], sizeof *trial->lines, "SHA-256: %s",
-             trial->test->key.commitment);
+    *questions = count;
+    if (view_columns(session->stream.view) != INT_MAX)
+        snprintf(trial->lines[count++], sizeof *trial->lines, "SHA-256: %s",
+                 trial->test->key.commitment);
     for (size_t i = 0; i < count; i++)
         lines[i] = trial->lines[i];
     return count;

@@ -12,6 +12,7 @@ struct choice_loader {
     struct stream_format format;
     struct stage_settings settings;
     struct mask *mask;
+    char reason[CHOICE_LOADER_REASON];
     atomic_bool is_read;
     atomic_int users; /* its thread and its owner; the last one frees it */
 };
@@ -28,9 +29,11 @@ static void release(struct choice_loader *loader)
 static void *read_mask(void *context)
 {
     struct choice_loader *loader = context;
+    log_capture(loader->reason, sizeof loader->reason);
     if (stage_mask_read(loader->text, &loader->format, &loader->settings, &loader->mask) !=
         STATUS_OK)
-        loader->mask = NULL; /* and a message was printed */
+        loader->mask = NULL;
+    log_capture(NULL, 0);
     atomic_store(&loader->is_read, true);
     release(loader);
     return NULL;
@@ -60,10 +63,12 @@ enum status choice_loader_start(const char *text, const struct stream_format *fo
     return STATUS_OK;
 }
 
-bool choice_loader_take(struct choice_loader *loader, struct mask **mask)
+bool choice_loader_take(struct choice_loader *loader, struct mask **mask,
+                        char reason[CHOICE_LOADER_REASON])
 {
     if (!atomic_load(&loader->is_read))
         return false;
+    memcpy(reason, loader->reason, sizeof loader->reason);
     *mask = loader->mask;
     loader->mask = NULL;
     release(loader);

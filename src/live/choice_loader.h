@@ -1,7 +1,7 @@
 /* Reads a mask on a thread of its own, since a disk may be slow, and a network file hang. The
  * control thread asks whether it is done, and never waits.
  *
- * Messages of the reading are printed by its thread. Threads: the control thread.
+ * Threads: the control thread.
  */
 #ifndef HALO_CHOICE_LOADER_H
 #define HALO_CHOICE_LOADER_H
@@ -16,9 +16,12 @@ MUST_CHECK enum status choice_loader_start(const char *text, const struct stream
                                            const struct stage_settings *settings,
                                            struct choice_loader **loader);
 
+enum { CHOICE_LOADER_REASON = 1000 /* bytes, with its 0 */ };
+
 /* True: it is done and freed; *mask is the mask, which the caller owns, or NULL where reading
- * failed. */
-bool choice_loader_take(struct choice_loader *loader, struct mask **mask);
+ * failed, for the reason given. */
+bool choice_loader_take(struct choice_loader *loader, struct mask **mask,
+                        char reason[CHOICE_LOADER_REASON]);
 
 /* Its thread frees what it reads, once it can. NULL is ignored. */
 void choice_loader_abandon(struct choice_loader *loader);

@@ -1,10 +1,8 @@
 #include "live/device.h"
 
 #include "base/build_info.h"
-#include "base/monotonic.h"
 #include "base/realtime.h"
-#include "base/thread.h"
-#include "live/device_driver.h"
+#include "live/device_side.h"
 #include "signal/audio.h"
 
 #include <errno.h>
@@ -12,14 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The drivers, in the order of `halo devices`, those of only_named last: NAME is driver_NAME of
- * driver_NAME.c. */
+/* The drivers, in the order of `halo devices` and in which they are tried: sound servers first,
+ * those of only_named last. NAME is driver_NAME of driver_NAME.c. */
+#ifdef HALO_WITH_PIPEWIRE
+#define PIPEWIRE(ROW) ROW(pipewire)
+#else
+#define PIPEWIRE(ROW)
+#endif
+#ifdef HALO_WITH_JACK
+#define JACK(ROW) ROW(jack)
+#else
+#define JACK(ROW)
+#endif
 #ifdef HALO_WITH_PORTAUDIO
 #define PORTAUDIO(ROW) ROW(portaudio)
 #else
 #define PORTAUDIO(ROW)
 #endif
 #define DRIVERS(ROW)                                                                               \
+    PIPEWIRE(ROW)                                                                                  \
+    JACK(ROW)                                                                                      \
     PORTAUDIO(ROW)                                                                                 \
     ROW(null)
 
@@ -30,109 +40,41 @@ DRIVERS(DECLARE)
 static const struct device_driver *const drivers[] = {DRIVERS(ENTRY)};
 enum { DRIVER_COUNT = sizeof drivers / sizeof *drivers };
 
-enum { POLL_NS = 2000000 };
-#define SECOND INT64_C(1000000000)
-static const int64_t BEGIN_NS = 5 * SECOND;      /* PulseAudio takes 2 s to start */
-static const int64_t LEARN_NS = SECOND / 2;      /* from the first call, or LEARN_CALLS */
-static const size_t LEARN_CALLS = 8;             /* the first one may differ in length */
-static const int64_t STOP_NS = 2 * SECOND;       /* for a step or a close to return */
-static const int64_t AGAIN_NS = SECOND / 20;     /* for a close that hung earlier */
-static const int64_t SILENT_NS = SECOND * 3 / 2; /* without a call: lost */
+/* With two clocks each direction has a side of its own. */
+enum { WHOLE, OUTPUT_SIDE = WHOLE, INPUT_SIDE };
 
 struct device {
-    const struct device_driver *driver;
-    struct device_stream *stream;
+    struct device_side sides[DEVICE_SIDES];
+    struct device_join *join; /* of both sides; NULL: there is one */
     struct device_info names; /* only these are set */
-    char label[264];          /* of input and output */
-    size_t calls_seen;        /* by device_state, at seen_at */
-    int64_t seen_at;
 };
 
-/* ---- closing, on a thread that can be abandoned ---- */
-
-struct closing {
-    const struct device_driver *driver;
-    struct device_stream *stream; /* freed by the thread; NULL: none */
-    enum status status;
-    atomic_bool done;
-};
-
-/* A close that hangs; until it returns nothing can be opened. */
-static struct closing *abandoned;
-
-static void free_stream(struct device_stream *stream)
+const char *device_driver_name(size_t number)
 {
-    if (stream)
-        free(stream->silence);
-    free(stream);
-}
-
-static void *close_main(void *argument)
-{
-    struct closing *closing = argument;
-    closing->status = closing->driver->close();
-    free_stream(closing->stream);
-    closing->done = true;
-    return NULL;
-}
-
-static bool wait_for(const struct closing *closing, int64_t limit_ns)
-{
-    int64_t deadline = monotonic_ns() + limit_ns;
-    while (!closing->done && monotonic_ns() < deadline) {
-        if (closing->driver->wake)
-            closing->driver->wake();
-        monotonic_sleep_until(monotonic_ns() + POLL_NS);
-    }
-    return closing->done;
-}
-
-static enum status close_driver(const struct device_driver *driver, struct device_stream *stream)
-{
-    pthread_t thread;
-    enum status status = STATUS_OK;
-    struct closing *closing = calloc(1, sizeof *closing);
-    if (closing)
-        *closing = (struct closing){.driver = driver, .stream = stream};
-    if (!closing ||
-        thread_start(&thread, "halo close", THREAD_AS_CALLER, close_main, closing) != 0) {
-        free(closing); /* the stream is leaked */
-        return fail_memory("a thread");
-    }
-    pthread_detach(thread);
-    if (driver->noisy)
-        device_hush();
-    bool done = wait_for(closing, STOP_NS);
-    device_unhush();
-    if (done) {
-        status = closing->status;
-        free(closing);
-    } else {
-        abandoned = closing;
-    }
-    return status;
-}
-
-/* A close that hung may have returned. */
-static enum status check_clear(void)
-{
-    if (abandoned && wait_for(abandoned, AGAIN_NS)) {
-        free(abandoned);
-        abandoned = NULL;
-    }
-    return abandoned
-               ? fail(STATUS_FAILED, "the sound system still hangs after a device was lost; if "
-                                     "this persists, restart halo")
-               : STATUS_OK;
+    return number < DRIVER_COUNT ? drivers[number]->name : NULL;
 }
 
 /* ---- the list ---- */
 
-static enum status enumerate(const struct device_driver *driver, const char *spec,
+/* The first driver's default is that of all. */
+static void keep_first_default(struct device_list *list)
+{
+    bool has_default = false;
+    for (size_t i = 0; i < list->host_count; i++) {
+        list->hosts[i].is_default = list->hosts[i].is_default && !has_default;
+        has_default = has_default || list->hosts[i].is_default;
+    }
+}
+
+static enum status enumerate(const struct device_driver *driver, const char *spec, bool named,
                              struct device_list *list)
 {
     size_t first = list->count;
-    enum status status = driver->enumerate(spec, list);
+    enum status status;
+    if (!library_of_choice(driver->library, named, &status))
+        return status;
+    status = driver->enumerate(spec, list);
+    keep_first_default(list);
     for (size_t i = first; i < list->count; i++) {
         list->rows[i].driver = driver;
         list->rows[i].index = i - first;
@@ -144,10 +86,10 @@ static enum status enumerate(const struct device_driver *driver, const char *spe
 enum status device_list_init(struct device_list *list)
 {
     *list = (struct device_list){0};
-    enum status status = check_clear();
+    enum status status = device_sides_are_clear();
     for (size_t i = 0; i < DRIVER_COUNT && status == STATUS_OK; i++) {
-        status = enumerate(drivers[i], NULL, list);
-        (void)close_driver(drivers[i], NULL);
+        status = enumerate(drivers[i], NULL, false, list);
+        device_side_end(drivers[i]);
     }
     if (status != STATUS_OK)
         device_list_free(list);
@@ -156,48 +98,30 @@ enum status device_list_init(struct device_list *list)
 
 /* ---- opening ---- */
 
-static enum status learn_period(struct device *device)
-{
-    int64_t begin = monotonic_ns(), first = 0;
-    for (;;) {
-        size_t calls = atomic_load_explicit(&device->stream->calls, memory_order_acquire);
-        int64_t now = monotonic_ns();
-        if (calls > 0 && first == 0)
-            first = now;
-        if (calls >= LEARN_CALLS || (calls > 1 && now - first > LEARN_NS))
-            break;
-        if (now - begin > BEGIN_NS || !device->driver->is_running())
-            return fail(STATUS_FAILED,
-                        "%s was opened but delivers no sound; is it in use or disconnected?",
-                        device->label);
-        monotonic_sleep_until(monotonic_ns() + POLL_NS);
-    }
-    device->calls_seen = device->stream->calls;
-    device->seen_at = monotonic_ns();
-    return STATUS_OK;
-}
-
-static enum status make_stream(const struct device_choice *choice, struct device *device)
-{
-    device->stream = calloc(1, sizeof *device->stream);
-    if (!device->stream || !(device->stream->silence = audio_alloc(DEVICE_FRAMES_MOST)))
-        return fail_memory("a device");
-    device->stream->in = choice->in;
-    device->stream->out = choice->out;
-    return STATUS_OK;
-}
-
 static void put_names(struct device *device, const struct device_list *list,
                       const struct device_choice *choice)
 {
     struct device_info *names = &device->names;
-    const struct device_row *either = choice->input ? choice->input : choice->output;
-    snprintf(names->host_api, sizeof names->host_api, "%s", list->hosts[either->host].name);
-    snprintf(names->input, sizeof names->input, "%s", choice->input ? choice->input->name : "");
-    snprintf(names->output, sizeof names->output, "%s", choice->output ? choice->output->name : "");
-    bool both = choice->input && choice->output && strcmp(names->input, names->output) != 0;
-    snprintf(device->label, sizeof device->label, "%s%s%s", either->name, both ? " and " : "",
-             both ? names->output : "");
+    const struct device_row *either = choice->output ? choice->output : choice->input;
+    if (!names->host_api[0])
+        snprintf(names->host_api, sizeof names->host_api, "%s", list->hosts[either->host].name);
+    const char *input = choice->input ? choice->input->name : choice->sink;
+    if (input)
+        snprintf(names->input, sizeof names->input, "%s", input);
+    if (choice->output)
+        snprintf(names->output, sizeof names->output, "%s", choice->output->name);
+}
+
+/* The input of a device whose output is open: at its rate, if it can. */
+static enum status open_input(const struct device_request *request,
+                              const struct device_choice *choice, struct device *device)
+{
+    struct device_side *sides = device->sides;
+    const struct device_choice input = {.input = choice->input, .in = choice->in};
+    const uint32_t rates[] = {device_side_rate(&sides[OUTPUT_SIDE]), 0};
+    TRY(device_side_open(request, &input, rates, 2, &sides[INPUT_SIDE]));
+    return device_join_create(sides[INPUT_SIDE].stream, device_side_rate(&sides[INPUT_SIDE]),
+                              sides[OUTPUT_SIDE].stream, rates[0], &device->join);
 }
 
 static enum status open_chosen(const struct device_request *request, const struct device_list *list,
@@ -205,15 +129,31 @@ static enum status open_chosen(const struct device_request *request, const struc
 {
     struct device_choice choice;
     TRY(device_choose(request, list, named, &choice));
-    TRY(make_stream(&choice, device));
     put_names(device, list, &choice);
-    device->driver = choice.input ? choice.input->driver : choice.output->driver;
-    const struct device_target target = {request, choice.input, choice.output, device->label};
-    TRY(device->driver->open(&target, device->stream));
-    return learn_period(device);
+    if (device->sides[OUTPUT_SIDE].opened)
+        return open_input(request, &choice, device);
+    if (device_choice_has_one_clock(&choice, list))
+        return device_side_open(request, &choice, &request->rate, 1, &device->sides[WHOLE]);
+    const struct device_choice output = {.output = choice.output, .out = choice.out};
+    TRY(device_side_open(request, &output, &request->rate, 1, &device->sides[OUTPUT_SIDE]));
+    return open_input(request, &choice, device);
 }
 
-/* A named driver is the only one used; without a name, those that must be named are not. */
+static const char no_sinks[] =
+    "--sink and --loopback need PipeWire; with PulseAudio make a sink with 'pactl load-module "
+    "module-null-sink sink_name=halo' and filter what it plays with 'PULSE_SOURCE=halo.monitor "
+    "halo live --device pulse'";
+
+/* The devices of any driver may be named; by default it is the first that has a server. */
+static bool is_enough(const struct device_request *request, const struct device_list *list)
+{
+    bool has_default = false;
+    for (size_t i = 0; i < list->host_count; i++)
+        has_default = has_default || list->hosts[i].is_default;
+    return has_default && !request->driver && !request->input && !request->output;
+}
+
+/* Drivers that can do what is asked: a named one alone, or all but those that must be named. */
 static enum status enumerate_for(struct device_request *request, struct device_list *list,
                                  size_t *first, size_t *begun, bool *named)
 {
@@ -224,10 +164,21 @@ static enum status enumerate_for(struct device_request *request, struct device_l
         *first = *named ? i : 0;
         end = *named ? i + 1 : DRIVER_COUNT;
     }
-    for (*begun = *first; *begun < end; ++*begun)
-        if (*named || !drivers[*begun]->only_named)
-            TRY(enumerate(drivers[*begun], spec, list));
-    return STATUS_OK;
+    bool wants_sinks = request->sink || request->loopback;
+    for (*begun = *first; *begun < end && (*named || !is_enough(request, list)); ++*begun)
+        if ((*named || !drivers[*begun]->only_named) &&
+            (!wants_sinks || drivers[*begun]->has_sinks))
+            TRY(enumerate(drivers[*begun], spec, *named, list));
+    if (list->host_count > 0 || (!*named && !wants_sinks))
+        return STATUS_OK;
+    if (list->empty)
+        return fail(STATUS_FAILED, "%s", list->empty);
+    return fail(STATUS_FAILED, "%s", wants_sinks ? no_sinks : drivers[*first]->absent);
+}
+
+static bool is_used(const struct device *device, const struct device_driver *driver)
+{
+    return driver == device->sides[0].driver || driver == device->sides[1].driver;
 }
 
 static enum status open_device(const struct device_request *asked, struct device *device)
@@ -236,15 +187,32 @@ static enum status open_device(const struct device_request *asked, struct device
     struct device_list list = {0};
     bool named = false;
     size_t first = 0, begun = 0;
-    TRY(check_clear());
+    TRY(device_sides_are_clear());
     enum status status = enumerate_for(&request, &list, &first, &begun, &named);
     if (status == STATUS_OK)
         status = open_chosen(&request, &list, named, device);
     device_list_free(&list);
     for (size_t i = first; i < begun; i++)
-        if (drivers[i] != device->driver)
-            (void)close_driver(drivers[i], NULL);
+        if (!is_used(device, drivers[i]))
+            device_side_end(drivers[i]);
     return status;
+}
+
+/* Two drivers, or two devices of one that takes a spec, are opened one after the other. */
+static enum status open_directions(const struct device_request *request, struct device *device)
+{
+    struct device_request one = *request;
+    bool both = request->wants_input && request->wants_output;
+    if (!both || !device_choose_names_two(drivers, DRIVER_COUNT, request))
+        return open_device(request, device);
+    one.wants_input = false;
+    one.input = NULL;
+    TRY(open_device(&one, device));
+    one.input = request->input;
+    one.wants_input = true;
+    one.wants_output = false;
+    one.output = NULL;
+    return open_device(&one, device);
 }
 
 enum status device_open(const struct device_request *request, struct device **result)
@@ -254,7 +222,7 @@ enum status device_open(const struct device_request *request, struct device **re
     struct device *device = calloc(1, sizeof *device);
     if (!device)
         return fail_memory("a device");
-    enum status status = open_device(request, device);
+    enum status status = open_directions(request, device);
     if (status == STATUS_OK)
         *result = device;
     else
@@ -267,12 +235,9 @@ enum status device_close(struct device *device)
     enum status status = STATUS_OK;
     if (!device)
         return status;
-    if (device->stream)
-        device_stop(device);
-    if (device->driver)
-        status = close_driver(device->driver, device->stream);
-    else
-        free_stream(device->stream);
+    device_stop(device);
+    if (device->sides[0].driver)
+        status = device_sides_close(device->sides, device->join);
     free(device);
     return status;
 }
@@ -281,46 +246,92 @@ enum status device_close(struct device *device)
 
 void device_run(struct device *device, device_step *step, void *context)
 {
-    device->stream->slot = (struct device_slot){step, context};
-    atomic_store(&device->stream->current, &device->stream->slot);
+    struct device_stream *stream = device->sides[WHOLE].stream;
+    if (device->join) {
+        device_join_run(device->join, step, context);
+        return;
+    }
+    stream->slot = (struct device_slot){step, context};
+    atomic_store(&stream->current, &stream->slot);
 }
 
 bool device_stop(struct device *device)
 {
-    atomic_store(&device->stream->current, NULL);
-    int64_t deadline = monotonic_ns() + STOP_NS;
-    while (atomic_load(&device->stream->inside) && monotonic_ns() < deadline)
-        monotonic_sleep_until(monotonic_ns() + POLL_NS);
-    return !atomic_load(&device->stream->inside);
+    bool stopped = device_side_stop(&device->sides[WHOLE]);
+    return device_side_stop(&device->sides[INPUT_SIDE]) && stopped;
+}
+
+/* A bridge has the rates of its beginning. */
+static bool has_other_rates(const struct device *device)
+{
+    const struct bridge *bridge = &device->join->bridge;
+    return device_side_rate(&device->sides[INPUT_SIDE]) != bridge->input.rate ||
+           device_side_rate(&device->sides[OUTPUT_SIDE]) != bridge->output.rate;
 }
 
 enum device_state device_state(struct device *device)
 {
-    size_t calls = atomic_load_explicit(&device->stream->calls, memory_order_relaxed);
-    int64_t now = monotonic_ns();
-    if (calls != device->calls_seen) {
-        device->calls_seen = calls;
-        device->seen_at = now;
+    bool lost = device_side_is_lost(&device->sides[WHOLE]);
+    if (device->join)
+        lost = device_side_is_lost(&device->sides[INPUT_SIDE]) || lost;
+    if (lost)
+        return DEVICE_LOST;
+    return device->join && has_other_rates(device) ? DEVICE_CHANGED : DEVICE_RUNNING;
+}
+
+double device_stalled(const struct device *device)
+{
+    int64_t one = device->sides[0].stalled, other = device->sides[1].stalled;
+    return 1e-9 * (double)(one > other ? one : other);
+}
+
+const char *device_notice(const struct device *device)
+{
+    const char *notice = atomic_load(&device->sides[WHOLE].stream->notice);
+    return notice || !device->join ? notice
+                                   : atomic_load(&device->sides[INPUT_SIDE].stream->notice);
+}
+
+void device_set_latency(struct device *device, uint64_t frames)
+{
+    for (size_t i = 0; i < DEVICE_SIDES; i++) {
+        const struct device_side *side = &device->sides[i];
+        if (side->opened && side->driver->set_latency)
+            side->driver->set_latency(side->opened, frames);
     }
-    bool silent = now - device->seen_at > SILENT_NS;
-    return silent || !device->driver->is_running() ? DEVICE_LOST : DEVICE_RUNNING;
+}
+
+static void add_input_side(const struct device *device, struct device_info *info)
+{
+    struct device_info input = {0};
+    const struct device_side *side = &device->sides[INPUT_SIDE];
+    const struct bridge_state state = bridge_state(&device->join->bridge);
+    side->driver->describe(side->opened, &input);
+    info->channels_in = side->stream->in.count;
+    info->input_latency = input.input_latency * info->rate / input.rate;
+    info->has_bridge = true;
+    info->bridge_latency = state.delay > 0 ? (uint64_t)(state.delay + 0.5) : 0;
+    info->ratio_ppm = state.ratio_ppm;
 }
 
 void device_info(const struct device *device, struct device_info *info)
 {
-    const struct device_stream *stream = device->stream;
+    const struct device_side *side = &device->sides[WHOLE];
+    const struct device_stream *stream = side->stream;
     *info = device->names;
     info->channels_in = stream->in.count;
     info->channels_out = stream->out.count;
-    info->period = atomic_load(&stream->period);
+    info->period = info->block = atomic_load(&stream->period);
     info->varies = atomic_load(&stream->varies);
     info->priority = atomic_load(&stream->priority);
-    device->driver->describe(info);
+    side->driver->describe(side->opened, info);
+    if (device->join)
+        add_input_side(device, info);
 }
 
 void device_describe(const struct device_info *info, char *text, size_t size)
 {
-    bool both = info->input[0] && strcmp(info->input, info->output) != 0;
+    bool both = info->input[0] && (info->has_bridge || strcmp(info->input, info->output) != 0);
     snprintf(text, size, "%s: %s%s%s", info->host_api, both ? info->input : info->output,
              both ? " -> " : "", both ? info->output : "");
 }

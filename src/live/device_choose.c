@@ -1,21 +1,23 @@
+#include "base/plural.h"
 #include "live/device_driver.h"
 
 #include "base/short_list.h"
+#include "base/suggest.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { NO_HOST = -1 };
-enum device_direction { INPUT, OUTPUT };
-static const char *const direction_names[] = {"input", "output"};
+enum device_direction { INPUT, OUTPUT, LOOPBACK };
+static const char *const direction_names[] = {"input", "output", "loopback"};
 static const char more[] = "; halo devices lists them";
 
 static enum status match_driver(const struct device_driver *driver, const char **name, bool *named,
                                 const char **spec)
 {
     size_t length = strlen(driver->name);
-    if (!*name || strncmp(*name, driver->name, length) != 0)
+    if (!*name || strncasecmp(*name, driver->name, length) != 0)
         return STATUS_OK;
     const char *rest = *name + length;
     if (*rest != '\0' && (*rest != ':' || !driver->spec))
@@ -34,10 +36,40 @@ static enum status match_driver(const struct device_driver *driver, const char *
 enum status device_choose_driver(const struct device_driver *driver, struct device_request *request,
                                  bool *named, const char **spec)
 {
-    const char **names[] = {&request->host_api, &request->input, &request->output};
+    const char **names[] = {&request->driver, &request->input, &request->output};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         TRY(match_driver(driver, names[i], named, spec));
     return STATUS_OK;
+}
+
+/* The driver that a name stands for, and its spec; NULL: none. */
+static const struct device_driver *named_driver(const struct device_driver *const *drivers,
+                                                size_t count, const char *name, const char **spec)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool named = false;
+        const char *rest = name;
+        if (match_driver(drivers[i], &rest, &named, spec) == STATUS_OK && named)
+            return drivers[i];
+    }
+    return NULL;
+}
+
+bool device_choose_names_two(const struct device_driver *const *drivers, size_t count,
+                             const struct device_request *request)
+{
+    const char *spec_in = NULL, *spec_out = NULL;
+    if (!request->input || !request->output)
+        return false;
+    const struct device_driver *in = named_driver(drivers, count, request->input, &spec_in);
+    const struct device_driver *out = named_driver(drivers, count, request->output, &spec_out);
+    return in != out || (spec_in && spec_out && strcmp(spec_in, spec_out) != 0);
+}
+
+bool device_choice_has_one_clock(const struct device_choice *choice, const struct device_list *list)
+{
+    const struct device_row *in = choice->input, *out = choice->output;
+    return !in || !out || in == out || (in->host == out->host && list->hosts[in->host].one_clock);
 }
 
 static size_t channels_of(const struct device_row *row, enum device_direction direction)
@@ -45,11 +77,23 @@ static size_t channels_of(const struct device_row *row, enum device_direction di
     return direction == INPUT ? row->channels_in : row->channels_out;
 }
 
+/* Host APIs of servers are named as their drivers are. */
+static bool is_driver(const char *name)
+{
+    size_t i = 0;
+    while (device_driver_name(i) && strcasecmp(device_driver_name(i), name) != 0)
+        i++;
+    return device_driver_name(i);
+}
+
 static enum status choose_host(const struct device_list *list, const char *request, int *host)
 {
     struct short_list all = {0}, alike = {0};
+    for (size_t i = 0; device_driver_name(i); i++)
+        short_list_add(&all, device_driver_name(i));
     for (size_t i = 0; i < list->host_count; i++) {
-        short_list_add(&all, list->hosts[i].name);
+        if (!is_driver(list->hosts[i].name))
+            short_list_add(&all, list->hosts[i].name);
         if (strcasestr(list->hosts[i].name, request)) {
             short_list_add(&alike, list->hosts[i].name);
             *host = (int)i;
@@ -57,12 +101,12 @@ static enum status choose_host(const struct device_list *list, const char *reque
     }
     if (alike.count == 1)
         return STATUS_OK;
-    if (alike.count == 0 && strcasestr("JACK Audio Connection Kit", request))
-        return fail(STATUS_FAILED, "no JACK server answers; start one, such as jackd");
+    char near[SUGGEST_TEXT];
+    suggest_from_list(near, request, all.text, "");
     return alike.count ? fail(STATUS_USAGE, "'%s' may be %s: say which host API", request,
                               short_list_text(&alike, more))
-                       : fail(STATUS_USAGE, "there is no host API '%s'; there is %s", request,
-                              short_list_text(&all, more));
+                       : fail(STATUS_USAGE, "there is no driver or host API '%s'; there is %s%s",
+                              request, short_list_text(&all, more), near);
 }
 
 static enum status choose_index(const struct device_list *list, const char *request,
@@ -88,6 +132,8 @@ static enum status choose_name(const struct device_list *list, const char *reque
                                const struct device_row **row)
 {
     struct short_list all = {0}, alike = {0}, same = {0};
+    struct suggest near;
+    suggest_init(&near, request);
     for (size_t i = 0; i < list->count; i++) {
         const struct device_row *at = &list->rows[i];
         char name[224];
@@ -95,9 +141,10 @@ static enum status choose_name(const struct device_list *list, const char *reque
         if (channels_of(at, direction) == 0 || (host != NO_HOST && at->host != (size_t)host))
             continue;
         short_list_add(&all, name);
-        if (!strcasestr(at->name, request))
+        suggest_offer(&near, at->name);
+        if (!strcasestr(at->name, request) && !strcasestr(at->alias, request))
             continue;
-        bool is_same = strcmp(at->name, request) == 0;
+        bool is_same = strcmp(at->name, request) == 0 || strcmp(at->alias, request) == 0;
         short_list_add(&alike, name);
         if (is_same)
             short_list_add(&same, name);
@@ -105,31 +152,40 @@ static enum status choose_name(const struct device_list *list, const char *reque
             *row = at;
     }
     struct short_list *found = same.count ? &same : &alike;
-    if (found->count == 1)
-        return STATUS_OK;
+    enum status status = STATUS_OK;
     if (all.count == 0)
-        return fail(STATUS_FAILED, "there is no %s device here; halo devices says more",
-                    direction_names[direction]);
-    return found->count ? fail(STATUS_USAGE, "%s '%s' may be %s: say which",
-                               direction_names[direction], request, short_list_text(found, more))
-                        : fail(STATUS_USAGE, "there is no %s '%s'; there is %s",
-                               direction_names[direction], request, short_list_text(&all, more));
+        status = fail(STATUS_FAILED, "there is no %s device here; halo devices says more",
+                      direction_names[direction]);
+    else if (found->count > 1)
+        status = fail(STATUS_USAGE, "%s '%s' may be %s: say which", direction_names[direction],
+                      request, short_list_text(found, more));
+    else if (found->count == 0)
+        status =
+            fail(STATUS_USAGE, "there is no %s '%s'; there is %s%s", direction_names[direction],
+                 request, short_list_text(&all, more), suggest_text(&near));
+    suggest_free(&near);
+    return status;
 }
 
 static enum status choose_default(const struct device_list *list, enum device_direction direction,
                                   int host, const struct device_row **row)
 {
+    bool is_any = host == NO_HOST;
     for (size_t i = 0; i < list->host_count && host == NO_HOST; i++)
         if (list->hosts[i].is_default)
             host = (int)i;
     for (size_t i = 0; i < list->count; i++) {
         const struct device_row *at = &list->rows[i];
-        bool is_default = direction == INPUT ? at->default_in : at->default_out;
+        bool is_default = direction == INPUT    ? at->default_in
+                          : direction == OUTPUT ? at->default_out
+                                                : at->default_loopback;
         if (is_default && (int)at->host == host)
             *row = at;
     }
     if (*row)
         return STATUS_OK;
+    if (is_any && list->empty)
+        return fail(STATUS_FAILED, "%s", list->empty);
     return fail(STATUS_FAILED, "there is no default %s%s%s; halo devices lists what there is",
                 direction_names[direction], host != NO_HOST ? " of " : "",
                 host != NO_HOST ? list->hosts[host].name : "");
@@ -146,38 +202,47 @@ static enum status choose_named(const struct device_list *list, const char *requ
     return STATUS_OK;
 }
 
-/* A stream has one host API: a named device decides it for the other direction too. */
+/* A named device decides the host API of a direction that has no name. */
 static enum status choose_devices(const struct device_request *request,
                                   const struct device_list *list, bool named,
                                   struct device_choice *choice)
 {
     int host = named && list->host_count == 1 ? 0 : NO_HOST;
-    if (request->host_api)
-        TRY(choose_host(list, request->host_api, &host));
-    if (request->wants_input && request->input)
+    if (request->driver)
+        TRY(choose_host(list, request->driver, &host));
+    int asked = host;
+    bool takes_device = request->wants_input && !request->sink && !request->loopback;
+    if (takes_device && request->input)
         TRY(choose_named(list, request->input, INPUT, &host, &choice->input));
-    if (request->wants_output && request->output)
+    if (request->wants_output && request->output) {
+        host = asked;
         TRY(choose_named(list, request->output, OUTPUT, &host, &choice->output));
-    if (request->wants_input && !request->input)
+    }
+    if (request->wants_input && request->loopback)
+        TRY(choose_default(list, LOOPBACK, host, &choice->input));
+    if (takes_device && !request->input)
         TRY(choose_default(list, INPUT, host, &choice->input));
     if (request->wants_output && !request->output)
         TRY(choose_default(list, OUTPUT, host, &choice->output));
     return STATUS_OK;
 }
 
-static enum status choose_channels(const struct device_row *row, enum device_direction direction,
-                                   size_t request, const size_t *map, size_t map_count,
+/* Of a row, or of a sink to make: as many as are asked for. */
+static enum status choose_channels(const struct device_row *row, const char *sink,
+                                   enum device_direction direction, size_t request,
+                                   const size_t *map, size_t map_count,
                                    struct device_channels *channels)
 {
-    if (!row)
+    const char *name = sink ? sink : row ? row->name : NULL;
+    size_t there = sink ? request ? request : 2 : row ? channels_of(row, direction) : 0;
+    if (!name)
         return STATUS_OK;
-    size_t there = channels_of(row, direction);
     channels->count = map_count ? map_count : request ? request : there < 2 ? there : 2;
     for (size_t c = 0; c < channels->count; c++) {
         size_t number = map_count ? map[c] : c + 1;
         if (number < 1 || number > there || number > DEVICE_CHANNELS_MOST)
-            return fail(STATUS_USAGE, "%s has %zu %s channel%s, no channel %zu", row->name, there,
-                        direction_names[direction], there == 1 ? "" : "s", number);
+            return fail(STATUS_USAGE, "%s has %zu %s channel%s, no channel %zu", name, there,
+                        direction_names[direction], plural_s(there), number);
         if (channels->mapped[number - 1] && direction == OUTPUT)
             return fail(STATUS_USAGE, "output channel %zu is in the map twice", number);
         channels->map[c] = number - 1;
@@ -191,9 +256,10 @@ enum status device_choose(const struct device_request *request, const struct dev
                           bool named, struct device_choice *choice)
 {
     *choice = (struct device_choice){0};
+    choice->sink = request->wants_input ? request->sink : NULL;
     TRY(choose_devices(request, list, named, choice));
-    TRY(choose_channels(choice->input, INPUT, request->channels_in, request->input_map,
-                        request->input_map_count, &choice->in));
-    return choose_channels(choice->output, OUTPUT, request->channels_out, request->output_map,
+    TRY(choose_channels(choice->input, choice->sink, INPUT, request->channels_in,
+                        request->input_map, request->input_map_count, &choice->in));
+    return choose_channels(choice->output, NULL, OUTPUT, request->channels_out, request->output_map,
                            request->output_map_count, &choice->out);
 }

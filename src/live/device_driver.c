@@ -9,24 +9,19 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { STEADY_CALLS = 32 };   /* of one length: the period has changed, and does not vary */
 enum { PRIORITY_LEAST = 10 }; /* lower ones are easily preempted by others */
 
 /* Once, while silence plays: some systems give the thread too low a priority, or none. */
 static void raise_priority(struct device_stream *stream)
 {
-    struct sched_param parameters;
     struct realtime_before before;
-    int policy = SCHED_OTHER;
     stream->priority = -1;
-    if (stream->ordinary || pthread_getschedparam(pthread_self(), &policy, &parameters) != 0)
+    if (stream->ordinary)
         return;
-    bool realtime = policy == SCHED_FIFO || policy == SCHED_RR;
-    if (realtime && parameters.sched_priority >= PRIORITY_LEAST)
-        stream->priority = parameters.sched_priority;
-    else if (realtime_raise(REALTIME_PRIORITY, &before))
+    stream->priority = realtime_priority(pthread_self());
+    if (stream->priority < PRIORITY_LEAST && realtime_raise(REALTIME_PRIORITY, &before))
         stream->priority = REALTIME_PRIORITY;
-    else
-        stream->priority = realtime ? parameters.sched_priority : 0;
 }
 
 /* The first call may be longer, with input gathered before: it does not count as varying. */
@@ -35,8 +30,12 @@ HALO_REALTIME static void count_call(struct device_stream *stream, size_t frames
     size_t calls = atomic_load_explicit(&stream->calls, memory_order_relaxed);
     if (calls == 0)
         raise_priority(stream);
-    if (calls > 1 && frames != atomic_load_explicit(&stream->period, memory_order_relaxed))
+    if (calls > 1 && frames != atomic_load_explicit(&stream->period, memory_order_relaxed)) {
         atomic_store_explicit(&stream->varies, true, memory_order_relaxed);
+        stream->steady = 0;
+    } else if (++stream->steady == STEADY_CALLS) {
+        atomic_store_explicit(&stream->varies, false, memory_order_relaxed);
+    }
     atomic_store_explicit(&stream->period, frames, memory_order_relaxed);
     atomic_store_explicit(&stream->calls, calls + 1, memory_order_release);
 }

@@ -8,6 +8,7 @@
 #ifndef HALO_DEVICE_DRIVER_H
 #define HALO_DEVICE_DRIVER_H
 
+#include "base/library.h"
 #include "live/device.h"
 
 #include <pthread.h>
@@ -39,7 +40,11 @@ struct device_stream {
     atomic_size_t calls;
     atomic_size_t period;
     atomic_bool varies;
+    size_t steady; /* calls of this period in a row; the driver's thread */
     atomic_int priority;
+    int64_t simulated_ns;       /* time of the call, set before it by the driver's thread; 0: the
+                                   monotonic clock's */
+    const char *_Atomic notice; /* what users should know of the connections; NULL: nothing */
 };
 
 /* One block: `in` and `out` have the opened channels; NULL: no input, no output. `out` is written
@@ -55,26 +60,33 @@ struct device_target {
 };
 
 struct device_driver {
-    const char *name; /* selected by --host-api NAME or --device NAME[:SPEC] */
-    const char *spec; /* describes SPEC to users; NULL: it takes none */
+    const char *name;        /* selected by --driver NAME or --device NAME[:SPEC] */
+    const char *spec;        /* describes SPEC to users; NULL: it takes none */
+    const char *absent;      /* the error where a user names it and it lists no host API */
+    struct library *library; /* that it needs, open in all of the following; NULL: none */
 
-    /* Start, and append the present devices with device_list_add. `spec` may be NULL. Errors: the
-     * sound system's; close is called in any case. */
+    /* Start, and append the present devices with device_list_add; nothing where its server does not
+     * run. `spec` may be NULL. Errors: the sound system's; end is called in any case. */
     enum status (*enumerate)(const char *spec, struct device_list *list);
 
-    /* Open and start a stream, which calls device_process. Errors (one line): an unsupported rate,
-     * no sound; close is called in any case. */
-    enum status (*open)(const struct device_target *target, struct device_stream *stream);
+    /* Open and start a stream, which calls device_process, after enumerate and before end. *opened
+     * is NULL before. Errors (one line): an unsupported rate, no sound; close is called in any case
+     * if *opened was set. */
+    enum status (*open)(const struct device_target *target, struct device_stream *stream,
+                        void **opened);
 
-    bool (*is_running)(void);                   /* false: the device is gone */
-    void (*describe)(struct device_info *info); /* its rate and latencies */
+    bool (*is_running)(void *opened);                         /* false: the device is gone */
+    void (*describe)(void *opened, struct device_info *info); /* its rate and latencies */
+    void (*watch)(void *opened);                        /* called with device_state; may be NULL */
+    void (*set_latency)(void *opened, uint64_t frames); /* of the step; may be NULL */
 
-    /* End the stream, if any, and release all devices. Errors: a file that the device wrote is not
-     * complete. */
-    enum status (*close)(void);
-    void (*wake)(void); /* called repeatedly while close waits; may be NULL */
-    bool noisy;         /* silence standard error during close */
-    bool only_named;    /* used by its name alone, so never in place of a missing device */
+    /* End the stream and free it. Errors: a file that the device wrote is not complete. */
+    enum status (*close)(void *opened);
+    void (*end)(void);    /* release what enumerate started; no stream is open */
+    bool noisy;           /* silence standard error during close and end */
+    bool outlives_stalls; /* no calls: not a loss, since is_running tells when the server is gone */
+    bool has_sinks;       /* does what a request's `sink` and `loopback` ask for */
+    bool only_named;      /* used by its name alone, so never in place of a missing device */
 };
 
 /* Append a host API, then its devices; the driver fills in the rest of an entry before it adds the
@@ -84,11 +96,15 @@ MUST_CHECK enum status device_list_add_host(struct device_list *list, const char
 MUST_CHECK enum status device_list_add(struct device_list *list, size_t host, const char *name,
                                        struct device_row **row);
 
+/* The name of a driver of the table, by its number; NULL: there are no more. */
+const char *device_driver_name(size_t number);
+
 /* ---- device_choose.c: the driver, devices and channels that a request names ---- */
 
 struct device_choice {
-    const struct device_row *input; /* of the list; NULL: none */
+    const struct device_row *input; /* of the list; NULL: none, or a sink */
     const struct device_row *output;
+    const char *sink; /* to make, instead of an input; NULL: none */
     struct device_channels in;
     struct device_channels out;
 };
@@ -98,6 +114,14 @@ struct device_choice {
 MUST_CHECK enum status device_choose_driver(const struct device_driver *driver,
                                             struct device_request *request, bool *named,
                                             const char **spec);
+
+/* Whether input and output name two drivers, or two specs of one. */
+bool device_choose_names_two(const struct device_driver *const *drivers, size_t count,
+                             const struct device_request *request);
+
+/* Whether one stream can serve what was chosen. */
+bool device_choice_has_one_clock(const struct device_choice *choice,
+                                 const struct device_list *list);
 
 /* Errors: those of device_open. */
 MUST_CHECK enum status device_choose(const struct device_request *request,

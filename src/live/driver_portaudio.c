@@ -1,61 +1,79 @@
-/* Devices through PortAudio (its callback interface): ALSA, JACK, OSS.
+/* Devices through PortAudio (its callback interface): ALSA, OSS. JACK is that of driver_jack.c.
  *
- * Workarounds for PortAudio 19.6 and later are here; those for a JACK server that dies are in
- * driver_portaudio_jack.c. */
+ * Workarounds for PortAudio 19.6 and later are here. */
 #include "live/device_driver.h"
-#include "live/driver_portaudio_jack.h"
+#include "live/driver_portaudio_alsa.h"
+#include "live/driver_portaudio_messages.h"
 
+#include "base/monotonic.h"
 #include "base/short_list.h"
+#include "live/portaudio_library.h"
 
 #include <dlfcn.h>
 #include <math.h>
-#include <portaudio.h>
+#include <stdarg.h>
 #include <stdio.h>
-#ifdef HALO_PORTAUDIO_ALSA
-#include <pa_linux_alsa.h>
-#endif
-#ifdef HALO_PORTAUDIO_JACK
-#include <pa_jack.h>
-#endif
+#include <stdlib.h>
 
 enum { ALSA_PERIODS = 4 };
 static const double LATENCY_MOST = 10; /* seconds; PortAudio may report more for JACK */
 static const PaStreamCallbackFlags LOST_FLAGS =
     paInputUnderflow | paInputOverflow | paOutputUnderflow | paOutputOverflow;
 
+/* Through a sound server, seconds. In shorter buffers it loses sound on an idle machine already. */
+static const double SERVER_LATENCY = 0.02, SERVER_LATENCY_MOST = 0.16;
+#define SETTLED_NS INT64_C(250000000) /* a server's stream without a loss and at its rate */
+#define SETTLE_NS INT64_C(3000000000) /* at most */
+enum { POLL_NS = 10000000 };
+
 static bool initialized;
-static PaStream *stream; /* NULL: none is open */
 
 /* ---- devices ---- */
 
-/* Without a "default" device, as in a container without ALSA's files, an assertion of PortAudio
- * aborts the program (pa_linux_alsa.c, BuildDeviceList). By dlsym, since ALSA's headers may be
- * missing. */
-static bool alsa_has_default(void)
+/* ---- no JACK ---- */
+
+/* PortAudio opens a JACK client where it can, and then hangs, or aborts the program, when that
+ * server dies. The loader finds this name here before JACK's, so that it finds no server. Other
+ * calls go on to JACK, which is loaded then; without its header, which may be missing. The
+ * arguments that follow are strings, one for each of these flags. */
+enum { JACK_SERVER_NAME = 0x04, JACK_LOAD_NAME = 0x08, JACK_LOAD_INIT = 0x10, JACK_SESSION = 0x20 };
+static _Thread_local bool hides_jack;
+
+__attribute__((visibility("default"))) void *jack_client_open(const char *name, int options,
+                                                              int *status, ...);
+
+void *jack_client_open(const char *name, int options, int *status, ...)
 {
+    static const int with_text[] = {JACK_SERVER_NAME, JACK_LOAD_NAME, JACK_LOAD_INIT, JACK_SESSION};
     union {
         void *address;
-        int (*update)(void);
-        int (*search)(void *tree, const char *key, void **node);
-    } update = {dlsym(RTLD_DEFAULT, "snd_config_update")},
-      search = {dlsym(RTLD_DEFAULT, "snd_config_search")};
-    void **tree = dlsym(RTLD_DEFAULT, "snd_config"), *node;
-    if (!update.address || !search.address || !tree)
-        return true; /* a PortAudio without ALSA */
-    return update.update() >= 0 && *tree && search.search(*tree, "pcm.default", &node) == 0;
+        void *(*open)(const char *name, int options, int *status, ...);
+    } beneath = {NULL};
+    void *jack = dlopen("libjack.so.0", RTLD_NOW | RTLD_NOLOAD);
+    if (jack)
+        beneath.address = dlsym(jack, "jack_client_open");
+    const char *text[4] = {NULL};
+    va_list arguments;
+    va_start(arguments, status);
+    for (size_t i = 0, used = 0; i < sizeof with_text / sizeof *with_text; i++)
+        if (options & with_text[i])
+            text[used++] = va_arg(arguments, const char *);
+    va_end(arguments);
+    if (hides_jack || !beneath.address)
+        return NULL;
+    return beneath.open(name, options, status, text[0], text[1], text[2], text[3]);
 }
 
 static enum status initialize(void)
 {
     device_hush();
-#ifdef HALO_PORTAUDIO_JACK
-    PaJack_SetClientName("halo");
-#endif
-    bool has_default = alsa_has_default();
-    portaudio_jack_adopt(true);
+    portaudio_messages_catch();
+    bool has_default = portaudio_alsa_has_default();
+    hides_jack = true;
     PaError error = has_default ? Pa_Initialize() : paNoError;
-    portaudio_jack_adopt(false);
+    hides_jack = false;
     device_unhush();
+    portaudio_messages_forget();
     if (!has_default)
         return fail(STATUS_FAILED, "ALSA has no device called default: its configuration is "
                                    "missing; install libasound2-data, or correct ALSA_CONFIG_PATH");
@@ -75,13 +93,21 @@ static size_t count_of(int count)
     return count > 0 ? (size_t)count : 0;
 }
 
+static bool leads_to_server(PaDeviceIndex index)
+{
+    const PaDeviceInfo *found = Pa_GetDeviceInfo(index);
+    return Pa_GetHostApiInfo(found->hostApi)->type == paALSA && portaudio_alsa_server(found->name);
+}
+
 static void describe_row(PaDeviceIndex index, struct device_row *row)
 {
     const PaDeviceInfo *found = Pa_GetDeviceInfo(index);
     const PaHostApiInfo *host = Pa_GetHostApiInfo(found->hostApi);
     row->channels_in = count_of(found->maxInputChannels);
     row->channels_out = count_of(found->maxOutputChannels);
-    row->rate = found->defaultSampleRate;
+    /* PortAudio takes 44,100 Hz for the default of a device that supports all rates. */
+    row->rate = leads_to_server(index) ? portaudio_alsa_server_rate(row->channels_out > 0)
+                                       : found->defaultSampleRate;
     if (row->channels_in > 0) {
         row->low_in = sensible(found->defaultLowInputLatency);
         row->high_in = sensible(found->defaultHighInputLatency);
@@ -103,6 +129,7 @@ static enum status portaudio_enumerate(const char *spec, struct device_list *lis
         struct device_host *host;
         TRY(device_list_add_host(list, Pa_GetHostApiInfo(i)->name, &host));
         host->is_default = i == Pa_GetDefaultHostApi();
+        host->one_clock = Pa_GetHostApiInfo(i)->type == paJACK;
     }
     for (PaDeviceIndex i = 0; i < Pa_GetDeviceCount(); i++) {
         const PaDeviceInfo *found = Pa_GetDeviceInfo(i);
@@ -119,6 +146,16 @@ struct format {
     PaStreamParameters in, out;
     const PaStreamParameters *in_or_none, *out_or_none;
     double rate;
+};
+
+struct portaudio_stream {
+    PaStream *stream; /* NULL: not open */
+    struct device_stream *context;
+    bool by_server;       /* through a sound server's plugin for ALSA */
+    bool may_widen;       /* the user asked for no latency */
+    double latency;       /* seconds, as requested of PortAudio */
+    atomic_size_t frames; /* processed */
+    atomic_size_t losses;
 };
 
 static PaStreamParameters parameters_of(const struct device_row *row,
@@ -184,38 +221,46 @@ static double default_latency(const struct device_target *target, bool low)
 
 /* ALSA's buffer is the suggested latency, its period a quarter of that; half a frame more, since
  * PortAudio truncates. */
-static double choose_latency(const struct device_target *target, double rate)
+static double choose_latency(const struct device_target *target, double rate, bool by_server)
 {
     const struct device_request *request = target->request;
+    bool low = request->latency == DEVICE_LATENCY_LOW;
+    double latency = default_latency(target, low);
     if (request->latency == DEVICE_LATENCY_SECONDS)
         return request->latency_seconds;
-    if (request->latency == DEVICE_LATENCY_LOW && request->block > 0)
-        return ((double)(ALSA_PERIODS * request->block) + 0.5) / rate;
-    return default_latency(target, request->latency == DEVICE_LATENCY_LOW);
+    if (low && request->block > 0)
+        latency = ((double)(ALSA_PERIODS * request->block) + 0.5) / rate;
+    return by_server && low ? fmax(latency, fmax(SERVER_LATENCY, request->latency_least)) : latency;
 }
 
 static int process(const void *input, void *output, unsigned long frames,
                    const PaStreamCallbackTimeInfo *time, PaStreamCallbackFlags flags, void *context)
 {
     (void)time;
-    device_process(context, input, output, frames, (flags & LOST_FLAGS) != 0);
+    struct portaudio_stream *own = context;
+    bool lost = (flags & LOST_FLAGS) != 0;
+    atomic_fetch_add(&own->frames, frames);
+    if (lost)
+        atomic_fetch_add(&own->losses, 1);
+    device_process(own->context, input, output, frames, lost);
     return paContinue;
 }
 
-static PaError open_and_start(const struct format *format, struct device_stream *context)
+static PaError open_and_start(const struct format *format, struct portaudio_stream *own)
 {
-    PaError error = Pa_OpenStream(&stream, format->in_or_none, format->out_or_none, format->rate,
-                                  paFramesPerBufferUnspecified, paNoFlag, process, context);
+    PaStream **stream = &own->stream;
+    PaError error = Pa_OpenStream(stream, format->in_or_none, format->out_or_none, format->rate,
+                                  paFramesPerBufferUnspecified, paNoFlag, process, own);
     if (error != paNoError) {
-        stream = NULL;
+        *stream = NULL;
         return error;
     }
 #ifdef HALO_PORTAUDIO_ALSA
     PaDeviceIndex either = format->in_or_none ? format->in.device : format->out.device;
     if (Pa_GetHostApiInfo(Pa_GetDeviceInfo(either)->hostApi)->type == paALSA)
-        PaAlsa_EnableRealtimeScheduling(stream, 1);
+        PaAlsa_EnableRealtimeScheduling(*stream, 1);
 #endif
-    return Pa_StartStream(stream);
+    return Pa_StartStream(*stream);
 }
 
 static enum status refuse(const struct device_target *target, double rate, PaError error)
@@ -226,24 +271,74 @@ static enum status refuse(const struct device_target *target, double rate, PaErr
                 by_host ? host->errorText : Pa_GetErrorText(error));
 }
 
-static enum status portaudio_open(const struct device_target *target, struct device_stream *context)
+/* A server fills its buffers first, and may then keep still for two seconds: what comes before the
+ * sound flows is silence. False: it ended, or still loses sound. */
+static bool settle(const struct portaudio_stream *own, double rate)
 {
+    int64_t begin = monotonic_ns(), since = begin, now;
+    size_t frames = 0, losses = 0;
+    while ((now = monotonic_ns()) - begin < SETTLE_NS && Pa_IsStreamActive(own->stream) == 1) {
+        double expected = 1e-9 * (double)(now - since) * rate;
+        if (now - since >= SETTLED_NS) {
+            bool flows = (double)(own->frames - frames) > 0.8 * expected;
+            if (flows && own->losses == losses)
+                return true;
+            since = now;
+            frames = own->frames;
+            losses = own->losses;
+        }
+        monotonic_sleep_until(now + POLL_NS);
+    }
+    return false;
+}
+
+/* A server's stream is opened again with a longer buffer until it keeps it. */
+static enum status start(const struct device_target *target, struct format *format,
+                         struct portaudio_stream *own)
+{
+    for (;;) {
+        format->in.suggestedLatency = format->out.suggestedLatency = own->latency;
+        device_hush();
+        PaError error = open_and_start(format, own);
+        device_unhush();
+        if (error != paNoError)
+            return refuse(target, format->rate, error);
+        if (!own->by_server || settle(own, format->rate) || !own->may_widen ||
+            own->latency >= SERVER_LATENCY_MOST)
+            return STATUS_OK;
+        (void)Pa_CloseStream(own->stream);
+        own->stream = NULL;
+        own->latency = fmin(2 * own->latency, SERVER_LATENCY_MOST);
+        note("%s loses sound: its buffer is %.0f ms now", target->label, 1e3 * own->latency);
+    }
+}
+
+static enum status portaudio_open(const struct device_target *target, struct device_stream *context,
+                                  void **opened)
+{
+    struct portaudio_stream *own = *opened = calloc(1, sizeof *own);
+    if (!own)
+        return fail_memory("a stream");
     struct format format = {.in = parameters_of(target->input, &context->in),
                             .out = parameters_of(target->output, &context->out)};
     format.in_or_none = target->input ? &format.in : NULL;
     format.out_or_none = target->output ? &format.out : NULL;
     TRY(choose_rate(target, &format));
-    double latency = choose_latency(target, format.rate);
-    format.in.suggestedLatency = format.out.suggestedLatency = latency;
-    device_hush();
-    PaError error = open_and_start(&format, context);
-    device_unhush();
-    return error == paNoError ? STATUS_OK : refuse(target, format.rate, error);
+    own->context = context;
+    own->by_server = (target->input && leads_to_server((PaDeviceIndex)target->input->index)) ||
+                     (target->output && leads_to_server((PaDeviceIndex)target->output->index));
+    own->may_widen = own->by_server && target->request->latency == DEVICE_LATENCY_LOW;
+    own->latency = choose_latency(target, format.rate, own->by_server);
+    enum status status = start(target, &format, own);
+    portaudio_messages_forget();
+    return status;
 }
 
-static bool portaudio_is_running(void)
+static bool portaudio_is_running(void *opened)
 {
-    return Pa_IsStreamActive(stream) == 1;
+    const struct portaudio_stream *own = opened;
+    portaudio_messages_report();
+    return Pa_IsStreamActive(own->stream) == 1;
 }
 
 static uint64_t frames_of(double seconds, double rate)
@@ -251,32 +346,41 @@ static uint64_t frames_of(double seconds, double rate)
     return (uint64_t)llround(sensible(seconds) * rate);
 }
 
-static void portaudio_describe(struct device_info *info)
+static void portaudio_describe(void *opened, struct device_info *info)
 {
-    const PaStreamInfo *found = Pa_GetStreamInfo(stream);
+    const struct portaudio_stream *own = opened;
+    const PaStreamInfo *found = Pa_GetStreamInfo(own->stream);
+    info->buffer = own->may_widen ? own->latency : 0;
+    info->buffer_most = SERVER_LATENCY_MOST;
     info->rate = (uint32_t)lround(found->sampleRate);
     info->input_latency = frames_of(found->inputLatency, found->sampleRate);
     info->output_latency = frames_of(found->outputLatency, found->sampleRate);
 }
 
-static enum status portaudio_close(void)
+static enum status portaudio_close(void *opened)
 {
-    if (stream)
-        Pa_CloseStream(stream); /* aborts it first; errors mean it is gone */
+    struct portaudio_stream *own = opened;
+    if (own->stream)
+        Pa_CloseStream(own->stream); /* aborts it first; errors mean it is gone */
+    free(own);
+    return STATUS_OK;
+}
+
+static void portaudio_end(void)
+{
     if (initialized)
         Pa_Terminate();
-    stream = NULL;
     initialized = false;
-    return STATUS_OK;
 }
 
 const struct device_driver driver_portaudio = {
     .name = "portaudio",
+    .library = &portaudio_library,
     .enumerate = portaudio_enumerate,
     .open = portaudio_open,
     .is_running = portaudio_is_running,
     .describe = portaudio_describe,
     .close = portaudio_close,
-    .wake = portaudio_jack_wake,
+    .end = portaudio_end,
     .noisy = true,
 };

@@ -56,6 +56,7 @@ struct listener {
     size_t filled;
     struct moment moments[MEMORY]; /* newest first */
     size_t known;
+    size_t unfaded; /* of them: since the output was last faded in */
 };
 
 struct feedback_detector {
@@ -102,7 +103,7 @@ HALO_REALTIME void feedback_detector_reset(struct feedback_detector *detector)
     for (size_t c = 0; c < detector->channels; c++) {
         struct listener *listener = &detector->listeners[c];
         listener->filled = detector->window / 2 * c / detector->channels;
-        listener->known = 0;
+        listener->known = listener->unfaded = 0;
         memset(listener->recent, 0, listener->filled * sizeof *listener->recent);
     }
 }
@@ -128,14 +129,6 @@ enum status feedback_detector_create(size_t channels, uint32_t rate, float ceili
     feedback_detector_reset(detector);
     *result = detector;
     return STATUS_OK;
-}
-
-SIMD_CLONES
-HALO_REALTIME static void multiply(const float *restrict a, const float *restrict b,
-                                   float *restrict product, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        product[i] = a[i] * b[i];
 }
 
 SIMD_CLONES
@@ -192,7 +185,7 @@ HALO_REALTIME static struct moment analyse(const struct feedback_detector *detec
                                            const float *recent)
 {
     size_t window = detector->window, bins = window / 2 + 1;
-    multiply(recent, detector->hann, detector->windowed, window);
+    audio_multiply(recent, detector->hann, detector->windowed, window);
     fft_forward(detector->fft, detector->windowed, detector->spectrum);
     powers_of(detector->spectrum, detector->power, bins);
     struct moment moment = {.over = audio_peak(recent, window) > detector->ceiling};
@@ -216,12 +209,12 @@ HALO_REALTIME static bool is_near(double bin, double other)
     return fabs(bin - other) <= fmax(DRIFT * other, DRIFT_BINS);
 }
 
-/* The number of windows, up to the newest, with the same tone. */
+/* The number of windows, up to the newest, with the same tone, that no fade made louder. */
 HALO_REALTIME static size_t run_of(const struct listener *listener)
 {
     const struct moment *moments = listener->moments;
     size_t run = 0;
-    while (run < listener->known && moments[run].tonal &&
+    while (run < listener->unfaded && moments[run].tonal &&
            is_near(moments[run].strongest.bin, moments[0].strongest.bin))
         run++;
     return run;
@@ -282,23 +275,29 @@ HALO_REALTIME static bool is_pinned_pair(const struct moment *moments, size_t kn
            moments[0].level_paired > pinned.highest - DYING;
 }
 
-HALO_REALTIME static bool is_feedback(struct feedback_detector *detector, struct listener *listener)
+HALO_REALTIME static enum feedback_kind judge(struct feedback_detector *detector,
+                                              struct listener *listener, bool fades_in)
 {
     struct moment *moments = listener->moments;
     memmove(moments + 1, moments, (MEMORY - 1) * sizeof *moments);
     moments[0] = analyse(detector, listener->recent);
     listener->known += listener->known < MEMORY;
-    size_t run = run_of(listener);
-    if (!is_growing(moments, run) && !is_pinned(moments, listener->known) &&
-        !is_pinned_pair(moments, listener->known))
-        return false;
+    listener->unfaded = fades_in ? 0 : listener->unfaded + (listener->unfaded < MEMORY);
+    enum feedback_kind kind = FEEDBACK_NONE;
+    if (is_growing(moments, run_of(listener)))
+        kind = FEEDBACK_GROWING;
+    else if (is_pinned(moments, listener->known) || is_pinned_pair(moments, listener->known))
+        kind = FEEDBACK_AT_CEILING;
+    else
+        return kind;
     atomic_store(&detector->frequency,
                  moments[0].strongest.bin * detector->rate / (double)detector->window);
-    return true;
+    return kind;
 }
 
-HALO_REALTIME static bool listen(struct feedback_detector *detector, struct listener *listener,
-                                 const float *samples, size_t frames)
+HALO_REALTIME static enum feedback_kind listen(struct feedback_detector *detector,
+                                               struct listener *listener, const float *samples,
+                                               size_t frames, bool fades_in)
 {
     size_t window = detector->window, hop = window / 2;
     for (size_t at = 0; at < frames;) {
@@ -308,24 +307,29 @@ HALO_REALTIME static bool listen(struct feedback_detector *detector, struct list
         listener->filled += part;
         at += part;
         if (listener->filled < window)
-            return false;
-        if (is_feedback(detector, listener))
-            return true;
+            return FEEDBACK_NONE;
+        enum feedback_kind kind = judge(detector, listener, fades_in);
+        if (kind != FEEDBACK_NONE)
+            return kind;
         memcpy(listener->recent, listener->recent + hop, hop * sizeof *samples);
         listener->filled = hop;
     }
-    return false;
+    return FEEDBACK_NONE;
 }
 
-HALO_REALTIME bool feedback_detector_process(struct feedback_detector *detector,
-                                             const float *const *planar, size_t frames)
+HALO_REALTIME enum feedback_kind feedback_detector_process(struct feedback_detector *detector,
+                                                           const float *const *planar,
+                                                           size_t frames, bool fades_in)
 {
-    bool feedback = false;
-    for (size_t c = 0; c < detector->channels; c++)
-        feedback |= listen(detector, &detector->listeners[c], planar[c], frames);
-    if (feedback)
+    enum feedback_kind kind = FEEDBACK_NONE;
+    for (size_t c = 0; c < detector->channels; c++) {
+        enum feedback_kind other =
+            listen(detector, &detector->listeners[c], planar[c], frames, fades_in);
+        kind = other > kind ? other : kind;
+    }
+    if (kind != FEEDBACK_NONE)
         feedback_detector_reset(detector);
-    return feedback;
+    return kind;
 }
 
 HALO_REALTIME double feedback_detector_frequency(const struct feedback_detector *detector)

@@ -1,4 +1,5 @@
-/* Detects acoustic feedback and distinguishes it from speech, music and noise.
+/* Detects feedback that is a tone, from the output alone, and distinguishes it from speech, music
+ * and noise.
  *
  * It examines the limiter's input, each channel by itself, in windows of about 43 ms that overlap
  * by half. The strongest spectral peak of a window (from 70 Hz) is a tone if it has ten times the
@@ -8,9 +9,9 @@
  * - stays at the limit: for most of half a second within 3 dB of the ceiling or above it, driving
  *   samples over the ceiling, and not decaying; or, for most of a second, two such tones together.
  * Feedback below loud speech is found when the speech pauses. A pure steady tone above the ceiling
- * (a test tone, a steady whistle) counts as feedback; below it, it does not. If something else
- * limits the loop, such as a clipping microphone, harmonics hide the feedback unless it still
- * grows.
+ * (a test tone, a steady whistle) looks alike (feedback_guard.h tests it); below it, it does not.
+ * If something else limits the loop, such as a clipping microphone, harmonics hide the feedback
+ * unless it still grows.
  *
  * Sources: T. van Waterschoot and M. Moonen, "Fifty years of acoustic feedback control: state
  * of the art and future challenges", Proc. IEEE 99(2), 2011, and "Comparative evaluation of
@@ -31,15 +32,23 @@
 
 struct feedback_detector;
 
+enum feedback_kind {
+    FEEDBACK_NONE,
+    FEEDBACK_AT_CEILING, /* or a tone that is meant to be so loud */
+    FEEDBACK_GROWING,
+};
+
 /* `ceiling`: of the limiter, linear. Errors: memory. */
 MUST_CHECK enum status feedback_detector_create(size_t channels, uint32_t rate, float ceiling,
                                                 struct feedback_detector **detector);
 void feedback_detector_destroy(struct feedback_detector *detector);
 
-/* Real-time. True: feedback was found in these frames, and the state was reset. Each window that
- * ends in the block costs an FFT. */
-bool feedback_detector_process(struct feedback_detector *detector, const float *const *planar,
-                               size_t frames);
+/* Real-time. Not NONE: it was found in these frames, and the state was reset. Each window that ends
+ * in the block costs an FFT. `fades_in`: a fade makes everything louder, so that growth up to here
+ * says nothing. */
+enum feedback_kind feedback_detector_process(struct feedback_detector *detector,
+                                             const float *const *planar, size_t frames,
+                                             bool fades_in);
 void feedback_detector_reset(struct feedback_detector *detector); /* real-time */
 
 /* Hz of the last feedback, or 0. */

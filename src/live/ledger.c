@@ -4,6 +4,7 @@
 #include "live/device.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +14,9 @@
 enum { LINES_MOST = 10 /* printed */ };
 
 #define MS INT64_C(1000000)
-static const int64_t PAUSE_LEAST = 100 * MS;
-static const int64_t FAULT = 1000;       /* ns, of a page that is mapped */
-static const int64_t MIGRATION = MS / 2; /* at most, until the caches are warm again */
+static const int64_t PAUSE_LEAST = 200 * MS; /* twice as long as the control thread sleeps */
+static const int64_t FAULT = 1000;           /* ns, of a page that is mapped */
+static const int64_t MIGRATION = MS / 2;     /* at most, until the caches are warm again */
 static const int64_t SECOND = 1000 * MS;
 
 static const struct cause_row {
@@ -27,6 +28,9 @@ static const struct cause_row {
                      "ask for longer blocks (--block) or more latency (--latency)"},
     [OUTAGE_CALLED_LATE] = {"called_late", "the device asked for sound late", NULL},
     [OUTAGE_AWAY] = {"device_lost", "the device was gone", "look at its plug or its sound server"},
+    [OUTAGE_REOPENED] = {"device_reopened",
+                         "the device was opened again, with its new rate or a longer buffer",
+                         "leave its rate as it is, or ask for more latency (--latency)"},
     [OUTAGE_TOO_LONG] = {"too_long", "the step computed for longer than a block lasts",
                          "use longer blocks (--block), a shorter mask or fewer channels, or a GPU"},
     [OUTAGE_MASK_CHANGE] = {"mask_change", "a mask was changed, and two were computed",
@@ -55,6 +59,16 @@ enum status ledger_init(struct ledger *ledger, size_t block, uint32_t rate)
     };
     ledger->outages = calloc(LEDGER_MOST, sizeof *ledger->outages);
     return ledger->outages ? STATUS_OK : fail_memory("a ledger of late blocks");
+}
+
+void ledger_set_rate(struct ledger *ledger, size_t block, uint32_t rate)
+{
+    double ratio = (double)rate / (double)ledger->rate;
+    for (size_t i = 0; i < ledger->kept; i++)
+        ledger->outages[i].time.frame =
+            (uint64_t)llround(ratio * (double)ledger->outages[i].time.frame);
+    ledger->rate = rate;
+    ledger->period = (int64_t)(1e9 * (double)block / (double)rate);
 }
 
 void ledger_free(struct ledger *ledger)
@@ -190,7 +204,7 @@ const struct outage *ledger_add(struct ledger *ledger, const struct block_time *
     return late || time.lost ? enter(ledger, &time, find_cause(ledger, &time)) : NULL;
 }
 
-const struct outage *ledger_add_away(struct ledger *ledger, uint64_t frame)
+const struct outage *ledger_add_away(struct ledger *ledger, uint64_t frame, enum outage_cause cause)
 {
     int64_t now = monotonic_ns();
     const struct block_time time = {
@@ -198,7 +212,7 @@ const struct outage *ledger_add_away(struct ledger *ledger, uint64_t frame)
     ledger->since = now;
     ledger->last = (struct ledger_sight){0}; /* it slept for longer meanwhile */
     memset(ledger->pauses, 0, sizeof ledger->pauses);
-    return enter(ledger, &time, OUTAGE_AWAY);
+    return enter(ledger, &time, cause);
 }
 
 uint64_t ledger_total(const struct ledger *ledger)

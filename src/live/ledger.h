@@ -6,7 +6,7 @@
  *
  * A step that was on a processor for longer than its block lasts would have been late in any case;
  * otherwise it is late because it was kept from one. The process was stopped where the control
- * thread, which sleeps for 25 ms at most, neither ran nor waited for a processor for 100 ms, and
+ * thread, which sleeps for 100 ms at most, neither ran nor waited for a processor for 200 ms, and
  * the device's thread did not run either.
  *
  * Units: ns; begin and pauses of the monotonic clock. Threads: the control thread.
@@ -27,6 +27,7 @@ enum outage_cause {
     OUTAGE_XRUN,        /* reported by the device, and nothing else is known */
     OUTAGE_CALLED_LATE, /* by the device */
     OUTAGE_AWAY,        /* the device was lost, and is back */
+    OUTAGE_REOPENED,    /* it was there, and was opened again to suit it */
     OUTAGE_TOO_LONG,
     OUTAGE_MASK_CHANGE,
     OUTAGE_WORKER,
@@ -78,7 +79,11 @@ struct ledger {
 MUST_CHECK enum status ledger_init(struct ledger *ledger, size_t block, uint32_t rate);
 void ledger_free(struct ledger *ledger);
 
-/* Call it at least every 25 ms while the device runs. */
+/* From now on frames are of another rate, and blocks of another length; those of earlier outages
+ * are converted. */
+void ledger_set_rate(struct ledger *ledger, size_t block, uint32_t rate);
+
+/* Call it at least every 100 ms while the device runs. */
 void ledger_watch(struct ledger *ledger);
 void ledger_see(struct ledger *ledger, const struct ledger_sight *sight); /* the same, for tests */
 
@@ -86,8 +91,10 @@ void ledger_see(struct ledger *ledger, const struct ledger_sight *sight); /* the
  * none, or only counted. */
 const struct outage *ledger_add(struct ledger *ledger, const struct block_time *time);
 
-/* Enter that the device was away until now; `frame` is the next one. Returns as ledger_add. */
-const struct outage *ledger_add_away(struct ledger *ledger, uint64_t frame);
+/* Enter that there was no device until now, by OUTAGE_AWAY or OUTAGE_REOPENED; `frame` is the next
+ * one. Returns as ledger_add. */
+const struct outage *ledger_add_away(struct ledger *ledger, uint64_t frame,
+                                     enum outage_cause cause);
 
 uint64_t ledger_total(const struct ledger *ledger);
 

@@ -3,8 +3,8 @@
 #include "base/monotonic.h"
 #include "base/realtime.h"
 #include "base/ring.h"
-#include "convolve/history.h"
-#include "live/feedback_detector.h"
+#include "live/feedback_guard.h"
+#include "live/step_usage.h"
 #include "signal/audio.h"
 #include "signal/limiter.h"
 #include "signal/ramp.h"
@@ -21,26 +21,23 @@ enum {
 };
 
 struct live {
-    struct filter *chain;
-    const struct stage_list *stages; /* or NULL */
-    bool *left_out;                  /* by stage, as last reported */
-    bool *absent;                    /* by stage, as last reported */
+    struct stream_slot slot;
+    struct live_change change;
+    bool changes;      /* else there is no `change` */
+    unsigned sends_to; /* the control thread's: the slot's number */
+    size_t inputs, outputs;
     uint32_t rate;
     size_t block;
     size_t device_outputs;
     struct recorder *recorder; /* these three may be NULL */
     struct recorder *recorder_dry;
-    struct feedback_detector *detector;
+    struct feedback_guard *guard;
 
     struct meter *meter_in;
     struct meter *meter_out;
     struct limiter limiter;
-    struct ramp gain;
     struct ramp fade;
-    struct ramp wet;        /* 1: the chain; 0: the dry input */
-    struct history history; /* of the input, as long as the chain's latency */
-    struct block clean;     /* the input without NaN and infinity */
-    struct block dry;       /* of the outputs */
+    struct block input; /* without NaN and infinity */
     bool muted;
     bool ending;
 
@@ -48,12 +45,14 @@ struct live {
     struct ring *applied;   /* from the step */
     struct live_event next; /* read and not yet due */
     bool has_next;
-    struct reblock reblock; /* this and the next two: only with a device */
+    struct reblock reblock; /* this and the next three: only with a device */
     struct ring *times;     /* struct block_time */
+    struct step_usage usage;
     _Atomic uint64_t dropped_times;
     int64_t period; /* ns, of a block */
     int64_t ended;  /* the last step, ns; 0: none yet */
-    bool lost;      /* before the current block */
+    bool freewheels;
+    bool lost; /* before the current block */
     _Atomic uint64_t frames;
     _Atomic bool faded_out;
 };
@@ -71,30 +70,10 @@ HALO_REALTIME static void report(struct live *live, struct live_event event, uin
     ring_write(live->applied, &event, 1);
 }
 
-HALO_REALTIME static bool apply_to_stage(struct live *live, const struct live_event *event)
-{
-    const struct stage_list *stages = live->stages;
-    const struct stage_control control = {
-        .kind = event->kind, .stage = event->stage, .port_index = event->port};
-    if (event->what == LIVE_STAGE_CONTROL)
-        stage_controls_set(stages, &control, (float)event->value);
-    else if (event->what == LIVE_STAGE_ABSENT)
-        stage_mix_make_absent(stages->stages[event->stage].mixed, event->value != 0);
-    else if (event->what == LIVE_STAGE_FAILED)
-        stage_mix_leave_out(stages->stages[event->stage].mixed);
-    else
-        return false;
-    return true;
-}
-
-HALO_REALTIME static void apply(struct live *live, const struct live_event *event)
+HALO_REALTIME static void apply_to_output(struct live *live, const struct live_event *event)
 {
     size_t smooth = frames_of(live, LIVE_SMOOTH);
-    if (event->what == LIVE_GAIN)
-        ramp_set(&live->gain, (float)event->value, smooth);
-    else if (event->what == LIVE_DRY)
-        ramp_set(&live->wet, event->value != 0 ? 0 : 1, smooth);
-    else if (event->what == LIVE_MUTE || event->what == LIVE_FEEDBACK)
+    if (event->what == LIVE_MUTE || event->what == LIVE_FEEDBACK)
         live->muted = event->what == LIVE_FEEDBACK || event->value != 0;
     else if (event->what == LIVE_RISE)
         ramp_init(&live->fade, 0);
@@ -108,6 +87,18 @@ HALO_REALTIME static void apply(struct live *live, const struct live_event *even
         ramp_set(&live->fade, 0, frames_of(live, LIVE_FADE_OUT));
 }
 
+/* False: it came too late for its slot. The coming one is what its preset says. */
+HALO_REALTIME static bool apply(struct live *live, const struct live_event *event)
+{
+    if (!stream_slot_has(event))
+        apply_to_output(live, event);
+    else if (event->slot == live->slot.number)
+        stream_slot_apply(&live->slot, event, frames_of(live, LIVE_SMOOTH));
+    else
+        return false;
+    return true;
+}
+
 HALO_REALTIME static void apply_events(struct live *live)
 {
     for (;;) {
@@ -116,103 +107,74 @@ HALO_REALTIME static void apply_events(struct live *live)
         if (!live->has_next || live->next.frame > atomic_load(&live->frames))
             return;
         live->has_next = false;
-        if (!apply_to_stage(live, &live->next))
-            apply(live, &live->next);
-        report(live, live->next, atomic_load(&live->frames));
+        if (apply(live, &live->next))
+            report(live, live->next, atomic_load(&live->frames));
     }
 }
 
-/* Only channels with NaN or infinity are copied. */
-HALO_REALTIME static void clean_input(struct live *live, const float *const *in,
-                                      const float **clean)
+/* A copy, since a sound server that does not wait for a late step writes the next block to the same
+ * place: what is recorded is what was heard. */
+HALO_REALTIME static void take_input(struct live *live, const float *const *in)
 {
-    for (size_t c = 0; c < live->chain->inputs; c++) {
-        clean[c] = in[c];
-        if (audio_find_nonfinite(in[c], live->block) == live->block)
+    for (size_t c = 0; c < live->inputs; c++) {
+        float *own = live->input.data[c];
+        memcpy(own, in[c], live->block * sizeof *own);
+        if (audio_find_nonfinite(own, live->block) == live->block)
             continue;
         for (size_t i = 0; i < live->block; i++)
-            live->clean.data[c][i] = isfinite(in[c][i]) ? in[c][i] : 0;
-        clean[c] = live->clean.data[c];
+            own[i] = isfinite(own[i]) ? own[i] : 0;
     }
 }
 
-/* Output o gets input o modulo the number of inputs. */
-HALO_REALTIME static void mix_dry(struct live *live, const float *const *in, float *const *out)
+/* Of the slot, and of the one that takes its place. */
+HALO_REALTIME static void run_slots(struct live *live, const float *const *in, float *const *out)
 {
-    const struct filter *chain = live->chain;
-    history_advance(&live->history, in);
-    if (live->wet.at == live->wet.frames && live->wet.to == 1)
-        return;
-    for (size_t o = 0; o < chain->outputs; o++)
-        memcpy(live->dry.data[o],
-               history_now(&live->history, o % chain->inputs) - live->history.keep,
-               live->block * sizeof(float));
-    struct ramp dry = {.from = 1 - live->wet.from,
-                       .to = 1 - live->wet.to,
-                       .at = live->wet.at,
-                       .frames = live->wet.frames};
-    ramp_process(&live->wet, chain->outputs, out, live->block);
-    ramp_process(&dry, chain->outputs, live->dry.data, live->block);
-    for (size_t o = 0; o < chain->outputs; o++)
-        for (size_t i = 0; i < live->block; i++)
-            out[o][i] += live->dry.data[o][i];
-}
-
-HALO_REALTIME static void check_stage(struct live *live, size_t stage)
-{
-    const struct filter *mixed = live->stages->stages[stage].mixed;
-    if (!mixed)
-        return;
     uint64_t now = atomic_load(&live->frames);
-    if (stage_mix_is_absent(mixed) != live->absent[stage]) {
-        live->absent[stage] = !live->absent[stage];
-        const struct live_event absent = {
-            .what = LIVE_STAGE_ABSENT, .value = live->absent[stage], .stage = stage};
-        report(live, absent, now);
-    }
-    if (stage_mix_is_left_out(mixed) && !live->left_out[stage]) {
-        live->left_out[stage] = true;
-        const struct live_event failed = {.what = LIVE_STAGE_FAILED, .stage = stage};
-        report(live, failed, now);
-    }
+    struct live_event noticed;
+    if (live->changes)
+        live_history_write(&live->change.history, in);
+    stream_slot_process(&live->slot, in, out);
+    while (stream_slot_noticed(&live->slot, &noticed))
+        report(live, noticed, now);
+    if (live->changes)
+        live_change_process(&live->change, &live->slot, now, out);
 }
 
 /* ---- the output ---- */
 
-HALO_REALTIME static void detect_feedback(struct live *live, float *const *out)
+HALO_REALTIME static void detect_feedback(struct live *live, float *const *out, bool fades_in)
 {
-    if (!live->detector ||
-        !feedback_detector_process(live->detector, (const float *const *)out, live->block) ||
+    if (!live->guard ||
+        !feedback_guard_process(live->guard, (const float *const *)out, live->block, fades_in) ||
         live->muted)
         return;
     live->muted = true;
     ramp_set(&live->fade, 0, frames_of(live, LIVE_SMOOTH));
     const struct live_event feedback = {.what = LIVE_FEEDBACK,
-                                        .value = feedback_detector_frequency(live->detector)};
+                                        .value = feedback_guard_frequency(live->guard)};
     report(live, feedback, atomic_load(&live->frames) + live->block);
 }
 
 HALO_REALTIME void live_process(struct live *live, const float *const *in, float *const *out)
 {
-    size_t outputs = live->chain->outputs;
-    const float *clean[LIVE_CHANNELS_MOST];
+    size_t outputs = live->outputs;
+    const float *const *clean = (const float *const *)live->input.data;
     realtime_flush_denormals();
     apply_events(live);
     meter_process(live->meter_in, in, live->block);
-    clean_input(live, in, clean);
+    take_input(live, in);
     if (live->recorder_dry)
         recorder_write(live->recorder_dry, clean, live->block);
-    filter_process(live->chain, clean, out);
-    for (size_t i = 0; live->stages && i < live->stages->count; i++)
-        check_stage(live, i);
-    mix_dry(live, clean, out);
-    ramp_process(&live->gain, outputs, out, live->block);
+    run_slots(live, clean, out);
+    bool fades_in = live->fade.at < live->fade.frames && live->fade.to > live->fade.from;
     ramp_process(&live->fade, outputs, out, live->block);
-    detect_feedback(live, out);
+    detect_feedback(live, out, fades_in);
     limiter_process(&live->limiter, out, live->block);
     meter_process(live->meter_out, (const float *const *)out, live->block);
     if (live->recorder)
         recorder_write(live->recorder, (const float *const *)out, live->block);
+    if (live->guard && !live->muted)
+        feedback_guard_play(live->guard, clean, out, live->block);
     atomic_store(&live->frames, atomic_load(&live->frames) + live->block);
     if (live->ending && live->fade.at == live->fade.frames)
         atomic_store(&live->faded_out, true);
@@ -223,16 +185,20 @@ HALO_REALTIME void live_process(struct live *live, const float *const *in, float
 HALO_REALTIME static void run_block(void *context, const float *const *in, float *const *out)
 {
     struct live *live = context;
-    const struct thread_usage before = thread_usage_now();
+    step_usage_begin(&live->usage);
     struct block_time time = {
         .frame = live_frames(live), .begin = monotonic_ns(), .lost = live->lost};
     time.idle = live->ended > 0 ? time.begin - live->ended : 0;
+    live->slot.chain->deadline =
+        live->freewheels ? 0 : time.begin + (int64_t)(LIVE_WAITS * (double)live->period);
     live_process(live, in, out);
     live->ended = monotonic_ns();
     time.ns = live->ended - time.begin;
     if (time.ns > live->period) {
-        time.used = thread_usage_since(&before);
-        time.held_up = live->chain->held_up;
+        time.used = step_usage_late(&live->usage, time.ns);
+        time.held_up = live->slot.chain->held_up;
+    } else {
+        step_usage_end(&live->usage, time.ns);
     }
     live->lost = false;
     if (ring_write(live->times, &time, 1) == 0)
@@ -243,7 +209,7 @@ HALO_REALTIME void live_step(void *context, const float *const *in, float *const
                              size_t frames, bool lost)
 {
     struct live *live = context;
-    size_t outputs = live->chain->outputs;
+    size_t outputs = live->outputs;
     live->lost = live->lost || lost;
     reblock_process(&live->reblock, in, out, frames, run_block, live);
     for (size_t c = outputs; c < live->device_outputs; c++)
@@ -259,32 +225,29 @@ void live_destroy(struct live *live)
 {
     if (!live)
         return;
-    feedback_detector_destroy(live->detector);
+    feedback_guard_destroy(live->guard);
     meter_destroy(live->meter_in);
     meter_destroy(live->meter_out);
-    history_free(&live->history);
-    block_free(&live->clean);
-    block_free(&live->dry);
+    stream_slot_free(&live->slot);
+    live_change_free(&live->change);
+    block_free(&live->input);
     ring_destroy(live->events);
     ring_destroy(live->applied);
     ring_destroy(live->times);
     reblock_free(&live->reblock);
-    free(live->left_out);
-    free(live->absent);
     free(live);
 }
 
-static enum status create_buffers(struct live *live)
+static enum status create_buffers(struct live *live, const struct live_settings *settings,
+                                  struct filter *chain)
 {
-    const struct filter *chain = live->chain;
-    size_t stages = live->stages ? live->stages->count : 0;
-    live->left_out = calloc(stages + 1, sizeof *live->left_out);
-    live->absent = calloc(stages + 1, sizeof *live->absent);
-    if (!live->left_out || !live->absent)
-        return fail_memory("live sound");
-    TRY(history_init(&live->history, chain->inputs, (size_t)chain->latency, chain->block));
-    TRY(block_init(&live->clean, chain->inputs, chain->block, "live sound"));
-    TRY(block_init(&live->dry, chain->outputs, chain->block, "live sound"));
+    const struct stream_slot_settings slot = {
+        .chain = chain, .stages = settings->stages, .gain = settings->gain, .dry = settings->dry};
+    TRY(stream_slot_init(&live->slot, &slot));
+    live->changes = settings->history > 0;
+    if (live->changes)
+        TRY(live_change_init(&live->change, chain, settings->history, settings->begin));
+    TRY(block_init(&live->input, chain->inputs, chain->block, "live sound"));
     TRY(ring_create(sizeof(struct live_event), EVENTS, "live sound", &live->events));
     TRY(ring_create(sizeof(struct live_event), EVENTS, "live sound", &live->applied));
     TRY(meter_create(chain->inputs, live->rate, true, &live->meter_in));
@@ -305,25 +268,25 @@ enum status live_create(const struct live_settings *settings, struct filter *cha
     struct live *live = calloc(1, sizeof *live);
     if (!live)
         return fail_memory("live sound");
-    live->chain = chain;
+    live->inputs = chain->inputs;
+    live->outputs = chain->outputs;
     live->rate = settings->rate;
+    live->frames = settings->begin;
     live->block = chain->block;
-    live->stages = settings->stages;
     live->period = (int64_t)(1e9 * (double)chain->block / (double)settings->rate);
     live->device_outputs = settings->device_outputs;
+    live->freewheels = settings->freewheels;
     live->recorder = recorder;
     live->recorder_dry = recorder_dry;
     live->muted = settings->muted;
     limiter_init(&live->limiter, chain->outputs, settings->rate, (float)settings->ceiling);
-    ramp_init(&live->gain, (float)settings->gain);
-    ramp_init(&live->wet, 1);
     ramp_init(&live->fade, 0);
     if (!live->muted)
         ramp_set(&live->fade, 1, settings->at_once ? 0 : frames_of(live, LIVE_FADE_IN));
-    enum status status = create_buffers(live);
+    enum status status = create_buffers(live, settings, chain);
     if (status == STATUS_OK && settings->guard)
-        status = feedback_detector_create(chain->outputs, live->rate, (float)settings->ceiling,
-                                          &live->detector);
+        status = feedback_guard_create(chain->inputs, chain->outputs, live->rate,
+                                       (float)settings->ceiling, &live->guard);
     if (status == STATUS_OK)
         *result = live;
     else
@@ -331,9 +294,21 @@ enum status live_create(const struct live_settings *settings, struct filter *cha
     return status;
 }
 
+struct live_change *live_change_of(struct live *live)
+{
+    return live->changes ? &live->change : NULL;
+}
+
+void live_send_to(struct live *live, unsigned slot)
+{
+    live->sends_to = slot;
+}
+
 bool live_send(struct live *live, const struct live_event *event)
 {
-    return ring_write(live->events, event, 1) == 1;
+    struct live_event sent = *event;
+    sent.slot = live->sends_to;
+    return ring_write(live->events, &sent, 1) == 1;
 }
 
 bool live_receive(struct live *live, struct live_event *event)

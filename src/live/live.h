@@ -1,17 +1,18 @@
 /* Live sound from an input to an output: the processing of each block.
  *
- *   in -> meter -> chain, or the dry input with the chain's latency -> gain -> fade
- *      -> feedback detector -> limiter -> meter -> out
+ *   in -> meter -> slot: chain or dry input, and gain (stream_slot.h) -> fade
+ *      -> feedback guard -> limiter -> meter -> out
  *
+ * The slot can change to another one, with a crossfade.
  * Input and output can be recorded. The control thread sends events; the step applies each at the
  * start of the first block at or after its frame and reports that frame, so that a replay of the
  * events gives the same sound.
  * The sound fades in at the start and after a mute, over LIVE_FADE_IN seconds. The feedback
- * detector mutes when it finds feedback, and reports an event. NaN and infinity in the input are
+ * guard mutes when it finds feedback, and reports an event. NaN and infinity in the input are
  * silence. On a device live_step turns the device's calls into blocks of one length and times each
  * block. A single output channel goes to all of the device's; otherwise the device's other channels
- * are silent. Frames count from the first block of the stream. Gains are linear. Threads: the step
- * on one, real-time; everything else on one control thread.
+ * are silent. Frames count from the first block of the stream, or from `begin`. Gains are linear.
+ * Threads: the step on one, real-time; everything else on one control thread.
  */
 #ifndef HALO_LIVE_H
 #define HALO_LIVE_H
@@ -19,6 +20,7 @@
 #include "base/status.h"
 #include "base/thread_usage.h"
 #include "chain/stage_controls.h"
+#include "live/live_change.h"
 #include "live/recorder.h"
 #include "signal/meter.h"
 #include "sound/filter.h"
@@ -28,6 +30,7 @@ enum { LIVE_CHANNELS_MOST = 64 };
 #define LIVE_FADE_IN 0.5  /* seconds */
 #define LIVE_FADE_OUT 0.1 /* of LIVE_END */
 #define LIVE_SMOOTH 0.02  /* of a gain, a mute, the dry signal */
+#define LIVE_WAITS 0.75   /* of a block: the step waits for plugins until then */
 
 enum live_control {
     LIVE_GAIN,          /* value: the gain */
@@ -46,6 +49,7 @@ struct live_event {
     enum live_control what;
     double value;
     uint64_t frame;               /* sent: the earliest; reported: where applied */
+    unsigned slot;                /* of which chain: live_send fills it in */
     size_t stage;                 /* index, of the last three */
     enum stage_control_kind kind; /* of LIVE_STAGE_CONTROL, as is port */
     size_t port;
@@ -55,11 +59,16 @@ struct live_settings {
     uint32_t rate;
     double ceiling;                  /* of the limiter, linear */
     double gain;                     /* at the start */
+    bool dry;                        /* at the start */
     bool muted;                      /* at the start */
-    bool guard;                      /* with a feedback detector */
+    bool guard;                      /* with a feedback guard */
+    uint64_t begin;                  /* number of the first frame, a multiple of the block */
     bool at_once;                    /* no fade in at the start */
     const struct stage_list *stages; /* of the chain, changed by events; or NULL */
     size_t device_outputs;           /* channels; 0: no device, live_process is called */
+    const char *device;              /* what it is, for the log; or NULL */
+    bool freewheels;                 /* the device waits for the step, which has no deadline */
+    size_t history; /* frames of input to keep for live_change; 0: it does not change */
 };
 
 struct block_time {
@@ -69,7 +78,7 @@ struct block_time {
     int64_t idle;     /* ns since the step before; 0: it is the first */
     bool lost;        /* the device lost sound just before */
     unsigned held_up; /* FILTER_..., as the next one only if the step was longer than the block */
-    struct thread_usage used; /* by the step */
+    struct thread_usage used; /* by the step (step_usage.h) */
 };
 
 struct live;
@@ -85,6 +94,13 @@ void live_process(struct live *live, const float *const *in, float *const *out);
 
 /* A device_step, if created with device_outputs; `context` is the struct live. */
 void live_step(void *context, const float *const *in, float *const *out, size_t frames, bool lost);
+
+/* For other slots; NULL if it does not change. */
+struct live_change *live_change_of(struct live *live);
+
+/* Events are for the slot of that number from now on: what comes when it is not there any more has
+ * no effect, and is not reported. */
+void live_send_to(struct live *live, unsigned slot);
 
 /* False: the queue is full. */
 bool live_send(struct live *live, const struct live_event *event);

@@ -1,10 +1,13 @@
 #include "live/live_chain.h"
 
+#include "base/plural.h"
 #include "base/realtime.h"
 #include "chain/precision_adapter.h"
 #include "chain/stage_mask.h"
 #include "convolve/convolver.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,33 +34,80 @@ size_t live_chain_mask_latency(const struct live_chain *chain)
     return latency;
 }
 
-static enum status load_others(struct live_chain *chain)
+/* An error names the chain's file, as those of stages do. */
+static enum status read_other(struct live_chain *chain, const struct stage *stage, size_t i)
 {
     const struct live_chain_request *request = &chain->request;
+    char where[PATH_MAX + 80];
+    snprintf(where, sizeof where, "%s, alternative %zu", stage->origin ? stage->origin : "", i + 2);
+    const char *before = log_prefix(stage->origin ? where : NULL);
+    enum status status = stage_mask_read(request->others[i], &chain->mask_format,
+                                         &request->options->settings, &chain->masks[i + 1]);
+    log_prefix(before);
+    return status;
+}
+
+static enum status read_choices(struct live_chain *chain)
+{
+    const struct live_chain_request *request = &chain->request;
+    struct stage *stage = &chain->stages.stages[request->stage];
+    chain->choice_count = request->other_count + 1;
+    chain->masks[0] = stage_mask_swap(stage, NULL);
+    chain->texts[0] = stage->text;
+    chain->mask_format =
+        (struct stream_format){.rate = request->format.rate, .channels = stage->inputs};
     for (size_t i = 0; i < request->other_count; i++) {
-        struct mask **mask = &chain->masks[i + 1];
-        TRY(stage_mask_read(request->others[i], &chain->mask_format, &request->options->settings,
-                            mask));
-        if ((*mask)->outputs != chain->masks[0]->outputs)
-            return fail(STATUS_FAILED,
-                        "masks %s and %s cannot be switched: of %zu channels one makes %zu, the "
-                        "other %zu",
-                        chain->masks[0]->name, (*mask)->name, chain->mask_format.channels,
-                        chain->masks[0]->outputs, (*mask)->outputs);
+        TRY(read_other(chain, stage, i));
         chain->texts[i + 1] = request->others[i];
-        chain->names[i + 1] = (*mask)->name;
     }
     return STATUS_OK;
+}
+
+static enum status widen(struct mask *mask, size_t outputs)
+{
+    if (mask->outputs == 1 && outputs == 2)
+        note("mask %s makes one channel, which plays on both", mask->name);
+    else if (mask->outputs == 1 && outputs > 2)
+        note("mask %s makes one channel, which plays on channels 1 and 2 of %zu", mask->name,
+             outputs);
+    else if (mask->outputs < outputs)
+        note("mask %s makes %zu channel%s of %zu; the others are silent", mask->name, mask->outputs,
+             plural_s(mask->outputs), outputs);
+    return mask_widen(mask, outputs);
+}
+
+/* The stages after these masks get what the widest makes. */
+static enum status widen_choices(struct live_chain *chain)
+{
+    size_t outputs = chain->request.outputs;
+    for (size_t i = 0; i < chain->choice_count; i++)
+        if (chain->masks[i]->outputs > outputs)
+            outputs = chain->masks[i]->outputs;
+    for (size_t i = 0; i < chain->choice_count; i++)
+        TRY(widen(chain->masks[i], outputs));
+    choosing_stage(chain)->outputs = outputs;
+    return STATUS_OK;
+}
+
+/* A mask is called by its spec where its name alone is that of another. */
+static void name_choices(struct live_chain *chain)
+{
+    for (size_t i = 0; i < chain->choice_count; i++) {
+        size_t same = 0;
+        for (size_t j = 0; j < chain->choice_count; j++)
+            same += strcmp(chain->masks[i]->name, chain->masks[j]->name) == 0;
+        chain->names[i] = same > 1 ? chain->texts[i] : chain->masks[i]->name;
+    }
 }
 
 static enum status adapt_choices(struct live_chain *chain)
 {
     const struct live_chain_request *request = &chain->request;
-    if (!request->adapt)
-        return STATUS_OK;
-    enum status status = request->adapt(request->adapt_context, chain->masks, chain->choice_count);
-    for (size_t i = 0; i < chain->choice_count; i++)
-        chain->names[i] = chain->masks[i]->name;
+    enum status status = STATUS_OK;
+    name_choices(chain);
+    if (request->adapt)
+        status = request->adapt(request->adapt_context, chain->masks, chain->choice_count);
+    name_choices(chain);
     return status;
 }
 
@@ -78,19 +128,32 @@ static enum status unite(struct live_chain *chain)
 
 static enum status load_choices(struct live_chain *chain)
 {
-    struct stage *stage = &chain->stages.stages[chain->request.stage];
-    chain->choice_count = chain->request.other_count + 1;
-    chain->masks[0] = stage_mask_swap(stage, NULL);
-    chain->texts[0] = stage->text;
-    chain->names[0] = chain->masks[0]->name;
-    chain->mask_format =
-        (struct stream_format){.rate = chain->request.format.rate, .channels = stage->inputs};
-    TRY(load_others(chain));
     TRY(adapt_choices(chain));
     enum status status = unite(chain);
-    stage->settings.convolver.taps = chain->taps;
-    (void)stage_mask_swap(stage, chain->masks[0]); /* still owned by the chain */
+    choosing_stage(chain)->settings.convolver.taps = chain->taps;
+    (void)stage_mask_swap(choosing_stage(chain), chain->masks[0]); /* still owned by the chain */
     return status;
+}
+
+/* `format`: of the input, then of the output. */
+static enum status load_stages(struct live_chain *chain, const struct stage_settings *settings,
+                               struct stream_format *format)
+{
+    const struct live_chain_request *request = &chain->request;
+    size_t count = chain->stages.count, end = 0;
+    bool has_choices =
+        request->stage < count && chain->stages.stages[request->stage].ops->has_choices;
+    if (has_choices) {
+        end = request->stage + 1;
+        TRY(stage_list_load_part(&chain->stages, settings, format, 0, end));
+        TRY(read_choices(chain));
+        TRY(widen_choices(chain));
+        format->channels = choosing_stage(chain)->outputs;
+    }
+    TRY(stage_list_load_part(&chain->stages, settings, format, end, count));
+    if (request->proof)
+        TRY(proof_begin(request->proof, &chain->stages, request->frames));
+    return has_choices ? load_choices(chain) : STATUS_OK;
 }
 
 static enum status prepare_choices(struct live_chain *chain)
@@ -101,6 +164,26 @@ static enum status prepare_choices(struct live_chain *chain)
         masks[i] = chain->masks[i % chain->choice_count];
     return choices_create(chain->stages.stages[chain->request.stage].filter, masks, count,
                           &chain->choices);
+}
+
+/* The switch ends with the silence that follows. */
+static void ask_for_first(const struct live_chain *chain)
+{
+    const struct choices_way at_once = {.frames = 0};
+    size_t choice;
+    uint64_t at;
+    if (!chain->choices || chain->request.first == 0)
+        return;
+    choices_ask(chain->choices, chain->request.first, 0, &at_once);
+    (void)choices_poll(chain->choices, &choice, &at);
+}
+
+static void settle_first(const struct live_chain *chain)
+{
+    size_t choice;
+    uint64_t at;
+    if (chain->choices)
+        (void)choices_poll(chain->choices, &choice, &at);
 }
 
 /* First blocks allocate, start threads and wait. Some plugins reach their values only after them,
@@ -145,29 +228,42 @@ static enum status create_filters(struct live_chain *chain)
     return status;
 }
 
-enum status live_chain_init(struct live_chain *chain, const struct live_chain_request *request)
+static enum status begin_chain(struct live_chain *chain, const struct live_chain_request *request,
+                               struct stream_format *format)
 {
     *chain = (struct live_chain){.request = *request};
     struct stage_settings settings = request->options->settings;
-    struct stream_format format = request->format;
     settings.convolver.live = request->live;
     settings.streamed = true;
     for (size_t i = 0; i < request->options->stages.count; i++) {
         const struct stage *stage = &request->options->stages.stages[i];
         TRY(stage_list_add(&chain->stages, stage->ops, stage->text, stage->origin));
     }
-    TRY(stage_list_load(&chain->stages, &settings, &format));
-    if (request->proof)
-        TRY(proof_begin(request->proof, &chain->stages, request->frames));
-    bool has_mask = request->stage < chain->stages.count &&
-                    chain->stages.stages[request->stage].ops->has_choices;
-    if (has_mask)
-        TRY(load_choices(chain));
+    *format = request->format;
+    return load_stages(chain, &settings, format);
+}
+
+enum status live_chain_count_outputs(const struct live_chain_request *request, size_t *outputs)
+{
+    struct live_chain chain;
+    struct stream_format format;
+    enum status status = begin_chain(&chain, request, &format);
+    *outputs = format.channels;
+    live_chain_free(&chain);
+    return status;
+}
+
+enum status live_chain_init(struct live_chain *chain, const struct live_chain_request *request)
+{
+    struct stream_format format;
+    TRY(begin_chain(chain, request, &format));
     TRY(create_filters(chain));
     stage_list_warn_of_precision(&chain->stages);
-    if (has_mask)
+    if (chain->choice_count > 0)
         TRY(prepare_choices(chain));
+    ask_for_first(chain);
     TRY(run_silence(chain));
+    settle_first(chain);
     stage_list_discard(&chain->stages);
     for (size_t i = 1; i < chain->choice_count; i++)
         mask_discard_coefficients(chain->masks[i]);
@@ -193,9 +289,12 @@ void live_chain_free(struct live_chain *chain)
 
 static enum status fit(const struct live_chain *chain, struct mask *mask)
 {
-    if (mask->outputs != chain->masks[0]->outputs)
-        return fail(STATUS_FAILED, "mask %s does not fit: it makes %zu channels, not %zu",
+    if (mask->outputs > chain->masks[0]->outputs)
+        return fail(STATUS_FAILED,
+                    "mask %s does not fit: it makes %zu channels, and those at the start at most "
+                    "%zu; restart with it",
                     mask->name, mask->outputs, chain->masks[0]->outputs);
+    TRY(widen(mask, chain->masks[0]->outputs));
     if (mask->origin > chain->origin)
         return fail(STATUS_FAILED,
                     "mask %s does not fit: its time zero is at tap %zu, later than the %zu of "
@@ -204,9 +303,9 @@ static enum status fit(const struct live_chain *chain, struct mask *mask)
     enum status status = mask_pad(mask, chain->origin - mask->origin);
     if (status == STATUS_OK && mask->taps > chain->taps)
         status = fail(STATUS_FAILED,
-                      "mask %s does not fit: it has %zu taps, and the limit is %zu; restart "
+                      "mask %s does not fit: it has %zu tap%s, and the limit is %zu; restart "
                       "with it",
-                      mask->name, mask->taps, chain->taps);
+                      mask->name, mask->taps, plural_s(mask->taps), chain->taps);
     return status;
 }
 
@@ -216,14 +315,14 @@ static void put_mask(struct live_chain *chain, size_t choice, char *text, struct
     mask_discard_coefficients(mask);
     mask_destroy(chain->masks[choice]);
     chain->masks[choice] = mask;
-    chain->names[choice] = mask->name;
     if (choice == 0)
         (void)stage_mask_swap(stage, mask);
-    if (!text)
-        return;
-    free(chain->replaced[choice]);
-    chain->replaced[choice] = text;
-    chain->texts[choice] = text;
+    if (text) {
+        free(chain->replaced[choice]);
+        chain->replaced[choice] = text;
+        chain->texts[choice] = text;
+    }
+    name_choices(chain);
 }
 
 enum status live_chain_put(struct live_chain *chain, size_t choice, const char *text,

@@ -1,8 +1,8 @@
 /* The chain of a live stream, with several masks to choose from at one of its stages.
  *
- * Those masks get a common time zero and are prepared for one convolver. One loaded later may be as
- * long as `capacity`.
- * Threads: the control thread.
+ * Those masks get a common time zero and as many outputs as the widest (mask_widen), and are
+ * prepared for one convolver. One loaded later may be as long as `capacity`. Threads: the control
+ * thread.
  */
 #ifndef HALO_LIVE_CHAIN_H
 #define HALO_LIVE_CHAIN_H
@@ -19,7 +19,9 @@ struct live_chain_request {
     size_t stage;                        /* with the choices */
     const char *const *others;           /* specs of the second choice and so on */
     size_t other_count;
+    size_t first;    /* of the choices, which sounds at the start */
     size_t capacity; /* taps, for masks loaded later; 0: the longest of these */
+    size_t outputs;  /* at least, of the masks */
     struct stream_format format;
     size_t block;
     int priority;                      /* real-time, of the step; 0: none */
@@ -47,12 +49,17 @@ struct live_chain {
     size_t taps;                           /* of the longest possible mask */
     size_t origin;
     struct stream_format mask_format; /* input of that stage */
+    uint64_t since;                   /* frame of the stream that was the chain's first */
 };
 
 /* Errors: whatever a stage or a mask finds wrong; free in any case. */
 MUST_CHECK enum status live_chain_init(struct live_chain *chain,
                                        const struct live_chain_request *request);
 void live_chain_free(struct live_chain *chain);
+
+/* What a chain would make: the stages are loaded, and nothing is prepared. Errors: as above. */
+MUST_CHECK enum status live_chain_count_outputs(const struct live_chain_request *request,
+                                                size_t *outputs);
 
 /* Replace a choice's mask by `mask`, which the chain owns from now on, also on failure; `text`: its
  * spec, NULL: that of the choice. Errors: it does not fit, memory; the old one stays. */

@@ -1,22 +1,25 @@
 #include "live/live_session.h"
 
+#include "base/plural.h"
 #include "chain/stage_mask.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- masks and recordings ---- */
 
-/* From 1; 0 is dry. False: no such choice. */
-static bool choose(struct live_session *session, size_t number)
+enum status live_control_choose(struct live_session *session, size_t number)
 {
-    if (number > session->stream.chain.choice_count)
-        return false;
+    size_t count = session->stream.chain.choice_count;
+    if (number > count)
+        return fail(STATUS_USAGE, "there is no mask %zu: there %s %zu", number, plural_are(count),
+                    count);
     stream_session_set_dry(&session->stream, number == 0);
     if (number > 0)
         choices_ask(session->stream.chain.choices, number - 1, 0, &session->stream.way);
-    return true;
+    return STATUS_OK;
 }
 
 static bool is_switching(const struct live_session *session)
@@ -26,39 +29,50 @@ static bool is_switching(const struct live_session *session)
 }
 
 /* One mask at a time: it is read when the previous one was, and no switch is under way. If it
- * cannot be read the old one stays. False: another one waits already. */
-static bool load(struct live_session *session, size_t choice, const char *text, bool is_by_osc)
+ * cannot be read the old one stays. */
+enum status live_control_load(struct live_session *session, size_t choice, const char *text,
+                              const struct osc_command *command)
 {
     struct live_load_request *next = &session->next_load;
+    if (next->is_asked)
+        return fail(STATUS_FAILED, "cannot read a mask: another one waits to be read");
     char *kept = text ? strdup(text) : NULL;
-    if (next->is_asked || (text && !kept)) {
-        view_message(session->stream.view, "cannot read a mask: another one waits to be read");
-        free(kept);
-        return false;
-    }
-    *next = (struct live_load_request){
-        .is_asked = true, .is_by_osc = is_by_osc, .choice = choice, .text = kept};
-    return true;
+    if (text && !kept)
+        return fail_memory("a mask");
+    *next = (struct live_load_request){.is_asked = true, .choice = choice, .text = kept};
+    if (command)
+        next->path = command->path;
+    if (command)
+        next->sender = command->sender;
+    return STATUS_OK;
 }
 
-static void end_load(struct live_session *session, bool is_loaded)
+/* `reason`: of a failure. */
+static void end_load(struct live_session *session, const char *reason)
 {
-    if (!is_loaded && session->load.is_by_osc)
-        osc_refuse(session->osc);
-    free(session->load.text);
-    session->load = (struct live_load_request){0};
+    struct live_load_request *load = &session->load;
+    if (*reason && load->path)
+        osc_refuse(session->osc, &load->sender, load->path, reason);
+    else if (*reason)
+        view_warning(session->stream.view, "%s", reason);
+    free(load->text);
+    *load = (struct live_load_request){0};
 }
 
 static void begin_load(struct live_session *session)
 {
     const struct live_chain *chain = &session->stream.chain;
     struct live_load_request *load = &session->load;
+    char reason[CHOICE_LOADER_REASON] = "";
     *load = session->next_load;
     session->next_load = (struct live_load_request){0};
-    if (choice_loader_start(load->text ? load->text : chain->texts[load->choice],
-                            &chain->mask_format, &chain->request.options->settings,
-                            &session->loader) != STATUS_OK)
-        end_load(session, false);
+    log_capture(reason, sizeof reason);
+    enum status status = choice_loader_start(load->text ? load->text : chain->texts[load->choice],
+                                             &chain->mask_format, &chain->request.options->settings,
+                                             &session->loader);
+    log_capture(NULL, 0);
+    if (status != STATUS_OK)
+        end_load(session, reason);
 }
 
 static void finish_load(struct live_session *session)
@@ -66,18 +80,21 @@ static void finish_load(struct live_session *session)
     struct stream_session *stream = &session->stream;
     struct live_chain *chain = &stream->chain;
     const struct live_load_request *load = &session->load;
+    char reason[CHOICE_LOADER_REASON];
     struct mask *mask;
-    if (!choice_loader_take(session->loader, &mask))
+    if (!choice_loader_take(session->loader, &mask, reason))
         return;
     session->loader = NULL;
+    log_capture(reason, sizeof reason);
     bool is_loaded =
         mask && live_chain_put(chain, load->choice, load->text, mask, &stream->way) == STATUS_OK;
+    log_capture(NULL, 0);
     if (is_loaded) {
         live_log_load(stream->log, load->choice, chain->texts[load->choice],
                       live_frames(stream->live));
         view_message(stream->view, "mask %s is loaded", chain->names[load->choice]);
     }
-    end_load(session, is_loaded);
+    end_load(session, is_loaded ? "" : reason);
 }
 
 static void advance_loads(struct live_session *session)
@@ -89,8 +106,9 @@ static void advance_loads(struct live_session *session)
         finish_load(session);
     else if (session->next_load.is_asked)
         begin_load(session);
-    else if (session->watch && file_watch_next(session->watch, &changed))
-        (void)load(session, changed, NULL, false);
+    else if (session->watch && file_watch_next(session->watch, &changed) &&
+             live_control_load(session, changed, NULL, NULL) != STATUS_OK)
+        return;
 }
 
 void live_control_end_loads(struct live_session *session)
@@ -102,11 +120,12 @@ void live_control_end_loads(struct live_session *session)
     session->load = session->next_load = (struct live_load_request){0};
 }
 
-/* Of the mask that is heard. */
-static bool reload(struct live_session *session, bool is_by_osc)
+enum status live_control_reload(struct live_session *session, const struct osc_command *command)
 {
     const struct choices *choices = session->stream.chain.choices;
-    return !choices || load(session, choices_asked(choices), NULL, is_by_osc);
+    if (!choices)
+        return fail(STATUS_USAGE, "there is no mask to reload");
+    return live_control_load(session, choices_asked(choices), NULL, command);
 }
 
 static void flush_recordings(struct live_session *session)
@@ -126,71 +145,41 @@ static void flush_recordings(struct live_session *session)
         view_message(session->stream.view, "no recording; start with --record OUT.wav");
 }
 
-static void handle_key(struct live_session *session, int key)
+static enum status act_on_key(struct live_session *session, int key)
 {
     if (stream_session_key(&session->stream, key))
-        return;
-    if (key >= '1' && key <= '9') {
-        if (!choose(session, (size_t)(key - '0')))
-            view_message(session->stream.view, "there is no mask %c", key);
-    } else if (key == 'r') {
-        (void)reload(session, false);
-    } else if (key == 'w') {
+        return STATUS_OK;
+    if (key >= '1' && key <= '9')
+        return live_control_choose(session, (size_t)(key - '0'));
+    switch (key) {
+    case 'r':
+        return live_control_reload(session, NULL);
+    case 'p':
+    case 'P':
+        return live_preset_go(session, key == 'p' ? 1 : -1, NULL);
+    case 's':
+        live_preset_open_prompt(session);
+        return STATUS_OK;
+    case 'w':
         flush_recordings(session);
+        return STATUS_OK;
+    default:
+        return STATUS_OK;
     }
 }
 
-/* ---- OSC ---- */
-
-static bool choose_named(struct live_session *session, const char *name)
+static void handle_key(struct live_session *session, int key)
 {
-    for (size_t i = 0; i < session->stream.chain.choice_count; i++)
-        if (strcmp(session->stream.chain.names[i], name) == 0)
-            return choose(session, i + 1);
-    return false;
-}
-
-/* A path is not a list of options: its commas are escaped. */
-static bool load_path(struct live_session *session, size_t number, const char *path)
-{
-    char text[2 * OSC_TEXT_MOST], *to = text;
-    if (number == 0 || number > session->stream.chain.choice_count)
-        return false;
-    for (; *path; path++) {
-        if (*path == ',')
-            *to++ = '\\';
-        *to++ = *path;
+    char reason[256];
+    if (session->presets.prompt.is_open) {
+        live_preset_type(session, key);
+        return;
     }
-    *to = '\0';
-    return load(session, number - 1, text, true);
-}
-
-static bool execute(struct live_session *session, const struct osc_command *command)
-{
-    struct stream_session *stream = &session->stream;
-    switch (command->action) {
-    case OSC_CHOOSE:
-        return choose(session, command->choice);
-    case OSC_CHOOSE_NAMED:
-        return choose_named(session, command->text);
-    case OSC_LOAD:
-        return load_path(session, command->choice, command->text);
-    case OSC_CONTROL:
-        return live_controls_set(&stream->controls, command->stage, command->text,
-                                 command->value_text) == STATUS_OK;
-    case OSC_GAIN:
-        stream_session_set_gain(stream, command->value);
-        break;
-    case OSC_MUTE:
-        stream_session_set_mute(stream, command->on);
-        break;
-    case OSC_RELOAD:
-        return reload(session, true);
-    case OSC_QUIT:
-        stream_session_leave(stream);
-        break;
-    }
-    return true;
+    log_capture(reason, sizeof reason);
+    enum status status = act_on_key(session, key);
+    log_capture(NULL, 0);
+    if (status != STATUS_OK)
+        view_message(session->stream.view, "%s", reason);
 }
 
 enum status live_control_watch(struct live_session *session)
@@ -207,16 +196,34 @@ enum status live_control_watch(struct live_session *session)
     return status;
 }
 
+void live_control_watch_again(struct live_session *session)
+{
+    if (!session->watch)
+        return;
+    file_watch_close(session->watch);
+    session->watch = NULL;
+    if (live_control_watch(session) != STATUS_OK)
+        view_warning(session->stream.view, "the masks of the preset are not watched");
+}
+
 static void handle_commands(struct live_session *session)
 {
-    struct osc_command command;
     int key;
     while ((key = view_key(session->stream.view)) != VIEW_KEY_NONE)
         handle_key(session, key);
-    while (session->osc && osc_receive(session->osc, &command))
-        if (!execute(session, &command))
-            osc_refuse(session->osc);
+    if (session->osc)
+        live_osc_receive(session);
     advance_loads(session);
+    live_preset_advance(session);
+}
+
+void live_control_show_keys(struct live_session *session)
+{
+    struct stream_session *stream = &session->stream;
+    snprintf(
+        stream->keys, sizeof stream->keys,
+        "1-9 mask  space dry  [ ] gain  m mute  q leave%s  p preset  s save  r reload  w write",
+        live_controls_keys(&stream->controls));
 }
 
 void live_control_wait(struct live_session *session, int milliseconds)

@@ -1,5 +1,7 @@
 #include "live/live_controls.h"
 
+#include "base/text_stream.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +17,8 @@ enum status live_controls_init(struct live_controls *controls, const struct stag
     while (stage_controls_at(stages, controls->count, &one))
         controls->count++;
     controls->controls = calloc(controls->count + 1, sizeof *controls->controls);
-    if (!controls->controls)
+    controls->changed = calloc(controls->count + 1, sizeof *controls->changed);
+    if (!controls->controls || !controls->changed)
         return fail_memory("controls");
     for (size_t i = 0; i < controls->count; i++)
         (void)stage_controls_at(stages, i, &controls->controls[i]);
@@ -25,6 +28,7 @@ enum status live_controls_init(struct live_controls *controls, const struct stag
 void live_controls_free(struct live_controls *controls)
 {
     free(controls->controls);
+    free(controls->changed);
     *controls = (struct live_controls){0};
 }
 
@@ -79,10 +83,12 @@ static void change(struct live_controls *controls, struct stage_control *control
                                      .port = control->port_index};
     if (value == control->value)
         return;
-    if (live_send(controls->live, &event))
+    if (live_send(controls->live, &event)) {
         control->value = value;
-    else
+        controls->changed[control - controls->controls] = true;
+    } else {
         controls->notice = "too many changes at once: one was ignored";
+    }
 }
 
 static struct stage_control *bypass_of(struct live_controls *controls, size_t stage)
@@ -149,6 +155,67 @@ const char *live_controls_symbol(const struct live_controls *controls,
     size_t i = index_of(controls, event->stage, event->kind, event->port);
     return controls->controls[i].port->symbol;
 }
+
+/* ---- as words of a spec ---- */
+
+/* Whether a word sets a control that was changed. */
+static bool is_replaced(const struct live_controls *controls, size_t stage, const char *word)
+{
+    struct stage_control control;
+    char name[256], ignored[8];
+    size_t length = strcspn(word, "=");
+    if (length >= sizeof name || strchr(word, ':'))
+        return false;
+    snprintf(name, sizeof name, "%.*s", (int)length, word);
+    log_capture(ignored, sizeof ignored);
+    bool is_control = stage_controls_find(controls->stages, stage, name, &control) == STATUS_OK;
+    log_capture(NULL, 0);
+    size_t i =
+        is_control ? index_of(controls, stage, control.kind, control.port_index) : controls->count;
+    return i < controls->count && controls->changed[i];
+}
+
+static void print_word(const char *word, FILE *stream)
+{
+    for (; *word; word++) {
+        if (*word == ',')
+            fputc('\\', stream);
+        fputc(*word, stream);
+    }
+}
+
+static void print_changed(const struct stage_control *control, FILE *stream)
+{
+    if (control->kind == STAGE_CONTROL_BYPASS)
+        fprintf(stream, ",@bypass=%s", control->value > 0 ? "on" : "off");
+    else
+        fprintf(stream, ",%s=%.9g", control->port->symbol, (double)control->value);
+}
+
+enum status live_controls_spec(const struct live_controls *controls, size_t stage, const char *spec,
+                               char **text)
+{
+    size_t size = 0;
+    *text = NULL;
+    char **words = spec_split(spec);
+    FILE *stream = text_stream_open(text, &size);
+    for (size_t w = 0; words && stream && words[w]; w++) {
+        if (w > 0 && is_replaced(controls, stage, words[w]))
+            continue;
+        fputs(w > 0 ? "," : "", stream);
+        print_word(words[w], stream);
+    }
+    for (size_t i = 0; stream && i < controls->count; i++)
+        if (controls->changed[i] && controls->controls[i].stage == stage)
+            print_changed(&controls->controls[i], stream);
+    bool failed = text_stream_finish(stream) != 0 || !stream || !words;
+    free(words);
+    if (failed)
+        free(*text);
+    return failed ? fail_memory("a preset") : STATUS_OK;
+}
+
+/* ---- what is shown ---- */
 
 /* The last part of a URI, or the label after a library's ':'. */
 static const char *short_name(const struct stage *stage)

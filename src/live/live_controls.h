@@ -21,6 +21,7 @@ struct live_controls {
     struct live *live;
     size_t count;
     struct stage_control *controls; /* of all stages, in order */
+    bool *changed;                  /* of each: by key or OSC */
     size_t chosen;
     const char *notice; /* a message to show and clear, or NULL */
     char text[200];     /* of live_controls_show */
@@ -45,6 +46,11 @@ MUST_CHECK enum status live_controls_set(struct live_controls *controls, size_t 
 /* The symbol of the control in an event. */
 const char *live_controls_symbol(const struct live_controls *controls,
                                  const struct live_event *event);
+
+/* The spec of a stage, from 0, with the changed values in place of its own, for free(). Errors:
+ * memory. */
+MUST_CHECK enum status live_controls_spec(const struct live_controls *controls, size_t stage,
+                                          const char *spec, char **text);
 
 /* The selected control, or all zero. Valid until the next call. */
 struct live_status_control live_controls_show(struct live_controls *controls);

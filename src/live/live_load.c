@@ -3,22 +3,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STALE = 512 /* new blocks until a full ring is sorted again */ };
+enum { STALE = 16 /* new blocks until the percentile is found again: one for so many */ };
 
 enum status live_load_init(struct live_load *load, size_t block, uint32_t rate)
 {
     *load = (struct live_load){.period = 1e9 * (double)block / (double)rate};
     TRY(ledger_init(&load->ledger, block, rate));
     load->recent = calloc(LIVE_LOAD_RECENT, sizeof *load->recent);
-    load->sorted = calloc(LIVE_LOAD_RECENT, sizeof *load->sorted);
-    return load->recent && load->sorted ? STATUS_OK : fail_memory("the load of a stream");
+    load->ordered = calloc(LIVE_LOAD_RECENT, sizeof *load->ordered);
+    return load->recent && load->ordered ? STATUS_OK : fail_memory("the load of a stream");
 }
 
 void live_load_free(struct live_load *load)
 {
     free(load->recent);
-    free(load->sorted);
+    free(load->ordered);
     ledger_free(&load->ledger);
+}
+
+void live_load_set_rate(struct live_load *load, size_t block, uint32_t rate)
+{
+    load->period = 1e9 * (double)block / (double)rate;
+    ledger_set_rate(&load->ledger, block, rate);
 }
 
 static void add_time(struct live_load *load, const struct block_time *time)
@@ -32,10 +38,35 @@ static void add_time(struct live_load *load, const struct block_time *time)
         load->worst = share;
 }
 
-static int by_value(const void *a, const void *b)
+static void exchange(float *a, float *b)
 {
-    float left = *(const float *)a, right = *(const float *)b;
-    return (left > right) - (left < right);
+    float kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* The value that has `rank` others before it in order; sorts no more than is needed. */
+static float select_value(float *values, size_t count, size_t rank)
+{
+    size_t from = 0, end = count;
+    while (end - from > 1) {
+        float pivot = values[from + (end - from) / 2];
+        size_t below = from, equal = from;
+        for (size_t i = from; i < end; i++) {
+            if (values[i] > pivot)
+                continue;
+            bool is_below = values[i] < pivot;
+            exchange(&values[i], &values[equal]);
+            if (is_below)
+                exchange(&values[equal], &values[below++]);
+            equal++;
+        }
+        if (rank >= below && rank < equal)
+            return pivot;
+        end = rank < below ? below : end;
+        from = rank < below ? from : equal;
+    }
+    return values[from];
 }
 
 void live_load_update(struct live_load *load, struct live *live, struct live_log *log)
@@ -49,11 +80,10 @@ void live_load_update(struct live_load *load, struct live *live, struct live_log
         live_log_outage(log, ledger_add(&load->ledger, &time));
     }
     size_t recent = load->count < LIVE_LOAD_RECENT ? load->count : LIVE_LOAD_RECENT;
-    if (load->count == load->sorted_at ||
-        (recent == LIVE_LOAD_RECENT && load->count - load->sorted_at < STALE))
+    size_t fresh = load->count - load->found_at;
+    if (fresh == 0 || fresh < recent / STALE)
         return;
-    load->sorted_at = load->count;
-    memcpy(load->sorted, load->recent, recent * sizeof *load->sorted);
-    qsort(load->sorted, recent, sizeof *load->sorted, by_value);
-    load->p99 = (double)load->sorted[(recent * 99 + 99) / 100 - 1];
+    load->found_at = load->count;
+    memcpy(load->ordered, load->recent, recent * sizeof *load->ordered);
+    load->p99 = (double)select_value(load->ordered, recent, (recent * 99 + 99) / 100 - 1);
 }

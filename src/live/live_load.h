@@ -1,7 +1,7 @@
 /* The load of a live step: its time divided by the block's duration; and the ledger of blocks that
  * were late or lost.
  *
- * Threads: the control thread, which calls live_load_update at least every 25 ms.
+ * Threads: the control thread, which calls live_load_update at least every 100 ms.
  */
 #ifndef HALO_LIVE_LOAD_H
 #define HALO_LIVE_LOAD_H
@@ -12,14 +12,14 @@
 enum { LIVE_LOAD_RECENT = 1 << 13 /* blocks in the percentile */ };
 
 struct live_load {
-    double period; /* ns */
-    float *recent; /* loads, a ring */
-    float *sorted;
-    size_t count;     /* blocks so far */
-    size_t sorted_at; /* `count` when p99 was computed */
-    double now;       /* highest since the last update */
-    double p99;       /* of recent blocks */
-    double worst;     /* of all blocks */
+    double period;   /* ns */
+    float *recent;   /* loads, a ring */
+    float *ordered;  /* in part */
+    size_t count;    /* blocks so far */
+    size_t found_at; /* `count` when p99 was */
+    double now;      /* highest since the last update */
+    double p99;      /* of recent blocks */
+    double worst;    /* of all blocks */
     double sum;
     uint64_t unseen; /* blocks whose times were dropped */
     struct ledger ledger;
@@ -28,6 +28,7 @@ struct live_load {
 /* Errors: memory. */
 MUST_CHECK enum status live_load_init(struct live_load *load, size_t block, uint32_t rate);
 void live_load_free(struct live_load *load);
+void live_load_set_rate(struct live_load *load, size_t block, uint32_t rate);
 
 /* Outages go to the log, unless it is NULL. */
 void live_load_update(struct live_load *load, struct live *live, struct live_log *log);

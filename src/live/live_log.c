@@ -35,6 +35,7 @@ const char *const live_log_shapes[] = {
     [SWITCH_FADE] = "fade", [SWITCH_DUCK] = "duck", [SWITCH_GAP] = "gap", [SWITCH_GAP + 1] = NULL};
 
 const char live_log_outage_name[] = "outage";
+const char live_log_preset_name[] = "preset";
 
 /* `line` is owned. */
 static void write_line(struct live_log *log, json_t *line)
@@ -55,28 +56,28 @@ static json_t *set_up(const struct live_chain *chain, const struct live_settings
 {
     const struct live_chain_request *request = &chain->request;
     json_t *stages = json_array(), *others = json_array();
-    bool isolated = false; /* adds a block of latency, which a replay must reproduce */
     for (size_t i = 0; i < chain->stages.count; i++) {
         const struct stage *stage = &chain->stages.stages[i];
         json_array_append_new(stages,
                               json_pack("[s, o]", stage->ops->option, json_text(stage->text)));
-        isolated |= stage_describe(stage).isolated;
     }
     for (size_t i = 0; i < request->other_count; i++)
         json_array_append_new(others, json_text(request->others[i]));
     const struct plugin_tempo *tempo = &request->options->settings.tempo;
     return json_pack(
-        "{s:i, s:I, s:I, s:I, s:o, s:I, s:o, s:I, s:b, s:b, s:b, s:b, s:f, s:f, s:b, s:f, s:I, s:I}",
+        "{s:i, s:I, s:I, s:I, s:o, s:I, s:o, s:I, s:b, s:b, s:b, s:f, s:f, s:b, s:f, s:I, s:I, "
+        "s:I, s:b, s:o}",
         "halo_log", 1, "rate", (json_int_t)settings->rate, "channels",
         (json_int_t)request->format.channels, "block", (json_int_t)request->block, "stages", stages,
         "choose_at", (json_int_t)request->stage, "others", others, "room",
         (json_int_t)request->capacity, "centre",
-        request->options->settings.align == MASK_ALIGN_CENTRE, "isolated", isolated, "in_double",
+        request->options->settings.align == MASK_ALIGN_CENTRE, "in_double",
         request->options->settings.convolver.precision == PRECISION_DOUBLE, "causal",
         request->options->settings.align == MASK_ALIGN_CAUSAL, "ceiling_db",
         audio_to_db(settings->ceiling), "gain_db", audio_to_db(settings->gain), "muted",
         settings->muted, "bpm", tempo->bpm, "bar", (json_int_t)tempo->bar, "beat_unit",
-        (json_int_t)tempo->unit);
+        (json_int_t)tempo->unit, "first", (json_int_t)request->first + 1, "dry", settings->dry,
+        "device", settings->device ? json_text(settings->device) : json_null());
 }
 
 enum status live_log_open(const char *path, bool force, const struct live_chain *chain,
@@ -155,6 +156,23 @@ void live_log_load(struct live_log *log, size_t choice, const char *text, uint64
 {
     write_line(log, json_pack("{s:I, s:s, s:I, s:o}", "frame", (json_int_t)frame, "event", "load",
                               "choice", (json_int_t)choice + 1, "mask", json_text(text)));
+}
+
+void live_log_preset(struct live_log *log, const struct live_log_preset *preset)
+{
+    if (!log)
+        return;
+    json_t *line = set_up(preset->chain, preset->settings);
+    json_t *own =
+        json_pack("{s:I, s:s, s:I, s:I, s:s}", "frame", (json_int_t)preset->at, "event",
+                  live_log_preset_name, "since", (json_int_t)preset->chain->since, "fade",
+                  (json_int_t)preset->way.frames, "shape", live_log_shapes[preset->way.shape]);
+    if (json_object_update(line, own) != 0) {
+        json_decref(line);
+        line = NULL;
+    }
+    json_decref(own);
+    write_line(log, line);
 }
 
 void live_log_outage(struct live_log *log, const struct outage *outage)

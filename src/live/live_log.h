@@ -27,6 +27,17 @@ void live_log_event(struct live_log *log, const struct live_event *event, const 
 void live_log_switch(struct live_log *log, size_t choice, uint64_t at,
                      const struct choices_way *way);
 void live_log_load(struct live_log *log, size_t choice, const char *text, uint64_t frame);
+
+/* The stream changed to another chain, which began to hear at frame chain->since, with a crossfade
+ * at frame `at`. */
+struct live_log_preset {
+    const struct live_chain *chain;
+    const struct live_settings *settings; /* of the stream, with the gain and dry of this chain */
+    uint64_t at;
+    struct choices_way way;
+};
+void live_log_preset(struct live_log *log, const struct live_log_preset *preset);
+
 void live_log_outage(struct live_log *log, const struct outage *outage); /* NULL is ignored */
 void live_log_close(struct live_log *log);
 
@@ -36,5 +47,7 @@ extern const char *const live_log_shapes[];
 
 /* Of an outage, which changes nothing in the sound. */
 extern const char live_log_outage_name[];
+
+extern const char live_log_preset_name[];
 
 #endif

@@ -1,11 +1,26 @@
+#include "base/atomic_file.h"
 #include "base/stop.h"
 #include "live/live_session.h"
 
 #include <string.h>
 
+enum { CHECK_RATE = 48000, CHECK_CHANNELS = 2 }; /* where none is asked for */
+
 static const struct option_row rows[] = {
     OPT_FLAG("reconnect", struct live_options, reconnect,
              "wait for a device that was lost and continue"),
+    OPT_STRING("sink", "NAME", struct live_options, play.device.sink,
+               "make a sink of that name, which programs play to, and filter\n"
+               "what they play; needs PipeWire"),
+    OPT_FLAG("loopback", struct live_options, play.device.loopback,
+             "filter what is played to the default device; needs PipeWire\n"
+             "and another --output"),
+    OPT_PARSE("for-device", "NAME=WHAT", live_for_device_parse,
+              "when playing to the device NAME, or a part of its name, change to\n"
+              "WHAT: mask N (0: dry), preset:PRESET or chain:FILE; may be given\n"
+              "again"),
+    OPT_FLAG("check", struct live_options, check,
+             "load masks and plugins, and end without a device"),
     OPT_FLAG("mute", struct live_options, muted, "start muted"),
     OPT_VALUE("no-feedback-guard", struct live_options, guard, false,
               "do not stop feedback: for intended loops and test tones",
@@ -18,6 +33,11 @@ static const struct option_row rows[] = {
                 "accept OSC over UDP from this machine",
                 .given = OPT_GIVEN(struct live_options, osc)),
     OPT_PROVE(struct live_options, proof),
+    OPT_STRING("preset", "NAME", struct live_options, preset,
+               "begin with a preset, in place of stages (see halo preset --help)"),
+    OPT_FLAG("resume", struct live_options, resume, "begin with the preset last used"),
+    OPT_STRING("save-preset", "NAME", struct live_options, save_preset,
+               "save what it begins with as a preset"),
     {0},
 };
 
@@ -29,16 +49,72 @@ static const struct option_group groups[] = {
     {0},
 };
 
+/* What programs play is filtered at their own period, where none is asked for. */
+static enum status check_sink(struct live_options *options)
+{
+    struct device_request *device = &options->play.device;
+    if (!device->sink && !device->loopback)
+        return STATUS_OK;
+    if (device->sink && !*device->sink)
+        return fail(STATUS_USAGE, "--sink needs a name, which programs show");
+    if (device->input || (device->sink && device->loopback))
+        return fail(STATUS_USAGE,
+                    "--sink, --loopback and --input are three inputs: choose one, and the "
+                    "device to play to with --output");
+    if (!options->play.block_given && device->latency == DEVICE_LATENCY_LOW)
+        device->latency = DEVICE_LATENCY_HIGH;
+    return STATUS_OK;
+}
+
+/* The chain, and those of the rules, for a device of the rate and channels asked for. */
+static enum status check(const struct live_options *options)
+{
+    const struct device_request *device = &options->play.device;
+    size_t channels = device->input_map_count ? device->input_map_count : device->channels_in;
+    struct live_session session = {
+        .stream = {.options = &options->play,
+                   .info = {.rate = device->rate ? device->rate : CHECK_RATE,
+                            .period = device->block,
+                            .block = device->block,
+                            .follows_default = true}},
+        .options = options,
+    };
+    TRY(live_preset_begin(&session));
+    const struct live_chain_request request =
+        live_session_chain_request(&session, channels ? channels : CHECK_CHANNELS);
+    enum status status = live_chain_init(&session.stream.chain, &request);
+    if (status == STATUS_OK)
+        status = live_for_device_check(&session);
+    live_chain_free(&session.stream.chain);
+    preset_destroy(session.presets.preset);
+    return status;
+}
+
+static enum status check_preset(const struct live_options *options)
+{
+    const struct play_options *play = &options->play;
+    const char *option = options->preset ? "--preset" : "--resume";
+    if (options->preset && options->resume)
+        return fail(STATUS_USAGE, "--preset and --resume exclude each other");
+    if ((options->preset || options->resume) && (play->chain.stages.count > 0 || play->or_waits))
+        return fail(STATUS_USAGE, "%s has stages of its own: remove --%s", option,
+                    play->or_waits ? "or" : play->chain.stages.stages[0].ops->option);
+    return options->save_preset ? preset_check_name(options->save_preset) : STATUS_OK;
+}
+
 static enum status run(void *context)
 {
     struct live_options *options = context;
-    if (options->record && options->record_dry && strcmp(options->record, options->record_dry) == 0)
+    if (options->record && options->record_dry &&
+        atomic_file_is_same(options->record, options->record_dry))
         return fail(STATUS_USAGE, "--record and --record-dry need different files");
+    TRY(check_preset(options));
     TRY(play_options_check(&options->play));
+    TRY(check_sink(options));
     options->play.device.wants_input = true;
     note_verbosity(options->play.verbosity);
     stop_watch();
-    return live_session_run(options);
+    return options->check ? check(options) : live_session_run(options);
 }
 
 static void free_options(void *options)
@@ -54,12 +130,14 @@ const struct command command_live = {
         "Filter the input of a sound device and play it on its output, without added delay.\n"
         "On a terminal a screen shows levels and load. Keys: 1-9 select a mask, space the dry\n"
         "signal, [ ] change the gain, m mutes, c and C select a plugin's control, + and -\n"
-        "change it, b bypasses the plugin, r reloads the mask, w writes the recording to disk,\n"
-        "q leaves.\n\n"
+        "change it, b bypasses the plugin, p and P go to the next and the previous preset, s saves\n"
+        "one, r reloads the mask, w writes the recording to disk, q leaves.\n\n"
         "OSC: /halo/control STAGE SYMBOL VALUE, /halo/mix STAGE VALUE, /halo/bypass STAGE 0|1,\n"
         "/halo/choose N, /halo/dry, /halo/gain DB, /halo/mute 0|1, /halo/load N PATH,\n"
-        "/halo/reload, /halo/quit, /halo/subscribe and\n"
-        "/halo/unsubscribe [PORT].",
+        "/halo/reload, /halo/preset NAME, /halo/preset/next, /halo/preset/previous,\n"
+        "/halo/preset/save NAME, /halo/quit, /halo/subscribe and\n"
+        "/halo/unsubscribe [PORT]. What is wrong changes nothing and is answered with\n"
+        "/halo/error PATH REASON.",
     .ending = "example: halo live --mask small-room.wav --or --mask hall.wav,gain=-6 --gain -3",
     .groups = groups,
     .surplus = "a mask is named with --mask",

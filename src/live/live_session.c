@@ -1,14 +1,17 @@
 #include "live/live_session.h"
 
+#include "base/monotonic.h"
+#include "base/plural.h"
 #include "base/stop.h"
 #include "signal/audio.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    TICK = 25,
+    OSC_TICK = 25, /* ms between the meters that it sends */
     AWAY_TICK = 200
 }; /* ms between updates, and between attempts to reopen a lost device */
 
@@ -51,12 +54,20 @@ static enum status open_recordings(struct live_session *session,
                          &stream->log);
 }
 
+struct live_settings live_session_settings(const struct live_session *session)
+{
+    const struct stream_session *stream = &session->stream;
+    struct live_settings settings = stream_session_settings(stream);
+    settings.guard = session->options->guard;
+    settings.history = live_change_history(stream->chain.filter->inputs, stream->info.rate);
+    return settings;
+}
+
 static enum status make_live(struct live_session *session)
 {
     struct stream_session *stream = &session->stream;
     stream->muted = session->options->muted;
-    struct live_settings settings = stream_session_settings(stream);
-    settings.guard = session->options->guard;
+    struct live_settings settings = live_session_settings(session);
     TRY(open_recordings(session, &settings));
     return stream_session_make_live(stream, &settings, session->recordings[0].recorder,
                                     session->recordings[1].recorder);
@@ -66,9 +77,10 @@ static enum status begin(struct live_session *session)
 {
     const struct live_options *options = session->options;
     struct stream_session *stream = &session->stream;
-    snprintf(stream->keys, sizeof stream->keys,
-             "1-9 mask  space dry  [ ] gain  m mute%s  r reload  w write  q leave",
-             live_controls_keys(&stream->controls));
+    live_control_show_keys(session);
+    live_preset_begun(session);
+    if (options->save_preset)
+        TRY(live_preset_save(session, options->save_preset, options->play.force));
     device_report_grants(&stream->info);
     if (options->osc && options->osc_port == 0)
         note("OSC control on port %u", osc_port(session->osc));
@@ -81,6 +93,18 @@ static enum status begin(struct live_session *session)
     return STATUS_OK;
 }
 
+struct live_chain_request live_session_chain_request(const struct live_session *session,
+                                                     size_t channels)
+{
+    const struct live_options *options = session->options;
+    struct live_chain_request request = stream_session_chain_request(&session->stream, channels);
+    if (session->presets.preset)
+        request = preset_chain_request(session->presets.preset, &request);
+    request.proof = &options->proof;
+    request.capacity = options->watch || options->osc ? LIVE_CAPACITY : 0;
+    return request;
+}
+
 static enum status session_open(struct live_session *session, const struct live_options *options)
 {
     *session = (struct live_session){
@@ -88,13 +112,14 @@ static enum status session_open(struct live_session *session, const struct live_
         .options = options,
         .recordings = {{.path = options->record}, {.path = options->record_dry}},
     };
+    TRY(live_preset_begin(session));
     TRY(stream_session_open_device(&session->stream, 0, 0));
+    TRY(live_for_device_begin(session));
     struct live_chain_request request =
-        stream_session_chain_request(&session->stream, session->stream.info.channels_in);
-    request.proof = &options->proof;
-    request.capacity = options->watch || options->osc ? LIVE_CAPACITY : 0;
+        live_session_chain_request(session, session->stream.info.channels_in);
     TRY(live_chain_init(&session->stream.chain, &request));
     TRY(match_outputs(session));
+    TRY(live_for_device_check(session));
     if (options->osc)
         TRY(osc_open((unsigned)options->osc_port, &session->osc));
     if (options->watch)
@@ -105,89 +130,49 @@ static enum status session_open(struct live_session *session, const struct live_
 
 /* ---- down ---- */
 
-static enum status close_recording(const struct live_session *session,
-                                   const struct live_recording *own)
+static enum status close_recording(const struct live_session *session, struct live_recording *own)
 {
     struct recording recording;
     if (!own->recorder)
         return STATUS_OK;
     enum status status = recorder_close(own->recorder, &recording);
+    own->recorder = NULL;
     if (session->begun && status == STATUS_OK)
         note("%s: %.3f s recorded", own->path,
-             (double)recording.frames / (double)session->stream.info.rate);
+             (double)recording.frames / (double)session->stream.chain.request.format.rate);
     if (recording.lost > 0)
-        warning("%s: %llu frames were lost and are silence there", own->path,
-                (unsigned long long)recording.lost);
+        warning("%s: %llu frame%s lost and silence there", own->path,
+                (unsigned long long)recording.lost, recording.lost == 1 ? " was" : "s were");
     return status;
+}
+
+void live_session_end_recordings(struct live_session *session)
+{
+    struct stream_session *stream = &session->stream;
+    for (size_t i = 0; i < LIVE_RECORDINGS; i++) {
+        enum status closed = close_recording(session, &session->recordings[i]);
+        stream->closed = stream->closed == STATUS_OK ? closed : stream->closed;
+    }
+    live_log_close(stream->log);
+    stream->log = NULL;
 }
 
 static enum status session_close(struct live_session *session)
 {
     bool stopped = stream_session_stop(&session->stream);
+    if (stopped)
+        live_preset_close(session);
     live_control_end_loads(session);
     osc_close(session->osc);
     file_watch_close(session->watch);
     if (!stopped) /* the files stay as after a crash */
         return STATUS_FAILED;
+    live_session_end_recordings(session);
     enum status status = session->stream.closed;
-    for (size_t i = 0; i < LIVE_RECORDINGS; i++) {
-        enum status closed = close_recording(session, &session->recordings[i]);
-        status = status == STATUS_OK ? closed : status;
-    }
-    live_log_close(session->stream.log);
     free(session->log_path);
     stream_session_free(&session->stream);
+    preset_destroy(session->presets.preset);
     return status;
-}
-
-/* ---- a lost device ---- */
-
-static bool try_device(struct live_session *session)
-{
-    struct stream_session *stream = &session->stream;
-    char reason[sizeof session->away];
-    struct device_request request = stream->options->device;
-    if (stream->stuck)
-        return false;
-    request.rate = stream->info.rate; /* that of masks and recordings */
-    if (!request.output_map_count)
-        request.channels_out = stream->info.channels_out;
-    if (!request.input_map_count)
-        request.channels_in = stream->chain.filter->inputs;
-    if (!request.host_api)
-        request.host_api = stream->info.host_api; /* the default may have changed */
-    log_capture(reason, sizeof reason);
-    enum status status = device_open(&request, &stream->device);
-    log_capture(NULL, 0);
-    if (status != STATUS_OK) {
-        if (strcmp(reason, session->away) != 0)
-            view_message(stream->view, "still waiting: %s", reason);
-        snprintf(session->away, sizeof session->away, "%s", reason);
-        return false;
-    }
-    session->away[0] = '\0';
-    device_info(stream->device, &stream->info);
-    live_log_outage(stream->log, ledger_add_away(&stream->load.ledger, live_frames(stream->live)));
-    const struct live_event rise = {.what = LIVE_RISE};
-    (void)live_send(stream->live, &rise);
-    device_run(stream->device, live_step, stream->live);
-    return true;
-}
-
-/* False: the device is lost, without --reconnect. */
-static bool check_device(struct live_session *session)
-{
-    struct stream_session *stream = &session->stream;
-    if (stream->device && device_state(stream->device) == DEVICE_LOST) {
-        session->interruptions++;
-        stream_session_stop_device(stream);
-        if (session->options->reconnect)
-            view_warning(stream->view, "the device is lost; waiting for it to return");
-        return session->options->reconnect;
-    }
-    if (!stream->device && try_device(session))
-        view_warning(stream->view, "the device is back");
-    return true;
 }
 
 /* ---- what is shown ---- */
@@ -206,28 +191,49 @@ static struct live_status make_status(struct live_session *session)
     status.device = session->stream.device ? status.device : "lost: waiting for it";
     status.recording = active_recording(session);
     status.recorded = status.recording ? status.seconds : 0;
+    const struct live_presets *presets = &session->presets;
+    status.preset = *presets->name ? presets->name : NULL;
+    status.coming_preset = *presets->current.source.text ? presets->current.source.text : NULL;
+    status.lines = presets->prompt.lines;
+    status.line_count = presets->prompt.is_open ? 1 : 0;
+    status.question_lines = status.line_count;
     status.osc_refused = session->osc ? osc_refused(session->osc) : 0;
     return status;
 }
 
-/* Blocks computed by the CPU since the GPU was late or failed. */
 static uint64_t blocks_from_cpu(const struct live_session *session)
 {
-    const struct filter *convolver = live_chain_convolver(&session->stream.chain);
-    return convolver ? convolver_late(convolver) : 0;
+    return session->stream.from_cpu + stream_session_blocks_from_cpu(&session->stream.chain);
+}
+
+void live_session_prove(struct live_session *session, struct live_chain *chain, uint64_t until)
+{
+    proof_end(&session->options->proof, &chain->stages, chain->since, until,
+              chain->request.format.rate, &session->proof);
 }
 
 /* The last step must be over. If it hangs, nothing is proven. */
 static void prove(struct live_session *session)
 {
     struct stream_session *stream = &session->stream;
-    const struct proof_options *options = &session->options->proof;
-    if (!options->wanted)
+    struct prepared_preset *coming = session->presets.coming;
+    if (!session->options->proof.wanted)
         return;
     stream_session_stop_device(stream);
-    if (!stream->stuck)
-        proof_end(options, &stream->chain.stages, live_frames(stream->live), stream->info.rate,
-                  &session->proof);
+    if (stream->stuck)
+        return;
+    live_session_prove(session, &stream->chain, live_frames(stream->live));
+    if (coming && live_change_of(stream->live)->has_begun)
+        live_session_prove(session, &coming->chain, live_frames(stream->live));
+}
+
+/* NULL: input and output have one clock. */
+static json_t *bridge_json(const struct live_status *status)
+{
+    return status->has_bridge
+               ? json_pack("{s:I, s:f}", "latency", (json_int_t)status->latency_bridge, "ratio_ppm",
+                           status->ratio_ppm)
+               : NULL;
 }
 
 static enum status report_json(const struct live_session *session, const struct live_status *status)
@@ -235,14 +241,16 @@ static enum status report_json(const struct live_session *session, const struct 
     const struct stream_session *stream = &session->stream;
     const struct live_load *load = &stream->load;
     json_t *own = json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:o*}", "latency",
-        (json_int_t)live_status_latency(status), "priority", (json_int_t)stream->info.priority,
-        "interruptions", (json_int_t)session->interruptions, "blocks", (json_int_t)load->count,
-        "from_cpu", (json_int_t)blocks_from_cpu(session), "late", (json_int_t)status->late, "lost",
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:o*, s:o*}",
+        "latency", (json_int_t)live_status_latency(status), "priority",
+        (json_int_t)stream->info.priority, "interruptions", (json_int_t)session->interruptions,
+        "widened", (json_int_t)session->widened, "blocks", (json_int_t)load->count, "from_cpu",
+        (json_int_t)blocks_from_cpu(session), "late", (json_int_t)status->late, "lost",
         (json_int_t)status->lost, "load_mean", load->count ? load->sum / (double)load->count : 0,
         "load_p99", load->p99, "load_worst", load->worst, "limiter_most_db",
         -stream->reduction_most, "howls", (json_int_t)stream->feedback_count, "clips_in",
-        (json_int_t)stream->clips_in, "proof", proof_json(&session->proof));
+        (json_int_t)stream->clips_in, "proof", proof_json(&session->proof), "bridge",
+        bridge_json(status));
     return stream_session_report_json(stream, status, own);
 }
 
@@ -257,11 +265,16 @@ static enum status report(struct live_session *session)
         return report_json(session, &status);
     note("%.1f s of %s, blocks of %zu frames at %u Hz; latency %zu frames, %.1f ms", status.seconds,
          stream->device_name, status.block, status.rate, latency, ms * (double)latency);
+    if (status.has_bridge)
+        note("two clocks: the input's at %+.1f ppm of the output's; the bridge between them added "
+             "%zu frames",
+             status.ratio_ppm, status.latency_bridge);
     void (*print)(const char *format, ...) = status.late + status.lost > 0 ? warning : note;
-    print("the step took %.1f %% of its time, p99 %.1f %%, at worst %.1f %%; %llu blocks late, "
+    print("the step took %.1f %% of its time, p99 %.1f %%, at worst %.1f %%; %llu block%s late, "
           "%llu lost",
           load->count ? 100 * load->sum / (double)load->count : 0, 100 * load->p99,
-          100 * load->worst, (unsigned long long)status.late, (unsigned long long)status.lost);
+          100 * load->worst, (unsigned long long)status.late, plural_s(status.late),
+          (unsigned long long)status.lost);
     stream_session_report_ledger(stream);
     if (blocks_from_cpu(session) > 0)
         warning("blocks computed by the CPU since the GPU was late: %llu",
@@ -295,8 +308,9 @@ static void update(struct live_session *session)
     uint64_t at;
     struct choices *choices = stream->chain.choices;
     while (choices && choices_poll(choices, &choice, &at))
-        live_log_switch(stream->log, choice, at, &stream->way);
+        live_log_switch(stream->log, choice, stream->chain.since + at, &stream->way);
     stream_session_update(stream);
+    live_for_device_update(session);
     check_recordings(session);
 }
 
@@ -308,17 +322,25 @@ static void finish_log(struct live_session *session)
     uint64_t at;
     if (!stream->stuck && stream->chain.choices &&
         choices_are_within_switch(stream->chain.choices, &choice, &at))
-        live_log_switch(stream->log, choice, at, &stream->way);
+        live_log_switch(stream->log, choice, stream->chain.since + at, &stream->way);
+}
+
+/* Each wakes the processor: no more than someone sees. */
+static int tick(const struct live_session *session)
+{
+    if (!session->stream.device)
+        return AWAY_TICK;
+    return session->osc ? OSC_TICK : view_tick(session->stream.view);
 }
 
 static enum status run(struct live_session *session)
 {
     struct stream_session *stream = &session->stream;
     while (!stream_session_is_over(stream)) {
-        if (!check_device(session))
+        if (!live_device_check(session))
             return fail(STATUS_FAILED, "the device %s is lost; --reconnect waits until it returns",
                         stream->device_name);
-        live_control_wait(session, stream->device ? TICK : AWAY_TICK);
+        live_control_wait(session, tick(session));
         update(session);
         stream_session_read_meters(stream);
         const struct live_status status = make_status(session);
@@ -337,14 +359,16 @@ enum status live_session_run(const struct live_options *options)
         status = run(&session);
         stream_session_halt(&session.stream);
         update(&session);
+        live_preset_finish(&session);
         finish_log(&session);
         view_close(session.stream.view); /* before the report is printed */
         session.stream.view = NULL;
         prove(&session);
         enum status reported = report(&session);
         status = status == STATUS_OK ? reported : status;
+        status = status == STATUS_OK ? session.unproven : status;
         if (status == STATUS_OK)
-            status = proof_judge(&session.proof, "what was heard and recorded cannot be trusted");
+            status = proof_judge(&session.proof, LIVE_UNPROVEN);
     }
     enum status closed = session_close(&session);
     status = status == STATUS_OK ? closed : status;

@@ -1,5 +1,6 @@
 /* halo live while it runs: live_session.c opens, shows and closes the stream; live_control.c
- * handles keys, OSC and changed files. Threads: the control thread.
+ * handles keys and changed files, live_osc.c OSC; live_follow.c a device whose rate or period
+ * changes. Threads: the control thread.
  */
 #ifndef HALO_LIVE_SESSION_H
 #define HALO_LIVE_SESSION_H
@@ -8,6 +9,7 @@
 #include "live/choice_loader.h"
 #include "live/live_options.h"
 #include "live/osc.h"
+#include "live/preset_loader.h"
 #include "live/recorder.h"
 #include "live/stream_session.h"
 
@@ -22,9 +24,42 @@ struct live_recording {
 /* A mask to read. */
 struct live_load_request {
     bool is_asked;
-    bool is_by_osc;
     size_t choice;
-    char *text; /* NULL: the choice's own */
+    char *text;       /* NULL: the choice's own */
+    const char *path; /* of the OSC message that asks for it; NULL: none */
+    struct osc_sender sender;
+};
+
+/* A preset to change to. */
+struct live_preset_request {
+    bool is_asked;
+    bool is_for_device; /* a rule of --for-device asks, and no user */
+    struct preset_source source;
+    const char *path; /* of the OSC message that asks for it; NULL: none */
+    struct osc_sender sender;
+};
+
+/* The name that is being typed for a preset. */
+struct live_preset_prompt {
+    bool is_open;
+    bool offers;   /* the name of what is heard, which a letter replaces */
+    bool replaces; /* Enter replaces a preset of that name */
+    char name[PRESET_NAME_MOST];
+    char line[PRESET_NAME_MOST + 80]; /* as shown */
+    const char *lines[1];
+};
+
+struct live_presets {
+    char name[PRESET_NAME_MOST];     /* of what is heard; "": of none */
+    struct preset *preset;           /* that the chain is made of; NULL: of the command line */
+    struct preset_source first;      /* what the command line asks for, with its mask */
+    bool is_for_device;              /* a rule of --for-device chose what is heard */
+    struct live_preset_request next; /* begins after the current change */
+    struct live_preset_request current;
+    struct preset_loader *loader; /* these two of `current`, or NULL */
+    struct prepared_preset *coming;
+    unsigned number; /* of the last slot */
+    struct live_preset_prompt prompt;
 };
 
 struct live_session {
@@ -38,10 +73,16 @@ struct live_session {
     struct live_load_request next_load; /* begins after the current switch and load */
     struct live_load_request load;
     struct choice_loader *loader; /* of `load`; NULL: none */
-    bool begun;                   /* the sound started */
-    char away[300];               /* why the device cannot be opened, as last shown */
-    uint64_t interruptions;       /* losses of the device */
-    struct proof_result proof;    /* at the end */
+    struct live_presets presets;
+    bool begun;                /* the sound started */
+    char away[300];            /* why the device cannot be opened, as last shown */
+    uint64_t interruptions;    /* losses of the device */
+    char played_to[128];       /* the device when live_for_device_update last looked */
+    uint64_t widened;          /* times that the device's latency was made longer */
+    uint64_t lost_before;      /* blocks, at `counted_at`, for that */
+    double counted_at;         /* monotonic seconds */
+    struct proof_result proof; /* of the chains that are over */
+    enum status unproven;      /* of the sound before the rate changed */
 };
 
 /* ---- live_session.c ---- */
@@ -49,6 +90,49 @@ struct live_session {
 /* Runs until the user quits or the device is lost, then reports. Errors: those of device, chain and
  * recordings. */
 MUST_CHECK enum status live_session_run(const struct live_options *options);
+
+#define LIVE_UNPROVEN "what was heard and recorded cannot be trusted"
+
+/* With what only halo live has. */
+struct live_settings live_session_settings(const struct live_session *session);
+
+/* For the device as it is now, and an input of `channels`. */
+struct live_chain_request live_session_chain_request(const struct live_session *session,
+                                                     size_t channels);
+
+/* A chain whose last step was before frame `until`: its proof is added to `proof`. */
+void live_session_prove(struct live_session *session, struct live_chain *chain, uint64_t until);
+
+/* Close the recordings and their log; the step must not run. A failure is kept for the end. */
+void live_session_end_recordings(struct live_session *session);
+
+/* ---- live_device.c ---- */
+
+/* What became of the device; opens it again where that is needed. False: it is lost, without
+ * --reconnect. Call it about four times a second. */
+bool live_device_check(struct live_session *session);
+
+/* ---- live_follow.c ---- */
+
+/* Whether the chain is of the device's rate, and its blocks are no longer than they need to be. */
+bool live_fits_device(const struct live_session *session);
+
+/* If not, make chain and masks again for the device, which is open and does not run, with what was
+ * chosen and set; recordings end with a rate. On failure all stays as it was. Errors: those of the
+ * chain. */
+MUST_CHECK enum status live_follow_device(struct live_session *session);
+
+/* ---- live_for_device.c ---- */
+
+/* Begin with what the device that was opened has a rule for. Errors: those of its chain. */
+MUST_CHECK enum status live_for_device_begin(struct live_session *session);
+
+/* Check all rules against the chain that it begins with, and say what follows the device. Errors:
+ * a chain that cannot be used, or makes another number of channels. */
+MUST_CHECK enum status live_for_device_check(const struct live_session *session);
+
+/* Change to what the device that is played to has a rule for, where the device has changed. */
+void live_for_device_update(struct live_session *session);
 
 /* ---- live_control.c ---- */
 
@@ -58,7 +142,81 @@ void live_control_wait(struct live_session *session, int milliseconds);
 /* Watch the files of the masks. */
 MUST_CHECK enum status live_control_watch(struct live_session *session);
 
+/* After the masks changed. */
+void live_control_watch_again(struct live_session *session);
+
 /* Forget the masks to read, and the one that is being read. */
 void live_control_end_loads(struct live_session *session);
+
+/* The line of keys, for the controls that there are. */
+void live_control_show_keys(struct live_session *session);
+
+/* From 1; 0 is dry. Errors (usage): no such mask. */
+MUST_CHECK enum status live_control_choose(struct live_session *session, size_t number);
+
+/* Read a mask in place of a choice's, from 0, or the last chosen one again; `command` (NULL: a key)
+ * is answered if it cannot be read. Errors: another one waits. */
+MUST_CHECK enum status live_control_load(struct live_session *session, size_t choice,
+                                         const char *text, const struct osc_command *command);
+MUST_CHECK enum status live_control_reload(struct live_session *session,
+                                           const struct osc_command *command);
+
+/* ---- live_preset.c ---- */
+
+/* The preset that the options name; NULL stays if they name none. Errors: no such preset. */
+MUST_CHECK enum status live_preset_load(const struct live_options *options, struct preset **preset);
+
+/* Of any source, with the settings of the options. Errors: those of the source. */
+MUST_CHECK enum status live_preset_load_source(const struct live_options *options,
+                                               const struct preset_source *source,
+                                               struct preset **preset);
+
+/* What the options ask for becomes `presets.first` and, if it is a preset, `presets.preset`. */
+MUST_CHECK enum status live_preset_begin(struct live_session *session);
+
+/* It becomes `presets.preset`, with its gain and dry; before the chain is made. */
+void live_preset_use(struct live_session *session, struct preset *preset);
+
+/* It runs: the name is remembered. */
+void live_preset_begun(struct live_session *session);
+
+/* Change to a preset, or to the next or previous one, when it is prepared; `command` as above.
+ * Errors: there is none. */
+MUST_CHECK enum status live_preset_ask(struct live_session *session, const char *name,
+                                       const struct osc_command *command);
+MUST_CHECK enum status live_preset_go(struct live_session *session, int direction,
+                                      const struct osc_command *command);
+
+/* For a device; it takes the place of what waits. */
+void live_preset_ask_for_device(struct live_session *session, const struct preset_source *source);
+
+/* The source of what is heard, or will be when all changes are done. */
+const struct preset_source *live_preset_last_asked(const struct live_session *session);
+
+/* Errors: it exists (without `force`), the folder. */
+MUST_CHECK enum status live_preset_save(struct live_session *session, const char *name, bool force);
+
+/* Advance changes; call it often. */
+void live_preset_advance(struct live_session *session);
+
+/* While no step runs: log a change that began, and did not end. */
+void live_preset_finish(struct live_session *session);
+
+/* When no step runs, after finish. */
+void live_preset_close(struct live_session *session);
+
+/* While no step runs: a change that is done is taken; one on its way is logged if it began, and
+ * begins again with the stream that follows. */
+void live_preset_start_again(struct live_session *session);
+
+/* ---- live_preset_prompt.c ---- */
+
+void live_preset_open_prompt(struct live_session *session);
+void live_preset_type(struct live_session *session, int key); /* while it is open */
+
+/* ---- live_osc.c ---- */
+
+/* Execute the commands that arrived, and answer those that cannot be. */
+void live_osc_receive(struct live_session *session);
 
 #endif

@@ -1,6 +1,8 @@
 #include "live/osc.h"
 
 #include "base/monotonic.h"
+#include "base/plural.h"
+#include "live/lo_library.h"
 #include "live/osc_command.h"
 #include "signal/audio.h"
 #include "view/view.h"
@@ -8,9 +10,9 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/errqueue.h>
-#include <lo/lo.h>
 #include <math.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -19,6 +21,7 @@
 enum {
     PACKET_MOST = 65536, /* bytes, the UDP limit */
     WAITING_MOST = 64,   /* commands of one packet; more are refused */
+    REFUSALS_MOST = 8,   /* shown in a second; more are counted */
 };
 
 struct subscriber {
@@ -30,6 +33,12 @@ struct osc {
     int fd;
     size_t packets; /* of this round */
     uint64_t refused;
+    char refusals[REFUSALS_MOST][OSC_PATH_MOST + OSC_REASON_MOST]; /* a ring of lines to show */
+    size_t refusals_first, refusals_count;
+    uint64_t refusals_left_out; /* since the last line that said so */
+    size_t refusals_now;        /* in the second that began at */
+    double refusals_since;      /* monotonic seconds */
+    char shown[OSC_PATH_MOST + OSC_REASON_MOST];
     struct sockaddr_in sender; /* of the current packet */
     struct subscriber subscribers[OSC_SUBSCRIBERS_MOST];
     struct osc_command waiting[WAITING_MOST]; /* from the packet, not yet returned */
@@ -44,6 +53,7 @@ enum status osc_open(unsigned port, struct osc **result)
 {
     if (port > 65535)
         return fail(STATUS_USAGE, "there is no UDP port %u; the last is 65535", port);
+    TRY(library_open(&lo_library));
     struct osc *osc = calloc(1, sizeof *osc);
     if (!osc)
         return fail_memory("OSC control");
@@ -89,9 +99,63 @@ int osc_fd(const struct osc *osc)
     return osc->fd;
 }
 
-void osc_refuse(struct osc *osc)
+static const char error_path[] = "/halo/error";
+
+static void answer(struct osc *osc, const struct osc_sender *sender, const char *path,
+                   const char *reason)
+{
+    const struct sockaddr_in to = {
+        .sin_family = AF_INET, .sin_port = sender->port, .sin_addr.s_addr = sender->address};
+    size_t size;
+    lo_message message = lo_message_new();
+    lo_message_add(message, "ss", path, reason);
+    void *bytes = lo_message_serialise(message, error_path, NULL, &size);
+    if (bytes) /* who sends and does not listen misses it */
+        (void)sendto(osc->fd, bytes, size, MSG_DONTWAIT, (const struct sockaddr *)&to, sizeof to);
+    free(bytes);
+    lo_message_free(message);
+}
+
+static void add_refusal(struct osc *osc, const char *path, const char *reason)
+{
+    double now = monotonic_seconds();
+    if (now >= osc->refusals_since + 1) {
+        osc->refusals_since = now;
+        osc->refusals_now = 0;
+    }
+    if (osc->refusals_now == REFUSALS_MOST || osc->refusals_count == REFUSALS_MOST) {
+        osc->refusals_left_out++;
+        return;
+    }
+    size_t place = (osc->refusals_first + osc->refusals_count++) % REFUSALS_MOST;
+    osc->refusals_now++;
+    snprintf(osc->refusals[place], sizeof osc->refusals[place], "%s%s%s", path, *path ? ": " : "",
+             reason);
+}
+
+void osc_refuse(struct osc *osc, const struct osc_sender *sender, const char *path,
+                const char *reason)
 {
     osc->refused++;
+    add_refusal(osc, path, reason);
+    if (strcmp(path, error_path) != 0) /* or two of us would answer each other for ever */
+        answer(osc, sender, path, reason);
+}
+
+const char *osc_refusal(struct osc *osc)
+{
+    if (osc->refusals_count > 0) {
+        memcpy(osc->shown, osc->refusals[osc->refusals_first], sizeof osc->shown);
+        osc->refusals_first = (osc->refusals_first + 1) % REFUSALS_MOST;
+        osc->refusals_count--;
+        return osc->shown;
+    }
+    if (osc->refusals_left_out == 0 || monotonic_seconds() < osc->refusals_since + 1)
+        return NULL;
+    snprintf(osc->shown, sizeof osc->shown, "refused %llu more message%s",
+             (unsigned long long)osc->refusals_left_out, plural_s(osc->refusals_left_out));
+    osc->refusals_left_out = 0;
+    return osc->shown;
 }
 
 uint64_t osc_refused(const struct osc *osc)
@@ -119,7 +183,8 @@ static void forget(struct osc *osc, const struct sockaddr_in *address)
         subscriber->until = 0;
 }
 
-static void subscribe(struct osc *osc, const struct sockaddr_in *address)
+/* False: there are too many. */
+static bool subscribe(struct osc *osc, const struct sockaddr_in *address)
 {
     double now = monotonic_seconds();
     struct subscriber *subscriber = subscriber_at(osc, address);
@@ -128,8 +193,7 @@ static void subscribe(struct osc *osc, const struct sockaddr_in *address)
             subscriber = &osc->subscribers[i];
     if (subscriber)
         *subscriber = (struct subscriber){.address = *address, .until = now + OSC_LEASE};
-    else
-        osc_refuse(osc);
+    return subscriber;
 }
 
 /* The kernel queues an error for each packet that nobody received. */
@@ -153,20 +217,43 @@ static void forget_the_gone(struct osc *osc)
 
 /* ---- in ---- */
 
+/* NULL: the command waits to be received. */
+static const char *add_command(struct osc *osc, const struct osc_command *command,
+                               const struct osc_sender *sender)
+{
+    if (osc->waiting_count == WAITING_MOST)
+        return "there are too many in one packet";
+    struct osc_command *waiting = &osc->waiting[osc->waiting_count++];
+    *waiting = *command;
+    waiting->sender = *sender;
+    return NULL;
+}
+
 static void handle_message(void *context, const struct osc_message *message)
 {
     struct osc *osc = context;
     struct sockaddr_in address = osc->sender;
+    const struct osc_sender sender = {.address = address.sin_addr.s_addr, .port = address.sin_port};
+    const char *flaw = NULL, *path = message->command.path;
     if (message->port)
         address.sin_port = htons((uint16_t)message->port);
-    if (message->kind == OSC_SUBSCRIBE)
-        subscribe(osc, &address);
-    else if (message->kind == OSC_UNSUBSCRIBE)
+    switch (message->kind) {
+    case OSC_SUBSCRIBE:
+        flaw = subscribe(osc, &address) ? NULL : "there are too many subscribers";
+        break;
+    case OSC_UNSUBSCRIBE:
         forget(osc, &address);
-    else if (message->kind == OSC_COMMAND && osc->waiting_count < WAITING_MOST)
-        osc->waiting[osc->waiting_count++] = message->command;
-    else
-        osc_refuse(osc);
+        break;
+    case OSC_COMMAND:
+        flaw = add_command(osc, &message->command, &sender);
+        break;
+    case OSC_REFUSED:
+        flaw = message->reason;
+        path = message->path;
+        break;
+    }
+    if (flaw)
+        osc_refuse(osc, &sender, path, flaw);
 }
 
 static bool receive_packet(struct osc *osc)
@@ -182,7 +269,7 @@ static bool receive_packet(struct osc *osc)
     if (is_local)
         osc_packet_read(osc->packet, (size_t)got, handle_message, osc);
     else
-        osc_refuse(osc);
+        osc->refused++;
     return true;
 }
 

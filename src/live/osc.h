@@ -14,6 +14,9 @@
  *   /halo/bypass STAGE 0|1    its @bypass; or T, F
  *   /halo/load NUMBER PATH    replace the choice's mask with the file
  *   /halo/reload              read the last chosen mask again
+ *   /halo/preset NAME         change to a preset
+ *   /halo/preset/next         or /halo/preset/previous
+ *   /halo/preset/save NAME    save what is heard; replaces a preset of that name
  *   /halo/quit
  *   /halo/subscribe [PORT]    send meters to that local port, or to the sender, for OSC_LEASE
  *                             seconds; send again to renew
@@ -27,8 +30,14 @@
  *                    f limiter dB  f load now  f p99  f worst (1: the period; -1: blind)
  *                    h late  h lost (blocks)  f seconds
  *
- * Silence is sent as OSC_SILENCE dBFS. Invalid packets, unknown messages, wrong types and packets
- * from other machines are ignored and counted.
+ * Silence is sent as OSC_SILENCE dBFS.
+ *
+ * A message that is unknown, has other types or values out of range, or cannot be executed changes
+ * nothing: it is counted, and answered to its sender with
+ *
+ *   /halo/error      s the message's path ("": not OSC)  s the reason
+ *
+ * Packets from other machines are counted only, as is /halo/error itself.
  * Threads: the control thread. Nothing here waits.
  */
 #ifndef HALO_OSC_H
@@ -45,6 +54,7 @@
 enum {
     OSC_TEXT_MOST = 1024,  /* bytes of a name or path, with its 0 */
     OSC_VALUE_MOST = 128,  /* bytes of a value, with its 0 */
+    OSC_PATH_MOST = 64,    /* bytes of a message's path that are kept, with its 0 */
     OSC_PACKETS_MOST = 64, /* of one round of osc_receive */
     OSC_SUBSCRIBERS_MOST = 8,
     OSC_LEASE = 10,     /* seconds */
@@ -56,16 +66,28 @@ struct osc;
 enum osc_action {
     OSC_CHOOSE,       /* choice */
     OSC_CHOOSE_NAMED, /* text */
-    OSC_GAIN,         /* value, finite */
+    OSC_GAIN,         /* value, finite; the caller checks its range */
     OSC_MUTE,         /* on */
     OSC_LOAD,         /* choice, text */
     OSC_CONTROL,      /* stage, text: the symbol, value_text */
     OSC_RELOAD,
+    OSC_PRESET, /* text */
+    OSC_PRESET_NEXT,
+    OSC_PRESET_PREVIOUS,
+    OSC_PRESET_SAVE, /* text */
     OSC_QUIT,
+};
+
+/* Who sent a command, for the answer; on this machine. */
+struct osc_sender {
+    uint32_t address; /* these two in network order */
+    uint16_t port;
 };
 
 struct osc_command {
     enum osc_action action;
+    const char *path; /* of its message, for good */
+    struct osc_sender sender;
     size_t choice; /* from 1; 0: dry. The caller checks that choice and stage exist */
     size_t stage;  /* from 1 */
     bool on;
@@ -92,9 +114,14 @@ bool osc_receive(struct osc *osc, struct osc_command *command);
 /* Send the status to all subscribers and forget those that are gone. */
 void osc_send_meters(struct osc *osc, const struct live_status *status);
 
-/* Count a command that the caller could not execute among those ignored. */
-void osc_refuse(struct osc *osc);
+/* Count a command that the caller could not execute among those refused, and answer it. */
+void osc_refuse(struct osc *osc, const struct osc_sender *sender, const char *path,
+                const char *reason);
 uint64_t osc_refused(const struct osc *osc);
+
+/* The next refusal as a line to show, or NULL: eight in a second, then a line that counts the
+ * others. Valid until the next call. */
+const char *osc_refusal(struct osc *osc);
 
 #else /* without liblo osc_open always fails */
 
@@ -108,8 +135,10 @@ MUST_CHECK static inline enum status osc_open(unsigned port, struct osc **osc)
 #define osc_fd(osc) ((void)(osc), -1)
 #define osc_receive(osc, command) ((void)(osc), (void)(command), false)
 #define osc_send_meters(osc, status) ((void)(osc), (void)(status))
-#define osc_refuse(osc) ((void)(osc))
+#define osc_refuse(osc, sender, path, reason)                                                      \
+    ((void)(osc), (void)(sender), (void)(path), (void)(reason))
 #define osc_refused(osc) ((void)(osc), UINT64_C(0))
+#define osc_refusal(osc) ((void)(osc), (const char *)NULL)
 
 #endif
 

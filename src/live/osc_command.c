@@ -1,7 +1,8 @@
 #include "live/osc_command.h"
 
+#include "live/lo_library.h"
+
 #include <arpa/inet.h>
-#include <lo/lo.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -87,29 +88,35 @@ static bool value_text_at(const struct arguments *arguments, int at, char *value
 enum { CHOICES_MOST = 1000000, STAGES_MOST = 1000000, PORTS_MOST = 65535 };
 
 /* `arguments`, a letter each: c choice, C choice from 1, s stage from 1, t text, v value, d number,
- * o on or off, O the same as a value, p port. `text` presets the command's. */
+ * o on or off, O the same as a value, p port. `usage` describes them to users; `text` presets the
+ * command's. */
 static const struct {
     const char *path;
     const char *arguments;
+    const char *usage;
     enum osc_kind kind;
     enum osc_action action;
     const char *text;
 } messages[] = {
-    {"/halo/choose", "c", OSC_COMMAND, OSC_CHOOSE, ""},
-    {"/halo/choose", "t", OSC_COMMAND, OSC_CHOOSE_NAMED, ""},
-    {"/halo/dry", "", OSC_COMMAND, OSC_CHOOSE, ""},
-    {"/halo/gain", "d", OSC_COMMAND, OSC_GAIN, ""},
-    {"/halo/mute", "o", OSC_COMMAND, OSC_MUTE, ""},
-    {"/halo/control", "stv", OSC_COMMAND, OSC_CONTROL, ""},
-    {"/halo/mix", "sv", OSC_COMMAND, OSC_CONTROL, "@mix"},
-    {"/halo/bypass", "sO", OSC_COMMAND, OSC_CONTROL, "@bypass"},
-    {"/halo/load", "Ct", OSC_COMMAND, OSC_LOAD, ""},
-    {"/halo/reload", "", OSC_COMMAND, OSC_RELOAD, ""},
-    {"/halo/quit", "", OSC_COMMAND, OSC_QUIT, ""},
-    {"/halo/subscribe", "", OSC_SUBSCRIBE, 0, ""},
-    {"/halo/subscribe", "p", OSC_SUBSCRIBE, 0, ""},
-    {"/halo/unsubscribe", "", OSC_UNSUBSCRIBE, 0, ""},
-    {"/halo/unsubscribe", "p", OSC_UNSUBSCRIBE, 0, ""},
+    {"/halo/choose", "c", "a NUMBER (0: dry) or a NAME", OSC_COMMAND, OSC_CHOOSE, ""},
+    {"/halo/choose", "t", "a NUMBER (0: dry) or a NAME", OSC_COMMAND, OSC_CHOOSE_NAMED, ""},
+    {"/halo/dry", "", "no arguments", OSC_COMMAND, OSC_CHOOSE, ""},
+    {"/halo/gain", "d", "a number of dB", OSC_COMMAND, OSC_GAIN, ""},
+    {"/halo/mute", "o", "0 or 1", OSC_COMMAND, OSC_MUTE, ""},
+    {"/halo/control", "stv", "STAGE (from 1), SYMBOL and VALUE", OSC_COMMAND, OSC_CONTROL, ""},
+    {"/halo/mix", "sv", "STAGE (from 1) and VALUE", OSC_COMMAND, OSC_CONTROL, "@mix"},
+    {"/halo/bypass", "sO", "STAGE (from 1) and 0 or 1", OSC_COMMAND, OSC_CONTROL, "@bypass"},
+    {"/halo/load", "Ct", "NUMBER (from 1) and PATH", OSC_COMMAND, OSC_LOAD, ""},
+    {"/halo/reload", "", "no arguments", OSC_COMMAND, OSC_RELOAD, ""},
+    {"/halo/preset", "t", "a NAME", OSC_COMMAND, OSC_PRESET, ""},
+    {"/halo/preset/next", "", "no arguments", OSC_COMMAND, OSC_PRESET_NEXT, ""},
+    {"/halo/preset/previous", "", "no arguments", OSC_COMMAND, OSC_PRESET_PREVIOUS, ""},
+    {"/halo/preset/save", "t", "a NAME", OSC_COMMAND, OSC_PRESET_SAVE, ""},
+    {"/halo/quit", "", "no arguments", OSC_COMMAND, OSC_QUIT, ""},
+    {"/halo/subscribe", "", "nothing, or a PORT from 1 to 65535", OSC_SUBSCRIBE, 0, ""},
+    {"/halo/subscribe", "p", "nothing, or a PORT from 1 to 65535", OSC_SUBSCRIBE, 0, ""},
+    {"/halo/unsubscribe", "", "nothing, or a PORT from 1 to 65535", OSC_UNSUBSCRIBE, 0, ""},
+    {"/halo/unsubscribe", "p", "nothing, or a PORT from 1 to 65535", OSC_UNSUBSCRIBE, 0, ""},
 };
 
 static bool read_argument(const struct arguments *arguments, int at, char letter,
@@ -141,25 +148,40 @@ static bool read_argument(const struct arguments *arguments, int at, char letter
     }
 }
 
+static struct osc_message refused(const char *path, const char *reason)
+{
+    struct osc_message message = {.kind = OSC_REFUSED};
+    snprintf(message.path, sizeof message.path, "%s", path);
+    snprintf(message.reason, sizeof message.reason, "%s", reason);
+    return message;
+}
+
 static struct osc_message parse(const char *path, const struct arguments *arguments)
 {
+    char reason[OSC_REASON_MOST] = "there is no such message";
     for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) {
         struct osc_message message = {.kind = messages[i].kind,
-                                      .command.action = messages[i].action};
+                                      .command.action = messages[i].action,
+                                      .command.path = messages[i].path};
         const char *letters = messages[i].arguments;
-        bool fits = strcmp(path, messages[i].path) == 0 && arguments->count == (int)strlen(letters);
+        if (strcmp(path, messages[i].path) != 0)
+            continue;
+        snprintf(reason, sizeof reason, "it takes %s", messages[i].usage);
+        bool fits = arguments->count == (int)strlen(letters);
         strcpy(message.command.text, messages[i].text);
         for (int at = 0; fits && letters[at]; at++)
             fits = read_argument(arguments, at, letters[at], &message);
         if (fits)
             return message;
     }
-    return (struct osc_message){.kind = OSC_REFUSED};
+    return refused(path, reason);
 }
+
+static const char no_osc[] = "it is not OSC 1.0";
 
 static struct osc_message read_message(void *bytes, size_t size)
 {
-    struct osc_message parsed = {.kind = OSC_REFUSED};
+    struct osc_message parsed = refused("", no_osc);
     lo_message message = size > 0 ? lo_message_deserialise(bytes, size, NULL) : NULL;
     if (!message)
         return parsed;
@@ -184,7 +206,7 @@ void osc_packet_read(void *packet, size_t size,
                      void *context)
 {
     char *bytes = packet;
-    struct osc_message message = {.kind = OSC_REFUSED};
+    struct osc_message message;
     if (size < BUNDLE_HEAD || memcmp(bytes, bundle_mark, sizeof bundle_mark) != 0) {
         message = read_message(bytes, size);
         handle(context, &message);
@@ -199,9 +221,7 @@ void osc_packet_read(void *packet, size_t size,
             at += sizeof length;
             whole = length <= size - at && length % 4 == 0;
         }
-        message = (struct osc_message){.kind = OSC_REFUSED};
-        if (whole)
-            message = read_message(bytes + at, length);
+        message = whole ? read_message(bytes + at, length) : refused("", no_osc);
         handle(context, &message);
         if (!whole)
             return;

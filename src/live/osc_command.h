@@ -12,10 +12,14 @@ enum osc_kind {
     OSC_UNSUBSCRIBE,
 };
 
+enum { OSC_REASON_MOST = 256 /* bytes, with its 0 */ };
+
 struct osc_message {
     enum osc_kind kind;
     struct osc_command command;
     size_t port;
+    char path[OSC_PATH_MOST];     /* of a refused one; "" where it is not OSC. Perhaps cut */
+    char reason[OSC_REASON_MOST]; /* why it was refused */
 };
 
 /* Call handle() for every message of a packet; what is not OSC is one refused message. `bytes` are

@@ -1,6 +1,7 @@
 #include "live/play_options.h"
 
 #include "base/atomic_file.h"
+#include "base/plural.h"
 
 #include <string.h>
 
@@ -85,13 +86,16 @@ const struct option_row play_options_device[] = {
               "for input and output: a name, a part of one, or an index\n"
               "(see halo devices); default: the system's"),
     OPT_STRING("output", "NAME", struct play_options, device.output, "the device to play to"),
-    OPT_STRING("host-api", "NAME", struct play_options, device.host_api,
-               "use the devices of ALSA, JACK, ..."),
+    OPT_STRING("driver", "NAME", struct play_options, device.driver,
+               "use the devices of JACK, ALSA, ...; default: the sound server that\n"
+               "runs, or those of the system",
+               .former_name = "host-api"),
     OPT_INTEGER("rate", "HZ", struct play_options, device.rate, RATE_LEAST, RATE_MOST,
                 "frames per second; default: the device's"),
     OPT_FRAMES("block", struct play_options, device.block, BLOCK_LEAST, BLOCK_MOST,
                "period to request from the device, 32 to 4096 (default 64);\n"
-               "the one that it uses is reported"),
+               "the one that it uses is reported",
+               .given = OPT_GIVEN(struct play_options, block_given)),
     OPT_INTEGERS("output-map", "LIST", struct play_options, output_map, 1, DEVICE_CHANNELS_MOST,
                  "the device's channels to play to, such as 3,4"),
     OPT_PARSE("latency", "LATENCY", parse_latency,
@@ -139,8 +143,9 @@ enum status play_options_check(struct play_options *options)
     device->output_map_count = options->output_map.count;
     if (device->input_map_count && device->channels_in &&
         device->input_map_count != device->channels_in)
-        return fail(STATUS_USAGE, "--input-map names %zu channels, --channels %zu",
-                    device->input_map_count, device->channels_in);
+        return fail(STATUS_USAGE, "--input-map names %zu channel%s, --channels %zu",
+                    device->input_map_count, plural_s(device->input_map_count),
+                    device->channels_in);
     return chain_options_check(&options->chain, 0);
 }
 

@@ -15,6 +15,7 @@ struct play_options {
     size_t choosing; /* the stage that has them; SIZE_MAX: none */
     bool or_waits;   /* an --or waits for its mask */
     struct device_request device;
+    bool block_given;
     struct number_list input_map, output_map; /* which `device` points to, after the check */
     struct choices_way way;                   /* without its frames */
     double fade;                              /* seconds */

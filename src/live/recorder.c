@@ -5,11 +5,11 @@
 #include "base/realtime.h"
 #include "base/ring.h"
 #include "base/thread.h"
+#include "sound/sndfile_library.h"
 #include "sound/sound_io.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <sndfile.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +103,7 @@ static enum status choose_format(const char *path, const struct stream_format *f
                                  SF_INFO *info)
 {
     const char *dot = strrchr(path, '.');
+    TRY(library_open(&sndfile_library));
     for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++) {
         if (strcasecmp(dot, endings[i].extension) != 0)
             continue;

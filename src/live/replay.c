@@ -2,8 +2,6 @@
 
 #include "base/files_read.h"
 #include "base/options.h"
-#include "base/stop.h"
-#include "chain/stage_mask.h"
 #include "live/live_log.h"
 #include "signal/audio.h"
 
@@ -18,8 +16,7 @@
 enum { CHANNELS_MOST = LIVE_CHANNELS_MOST, RATE_MOST = 10000000, BLOCK_MOST = 1 << 16 };
 enum { STAGES_MOST = 1000 };
 
-/* A log that no recording writes. */
-static enum status refuse(const struct replay *replay, const char *problem)
+enum status replay_refuse(const struct replay *replay, const char *problem)
 {
     return fail(STATUS_USAGE, "cannot replay %s: %s", replay->path, problem);
 }
@@ -56,14 +53,14 @@ static enum status read_stages(struct replay *replay, const json_t *line)
     size_t i;
     const json_t *stages = json_object_get(line, "stages"), *pair;
     if (!json_is_array(stages) || json_array_size(stages) > STAGES_MOST)
-        return refuse(replay, "its first line lacks the stages of the chain");
+        return replay_refuse(replay, "its first line lacks the stages of the chain");
     json_array_foreach(stages, i, pair)
     {
         const char *option = json_string_value(json_array_get(pair, 0));
         const char *spec = json_string_value(json_array_get(pair, 1));
         const struct stage_ops *ops = option ? stage_ops_named(option) : NULL;
         if (!ops || !spec)
-            return refuse(replay, "it has an unknown stage");
+            return replay_refuse(replay, "it has an unknown stage");
         TRY(stage_list_add(&replay->options.stages, ops, spec, replay->path));
     }
     return STATUS_OK;
@@ -81,11 +78,11 @@ static enum status read_choices(struct replay *replay, const json_t *line)
     if (!is_none &&
         (!whole(line, "choose_at", STAGES_MOST, &request->stage) ||
          request->stage >= stages->count || !stages->stages[request->stage].ops->has_choices))
-        return refuse(replay, "choose_at names no stage with masks to choose from");
+        return replay_refuse(replay, "choose_at names no stage with masks to choose from");
     json_array_foreach(json_object_get(line, "others"), i, text)
     {
         if (is_none || !json_is_string(text) || i + 1 >= LIVE_CHOICES_MOST)
-            return refuse(replay, "its choices are invalid");
+            return replay_refuse(replay, "its choices are invalid");
         if (!(replay->others[i] = strdup(json_string_value(text))))
             return fail_memory("a log");
         request->other_count++;
@@ -106,25 +103,31 @@ static bool read_tempo(const json_t *line, struct plugin_tempo *tempo)
 
 static enum status read_set_up(struct replay *replay, const json_t *line)
 {
-    size_t rate, version;
+    size_t rate, version, first = 1;
     struct live_chain_request *request = &replay->request;
     struct live_settings *settings = &replay->settings;
     struct stage_settings *stages = &replay->options.settings;
     if (!whole(line, "halo_log", 1, &version) || version != 1)
-        return refuse(replay, "it is not a log of a recording by halo");
+        return replay_refuse(replay, "it is not a log of a recording by halo");
     if (!whole(line, "rate", RATE_MOST, &rate) || rate == 0 ||
         !whole(line, "channels", CHANNELS_MOST, &replay->format.channels) ||
         replay->format.channels == 0 || !whole(line, "block", BLOCK_MOST, &request->block) ||
         request->block == 0 || !whole(line, "room", LIVE_CAPACITY, &request->capacity) ||
         !decibels(line, "ceiling_db", &settings->ceiling) ||
         !decibels(line, "gain_db", &settings->gain) || !read_tempo(line, &stages->tempo))
-        return refuse(replay, "its first line lacks the set-up of the stream");
+        return replay_refuse(replay, "its first line lacks the set-up of the stream");
     replay->format.rate = settings->rate = (uint32_t)rate;
     settings->muted = json_is_true(json_object_get(line, "muted"));
+    if (json_object_get(line, "first") &&
+        (!whole(line, "first", LIVE_CHOICES_MOST, &first) || first == 0))
+        return replay_refuse(replay, "it begins with a missing mask");
+    request->first = first - 1;
+    settings->dry = json_is_true(json_object_get(line, "dry"));
     request->format = replay->format;
     request->others = (const char *const *)replay->others;
     request->options = &replay->options;
     stages->replayed = true;
+    /* Logs once had this, when isolation cost a block of latency. */
     stages->held_back = json_is_true(json_object_get(line, "isolated"));
     if (json_is_true(json_object_get(line, "in_double")))
         stages->convolver.precision = PRECISION_DOUBLE;
@@ -132,7 +135,41 @@ static enum status read_set_up(struct replay *replay, const json_t *line)
                     : json_is_true(json_object_get(line, "causal")) ? MASK_ALIGN_CAUSAL
                                                                     : MASK_ALIGN_OWN;
     TRY(read_stages(replay, line));
-    return read_choices(replay, line);
+    TRY(read_choices(replay, line));
+    return request->first <= request->other_count
+               ? STATUS_OK
+               : replay_refuse(replay, "it begins with a missing mask");
+}
+
+/* The set-up of another chain of the same stream. */
+static enum status read_preset(struct replay *replay, const json_t *line, struct logged *logged)
+{
+    size_t frame, since, fade;
+    const char *shape = json_string_value(json_object_get(line, "shape"));
+    size_t index = index_of(shape, live_log_shapes), block = replay->request.block;
+    if (!whole(line, "frame", INT64_MAX, &frame) || !whole(line, "since", frame, &since) ||
+        !whole(line, "fade", SIZE_MAX, &fade) || !live_log_shapes[index] || frame % block != 0 ||
+        since % block != 0)
+        return replay_refuse(replay, "it has an invalid change of presets");
+    struct replay *other = calloc(1, sizeof *other);
+    if (!other)
+        return fail_memory("a log");
+    *logged = (struct logged){
+        .kind = LOGGED_PRESET,
+        .frame = frame,
+        .since = since,
+        .way = {.frames = fade, .shape = (enum switch_shape)index},
+        .preset = other,
+    };
+    other->path = replay->path;
+    other->options.threads = replay->options.threads;
+    other->options.settings = replay->options.settings;
+    TRY(read_set_up(other, line));
+    if (other->format.rate != replay->format.rate ||
+        other->format.channels != replay->format.channels || other->request.block != block)
+        return replay_refuse(replay, "a preset is of another stream");
+    replay->has_presets = true;
+    return STATUS_OK;
 }
 
 static bool read_live_event(const json_t *line, const char *name, struct logged *logged)
@@ -198,8 +235,16 @@ static enum status add_event(struct replay *replay, const json_t *line)
         replay->events = events;
         replay->event_room = room;
     }
-    if (!read_event(line, count, &replay->events[count]))
-        return refuse(replay, "it has an unknown event");
+    struct logged *logged = &replay->events[count];
+    *logged = (struct logged){0};
+    if (name && strcmp(name, live_log_preset_name) == 0) {
+        replay->event_count++; /* freed in any case */
+        TRY(read_preset(replay, line, logged));
+        logged->number = count;
+        return STATUS_OK;
+    }
+    if (!read_event(line, count, logged))
+        return replay_refuse(replay, "it has an unknown event");
     replay->event_count++;
     replay->fails |= replay->events[count].event.what == LIVE_STAGE_FAILED;
     return STATUS_OK;
@@ -211,7 +256,7 @@ static enum status read_line(struct replay *replay, const char *text, size_t len
     json_t *line = json_loadb(text, length, 0, NULL);
     enum status status = STATUS_OK;
     if (!line && number == 1)
-        status = refuse(replay, "it is not a log of a recording by halo");
+        status = replay_refuse(replay, "it is not a log of a recording by halo");
     else if (!line)
         status = fail(STATUS_USAGE, "cannot replay %s: line %zu is damaged", replay->path, number);
     else
@@ -235,7 +280,7 @@ static enum status read_lines(struct replay *replay, FILE *file)
     if (status == STATUS_OK && error)
         return fail(STATUS_FAILED, "cannot read %s: %s", replay->path, strerror(error));
     return status == STATUS_OK && number == 0
-               ? refuse(replay, "it is not a log of a recording by halo")
+               ? replay_refuse(replay, "it is not a log of a recording by halo")
                : status;
 }
 
@@ -269,130 +314,12 @@ void replay_free(struct replay *replay)
     chain_options_free(&replay->options);
     for (size_t i = 0; i < LIVE_CHOICES_MOST; i++)
         free(replay->others[i]);
-    for (size_t i = 0; i < replay->event_count; i++)
+    for (size_t i = 0; i < replay->event_count; i++) {
         free(replay->events[i].text);
+        if (replay->events[i].preset)
+            replay_free(replay->events[i].preset);
+        free(replay->events[i].preset);
+    }
     free(replay->events);
     *replay = (struct replay){0};
-}
-
-/* ---- the live step, on a file ---- */
-
-struct replay_state {
-    struct replay *replay;
-    struct live_chain *chain;
-    struct live *live;
-    struct block in;
-    struct block out;
-    size_t next; /* event */
-    size_t choice;
-    uint64_t at;
-};
-
-static bool is_of_mask(const struct logged *logged)
-{
-    return logged->kind == LOGGED_SWITCH || logged->kind == LOGGED_LOAD;
-}
-
-/* What the log says of stages and masks against those of the chain. */
-static enum status check_event(const struct replay *replay, const struct live_chain *chain,
-                               struct logged *logged)
-{
-    struct live_event *event = &logged->event;
-    struct stage_control control;
-    if (is_of_mask(logged))
-        return logged->choice < chain->choice_count ? STATUS_OK
-                                                    : refuse(replay, "it chooses a missing mask");
-    if (logged->kind == LOGGED_CONTROL) {
-        TRY(stage_controls_find(&chain->stages, event->stage, logged->text, &control));
-        event->kind = control.kind;
-        event->port = control.port_index;
-    } else if (event->what > LIVE_STAGE_CONTROL &&
-               (event->stage >= chain->stages.count || !chain->stages.stages[event->stage].mixed)) {
-        return refuse(replay, "it has an event of a missing stage");
-    }
-    return STATUS_OK;
-}
-
-static enum status change_mask(struct replay_state *state, const struct logged *logged)
-{
-    struct live_chain *chain = state->chain;
-    enum status status = STATUS_OK;
-    if (logged->kind == LOGGED_SWITCH)
-        choices_ask(chain->choices, logged->choice, logged->frame, &logged->way);
-    if (logged->kind == LOGGED_LOAD) {
-        note("%s: at %.3f s mask %s was read again; its present content is used",
-             state->replay->path, (double)logged->frame / (double)state->replay->format.rate,
-             logged->text);
-        struct mask *mask = NULL;
-        TRY(stage_mask_read(logged->text, &chain->mask_format, &state->replay->options.settings,
-                            &mask));
-        status = live_chain_put(chain, logged->choice, logged->text, mask, NULL);
-    }
-    if (status == STATUS_OK)
-        (void)choices_poll(chain->choices, &state->choice, &state->at);
-    return status;
-}
-
-/* Events up to the end of the next block. A switch waits for the previous one, as in the recording.
- */
-static enum status send_events(struct replay_state *state, uint64_t end)
-{
-    const struct replay *replay = state->replay;
-    for (; state->next < replay->event_count; state->next++) {
-        const struct logged *logged = &replay->events[state->next];
-        if (logged->frame >= end ||
-            (is_of_mask(logged) && choices_are_switching(state->chain->choices)))
-            return STATUS_OK;
-        if (is_of_mask(logged))
-            TRY(change_mask(state, logged));
-        else if (!live_send(state->live, &logged->event)) /* the queue is full */
-            return STATUS_OK;
-    }
-    return STATUS_OK;
-}
-
-static enum status run_block(struct replay_state *state, struct source *source, struct sink *sink,
-                             uint64_t *heard, bool *ended)
-{
-    size_t block = state->in.frames, got = 0;
-    TRY(source_read(source, state->in.data, block, &got));
-    block_silence(&state->in, got, block - got);
-    *ended = got < block;
-    if (state->chain->choices)
-        (void)choices_poll(state->chain->choices, &state->choice, &state->at);
-    TRY(send_events(state, *heard + block));
-    live_process(state->live, (const float *const *)state->in.data, state->out.data);
-    const char *failure = state->chain->filter->failure;
-    if (failure && !state->replay->fails) /* a plugin that failed in the recording may fail again */
-        return fail(STATUS_FAILED, "cannot replay %s: %s", state->replay->path, failure);
-    struct live_event taken;
-    while (live_receive(state->live, &taken))
-        ;
-    *heard += got;
-    return got > 0 ? sink_write(sink, (const float *const *)state->out.data, got) : STATUS_OK;
-}
-
-enum status replay_run(struct replay *replay, struct live_chain *chain, struct source *source,
-                       struct sink *sink, uint64_t *heard)
-{
-    struct replay_state state = {.replay = replay, .chain = chain};
-    const struct filter *filter = chain->filter;
-    bool ended = false;
-    *heard = 0;
-    replay->settings.stages = &chain->stages;
-    for (size_t i = 0; i < replay->event_count; i++)
-        TRY(check_event(replay, chain, &replay->events[i]));
-    enum status status;
-    if ((status = live_create(&replay->settings, chain->filter, NULL, NULL, &state.live)) ||
-        (status = block_init(&state.in, filter->inputs, filter->block, "a replay")) ||
-        (status = block_init(&state.out, filter->outputs, filter->block, "a replay")))
-        goto end;
-    while (status == STATUS_OK && !ended)
-        status =
-            stop_requested() ? STATUS_INTERRUPTED : run_block(&state, source, sink, heard, &ended);
-end:
-    block_free(&state.in);
-    block_free(&state.out);
-    live_destroy(state.live);
-    return status;
 }

@@ -2,6 +2,7 @@
 
 #include "base/json_text.h"
 #include "base/monotonic.h"
+#include "base/plural.h"
 #include "base/stop.h"
 #include "chain/report.h"
 #include "signal/audio.h"
@@ -16,7 +17,7 @@ enum { PERIOD_MOST = 1 << 13 };     /* frames of a block */
 enum { CALL_SLACK = 50 * 1000000 }; /* ns by which any system may call late */
 
 static const double FADE_OUT_MOST = 1; /* seconds, at the end */
-static const double GAIN_STEP_DB = 1, GAIN_LEAST_DB = -60, GAIN_MOST_DB = 24;
+static const double GAIN_STEP_DB = 1;
 
 /* ---- up ---- */
 
@@ -24,6 +25,7 @@ enum status stream_session_open_device(struct stream_session *session, uint32_t 
                                        size_t outputs)
 {
     struct device_request request = session->options->device;
+    request.latency_least = session->latency_least;
     if (rate)
         request.rate = rate;
     if (outputs && !request.output_map_count)
@@ -46,7 +48,7 @@ struct live_chain_request stream_session_chain_request(const struct stream_sessi
         .others = options->others,
         .other_count = options->other_count,
         .format = {.rate = info->rate, .channels = channels},
-        .block = keeps_period ? info->period : options->device.block,
+        .block = keeps_period ? info->block : options->device.block,
         .priority = info->priority,
         .live = true,
     };
@@ -59,8 +61,8 @@ enum status stream_session_match_outputs(struct stream_session *session, uint32_
     if (session->info.channels_out >= outputs)
         return STATUS_OK;
     if (session->options->device.output_map_count)
-        return fail(STATUS_FAILED, "%s %zu channels, --output-map names %zu", makers, outputs,
-                    session->info.channels_out);
+        return fail(STATUS_FAILED, "%s %zu channel%s, --output-map names %zu", makers, outputs,
+                    plural_s(outputs), session->info.channels_out);
     enum status status = device_close(session->device);
     session->device = NULL;
     TRY(status);
@@ -72,15 +74,17 @@ struct live_settings stream_session_settings(const struct stream_session *sessio
     return (struct live_settings){
         .rate = session->info.rate,
         .ceiling = audio_from_db(session->options->ceiling_db),
-        .gain = 1,
+        .gain = audio_from_db(session->gain_db),
+        .dry = session->dry,
         .muted = session->muted,
         .stages = &session->chain.stages,
         .device_outputs = session->info.channels_out,
+        .device = session->device_name,
+        .freewheels = session->info.priority < 0,
     };
 }
 
-/* Calls may come as late as the device's buffers allow, and in bunches. */
-static int64_t slack_of(const struct device_info *info)
+int64_t stream_session_slack(const struct device_info *info)
 {
     uint64_t frames = info->input_latency + info->output_latency + 2 * info->period;
     return info->priority < 0 ? INT64_MAX /* not in real time */
@@ -98,8 +102,60 @@ enum status stream_session_make_live(struct stream_session *session,
     TRY(live_create(settings, filter, recorder, recorder_dry, &session->live));
     TRY(live_controls_init(&session->controls, &session->chain.stages, session->live));
     TRY(live_load_init(&session->load, filter->block, rate));
-    session->load.ledger.slack = slack_of(&session->info);
+    session->load.ledger.slack = stream_session_slack(&session->info);
     return STATUS_OK;
+}
+
+/* ---- another chain ---- */
+
+/* Values that were changed, for the same stages; the device does not run. */
+static void carry_controls(struct stream_session *session, const struct live_controls *old)
+{
+    struct live_controls *controls = &session->controls;
+    for (size_t i = 0; i < controls->count && i < old->count; i++) {
+        controls->controls[i].value = old->controls[i].value;
+        stage_controls_set(controls->stages, &controls->controls[i], old->controls[i].value);
+    }
+    controls->chosen = old->chosen < controls->count ? old->chosen : 0;
+}
+
+static void carry_choice(struct stream_session *session, const struct choices *old)
+{
+    if (old && choices_asked(old) != session->chain.request.first)
+        choices_ask(session->chain.choices, choices_asked(old), 0, &session->way);
+}
+
+enum status stream_session_exchange(struct stream_session *session, struct live_chain *chain,
+                                    const struct live_settings *settings)
+{
+    struct live_chain old = session->chain;
+    struct live_controls controls = session->controls;
+    struct live *live = session->live;
+    session->chain = *chain; /* where `settings` and the controls look for its stages */
+    session->live = NULL;
+    session->controls = (struct live_controls){0};
+    enum status status = live_create(settings, session->chain.filter, NULL, NULL, &session->live);
+    if (status == STATUS_OK)
+        status = live_controls_init(&session->controls, &session->chain.stages, session->live);
+    if (status != STATUS_OK)
+        goto fail;
+    session->way.frames = (uint64_t)(session->options->fade * (double)settings->rate);
+    live_load_set_rate(&session->load, session->chain.filter->block, settings->rate);
+    session->load.ledger.slack = stream_session_slack(&session->info);
+    carry_controls(session, &controls);
+    carry_choice(session, old.choices);
+    live_controls_free(&controls);
+    live_destroy(live);
+    live_chain_free(&old);
+    return STATUS_OK;
+fail:
+    live_controls_free(&session->controls);
+    live_destroy(session->live);
+    live_chain_free(&session->chain);
+    session->controls = controls;
+    session->live = live;
+    session->chain = old;
+    return status;
 }
 
 /* ---- down ---- */
@@ -108,6 +164,8 @@ void stream_session_stop_device(struct stream_session *session)
 {
     if (!session->device)
         return;
+    session->stalled = 0;
+    session->device_notice = NULL;
     stream_session_halt(session);
     enum status status = device_close(session->device);
     session->closed = session->closed == STATUS_OK ? status : session->closed;
@@ -149,8 +207,10 @@ static void handle_event(struct stream_session *session, const struct live_event
         return;
     session->muted = session->feedback_seen = true;
     session->feedback_count++;
-    view_warning(session->view, "feedback at %.0f Hz: muted; lower a level, then press m",
-                 event->value);
+    char at[32] = "";
+    if (event->value > 0)
+        snprintf(at, sizeof at, " at %.0f Hz", event->value);
+    view_warning(session->view, "feedback%s: muted; lower a level, then press m", at);
 }
 
 static void show_notices(struct stream_session *session)
@@ -166,11 +226,38 @@ static void show_notices(struct stream_session *session)
     session->controls.notice = NULL;
 }
 
+/* Once when it begins, and once when it is over. */
+static void show_stall(struct stream_session *session)
+{
+    double stalled = device_stalled(session->device);
+    if (stalled > 0 && session->stalled == 0)
+        view_warning(session->view, "%s does not answer; waiting for it", session->device_name);
+    if (stalled == 0 && session->stalled > 0)
+        view_warning(session->view, "%s answers again, after %.1f s", session->device_name,
+                     session->stalled);
+    session->stalled = stalled;
+}
+
+static void update_device(struct stream_session *session)
+{
+    const char *notice = device_notice(session->device);
+    device_info(session->device, &session->info);
+    device_describe(&session->info, session->device_name, sizeof session->device_name);
+    device_set_latency(session->device, (uint64_t)session->chain.filter->latency +
+                                            live_adapter_latency(session->live));
+    show_stall(session);
+    if (notice && notice != session->device_notice)
+        view_warning(session->view, "%s", notice);
+    session->device_notice = notice;
+}
+
 void stream_session_update(struct stream_session *session)
 {
     struct live_event event;
     const struct choices *choices = session->chain.choices;
-    bool switching = choices && choices_are_switching(choices);
+    const struct live_change *change = live_change_of(session->live);
+    bool switching =
+        (choices && choices_are_switching(choices)) || (change && live_change_is_under_way(change));
     session->load.ledger.switching = switching || session->was_switching;
     session->was_switching = switching;
     live_load_update(&session->load, session->live, session->log);
@@ -178,12 +265,12 @@ void stream_session_update(struct stream_session *session)
         handle_event(session, &event);
     show_notices(session);
     if (session->device)
-        device_info(session->device, &session->info);
+        update_device(session);
 }
 
 double stream_session_seconds(const struct stream_session *session)
 {
-    return (double)live_frames(session->live) / (double)session->info.rate;
+    return (double)live_frames(session->live) / (double)session->chain.request.format.rate;
 }
 
 bool stream_session_time_is_up(const struct stream_session *session)
@@ -230,8 +317,8 @@ void stream_session_set_dry(struct stream_session *session, bool dry)
 /* No amplification in a blind test: the limiter would affect masks differently. */
 void stream_session_set_gain(struct stream_session *session, double db)
 {
-    double most = session->blind ? 0 : GAIN_MOST_DB;
-    session->gain_db = fmin(most, fmax(GAIN_LEAST_DB, db));
+    double most = session->blind ? 0 : STREAM_GAIN_MOST_DB;
+    session->gain_db = fmin(most, fmax(STREAM_GAIN_LEAST_DB, db));
     send(session, LIVE_GAIN, audio_from_db(session->gain_db));
 }
 
@@ -258,106 +345,4 @@ bool stream_session_key(struct stream_session *session, int key)
     else
         return live_controls_key(&session->controls, key);
     return true;
-}
-
-/* ---- what is shown ---- */
-
-void stream_session_read_meters(struct stream_session *session)
-{
-    live_read_meters(session->live, session->in, session->out);
-    session->clips_in = session->bad_in = 0;
-    for (size_t c = 0; c < session->chain.filter->inputs; c++) {
-        session->clips_in += session->in[c].clips;
-        session->bad_in += session->in[c].bad;
-    }
-    session->reduction_most = fmax(session->reduction_most, live_reduction(session->live));
-}
-
-struct live_status stream_session_status(struct stream_session *session, const char *command)
-{
-    const struct live_chain *chain = &session->chain;
-    const struct filter *convolver = live_chain_convolver(chain);
-    const struct live_load *load = &session->load;
-    size_t mask = live_chain_mask_latency(chain);
-    bool is_wet = !session->dry && chain->choices;
-    return (struct live_status){
-        .command = command,
-        .seconds = stream_session_seconds(session),
-        .frames = live_frames(session->live),
-        .rate = session->info.rate,
-        .block = chain->filter->block,
-        .device = session->device_name,
-        .inputs = chain->filter->inputs,
-        .outputs = chain->filter->outputs,
-        .in = session->in,
-        .out = session->out,
-        .choices = session->blind ? 0 : chain->choice_count,
-        .names = chain->names,
-        .chosen = is_wet ? choices_asked(chain->choices) % chain->choice_count + 1 : 0,
-        .without_dry = session->blind,
-        .switching = chain->choices && choices_are_switching(chain->choices),
-        .hidden = session->blind,
-        .control = live_controls_show(&session->controls),
-        .gain_db = session->gain_db,
-        .muted = session->muted,
-        .feedback_seen = session->feedback_seen,
-        .reduction_db = -live_reduction(session->live),
-        .ceiling_db = session->options->ceiling_db,
-        .load_now = load->now,
-        .load_p99 = load->p99,
-        .load_worst = load->worst,
-        .late = load->ledger.late,
-        .lost = load->ledger.lost,
-        .latency_input = session->info.input_latency,
-        .latency_mask = mask,
-        .latency_plugins = (size_t)chain->filter->latency - mask,
-        .latency_output = session->info.output_latency,
-        .latency_adapter = live_adapter_latency(session->live),
-        .backend = convolver ? convolver_backend(convolver) : NULL,
-        .keys = session->keys,
-    };
-}
-
-enum status stream_session_report_json(const struct stream_session *session,
-                                       const struct live_status *status, json_t *own)
-{
-    json_t *object =
-        json_pack("{s:s, s:o, s:I, s:f, s:I, s:I, s:I, s:I, s:s*, s:s}", "event", "report",
-                  "device", json_text(session->device_name), "frames", (json_int_t)status->frames,
-                  "seconds", status->seconds, "rate", (json_int_t)status->rate, "block",
-                  (json_int_t)status->block, "inputs", (json_int_t)status->inputs, "outputs",
-                  (json_int_t)status->outputs, "backend", status->backend, "precision",
-                  precision_names[stage_list_precision(&session->chain.stages)]);
-    json_t *end = json_pack("{s:I, s:o, s:o, s:o}", "unseen", (json_int_t)session->load.unseen,
-                            "ledger", ledger_json(&session->load.ledger), "verdict",
-                            ledger_verdict_json(&session->load.ledger, session->info.priority),
-                            "stages", report_stages(&session->chain.stages));
-    int error = json_object_update(object, own) == 0 && json_object_update(object, end) == 0
-                    ? json_write(json_incref(object), JSON_COMPACT, stdout)
-                    : ENOMEM;
-    json_decref(object);
-    json_decref(own);
-    json_decref(end);
-    return error ? fail(STATUS_FAILED, "cannot write the report: %s", strerror(error)) : STATUS_OK;
-}
-
-void stream_session_report_ledger(const struct stream_session *session)
-{
-    if (session->load.unseen > 0)
-        warning("%llu blocks were not watched: the control thread was late",
-                (unsigned long long)session->load.unseen);
-    ledger_print(&session->load.ledger, session->info.priority);
-}
-
-void stream_session_report_end(const struct stream_session *session)
-{
-    report_print_stages(&session->chain.stages);
-    if (session->clips_in > 0)
-        warning("the input clipped %llu time%s", (unsigned long long)session->clips_in,
-                session->clips_in == 1 ? "" : "s");
-    if (session->bad_in > 0)
-        warning("the input had %llu invalid sample%s (NaN or infinite)",
-                (unsigned long long)session->bad_in, session->bad_in == 1 ? "" : "s");
-    if (session->reduction_most > 0)
-        warning("the limiter reduced up to %.1f dB", session->reduction_most);
 }

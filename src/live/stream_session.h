@@ -1,5 +1,5 @@
 /* A running stream: device, chain with masks to choose from, controls, log and view. halo live and
- * halo listen embed one.
+ * halo listen embed one; stream_session_show.c shows and reports.
  *
  * Set options and `blind` in a zeroed struct, then call open_device, make_chain, match_outputs,
  * make_live, and the owner's view_open and device_run. Stop, then free, also after a failure.
@@ -17,14 +17,21 @@
 
 #include <jansson.h>
 
+#define STREAM_GAIN_LEAST_DB (-60.0)
+#define STREAM_GAIN_MOST_DB 24.0
+
 struct stream_session {
     const struct play_options *options;
     bool blind;            /* a blind test: no dry sound, no controls */
     struct device *device; /* NULL: not open, or lost */
     struct device_info info;
     char device_name[300];
-    bool stuck;         /* a step hangs: what it uses must not be freed */
-    enum status closed; /* the first failure of a device's close */
+    double latency_least;  /* of the device's requests: what it was widened to; 0: not widened */
+    char device_text[340]; /* with its stall */
+    double stalled;        /* seconds that it does not answer; 0: it does */
+    const char *device_notice; /* as last shown */
+    bool stuck;                /* a step hangs: what it uses must not be freed */
+    enum status closed;        /* the first failure of a device's close */
     struct live_chain chain;
     struct live *live;
     struct live_controls controls;
@@ -34,7 +41,7 @@ struct stream_session {
     struct choices_way way;
 
     struct view *view; /* NULL: messages are notes */
-    char keys[160];    /* help line */
+    char keys[200];    /* help line */
     double gain_db;
     bool muted;
     bool feedback_seen; /* the reason for the mute */
@@ -46,7 +53,11 @@ struct stream_session {
     double reduction_most;     /* dB, by the limiter */
     uint64_t clips_in, bad_in; /* of all inputs */
     uint64_t feedback_count;
+    uint64_t from_cpu; /* blocks of chains that were changed for others, as the next one counts */
 };
+
+/* Blocks of a chain computed by the CPU since the GPU was late or failed. */
+uint64_t stream_session_blocks_from_cpu(const struct live_chain *chain);
 
 /* ---- open and close ---- */
 
@@ -63,7 +74,7 @@ struct live_chain_request stream_session_chain_request(const struct stream_sessi
 MUST_CHECK enum status stream_session_match_outputs(struct stream_session *session, uint32_t rate,
                                                     const char *makers);
 
-/* The owner adds `guard`. */
+/* As the stream is now; the owner adds `guard`. */
 struct live_settings stream_session_settings(const struct stream_session *session);
 
 /* The recorders may be NULL and must outlive the session. Errors: memory. */
@@ -71,6 +82,18 @@ MUST_CHECK enum status stream_session_make_live(struct stream_session *session,
                                                 const struct live_settings *settings,
                                                 struct recorder *recorder,
                                                 struct recorder *recorder_dry);
+
+/* While no step runs: another chain, of the device's rate, takes the place of the one there is,
+ * with the choice and the controls of that. On failure all stays; `chain` is the session's in any
+ * case.
+ */
+MUST_CHECK enum status stream_session_exchange(struct stream_session *session,
+                                               struct live_chain *chain,
+                                               const struct live_settings *settings);
+
+/* ns by which the device's calls may be late (ledger.h): as late as its buffers allow, and in
+ * bunches. */
+int64_t stream_session_slack(const struct device_info *info);
 
 void stream_session_stop_device(struct stream_session *session);
 

@@ -1,5 +1,6 @@
 #include "mask/design.h"
 
+#include "base/wrapped_text.h"
 #include "mask/design_kind.h"
 #include "mask/mask2d.h"
 #include "mask/mask_minimum_phase.h"
@@ -38,6 +39,17 @@ static const struct design_kind *kind_of(const char *word)
 bool design_is_spec(const char *word)
 {
     return kind_of(word) != NULL;
+}
+
+const char *design_made_at(size_t index, const char **keys)
+{
+    for (size_t f = 0; f < FAMILIES; f++)
+        for (const struct design_kind *kind = families[f].kinds; kind->name; kind++)
+            if (index-- == 0) {
+                *keys = kind->options;
+                return kind->example;
+            }
+    return NULL;
 }
 
 const char *design_options(const char *word)
@@ -100,6 +112,9 @@ static enum status parse_option(struct design_spec *spec, char *word)
                     DESIGN_OPTIONS_MOST);
     char *equals = strchr(word, '=');
     *equals = '\0';
+    if (!equals[1])
+        return fail(STATUS_USAGE, "%s: %s= needs a value, as in %s", spec->kind->name, word,
+                    spec->kind->example);
     if (design_option(spec, word))
         return fail(STATUS_USAGE, "%s: %s= is given twice", spec->kind->name, word);
     spec->options[spec->count].key = word;
@@ -242,33 +257,29 @@ static enum status refuse_kind(const char *word)
             if (length < sizeof list)
                 length += (size_t)snprintf(list + length, sizeof list - length, "%s%s",
                                            length ? ", " : "", kind->name);
-    return fail(STATUS_USAGE, "there is neither a file %s nor a kind of mask '%.*s'; kinds are %s",
-                word, (int)strcspn(word, ":"), word, list);
+    return design_refuse_kind(word, list);
 }
 
 enum status design_load(char **spec, uint32_t rate, const struct mask_load_options *options,
                         struct mask **mask)
 {
     const struct design_kind *kind = kind_of(spec[0]);
+    if (!*spec[0])
+        return fail(STATUS_USAGE, "a mask begins with a file or a kind, as in hall.wav,gain=-6");
     if (kind)
         return make_mask(kind, spec, rate, options, mask);
     if (mask2d_is_named(spec[0]))
         return fail(STATUS_USAGE, "%s is a two-dimensional mask: use --spectral", spec[0]);
-    /* A word before a colon, and no such file: probably a misspelt kind. */
-    size_t letters = strspn(spec[0], "abcdefghijklmnopqrstuvwxyz");
-    if (letters > 0 && spec[0][letters] == ':' && access(spec[0], F_OK) != 0)
+    if (design_is_misspelt(spec[0]))
         return refuse_kind(spec[0]);
     return mask_load_with(spec[0], options, mask);
 }
 
 void design_print_kind(FILE *stream, const struct design_kind *kind)
 {
+    enum { INDENT = 8 };
     fprintf(stream, "  %s\n", kind->example);
-    for (const char *line = kind->help; line;) {
-        size_t length = strcspn(line, "\n");
-        fprintf(stream, "        %.*s\n", (int)length, line);
-        line = line[length] ? line + length + 1 : NULL;
-    }
+    wrapped_print(stream, "", INDENT, kind->help, strlen(kind->help));
     if (*kind->options)
         fprintf(stream, "        options: %s\n", kind->options);
 }

@@ -31,6 +31,9 @@ enum { DESIGN_RATE_DEFAULT = 48000 };
 /* Whether `word`, up to its colon, names a kind. */
 bool design_is_spec(const char *word);
 
+/* An example of each kind ("lowpass:1000") and the keys of its own; NULL past the last. */
+const char *design_made_at(size_t index, const char **keys);
+
 /* The options of the kind that `word` names ("taps, window"), for messages; NULL: no kind. */
 const char *design_options(const char *word);
 

@@ -104,7 +104,7 @@ static enum status load_operands(struct combined *operands, uint32_t *rate,
         *rate = DESIGN_RATE_DEFAULT;
     for (size_t p = 0; p < operands->count; p++)
         if (operands->masks[p]->rate && operands->masks[p]->rate != *rate)
-            TRY(mask_resample(operands->masks[p], *rate));
+            TRY(mask_resample(operands->masks[p], *rate, NULL));
     return STATUS_OK;
 }
 
@@ -227,7 +227,7 @@ static enum status load_inverted(const struct design_spec *spec, struct design *
     if (!design->rate)
         design->rate = (*mask)->rate ? (*mask)->rate : DESIGN_RATE_DEFAULT;
     if ((*mask)->rate && (*mask)->rate != design->rate)
-        TRY(mask_resample(*mask, design->rate));
+        TRY(mask_resample(*mask, design->rate, NULL));
     if ((*mask)->taps > DESIGN_TAPS_MOST)
         return fail(STATUS_USAGE, "invert: %s has %zu taps, but at most %d", (*mask)->name,
                     (*mask)->taps, DESIGN_TAPS_MOST);

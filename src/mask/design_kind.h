@@ -120,4 +120,9 @@ MUST_CHECK enum status design_refuse_rest(const struct design_spec *spec, const 
 /* Print the help of a kind. */
 void design_print_kind(FILE *stream, const struct design_kind *kind);
 
+/* Whether it looks like a kind's name, alone or before a colon, and there is no such file; and the
+ * error, with the names of `kinds` ("lowpass, highpass"), or the similar ones. */
+bool design_is_misspelt(const char *word);
+MUST_CHECK enum status design_refuse_kind(const char *word, const char *kinds);
+
 #endif

@@ -1,6 +1,7 @@
 /* Parsing the options of a SPEC: numbers with units, counts, choices. */
 #include "base/decimal.h"
 #include "base/short_list.h"
+#include "base/suggest.h"
 #include "mask/design_kind.h"
 
 #include <ctype.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 struct suffix {
     enum design_unit unit;
@@ -125,6 +127,7 @@ enum status design_choose(const struct design_spec *spec, const char *key, const
                           size_t *choice)
 {
     struct short_list list = {0};
+    char near[SUGGEST_TEXT];
     const char *text = design_option(spec, key);
     if (!text)
         return STATUS_OK;
@@ -135,8 +138,8 @@ enum status design_choose(const struct design_spec *spec, const char *key, const
         }
         short_list_add(&list, names[i]);
     }
-    return fail(STATUS_USAGE, "%s: %s= is one of %s, not '%s'", spec->kind->name, key,
-                short_list_text(&list, ""), text);
+    return fail(STATUS_USAGE, "%s: %s= is one of %s, not '%s'%s", spec->kind->name, key,
+                short_list_text(&list, ""), text, suggest_from(near, text, names));
 }
 
 enum status design_phase(const struct design_spec *spec, enum phase *phase)
@@ -172,4 +175,27 @@ enum status design_refuse_rest(const struct design_spec *spec, const char *text)
 {
     return fail(STATUS_USAGE, "%s: unexpected '%s'; parts are separated by ; as in %s",
                 spec->kind->name, text, spec->kind->example);
+}
+
+bool design_is_misspelt(const char *word)
+{
+    size_t letters = strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789");
+    bool is_kind = letters > 0 && (word[letters] == ':' || !word[letters]);
+    return is_kind && access(word, F_OK) != 0 && errno == ENOENT;
+}
+
+enum status design_refuse_kind(const char *word, const char *kinds)
+{
+    struct suggest near;
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, ":"), word);
+    suggest_init(&near, name);
+    suggest_offer_list(&near, kinds, "");
+    suggest_offer_files(&near, word);
+    const char *meant = suggest_text(&near);
+    enum status status = fail(strchr(word, ':') ? STATUS_USAGE : STATUS_FAILED,
+                              "there is neither a file %s nor a kind of mask '%s'%s%s", word, name,
+                              *meant ? meant : "; kinds are ", *meant ? "" : kinds);
+    suggest_free(&near);
+    return status;
 }

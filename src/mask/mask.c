@@ -1,13 +1,16 @@
 #include "mask/mask.h"
 
 #include "base/files_read.h"
+#include "base/plural.h"
 #include "mask/mask_config.h"
+#include "mask/mask_share.h"
 #include "signal/audio.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <float.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -31,8 +34,8 @@ enum status mask_create(const char *name, size_t columns, uint64_t taps, struct 
     if (columns == 0 || taps > limit / columns)
         return fail(
             STATUS_FAILED,
-            "cannot use mask %s: %llu taps in %zu channels do not fit this machine's memory", name,
-            (unsigned long long)taps, columns);
+            "cannot use mask %s: %llu taps in %zu channel%s do not fit this machine's memory", name,
+            (unsigned long long)taps, columns, plural_s(columns));
     struct mask *mask = calloc(1, sizeof *mask);
     if (!mask)
         return fail_memory("a mask");
@@ -50,7 +53,7 @@ enum status mask_create(const char *name, size_t columns, uint64_t taps, struct 
 
 void mask_destroy(struct mask *mask)
 {
-    if (!mask)
+    if (!mask || mask_share_give_back(mask))
         return;
     free(mask->paths);
     free(mask->coefficients);
@@ -59,16 +62,40 @@ void mask_destroy(struct mask *mask)
     free(mask);
 }
 
-static enum status check_finite(const struct mask *mask)
+struct finite_job {
+    const struct mask *mask;
+    double most;       /* the largest tap */
+    atomic_bool found; /* NaN, infinity or beyond that */
+};
+
+static void find_nonfinite(void *context, size_t column, size_t worker)
 {
-    size_t total = mask->columns * mask->taps, bad = 0;
-    while (bad < total && fabs(mask->coefficients[bad]) <= FLT_MAX) /* not NaN, either */
+    (void)worker;
+    struct finite_job *job = context;
+    double peak = audio_peak_in_double(mask_column(job->mask, column), job->mask->taps);
+    if (!(peak <= job->most))
+        job->found = true;
+}
+
+static enum status check_finite(const struct mask *mask, const struct mask_load_options *options)
+{
+    struct finite_job job = {.mask = mask, .most = options->in_double ? DBL_MAX : FLT_MAX};
+    workers_run(options->workers, mask->columns, find_nonfinite, &job);
+    size_t total = mask->columns * mask->taps, bad = job.found ? 0 : total;
+    while (bad < total && fabs(mask->coefficients[bad]) <= job.most) /* not NaN, either */
         bad++;
     if (bad == total)
         return STATUS_OK;
-    return fail(STATUS_FAILED, "cannot use mask %s: tap %zu of channel %zu is %s", mask->name,
-                bad % mask->taps + 1, bad / mask->taps + 1,
-                isnan(mask->coefficients[bad]) ? "not a number" : "infinite");
+    size_t tap = bad % mask->taps + 1, channel = bad / mask->taps + 1;
+    double value = mask->coefficients[bad];
+    if (isfinite(value))
+        return fail(
+            STATUS_FAILED,
+            "cannot use mask %s: tap %zu of channel %zu is %g, beyond single precision; use "
+            "--precision double",
+            mask->name, tap, channel, value);
+    return fail(STATUS_FAILED, "cannot use mask %s: tap %zu of channel %zu is %s", mask->name, tap,
+                channel, isnan(value) ? "not a number" : "infinite");
 }
 
 /* rewind() would forget the error. */
@@ -187,7 +214,7 @@ static enum status read_by_kind(const char *file, FILE *stream,
             return fail(STATUS_USAGE,
                         "mask %s: az=, el=, speakers= and interpolate= are for SOFA files", file);
         TRY(check_folder(mask_readers[i], file, options));
-        return check_finite(*mask);
+        return check_finite(*mask, options);
     }
     return fail(STATUS_FAILED,
                 "cannot read mask %s: it is neither a sound file nor text with "
@@ -249,6 +276,7 @@ enum status mask_select(struct mask *mask, size_t column)
                     mask->name, column, mask->columns);
     memmove(mask->coefficients, mask_column(mask, column - 1), mask->taps * sizeof(double));
     mask->columns = 1;
+    mask->layout = (struct channel_layout){0};
     return STATUS_OK;
 }
 
@@ -265,14 +293,30 @@ double mask_norm(const struct mask *mask)
     return largest;
 }
 
-void mask_scale(struct mask *mask, double gain)
+struct scale_job {
+    const struct mask *mask;
+    double gain;
+};
+
+static void scale_column(void *context, size_t column, size_t worker)
 {
-    for (size_t i = 0; i < mask->columns * mask->taps; i++)
-        mask->coefficients[i] *= gain;
+    (void)worker;
+    const struct scale_job *job = context;
+    double *taps = mask_column(job->mask, column);
+    for (size_t k = 0; k < job->mask->taps; k++)
+        taps[k] *= job->gain;
+}
+
+void mask_scale(struct mask *mask, double gain, struct workers *workers)
+{
+    struct scale_job job = {mask, gain};
+    workers_run(workers, mask->columns, scale_column, &job);
 }
 
 void mask_discard_coefficients(struct mask *mask)
 {
+    if (mask->share)
+        return;
     free(mask->coefficients);
     mask->coefficients = NULL;
 }

@@ -15,6 +15,7 @@
 #define HALO_MASK_H
 
 #include "base/status.h"
+#include "base/workers.h"
 #include "signal/audio.h"
 #include "sound/raw_format.h"
 
@@ -42,8 +43,10 @@ struct mask {
     size_t inputs, outputs; /* these and the following are empty until mask_route */
     size_t path_count;
     struct mask_path *paths;
-    bool has_own_paths; /* from its file or stated by the user: fixed */
-    char *contents;     /* lines about all that its file holds, if it is a part of it; or NULL */
+    struct channel_layout layout; /* of the columns */
+    bool has_own_paths;           /* from its file or stated by the user: fixed */
+    struct mask_share *share; /* with others that use it; NULL: it has one owner (mask_share.h) */
+    char *contents; /* lines about all that its file holds, if it is a part of it; or NULL */
 };
 
 enum mask_order { MASK_ORDER_LL_LR_RL_RR, MASK_ORDER_LL_RR_LR_RL, MASK_ORDER_HESUVI };
@@ -56,6 +59,7 @@ enum mask_align { MASK_ALIGN_OWN, MASK_ALIGN_CAUSAL, MASK_ALIGN_CENTRE };
 /* Zeroed columns. Errors: memory, or more than this machine has. */
 MUST_CHECK enum status mask_create(const char *name, size_t columns, uint64_t taps,
                                    struct mask **mask);
+/* Of a shared one: give it back. */
 void mask_destroy(struct mask *mask);
 
 /* Which of the directions of a SOFA file, in degrees: azimuth to the left, elevation upwards. All
@@ -75,6 +79,7 @@ struct mask_directions {
 /* What is known about a mask file besides its name. All zero: nothing. */
 struct mask_load_options {
     bool allow_truncated;
+    bool in_double;             /* taps may be beyond single precision */
     struct raw_layout raw;      /* with a format: headerless samples */
     struct stream_format sound; /* that the mask will filter; 0: unknown */
     const char *folder;         /* with files of a configuration; NULL: that of the mask */
@@ -82,8 +87,9 @@ struct mask_load_options {
     const char *const *files;   /* "NAME=>PATH", NAME being what a configuration says, or
                                    "FILE:NAME=>PATH", where several files are one */
     bool distrusts_configs;     /* they may name files of that folder only (mask_config.h) */
-    bool is_about_configs; /* folder or trust is stated for this mask, which must be one then */
-    bool is_named;         /* by a configuration: cannot be one itself */
+    bool is_about_configs;   /* folder or trust is stated for this mask, which must be one then */
+    bool is_named;           /* by a configuration: cannot be one itself */
+    struct workers *workers; /* that share the work; NULL: the caller alone */
     struct mask_directions directions;
 };
 
@@ -110,26 +116,32 @@ double mask_norm(const struct mask *mask);
 
 /* Keep one column, counted from 1. Errors: no such column, the mask has its own paths. */
 MUST_CHECK enum status mask_select(struct mask *mask, size_t column);
-void mask_scale(struct mask *mask, double gain);
+void mask_scale(struct mask *mask, double gain, struct workers *workers);
 void mask_align(struct mask *mask, enum mask_align align); /* sets origin */
 
 /* Prepend zeros and move time zero accordingly: the same sound. Errors: memory. */
 MUST_CHECK enum status mask_pad(struct mask *mask, size_t frames);
 
-/* Free the coefficients of a prepared mask, a third of its memory; the other fields stay. */
+/* Free the coefficients of a prepared mask, a third of its memory; the other fields stay. A shared
+ * mask keeps them. */
 void mask_discard_coefficients(struct mask *mask);
 
 /* Resample the columns, keeping the frequency response (mask_resample.c). Both rates are known.
  * Errors: memory. */
-MUST_CHECK enum status mask_resample(struct mask *mask, uint32_t rate);
+MUST_CHECK enum status mask_resample(struct mask *mask, uint32_t rate, struct workers *workers);
 
 /* Set the paths for a sound of `channels`, unless the mask has its own. Those that filter all
  * channels alike are repeated for as many, with a note. Errors: the counts do not match. */
 MUST_CHECK enum status mask_route(struct mask *mask, size_t channels, enum mask_order order,
                                   enum mask_map map);
 
-/* The same for MASK_ORDER_HESUVI (mask_hesuvi.c): from loudspeakers of 1, 2, 4, 5, 6 or 8 channels
- * to two ears. Errors: the mask has neither 14 nor 7 columns, other channels. */
+/* Give a routed mask more outputs, to stand beside another one: what makes one channel plays on
+ * both of the first pair, more channels stay the first ones, and the rest is silent. Errors:
+ * memory. */
+MUST_CHECK enum status mask_widen(struct mask *mask, size_t outputs);
+
+/* mask_route for MASK_ORDER_HESUVI (mask_hesuvi.c): from loudspeakers of 1, 2, 4, 5, 6 or 8
+ * channels to two ears. Errors: the mask has neither 14 nor 7 columns, other channels. */
 MUST_CHECK enum status mask_route_hesuvi(struct mask *mask, size_t channels, enum mask_map map);
 
 /* Whether it has as many columns as such a mask. */

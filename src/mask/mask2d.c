@@ -3,6 +3,7 @@
 #include "base/decimal.h"
 #include "base/printable.h"
 #include "base/text_lines.h"
+#include "mask/design_kind.h"
 #include "mask/mask.h"
 #include "signal/audio.h"
 
@@ -286,5 +287,7 @@ enum status mask2d_from_spec(char **spec, struct mask2d **mask)
 {
     if (mask2d_design_is_spec(spec[0]))
         return mask2d_design_make(spec, mask);
+    if (design_is_misspelt(spec[0]))
+        return mask2d_design_refuse(spec[0]);
     return mask2d_load(spec[0], mask);
 }

@@ -62,6 +62,12 @@ MUST_CHECK enum status mask2d_from_spec(char **spec, struct mask2d **mask);
  * Whether `word` begins with the name of a kind. */
 bool mask2d_design_is_spec(const char *word);
 
+/* An example of each kind and the keys of its own; NULL past the last. */
+const char *mask2d_design_made_at(size_t index, const char **keys);
+
+/* Refuse a word that looks like a misspelt one. */
+MUST_CHECK enum status mask2d_design_refuse(const char *word);
+
 /* Make spec[0]; its own options are removed from the following words. Errors: usage, memory. */
 MUST_CHECK enum status mask2d_design_make(char **spec, struct mask2d **mask);
 

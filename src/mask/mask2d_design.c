@@ -169,6 +169,23 @@ bool mask2d_design_is_spec(const char *word)
     return kind_of(word) != NULL;
 }
 
+const char *mask2d_design_made_at(size_t index, const char **keys)
+{
+    if (index >= KINDS)
+        return NULL;
+    *keys = kinds[index].spec.options;
+    return kinds[index].spec.example;
+}
+
+enum status mask2d_design_refuse(const char *word)
+{
+    char list[256] = "";
+    for (size_t k = 0; k < KINDS; k++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", k ? ", " : "",
+                 kinds[k].spec.name);
+    return design_refuse_kind(word, list);
+}
+
 static enum status round_to_mask(const char *name, struct mask2d_size size, const double *taps,
                                  struct mask2d **mask)
 {

@@ -2,6 +2,7 @@
 
 #include "base/gnuplot.h"
 #include "base/json_text.h"
+#include "base/plural.h"
 #include "base/printable.h"
 #include "mask/mask2d.h"
 #include "mask/mask_summary.h"
@@ -51,8 +52,8 @@ void mask2d_summary_print(const char *text, const struct mask2d *mask)
     printf("  %-*s%s of two dimensions, for --spectral\n", HEAD, "kind",
            mask2d_design_is_spec(text) ? "made, a mask" : "text, a mask");
     printf("  %-*s%zu row%s of time x %zu column%s of frequency, origin at row %zu, column %zu\n",
-           HEAD, "size", mask->rows, mask->rows == 1 ? "" : "s", mask->columns,
-           mask->columns == 1 ? "" : "s", down, across);
+           HEAD, "size", mask->rows, plural_s(mask->rows), mask->columns, plural_s(mask->columns),
+           down, across);
     printf("  %-*s%zu ahead and %zu back in time, %zu up and %zu down in frequency\n", HEAD,
            "reaches", down, mask->rows - 1 - down, across, mask->columns - 1 - across);
     print_gain("gain at DC", sums.all);

@@ -3,6 +3,7 @@
  *
  * Settings hold for the matrices after them. Unlike the plugins, which replace what they do not
  * know by the default, an unknown setting is refused. */
+#include "base/plural.h"
 #include "mask/mask_config.h"
 #include "mask/mask_matrix.h"
 
@@ -214,8 +215,8 @@ static enum status parse_hrtf(struct ambix *reading, char *line)
         return mask_config_refuse(config, "a delay of %g ms", hrtf->milliseconds);
     TRY(mask_config_mask(config, line, NULL, &hrtf->mask));
     if (hrtf->mask->columns != EARS)
-        return mask_config_refuse(config, "%s has %zu channels where a response has two ears", line,
-                                  hrtf->mask->columns);
+        return mask_config_refuse(config, "%s has %zu channel%s where a response has two ears",
+                                  line, hrtf->mask->columns, plural_s(hrtf->mask->columns));
     hrtf->is_exchanged = exchange > 0;
     reading->hrtf_count++;
     return STATUS_OK;

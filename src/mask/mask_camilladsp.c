@@ -4,6 +4,7 @@
  * bypassed or unused. */
 #include "mask/mask_camilladsp.h"
 
+#include "base/plural.h"
 #include "mask/mask_eqapo.h"
 
 #include <math.h>
@@ -70,9 +71,9 @@ static enum status mix(struct camilladsp *dsp, const yaml_node_t *mixer, const c
     TRY(camilladsp_check_keys(dsp, mixer));
     camilladsp_at(dsp, mixer);
     if (in != outputs)
-        return mask_config_refuse(dsp->config,
-                                  "mixer %s has %llu inputs, but there are %zu channels", name,
-                                  (unsigned long long)in, outputs);
+        return mask_config_refuse(
+            dsp->config, "mixer %s has %llu input%s, but there %s %zu channel%s", name,
+            (unsigned long long)in, plural_s(in), plural_are(outputs), outputs, plural_s(outputs));
     if (out == 0 || out > MATRIX_CHANNELS_MOST)
         return mask_config_refuse(dsp->config, "mixer %s has %llu outputs", name,
                                   (unsigned long long)out);

@@ -3,6 +3,7 @@
  *
  * Settings of JACK and partitions are ignored. Unlike jconvolver, a relative /cd starts at the
  * folder of the configuration, and errors that it only warns of are refused. */
+#include "base/plural.h"
 #include "mask/mask_config.h"
 #include "mask/mask_matrix.h"
 
@@ -278,11 +279,13 @@ static enum status parse_packed(struct jconvolver *reading, char *rest)
     TRY(parse_name(reading, rest, &name));
     TRY(mask_config_mask(reading->config, name, NULL, &mask));
     if (mask->taps % n.input != 0)
-        return mask_config_refuse(reading->config, "%s: %zu taps do not divide by %llu inputs",
-                                  name, mask->taps, (unsigned long long)n.input);
+        return mask_config_refuse(reading->config, "%s: %zu tap%s cannot be divided by %llu inputs",
+                                  name, mask->taps, plural_s(mask->taps),
+                                  (unsigned long long)n.input);
     if (mask->columns > mask_matrix_outputs(reading->config->matrix))
-        return mask_config_refuse(reading->config, "%s has %zu channels for %zu outputs", name,
-                                  mask->columns, mask_matrix_outputs(reading->config->matrix));
+        return mask_config_refuse(reading->config, "%s has %zu channels for %zu output%s", name,
+                                  mask->columns, mask_matrix_outputs(reading->config->matrix),
+                                  plural_s(mask_matrix_outputs(reading->config->matrix)));
     if (n.input > reading->inputs)
         reading->inputs = (size_t)n.input;
     if (mask->columns > reading->outputs)

@@ -1,5 +1,6 @@
 #include "mask/mask_lint.h"
 
+#include "base/plural.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -51,8 +52,8 @@ static void check_channels(struct lint *at)
     size_t columns = at->stats->columns, channels = at->sound->channels;
     if (channels == 0 || mask_lint_fits(columns, channels))
         return;
-    snprintf(report(at, "%zu channels but sound %zu", columns, channels), REMEDY, "%s",
-             columns % channels == 0 ? "channel=1 or map=matrix" : "channel=1");
+    snprintf(report(at, "%zu channel%s but sound %zu", columns, plural_s(columns), channels),
+             REMEDY, "%s", columns % channels == 0 ? "channel=1 or map=matrix" : "channel=1");
 }
 
 static void check_silent_channels(struct lint *at)

@@ -1,6 +1,7 @@
 /* Configurations of PipeWire's filter chain: the module's graph of builtin filters, between the
  * channels of its capture and playback streams. */
 #include "mask/mask_pipewire.h"
+#include "base/plural.h"
 #include "mask/spa_json.h"
 
 #include <stdlib.h>
@@ -93,8 +94,8 @@ static enum status settle_channels(struct pipewire_graph *graph, const char *str
     size_t ports = each * instances;
     *channels = said ? said : ports;
     if (said > ports || (said < ports && said && are_named))
-        return mask_json_refuse(&graph->json, "the %s stream has %zu channels, the graph %zu",
-                                stream, said, ports);
+        return mask_json_refuse(&graph->json, "the %s stream has %zu channel%s, the graph %zu",
+                                stream, said, plural_s(said), ports);
     return STATUS_OK;
 }
 

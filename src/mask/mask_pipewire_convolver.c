@@ -1,6 +1,7 @@
 /* The convolvers of a filter chain: impulses from files, from text, and made ones. */
 #include "mask/mask_pipewire.h"
 
+#include "base/plural.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,8 +182,9 @@ static enum status read_impulse(struct pipewire_graph *graph, const json_t *json
     if (!mask_json_get(json, "channel") && impulse->file->columns > graph->file_columns)
         graph->file_columns = impulse->file->columns;
     else if ((size_t)channel >= impulse->file->columns && mask_json_get(json, "channel"))
-        note("mask %s: %s: there are %zu channels in the file; PipeWire takes %zu for %lld",
-             graph->config->file, graph->json.where, impulse->file->columns, impulse->column,
+        note("mask %s: %s: there %s %zu channel%s in the file; PipeWire takes %zu for %lld",
+             graph->config->file, graph->json.where, plural_are(impulse->file->columns),
+             impulse->file->columns, plural_s(impulse->file->columns), impulse->column,
              (long long)channel);
     return STATUS_OK;
 }

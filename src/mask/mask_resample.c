@@ -6,9 +6,10 @@
 #include "mask/mask.h"
 
 #include "signal/audio.h"
+#include "sound/soxr_library.h"
 
 #include <math.h>
-#include <soxr.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,27 +42,50 @@ static struct padding padding_for(const struct mask *mask, uint32_t rate)
     return padding;
 }
 
-static enum status resample_column(const double *taps, size_t count, double old_rate, double rate,
-                                   struct padding padding, double *output)
+struct resample_job {
+    const struct mask *mask;
+    double rate;
+    struct padding padding;
+    double *columns;
+    _Atomic(const char *) error; /* of one column, or NULL */
+};
+
+static const char no_memory[] = "out of memory";
+
+static void resample_column(void *context, size_t column, size_t worker)
 {
-    enum status status = STATUS_OK;
-    double *input = calloc(padding.length, sizeof *input);
-    if (!input ||
-        !memory_is_there(SOXR_BYTES + SOXR_BYTES_EACH * (padding.length + padding.output))) {
-        free(input);
-        return fail_memory("resampling a mask");
+    (void)worker;
+    struct resample_job *job = context;
+    const struct padding *padding = &job->padding;
+    const char *error = no_memory;
+    double *input = NULL;
+    if (job->error)
+        return;
+    if (memory_is_there(SOXR_BYTES + SOXR_BYTES_EACH * (padding->length + padding->output)))
+        input = calloc(padding->length, sizeof *input);
+    if (input) {
+        size_t done = 0;
+        soxr_io_spec_t samples = soxr_io_spec(SOXR_FLOAT64_I, SOXR_FLOAT64_I);
+        soxr_quality_spec_t quality = soxr_quality_spec(SOXR_VHQ, SOXR_ROLLOFF_NONE);
+        memcpy(input + padding->before, mask_column(job->mask, column),
+               job->mask->taps * sizeof *input);
+        error = soxr_oneshot(job->mask->rate, job->rate, 1, input, padding->length, NULL,
+                             job->columns + column * padding->output, padding->output, &done,
+                             &samples, &quality, NULL);
     }
-    memcpy(input + padding.before, taps, count * sizeof *input);
-    soxr_io_spec_t samples = soxr_io_spec(SOXR_FLOAT64_I, SOXR_FLOAT64_I);
-    soxr_quality_spec_t quality = soxr_quality_spec(SOXR_VHQ, SOXR_ROLLOFF_NONE);
-    size_t done = 0;
-    soxr_error_t error = soxr_oneshot(old_rate, rate, 1, input, padding.length, NULL, output,
-                                      padding.output, &done, &samples, &quality, NULL);
     if (error)
-        status = fail(STATUS_FAILED, "cannot resample a mask from %.0f to %.0f Hz: %s", old_rate,
-                      rate, error);
+        job->error = error;
     free(input);
-    return status;
+}
+
+static enum status resample_columns(struct resample_job *job, struct workers *workers)
+{
+    workers_run(workers, job->mask->columns, resample_column, job);
+    if (job->error == no_memory)
+        return fail_memory("resampling a mask");
+    return job->error ? fail(STATUS_FAILED, "cannot resample a mask from %u to %.0f Hz: %s",
+                             job->mask->rate, job->rate, job->error)
+                      : STATUS_OK;
 }
 
 /* The number of negligible taps at one end of all columns, at most `most`. */
@@ -109,7 +133,7 @@ static enum status set_columns(struct mask *mask, const double *columns, struct 
     return STATUS_OK;
 }
 
-enum status mask_resample(struct mask *mask, uint32_t rate)
+enum status mask_resample(struct mask *mask, uint32_t rate, struct workers *workers)
 {
     struct padding padding = padding_for(mask, rate);
     if (padding.output > audio_memory_limit() / 8 / sizeof(double) / mask->columns)
@@ -118,13 +142,12 @@ enum status mask_resample(struct mask *mask, uint32_t rate)
                     "channels do not fit this machine's memory",
                     mask->name, mask->rate, rate, (unsigned long long)padding.output,
                     mask->columns);
+    TRY(library_open(&soxr_library));
     double *columns = calloc(mask->columns * padding.output, sizeof *columns);
     if (!columns)
         return fail_memory("resampling a mask");
-    enum status status = STATUS_OK;
-    for (size_t c = 0; c < mask->columns && status == STATUS_OK; c++)
-        status = resample_column(mask_column(mask, c), mask->taps, mask->rate, rate, padding,
-                                 columns + c * padding.output);
+    struct resample_job job = {mask, rate, padding, columns, NULL};
+    enum status status = resample_columns(&job, workers);
     if (status == STATUS_OK)
         status = set_columns(mask, columns, padding, rate);
     free(columns);

@@ -1,4 +1,5 @@
 /* Which column of a mask filters which channels of a sound. */
+#include "base/plural.h"
 #include "mask/mask.h"
 
 #include <stdlib.h>
@@ -26,10 +27,10 @@ static enum status refuse_counts(const struct mask *mask, size_t channels, enum 
                     "mask's %zu are no multiple of the sound's %zu%s",
                     mask->name, mask->columns, channels, hesuvi);
     return fail(STATUS_USAGE,
-                "mask %s has %zu channels and the sound %zu: a mask has 1 channel, as "
+                "mask %s has %zu channel%s and the sound %zu: a mask has 1 channel, as "
                 "many as the sound, 4 for a stereo sound, or any number for a mono one; "
                 "channel=N picks one, map=matrix takes one for each input and output%s",
-                mask->name, mask->columns, channels, hesuvi);
+                mask->name, mask->columns, plural_s(mask->columns), channels, hesuvi);
 }
 
 bool mask_is_true_stereo(const struct mask *mask, size_t channels, enum mask_map map)
@@ -55,10 +56,10 @@ static enum status fit_own_paths(struct mask *mask, size_t channels)
     if (mask->inputs == channels)
         return STATUS_OK;
     if (!is_alike(mask))
-        return fail(STATUS_USAGE, "mask %s filters sound of %zu channels, but the sound has %zu",
-                    mask->name, mask->inputs, channels);
+        return fail(STATUS_USAGE, "mask %s filters sound of %zu channel%s, but the sound has %zu",
+                    mask->name, mask->inputs, plural_s(mask->inputs), channels);
     note("mask %s is for %zu channel%s, filtered alike; so is each of the sound's %zu", mask->name,
-         mask->inputs, mask->inputs == 1 ? "" : "s", channels);
+         mask->inputs, plural_s(mask->inputs), channels);
     struct mask_path *paths = realloc(mask->paths, channels * sizeof *paths);
     if (!paths)
         return fail_memory("a mask");
@@ -114,5 +115,22 @@ enum status mask_route(struct mask *mask, size_t channels, enum mask_order order
     } else {
         return refuse_counts(mask, channels, map);
     }
+    return STATUS_OK;
+}
+
+enum status mask_widen(struct mask *mask, size_t outputs)
+{
+    size_t count = mask->path_count;
+    if (outputs <= mask->outputs)
+        return STATUS_OK;
+    if (mask->outputs == 1) {
+        struct mask_path *paths = realloc(mask->paths, 2 * count * sizeof *paths);
+        if (!paths)
+            return fail_memory("a mask");
+        mask->paths = paths;
+        for (size_t p = 0; p < count; p++)
+            add_path(mask, paths[p].input, 1, paths[p].column);
+    }
+    mask->outputs = outputs;
     return STATUS_OK;
 }

@@ -1,5 +1,6 @@
 #include "mask/mask_sofa.h"
 
+#include "base/plural.h"
 #include "mask/mask_matrix.h"
 #include "mask/sofa_directions.h"
 #include "mask/sofa_response.h"
@@ -146,16 +147,16 @@ static enum status describe(const struct sofa_reading *reading, struct mask *mas
     text_add(&text, "%s, %s%s%s%s%s\n", file->convention, file->data_type,
              *file->database ? ", " : "", file->database, *file->listener ? ", " : "",
              file->listener);
-    text_add(&text, "%zu direction%s", file->measurements, file->measurements == 1 ? "" : "s");
+    text_add(&text, "%zu direction%s", file->measurements, plural_s(file->measurements));
     add_range(&text, reading, "azimuth", sofa_azimuth);
     add_range(&text, reading, "elevation", sofa_elevation);
     add_range(&text, reading, "metres", distance_of);
-    text_add(&text, "\n%zu %s, %zu emitter%s, %zu taps, %u Hz, %s", file->receivers,
+    text_add(&text, "\n%zu %s, %zu emitter%s, %zu tap%s, %u Hz, %s", file->receivers,
              file->receivers == 2   ? "ears"
              : file->receivers == 1 ? "receiver"
                                     : "receivers",
-             file->emitters, file->emitters == 1 ? "" : "s", file->taps, reading->rate,
-             longest_delay(file) > 0 ? "delays up to " : "no delays");
+             file->emitters, plural_s(file->emitters), file->taps, plural_s(file->taps),
+             reading->rate, longest_delay(file) > 0 ? "delays up to " : "no delays");
     if (longest_delay(file) > 0)
         text_add(&text, "%g frames", rounded(longest_delay(file)));
     mask->contents = strdup(text.text);
@@ -210,8 +211,8 @@ static enum status choose(struct sofa_reading *reading)
                     "mask %s: speakers= needs responses from several directions, but it has %zu "
                     "measurement%s of %zu source%s",
                     reading->name, reading->file->measurements,
-                    reading->file->measurements == 1 ? "" : "s", reading->file->emitters,
-                    reading->file->emitters == 1 ? "" : "s");
+                    plural_s(reading->file->measurements), reading->file->emitters,
+                    plural_s(reading->file->emitters));
     reading->speakers = (struct speakers){1, {{wanted->azimuth, wanted->elevation, false}}};
     if (!wanted->speakers && (wanted->has_direction || is_single) && reading->file->emitters == 1 &&
         reading->options->sound.channels > 1)

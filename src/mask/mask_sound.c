@@ -1,10 +1,11 @@
 /* Masks from sound files: a channel is a column. */
 #include "mask/mask.h"
 
+#include "sound/foreign_sound.h"
 #include "sound/port.h"
+#include "sound/sndfile_library.h"
 #include "sound/sound_io.h"
 
-#include <sndfile.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -13,9 +14,14 @@ static bool is_sound(const char *name, FILE *stream, const struct mask_load_opti
     (void)name, (void)options;
     SF_INFO info = {0};
     struct sound_io io;
+    if (!library_is_there(&sndfile_library))
+        return true; /* who reads it says why not */
     sound_io_begin(&io, fileno(stream));
     SNDFILE *file = sound_io_open(&io, SFM_READ, &info);
-    bool other = !file && !io.error && sf_error(NULL) == SF_ERR_UNRECOGNISED_FORMAT;
+    bool other = !file && !io.error && io.open_error == SF_ERR_UNRECOGNISED_FORMAT;
+    struct foreign_sound foreign;
+    if (other && foreign_sound_recognise_file(fileno(stream), &foreign))
+        other = false; /* who reads it says how to convert it */
     if (file)
         sf_close(file);
     bool restarted = lseek(fileno(stream), 0, SEEK_SET) == 0;
@@ -32,6 +38,7 @@ static enum status read_columns(const char *file, struct source *source, struct 
     TRY(mask_create(file, source->format.channels, (uint64_t)source->frames, result));
     struct mask *mask = *result; /* destroyed by mask_load_with after an error */
     mask->rate = source->format.rate;
+    mask->layout = source->format.layout;
     mask->sound_format = source->traits.format;
     double **columns = malloc(mask->columns * sizeof *columns);
     if (!columns)
@@ -53,6 +60,7 @@ static enum status read_sound(const char *file, FILE *stream,
     (void)stream;
     struct source *source;
     TRY(source_open_sound(file, options->allow_truncated, &source));
+    source->workers = options->workers;
     enum status status = read_columns(file, source, mask);
     source_close(source);
     return status;

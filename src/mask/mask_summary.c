@@ -1,9 +1,11 @@
 #include "mask/mask_summary.h"
 
 #include "base/json_text.h"
+#include "base/plural.h"
 #include "base/printable.h"
 #include "mask/room_summary.h"
 #include "signal/audio.h"
+#include "sound/sndfile_library.h"
 #include "sound/sound_format.h"
 
 #include <math.h>
@@ -187,8 +189,8 @@ void mask_summary_print(const struct mask_summary *summary)
         printf("%u Hz, ", mask->rate);
     else
         printf("no rate (times are for %u Hz), ", stats->rate);
-    printf("%zu channel%s, %zu tap%s, %.2f ms\n", mask->columns, mask->columns == 1 ? "" : "s",
-           mask->taps, mask->taps == 1 ? "" : "s", 1e3 * (double)mask->taps / stats->rate);
+    printf("%zu channel%s, %zu tap%s, %.2f ms\n", mask->columns, plural_s(mask->columns),
+           mask->taps, plural_s(mask->taps), 1e3 * (double)mask->taps / stats->rate);
     print_contents(mask->contents);
     print_paths(mask);
     for (size_t c = 0; c < stats->columns; c += CELLS_IN_A_ROW)

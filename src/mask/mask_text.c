@@ -11,6 +11,7 @@
  *
  * A file with all of them is called NAME.mask; there all columns are taps. */
 #include "base/decimal.h"
+#include "base/plural.h"
 #include "base/text_lines.h"
 #include "mask/first_column.h"
 #include "mask/mask.h"
@@ -259,9 +260,10 @@ static enum status check_paths(const struct text_table *table)
             path->column >= table->columns)
             return fail(STATUS_FAILED,
                         "cannot read mask %s: path %zu goes from input %zu to output %zu through "
-                        "column %zu, but it has %zu inputs, %zu outputs and %zu columns",
+                        "column %zu, but it has %zu input%s, %zu output%s and %zu column%s",
                         file, p + 1, path->input + 1, path->output + 1, path->column + 1,
-                        table->inputs, table->outputs, table->columns);
+                        table->inputs, plural_s(table->inputs), table->outputs,
+                        plural_s(table->outputs), table->columns, plural_s(table->columns));
     }
     return STATUS_OK;
 }
@@ -334,7 +336,7 @@ static enum status read_table(struct text_table *table)
                     table->origin);
     if (table->names)
         note("mask %s: a line is taken as the name%s of its column%s: %s", file,
-             table->names == 1 ? "" : "s", table->names == 1 ? "" : "s", table->named);
+             plural_s(table->names), plural_s(table->names), table->named);
     if (table->has_commas && table->comma == COMMA_UNKNOWN)
         note("mask %s: its commas are read as decimal marks; columns are separated by blanks or "
              "semicolons",

@@ -88,7 +88,7 @@ enum status mask_write_wav(const struct mask *mask, const char *path,
     return mask_write_sound(
         mask, &(struct sink_settings){
                   .path = path,
-                  .format = {mask->rate, mask->columns},
+                  .format = {.rate = mask->rate, .channels = mask->columns},
                   .sound_format =
                       SF_FORMAT_WAV | (settings->is_double ? SF_FORMAT_DOUBLE : SF_FORMAT_FLOAT),
                   .frames = (int64_t)mask->taps,

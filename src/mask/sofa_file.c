@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #ifdef HALO_WITH_SOFA
-#include <mysofa.h>
+#include "mask/mysofa_library.h"
 #endif
 
 bool sofa_file_is_one(FILE *stream)
@@ -242,6 +242,7 @@ enum status sofa_file_load(const char *name, FILE *stream, struct sofa_file *fil
 {
     struct stat about;
     *file = (struct sofa_file){0};
+    TRY(library_open(&mysofa_library));
     if (fstat(fileno(stream), &about) != 0 || about.st_size > BYTES_MOST)
         return fail(STATUS_FAILED, "cannot read mask %s: a SOFA file of more than %lld bytes", name,
                     (long long)BYTES_MOST);

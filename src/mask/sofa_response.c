@@ -1,5 +1,6 @@
 #include "mask/sofa_response.h"
 
+#include "base/plural.h"
 #include "mask/mask_matrix.h"
 #include "signal/fft_double.h"
 #include "signal/window.h"
@@ -64,10 +65,11 @@ enum status sofa_response_check(const char *name, const struct sofa_file *file)
     size_t factors[] = {file->measurements, file->receivers, file->emitters, file->taps};
     if (!is_product(file->arrays[SOFA_IR].count, factors))
         return fail(STATUS_FAILED,
-                    "cannot read mask %s: %zu samples are not %zu measurements of %zu receivers, "
-                    "%zu emitters and %zu taps",
-                    name, file->arrays[SOFA_IR].count, file->measurements, file->receivers,
-                    file->emitters, file->taps);
+                    "cannot read mask %s: %zu samples are not %zu measurement%s of %zu "
+                    "receiver%s, %zu emitter%s and %zu tap%s",
+                    name, file->arrays[SOFA_IR].count, file->measurements,
+                    plural_s(file->measurements), file->receivers, plural_s(file->receivers),
+                    file->emitters, plural_s(file->emitters), file->taps, plural_s(file->taps));
     if (is_each && strcmp(dimensions, "M,R,E,N") != 0 && strcmp(dimensions, "M,R,N,E") != 0)
         return fail(STATUS_FAILED, "cannot read mask %s: responses of the dimensions '%s'", name,
                     dimensions);

@@ -281,6 +281,19 @@ struct clap_plugin_render { /* [main] */
 
 enum { CLAP_NOTE_DIALECT_CLAP = 1 << 0, CLAP_NOTE_DIALECT_MIDI = 1 << 1 };
 
+struct clap_note_port_info {
+    uint32_t id;
+    uint32_t supported_dialects;
+    uint32_t preferred_dialect;
+    char name[CLAP_NAME_SIZE];
+};
+
+struct clap_plugin_note_ports { /* [main] */
+    uint32_t (*count)(const struct clap_plugin *plugin, bool is_input);
+    bool (*get)(const struct clap_plugin *plugin, uint32_t index, bool is_input,
+                struct clap_note_port_info *info);
+};
+
 struct clap_host_note_ports { /* [main] */
     uint32_t (*supported_dialects)(const struct clap_host *host);
     void (*rescan)(const struct clap_host *host, uint32_t flags);

@@ -35,9 +35,6 @@ const struct plugin_kind plugin_ladspa = {
 static const struct plugin_kind *const kinds[] = {&plugin_lv2, &plugin_ladspa, &plugin_clap};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* Frames: a minute at 192 kHz. */
-static const float LATENCY_MOST = 60.0F * 192000.0F;
-
 const struct plugin_kind *plugin_kind_at(size_t index)
 {
     return index < KINDS ? kinds[index] : NULL;
@@ -167,7 +164,7 @@ HALO_REALTIME uint64_t plugin_latency(const struct plugin *plugin)
     const struct plugin_info *info = plugin->info;
     for (size_t i = 0; i < info->port_count; i++) {
         float frames = plugin->controls[i];
-        if (info->ports[i].is_latency && frames >= 0.5F && frames < LATENCY_MOST)
+        if (info->ports[i].is_latency && frames >= 0.5F && frames < PLUGIN_LATENCY_MOST)
             return (uint64_t)(frames + 0.5F);
     }
     return 0;

@@ -19,6 +19,8 @@
 enum { PLUGIN_PORTS_MOST = 10000 };
 #define PLUGIN_TAIL_UNKNOWN UINT64_MAX
 
+enum { PLUGIN_LATENCY_MOST = 60 * 192000 }; /* frames: a minute at 192 kHz; less is valid */
+
 enum plugin_port_type {
     PLUGIN_AUDIO,
     PLUGIN_CONTROL,
@@ -93,6 +95,7 @@ struct plugin_info {
     size_t feature_count;
     char **features;         /* URIs it requires */
     bool keeps_state;        /* more than the values of its controls */
+    bool loads_presets;      /* from any file, and by keys of its own */
     bool wants_whole_blocks; /* blocks must not be split where a control changes */
     char *refusal;           /* why it cannot be instantiated; NULL: no reason known */
     size_t holder_count;
@@ -132,6 +135,8 @@ struct plugin_settings {
     const char *state;  /* folder of kind->save, loaded after the preset; NULL: none */
     size_t setting_count;
     const struct plugin_setting *settings; /* by time; then sent in this order */
+    size_t read_count;
+    char *const *reads; /* files and folders that it may read besides (plugin_reads.h) */
 };
 
 struct plugin {
@@ -153,6 +158,7 @@ struct plugin_kind {
     const char *name;          /* "lv2": the stage's option */
     const char *argument;      /* "URI", for help */
     const char *path_variable; /* "LV2_PATH" */
+    struct library *library;   /* that list and what follows it need; NULL: none */
     /* Describe one plugin. Errors: not found. */
     enum status (*describe)(const char *id, struct plugin_info **info);
     /* The holders in the search path, by their names alone: reads no file. `file`: what changes
@@ -181,9 +187,6 @@ struct plugin_kind {
      * The output may contain NaN or infinity. */
     void (*process)(struct plugin *plugin, const float *const *in, float *const *out,
                     size_t frames);
-    /* Real-time. Set a control input at a frame of the next block; called by rising frames. NULL:
-     * the kind cannot, and blocks are split instead where settings.varied allows it. */
-    void (*change)(struct plugin *plugin, size_t port, float value, size_t frame);
     /* Forget all sound, keep all values. Required before the first block, after the first values
      * are set: some plugins size buffers by them, and loading happens here. */
     void (*reset)(struct plugin *plugin);
@@ -236,7 +239,7 @@ static inline bool plugin_port_is_control(const struct plugin_port *port)
 /* Whether changes take effect at their frame, and not at the next block. */
 static inline bool plugin_is_exact(const struct plugin_info *info)
 {
-    return info->kind->change || !info->wants_whole_blocks;
+    return !info->wants_whole_blocks;
 }
 
 /* Real-time. Set a control input from the next block on. */

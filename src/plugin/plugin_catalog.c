@@ -1,11 +1,13 @@
 #include "plugin/plugin_catalog.h"
 
 #include "base/json_text.h"
+#include "base/library.h"
 #include "base/monotonic.h"
 #include "base/short_list.h"
 #include "base/suggest.h"
 #include "plugin/plugin_info_json.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,8 +43,10 @@ static enum status list_holders(struct plugin_catalog *catalog, const struct plu
     const struct plugin_kind *kind;
     for (size_t i = 0; (kind = plugin_kind_at(i)) != NULL; i++) {
         struct listing listing = {catalog, kind};
-        if (!only || only == kind)
-            TRY(kind->list(add_holder, &listing));
+        enum status status = STATUS_OK;
+        if ((!only || only == kind) && library_of_choice(kind->library, only, &status))
+            status = kind->list(add_holder, &listing);
+        TRY(status);
     }
     return catalog->is_whole ? STATUS_OK : fail_memory("a list of plugins");
 }
@@ -224,33 +228,90 @@ static const char *last_part(const char *id)
     return part;
 }
 
-static void offer_all(const struct plugin_catalog *catalog, struct suggest *near)
+static void offer_ids(const struct plugin_catalog *catalog, struct suggest *near)
 {
     for (size_t i = 0; i < catalog->count; i++)
         for (size_t j = 0; j < catalog->holders[i].contents.count; j++)
             suggest_offer(near, catalog->holders[i].contents.ids[j]);
 }
 
+/* The plugins that scans of a kind, or of all (NULL), have found: by their ids and their names. */
+static void offer_remembered(const struct plugin_catalog *catalog, const struct plugin_kind *kind,
+                             struct suggest *near)
+{
+    const char *key;
+    json_t *entry, *row;
+    size_t i;
+    json_object_foreach(catalog->memory.holders, key, entry)
+        json_array_foreach(json_object_get(entry, "plugins"), i, row)
+    {
+        const char *of = json_string_value(json_object_get(row, "kind"));
+        const char *id = json_string_value(json_object_get(row, "id"));
+        const char *name = json_string_value(json_object_get(row, "name"));
+        if (!of || !id || (kind && strcmp(kind->name, of) != 0))
+            continue;
+        suggest_offer(near, id);
+        if (name)
+            suggest_offer_as(near, name, id);
+    }
+}
+
+/* `hint` becomes "; did you mean ...?", or "". */
+static void suggest_plugins(const struct plugin_catalog *catalog, const struct plugin_kind *kind,
+                            const char *id, char hint[SUGGEST_TEXT])
+{
+    const char *const tries[] = {id, last_part(id)};
+    hint[0] = '\0';
+    for (size_t i = 0; i < sizeof tries / sizeof *tries && !hint[0]; i++) {
+        struct suggest near;
+        suggest_init(&near, tries[i]);
+        offer_ids(catalog, &near);
+        offer_remembered(catalog, kind, &near);
+        snprintf(hint, SUGGEST_TEXT, "%s", suggest_text(&near));
+        suggest_free(&near);
+    }
+}
+
+static bool remembers(const struct plugin_catalog *catalog, const char *id)
+{
+    const char *key;
+    json_t *entry, *row;
+    size_t i;
+    json_object_foreach(catalog->memory.holders, key, entry)
+        json_array_foreach(json_object_get(entry, "plugins"), i, row)
+    {
+        const char *one = json_string_value(json_object_get(row, "id"));
+        if (one && strcmp(one, id) == 0)
+            return true;
+    }
+    return false;
+}
+
+enum status plugin_catalog_fail(const struct plugin_catalog *catalog,
+                                const struct plugin_kind *kind, const char *id, const char *error)
+{
+    char hint[SUGGEST_TEXT] = "";
+    const char *own =
+        strstr(error, "; did you mean"); /* of that kind's libraries or labels alone */
+    if (!remembers(catalog, id))
+        suggest_plugins(catalog, kind, id, hint);
+    int length = (int)(own && hint[0] ? (size_t)(own - error) : strlen(error));
+    return fail(STATUS_FAILED, "%.*s%s", length, error, hint);
+}
+
 static enum status refuse(const struct plugin_catalog *catalog, const struct plugin_kind *kind,
                           const char *id)
 {
-    struct suggest near, part;
+    char hint[SUGGEST_TEXT];
     struct short_list left_out = {0};
-    suggest_init(&near, id);
-    suggest_init(&part, last_part(id));
-    offer_all(catalog, &near);
-    offer_all(catalog, &part);
+    suggest_plugins(catalog, kind, id, hint);
     for (size_t i = 0; i < catalog->count; i++)
         if (catalog->holders[i].kind == kind && catalog->holders[i].trouble)
             short_list_add(&left_out, catalog->holders[i].path);
-    const char *like = suggest_text(&near);
-    enum status status = fail(
-        STATUS_FAILED, "cannot find the %s plugin %s%s (halo plugins list lists them all%s%s)",
-        kind->name, id, *like ? like : suggest_text(&part), left_out.count ? " but those of " : "",
-        left_out.count ? short_list_text(&left_out, "") : "");
-    suggest_free(&near);
-    suggest_free(&part);
-    return status;
+    return fail(STATUS_FAILED,
+                "cannot find the %s plugin %s%s (halo plugins list lists them all%s%s)", kind->name,
+                id, hint, left_out.count ? " but those of " : "",
+                left_out.count ? short_list_text(&left_out, "") : "");
 }
 
 enum status plugin_catalog_needed(const struct plugin_catalog *catalog,
@@ -279,15 +340,15 @@ static enum status keep_holders(const json_t *holders, struct plugin_info *info)
     return STATUS_OK;
 }
 
-static enum status parse_description(const struct plugin_scanner *scanner,
+static enum status parse_description(const struct plugin_catalog *catalog,
                                      const struct plugin_kind *kind, const char *id,
                                      const json_t *answer, struct plugin_info **info)
 {
     const char *error = json_string_value(json_object_get(answer, "error"));
     if (!answer)
-        return fail(STATUS_FAILED, "cannot load %s: it %s", id, scanner->trouble);
+        return fail(STATUS_FAILED, "cannot load %s: it %s", id, catalog->scanner.trouble);
     if (error)
-        return fail(STATUS_FAILED, "%s", error);
+        return plugin_catalog_fail(catalog, kind, id, error);
     TRY(plugin_info_of_object(json_object_get(answer, "plugin"), info));
     if ((*info)->kind == kind && (!kind->contents || strcmp((*info)->id, id) == 0))
         return STATUS_OK;
@@ -296,14 +357,14 @@ static enum status parse_description(const struct plugin_scanner *scanner,
     return fail(STATUS_FAILED, "cannot load %s: it described another plugin", id);
 }
 
-static enum status describe_needing(struct plugin_scanner *scanner, const struct plugin_kind *kind,
+static enum status describe_needing(struct plugin_catalog *catalog, const struct plugin_kind *kind,
                                     const char *id, const json_t *holders,
                                     struct plugin_info **info)
 {
     json_t *answer;
     struct plugin_info *made = NULL;
-    TRY(plugin_scanner_describe(scanner, kind, id, holders, false, &answer));
-    enum status status = parse_description(scanner, kind, id, answer, &made);
+    TRY(plugin_scanner_describe(&catalog->scanner, kind, id, holders, false, &answer));
+    enum status status = parse_description(catalog, kind, id, answer, &made);
     if (status == STATUS_OK)
         status = keep_holders(holders, made);
     json_decref(answer);
@@ -323,7 +384,7 @@ enum status plugin_describe_isolated(const struct plugin_kind *kind, const char 
     if (status == STATUS_OK)
         status = plugin_catalog_needed(&catalog, kind, id, &holders);
     if (status == STATUS_OK)
-        status = describe_needing(&catalog.scanner, kind, id, holders, info);
+        status = describe_needing(&catalog, kind, id, holders, info);
     json_decref(holders);
     plugin_catalog_close(&catalog);
     return status;

@@ -53,12 +53,8 @@ static void report_message(struct plugin_child *child)
     const char *name = child->settings.name;
     child->message[child->length] = '\0';
     child->length = 0;
-    if (child->messages++ >= MESSAGES_MOST)
-        return;
-    if (strncmp(child->message, name, strlen(name)) == 0)
-        warning("%s", child->message);
-    else
-        warning("%s: %s", name, child->message);
+    if (child->messages++ < MESSAGES_MOST)
+        plugin_output_warn(name, child->message);
 }
 
 static void report_messages(struct plugin_child *child, const char *bytes, size_t count)

@@ -32,7 +32,6 @@ const struct plugin_kind plugin_clap = {
     .open = clap_open,
     .create = clap_instance_create,
     .process = clap_instance_process,
-    .change = clap_instance_change,
     .reset = clap_instance_reset,
     .tail = clap_instance_tail,
     .save = clap_instance_save,

@@ -6,9 +6,8 @@
  *
  * Threads. CLAP tells [main] from [audio] calls, and one thread may be both by turns. A thread
  * takes a role for as long as it is within the plugin (clap_enter); thread-check answers from that.
- * In files and isolated, the thread that processes also does what the plugin asks for on its main
- * thread, between blocks; live in this process a thread of the instance does
- * (plugin_clap_service.c).
+ * In files the thread that processes also does what the plugin asks for on its main thread, between
+ * blocks; live a thread of the instance does (plugin_clap_service.c).
  */
 #ifndef HALO_PLUGIN_CLAP_H
 #define HALO_PLUGIN_CLAP_H
@@ -199,7 +198,6 @@ MUST_CHECK enum status clap_instance_create(const struct plugin_info *info,
                                             struct plugin **plugin);
 void clap_instance_process(struct plugin *plugin, const float *const *in, float *const *out,
                            size_t frames);
-void clap_instance_change(struct plugin *plugin, size_t port, float value, size_t frame);
 void clap_instance_reset(struct plugin *plugin);
 enum status clap_instance_save(struct plugin *plugin, const char *folder);
 uint64_t clap_instance_tail(struct plugin *plugin);
@@ -219,8 +217,7 @@ void clap_events_free(struct clap_events *events);
 /* Real-time: add the values that were set but are no event yet, at frame 0. */
 void clap_events_collect(struct clap_instance *instance);
 
-/* Real-time: after a block. Events that the plugin did not get are for the next one's first frame.
- */
+/* Real-time: after a block. Events that the plugin did not get are for the next one. */
 void clap_events_next(struct clap_instance *instance, bool delivered);
 
 /* Real-time: where the block is in the music; NULL without a tempo. */

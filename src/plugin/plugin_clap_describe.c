@@ -54,9 +54,10 @@ static enum status fill_from_plugin(const struct clap_library *library,
 {
     info->keeps_state = CLAP_EXTENSION(plugin, CLAP_EXT_STATE, clap_plugin_state) != NULL;
     TRY(clap_describe_ports(plugin, info));
-    bool loads = CLAP_EXTENSION(plugin, CLAP_EXT_PRESET_LOAD, clap_plugin_preset_load) ||
-                 CLAP_EXTENSION(plugin, CLAP_EXT_PRESET_LOAD_COMPAT, clap_plugin_preset_load);
-    return loads ? clap_describe_presets(library, id, info) : STATUS_OK;
+    info->loads_presets =
+        CLAP_EXTENSION(plugin, CLAP_EXT_PRESET_LOAD, clap_plugin_preset_load) ||
+        CLAP_EXTENSION(plugin, CLAP_EXT_PRESET_LOAD_COMPAT, clap_plugin_preset_load);
+    return info->loads_presets ? clap_describe_presets(library, id, info) : STATUS_OK;
 }
 
 /* CLAP describes ports and parameters by an instance. */

@@ -5,9 +5,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-enum { CHANGES_MOST = 4096 }; /* within a block */
 
 /* ---- to the plugin ---- */
 
@@ -23,19 +20,16 @@ HALO_REALTIME static const struct clap_event_header *event_at(const struct clap_
     return index < events->count ? &events->values[index].header : NULL;
 }
 
-/* A change at a frame of the block, before the event `at`; false: there is no room. */
-HALO_REALTIME static bool add_event(struct clap_events *events, size_t at,
-                                    struct clap_parameter *parameter, uint32_t frame, float value)
+/* At the first frame of the block. Without room the value is sent with the next one. */
+HALO_REALTIME static void add_event(struct clap_events *events, struct clap_parameter *parameter,
+                                    float value)
 {
     if (events->count == events->size)
-        return false;
+        return;
     double exact = (double)value; /* floats round beyond the bounds */
     exact = fmax(parameter->minimum, fmin(parameter->maximum, exact));
-    memmove(events->values + at + 1, events->values + at,
-            (events->count++ - at) * sizeof *events->values);
-    events->values[at] = (struct clap_event_param_value){
+    events->values[events->count++] = (struct clap_event_param_value){
         .header = {.size = sizeof(struct clap_event_param_value),
-                   .time = frame,
                    .space_id = CLAP_CORE_EVENT_SPACE_ID,
                    .type = CLAP_EVENT_PARAM_VALUE},
         .param_id = parameter->id,
@@ -47,41 +41,23 @@ HALO_REALTIME static bool add_event(struct clap_events *events, size_t at,
         .value = exact,
     };
     parameter->sent = value;
-    return true;
-}
-
-/* Parameters are by port, one after the other. Without room the value is sent with the next block.
- */
-HALO_REALTIME void clap_instance_change(struct plugin *plugin, size_t port, float value,
-                                        size_t frame)
-{
-    struct clap_instance *instance = (struct clap_instance *)plugin;
-    size_t first = instance->parameter_count > 0 ? instance->parameters[0].port : 0;
-    if (port >= first && port - first < instance->parameter_count &&
-        instance->parameters[port - first].port == port)
-        (void)add_event(&instance->events, instance->events.count,
-                        &instance->parameters[port - first], (uint32_t)frame, value);
 }
 
 HALO_REALTIME void clap_events_collect(struct clap_instance *instance)
 {
-    size_t at = 0;
     for (size_t i = 0; i < instance->parameter_count; i++) {
         struct clap_parameter *parameter = &instance->parameters[i];
         float value = instance->plugin.controls[parameter->port];
         bool is_input = instance->plugin.info->ports[parameter->port].is_input;
         if (is_input && value != parameter->sent)
-            at += add_event(&instance->events, at, parameter, 0, value);
+            add_event(&instance->events, parameter, value);
     }
 }
 
 HALO_REALTIME void clap_events_next(struct clap_instance *instance, bool delivered)
 {
-    struct clap_events *events = &instance->events;
     if (delivered)
-        events->count = 0;
-    for (size_t i = 0; i < events->count; i++)
-        events->values[i].header.time = 0;
+        instance->events.count = 0;
 }
 
 /* ---- the beat ---- */
@@ -156,7 +132,6 @@ void clap_values_flush(struct clap_instance *instance)
     if (!instance->params || instance->events.count == 0)
         return;
     enum clap_role before = clap_enter(CLAP_MAIN_THREAD);
-    clap_events_next(instance, false); /* there is no block to have frames */
     instance->params->flush(instance->handle, &instance->events.in, &instance->events.out);
     clap_enter(before);
     clap_events_next(instance, true);
@@ -164,7 +139,7 @@ void clap_values_flush(struct clap_instance *instance)
 
 enum status clap_events_init(struct clap_events *events, struct clap_instance *instance)
 {
-    events->size = instance->parameter_count + CHANGES_MOST;
+    events->size = instance->parameter_count;
     events->values = calloc(events->size + 1, sizeof *events->values);
     events->in = (struct clap_input_events){.ctx = events, .size = event_count, .get = event_at};
     events->out = (struct clap_output_events){.ctx = instance, .try_push = take_event};

@@ -3,6 +3,7 @@
 
 #include "base/build_info.h"
 #include "base/realtime.h"
+#include "plugin/plugin_output.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -43,7 +44,7 @@ HALO_REALTIME void clap_host_complain(struct clap_host_side *side, const char *w
 static void print_line(const struct clap_host_side *side, const struct clap_line *line)
 {
     if (line->is_serious)
-        warning("%s: %s", side->name, line->text);
+        plugin_output_warn(side->name, line->text);
     else
         note_detail("%s: %s", side->name, line->text);
 }

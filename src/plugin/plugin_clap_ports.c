@@ -132,9 +132,25 @@ static enum status add_latency(const struct clap_plugin *plugin, struct plugin_i
                                                                          : STATUS_OK;
 }
 
+/* Without notes and without sound it has nothing to do. */
+static enum status refuse_instrument(const struct clap_plugin *plugin, struct plugin_info *info)
+{
+    const struct clap_plugin_note_ports *notes =
+        CLAP_EXTENSION(plugin, CLAP_EXT_NOTE_PORTS, clap_plugin_note_ports);
+    for (size_t i = 0; i < info->port_count; i++)
+        if (info->ports[i].type == PLUGIN_AUDIO && info->ports[i].is_input)
+            return STATUS_OK;
+    return notes && notes->count(plugin, true) > 0
+               ? refuse_ports(info, "it has an input for notes and none for sound, and halo "
+                                    "sends no notes")
+               : STATUS_OK;
+}
+
 enum status clap_describe_ports(const struct clap_plugin *plugin, struct plugin_info *info)
 {
     TRY(add_sound(plugin, info, true));
+    if (!info->refusal)
+        TRY(refuse_instrument(plugin, info));
     if (!info->refusal)
         TRY(add_sound(plugin, info, false));
     if (!info->refusal)

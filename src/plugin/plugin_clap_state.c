@@ -131,7 +131,7 @@ enum status clap_state_load(struct clap_instance *instance, const char *folder)
     FILE *file = fopen(path, "r");
     const char *why = file ? read_state(file, instance->id, &bytes) : strerror(errno);
     if (!why && !clap_state_give(instance, &bytes))
-        why = "the plugin refuses it";
+        why = instance->side.trouble[0] ? instance->side.trouble : "the plugin refuses it";
     enum status status = why ? fail(STATUS_FAILED, "cannot load %s: %s", path, why) : STATUS_OK;
     if (file)
         fclose(file);

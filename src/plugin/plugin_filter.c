@@ -77,7 +77,9 @@ static enum status open_instances(const struct plugin_filter *plugin, size_t blo
                    .preset = spec->preset,
                    .state = spec->state,
                    .setting_count = spec->setting_count,
-                   .settings = spec->settings},
+                   .settings = spec->settings,
+                   .read_count = spec->read_count,
+                   .reads = spec->reads},
         .instances = settings->map->instances,
         .most = plugin->piece,
         .changes = changes_most(plugin),
@@ -286,8 +288,6 @@ enum status plugin_filter_create(const struct plugin_filter_settings *settings,
         plugin_filter_destroy(&plugin->filter);
         return status;
     }
-    if (!settings->map->is_beside)
-        plugin->filter.latency += plugin->instances->delay;
     set_tail_length(plugin);
     for (size_t i = 0; i < settings->info->port_count; i++) {
         plugin->values[i] = plugin->instances->values[i];

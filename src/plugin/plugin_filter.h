@@ -31,6 +31,7 @@
 
 #include "plugin/plugin.h"
 #include "plugin/plugin_map.h"
+#include "plugin/plugin_side_chain.h"
 #include "plugin/plugin_spec.h"
 #include "signal/audio.h"
 #include "sound/filter.h"
@@ -45,8 +46,8 @@ struct plugin_filter_settings {
     const struct plugin_info *info; /* outlives the filter, as do the next two */
     const struct plugin_map *map;   /* for a sound of `channels` */
     const struct plugin_spec *spec;
-    const struct block *side; /* a sound for side chains, which the map has after the channels;
-                                 NULL: none. Outlives the filter */
+    struct plugin_side_chain *side; /* a file for side chains, whose channels the map has after
+                                       those of the sound; NULL: none. Outlives the filter */
     uint32_t rate;
     size_t channels;
     size_t block;

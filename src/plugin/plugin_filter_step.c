@@ -2,7 +2,6 @@
 #include "plugin/plugin_filter_state.h"
 
 #include "base/realtime.h"
-#include "plugin/plugin_side_chain.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -257,10 +256,11 @@ HALO_REALTIME static void report(struct plugin_filter *plugin, uint64_t bad_befo
         filter->notice = instances->notice;
         instances->notice = NULL;
     }
-    /* A chain is warmed up with blocks that come faster than in real time. */
-    bool is_warm = plugin->position > plugin->settings.rate;
-    if (instances->late && is_warm && !plugin->reported_late && !filter->notice) {
-        notify(plugin, "%s missed a block: the dry sound is played instead", id);
+    if (instances->late && !plugin->reported_late && !filter->notice) {
+        notify(plugin,
+               "%s missed a block: the dry sound is played instead; longer blocks (--block) give "
+               "it more time",
+               id);
         plugin->reported_late = true;
     }
     if (plugin->settings.live && plugin->bad && !bad_before && !filter->notice)
@@ -277,6 +277,16 @@ HALO_REALTIME static const float *input(const struct plugin_filter *plugin, size
     return channel < channels ? in[channel] + at : plugin->side.data[channel - channels];
 }
 
+HALO_REALTIME static void read_side_chain(struct plugin_filter *plugin, size_t frames)
+{
+    struct plugin_side_chain *side = plugin->settings.side;
+    const char *failure =
+        side ? plugin_side_chain_read(side, plugin->instances->position, frames, plugin->side.data)
+             : NULL;
+    if (failure && !plugin->filter.failure)
+        plugin->filter.failure = failure;
+}
+
 HALO_REALTIME static void run_piece(struct plugin_filter *plugin, const float *const *in,
                                     float *const *out, size_t at, size_t frames)
 {
@@ -284,9 +294,7 @@ HALO_REALTIME static void run_piece(struct plugin_filter *plugin, const float *c
     struct plugin_instances *instances = plugin->instances;
     uint64_t bad = plugin->bad;
     instances->position = (int64_t)(plugin->position - plugin->settings.before);
-    if (plugin->settings.side)
-        plugin_side_chain_read(plugin->settings.side, instances->position, frames,
-                               plugin->side.data);
+    read_side_chain(plugin, frames);
     for (size_t i = 0; i < map->count; i++)
         plugin->in[i] = input(plugin, map->inputs[i], in, at);
     for (size_t c = 0; c < map->outputs; c++)
@@ -296,6 +304,7 @@ HALO_REALTIME static void run_piece(struct plugin_filter *plugin, const float *c
     for (size_t frame = 0; frame < frames; frame = next_frame(plugin, frame, frames))
         apply_points(plugin, frame);
     uint64_t late = instances->late;
+    instances->deadline = plugin->filter.deadline;
     instances->kind->process(instances, plugin->in, plugin->out, frames, plugin->changes,
                              plugin->change_count);
     plugin->filter.absent = instances->late != late;

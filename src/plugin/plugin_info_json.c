@@ -83,10 +83,11 @@ json_t *plugin_info_object(const struct plugin_info *info)
     }
     for (size_t i = 0; i < info->preset_count; i++)
         json_array_append_new(presets, named_object(info->presets[i].uri, info->presets[i].name));
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o}", "kind",
-                     info->kind->name, "id", json_text(info->id), "name", json_text(info->name),
-                     "maker", json_text(info->maker), "category", json_text(info->category), "file",
-                     json_text(info->file), "keeps_state", info->keeps_state, "wants_whole_blocks",
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:o, s:o, s:o, s:o, s:o}",
+                     "kind", info->kind->name, "id", json_text(info->id), "name",
+                     json_text(info->name), "maker", json_text(info->maker), "category",
+                     json_text(info->category), "file", json_text(info->file), "keeps_state",
+                     info->keeps_state, "loads_presets", info->loads_presets, "wants_whole_blocks",
                      info->wants_whole_blocks, "refusal", json_text(info->refusal), "ports", ports,
                      "parameters", parameters, "presets", presets, "features",
                      texts_object(info->features, info->feature_count));
@@ -263,6 +264,7 @@ enum status plugin_info_of_object(const json_t *object, struct plugin_info **res
         return fail_memory("a plugin");
     info->kind = kind ? plugin_kind_named(kind) : NULL;
     info->keeps_state = json_is_true(json_object_get(object, "keeps_state"));
+    info->loads_presets = json_is_true(json_object_get(object, "loads_presets"));
     info->wants_whole_blocks = json_is_true(json_object_get(object, "wants_whole_blocks"));
     bool has_texts = info->kind && read_text(object, "id", true, &info->id) &&
                      read_text(object, "name", true, &info->name) &&

@@ -21,23 +21,19 @@ struct local_instances {
 };
 
 HALO_REALTIME static void set_value(const struct local_instances *here,
-                                    const struct plugin_change *change, size_t frame)
+                                    const struct plugin_change *change)
 {
-    for (size_t i = 0; i < here->instances.instances; i++) {
-        struct plugin *plugin = here->slots[i].plugin;
-        plugin_set(plugin, change->port, change->value);
-        if (plugin->kind->change)
-            plugin->kind->change(plugin, change->port, change->value, frame);
-    }
+    for (size_t i = 0; i < here->instances.instances; i++)
+        plugin_set(here->slots[i].plugin, change->port, change->value);
 }
 
-/* Those before the frame `before`, for a run that begins at `at`. */
+/* Those before the frame `before`. */
 HALO_REALTIME static void make_changes(const struct local_instances *here,
                                        const struct plugin_change **changes,
-                                       const struct plugin_change *end, size_t at, size_t before)
+                                       const struct plugin_change *end, size_t before)
 {
     for (; *changes < end && (*changes)->frame < before; ++*changes)
-        set_value(here, *changes, (*changes)->frame > at ? (*changes)->frame - at : 0);
+        set_value(here, *changes);
 }
 
 HALO_REALTIME static void run_slot(struct local_instances *here, size_t index,
@@ -84,7 +80,7 @@ HALO_REALTIME static void process(struct plugin_instances *instances, const floa
     instances->run_count = 0;
     for (size_t at = 0, to; at < frames; at = to) {
         to = (at / instances->block + 1) * instances->block;
-        make_changes(here, &changes, end, at, here->splits ? at + 1 : to);
+        make_changes(here, &changes, end, here->splits ? at + 1 : to);
         if (changes < end && changes->frame < to)
             to = changes->frame;
         run(here, in, out, at, to - at);
@@ -181,14 +177,14 @@ enum status plugin_instances_open(const struct plugin_info *info,
                                                 .outputs = plugin_instances_outputs(info),
                                                 .block = settings->plugin.block};
     here->slots = calloc(settings->instances, sizeof *here->slots);
-    here->splits = settings->plugin.varied && plugin_is_exact(info) && !info->kind->change;
+    here->splits = settings->plugin.varied && plugin_is_exact(info);
     here->runs = calloc(plugin_instances_runs(info, settings), sizeof *here->runs);
     enum status status = here->slots && here->runs ? STATUS_OK : fail_memory("a plugin");
     for (size_t i = 0; status == STATUS_OK && i < settings->instances; i++)
         status = fill_slot(&here->slots[i], info, &settings->plugin);
     if (status != STATUS_OK)
         goto fail;
-    make_changes(here, &changes, changes + count, 0, SIZE_MAX);
+    make_changes(here, &changes, changes + count, SIZE_MAX);
     reset(&here->instances); /* see plugin_kind.reset */
     if (here->slots[0].plugin->trouble) {
         status = fail(STATUS_FAILED, "%s", here->slots[0].plugin->trouble);

@@ -12,10 +12,13 @@
  *   plugin_instances_open_isolated   in a child process, over shared memory: a plugin that crashes
  *                                    or hangs only ends the instances (`failure`)
  *
- * Threads: kind->process is real-time when live; in files it waits for the child, and returns early
- * when a signal asks to stop (stop.h). Isolated instances that are live take pieces of `most`
- * frames and output the previous one, so that nothing waits; `delay` accounts for it. A child that
- * takes longer than `patience` for a block, live at most one second, counts as hung.
+ * Isolated instances wait for the child. With a `deadline` they wait no longer than that: the piece
+ * is then silence, which counts as `late`, and until the child has caught up there is no more
+ * waiting, so that one that hangs costs one wait. Without one, kind->process returns early when a
+ * signal asks to stop (stop.h). A child that takes longer than `patience` for a block, live at most
+ * one second, counts as hung.
+ *
+ * Threads: kind->process is real-time, in a child process if there is a deadline.
  */
 #ifndef HALO_PLUGIN_INSTANCES_H
 #define HALO_PLUGIN_INSTANCES_H
@@ -60,14 +63,14 @@ struct plugin_instances {
     size_t outputs; /* of one instance */
     size_t block;
     int64_t position;              /* of the next piece in the sound: for the caller to set */
-    size_t delay;                  /* frames added to the latency of the plugin */
+    int64_t deadline;              /* of the next piece, as filter.h has it: the same */
     const float *values;           /* by port, of the first instance after its last block */
-    uint64_t latency;              /* frames, as last reported; without `delay` */
+    uint64_t latency;              /* frames, as last reported */
     const struct plugin_run *runs; /* of the last piece */
     size_t run_count;
     uint64_t tail;       /* frames, with the first values; PLUGIN_TAIL_UNKNOWN */
     const char *failure; /* "crashed at 1.250 s (segmentation fault)"; the output is silence then */
-    uint64_t late;       /* live: pieces replaced by silence since the last reset */
+    uint64_t late;       /* pieces replaced by silence since the last reset */
     const char *notice;  /* to be printed once and cleared; NULL */
 };
 

@@ -1,21 +1,18 @@
 #include "plugin/plugin_isolated.h"
 
-#include "base/monotonic.h"
 #include "base/realtime.h"
 #include "base/text_stream.h"
+#include "plugin/plugin_spec.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <linux/futex.h>
-#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Indices in the arguments of main after "halo". */
@@ -37,6 +34,7 @@ enum {
     PRESET,
     STATE,
     HOLDERS,
+    READS,
     FIRST,
     OF_SETTING = 3
 };
@@ -51,7 +49,8 @@ enum status isolated_args_make(const struct plugin_info *info,
                                const char *sandbox, char ***result)
 {
     const struct plugin_settings *plugin = &settings->plugin;
-    size_t count = 1 + FIRST + info->holder_count + OF_SETTING * plugin->setting_count;
+    size_t count =
+        1 + FIRST + info->holder_count + plugin->read_count + OF_SETTING * plugin->setting_count;
     char **args = calloc(count + 1, sizeof *args), *text = NULL;
     size_t size;
     FILE *stream = args ? text_stream_open(&text, &size) : NULL;
@@ -67,9 +66,11 @@ enum status isolated_args_make(const struct plugin_info *info,
             0);
     put_text(stream, plugin->preset);
     put_text(stream, plugin->state);
-    fprintf(stream, "%zu%c", info->holder_count, 0);
+    fprintf(stream, "%zu%c%zu%c", info->holder_count, 0, plugin->read_count, 0);
     for (size_t i = 0; i < info->holder_count; i++)
         fprintf(stream, "%s%c", info->holders[i], 0);
+    for (size_t i = 0; i < plugin->read_count; i++)
+        fprintf(stream, "%s%c", plugin->reads[i], 0);
     for (size_t i = 0; i < plugin->setting_count; i++)
         fprintf(stream, "%s%c%s%c%" PRIu64 "%c", plugin->settings[i].uri, 0,
                 plugin->settings[i].value, 0, plugin->settings[i].at, 0);
@@ -108,8 +109,10 @@ enum status isolated_args_read(int argc, char **argv, struct isolated_request *r
     size_t left = argc >= FIRST ? (size_t)argc - FIRST : 0;
     size_t holders = argc >= FIRST ? number(argv[HOLDERS]) : 0;
     holders = holders < left ? holders : left;
-    char **first = argv + FIRST + holders;
-    size_t count = (left - holders) / OF_SETTING;
+    size_t reads = argc >= FIRST ? number(argv[READS]) : 0;
+    reads = reads < left - holders ? reads : left - holders;
+    char **first = argv + FIRST + holders + reads;
+    size_t count = (left - holders - reads) / OF_SETTING;
     struct plugin_setting *settings = calloc(count + 1, sizeof *settings);
     if (!settings)
         return fail_memory("a plugin's process");
@@ -118,7 +121,9 @@ enum status isolated_args_read(int argc, char **argv, struct isolated_request *r
         settings[i] = (struct plugin_setting){.uri = arg[0], .value = arg[1], .at = number(arg[2])};
     }
     *request = (struct isolated_request){.settings.plugin.settings = settings,
-                                         .settings.plugin.setting_count = count};
+                                         .settings.plugin.setting_count = count,
+                                         .settings.plugin.read_count = reads,
+                                         .settings.plugin.reads = first - reads};
     if (argc < FIRST || !plugin_kind_named(argv[KIND]) ||
         !plugin_sandbox_read(argv[SANDBOX], &request->sandbox))
         return fail(STATUS_USAGE, "this command is internal: halo runs it for isolated plugins");
@@ -167,17 +172,19 @@ static char *library_of(const char *id)
 enum status isolated_named_make(const char *id, const struct plugin_settings *settings,
                                 char ***result)
 {
-    static const char scheme[] = "file://";
     const char *preset = settings->preset ? settings->preset : "";
-    size_t count = 3 + settings->setting_count;
+    size_t start, length = plugin_spec_preset_path(preset, &start);
+    size_t others = 3, count = others + settings->setting_count + settings->read_count;
     char **named = calloc(count + 1, sizeof *named);
     if (!named)
         return fail_memory("a plugin's process");
     named[0] = library_of(id);
     named[1] = strdup(settings->state ? settings->state : "");
-    named[2] = strdup(strncmp(preset, scheme, strlen(scheme)) == 0 ? preset + strlen(scheme) : "");
-    for (size_t i = 3; i < count; i++)
-        named[i] = strdup(settings->settings[i - 3].value);
+    named[2] = strndup(preset + start, length);
+    for (size_t i = 0; i < settings->setting_count; i++)
+        named[others++] = strdup(settings->settings[i].value);
+    for (size_t i = 0; i < settings->read_count; i++)
+        named[others++] = strdup(settings->reads[i]);
     for (size_t i = 0; i < count; i++)
         if (!named[i]) {
             for (size_t rest = 0; rest < count; rest++)
@@ -298,46 +305,4 @@ HALO_REALTIME struct isolated_piece isolated_memory_piece(const struct isolated_
                                    .in = (float *)(at + memory->in),
                                    .out = (float *)(at + memory->out),
                                    .stride = memory->channel / sizeof(float)};
-}
-
-_Static_assert(sizeof(atomic_uint) == sizeof(uint32_t), "a futex is 32 bits wide");
-
-void futex_wake(struct futex *count)
-{
-    syscall(SYS_futex, &count->value, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
-/* The waiter counts itself before it reads the value, and this reads the count after raising it: so
- * one of the two sees the other. */
-HALO_REALTIME void futex_raise(struct futex *count)
-{
-    atomic_fetch_add(&count->value, 1);
-    if (atomic_load(&count->sleepers) > 0)
-        futex_wake(count);
-}
-
-HALO_REALTIME static bool is_reached(uint32_t now, uint32_t value)
-{
-    return now - value <= UINT32_MAX / 2;
-}
-
-HALO_REALTIME bool futex_reached(struct futex *count, uint32_t value)
-{
-    return is_reached(atomic_load(&count->value), value);
-}
-
-bool futex_wait(struct futex *count, uint32_t value, int64_t spin, long sleep)
-{
-    const struct timespec most = {.tv_sec = sleep / 1000, .tv_nsec = sleep % 1000 * 1000000L};
-    int64_t end = spin ? monotonic_ns() + spin : 0;
-    while (!futex_reached(count, value) && spin && monotonic_ns() < end)
-        sched_yield(); /* the other process may need this CPU */
-    if (futex_reached(count, value))
-        return true;
-    atomic_fetch_add(&count->sleepers, 1);
-    uint32_t now = atomic_load(&count->value);
-    if (!is_reached(now, value))
-        syscall(SYS_futex, &count->value, FUTEX_WAIT, now, &most, NULL, 0);
-    atomic_fetch_sub(&count->sleepers, 1);
-    return futex_reached(count, value);
 }

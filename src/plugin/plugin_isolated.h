@@ -7,11 +7,13 @@
  *
  *   head | slot 0: order, changes, runs, values, in, out | slot 1 ...
  *
- * A plugin can write anywhere in here: halo uses only numbers and text from it, no pointers.
+ * A plugin can write anywhere in here, at any time: halo takes only numbers and text from it, reads
+ * each number once and checks it, and knows itself where and how long its own orders are.
  */
 #ifndef HALO_PLUGIN_ISOLATED_H
 #define HALO_PLUGIN_ISOLATED_H
 
+#include "base/futex.h"
 #include "plugin/plugin_instances.h"
 #include "plugin/plugin_sandbox.h"
 
@@ -22,9 +24,9 @@
 /* ---- the command line of the process ---- */
 
 /* halo plugin-instances SANDBOX VERBOSITY KIND ID RATE BLOCK LIVE VARIED BPM BAR UNIT
- *      INSTANCES MOST CHANGES PRESET STATE COUNT HOLDER... [URI VALUE AT]...
+ *      INSTANCES MOST CHANGES PRESET STATE HOLDERS READS HOLDER... READ... [URI VALUE AT]...
  * where SANDBOX is a plugin_sandbox_pass's word, PRESET and STATE are "-" or begin with "=", and
- * COUNT is that of the holders. NULL at the end. Errors: memory. */
+ * HOLDERS and READS are numbers. NULL at the end. Errors: memory. */
 MUST_CHECK enum status isolated_args_make(const struct plugin_info *info,
                                           const struct plugin_instances_settings *settings,
                                           const char *sandbox, char ***args);
@@ -49,28 +51,6 @@ MUST_CHECK enum status isolated_named_make(const char *id, const struct plugin_s
                                            char ***named);
 void isolated_named_free(char **named);
 
-/* ---- a counter in shared memory that one process raises and another waits for ----
- *
- * It wraps at 2^32; the value waited for is less than half of that away. Threads: one raises, one
- * waits. Real-time: raising makes a system call only if the other sleeps, and does not block. */
-
-struct futex { /* initially zero */
-    atomic_uint value;
-    atomic_uint sleepers;
-};
-
-void futex_raise(struct futex *count);
-
-/* Real-time. */
-bool futex_reached(struct futex *count, uint32_t value);
-
-/* Wait until it is reached: spin for `spin` nanoseconds, then sleep for `sleep` milliseconds at
- * most, or until a signal comes. False: not reached yet. */
-bool futex_wait(struct futex *count, uint32_t value, int64_t spin, long sleep);
-
-/* Wake the waiter without raising. */
-void futex_wake(struct futex *count);
-
 /* ---- the memory ---- */
 
 enum {
@@ -86,6 +66,7 @@ struct isolated_head {
     _Alignas(64) struct futex done;
     atomic_ullong frames;     /* processed since the opening or the last reset */
     atomic_ullong tail;       /* frames, after the opening */
+    atomic_bool has_priority; /* after the opening: the child has a real-time priority */
     int status;               /* of the last order that was no piece */
     char text[ISOLATED_TEXT]; /* why it failed */
     char folder[PATH_MAX];    /* of a save */
@@ -94,6 +75,7 @@ struct isolated_head {
 struct isolated_order {
     enum isolated_what what;
     int64_t position; /* of the piece, in the sound */
+    int processor;    /* to run the piece on; negative: any */
     size_t frames;
     size_t change_count;
     size_t run_count; /* the answer */
@@ -111,6 +93,7 @@ struct isolated_memory {
 
 struct isolated_piece {
     struct isolated_order *order;
+    size_t change_count; /* of those that halo has added */
     struct plugin_change *changes;
     struct plugin_run *runs;
     float *values;   /* by port */

@@ -1,20 +1,25 @@
 /* The child process of isolated instances: opens local instances and executes orders. */
+#include "base/monotonic.h"
 #include "base/realtime.h"
 #include "plugin/plugin_isolated.h"
 #include "plugin/plugin_isolated_instances.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { SPIN_NS = 50000, SLEEP_MS = 10000 };
+enum { SPIN_NS = 50000 };
+
+static const int64_t SLEEP_NS = 10000000000;
 
 struct server {
     struct isolated_memory memory;
     struct plugin_info *info;
     struct plugin_instances *instances;
-    int64_t spin; /* ns, before it sleeps */
+    int64_t spin;  /* ns, before it sleeps */
+    int processor; /* that it stays on; negative: any */
     const float **in;
     float **out;
 };
@@ -36,10 +41,23 @@ static void run_block(struct server *server, const struct isolated_piece *piece,
     atomic_fetch_add(&server->memory.head->frames, instances->block);
 }
 
+/* Threads that the plugin starts from now on stay there, too; those from its opening are free. */
+static void move_to(struct server *server, int processor)
+{
+    cpu_set_t one;
+    if (processor < 0 || processor >= CPU_SETSIZE || processor == server->processor)
+        return;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)processor, &one);
+    if (sched_setaffinity(0, sizeof one, &one) == 0)
+        server->processor = processor;
+}
+
 /* Block by block, so that halo sees the progress and where it ended. */
 static void run_piece(struct server *server, const struct isolated_piece *piece)
 {
     size_t block = server->instances->block, next = 0, first = 0;
+    move_to(server, piece->order->processor);
     for (size_t at = 0; at < piece->order->frames; at += block, first = next) {
         while (next < piece->order->change_count && piece->changes[next].frame < at + block)
             next++;
@@ -72,7 +90,7 @@ static void serve(struct server *server)
 {
     struct isolated_head *head = server->memory.head;
     for (uint32_t number = 1;; number++) {
-        while (!futex_wait(&head->posted, number + 1, server->spin, SLEEP_MS))
+        while (!futex_wait(&head->posted, number + 1, server->spin, monotonic_ns() + SLEEP_NS))
             continue;
         const struct isolated_piece piece = isolated_memory_piece(&server->memory, number);
         if (piece.order->what == ISOLATED_LEAVE)
@@ -143,12 +161,13 @@ static void prepare(struct server *server, const struct isolated_request *reques
         return;
     }
     realtime_lower(pthread_self());
+    atomic_store(&server->memory.head->has_priority, realtime_priority(pthread_self()) > 0);
     realtime_flush_denormals();
 }
 
 enum status plugin_instances_serve(int argc, char **argv)
 {
-    struct server server = {0};
+    struct server server = {.processor = -1};
     struct isolated_request request = {0};
     enum status status;
     if (!(status = isolated_args_read(argc, argv, &request)) &&

@@ -1,8 +1,8 @@
 /* Isolated plugin instances.
  *
- * In files a piece is posted and waited for. Live, the step posts a piece and outputs the previous
- * one if it is done: all pieces have `most` frames, which is the delay. The child may fall some
- * pieces behind and catch up while silence is played; further behind, pieces are skipped.
+ * A piece is posted and waited for. Where there is a deadline, the child may fall some pieces
+ * behind and catch up while silence is played; further behind, pieces are skipped, but not their
+ * changes of values.
  */
 #ifndef HALO_PLUGIN_ISOLATED_INSTANCES_H
 #define HALO_PLUGIN_ISOLATED_INSTANCES_H
@@ -11,7 +11,7 @@
 
 struct isolated_instances; /* begins with its struct plugin_instances */
 
-/* Wait until all orders are done. False: the child ended, or a signal came. */
+/* Wait until all orders are done, without a deadline. False: the child ended, or a signal came. */
 bool isolated_wait(struct isolated_instances *isolated);
 
 /* The internal command "plugin-instances": the child process. */

@@ -44,6 +44,7 @@ static bool is_used(const char *bundle)
 static enum status use(char *const *bundles, size_t count)
 {
     bool is_first = !the_world;
+    TRY(library_open(&lilv_library));
     char **more = realloc(used, (used_count + count + 1) * sizeof *more);
     if (more)
         used = more;
@@ -74,6 +75,8 @@ static void free_node(void *known)
 
 static void forget(void)
 {
+    if (!the_world) /* lilv may not be open */
+        return;
     tdestroy(nodes, free_node);
     nodes = NULL;
     lilv_world_free(the_world);
@@ -214,6 +217,7 @@ const struct plugin_kind plugin_lv2 = {
     .name = "lv2",
     .argument = "URI",
     .path_variable = "LV2_PATH",
+    .library = &lilv_library,
     .describe = lv2_describe,
     .list = lv2_bundles_list,
     .contents = lv2_bundles_contents,

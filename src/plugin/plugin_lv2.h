@@ -5,7 +5,8 @@
 
 #include "plugin/plugin.h"
 
-#include <lilv/lilv.h>
+#include "plugin/lilv_library.h"
+
 #include <lv2/atom/forge.h>
 #include <lv2/log/log.h>
 #include <lv2/options/options.h>
@@ -181,6 +182,29 @@ void lv2_clock_init(struct lv2_clock *clock, const struct plugin_settings *setti
 void lv2_clock_write(struct lv2_clock *clock, LV2_Atom_Sequence *sequence, uint32_t bytes,
                      int64_t position, size_t frames);
 
+/* The control inputs that are designated for the position or the tempo. */
+enum { LV2_TIME_PORTS = 9 };
+
+struct lv2_time_ports {
+    struct plugin_tempo tempo;
+    double rate; /* Hz */
+    size_t count;
+    struct lv2_time_port {
+        double (*quantity)(const struct lv2_time_ports *ports, int64_t position);
+        struct plugin_range range;
+        uint32_t port;
+        float written; /* what it was set to last: where it is another, the user set it */
+    } ports[LV2_TIME_PORTS];
+};
+
+/* None without a tempo. `controls`: by port, with the values of a preset. */
+void lv2_time_ports_find(struct lv2_time_ports *ports, const LilvPlugin *plugin,
+                         const struct plugin_info *info, const struct plugin_settings *settings,
+                         const float *controls);
+
+/* Real-time. For a run that begins at `position`. */
+void lv2_time_ports_set(struct lv2_time_ports *ports, float *controls, int64_t position);
+
 /* ---- plugin_lv2_old_events.c: the event extension, which atoms have replaced ---- */
 
 /* The data of its features. */
@@ -227,6 +251,7 @@ struct lv2_instance {
     struct lv2_logbook *log;
     struct lv2_worker *worker;
     struct lv2_events *events;
+    struct lv2_time_ports time_ports;
     float *buffers;    /* silence or scratch for each audio and CV port: for audio until the first
                           block comes */
     float **connected; /* by port: where audio and CV are connected now */

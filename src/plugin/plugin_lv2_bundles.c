@@ -142,6 +142,7 @@ enum status lv2_bundles_contents(const char *holder, bool computes,
                                  struct plugin_contents *contents)
 {
     *contents = (struct plugin_contents){0};
+    TRY(library_open(&lilv_library));
     LilvWorld *world = lilv_world_new();
     if (!world)
         return fail_memory("the LV2 plugins");

@@ -102,6 +102,8 @@ static enum status load_values(struct lv2_instance *instance,
     if (settings->state)
         TRY(lv2_state_load(instance, settings->state));
     set_designated(instance, LV2_CORE__freeWheeling, free_wheeling);
+    lv2_time_ports_find(&instance->time_ports, instance->bundle, instance->plugin.info, settings,
+                        instance->plugin.controls);
     return STATUS_OK;
 }
 
@@ -119,6 +121,7 @@ HALO_REALTIME static void connect(struct lv2_instance *instance, uint32_t port, 
 HALO_REALTIME static bool run(struct lv2_instance *instance, size_t frames)
 {
     lv2_events_prepare(instance->events, instance->plugin.position, frames);
+    lv2_time_ports_set(&instance->time_ports, instance->plugin.controls, instance->plugin.position);
     lv2_logbook_hold(instance->log, true);
     lilv_instance_run(instance->instance, (uint32_t)frames);
     bool worked = lv2_worker_respond(instance->worker);
@@ -255,7 +258,8 @@ void lv2_instance_destroy(struct plugin *plugin)
     lv2_worker_stop(instance->worker);
     if (instance->is_active)
         lilv_instance_deactivate(instance->instance);
-    lilv_instance_free(instance->instance);
+    if (instance->instance)
+        lilv_instance_free(instance->instance);
     lv2_worker_destroy(instance->worker);
     lv2_logbook_destroy(instance->log);
     lv2_events_destroy(instance->events);

@@ -2,6 +2,7 @@
 
 #include "base/realtime.h"
 #include "base/ring.h"
+#include "plugin/plugin_output.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ static _Thread_local const struct lv2_logbook *runs_with; /* of the plugin that 
 static void report(const struct lv2_logbook *book, const struct log_line *line)
 {
     if (line->is_serious)
-        warning("%s: %s", book->name, line->text);
+        plugin_output_warn(book->name, line->text);
     else
         note_detail("%s: %s", book->name, line->text);
 }

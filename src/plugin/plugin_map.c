@@ -1,5 +1,6 @@
 #include "plugin/plugin_map.h"
 
+#include "base/plural.h"
 #include "plugin/plugin_instances.h"
 
 #include <stdio.h>
@@ -44,8 +45,8 @@ static enum status fail_counts(const struct plugin_info *info, size_t channels)
         STATUS_FAILED,
         "%s has %zu input%s and %zu output%s, the sound %zu channel%s: choose channels for its "
         "inputs, such as @map=%s (0: silence)%s",
-        info->id, inputs, inputs == 1 ? "" : "s", outputs, outputs == 1 ? "" : "s", channels,
-        channels == 1 ? "" : "s", list, channels % inputs ? "" : ", or @map=each");
+        info->id, inputs, plural_s(inputs), outputs, plural_s(outputs), channels,
+        plural_s(channels), list, channels % inputs ? "" : ", or @map=each");
 }
 
 static enum status read_list(const char *option, const char *text, size_t channels,

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { LINKS_DEEP = 4, LINKS_MOST = 4096 };
+enum { LINKS_DEEP = 2, LINKS_MOST = 4096 };
 
 /* Not all of /etc and /proc: keys of the machine and other processes are there. */
 static const char *const system_places[] = {
@@ -108,11 +108,12 @@ static enum status add_links(struct plugin_reads *reads, const char *folder, int
     return status;
 }
 
-static enum status add_place(struct plugin_reads *reads, const char *path, size_t length, int depth)
+/* A folder of plugins. */
+static enum status add_place(struct plugin_reads *reads, const char *path, size_t length)
 {
     TRY(add_path(reads, path, length));
     const char *added = reads->paths[reads->count - 1];
-    return strncmp(added, "/usr/", 5) == 0 ? STATUS_OK : add_links(reads, added, depth);
+    return strncmp(added, "/usr/", 5) == 0 ? STATUS_OK : add_links(reads, added, LINKS_DEEP);
 }
 
 static enum status add_variable(struct plugin_reads *reads, const char *name)
@@ -121,7 +122,7 @@ static enum status add_variable(struct plugin_reads *reads, const char *name)
     for (size_t length; list && *list; list += length + (list[length] == ':')) {
         length = strcspn(list, ":");
         if (length > 0)
-            TRY(add_place(reads, list, length, 2));
+            TRY(add_place(reads, list, length));
     }
     return STATUS_OK;
 }
@@ -132,14 +133,14 @@ static enum status add_all(struct plugin_reads *reads, char *const *named)
     for (size_t i = 0; i < sizeof system_places / sizeof *system_places; i++)
         TRY(add_path(reads, system_places[i], strlen(system_places[i])));
     for (size_t i = 0; i < sizeof home_places / sizeof *home_places; i++)
-        TRY(add_place(reads, home_places[i], strlen(home_places[i]), 2));
+        TRY(add_place(reads, home_places[i], strlen(home_places[i])));
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
         TRY(add_variable(reads, variables[i]));
     if (cache_file_path(cache, "")) /* FFTW's wisdom, for halo.lv2 */
         TRY(add_path(reads, cache, strlen(cache)));
     for (; *named; named++)
         if (**named)
-            TRY(add_place(reads, *named, strlen(*named), LINKS_DEEP));
+            TRY(add_path(reads, *named, strlen(*named)));
     return STATUS_OK;
 }
 

@@ -1,8 +1,9 @@
 /* The files and folders that an isolated plugin may read: libraries, plugins, their presets, fonts,
  * what describes the processor, and what the user named.
  *
- * A folder stands for all below it. Links in it lead where they point: what the folders of plugins
- * and of saved states link to is listed, too. Threads: any, one at a time.
+ * A folder stands for all below it. What the folders of plugins link to is listed, too: the user
+ * installed them. What other folders link to is not, since they may be a stranger's.
+ * Threads: any, one at a time.
  */
 #ifndef HALO_PLUGIN_READS_H
 #define HALO_PLUGIN_READS_H

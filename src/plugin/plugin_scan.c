@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one holder: deaths, after which its other plugins are left out, and answers. */
-enum { DEATHS_MOST = 3, ANSWERS_MOST = 100000 };
+/* Of one holder: crashes and hangs, after which its other plugins are left out, and answers. A hang
+ * costs the patience; the other numbers are for libraries that lie about what they contain. */
+enum { CRASHES_MOST = 1000, HANGS_MOST = 3, ANSWERS_MOST = 100000 };
 
 /* Changes when a library is installed that a plugin may have lacked. */
 static const char LINKER[] = "/etc/ld.so.cache";
@@ -151,23 +152,28 @@ static void bury(struct scanning *scanning)
     json_array_append_new(scanning->done, json_text(at));
 }
 
+/* Each plugin at which a child dies is left out, and the next child goes on with the others. */
 static enum status look_at_all(struct scanning *scanning, const json_t *holders)
 {
     const struct plugin_scanner *scanner = &scanning->catalog->scanner;
+    size_t hangs = 0;
     bool ended = false;
-    while (!ended && json_array_size(scanning->dead) < DEATHS_MOST) {
+    while (!ended && hangs < HANGS_MOST && json_array_size(scanning->dead) < CRASHES_MOST) {
         bool is_new = scanner->process == 0;
         size_t done = json_array_size(scanning->done);
         TRY(look_once(scanning, holders, &ended));
         bool is_first = is_new && json_array_size(scanning->done) == done;
         if (!ended && (is_first || scanner->is_late))
             bury(scanning);
+        hangs += !ended && scanner->is_late;
         if (!ended && !scanning->at && json_array_size(scanning->dead) > 0)
-            return STATUS_OK; /* it dies before any plugin */
+            return STATUS_OK; /* it dies before any plugin, or when it is closed */
     }
     if (!ended)
         add_reason(scanning->dead, scanning->holder->path,
-                   "three of its plugins ended the process that scanned them");
+                   hangs < HANGS_MOST ? "too many of its plugins crashed"
+                                      : "three of its plugins did not answer: the others were not "
+                                        "tried");
     return STATUS_OK;
 }
 

@@ -20,12 +20,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PIECE = 1 << 16, ANSWER_MOST = 1 << 26, POLL_MS = 200 };
+enum { PIECE = 1 << 16, PRINTED_MOST = 1 << 20, ANSWER_MOST = 1 << 26, POLL_MS = 200 };
 
 static const double PATIENCE = 10;       /* seconds: plugins may read much data from a slow disk */
 static const double SUPERVISOR_TIME = 2; /* seconds for it to end */
 
-static int spawn(struct plugin_scanner *scanner, int its_socket)
+/* Both descriptors are above those of the child. */
+static int spawn(struct plugin_scanner *scanner, int its_socket, int its_output)
 {
     char *const args[] = {"halo", "plugin-scanner", scanner->pass.word,
                           (char *)(scanner->id ? scanner->id : ""), NULL};
@@ -41,8 +42,8 @@ static int spawn(struct plugin_scanner *scanner, int its_socket)
                              POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, its_socket, STDIN_FILENO);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, its_output, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, its_output, STDERR_FILENO);
     posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
     int error = posix_spawn(&scanner->process, own_program(), &actions, &attributes, args, environ);
     posix_spawnattr_destroy(&attributes);
@@ -50,25 +51,58 @@ static int spawn(struct plugin_scanner *scanner, int its_socket)
     return error;
 }
 
+/* The socket and the pipe: ends of halo first. Returns 0 or an errno. */
+static int open_channels(int ends[2], int outputs[2])
+{
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return errno;
+    if (pipe2(outputs, O_CLOEXEC) == 0 && fcntl(outputs[0], F_SETFL, O_NONBLOCK) == 0)
+        return 0;
+    int error = errno;
+    close(ends[0]);
+    close(ends[1]);
+    return error;
+}
+
 static enum status start(struct plugin_scanner *scanner)
 {
-    int ends[2];
+    int ends[2], outputs[2];
     TRY(plugin_sandbox_admit(&scanner->pass));
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-        plugin_sandbox_release(&scanner->pass);
-        return fail(STATUS_FAILED, "cannot scan plugins: %s", strerror(errno));
-    }
-    int error = spawn(scanner, ends[1]);
-    close(ends[1]);
+    int error = open_channels(ends, outputs);
     if (error != 0) {
-        scanner->process = 0;
-        close(ends[0]);
         plugin_sandbox_release(&scanner->pass);
-        return fail(STATUS_FAILED, "cannot start %s to scan plugins: %s", own_program(),
-                    strerror(error));
+        return fail(STATUS_FAILED, "cannot scan plugins: %s", strerror(error));
     }
+    error = spawn(scanner, ends[1], outputs[1]);
+    close(ends[1]);
+    close(outputs[1]);
     scanner->socket = ends[0];
-    return STATUS_OK;
+    scanner->output = outputs[0];
+    if (error == 0)
+        return STATUS_OK;
+    scanner->process = 0;
+    close(ends[0]);
+    close(outputs[0]);
+    plugin_sandbox_release(&scanner->pass);
+    return fail(STATUS_FAILED, "cannot start %s to scan plugins: %s", own_program(),
+                strerror(error));
+}
+
+/* What plugins have printed by now; not without end, if they print all the time. */
+static void read_output(struct plugin_scanner *scanner)
+{
+    char bytes[4096];
+    ssize_t got = -1;
+    for (size_t all = 0; all < PRINTED_MOST && scanner->output >= 0; all += (size_t)got) {
+        got = read(scanner->output, bytes, sizeof bytes);
+        if (got <= 0)
+            break;
+        plugin_output_take(&scanner->printed, bytes, (size_t)got);
+    }
+    if (got == 0) {
+        close(scanner->output);
+        scanner->output = -1;
+    }
 }
 
 /* The status of waitpid, which is that of its own end where it `ends` now. */
@@ -88,6 +122,10 @@ static int stop(struct plugin_scanner *scanner, bool ends)
         nanosleep(&pause, NULL);
     }
     scanner->process = 0;
+    read_output(scanner);
+    plugin_output_end(&scanner->printed);
+    if (scanner->output >= 0)
+        close(scanner->output);
     plugin_sandbox_release(&scanner->pass);
     return end;
 }
@@ -95,12 +133,15 @@ static int stop(struct plugin_scanner *scanner, bool ends)
 static void report_end(struct plugin_scanner *scanner, int end)
 {
     const char *signal = WIFSIGNALED(end) ? strsignal(WTERMSIG(end)) : NULL;
+    char line[OUTPUT_LAST + 16] = "";
+    if (*scanner->printed.last)
+        snprintf(line, sizeof line, "; last line: %s", scanner->printed.last);
     if (signal)
-        snprintf(scanner->trouble, sizeof scanner->trouble, "crashed (%c%s)",
-                 tolower((unsigned char)*signal), signal + 1);
+        snprintf(scanner->trouble, sizeof scanner->trouble, "crashed (%c%s%s)",
+                 tolower((unsigned char)*signal), signal + 1, line);
     else
         snprintf(scanner->trouble, sizeof scanner->trouble,
-                 "ended the process that scanned it (exit code %d)", WEXITSTATUS(end));
+                 "ended the process that scanned it (exit code %d%s)", WEXITSTATUS(end), line);
 }
 
 static bool send_all(int socket, const char *text, size_t length)
@@ -119,15 +160,22 @@ static bool send_all(int socket, const char *text, size_t length)
 
 enum waited { THERE, LATE, STOPPED };
 
-/* Polls, since the signal may come before the wait begins. */
-static enum waited wait_for(int socket, double deadline)
+/* For an answer, taking what is printed meanwhile. Polls, since the signal may come before the wait
+ * begins. */
+static enum waited wait_for(struct plugin_scanner *scanner, double deadline)
 {
     while (!stop_requested()) {
         double left = deadline - monotonic_seconds();
         if (left <= 0)
             return LATE;
-        struct pollfd watched = {.fd = socket, .events = POLLIN};
-        if (poll(&watched, 1, left * 1e3 < POLL_MS ? (int)(left * 1e3) + 1 : POLL_MS) > 0)
+        struct pollfd watched[] = {{.fd = scanner->socket, .events = POLLIN},
+                                   {.fd = scanner->output, .events = POLLIN}};
+        int wait = left * 1e3 < POLL_MS ? (int)(left * 1e3) + 1 : POLL_MS;
+        if (poll(watched, 2, wait) <= 0)
+            continue;
+        if (watched[1].revents)
+            read_output(scanner);
+        if (watched[0].revents)
             return THERE;
     }
     return STOPPED;
@@ -175,7 +223,7 @@ static enum status receive(struct plugin_scanner *scanner, size_t *length)
     while (!(end = line->length > seen ? memchr(line->text + seen, '\n', line->length - seen)
                                        : NULL)) {
         seen = line->length;
-        enum waited waited = wait_for(scanner->socket, deadline);
+        enum waited waited = wait_for(scanner, deadline);
         if (waited != THERE || !read_piece(scanner->socket, line))
             return report_silence(scanner, waited);
     }
@@ -223,7 +271,12 @@ static enum status ask(struct plugin_scanner *scanner, json_t *question, json_t 
     char *text = json_line(question, JSON_COMPACT);
     if (!text)
         return fail_memory("a question about a plugin");
-    enum status status = scanner->process ? STATUS_OK : start(scanner);
+    enum status status = STATUS_OK;
+    if (scanner->process)
+        read_output(scanner); /* that of earlier questions */
+    else
+        status = start(scanner);
+    plugin_output_init(&scanner->printed, NULL);
     bool is_sent = status == STATUS_OK && send_all(scanner->socket, text, strlen(text)) &&
                    send_all(scanner->socket, "\n", 1);
     free(text);

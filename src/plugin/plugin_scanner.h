@@ -3,13 +3,15 @@
  *
  * The child is this program (own_program) with the internal command `plugin-scanner`; it answers
  * questions until it dies, and the next question starts another. Questions and answers are lines of
- * JSON over a socket; output of the plugins is discarded. Answers are untrusted: plugins share the
- * child's memory. Threads: one at a time; the one that started the child must not end before it.
+ * JSON over a socket; of what the plugins print, the last line is kept for the message about the
+ * child's end. Answers are untrusted: plugins share the child's memory. Threads: one at a time; the
+ * one that started the child must not end before it.
  */
 #ifndef HALO_PLUGIN_SCANNER_H
 #define HALO_PLUGIN_SCANNER_H
 
 #include "plugin/plugin.h"
+#include "plugin/plugin_output.h"
 #include "plugin/plugin_sandbox.h"
 
 #include <jansson.h>
@@ -18,9 +20,11 @@
 enum { PLUGIN_TROUBLE = 1024 };
 
 struct plugin_scanner {
-    double patience; /* seconds for an answer */
-    pid_t process;   /* 0: none now */
-    int socket;      /* to the process */
+    double patience;              /* seconds for an answer */
+    pid_t process;                /* 0: none now */
+    int socket;                   /* to the process */
+    int output;                   /* a pipe with what plugins print; -1: closed */
+    struct plugin_output printed; /* since the last question */
     struct plugin_sandbox_pass pass;
     const char *id; /* of the plugin that was asked about first; NULL: none */
     bool is_late;   /* the last answer did not come in time */
@@ -28,7 +32,8 @@ struct plugin_scanner {
         char *text;
         size_t length, size;
     } line;                       /* received, not yet an answer */
-    char trouble[PLUGIN_TROUBLE]; /* why there was no answer: "crashed (segmentation fault)" */
+    char trouble[PLUGIN_TROUBLE]; /* why there was no answer: "crashed (segmentation fault; last
+                                     line: ...)" */
 };
 
 void plugin_scanner_init(struct plugin_scanner *scanner);

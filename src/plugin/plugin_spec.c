@@ -1,8 +1,8 @@
 #include "plugin/plugin_spec.h"
 
 #include "base/decimal.h"
-#include "base/files_read.h"
 #include "base/short_list.h"
+#include "base/suggest.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { NAME_BYTES = 256 };
 
@@ -22,11 +20,18 @@ static const char MORE[] = "; halo plugins info lists all";
 static enum status fail_port(const struct plugin_info *info, const char *name)
 {
     struct short_list list = {0};
+    struct suggest near;
+    suggest_init(&near, name);
     for (size_t i = 0; i < info->port_count; i++)
-        if (plugin_port_is_control(&info->ports[i]))
+        if (plugin_port_is_control(&info->ports[i])) {
             short_list_add(&list, info->ports[i].symbol);
-    return fail(STATUS_USAGE, "%s has no control '%s'; its controls: %s", info->id, name,
-                short_list_text(&list, MORE));
+            suggest_offer(&near, info->ports[i].symbol);
+            suggest_offer_as(&near, info->ports[i].name, info->ports[i].symbol);
+        }
+    enum status status = fail(STATUS_USAGE, "%s has no control '%s'; its controls: %s%s", info->id,
+                              name, short_list_text(&list, MORE), suggest_text(&near));
+    suggest_free(&near);
+    return status;
 }
 
 static enum status fail_ambiguous(const struct plugin_info *info, const char *name)
@@ -231,6 +236,9 @@ static enum status parse_value(const struct plugin_info *info, uint32_t rate, co
     memcpy(name, arg, length);
     name[length] = '\0';
     TRY(plugin_spec_port(info, name, port));
+    if (!equals[1])
+        return fail(STATUS_USAGE, "%s= of %s needs a value; halo plugins info %s describes it",
+                    name, info->id, info->id);
     return plugin_spec_value(info, *port, rate, equals + 1, value);
 }
 
@@ -263,34 +271,6 @@ static enum status parse_point(struct plugin_spec *spec, const struct plugin_inf
     return automation_add(&spec->automation, &point);
 }
 
-static const struct plugin_preset *find_preset(const struct plugin_info *info, const char *text)
-{
-    const struct plugin_preset *named = NULL;
-    for (size_t i = 0; i < info->preset_count; i++) {
-        const struct plugin_preset *preset = &info->presets[i];
-        if (strcmp(preset->uri, text) == 0)
-            return preset;
-        if (!named && preset->name && strcasecmp(preset->name, text) == 0)
-            named = preset;
-    }
-    return named;
-}
-
-static enum status parse_preset(struct plugin_spec *spec, const struct plugin_info *info,
-                                const char *text)
-{
-    const struct plugin_preset *preset = find_preset(info, text);
-    struct short_list list = {0};
-    if (preset) {
-        spec->preset = preset->uri;
-        return STATUS_OK;
-    }
-    for (size_t i = 0; i < info->preset_count; i++)
-        short_list_add(&list, info->presets[i].name ? info->presets[i].name : info->presets[i].uri);
-    return fail(STATUS_USAGE, "%s has no preset '%s'; its presets: %s", info->id, text,
-                short_list_text(&list, MORE));
-}
-
 static enum status parse_later(struct plugin_spec *spec, const struct plugin_info *info,
                                uint32_t rate, const char *arg)
 {
@@ -314,33 +294,20 @@ static bool names_control(const struct plugin_info *info, const char *arg)
     for (size_t i = 0; i < info->port_count; i++)
         found |=
             plugin_port_is_control(&info->ports[i]) && strcmp(info->ports[i].symbol, name) == 0;
-    return found && !(strcmp(name, "preset") == 0 && find_preset(info, arg + 7));
-}
-
-static enum status parse_state(struct plugin_spec *spec, const struct plugin_info *info,
-                               const char *folder)
-{
-    if (!info->keeps_state)
-        return fail(STATUS_USAGE, "%s keeps no state beyond its controls", info->id);
-    struct stat entry;
-    if (stat(folder, &entry) == 0 && !S_ISDIR(entry.st_mode))
-        return fail(STATUS_FAILED, "cannot read the state %s: it is not a folder", folder);
-    if (access(folder, R_OK | X_OK) != 0)
-        return fail(STATUS_FAILED, "cannot read the state %s: %s", folder, strerror(errno));
-    free(spec->state);
-    spec->state = strdup(folder);
-    return spec->state && files_read_add_below(folder) ? STATUS_OK : fail_memory("a plugin");
+    return found && !(strcmp(name, "preset") == 0 && plugin_spec_find_preset(info, arg + 7));
 }
 
 enum status plugin_spec_take(struct plugin_spec *spec, const struct plugin_info *info,
                              uint32_t rate, const char *arg)
 {
     if (strncmp(arg, "@state=", 7) == 0)
-        return parse_state(spec, info, arg + 7);
+        return plugin_spec_take_state(spec, info, arg + 7);
+    if (strncmp(arg, "@reads=", 7) == 0)
+        return plugin_spec_take_reads(spec, arg + 7);
     if (strncmp(arg, "param:", 6) == 0)
         return plugin_spec_take_setting(spec, info, arg + 6, 0);
     if (strncmp(arg, "preset=", 7) == 0 && !names_control(info, arg))
-        return parse_preset(spec, info, arg + 7);
+        return plugin_spec_take_preset(spec, info, arg + 7);
     if (automation_is_word(arg) && (strchr(arg, ':') || !names_control(info, arg)))
         return parse_later(spec, info, rate, arg);
     return parse_port(spec, info, rate, arg);
@@ -356,6 +323,10 @@ void plugin_spec_free(struct plugin_spec *spec)
 {
     for (size_t i = 0; i < spec->setting_count; i++)
         free((char *)spec->settings[i].value);
+    for (size_t i = 0; i < spec->read_count; i++)
+        free(spec->reads[i]);
+    free(spec->reads);
+    free(spec->preset);
     free(spec->state);
     free(spec->settings);
     free(spec->values);

@@ -2,8 +2,11 @@
  *
  *   SYMBOL=VALUE         a control input; also by a unique prefix of its name (case ignored) or by
  *                        its index
- *   preset=URI           or the name of the preset
+ *   preset=URI           or the name of the preset; where the plugin loads presets itself, also
+ *                        FOLDER/FILE, with ?key=KEY behind it for one of several, and
+ *                        plugin:KEY
  *   @state=FOLDER        the state that was saved there
+ *   @reads=PATH          a file or folder that the plugin may read besides
  *   param:URI=VALUE      a parameter set by a message; paths are relative to the working folder
  *   at=TIME:PORT=VALUE   later, see automation.h; also at=TIME:param:URI=VALUE, no ramp
  *
@@ -18,8 +21,10 @@
 #include "sound/automation.h"
 
 struct plugin_spec {
-    const char *preset; /* its URI, in the plugin_info; NULL: none */
-    char *state;        /* a folder, from the working folder; NULL: none */
+    char *preset; /* its URI; NULL: none */
+    char *state;  /* a folder, from the working folder; NULL: none */
+    size_t read_count;
+    char **reads; /* from the working folder */
     size_t value_count;
     struct plugin_value {
         size_t port;
@@ -39,6 +44,26 @@ MUST_CHECK enum status plugin_spec_take(struct plugin_spec *spec, const struct p
 MUST_CHECK enum status plugin_spec_take_setting(struct plugin_spec *spec,
                                                 const struct plugin_info *info, const char *text,
                                                 uint64_t at);
+
+/* The value of preset=. Errors: as above, no such file. */
+MUST_CHECK enum status plugin_spec_take_preset(struct plugin_spec *spec,
+                                               const struct plugin_info *info, const char *text);
+
+/* By URI or name, or NULL. */
+const struct plugin_preset *plugin_spec_find_preset(const struct plugin_info *info,
+                                                    const char *text);
+
+/* Where the path is in the value of preset=, and in the URI of a preset in a file; its length. */
+size_t plugin_spec_preset_path(const char *text, size_t *start);
+
+/* The values of @state= and @reads=. Errors: as above, no such file or folder. */
+MUST_CHECK enum status plugin_spec_take_state(struct plugin_spec *spec,
+                                              const struct plugin_info *info, const char *folder);
+MUST_CHECK enum status plugin_spec_take_reads(struct plugin_spec *spec, const char *path);
+
+/* After the last argument. `named`: what the plugin may read by the settings (plugin_isolated.h).
+ * Errors: the state has links to something else. */
+MUST_CHECK enum status plugin_spec_check_state(const struct plugin_spec *spec, char *const *named);
 
 /* Whether something changes after the beginning. */
 bool plugin_spec_is_automated(const struct plugin_spec *spec);

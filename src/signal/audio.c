@@ -9,6 +9,13 @@ enum { CHUNK_SAMPLES = 1 << 15 };
 
 const char *const precision_names[] = {"single", "double", NULL};
 
+void stream_format_set_channels(struct stream_format *format, size_t channels)
+{
+    if (channels != format->channels)
+        format->layout = channel_layout_implied(channels);
+    format->channels = channels;
+}
+
 size_t audio_chunk_frames(size_t channels)
 {
     return channels < CHUNK_SAMPLES ? CHUNK_SAMPLES / channels : 1;

@@ -6,6 +6,8 @@
 #define HALO_AUDIO_H
 
 #include "base/status.h"
+#include "base/workers.h"
+#include "signal/channel_layout.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +19,11 @@ extern const char *const precision_names[]; /* "single", "double", NULL */
 struct stream_format {
     uint32_t rate; /* Hz */
     size_t channels;
+    struct channel_layout layout;
 };
+
+/* Its layout stays where their number does. */
+void stream_format_set_channels(struct stream_format *format, size_t channels);
 
 /* Planar storage of `channels` x `frames` samples; 64-byte aligned channels. */
 struct block {
@@ -48,9 +54,17 @@ void block_silence_in_double(struct block_in_double *block, size_t from, size_t 
 float *audio_alloc(size_t count);
 double *audio_alloc_in_double(size_t count);
 
+/* The same with any contents, for what is filled by many threads. */
+float *audio_alloc_unset(size_t count);
+double *audio_alloc_unset_in_double(size_t count);
+
 /* The largest magnitude; NaN or infinity if there is one. */
 float audio_peak(const float *samples, size_t count);
 double audio_peak_in_double(const double *samples, size_t count);
+
+/* Sample by sample; no two overlap. Real-time. */
+void audio_multiply(const float *a, const float *b, float *product, size_t count);
+void audio_multiply_in_double(const double *a, const double *b, double *product, size_t count);
 
 /* Index of the first NaN or infinity, or `count`. */
 size_t audio_find_nonfinite(const float *samples, size_t count);
@@ -69,21 +83,19 @@ void audio_deinterleave(const float *interleaved, size_t channels, size_t frames
 void audio_deinterleave_in_double(const double *interleaved, size_t channels, size_t frames,
                                   double *const *planar, size_t at);
 
-/* Convert samples to integers: rounded, saturated, and dithered if bits are lost.
- *
- * Dither is triangular (TPDF), two steps wide, from a hash of the sample's position, so that the
- * result does not depend on the block length. Samples that the integer format represents exactly
- * get no dither: silence stays silence. Source: Lipshitz, Wannamaker and Vanderkooy,
- * "Quantization and Dither", JAES 1992.
- *
- * Interleaves `frames` frames, from planar[c][at] on, as left-justified 32-bit integers of `bits`
- * significant bits (8..32). position: of the first sample in the whole sound, counting all
- * channels. Returns the number of clipped samples. */
-uint64_t quantise_interleave(const float *const *planar, size_t at, size_t channels, size_t frames,
-                             unsigned bits, bool dither, uint64_t position, int32_t *out);
-uint64_t quantise_interleave_in_double(const double *const *planar, size_t at, size_t channels,
-                                       size_t frames, unsigned bits, bool dither, uint64_t position,
-                                       int32_t *out);
+/* The same for `rows` of the channels, planar[0] being the first of them and interleaved[0] its
+ * first sample. */
+void audio_deinterleave_rows(const float *interleaved, size_t channels, size_t frames,
+                             float *const *planar, size_t rows, size_t at);
+void audio_deinterleave_rows_in_double(const double *interleaved, size_t channels, size_t frames,
+                                       double *const *planar, size_t rows, size_t at);
+
+/* `frames` frames of `rows` channels to to[c][at] on; workers share them (NULL: none). Real-time
+ * without. */
+void audio_copy_rows(float *const *to, size_t at, const float *const *from, size_t rows,
+                     size_t frames, struct workers *workers);
+void audio_copy_rows_in_double(double *const *to, size_t at, const double *const *from, size_t rows,
+                               size_t frames, struct workers *workers);
 
 /* The greatest common divisor. */
 uint64_t audio_common_divisor(uint64_t a, uint64_t b);

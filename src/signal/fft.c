@@ -5,9 +5,9 @@
 #include "base/realtime.h"
 #include "signal/audio.h"
 #include "signal/fft_wisdom.h"
+#include "signal/fftw_library.h"
 
 #include <errno.h>
-#include <fftw3.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,6 +18,8 @@ enum fft_direction { FORWARD, INVERSE, DIRECTIONS };
 struct fft {
     size_t n;
     fftwf_plan plans[DIRECTIONS];
+    bool is_kept;
+    struct fft *next; /* of those that are kept */
 };
 
 enum {
@@ -33,12 +35,23 @@ static const double TRY_SECONDS = 0.5; /* in all, for plans that were not tuned 
  * out other users in this process (a plugin, its host). */
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 static double seconds_tried;
+static bool plans_are_new; /* that wisdom has not kept */
 static bool plans_fixed;
+static bool plans_kept;       /* the planner's lock */
+static struct fft *kept_ffts; /* the planner's lock */
 
 size_t fft_spectrum_floats(size_t n)
 {
     size_t floats = 2 * (n / 2 + 1);
     return (floats + FLOATS_PER_LINE - 1) / FLOATS_PER_LINE * FLOATS_PER_LINE;
+}
+
+double fft_seconds_planned(void)
+{
+    pthread_mutex_lock(&planner);
+    double seconds = seconds_tried;
+    pthread_mutex_unlock(&planner);
+    return seconds;
 }
 
 static const char wisdom_file[] = "fft-wisdom";
@@ -82,18 +95,36 @@ static bool plan_by_trying(struct fft *fft, enum fft_direction direction, float 
                            float *spectrum)
 {
     char place[CACHE_FILE_PATH];
-    const char *path = cache_file_path(place, wisdom_file);
     double left = TRY_SECONDS - seconds_tried;
-    if (fft->n > TRIED_MOST || left <= 0 || !path)
+    if (fft->n > TRIED_MOST || left <= 0 || !cache_file_path(place, wisdom_file))
         return false;
     double start = monotonic_seconds();
     fftwf_set_timelimit(left);
     bool planned = plan(fft, direction, samples, spectrum, FFTW_MEASURE);
     fftwf_set_timelimit(FFTW_NO_TIMELIMIT);
     seconds_tried += monotonic_seconds() - start;
-    if (planned)
-        (void)fft_wisdom_write(path); /* without it the next program tries again */
+    plans_are_new |= planned;
     return planned;
+}
+
+/* An estimate takes milliseconds as well, more than a short transform. */
+static bool plan_by_estimate(struct fft *fft, enum fft_direction direction, float *samples,
+                             float *spectrum)
+{
+    if (plan(fft, direction, samples, spectrum, FFTW_ESTIMATE | FFTW_WISDOM_ONLY))
+        return true;
+    plans_are_new = true;
+    return plan(fft, direction, samples, spectrum, FFTW_ESTIMATE);
+}
+
+/* Without it the next program plans again. */
+static void keep_plans(void)
+{
+    char place[CACHE_FILE_PATH];
+    const char *path = plans_are_new ? cache_file_path(place, wisdom_file) : NULL;
+    if (path)
+        (void)fft_wisdom_write(path);
+    plans_are_new = false;
 }
 
 /* How hard to look for a plan. */
@@ -115,7 +146,7 @@ static bool plan_with(struct fft *fft, enum fft_direction direction, float *samp
     }
     return plan_with(fft, direction, samples, spectrum, EFFORT_MEASURE, true) ||
            plan_by_trying(fft, direction, samples, spectrum) ||
-           plan(fft, direction, samples, spectrum, FFTW_ESTIMATE);
+           plan_by_estimate(fft, direction, samples, spectrum);
 }
 
 /* NULL: no memory, or no such plan. */
@@ -134,6 +165,7 @@ static struct fft *fft_make(size_t n, enum fft_effort effort, bool known)
             read_wisdom();
         complete = plan_with(fft, FORWARD, samples, spectrum, effort, known) &&
                    plan_with(fft, INVERSE, samples, spectrum, effort, known);
+        keep_plans();
         pthread_mutex_unlock(&planner);
     }
     free(spectrum);
@@ -144,15 +176,51 @@ static struct fft *fft_make(size_t n, enum fft_effort effort, bool known)
     return NULL;
 }
 
+void fft_keep_plans(void)
+{
+    pthread_mutex_lock(&planner);
+    plans_kept = true;
+    pthread_mutex_unlock(&planner);
+}
+
+/* NULL: none of that length is kept. */
+static struct fft *find_kept(size_t n)
+{
+    pthread_mutex_lock(&planner);
+    struct fft *fft = kept_ffts;
+    while (fft && fft->n != n)
+        fft = fft->next;
+    pthread_mutex_unlock(&planner);
+    return fft;
+}
+
+static void keep_if_wanted(struct fft *fft)
+{
+    pthread_mutex_lock(&planner);
+    fft->is_kept = plans_kept;
+    if (plans_kept) {
+        fft->next = kept_ffts;
+        kept_ffts = fft;
+    }
+    pthread_mutex_unlock(&planner);
+}
+
 enum status fft_create(size_t n, struct fft **result)
 {
+    TRY(library_open(&fftw_library));
+    *result = find_kept(n);
+    if (*result)
+        return STATUS_OK;
     *result = fft_make(n, EFFORT_NORMAL, false);
-    return *result ? STATUS_OK : fail_memory("a Fourier transform");
+    if (!*result)
+        return fail_memory("a Fourier transform");
+    keep_if_wanted(*result);
+    return STATUS_OK;
 }
 
 void fft_destroy(struct fft *fft)
 {
-    if (!fft)
+    if (!fft || fft->is_kept)
         return;
     pthread_mutex_lock(&planner);
     for (int d = 0; d < DIRECTIONS; d++)
@@ -174,6 +242,7 @@ enum status fft_tune(size_t n, bool patient, bool *known)
     const char *path = cache_file_path(place, wisdom_file);
     if (!path)
         return fail(STATUS_FAILED, "no cache folder for plans: set HOME");
+    TRY(library_open(&fftw_library));
     enum fft_effort effort = patient ? EFFORT_PATIENT : EFFORT_MEASURE;
     struct fft *fft = fft_make(n, effort, true);
     *known = fft != NULL;
@@ -202,9 +271,4 @@ HALO_REALTIME void fft_forward(const struct fft *fft, const float *samples, floa
 HALO_REALTIME void fft_inverse(const struct fft *fft, float *spectrum, float *samples)
 {
     fftwf_execute_dft_c2r(fft->plans[INVERSE], (fftwf_complex *)spectrum, samples);
-}
-
-const char *fft_library(void)
-{
-    return fftwf_version;
 }

@@ -5,7 +5,8 @@
  *
  * Measuring the fastest plan of a length takes a tenth of a second to minutes. Results are kept as
  * FFTW "wisdom" (fft_wisdom.h) in $XDG_CACHE_HOME/halo or ~/.cache/halo. fft_create measures for
- * half a second at most per process and uses FFTW's estimate otherwise; fft_tune takes its time.
+ * half a second at most per process and uses FFTW's estimate otherwise, which it keeps as well;
+ * fft_tune takes its time.
  * What rounding leaves in a spectrum depends on the plan; fft_fix_plans makes it the same anywhere.
  *
  * Threads: plans may be created and destroyed on any thread; transforms of one plan may run on
@@ -24,11 +25,18 @@ struct fft;
 void fft_fix_plans(void);
 bool fft_plans_are_fixed(void);
 
-/* Any n >= 2; lengths of small factors are fast. Errors: memory. */
+/* From now on plans stay until the process ends, and all users of a length share one: for many jobs
+ * in one process. */
+void fft_keep_plans(void);
+
+/* Any n >= 2; lengths of small factors are fast. Errors: memory, no FFTW. */
 MUST_CHECK enum status fft_create(size_t n, struct fft **fft);
 void fft_destroy(struct fft *fft);
 
 size_t fft_length(const struct fft *fft);
+
+/* Seconds spent so far on trying plans, which the next program finds in the cache. Threads: any. */
+double fft_seconds_planned(void);
 size_t fft_spectrum_floats(size_t n); /* per spectrum: 2 (n/2 + 1), padded */
 
 void fft_forward(const struct fft *fft, const float *samples, float *spectrum);
@@ -51,8 +59,5 @@ MUST_CHECK enum status fft_tune(size_t n, bool patient, bool *known);
 
 /* Path of the wisdom, or NULL if there is no cache folder. */
 const char *fft_wisdom_file(void);
-
-/* Name and version of the library. */
-const char *fft_library(void);
 
 #endif

@@ -3,8 +3,8 @@
 #include "base/realtime.h"
 #include "signal/audio.h"
 #include "signal/fft.h"
+#include "signal/fftw_double_library.h"
 
-#include <fftw3.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +55,7 @@ static enum status create_plans(size_t n, bool fixed, double *samples, fftw_comp
 
 enum status fft_create_in_double(size_t n, struct fft_in_double **result)
 {
+    TRY(library_open(&fftw_double_library));
     double *samples = audio_alloc_in_double(n);
     double *spectrum = audio_alloc_in_double(fft_spectrum_floats(n));
     enum status status =
@@ -95,6 +96,7 @@ HALO_REALTIME void fft_inverse_in_double(const struct fft_in_double *fft, double
 
 static enum status create(size_t n, bool fixed, struct fft_double **result)
 {
+    TRY(library_open(&fftw_double_library));
     struct fft_double *fft = calloc(1, sizeof *fft);
     if (!fft)
         return fail_memory("a Fourier transform");

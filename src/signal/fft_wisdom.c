@@ -2,10 +2,11 @@
 
 #include "base/build_info.h"
 #include "base/cache_file.h"
+#include "base/machine.h"
 #include "base/status.h"
+#include "signal/fftw_library.h"
 
 #include <errno.h>
-#include <fftw3.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,59 +15,20 @@
 
 enum { SIZE_MOST = 1 << 24, HEADER_MOST = 512, SUM_DIGITS = 16 };
 
-/* The first processor's name; "": unknown. */
-static void read_model(char model[], size_t size)
-{
-    static const char key[] = "model name";
-    char line[256];
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    *model = '\0';
-    while (file && !*model && fgets(line, sizeof line, file)) {
-        const char *colon = strchr(line, ':');
-        if (colon && strncmp(line, key, sizeof key - 1) == 0)
-            snprintf(model, size, "%s", colon + strspn(colon, ": "));
-    }
-    if (file)
-        fclose(file);
-    model[strcspn(model, "\n")] = '\0';
-}
-
-/* What FFTW's code depends on; a virtual machine may hide it from the same processor. */
-static const char *vectors(void)
-{
-#ifdef __x86_64__
-    return __builtin_cpu_supports("avx512f") ? "avx512"
-           : __builtin_cpu_supports("avx2")  ? "avx2"
-           : __builtin_cpu_supports("avx")   ? "avx"
-                                             : "sse2";
-#else
-    return "";
-#endif
-}
-
 /* The line without its checksum. */
 static size_t make_header(char header[HEADER_MOST])
 {
-    char model[256];
-    read_model(model, sizeof model);
-    return (size_t)snprintf(header, HEADER_MOST, "halo %s, %s, processor %s %s, checksum ",
-                            HALO_VERSION, fftwf_version, model, vectors());
-}
-
-/* FNV-1a: two texts of one length that differ in one byte never agree. */
-static uint64_t add_to_sum(uint64_t sum, const char *text, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        sum = (sum ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-    return sum;
+    char processor[MACHINE_TEXT]; /* with what FFTW's code depends on */
+    machine_processor(processor);
+    return (size_t)snprintf(header, HEADER_MOST, "halo %s, %s, processor %s, checksum ",
+                            HALO_VERSION, fftwf_version, processor);
 }
 
 /* The whole first line, for this wisdom. */
 static size_t make_line(char line[HEADER_MOST + SUM_DIGITS + 2], const char *wisdom, size_t size)
 {
     size_t length = make_header(line);
-    uint64_t sum = add_to_sum(UINT64_C(0xcbf29ce484222325), line, length);
-    sum = add_to_sum(sum, wisdom, size);
+    uint64_t sum = cache_file_sum(cache_file_sum(CACHE_FILE_SUM, line, length), wisdom, size);
     return length +
            (size_t)snprintf(line + length, SUM_DIGITS + 2, "%0*" PRIx64 "\n", SUM_DIGITS, sum);
 }

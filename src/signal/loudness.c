@@ -1,26 +1,43 @@
 #include "signal/loudness.h"
 
+#include "base/simd.h"
 #include "signal/audio.h"
 
 #include <ebur128.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     CHUNK = 1024,
-    BLOCK_MS = 400,
+    HOPS = 4, /* of 100 ms in a block of 400 */
+    BLOCKS_FIRST = 256,
     LAID_OUT_MOST = 6,
     PEAK_RATE = 48000, /* Hz; it sets the oversampling alone, and that is to be 4 at any rate */
-    PEAK_DELAY = 24,   /* frames: at least half of libebur128's interpolation filter */
+    PEAK_BEFORE = 24,  /* frames: at least all that libebur128's interpolation filter looks back */
+    PEAK_PIECE = 64,   /* frames, at least PEAK_BEFORE */
+    PEAK_PHASES = 3,   /* between two samples */
+    PEAK_TAPS = 12,    /* of each */
 };
+
+/* At least sum |h| of each phase of that filter, a sinc of 49 taps in a Hann window: 1.865. */
+static const double PEAK_GAIN = 1.9;
+
+/* More than rounding changes in a peak. */
+static const double PEAK_MARGIN = 1.001;
+
+static const double GATE = -70, RELATIVE_GATE = -10; /* LUFS, LU */
 
 struct loudness {
     ebur128_state *state;
     uint32_t rate;
     size_t channels;
+    size_t hop; /* frames from one block to the next */
     float *interleaved;
     uint64_t frames;
-    double energy; /* sum of squares over all channels */
+    double energy;  /* sum of squares over all channels */
+    double *blocks; /* LUFS */
+    size_t count, capacity;
 };
 
 void loudness_destroy(struct loudness *meter)
@@ -30,6 +47,7 @@ void loudness_destroy(struct loudness *meter)
     if (meter->state)
         ebur128_destroy(&meter->state);
     free(meter->interleaved);
+    free(meter->blocks);
     free(meter);
 }
 
@@ -40,13 +58,13 @@ enum status loudness_create(uint32_t rate, size_t channels, struct loudness **re
         return fail_memory("a meter");
     meter->rate = rate;
     meter->channels = channels;
+    meter->hop = (rate + 5) / 10; /* as libebur128 rounds */
     meter->interleaved = audio_alloc(CHUNK * channels);
     enum status status = STATUS_OK;
     if (!meter->interleaved)
         status = fail_memory("a meter");
-    /* S for its longer window: with that of I alone libebur128 1.2.6 reads past it below 18 Hz. */
-    else if (!(meter->state =
-                   ebur128_init((unsigned)channels, rate, EBUR128_MODE_I | EBUR128_MODE_S)))
+    /* S for its longer window: with that of M alone libebur128 1.2.6 reads past it below 18 Hz. */
+    else if (!(meter->state = ebur128_init((unsigned)channels, rate, EBUR128_MODE_S)))
         status = fail(STATUS_FAILED, "cannot measure the loudness of %zu channels at %u Hz",
                       channels, rate);
     if (status != STATUS_OK) {
@@ -59,29 +77,74 @@ enum status loudness_create(uint32_t rate, size_t channels, struct loudness **re
     return STATUS_OK;
 }
 
+/* The block that ends here. Kept, since which blocks count depends on the gain. */
+static enum status add_block(struct loudness *meter)
+{
+    if (meter->count == meter->capacity) {
+        size_t capacity = meter->capacity ? 2 * meter->capacity : BLOCKS_FIRST;
+        double *blocks = realloc(meter->blocks, capacity * sizeof *blocks);
+        if (!blocks)
+            return fail_memory("measuring loudness");
+        meter->blocks = blocks;
+        meter->capacity = capacity;
+    }
+    double *level = &meter->blocks[meter->count++];
+    *level = -INFINITY;
+    (void)ebur128_loudness_momentary(meter->state, level);
+    return STATUS_OK;
+}
+
+static size_t until_hop(const struct loudness *meter, size_t frames)
+{
+    size_t left = meter->hop - (size_t)(meter->frames % meter->hop);
+    size_t most = left < CHUNK ? left : CHUNK;
+    return frames < most ? frames : most;
+}
+
 enum status loudness_add(struct loudness *meter, const float *const *planar, size_t frames)
 {
     for (size_t done = 0, part; done < frames; done += part) {
-        part = frames - done < CHUNK ? frames - done : CHUNK;
+        part = until_hop(meter, frames - done);
         audio_interleave(planar, done, meter->channels, part, meter->interleaved);
         if (ebur128_add_frames_float(meter->state, meter->interleaved, part) != EBUR128_SUCCESS)
             return fail_memory("measuring loudness");
         for (size_t i = 0; i < part * meter->channels; i++)
             meter->energy += (double)meter->interleaved[i] * (double)meter->interleaved[i];
+        meter->frames += part;
+        if (meter->frames % meter->hop == 0 && meter->frames >= HOPS * meter->hop)
+            TRY(add_block(meter));
     }
-    meter->frames += frames;
     return STATUS_OK;
+}
+
+/* The mean of the blocks that are not below the gate, which itself is not silence. */
+static double mean_above(const struct loudness *meter, double gate)
+{
+    double power = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < meter->count; i++)
+        if (meter->blocks[i] >= gate) {
+            power += pow(10, meter->blocks[i] / 10);
+            count++;
+        }
+    return count > 0 ? 10 * log10(power / (double)count) : -INFINITY;
+}
+
+double loudness_integrated_with(const struct loudness *meter, double gain_db)
+{
+    double level = -INFINITY, gate = GATE - gain_db;
+    if (meter->count > 0) {
+        level = mean_above(meter, fmax(gate, mean_above(meter, gate) + RELATIVE_GATE));
+    } else if (meter->frames > 0) {
+        uint64_t milliseconds = meter->frames * 1000 / meter->rate;
+        (void)ebur128_loudness_window(meter->state, milliseconds ? milliseconds : 1, &level);
+    }
+    return level + gain_db;
 }
 
 double loudness_integrated(const struct loudness *meter)
 {
-    double level = -INFINITY;
-    uint64_t milliseconds = meter->frames * 1000 / meter->rate;
-    if (milliseconds >= BLOCK_MS)
-        (void)ebur128_loudness_global(meter->state, &level);
-    else if (meter->frames > 0)
-        (void)ebur128_loudness_window(meter->state, milliseconds ? milliseconds : 1, &level);
-    return level;
+    return loudness_integrated_with(meter, 0);
 }
 
 double loudness_rms(const struct loudness *meter)
@@ -90,10 +153,61 @@ double loudness_rms(const struct loudness *meter)
     return samples > 0 ? 10 * log10(meter->energy / samples) : -INFINITY;
 }
 
+/* A channel's stretch of samples, after the ones before it. */
+struct peak_piece {
+    float samples[PEAK_BEFORE + PEAK_PIECE];
+};
+
+struct true_peak_channel {
+    ebur128_state *state;
+    bool primed; /* it has seen the last PEAK_BEFORE samples */
+    struct peak_piece piece;
+};
+
 struct true_peak {
     size_t channels;
-    ebur128_state *channel[];
+    double highest; /* so far */
+    float taps[PEAK_PHASES][PEAK_TAPS];
+    struct true_peak_channel channel[];
 };
+
+/* libebur128's filter: a sinc of 49 taps at four times the rate, in a Hann window. */
+static void init_taps(struct true_peak *meter)
+{
+    enum { FACTOR = PEAK_PHASES + 1, MIDDLE = FACTOR * PEAK_TAPS / 2 };
+    for (int phase = 1; phase <= PEAK_PHASES; phase++)
+        for (int t = 0; t < PEAK_TAPS; t++) {
+            double x = M_PI * (FACTOR * t + phase - MIDDLE);
+            double window = 0.5 * (1 + cos(x / MIDDLE));
+            meter->taps[phase - 1][t] = (float)(window * sin(x / FACTOR) / (x / FACTOR));
+        }
+}
+
+/* The peak between the samples of a whole piece, up to rounding. */
+SIMD_CLONES
+static float interpolated_peak(const struct true_peak *meter, const float *now)
+{
+    float sum[PEAK_PIECE], peak = 0;
+    for (int phase = 0; phase < PEAK_PHASES; phase++) {
+        memset(sum, 0, sizeof sum);
+        for (int t = 0; t < PEAK_TAPS; t++)
+            for (int i = 0; i < PEAK_PIECE; i++)
+                sum[i] += meter->taps[phase][t] * now[i - t];
+        for (int i = 0; i < PEAK_PIECE; i++)
+            peak = fabsf(sum[i]) > peak ? fabsf(sum[i]) : peak;
+    }
+    return peak;
+}
+
+/* Whether the piece may have a peak above the highest one so far. */
+static bool may_exceed(const struct true_peak *meter, const float *now, size_t frames)
+{
+    double peak = (double)audio_peak(now - PEAK_BEFORE, PEAK_BEFORE + frames);
+    if (PEAK_GAIN * peak <= meter->highest)
+        return false;
+    return frames < PEAK_PIECE || PEAK_MARGIN * peak > meter->highest ||
+           PEAK_MARGIN * (double)interpolated_peak(meter, now) > meter->highest;
+}
 
 enum status true_peak_create(size_t channels, struct true_peak **result)
 {
@@ -101,9 +215,10 @@ enum status true_peak_create(size_t channels, struct true_peak **result)
     if (!meter)
         return fail_memory("a meter");
     meter->channels = channels;
+    init_taps(meter);
     for (size_t c = 0; c < channels; c++) {
-        meter->channel[c] = ebur128_init(1, PEAK_RATE, EBUR128_MODE_TRUE_PEAK);
-        if (!meter->channel[c]) {
+        meter->channel[c].state = ebur128_init(1, PEAK_RATE, EBUR128_MODE_TRUE_PEAK);
+        if (!meter->channel[c].state) {
             true_peak_destroy(meter);
             return fail_memory("a meter");
         }
@@ -115,31 +230,59 @@ enum status true_peak_create(size_t channels, struct true_peak **result)
 void true_peak_destroy(struct true_peak *meter)
 {
     for (size_t c = 0; meter && c < meter->channels; c++)
-        if (meter->channel[c])
-            ebur128_destroy(&meter->channel[c]);
+        if (meter->channel[c].state)
+            ebur128_destroy(&meter->channel[c].state);
     free(meter);
+}
+
+/* Only what may exceed the peak so far is given to libebur128, which is slow: little of a sound. */
+static void measure_piece(struct true_peak *meter, struct true_peak_channel *channel, size_t frames)
+{
+    float *before = channel->piece.samples, *now = before + PEAK_BEFORE;
+    double peak = 0;
+    if (may_exceed(meter, now, frames)) {
+        if (!channel->primed)
+            (void)ebur128_add_frames_float(channel->state, before, PEAK_BEFORE);
+        (void)ebur128_add_frames_float(channel->state, now, frames);
+        (void)ebur128_prev_true_peak(channel->state, 0, &peak);
+        meter->highest = fmax(meter->highest, peak);
+        channel->primed = true;
+    } else {
+        channel->primed = false;
+    }
+    memmove(before, before + frames, PEAK_BEFORE * sizeof *before);
 }
 
 void true_peak_add(struct true_peak *meter, const float *const *planar, size_t frames)
 {
     for (size_t c = 0; c < meter->channels; c++)
-        (void)ebur128_add_frames_float(meter->channel[c], planar[c], frames);
+        meter->highest = fmax(meter->highest, (double)audio_peak(planar[c], frames));
+    for (size_t c = 0; c < meter->channels; c++)
+        for (size_t done = 0, part; done < frames; done += part) {
+            struct true_peak_channel *channel = &meter->channel[c];
+            part = frames - done < PEAK_PIECE ? frames - done : PEAK_PIECE;
+            memcpy(channel->piece.samples + PEAK_BEFORE, planar[c] + done, part * sizeof(float));
+            measure_piece(meter, channel, part);
+        }
 }
 
 void true_peak_add_in_double(struct true_peak *meter, const double *const *planar, size_t frames)
 {
     for (size_t c = 0; c < meter->channels; c++)
-        (void)ebur128_add_frames_double(meter->channel[c], planar[c], frames);
+        for (size_t done = 0, part; done < frames; done += part) {
+            struct true_peak_channel *channel = &meter->channel[c];
+            part = frames - done < PEAK_PIECE ? frames - done : PEAK_PIECE;
+            for (size_t i = 0; i < part; i++)
+                channel->piece.samples[PEAK_BEFORE + i] = (float)planar[c][done + i];
+            measure_piece(meter, channel, part);
+        }
 }
 
 double true_peak_finish(struct true_peak *meter)
 {
-    static const float silence[PEAK_DELAY];
-    double highest = 0, peak = 0;
     for (size_t c = 0; c < meter->channels; c++) {
-        (void)ebur128_add_frames_float(meter->channel[c], silence, PEAK_DELAY);
-        (void)ebur128_true_peak(meter->channel[c], 0, &peak);
-        highest = fmax(highest, peak);
+        memset(meter->channel[c].piece.samples + PEAK_BEFORE, 0, PEAK_BEFORE * sizeof(float));
+        measure_piece(meter, &meter->channel[c], PEAK_BEFORE);
     }
-    return highest;
+    return meter->highest;
 }

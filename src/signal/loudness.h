@@ -27,6 +27,10 @@ MUST_CHECK enum status loudness_add(struct loudness *meter, const float *const *
  * standard's 400 ms blocks is measured as a whole, weighted but not gated. */
 double loudness_integrated(const struct loudness *meter);
 
+/* The same, had the sound been louder by `gain_db`. More than the sum of the two, since another
+ * gain puts other blocks below -70 LUFS. */
+double loudness_integrated_with(const struct loudness *meter, double gain_db);
+
 /* Over all channels, unweighted, in dBFS. */
 double loudness_rms(const struct loudness *meter);
 

@@ -1,7 +1,6 @@
 /* Blocks of samples and their conversion; compiled for each precision. */
 #include "signal/real.h"
 
-#include "base/noise.h"
 #include "base/realtime.h"
 #include "base/simd.h"
 
@@ -11,10 +10,19 @@
 
 /* Of each precision: clang gives clones resolvers that the linker sees. */
 #define highest_bits REAL(highest_bits)
+#define multiply_rows REAL(multiply_rows)
 #define interleave_two REAL(interleave_two)
 #define deinterleave_two REAL(deinterleave_two)
+#define interleave_squares REAL(interleave_squares)
+#define deinterleave_squares REAL(deinterleave_squares)
 
-enum { ALIGNMENT = 64 };
+enum {
+    ALIGNMENT = 64,
+    SIDE = 4,              /* of squares that are transposed in registers */
+    COPY_FRAMES = 1 << 16, /* that a worker copies at a time */
+};
+
+typedef real square_row __attribute__((vector_size(SIDE * sizeof(real))));
 
 #ifdef HALO_DOUBLE
 #define real_bits uint64_t
@@ -22,16 +30,21 @@ enum { ALIGNMENT = 64 };
 #define real_bits uint32_t
 #endif
 
-real *audio_alloc(size_t count)
+real *audio_alloc_unset(size_t count)
 {
     if (count > (SIZE_MAX - ALIGNMENT) / sizeof(real))
         return NULL;
     size_t bytes = (count * sizeof(real) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (bytes == 0)
         bytes = ALIGNMENT;
-    real *samples = aligned_alloc(ALIGNMENT, bytes);
+    return aligned_alloc(ALIGNMENT, bytes);
+}
+
+real *audio_alloc(size_t count)
+{
+    real *samples = audio_alloc_unset(count);
     if (samples)
-        memset(samples, 0, bytes);
+        memset(samples, 0, count * sizeof *samples);
     return samples;
 }
 
@@ -61,6 +74,29 @@ void block_free(struct real_block *block)
     *block = (struct real_block){0};
 }
 
+struct copy_job {
+    real *const *to;
+    const real *const *from;
+    size_t at, frames, pieces; /* pieces: of a row */
+};
+
+HALO_REALTIME static void copy_piece(void *context, size_t piece, size_t worker)
+{
+    (void)worker;
+    const struct copy_job *job = context;
+    size_t row = piece / job->pieces, number = piece % job->pieces;
+    size_t begin = number * COPY_FRAMES, left = job->frames - begin;
+    size_t frames = left < COPY_FRAMES ? left : COPY_FRAMES;
+    memcpy(job->to[row] + job->at + begin, job->from[row] + begin, frames * sizeof(real));
+}
+
+HALO_REALTIME void audio_copy_rows(real *const *to, size_t at, const real *const *from, size_t rows,
+                                   size_t frames, struct workers *workers)
+{
+    struct copy_job job = {to, from, at, frames, (frames + COPY_FRAMES - 1) / COPY_FRAMES};
+    workers_run(workers, rows * job.pieces, copy_piece, &job);
+}
+
 HALO_REALTIME void block_silence(struct real_block *block, size_t from, size_t frames)
 {
     for (size_t c = 0; c < block->channels; c++)
@@ -88,6 +124,21 @@ HALO_REALTIME real audio_peak(const real *samples, size_t count)
     real peak;
     memcpy(&peak, &bits, sizeof peak);
     return peak;
+}
+
+/* Static, since clang 14 names the clones of a global function otherwise than its callers do. */
+SIMD_CLONES
+HALO_REALTIME static void multiply_rows(const real *restrict a, const real *restrict b,
+                                        real *restrict product, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        product[i] = a[i] * b[i];
+}
+
+HALO_REALTIME void audio_multiply(const real *restrict a, const real *restrict b,
+                                  real *restrict product, size_t count)
+{
+    multiply_rows(a, b, product, count);
 }
 
 HALO_REALTIME size_t audio_find_nonfinite(const real *samples, size_t count)
@@ -121,6 +172,50 @@ static void deinterleave_two(const real *restrict interleaved, size_t frames, re
     }
 }
 
+/* Columns into rows. */
+HALO_REALTIME static inline void transpose(square_row row[SIDE])
+{
+    square_row a = __builtin_shufflevector(row[0], row[2], 0, 4, 1, 5);
+    square_row b = __builtin_shufflevector(row[0], row[2], 2, 6, 3, 7);
+    square_row c = __builtin_shufflevector(row[1], row[3], 0, 4, 1, 5);
+    square_row d = __builtin_shufflevector(row[1], row[3], 2, 6, 3, 7);
+    row[0] = __builtin_shufflevector(a, c, 0, 4, 1, 5);
+    row[1] = __builtin_shufflevector(a, c, 2, 6, 3, 7);
+    row[2] = __builtin_shufflevector(b, d, 0, 4, 1, 5);
+    row[3] = __builtin_shufflevector(b, d, 2, 6, 3, 7);
+}
+
+/* Whole squares: `rows` and `frames` are multiples of SIDE. */
+SIMD_CLONES
+HALO_REALTIME static void interleave_squares(const real *const *planar, size_t at, size_t rows,
+                                             size_t channels, size_t frames, real *interleaved)
+{
+    for (size_t c = 0; c < rows; c += SIDE)
+        for (size_t i = 0; i < frames; i += SIDE) {
+            square_row row[SIDE];
+            for (size_t k = 0; k < SIDE; k++)
+                memcpy(&row[k], planar[c + k] + at + i, sizeof row[k]);
+            transpose(row);
+            for (size_t k = 0; k < SIDE; k++)
+                memcpy(interleaved + (i + k) * channels + c, &row[k], sizeof row[k]);
+        }
+}
+
+SIMD_CLONES
+static void deinterleave_squares(const real *interleaved, size_t channels, size_t frames,
+                                 real *const *planar, size_t rows, size_t at)
+{
+    for (size_t c = 0; c < rows; c += SIDE)
+        for (size_t i = 0; i < frames; i += SIDE) {
+            square_row row[SIDE];
+            for (size_t k = 0; k < SIDE; k++)
+                memcpy(&row[k], interleaved + (i + k) * channels + c, sizeof row[k]);
+            transpose(row);
+            for (size_t k = 0; k < SIDE; k++)
+                memcpy(planar[c + k] + at + i, &row[k], sizeof row[k]);
+        }
+}
+
 HALO_REALTIME void audio_interleave(const real *const *planar, size_t at, size_t channels,
                                     size_t frames, real *interleaved)
 {
@@ -128,51 +223,28 @@ HALO_REALTIME void audio_interleave(const real *const *planar, size_t at, size_t
         interleave_two(planar[0] + at, planar[1] + at, frames, interleaved);
         return;
     }
+    size_t squares = channels / SIDE * SIDE, whole = frames / SIDE * SIDE;
+    interleave_squares(planar, at, squares, channels, whole, interleaved);
     for (size_t c = 0; c < channels; c++)
-        for (size_t i = 0; i < frames; i++)
+        for (size_t i = c < squares ? whole : 0; i < frames; i++)
             interleaved[i * channels + c] = planar[c][at + i];
+}
+
+void audio_deinterleave_rows(const real *interleaved, size_t channels, size_t frames,
+                             real *const *planar, size_t rows, size_t at)
+{
+    size_t squares = rows / SIDE * SIDE, whole = frames / SIDE * SIDE;
+    deinterleave_squares(interleaved, channels, whole, planar, squares, at);
+    for (size_t c = 0; c < rows; c++)
+        for (size_t i = c < squares ? whole : 0; i < frames; i++)
+            planar[c][at + i] = interleaved[i * channels + c];
 }
 
 void audio_deinterleave(const real *interleaved, size_t channels, size_t frames,
                         real *const *planar, size_t at)
 {
-    if (channels == 2) {
+    if (channels == 2)
         deinterleave_two(interleaved, frames, planar[0] + at, planar[1] + at);
-        return;
-    }
-    for (size_t c = 0; c < channels; c++)
-        for (size_t i = 0; i < frames; i++)
-            planar[c][at + i] = interleaved[i * channels + c];
-}
-
-enum { LEAST_LOSSLESS_BITS = 32 }; /* no dither from here on */
-
-/* The sum of two uniform variables: triangular in -1..1. */
-static double triangular(uint64_t position)
-{
-    uint64_t bits = noise_hash(position);
-    double a = (double)(bits >> 32), b = (double)(bits & UINT32_MAX);
-    return (a + b) * 0x1p-32 - 1.0;
-}
-
-uint64_t quantise_interleave(const real *const *planar, size_t at, size_t channels, size_t frames,
-                             unsigned bits, bool dither, uint64_t position, int32_t *out)
-{
-    double scale = ldexp(1.0, (int)bits - 1);
-    double most = scale - 1.0, least = -scale;
-    unsigned shift = 32 - bits;
-    bool dithered = dither && bits < LEAST_LOSSLESS_BITS;
-    uint64_t clipped = 0;
-    for (size_t c = 0; c < channels; c++) {
-        for (size_t i = 0; i < frames; i++) {
-            double exact = (double)planar[c][at + i] * scale;
-            double value = rint(exact);
-            clipped += value > most || value < least;
-            if (dithered && value != exact)
-                value = rint(exact + triangular(position + i * channels + c));
-            value = value > most ? most : value < least ? least : value;
-            out[i * channels + c] = (int32_t)((uint32_t)(int32_t)value << shift);
-        }
-    }
-    return clipped;
+    else
+        audio_deinterleave_rows(interleaved, channels, frames, planar, channels, at);
 }

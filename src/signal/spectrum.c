@@ -29,8 +29,8 @@ HALO_REALTIME static void multiply_add(real *restrict sum, const real *restrict 
     }
 }
 
-void fft_multiply_add(real *restrict sum, const real *restrict a, const real *restrict b,
-                      size_t floats)
+HALO_REALTIME void fft_multiply_add(real *restrict sum, const real *restrict a,
+                                    const real *restrict b, size_t floats)
 {
     multiply_add(sum, a, b, floats);
 }

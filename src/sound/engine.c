@@ -1,12 +1,12 @@
 /* Compiled for each precision. */
 #include "sound/engine.h"
 
+#include "base/laps.h"
 #include "base/stop.h"
 #include "signal/loudness.h"
 #include "signal/real.h"
 #include "sound/io_thread.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -51,6 +51,7 @@ struct engine_job {
     double until;
     uint64_t known;     /* frames of the tail */
     uint64_t most;      /* frames of the tail to try */
+    bool begun;         /* a block was read */
     uint64_t last_loud; /* frames of the sound and its tail, to the end of the last loud block */
 
     struct io_thread *reader; /* NULL: read in this thread */
@@ -103,9 +104,11 @@ static void read_input(void *context, size_t slot)
     struct input *input = &run->inputs[slot];
     if (run->broken)
         return;
-    log_capture(input->problem, sizeof input->problem);
+    struct log_keeper before = log_keep_in(input->problem, sizeof input->problem);
+    int64_t lap = lap_begin();
     input->status = read_block(run, &input->block);
-    log_capture(NULL, 0);
+    lap_end(LAP_READ, lap);
+    log_keep_again(&before);
     input->read = run->read;
     input->ended = run->ended;
     run->broken = input->status != STATUS_OK;
@@ -129,7 +132,7 @@ static enum status measure(const struct engine_job *run, const real *const *plan
     double peak = run->totals->peak;
     for (size_t c = 0; c < run->chain->outputs; c++) {
         real highest = audio_peak(planar[c], frames);
-        if (!(highest <= FLT_MAX)) /* NaN, too */
+        if (!isfinite(highest))
             return fail(STATUS_FAILED,
                         "the output for %s exceeds floating point; lower it with --gain",
                         run->source->name);
@@ -147,13 +150,18 @@ static enum status emit(const struct engine_job *run, struct sink *sink, real *c
     const real *at[run->chain->outputs];
     if (frames == 0)
         return STATUS_OK;
+    int64_t lap = lap_begin();
     for (size_t c = 0; c < run->chain->outputs; c++)
         at[c] = planar[c] + from;
     if (sink == run->tail)
         return REAL(sink_write)(sink, at, frames);
     TRY(measure(run, at, frames));
+    lap_end(LAP_MEASURE, lap);
     run->totals->frames_out += frames;
-    return REAL(sink_write)(sink, at, frames);
+    lap = lap_begin();
+    enum status status = REAL(sink_write)(sink, at, frames);
+    lap_end(LAP_WRITE, lap);
+    return status;
 }
 
 /* Write the wanted frames of a block. */
@@ -197,9 +205,9 @@ static void write_output(void *context, size_t slot)
     struct engine_job *run = context;
     if (atomic_load(&run->write_status) != STATUS_OK)
         return;
-    log_capture(run->write_problem, sizeof run->write_problem);
+    struct log_keeper before = log_keep_in(run->write_problem, sizeof run->write_problem);
     enum status status = write_block(run, &run->outputs[slot]);
-    log_capture(NULL, 0);
+    log_keep_again(&before);
     atomic_store(&run->write_status, (int)status);
 }
 
@@ -217,10 +225,13 @@ static enum status write_result(struct engine_job *run)
 static enum status next_input(struct engine_job *run, const struct input **input)
 {
     size_t slot = 0;
+    int64_t lap = lap_begin();
     if (run->reader)
         TRY(io_thread_take(run->reader, &slot));
     else
         read_input(run, slot);
+    lap_end(run->begun ? LAP_STARVED : LAP_FIRST, lap);
+    run->begun = true;
     *input = &run->inputs[slot];
     return report((*input)->status, (*input)->problem);
 }
@@ -234,7 +245,9 @@ static enum status step(struct engine_job *run, const struct input *input, struc
 {
     if (stop_requested())
         return STATUS_INTERRUPTED;
+    int64_t lap = lap_begin();
     REAL(filter_process)(run->chain, (const real *const *)input->block.data, output->block.data);
+    lap_end(LAP_STEP, lap);
     if (stop_requested())
         return STATUS_INTERRUPTED; /* the step may have been cut short */
     if (run->chain->failure)
@@ -273,8 +286,10 @@ static enum status run_block(struct engine_job *run, uint64_t position, bool *la
     const struct input *input;
     size_t slot = 0;
     TRY(next_input(run, &input));
+    int64_t lap = lap_begin();
     if (run->writer)
         TRY(io_thread_take(run->writer, &slot));
+    lap_end(LAP_HELD, lap);
     struct output *output = &run->outputs[slot];
     TRY(step(run, input, output));
     output->position = position;
@@ -298,15 +313,19 @@ static enum status run_blocks(struct engine_job *run)
     bool last = false;
     for (uint64_t position = run->chain->block; !last; position += run->chain->block)
         TRY(run_block(run, position, &last));
+    int64_t lap = lap_begin();
     if (run->writer)
         io_thread_finish(run->writer);
+    lap_end(LAP_HELD, lap);
     return write_result(run);
 }
 
-/* Read and write in parallel with the chain; but a port that waits for another program stays on
- * this thread, where signals interrupt the wait. */
+/* Read and write in parallel with the chain, unless it is to be alone; but a port that waits for
+ * another program stays on this thread, where signals interrupt the wait. */
 static enum status start_threads(struct engine_job *run)
 {
+    if (run->settings->alone)
+        return STATUS_OK;
     if (!run->source->waits)
         TRY(io_thread_create(SLOTS, IO_THREAD_WITH_THREAD, read_input, run, &run->reader));
     if (!run->sink->waits)
@@ -342,7 +361,9 @@ static void set_tail(struct engine_job *run)
 static enum status prepare(struct engine_job *run)
 {
     const struct filter *chain = run->chain;
-    for (size_t i = 0; i < SLOTS; i++) {
+    int64_t lap = lap_begin();
+    size_t slots = run->settings->alone ? 1 : SLOTS;
+    for (size_t i = 0; i < slots; i++) {
         TRY(block_init(&run->inputs[i].block, chain->inputs, chain->block, "a block"));
         TRY(block_init(&run->outputs[i].block, chain->outputs, chain->block, "a block"));
     }
@@ -350,6 +371,7 @@ static enum status prepare(struct engine_job *run)
         TRY(REAL(sink_open_memory)(chain->outputs, &run->tail));
     if (run->settings->true_peak)
         TRY(true_peak_create(chain->outputs, &run->true_peak));
+    lap_end(LAP_BUFFERS, lap);
     return start_threads(run);
 }
 

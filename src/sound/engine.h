@@ -20,6 +20,7 @@ struct engine_run_settings {
     uint64_t lead;  /* frames of the source before the sound's first (boundary) */
     uint64_t trail; /* frames of the source after the sound's last (boundary) */
     bool true_peak; /* measure it */
+    bool alone;     /* read and write on the caller's thread, too */
     bool stop_late; /* end, with STATUS_OK, once chain->late is not 0 */
     /* Called after each block, or NULL; `total` may be FRAMES_UNKNOWN. */
     void (*progress)(void *context, uint64_t frames, int64_t total);

@@ -40,6 +40,8 @@ struct filter {
     uint64_t late;                /* frames by which the true latency exceeded `latency` */
     bool absent;                  /* the block is silence, because it missed its deadline (live) */
     unsigned held_up;             /* the block: FILTER_... */
+    int64_t deadline;             /* set by the caller: when the next block gives up waiting for
+                                     other processes, in ns of the monotonic clock; 0: never */
     const char *failure;          /* cause of a permanent failure in a step, or NULL */
     _Atomic(const char *) notice; /* for the caller, on any thread, to print and clear, or NULL */
     struct filter *noticed;       /* the part whose notice this is, or NULL */

@@ -9,12 +9,17 @@
 #define HALO_PORT_H
 
 #include "base/status.h"
+#include "base/workers.h"
 #include "signal/audio.h"
+#include "signal/quantiser.h"
+#include "sound/metadata.h"
 #include "sound/sound_format.h"
 
 #include <stdint.h>
 
 enum { FRAMES_UNKNOWN = -1 };
+
+struct output_record;
 
 struct source;
 struct source_kind {
@@ -34,6 +39,7 @@ struct source {
     int64_t frames; /* or FRAMES_UNKNOWN */
     bool seekable;
     bool waits;                 /* for another program, interrupted only by a signal */
+    struct workers *workers;    /* the opener's, to share the conversion of samples; NULL: none */
     struct sound_traits traits; /* empty if not from a file */
 };
 
@@ -70,6 +76,10 @@ MUST_CHECK static inline enum status source_seek(struct source *source, uint64_t
 {
     return source->kind->seek(source, frame);
 }
+
+/* Set source->traits.metadata, which stays empty if there is none. Before reading. Errors: memory.
+ */
+MUST_CHECK enum status source_read_metadata(struct source *source);
 
 static inline void source_close(struct source *source)
 {
@@ -109,11 +119,12 @@ MUST_CHECK enum status source_open_sound(const char *path, bool allow_truncated,
 struct sink_settings {
     const char *path; /* "-": standard output */
     struct stream_format format;
-    int sound_format;                  /* of sound_format.h */
-    const struct sound_traits *traits; /* tags to carry over, or NULL */
-    int64_t frames;                    /* in all, or FRAMES_UNKNOWN */
-    bool dither;
-    bool force; /* replace an existing file */
+    int sound_format;                   /* of sound_format.h */
+    struct sound_metadata *metadata;    /* to write; what was is marked as kept. NULL: none */
+    int64_t frames;                     /* in all, or FRAMES_UNKNOWN */
+    enum dither dither;                 /* of integers */
+    bool force;                         /* replace an existing file */
+    const struct output_record *record; /* of a regular file (atomic_file.h), or NULL */
 };
 MUST_CHECK enum status sink_open_sound(const struct sink_settings *settings, struct sink **sink);
 

@@ -2,8 +2,9 @@
  * frame that both rates share, early enough for the filter to settle. */
 #include "sound/port.h"
 
+#include "sound/soxr_library.h"
+
 #include <limits.h>
-#include <soxr.h>
 #include <stdlib.h>
 
 enum {
@@ -26,7 +27,8 @@ struct resampled {
 static void resampled_close(struct source *source)
 {
     struct resampled *resampled = (struct resampled *)source;
-    soxr_delete(resampled->soxr);
+    if (resampled->soxr)
+        soxr_delete(resampled->soxr);
     block_free(&resampled->chunk);
     source_close(resampled->inner);
     free(resampled);
@@ -43,6 +45,7 @@ static enum status restart(struct resampled *resampled)
 {
     soxr_error_t error = NULL;
     size_t channels = resampled->source.format.channels;
+    TRY(library_open(&soxr_library));
     if (!memory_is_there(SOXR_BYTES * (channels + 1)))
         return fail_memory("resampling a sound");
     soxr_io_spec_t planar = soxr_io_spec(SOXR_FLOAT32_S, SOXR_FLOAT32_S);

@@ -1,7 +1,13 @@
 #include "sound/sound_format.h"
 
+#include "base/plural.h"
+#include "base/suggest.h"
+#include "sound/channel_order.h"
+#include "sound/foreign_sound.h"
+#include "sound/metadata.h"
+#include "sound/sndfile_library.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -90,6 +96,13 @@ bool sound_format_is_limited(int format)
     return !is_float && !is_perceptual;
 }
 
+bool sound_format_is_wide(int format)
+{
+    const struct samples *samples = samples_of(format);
+    int like = samples ? samples->like : 0;
+    return like == SF_FORMAT_PCM_32 || like == SF_FORMAT_DOUBLE;
+}
+
 bool sound_format_varies(int format)
 {
     int major = format & SF_FORMAT_TYPEMASK;
@@ -110,26 +123,8 @@ const char *sound_format_name(int format)
 
 void sound_traits_free(struct sound_traits *traits)
 {
-    for (size_t i = 0; i < SOUND_TAGS; i++)
-        free(traits->tags[i]);
+    metadata_destroy(traits->metadata);
     *traits = (struct sound_traits){0};
-}
-
-void sound_tags_read(SNDFILE *file, struct sound_traits *traits)
-{
-    for (int i = SF_STR_FIRST; i <= SF_STR_LAST; i++) {
-        const char *text = sf_get_string(file, i);
-        if (text && !traits->tags[i])
-            traits->tags[i] = strdup(text);
-    }
-}
-
-void sound_tags_write(SNDFILE *file, const struct sound_traits *traits)
-{
-    /* Best effort: some containers do not support a tag. */
-    for (int i = SF_STR_FIRST; i <= SF_STR_LAST; i++)
-        if (traits->tags[i])
-            sf_set_string(file, i, traits->tags[i]);
 }
 
 static const char *extension_of(const char *path)
@@ -137,6 +132,11 @@ static const char *extension_of(const char *path)
     const char *slash = strrchr(path, '/');
     const char *dot = strrchr(slash ? slash : path, '.');
     return dot ? dot + 1 : "";
+}
+
+const char *sound_format_extension(size_t index)
+{
+    return index < CONTAINERS ? containers[index].extension : NULL;
 }
 
 /* Other containers that libsndfile writes. */
@@ -185,17 +185,20 @@ static enum status choose_container(const char *path, const struct sound_format_
             (input->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AU ? "au" : "wav"); /* streamable */
     if (*container)
         return STATUS_OK;
-    char list[256] = "";
+    if (!request->container && foreign_sound_is_output(path))
+        return foreign_sound_refuse_output(path);
+    char list[256] = "", near[SUGGEST_TEXT];
     size_t length = 0;
     for (size_t i = 0; i < CONTAINERS; i++)
         length += (size_t)snprintf(list + length, sizeof list - length, "%s%s", i ? ", " : "",
                                    containers[i].extension);
+    suggest_from_list(near, extension, list, "");
     if (request->container)
-        return fail(STATUS_USAGE, "unknown container '%s'; use one of %s", extension, list);
-    return fail(STATUS_USAGE,
-                "cannot choose a container for %s by its name; use one of the extensions %s, or "
-                "--container",
-                path, list);
+        return fail(STATUS_USAGE, "unknown container '%s'%s%s", extension,
+                    *near ? near : "; use one of ", *near ? "" : list);
+    return fail(STATUS_USAGE, "cannot choose a container for %s by its name%s%s%s", path,
+                *near ? near : "; use one of the extensions ", *near ? "" : list,
+                *near ? "" : ", or --container");
 }
 
 static bool holds(int format, const struct stream_format *stream)
@@ -218,12 +221,15 @@ static enum status choose_named(const char *name, int major, const char *contain
         if (holds(*format, stream))
             return STATUS_OK;
         return fail(STATUS_USAGE,
-                    "%s cannot hold %zu channels of %s at %u Hz; choose another "
+                    "%s cannot hold %zu channel%s of %s at %u Hz; choose another "
                     "--format or container",
-                    container, stream->channels, name, stream->rate);
+                    container, stream->channels, plural_s(stream->channels), name, stream->rate);
     }
-    return fail(STATUS_USAGE,
-                "unknown sample format '%s'; use pcm16, pcm24, pcm32, float or double", name);
+    static const char names[] = "pcm16, pcm24, pcm32, float, double";
+    char near[SUGGEST_TEXT];
+    suggest_from_list(near, name, names, "");
+    return fail(STATUS_USAGE, "unknown sample format '%s'%s%s", name,
+                *near ? near : "; use one of ", *near ? "" : names);
 }
 
 /* The subtype that keeps the input's samples; 0: lossy. */
@@ -240,9 +246,12 @@ enum status sound_format_choose(const char *path, const struct sound_format_requ
                                 const struct stream_format *stream, int *format)
 {
     const struct container *container;
+    TRY(library_open(&sndfile_library));
     TRY(choose_container(path, request, input, &container));
     int major = container->major;
-    if (major == SF_FORMAT_WAV && (input->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_WAVEX)
+    if (major == SF_FORMAT_WAV &&
+        ((input->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_WAVEX ||
+         channel_layout_needs_extensible(stream->layout, stream->channels)))
         major = SF_FORMAT_WAVEX;
     if (request->samples)
         return choose_named(request->samples, major, container->name, stream, format);
@@ -262,11 +271,27 @@ enum status sound_format_choose(const char *path, const struct sound_format_requ
         }
     }
     if (!holds(*format, stream))
-        return fail(STATUS_USAGE, "%s cannot hold %zu channels at %u Hz; choose another container",
-                    container->name, stream->channels, stream->rate);
+        return fail(STATUS_USAGE, "%s cannot hold %zu channel%s at %u Hz; choose another container",
+                    container->name, stream->channels, plural_s(stream->channels), stream->rate);
     if (changed)
         note("%s is written as %s, because %s %s; see --format", path, sound_format_name(*format),
              lossy ? "the input is" : container->name,
              lossy ? "lossy" : "cannot keep the input's sample format");
     return STATUS_OK;
+}
+
+bool sound_format_stays_wide(const char *path, const struct sound_format_request *request,
+                             const struct sound_traits *input, const struct stream_format *stream)
+{
+    if (!sound_format_is_wide(input->format))
+        return false;
+    const struct container *container =
+        container_named(request->container ? request->container : extension_of(path));
+    int subtype =
+        container && container->own_subtype ? container->own_subtype : subtype_like(input->format);
+    for (size_t i = 0; request->samples && i < SAMPLE_FORMATS; i++)
+        if (sample_formats[i].named && strcmp(sample_formats[i].name, request->samples) == 0)
+            subtype = sample_formats[i].subtype;
+    return sound_format_is_wide(subtype) &&
+           (!container || holds(container->major | subtype, stream));
 }

@@ -9,17 +9,15 @@
 #include <sndfile.h>
 #include <stddef.h>
 
-enum { SOUND_TAGS = SF_STR_LAST + 1 };
+struct sound_metadata;
 
 /* Properties of a sound file besides its samples. */
 struct sound_traits {
     int format;
-    char *tags[SOUND_TAGS]; /* indexed by SF_STR_; NULL: absent */
+    struct sound_metadata *metadata; /* NULL: not read */
 };
 
 void sound_traits_free(struct sound_traits *traits);
-void sound_tags_read(SNDFILE *file, struct sound_traits *traits);
-void sound_tags_write(SNDFILE *file, const struct sound_traits *traits);
 
 /* Bits of an integer sample format, 0 for any other. */
 unsigned sound_format_bits(int format);
@@ -27,6 +25,8 @@ unsigned sound_format_bits(int format);
 bool sound_format_is_limited(int format);
 /* Whether files of the same samples differ: Ogg's have a random number, some others the date. */
 bool sound_format_varies(int format);
+/* Whether single precision would lose bits of the samples: 32-bit integers, double, ALAC of 32. */
+bool sound_format_is_wide(int format);
 unsigned sound_format_bytes(int format);   /* per sample; 0: variable */
 const char *sound_format_name(int format); /* "pcm16", "float", "vorbis", ... */
 
@@ -36,6 +36,9 @@ struct sound_format_request {
     const char *samples;   /* --format */
 };
 
+/* The extensions that choose a container, which are its names, too; NULL past the last. */
+const char *sound_format_extension(size_t index);
+
 /* Choose the format of OUT from the request or `path`'s extension, the sample format of the input,
  * and what the container supports. Prints a note if the sample format changes without a request.
  * Errors (usage): unknown extension or name, unsupported combination. */
@@ -43,5 +46,10 @@ MUST_CHECK enum status sound_format_choose(const char *path,
                                            const struct sound_format_request *request,
                                            const struct sound_traits *input,
                                            const struct stream_format *stream, int *format);
+
+/* Whether both the input and OUT, by what is known before the stages are, have samples of which
+ * single precision would lose bits. */
+bool sound_format_stays_wide(const char *path, const struct sound_format_request *request,
+                             const struct sound_traits *input, const struct stream_format *stream);
 
 #endif

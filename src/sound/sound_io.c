@@ -1,9 +1,13 @@
 #include "sound/sound_io.h"
 
+#include "base/message_lock.h"
 #include "base/stop.h"
+#include "sound/sndfile_library.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -159,7 +163,7 @@ static sf_count_t stream_read(void *buffer, sf_count_t count, void *user)
     unsigned char *bytes = buffer;
     sf_count_t done = 0;
     if (io->position < io->passed && io->position < STREAM_HEAD) {
-        int64_t kept = io->passed < STREAM_HEAD ? io->passed : STREAM_HEAD;
+        int64_t kept = (int64_t)sound_io_kept(io);
         done = kept - io->position < count ? kept - io->position : count;
         memcpy(bytes, io->head + io->position, (size_t)done);
         io->position += done;
@@ -262,6 +266,20 @@ void sound_io_unread(struct sound_io *io, const void *bytes, size_t count)
     keep_tail(io, bytes, count);
 }
 
+size_t sound_io_kept(const struct sound_io *io)
+{
+    return (size_t)(io->passed < STREAM_HEAD ? io->passed : STREAM_HEAD);
+}
+
+size_t sound_io_fill_head(struct sound_io *io)
+{
+    char scrap[4096];
+    io->position = io->passed;
+    while (io->passed < STREAM_HEAD && stream_read(scrap, sizeof scrap, io) == sizeof scrap)
+        ;
+    return sound_io_kept(io);
+}
+
 bool sound_io_ogg_ends(struct sound_io *io)
 {
     char scrap[4096];
@@ -333,7 +351,11 @@ bool sound_io_has_memory(struct sound_io *io, size_t channels)
     return !io->has_codec || has_codec_memory(io, channels);
 }
 
-SNDFILE *sound_io_open(struct sound_io *io, int mode, SF_INFO *info)
+/* libsndfile keeps the error of an opening for the process: one file is opened at a time, but for
+ * streams, which may wait for another program. */
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+
+static SNDFILE *open_one(struct sound_io *io, int mode, SF_INFO *info)
 {
     SF_VIRTUAL_IO *functions = functions_of(io, mode);
     bool is_unknown = false;
@@ -342,14 +364,32 @@ SNDFILE *sound_io_open(struct sound_io *io, int mode, SF_INFO *info)
         return NULL;
     if (mode == SFM_READ && info->format == 0 && has_resource_fork_near())
         file = open_without_length(io, *functions, info, &is_unknown);
-    if (!file && !is_unknown)
+    bool is_spliced = mode == SFM_WRITE && io->splice.kind != SPLICE_NONE;
+    if (is_spliced) {
+        sound_splice_begin(&io->splice, functions, io);
+        file = sf_open_virtual(&sound_splice_functions, mode, info, &io->splice);
+    } else if (!file && !is_unknown) {
         file = sf_open_virtual(functions, mode, info, io);
+    }
     io->has_codec = file && allocates_late(info->format);
+    io->open_error = file ? 0 : sf_error(NULL);
+    snprintf(io->open_problem, sizeof io->open_problem, "%s", file ? "" : sf_strerror(NULL));
+    return file;
+}
+
+SNDFILE *sound_io_open(struct sound_io *io, int mode, SF_INFO *info)
+{
+    if (io->stream)
+        return open_one(io, mode, info);
+    pthread_mutex_lock(&opening);
+    SNDFILE *file = open_one(io, mode, info);
+    pthread_mutex_unlock(&opening);
     return file;
 }
 
 SNDFILE *sound_io_open_quietly(struct sound_io *io, SF_INFO *info)
 {
+    message_lock(); /* those of other threads would be lost */
     fflush(stderr);
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     int before = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -362,6 +402,7 @@ SNDFILE *sound_io_open_quietly(struct sound_io *io, SF_INFO *info)
     }
     if (nowhere >= 0)
         close(nowhere);
+    message_unlock();
     return file;
 }
 

@@ -13,6 +13,7 @@
 #define HALO_SOUND_IO_H
 
 #include "sound/ogg_pages.h"
+#include "sound/sound_splice.h"
 #include "sound/stream_header.h"
 
 #include <sndfile.h>
@@ -30,11 +31,15 @@ struct sound_io {
     int64_t position;                 /* of a stream */
     int64_t passed;                   /* bytes that went through a stream */
     bool ended;                       /* and a stream that is read has no more */
+    int open_error;                   /* libsndfile's, if sound_io_open failed; 0: none */
+    char open_problem[256];           /* the same as text */
     bool has_codec;                   /* whose library allocates at any call */
     unsigned char head[STREAM_HEAD];  /* of a stream that is read */
     unsigned char tail[2 * OGG_TAIL]; /* the last bytes of it */
     size_t tail_size;
     struct ogg_pages pages; /* of a stream that is read; lost if it is no Ogg */
+    struct sound_splice
+        splice; /* what is written beside libsndfile's bytes, set before it is opened */
 };
 
 /* From the current offset of `fd` on. */
@@ -44,10 +49,14 @@ void sound_io_begin_stream(struct sound_io *io, FILE *stream);
 /* Bytes that the caller has read before, at most STREAM_HEAD; they are read again first. */
 void sound_io_unread(struct sound_io *io, const void *bytes, size_t count);
 
+/* The bytes of io->head that are there. */
+size_t sound_io_kept(const struct sound_io *io);
+
 /* Whether `fd` can be written in any order. */
 bool sound_io_seekable(int fd);
 
-/* As sf_open_virtual. Closing it leaves the descriptor or the stream open. */
+/* As sf_open_virtual, but for errors: those are in `io`, since libsndfile has one for all threads.
+ * Closing it leaves the descriptor or the stream open. */
 SNDFILE *sound_io_open(struct sound_io *io, int mode, SF_INFO *info);
 
 /* The same for reading, with nothing on standard error: libmpg123, which libsndfile uses, prints
@@ -58,6 +67,9 @@ SNDFILE *sound_io_open_quietly(struct sound_io *io, SF_INFO *info);
  * without it the error is ENOMEM. Before reading or writing frames. Always true of samples that are
  * stored as they are. */
 MUST_CHECK bool sound_io_has_memory(struct sound_io *io, size_t channels);
+
+/* Read a stream until its head is full or it ends. Returns how many bytes the head has. */
+size_t sound_io_fill_head(struct sound_io *io);
 
 /* Read the rest of a stream that is read, which io->pages then knows. Whether its last bytes end an
  * Ogg. */

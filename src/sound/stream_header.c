@@ -1,6 +1,7 @@
 #include "sound/stream_header.h"
 
 #include "base/stop.h"
+#include "sound/channel_order.h"
 #include "sound/port.h"
 
 #include <errno.h>
@@ -9,22 +10,12 @@
 #include <string.h>
 
 enum {
-    INFO_MOST = 1 << 20, /* bytes of tags worth reading */
+    CHUNK_MOST = 1 << 24, /* bytes of one before the samples of a stream that are kept */
     RATE_MOST = 10000000,
     CHANNELS_MOST = 1024,
 };
 
 #define SIZE_UNKNOWN UINT32_C(0xFFFFFFFF)
-
-static const struct {
-    const char id[5];
-    int tag;
-} info_tags[] = {
-    {"INAM", SF_STR_TITLE},  {"ICOP", SF_STR_COPYRIGHT},   {"ISFT", SF_STR_SOFTWARE},
-    {"IART", SF_STR_ARTIST}, {"ICMT", SF_STR_COMMENT},     {"ICRD", SF_STR_DATE},
-    {"IPRD", SF_STR_ALBUM},  {"ITRK", SF_STR_TRACKNUMBER}, {"IGNR", SF_STR_GENRE},
-};
-enum { INFO_TAGS = sizeof info_tags / sizeof *info_tags };
 
 /* ---- reading ---- */
 
@@ -84,7 +75,8 @@ static enum status read_format(struct reader *reader, uint32_t size, struct wav_
     uint32_t channels = number(reader, bytes + 2, 2);
     uint32_t rate = number(reader, bytes + 4, 4);
     uint32_t bits = number(reader, bytes + 14, 2);
-    if (tag == TAG_EXTENSIBLE && size >= 40)
+    bool extensible = tag == TAG_EXTENSIBLE && size >= 40;
+    if (extensible)
         tag = number(reader, bytes + 24, 2);
     int subtype = subtype_for(tag, bits);
     if (!subtype)
@@ -95,42 +87,38 @@ static enum status read_format(struct reader *reader, uint32_t size, struct wav_
     if (channels == 0 || channels > CHANNELS_MOST || rate == 0 || rate > RATE_MOST)
         return fail(STATUS_FAILED, "cannot read %s: its header says %u channels at %u Hz",
                     reader->name, channels, rate);
-    header->stream = (struct stream_format){.rate = rate, .channels = channels};
+    header->is_extensible = extensible;
+    header->stream = (struct stream_format){
+        .rate = rate,
+        .channels = channels,
+        .layout = channel_layout_of_wav(bytes, known, reader->big_endian, channels)};
+    if (!channel_layout_is_known(header->stream.layout))
+        header->stream.layout = channel_layout_implied(channels);
     header->frame_bytes = (size_t)channels * bits / 8;
     header->raw_format =
         SF_FORMAT_RAW | subtype | (reader->big_endian ? SF_ENDIAN_BIG : SF_ENDIAN_LITTLE);
     return STATUS_OK;
 }
 
-static void read_info(const struct reader *reader, const char *list, size_t size,
-                      struct sound_traits *traits)
-{
-    size_t at = 4; /* past "INFO" */
-    while (at + 8 <= size) {
-        size_t length = number(reader, (const unsigned char *)list + at + 4, 4);
-        if (length > size - at - 8)
-            return;
-        for (size_t i = 0; i < INFO_TAGS; i++) {
-            char **tag = &traits->tags[info_tags[i].tag];
-            if (!*tag && memcmp(list + at, info_tags[i].id, 4) == 0)
-                *tag = strndup(list + at + 8, length);
-        }
-        at += 8 + length + (length & 1);
-    }
-}
-
-static enum status read_list(struct reader *reader, uint32_t size, struct sound_traits *traits)
+/* A chunk before the samples. */
+static enum status read_chunk(struct reader *reader, const char *id, uint32_t size,
+                              struct sound_metadata *metadata)
 {
     uint64_t padded = (uint64_t)size + (size & 1);
-    if (size < 4 || size > INFO_MOST)
+    if (!metadata_wants_riff(id))
         return skip_bytes(reader, padded);
-    char *list = malloc((size_t)padded);
-    if (!list)
+    if (size > CHUNK_MOST || size > METADATA_BYTES_MOST - metadata->bytes) {
+        metadata->cut = true;
+        return skip_bytes(reader, padded);
+    }
+    unsigned char *bytes = malloc((size_t)padded + 1);
+    if (!bytes)
         return fail_memory("tags");
-    enum status status = read_bytes(reader, list, (size_t)padded);
-    if (status == STATUS_OK && memcmp(list, "INFO", 4) == 0)
-        read_info(reader, list, size, traits);
-    free(list);
+    metadata->bytes += size;
+    enum status status = read_bytes(reader, bytes, (size_t)padded);
+    if (status == STATUS_OK)
+        status = metadata_parse_riff(metadata, id, reader->big_endian, bytes, size);
+    free(bytes);
     return status;
 }
 
@@ -177,7 +165,9 @@ enum status stream_header_read_wav(FILE *stream, const unsigned char head[12], c
                 bytes = 0;
             if (bytes > 0 && bytes <= INT64_MAX)
                 header->frames = (int64_t)(bytes / header->frame_bytes);
-            int major = reader.big_endian ? SF_FORMAT_WAV | SF_ENDIAN_BIG : SF_FORMAT_WAV;
+            int major = reader.big_endian       ? SF_FORMAT_WAV | SF_ENDIAN_BIG
+                        : header->is_extensible ? SF_FORMAT_WAVEX
+                                                : SF_FORMAT_WAV;
             traits->format = major | (header->raw_format & SF_FORMAT_SUBMASK);
             return STATUS_OK;
         }
@@ -185,10 +175,8 @@ enum status stream_header_read_wav(FILE *stream, const unsigned char head[12], c
             TRY(read_format(&reader, size, header));
         else if (memcmp(chunk, "ds64", 4) == 0)
             TRY(read_sizes_64(&reader, size, &size_64));
-        else if (memcmp(chunk, "LIST", 4) == 0)
-            TRY(read_list(&reader, size, traits));
         else
-            TRY(skip_bytes(&reader, (uint64_t)size + (size & 1)));
+            TRY(read_chunk(&reader, (const char *)chunk, size, traits->metadata));
     }
 }
 
@@ -212,43 +200,24 @@ static enum status finish(FILE *stream, const char *name)
                : fail(STATUS_FAILED, "cannot write %s: %s", name, strerror(errno));
 }
 
-static uint32_t info_size(const struct sound_traits *traits)
+static void put_extension(FILE *stream, struct channel_layout layout, uint32_t tag, uint32_t bits)
 {
-    size_t size = 0;
-    for (size_t i = 0; i < INFO_TAGS; i++) {
-        const char *text = traits ? traits->tags[info_tags[i].tag] : NULL;
-        if (text)
-            size += 8 + (strlen(text) + 2) / 2 * 2;
-    }
-    return size ? 4 + (uint32_t)size : 0;
-}
-
-static void put_info(FILE *stream, const struct sound_traits *traits, uint32_t size)
-{
-    put_id(stream, "LIST");
-    put(stream, size, 4);
-    put_id(stream, "INFO");
-    for (size_t i = 0; i < INFO_TAGS; i++) {
-        const char *text = traits->tags[info_tags[i].tag];
-        if (!text)
-            continue;
-        uint32_t length = (uint32_t)strlen(text) + 1;
-        put_id(stream, info_tags[i].id);
-        put(stream, length, 4);
-        fwrite(text, 1, length, stream);
-        if (length & 1)
-            putc(0, stream);
-    }
+    unsigned char extension[CHANNEL_WAV_BYTES];
+    channel_layout_put_wav(layout, tag, extension);
+    put(stream, 2 + sizeof extension, 2);
+    put(stream, bits, 2);
+    fwrite(extension, 1, sizeof extension, stream);
 }
 
 enum status stream_header_write_wav(FILE *stream, const char *name,
                                     const struct stream_format *format, int sound_format,
-                                    int64_t frames, const struct sound_traits *traits)
+                                    int64_t frames, const struct metadata_buffer *chunks)
 {
     uint32_t bytes = sound_format_bytes(sound_format);
     uint32_t frame = (uint32_t)(bytes * format->channels);
-    uint32_t info = info_size(traits);
-    uint32_t before = 4 + 8 + 16 + (info ? 8 + info : 0) + 8; /* RIFF content before the samples */
+    bool extensible = (sound_format & SF_FORMAT_TYPEMASK) == SF_FORMAT_WAVEX;
+    uint32_t size = extensible ? 40 : 16;
+    uint32_t before = 4 + 8 + size + (uint32_t)chunks->size + 8; /* content before the samples */
     uint32_t data = SIZE_UNKNOWN;
     if (frames >= 0 && (uint64_t)frames <= (UINT32_MAX - 1 - before) / frame)
         data = (uint32_t)frames * frame;
@@ -257,15 +226,17 @@ enum status stream_header_write_wav(FILE *stream, const char *name,
     put(stream, data == SIZE_UNKNOWN ? data : before + data + (data & 1), 4);
     put_id(stream, "WAVE");
     put_id(stream, "fmt ");
-    put(stream, 16, 4);
-    put(stream, is_float ? TAG_FLOAT : TAG_PCM, 2);
+    put(stream, size, 4);
+    put(stream, extensible ? TAG_EXTENSIBLE : is_float ? TAG_FLOAT : TAG_PCM, 2);
     put(stream, (uint32_t)format->channels, 2);
     put(stream, format->rate, 4);
     put(stream, format->rate * frame, 4);
     put(stream, frame, 2);
     put(stream, 8 * bytes, 2);
-    if (info)
-        put_info(stream, traits, info);
+    if (extensible)
+        put_extension(stream, format->layout, is_float ? TAG_FLOAT : TAG_PCM, 8 * bytes);
+    if (chunks->size > 0)
+        fwrite(chunks->bytes, 1, chunks->size, stream);
     put_id(stream, "data");
     put(stream, data, 4);
     return finish(stream, name);

@@ -9,6 +9,7 @@
 #define HALO_STREAM_HEADER_H
 
 #include "base/status.h"
+#include "sound/metadata.h"
 #include "sound/sound_format.h"
 
 #include <stdint.h>
@@ -21,21 +22,24 @@ struct wav_header {
     int raw_format; /* of the samples after the header */
     int64_t frames; /* or FRAMES_UNKNOWN */
     size_t frame_bytes;
+    bool is_extensible;
 };
 
 /* Whether these first 12 bytes of a stream are WAV. */
 bool stream_header_is_wav(const unsigned char head[12]);
 
-/* Read from byte 12 to the first sample; adds tags to `traits`.
+/* Read from byte 12 to the first sample; adds what is before the samples to traits->metadata.
  * Errors: truncated, no format, neither PCM nor float. */
 MUST_CHECK enum status stream_header_read_wav(FILE *stream, const unsigned char head[12],
                                               const char *name, struct wav_header *header,
                                               struct sound_traits *traits);
 
-/* Write the header of `frames` frames, or FRAMES_UNKNOWN. Errors: writing. */
+/* Write the header of `frames` frames, or FRAMES_UNKNOWN, extensible if `sound_format` is, with
+ * these chunks before the samples. Errors: writing. */
 MUST_CHECK enum status stream_header_write_wav(FILE *stream, const char *name,
                                                const struct stream_format *format, int sound_format,
-                                               int64_t frames, const struct sound_traits *traits);
+                                               int64_t frames,
+                                               const struct metadata_buffer *chunks);
 
 /* The same for AU, without tags. */
 MUST_CHECK enum status stream_header_write_au(FILE *stream, const char *name,

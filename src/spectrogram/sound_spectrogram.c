@@ -1,5 +1,6 @@
 #include "spectrogram/sound_spectrogram.h"
 
+#include "base/plural.h"
 #include "base/progress.h"
 #include "base/stop.h"
 #include "base/workers.h"
@@ -171,8 +172,7 @@ static enum status check(struct sound_work *work)
     double rate = source->format.rate;
     if (settings->channel > source->format.channels)
         return fail(STATUS_USAGE, "%s has %zu channel%s, and no channel %zu", source->name,
-                    source->format.channels, source->format.channels == 1 ? "" : "s",
-                    settings->channel);
+                    source->format.channels, plural_s(source->format.channels), settings->channel);
     work->from = (uint64_t)llrint(settings->from * rate);
     work->to = settings->to > 0 ? (uint64_t)llrint(settings->to * rate) : UINT64_MAX;
     if (work->from >= work->to)

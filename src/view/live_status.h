@@ -30,6 +30,7 @@ struct live_status {
     uint32_t rate;
     size_t block;       /* frames */
     const char *device; /* "JACK: system -> system" */
+    const char *place;  /* what it plays, and where: "voice.wav 0:03.2/0:05.0"; NULL: an input */
 
     size_t inputs, outputs;
     const struct meter_reading *in, *out; /* `inputs` and `outputs` of them */
@@ -40,6 +41,9 @@ struct live_status {
     bool without_dry;         /* the dry signal is not listed */
     bool switching;           /* to `chosen`, which does not sound alone yet */
     bool hidden;              /* blind: nothing may reveal which choice sounds */
+
+    const char *preset;        /* that is heard, or NULL */
+    const char *coming_preset; /* that is being prepared, or NULL */
 
     struct live_status_control control;
     double gain_db;
@@ -52,6 +56,9 @@ struct live_status {
     uint64_t late, lost;                   /* blocks */
     size_t latency_input, latency_mask, latency_plugins, latency_output;
     size_t latency_adapter;
+    bool has_bridge; /* input and output have two clocks: the next two are known */
+    size_t latency_bridge;
+    double ratio_ppm;    /* the input's clock is faster than the output's */
     const char *backend; /* what the convolver runs on, or NULL */
 
     const char *recording; /* path, or NULL: none is made */
@@ -61,14 +68,15 @@ struct live_status {
 
     const char *const *lines; /* more text: trials, plots; UTF-8 */
     size_t line_count;
-    const char *keys; /* help line: "1-9 choose  space dry  q leave" */
+    size_t question_lines; /* the first of them: what the listener has to answer, before all else */
+    const char *keys;      /* help line: "1-9 choose  space dry  q leave" */
 };
 
 /* Total, from input to output. */
 static inline size_t live_status_latency(const struct live_status *status)
 {
     return status->latency_input + status->latency_mask + status->latency_plugins +
-           status->latency_output + status->latency_adapter;
+           status->latency_output + status->latency_adapter + status->latency_bridge;
 }
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/terminal.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -98,7 +99,8 @@ static int next_key(struct view_keys *keys)
     return next_character(keys);
 }
 
-enum { LINE_MOST = 400 }; /* bytes of a message */
+enum { LINE_MOST = 1400 };                 /* bytes of a message */
+enum { TICK_LEAST = 25, TICK_MOST = 100 }; /* milliseconds */
 
 static const struct view_kind *const kinds[] = {
 #ifdef HALO_WITH_SCREEN
@@ -159,6 +161,12 @@ struct live_status view_visible(const struct live_status *status)
     return shown;
 }
 
+int view_tick(const struct view *view)
+{
+    int half = (int)fmin(1e3 * view->interval / 2, TICK_MOST);
+    return half > TICK_LEAST ? half : TICK_LEAST;
+}
+
 void view_show(struct view *view, const struct live_status *status)
 {
     double now = monotonic_seconds();
@@ -170,6 +178,11 @@ void view_show(struct view *view, const struct live_status *status)
         view->next = now + view->interval;
     struct live_status shown = view_visible(status);
     view->kind->show(view, &shown);
+}
+
+int view_columns(const struct view *view)
+{
+    return view && view->kind->width ? view->kind->width() : INT_MAX;
 }
 
 static void show_line(struct view *view, void (*print)(const char *format, ...), const char *format,

@@ -25,11 +25,16 @@ enum view_choice {
     VIEW_JSON,
 };
 
-/* interval: seconds between two lines of plain and json. 0: json every second; plain checks every
- * second, and prints on changes (a choice, mute, clips, late blocks ...) and every 10 seconds.
+/* interval: seconds between two lines of plain and json. 0: json every second; plain prints a line
+ * for each change (of the mask, gain, mute, device, latency, late blocks ...), and where such a
+ * change goes on, some seconds pass between two of its lines.
  * Errors: a screen is requested and the terminal cannot show one; memory. */
 MUST_CHECK enum status view_open(enum view_choice choice, double interval, struct view **view);
 void view_close(struct view *view); /* restores the terminal first; NULL is ignored */
+
+/* Milliseconds between two calls of view_show, and of what else is looked after meanwhile: twice as
+ * often as it shows anything new, but no less than ten times a second. */
+int view_tick(const struct view *view);
 
 /* Show `status` if it is time; cheap to call more often. */
 void view_show(struct view *view, const struct live_status *status);
@@ -37,6 +42,10 @@ void view_show(struct view *view, const struct live_status *status);
 /* `status` without what would reveal the hidden choice: chosen 0, not switching, no output meters,
  * no control, load and reduction NaN. Unchanged unless `hidden`. */
 struct live_status view_visible(const struct live_status *status);
+
+/* The columns of a line on the screen; INT_MAX: lines may have any length, as in plain and json,
+ * and with a NULL view. */
+int view_columns(const struct view *view);
 
 /* One line of text, cut at about 400 bytes. screen: in the message area; plain and a NULL view: a
  * note on standard error; json: {"event": "message", "seconds": of the stream, "text": ...}. */

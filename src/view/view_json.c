@@ -71,28 +71,30 @@ static json_t *stream_fields(const struct live_status *status)
 
 static json_t *choice_fields(const struct live_status *status)
 {
-    return json_pack("{s:o, s:b, s:o, s:b, s:o, s:o, s:b, s:b, s:o, s:o}", "choices",
-                     texts(status->names, status->choices), "hidden", status->hidden, "chosen",
-                     status->hidden ? json_null() : integer(status->chosen), "switching",
-                     status->switching, "control", control(&status->control), "gain_db",
-                     real_or_null(status->gain_db), "muted", status->muted, "howled",
-                     status->feedback_seen, "reduction_db", real_or_null(status->reduction_db),
-                     "ceiling_db", real_or_null(status->ceiling_db));
+    return json_pack(
+        "{s:o, s:o, s:o, s:b, s:o, s:b, s:o, s:o, s:b, s:b, s:o, s:o}", "preset",
+        text_or_null(status->preset), "coming_preset", text_or_null(status->coming_preset),
+        "choices", texts(status->names, status->choices), "hidden", status->hidden, "chosen",
+        status->hidden ? json_null() : integer(status->chosen), "switching", status->switching,
+        "control", control(&status->control), "gain_db", real_or_null(status->gain_db), "muted",
+        status->muted, "howled", status->feedback_seen, "reduction_db",
+        real_or_null(status->reduction_db), "ceiling_db", real_or_null(status->ceiling_db));
 }
 
 static json_t *health_fields(const struct live_status *status)
 {
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "load_now",
-        real_or_null(status->load_now), "load_p99", real_or_null(status->load_p99), "load_worst",
-        real_or_null(status->load_worst), "late", integer(status->late), "lost",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "load_now", real_or_null(status->load_now), "load_p99", real_or_null(status->load_p99),
+        "load_worst", real_or_null(status->load_worst), "late", integer(status->late), "lost",
         integer(status->lost), "latency", integer(live_status_latency(status)), "latency_input",
         integer(status->latency_input), "latency_mask", integer(status->latency_mask),
         "latency_plugins", integer(status->latency_plugins), "latency_output",
         integer(status->latency_output), "latency_adapter", integer(status->latency_adapter),
-        "recording", text_or_null(status->recording), "recorded", real_or_null(status->recorded),
-        "osc_refused", integer(status->osc_refused), "lines",
-        texts(status->lines, status->line_count));
+        "latency_bridge", integer(status->latency_bridge), "ratio_ppm",
+        status->has_bridge ? real_or_null(status->ratio_ppm) : json_null(), "recording",
+        text_or_null(status->recording), "recorded", real_or_null(status->recorded), "osc_refused",
+        integer(status->osc_refused), "lines", texts(status->lines, status->line_count));
 }
 
 /* One puts(), since any thread may print a message. */

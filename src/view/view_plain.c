@@ -8,14 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double QUIET_MOST = 10; /* seconds without a line */
+/* Without an interval: a line for each change, for screen readers and logs. */
+enum { ITEM_MOST = 320 /* bytes of an item, with its 0 */ };
 
-enum { NEWS_LINES, NEWS = 14 }; /* values, any change of which prints a line */
+struct plain_item {
+    void (*print)(const struct live_status *status, char text[ITEM_MOST]); /* "": nothing to say */
+    const char *usual; /* not said at the start */
+    double rest;       /* seconds between two lines of it, at least */
+};
+
+enum { ITEMS = 12 };
 
 struct plain {
     struct view view;
-    uint64_t news[NEWS];
-    double printed; /* when the last line was; monotonic seconds */
+    char items[ITEMS][ITEM_MOST]; /* as last printed */
+    double printed[ITEMS];        /* when; monotonic seconds, 0: not yet */
+    uint64_t lines;               /* their hash, as last printed */
+    bool has_begun;
 };
 
 static uint64_t clips_of(const struct live_status *status)
@@ -28,6 +37,8 @@ static uint64_t clips_of(const struct live_status *status)
     return clips;
 }
 
+/* ---- a line for each interval ---- */
+
 /* FNV-1a: detects changed lines without keeping a copy. */
 static uint64_t hash_lines(const char *const *lines, size_t count)
 {
@@ -36,29 +47,6 @@ static uint64_t hash_lines(const char *const *lines, size_t count)
         for (const char *byte = lines[i]; *byte; byte++)
             hash = (hash ^ (unsigned char)*byte) * 0x100000001b3;
     return hash;
-}
-
-static void read_news(const struct live_status *status, uint64_t news[NEWS])
-{
-    uint64_t gain;
-    memcpy(&gain, &status->gain_db, sizeof gain);
-    const uint64_t values[NEWS] = {
-        [NEWS_LINES] = hash_lines(status->lines, status->line_count),
-        hash_lines(&status->control.text, status->control.text ? 1 : 0),
-        status->chosen,
-        status->switching,
-        status->muted,
-        status->feedback_seen,
-        status->hidden,
-        status->recording != NULL,
-        gain,
-        status->late,
-        status->lost,
-        clips_of(status),
-        status->rate,
-        status->block,
-    };
-    memcpy(news, values, sizeof values);
 }
 
 static double loudest_db(const struct meter_reading *readings, size_t channels)
@@ -71,6 +59,10 @@ static double loudest_db(const struct meter_reading *readings, size_t channels)
 
 static void print_choice(const struct live_status *status)
 {
+    if (status->preset)
+        printf("  preset %s", printable(status->preset));
+    if (status->coming_preset)
+        printf(" -> %s ...", printable(status->coming_preset));
     if (status->choices == 0)
         return;
     if (status->hidden)
@@ -110,6 +102,8 @@ static void print_line(const struct live_status *status)
     if (status->late || status->lost)
         printf("  late %llu lost %llu", (unsigned long long)status->late,
                (unsigned long long)status->lost);
+    if (status->has_bridge)
+        printf("  clocks %+.1f ppm, bridge %zu", status->ratio_ppm, status->latency_bridge);
     uint64_t clips = clips_of(status);
     if (clips)
         printf("  clips %llu", (unsigned long long)clips);
@@ -118,25 +112,136 @@ static void print_line(const struct live_status *status)
     putchar('\n');
 }
 
+/* ---- a line for each change ---- */
+
+static void print_device(const struct live_status *status, char text[ITEM_MOST])
+{
+    snprintf(text, ITEM_MOST, "device %s, %u Hz, blocks of %zu frames",
+             status->device ? status->device : "none", status->rate, status->block);
+}
+
+static void print_latency(const struct live_status *status, char text[ITEM_MOST])
+{
+    size_t frames = live_status_latency(status);
+    snprintf(text, ITEM_MOST, "latency %.1f ms, %zu frames",
+             status->rate ? 1e3 * (double)frames / status->rate : 0, frames);
+}
+
+static void print_preset(const struct live_status *status, char text[ITEM_MOST])
+{
+    snprintf(text, ITEM_MOST, "preset %s", status->preset ? status->preset : "none");
+}
+
+static void print_mask(const struct live_status *status, char text[ITEM_MOST])
+{
+    bool is_dry = status->chosen == 0 || status->chosen > status->choices;
+    if (status->choices == 0 || status->hidden)
+        text[0] = '\0';
+    else
+        snprintf(text, ITEM_MOST, "%s %zu %s", is_dry ? "signal" : "mask",
+                 is_dry ? 0 : status->chosen, is_dry ? "dry" : status->names[status->chosen - 1]);
+}
+
+static void print_control(const struct live_status *status, char text[ITEM_MOST])
+{
+    snprintf(text, ITEM_MOST, "%s%s", status->control.text ? "control " : "",
+             status->control.text ? status->control.text : "");
+}
+
+static void print_gain(const struct live_status *status, char text[ITEM_MOST])
+{
+    snprintf(text, ITEM_MOST, "gain %+.1f dB", status->gain_db);
+}
+
+static void print_mute(const struct live_status *status, char text[ITEM_MOST])
+{
+    snprintf(text, ITEM_MOST, "%s",
+             status->feedback_seen ? "FEEDBACK: muted"
+             : status->muted       ? "muted"
+                                   : "not muted");
+}
+
+static void print_limiter(const struct live_status *status, char text[ITEM_MOST])
+{
+    snprintf(text, ITEM_MOST, "the limiter %s",
+             status->reduction_db < -0.05 ? "turns down" : "rests");
+}
+
+static void print_late(const struct live_status *status, char text[ITEM_MOST])
+{
+    snprintf(text, ITEM_MOST, "blocks late %llu, lost %llu", (unsigned long long)status->late,
+             (unsigned long long)status->lost);
+}
+
+static void print_clips(const struct live_status *status, char text[ITEM_MOST])
+{
+    snprintf(text, ITEM_MOST, "clips %llu", (unsigned long long)clips_of(status));
+}
+
+static void print_recording(const struct live_status *status, char text[ITEM_MOST])
+{
+    snprintf(text, ITEM_MOST, "%s%s", status->recording ? "recording " : "not recording",
+             status->recording ? status->recording : "");
+}
+
+static void print_hidden(const struct live_status *status, char text[ITEM_MOST])
+{
+    snprintf(text, ITEM_MOST, "masks are %s", status->hidden ? "hidden" : "shown");
+}
+
+static const struct plain_item plain_items[ITEMS] = {
+    {print_device, NULL, 0},
+    {print_latency, NULL, 1},
+    {print_hidden, "masks are shown", 0},
+    {print_preset, "preset none", 0},
+    {print_mask, NULL, 0},
+    {print_control, NULL, 1},
+    {print_gain, "gain +0.0 dB", 1},
+    {print_mute, "not muted", 0},
+    {print_limiter, "the limiter rests", 5},
+    {print_late, "blocks late 0, lost 0", 5},
+    {print_clips, "clips 0", 5},
+    {print_recording, "not recording", 0},
+};
+
+static void print_item(struct plain *plain, size_t item, const struct live_status *status,
+                       double now)
+{
+    const struct plain_item *about = &plain_items[item];
+    char text[ITEM_MOST], *last = plain->items[item];
+    about->print(status, text);
+    bool is_usual = !plain->has_begun && about->usual && strcmp(text, about->usual) == 0;
+    bool is_new = strcmp(text, last) != 0;
+    if (!is_new || (plain->printed[item] > 0 && now < plain->printed[item] + about->rest))
+        return;
+    memcpy(last, text, sizeof text);
+    if (is_usual || !*text)
+        return;
+    plain->printed[item] = now;
+    printf("%.1f s  %s\n", status->seconds, printable(text));
+}
+
+/* ---- the view ---- */
+
 static void plain_show(struct view *view, const struct live_status *status)
 {
     struct plain *plain = (struct plain *)view;
-    uint64_t news[NEWS];
+    uint64_t lines = hash_lines(status->lines, status->line_count);
     double now = monotonic_seconds();
-    read_news(status, news);
-    bool same = memcmp(news, plain->news, sizeof news) == 0;
-    if (same && !view->interval_given && now < plain->printed + QUIET_MOST)
-        return;
-    print_line(status);
-    for (size_t i = 0; i < status->line_count && news[NEWS_LINES] != plain->news[NEWS_LINES]; i++)
+    if (view->interval_given)
+        print_line(status);
+    bool quiet = note_verbosity_now() <= VERBOSITY_QUIET; /* what spoils the sound is a warning */
+    for (size_t i = 0; i < ITEMS && !view->interval_given && !quiet; i++)
+        print_item(plain, i, status, now);
+    for (size_t i = 0; i < status->line_count && lines != plain->lines; i++)
         puts(printable(status->lines[i]));
     fflush(stdout);
-    memcpy(plain->news, news, sizeof news);
-    plain->printed = now;
+    plain->lines = lines;
+    plain->has_begun = true;
 }
 
 const struct view_kind view_plain = {
     .size = sizeof(struct plain),
     .show = plain_show,
-    .interval = 1,
+    .interval = 0.2,
 };

@@ -3,13 +3,13 @@
 #include "base/printable.h"
 #include "base/terminal.h"
 
-#include <curses.h>
+#include "view/ncurses_library.h"
+#include "view/terminfo_library.h"
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <term.h>
 #include <time.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -78,9 +78,9 @@ static void print_unread(const struct screen *screen)
 static bool screen_is_possible(void)
 {
     int error;
-    return isatty(STDOUT_FILENO) && terminal_is_ours() &&
-           setupterm(NULL, STDOUT_FILENO, &error) == OK && tigetstr("cup") > (char *)0 &&
-           tigetstr("clear") > (char *)0;
+    return isatty(STDOUT_FILENO) && terminal_is_ours() && library_is_there(&ncurses_library) &&
+           library_is_there(&terminfo_library) && setupterm(NULL, STDOUT_FILENO, &error) == OK &&
+           tigetstr("cup") > (char *)0 && tigetstr("clear") > (char *)0;
 }
 
 static const char *capability(char *name)
@@ -116,6 +116,7 @@ static void screen_close(struct view *view)
 static enum status screen_open(struct view *view)
 {
     struct screen *screen = (struct screen *)view;
+    TRY(library_open(&ncurses_library));
     if (!screen_is_possible())
         return fail(STATUS_FAILED, "cannot show a screen: standard input and output are not a "
                                    "capable terminal in the foreground");
@@ -195,6 +196,7 @@ const struct view_kind view_screen = {
     .show = screen_show,
     .message = screen_message,
     .key = screen_key,
+    .width = screen_width,
     .close = screen_close,
     .interval = 0.05,
 };

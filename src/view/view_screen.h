@@ -67,6 +67,17 @@ void screen_draw_meter(struct pen *pen, const char *name, size_t channel,
                        const struct meter_reading *reading);
 void screen_draw_load(struct pen *pen, const struct live_status *status);
 
+/* Text broken into rows from `row`; row < 0: only count. They return the rows used. */
+int screen_draw_questions(const struct live_status *status, int row, int most, int width);
+
+/* "1-9 choose  space dry": two blanks between items, the first word is the key. */
+int screen_draw_keys(const char *keys, int row, int width);
+
+/* The newest messages, at the end of `rows` rows. */
+void screen_draw_messages(struct screen *screen, int row, int rows, int width);
+
+int screen_width(void);
+
 void screen_draw(struct screen *screen, const struct live_status *status);
 
 #endif

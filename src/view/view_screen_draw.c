@@ -1,22 +1,35 @@
 /* The screen's layout: when rows are scarce, the most important parts get them first. */
 #include "view/view_screen.h"
 
-#include "base/monotonic.h"
+#include "view/distinct_name.h"
+#include "view/ncurses_library.h"
 
-#include <curses.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { WIDEST = 100, NARROW = 72, CELL_LEAST = 16, KEY_ROWS_MOST = 3, CHOICE_ROWS_MOST = 10 };
+enum {
+    WIDEST = 100,
+    NARROW = 72,
+    NARROWEST = 60,
+    CELL_LEAST = 16,
+    KEY_ROWS_MOST = 3,
+    CHOICE_ROWS_MOST = 10
+};
 
 /* Rows of each part. */
 struct layout {
     int width;
-    int inputs, outputs, choices, lines, messages, keys;
+    int questions, inputs, outputs, choices, lines, messages, keys;
+    int state, control, preset, load, latency, counts;
     int scale;
-    int gap_top, gap_choices, gap_state, gap_lines, gap_keys;
+    int gap_top, gap_questions, gap_choices, gap_state, gap_lines, gap_keys;
 };
+
+int screen_width(void)
+{
+    return COLS < WIDEST ? COLS : WIDEST;
+}
 
 static struct pen pen_at(const struct layout *layout, int row)
 {
@@ -42,15 +55,18 @@ static void put_title(const struct layout *layout, const struct live_status *sta
 {
     struct pen pen = pen_at(layout, 0);
     pen.over = STYLE_BAR;
-    char right[96], ms[32] = "";
+    char right[96], format[64] = "", ms[32] = "";
     unsigned seconds = (unsigned)fmax(status->seconds, 0);
     if (status->rate && layout->width >= NARROW)
         snprintf(ms, sizeof ms, " (%.2f ms)", 1e3 * (double)status->block / status->rate);
-    snprintf(right, sizeof right, "  %u Hz  %zu frames%s  %02u:%02u:%02u ", status->rate,
-             status->block, ms, seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if (layout->width >= NARROWEST) /* else what plays comes first */
+        snprintf(format, sizeof format, "  %u Hz  %zu frames%s", status->rate, status->block, ms);
+    snprintf(right, sizeof right, "%s  %02u:%02u:%02u ", format, seconds / 3600, seconds / 60 % 60,
+             seconds % 60);
     int begin = layout->width - screen_columns(right);
     pen.right = begin;
-    pen_print(&pen, STYLE_BAR, " %s  %s", status->command ? status->command : "halo",
+    pen_print(&pen, STYLE_BAR, " %s  %s%s%s", status->command ? status->command : "halo",
+              status->place ? status->place : "", status->place && status->device ? " on " : "",
               status->device ? status->device : "");
     pen_repeat(&pen, STYLE_BAR, " ", begin - pen.column);
     pen.right = layout->width;
@@ -92,7 +108,11 @@ static void put_choice(struct pen *pen, const struct live_status *status, size_t
     enum screen_style style = chosen ? STYLE_CHOSEN : STYLE_PLAIN;
     pen_print(pen, style, " %s ", mark);
     pen_print(pen, STYLE_BOLD, "%*zu", status->choices < 10 ? 1 : 2, number);
-    pen_print(pen, style, "  %s", number == 0 ? "dry" : status->names[number - 1]);
+    char name[DISTINCT_NAME_BYTES] = "dry";
+    if (number > 0)
+        distinct_name(status->names, status->choices, number - 1, pen->right - pen->column - 2,
+                      name);
+    pen_print(pen, style, "  %s", name);
     if (chosen && status->switching)
         pen_print(pen, STYLE_DIM, " %s", glyphs->more);
 }
@@ -120,9 +140,10 @@ static int put_choices(const struct layout *layout, int row, const struct live_s
     int cell = layout->width / columns;
     for (int i = 0; i < least(listed - first, capacity); i++) {
         struct pen pen = {.row = row + i % rows, .column = i / rows * cell};
-        pen.right = pen.column + cell - (columns > 1 ? 1 : 0);
+        bool last_of_many = listed > capacity && i == capacity - 1;
+        pen.right = pen.column + cell - (last_of_many ? 5 : columns > 1 ? 1 : 0);
         put_choice(&pen, status, (size_t)(first + i) + (status->without_dry ? 1 : 0));
-        if (listed > capacity && i == capacity - 1) {
+        if (last_of_many) {
             pen.right = layout->width;
             pen.column = layout->width - 5;
             pen_print(&pen, STYLE_DIM, " (%d)", listed);
@@ -148,8 +169,19 @@ static void put_state(const struct layout *layout, int row, const struct live_st
     else
         pen_print(&pen, status->reduction_db < -0.05 ? STYLE_WARN : STYLE_PLAIN, "%.1f dB",
                   status->reduction_db < -0.05 ? status->reduction_db : 0.0);
-    pen_print(&pen, STYLE_PLAIN, " (ceiling %.1f)", status->ceiling_db);
+    if (layout->width >= NARROWEST)
+        pen_print(&pen, STYLE_PLAIN, " (ceiling %.1f)", status->ceiling_db);
     pen_repeat(&pen, STYLE_PLAIN, " ", layout->width - pen.column);
+}
+
+static void put_preset(const struct layout *layout, int row, const struct live_status *status)
+{
+    struct pen pen = pen_at(layout, row);
+    pen_print(&pen, STYLE_PLAIN, " %-*s", SCREEN_LABEL - 1, "preset");
+    pen_print(&pen, STYLE_BOLD, "%s", status->preset ? status->preset : "none");
+    if (status->coming_preset)
+        pen_print(&pen, STYLE_DIM, "  %s %s %s", screen_glyphs()->coming, status->coming_preset,
+                  screen_glyphs()->more);
 }
 
 static void put_control(const struct layout *layout, int row,
@@ -172,17 +204,22 @@ static void put_latency(const struct layout *layout, int row, const struct live_
     };
     size_t frames = live_status_latency(status);
     double ms = status->rate ? 1e3 * (double)frames / status->rate : 0;
-    char text[160], adapter[32] = "";
+    char text[160], more[80] = "", adapter[32] = "";
     if (status->latency_adapter)
         snprintf(adapter, sizeof adapter, "  adapter %zu", status->latency_adapter);
+    if (status->has_bridge)
+        snprintf(more, sizeof more, "%s  bridge %zu (%+.1f ppm)", adapter, status->latency_bridge,
+                 status->ratio_ppm);
+    else
+        snprintf(more, sizeof more, "%s", adapter);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         snprintf(text, sizeof text, forms[i], ms, frames, status->latency_input,
                  status->latency_mask, status->latency_plugins, status->latency_output);
-        if (SCREEN_LABEL + screen_columns(text) + screen_columns(adapter) <= layout->width)
+        if (SCREEN_LABEL + screen_columns(text) + screen_columns(more) <= layout->width)
             break;
     }
     struct pen pen = pen_at(layout, row);
-    pen_print(&pen, STYLE_PLAIN, " %-*s%s%s", SCREEN_LABEL - 1, "latency", text, adapter);
+    pen_print(&pen, STYLE_PLAIN, " %-*s%s%s", SCREEN_LABEL - 1, "latency", text, more);
 }
 
 static void put_count(struct pen *pen, const char *name, uint64_t count)
@@ -208,102 +245,52 @@ static void put_counts(const struct layout *layout, int row, const struct live_s
         pen_print(&pen, STYLE_WARN, "   OSC refused %llu", (unsigned long long)status->osc_refused);
 }
 
-/* At most `most` rows from `row`; row < 0: only count. Returns the rows used. */
-static int draw_message(const struct screen_message *message, enum screen_style style, int row,
-                        int most, int width)
+/* A question comes before all, then the keys to answer it, and what the answer brings. */
+static void grant_question(int *left, struct layout *layout, const struct live_status *status,
+                           int keys)
 {
-    struct pen pen = {.row = row, .right = width};
-    char stamp[sizeof message->stamp + 3];
-    snprintf(stamp, sizeof stamp, " %s  ", message->stamp);
-    int margin = screen_columns(stamp), rows = 0;
-    pen_print(&pen, STYLE_DIM, "%s", stamp);
-    for (const char *text = message->text; *text && rows < most; rows++) {
-        size_t length = screen_fitting(text, width - margin);
-        pen.row = row < 0 ? -1 : row + rows;
-        pen.column = margin;
-        pen_print(&pen, style, "%.*s", (int)length, text);
-        text += length;
-        text += strspn(text, " ");
-    }
-    return rows;
-}
-
-/* The newest messages, at the end of `rows` rows. */
-static void draw_messages(struct screen *screen, int row, int rows, int width)
-{
-    double now = monotonic_seconds();
-    pthread_mutex_lock(&screen->lock);
-    size_t count = screen->message_count, first = count;
-    size_t oldest = count > SCREEN_MESSAGES ? count - SCREEN_MESSAGES : 0;
-    int used = 0;
-    while (first > oldest) {
-        int more = draw_message(&screen->messages[(first - 1) % SCREEN_MESSAGES], STYLE_PLAIN, -1,
-                                rows, width);
-        if (used + more > rows)
-            break;
-        used += more;
-        first--;
-    }
-    row += rows - used;
-    for (size_t i = first; i < count; i++) {
-        struct screen_message *message = &screen->messages[i % SCREEN_MESSAGES];
-        enum screen_style style = i + 1 == count ? STYLE_BOLD : STYLE_PLAIN;
-        row += draw_message(message, style, row, rows, width);
-        if (message->drawn == 0)
-            message->drawn = now;
-    }
-    pthread_mutex_unlock(&screen->lock);
-}
-
-/* "1-9 choose  space dry": two blanks between items, the first word is the key. row < 0: only
- * count. Returns the rows used. */
-static int draw_keys(const char *keys, int row, int width)
-{
-    int rows = 1, column = 1;
-    while (*keys) {
-        size_t length = strcspn(keys, " ");
-        const char *end = strstr(keys, "  ");
-        size_t whole = end ? (size_t)(end - keys) : strlen(keys);
-        if (column > 1 && column + (int)whole > width) {
-            rows++;
-            column = 1;
-        }
-        struct pen pen = {.row = row < 0 ? -1 : row + rows - 1, .column = column, .right = width};
-        pen_print(&pen, STYLE_BOLD, "%.*s", (int)length, keys);
-        pen_print(&pen, STYLE_PLAIN, "%.*s", (int)(whole - length), keys + length);
-        column += (int)whole + 2;
-        keys += whole;
-        keys += strspn(keys, " ");
-    }
-    return rows;
+    if (status->question_lines == 0)
+        return;
+    grant(left, &layout->questions, screen_draw_questions(status, -1, LINES, layout->width));
+    grant(left, &layout->keys, least(keys, 2));
+    grant(left, &layout->messages, 1);
+    grant(left, &layout->keys, least(keys, KEY_ROWS_MOST));
 }
 
 static struct layout plan(const struct live_status *status)
 {
-    struct layout layout = {.width = least(COLS, WIDEST)};
-    int fixed =
-        5 + (status->control.text ? 1 : 0); /* title, state, control, load, latency, counts */
-    int left = LINES - fixed;
+    struct layout layout = {.width = screen_width()};
+    int left = LINES - 1; /* title */
     int inputs = (int)status->inputs, outputs = status->hidden ? 1 : (int)status->outputs;
-    int choices = (int)listed_choices(status), lines = (int)status->line_count;
-    int keys = status->keys ? draw_keys(status->keys, -1, layout.width) : 0;
-    grant(&left, &layout.keys, least(keys, KEY_ROWS_MOST));
+    int choices = (int)listed_choices(status);
+    int lines = (int)(status->line_count - status->question_lines);
+    int keys = status->keys ? screen_draw_keys(status->keys, -1, layout.width) : 0;
+    grant_question(&left, &layout, status, keys);
+    grant(&left, &layout.state, 1);
+    grant(&left, &layout.control, status->control.text ? 1 : 0);
+    grant(&left, &layout.keys, least(keys, 1));
+    grant(&left, &layout.lines, least(lines, 1));
+    grant(&left, &layout.choices, least(choices, 1));
     grant(&left, &layout.inputs, least(inputs, 1));
     grant(&left, &layout.outputs, least(outputs, 1));
-    grant(&left, &layout.choices, least(choices, 1));
+    grant(&left, &layout.preset, status->preset || status->coming_preset ? 1 : 0);
     grant(&left, &layout.messages, 1);
-    grant(&left, &layout.lines, least(lines, 3));
+    grant(&left, &layout.counts, 1);
+    grant(&left, &layout.keys, least(keys, KEY_ROWS_MOST));
+    grant(&left, &layout.load, 1);
+    grant(&left, &layout.latency, 1);
+    grant(&left, &layout.lines, lines); /* a picture that was asked for, whole */
     grant(&left, &layout.inputs, least(inputs, 2));
     grant(&left, &layout.outputs, least(outputs, 2));
     grant(&left, &layout.choices, least(choices, 4));
     grant(&left, &layout.messages, 2);
-    grant(&left, &layout.lines, lines);
     grant(&left, &layout.choices, least(choices, CHOICE_ROWS_MOST));
     grant(&left, &layout.scale, 1);
     grant(&left, &layout.messages, 3);
     grant(&left, &layout.inputs, inputs);
     grant(&left, &layout.outputs, outputs);
     grant(&left, &layout.gap_choices, least(choices, 1));
+    grant(&left, &layout.gap_questions, least(layout.questions, 1));
     grant(&left, &layout.gap_state, 1);
     grant(&left, &layout.gap_lines, least(lines, 1));
     grant(&left, &layout.gap_keys, 1);
@@ -319,12 +306,29 @@ static int put_channels(const struct layout *layout, int row, const struct live_
         screen_draw_scale(&pen);
     }
     row = put_meters(layout, row, layout->inputs, "in", status->in, status->inputs);
-    if (!status->hidden)
+    if (!status->hidden || layout->outputs == 0)
         return put_meters(layout, row, layout->outputs, "out", status->out, status->outputs);
     struct pen pen = pen_at(layout, row);
     pen_print(&pen, STYLE_PLAIN, " %-*s", SCREEN_LABEL - 1, "out");
     pen_print(&pen, STYLE_DIM, "hidden");
     return row + layout->outputs;
+}
+
+static int put_figures(const struct layout *layout, int row, const struct live_status *status)
+{
+    if (layout->state)
+        put_state(layout, row++, status);
+    if (layout->control)
+        put_control(layout, row++, &status->control);
+    if (layout->preset)
+        put_preset(layout, row++, status);
+    if (layout->load)
+        screen_draw_load(&(struct pen){.row = row++, .right = layout->width}, status);
+    if (layout->latency)
+        put_latency(layout, row++, status);
+    if (layout->counts)
+        put_counts(layout, row++, status);
+    return row;
 }
 
 void screen_draw(struct screen *screen, const struct live_status *status)
@@ -333,22 +337,19 @@ void screen_draw(struct screen *screen, const struct live_status *status)
     int bottom = LINES - layout.keys;
     erase();
     put_title(&layout, status);
-    int row = put_channels(&layout, 1 + layout.gap_top, status);
+    int row = 1 + layout.gap_top;
+    row +=
+        screen_draw_questions(status, row, layout.questions, layout.width) + layout.gap_questions;
+    row = put_channels(&layout, row, status);
     row = put_choices(&layout, row + layout.gap_choices, status) + layout.gap_state;
-    put_state(&layout, row++, status);
-    if (status->control.text)
-        put_control(&layout, row++, &status->control);
-    screen_draw_load(&(struct pen){.row = row++, .right = layout.width}, status);
-    put_latency(&layout, row++, status);
-    put_counts(&layout, row++, status);
-    row += layout.gap_lines;
+    row = put_figures(&layout, row, status) + layout.gap_lines;
     for (int i = 0; i < layout.lines; i++) {
         struct pen pen = pen_at(&layout, row + i);
-        pen_print(&pen, STYLE_PLAIN, " %s", status->lines[i]);
+        pen_print(&pen, STYLE_PLAIN, " %s", status->lines[status->question_lines + (size_t)i]);
     }
-    draw_messages(screen, bottom - layout.gap_keys - layout.messages, layout.messages,
-                  layout.width);
+    screen_draw_messages(screen, bottom - layout.gap_keys - layout.messages, layout.messages,
+                         layout.width);
     if (layout.keys)
-        draw_keys(status->keys, bottom, layout.width);
+        screen_draw_keys(status->keys, bottom, layout.width);
     refresh();
 }

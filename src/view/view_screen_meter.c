@@ -127,6 +127,8 @@ void screen_draw_load(struct pen *pen, const struct live_status *status)
     const double loads[] = {status->load_now, status->load_p99, status->load_worst};
     static const char *const names[] = {"now", "p99", "worst"};
     for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {
+        if (i == 1 && pen->right < SCREEN_LABEL + LOAD_FIGURES)
+            continue;
         pen_print(pen, STYLE_PLAIN, "  %s", names[i]);
         pen_print(pen, style_of_load(loads[i]), "%4.0f %%", 100 * loads[i]);
     }

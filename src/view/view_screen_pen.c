@@ -1,6 +1,9 @@
+#include "view/distinct_name.h"
 #include "view/view_screen.h"
 
-#include <curses.h>
+#include "base/terminal.h"
+#include "view/ncurses_library.h"
+
 #include <langinfo.h>
 #include <stdarg.h>
 #include <string.h>
@@ -28,7 +31,7 @@ void screen_prepare_styles(void)
     attributes[STYLE_BOLD] = attributes[STYLE_CHOSEN] = A_BOLD;
     attributes[STYLE_BAD] = A_BOLD;
     attributes[STYLE_BAR] = attributes[STYLE_ALARM] = A_REVERSE | A_BOLD;
-    if (!has_colors() || start_color() == ERR)
+    if (terminal_refuses_colours() || !has_colors() || start_color() == ERR)
         return;
     short ground = use_default_colors() == OK ? -1 : COLOR_BLACK;
     init_pair(PAIR_GOOD, COLOR_GREEN, ground);
@@ -44,29 +47,13 @@ void screen_prepare_styles(void)
     attributes[STYLE_BAR] = attributes[STYLE_ALARM] = A_BOLD;
 }
 
-/* The next character and its width in columns; '?' for what cannot be shown. The bytes it takes. */
-static size_t decode(const char *text, mbstate_t *state, wchar_t *character, int *width)
-{
-    size_t length = strlen(text), used = mbrtowc(character, text, length, state);
-    bool valid = used > 0 && used <= length;
-    *width = valid ? wcwidth(*character) : -1;
-    if (*width < 0) {
-        *character = L'?';
-        *width = 1;
-    }
-    if (valid)
-        return used;
-    *state = (mbstate_t){0};
-    return 1;
-}
-
 static void to_wide(const char *text, wchar_t *wide, size_t size, int *columns)
 {
     mbstate_t state = {0};
     size_t count = 0;
     *columns = 0;
     for (int width; *text && count + 1 < size; *columns += width)
-        text += decode(text, &state, &wide[count++], &width);
+        text += next_column(text, &state, &wide[count++], &width);
     wide[count] = L'\0';
 }
 
@@ -86,7 +73,7 @@ size_t screen_fitting(const char *text, int columns)
     while (text[at]) {
         wchar_t character;
         int width;
-        size_t bytes = decode(text + at, &state, &character, &width);
+        size_t bytes = next_column(text + at, &state, &character, &width);
         used += width;
         if (used > columns)
             return blank > 0 ? blank : at > 0 ? at : bytes;

@@ -1,5 +1,6 @@
 /* libFuzzer target for OSC packets. */
 #include "fuzz.h"
+#include "live/lo_library.h"
 #include "live/osc_command.h"
 
 #include <math.h>
@@ -9,7 +10,8 @@ static void check(void *context, const struct osc_message *message)
     (void)context;
     const struct osc_command *command = &message->command;
     bool has_text = command->action == OSC_CHOOSE_NAMED || command->action == OSC_LOAD ||
-                    command->action == OSC_CONTROL;
+                    command->action == OSC_CONTROL || command->action == OSC_PRESET ||
+                    command->action == OSC_PRESET_SAVE;
     if (message->kind != OSC_COMMAND)
         return;
     if (!memchr(command->text, '\0', sizeof command->text) ||
@@ -23,7 +25,7 @@ static void check(void *context, const struct osc_message *message)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     void *bytes = malloc(size + 1); /* aligned to 16 */
-    if (!bytes)
+    if (!bytes || !library_is_there(&lo_library))
         abort();
     if (size > 0)
         memcpy(bytes, data, size);

@@ -26,6 +26,7 @@ static struct plugin_parameter parameters[] = {{PLUGIN_PATH, "urn:x#file", "File
 static struct plugin_preset presets[] = {{"urn:x#loud", "Loud and clear"}};
 static struct plugin_info info = {
     .id = "urn:x",
+    .loads_presets = true,
     .port_count = sizeof ports / sizeof *ports,
     .ports = ports,
     .parameter_count = 3,

@@ -53,6 +53,7 @@ static enum status hear(struct replay *replay)
     struct block block = {0};
     struct source *source = NULL;
     struct sink *sink = NULL;
+    struct proof_result proof = {0};
     uint64_t heard = 0;
     enum status status = live_chain_init(&chain, &replay->request);
     if (status != STATUS_OK ||
@@ -63,7 +64,7 @@ static enum status hear(struct replay *replay)
     block_silence(&block, 0, FRAMES);
     for (size_t i = 0; i < FRAMES; i++)
         block.data[0][i] = i % 64 < 32 ? 0.5f : -0.5f;
-    status = replay_run(replay, &chain, source, sink, &heard);
+    status = replay_run(replay, &chain, source, sink, &heard, &proof);
     if (status == STATUS_OK && heard != FRAMES)
         abort();
 end:

@@ -219,9 +219,14 @@ static int huge_file(void)
     return file >= 0 && pwrite(file, "x", 1, (off_t)8 << 30) == 1 ? close(file) : -1;
 }
 
-/* Leaves a process that has nothing to do with its parent any more, and says its number. */
+/* Leaves a process that has nothing to do with its parent any more, once that has said its number.
+ */
 static int escape(void)
 {
+    int line[2];
+    char none;
+    if (pipe2(line, O_CLOEXEC) != 0)
+        return -1;
     pid_t child = fork();
     if (child < 0)
         return -1;
@@ -234,11 +239,15 @@ static int escape(void)
         int mark = open(place("INTRUDER_HOME", "/escaped"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
         if (mark >= 0)
             dprintf(mark, "%d\n", (int)getpid());
+        close(line[1]);
         for (;;)
             pause();
     }
+    close(line[1]);
     waitpid(child, NULL, 0);
-    return 0;
+    ssize_t ended = read(line[0], &none, 1);
+    close(line[0]);
+    return (int)ended;
 }
 
 static int open_many(void)

@@ -75,6 +75,15 @@ static void run_hang(struct mean *mean, uint32_t frames)
         hang();
 }
 
+/* Hangs without sleeping. */
+static void run_hang_busy(struct mean *mean, uint32_t frames)
+{
+    static volatile bool always = true;
+    copy(mean, frames);
+    while (always && is_time(mean, frames))
+        continue;
+}
+
 /* ---- bad samples ---- */
 
 /* `amount` frames of `value`. */
@@ -214,6 +223,7 @@ const struct mean_deed mean_deeds[] = {
     {"late-latency", NULL, run_late_latency},
     {"slow", NULL, run_slow},
     {"prints", NULL, run_prints},
+    {"hang-busy", NULL, run_hang_busy},
 };
 const size_t mean_deed_count = sizeof mean_deeds / sizeof *mean_deeds;
 

@@ -29,6 +29,11 @@ static const char *const names[RULES_DEEDS] = {
     [RULES_FAR_DEFAULT] = "far-default",
     [RULES_LONG_NAMES] = "long-names",
     [RULES_STATE_FALSE] = "state-false",
+    [RULES_NOTES] = "notes",
+    [RULES_INSTRUMENT] = "instrument",
+    [RULES_TIMER] = "timer",
+    [RULES_EARLY] = "early",
+    [RULES_DOUBLE] = "double",
 };
 
 const char *rules_name(enum rules_deed deed)
@@ -68,6 +73,10 @@ static bool init(const struct clap_plugin *plugin)
     rules_check(!rules->is_initialised, "init() once");
     if (rules->deed == RULES_INIT_CRASH)
         *(volatile int *)(uintptr_t)(rules->most + 64) = 1; /* aligned, for sanitizers */
+    if (rules->deed == RULES_TIMER) {
+        rules_check(!rules->host->get_extension(rules->host, "clap.timer-support"), "no timers");
+        rules_check(!rules->host->get_extension(rules->host, "clap.posix-fd-support"), "no files");
+    }
     rules->is_initialised = rules->deed != RULES_INIT_FALSE;
     return rules->is_initialised;
 }
@@ -182,6 +191,7 @@ static void run_channel(struct rules *rules, const struct clap_process *process,
                         uint32_t i)
 {
     const float *in = process->audio_inputs[0].data32[channel];
+    rules_check(!process->audio_inputs[0].data64 && !process->audio_outputs[0].data64, "32 bits");
     float *out = process->audio_outputs[0].data32[channel];
     out[i] = run_frame(rules, channel, i, in[i]);
     if (rules->deed == RULES_SIDE_CHAIN)
@@ -230,7 +240,8 @@ int32_t rules_process(const struct clap_plugin *plugin, const struct clap_proces
         call_from_wrong_thread(rules);
     uint32_t next = 0;
     for (uint32_t i = 0; i < process->frames_count; i++) {
-        next = rules_take_events(rules, process->in_events, next, i);
+        next = rules_take_events(rules, process->in_events, next,
+                                 rules->deed == RULES_EARLY ? UINT32_MAX : i);
         for (uint32_t c = 0; c < RULES_CHANNELS; c++)
             run_channel(rules, process, c, i);
     }
@@ -318,7 +329,9 @@ __attribute__((used)) static const char texts[] =
     "org.halo.test.callback org.halo.test.rescan "
     "org.halo.test.many-parameters org.halo.test.many-ports "
     "org.halo.test.no-range org.halo.test.reversed-range "
-    "org.halo.test.far-default org.halo.test.state-false";
+    "org.halo.test.far-default org.halo.test.state-false "
+    "org.halo.test.notes org.halo.test.instrument org.halo.test.timer org.halo.test.double "
+    "org.halo.test.early";
 
 static bool entry_init(const char *path)
 {

@@ -40,6 +40,11 @@ enum rules_deed {
     RULES_FAR_DEFAULT, /* a default far out of the range: taken to its end */
     RULES_LONG_NAMES,  /* texts without an end */
     RULES_STATE_FALSE, /* refuses to save */
+    RULES_NOTES,       /* has an input for notes beside that for sound */
+    RULES_INSTRUMENT,  /* has no input for sound */
+    RULES_TIMER,       /* asks for timers and file descriptors, and does without */
+    RULES_DOUBLE,      /* prefers 64 bits */
+    RULES_EARLY,       /* its values change at the first frame of a block, as many plugins' do */
     RULES_INIT_CRASH,  /* the last */
     RULES_DEEDS,
 };

@@ -132,6 +132,8 @@ static uint32_t count_ports(const struct clap_plugin *plugin, bool is_input)
     rules_on(rules_of(plugin), true);
     if (deed == RULES_MANY_PORTS)
         return UINT32_MAX;
+    if (deed == RULES_INSTRUMENT && is_input)
+        return 0;
     return (deed == RULES_SIDE_CHAIN && is_input) || (deed == RULES_TWO_OUTPUTS && !is_input) ? 2
                                                                                               : 1;
 }
@@ -148,7 +150,25 @@ static bool describe_port(const struct clap_plugin *plugin, uint32_t index, bool
                                           .port_type = is_mono ? CLAP_PORT_MONO : CLAP_PORT_STEREO,
                                           .in_place_pair = CLAP_INVALID_ID};
     snprintf(info->name, sizeof info->name, "%s", index ? "Beside" : "Main");
+    if (rules_of(plugin)->deed == RULES_DOUBLE)
+        info->flags |= CLAP_AUDIO_PORT_SUPPORTS_64BITS | CLAP_AUDIO_PORT_PREFERS_64BITS |
+                       CLAP_AUDIO_PORT_REQUIRES_COMMON_SAMPLE_SIZE;
     return true;
+}
+
+static uint32_t count_note_ports(const struct clap_plugin *plugin, bool is_input)
+{
+    rules_on(rules_of(plugin), true);
+    return is_input;
+}
+
+static bool describe_note_port(const struct clap_plugin *plugin, uint32_t index, bool is_input,
+                               struct clap_note_port_info *info)
+{
+    rules_on(rules_of(plugin), true);
+    *info = (struct clap_note_port_info){.supported_dialects = CLAP_NOTE_DIALECT_MIDI,
+                                         .preferred_dialect = CLAP_NOTE_DIALECT_MIDI};
+    return is_input && index == 0;
 }
 
 static uint32_t get_latency(const struct clap_plugin *plugin)
@@ -189,8 +209,11 @@ static bool load_state(const struct clap_plugin *plugin, const struct clap_istre
     size_t at = 0;
     for (int64_t some = 1; some > 0 && at < sizeof values; at += some > 0 ? (size_t)some : 0)
         some = stream->read(stream, (char *)values + at, sizeof values - at < 3 ? 1 : 3);
-    if (at != sizeof values || !isfinite(values[RULES_GAIN]))
+    if (at != sizeof values || !isfinite(values[RULES_GAIN])) {
+        const struct clap_host_log *log = rules->host->get_extension(rules->host, CLAP_EXT_LOG);
+        log->log(rules->host, CLAP_LOG_ERROR, "the state has no gain");
         return false;
+    }
     memcpy(rules->values, values, sizeof values);
     return true;
 }
@@ -230,6 +253,9 @@ const void *rules_extension(const struct clap_plugin *plugin, const char *id)
     static const struct clap_plugin_state state = {save_state, load_state};
     static const struct clap_plugin_preset_load presets = {load_preset};
     enum rules_deed deed = rules_of(plugin)->deed;
+    static const struct clap_plugin_note_ports notes = {count_note_ports, describe_note_port};
+    if (strcmp(id, CLAP_EXT_NOTE_PORTS) == 0)
+        return deed == RULES_NOTES || deed == RULES_INSTRUMENT ? &notes : NULL;
     bool has_tail = deed == RULES_TAIL || deed == RULES_ENDLESS;
     if (strcmp(id, CLAP_EXT_TAIL) == 0)
         return has_tail ? &tail : NULL;

@@ -1,0 +1,85 @@
+#include "base/library.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { REASON_SIZE = 512 };
+
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+
+void *library_symbol(const struct library *library, const char *name)
+{
+    void *symbol = NULL;
+    for (size_t i = 0; i < LIBRARY_FILES_MOST && library->handles[i] && !symbol; i++)
+        symbol = dlsym(library->handles[i], name);
+    return symbol;
+}
+
+static bool open_files(struct library *library, char reason[REASON_SIZE])
+{
+    for (size_t i = 0; i < LIBRARY_FILES_MOST && library->files[i]; i++) {
+        if (!library->handles[i])
+            library->handles[i] = dlopen(library->files[i], RTLD_NOW | RTLD_LOCAL);
+        const char *error = library->handles[i] ? NULL : dlerror();
+        if (error)
+            snprintf(reason, REASON_SIZE, "%s", error);
+        if (!library->handles[i])
+            return false;
+    }
+    return true;
+}
+
+static bool find_symbols(struct library *library, char reason[REASON_SIZE])
+{
+    for (size_t i = 0; i < library->count; i++) {
+        void *symbol = dlsym(RTLD_DEFAULT, library->names[i]);
+        if (!symbol)
+            symbol = library_symbol(library, library->names[i]);
+        if (!symbol) {
+            snprintf(reason, REASON_SIZE, "%s has no %s", library->files[0], library->names[i]);
+            return false;
+        }
+        memcpy((char *)library->symbols + i * sizeof symbol, &symbol, sizeof symbol);
+    }
+    return true;
+}
+
+static bool open_once(struct library *library, char reason[REASON_SIZE])
+{
+    *reason = '\0';
+    if (atomic_load_explicit(&library->is_open, memory_order_acquire))
+        return true;
+    pthread_mutex_lock(&opening);
+    bool is_open = atomic_load(&library->is_open) ||
+                   (open_files(library, reason) && find_symbols(library, reason));
+    atomic_store_explicit(&library->is_open, is_open, memory_order_release);
+    pthread_mutex_unlock(&opening);
+    return is_open;
+}
+
+enum status library_open(struct library *library)
+{
+    char reason[REASON_SIZE];
+    if (open_once(library, reason))
+        return STATUS_OK;
+    const char *package = library->package;
+    return fail(STATUS_FAILED, "cannot use %s: %s; install %s%s", library->title, reason,
+                *package ? "the package " : "it", package);
+}
+
+bool library_of_choice(struct library *library, bool named, enum status *status)
+{
+    log_as_notes(!named);
+    enum status opened = library ? library_open(library) : STATUS_OK;
+    log_as_notes(false);
+    *status = named ? opened : STATUS_OK;
+    return opened == STATUS_OK;
+}
+
+bool library_is_there(struct library *library)
+{
+    char reason[REASON_SIZE];
+    return open_once(library, reason);
+}

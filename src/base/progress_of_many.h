@@ -1,0 +1,37 @@
+/* The progress of many jobs on several threads: a line on standard error, if that is a terminal.
+ *
+ *   312 of 4000 files, 52.1 a second, 3 failed, about 1:11 left
+ *
+ * What is left is estimated from the work done so far, in bytes or whatever the jobs are weighed
+ * by, and shown once there is enough of it. Threads: any.
+ */
+#ifndef HALO_PROGRESS_OF_MANY_H
+#define HALO_PROGRESS_OF_MANY_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct progress_of_many {
+    pthread_mutex_t lock;
+    bool shown;
+    size_t count, done, failed;
+    double weight, weight_done;
+    double start, next; /* seconds of monotonic_seconds() */
+};
+
+/* `weight`: of all jobs. Shown only if standard error is a terminal and `wanted`. */
+void progress_of_many_begin(struct progress_of_many *progress, size_t count, double weight,
+                            bool wanted);
+void progress_of_many_end(struct progress_of_many *progress);
+
+/* A job of that weight has ended. */
+void progress_of_many_add(struct progress_of_many *progress, double weight, bool failed);
+
+/* A job of that weight had nothing to do. */
+void progress_of_many_skip(struct progress_of_many *progress, double weight);
+
+/* Seconds that are left, from what took `elapsed`; below 0: too little is done to tell. */
+double progress_of_many_left(const struct progress_of_many *progress, double elapsed);
+
+#endif

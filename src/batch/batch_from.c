@@ -1,0 +1,244 @@
+/* Manifests of speech toolkits as lists of jobs, and the outputs as the same kind. */
+#include "base/atomic_file.h"
+#include "base/json_text.h"
+#include "batch/batch_list.h"
+#include "batch/zlib_library.h"
+#include "render/output_names.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- a line as a job ---- */
+
+/* Releases `object`. */
+static enum status print_job(json_t *object, char **job)
+{
+    *job = object ? json_dumps(object, JSON_COMPACT) : NULL;
+    json_decref(object);
+    return *job ? STATUS_OK : fail(STATUS_USAGE, "not UTF-8");
+}
+
+/* "ID PATH" or "ID COMMAND |". */
+static enum status kaldi_to_job(const struct batch_options *options, const char *line, char **job)
+{
+    size_t id = strcspn(line, " \t");
+    const char *path = line + id + strspn(line + id, " \t");
+    size_t length = strlen(path);
+    while (length > 0 && strchr(" \t", path[length - 1]))
+        length--;
+    if (id == 0 || length == 0)
+        return fail(STATUS_USAGE, "a wav.scp has an id and a path a line");
+    if (path[length - 1] == '|' && !options->allow_commands)
+        return fail(STATUS_USAGE,
+                    "'%.*s' is a command; --allow-commands runs those of this list, with all "
+                    "your rights",
+                    (int)length, path);
+    json_t *object = json_pack("{s:s%, s:s%}", "id", line, id, "in", path, length);
+    if (object && !options->name)
+        json_object_set_new(object, "out", json_sprintf("%.*s.wav", (int)id, line));
+    return print_job(object, job);
+}
+
+static enum status nemo_to_job(const char *line, char **job)
+{
+    json_t *root = json_loads(line, 0, NULL);
+    const char *path = json_string_value(json_object_get(root, "audio_filepath"));
+    double offset = json_number_value(json_object_get(root, "offset"));
+    enum status status =
+        !path ? fail(STATUS_USAGE, "a NeMo manifest has \"audio_filepath\" in each line")
+        : offset != 0
+            ? fail(STATUS_USAGE, "\"offset\": only whole files are filtered, not parts of them")
+            : print_job(json_pack("{s:s}", "in", path), job);
+    json_decref(root);
+    return status;
+}
+
+static const char *only_source(const json_t *cut)
+{
+    const json_t *sources = json_object_get(json_object_get(cut, "recording"), "sources");
+    const json_t *source = json_array_get(sources, 0);
+    const char *type = json_string_value(json_object_get(source, "type"));
+    bool is_file = json_array_size(sources) == 1 && type && strcmp(type, "file") == 0;
+    return is_file ? json_string_value(json_object_get(source, "source")) : NULL;
+}
+
+static enum status lhotse_to_job(const struct batch_options *options, const char *line, char **job)
+{
+    json_t *cut = json_loads(line, 0, NULL);
+    const char *id = json_string_value(json_object_get(cut, "id")), *path = only_source(cut);
+    double start = json_number_value(json_object_get(cut, "start"));
+    double length = json_number_value(json_object_get(cut, "duration"));
+    double whole =
+        json_number_value(json_object_get(json_object_get(cut, "recording"), "duration"));
+    enum status status;
+    if (!id || !path)
+        status = fail(STATUS_USAGE, "a cut of lhotse has an id and a recording of one file");
+    else if (start != 0 || fabs(length - whole) > 1e-3)
+        status = fail(STATUS_USAGE, "cut %s: only whole recordings are filtered, not parts", id);
+    else {
+        json_t *object = json_pack("{s:s, s:s}", "id", id, "in", path);
+        if (object && !options->name)
+            json_object_set_new(object, "out", json_sprintf("%s.wav", id));
+        status = print_job(object, job);
+    }
+    json_decref(cut);
+    return status;
+}
+
+enum status batch_line_to_job(const struct batch_options *options, const char *line, char **job)
+{
+    *job = NULL;
+    if (line[strspn(line, " \t\r")] == '\0')
+        return STATUS_OK;
+    if (options->from == BATCH_FROM_KALDI)
+        return kaldi_to_job(options, line, job);
+    if (options->from == BATCH_FROM_NEMO)
+        return nemo_to_job(line, job);
+    if (options->from == BATCH_FROM_LHOTSE)
+        return lhotse_to_job(options, line, job);
+    *job = strdup(line);
+    return *job ? STATUS_OK : fail_memory("jobs");
+}
+
+/* ---- the outputs ---- */
+
+static json_t *nemo_output(const char *original, const struct batch_job *job,
+                           const struct batch_entry *entry)
+{
+    json_t *root = json_loads(original, 0, NULL);
+    json_object_set_new(root, "audio_filepath", json_text(job->output));
+    if (entry->frames)
+        json_object_set_new(root, "duration",
+                            json_real((double)entry->frames / (double)entry->rate));
+    return root;
+}
+
+static json_t *lhotse_output(const char *original, const struct batch_job *job,
+                             const struct batch_entry *entry)
+{
+    json_t *cut = json_loads(original, 0, NULL);
+    json_t *recording = json_object_get(cut, "recording");
+    json_t *source = json_array_get(json_object_get(recording, "sources"), 0);
+    json_object_set_new(source, "source", json_text(job->output));
+    if (entry->frames) {
+        double seconds = (double)entry->frames / (double)entry->rate;
+        json_object_set_new(recording, "num_samples", json_integer((json_int_t)entry->frames));
+        json_object_set_new(recording, "duration", json_real(seconds));
+        json_object_set_new(cut, "duration", json_real(seconds));
+    }
+    return cut;
+}
+
+/* NULL: memory. */
+static char *output_line(const struct batch_options *options, const struct batch_job *job,
+                         const struct batch_entry *entry)
+{
+    char *line = NULL;
+    if (options->from == BATCH_FROM_KALDI)
+        return asprintf(&line, "%s %s", job->id, job->output) < 0 ? NULL : line;
+    json_t *root = options->from == BATCH_FROM_NEMO ? nemo_output(entry->original, job, entry)
+                                                    : lhotse_output(entry->original, job, entry);
+    line = root ? json_dumps(root, JSON_COMPACT) : NULL;
+    json_decref(root);
+    return line;
+}
+
+/* Of this run, or read from the file of an earlier one. */
+static void measure_output(const struct batch_job *job, struct batch_entry *entry)
+{
+    struct source *source;
+    char problem[256];
+    const struct log_keeper before = log_keep_in(problem, sizeof problem);
+    if (entry->frames == 0 && source_open_sound(job->output, true, &source) == STATUS_OK) {
+        entry->frames = source->frames > 0 ? (uint64_t)source->frames : 0;
+        entry->rate = source->format.rate;
+        source_close(source);
+    }
+    log_keep_again(&before);
+}
+
+struct manifest_output {
+    struct atomic_file file;
+    gzFile packed;
+    FILE *plain;
+};
+
+static int put_line(const struct manifest_output *to, const char *line)
+{
+    return to->packed ? gzputs(to->packed, line) < 0 || gzputs(to->packed, "\n") < 0
+                      : fputs(line, to->plain) < 0 || putc('\n', to->plain) < 0;
+}
+
+static enum status write_lines(const struct batch_options *options, const struct batch_list *list,
+                               const struct manifest_output *to, const char *path)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        struct batch_entry *entry = &list->entries[i];
+        struct batch_job job = {0};
+        if (entry->result != BATCH_MADE && entry->result != BATCH_KEPT)
+            continue;
+        enum status status = batch_job_identify(options, entry->line, &job);
+        if (status == STATUS_OK && options->from != BATCH_FROM_KALDI)
+            measure_output(&job, entry);
+        char *line = status == STATUS_OK ? output_line(options, &job, entry) : NULL;
+        if (status == STATUS_OK && (!line || put_line(to, line)))
+            status = fail(STATUS_FAILED, "cannot write %s", path);
+        free(line);
+        batch_job_free(&job);
+        TRY(status);
+    }
+    return STATUS_OK;
+}
+
+static enum status open_manifest(struct manifest_output *to, const char *path, bool is_packed)
+{
+    TRY(atomic_file_open(&to->file, path, true));
+    if (is_packed)
+        TRY(library_open(&zlib_library));
+    if (is_packed)
+        to->packed = gzdopen(to->file.fd, "wb");
+    else
+        to->plain = fdopen(to->file.fd, "wb");
+    return to->packed || to->plain
+               ? STATUS_OK
+               : fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
+}
+
+static enum status write_manifest(const struct batch_options *options,
+                                  const struct batch_list *list, const char *path)
+{
+    struct manifest_output to = {0};
+    enum status status = open_manifest(&to, path, options->from == BATCH_FROM_LHOTSE);
+    if (status == STATUS_OK)
+        status = write_lines(options, list, &to, path);
+    int failed = to.packed ? gzclose_w(to.packed) != Z_OK : to.plain ? fclose(to.plain) != 0 : 0;
+    if (status == STATUS_OK && failed)
+        status = fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
+    if (status == STATUS_OK)
+        status = atomic_file_keep(&to.file, path);
+    atomic_file_discard(&to.file);
+    return status;
+}
+
+enum status batch_manifest_write(const struct batch_options *options,
+                                 const struct batch_shard *shard, const struct batch_list *list)
+{
+    static const char *const names[][2] = {[BATCH_FROM_KALDI] = {"wav", ".scp"},
+                                           [BATCH_FROM_LHOTSE] = {"cuts", ".jsonl.gz"},
+                                           [BATCH_FROM_NEMO] = {"manifest", ".json"}};
+    char part[64] = "", *path;
+    if (options->from == BATCH_FROM_JOBS)
+        return STATUS_OK;
+    if (shard->count > 1)
+        snprintf(part, sizeof part, ".%zu-of-%zu", shard->number, shard->count);
+    if (asprintf(&path, "%s/%s%s%s", options->out_dir, names[options->from][0], part,
+                 names[options->from][1]) < 0)
+        return fail_memory("a manifest");
+    enum status status = write_manifest(options, list, path);
+    free(path);
+    return status;
+}

@@ -1,0 +1,266 @@
+#include "batch/batch_job.h"
+
+#include "base/build_info.h"
+#include "base/cache_file.h"
+#include "chain/stage_files.h"
+#include "render/output_names.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Options of halo render that are no job's own. */
+static const char *const not_of_a_job[] = {
+    "output",     "threads", "devices",      "out-dir", "name",  "replay",
+    "save-chain", "collect", "force",        "json",    "quiet", "verbose",
+    "no-sync",    "help",    "reproducible", "block",   NULL};
+
+/* Members that are no options. */
+static const char *const own_members[] = {"id", "in", "out", "stages", "seed", NULL};
+
+static bool is_among(const char *const *names, const char *name)
+{
+    while (*names && strcmp(*names, name) != 0)
+        names++;
+    return *names != NULL;
+}
+
+uint64_t batch_id_sum(const char *id)
+{
+    return cache_file_sum(CACHE_FILE_SUM, id, strlen(id));
+}
+
+/* ---- who it is ---- */
+
+/* {id} is the job's, in a pattern that is otherwise that of render. */
+static char *put_id(const char *pattern, const char *id)
+{
+    const char *field = strstr(pattern, "{id}");
+    char *text;
+    if (!field)
+        return strdup(pattern);
+    return asprintf(&text, "%.*s%s%s", (int)(field - pattern), pattern, id, field + 4) < 0 ? NULL
+                                                                                           : text;
+}
+
+/* A name for an output without one. */
+static enum status name_output(const struct batch_options *defaults, struct batch_job *job)
+{
+    char *pattern =
+        put_id(defaults->name ? defaults->name : OUTPUT_NAMES_USUAL, job->id ? job->id : "");
+    if (!pattern)
+        return fail_memory("a job");
+    enum status status =
+        output_name(defaults->out_dir, pattern, job->options.input, 0, 1, &job->output);
+    free(pattern);
+    return status;
+}
+
+static const char *text_of(const json_t *root, const char *name)
+{
+    return json_string_value(json_object_get(root, name));
+}
+
+enum status batch_job_identify(const struct batch_options *defaults, const char *line,
+                               struct batch_job *job)
+{
+    json_error_t error;
+    *job = (struct batch_job){.root = json_loads(line, JSON_REJECT_DUPLICATES, &error)};
+    if (!job->root)
+        return fail(STATUS_USAGE, "not JSON: %s", error.text);
+    const char *out = text_of(job->root, "out");
+    job->id = text_of(job->root, "id");
+    job->options.input = text_of(job->root, "in");
+    if (!job->options.input || !*job->options.input)
+        return fail(STATUS_USAGE, "a job is an object with \"in\", the path of a sound file");
+    if (out) /* as it is, but for a folder above */
+        TRY(output_within(defaults->out_dir, out, &job->output));
+    else
+        TRY(name_output(defaults, job));
+    job->name = job->output + strlen(defaults->out_dir);
+    job->name += strspn(job->name, "/");
+    if (!job->id || !*job->id)
+        job->id = job->name;
+    return STATUS_OK;
+}
+
+void batch_job_free(struct batch_job *job)
+{
+    render_options_free(&job->options);
+    for (size_t i = 0; i < job->text_count; i++)
+        free(job->texts[i]);
+    free(job->texts);
+    free(job->output);
+    json_decref(job->root);
+    *job = (struct batch_job){0};
+}
+
+/* ---- its options ---- */
+
+/* A value as the command line would have it; owned by the job. NULL: memory. */
+static const char *value_text(struct batch_job *job, const json_t *value)
+{
+    char *text = NULL;
+    if (json_is_string(value))
+        return json_string_value(value);
+    char **more = realloc(job->texts, (job->text_count + 1) * sizeof *more);
+    if (!more)
+        return NULL;
+    job->texts = more;
+    if ((json_is_integer(value)
+             ? asprintf(&text, "%" JSON_INTEGER_FORMAT, json_integer_value(value))
+             : asprintf(&text, "%.15g", json_real_value(value))) < 0)
+        return NULL;
+    return job->texts[job->text_count++] = text;
+}
+
+static enum status set_option(struct batch_job *job, const char *name, const json_t *value)
+{
+    if (json_is_false(value))
+        return STATUS_OK;
+    if (json_is_true(value))
+        return program_set(&command_render, &job->options, name, NULL);
+    if (!json_is_string(value) && !json_is_number(value))
+        return fail(STATUS_USAGE, "\"%s\" is a text, a number, true, or a list of them", name);
+    const char *text = value_text(job, value);
+    return text ? program_set(&command_render, &job->options, name, text) : fail_memory("a job");
+}
+
+static enum status set_member(struct batch_job *job, const char *name, const json_t *value)
+{
+    size_t index;
+    const json_t *item;
+    if (is_among(not_of_a_job, name))
+        return fail(STATUS_USAGE, "\"%s\" is for the whole batch, not for a job", name);
+    if (!json_is_array(value))
+        return set_option(job, name, value);
+    json_array_foreach(value, index, item) TRY(set_option(job, name, item));
+    return STATUS_OK;
+}
+
+static enum status set_stages(struct batch_job *job, const json_t *stages)
+{
+    size_t index;
+    json_t *stage;
+    json_array_foreach(stages, index, stage)
+    {
+        void *member = json_object_iter(stage);
+        const char *name = member ? json_object_iter_key(member) : NULL;
+        if (!name || json_object_size(stage) != 1 ||
+            (!stage_ops_named(name) && strcmp(name, "chain") != 0))
+            return fail(STATUS_USAGE,
+                        "\"stages\" has objects of one stage: {\"mask\": \"hall.wav\"}");
+        TRY(set_member(job, name, json_object_iter_value(member)));
+    }
+    return json_is_array(stages) || !stages ? STATUS_OK
+                                            : fail(STATUS_USAGE, "\"stages\" is a list of stages");
+}
+
+static bool has_stages(const json_t *root)
+{
+    bool has = json_object_get(root, "stages") || json_object_get(root, "chain");
+    const struct stage_ops *ops;
+    for (size_t i = 0; !has && (ops = stage_ops_at(i)); i++)
+        has = json_object_get(root, ops->option) != NULL;
+    return has;
+}
+
+/* ---- its digest ---- */
+
+/* What decides about the metadata, and whether there is an output: a file of tags as it is now. */
+static void print_conditions(const struct render_options *options, FILE *text)
+{
+    const char *metadata = options->metadata;
+    fprintf(text, "%s\n%s\n%d %d %.17g\n", options->layout ? options->layout : "", metadata,
+            options->chain.precision_given, options->proof.wanted, options->proof.bound_db);
+    if (strcmp(metadata, "keep") != 0 && strcmp(metadata, "none") != 0)
+        stage_files_print_one(metadata, text);
+}
+
+/* Everything that changes the sound or its file. */
+static enum status print_options(const struct render_options *options, FILE *text)
+{
+    const struct stage_settings *settings = &options->chain.settings;
+    fprintf(text, "%d %d %.17g %d %.17g %d\n", options->boundary, options->tail, options->until,
+            options->normalize, options->peak_db, options->dither);
+    fprintf(text, "%s\n%s\n", options->request.samples ? options->request.samples : "",
+            options->request.container ? options->request.container : "");
+    fprintf(text, "%d %d %s %d %d %d\n", settings->align, settings->convolver.precision,
+            settings->convolver.backend, settings->allow_truncated, settings->distrusts_configs,
+            settings->isolate);
+    print_conditions(options, text);
+    fprintf(text, "%.17g %u/%u\n", settings->tempo.bpm, settings->tempo.bar, settings->tempo.unit);
+    return stage_files_print_all(&options->chain.stages, text);
+}
+
+static enum status print_all(const struct batch_job *job, FILE *text)
+{
+    struct stat about;
+    if (stat(job->options.input, &about) != 0)
+        about = (struct stat){0}; /* the render says why it cannot be read */
+    fprintf(text, "halo %s\n%s\n%s\n%s\n%jd %jd.%09ld\n", HALO_VERSION, job->id, job->name,
+            job->options.input, (intmax_t)about.st_size, (intmax_t)about.st_mtim.tv_sec,
+            about.st_mtim.tv_nsec);
+    return print_options(&job->options, text);
+}
+
+static enum status make_digest(struct batch_job *job)
+{
+    char *all = NULL;
+    size_t size;
+    FILE *text = open_memstream(&all, &size);
+    if (!text)
+        return fail_memory("a job");
+    enum status status = print_all(job, text);
+    if (fclose(text) != 0 && status == STATUS_OK)
+        status = fail_memory("a job");
+    if (status == STATUS_OK) {
+        uint64_t sum = cache_file_sum(CACHE_FILE_SUM, all, size);
+        snprintf(job->digest, sizeof job->digest, "%016" PRIx64 "%016" PRIx64, sum,
+                 cache_file_sum(~sum, all, size));
+    }
+    free(all);
+    return status;
+}
+
+/* ---- all of it ---- */
+
+/* By the job's id and its seed, or that of all, whatever else is in the list of jobs. */
+static const char *choose_mask(const struct batch_options *defaults, const struct batch_job *job)
+{
+    const json_t *own = json_object_get(job->root, "seed");
+    uint64_t seed = json_is_integer(own) ? (uint64_t)json_integer_value(own) : defaults->seed;
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64 " mask", seed);
+    uint64_t sum = cache_file_sum(batch_id_sum(job->id), text, strlen(text));
+    sum = (sum ^ sum >> 33) * UINT64_C(0xff51afd7ed558ccd);
+    return defaults->mask_list.values[(sum ^ sum >> 33) % defaults->mask_list.count];
+}
+
+static enum status set_members(struct batch_job *job)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach(job->root, name, value) if (!is_among(own_members, name))
+        TRY(set_member(job, name, value));
+    return set_stages(job, json_object_get(job->root, "stages"));
+}
+
+enum status batch_job_prepare(const struct batch_options *defaults, struct batch_job *job)
+{
+    const char *input = job->options.input;
+    TRY(render_options_copy(&defaults->render, &job->options));
+    job->options.input = input;
+    job->options.verbosity = VERBOSITY_QUIET;
+    job->options.chain.settings.convolver.reproducible = true;
+    if (has_stages(job->root) || defaults->mask_list.count > 0)
+        stage_list_free(&job->options.chain.stages);
+    if (!has_stages(job->root) && defaults->mask_list.count > 0)
+        TRY(program_set(&command_render, &job->options, "mask", choose_mask(defaults, job)));
+    TRY(set_members(job));
+    job->options.output = job->output; /* whatever a member was, it stays in the folder */
+    TRY(render_options_check_job(&job->options));
+    return make_digest(job);
+}

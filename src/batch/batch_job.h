@@ -1,0 +1,44 @@
+/* A job of a batch: a line of JSON, as options of a render.
+ *
+ *   {"id": "utt1-r7", "in": "utt1.flac", "out": "r7/utt1.flac", "mask": "r7.wav,gain=-3", "tail":
+ * "none"}
+ *
+ * Each other member is an option of halo render: a text, a number, true, or a list of them. Stages
+ * stand in the order of the members, or in "stages": [{"mask": "r7.wav"}, {"gain": -3}], and
+ * replace those of the command line. Paths of inputs and masks are seen from the working folder,
+ * those of outputs from --out-dir. Threads: any.
+ */
+#ifndef HALO_BATCH_JOB_H
+#define HALO_BATCH_JOB_H
+
+#include "batch/batch_options.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+enum { BATCH_DIGEST = 33 }; /* digits of a digest, and the 0 */
+
+struct batch_job {
+    json_t *root; /* owns the texts of the options */
+    const char *id;
+    const char *name; /* of the output, within the folder of all */
+    char *output;     /* its path */
+    char **texts;     /* of numbers */
+    size_t text_count;
+    struct render_options options;
+    char digest[BATCH_DIGEST]; /* of all that the output depends on, as it is now */
+};
+
+/* What identifies a job without preparing it: the members of its line, which `root` owns. Errors
+ * (usage): no JSON object, no input, no name. */
+MUST_CHECK enum status batch_job_identify(const struct batch_options *defaults, const char *line,
+                                          struct batch_job *job);
+
+/* Its options, and its digest. Errors (usage): options; an input that is not there. */
+MUST_CHECK enum status batch_job_prepare(const struct batch_options *defaults,
+                                         struct batch_job *job);
+void batch_job_free(struct batch_job *job);
+
+uint64_t batch_id_sum(const char *id);
+
+#endif

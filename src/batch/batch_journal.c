@@ -1,0 +1,371 @@
+#include "batch/batch_journal.h"
+
+#include "base/atomic_file.h"
+#include "base/cache_file.h"
+#include "base/hidden_name.h"
+#include "base/json_text.h"
+#include "batch/done_table.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define JOURNAL_FOLDER ".halo-batch"
+#define JOURNAL_ENDING ".jsonl"
+
+enum { LINE_MOST = 1 << 16, READ_BYTES = 1 << 18 };
+
+struct batch_journal {
+    char *place;          /* DIR/.halo-batch */
+    int locks, file;      /* this shard's */
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t synced_more;
+    struct done_table done;
+    struct done_table files;  /* of all outputs there were, each by file_sum */
+    off_t seen;               /* of the file */
+    uint64_t written, synced; /* lines of ours */
+    bool syncing;
+    int sync_error;
+};
+
+json_t *batch_journal_parse(const char *line, size_t length)
+{
+    json_t *root = length < LINE_MOST ? json_loadb(line, length, 0, NULL) : NULL;
+    if (json_is_object(root))
+        return root;
+    json_decref(root);
+    return NULL;
+}
+
+/* ---- reading ---- */
+
+/* Of an output's name and the file's length and time of change. */
+static uint64_t file_sum(const char *name, const struct done_entry *file)
+{
+    char text[96];
+    snprintf(text, sizeof text, "%" PRId64 " %" PRId64 ".%" PRId64, file->bytes, file->changed,
+             file->changed_ns);
+    return cache_file_sum(batch_id_sum(name), text, strlen(text));
+}
+
+static void learn_line(struct batch_journal *journal, const json_t *line)
+{
+    const char *id = json_string_value(json_object_get(line, "id"));
+    const char *digest = json_string_value(json_object_get(line, "digest"));
+    const char *out = json_string_value(json_object_get(line, "out"));
+    const json_t *bytes = json_object_get(line, "bytes");
+    struct done_entry entry = {.bytes = json_integer_value(bytes)};
+    if (!id || !digest || !json_is_integer(bytes) || strlen(digest) != BATCH_DIGEST - 1)
+        return;
+    entry.id = batch_id_sum(id);
+    memcpy(entry.digest, digest, BATCH_DIGEST);
+    entry.changed = json_integer_value(json_object_get(line, "changed"));
+    entry.changed_ns = json_integer_value(json_object_get(line, "changed_ns"));
+    entry.at = json_integer_value(json_object_get(line, "at_ms"));
+    done_table_add(&journal->done, &entry); /* without memory it is made again */
+    entry.id = out ? file_sum(out, &entry) : 0;
+    if (out)
+        done_table_add(&journal->files, &entry);
+}
+
+/* Whole lines from *at on, which is moved behind them. */
+static int read_lines(int file, off_t *at, void (*found)(void *context, const json_t *line),
+                      void *context)
+{
+    char *buffer = malloc(READ_BYTES);
+    ssize_t got = 0;
+    while (buffer && (got = pread(file, buffer, READ_BYTES, *at)) > 0) {
+        const char *from = buffer, *end;
+        while ((end = memchr(from, '\n', (size_t)(buffer + got - from)))) {
+            json_t *line = batch_journal_parse(from, (size_t)(end - from));
+            if (line)
+                found(context, line);
+            json_decref(line);
+            from = end + 1;
+        }
+        if (from == buffer && got < READ_BYTES)
+            break;                                   /* cut off, or being written */
+        *at += from == buffer ? got : from - buffer; /* a line as long as the buffer is none */
+    }
+    free(buffer);
+    return buffer && got >= 0 ? 0 : errno;
+}
+
+static void learn_into(void *context, const json_t *line)
+{
+    learn_line(context, line);
+}
+
+static bool is_journal(const char *name)
+{
+    size_t length = strlen(name), ending = strlen(JOURNAL_ENDING);
+    return name[0] != '.' && length > ending && strcmp(name + length - ending, JOURNAL_ENDING) == 0;
+}
+
+/* Errors are errnos. */
+static int read_folder(const char *place, void (*found)(void *context, const json_t *line),
+                       void *context)
+{
+    DIR *folder = opendir(place);
+    int error = folder ? 0 : errno;
+    for (const struct dirent *entry; folder && !error && (entry = readdir(folder));) {
+        off_t at = 0;
+        int file = is_journal(entry->d_name)
+                       ? openat(dirfd(folder), entry->d_name, O_RDONLY | O_CLOEXEC)
+                       : -1;
+        if (file < 0)
+            continue;
+        error = read_lines(file, &at, found, context);
+        close(file);
+    }
+    if (folder)
+        closedir(folder);
+    return error;
+}
+
+enum status batch_journal_read_all(const char *folder,
+                                   void (*found)(void *context, const json_t *line), void *context)
+{
+    char *place;
+    if (asprintf(&place, "%s/" JOURNAL_FOLDER, folder) < 0)
+        return fail_memory("a journal");
+    int error = read_folder(place, found, context);
+    free(place);
+    if (error == ENOENT)
+        return fail(STATUS_FAILED, "%s has no journal of halo batch", folder);
+    return error ? fail(STATUS_FAILED, "cannot read the journal of %s: %s", folder, strerror(error))
+                 : STATUS_OK;
+}
+
+void batch_journal_refresh(struct batch_journal *journal)
+{
+    struct stat about;
+    pthread_mutex_lock(&journal->lock);
+    if (fstat(journal->file, &about) == 0 && about.st_size > journal->seen)
+        (void)read_lines(journal->file, &journal->seen, learn_into, journal);
+    pthread_mutex_unlock(&journal->lock);
+}
+
+/* ---- opening ---- */
+
+/* A line that a killed run cut off is ended. */
+static void end_last_line(int file)
+{
+    struct stat about;
+    char last = '\n';
+    if (fstat(file, &about) == 0 && about.st_size > 0 &&
+        pread(file, &last, 1, about.st_size - 1) == 1 && last != '\n' && write(file, "\n", 1) != 1)
+        note_detail("a journal's last line is cut off");
+}
+
+static int open_in(const struct batch_journal *journal, const char *name, int flags)
+{
+    char *path;
+    if (asprintf(&path, "%s/%s", journal->place, name) < 0)
+        return -1;
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | flags, 0666);
+    int error = errno;
+    free(path);
+    errno = error;
+    return fd;
+}
+
+static enum status open_journal(struct batch_journal *journal, const char *folder,
+                                const struct batch_shard *shard)
+{
+    char name[80];
+    snprintf(name, sizeof name, "%zu-of-%zu" JOURNAL_ENDING, shard->number, shard->count);
+    int error = asprintf(&journal->place, "%s/" JOURNAL_FOLDER, folder) < 0 ? ENOMEM : 0;
+    if (error)
+        journal->place = NULL;
+    if (!error && mkdir(journal->place, 0777) != 0 && errno != EEXIST)
+        error = errno;
+    if (!error && (journal->locks = open_in(journal, "locks", 0)) < 0)
+        error = errno;
+    if (!error && (journal->file = open_in(journal, name, O_APPEND)) < 0)
+        error = errno;
+    if (!error) {
+        struct stat about;
+        end_last_line(journal->file);
+        if (fstat(journal->file, &about) == 0)
+            journal->seen = about.st_size; /* as read with the others, or more */
+        error = read_folder(journal->place, learn_into, journal);
+    }
+    if (!error)
+        error = atomic_file_sync_folder(journal->place);
+    return error ? fail(STATUS_FAILED, "cannot keep a journal in %s: %s", folder, strerror(error))
+                 : STATUS_OK;
+}
+
+enum status batch_journal_open(const char *folder, const struct batch_shard *shard,
+                               struct batch_journal **result)
+{
+    struct batch_journal *journal = calloc(1, sizeof *journal);
+    if (!journal)
+        return fail_memory("a journal");
+    journal->locks = journal->file = -1;
+    pthread_mutex_init(&journal->lock, NULL);
+    pthread_cond_init(&journal->synced_more, NULL);
+    enum status status = open_journal(journal, folder, shard);
+    if (status != STATUS_OK)
+        batch_journal_close(journal);
+    else
+        *result = journal;
+    return status;
+}
+
+void batch_journal_close(struct batch_journal *journal)
+{
+    if (!journal)
+        return;
+    if (journal->locks >= 0)
+        close(journal->locks);
+    if (journal->file >= 0)
+        close(journal->file);
+    pthread_cond_destroy(&journal->synced_more);
+    pthread_mutex_destroy(&journal->lock);
+    done_table_free(&journal->done);
+    done_table_free(&journal->files);
+    free(journal->place);
+    free(journal);
+}
+
+/* ---- what is done ---- */
+
+/* A run that was killed may have left an earlier output than the journal's last: any will do. */
+enum batch_state batch_journal_state(struct batch_journal *journal, const struct batch_job *job)
+{
+    struct stat about;
+    struct done_entry entry, file;
+    if (stat(job->output, &about) != 0)
+        return BATCH_NEW;
+    file = (struct done_entry){.bytes = about.st_size,
+                               .changed = about.st_mtim.tv_sec,
+                               .changed_ns = about.st_mtim.tv_nsec};
+    uint64_t sum = file_sum(job->name, &file);
+    pthread_mutex_lock(&journal->lock);
+    bool is_ours = done_table_find(&journal->files, sum, &file);
+    bool is_known = done_table_find(&journal->done, batch_id_sum(job->id), &entry);
+    pthread_mutex_unlock(&journal->lock);
+    if (!is_ours)
+        return BATCH_NEW;
+    bool is_last = is_known && strcmp(entry.digest, job->digest) == 0 &&
+                   about.st_size == entry.bytes && about.st_mtim.tv_sec == entry.changed &&
+                   about.st_mtim.tv_nsec == entry.changed_ns;
+    return is_last ? BATCH_DONE : BATCH_CHANGED;
+}
+
+/* ---- claims: locks of open files, which end with the last of their descriptors ---- */
+
+static bool lock_byte(const struct batch_journal *journal, const char *digest, short type)
+{
+    char first[16];
+    snprintf(first, sizeof first, "%.15s", digest); /* 60 bits: an offset */
+    struct flock range = {.l_type = type,
+                          .l_whence = SEEK_SET,
+                          .l_start = (off_t)strtoull(first, NULL, 16),
+                          .l_len = 1};
+    /* Where the file system has no locks, runs are only kept from each other by their shards. */
+    return fcntl(journal->locks, F_OFD_SETLK, &range) == 0 || (errno != EAGAIN && errno != EACCES);
+}
+
+bool batch_journal_claim(struct batch_journal *journal, const char *digest)
+{
+    return lock_byte(journal, digest, F_WRLCK);
+}
+
+void batch_journal_release(struct batch_journal *journal, const char *digest)
+{
+    (void)lock_byte(journal, digest, F_UNLCK);
+}
+
+static bool is_left(void *context, const char *mark)
+{
+    return batch_journal_claim(context, mark);
+}
+
+/* The claims last until all are removed. */
+void batch_journal_sweep(struct batch_journal *journal, const char *folder)
+{
+    struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+    (void)hidden_sweep_marked(folder, is_left, journal);
+    (void)fcntl(journal->locks, F_OFD_SETLK, &all);
+}
+
+/* ---- writing ---- */
+
+/* In one call, so that the lines of two runs do not mix. 0 or an errno. */
+static int write_line(struct batch_journal *journal, json_t *line)
+{
+    char *text = json_line(line, JSON_COMPACT), *ended = NULL;
+    int length = text ? asprintf(&ended, "%s\n", text) : -1;
+    int error = length < 0 ? ENOMEM : 0;
+    if (!error && write(journal->file, ended, (size_t)length) != length)
+        error = errno ? errno : ENOSPC;
+    free(text);
+    if (length >= 0)
+        free(ended);
+    return error;
+}
+
+/* One thread syncs for all that have written meanwhile. The lock is held. 0 or an errno. */
+static int sync_until(struct batch_journal *journal, uint64_t mine)
+{
+    while (journal->synced < mine && !journal->sync_error) {
+        if (journal->syncing) {
+            pthread_cond_wait(&journal->synced_more, &journal->lock);
+            continue;
+        }
+        uint64_t written = journal->written;
+        journal->syncing = true;
+        pthread_mutex_unlock(&journal->lock);
+        int error = atomic_file_sync(journal->file);
+        pthread_mutex_lock(&journal->lock);
+        journal->syncing = false;
+        journal->sync_error = error;
+        journal->synced = written;
+        pthread_cond_broadcast(&journal->synced_more);
+    }
+    return journal->sync_error;
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+enum status batch_journal_add(struct batch_journal *journal, const struct batch_job *job,
+                              const struct stat *about)
+{
+    json_t *line =
+        json_pack("{s:o, s:o, s:s, s:I, s:I, s:I, s:I}", "id", json_text(job->id), "out",
+                  json_text(job->name), "digest", job->digest, "bytes", (json_int_t)about->st_size,
+                  "changed", (json_int_t)about->st_mtim.tv_sec, "changed_ns",
+                  (json_int_t)about->st_mtim.tv_nsec, "at_ms", (json_int_t)now_ms());
+    pthread_mutex_lock(&journal->lock);
+    if (line)
+        learn_line(journal, line);
+    int error = write_line(journal, line);
+    if (!error)
+        error = sync_until(journal, ++journal->written);
+    pthread_mutex_unlock(&journal->lock);
+    return error ? fail(STATUS_FAILED, "cannot write the journal: %s", strerror(error)) : STATUS_OK;
+}
+
+void batch_journal_note(struct batch_journal *journal, json_t *line)
+{
+    if (line)
+        json_object_set_new(line, "at_ms", json_integer((json_int_t)now_ms()));
+    pthread_mutex_lock(&journal->lock);
+    (void)write_line(journal, line);
+    pthread_mutex_unlock(&journal->lock);
+}

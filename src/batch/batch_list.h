@@ -1,0 +1,42 @@
+/* The jobs of a batch: read, checked for names that occur twice, and those of a shard kept.
+ * Threads: the control thread; then read by many. */
+#ifndef HALO_BATCH_LIST_H
+#define HALO_BATCH_LIST_H
+
+#include "batch/batch_job.h"
+#include "batch/batch_shard.h"
+
+enum batch_result { BATCH_LEFT, BATCH_MADE, BATCH_KEPT, BATCH_FAILED };
+
+struct batch_entry {
+    char *line;     /* a job, as JSON */
+    char *original; /* of a manifest, for the one of the outputs; NULL: a list of jobs */
+    enum batch_result result;
+    uint64_t frames; /* of the output, once known; 0: not */
+    uint32_t rate;
+};
+
+struct batch_list {
+    struct batch_entry *entries;
+    size_t count, capacity;
+    size_t all; /* with those of other shards */
+};
+
+/* Also reads options->masks. Errors: reading, a line that is no job, two jobs of one id or output,
+ * an output that is an input or that leads out of the folder (usage). */
+MUST_CHECK enum status batch_list_load(struct batch_options *options,
+                                       const struct batch_shard *shard, struct batch_list *list);
+void batch_list_free(struct batch_list *list);
+
+/* A line of a manifest as a job; NULL: none, such as an empty line. Errors (usage): not of the
+ * kind, or what halo does not do. */
+MUST_CHECK enum status batch_line_to_job(const struct batch_options *options, const char *line,
+                                         char **job);
+
+/* The outputs as a manifest of the kind that the inputs came in, in DIR, of this shard. Errors:
+ * writing. */
+MUST_CHECK enum status batch_manifest_write(const struct batch_options *options,
+                                            const struct batch_shard *shard,
+                                            const struct batch_list *list);
+
+#endif

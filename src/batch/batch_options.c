@@ -1,0 +1,93 @@
+#include "batch/batch_options.h"
+
+#include "base/atomic_file.h"
+
+#include <stdlib.h>
+
+static const char *const from_names[] = {"jobs", "kaldi", "lhotse", "nemo", NULL};
+
+static const struct option_row rows[] = {
+    OPT_FILE("out-dir", "DIR", struct batch_options, out_dir,
+             "where outputs go, with the journal of what is done\n"
+             "(DIR/.halo-batch); required",
+             .letter = 'O'),
+    OPT_STRING("name", "PATTERN", struct batch_options, name,
+               "what outputs are called whose job has no \"out\": {name}\n"
+               "(default) is that of the input, {stem} and {ext} its parts,\n"
+               "{dir} its folder, {id} the job's id"),
+    OPT_CHOICE("from", "KIND", struct batch_options, from, from_names,
+               "what LIST is: jobs (default), kaldi (a wav.scp), lhotse\n"
+               "(cuts) or nemo (a manifest); the outputs are listed as the\n"
+               "same kind in DIR"),
+    OPT_STRING("glob", "PATTERN", struct batch_options, glob,
+               "instead of LIST: the files of that pattern, as 'in/*.wav'"),
+    OPT_FILE("masks", "LIST", struct batch_options, masks,
+             "masks, one a line, alone or after an id, as in rirs.scp:\n"
+             "each job without a mask gets one of them, by its id and --seed"),
+    OPT_INTEGER("seed", "N", struct batch_options, seed, 0, UINT32_MAX,
+                "for what is chosen at random; default: 0"),
+    OPT_STRING("shard", "K/N", struct batch_options, shard,
+               "do the jobs of shard K of N, by their ids; --shard N takes K\n"
+               "from SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX"),
+    OPT_FILE("report", "FILE", struct batch_options, report,
+             "write what became of each job as JSON lines, and a summary"),
+    OPT_INTEGER("retries", "N", struct batch_options, retries, 0, 100,
+                "try a job again where the failure may pass, such as an error\n"
+                "of the disk; default: 1"),
+    OPT_INTEGER("memory", "MIB", struct batch_options, memory, 1, 1 << 24,
+                "for masks that are kept; default: a quarter of the machine's"),
+    OPT_FLAG("allow-commands", struct batch_options, allow_commands,
+             "run the commands in a wav.scp; otherwise they are refused"),
+    OPT_FLAG("force", struct batch_options, force, "replace files in DIR that no batch wrote",
+             .letter = 'f'),
+    OPT_NO_SYNC,
+    OPT_FLAG("json", struct batch_options, json, "print the summary as JSON"),
+    OPT_VALUE("quiet", struct batch_options, render.verbosity, VERBOSITY_QUIET, "print only errors",
+              .letter = 'q'),
+    {0},
+};
+
+static const struct option_group groups[] = {
+    {.heading = "stages of all jobs that have none of their own, in the order given",
+     .make_rows = chain_options_stages,
+     .parse = chain_options_parse_stage,
+     .offset = offsetof(struct batch_options, render.chain)},
+    {.heading = "options of all jobs",
+     .rows = chain_options_rows,
+     .offset = offsetof(struct batch_options, render.chain)},
+    {.rows = render_options_sound_rows, .offset = offsetof(struct batch_options, render)},
+    {.heading = "options of the batch", .rows = rows},
+    {0},
+};
+
+static void free_batch_options(void *options)
+{
+    struct batch_options *batch = options;
+    for (size_t i = 0; i < batch->mask_list.count; i++)
+        free((char *)batch->mask_list.values[i]);
+    free(batch->mask_list.values);
+    render_options_free(&batch->render);
+}
+
+const struct command command_batch = {
+    .name = "halo batch",
+    .summary = "filter many sound files, resumably",
+    .usage =
+        "usage: halo batch LIST -O DIR [stages and options]\n"
+        "       halo batch status DIR\n\n"
+        "Filter the sound files of a list, each as halo render --reproducible does. A second\n"
+        "run does what is missing or has changed. LIST has a job a line:\n"
+        "  {\"id\": \"a\", \"in\": \"a.wav\", \"out\": \"a-hall.wav\", \"mask\": \"hall.wav\", \"gain\": -3}\n"
+        "and may be compressed (.gz). Members are options of halo render; \"id\" and \"out\" may\n"
+        "be left out. Exit code: 0 all are done, 1 stopped, 2 wrong usage, 3 some jobs failed,\n"
+        "4 try again (a full disk).",
+    .ending = "example: halo batch jobs.jsonl.gz -O out --mask hall.wav --tail none --shard 3/16",
+    .arguments =
+        OPTION_ARGUMENTS(OPT_ARGUMENT("LIST", struct batch_options, list, 0, .is_file = true)),
+    .commands = (const struct command *const[]){&command_batch_status, NULL},
+    .groups = groups,
+    .size = sizeof(struct batch_options),
+    .defaults = &(const struct batch_options){.render = RENDER_OPTIONS_DEFAULTS, .retries = 1},
+    .run = batch_run,
+    .free = free_batch_options,
+};

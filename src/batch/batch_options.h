@@ -1,0 +1,40 @@
+/* The options of halo batch. */
+#ifndef HALO_BATCH_OPTIONS_H
+#define HALO_BATCH_OPTIONS_H
+
+#include "base/program.h"
+#include "render/render_options.h"
+
+struct batch_options {
+    struct render_options render; /* defaults of all jobs */
+    const char *list;             /* of jobs: JSON lines, or a manifest of the kind `from` */
+    const char *out_dir;
+    const char *name; /* of outputs whose job names none (output_names.h) */
+    enum batch_from {
+        BATCH_FROM_JOBS,
+        BATCH_FROM_KALDI,
+        BATCH_FROM_LHOTSE,
+        BATCH_FROM_NEMO,
+    } from;
+    const char *glob;             /* inputs instead of a list; NULL: none */
+    const char *masks;            /* a list of masks, of which each job gets one; NULL: none */
+    struct string_list mask_list; /* read from it */
+    size_t seed;                  /* for what is chosen at random */
+    const char *shard;            /* K/N; NULL: all, or what a scheduler says */
+    const char *report;           /* a file; NULL: none */
+    size_t retries;
+    size_t memory;       /* MiB for masks; 0: a quarter of the machine's */
+    bool allow_commands; /* run what a wav.scp has before | */
+    bool force;          /* replace files that no batch wrote */
+    bool json;           /* the summary as JSON on standard output */
+};
+
+extern const struct command command_batch;
+
+/* halo batch, with a struct batch_options (batch_run.c). */
+MUST_CHECK enum status batch_run(void *options);
+
+/* halo batch status (batch_status.c). */
+extern const struct command command_batch_status;
+
+#endif

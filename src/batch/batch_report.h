@@ -1,0 +1,50 @@
+/* What became of the jobs of a batch: a line of JSON each, in a file that is complete or absent,
+ * and a summary. Threads: any, after batch_report_open. */
+#ifndef HALO_BATCH_REPORT_H
+#define HALO_BATCH_REPORT_H
+
+#include "base/atomic_file.h"
+#include "batch/batch_job.h"
+#include "batch/batch_list.h"
+#include "chain/report.h"
+
+#include <pthread.h>
+
+enum { BATCH_REASONS = 20 }; /* kinds of failures that are counted */
+
+struct batch_report {
+    pthread_mutex_t lock;
+    struct atomic_file file;
+    FILE *stream; /* NULL: not wanted */
+    bool broken;  /* a line could not be written */
+    double start;
+    size_t made, kept, failed;
+    size_t clipped, lossy; /* of those made: without some samples, or metadata */
+    double sound_seconds;  /* of outputs made */
+    size_t reason_count;
+    struct batch_reason {
+        char text[160];
+        size_t count;
+    } reasons[BATCH_REASONS];
+};
+
+/* `path` may be NULL. Errors: writing. */
+MUST_CHECK enum status batch_report_open(struct batch_report *report, const char *path);
+
+/* `details`: new, or NULL; released. `reason`: of a failure, else NULL. `input` is left out of it
+ * where failures are counted by their reasons. */
+void batch_report_add(struct batch_report *report, const char *id, const char *input,
+                      enum batch_result result, const char *reason, json_t *details);
+
+/* The summary, as a new object; NULL: memory. */
+json_t *batch_report_summary(struct batch_report *report, size_t jobs);
+
+/* A line, if some outputs are clipped or without metadata. */
+void batch_report_note_losses(const struct batch_report *report);
+
+/* With the summary as its last line. Errors: writing. */
+MUST_CHECK enum status batch_report_keep(struct batch_report *report, const char *path,
+                                         size_t jobs);
+void batch_report_close(struct batch_report *report);
+
+#endif

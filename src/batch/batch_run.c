@@ -1,0 +1,383 @@
+/* halo batch: the jobs of a list on all processors. */
+#include "base/failure_json.h"
+#include "base/files_read.h"
+#include "base/json_text.h"
+#include "base/plural.h"
+#include "base/progress_of_many.h"
+#include "base/stop.h"
+#include "batch/batch_failures.h"
+#include "batch/batch_journal.h"
+#include "batch/batch_list.h"
+#include "batch/batch_report.h"
+#include "chain/mask_cache.h"
+#include "render/output_names.h"
+#include "render/render_job.h"
+#include "render/render_many.h"
+#include "signal/fft.h"
+#include "sound/metadata_json.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PROBLEM_BYTES = 1024, DEFERRED_WAIT_US = 100000 };
+
+struct batch {
+    struct batch_options *options;
+    struct batch_shard shard;
+    struct batch_list list;
+    struct batch_journal *journal;
+    struct batch_report report;
+    struct mask_cache *masks;
+    struct progress_of_many progress;
+    pthread_mutex_t alone_lock; /* stages of which one runs at a time */
+    size_t threads;
+    bool sharing; /* all threads share each job: the long ones */
+    bool waiting; /* for jobs of another run */
+    atomic_bool disk_full;
+};
+
+/* One job on one thread. */
+struct batch_work {
+    struct batch *batch;
+    struct batch_entry *entry;
+    struct batch_job job;
+    json_t *details;
+    const char *input;     /* as the job has it */
+    FILE *command;         /* whose output it is, or NULL */
+    char command_path[32]; /* of that output */
+    char problem[PROBLEM_BYTES];
+};
+
+/* ---- a job ---- */
+
+/* Its sound has been read to its end. */
+static enum status end_command(struct batch_work *work)
+{
+    int code = work->command ? pclose(work->command) : 0;
+    work->command = NULL;
+    return code == 0 ? STATUS_OK
+                     : fail(STATUS_FAILED, "the command '%s' failed with exit status %d",
+                            work->input, WIFEXITED(code) ? WEXITSTATUS(code) : code);
+}
+
+static enum status record_output(void *context, const struct stat *about)
+{
+    struct batch_work *work = context;
+    TRY(end_command(work));
+    return batch_journal_add(work->batch->journal, &work->job, about);
+}
+
+static enum status keep_report(void *context, const struct report *report)
+{
+    struct batch_work *work = context;
+    work->entry->frames = report->totals.frames_out;
+    work->entry->rate = report->rate;
+    json_t *metadata = report->metadata ? metadata_report(report->metadata) : NULL;
+    json_decref(work->details); /* of a try that failed in the end */
+    work->details = json_pack(
+        "{s:o, s:o, s:I, s:I, s:I, s:f, s:f, s:I, s:o, s:o*}", "input", json_text(report->input),
+        "output", json_text(report->output), "frames", (json_int_t)report->totals.frames_out,
+        "rate", (json_int_t)report->rate, "channels", (json_int_t)report->channels, "sound_seconds",
+        (double)report->totals.frames_out / report->rate, "peak", report->totals.peak, "clipped",
+        (json_int_t)report->clipped, "layout", report_layout(report), "metadata", metadata);
+    return STATUS_OK;
+}
+
+/* The input "COMMAND |" is what the command prints. */
+static enum status begin_command(struct batch_work *work)
+{
+    struct render_options *options = &work->job.options;
+    size_t length = strlen(options->input);
+    work->input = options->input;
+    if (length == 0 || options->input[length - 1] != '|')
+        return STATUS_OK;
+    if (!work->batch->options->allow_commands)
+        return fail(STATUS_USAGE, "'%s' is a command; --allow-commands runs it", options->input);
+    char *command = strndup(options->input, length - 1);
+    work->command = command ? popen(command, "re") : NULL;
+    free(command);
+    if (!work->command)
+        return fail(STATUS_FAILED, "cannot run '%s': %s", options->input, strerror(errno));
+    snprintf(work->command_path, sizeof work->command_path, "/dev/fd/%d", fileno(work->command));
+    options->input = work->command_path;
+    return STATUS_OK;
+}
+
+static enum status render_work(struct batch_work *work)
+{
+    struct batch *batch = work->batch;
+    struct render_options *options = &work->job.options;
+    const struct output_record record = {work->job.digest, record_output, work};
+    const struct render_job_settings settings = {
+        .alone = !batch->sharing, .masks = batch->masks, .report = keep_report, .context = work};
+    options->record = &record;
+    options->chain.threads = batch->threads;
+    TRY(output_make_folders(options->output));
+    TRY(begin_command(work));
+    bool beside = stage_list_runs_beside(&options->chain.stages);
+    if (!beside)
+        pthread_mutex_lock(&batch->alone_lock);
+    enum status status = render_job_run(options, &settings);
+    if (!beside)
+        pthread_mutex_unlock(&batch->alone_lock);
+    files_read_forget(options->input);
+    options->input = work->input;
+    if (work->command) /* not read to its end */
+        pclose(work->command);
+    work->command = NULL;
+    return status;
+}
+
+static enum status try_work(struct batch_work *work)
+{
+    enum status status = render_work(work);
+    for (size_t again = 0;
+         again < work->batch->options->retries && status == STATUS_FAILED &&
+         batch_failure_may_pass(work->problem) && !batch_disk_is_full(work->problem);
+         again++)
+        status = render_work(work);
+    return status;
+}
+
+/* What is there already is only replaced if a batch made it. */
+static enum status claim_and_work(struct batch_work *work, enum batch_result *result)
+{
+    struct batch_journal *journal = work->batch->journal;
+    if (!batch_journal_claim(journal, work->job.digest))
+        return STATUS_OK; /* another run works at it */
+    batch_journal_refresh(journal);
+    enum batch_state state = batch_journal_state(journal, &work->job);
+    work->job.options.force = state == BATCH_CHANGED || work->batch->options->force;
+    enum status status = state == BATCH_DONE ? STATUS_OK : try_work(work);
+    batch_journal_release(journal, work->job.digest);
+    *result = status != STATUS_OK ? BATCH_FAILED : state == BATCH_DONE ? BATCH_KEPT : BATCH_MADE;
+    return status;
+}
+
+/* Long ones wait until all threads are free. */
+static bool is_for_later(const struct batch_work *work)
+{
+    struct stat about;
+    double bytes = stat(work->job.options.input, &about) == 0 ? (double)about.st_size : 0;
+    return !work->batch->sharing &&
+           render_is_long(bytes, work->batch->list.count, work->batch->threads);
+}
+
+static enum status do_work(struct batch_work *work, enum batch_result *result)
+{
+    const struct batch *batch = work->batch;
+    TRY(batch_job_identify(batch->options, work->entry->line, &work->job));
+    TRY(batch_job_prepare(batch->options, &work->job));
+    if (batch_journal_state(batch->journal, &work->job) == BATCH_DONE) {
+        *result = BATCH_KEPT;
+        return STATUS_OK;
+    }
+    return is_for_later(work) ? STATUS_OK : claim_and_work(work, result);
+}
+
+static void tell(struct batch_work *work, enum batch_result result)
+{
+    struct batch *batch = work->batch;
+    const char *id = work->job.id ? work->job.id : "?";
+    const char *input = work->job.options.input ? work->job.options.input : "?";
+    work->entry->result = result;
+    if (result == BATCH_KEPT)
+        progress_of_many_skip(&batch->progress, 1);
+    else
+        progress_of_many_add(&batch->progress, 1, result == BATCH_FAILED);
+    if (result == BATCH_FAILED) {
+        batch_failure_report(work->job.id, work->problem);
+        batch_journal_note(batch->journal, json_pack("{s:o, s:o}", "id", json_text(id), "failed",
+                                                     json_text(work->problem)));
+    }
+    batch_report_add(&batch->report, id, input, result,
+                     result == BATCH_FAILED ? work->problem : NULL, work->details);
+    work->details = NULL;
+}
+
+static void run_entry(struct batch *batch, struct batch_entry *entry)
+{
+    struct batch_work work = {.batch = batch, .entry = entry};
+    enum batch_result result = BATCH_LEFT;
+    if (entry->result != BATCH_LEFT || atomic_load(&batch->disk_full))
+        return;
+    const struct log_keeper before = log_keep_in(work.problem, sizeof work.problem);
+    enum status status = do_work(&work, &result);
+    log_keep_again(&before);
+    if (status != STATUS_OK && status != STATUS_INTERRUPTED) {
+        result = BATCH_FAILED;
+        if (batch_disk_is_full(work.problem)) {
+            result = BATCH_LEFT;
+            if (!atomic_exchange(&batch->disk_full, true))
+                batch_failure_report(work.job.id, work.problem);
+        }
+    }
+    if (result != BATCH_LEFT && status != STATUS_INTERRUPTED)
+        tell(&work, result);
+    json_decref(work.details);
+    batch_job_free(&work.job);
+}
+
+static void run_piece(void *context, size_t piece, size_t worker)
+{
+    struct batch *batch = context;
+    (void)worker;
+    run_entry(batch, &batch->list.entries[piece]);
+}
+
+static size_t count_left(const struct batch *batch)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < batch->list.count; i++)
+        left += batch->list.entries[i].result == BATCH_LEFT;
+    return left;
+}
+
+/* Short ones first, a file a thread; then the long ones, on all threads; and what other runs of
+ * this shard have begun, until they have ended it or died. */
+static enum status run_jobs(struct batch *batch)
+{
+    struct workers *workers = NULL;
+    TRY(workers_create(batch->options->render.chain.threads, &workers));
+    batch->threads = workers_count(workers);
+    workers_run(workers, batch->list.count, run_piece, batch);
+    workers_destroy(workers);
+    batch->sharing = true;
+    while (count_left(batch) > 0 && !stop_requested() && !atomic_load(&batch->disk_full)) {
+        for (size_t i = 0; i < batch->list.count && !stop_requested(); i++)
+            run_entry(batch, &batch->list.entries[i]);
+        if (count_left(batch) > 0 && !stop_requested() && !atomic_load(&batch->disk_full)) {
+            if (!batch->waiting)
+                note("%zu job%s left to another run, which works at them", count_left(batch),
+                     plural_s(count_left(batch)));
+            batch->waiting = true;
+            usleep(DEFERRED_WAIT_US);
+            batch_journal_refresh(batch->journal);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* ---- all of it ---- */
+
+static enum status check_options(const struct batch_options *options)
+{
+    if (!options->out_dir || !*options->out_dir)
+        return fail(STATUS_USAGE, "halo batch needs -O DIR, where outputs go");
+    if (!options->list == !options->glob)
+        return fail(STATUS_USAGE, "halo batch needs a LIST of jobs, or --glob PATTERN");
+    if (options->glob && options->from != BATCH_FROM_JOBS)
+        return fail(STATUS_USAGE, "--glob cannot be used with --from");
+    return STATUS_OK;
+}
+
+/* Folders of outputs, as far as they follow each other. */
+static void sweep_folders(struct batch *batch)
+{
+    char *last = NULL;
+    for (size_t i = 0; i < batch->list.count; i++) {
+        struct batch_job job;
+        if (batch_job_identify(batch->options, batch->list.entries[i].line, &job) == STATUS_OK) {
+            char *slash = strrchr(job.output, '/');
+            *slash = '\0';
+            if (!last || strcmp(last, job.output) != 0) {
+                free(last);
+                last = strdup(job.output);
+                batch_journal_sweep(batch->journal, job.output);
+            }
+        }
+        batch_job_free(&job);
+    }
+    free(last);
+}
+
+static void note_run(struct batch *batch, const char *what, json_t *summary)
+{
+    char shard[64];
+    snprintf(shard, sizeof shard, "%zu/%zu", batch->shard.number, batch->shard.count);
+    batch_journal_note(batch->journal,
+                       json_pack("{s:s, s:s, s:I, s:I, s:I, s:o*}", "run", what, "shard", shard,
+                                 "jobs", (json_int_t)batch->list.count, "all",
+                                 (json_int_t)batch->list.all, "process", (json_int_t)getpid(),
+                                 "summary", summary));
+}
+
+static enum status begin_batch(struct batch *batch)
+{
+    struct batch_options *options = batch->options;
+    char *inside;
+    TRY(check_options(options));
+    TRY(render_options_check_job(&options->render));
+    TRY(batch_shard_choose(options->shard, &batch->shard));
+    TRY(batch_list_load(options, &batch->shard, &batch->list));
+    if (asprintf(&inside, "%s/x", options->out_dir) < 0)
+        return fail_memory("names");
+    enum status status = output_make_folders(inside);
+    free(inside);
+    TRY(status);
+    TRY(batch_journal_open(options->out_dir, &batch->shard, &batch->journal));
+    size_t memory = options->memory ? options->memory << 20 : render_masks_memory();
+    return mask_cache_create(memory, &batch->masks);
+}
+
+static enum status conclude(struct batch *batch)
+{
+    const struct batch_report *report = &batch->report;
+    const struct batch_options *options = batch->options;
+    size_t left = count_left(batch), jobs = batch->list.count;
+    note_run(batch, "ended", batch_report_summary(&batch->report, jobs));
+    TRY(batch_report_keep(&batch->report, options->report, jobs));
+    if (options->json)
+        TRY(json_print(batch_report_summary(&batch->report, jobs),
+                       JSON_INDENT(2) | JSON_REAL_PRECISION(9), "the summary"));
+    note("%zu job%s: %zu made, %zu were done, %zu failed, %zu left", jobs, plural_s(jobs),
+         report->made, report->kept, report->failed, left);
+    batch_report_note_losses(report);
+    if (stop_requested())
+        return fail(STATUS_FAILED, "stopped; the same command does the rest");
+    TRY(batch_manifest_write(options, &batch->shard, &batch->list));
+    if (left) /* the last failure says why */
+        return STATUS_TRY_AGAIN;
+    return report->failed ? fail(STATUS_SOME_FAILED, "%zu of %zu job%s failed", report->failed,
+                                 jobs, plural_s(jobs))
+                          : STATUS_OK;
+}
+
+static enum status run_batch(struct batch *batch)
+{
+    const struct batch_options *options = batch->options;
+    TRY(batch_report_open(&batch->report, options->report));
+    sweep_folders(batch);
+    note_run(batch, "begun", NULL);
+    pthread_mutex_init(&batch->alone_lock, NULL);
+    progress_of_many_begin(&batch->progress, batch->list.count, (double)batch->list.count,
+                           options->render.verbosity != VERBOSITY_QUIET);
+    enum status status = run_jobs(batch);
+    progress_of_many_end(&batch->progress);
+    pthread_mutex_destroy(&batch->alone_lock);
+    return status == STATUS_OK ? conclude(batch) : status;
+}
+
+enum status batch_run(void *context)
+{
+    struct batch batch = {.options = context};
+    failure_json_to(stdout); /* "-" is a list of jobs, not sound */
+    note_verbosity(batch.options->render.verbosity);
+    batch.options->render.chain.settings.convolver.reproducible = true;
+    fft_fix_plans();
+    render_expect_many();
+    stop_watch();
+    enum status status = begin_batch(&batch);
+    if (status == STATUS_OK) {
+        status = run_batch(&batch);
+        batch_report_close(&batch.report);
+    }
+    mask_cache_destroy(batch.masks);
+    batch_journal_close(batch.journal);
+    batch_list_free(&batch.list);
+    return status;
+}

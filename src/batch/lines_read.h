@@ -1,0 +1,23 @@
+/* Lists of jobs and manifests, line by line, plain or compressed by gzip, whatever they are called.
+ * Threads: one at a time. */
+#ifndef HALO_LINES_READ_H
+#define HALO_LINES_READ_H
+
+#include "base/status.h"
+
+struct lines_read;
+
+enum { LINES_READ_MOST = 1 << 22 }; /* bytes of a line */
+
+/* "-": standard input. Errors: no such file, memory, no zlib where it is needed. */
+MUST_CHECK enum status lines_read_open(const char *path, struct lines_read **lines);
+void lines_read_close(struct lines_read *lines);
+
+/* The next line without its end, valid until the next call; NULL at the end. Errors: a line that is
+ * too long or holds a zero byte, damaged data. */
+MUST_CHECK enum status lines_read_next(struct lines_read *lines, char **line);
+
+/* Of the line, from 1. */
+size_t lines_read_number(const struct lines_read *lines);
+
+#endif

@@ -1,0 +1,397 @@
+/* Presets of halo live while it runs: begun with, changed to, saved. */
+#include "live/live_session.h"
+
+#include "signal/audio.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what is heard now ---- */
+
+static const char *name_of(const struct preset *preset)
+{
+    return preset->source.place == PRESET_SAVED ? preset->source.text : "";
+}
+
+/* A preset that is not remembered is no reason to stop. */
+static void remember(struct live_session *session)
+{
+    const char *name = session->presets.name;
+    char reason[PRESET_REASON];
+    log_capture(reason, sizeof reason);
+    enum status status = preset_remember(name);
+    log_capture(NULL, 0);
+    if (status != STATUS_OK)
+        view_warning(session->stream.view, "--resume will not know preset %s: %s", name, reason);
+}
+
+static enum status find_first(const struct live_options *options, struct preset_source *source)
+{
+    *source = (struct preset_source){.place = PRESET_OF_OPTIONS, .mask = PRESET_OWN_MASK};
+    if (options->preset || options->resume)
+        source->place = PRESET_SAVED;
+    if (options->resume)
+        return preset_last(source->text);
+    if (options->preset)
+        TRY(preset_check_name(options->preset));
+    if (options->preset)
+        strcpy(source->text, options->preset);
+    return STATUS_OK;
+}
+
+enum status live_preset_load_source(const struct live_options *options,
+                                    const struct preset_source *source, struct preset **preset)
+{
+    return source->place == PRESET_OF_OPTIONS
+               ? preset_of_options(&options->play, source->mask, &options->play.chain, preset)
+               : preset_load(source, &options->play.chain, preset);
+}
+
+enum status live_preset_load(const struct live_options *options, struct preset **preset)
+{
+    struct preset_source source;
+    char where[PRESET_LABEL_MOST + 16], label[PRESET_LABEL_MOST];
+    TRY(find_first(options, &source));
+    if (source.place == PRESET_OF_OPTIONS)
+        return STATUS_OK;
+    preset_source_describe(&source, label);
+    snprintf(where, sizeof where, "cannot resume %s", label);
+    const char *before = log_prefix(options->resume ? where : NULL);
+    enum status status = live_preset_load_source(options, &source, preset);
+    log_prefix(before);
+    return status;
+}
+
+/* The mask that a chain begins with, which a rule for another device may have changed. */
+static int first_mask(const struct live_options *options, const struct preset *preset)
+{
+    if (!preset)
+        return options->play.choosing == SIZE_MAX ? PRESET_OWN_MASK : 1;
+    if (preset->live.dry)
+        return 0;
+    return preset->live.stage == SIZE_MAX ? PRESET_OWN_MASK : (int)preset->live.mask;
+}
+
+void live_preset_use(struct live_session *session, struct preset *preset)
+{
+    preset_destroy(session->presets.preset);
+    session->presets.preset = preset;
+    session->stream.gain_db = preset->live.gain_db;
+    session->stream.dry = preset->live.dry;
+}
+
+enum status live_preset_begin(struct live_session *session)
+{
+    struct live_presets *presets = &session->presets;
+    struct preset *preset = NULL;
+    TRY(find_first(session->options, &presets->first));
+    TRY(live_preset_load(session->options, &preset));
+    presets->first.mask = first_mask(session->options, preset);
+    if (preset)
+        live_preset_use(session, preset);
+    return STATUS_OK;
+}
+
+void live_preset_begun(struct live_session *session)
+{
+    struct live_presets *presets = &session->presets;
+    if (presets->preset)
+        strcpy(presets->name, name_of(presets->preset));
+    if (*presets->name && !presets->is_for_device)
+        remember(session);
+}
+
+/* The stages as they are heard: masks loaded since, changed controls. The others share the texts of
+ * the chain. Free with free_stages. */
+static enum status present_stages(const struct stream_session *stream, struct stage_list *list)
+{
+    const struct live_chain *chain = &stream->chain;
+    *list = (struct stage_list){.precision = chain->stages.precision};
+    list->stages = calloc(chain->stages.count + 1, sizeof *list->stages);
+    if (!list->stages)
+        return fail_memory("a preset");
+    for (size_t i = 0; i < chain->stages.count; i++) {
+        const struct stage *stage = &chain->stages.stages[i];
+        bool chooses = chain->choice_count > 0 && i == chain->request.stage;
+        list->stages[i] = *stage;
+        list->stages[i].text = NULL;
+        list->count++;
+        TRY(live_controls_spec(&stream->controls, i, chooses ? chain->texts[0] : stage->text,
+                               &list->stages[i].text));
+    }
+    return STATUS_OK;
+}
+
+static void free_stages(struct stage_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->stages[i].text);
+    free(list->stages);
+}
+
+enum status live_preset_save(struct live_session *session, const char *name, bool force)
+{
+    struct stream_session *stream = &session->stream;
+    const struct live_chain *chain = &stream->chain;
+    struct chain_live live = {
+        .stage = SIZE_MAX, .mask = 1, .dry = stream->dry, .gain_db = stream->gain_db};
+    if (chain->choice_count > 0) {
+        live.stage = chain->request.stage;
+        live.other_count = chain->choice_count - 1;
+        live.others = (const char **)chain->texts + 1;
+        live.mask = choices_asked(chain->choices) + 1;
+    }
+    struct stage_list list;
+    enum status status = present_stages(stream, &list);
+    if (status == STATUS_OK)
+        status = preset_save(name, force, &list, &live);
+    free_stages(&list);
+    TRY(status);
+    snprintf(session->presets.name, sizeof session->presets.name, "%s", name);
+    remember(session);
+    view_message(stream->view, "saved as preset %s", name);
+    return STATUS_OK;
+}
+
+/* ---- the next one ---- */
+
+enum status live_preset_ask(struct live_session *session, const char *name,
+                            const struct osc_command *command)
+{
+    struct live_preset_request *next = &session->presets.next;
+    TRY(preset_check_name(name));
+    *next = (struct live_preset_request){
+        .is_asked = true, .source = {.place = PRESET_SAVED, .mask = PRESET_OWN_MASK}};
+    strcpy(next->source.text, name);
+    if (command)
+        next->path = command->path;
+    if (command)
+        next->sender = command->sender;
+    return STATUS_OK;
+}
+
+void live_preset_ask_for_device(struct live_session *session, const struct preset_source *source)
+{
+    session->presets.next =
+        (struct live_preset_request){.is_asked = true, .is_for_device = true, .source = *source};
+}
+
+const struct preset_source *live_preset_last_asked(const struct live_session *session)
+{
+    const struct live_presets *presets = &session->presets;
+    static const struct preset_source of_options = {.place = PRESET_OF_OPTIONS};
+    return presets->next.is_asked      ? &presets->next.source
+           : presets->current.is_asked ? &presets->current.source
+           : presets->preset           ? &presets->preset->source
+                                       : &of_options;
+}
+
+/* Of those that were asked for, the last counts; and what is heard may have been saved. */
+static const char *last_name(const struct live_session *session)
+{
+    const struct live_presets *presets = &session->presets;
+    bool is_asked = presets->next.is_asked || presets->current.is_asked;
+    const struct preset_source *last = live_preset_last_asked(session);
+    if (!is_asked)
+        return presets->name;
+    return last->place == PRESET_SAVED ? last->text : "";
+}
+
+enum status live_preset_go(struct live_session *session, int direction,
+                           const struct osc_command *command)
+{
+    struct preset_names names;
+    enum status status = preset_names_init(&names);
+    if (status == STATUS_OK && names.count == 0)
+        status = fail(STATUS_USAGE, "there are no presets; key s saves one");
+    if (status != STATUS_OK)
+        goto end;
+    size_t at = 0, from = direction > 0 ? names.count - 1 : 0; /* to the first, or to the last */
+    for (at = 0; at < names.count; at++)
+        if (strcmp(names.names[at], last_name(session)) == 0)
+            from = at;
+    at = (from + (direction > 0 ? 1 : names.count - 1)) % names.count;
+    status = live_preset_ask(session, names.names[at], command);
+end:
+    preset_names_free(&names);
+    return status;
+}
+
+/* `reason`: why it stays as it is. */
+static void end_request(struct live_session *session, const char *reason)
+{
+    struct live_preset_request *request = &session->presets.current;
+    char label[PRESET_LABEL_MOST], text[PRESET_LABEL_MOST + PRESET_REASON + 32];
+    preset_source_describe(&request->source, label);
+    snprintf(text, sizeof text, "cannot change to %s: %s", label, reason);
+    if (*reason && request->path)
+        osc_refuse(session->osc, &request->sender, request->path, text);
+    else if (*reason)
+        view_warning(session->stream.view, "%s", text);
+    *request = (struct live_preset_request){0};
+}
+
+static void start_loader(struct live_session *session)
+{
+    struct stream_session *stream = &session->stream;
+    struct live_presets *presets = &session->presets;
+    char reason[PRESET_REASON] = "";
+    presets->current = presets->next;
+    presets->next = (struct live_preset_request){0};
+    const struct preset_loader_request request = {
+        .source = &presets->current.source,
+        .options = &session->options->play,
+        .like = &stream->chain.request,
+        .live = stream->live,
+        .outputs = stream->chain.filter->outputs,
+        .way = stream->way,
+        .number = ++presets->number,
+    };
+    log_capture(reason, sizeof reason);
+    enum status status = preset_loader_start(&request, &presets->loader);
+    log_capture(NULL, 0);
+    if (status != STATUS_OK)
+        end_request(session, reason);
+}
+
+/* ---- the change ---- */
+
+static void log_change(const struct live_session *session, const struct prepared_preset *prepared)
+{
+    const struct stream_session *stream = &session->stream;
+    const struct chain_live *live = &prepared->preset->live;
+    struct live_settings settings = stream_session_settings(stream);
+    settings.gain = audio_from_db(live->gain_db);
+    settings.dry = live->dry;
+    const struct live_log_preset preset = {
+        .chain = &prepared->chain,
+        .settings = &settings,
+        .at = prepared->coming.began,
+        .way = {.frames = prepared->coming.frames, .shape = prepared->coming.shape}};
+    live_log_preset(stream->log, &preset);
+}
+
+/* The last switch of the old chain's masks: it ended unnoticed, or the change cut it off. */
+static void log_last_switch(const struct stream_session *stream)
+{
+    const struct live_chain *chain = &stream->chain;
+    size_t choice;
+    uint64_t at;
+    if (!chain->choices)
+        return;
+    if (choices_poll(chain->choices, &choice, &at) ||
+        choices_are_within_switch(chain->choices, &choice, &at))
+        live_log_switch(stream->log, choice, chain->since + at, &stream->way);
+}
+
+static void exchange_chains(struct live_session *session, struct prepared_preset *prepared)
+{
+    struct stream_session *stream = &session->stream;
+    struct live_chain chain = stream->chain;
+    struct preset *preset = session->presets.preset;
+    stream->chain = prepared->chain;
+    session->presets.preset = prepared->preset;
+    prepared->chain = chain;
+    prepared->preset = preset;
+}
+
+/* What is heard now, and for --resume if a user asked for it. */
+static void tell(struct live_session *session)
+{
+    struct live_presets *presets = &session->presets;
+    char label[PRESET_LABEL_MOST];
+    strcpy(presets->name, name_of(presets->preset));
+    if (*presets->name && !presets->current.is_for_device)
+        remember(session);
+    preset_source_describe(&presets->preset->source, label);
+    view_message(session->stream.view, "%s", label);
+}
+
+/* The step no longer uses the old chain. */
+static void adopt(struct live_session *session, struct prepared_preset *prepared)
+{
+    struct stream_session *stream = &session->stream;
+    struct live_presets *presets = &session->presets;
+    stream_session_update(stream); /* what the step reported of the old chain */
+    log_last_switch(stream);
+    log_change(session, prepared);
+    live_session_prove(session, &stream->chain, prepared->coming.began + prepared->coming.frames);
+    live_control_end_loads(session);
+    exchange_chains(session, prepared);
+    live_controls_free(&stream->controls);
+    live_send_to(stream->live, presets->number);
+    if (live_controls_init(&stream->controls, &stream->chain.stages, stream->live) != STATUS_OK)
+        stream->controls.count = 0; /* and it was said */
+    stream->gain_db = presets->preset->live.gain_db;
+    stream->dry = presets->preset->live.dry;
+    stream->from_cpu += stream_session_blocks_from_cpu(&prepared->chain);
+    prepared_preset_free(prepared);
+    live_control_show_keys(session);
+    live_control_watch_again(session);
+    tell(session);
+}
+
+static void take_loaded(struct live_session *session)
+{
+    struct live_presets *presets = &session->presets;
+    struct prepared_preset *prepared;
+    if (!preset_loader_take(presets->loader, &prepared))
+        return;
+    presets->loader = NULL;
+    if (!*prepared->reason) {
+        presets->coming = prepared;
+        return;
+    }
+    end_request(session, prepared->reason);
+    prepared_preset_free(prepared);
+}
+
+static void take_changed(struct live_session *session)
+{
+    struct live_presets *presets = &session->presets;
+    if (!live_change_taken(live_change_of(session->stream.live)))
+        return;
+    adopt(session, presets->coming);
+    presets->coming = NULL;
+    end_request(session, "");
+}
+
+void live_preset_advance(struct live_session *session)
+{
+    struct live_presets *presets = &session->presets;
+    if (presets->loader)
+        take_loaded(session);
+    if (presets->coming)
+        take_changed(session);
+    if (!presets->loader && !presets->coming && presets->next.is_asked)
+        start_loader(session);
+}
+
+void live_preset_finish(struct live_session *session)
+{
+    struct stream_session *stream = &session->stream;
+    struct live_presets *presets = &session->presets;
+    live_preset_advance(session);
+    if (presets->coming && !stream->stuck && live_change_of(stream->live)->has_begun)
+        log_change(session, presets->coming);
+}
+
+void live_preset_close(struct live_session *session)
+{
+    struct live_presets *presets = &session->presets;
+    preset_loader_abandon(presets->loader);
+    prepared_preset_free(presets->coming);
+    presets->loader = NULL;
+    presets->coming = NULL;
+}
+
+void live_preset_start_again(struct live_session *session)
+{
+    struct live_presets *presets = &session->presets;
+    live_preset_finish(session);
+    live_preset_close(session); /* first, since the loader may offer a slot until it has ended */
+    live_change_withdraw(live_change_of(session->stream.live));
+    if (!presets->next.is_asked)
+        presets->next = presets->current;
+    presets->current = (struct live_preset_request){0};
+}

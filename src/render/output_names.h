@@ -1,0 +1,34 @@
+/* The names of many outputs, made from those of their inputs by a pattern.
+ *
+ *   {name}   voice.wav, of rooms/a/voice.wav      {stem}   voice
+ *   {dir}    rooms/a                              {ext}    wav
+ *   {index}  1, 2, ..., with as many digits as the last has
+ *
+ * {{ is a brace. The outputs stay in their folder, whatever the inputs are called. Threads: any.
+ */
+#ifndef HALO_OUTPUT_NAMES_H
+#define HALO_OUTPUT_NAMES_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+
+#define OUTPUT_NAMES_USUAL "{name}"
+
+/* The path in `folder` of input number `index`, from 0, of `count`; for free(). Errors (usage): the
+ * pattern, or a name that leads out of the folder. */
+MUST_CHECK enum status output_name(const char *folder, const char *pattern, const char *input,
+                                   size_t index, size_t count, char **path);
+
+/* The path of `name` in the folder, for free(): the same for "a.wav" and "./a.wav". Errors (usage):
+ * it leads out of it. */
+MUST_CHECK enum status output_within(const char *folder, const char *name, char **path);
+
+/* Errors (usage): two outputs have one name, or one is an input. */
+MUST_CHECK enum status output_names_check(const char *const *inputs, char *const *outputs,
+                                          size_t count);
+
+/* Make the folders that a path is in, as far as they are missing. Errors: permissions. */
+MUST_CHECK enum status output_make_folders(const char *path);
+
+#endif

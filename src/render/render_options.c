@@ -1,0 +1,198 @@
+#include "render/render_options.h"
+
+#include "base/atomic_file.h"
+#include "base/program.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum { BLOCK_MOST = 1 << 24 }; /* frames */
+
+static const char *const boundary_names[] = {"zero", "replicate", "reflect", "wrap", NULL};
+static const char *const tail_names[] = {"full", "none", "until:-80dB", NULL}; /* and others */
+static const char *const format_names[] = {"pcm16", "pcm24", "pcm32", "float", "double", NULL};
+
+static enum status parse_tail(void *context, const struct option_row *row, const char *value)
+{
+    struct render_options *options = context;
+    double db = 0;
+    options->tail_given = true;
+    options->tail = strcmp(value, "none") == 0 ? TAIL_NONE : TAIL_FULL;
+    if (options->tail == TAIL_NONE || strcmp(value, "full") == 0)
+        return STATUS_OK;
+    if (strncmp(value, "until:", 6) != 0)
+        return fail(STATUS_USAGE, "--%s is full, none or until:LEVEL such as until:-80dB, not '%s'",
+                    row->name, value);
+    TRY(options_parse_db("the level of --tail until:", value + 6, -OPTIONS_DB_MOST, OPTIONS_DB_MOST,
+                         &db));
+    options->tail = TAIL_UNTIL;
+    options->until = audio_from_db(db);
+    return STATUS_OK;
+}
+
+const struct option_row render_options_sound_rows[] = {
+    OPT_CHOICE("edge", "EDGE", struct render_options, boundary, boundary_names,
+               "samples beyond the ends of the sound: zero (default),\n"
+               "replicate, reflect or wrap; implies --tail none"),
+    OPT_PARSE("tail", "TAIL", parse_tail,
+              "full (default): frames + taps - 1; none: the input's\n"
+              "frames; until:-80dB: until it stays below that level.\n"
+              "Plugins report no tail: with them full is until:-80dB,\n"
+              "at most 30 s, or until 5 s were quiet",
+              .names = tail_names),
+    OPT_STRING("format", "FORMAT", struct render_options, request.samples,
+               "pcm16, pcm24, pcm32, float or double; default: that of IN", .names = format_names),
+    OPT_STRING("container", "NAME", struct render_options, request.container,
+               "wav, flac, aiff, au, caf, ...; default: by OUT's suffix",
+               .name_at = sound_format_extension),
+    OPT_STRING("layout", "LAYOUT", struct render_options, layout,
+               "what the channels of IN are, where its file does not tell\n"
+               "or is wrong: 5.1, 5.1(side), FL+FR+LFE, ambisonic 1, none"),
+    OPT_DB("normalize", struct render_options, peak_db, -OPTIONS_DB_MOST, OPTIONS_DB_MOST,
+           "scale the peak to DB dBFS, such as -1",
+           .given = OPT_GIVEN(struct render_options, normalize)),
+    OPT_CHOICE("dither", "DITHER", struct render_options, dither, dither_names,
+               "of integers, where bits are lost: none, tpdf, shaped (44.1 and\n"
+               "48 kHz), or auto (default): tpdf up to 16 bits, else none"),
+    OPT_STRING("metadata", "WHAT", struct render_options, metadata,
+               "keep (default) tags, pictures, markers and chunks; none; or\n"
+               "FILE.json: keep them, with the tags that FILE says"),
+    OPT_FRAMES("block", struct render_options, block, 1, BLOCK_MOST,
+               "frames filtered at a time; default: chosen by the masks"),
+    OPT_PROVE(struct render_options, proof),
+    {0},
+};
+
+static const struct option_row rows[] = {
+    OPT_FILE("output", "OUT", struct render_options, output,
+             "where to write, instead of as an argument", .letter = 'o',
+             .given = OPT_GIVEN(struct render_options, output_given)),
+    OPT_FLAG("reproducible", struct render_options, chain.settings.convolver.reproducible,
+             "the same bytes on every processor, with any threads, saved\n"
+             "plans and --block: on the CPU, by slower transforms"),
+    OPT_FILE("out-dir", "DIR", struct render_options, out_dir,
+             "render all arguments as inputs, a file on each thread, into\n"
+             "this folder, which is made; --json then prints a line a file",
+             .letter = 'O'),
+    OPT_STRING("name", "PATTERN", struct render_options, name,
+               "with -O: what outputs are called: {name} (default) is that\n"
+               "of the input, {stem} and {ext} its parts, {dir} its folder,\n"
+               "{index} its number: '{stem}-hall.wav'"),
+    OPT_FILE("replay", "LOG", struct render_options, replay,
+             "render IN, recorded by halo live --record-dry, as it was\n"
+             "heard; LOG is the log of that recording"),
+    OPT_FILE("save-chain", "FILE", struct render_options, save_chain,
+             "save the stages and their options as text for --chain FILE"),
+    OPT_FLAG("collect", struct render_options, collect,
+             "with --save-chain: copy masks and the other files that the\n"
+             "chain names into FILE.files, so that it can be moved"),
+    OPT_FLAG("force", struct render_options, force, "replace OUT (and FILE) if it exists",
+             .letter = 'f'),
+    OPT_NO_SYNC,
+    OPT_FLAG("json", struct render_options, json, "print a report as JSON on standard output"),
+    OPT_VALUE("quiet", struct render_options, verbosity, VERBOSITY_QUIET,
+              "print only errors and what spoils the sound", .letter = 'q'),
+    OPT_VALUE("verbose", struct render_options, verbosity, VERBOSITY_VERBOSE,
+              "print more: paths, algorithm, true peak", .letter = 'v'),
+    {0},
+};
+
+static const struct option_group groups[] = {
+    {.heading = "stages, in the order given",
+     .make_rows = chain_options_stages,
+     .parse = chain_options_parse_stage,
+     .offset = offsetof(struct render_options, chain)},
+    {.heading = "options",
+     .rows = chain_options_rows,
+     .offset = offsetof(struct render_options, chain)},
+    {.rows = render_options_sound_rows},
+    {.rows = rows},
+    {0},
+};
+
+static enum status check_arguments(const struct render_options *options)
+{
+    if (!options->out_dir && !options->output)
+        return fail(STATUS_USAGE, "halo render needs IN and OUT; see halo render --help");
+    if (!options->out_dir && options->more.count > 0)
+        return fail(STATUS_USAGE,
+                    "halo render takes IN and OUT, not also '%s'; -O DIR renders many inputs",
+                    options->more.values[0]);
+    if (!options->out_dir && options->name)
+        return fail(STATUS_USAGE, "--name needs -O DIR");
+    if (options->out_dir && options->output_given)
+        return fail(STATUS_USAGE, "-O cannot be used with -o; --name says what outputs are called");
+    if (options->out_dir && (options->replay || options->save_chain))
+        return fail(STATUS_USAGE, "-O cannot be used with --replay or --save-chain");
+    return STATUS_OK;
+}
+
+enum status render_options_check_job(struct render_options *options)
+{
+    if (options->boundary != BOUNDARY_ZERO) {
+        if (options->tail_given && options->tail != TAIL_NONE)
+            return fail(STATUS_USAGE, "--edge %s needs --tail none: an extended sound has no tail",
+                        boundary_names[options->boundary]);
+        options->tail = TAIL_NONE;
+    }
+    return chain_options_check(&options->chain, options->block);
+}
+
+enum status render_options_check(struct render_options *options)
+{
+    TRY(check_arguments(options));
+    if (options->replay &&
+        (options->chain.stages.count > 0 || options->save_chain || options->normalize ||
+         options->tail_given || options->boundary != BOUNDARY_ZERO || options->block ||
+         options->json || options->chain.settings.convolver.reproducible))
+        return fail(STATUS_USAGE,
+                    "--replay takes everything from its log: no stages, --save-chain, --normalize, "
+                    "--tail, --edge, --block, --reproducible or --json");
+    if (options->collect && !options->save_chain)
+        return fail(STATUS_USAGE, "--collect needs --save-chain FILE");
+    if (options->save_chain && options->output &&
+        atomic_file_is_same(options->output, options->save_chain))
+        return fail(STATUS_USAGE, "OUT and --save-chain are the same file, %s; choose two names",
+                    options->save_chain);
+    TRY(render_options_check_job(options));
+    if (!options->out_dir && strcmp(options->output, "-") == 0 && isatty(STDOUT_FILENO))
+        return fail(STATUS_USAGE, "standard output is a terminal; write to a file or a pipe");
+    return STATUS_OK;
+}
+
+enum status render_options_copy(const struct render_options *options, struct render_options *copy)
+{
+    *copy = *options;
+    copy->more = (struct string_list){0};
+    return stage_list_copy(&options->chain.stages, &copy->chain.stages);
+}
+
+void render_options_free(struct render_options *options)
+{
+    chain_options_free(&options->chain);
+}
+
+static void free_options(void *options)
+{
+    render_options_free(options);
+}
+
+const struct command command_render = {
+    .name = "halo render",
+    .summary = "filter a sound file",
+    .usage = "usage: halo render IN OUT [stages and options]\n"
+             "       halo render IN -o OUT [stages and options]\n"
+             "       halo render -O DIR IN... [stages and options]\n\n"
+             "Filter a sound file. IN and OUT may be - for standard input and output.\n"
+             "OUT keeps IN's rate, sample format and tags; its suffix selects the container.",
+    .ending = "example: halo render voice.wav out.wav --mask hall.wav,gain=-6 --gain 3",
+    .arguments =
+        OPTION_ARGUMENTS(OPT_ARGUMENT("IN", struct render_options, input, 1, .is_file = true),
+                         OPT_ARGUMENT("OUT", struct render_options, output, 0, .is_file = true),
+                         OPT_ARGUMENTS("IN", struct render_options, more, 0, .is_file = true)),
+    .groups = groups,
+    .size = sizeof(struct render_options),
+    .defaults = &(const struct render_options)RENDER_OPTIONS_DEFAULTS,
+    .run = render_run,
+    .free = free_options,
+};

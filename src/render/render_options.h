@@ -1,0 +1,65 @@
+/* The options of halo render. */
+#ifndef HALO_RENDER_OPTIONS_H
+#define HALO_RENDER_OPTIONS_H
+
+#include "chain/chain_options.h"
+#include "chain/proof_report.h"
+#include "sound/engine.h"
+#include "sound/port.h"
+
+extern const struct command command_render;
+
+struct render_options {
+    struct chain_options chain;
+    const char *input;
+    const char *output;
+    bool output_given;      /* as an option, not an argument */
+    const char *save_chain; /* NULL: not saved */
+    bool collect;           /* copy the files that it names */
+    const char *replay;     /* a log; NULL: none */
+    const char *layout;     /* of the input; NULL: that of its file */
+    struct sound_format_request request;
+    enum boundary boundary;
+    enum tail tail;
+    double until; /* linear */
+    bool tail_given;
+    bool normalize;
+    double peak_db; /* to normalize to */
+    enum dither dither;
+    const char *metadata; /* keep, none or a file of JSON */
+    size_t block;         /* frames; 0: chosen by the masks */
+    struct proof_options proof;
+    bool force;
+    bool json;
+    enum verbosity verbosity;
+    const struct output_record *record; /* of the output (atomic_file.h); NULL: none */
+    const char *out_dir;                /* for many inputs; NULL: one */
+    const char *name;                   /* of their outputs (output_names.h) */
+    struct string_list more;            /* arguments after the first two */
+};
+
+extern const struct option_row render_options_sound_rows[]; /* what the output is */
+
+#define RENDER_OPTIONS_DEFAULTS                                                                    \
+    {.chain = CHAIN_OPTIONS_DEFAULTS,                                                              \
+     .metadata = "keep",                                                                           \
+     .dither = DITHER_AUTO,                                                                        \
+     .proof = PROOF_OPTIONS_DEFAULTS,                                                              \
+     .verbosity = VERBOSITY_NORMAL}
+
+/* Check that the options are consistent. Errors: usage. */
+MUST_CHECK enum status render_options_check(struct render_options *options);
+
+/* The same without arguments and outputs: of a job. */
+MUST_CHECK enum status render_options_check_job(struct render_options *options);
+
+/* Options of its own for a job: the same, with no stage loaded. To be freed by
+ * render_options_free. Errors: memory. */
+MUST_CHECK enum status render_options_copy(const struct render_options *options,
+                                           struct render_options *copy);
+void render_options_free(struct render_options *options);
+
+/* halo render, with a struct render_options (render_run.c). */
+MUST_CHECK enum status render_run(void *options);
+
+#endif

@@ -1,0 +1,204 @@
+#include "signal/variable_resampler.h"
+
+#include "base/realtime.h"
+#include "base/simd.h"
+#include "signal/audio.h"
+#include "signal/window.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    HALF = 48,    /* taps on a side, at the slower rate */
+    PHASES = 128, /* of the table, per input frame */
+    AROUND = 3,   /* phases before and after, for the interpolation */
+    LANES = 8,    /* sums of products, which a compiler may not make of one */
+};
+static const double PASS = 0.4535;      /* the pass band's end */
+static const double ATTENUATION = 120;  /* dB */
+static const double STEP_EXCESS = 1.02; /* at most */
+
+struct variable_resampler {
+    size_t channels;
+    size_t half;     /* taps on a side */
+    size_t capacity; /* input frames held */
+    size_t count;    /* held */
+    size_t at;       /* of the next output frame, in what is held */
+    double fraction;
+    double *table; /* row p + 1: 2 * half taps for the fraction p / PHASES */
+    double *taps;  /* of one output frame */
+    struct block_in_double held;
+};
+
+/* ---- the table ---- */
+
+static double kernel(double x, double half, double cutoff, double beta)
+{
+    double place = x / half, angle = 2 * M_PI * cutoff * x;
+    if (fabs(place) >= 1)
+        return 0;
+    return 2 * cutoff * (x == 0 ? 1 : sin(angle) / angle) * window_kaiser(beta, 1 - place * place);
+}
+
+/* The pass band is that of the slower rate; the transition is as wide as the taps allow. */
+static void fill_table(struct variable_resampler *resampler, double step)
+{
+    size_t taps = 2 * resampler->half;
+    double slower = step > 1 ? 1 / step : 1;
+    double width = window_taps(WINDOW_KAISER, ATTENUATION, 1) / (2.0 * HALF);
+    double cutoff = slower * (PASS + width / 2), beta = window_kaiser_beta(ATTENUATION);
+    for (int row = 0; row < PHASES + AROUND; row++)
+        for (size_t k = 0; k < taps; k++) {
+            double x = (double)(row - 1) / PHASES + (double)resampler->half - 1 - (double)k;
+            resampler->table[(size_t)row * taps + k] =
+                kernel(x, (double)resampler->half, cutoff, beta);
+        }
+}
+
+void variable_resampler_destroy(struct variable_resampler *resampler)
+{
+    if (!resampler)
+        return;
+    block_free_in_double(&resampler->held);
+    free(resampler->table);
+    free(resampler->taps);
+    free(resampler);
+}
+
+enum status variable_resampler_create(size_t channels, double step,
+                                      struct variable_resampler **result)
+{
+    enum status status = STATUS_OK;
+    struct variable_resampler *resampler = calloc(1, sizeof *resampler);
+    if (!resampler)
+        return fail_memory("a resampler");
+    resampler->channels = channels;
+    resampler->half = LANES / 2 * (size_t)ceil(2.0 / LANES * HALF * (step > 1 ? step : 1));
+    size_t taps = 2 * resampler->half;
+    resampler->capacity = taps + (size_t)ceil(VARIABLE_RESAMPLER_FRAMES * step * STEP_EXCESS) + 2;
+    resampler->table = audio_alloc_in_double((PHASES + AROUND) * taps);
+    resampler->taps = audio_alloc_in_double(taps);
+    if (!resampler->table || !resampler->taps)
+        status = fail_memory("a resampler");
+    else
+        status =
+            block_init_in_double(&resampler->held, channels, resampler->capacity, "a resampler");
+    if (status != STATUS_OK) {
+        variable_resampler_destroy(resampler);
+        return status;
+    }
+    fill_table(resampler, step);
+    variable_resampler_reset(resampler, 0);
+    *result = resampler;
+    return STATUS_OK;
+}
+
+/* ---- real-time ---- */
+
+HALO_REALTIME size_t variable_resampler_reach(const struct variable_resampler *resampler)
+{
+    return resampler->half + 1;
+}
+
+HALO_REALTIME void variable_resampler_reset(struct variable_resampler *resampler, double fraction)
+{
+    for (size_t c = 0; c < resampler->channels; c++)
+        memset(resampler->held.data[c], 0, resampler->half * sizeof(double));
+    resampler->at = resampler->count = resampler->half;
+    resampler->fraction = fraction;
+}
+
+HALO_REALTIME double variable_resampler_ahead(const struct variable_resampler *resampler)
+{
+    return (double)resampler->count - (double)resampler->at - resampler->fraction;
+}
+
+/* The position after `frames` frames, relative to what is held. */
+HALO_REALTIME static double position_after(const struct variable_resampler *resampler,
+                                           size_t frames, double step, double growth)
+{
+    double n = (double)frames;
+    return (double)resampler->at + resampler->fraction + n * step + growth * n * (n - 1) / 2;
+}
+
+HALO_REALTIME size_t variable_resampler_wants(const struct variable_resampler *resampler,
+                                              size_t frames, double step, double growth)
+{
+    size_t end = (size_t)position_after(resampler, frames, step, growth) + resampler->half + 1;
+    return end > resampler->count ? end - resampler->count : 0;
+}
+
+/* Drop the input before that of the next output frame. */
+HALO_REALTIME static void drop_used(struct variable_resampler *resampler)
+{
+    size_t drop = resampler->at + 1 - resampler->half;
+    for (size_t c = 0; c < resampler->channels; c++)
+        memmove(resampler->held.data[c], resampler->held.data[c] + drop,
+                (resampler->count - drop) * sizeof(double));
+    resampler->count -= drop;
+    resampler->at -= drop;
+}
+
+HALO_REALTIME void variable_resampler_write(struct variable_resampler *resampler,
+                                            const float *frames, size_t count)
+{
+    if (resampler->count + count > resampler->capacity)
+        drop_used(resampler);
+    for (size_t c = 0; c < resampler->channels; c++) {
+        double *to = resampler->held.data[c] + resampler->count;
+        for (size_t i = 0; i < count; i++)
+            to[i] = frames[i * resampler->channels + c];
+    }
+    resampler->count += count;
+}
+
+/* The taps for a fraction, by Lagrange's cubic through four phases. */
+HALO_REALTIME SIMD_CLONES static void interpolate_taps(struct variable_resampler *resampler)
+{
+    size_t taps = 2 * resampler->half;
+    double place = resampler->fraction * PHASES;
+    size_t phase = (size_t)place;
+    double x = place - (double)phase;
+    double a = -x * (x - 1) * (x - 2) / 6, b = (x + 1) * (x - 1) * (x - 2) / 2,
+           c = -(x + 1) * x * (x - 2) / 2, d = (x + 1) * x * (x - 1) / 6;
+    const double *restrict before = resampler->table + phase * taps;
+    const double *restrict here = before + taps, *restrict next = here + taps,
+                           *restrict after = next + taps;
+    double *restrict to = resampler->taps;
+    for (size_t k = 0; k < taps; k++)
+        to[k] = a * before[k] + b * here[k] + c * next[k] + d * after[k];
+}
+
+HALO_REALTIME SIMD_CLONES static double sum_products(const double *restrict taps,
+                                                     const double *restrict in, size_t count)
+{
+    double sums[LANES] = {0}, sum = 0;
+    for (size_t k = 0; k < count; k += LANES)
+        for (size_t lane = 0; lane < LANES; lane++)
+            sums[lane] += taps[k + lane] * in[k + lane];
+    for (size_t lane = 0; lane < LANES; lane++)
+        sum += sums[lane];
+    return sum;
+}
+
+HALO_REALTIME static void advance(struct variable_resampler *resampler, double step)
+{
+    resampler->fraction += step;
+    size_t whole = (size_t)resampler->fraction;
+    resampler->at += whole;
+    resampler->fraction -= (double)whole;
+}
+
+HALO_REALTIME void variable_resampler_read(struct variable_resampler *resampler, float *const *out,
+                                           size_t at, size_t frames, double step, double growth)
+{
+    for (size_t i = 0; i < frames; i++) {
+        size_t first = resampler->at + 1 - resampler->half;
+        interpolate_taps(resampler);
+        for (size_t c = 0; c < resampler->channels; c++)
+            out[c][at + i] = (float)sum_products(resampler->taps, resampler->held.data[c] + first,
+                                                 2 * resampler->half);
+        advance(resampler, step + (double)i * growth);
+    }
+}

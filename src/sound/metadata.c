@@ -1,0 +1,325 @@
+#include "sound/metadata.h"
+#include "base/files_read.h"
+
+#include "base/printable.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+static void free_marker(struct metadata_marker *marker)
+{
+    free(marker->label);
+    free(marker->note);
+    free(marker->text);
+}
+
+enum status metadata_create(struct sound_metadata **metadata)
+{
+    *metadata = calloc(1, sizeof **metadata);
+    return *metadata ? STATUS_OK : fail_memory("tags");
+}
+
+void metadata_destroy(struct sound_metadata *metadata)
+{
+    if (!metadata)
+        return;
+    while (metadata->chunk_count > 0)
+        metadata_remove_chunk(metadata, metadata->chunk_count - 1);
+    while (metadata->text_count > 0)
+        metadata_remove_text(metadata, metadata->text_count - 1);
+    while (metadata->marker_count > 0)
+        metadata_remove_marker(metadata, metadata->marker_count - 1);
+    free_marker(&metadata->surplus);
+    for (size_t i = 0; i < metadata->picture_count; i++)
+        free(metadata->pictures[i].bytes);
+    for (size_t i = 0; i < metadata->loss_count; i++)
+        free(metadata->losses[i].what);
+    for (size_t i = 0; i < metadata->moved_count; i++)
+        free(metadata->moved[i]);
+    free(metadata->chunks);
+    free(metadata->texts);
+    free(metadata->pictures);
+    free(metadata->markers);
+    free(metadata->losses);
+    free(metadata->moved);
+    free(metadata->id3);
+    free(metadata);
+}
+
+/* ---- bytes that are read ---- */
+
+bool metadata_bytes_at(struct metadata_bytes *bytes, uint64_t at, void *buffer, size_t count)
+{
+    if (at > bytes->size || count > bytes->size - at)
+        return false;
+    if (bytes->fd < 0) {
+        memcpy(buffer, bytes->memory + at, count);
+        return true;
+    }
+    ssize_t got = files_read_at(bytes->fd, buffer, count, (off_t)at);
+    if (got < 0 && bytes->error == 0)
+        bytes->error = errno;
+    return got == (ssize_t)count;
+}
+
+enum status metadata_copy(struct sound_metadata *metadata, struct metadata_bytes *bytes,
+                          uint64_t at, uint64_t size, unsigned char **taken)
+{
+    *taken = NULL;
+    if (at > bytes->size || size > bytes->size - at ||
+        size > METADATA_BYTES_MOST - metadata->bytes) {
+        metadata->cut = true;
+        return STATUS_OK;
+    }
+    *taken = malloc((size_t)size + 1);
+    if (!*taken)
+        return fail_memory("tags");
+    if (metadata_bytes_at(bytes, at, *taken, (size_t)size)) {
+        metadata->bytes += size;
+        return STATUS_OK;
+    }
+    free(*taken);
+    *taken = NULL;
+    metadata->cut = true;
+    return STATUS_OK;
+}
+
+/* ---- lists ---- */
+
+/* Room for one more of `size` bytes in a list that doubles; its address is that of any pointer. */
+static void *add_row(void *list, size_t *count, size_t size)
+{
+    void **rows = list;
+    if ((*count & (*count - 1)) == 0) { /* a power of two, or none: it is full */
+        void *more = reallocarray(*rows, *count ? 2 * *count : 1, size);
+        if (!more)
+            return NULL;
+        *rows = more;
+    }
+    return memset((char *)*rows + size * (*count)++, 0, size);
+}
+
+/* Whether there is no room for one more, which is noted. */
+static bool is_full(struct sound_metadata *metadata, size_t count, size_t most)
+{
+    metadata->cut |= count >= most;
+    return count >= most;
+}
+
+static void remove_row(void *rows, size_t *count, size_t size, size_t index)
+{
+    char *at = (char *)rows + index * size;
+    memmove(at, at + size, (--*count - index) * size);
+}
+
+static void *copy_of(const void *bytes, size_t size)
+{
+    char *copy = malloc(size + 1);
+    if (!copy)
+        return NULL;
+    memcpy(copy, bytes, size);
+    copy[size] = '\0';
+    return copy;
+}
+
+enum status metadata_set(char **text, const void *bytes, size_t size)
+{
+    free(*text);
+    *text = copy_of(bytes, strnlen(bytes, size));
+    return *text ? STATUS_OK : fail_memory("tags");
+}
+
+enum status metadata_add_chunk(struct sound_metadata *metadata, enum metadata_family family,
+                               const void *id, const void *bytes, size_t size)
+{
+    if (is_full(metadata, metadata->chunk_count, METADATA_CHUNKS_MOST))
+        return STATUS_OK;
+    struct metadata_chunk *chunk =
+        add_row(&metadata->chunks, &metadata->chunk_count, sizeof *chunk);
+    if (!chunk)
+        return fail_memory("tags");
+    chunk->family = family;
+    memcpy(chunk->id, id, family == FAMILY_W64 ? METADATA_ID : 4);
+    chunk->size = size;
+    chunk->bytes = copy_of(bytes, size);
+    return chunk->bytes ? STATUS_OK : fail_memory("tags");
+}
+
+enum status metadata_add_text(struct sound_metadata *metadata, const char *name, size_t name_size,
+                              const void *value, size_t size)
+{
+    if (is_full(metadata, metadata->text_count, METADATA_TEXTS_MOST) ||
+        is_full(metadata, metadata->texts_read++, METADATA_REPEATS_MOST * METADATA_TEXTS_MOST))
+        return STATUS_OK;
+    size = strnlen(value, size);
+    for (size_t i = 0; i < metadata->text_count; i++) { /* a file may have it in several places */
+        const struct metadata_text *text = &metadata->texts[i];
+        if (strlen(text->name) == name_size && strncasecmp(text->name, name, name_size) == 0 &&
+            strlen(text->value) == size && memcmp(text->value, value, size) == 0)
+            return STATUS_OK;
+    }
+    struct metadata_text *text = add_row(&metadata->texts, &metadata->text_count, sizeof *text);
+    if (!text)
+        return fail_memory("tags");
+    text->name = copy_of(name, name_size);
+    text->value = copy_of(value, size);
+    if (!text->name || !text->value)
+        return fail_memory("tags");
+    for (char *letter = text->name; *letter; letter++)
+        if (*letter >= 'a' && *letter <= 'z')
+            *letter = (char)(*letter - 'a' + 'A');
+    return STATUS_OK;
+}
+
+enum status metadata_add_picture(struct sound_metadata *metadata, const void *bytes, size_t size)
+{
+    if (is_full(metadata, metadata->picture_count, METADATA_PICTURES_MOST))
+        return STATUS_OK;
+    for (size_t i = 0; i < metadata->picture_count; i++)
+        if (metadata->pictures[i].size == size &&
+            memcmp(metadata->pictures[i].bytes, bytes, size) == 0)
+            return STATUS_OK;
+    struct metadata_picture *picture =
+        add_row(&metadata->pictures, &metadata->picture_count, sizeof *picture);
+    if (!picture)
+        return fail_memory("tags");
+    picture->size = size;
+    picture->bytes = copy_of(bytes, size);
+    return picture->bytes ? STATUS_OK : fail_memory("tags");
+}
+
+enum status metadata_add_marker(struct sound_metadata *metadata, uint32_t id,
+                                struct metadata_marker **marker)
+{
+    *marker = &metadata->surplus;
+    if (is_full(metadata, metadata->marker_parts++, METADATA_REPEATS_MOST * METADATA_MARKERS_MOST))
+        return STATUS_OK;
+    for (size_t i = 0; i < metadata->marker_count; i++)
+        if (metadata->markers[i].id == id) {
+            *marker = &metadata->markers[i];
+            return STATUS_OK;
+        }
+    if (is_full(metadata, metadata->marker_count, METADATA_MARKERS_MOST))
+        return STATUS_OK;
+    *marker = add_row(&metadata->markers, &metadata->marker_count, sizeof **marker);
+    if (!*marker)
+        return fail_memory("tags");
+    (*marker)->id = id;
+    return STATUS_OK;
+}
+
+enum status metadata_lose(struct sound_metadata *metadata, const char *why, const char *format, ...)
+{
+    struct metadata_loss *loss = add_row(&metadata->losses, &metadata->loss_count, sizeof *loss);
+    if (!loss)
+        return fail_memory("tags");
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vasprintf(&loss->what, format, arguments);
+    va_end(arguments);
+    loss->why = why;
+    if (length < 0)
+        loss->what = NULL;
+    return length < 0 ? fail_memory("tags") : STATUS_OK;
+}
+
+enum status metadata_move(struct sound_metadata *metadata, const char *what)
+{
+    char **moved = add_row(&metadata->moved, &metadata->moved_count, sizeof *moved);
+    if (!moved)
+        return fail_memory("tags");
+    *moved = strdup(what);
+    return *moved ? STATUS_OK : fail_memory("tags");
+}
+
+void metadata_remove_chunk(struct sound_metadata *metadata, size_t index)
+{
+    free(metadata->chunks[index].bytes);
+    remove_row(metadata->chunks, &metadata->chunk_count, sizeof *metadata->chunks, index);
+}
+
+void metadata_remove_text(struct sound_metadata *metadata, size_t index)
+{
+    free(metadata->texts[index].name);
+    free(metadata->texts[index].value);
+    remove_row(metadata->texts, &metadata->text_count, sizeof *metadata->texts, index);
+}
+
+void metadata_remove_marker(struct sound_metadata *metadata, size_t index)
+{
+    free_marker(&metadata->markers[index]);
+    remove_row(metadata->markers, &metadata->marker_count, sizeof *metadata->markers, index);
+}
+
+/* ---- bytes that are written ---- */
+
+void metadata_put(struct metadata_buffer *buffer, const void *bytes, size_t size)
+{
+    if (size > buffer->capacity - buffer->size) {
+        size_t capacity = 2 * (buffer->size + size) + 256;
+        unsigned char *more = realloc(buffer->bytes, capacity);
+        if (!more) {
+            buffer->failed = true;
+            return;
+        }
+        buffer->bytes = more;
+        buffer->capacity = capacity;
+    }
+    if (size > 0)
+        memcpy(buffer->bytes + buffer->size, bytes, size);
+    buffer->size += size;
+}
+
+void metadata_put_little(struct metadata_buffer *buffer, uint64_t value, size_t bytes)
+{
+    unsigned char number[8];
+    for (size_t i = 0; i < bytes; i++)
+        number[i] = (unsigned char)(value >> (8 * i));
+    metadata_put(buffer, number, bytes);
+}
+
+void metadata_put_big(struct metadata_buffer *buffer, uint64_t value, size_t bytes)
+{
+    unsigned char number[8];
+    for (size_t i = 0; i < bytes; i++)
+        number[i] = (unsigned char)(value >> (8 * (bytes - 1 - i)));
+    metadata_put(buffer, number, bytes);
+}
+
+uint64_t metadata_little(const unsigned char *bytes, size_t count)
+{
+    uint64_t value = 0;
+    for (size_t i = count; i-- > 0;)
+        value = value << 8 | bytes[i];
+    return value;
+}
+
+uint64_t metadata_big(const unsigned char *bytes, size_t count)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < count; i++)
+        value = value << 8 | bytes[i];
+    return value;
+}
+
+void metadata_put_utf8(struct metadata_buffer *buffer, const char *text)
+{
+    bool is_utf8 = true;
+    for (const char *at = text; *at && is_utf8; at += is_utf8 ? printable_utf8(at) : 0)
+        is_utf8 = printable_utf8(at) > 0;
+    if (is_utf8) {
+        metadata_put(buffer, text, strlen(text));
+        return;
+    }
+    for (; *text; text++) {
+        unsigned char byte = (unsigned char)*text;
+        if (byte >= 0x80)
+            metadata_put_big(buffer, 0xC0 | byte >> 6, 1);
+        metadata_put_big(buffer, byte >= 0x80 ? 0x80 | (byte & 0x3F) : byte, 1);
+    }
+}

@@ -1,0 +1,241 @@
+/* What surrounds the samples of a sound file: tags, pictures, markers, and chunks that halo does
+ * not interpret. Read from one container, adjusted to what happened to the sound, and written into
+ * another; what could not be kept is noted, none of it is lost without a word.
+ *
+ *   metadata_read.c    finds it in a file or in the head of a stream
+ *   metadata_riff.c    WAV, RF64, W64; metadata_aiff.c, metadata_caf.c
+ *   metadata_flac.c    FLAC and Ogg
+ *   metadata_adjust.c  what a changed sound makes untrue
+ *   metadata_json.c    --metadata FILE.json, and the report
+ *
+ * Positions are frames of the sound, from 0. Text is as the file has it, which should be UTF-8.
+ * Threads: one at a time. Not real-time.
+ */
+#ifndef HALO_METADATA_H
+#define HALO_METADATA_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes that are read of one file: more is left, with a word. */
+#define METADATA_BYTES_MOST (UINT64_C(256) << 20)
+
+/* Entries that are read of one file: each is compared with those before it. More is left, with a
+ * word. */
+enum {
+    METADATA_CHUNKS_MOST = 4096,
+    METADATA_TEXTS_MOST = 4096,
+    METADATA_MARKERS_MOST = 8192,
+    METADATA_PICTURES_MOST = 1024,
+    METADATA_UNKNOWN_MOST = 4096, /* parts of lists, named as a loss */
+    METADATA_REPEATS_MOST = 4,    /* a text may be in several places, a marker has several parts */
+};
+
+/* FAMILY_RF64 is for writing alone: RIFF's chunks, each of an even size. */
+enum metadata_family { FAMILY_RIFF, FAMILY_RF64, FAMILY_W64, FAMILY_AIFF, FAMILY_CAF };
+
+enum { METADATA_ID = 16 }; /* four letters and zeros; a GUID (W64) */
+
+struct metadata_chunk {
+    enum metadata_family family; /* whose chunks these are; FAMILY_W64: one that RIFF has not */
+    unsigned char id[METADATA_ID];
+    unsigned char *bytes;
+    size_t size;
+    bool kept;
+};
+
+/* As Vorbis comments name them, in capitals; there may be several of a name. */
+struct metadata_text {
+    char *name;
+    char *value;
+    bool kept;
+};
+
+/* The content of FLAC's PICTURE block: type, MIME type, description, size, image. */
+struct metadata_picture {
+    unsigned char *bytes;
+    size_t size;
+    bool kept;
+};
+
+struct metadata_marker {
+    uint32_t id; /* unique in a file */
+    uint64_t frame;
+    uint64_t length;  /* of a region; 0: a point */
+    char *label;      /* or NULL */
+    char *note;       /* or NULL */
+    char *text;       /* of a region, or NULL */
+    uint8_t kind[12]; /* of a region: purpose, country, language, dialect, code page, as in ltxt */
+    bool placed;      /* `frame` is known: a file may name what it does not place */
+    bool kept;
+};
+
+struct metadata_loss {
+    char *what;
+    const char *why;
+};
+
+struct sound_metadata {
+    enum metadata_family origin; /* of the container that was read, or that is nearest to it */
+    struct metadata_chunk *chunks;
+    size_t chunk_count;
+    struct metadata_text *texts;
+    size_t text_count;
+    struct metadata_picture *pictures;
+    size_t picture_count;
+    struct metadata_marker *markers;
+    size_t marker_count;
+    unsigned char *id3; /* the whole tag of version 2 that there was, for what only it can hold */
+    size_t id3_size;
+    struct metadata_loss *losses;
+    size_t loss_count;
+    char **moved; /* what was changed with the sound */
+    size_t moved_count;
+    uint64_t bytes;                  /* read so far */
+    size_t texts_read, marker_parts; /* those that were there already, too */
+    struct metadata_marker surplus;  /* for what is said of markers beyond the most */
+    bool cut;                        /* some lay beyond what was read */
+};
+
+MUST_CHECK enum status metadata_create(struct sound_metadata **metadata);
+void metadata_destroy(struct sound_metadata *metadata); /* NULL: nothing */
+
+/* Where to read: a file that can be read in any order, or the head of a stream. */
+struct metadata_bytes {
+    int fd; /* or -1 */
+    const unsigned char *memory;
+    uint64_t size;
+    int error; /* errno of a read that failed, or 0 */
+};
+
+/* Whether all `count` bytes from `at` on are there. */
+bool metadata_bytes_at(struct metadata_bytes *bytes, uint64_t at, void *buffer, size_t count);
+
+/* Add what the file has. *known: its container is one of these; of others libsndfile may know more.
+ * What is damaged is left. Errors: memory. */
+MUST_CHECK enum status metadata_read(struct metadata_bytes *bytes, struct sound_metadata *metadata,
+                                     bool *known);
+
+/* Add; copies are made. Beyond the most nothing is added, and `cut` is set. Errors: memory. */
+MUST_CHECK enum status metadata_add_chunk(struct sound_metadata *metadata,
+                                          enum metadata_family family, const void *id,
+                                          const void *bytes, size_t size);
+MUST_CHECK enum status metadata_add_text(struct sound_metadata *metadata, const char *name,
+                                         size_t name_size, const void *value, size_t size);
+MUST_CHECK enum status metadata_add_picture(struct sound_metadata *metadata, const void *bytes,
+                                            size_t size);
+/* *marker: the one of that id, which is made if there is none; beyond the most one that is not
+ * kept.
+ */
+MUST_CHECK enum status metadata_add_marker(struct sound_metadata *metadata, uint32_t id,
+                                           struct metadata_marker **marker);
+/* Note a loss; `why` is not copied. */
+MUST_CHECK enum status metadata_lose(struct sound_metadata *metadata, const char *why,
+                                     const char *format, ...) __attribute__((format(printf, 3, 4)));
+MUST_CHECK enum status metadata_move(struct sound_metadata *metadata, const char *what);
+
+/* Replace *text by a copy. Errors: memory. */
+MUST_CHECK enum status metadata_set(char **text, const void *bytes, size_t size);
+
+void metadata_remove_chunk(struct sound_metadata *metadata, size_t index);
+void metadata_remove_text(struct sound_metadata *metadata, size_t index);
+void metadata_remove_marker(struct sound_metadata *metadata, size_t index);
+
+/* ---- what became of the sound (metadata_adjust.c) ---- */
+
+struct metadata_change {
+    int64_t frames;    /* of the output, or -1: unknown */
+    bool has_memory;   /* an output frame depends on earlier ones: loops have other ends */
+    bool wraps;        /* the whole sound is one period (--edge wrap) */
+    uint32_t rate;     /* Hz, of the output, */
+    size_t channels;   /* and for the coding history: */
+    unsigned bits;     /* of an integer format, else 0 */
+    unsigned bytes;    /* of a sample; 0: compressed */
+    const char *maker; /* "halo 1.0" */
+    size_t inputs;     /* channels of the input */
+};
+
+/* Drops what is untrue of the new sound: ReplayGain and loudness, checksums, overviews, what
+ * is said of each channel where there are others now, loops that no longer close, positions after
+ * its end; adds a line to the coding history of a broadcast WAV. Frame i of the output belongs to
+ * frame i of the input (engine.h), so that positions stay. Errors: memory. */
+MUST_CHECK enum status metadata_adjust(struct sound_metadata *metadata,
+                                       const struct metadata_change *change);
+
+/* ---- writing ---- */
+
+struct metadata_buffer {
+    unsigned char *bytes;
+    size_t size, capacity;
+    bool failed; /* memory ran out */
+};
+
+void metadata_put(struct metadata_buffer *buffer, const void *bytes, size_t size);
+void metadata_put_little(struct metadata_buffer *buffer, uint64_t value, size_t bytes);
+void metadata_put_big(struct metadata_buffer *buffer, uint64_t value, size_t bytes);
+uint64_t metadata_little(const unsigned char *bytes, size_t count);
+uint64_t metadata_big(const unsigned char *bytes, size_t count);
+
+/* What a container gets, and what is written of it is marked as kept. Bytes for memory that runs
+ * out are missing: check buffer->failed. with_texts: tags, too, which FLAC has elsewhere. */
+void metadata_write_riff(struct sound_metadata *metadata, enum metadata_family family,
+                         bool with_texts, struct metadata_buffer *buffer); /* not of AIFF or CAF */
+void metadata_write_aiff(struct sound_metadata *metadata, bool with_texts,
+                         struct metadata_buffer *buffer);
+void metadata_write_caf(struct sound_metadata *metadata, struct metadata_buffer *buffer);
+
+/* The list of Vorbis comments, from its count on, of about `most` bytes; and FLAC's blocks besides.
+ * The first is `channel_mask`, which says what FLAC's channels are (channel_order.h); it may be
+ * NULL, and so may the metadata. */
+enum { COMMENTS_MOST = (1 << 23) - 1 };
+#define METADATA_CHANNEL_MASK "WAVEFORMATEXTENSIBLE_CHANNEL_MASK"
+void metadata_write_comments(struct sound_metadata *metadata, const char *channel_mask,
+                             bool with_pictures, size_t most, struct metadata_buffer *buffer);
+void metadata_write_flac(struct sound_metadata *metadata, const struct metadata_change *change,
+                         struct metadata_buffer *buffer);
+
+/* What was not kept becomes a loss, since OUT has no place for it. Errors: memory. */
+MUST_CHECK enum status metadata_conclude(struct sound_metadata *metadata);
+
+/* ---- parts of the formats, for each other ---- */
+
+/* The bytes of a span, for the caller to free; NULL without an error: they are not all there, or
+ * too many in all. Errors: memory. */
+MUST_CHECK enum status metadata_copy(struct sound_metadata *metadata, struct metadata_bytes *bytes,
+                                     uint64_t at, uint64_t size, unsigned char **taken);
+MUST_CHECK enum status metadata_parse_riff(struct sound_metadata *metadata, const char *id,
+                                           bool big_endian, const unsigned char *bytes,
+                                           size_t size);
+MUST_CHECK enum status metadata_parse_w64(struct sound_metadata *metadata,
+                                          const unsigned char *guid, const unsigned char *bytes,
+                                          size_t size);
+MUST_CHECK enum status metadata_parse_aiff(struct sound_metadata *metadata, const char *id,
+                                           const unsigned char *bytes, size_t size);
+MUST_CHECK enum status metadata_parse_caf(struct sound_metadata *metadata, const char *id,
+                                          const unsigned char *bytes, size_t size);
+/* Whether a chunk is more than the file's own structure, and worth reading. */
+/* A tag of ID3v2; metadata_write_id3 writes one if `always`, or where some of it has no other
+ * place. */
+MUST_CHECK enum status metadata_parse_id3(struct sound_metadata *metadata,
+                                          const unsigned char *bytes, size_t size);
+void metadata_write_id3(struct sound_metadata *metadata, bool always,
+                        struct metadata_buffer *buffer);
+/* Text in UTF-8, which takes other text for Latin-1. */
+void metadata_put_utf8(struct metadata_buffer *buffer, const char *text);
+bool metadata_wants_riff(const char *id);
+bool metadata_wants_aiff(const char *id);
+bool metadata_wants_caf(const char *id);
+MUST_CHECK enum status metadata_read_flac(struct metadata_bytes *bytes, uint64_t at,
+                                          struct sound_metadata *metadata);
+/* Of an MP3, or of what has a tag as an MP3 before it; *known: it is one. */
+MUST_CHECK enum status metadata_read_mp3(struct metadata_bytes *bytes, const unsigned char head[12],
+                                         struct sound_metadata *metadata, bool *known);
+MUST_CHECK enum status metadata_read_ogg(struct metadata_bytes *bytes,
+                                         struct sound_metadata *metadata);
+/* Comments from the length of the vendor's name on. */
+MUST_CHECK enum status metadata_parse_comments(struct sound_metadata *metadata,
+                                               const unsigned char *bytes, size_t size);
+
+#endif

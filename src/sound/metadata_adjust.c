@@ -1,0 +1,218 @@
+/* What a filtered sound makes untrue of what was said about it. */
+#include "sound/metadata.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char changed[] = "the sound changed";
+static const char beyond[] = "it is after the end of the sound";
+
+/* ---- tags ---- */
+
+static bool is_about_level(const char *name)
+{
+    static const char *const prefixes[] = {
+        "REPLAYGAIN_", "R128_",  "MP3GAIN_", "LOUDNESS",         "ITUNNORM",
+        "ITUNSMPB",    "LENGTH", "TLEN",     "COMMENT:ITUNNORM", "COMMENT:ITUNSMPB",
+    };
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    return false;
+}
+
+static enum status drop_levels(struct sound_metadata *metadata)
+{
+    for (size_t i = metadata->text_count; i-- > 0;) {
+        if (!is_about_level(metadata->texts[i].name))
+            continue;
+        TRY(metadata_lose(metadata, changed, "%s", metadata->texts[i].name));
+        metadata_remove_text(metadata, i);
+    }
+    return STATUS_OK;
+}
+
+/* The sink says again which speakers the channels are for (channel_order.h). */
+static void drop_layout(struct sound_metadata *metadata)
+{
+    for (size_t i = metadata->text_count; i-- > 0;)
+        if (strcmp(metadata->texts[i].name, METADATA_CHANNEL_MASK) == 0)
+            metadata_remove_text(metadata, i);
+}
+
+/* ---- markers ---- */
+
+static enum status clip_markers(struct sound_metadata *metadata, uint64_t frames)
+{
+    for (size_t i = metadata->marker_count; i-- > 0;) {
+        struct metadata_marker *marker = &metadata->markers[i];
+        if (marker->frame > frames) {
+            TRY(metadata_lose(metadata, beyond, "marker %u", marker->id));
+            metadata_remove_marker(metadata, i);
+        } else if (marker->length > frames - marker->frame) {
+            marker->length = frames - marker->frame;
+            TRY(metadata_move(metadata, "a region that ended after the sound"));
+        }
+    }
+    return STATUS_OK;
+}
+
+/* ---- a broadcast WAV: EBU Tech 3285 ---- */
+
+enum {
+    BEXT_LEAST = 602,
+    BEXT_VERSION = 346,
+    BEXT_LOUDNESS = 412, /* five numbers of two bytes, from version 2 on */
+    BEXT_LOUDNESS_END = 422,
+};
+
+/* 0x7FFF says that a value is not given. */
+static enum status clear_loudness(struct sound_metadata *metadata, struct metadata_chunk *bext)
+{
+    bool was_given = false;
+    if (metadata_little(bext->bytes + BEXT_VERSION, 2) < 2)
+        return STATUS_OK;
+    for (size_t at = BEXT_LOUDNESS; at < BEXT_LOUDNESS_END; at += 2) {
+        was_given |= metadata_little(bext->bytes + at, 2) != 0x7FFF;
+        memcpy(bext->bytes + at, "\xFF\x7F", 2);
+    }
+    return was_given ? metadata_lose(metadata, changed, "loudness in bext") : STATUS_OK;
+}
+
+/* EBU R98: what was done, in the order of time. */
+static enum status add_history(struct metadata_chunk *bext, const struct metadata_change *change)
+{
+    static const char *const modes[] = {"", ",M=mono", ",M=stereo"};
+    char line[160];
+    int length =
+        snprintf(line, sizeof line, "A=%s,F=%u,W=%u%s,T=%s\r\n", change->bytes ? "PCM" : "ANALOGUE",
+                 change->rate, change->bits ? change->bits : 8 * change->bytes,
+                 modes[change->channels <= 2 ? change->channels : 0], change->maker);
+    size_t text = strnlen((char *)bext->bytes + BEXT_LEAST, bext->size - BEXT_LEAST);
+    size_t size = BEXT_LEAST + text;
+    unsigned char *more = realloc(bext->bytes, size + 2 + (size_t)length + 1);
+    if (!more)
+        return fail_memory("tags");
+    bext->bytes = more;
+    if (text > 0 && more[size - 1] != '\n') {
+        more[size++] = '\r';
+        more[size++] = '\n';
+    }
+    memcpy(more + size, line, (size_t)length + 1);
+    bext->size = size + (size_t)length;
+    return STATUS_OK;
+}
+
+static enum status adjust_bext(struct sound_metadata *metadata, struct metadata_chunk *bext,
+                               const struct metadata_change *change)
+{
+    if (bext->size < BEXT_LEAST)
+        return STATUS_OK;
+    TRY(clear_loudness(metadata, bext));
+    return change->bytes > 0 ? add_history(bext, change) : STATUS_OK;
+}
+
+/* ---- loops of a sampler ---- */
+
+enum { SMPL_LOOPS = 28, SMPL_HEADER = 36, SMPL_LOOP = 24 };
+
+/* A loop closes if what follows its end is what follows its start. With a memory of what was before
+ * that is so of a sound that is one period as a whole. */
+static bool still_closes(const unsigned char *loop, const struct metadata_change *change)
+{
+    uint64_t start = metadata_little(loop + 8, 4), end = metadata_little(loop + 12, 4);
+    bool is_inside = change->frames < 0 || (start <= end && end < (uint64_t)change->frames);
+    bool is_whole = change->wraps && start == 0 && end + 1 == (uint64_t)change->frames;
+    return is_inside && (!change->has_memory || is_whole);
+}
+
+static enum status adjust_smpl(struct sound_metadata *metadata, struct metadata_chunk *smpl,
+                               const struct metadata_change *change)
+{
+    if (smpl->size < SMPL_HEADER)
+        return STATUS_OK;
+    uint64_t count = metadata_little(smpl->bytes + SMPL_LOOPS, 4), kept = 0;
+    if (count > (smpl->size - SMPL_HEADER) / SMPL_LOOP)
+        count = (smpl->size - SMPL_HEADER) / SMPL_LOOP;
+    unsigned char *loops = smpl->bytes + SMPL_HEADER;
+    for (size_t i = 0; i < count; i++)
+        if (still_closes(loops + i * SMPL_LOOP, change))
+            memmove(loops + kept++ * SMPL_LOOP, loops + i * SMPL_LOOP, SMPL_LOOP);
+    size_t after = SMPL_HEADER + (size_t)count * SMPL_LOOP;
+    memmove(loops + kept * SMPL_LOOP, smpl->bytes + after, smpl->size - after);
+    smpl->size -= (size_t)(count - kept) * SMPL_LOOP;
+    metadata_put_little(&(struct metadata_buffer){.bytes = smpl->bytes + SMPL_LOOPS, .capacity = 4},
+                        kept, 4);
+    return kept < count
+               ? metadata_lose(metadata, "their ends no longer meet", "%llu sampler loop%s",
+                               (unsigned long long)(count - kept), count - kept > 1 ? "s" : "")
+               : STATUS_OK;
+}
+
+enum { INST_SIZE = 20, INST_SUSTAIN = 8, INST_RELEASE = 14 };
+
+static enum status adjust_inst(struct sound_metadata *metadata, struct metadata_chunk *inst,
+                               const struct metadata_change *change)
+{
+    if (inst->size < INST_SIZE || !change->has_memory)
+        return STATUS_OK;
+    bool had = inst->bytes[INST_SUSTAIN + 1] || inst->bytes[INST_RELEASE + 1];
+    memset(inst->bytes + INST_SUSTAIN, 0, 6);
+    memset(inst->bytes + INST_RELEASE, 0, 6);
+    return had ? metadata_lose(metadata, "their ends no longer meet", "sampler loops") : STATUS_OK;
+}
+
+/* ---- chunks ---- */
+
+static const struct {
+    enum metadata_family family;
+    const char *id;
+    /* NULL: it describes the samples that were, and is dropped. */
+    enum status (*adjust)(struct sound_metadata *metadata, struct metadata_chunk *chunk,
+                          const struct metadata_change *change);
+    bool of_channels; /* it is true of as many channels as there were */
+} rules[] = {
+    {FAMILY_RIFF, "bext", adjust_bext, false},
+    {FAMILY_RIFF, "smpl", adjust_smpl, false},
+    {FAMILY_AIFF, "INST", adjust_inst, false},
+    {FAMILY_RIFF, "MD5 ", NULL, false},
+    {FAMILY_RIFF, "levl", NULL, false},
+    {FAMILY_RIFF, "R64M", NULL, false},
+    {FAMILY_CAF, "ovvw", NULL, false},
+    /* ITU-R BS.2088: which object of a scene each channel is for, and the scene. */
+    {FAMILY_RIFF, "chna", NULL, true},
+    {FAMILY_RIFF, "axml", NULL, true},
+    {FAMILY_RIFF, "bxml", NULL, true},
+};
+
+static enum status adjust_chunk(struct sound_metadata *metadata, size_t index,
+                                const struct metadata_change *change)
+{
+    struct metadata_chunk *chunk = &metadata->chunks[index];
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        if (rules[i].family != chunk->family || memcmp(rules[i].id, chunk->id, 4) != 0)
+            continue;
+        if (rules[i].adjust)
+            return rules[i].adjust(metadata, chunk, change);
+        if (rules[i].of_channels && change->channels == change->inputs)
+            return STATUS_OK;
+        TRY(metadata_lose(metadata, changed, "%s", rules[i].id));
+        metadata_remove_chunk(metadata, index);
+        return STATUS_OK;
+    }
+    return STATUS_OK;
+}
+
+enum status metadata_adjust(struct sound_metadata *metadata, const struct metadata_change *change)
+{
+    if (metadata->cut)
+        TRY(metadata_lose(metadata, "it is cut short, or more than halo reads", "some of it"));
+    drop_layout(metadata);
+    TRY(drop_levels(metadata));
+    if (change->frames >= 0)
+        TRY(clip_markers(metadata, (uint64_t)change->frames));
+    for (size_t i = metadata->chunk_count; i-- > 0;)
+        TRY(adjust_chunk(metadata, i, change));
+    return STATUS_OK;
+}

@@ -1,0 +1,247 @@
+/* Metadata of Apple's Core Audio Format. */
+#include "sound/metadata.h"
+#include "sound/metadata_names.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MARKER = 28,      /* bytes: type, frame (a double), id, SMPTE time, channel */
+    MARKER_FRAME = 4, /* offsets in it */
+    MARKER_ID = 12,
+    REGION = 12, /* bytes before its markers: id, flags, their number */
+    STRING = 12, /* bytes of an entry of the string table: id, offset */
+};
+
+bool metadata_wants_caf(const char *id)
+{
+    static const char *const structure[] = {"desc", "data", "free", "pakt", "kuki", "chan", "peak"};
+    for (size_t i = 0; i < sizeof structure / sizeof *structure; i++)
+        if (memcmp(id, structure[i], 4) == 0)
+            return false;
+    return true;
+}
+
+/* ---- reading ---- */
+
+static uint64_t frame_at(const unsigned char *bytes)
+{
+    uint64_t bits = metadata_big(bytes, 8);
+    double frame;
+    memcpy(&frame, &bits, sizeof frame);
+    return frame > 0 && frame < 0x1p62 ? (uint64_t)frame : 0;
+}
+
+static enum status parse_markers(struct sound_metadata *metadata, const unsigned char *bytes,
+                                 size_t size)
+{
+    for (size_t at = 8; size >= MARKER && at <= size - MARKER; at += MARKER) {
+        struct metadata_marker *marker;
+        uint32_t id = (uint32_t)metadata_big(bytes + at + MARKER_ID, 4);
+        TRY(metadata_add_marker(metadata, id, &marker));
+        marker->frame = frame_at(bytes + at + MARKER_FRAME);
+        marker->placed = true;
+    }
+    return STATUS_OK;
+}
+
+static enum status parse_regions(struct sound_metadata *metadata, const unsigned char *bytes,
+                                 size_t size)
+{
+    for (size_t at = 8; at < size && size - at >= REGION;) {
+        uint64_t count = metadata_big(bytes + at + 8, 4), first = UINT64_MAX, last = 0;
+        struct metadata_marker *marker;
+        if (count > (size - at - REGION) / MARKER)
+            return STATUS_OK;
+        for (size_t i = 0; i < count; i++) {
+            uint64_t frame = frame_at(bytes + at + REGION + i * MARKER + MARKER_FRAME);
+            first = frame < first ? frame : first;
+            last = frame > last ? frame : last;
+        }
+        TRY(metadata_add_marker(metadata, (uint32_t)metadata_big(bytes + at, 4), &marker));
+        marker->frame = count > 0 ? first : 0;
+        marker->length = count > 0 ? last - first : 0;
+        marker->placed = count > 0;
+        at += REGION + (size_t)count * MARKER;
+    }
+    return STATUS_OK;
+}
+
+static enum status parse_strings(struct sound_metadata *metadata, const unsigned char *bytes,
+                                 size_t size)
+{
+    uint64_t count = size >= 4 ? metadata_big(bytes, 4) : 0;
+    if (count > size / STRING)
+        return STATUS_OK;
+    size_t table = 4 + (size_t)count * STRING;
+    for (size_t i = 0; i < count && table <= size; i++) {
+        const unsigned char *entry = bytes + 4 + i * STRING;
+        uint64_t offset = metadata_big(entry + 4, 8);
+        struct metadata_marker *marker;
+        if (offset >= size - table)
+            continue;
+        TRY(metadata_add_marker(metadata, (uint32_t)metadata_big(entry, 4), &marker));
+        TRY(metadata_set(&marker->label, bytes + table + offset, size - table - (size_t)offset));
+    }
+    return STATUS_OK;
+}
+
+/* Pairs of key and value, each with a zero at its end. */
+static enum status parse_info(struct sound_metadata *metadata, const unsigned char *bytes,
+                              size_t size)
+{
+    for (size_t at = 4; at < size;) {
+        const char *key = (const char *)bytes + at;
+        size_t key_size = strnlen(key, size - at);
+        at += key_size + 1;
+        if (at >= size)
+            return STATUS_OK;
+        const char *value = (const char *)bytes + at,
+                   *name = metadata_name_of("CAF", key, key_size);
+        size_t value_size = strnlen(value, size - at);
+        at += value_size + 1;
+        TRY(metadata_add_text(metadata, name ? name : key, name ? strlen(name) : key_size, value,
+                              value_size));
+    }
+    return STATUS_OK;
+}
+
+enum status metadata_parse_caf(struct sound_metadata *metadata, const char *id,
+                               const unsigned char *bytes, size_t size)
+{
+    if (memcmp(id, "mark", 4) == 0)
+        return parse_markers(metadata, bytes, size);
+    if (memcmp(id, "regn", 4) == 0)
+        return parse_regions(metadata, bytes, size);
+    if (memcmp(id, "strg", 4) == 0)
+        return parse_strings(metadata, bytes, size);
+    if (memcmp(id, "info", 4) == 0)
+        return parse_info(metadata, bytes, size);
+    return metadata_add_chunk(metadata, FAMILY_CAF, id, bytes, size);
+}
+
+/* ---- writing ---- */
+
+static void put_chunk(struct metadata_buffer *buffer, const void *id,
+                      const struct metadata_buffer *content)
+{
+    metadata_put(buffer, id, 4);
+    metadata_put_big(buffer, content->size, 8);
+    metadata_put(buffer, content->bytes, content->size);
+    buffer->failed |= content->failed;
+}
+
+static void put_marker(struct metadata_buffer *list, const char *type, uint64_t frame, uint32_t id)
+{
+    double position = (double)frame;
+    uint64_t bits;
+    memcpy(&bits, &position, sizeof bits);
+    metadata_put(list, type, 4);
+    metadata_put_big(list, bits, 8);
+    metadata_put_big(list, id, 4);
+    metadata_put(list, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", 8); /* no SMPTE time */
+    metadata_put_big(list, 0, 4);                              /* of all channels */
+}
+
+struct marker_lists {
+    struct metadata_buffer points, regions, table, strings;
+    uint32_t point_count, region_count, string_count;
+};
+
+static void add_marker(struct marker_lists *lists, const struct metadata_marker *marker)
+{
+    if (marker->length == 0) {
+        put_marker(&lists->points, "\0\0\0\0", marker->frame, marker->id); /* generic */
+        lists->point_count++;
+    } else {
+        metadata_put_big(&lists->regions, marker->id, 4);
+        metadata_put_big(&lists->regions, 0, 4);
+        metadata_put_big(&lists->regions, 2, 4);
+        put_marker(&lists->regions, "rbeg", marker->frame, marker->id);
+        put_marker(&lists->regions, "rend", marker->frame + marker->length, marker->id);
+        lists->region_count++;
+    }
+    const char *label = marker->label ? marker->label : marker->note ? marker->note : marker->text;
+    if (!label || !*label)
+        return;
+    metadata_put_big(&lists->table, marker->id, 4);
+    metadata_put_big(&lists->table, lists->strings.size, 8);
+    metadata_put_utf8(&lists->strings, label);
+    metadata_put(&lists->strings, "", 1);
+    lists->string_count++;
+}
+
+/* A list after its SMPTE type, 0 for none, or not, and its count. */
+static void put_list(struct metadata_buffer *buffer, const char *id, bool has_smpte, uint32_t count,
+                     const struct metadata_buffer *rows, const struct metadata_buffer *more)
+{
+    struct metadata_buffer content = {0};
+    if (has_smpte)
+        metadata_put_big(&content, 0, 4);
+    metadata_put_big(&content, count, 4);
+    metadata_put(&content, rows->bytes, rows->size);
+    if (more)
+        metadata_put(&content, more->bytes, more->size);
+    if (count > 0)
+        put_chunk(buffer, id, &content);
+    buffer->failed |= rows->failed || (more && more->failed);
+    free(content.bytes);
+}
+
+static void put_markers(struct sound_metadata *metadata, struct metadata_buffer *buffer)
+{
+    struct marker_lists lists = {0};
+    for (size_t i = 0; i < metadata->marker_count; i++) {
+        add_marker(&lists, &metadata->markers[i]);
+        metadata->markers[i].kept = true;
+    }
+    put_list(buffer, "mark", true, lists.point_count, &lists.points, NULL);
+    put_list(buffer, "regn", true, lists.region_count, &lists.regions, NULL);
+    put_list(buffer, "strg", false, lists.string_count, &lists.table, &lists.strings);
+    free(lists.points.bytes);
+    free(lists.regions.bytes);
+    free(lists.table.bytes);
+    free(lists.strings.bytes);
+}
+
+static void put_pair(struct metadata_buffer *pairs, const char *key, const char *value)
+{
+    metadata_put_utf8(pairs, key);
+    metadata_put(pairs, "", 1);
+    metadata_put_utf8(pairs, value);
+    metadata_put(pairs, "", 1);
+}
+
+static void put_info(struct sound_metadata *metadata, struct metadata_buffer *buffer)
+{
+    struct metadata_buffer pairs = {0};
+    uint32_t count = 0;
+    for (size_t i = 0; i < metadata->text_count; i++) {
+        struct metadata_text *text = &metadata->texts[i];
+        const char *key;
+        size_t keys = 0;
+        for (; (key = metadata_id_of("CAF", text->name, keys)) != NULL; keys++)
+            put_pair(&pairs, key, text->value);
+        if (keys == 0)
+            put_pair(&pairs, text->name, text->value);
+        count += keys ? (uint32_t)keys : 1;
+        text->kept = true;
+    }
+    put_list(buffer, "info", false, count, &pairs, NULL);
+    free(pairs.bytes);
+}
+
+void metadata_write_caf(struct sound_metadata *metadata, struct metadata_buffer *buffer)
+{
+    for (size_t i = 0; i < metadata->chunk_count; i++) {
+        struct metadata_chunk *chunk = &metadata->chunks[i];
+        const struct metadata_buffer content = {.bytes = chunk->bytes, .size = chunk->size};
+        if (chunk->family != FAMILY_CAF)
+            continue;
+        put_chunk(buffer, chunk->id, &content);
+        chunk->kept = true;
+    }
+    put_markers(metadata, buffer);
+    put_info(metadata, buffer);
+}

@@ -1,0 +1,181 @@
+#include "sound/metadata_json.h"
+
+#include "base/json_text.h"
+#include "base/plural.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const char no_place[] = "the container has no place for it";
+
+/* Four letters, or the beginning of a GUID. */
+static const char *chunk_name(const struct metadata_chunk *chunk, char text[METADATA_ID])
+{
+    const unsigned char *id = chunk->id;
+    if (chunk->family == FAMILY_W64)
+        snprintf(text, METADATA_ID, "GUID %02x%02x%02x%02x", id[3], id[2], id[1], id[0]);
+    else
+        snprintf(text, METADATA_ID, "%.4s", (const char *)id);
+    return text;
+}
+
+static enum status conclude_counted(struct sound_metadata *metadata)
+{
+    size_t markers = 0, pictures = 0;
+    for (size_t i = 0; i < metadata->marker_count; i++)
+        markers += !metadata->markers[i].kept;
+    for (size_t i = 0; i < metadata->picture_count; i++)
+        pictures += !metadata->pictures[i].kept;
+    if (markers > 0)
+        TRY(metadata_lose(metadata, no_place, "%zu marker%s", markers, plural_s(markers)));
+    return pictures == 0
+               ? STATUS_OK
+               : metadata_lose(metadata, no_place, "%zu picture%s", pictures, plural_s(pictures));
+}
+
+enum status metadata_conclude(struct sound_metadata *metadata)
+{
+    char name[METADATA_ID];
+    for (size_t i = 0; i < metadata->chunk_count; i++)
+        if (!metadata->chunks[i].kept)
+            TRY(metadata_lose(metadata, no_place, "%s", chunk_name(&metadata->chunks[i], name)));
+    TRY(conclude_counted(metadata));
+    for (size_t i = 0; i < metadata->text_count; i++)
+        if (!metadata->texts[i].kept)
+            TRY(metadata_lose(metadata, no_place, "%s", metadata->texts[i].name));
+    return STATUS_OK;
+}
+
+enum { LOSSES_SHOWN = 8 };
+
+/* Losses of one cause, from its first on. */
+static void put_cause(const struct sound_metadata *metadata, size_t from, bool *reported,
+                      FILE *line)
+{
+    const char *why = metadata->losses[from].why;
+    size_t shown = 0, more = 0;
+    for (size_t i = from; i < metadata->loss_count; i++) {
+        if (metadata->losses[i].why != why)
+            continue;
+        reported[i] = true;
+        if (shown == LOSSES_SHOWN)
+            more++;
+        else
+            fprintf(line, "%s%s", shown++ ? ", " : "", metadata->losses[i].what);
+    }
+    if (more > 0)
+        fprintf(line, " and %zu more", more);
+    fprintf(line, " (%s)", why);
+}
+
+void metadata_note_losses(const struct sound_metadata *metadata, const char *output)
+{
+    char *text = NULL;
+    size_t size = 0;
+    if (metadata->loss_count == 0)
+        return;
+    bool *reported = calloc(metadata->loss_count, sizeof *reported);
+    FILE *line = reported ? open_memstream(&text, &size) : NULL;
+    for (size_t i = 0; line && i < metadata->loss_count; i++) {
+        if (reported[i])
+            continue;
+        fputs(i ? "; " : "", line);
+        put_cause(metadata, i, reported, line);
+    }
+    if (line && fclose(line) == 0)
+        note("%s does not keep: %s", output, text);
+    free(text);
+    free(reported);
+}
+
+static void report_kept(const struct sound_metadata *metadata, json_t *kept)
+{
+    char name[METADATA_ID];
+    for (size_t i = 0; i < metadata->chunk_count; i++)
+        if (metadata->chunks[i].kept)
+            json_array_append_new(kept, json_text(chunk_name(&metadata->chunks[i], name)));
+    for (size_t i = 0; i < metadata->text_count; i++)
+        if (metadata->texts[i].kept)
+            json_array_append_new(kept, json_text(metadata->texts[i].name));
+    for (size_t i = 0; i < metadata->marker_count; i++)
+        if (metadata->markers[i].kept)
+            json_array_append_new(kept, json_sprintf("marker %u", metadata->markers[i].id));
+    for (size_t i = 0; i < metadata->picture_count; i++)
+        if (metadata->pictures[i].kept)
+            json_array_append_new(kept, json_sprintf("picture %zu", i + 1));
+}
+
+json_t *metadata_report(const struct sound_metadata *metadata)
+{
+    json_t *kept = json_array(), *moved = json_array(), *dropped = json_array();
+    report_kept(metadata, kept);
+    for (size_t i = 0; i < metadata->moved_count; i++)
+        json_array_append_new(moved, json_text(metadata->moved[i]));
+    for (size_t i = 0; i < metadata->loss_count; i++)
+        json_array_append_new(dropped,
+                              json_pack("{s:o, s:s}", "what", json_text(metadata->losses[i].what),
+                                        "why", metadata->losses[i].why));
+    return json_pack("{s:o, s:o, s:o}", "kept", kept, "moved", moved, "dropped", dropped);
+}
+
+/* ---- --metadata FILE.json ---- */
+
+static void remove_named(struct sound_metadata *metadata, const char *name)
+{
+    for (size_t i = metadata->text_count; i-- > 0;)
+        if (strcasecmp(metadata->texts[i].name, name) == 0)
+            metadata_remove_text(metadata, i);
+}
+
+static enum status set_value(const char *path, struct sound_metadata *metadata, const char *name,
+                             const json_t *value)
+{
+    const char *text = json_string_value(value);
+    if (!text)
+        return fail(STATUS_FAILED,
+                    "cannot use %s: tag '%s' is to be a string, an array of strings, or null", path,
+                    name);
+    return metadata_add_text(metadata, name, strlen(name), text, strlen(text));
+}
+
+static enum status set_tag(const char *path, struct sound_metadata *metadata, const char *name,
+                           const json_t *value)
+{
+    if (!*name || strpbrk(name, "=\n\r"))
+        return fail(STATUS_FAILED, "cannot use %s: '%s' is no name of a tag", path, name);
+    remove_named(metadata, name);
+    if (json_is_null(value))
+        return STATUS_OK;
+    if (!json_is_array(value))
+        return set_value(path, metadata, name, value);
+    size_t i;
+    const json_t *one;
+    json_array_foreach(value, i, one) TRY(set_value(path, metadata, name, one));
+    return STATUS_OK;
+}
+
+static enum status set_tags(const char *path, struct sound_metadata *metadata, json_t *root)
+{
+    json_t *tags = json_object_get(root, "tags"), *value;
+    const char *name;
+    if (!json_is_object(tags) || json_object_size(root) != 1)
+        return fail(STATUS_FAILED, "cannot use %s: it is to be {\"tags\": {\"TITLE\": \"...\"}}",
+                    path);
+    json_object_foreach(tags, name, value) TRY(set_tag(path, metadata, name, value));
+    return STATUS_OK;
+}
+
+enum status metadata_load(const char *path, struct sound_metadata *metadata)
+{
+    json_error_t error;
+    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    if (!root && error.line < 1)
+        return fail(STATUS_FAILED, "cannot use --metadata %s: %s", path, error.text);
+    if (!root)
+        return fail(STATUS_FAILED, "cannot use %s: line %d: %s", path, error.line, error.text);
+    enum status status = set_tags(path, metadata, root);
+    json_decref(root);
+    return status;
+}

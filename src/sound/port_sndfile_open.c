@@ -1,0 +1,297 @@
+/* Sound files and streams are opened, through libsndfile. */
+#include "sound/port_sndfile_source.h"
+
+#include "base/files_read.h"
+#include "base/stop.h"
+#include "base/suggest.h"
+#include "sound/foreign_sound.h"
+#include "sound/sndfile_library.h"
+#include "sound/stream_header.h"
+#include "sound/w64_header.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BITS_LEAST = 8 }; /* of PCM */
+
+#define FRAMES_ABSURD ((sf_count_t)1 << 48)
+
+static enum status refuse_read(const struct sound_source *sound, int error)
+{
+    return fail(STATUS_FAILED, "cannot read %s: %s", sound->source.name, strerror(error));
+}
+
+static bool is_foreign(struct sound_source *sound, struct foreign_sound *foreign)
+{
+    struct sound_io *io = &sound->io;
+    if (!sound->stream)
+        return foreign_sound_recognise_file(sound->fd, foreign);
+    size_t kept = io->passed < STREAM_HEAD ? (size_t)io->passed : STREAM_HEAD;
+    return foreign_sound_recognise(io->head, kept, NULL, 0, foreign) &&
+           foreign_sound_recognise(io->head, sound_io_fill_head(io), NULL, 0, foreign);
+}
+
+/* libsndfile reports some errors only as "System error", others as a sentence. */
+static enum status refuse_sound(struct sound_source *sound)
+{
+    int error = sound->io.open_error;
+    if (stop_requested())
+        return STATUS_INTERRUPTED;
+    if (sound->io.error)
+        return refuse_read(sound, sound->io.error);
+    struct foreign_sound foreign;
+    if (is_foreign(sound, &foreign))
+        return foreign_sound_refuse(sound->path, &foreign);
+    if (error == SF_ERR_UNRECOGNISED_FORMAT)
+        return fail(STATUS_FAILED, "cannot read %s: it is not a sound file of a known format",
+                    sound->source.name);
+    if (strstr(sound->io.open_problem, "SF_INFO"))
+        return fail(STATUS_FAILED,
+                    "cannot read %s: its header gives no possible rate, number of channels or "
+                    "length",
+                    sound->source.name);
+    if (strstr(sound->io.open_problem, "not a regular file")) /* it is one */
+        return fail(STATUS_FAILED, "cannot read %s: it is damaged", sound->source.name);
+    char text[256];
+    snprintf(text, sizeof text, "%s", sound->io.open_problem);
+    text[strcspn(text, "\r\n")] = '\0';
+    size_t length = strlen(text);
+    if (length > 0 && text[length - 1] == '.')
+        text[length - 1] = '\0';
+    return fail(STATUS_FAILED, "cannot read %s: %s", sound->source.name, text);
+}
+
+static enum status use_info(struct sound_source *sound, const SF_INFO *info)
+{
+    struct source *source = &sound->source;
+    /* libsndfile turns an AIFF's rate of 0 into 1 Hz. */
+    bool rateless = info->samplerate == 1 && (info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AIFF;
+    if (info->channels < 1 || info->samplerate < 1 || rateless)
+        return fail(STATUS_FAILED, "cannot read %s: its header says %d channels at %d Hz",
+                    source->name, info->channels, rateless ? 0 : info->samplerate);
+    source->format.rate = (uint32_t)info->samplerate;
+    source->format.channels = (size_t)info->channels;
+    sound->is_double = (info->format & SF_FORMAT_SUBMASK) == SF_FORMAT_DOUBLE;
+    return STATUS_OK;
+}
+
+static void read_layout(struct sound_source *sound, struct sound_bytes bytes)
+{
+    struct source *source = &sound->source;
+    channel_order_read(&bytes, source->traits.format, source->format.channels,
+                       &source->format.layout, &sound->order);
+}
+
+static enum status refuse_short(const struct sound_source *sound, uint64_t missing,
+                                const SF_INFO *info)
+{
+    uint64_t frame = info ? sound_format_bytes(info->format) * (uint64_t)info->channels : 0;
+    if (frame == 0)
+        return fail(STATUS_FAILED,
+                    "%s is truncated: %llu bytes are missing; use --allow-truncated to render the "
+                    "rest",
+                    sound->source.name, (unsigned long long)missing);
+    uint64_t frames = (missing + frame - 1) / frame;
+    return sound_source_refuse_truncated(&sound->source, (uint64_t)info->frames + frames, frames);
+}
+
+static enum status open_wav_stream(struct sound_source *sound, const unsigned char head[12],
+                                   SF_INFO *info)
+{
+    struct wav_header header;
+    TRY(metadata_create(&sound->source.traits.metadata));
+    TRY(stream_header_read_wav(sound->stream, head, sound->source.name, &header,
+                               &sound->source.traits));
+    *info = (SF_INFO){.format = header.raw_format,
+                      .channels = (int)header.stream.channels,
+                      .samplerate = (int)header.stream.rate};
+    sound->limit = header.frames;
+    sound->source.format.layout = header.stream.layout;
+    if (!sound->allow_truncated)
+        sound->source.frames = header.frames;
+    return STATUS_OK;
+}
+
+/* Lossy formats only guess their length from a stream's head; others know it, or claim an absurd
+ * one. */
+static void take_stream_claim(struct sound_source *sound, const SF_INFO *info)
+{
+    sound->source.traits.format = info->format;
+    bool exact = sound_format_bytes(info->format) > 0;
+    if (exact && !sound->allow_truncated && info->frames > 0 && info->frames < FRAMES_ABSURD)
+        sound->source.frames = info->frames;
+}
+
+/* libsndfile takes an AU stream with a size of 0 for empty. */
+static void open_au_size(unsigned char head[12])
+{
+    bool au = memcmp(head, ".snd", 4) == 0 || memcmp(head, "dns.", 4) == 0;
+    if (au && memcmp(head + 8, "\0\0\0", 4) == 0)
+        memset(head + 8, 0xFF, 4);
+}
+
+static enum status open_stream(struct sound_source *sound)
+{
+    SF_INFO info = {0};
+    unsigned char head[12];
+    TRY(library_open(&sndfile_library));
+    size_t size = fread(head, 1, sizeof head, sound->stream);
+    if (size < sizeof head) {
+        if (stop_requested())
+            return STATUS_INTERRUPTED;
+        if (ferror(sound->stream))
+            return refuse_read(sound, errno);
+        return fail(STATUS_FAILED, "cannot read %s: it %s", sound->source.name,
+                    size == 0 ? "is empty" : "is not a sound file of a known format");
+    }
+    sound->source.frames = FRAMES_UNKNOWN;
+    sound->source.waits = true;
+    sound_io_begin_stream(&sound->io, sound->stream);
+    bool wav = stream_header_is_wav(head);
+    if (wav) {
+        TRY(open_wav_stream(sound, head, &info));
+    } else {
+        open_au_size(head);
+        sound_io_unread(&sound->io, head, sizeof head);
+    }
+    sound->file = sound_io_open(&sound->io, SFM_READ, &info);
+    if (!sound->file && !sound->io.error)
+        TRY(sound_source_check_ogg(sound));
+    if (!sound->file || sound->io.error)
+        return refuse_sound(sound);
+    if (!wav)
+        take_stream_claim(sound, &info);
+    TRY(use_info(sound, &info));
+    if (!wav)
+        read_layout(sound, (struct sound_bytes){.head = sound->io.head,
+                                                .head_size = sound_io_kept(&sound->io)});
+    return STATUS_OK;
+}
+
+/* Read the open file from here on without seeking. */
+static enum status use_stream(struct sound_source *sound)
+{
+    sound->stream = fdopen(sound->fd, "rb");
+    if (!sound->stream)
+        return fail(STATUS_FAILED, "cannot open %s: %s", sound->path, strerror(errno));
+    sound->fd = -1; /* the stream's from here */
+    return open_stream(sound);
+}
+
+/* What libsndfile would read as other samples than they are. */
+static void open_again_raw(struct sound_source *sound, SF_INFO *info)
+{
+    uint64_t start;
+    int64_t frames;
+    if (!w64_header_reads_raw(sound->fd, info, &start, &frames))
+        return;
+    sf_close(sound->file);
+    lseek(sound->fd, (off_t)start, SEEK_SET);
+    sound_io_begin(&sound->io, sound->fd);
+    sound->file = sound_io_open(&sound->io, SFM_READ, info);
+    info->format = SF_FORMAT_W64 | (info->format & SF_FORMAT_SUBMASK);
+    if (frames < info->frames)
+        info->frames = frames;
+    sound->limit = info->frames;
+}
+
+static enum status open_file(struct sound_source *sound, uint64_t size)
+{
+    SF_INFO info = {0};
+    TRY(library_open(&sndfile_library));
+    const struct sound_claim claim = sound_claim_read(sound->fd);
+    bool is_short = (claim.kind == CLAIM_END && claim.end > size) || claim.kind == CLAIM_CUT;
+    if (claim.kind == CLAIM_FAILED)
+        return refuse_read(sound, errno);
+    if (claim.bits > 0 && claim.bits < BITS_LEAST)
+        return fail(STATUS_FAILED, "cannot read %s: its header says %u bits a sample",
+                    sound->source.name, claim.bits);
+    sound_io_begin(&sound->io, sound->fd);
+    sound->file = sound_io_open_quietly(&sound->io, &info);
+    if (sound->io.error)
+        return refuse_read(sound, sound->io.error);
+    if (is_short && !sound->allow_truncated)
+        return claim.kind == CLAIM_CUT
+                   ? sound_source_refuse_cut(sound)
+                   : refuse_short(sound, claim.end - size, sound->file ? &info : NULL);
+    if (claim.kind == CLAIM_CHAIN)
+        TRY(sound_source_refuse_chain(sound));
+    /* libsndfile rejects some truncated containers, and those where a chunk of odd size comes
+     * before the samples; and takes others of unknown size for empty: read them as a stream. */
+    bool is_plain = claim.kind == CLAIM_END && claim.bits > 0 && !sound->file &&
+                    strstr(sf_strerror(NULL), "No 'data' chunk");
+    if (((is_short || is_plain) && !sound->file) ||
+        (claim.kind == CLAIM_OPEN && sound->file && info.frames == 0)) {
+        if (sound->file)
+            sf_close(sound->file);
+        sound->file = NULL;
+        lseek(sound->fd, 0, SEEK_SET);
+        return use_stream(sound);
+    }
+    if (sound->file)
+        open_again_raw(sound, &info);
+    if (!sound->file)
+        return refuse_sound(sound);
+    sound->source.traits.format = info.format;
+    /* Some formats do not know their length, some guess an absurd one. */
+    sound->source.frames =
+        info.frames >= 0 && info.frames < FRAMES_ABSURD ? info.frames : FRAMES_UNKNOWN;
+    sound->source.seekable = info.seekable != 0;
+    TRY(use_info(sound, &info));
+    read_layout(sound, (struct sound_bytes){.fd = sound->fd});
+    return STATUS_OK;
+}
+
+static enum status refuse_open(const char *path, int error)
+{
+    char near[SUGGEST_TEXT];
+    return fail(STATUS_FAILED, "cannot open %s: %s%s", path, strerror(error),
+                error == ENOENT ? suggest_file(near, path) : "");
+}
+
+static enum status open_input(struct sound_source *sound)
+{
+    struct stat about;
+    if (!files_read_add(sound->path))
+        return fail_memory("reading");
+    if (strcmp(sound->path, "-") == 0) {
+        sound->source.name = "standard input";
+        sound->stream = stdin;
+        sound->is_in_part = ftello(stdin) != 0;
+        return open_stream(sound);
+    }
+    sound->fd = open(sound->path, O_RDONLY | O_CLOEXEC);
+    if (sound->fd < 0 || fstat(sound->fd, &about) != 0)
+        return stop_requested() ? STATUS_INTERRUPTED : refuse_open(sound->path, errno);
+    if (S_ISDIR(about.st_mode))
+        return fail(STATUS_FAILED, "cannot read %s: it is a directory", sound->path);
+    if (S_ISREG(about.st_mode)) {
+        if (about.st_size == 0)
+            return fail(STATUS_FAILED, "cannot read %s: it is empty", sound->path);
+        return open_file(sound, (uint64_t)about.st_size);
+    }
+    return use_stream(sound);
+}
+
+enum status source_open_sound(const char *path, bool allow_truncated, struct source **result)
+{
+    struct sound_source *sound = calloc(1, sizeof *sound);
+    if (!sound)
+        return fail_memory("reading");
+    sound->source.kind = &sound_source_kind;
+    sound->fd = -1;
+    sound->limit = FRAMES_UNKNOWN;
+    sound->allow_truncated = allow_truncated;
+    sound->path = strdup(path);
+    sound->source.name = sound->path;
+    enum status status = sound->path ? open_input(sound) : fail_memory("reading");
+    if (status == STATUS_OK)
+        *result = &sound->source;
+    else
+        sound_source_kind.close(&sound->source);
+    return status;
+}

@@ -1,0 +1,52 @@
+/* A sound file or stream as a source: port_sndfile_source.c reads it, port_sndfile_open.c opens it.
+ * port_sndfile_metadata.c reads what surrounds the samples. Private to them. Threads: one at a
+ * time.
+ */
+#ifndef HALO_PORT_SNDFILE_SOURCE_H
+#define HALO_PORT_SNDFILE_SOURCE_H
+
+#include "sound/channel_order.h"
+#include "sound/port.h"
+#include "sound/sound_io.h"
+
+#include <stdio.h>
+
+/* The first sample of a file that the precision of the reader cannot hold. */
+struct beyond {
+    double value;  /* 0: none */
+    size_t sample; /* of those read together */
+};
+
+struct sound_source {
+    struct source source;
+    SNDFILE *file;
+    int fd;
+    FILE *stream;    /* instead of fd if the input does not seek */
+    bool is_in_part; /* standard input that is not at its beginning, or has none */
+    struct sound_io io;
+    char *path;
+    bool allow_truncated;
+    bool is_double;       /* the samples of the file */
+    struct beyond beyond; /* of single precision */
+    int64_t position;
+    int64_t limit; /* frames of sound, without trailing data, or FRAMES_UNKNOWN */
+    struct channel_order order;
+    size_t chunk;      /* frames; 0: not read yet */
+    void *interleaved; /* floats, or doubles if asked for */
+};
+
+extern const struct source_kind sound_source_kind;
+
+/* Errors for what its header says or what its end lacks; `missing` of `frames`. */
+MUST_CHECK enum status sound_source_refuse_truncated(const struct source *source, uint64_t frames,
+                                                     uint64_t missing);
+MUST_CHECK enum status sound_source_refuse_cut(const struct sound_source *sound);
+
+/* A chain of Ogg streams, of which the first is read. Errors: unless that is allowed. */
+MUST_CHECK enum status sound_source_refuse_chain(const struct sound_source *sound);
+
+/* At the end of a stream, which is read to its end if it is an Ogg. An error of that is the
+ * caller's to report. */
+MUST_CHECK enum status sound_source_check_ogg(struct sound_source *sound);
+
+#endif

@@ -1,0 +1,142 @@
+#include "sound/sink_metadata.h"
+
+#include "sound/channel_order.h"
+#include "sound/sndfile_library.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    int tag;
+    const char *name;
+} names[] = {
+    {SF_STR_TITLE, "TITLE"},     {SF_STR_COPYRIGHT, "COPYRIGHT"},     {SF_STR_SOFTWARE, "ENCODER"},
+    {SF_STR_ARTIST, "ARTIST"},   {SF_STR_COMMENT, "COMMENT"},         {SF_STR_DATE, "DATE"},
+    {SF_STR_ALBUM, "ALBUM"},     {SF_STR_TRACKNUMBER, "TRACKNUMBER"}, {SF_STR_GENRE, "GENRE"},
+    {SF_STR_LICENSE, "LICENSE"},
+};
+enum { NAMES = sizeof names / sizeof *names };
+
+static enum splice_kind plan_chunks(const struct sink_settings *settings, int major, bool is_rf64,
+                                    struct metadata_buffer *bytes)
+{
+    if (major == SF_FORMAT_W64)
+        metadata_write_riff(settings->metadata, FAMILY_W64, true, bytes);
+    else if (major == SF_FORMAT_AIFF)
+        metadata_write_aiff(settings->metadata, true, bytes);
+    else if (major == SF_FORMAT_CAF)
+        metadata_write_caf(settings->metadata, bytes);
+    else
+        metadata_write_riff(settings->metadata, is_rf64 ? FAMILY_RF64 : FAMILY_RIFF, true, bytes);
+    return bytes->size > 0 ? SPLICE_CHUNKS : SPLICE_NONE;
+}
+
+static enum splice_kind plan_flac(const struct sink_settings *settings,
+                                  struct channel_layout layout, struct sound_splice *splice)
+{
+    char mask[16];
+    bool is_implied =
+        !channel_layout_is_known(layout) ||
+        channel_layout_equals(layout, channel_layout_of_flac(settings->format.channels));
+    snprintf(mask, sizeof mask, "0x%04X", layout.speakers);
+    const struct metadata_change change = {
+        .frames = settings->frames,
+        .rate = settings->format.rate,
+        .channels = settings->format.channels,
+        .bits = sound_format_bits(settings->sound_format),
+        .bytes = sound_format_bytes(settings->sound_format),
+    };
+    metadata_write_comments(settings->metadata, is_implied ? NULL : mask, false, COMMENTS_MOST,
+                            &splice->comments);
+    if (settings->metadata)
+        metadata_write_flac(settings->metadata, &change, &splice->bytes);
+    return splice->comments.size > 4 || splice->bytes.size > 0 ? SPLICE_FLAC : SPLICE_NONE;
+}
+
+/* libsndfile writes no header of an Opus beyond a page. */
+enum { OPUS_MOST = 60000 };
+
+static bool is_opus(const struct sink_settings *settings)
+{
+    return (settings->sound_format & SF_FORMAT_SUBMASK) == SF_FORMAT_OPUS;
+}
+
+static enum splice_kind plan(const struct sink_settings *settings, bool is_rf64,
+                             struct channel_layout layout, struct sound_splice *splice)
+{
+    int major = settings->sound_format & SF_FORMAT_TYPEMASK;
+    if (major == SF_FORMAT_FLAC)
+        return plan_flac(settings, layout, splice);
+    if (!settings->metadata)
+        return SPLICE_NONE;
+    switch (major) {
+    case SF_FORMAT_WAV:
+    case SF_FORMAT_WAVEX:
+    case SF_FORMAT_RF64:
+    case SF_FORMAT_W64:
+    case SF_FORMAT_AIFF:
+    case SF_FORMAT_CAF:
+        return plan_chunks(settings, major, is_rf64, &splice->bytes);
+    case SF_FORMAT_OGG:
+        metadata_write_comments(settings->metadata, NULL, true,
+                                is_opus(settings) ? OPUS_MOST : COMMENTS_MOST, &splice->comments);
+        return splice->comments.size > 4 ? SPLICE_OGG : SPLICE_NONE;
+#ifdef HALO_SNDFILE_MP3
+    case SF_FORMAT_MPEG:
+        metadata_write_id3(settings->metadata, true, &splice->bytes);
+        return splice->bytes.size > 0 ? SPLICE_FRONT : SPLICE_NONE;
+#endif
+    default:
+        return SPLICE_NONE;
+    }
+}
+
+enum status sink_metadata_plan(const struct sink_settings *settings, bool is_rf64,
+                               struct channel_layout layout, struct sound_splice *splice)
+{
+    splice->kind = plan(settings, is_rf64, layout, splice);
+    return splice->bytes.failed || splice->comments.failed ? fail_memory("tags") : STATUS_OK;
+}
+
+static enum status make_room(size_t room, SNDFILE *file)
+{
+    char *text = malloc(room + 1);
+    if (!text)
+        return fail_memory("tags");
+    memset(text, ' ', room);
+    text[room] = '\0';
+    int failed = sf_set_string(file, SF_STR_COMMENT, text);
+    free(text);
+    return failed ? fail_memory("tags") : STATUS_OK;
+}
+
+static void set_known(struct sound_metadata *metadata, SNDFILE *file)
+{
+    for (size_t i = 0; i < metadata->text_count; i++)
+        for (size_t k = 0; k < NAMES; k++)
+            if (strcmp(metadata->texts[i].name, names[k].name) == 0)
+                metadata->texts[i].kept =
+                    sf_set_string(file, names[k].tag, metadata->texts[i].value) == 0;
+}
+
+enum status sink_metadata_set(const struct sink_settings *settings,
+                              const struct sound_splice *splice, SNDFILE *file)
+{
+    if (splice->kind == SPLICE_OGG)
+        return make_room(sound_splice_room(splice), file);
+    if (splice->kind == SPLICE_NONE && settings->metadata)
+        set_known(settings->metadata, file);
+    return STATUS_OK;
+}
+
+enum status sound_tags_read(SNDFILE *file, struct sound_metadata *metadata)
+{
+    for (size_t i = 0; i < NAMES; i++) {
+        const char *text = sf_get_string(file, names[i].tag);
+        if (text)
+            TRY(metadata_add_text(metadata, names[i].name, strlen(names[i].name), text,
+                                  strlen(text)));
+    }
+    return STATUS_OK;
+}

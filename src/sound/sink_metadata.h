@@ -1,0 +1,22 @@
+/* What a sink writes of the metadata it is given, by the container. Private to sinks. */
+#ifndef HALO_SINK_METADATA_H
+#define HALO_SINK_METADATA_H
+
+#include "sound/port.h"
+#include "sound/sound_splice.h"
+
+/* What is to be written around the samples, for sound_splice.h; nothing where the container has no
+ * place, or none is wanted. `layout`: that the file is to tell. Errors: memory. */
+MUST_CHECK enum status sink_metadata_plan(const struct sink_settings *settings, bool is_rf64,
+                                          struct channel_layout layout,
+                                          struct sound_splice *splice);
+
+/* For libsndfile: a comment that makes room in an Ogg, and tags of containers that halo itself does
+ * not know. Before the first frame. Errors: memory. */
+MUST_CHECK enum status sink_metadata_set(const struct sink_settings *settings,
+                                         const struct sound_splice *splice, SNDFILE *file);
+
+/* Tags that libsndfile knows of other containers. Errors: memory. */
+MUST_CHECK enum status sound_tags_read(SNDFILE *file, struct sound_metadata *metadata);
+
+#endif

@@ -1,0 +1,45 @@
+/* libFuzzer target for what surrounds the samples of a file: read, adjusted, and written into every
+ * container. */
+#include "fuzz.h"
+#include "sound/metadata.h"
+
+static void write_all(struct sound_metadata *metadata)
+{
+    const struct metadata_change change = {.frames = 1000,
+                                           .has_memory = true,
+                                           .rate = 48000,
+                                           .channels = 2,
+                                           .bits = 16,
+                                           .bytes = 2,
+                                           .maker = "halo"};
+    struct metadata_buffer buffers[7] = {0};
+    if (metadata_adjust(metadata, &change) == STATUS_OK) {
+        metadata_write_riff(metadata, FAMILY_RIFF, true, &buffers[0]);
+        metadata_write_riff(metadata, FAMILY_RF64, true, &buffers[1]);
+        metadata_write_riff(metadata, FAMILY_W64, true, &buffers[2]);
+        metadata_write_aiff(metadata, true, &buffers[3]);
+        metadata_write_caf(metadata, &buffers[4]);
+        metadata_write_comments(metadata, NULL, true, COMMENTS_MOST, &buffers[5]);
+        metadata_write_flac(metadata, &change, &buffers[6]);
+    }
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        free(buffers[i].bytes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct metadata_bytes bytes = {.fd = -1, .memory = data, .size = size};
+    struct sound_metadata *metadata = NULL;
+    bool known;
+    fuzz_begin();
+    enum status status = metadata_create(&metadata);
+    if (status == STATUS_OK)
+        status = metadata_read(&bytes, metadata, &known);
+    if (status == STATUS_OK)
+        write_all(metadata);
+    if (status == STATUS_OK)
+        status = metadata_conclude(metadata);
+    metadata_destroy(metadata);
+    fuzz_end(status);
+    return 0;
+}

@@ -1,0 +1,344 @@
+/* halo batch: the bytes of single renders; what is done is not done again, however a run ended; a
+ * bad job fails alone; shards and runs at once; manifests. */
+#include "batch/batch_journal.h"
+#include "batch/lines_read.h"
+#include "command.h"
+#include "sound.h"
+#include "suite.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WAV16 = SF_FORMAT_WAV | SF_FORMAT_PCM_16, FILES = 12, KILLS = 20 };
+
+static void begin(void)
+{
+    command_clean();
+    command_done("mkdir in");
+    for (int i = 0; i < FILES; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "in/s%02d.wav", i);
+        sound_noise_file(name, (uint64_t)i + 1, WAV16, 16000, i % 3 ? 1 : 2,
+                         (size_t)(30000 + 3001 * i));
+    }
+    sound_noise_file("a.wav", 20, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 16000, 1, 3000);
+    sound_noise_file("b.wav", 21, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 5000);
+    command_done(
+        "for i in 00 01 02 03 04 05 06 07 08 09 10 11; do case $i in *[02468]) m=a ;; *) m=b ;; "
+        "esac; echo '{\"id\": \"j'$i'\", \"in\": \"in/s'$i'.wav\", \"out\": \"x/'$i'.wav\", "
+        "\"mask\": \"'$m'.wav,gain=-30\"}'; done > jobs.jsonl");
+}
+
+/* The outputs of one quiet run, in `want`. */
+static void make_truth(void)
+{
+    command_done(
+        "for i in 00 01 02 03 04 05 06 07 08 09 10 11; do case $i in *[02468]) m=a ;; *) m=b ;; "
+        "esac; $HALO render -q --reproducible -O want/x --name $i.wav in/s$i.wav --mask "
+        "$m.wav,gain=-30 || exit 1; done");
+}
+
+static void expect_outputs(const char *folder)
+{
+    command_done("test \"$(ls -A %s/x)\" = \"$(ls -A want/x)\" && for f in want/x/*; do cmp $f "
+                 "%s/x/${f##*/} || exit 1; done",
+                 folder, folder);
+}
+
+static size_t lines_of(const char *what, const char *file)
+{
+    return (size_t)atoi(command_done("cat %s | grep -c '%s' || true", file, what).out);
+}
+
+START_TEST(the_bytes_are_those_of_reproducible_renders)
+{
+    begin();
+    make_truth();
+    command_done("$HALO batch jobs.jsonl -O D --threads 3 -q");
+    expect_outputs("D");
+    command_done("gzip -k jobs.jsonl && $HALO batch jobs.jsonl.gz -O E --threads 1 -q");
+    expect_outputs("E");
+    command_done("$HALO batch - -O F -q < jobs.jsonl");
+    expect_outputs("F");
+}
+END_TEST
+
+START_TEST(only_what_is_missing_or_changed_is_made)
+{
+    begin();
+    command_done("$HALO batch jobs.jsonl -O D -q");
+    struct command_result result = command_done("$HALO batch jobs.jsonl -O D --json -q");
+    ck_assert_double_eq(command_number(result.out, "made"), 0);
+    ck_assert_double_eq(command_number(result.out, "kept"), FILES);
+    command_done("rm D/x/03.wav; echo more >> in/s05.wav; touch -d 2001-01-01 a.wav; "
+                 "sed -i 's/b.wav,gain=-30/b.wav,gain=-31/;5q' jobs.jsonl; "
+                 "echo '{\"in\": \"in/s11.wav\", \"out\": \"y.wav\"}' >> jobs.jsonl");
+    result = command_done("$HALO batch jobs.jsonl -O D --json -q"); /* all of the five */
+    ck_assert_double_eq(command_number(result.out, "made"), 6);
+    result = command_done("$HALO batch jobs.jsonl -O D --json -q");
+    ck_assert_double_eq(command_number(result.out, "kept"), 6);
+    result = command_done("$HALO batch jobs.jsonl -O D --json -q --tail none");
+    ck_assert_double_eq(command_number(result.out, "made"), 6);
+    result = command_done("$HALO batch status D --json");
+    ck_assert_double_eq(command_number(result.out, "done"), FILES + 1);
+    command_refused(1, "has no journal", "$HALO batch status in");
+}
+END_TEST
+
+START_TEST(a_bad_job_fails_alone)
+{
+    begin();
+    command_done(
+        "mkdir -p D/x; echo mine > D/x/04.wav; echo none > in/s07.wav; rm in/s08.wav; "
+        "echo '{\"in\": \"in/s00.wav\", \"out\": \"z.wav\", \"gain\": \"loud\"}' >> jobs.jsonl");
+    struct command_result result = command_run("$HALO batch jobs.jsonl -O D -q --report rep");
+    ck_assert_int_eq(result.code, 3);
+    ck_assert_uint_eq(command_lines(result.err), 5);
+    command_expect(result.err, "4 of 13 jobs failed");
+    command_expect(result.err, "not a sound file");
+    command_expect(result.err, "j08: cannot open in/s08.wav");
+    command_expect(result.err, "D/x/04.wav exists; --force replaces it");
+    command_expect(result.err, "z.wav: --gain must be");
+    command_done("grep -qx mine D/x/04.wav && test $(ls -A D/x | wc -l) = 10");
+    ck_assert_uint_eq(lines_of("\"result\":\"failed\"", "rep"), 4);
+    result = command_run("$HALO batch - -O E -q --json < jobs.jsonl");
+    ck_assert_int_eq(result.code, 3);
+    ck_assert_uint_eq(command_lines(result.err), 4);
+    command_expect(result.out, "\"message\": \"3 of 13 jobs failed\"");
+    command_expect(result.err, "not a sound file");
+    command_done("echo '{\"id\": \"8\", \"in\": \"in/s08.wav\", \"gain\": 0}' > list");
+    command_expect(command_run("$HALO batch list -O F -q").err, "halo: 8: cannot open in/s08.wav");
+    command_expect(command_done("tail -n 1 rep").out, "\"failed\":4");
+    command_done("cp in/s06.wav in/s07.wav; cp in/s06.wav in/s08.wav; sed -i '$d' jobs.jsonl");
+    result = command_done("$HALO batch jobs.jsonl -O D -q -f --json");
+    ck_assert_double_eq(command_number(result.out, "made"), 3);
+}
+END_TEST
+
+START_TEST(wrong_usage_is_refused_before_anything_is_written)
+{
+    const struct {
+        const char *expected, *job, *arguments;
+    } rows[] = {
+        {"-O DIR", "{\"in\": \"in/s00.wav\"}", ""},
+        {"not JSON", "{\"in\": ", "-O D"},
+        {"line 1", "[]", "-O D"},
+        {"\"in\"", "{\"id\": \"a\"}", "-O D"},
+        {"not a file within", "{\"in\": \"in/s00.wav\", \"out\": \"../x.wav\"}", "-O D"},
+        {"not a file within", "{\"in\": \"in/s00.wav\", \"out\": \"/x.wav\"}", "-O D"},
+        {"same output", "{\"in\": \"in/s00.wav\"}\n{\"in\": \"x/s00.wav\"}", "-O D"},
+        {"same output",
+         "{\"in\": \"a.wav\", \"out\": \"o.wav\"}\n{\"in\": \"a.wav\", \"out\": \".//o.wav\"}",
+         "-O D"},
+        {"not a file within", "{\"in\": \"a.wav\", \"out\": \"o/.\"}", "-O D"},
+        {"replace the input",
+         "{\"in\": \"a.wav\", \"out\": \"s05.wav\"}\n{\"in\": \"in/../in/s05.wav\"}",
+         "-O in --name {stem}-x.wav -f"},
+        {"replace the input", "{\"in\": \"a.wav\"}", "-O . -f"},
+        {"same \"id\"", "{\"id\": \"a\", \"in\": \"a.wav\"}\n{\"id\": \"a\", \"in\": \"b.wav\"}",
+         "-O D"},
+        {"--shard", "{\"in\": \"in/s00.wav\"}", "-O D --shard 3/2"},
+        {"which of them", "{\"in\": \"in/s00.wav\"}", "-O D --shard 4"},
+        {"--backend", "{\"in\": \"in/s00.wav\"}", "-O D --backend cuda"},
+    };
+    begin();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        command_done("printf '%%s\\n' '%s' > list", rows[i].job);
+        command_refused(2, rows[i].expected, "$HALO batch list %s", rows[i].arguments);
+        command_done("test ! -e D");
+    }
+    command_refused(2, "needs a LIST", "$HALO batch -O D");
+    command_refused(2, "--output", "$HALO batch list -O D --output E.wav");
+}
+END_TEST
+
+START_TEST(options_of_jobs_are_those_of_render)
+{
+    begin();
+    command_done(
+        "echo '{\"in\": \"in/s01.wav\", \"out\": \"o.flac\", \"stages\": [{\"mask\": \"a.wav\"}, "
+        "{\"gain\": -31.5}], \"tail\": \"none\", \"format\": \"pcm24\", \"normalize\": -3}' > list");
+    command_done("$HALO batch list -O D -q --gain 3");
+    command_done(
+        "$HALO render -q --reproducible in/s01.wav o.flac --mask a.wav --gain -31.5 --tail "
+        "none --format pcm24 --normalize -3 && cmp o.flac D/o.flac");
+    command_done("echo '{\"in\": \"in/s01.wav\", \"threads\": 2}' > list");
+    struct command_result result = command_run("$HALO batch list -O D -q");
+    ck_assert_int_eq(result.code, 3);
+    command_expect(result.err, "\"threads\" is for the whole batch");
+    command_done("echo '{\"in\": \"in/s01.wav\", \"output\": \"y.wav\"}' > list");
+    command_expect(command_run("$HALO batch list -O D -q").err,
+                   "\"output\" is for the whole batch");
+    command_done("test ! -e y.wav");
+    command_done("echo '{\"in\": \"in/s01.wav\", \"tial\": 2}' > list");
+    command_expect(command_run("$HALO batch list -O D -q").err, "\"tial\" is not an option");
+}
+END_TEST
+
+START_TEST(shards_are_together_the_whole)
+{
+    begin();
+    make_truth();
+    command_done(
+        "for k in 1 2 3 4 5; do $HALO batch jobs.jsonl -O D -q --shard $k/5 || exit 1; done");
+    expect_outputs("D");
+    struct command_result result = command_done("$HALO batch jobs.jsonl -O D -q --json");
+    ck_assert_double_eq(command_number(result.out, "kept"), FILES);
+    result = command_done("SLURM_ARRAY_TASK_ID=7 SLURM_ARRAY_TASK_MIN=5 SLURM_ARRAY_TASK_COUNT=5 "
+                          "$HALO batch jobs.jsonl -O D");
+    command_expect(result.err, "shard 3 of 5, by SLURM_ARRAY_TASK_ID");
+    result = command_done("JOB_COMPLETION_INDEX=4 $HALO batch jobs.jsonl -O D --shard 5");
+    command_expect(result.err, "shard 5 of 5, by JOB_COMPLETION_INDEX");
+    command_refused(2, "--shard N", "JOB_COMPLETION_INDEX=4 $HALO batch jobs.jsonl -O D9");
+}
+END_TEST
+
+/* At random moments, then once to the end: the bytes of a quiet run, and nothing else. What had its
+ * name when a run was killed has not been made again. */
+START_TEST(killed_runs_lose_nothing_and_leave_nothing)
+{
+    begin();
+    make_truth();
+    srand(7);
+    command_done("mkdir -p D/x && touch times");
+    for (int k = 0; k < KILLS; k++) {
+        pid_t halo = command_start("exec $HALO batch jobs.jsonl -O D -q --threads 2");
+        usleep((useconds_t)(rand() % 150000));
+        kill(halo, SIGKILL);
+        command_wait(halo);
+        command_done(
+            "cd D/x; for f in *.wav; do test ! -e $f || stat -c '%%n %%i %%y' $f; done > "
+            "../../now; cd ../..; grep -vxFf now times > lost; test ! -s lost; mv now times");
+        if (k % 5 == 4) /* so that there is always something left to do */
+            command_done("rm -rf D/x/*.wav times; touch times");
+    }
+    command_done("$HALO batch jobs.jsonl -O D -q");
+    command_done(
+        "cd D/x; stat -c '%%n %%i %%y' *.wav > ../../now; cd ../..; grep -vxFf now times > lost; "
+        "test ! -s lost");
+    expect_outputs("D");
+    ck_assert_str_eq(command_done("ls -A D; ls -A D/.halo-batch").out,
+                     ".halo-batch\nx\n1-of-1.jsonl\nlocks\n");
+}
+END_TEST
+
+START_TEST(runs_at_once_share_the_work)
+{
+    begin();
+    make_truth();
+    pid_t first = command_start("exec $HALO batch jobs.jsonl -O D -q --threads 2");
+    pid_t second = command_start("exec $HALO batch jobs.jsonl -O D -q --threads 2");
+    ck_assert_int_eq(command_wait(first).code, 0);
+    ck_assert_int_eq(command_wait(second).code, 0);
+    expect_outputs("D");
+    ck_assert_uint_eq(lines_of("\"digest\"", "D/.halo-batch/1-of-1.jsonl"), FILES);
+}
+END_TEST
+
+START_TEST(manifests_come_back_as_their_kind)
+{
+    begin();
+    command_done(
+        "printf 'u1 in/s01.wav\\nu2 in/s02.wav\\n' > wav.scp; printf 'r1 a.wav,gain=-30\\nr2 "
+        "b.wav,gain=-30\\n' > rirs.scp");
+    command_done("$HALO batch --from kaldi wav.scp --masks rirs.scp --seed 4 -O K -q --tail none");
+    ck_assert_str_eq(command_done("cat K/wav.scp").out, "u1 K/u1.wav\nu2 K/u2.wav\n");
+    command_done(
+        "$HALO batch --from kaldi wav.scp --masks rirs.scp --seed 4 -O K2 -q --tail none && cmp "
+        "K/u1.wav K2/u1.wav");
+    command_done("echo 'u3 cat in/s03.wav |' >> wav.scp");
+    command_refused(2, "--allow-commands", "$HALO batch --from kaldi wav.scp -O K3 --gain 0");
+    command_done(
+        "$HALO batch --from kaldi wav.scp --allow-commands -O K3 --gain 0 -q && test -s K3/u3.wav");
+    command_done("echo 'u4 cat in/s03.wav; false |' > wav.scp");
+    struct command_result result =
+        command_run("$HALO batch --from kaldi wav.scp --allow-commands -O K4 --gain 0 -q");
+    ck_assert_int_eq(result.code, 3);
+    command_expect(result.err, "failed with exit status 1");
+    command_done("test ! -e K4/u4.wav");
+
+    command_done(
+        "echo '{\"audio_filepath\": \"in/s04.wav\", \"duration\": 1.0, \"text\": \"hello\"}' > m.json"
+        " && $HALO batch --from nemo m.json -O N -q --mask a.wav,gain=-30");
+    json_t *line = command_json(command_done("cat N/manifest.json").out);
+    ck_assert_str_eq(command_json_string(line, "audio_filepath"), "N/s04.wav");
+    ck_assert_str_eq(command_json_string(line, "text"), "hello");
+    ck_assert_double_eq_tol(command_json_number(line, "duration"), (42004 + 2999) / 16000.0, 1e-9);
+    json_decref(line);
+
+    command_done(
+        "echo '{\"id\": \"c1\", \"start\": 0, \"duration\": 2.8, \"channel\": 0, \"supervisions\": "
+        "[], \"recording\": {\"id\": \"r\", \"sources\": [{\"type\": \"file\", \"channels\": [0], "
+        "\"source\": \"in/s05.wav\"}], \"sampling_rate\": 16000, \"num_samples\": 45005, "
+        "\"duration\": 2.8}, \"type\": \"MonoCut\"}' | gzip > cuts.jsonl.gz; "
+        "$HALO batch --from lhotse cuts.jsonl.gz -O L -q --mask a.wav,gain=-30 --tail none");
+    line = command_json(command_done("gzip -dc L/cuts.jsonl.gz").out);
+    ck_assert_str_eq(command_json_string(line, "id"), "c1");
+    json_t *recording = json_object_get(line, "recording");
+    ck_assert_double_eq(command_json_number(recording, "num_samples"), 45005);
+    ck_assert_str_eq(
+        command_json_string(json_array_get(json_object_get(recording, "sources"), 0), "source"),
+        "L/c1.wav");
+    json_decref(line);
+    command_done(
+        "$HALO batch --glob 'in/s0[0-3].wav' -O G --gain 0 -q && test $(ls G | wc -l) = 4");
+    command_refused(1, "no such files", "$HALO batch --glob 'in/none*' -O G9 --gain 0");
+}
+END_TEST
+
+/* What a room means for speech: the output begins with its direct sound and is as long as the
+ * input. */
+START_TEST(a_room_begins_at_its_direct_sound)
+{
+    static const float whole[] = {-1, 0.5F, 0.25F, 0.125F}, early[] = {-1, 0.5F, 0, 0};
+    static const struct {
+        const char *option;
+        const float *expected;
+    } rows[] = {
+        {"align=peak", whole}, {"align=peak,early=1", early}, {"early=1,align=peak", early}};
+    command_clean();
+    sound_text("room.txt", "0\n0.1\n-1\n0.5\n0.25\n0.125\n");
+    struct sound impulse = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, 16000, 1, 4);
+    impulse.block.data[0][0] = 1;
+    sound_save(&impulse, "in.wav");
+    sound_free(&impulse);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        command_done(
+            "echo '{\"in\": \"in.wav\", \"mask\": \"room.txt,%s\"}' > list; $HALO batch list -O D "
+            "-q --tail none",
+            rows[i].option);
+        struct sound out = sound_load("D/in.wav");
+        ck_assert_uint_eq(out.block.frames, 4);
+        for (size_t k = 0; k < 4; k++)
+            ck_assert_float_eq_tol(out.block.data[0][k], rows[i].expected[k], 1e-6F);
+        sound_free(&out);
+    }
+    command_refused(2, "align=", "$HALO render in.wav out.wav --mask room.txt,align=foot");
+    command_refused(2, "at least one tap", "$HALO render in.wav out.wav --mask room.txt,early=0");
+}
+END_TEST
+
+START_TEST(damaged_lists_are_refused)
+{
+    begin();
+    command_done(
+        "gzip -k jobs.jsonl; head -c 100 jobs.jsonl.gz > cut.gz; (head -c 60 jobs.jsonl.gz; head "
+        "-c 200 in/s00.wav) > bad.gz");
+    command_refused(1, "cut", "$HALO batch cut.gz -O D");
+    command_refused(1, "damaged", "$HALO batch bad.gz -O D");
+    command_refused(1, "it is not text", "$HALO batch in/s00.wav -O D");
+    command_done("head -c 5000000 /dev/zero | tr '\\0' x > long.jsonl");
+    command_refused(1, "longer than 4 MiB", "$HALO batch long.jsonl -O D");
+    command_done("head -c 300000000 /dev/zero | tr '\\0' x | gzip -1 > bomb.gz");
+    ck_assert_int_lt(command_memory("$HALO batch bomb.gz -O D 2>/dev/null || true"), 200000);
+}
+END_TEST
+
+SUITE_MAIN("batch", the_bytes_are_those_of_reproducible_renders,
+           only_what_is_missing_or_changed_is_made, a_bad_job_fails_alone,
+           wrong_usage_is_refused_before_anything_is_written, options_of_jobs_are_those_of_render,
+           shards_are_together_the_whole, killed_runs_lose_nothing_and_leave_nothing,
+           runs_at_once_share_the_work, manifests_come_back_as_their_kind,
+           a_room_begins_at_its_direct_sound, damaged_lists_are_refused)

@@ -1,0 +1,114 @@
+/* halo batch: which outputs it replaces and makes again, and what it says of them. */
+#include "command.h"
+#include "sound.h"
+#include "suite.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { WAV16 = SF_FORMAT_WAV | SF_FORMAT_PCM_16 };
+
+static void begin(void)
+{
+    command_clean();
+    command_done("mkdir in");
+    sound_noise_file("in/s01.wav", 2, WAV16, 16000, 1, 33001);
+    sound_noise_file("in/s02.wav", 3, WAV16, 16000, 1, 36002);
+    sound_noise_file("a.wav", 20, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 16000, 1, 3000);
+}
+
+/* Of the report, with a member of that name. */
+static int lines_with(const char *member)
+{
+    return atoi(command_done("grep -c '\"%s\":' rep || true", member).out);
+}
+
+START_TEST(only_files_of_a_batch_are_replaced)
+{
+    begin();
+    command_done("echo '{\"id\": \"a\", \"in\": \"in/s01.wav\", \"out\": \"x.wav\"}' > list; "
+                 "$HALO batch list -O D -q --gain 0; echo mine > D/y.wav; sed s/x.wav/y.wav/ list "
+                 "> moved; cp -p D/x.wav kept.wav");
+    struct command_result result = command_run("$HALO batch moved -O D -q --gain 0");
+    ck_assert_int_eq(result.code, 3);
+    command_expect(result.err, "D/y.wav exists; --force replaces it");
+    command_done("echo mine > D/x.wav");
+    result = command_run("$HALO batch list -O D -q --gain 1");
+    ck_assert_int_eq(result.code, 3);
+    command_expect(result.err, "D/x.wav exists; --force replaces it");
+    command_done("grep -qx mine D/x.wav && grep -qx mine D/y.wav");
+    /* That of an earlier line of the journal, as a killed run leaves it. */
+    command_done("$HALO batch list -O D -q --gain 2 -f && cp -p kept.wav D/x.wav && $HALO batch "
+                 "list -O D -q --gain 3 && ! cmp -s kept.wav D/x.wav");
+}
+END_TEST
+
+/* Each of which decides about the output. */
+START_TEST(changed_options_make_the_output_again)
+{
+    static const char *const options[] = {
+        "--metadata none",    "--layout mono", "--metadata tags.json",
+        "--precision single", "--prove",       "--prove=-100"};
+    begin();
+    command_done("echo '{\"in\": \"in/s01.wav\", \"mask\": \"a.wav,gain=-30\"}' > list; echo "
+                 "'{\"tags\": {\"TITLE\": \"one\"}}' > tags.json; $HALO batch list -O D -q");
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        struct command_result result =
+            command_done("$HALO batch list -O D -q --json %s", options[i]);
+        ck_assert_double_eq(command_number(result.out, "made"), 1);
+        result = command_done("$HALO batch list -O D -q --json %s", options[i]);
+        ck_assert_double_eq(command_number(result.out, "kept"), 1);
+    }
+    command_done(
+        "$HALO batch list -O D -q --metadata tags.json; echo '{\"tags\": {\"TITLE\": \"another\"}}' > "
+        "tags.json");
+    struct command_result result =
+        command_done("$HALO batch list -O D -q --json --metadata tags.json");
+    ck_assert_double_eq(command_number(result.out, "made"), 1);
+}
+END_TEST
+
+START_TEST(clipping_and_lost_metadata_are_reported)
+{
+    begin();
+    command_done(
+        "echo '{\"tags\": {\"TITLE\": \"one\", \"MOOD\": \"calm\"}}' > tags.json; $HALO render "
+        "-q in/s01.wav t.flac --gain 0 --metadata tags.json; echo '{\"in\": \"t.flac\", "
+        "\"out\": \"t.au\"}' > list; echo '{\"in\": \"in/s02.wav\", \"gain\": 40}' >> list");
+    struct command_result result =
+        command_done("$HALO batch list -O D --json --report rep --gain 0");
+    ck_assert_double_eq(command_number(result.out, "clipped"), 1);
+    ck_assert_double_eq(command_number(result.out, "metadata_lost"), 1);
+    command_expect(result.err, "1 of 2 outputs clipped");
+    command_expect(result.err, "1 of 2 outputs made without some of the metadata");
+    ck_assert_int_eq(lines_with("layout"), 2);
+    ck_assert_int_eq(lines_with("what"), 1);
+}
+END_TEST
+
+START_TEST(a_stopped_run_says_so)
+{
+    command_clean();
+    command_done("mkdir in");
+    for (int i = 0; i < 4; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "in/s%d.wav", i);
+        sound_sparse(name, 48000, 2, 48000 * 900);
+    }
+    pid_t halo = command_start("exec $HALO batch --glob 'in/*.wav' -O D -q --json --threads 2 "
+                               "--mask lowpass:100");
+    for (int i = 0; i < 1500 && command_run("grep -q begun D/.halo-batch/1-of-1.jsonl").code != 0;
+         i++)
+        command_run("sleep 0.02");
+    command_done("kill -INT %d", (int)halo);
+    struct command_result result = command_wait(halo);
+    ck_assert_int_eq(result.code, 1);
+    command_expect(result.err, "stopped; the same command does the rest");
+    command_expect(result.out, "\"what\": \"stopped\"");
+}
+END_TEST
+
+SUITE_MAIN("batch_outputs", only_files_of_a_batch_are_replaced,
+           changed_options_make_the_output_again, clipping_and_lost_metadata_are_reported,
+           a_stopped_run_says_so)

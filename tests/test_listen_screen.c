@@ -1,0 +1,171 @@
+/* halo listen on screens of several sizes: what a listener sees, and has to answer. */
+#include "command.h"
+#include "sound.h"
+#include "suite.h"
+#include "tmux.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { RATE = 48000 };
+
+static const char choices[] = "--mask bright.txt --or --mask dull.txt";
+
+static void prepare(void)
+{
+    command_clean();
+    sound_noise_file("noise.wav", 7, SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 1, RATE / 2);
+    sound_text("bright.txt", "0.5\n-0.5\n");
+    sound_text("dull.txt", "0.5\n0.5\n");
+}
+
+START_TEST(a_screen_shows_masks_and_their_picture)
+{
+    prepare();
+    tmux_open(100, 40, "\"$HALO\" listen noise.wav %s --device null; echo left with $?", choices);
+    ck_assert_ptr_nonnull(strstr(tmux_wait("noise.wav 0:00."), "2  dull.txt"));
+    tmux_type("2 p");
+    tmux_wait("20k");
+    ck_assert_ptr_nonnull(strstr(tmux_screen(), "1k"));
+    tmux_type("p");
+    tmux_wait_gone("20k");
+    tmux_type("Right Home m");
+    tmux_wait("MUTED");
+    tmux_type("q");
+    tmux_wait("left with 0");
+
+    tmux_open(100, 40, "\"$HALO\" listen noise.wav %s --device null --abx 4; echo left with $?",
+              choices);
+    const char *screen = tmux_wait("> A  bright.txt");
+    ck_assert_ptr_nonnull(strstr(screen, "X  ?"));
+    ck_assert_ptr_nonnull(strstr(screen, "SHA-256: "));
+    tmux_type("x");
+    tmux_wait("> X  ?");
+    ck_assert_ptr_nonnull(strstr(tmux_screen(), "hidden"));
+    tmux_type("B q");
+    tmux_wait("stop the test early?");
+    tmux_type("y");
+    tmux_wait("left with 0");
+    ck_assert_ptr_nonnull(strstr(tmux_screen(), "the 1 answered of 4"));
+
+    tmux_open(100, 40, "\"$HALO\" listen noise.wav %s --device null --blind 4; echo left with $?",
+              choices);
+    tmux_wait(">A:-  B:-");
+    tmux_type("b 4");
+    screen = tmux_wait(">B:4");
+    ck_assert_ptr_null(strstr(screen, "bright.txt (")); /* except for the command line itself */
+    tmux_type("q y");
+    tmux_wait("left with 0");
+    tmux_close();
+}
+END_TEST
+
+/* Names that a narrow screen would cut where they are alike. */
+static void make_alike_masks(void)
+{
+    command_done("mkdir -p measured-in-the-large-hall && cd measured-in-the-large-hall && "
+                 "cp ../bright.txt microphone-and-loudspeaker-number-1-left.txt && "
+                 "cp ../dull.txt microphone-and-loudspeaker-number-1-right.txt && "
+                 "cp ../dull.txt b.txt");
+}
+
+#define ALIKE "measured-in-the-large-hall/microphone-and-loudspeaker-number-1-"
+
+static bool is_in(const char *screen, const char *expected)
+{
+    return strstr(screen, expected) != NULL;
+}
+
+/* The whole of a test can be taken: what is asked, what plays, the answer's keys, what was said. */
+START_TEST(tests_fit_on_a_small_screen)
+{
+    static const int sizes[][2] = {{80, 24}, {40, 10}, {30, 8}, {200, 60}};
+    prepare();
+    make_alike_masks();
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        tmux_open(sizes[i][0], sizes[i][1],
+                  "\"$HALO\" listen noise.wav --mask " ALIKE "left.txt --or --mask " ALIKE
+                  "right.txt --device null --abx 2 --feedback 2>notes; echo left with $?; "
+                  "echo hashes: $(grep -c 'SHA-256 of the key: [0-9a-f]*$' notes)");
+        const char *screen = tmux_wait("trial 1 of 2: is X A or B?");
+        ck_assert_msg(is_in(tmux_row(screen, "> A  "), "left.txt") &&
+                          is_in(tmux_row(screen, "  B  "), "right.txt"),
+                      "%s", screen);
+        ck_assert_msg(is_in(screen, "A X is A") && is_in(screen, "B X is B") &&
+                          is_in(screen, "a b x listen") && is_in(screen, "q stop"),
+                      "%s", screen);
+        tmux_type("x");
+        tmux_wait("> X  ?");
+        tmux_type("A");
+        screen = tmux_wait("trial 2 of 2: is X A or B?");
+        ck_assert_msg(is_in(screen, "trial 1: A, which is "), "%s", screen);
+        tmux_type("q");
+        tmux_wait("stop the test");
+        tmux_type("n B");
+        tmux_wait("left with 0");
+        tmux_wait("hashes: 1");
+
+        tmux_open(sizes[i][0], sizes[i][1],
+                  "\"$HALO\" listen noise.wav --mask " ALIKE "left.txt --or --mask " ALIKE
+                  "right.txt --or --mask bright.txt --or --mask dull.txt --device null --blind 1; "
+                  "echo left with $?");
+        screen = tmux_wait(">A:-  B:-  C:-  D:-");
+        ck_assert_msg(is_in(screen, "trial 1 of 1: rate all") && is_in(screen, "a-d listen") &&
+                          is_in(screen, "1-5 rate") && is_in(screen, "Enter confirm"),
+                      "%s", screen);
+        tmux_type("5 Enter");
+        tmux_wait("not all are");
+        tmux_type("b 1 c 2 d 3");
+        tmux_wait(" A:5  B:1  C:2 >D:3");
+        tmux_type("Enter");
+        tmux_wait("left with 0");
+    }
+    tmux_close();
+}
+END_TEST
+
+/* In the list of choices, too; and masks that differ in options alone. */
+START_TEST(masks_are_named_by_what_differs)
+{
+    prepare();
+    make_alike_masks();
+    tmux_open(60, 20,
+              "\"$HALO\" listen noise.wav --mask " ALIKE "left.txt --or --mask " ALIKE
+              "right.txt --or --mask measured-in-the-large-hall/b.txt --device null");
+    const char *screen = tmux_wait("q leave");
+    ck_assert_msg(is_in(tmux_row(screen, "1  microphone"), "left.txt") &&
+                      is_in(tmux_row(screen, "2  microphone"), "right.txt") &&
+                      is_in(screen, "3  b.txt"),
+                  "%s", screen);
+    tmux_open(60, 20,
+              "\"$HALO\" listen noise.wav --mask bright.txt --or --mask bright.txt,delay=100 "
+              "--device null");
+    ck_assert_ptr_nonnull(strstr(tmux_wait("1  bright.txt"), "2  bright.txt,delay=100"));
+    tmux_close();
+}
+END_TEST
+
+/* The bar of a long render keeps to its row, which the next one replaces. */
+START_TEST(progress_fits_a_narrow_terminal)
+{
+    command_clean();
+    sound_noise_file("long.wav", 7, SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 4, 30 * RATE);
+    struct sound mask = sound_noise_mask("room.txt", 3, 1, 2 * RATE);
+    sound_free(&mask);
+    tmux_open(40, 10,
+              "clear; \"$HALO\" render long.wav out.wav --mask room.txt --precision double "
+              "--threads 1; echo ended with $?");
+    ck_assert_ptr_null(strstr(tmux_wait("ended with 0"), "["));
+    tmux_close();
+}
+END_TEST
+
+int main(void)
+{
+    if (!tmux_there())
+        return 77;
+    const TTest *const tests[] = {a_screen_shows_masks_and_their_picture,
+                                  tests_fit_on_a_small_screen, masks_are_named_by_what_differs,
+                                  progress_fits_a_narrow_terminal};
+    return suite_run("listen_screen", tests, sizeof tests / sizeof *tests);
+}

@@ -1,0 +1,347 @@
+/* What surrounds the samples of a file, from each container to each, judged by its bytes and by
+ * other programs. */
+#include "command.h"
+#include "sound/port.h"
+#include "sound/sound_format.h"
+#include "suite.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const kinds[] = {"wav",  "rf64", "w64",  "aiff", "caf",
+                                    "flac", "ogg",  "opus", "mp3"};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+#define CHUNKS "python3 " METADATA_SCRIPTS "/metadata_files.py chunks "
+
+static void make_corpus(void)
+{
+    command_clean();
+    command_done(METADATA_SCRIPTS "/metadata_corpus.sh " METADATA_SCRIPTS "/metadata_files.py");
+}
+
+/* The chunks of a RIFF come back as they were by way of each container that holds them; of bext,
+ * the coding history has a line more for each render. */
+START_TEST(chunks_come_back)
+{
+    static const char *const ways[] = {"wav", "rf64", "w64", "flac"};
+    make_corpus();
+    command_done(CHUNKS "in.wav | grep -v ^bext | sed 's/ [a-z]*$//' | sort >old");
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        command_done("\"$HALO\" render in.wav way.%s -qf --gain -6", ways[i]);
+        command_done("\"$HALO\" render way.%s back.wav -qf --gain -6", ways[i]);
+        command_done(CHUNKS "back.wav | grep -v ^bext >new");
+        if (strcmp(ways[i], "rf64") == 0) { /* which counts the padding of odd ones */
+            command_done(
+                "cut -d' ' -f1 new | sort >names; cut -d' ' -f1 old | sort | diff - names");
+            continue;
+        }
+        command_done("grep ' after' new && exit 1; sed 's/ [a-z]*$//' new | sort | diff old -");
+        command_done("ffprobe -v error -show_entries format_tags back.wav >tags");
+        const char *tags = command_done("cat tags").out;
+        command_expect(tags, "TAG:time_reference=4886718345"); /* 0x123456789 */
+        command_expect(tags, "T=a microphone\r\nA=PCM,F=48000,W=16,M=mono,T=halo ");
+        command_expect(command_done("exiftool -TimeReference -Description back.wav").out,
+                       "4886718345");
+    }
+}
+END_TEST
+
+/* What flac itself stored is read, and flac itself reads what halo stored. */
+START_TEST(flac_exchanges_foreign_chunks)
+{
+    make_corpus();
+    command_done(CHUNKS
+                 "in.wav | grep '^smpl\\|^wxyz\\|^cue\\|^iXML' | sed 's/ [a-z]*$//' | sort >old");
+    command_done("\"$HALO\" render foreign.flac back.wav -qf --gain -6");
+    command_done(CHUNKS
+                 "back.wav | grep '^smpl\\|^wxyz\\|^cue\\|^iXML' | sed 's/ [a-z]*$//' | sort | "
+                 "diff old -");
+    command_done("\"$HALO\" render in.wav way.flac -qf --gain -6");
+    command_done(
+        "flac -s -t way.flac && flac -s -d -f --keep-foreign-metadata way.flac -o back.wav");
+    command_done(CHUNKS
+                 "back.wav | grep '^smpl\\|^wxyz\\|^cue\\|^iXML' | sed 's/ [a-z]*$//' | sort | "
+                 "diff old -");
+    command_done("\"$HALO\" render in.aiff way.flac -qf --gain -6");
+    command_done("flac -s -d -f --keep-foreign-metadata way.flac -o back.aiff");
+    command_expect(command_done(CHUNKS "back.aiff").out, "APPL 18");
+}
+END_TEST
+
+/* Tags, several of a name, names of one's own, and pictures, as other programs see them. */
+START_TEST(tags_are_there_for_others)
+{
+    static const char *const from[] = {"flac", "ogg", "opus", "mp3"};
+    make_corpus();
+    for (size_t i = 0; i < sizeof from / sizeof *from; i++)
+        for (size_t k = 0; k < KINDS; k++) {
+            command_done("\"$HALO\" render in.%s out.%s -qf --gain -6 2>err", from[i], kinds[k]);
+            /* No other program here reads tags of W64: it has them if they come back. */
+            bool is_w64 = strcmp(kinds[k], "w64") == 0;
+            if (is_w64)
+                command_done("\"$HALO\" render out.w64 judged.flac -qf --gain 0");
+            const char *judged = is_w64 ? "judged.flac" : "out";
+            const char *seen =
+                command_done("f=%s; [ $f != out ] || f=out.%s; exiftool -a $f; mediainfo $f; "
+                             "ffprobe -v error -show_entries format_tags:stream_tags $f",
+                             judged, kinds[k])
+                    .out;
+            command_expect(seen, "A title");
+            command_expect(seen, "my value");
+            if (strcmp(from[i], "mp3") != 0)
+                command_expect(seen, "two");
+            ck_assert_msg(!strstr(seen, "REPLAYGAIN") && !strstr(seen, "R128_TRACK"), "%s", seen);
+            bool has_cover = strcmp(from[i], "ogg") != 0 && strcmp(kinds[k], "caf") != 0 &&
+                             strcmp(kinds[k], "w64") != 0 && strcmp(kinds[k], "rf64") != 0;
+            if (has_cover)
+                command_done("ffmpeg -v error -y -i out.%s -map 0:v -c copy seen.png && "
+                             "cmp seen.png cover.png",
+                             kinds[k]);
+        }
+}
+END_TEST
+
+START_TEST(markers_keep_their_places)
+{
+    static const char *const ways[] = {"aiff", "caf"};
+    make_corpus();
+    for (size_t i = 0; i < 2; i++) {
+        command_done("\"$HALO\" render in.wav way.%s -qf --gain -6", ways[i]);
+        command_done("\"$HALO\" render way.%s back.wav -qf --gain -6", ways[i]);
+        command_done("python3 - <<'END'\n"
+                     "import struct\n"
+                     "d = open('back.wav', 'rb').read()\n"
+                     "a = d.index(b'cue ') + 12\n"
+                     "n = struct.unpack('<I', d[a - 4:a])[0]\n"
+                     "f = {struct.unpack('<I', d[a + 24 * i + 20:a + 24 * i + 24])[0] for i in "
+                     "range(n)}\n"
+                     "assert {100, 4000, 5000} <= f, f\n"
+                     "assert b'first' in d and b'region' in d and b'third' in d\n"
+                     "END");
+    }
+}
+END_TEST
+
+/* A loop survives a gain, and not a room, whose sound at the end is not that at the beginning. */
+START_TEST(loops_end_with_a_tail)
+{
+    make_corpus();
+    command_done("\"$HALO\" render in.wav gain.wav -qf --gain -6");
+    command_expect(command_done(CHUNKS "gain.wav").out, "smpl 63");
+    struct command_result room = command_done("\"$HALO\" render in.wav room.wav -f --mask "
+                                              "lowpass:1000");
+    command_expect(room.err, "1 sampler loop (their ends no longer meet)");
+    command_expect(command_done(CHUNKS "room.wav").out, "smpl 39");
+    command_expect(command_done("\"$HALO\" render in.aiff room.aiff -f --mask lowpass:1000").err,
+                   "sampler loops");
+}
+END_TEST
+
+START_TEST(streams_keep_it_too)
+{
+    static const char *const ways[] = {"flac", "ogg", "opus", "mp3"};
+    make_corpus();
+    command_done(
+        "\"$HALO\" render in.wav way.wav -qf --gain -6"); /* all of it before the samples */
+    command_done("\"$HALO\" render way.wav file.wav -qf --gain -6");
+    command_done("cat way.wav | \"$HALO\" render - - -q --gain -6 >stream.wav");
+    command_done(CHUNKS "file.wav >old; " CHUNKS "stream.wav | diff old -");
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        command_done("cat in.%s | \"$HALO\" render - - -q --gain -6 --container %s | cat >way.%s",
+                     ways[i], ways[i], ways[i]);
+        command_expect(command_done("exiftool way.%s; strings way.%s", ways[i], ways[i]).out,
+                       "my value");
+    }
+    command_done("flac -s -t way.flac");
+}
+END_TEST
+
+START_TEST(user_decides)
+{
+    make_corpus();
+    command_done("\"$HALO\" render in.wav none.wav -qf --gain -6 --metadata none");
+    ck_assert_str_eq(command_done(CHUNKS "none.wav").out, "size right\n");
+    command_done("echo '{\"tags\": {\"title\": \"Another\", \"ARTIST\": [\"x\", \"y\"], \"MYTAG\": "
+                 "null}}' >tags.json");
+    command_done("\"$HALO\" render in.flac out.flac -qf --gain -6 --metadata tags.json");
+    command_expect(command_done("ffprobe -v error -show_entries format_tags out.flac").out,
+                   "TAG:TITLE=Another\nTAG:ARTIST=x;y\n[/FORMAT]");
+    command_done("echo '{\"tags\": {\"TITLE\": 3}}' >wrong.json; echo '{' >broken.json");
+    command_refused(1, "tag 'TITLE' is to be a string",
+                    "\"$HALO\" render in.flac o.flac --metadata "
+                    "wrong.json");
+    command_refused(1, "line 2", "\"$HALO\" render in.flac o.flac --metadata broken.json");
+    command_refused(1, "absent.json", "\"$HALO\" render in.flac o.flac --metadata absent.json");
+}
+END_TEST
+
+/* A chunk that claims more than there is costs no memory and is not kept in silence. */
+START_TEST(false_sizes_cost_nothing)
+{
+    make_corpus();
+    command_done("python3 " METADATA_SCRIPTS "/metadata_files.py cut cut.wav 4294967280");
+    long plain = command_memory("\"$HALO\" render in.wav out.wav -qf --gain -6");
+    long cut = command_memory("\"$HALO\" render cut.wav out.wav -qf --gain -6");
+    ck_assert_int_lt(cut, plain + 20000);
+    command_expect(command_done("\"$HALO\" render cut.wav out.wav -f --gain -6").err,
+                   "some of it (it is cut short");
+}
+END_TEST
+
+/* Small files of more entries than anybody has take no time that anybody notices; what is left is
+ * reported. */
+START_TEST(too_many_are_cut)
+{
+    static const char *const whats[] = {"markers", "texts", "unknown", "chunks"};
+    command_clean();
+    for (size_t i = 0; i < sizeof whats / sizeof *whats; i++) {
+        command_done("python3 " METADATA_SCRIPTS "/metadata_files.py many %s many.wav", whats[i]);
+        command_expect(command_done("\"$HALO\" render many.wav out.wav -f --gain -6").err,
+                       "some of it (it is cut short, or more than halo reads)");
+        if (i == 0) /* 8,192 of 24 bytes, and their number */
+            command_expect(command_done(CHUNKS "out.wav").out, "cue  196612");
+    }
+}
+END_TEST
+
+START_TEST(damaged_tag_is_reported)
+{
+    static const char lost[] = "an ID3 tag (it is damaged)";
+    command_clean();
+    command_done("python3 " METADATA_SCRIPTS "/metadata_files.py with tag.wav 'id3 ' "
+                 "4944330300000000001001020304050607080910111213141516");
+    command_expect(command_done("\"$HALO\" render tag.wav out.wav -f --gain -6").err, lost);
+    command_done("python3 " METADATA_SCRIPTS "/metadata_files.py with tag.wav 'id3 ' "
+                 "4944330300000000001000000000000000000000000000000000");
+    struct command_result blank = command_done("\"$HALO\" render tag.wav out.wav -f --gain -6");
+    ck_assert_msg(!strstr(blank.err, lost), "%s", blank.err);
+}
+END_TEST
+
+/* A file as standard input has its end, too, unless a part of it was read before. */
+START_TEST(standard_input_may_be_a_file)
+{
+    command_clean();
+    command_done("python3 " METADATA_SCRIPTS "/metadata_files.py with in.wav wxyz 01020304");
+    command_done("\"$HALO\" render - out.wav -qf --gain -6 <in.wav");
+    command_expect(command_done(CHUNKS "out.wav").out, "wxyz 4");
+    command_done("python3 " METADATA_SCRIPTS "/metadata_files.py with other.wav abcd 01020304; "
+                 "cat other.wav in.wav >late.wav");
+    command_done(
+        "{ dd bs=$(wc -c <other.wav) count=1 status=none; \"$HALO\" render - out.wav -qf --gain -6; } "
+        "<late.wav >first");
+    ck_assert_str_eq(command_done(CHUNKS "out.wav").out, "size right\n");
+}
+END_TEST
+
+/* Samples that fit into a WAV alone, and not with a chunk: it is an RF64, whose chunks of odd size
+ * count their padding. */
+START_TEST(chunks_make_an_rf64)
+{
+    enum { BYTES = (4 << 20) + 1 };
+    struct sound_metadata *metadata;
+    struct sink *sink;
+    command_clean();
+    char *bytes = calloc(BYTES, 1);
+    ck_assert_int_eq(metadata_create(&metadata), STATUS_OK);
+    ck_assert_int_eq(metadata_add_chunk(metadata, FAMILY_RIFF, "wxyz", bytes, BYTES), STATUS_OK);
+    const struct sink_settings settings = {.path = command_path("out.wav"),
+                                           .format = {.rate = 48000, .channels = 1},
+                                           .sound_format = SF_FORMAT_WAV | SF_FORMAT_PCM_16,
+                                           .metadata = metadata,
+                                           .frames = (UINT32_MAX - (2 << 20)) / 2};
+    ck_assert_int_eq(sink_open_sound(&settings, &sink), STATUS_OK);
+    ck_assert_int_eq(sink_write(sink, (const float *const[]){(const float *)bytes}, 100),
+                     STATUS_OK);
+    ck_assert_int_eq(sink_commit(sink), STATUS_OK);
+    sink_close(sink);
+    metadata_destroy(metadata);
+    free(bytes);
+    command_expect(command_done(CHUNKS "out.wav").out, "wxyz 4194306");
+}
+END_TEST
+
+START_TEST(scene_ends_with_its_channels)
+{
+    command_clean();
+    command_done("python3 " METADATA_SCRIPTS "/metadata_files.py with in.wav chna 01000100");
+    command_done("echo 1 0.5 >two.txt");
+    command_done("\"$HALO\" render in.wav same.wav -qf --gain -6");
+    command_expect(command_done(CHUNKS "same.wav").out, "chna 4");
+    command_expect(command_done("\"$HALO\" render in.wav out.wav -f --mask two.txt").err,
+                   "chna (the sound changed)");
+    ck_assert_str_eq(command_done(CHUNKS "out.wav").out, "size right\n");
+}
+END_TEST
+
+/* What a pair drops because OUT has no place for it, as --json says it. */
+static void dropped_by(const char *from, const char *to, char *text, size_t size)
+{
+    struct command_result run =
+        command_done("\"$HALO\" render in.%s out.%s -qf --gain -6 --json", from, to);
+    json_t *report = command_json(run.out), *loss;
+    size_t i, length = 0;
+    *text = '\0';
+    json_array_foreach(json_object_get(json_object_get(report, "metadata"), "dropped"), i, loss)
+    {
+        if (!strstr(command_json_string(loss, "why"), "has no place"))
+            continue;
+        length += (size_t)snprintf(text + length, size - length, "%s%s", length ? ", " : "",
+                                   command_json_string(loss, "what"));
+    }
+    if (length == 0)
+        snprintf(text, size, "all kept");
+    json_decref(report);
+}
+
+/* The table in docs/files.md is what happens. */
+START_TEST(table_is_true)
+{
+    make_corpus();
+    char text[512], row[4096];
+    for (size_t i = 0; i < KINDS; i++) {
+        size_t length = (size_t)snprintf(row, sizeof row, "| %s |", kinds[i]);
+        for (size_t k = 0; k < KINDS; k++) {
+            dropped_by(kinds[i], kinds[k], text, sizeof text);
+            length += (size_t)snprintf(row + length, sizeof row - length, " %s |", text);
+        }
+        snprintf(row + length, sizeof row - length, "\n");
+        struct command_result found =
+            command_run("grep '^| %s |' \"%s/files.md\"", kinds[i], METADATA_DOCS);
+        ck_assert_msg(found.code == 0 && strcmp(found.out, row) == 0,
+                      "docs/files.md has\n%sand should have\n%s", found.out, row);
+    }
+}
+END_TEST
+
+/* scripts/setup test installs them. */
+static bool has_programs(void)
+{
+    return system("for p in flac lame oggenc vorbiscomment opusenc ffmpeg exiftool mediainfo; do "
+                  "command -v $p || exit 1; done >/dev/null 2>&1") == 0;
+}
+
+int main(void)
+{
+    enum { SKIPPED = 77 };
+    const TTest *const always[] = {too_many_are_cut, damaged_tag_is_reported,
+                                   standard_input_may_be_a_file, chunks_make_an_rf64,
+                                   scene_ends_with_its_channels};
+    const TTest *const with_programs[] = {chunks_come_back,
+                                          flac_exchanges_foreign_chunks,
+                                          tags_are_there_for_others,
+                                          markers_keep_their_places,
+                                          loops_end_with_a_tail,
+                                          streams_keep_it_too,
+                                          user_decides,
+                                          false_sizes_cost_nothing,
+                                          table_is_true};
+    int failed = suite_run("metadata", always, sizeof always / sizeof *always);
+    if (failed || has_programs())
+        return failed ? failed
+                      : suite_run("metadata_exchange", with_programs,
+                                  sizeof with_programs / sizeof *with_programs);
+    puts("skipped: what scripts/setup test installs is not all there");
+    return SKIPPED;
+}
