@@ -2,6 +2,7 @@
 # The examples in CONTRIBUTING.md do what they say: each block that begins with "```diff COMMAND"
 # is applied to a copy of the sources, the program is built, and COMMAND run with it as `halo`.
 #   toy_examples.sh SOURCE [LAUNCHER]     LAUNCHER: what compiles, such as ccache
+#   toy_examples.sh SOURCE --apply        only whether each can be applied
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -20,6 +21,13 @@ awk -v work="$work" '
 mkdir "$work/tree"
 tar -C "$1" --exclude=./.git --exclude='./build*' -cf - . | tar -C "$work/tree" -xf -
 cd "$work/tree"
+if [ "${2:-}" = --apply ]; then
+    for diff in "$work"/*.diff; do
+        cat "${diff%.diff}.command"
+        patch -p1 --fuzz=0 --dry-run <"$diff"
+    done
+    exit 0
+fi
 cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DHALO_CUDA=OFF -DBUILD_TESTING=OFF \
     -DHALO_WERROR=ON -DCMAKE_C_COMPILER_LAUNCHER="${2:-}" >"$work/log" || { cat "$work/log"; exit 1; }
 PATH=$work/tree/build:$PATH
