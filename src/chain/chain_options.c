@@ -7,6 +7,7 @@
 #include "plugin/plugin_sandbox.h"
 
 #include <ctype.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +47,8 @@ static enum status parse_tempo(void *options, const struct option_row *row, cons
 
 static const char *const align_names[] = {"causal", "centre", NULL};
 static const char *const mode_names[] = {"auto", "resident", "graph", NULL};
-static const char *const kernel_names[] = {"auto",   "basic",    "constant", "tiled",
-                                           "cached", "register", "fft",      NULL};
+static const char *const kernel_names[] = {"auto",     "basic",  "constant", "tiled", "cached",
+                                           "register", "tensor", "fft",      NULL};
 
 const struct option_row chain_options_rows[] = {
     OPT_PARSE("chain", "FILE", parse_chain, "add the stages in FILE (see halo chain --help)",
@@ -69,7 +70,7 @@ const struct option_row chain_options_rows[] = {
                .given = OPT_GIVEN(struct chain_options, precision_given)),
     OPT_WORD("kernel", "NAME", struct chain_options, settings.convolver.gpu.kernel,
              "GPU kernel: auto (default), basic, constant, tiled,\n"
-             "cached, register (masks of up to 16384 taps) or fft;\n"
+             "cached, register (masks of up to 16384 taps), tensor\n(up to 112) or fft;\n"
              "this and the next two imply --backend cuda",
              .names = kernel_names),
     OPT_CHOICE("gpu-mode", "MODE", struct chain_options, settings.convolver.gpu.mode, mode_names,
@@ -100,12 +101,13 @@ const struct option_row chain_options_rows[] = {
     {0},
 };
 
-const struct option_row *chain_options_stages(void)
+static struct option_row stage_rows[STAGE_KINDS_MOST + 1];
+
+static void make_stage_rows(void)
 {
-    static struct option_row rows[STAGE_KINDS_MOST + 1];
     const struct stage_ops *ops;
     for (size_t i = 0; i < STAGE_KINDS_MOST && (ops = stage_ops_at(i)); i++)
-        rows[i] = (struct option_row){
+        stage_rows[i] = (struct option_row){
             .name = ops->option,
             .argument = ops->argument,
             .help = ops->help,
@@ -114,7 +116,14 @@ const struct option_row *chain_options_stages(void)
             .keys = ops->keys,
             .made_at = ops->made_at,
         };
-    return rows;
+}
+
+/* Once: the workers of a batch read their jobs' options at the same time. */
+const struct option_row *chain_options_stages(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_stage_rows);
+    return stage_rows;
 }
 
 enum status chain_options_parse_stage(void *options, const struct option_row *row,

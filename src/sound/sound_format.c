@@ -7,6 +7,7 @@
 #include "sound/metadata.h"
 #include "sound/sndfile_library.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -70,7 +71,7 @@ static const struct samples sample_formats[] = {
     {"alac 32", SF_FORMAT_ALAC_32, 0, 0, SF_FORMAT_PCM_32, false},
 };
 
-enum { CONTAINERS = sizeof containers / sizeof *containers };
+enum { CONTAINERS = sizeof containers / sizeof *containers, LIBRARY_CONTAINERS_MOST = 64 };
 enum { SAMPLE_FORMATS = sizeof sample_formats / sizeof *sample_formats };
 
 static const struct samples *samples_of(int format)
@@ -140,23 +141,34 @@ const char *sound_format_extension(size_t index)
 }
 
 /* Other containers that libsndfile writes. */
-static const struct container *container_of_library(const char *extension)
+static struct container library_containers[LIBRARY_CONTAINERS_MOST];
+static size_t library_container_count;
+
+static void list_library_containers(void)
 {
-    static struct container found;
-    static char name[32];
+    static char names[LIBRARY_CONTAINERS_MOST][32];
     int count = 0;
     sf_command(NULL, SFC_GET_FORMAT_MAJOR_COUNT, &count, sizeof count);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && library_container_count < LIBRARY_CONTAINERS_MOST; i++) {
         SF_FORMAT_INFO info = {.format = i};
         if (sf_command(NULL, SFC_GET_FORMAT_MAJOR, &info, sizeof info) != 0 || !info.extension ||
-            strcasecmp(info.extension, extension) != 0 || info.format == SF_FORMAT_RAW ||
-            info.format == SF_FORMAT_SD2 || /* wants two files */
-            info.format == SF_FORMAT_HTK)   /* keeps few rates */
+            info.format == SF_FORMAT_RAW || info.format == SF_FORMAT_SD2 || /* wants two files */
+            info.format == SF_FORMAT_HTK)                                   /* keeps few rates */
             continue;
-        snprintf(name, sizeof name, ".%s", info.extension);
-        found = (struct container){info.extension, name, info.format, 0};
-        return &found;
+        char *name = names[library_container_count];
+        snprintf(name, sizeof *names, ".%s", info.extension);
+        library_containers[library_container_count++] =
+            (struct container){info.extension, name, info.format, 0};
     }
+}
+
+static const struct container *container_of_library(const char *extension)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, list_library_containers);
+    for (size_t i = 0; i < library_container_count; i++)
+        if (strcasecmp(library_containers[i].extension, extension) == 0)
+            return &library_containers[i];
     return NULL;
 }
 
