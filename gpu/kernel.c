@@ -6,11 +6,17 @@
 
 /* A new technique is one file and one row. */
 static const struct kernel *const kernels[] = {
-    &kernel_basic, &kernel_constant, &kernel_tiled, &kernel_cached, &kernel_register, &kernel_fft,
+    &kernel_basic,    &kernel_constant, &kernel_tiled, &kernel_cached,
+    &kernel_register, &kernel_tensor,   &kernel_fft,
 };
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
-enum { FFT_TAPS_LEAST = 65 }; /* from here on faster, and accurate enough for any signal */
+enum {
+    TENSOR_TAPS_LEAST = 25, /* faster than all others from here on */
+    TENSOR_TAPS_MOST = 97,  /* to here */
+    FFT_TAPS_LEAST =
+        65, /* faster than "register" from here on, and accurate enough for any signal */
+};
 
 const struct kernel *kernel_at(size_t index)
 {
@@ -27,7 +33,14 @@ const struct kernel *kernel_named(const char *name)
 
 const struct kernel *kernel_for(size_t taps)
 {
+    if (taps >= TENSOR_TAPS_LEAST && taps <= TENSOR_TAPS_MOST && kernel_is_usable(&kernel_tensor))
+        return &kernel_tensor;
     return taps < FFT_TAPS_LEAST ? &kernel_register : &kernel_fft;
+}
+
+bool kernel_is_usable(const struct kernel *kernel)
+{
+    return !kernel->is_usable || kernel->is_usable();
 }
 
 enum status kernel_open(const struct kernel *kernel, const struct kernel_shape *shape,
@@ -36,9 +49,15 @@ enum status kernel_open(const struct kernel *kernel, const struct kernel_shape *
     *plan = NULL;
     if (kernel->taps_most && shape->taps > kernel->taps_most)
         return fail(STATUS_FAILED,
-                    "the %s kernel takes masks of up to %zu taps, which fill constant memory, and "
-                    "this one has %zu; use --kernel fft or auto",
+                    "the %s kernel takes masks of up to %zu taps, and this one has %zu; use "
+                    "--kernel fft or auto",
                     kernel->name, kernel->taps_most, shape->taps);
+    if (!kernel_is_usable(kernel))
+        return fail(
+            STATUS_FAILED,
+            "the %s kernel needs a GPU of compute capability 8.0, and a halo built for one; "
+            "use --kernel register or auto",
+            kernel->name);
     return kernel->open ? kernel->open(shape, plan) : STATUS_OK;
 }
 

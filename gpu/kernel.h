@@ -11,6 +11,7 @@
  *   tiled     a block loads its tile and both halos into shared memory
  *   cached    the tile in shared memory, halo cells left to the caches
  *   register  a window slides through registers, 4 to 16 outputs per thread
+ *   tensor    products of matrices, on tensor cores
  *   fft       overlap-save: multiplied in the frequency domain
  *
  * A kernel is opened for a number of taps and frames (a plan) and converts masks to its own form;
@@ -61,6 +62,7 @@ struct kernel {
     const char *technique; /* for people */
     size_t taps_most;      /* 0: any number */
     bool transforms;       /* uses kernel_shape.fft, not kernel_job.threads */
+    bool (*is_usable)(void); /* on the current device; NULL: on any */
     enum status (*open)(const struct kernel_shape *shape, struct kernel_plan **plan);
     void (*close)(struct kernel_plan *plan);
     size_t (*form_floats)(const struct kernel_plan *plan);
@@ -71,16 +73,18 @@ struct kernel {
 };
 
 extern const struct kernel kernel_basic, kernel_constant, kernel_tiled, kernel_cached,
-    kernel_register, kernel_fft;
+    kernel_register, kernel_tensor, kernel_fft;
 
 /* By index (NULL after the last) and by name (NULL: unknown). */
 const struct kernel *kernel_at(size_t index);
 const struct kernel *kernel_named(const char *name);
 
-/* The fastest for this many taps. */
+bool kernel_is_usable(const struct kernel *kernel);
+
+/* The fastest for this many taps on the current device. */
 const struct kernel *kernel_for(size_t taps);
 
-/* Errors: too many taps for the kernel, memory, a missing library. The plan may be NULL: some
+/* Errors: too many taps for the kernel, a device without it, memory, a missing library. The plan may be NULL: some
  * kernels need none. */
 enum status kernel_open(const struct kernel *kernel, const struct kernel_shape *shape,
                         struct kernel_plan **plan);

@@ -195,7 +195,7 @@ static const struct option_row rows_1d[] = {
     OPT_INTEGER("dim", "N", struct kernel_bench_options, dimensions, 1, 2,
                 "2: pictures instead of sound, with other options; see\n--dim 2 --help"),
     OPT_CHOICES("kernel", "LIST", struct kernel_bench_options, settings.kernels,
-                "basic, constant, tiled, cached, register, fft; default: all",
+                "basic, constant, tiled, cached, register, tensor, fft;\ndefault: all",
                 .name_at = kernel_name_1d),
     OPT_INTEGERS("taps", "LIST", struct kernel_bench_options, taps, 1, TAPS_MOST,
                  "mask lengths; default 5,17,65,257,1025,4097; above 16384,\n"

@@ -24,7 +24,8 @@ static bool can_run(const struct kernel_bench *bench, size_t index, struct size2
     (void)bench;
     if (kernel->transforms)
         return block.columns == 0 || block.columns > mask.columns;
-    return kernel->taps_most == 0 || mask.columns <= kernel->taps_most;
+    return (kernel->taps_most == 0 || mask.columns <= kernel->taps_most) &&
+           kernel_is_usable(kernel);
 }
 
 static enum status prepare(struct kernel_bench *bench, struct kernel_bench_row *row)
@@ -128,7 +129,7 @@ static json_t *describe(const struct kernel_bench_settings *settings)
 
 const struct kernel_bench_kind kernel_bench_1d = {
     .command = "halo bench kernels",
-    .kernels = "basic, constant, tiled, cached, register and fft",
+    .kernels = "basic, constant, tiled, cached, register, tensor and fft",
     .kernel_name = kernel_name,
     .blocks = blocks,
     .can_run = can_run,
