@@ -92,12 +92,15 @@ static void divide(struct failure *failure, const char *format, va_list argument
         failure->advice = (size_t)(end - text) + 2;
 }
 
-/* Of a line that is too long, as names can make it, the end says why. */
+/* Of a line that is too long, as names can make it, the end says why. (Whoever asks only whether
+ * something fails has no room for either.) */
 static void keep_ends(char *text, size_t size, const char *format, va_list arguments)
 {
     static const char gap[] = " ... ";
     char *whole;
     va_list again;
+    if (size / 2 < 2 * sizeof gap)
+        return;
     va_copy(again, arguments);
     int length = vasprintf(&whole, format, again);
     va_end(again);
