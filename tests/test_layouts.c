@@ -157,6 +157,61 @@ START_TEST(flac_reads_the_comment)
 }
 END_TEST
 
+/* Nothing can be written over in a pipe: the comment stands where libFLAC writes its own. */
+START_TEST(piped_flac_has_the_comment)
+{
+    static const char *const layouts[] = {"5.1", "5.1(side)", "hexagonal"};
+    command_clean();
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        bool is_implied = strcmp(layouts[i], "5.1(side)") == 0;
+        make_tones("in.wav", 6, layouts[i], "");
+        command_done("\"$HALO\" render in.wav - --container flac -q --gain 0 | cat >out.flac");
+        command_done("cat in.wav | \"$HALO\" render - - --container flac -q --gain 0 | "
+                     "cat >both.flac");
+        command_done("cmp out.flac both.flac && flac -s -t out.flac");
+        ck_assert_str_eq(probed("out.flac"), layouts[i]);
+        expect_tones("out.flac", 6);
+        const char *comments = command_done("metaflac --export-tags-to=- out.flac").out;
+        const char *mask = strstr(comments, "WAVEFORMATEXTENSIBLE_CHANNEL_MASK=0x");
+        bool is_once = mask && !strstr(mask + 1, "WAVEFORMATEXTENSIBLE_CHANNEL_MASK");
+        ck_assert_msg(is_implied ? !mask : is_once, "%s", comments);
+        command_done("flac -s -d -f out.flac -o decoded.wav");
+        ck_assert_str_eq(probed("decoded.wav"), layouts[i]);
+    }
+}
+END_TEST
+
+/* Blocks of comments, pictures and padding, in the order of flac and in another, with a layout that
+ * is another one than that of the file. */
+START_TEST(piped_flac_keeps_its_own_blocks)
+{
+    static const char *const files[] = {"own.flac", "late.flac"};
+    command_clean();
+    make_tones("in.wav", 6, "5.1", "");
+    command_done("for c in red blue; do ffmpeg -nostdin -v error -f lavfi -i color=$c:s=4x4:d=1 "
+                 "-frames:v 1 $c.png; done");
+    command_done("flac -s in.wav -o own.flac --padding=3000 --tag=TITLE=one --tag=TITLE=two "
+                 "--tag=MINE='a value' --picture=red.png --picture='4||the back||blue.png'");
+    command_done("cp own.flac late.flac && metaflac --export-tags-to=tags late.flac && "
+                 "metaflac --remove --block-type=VORBIS_COMMENT --dont-use-padding late.flac && "
+                 "metaflac --dont-use-padding --import-tags-from=tags late.flac");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        command_done("cat %s | \"$HALO\" render - - --container flac -q --gain 0 --layout 6.0 | "
+                     "cat >out.flac",
+                     files[i]);
+        ck_assert_str_eq(probed("out.flac"), "6.0");
+        command_done("flac -s -t out.flac && metaflac --export-tags-to=- out.flac | "
+                     "sed 's/MASK=0x.*/MASK=0x003F/' | sort >new; sort tags | diff - new");
+        command_done("n=0; for b in $(metaflac --list --block-type=PICTURE out.flac | "
+                     "sed -n 's/^METADATA block #//p'); do n=$((n + 1)); "
+                     "metaflac --block-number=$b --export-picture-to=picture$n out.flac; done; "
+                     "cmp picture1 red.png && cmp picture2 blue.png && [ $n = 2 ]");
+        command_expect(command_done("metaflac --list --block-type=PICTURE out.flac").out,
+                       "description: the back");
+    }
+}
+END_TEST
+
 /* What the header of a WAV has at these places. */
 static unsigned wav_number(const char *name, long at)
 {
@@ -308,13 +363,15 @@ int main(void)
         ambisonics_survive,
         channels_in_any_order_of_caf_are_sorted,
     };
-    const TTest *const with_flac[] = {flac_reads_the_comment};
+    const TTest *const with_flac[] = {flac_reads_the_comment, piped_flac_has_the_comment,
+                                      piped_flac_keeps_its_own_blocks};
     if (system("command -v ffmpeg >/dev/null 2>&1 && command -v ffprobe >/dev/null 2>&1") != 0) {
         puts("skipped: ffmpeg is not installed");
         return 77;
     }
     int failed = suite_run("layouts", tests, sizeof tests / sizeof *tests);
     if (system("command -v flac >/dev/null 2>&1") == 0)
-        failed = suite_run("layouts_flac", with_flac, 1) || failed;
+        failed =
+            suite_run("layouts_flac", with_flac, sizeof with_flac / sizeof *with_flac) || failed;
     return failed;
 }
