@@ -134,7 +134,7 @@ START_TEST(loops_end_with_a_tail)
     command_expect(room.err, "1 sampler loop (their ends no longer meet)");
     command_expect(command_done(CHUNKS "room.wav").out, "smpl 39");
     command_expect(command_done("\"$HALO\" render in.aiff room.aiff -f --mask lowpass:1000").err,
-                   "sampler loops");
+                   "1 sampler loop (their ends no longer meet)");
 }
 END_TEST
 

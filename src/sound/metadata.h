@@ -5,7 +5,8 @@
  *   metadata_read.c    finds it in a file or in the head of a stream
  *   metadata_riff.c    WAV, RF64, W64; metadata_aiff.c, metadata_caf.c
  *   metadata_flac.c    FLAC and Ogg
- *   metadata_adjust.c  what a changed sound makes untrue
+ *   metadata_adjust.c  what a changed sound makes untrue; metadata_loops.c: of samplers
+ *   metadata_sampler.c what samplers are told, from one container to another
  *   metadata_json.c    --metadata FILE.json, and the report
  *
  * Positions are frames of the sound, from 0. Text is as the file has it, which should be UTF-8.
@@ -38,12 +39,26 @@ enum metadata_family { FAMILY_RIFF, FAMILY_RF64, FAMILY_W64, FAMILY_AIFF, FAMILY
 
 enum { METADATA_ID = 16 }; /* four letters and zeros; a GUID (W64) */
 
+/* Parts of a chunk that has another form in OUT, which has no place for them. */
+enum metadata_lost {
+    LOST_LOOPS = 1,
+    LOST_PLAYS = 2,     /* how often a loop is played */
+    LOST_FRACTIONS = 4, /* of frames */
+    LOST_PITCH = 8,
+    LOST_GAIN = 16,
+    LOST_SMPTE = 32,
+    LOST_START = 64, /* where to begin */
+    LOST_NAME = 128,
+    LOST_OWN = 256, /* what a manufacturer has there */
+};
+
 struct metadata_chunk {
     enum metadata_family family; /* whose chunks these are; FAMILY_W64: one that RIFF has not */
     unsigned char id[METADATA_ID];
     unsigned char *bytes;
     size_t size;
     bool kept;
+    unsigned lost; /* of enum metadata_lost */
 };
 
 /* As Vorbis comments name them, in capitals; there may be several of a name. */
@@ -68,7 +83,9 @@ struct metadata_marker {
     char *note;       /* or NULL */
     char *text;       /* of a region, or NULL */
     uint8_t kind[12]; /* of a region: purpose, country, language, dialect, code page, as in ltxt */
+    uint32_t flags;   /* of a region of CAF */
     bool placed;      /* `frame` is known: a file may name what it does not place */
+    bool in_loop;     /* it is written as an end of a sampler's loop */
     bool kept;
 };
 
@@ -93,6 +110,7 @@ struct sound_metadata {
     size_t loss_count;
     char **moved; /* what was changed with the sound */
     size_t moved_count;
+    uint32_t rate;                   /* Hz, of the output; 0: not adjusted yet */
     uint64_t bytes;                  /* read so far */
     size_t texts_read, marker_parts; /* those that were there already, too */
     struct metadata_marker surplus;  /* for what is said of markers beyond the most */

@@ -21,6 +21,21 @@ static const char *chunk_name(const struct metadata_chunk *chunk, char text[META
     return text;
 }
 
+/* In the order of enum metadata_lost. */
+static const char *const parts[] = {"loops", "play counts", "fractions of frames",
+                                    "pitch", "gain",        "SMPTE offset",
+                                    "start", "name",        "manufacturer's data"};
+
+static enum status conclude_parts(struct sound_metadata *metadata,
+                                  const struct metadata_chunk *chunk)
+{
+    char name[METADATA_ID];
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (chunk->lost >> i & 1)
+            TRY(metadata_lose(metadata, no_place, "%s of %s", parts[i], chunk_name(chunk, name)));
+    return STATUS_OK;
+}
+
 static enum status conclude_counted(struct sound_metadata *metadata)
 {
     size_t markers = 0, pictures = 0;
@@ -41,6 +56,8 @@ enum status metadata_conclude(struct sound_metadata *metadata)
     for (size_t i = 0; i < metadata->chunk_count; i++)
         if (!metadata->chunks[i].kept)
             TRY(metadata_lose(metadata, no_place, "%s", chunk_name(&metadata->chunks[i], name)));
+        else
+            TRY(conclude_parts(metadata, &metadata->chunks[i]));
     TRY(conclude_counted(metadata));
     for (size_t i = 0; i < metadata->text_count; i++)
         if (!metadata->texts[i].kept)
