@@ -102,6 +102,24 @@ START_TEST(tags_are_there_for_others)
 }
 END_TEST
 
+/* CAF has no place for them, which is said; all else of those files is kept. */
+START_TEST(pictures_do_not_go_into_caf)
+{
+    static const char *const from[] = {"flac", "opus", "mp3"};
+    make_corpus();
+    for (size_t i = 0; i < sizeof from / sizeof *from; i++) {
+        struct command_result result =
+            command_done("\"$HALO\" render in.%s out.caf -f --gain -6", from[i]);
+        command_expect(result.err, "1 picture (the container has no place for it)");
+        command_done("! strings out.caf | grep -e PNG -e METADATA_BLOCK_PICTURE");
+        command_expect(command_done("\"$HALO\" render out.caf back.flac -qf --gain 0 && "
+                                    "metaflac --export-tags-to=- back.flac")
+                           .out,
+                       "MYTAG=my value");
+    }
+}
+END_TEST
+
 START_TEST(markers_keep_their_places)
 {
     static const char *const ways[] = {"aiff", "caf"};
@@ -328,15 +346,11 @@ int main(void)
     const TTest *const always[] = {too_many_are_cut, damaged_tag_is_reported,
                                    standard_input_may_be_a_file, chunks_make_an_rf64,
                                    scene_ends_with_its_channels};
-    const TTest *const with_programs[] = {chunks_come_back,
-                                          flac_exchanges_foreign_chunks,
-                                          tags_are_there_for_others,
-                                          markers_keep_their_places,
-                                          loops_end_with_a_tail,
-                                          streams_keep_it_too,
-                                          user_decides,
-                                          false_sizes_cost_nothing,
-                                          table_is_true};
+    const TTest *const with_programs[] = {chunks_come_back,          flac_exchanges_foreign_chunks,
+                                          tags_are_there_for_others, pictures_do_not_go_into_caf,
+                                          markers_keep_their_places, loops_end_with_a_tail,
+                                          streams_keep_it_too,       user_decides,
+                                          false_sizes_cost_nothing,  table_is_true};
     int failed = suite_run("metadata", always, sizeof always / sizeof *always);
     if (failed || has_programs())
         return failed ? failed
