@@ -105,15 +105,15 @@ static int make_plain(int fd, const struct sound_chunk *format, const unsigned c
 
 int channel_layout_patch_wav(int fd, struct channel_layout layout, bool extensible)
 {
-    struct sound_bytes bytes = {.fd = fd};
-    const struct chunk_layout *chunks = sound_chunks_layout(&bytes);
+    struct sound_bytes bytes = sound_bytes_of_file(fd);
     struct sound_chunk format;
-    unsigned char now[40], wanted[CHANNEL_WAV_BYTES];
-    if (!chunks || !sound_chunk_find(&bytes, chunks, "fmt ", &format) || format.size != 40 ||
+    unsigned char magic[4], now[40], wanted[CHANNEL_WAV_BYTES];
+    if (!sound_bytes_read(&bytes, 0, magic, sizeof magic) ||
+        !sound_chunks_find(&bytes, "fmt ", &format) || format.size != 40 ||
         !sound_bytes_read(&bytes, format.content, now, sizeof now))
         return bytes.error;
     unsigned tag = now[24] | (unsigned)now[25] << 8;
-    if (!extensible && strcmp(chunks->magic, "RIFF") == 0 && (tag == TAG_PCM || tag == TAG_FLOAT))
+    if (!extensible && memcmp(magic, "RIFF", 4) == 0 && (tag == TAG_PCM || tag == TAG_FLOAT))
         return make_plain(fd, &format, now + 24);
     channel_layout_put_wav(layout, tag, wanted);
     return write_at(fd, wanted, sizeof wanted, format.content + WAV_MASK);

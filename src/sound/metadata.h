@@ -16,6 +16,7 @@
 #define HALO_METADATA_H
 
 #include "base/status.h"
+#include "sound/sound_chunks.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,8 +38,6 @@ enum {
 /* FAMILY_RF64 is for writing alone: RIFF's chunks, each of an even size. */
 enum metadata_family { FAMILY_RIFF, FAMILY_RF64, FAMILY_W64, FAMILY_AIFF, FAMILY_CAF };
 
-enum { METADATA_ID = 16 }; /* four letters and zeros; a GUID (W64) */
-
 /* Parts of a chunk that has another form in OUT, which has no place for them. */
 enum metadata_lost {
     LOST_LOOPS = 1,
@@ -54,7 +53,7 @@ enum metadata_lost {
 
 struct metadata_chunk {
     enum metadata_family family; /* whose chunks these are; FAMILY_W64: one that RIFF has not */
-    unsigned char id[METADATA_ID];
+    unsigned char id[CHUNK_ID];
     unsigned char *bytes;
     size_t size;
     bool kept;
@@ -120,20 +119,9 @@ struct sound_metadata {
 MUST_CHECK enum status metadata_create(struct sound_metadata **metadata);
 void metadata_destroy(struct sound_metadata *metadata); /* NULL: nothing */
 
-/* Where to read: a file that can be read in any order, or the head of a stream. */
-struct metadata_bytes {
-    int fd; /* or -1 */
-    const unsigned char *memory;
-    uint64_t size;
-    int error; /* errno of a read that failed, or 0 */
-};
-
-/* Whether all `count` bytes from `at` on are there. */
-bool metadata_bytes_at(struct metadata_bytes *bytes, uint64_t at, void *buffer, size_t count);
-
 /* Add what the file has. *known: its container is one of these; of others libsndfile may know more.
  * What is damaged is left. Errors: memory. */
-MUST_CHECK enum status metadata_read(struct metadata_bytes *bytes, struct sound_metadata *metadata,
+MUST_CHECK enum status metadata_read(struct sound_bytes *bytes, struct sound_metadata *metadata,
                                      bool *known);
 
 /* Add; copies are made. Beyond the most nothing is added, and `cut` is set. Errors: memory. */
@@ -221,7 +209,7 @@ MUST_CHECK enum status metadata_conclude(struct sound_metadata *metadata);
 
 /* The bytes of a span, for the caller to free; NULL without an error: they are not all there, or
  * too many in all. Errors: memory. */
-MUST_CHECK enum status metadata_copy(struct sound_metadata *metadata, struct metadata_bytes *bytes,
+MUST_CHECK enum status metadata_copy(struct sound_metadata *metadata, struct sound_bytes *bytes,
                                      uint64_t at, uint64_t size, unsigned char **taken);
 MUST_CHECK enum status metadata_parse_riff(struct sound_metadata *metadata, const char *id,
                                            bool big_endian, const unsigned char *bytes,
@@ -245,12 +233,12 @@ void metadata_put_utf8(struct metadata_buffer *buffer, const char *text);
 bool metadata_wants_riff(const char *id);
 bool metadata_wants_aiff(const char *id);
 bool metadata_wants_caf(const char *id);
-MUST_CHECK enum status metadata_read_flac(struct metadata_bytes *bytes, uint64_t at,
+MUST_CHECK enum status metadata_read_flac(struct sound_bytes *bytes, uint64_t at,
                                           struct sound_metadata *metadata);
 /* Of an MP3, or of what has a tag as an MP3 before it; *known: it is one. */
-MUST_CHECK enum status metadata_read_mp3(struct metadata_bytes *bytes, const unsigned char head[12],
+MUST_CHECK enum status metadata_read_mp3(struct sound_bytes *bytes, const unsigned char head[12],
                                          struct sound_metadata *metadata, bool *known);
-MUST_CHECK enum status metadata_read_ogg(struct metadata_bytes *bytes,
+MUST_CHECK enum status metadata_read_ogg(struct sound_bytes *bytes,
                                          struct sound_metadata *metadata);
 /* Comments from the length of the vendor's name on. */
 MUST_CHECK enum status metadata_parse_comments(struct sound_metadata *metadata,

@@ -11,13 +11,13 @@
 static const char no_place[] = "the container has no place for it";
 
 /* Four letters, or the beginning of a GUID. */
-static const char *chunk_name(const struct metadata_chunk *chunk, char text[METADATA_ID])
+static const char *chunk_name(const struct metadata_chunk *chunk, char text[CHUNK_ID])
 {
     const unsigned char *id = chunk->id;
     if (chunk->family == FAMILY_W64)
-        snprintf(text, METADATA_ID, "GUID %02x%02x%02x%02x", id[3], id[2], id[1], id[0]);
+        snprintf(text, CHUNK_ID, "GUID %02x%02x%02x%02x", id[3], id[2], id[1], id[0]);
     else
-        snprintf(text, METADATA_ID, "%.4s", (const char *)id);
+        snprintf(text, CHUNK_ID, "%.4s", (const char *)id);
     return text;
 }
 
@@ -29,7 +29,7 @@ static const char *const parts[] = {"loops", "play counts", "fractions of frames
 static enum status conclude_parts(struct sound_metadata *metadata,
                                   const struct metadata_chunk *chunk)
 {
-    char name[METADATA_ID];
+    char name[CHUNK_ID];
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (chunk->lost >> i & 1)
             TRY(metadata_lose(metadata, no_place, "%s of %s", parts[i], chunk_name(chunk, name)));
@@ -52,7 +52,7 @@ static enum status conclude_counted(struct sound_metadata *metadata)
 
 enum status metadata_conclude(struct sound_metadata *metadata)
 {
-    char name[METADATA_ID];
+    char name[CHUNK_ID];
     for (size_t i = 0; i < metadata->chunk_count; i++)
         if (!metadata->chunks[i].kept)
             TRY(metadata_lose(metadata, no_place, "%s", chunk_name(&metadata->chunks[i], name)));
@@ -109,7 +109,7 @@ void metadata_note_losses(const struct sound_metadata *metadata, const char *out
 
 static void report_kept(const struct sound_metadata *metadata, json_t *kept)
 {
-    char name[METADATA_ID];
+    char name[CHUNK_ID];
     for (size_t i = 0; i < metadata->chunk_count; i++)
         if (metadata->chunks[i].kept)
             json_array_append_new(kept, json_text(chunk_name(&metadata->chunks[i], name)));

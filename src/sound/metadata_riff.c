@@ -298,7 +298,7 @@ static void put_chunks(struct sound_metadata *metadata, enum metadata_family fam
         if (chunk->family == FAMILY_RIFF) {
             put_chunk(buffer, family, (const char *)chunk->id, chunk->bytes, chunk->size);
         } else {
-            metadata_put(buffer, chunk->id, METADATA_ID);
+            metadata_put(buffer, chunk->id, CHUNK_ID);
             metadata_put_little(buffer, 24 + (uint64_t)chunk->size, 8);
             metadata_put(buffer, chunk->bytes, chunk->size);
             put_padding(buffer, chunk->size, 8);

@@ -19,7 +19,7 @@ enum status source_read_metadata(struct source *source)
     struct sound_source *sound = (struct sound_source *)source;
     if (source->kind != &sound_source_kind)
         return STATUS_OK;
-    struct metadata_bytes bytes = {.fd = sound->stream ? fileno(sound->stream) : sound->fd};
+    struct sound_bytes bytes = {.fd = sound->stream ? fileno(sound->stream) : sound->fd};
     struct stat about;
     bool known = true, is_file = is_whole_file(sound, bytes.fd, &about);
     if (source->traits.metadata && !is_file)

@@ -167,8 +167,8 @@ static enum status open_stream(struct sound_source *sound)
         take_stream_claim(sound, &info);
     TRY(use_info(sound, &info));
     if (!wav)
-        read_layout(sound, (struct sound_bytes){.head = sound->io.head,
-                                                .head_size = sound_io_kept(&sound->io)});
+        read_layout(sound, (struct sound_bytes){.memory = sound->io.head,
+                                                .size = sound_io_kept(&sound->io)});
     return STATUS_OK;
 }
 
@@ -242,7 +242,7 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
         info.frames >= 0 && info.frames < FRAMES_ABSURD ? info.frames : FRAMES_UNKNOWN;
     sound->source.seekable = info.seekable != 0;
     TRY(use_info(sound, &info));
-    read_layout(sound, (struct sound_bytes){.fd = sound->fd});
+    read_layout(sound, sound_bytes_of_file(sound->fd));
     return STATUS_OK;
 }
 

@@ -140,19 +140,11 @@ static enum status sound_sink_write_in_double(struct sink *sink, const double *c
  * output is reproducible. */
 static int clear_peak_time(int fd)
 {
-    unsigned char chunk[8];
-    ssize_t got;
-    off_t at = 12;
-    while ((got = pread(fd, chunk, sizeof chunk, at)) == sizeof chunk) {
-        if (memcmp(chunk, "data", 4) == 0)
-            return 0;
-        if (memcmp(chunk, "PEAK", 4) == 0)
-            return pwrite(fd, "\0\0\0", 4, at + 12) == 4 ? 0 : errno;
-        uint32_t size = (uint32_t)chunk[4] | (uint32_t)chunk[5] << 8 | (uint32_t)chunk[6] << 16 |
-                        (uint32_t)chunk[7] << 24;
-        at += 8 + (off_t)size + (size & 1);
-    }
-    return got < 0 ? errno : 0;
+    struct sound_bytes bytes = sound_bytes_of_file(fd);
+    struct sound_chunk peak;
+    if (!sound_chunks_find(&bytes, "PEAK", &peak))
+        return bytes.error;
+    return pwrite(fd, "\0\0\0", 4, (off_t)peak.content + 4) == 4 ? 0 : errno;
 }
 
 /* What libsndfile does not write, or not as it is. */

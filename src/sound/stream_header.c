@@ -124,11 +124,11 @@ static enum status read_chunk(struct reader *reader, const char *id, uint32_t si
 
 static enum status read_sizes_64(struct reader *reader, uint32_t size, uint64_t *data_size)
 {
-    unsigned char bytes[16];
+    unsigned char bytes[DS64_LEAST];
     if (size < sizeof bytes)
         return skip_bytes(reader, (uint64_t)size + (size & 1));
     TRY(read_bytes(reader, bytes, sizeof bytes));
-    *data_size = (uint64_t)number(reader, bytes + 12, 4) << 32 | number(reader, bytes + 8, 4);
+    *data_size = sound_chunks_size_64(bytes);
     return skip_bytes(reader, (uint64_t)size - sizeof bytes + (size & 1));
 }
 

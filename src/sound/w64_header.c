@@ -83,13 +83,12 @@ int w64_header_end(int fd, size_t chunks)
 
 bool w64_header_reads_raw(int fd, SF_INFO *info, uint64_t *start, int64_t *frames)
 {
-    struct sound_bytes bytes = {.fd = fd};
-    const struct chunk_layout *chunks = sound_chunks_layout(&bytes);
+    struct sound_bytes bytes = sound_bytes_of_file(fd);
     struct sound_chunk format, data;
     uint64_t outer, tag, bits;
-    if ((info->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_W64 || !chunks ||
-        !sound_chunk_find(&bytes, chunks, "fmt ", &format) || format.size < FORMAT_SIZE ||
-        !sound_chunk_find(&bytes, chunks, "data", &data) ||
+    if ((info->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_W64 ||
+        !sound_chunks_find(&bytes, "fmt ", &format) || format.size < FORMAT_SIZE ||
+        !sound_chunks_find(&bytes, "data", &data) ||
         !sound_bytes_number(&bytes, format.content, 2, &outer) || outer != TAG_EXTENSIBLE ||
         !sound_bytes_number(&bytes, format.content + 24, 2, &tag) || tag != TAG_FLOAT ||
         !sound_bytes_number(&bytes, format.content + 14, 2, &bits) || (bits != 32 && bits != 64))

@@ -28,7 +28,7 @@ static void write_all(struct sound_metadata *metadata)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct metadata_bytes bytes = {.fd = -1, .memory = data, .size = size};
+    struct sound_bytes bytes = {.fd = -1, .memory = data, .size = size};
     struct sound_metadata *metadata = NULL;
     bool known;
     fuzz_begin();
