@@ -4,8 +4,12 @@
     metadata_files.py chunks FILE        each chunk but those of the file itself: name, size, SHA-1
     metadata_files.py many WHAT FILE     a WAV of 100,000 markers, texts, unknown parts or chunks
     metadata_files.py with FILE ID HEX   a WAV with another chunk after its samples
+    metadata_files.py last KIND FILE     a wav, rf64, w64 or aiff with all of it after its samples
+    metadata_files.py apart ORDER FILE   a WAV with labels before the samples and cues after them, or vice versa
+    metadata_files.py impulse FRAME FILE a WAV, silent but for one frame, with a marker there, a time and loops
+    metadata_files.py marks FILE         time reference, markers and loops, in frames
     metadata_files.py cut FILE BYTES     a WAV whose chunk claims so many bytes more than there are
-    metadata_files.py sampler SEED KIND FILE    what a sampler is told, at random, in a wav, aiff or caf
+    metadata_files.py sampler SEED KIND FILE    data for samplers, at random, in a wav, aiff or caf
     metadata_files.py CASE KIND FILE     the same, of one of `special`
     metadata_files.py played FILE        what a sampler makes of a file: pitch, ranges, gain, loops
     metadata_files.py alike FILE...      fails unless it is the same of all
@@ -76,10 +80,10 @@ RIFF_CHUNKS = [
 ]
 
 
-def wav(rf64):
+def wav(rf64, before=2):
     data = samples(False)
-    chunks = [(b"fmt ", struct.pack("<HHIIHH", 1, 1, 48000, 96000, 2, 16))] + RIFF_CHUNKS[:2]
-    after = RIFF_CHUNKS[2:]
+    chunks = [(b"fmt ", struct.pack("<HHIIHH", 1, 1, 48000, 96000, 2, 16))] + RIFF_CHUNKS[:before]
+    after = RIFF_CHUNKS[before:]
 
     def join(rows):
         return b"".join(n + struct.pack("<I", len(c)) + padded(c) for n, c in rows)
@@ -276,6 +280,61 @@ def sampler_caf(pitch, ranges, gain, loops, start=0, name=0):
     return b"caff" + struct.pack(">HH", 1, 0) + body + part(b"data", bytes(4) + samples(True))
 
 
+def last(kind):
+    if kind == "aiff":
+        data = aiff()
+        rows = list(walk(data))
+        rows = [row for row in rows if row[0] in (b"COMM", b"SSND")] + [row for row in rows if row[0] not in (b"COMM", b"SSND")]
+        body = b"".join(name + struct.pack(">I", len(content)) + padded(content) for name, content in rows)
+        return b"FORM" + struct.pack(">I", 4 + len(body)) + b"AIFF" + body
+    if kind == "w64":
+        return w64()
+    return wav(kind == "rf64", before=0)
+
+
+def apart(order):
+    rows = {"cue": chunk(b"cue ", cue()), "labels": chunk(b"LIST", adtl())}
+    first, then = ("labels", "cue") if order == "labels" else ("cue", "labels")
+    body = (b"WAVE" + chunk(b"fmt ", struct.pack("<HHIIHH", 1, 1, 48000, 96000, 2, 16)) + rows[first]
+            + chunk(b"data", samples(False)) + rows[then])
+    return b"RIFF" + struct.pack("<I", len(body)) + body
+
+
+def impulse(frame):
+    points = [(4, frame), (9, 17)]
+    marks = struct.pack("<I", 2) + b"".join(struct.pack("<II4sIII", n, at, b"data", 0, 0, at) for n, at in points)
+    label = b"adtl" + b"".join(b"labl" + struct.pack("<II", 11, number) + b"impact\0\0" for number, _ in points)
+    loops = struct.pack("<9I", 0, 0, 20833, 60, 0, 0, 0, 2, 0)
+    loops += struct.pack("<6I", 0, 0, 0, FRAMES - 1, 0, 0) + struct.pack("<6I", 1, 0, frame, FRAMES - 1, 0, 0)
+    sound = b"".join(struct.pack("<h", 16000 * (i == frame)) for i in range(FRAMES))
+    body = (b"WAVE" + chunk(b"fmt ", struct.pack("<HHIIHH", 1, 1, 48000, 96000, 2, 16)) + chunk(b"bext", bext())
+            + chunk(b"cue ", marks) + chunk(b"LIST", label) + chunk(b"smpl", loops)
+            + chunk(b"inst", bytes([60, 0, 0, 0, 127, 1, 127])) + chunk(b"data", sound))
+    return b"RIFF" + struct.pack("<I", len(body)) + body
+
+
+def marks(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    rows, found = dict(walk(data)), []
+    if b"bext" in rows:
+        print("time", struct.unpack("<Q", rows[b"bext"][338:346])[0])
+    if b"cue " in rows:
+        found = [struct.unpack("<I", rows[b"cue "][at + 20:at + 24])[0] for at in range(4, len(rows[b"cue "]), 24)]
+    if b"MARK" in rows:
+        at = 2
+        while at < len(rows[b"MARK"]):
+            _, frame, length = struct.unpack(">HIB", rows[b"MARK"][at:at + 7])
+            found += [frame] if length else []  # those of loops have no name
+            at += 8 + (length | 1) - 1
+    if b"mark" in rows:
+        found = [int(struct.unpack(">d", rows[b"mark"][at + 4:at + 12])[0]) for at in range(8, len(rows[b"mark"]), 28)]
+    for frame in sorted(found):
+        print("marker", frame)
+    for line in played(path)[1:]:
+        print(line)
+
+
 SAMPLERS = {"wav": sampler_wav, "aiff": sampler_aiff, "caf": sampler_caf}
 
 
@@ -300,7 +359,7 @@ def special(case):
 
 
 def played(path):
-    """What a sampler is told, a line for each; of a WAV, smpl and inst have to agree."""
+    """The data for samplers, a line for each; of a WAV, smpl and inst have to agree."""
     with open(path, "rb") as file:
         data = file.read()
     rows, kinds, lines = dict(walk(data)), ["forward", "alternating", "backward"], []
@@ -365,6 +424,12 @@ def main():
         words, more = special(sys.argv[1])
         with open(sys.argv[3], "wb") as file:
             file.write(SAMPLERS[sys.argv[2]](*words, **more))
+    elif sys.argv[1] in ("last", "apart", "impulse"):
+        made = {"last": last, "apart": apart, "impulse": lambda text: impulse(int(text))}[sys.argv[1]]
+        with open(sys.argv[3], "wb") as file:
+            file.write(made(sys.argv[2]))
+    elif sys.argv[1] == "marks":
+        marks(sys.argv[2])
     elif sys.argv[1] == "played":
         print("\n".join(played(sys.argv[2])))
     elif sys.argv[1] == "alike":

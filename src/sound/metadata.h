@@ -6,7 +6,7 @@
  *   metadata_riff.c    WAV, RF64, W64; metadata_aiff.c, metadata_caf.c
  *   metadata_flac.c    FLAC and Ogg
  *   metadata_adjust.c  what a changed sound makes untrue; metadata_loops.c: of samplers
- *   metadata_sampler.c what samplers are told, from one container to another
+ *   metadata_sampler.c data for samplers, from one container to another
  *   metadata_json.c    --metadata FILE.json, and the report
  *
  * Positions are frames of the sound, from 0. Text is as the file has it, which should be UTF-8.
@@ -114,6 +114,7 @@ struct sound_metadata {
     size_t texts_read, marker_parts; /* those that were there already, too */
     struct metadata_marker surplus;  /* for what is said of markers beyond the most */
     bool cut;                        /* some lay beyond what was read */
+    bool more_follows;               /* some lies after the samples of a stream (port.h) */
 };
 
 MUST_CHECK enum status metadata_create(struct sound_metadata **metadata);
@@ -123,6 +124,14 @@ void metadata_destroy(struct sound_metadata *metadata); /* NULL: nothing */
  * What is damaged is left. Errors: memory. */
 MUST_CHECK enum status metadata_read(struct sound_bytes *bytes, struct sound_metadata *metadata,
                                      bool *known);
+
+/* Add chunks that follow the samples. */
+MUST_CHECK enum status metadata_read_after(struct sound_bytes *bytes,
+                                           const struct chunk_layout *layout,
+                                           struct sound_metadata *metadata);
+
+/* Forget markers that the file names, and places nowhere: when all of it has been read. */
+void metadata_remove_unplaced(struct sound_metadata *metadata);
 
 /* Add; copies are made. Beyond the most nothing is added, and `cut` is set. Errors: memory. */
 MUST_CHECK enum status metadata_add_chunk(struct sound_metadata *metadata,
@@ -204,6 +213,11 @@ void metadata_write_flac(struct sound_metadata *metadata, const struct metadata_
 
 /* What was not kept becomes a loss, since OUT has no place for it. Errors: memory. */
 MUST_CHECK enum status metadata_conclude(struct sound_metadata *metadata);
+
+/* What `late` has becomes a loss, since it followed the samples, and OUT's header was written
+ * before. Errors: memory. */
+MUST_CHECK enum status metadata_conclude_late(struct sound_metadata *metadata,
+                                              const struct sound_metadata *late);
 
 /* ---- parts of the formats, for each other ---- */
 

@@ -36,33 +36,53 @@ static enum status conclude_parts(struct sound_metadata *metadata,
     return STATUS_OK;
 }
 
-static enum status conclude_counted(struct sound_metadata *metadata)
+static enum status conclude_counted(struct sound_metadata *metadata,
+                                    const struct sound_metadata *of, const char *why)
 {
     size_t markers = 0, pictures = 0;
-    for (size_t i = 0; i < metadata->marker_count; i++)
-        markers += !metadata->markers[i].kept;
-    for (size_t i = 0; i < metadata->picture_count; i++)
-        pictures += !metadata->pictures[i].kept;
+    for (size_t i = 0; i < of->marker_count; i++)
+        markers += !of->markers[i].kept;
+    for (size_t i = 0; i < of->picture_count; i++)
+        pictures += !of->pictures[i].kept;
     if (markers > 0)
-        TRY(metadata_lose(metadata, no_place, "%zu marker%s", markers, plural_s(markers)));
+        TRY(metadata_lose(metadata, why, "%zu marker%s", markers, plural_s(markers)));
     return pictures == 0
                ? STATUS_OK
-               : metadata_lose(metadata, no_place, "%zu picture%s", pictures, plural_s(pictures));
+               : metadata_lose(metadata, why, "%zu picture%s", pictures, plural_s(pictures));
+}
+
+/* Each thing of `of` that was not kept. */
+static enum status conclude(struct sound_metadata *metadata, const struct sound_metadata *of,
+                            const char *why)
+{
+    char name[CHUNK_ID];
+    for (size_t i = 0; i < of->chunk_count; i++)
+        if (!of->chunks[i].kept)
+            TRY(metadata_lose(metadata, why, "%s", chunk_name(&of->chunks[i], name)));
+        else
+            TRY(conclude_parts(metadata, &of->chunks[i]));
+    TRY(conclude_counted(metadata, of, why));
+    for (size_t i = 0; i < of->text_count; i++)
+        if (!of->texts[i].kept)
+            TRY(metadata_lose(metadata, why, "%s", of->texts[i].name));
+    return STATUS_OK;
 }
 
 enum status metadata_conclude(struct sound_metadata *metadata)
 {
-    char name[CHUNK_ID];
-    for (size_t i = 0; i < metadata->chunk_count; i++)
-        if (!metadata->chunks[i].kept)
-            TRY(metadata_lose(metadata, no_place, "%s", chunk_name(&metadata->chunks[i], name)));
-        else
-            TRY(conclude_parts(metadata, &metadata->chunks[i]));
-    TRY(conclude_counted(metadata));
-    for (size_t i = 0; i < metadata->text_count; i++)
-        if (!metadata->texts[i].kept)
-            TRY(metadata_lose(metadata, no_place, "%s", metadata->texts[i].name));
-    return STATUS_OK;
+    return conclude(metadata, metadata, no_place);
+}
+
+static const char too_late[] = "it follows the samples of a stream";
+
+enum status metadata_conclude_late(struct sound_metadata *metadata,
+                                   const struct sound_metadata *late)
+{
+    for (size_t i = 0; i < late->loss_count; i++)
+        TRY(metadata_lose(metadata, late->losses[i].why, "%s", late->losses[i].what));
+    if (late->cut)
+        TRY(metadata_lose(metadata, too_late, "some of it"));
+    return conclude(metadata, late, too_late);
 }
 
 enum { LOSSES_SHOWN = 8 };

@@ -75,7 +75,7 @@ static enum status walk_chunks(struct walk *walk)
     return STATUS_OK;
 }
 
-static void remove_unplaced(struct sound_metadata *metadata)
+void metadata_remove_unplaced(struct sound_metadata *metadata)
 {
     for (size_t i = metadata->marker_count; i-- > 0;)
         if (!metadata->markers[i].placed)
@@ -101,6 +101,15 @@ enum status metadata_read(struct sound_bytes *bytes, struct sound_metadata *meta
     } else {
         status = metadata_read_mp3(bytes, head, metadata, known);
     }
-    remove_unplaced(metadata);
     return status;
+}
+
+enum status metadata_read_after(struct sound_bytes *bytes, const struct chunk_layout *layout,
+                                struct sound_metadata *metadata)
+{
+    struct walk walk = {.chunks = {.bytes = bytes, .layout = layout},
+                        .family = family_of(layout),
+                        .metadata = metadata};
+    bytes->big_endian = layout->big_endian;
+    return walk_chunks(&walk);
 }

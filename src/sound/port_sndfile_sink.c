@@ -2,6 +2,7 @@
 
 #include "base/simd.h"
 #include "base/stop.h"
+#include "sound/sink_metadata.h"
 #include "sound/sndfile_library.h"
 #include "sound/w64_header.h"
 
@@ -9,6 +10,7 @@
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void sound_sink_close(struct sink *sink)
@@ -21,6 +23,7 @@ static void sound_sink_close(struct sink *sink)
     atomic_file_discard(&sound->regular);
     quantiser_destroy(sound->quantiser);
     sound_splice_free(&sound->io.splice);
+    free(sound->after.bytes);
     free(sound->interleaved);
     free(sound);
 }
@@ -171,12 +174,24 @@ static enum status sound_sink_commit(struct sink *sink)
         error = clear_peak_time(sound->fd);
     if (!error && sound->regular.temporary)
         error = write_layout(sound);
+    if (!error && sound->after.size > 0)
+        error = sink_metadata_append(sound->fd, &sound->after);
     if (close(sound->fd) != 0 && !error)
         error = errno;
     sound->fd = -1;
     if (error)
         return sound_sink_refuse(sound, error);
     return sound->regular.temporary ? atomic_file_keep(&sound->regular, sound->name) : STATUS_OK;
+}
+
+enum status sink_put_metadata(struct sink *sink, struct sound_metadata *metadata)
+{
+    struct sound_sink *sound = (struct sound_sink *)sink;
+    struct stat about;
+    if (fstat(sound->fd, &about) != 0)
+        return sound_sink_refuse(sound, errno);
+    return sink_metadata_plan_after(metadata, sound->container, sound->rf64,
+                                    (uint64_t)about.st_size, &sound->after);
 }
 
 const struct sink_kind sound_sink_kind = {.write = sound_sink_write,

@@ -30,6 +30,8 @@ struct sound_sink {
     struct quantiser *quantiser;  /* of an integer format, else NULL */
     bool rf64;                    /* or downgraded to WAV */
     bool pad_to_even;             /* a WAV chunk of odd length needs a pad byte */
+    struct metadata_buffer after; /* chunks to be put after the samples */
+    int container;                /* of OUT, whoever writes it */
     size_t chunk;                 /* frames */
     void *interleaved;
 };

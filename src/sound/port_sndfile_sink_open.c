@@ -201,6 +201,14 @@ static enum status open_sound(struct sound_sink *sound, const struct sink_settin
     return STATUS_OK;
 }
 
+bool sink_puts_metadata_after(const struct sink_settings *settings)
+{
+    struct stat about;
+    bool is_stream = strcmp(settings->path, "-") == 0 ||
+                     (stat(settings->path, &about) == 0 && !S_ISREG(about.st_mode));
+    return !is_stream && sink_metadata_has_chunks(settings->sound_format & SF_FORMAT_TYPEMASK);
+}
+
 static enum status make_quantiser(struct sound_sink *sound, const struct sink_settings *settings)
 {
     const struct quantiser_settings to = {.bits = sound_format_bits(settings->sound_format),
@@ -221,6 +229,7 @@ enum status sink_open_sound(const struct sink_settings *settings, struct sink **
     sound->regular.fd = -1;
     sound->name = settings->path;
     sound->format = settings->format;
+    sound->container = settings->sound_format & SF_FORMAT_TYPEMASK;
     bool is_double = (settings->sound_format & SF_FORMAT_SUBMASK) == SF_FORMAT_DOUBLE;
     sound->most = is_double ? DBL_MAX : FLT_MAX;
     sound->chunk = audio_chunk_frames(settings->format.channels);
@@ -236,6 +245,7 @@ enum status sink_open_sound(const struct sink_settings *settings, struct sink **
         return status;
     }
     sound->sink.waits = stream;
+    sound->sink.metadata_comes = settings->metadata_comes;
     *result = &sound->sink;
     return STATUS_OK;
 }

@@ -11,6 +11,7 @@ enum { OGG_FLAGS = 5, OGG_LAST = 4, OGG_SEGMENTS = 26 }; /* of a page */
 static enum sound_claim_kind claim_from(uint64_t start, uint64_t size, struct sound_claim *claim)
 {
     claim->end = start + size;
+    claim->bytes = size;
     return claim->end >= start ? CLAIM_END : CLAIM_NONE;
 }
 
