@@ -1,4 +1,4 @@
-/* What a sampler is told of a sound, from each container that can tell it to each, judged by its
+/* Data for samplers, from each container that has a place for them to each, judged by its
  * bytes and by libsndfile. */
 #include "command.h"
 #include "suite.h"

@@ -55,46 +55,86 @@ enum status metadata_adjust_smpl(struct sound_metadata *metadata, struct metadat
     return lose_loops(metadata, (size_t)(count - kept));
 }
 
+bool metadata_marker_is_nameless(const struct metadata_marker *marker)
+{
+    return !(marker->label && *marker->label) && !(marker->note && *marker->note) &&
+           !(marker->text && *marker->text);
+}
+
+/* A marker or region that was there for a loop alone goes with it. */
+static void forget(struct sound_metadata *metadata, uint32_t id)
+{
+    for (size_t i = metadata->marker_count; i-- > 0;)
+        if (metadata->markers[i].id == id && metadata_marker_is_nameless(&metadata->markers[i]))
+            metadata_remove_marker(metadata, i);
+}
+
+/* Numbers of the markers, or of the region, that a loop has; all 0: it has none. */
+struct loop_ends {
+    uint32_t ids[2];
+    bool is_there, closes;
+};
+
+static enum status drop_loops(struct sound_metadata *metadata,
+                              const struct loop_ends loops[SAMPLER_LOOPS])
+{
+    size_t lost = 0;
+    for (size_t i = 0; i < SAMPLER_LOOPS; i++) {
+        const struct loop_ends *other = &loops[SAMPLER_LOOPS - 1 - i];
+        if (!loops[i].is_there || loops[i].closes)
+            continue;
+        lost++;
+        for (size_t k = 0; k < 2; k++)
+            if (!other->closes ||
+                (loops[i].ids[k] != other->ids[0] && loops[i].ids[k] != other->ids[1]))
+                forget(metadata, loops[i].ids[k]);
+    }
+    return lose_loops(metadata, lost);
+}
+
 /* Between two markers. */
 enum status metadata_adjust_inst_of_aiff(struct sound_metadata *metadata,
                                          struct metadata_chunk *inst,
                                          const struct metadata_change *change)
 {
-    size_t lost = 0;
+    struct loop_ends loops[SAMPLER_LOOPS];
     if (inst->size < INST_AIFF)
         return STATUS_OK;
     for (size_t i = 0; i < SAMPLER_LOOPS; i++) {
-        unsigned char *loop = inst->bytes + INST_AIFF_LOOPS + i * INST_AIFF_LOOP;
-        const struct metadata_marker *start =
-            metadata_marker_of(metadata, (uint32_t)metadata_big(loop + 2, 2));
-        const struct metadata_marker *end =
-            metadata_marker_of(metadata, (uint32_t)metadata_big(loop + 4, 2));
-        bool was_there = metadata_big(loop, 2) != 0;
-        if (was_there && start && end && still_closes(start->frame, end->frame, change))
-            continue;
-        memset(loop, 0, INST_AIFF_LOOP);
-        lost += was_there;
+        unsigned char *row = inst->bytes + INST_AIFF_LOOPS + i * INST_AIFF_LOOP;
+        struct loop_ends *loop = &loops[i];
+        *loop = (struct loop_ends){
+            .ids = {(uint32_t)metadata_big(row + 2, 2), (uint32_t)metadata_big(row + 4, 2)},
+            .is_there = metadata_big(row, 2) != 0};
+        const struct metadata_marker *start = metadata_marker_of(metadata, loop->ids[0]);
+        const struct metadata_marker *end = metadata_marker_of(metadata, loop->ids[1]);
+        loop->closes =
+            loop->is_there && start && end && still_closes(start->frame, end->frame, change);
+        if (!loop->closes)
+            memset(row, 0, INST_AIFF_LOOP);
     }
-    return lose_loops(metadata, lost);
+    return drop_loops(metadata, loops);
 }
 
+/* The number of a region. */
 enum status metadata_adjust_inst_of_caf(struct sound_metadata *metadata,
                                         struct metadata_chunk *inst,
                                         const struct metadata_change *change)
 {
-    size_t lost = 0;
+    struct loop_ends loops[SAMPLER_LOOPS];
     if (inst->size < INST_CAF)
         return STATUS_OK;
     for (size_t i = 0; i < SAMPLER_LOOPS; i++) {
         unsigned char *number = inst->bytes + INST_CAF_LOOPS + 4 * i;
         uint32_t id = (uint32_t)metadata_big(number, 4);
         struct metadata_marker *region = id ? metadata_marker_of(metadata, id) : NULL;
-        if (region && still_closes(region->frame, region->frame + region->length, change))
+        bool closes = region && still_closes(region->frame, region->frame + region->length, change);
+        loops[i] = (struct loop_ends){.ids = {id, id}, .is_there = id != 0, .closes = closes};
+        if (closes)
             continue;
+        put_number(number, 0);
         if (region)
             region->flags = 0;
-        put_number(number, 0);
-        lost += id != 0;
     }
-    return lose_loops(metadata, lost);
+    return drop_loops(metadata, loops);
 }

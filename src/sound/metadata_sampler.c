@@ -1,4 +1,4 @@
-/* What samplers are told, from WAV to AIFF to CAF and back. */
+/* Data for samplers, from WAV to AIFF to CAF and back. */
 #include "sound/metadata_sampler.h"
 
 #include <math.h>
@@ -25,6 +25,11 @@ static struct metadata_chunk *find(const struct sound_metadata *metadata,
 static bool is_riff(enum metadata_family family)
 {
     return family == FAMILY_RIFF || family == FAMILY_RF64 || family == FAMILY_W64;
+}
+
+static int signed_at(const unsigned char *byte)
+{
+    return *byte < 128 ? *byte : *byte - 256;
 }
 
 /* ---- from WAV ---- */
@@ -97,13 +102,13 @@ static void read_inst_of_riff(struct metadata_sampler *sampler, struct metadata_
 {
     const unsigned char *bytes = inst->bytes;
     uint8_t note = bytes[0] & NOTE_MOST;
-    int cents = (int8_t)bytes[1];
+    int cents = signed_at(bytes + 1);
     if (sampler->of_loops && (note != sampler->note || cents != sampler->cents))
         sampler->of_loops->lost |= LOST_PITCH;
     take_note(sampler, inst);
     sampler->note = note;
     sampler->cents = cents;
-    sampler->gain = (int8_t)bytes[2];
+    sampler->gain = signed_at(bytes + 2);
     sampler->low_note = bytes[3];
     sampler->high_note = bytes[4];
     sampler->low_velocity = bytes[5];
@@ -122,11 +127,6 @@ static void read_riff(struct sound_metadata *metadata, struct metadata_sampler *
 
 /* ---- from AIFF ---- */
 
-static bool is_nameless(const struct metadata_marker *marker)
-{
-    return !(marker->label && *marker->label) && !(marker->note && *marker->note);
-}
-
 static void read_aiff(struct sound_metadata *metadata, struct metadata_sampler *sampler)
 {
     struct metadata_chunk *inst = find(metadata, FAMILY_AIFF, "INST", INST_AIFF);
@@ -136,7 +136,7 @@ static void read_aiff(struct sound_metadata *metadata, struct metadata_sampler *
     take_note(sampler, inst);
     take_loops(sampler, inst);
     sampler->note = bytes[0] & NOTE_MOST;
-    sampler->cents = (int8_t)bytes[1];
+    sampler->cents = signed_at(bytes + 1);
     sampler->low_note = bytes[2];
     sampler->high_note = bytes[3];
     sampler->low_velocity = bytes[4];
@@ -159,8 +159,8 @@ static void read_aiff(struct sound_metadata *metadata, struct metadata_sampler *
             (struct sampler_loop){.start = start->frame,
                                   .end = end->frame,
                                   .direction = mode == 2 ? LOOP_ALTERNATING : LOOP_FORWARD};
-        start->in_loop |= is_nameless(start);
-        end->in_loop |= is_nameless(end);
+        start->in_loop |= metadata_marker_is_nameless(start);
+        end->in_loop |= metadata_marker_is_nameless(end);
     }
 }
 
@@ -193,7 +193,7 @@ static void read_region(struct metadata_sampler *sampler, size_t index,
                                                   .direction = !backward ? LOOP_FORWARD
                                                                : forward ? LOOP_ALTERNATING
                                                                          : LOOP_BACKWARD};
-    region->in_loop = is_nameless(region);
+    region->in_loop = metadata_marker_is_nameless(region);
 }
 
 static void read_caf(struct sound_metadata *metadata, struct metadata_sampler *sampler)

@@ -1,6 +1,6 @@
-/* What a sampler is told of a sound: the note at which it is as it is, the keys that it is for, its
- * loops. WAV has that in `smpl` and `inst`, AIFF in `INST` and markers, CAF in `inst` and regions.
- * Such a chunk goes to its own kind of container as it is, and is written anew for another
+/* Data for samplers: the note at which a sound is as it is, the keys that it is for, its loops. WAV
+ * has that in `smpl` and `inst`, AIFF in `INST` and markers, CAF in `inst` and regions. Such a
+ * chunk goes to its own kind of container as it is, and is written anew for another
  * (metadata_sampler.c). What a new sound leaves of loops: metadata_loops.c. Private to metadata.
  */
 #ifndef HALO_METADATA_SAMPLER_H
@@ -68,6 +68,9 @@ void metadata_sampler_put_caf(const struct metadata_sampler *sampler, uint32_t i
                               struct metadata_buffer *content);
 
 /* ---- metadata_loops.c ---- */
+
+/* It has neither label nor note. */
+bool metadata_marker_is_nameless(const struct metadata_marker *marker);
 
 struct metadata_marker *metadata_marker_of(const struct sound_metadata *metadata, uint32_t id);
 
