@@ -67,7 +67,7 @@ static int major_of(const struct sound_sink *sound, const struct sink_settings *
     if (stream && (wav || major == SF_FORMAT_AU))
         return SF_FORMAT_RAW;
     if (!stream && major == SF_FORMAT_W64 &&
-        channel_layout_needs_extensible(settings->format.layout, settings->format.channels))
+        channel_layout_needs_extensible(sound->stated, settings->format.channels))
         return SF_FORMAT_RAW;
     return !wav || fits_wav(sound, settings, false) ? major : SF_FORMAT_RF64;
 }
