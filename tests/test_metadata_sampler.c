@@ -84,7 +84,7 @@ START_TEST(loops_end_with_a_tail_elsewhere)
 {
     command_clean();
     for (size_t i = 0; i < FROM; i++)
-        for (size_t k = 0; k < FROM; k++) {
+        for (size_t k = (i + 1) % FROM; k != i; k = (k + 1) % FROM) {
             command_done(FILES "sampler 5 %s in.%s", from[i], from[i]);
             command_expect(
                 command_done(RENDER "in.%s out.%s -f --mask lowpass:1000", from[i], from[k]).err,
@@ -105,7 +105,7 @@ START_TEST(loops_beyond_the_end_are_dropped)
 {
     command_clean();
     for (size_t i = 0; i < FROM; i++)
-        for (size_t k = 0; k < FROM; k++) {
+        for (size_t k = (i + 1) % FROM; k != i; k = (k + 1) % FROM) {
             command_done(FILES "beyond %s in.%s", from[i], from[i]);
             command_expect(command_done(RENDER "in.%s out.%s -f --gain -6", from[i], from[k]).err,
                            "1 sampler loop");

@@ -123,6 +123,28 @@ START_TEST(what_comes_too_late_is_named)
 }
 END_TEST
 
+/* A text that OUT has is not lost where it comes again. */
+START_TEST(what_came_before_is_not_too_late)
+{
+    command_clean();
+    command_done("python3 - <<'END'\n"
+                 "import struct\n"
+                 "def chunk(name, content):\n"
+                 "    return name + struct.pack('<I', len(content)) + content\n"
+                 "title, artist = chunk(b'INAM', b'one\\0'), chunk(b'IART', b'two\\0')\n"
+                 "body = chunk(b'fmt ', struct.pack('<HHIIHH', 1, 1, 48000, 96000, 2, 16))\n"
+                 "body += chunk(b'LIST', b'INFO' + title) + chunk(b'data', bytes(2000))\n"
+                 "body += chunk(b'LIST', b'INFO' + title + artist)\n"
+                 "open('in.wav', 'wb').write(chunk(b'RIFF', b'WAVE' + body))\n"
+                 "END");
+    command_expect(command_done("cat in.wav | " RENDER "- - --gain -6 | cat >out.wav").err,
+                   "does not keep: ARTIST (it follows the samples of a stream)");
+    command_done("cat in.wav | " RENDER "- out.wav -f --gain -6 2>err; ! grep keep err");
+    ck_assert_uint_eq(
+        command_lines(command_done("strings -n 3 out.wav | grep -x -e one -e two").out), 2);
+}
+END_TEST
+
 /* Nothing follows: nothing is waited for, whether the writer goes on holding the pipe or writes
  * more.
  */
@@ -183,6 +205,7 @@ int main(void)
         chunks_of_w64_are_no_samples,
         labels_find_their_cues,
         what_comes_too_late_is_named,
+        what_came_before_is_not_too_late,
         no_more_is_read_than_the_file_claims,
         user_decides_of_those_too,
         false_claims_are_noticed,

@@ -51,6 +51,18 @@ static enum status conclude_counted(struct sound_metadata *metadata,
                : metadata_lose(metadata, why, "%zu picture%s", pictures, plural_s(pictures));
 }
 
+/* A stream may have a text on both sides of its samples. */
+static bool has_kept(const struct sound_metadata *metadata, const struct metadata_text *text)
+{
+    for (size_t i = 0; i < metadata->text_count; i++) {
+        const struct metadata_text *other = &metadata->texts[i];
+        if (other->kept && strcmp(other->name, text->name) == 0 &&
+            strcmp(other->value, text->value) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Each thing of `of` that was not kept. */
 static enum status conclude(struct sound_metadata *metadata, const struct sound_metadata *of,
                             const char *why)
@@ -63,7 +75,7 @@ static enum status conclude(struct sound_metadata *metadata, const struct sound_
             TRY(conclude_parts(metadata, &of->chunks[i]));
     TRY(conclude_counted(metadata, of, why));
     for (size_t i = 0; i < of->text_count; i++)
-        if (!of->texts[i].kept)
+        if (!has_kept(metadata, &of->texts[i]))
             TRY(metadata_lose(metadata, why, "%s", of->texts[i].name));
     return STATUS_OK;
 }
