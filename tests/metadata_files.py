@@ -4,9 +4,16 @@
     metadata_files.py chunks FILE        each chunk but those of the file itself: name, size, SHA-1
     metadata_files.py many WHAT FILE     a WAV of 100,000 markers, texts, unknown parts or chunks
     metadata_files.py with FILE ID HEX   a WAV with another chunk after its samples
+    metadata_files.py last KIND FILE     a wav, rf64, w64 or aiff with all of it after its samples
+    metadata_files.py apart ORDER FILE   a WAV with labels before the samples and cues after them, or vice versa
+    metadata_files.py impulse FRAME FILE a WAV, silent but for one frame, with a marker there, a time and loops
+    metadata_files.py marks FILE         time reference, markers and loops, in frames
     metadata_files.py cut FILE BYTES     a WAV whose chunk claims so many bytes more than there are
+    metadata_files.py sampler SEED KIND FILE    data for samplers, at random, in a wav, aiff or caf
+    metadata_files.py CASE KIND FILE     the same, of one of `special`
+    metadata_files.py played FILE        what a sampler makes of a file: pitch, ranges, gain, loops
+    metadata_files.py alike FILE...      fails unless it is the same of all
 """
-import hashlib
 import struct
 import sys
 
@@ -73,10 +80,10 @@ RIFF_CHUNKS = [
 ]
 
 
-def wav(rf64):
+def wav(rf64, before=2):
     data = samples(False)
-    chunks = [(b"fmt ", struct.pack("<HHIIHH", 1, 1, 48000, 96000, 2, 16))] + RIFF_CHUNKS[:2]
-    after = RIFF_CHUNKS[2:]
+    chunks = [(b"fmt ", struct.pack("<HHIIHH", 1, 1, 48000, 96000, 2, 16))] + RIFF_CHUNKS[:before]
+    after = RIFF_CHUNKS[before:]
 
     def join(rows):
         return b"".join(n + struct.pack("<I", len(c)) + padded(c) for n, c in rows)
@@ -148,9 +155,10 @@ def caf():
         return kind + struct.pack(">dI", frame, number) + b"\xff" * 8 + struct.pack(">I", 0)
     texts = [(1, b"first\0"), (2, b"region\0")]
     table = struct.pack(">I", len(texts)) + struct.pack(">Iq", 1, 0) + struct.pack(">Iq", 2, 6)
-    regions = struct.pack(">II", 0, 1) + struct.pack(">III", 2, 0, 2) + marker(b"rbeg", 4000, 2) + marker(b"rend", 5000, 2)
+    regions = struct.pack(">II", 0, 1) + struct.pack(">III", 2, 3, 2) + marker(b"rbeg", 4000, 2) + marker(b"rend", 5000, 2)
     info = struct.pack(">I", 3) + b"title\0A title\0artist\0An artist\0my own key\0a value\0"
     body = chunk(b"desc", struct.pack(">d4sIIIII", 48000, b"lpcm", 0, 2, 1, 1, 16))
+    body += chunk(b"inst", struct.pack(">f4Bf4I", 60.25, 0, 127, 1, 127, -3, 0, 2, 0, 0))
     body += chunk(b"mark", struct.pack(">II", 0, 1) + marker(bytes(4), 100, 1))
     body += chunk(b"regn", regions) + chunk(b"strg", table + b"".join(t for _, t in texts))
     body += chunk(b"info", info) + chunk(b"uuid", bytes(range(16)) + b"of CAF alone")
@@ -208,6 +216,7 @@ OWN = {b"fmt ", b"data", b"fact", b"ds64", b"JUNK", b"PAD ", b"COMM", b"SSND", b
 
 
 def show(path):
+    import hashlib
     with open(path, "rb") as file:
         data = file.read()
     seen = False
@@ -218,6 +227,183 @@ def show(path):
             text = name.decode("latin-1") if len(name) == 4 else name.hex()
             print(text + kind, len(content), hashlib.sha1(content).hexdigest(), "after" if seen else "before")
     print("size", "right" if check_size(data) else "wrong")
+
+
+def words_of_sampler(seed):
+    """Pitch in cents above note 0, four ranges, gain, loops as (direction, start, frame after the end)."""
+    import random  # which takes longer than all the rest
+    dice = random.Random(seed)
+    loops = [(dice.choice([0, 1]), start, dice.randint(start + 1, FRAMES)) for start in
+             dice.sample(range(FRAMES), int(seed) % 3)]
+    pitch = 100 * dice.randint(1, 126) + dice.randint(-49, 50)
+    ranges = [dice.randint(0, 60), dice.randint(61, 127), dice.randint(1, 60), dice.randint(61, 127)]
+    return pitch, ranges, dice.randint(-60, 60), loops
+
+
+def sampler_wav(pitch, ranges, gain, loops, maker=0, smpte=0, fraction=0, plays=0, inst=None):
+    note = (pitch + 49) // 100
+    rows = b"".join(struct.pack("<6I", i, kind, start, end - 1, fraction, plays)
+                    for i, (kind, start, end) in enumerate(loops))
+    head = struct.pack("<9I", maker, 0, 20833, pitch // 100, (pitch % 100 << 32) // 100, 0, smpte, len(loops), 0)
+    inst = inst or struct.pack("<Bbb4B", note, 100 * note - pitch, gain, *ranges)
+    return plain_wav(chunk(b"smpl", head + rows) + chunk(b"inst", inst))
+
+
+def sampler_aiff(pitch, ranges, gain, loops, is_release=False):
+    note, ends, rows = (pitch + 49) // 100, [], bytes(6 * is_release)
+    for kind, start, end in loops:
+        rows += struct.pack(">HHH", kind + 1, len(ends) + 7, len(ends) + 8)
+        ends += [start, end]
+    marks = struct.pack(">H", len(ends)) + b"".join(struct.pack(">HIBx", i + 7, at, 0) for i, at in enumerate(ends))
+    inst = struct.pack(">Bb4Bh", note, 100 * note - pitch, *ranges, gain) + rows.ljust(12, b"\0")
+
+    def part(name, content):
+        return name + struct.pack(">I", len(content)) + padded(content)
+    rate = struct.pack(">HQ", 16383 + 15, 48000 << 48)
+    body = part(b"COMM", struct.pack(">HIH", 1, FRAMES, 16) + rate) + part(b"INST", inst) + part(b"MARK", marks)
+    body += part(b"SSND", bytes(8) + samples(True))
+    return b"FORM" + struct.pack(">I", 4 + len(body)) + b"AIFF" + body
+
+
+def sampler_caf(pitch, ranges, gain, loops, start=0, name=0):
+    def part(name, content):
+        return name + struct.pack(">q", len(content)) + content
+
+    def marker(kind, frame, number):
+        return kind + struct.pack(">dI", frame, number) + b"\xff" * 8 + struct.pack(">I", 0)
+    regions = b"".join(struct.pack(">III", i + 3, (3, 7, 5)[kind], 2) + marker(b"rbeg", first, i + 3)
+                       + marker(b"rend", end, i + 3) for i, (kind, first, end) in enumerate(loops))
+    numbers = [i + 3 for i in range(len(loops))] + [0] * (2 - len(loops))
+    body = part(b"desc", struct.pack(">d4sIIIII", 48000, b"lpcm", 0, 2, 1, 1, 16))
+    body += part(b"inst", struct.pack(">f4Bf4I", pitch / 100, *ranges, gain, start, *numbers, name))
+    body += part(b"regn", struct.pack(">II", 0, len(loops)) + regions)
+    return b"caff" + struct.pack(">HH", 1, 0) + body + part(b"data", bytes(4) + samples(True))
+
+
+def last(kind):
+    if kind == "aiff":
+        data = aiff()
+        rows = list(walk(data))
+        rows = [row for row in rows if row[0] in (b"COMM", b"SSND")] + [row for row in rows if row[0] not in (b"COMM", b"SSND")]
+        body = b"".join(name + struct.pack(">I", len(content)) + padded(content) for name, content in rows)
+        return b"FORM" + struct.pack(">I", 4 + len(body)) + b"AIFF" + body
+    if kind == "w64":
+        return w64()
+    return wav(kind == "rf64", before=0)
+
+
+def apart(order):
+    rows = {"cue": chunk(b"cue ", cue()), "labels": chunk(b"LIST", adtl())}
+    first, then = ("labels", "cue") if order == "labels" else ("cue", "labels")
+    body = (b"WAVE" + chunk(b"fmt ", struct.pack("<HHIIHH", 1, 1, 48000, 96000, 2, 16)) + rows[first]
+            + chunk(b"data", samples(False)) + rows[then])
+    return b"RIFF" + struct.pack("<I", len(body)) + body
+
+
+def impulse(frame):
+    points = [(4, frame), (9, 17)]
+    marks = struct.pack("<I", 2) + b"".join(struct.pack("<II4sIII", n, at, b"data", 0, 0, at) for n, at in points)
+    label = b"adtl" + b"".join(b"labl" + struct.pack("<II", 11, number) + b"impact\0\0" for number, _ in points)
+    loops = struct.pack("<9I", 0, 0, 20833, 60, 0, 0, 0, 2, 0)
+    loops += struct.pack("<6I", 0, 0, 0, FRAMES - 1, 0, 0) + struct.pack("<6I", 1, 0, frame, FRAMES - 1, 0, 0)
+    sound = b"".join(struct.pack("<h", 16000 * (i == frame)) for i in range(FRAMES))
+    body = (b"WAVE" + chunk(b"fmt ", struct.pack("<HHIIHH", 1, 1, 48000, 96000, 2, 16)) + chunk(b"bext", bext())
+            + chunk(b"cue ", marks) + chunk(b"LIST", label) + chunk(b"smpl", loops)
+            + chunk(b"inst", bytes([60, 0, 0, 0, 127, 1, 127])) + chunk(b"data", sound))
+    return b"RIFF" + struct.pack("<I", len(body)) + body
+
+
+def marks(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    rows, found = dict(walk(data)), []
+    if b"bext" in rows:
+        print("time", struct.unpack("<Q", rows[b"bext"][338:346])[0])
+    if b"cue " in rows:
+        found = [struct.unpack("<I", rows[b"cue "][at + 20:at + 24])[0] for at in range(4, len(rows[b"cue "]), 24)]
+    if b"MARK" in rows:
+        at = 2
+        while at < len(rows[b"MARK"]):
+            _, frame, length = struct.unpack(">HIB", rows[b"MARK"][at:at + 7])
+            found += [frame] if length else []  # those of loops have no name
+            at += 8 + (length | 1) - 1
+    if b"mark" in rows:
+        found = [int(struct.unpack(">d", rows[b"mark"][at + 4:at + 12])[0]) for at in range(8, len(rows[b"mark"]), 28)]
+    for frame in sorted(found):
+        print("marker", frame)
+    for line in played(path)[1:]:
+        print(line)
+
+
+SAMPLERS = {"wav": sampler_wav, "aiff": sampler_aiff, "caf": sampler_caf}
+
+
+def special(case):
+    """Arguments of one of the makers above."""
+    ranges, loops = [0, 127, 1, 127], [(0, 10, 21)]
+    return {
+        "whole": ((6000, ranges, 0, [(0, 0, FRAMES)]), {}),
+        "beyond": ((6000, ranges, 0, [(0, FRAMES - 10, FRAMES + 1)]), {}),
+        "three": ((6000, ranges, 0, [(0, 10, 21), (0, 30, 41), (1, 50, 60)]), {}),
+        "backward": ((6000, ranges, 0, [(2, 10, 21)]), {}),
+        "plays": ((6000, ranges, 0, loops), {"plays": 3}),
+        "fraction": ((6000, ranges, 0, loops), {"fraction": 1 << 31}),
+        "smpte": ((6000, ranges, 0, loops), {"smpte": 1}),
+        "own": ((6000, ranges, 0, loops), {"maker": 7}),
+        "pitch": ((6000, ranges, 0, []), {"inst": struct.pack("<Bbb4B", 62, 0, 0, *ranges)}),
+        "loud": ((6000, ranges, 200, []), {}),
+        "release": ((6000, ranges, 0, [(0, 10, 21)]), {"is_release": True}),
+        "start": ((6000, ranges, 0, loops), {"start": 3}),
+        "name": ((6000, ranges, 0, loops), {"name": 9}),
+    }.get(case)
+
+
+def played(path):
+    """The data for samplers, a line for each; of a WAV, smpl and inst have to agree."""
+    with open(path, "rb") as file:
+        data = file.read()
+    rows, kinds, lines = dict(walk(data)), ["forward", "alternating", "backward"], []
+
+    def tell(pitch, ranges, gain):
+        words = "pitch %d, keys %d to %d, velocities %d to %d, gain %d"
+        lines.append(words % (round(100 * pitch), *ranges, gain))
+
+    def loop(kind, start, end):
+        lines.append("loop %s %d %d" % (kind, start, end))
+    if b"smpl" in rows:
+        note, fraction, _, _, count = struct.unpack("<5I", rows[b"smpl"][12:32])
+        above, low, gain, *ranges = struct.unpack("<Bbb4B", rows[b"inst"][:7])
+        assert abs(note + fraction / 2**32 - above + low / 100) < 0.0001, (note, fraction, above, low)
+        tell(above - low / 100, ranges, gain)
+        for i in range(count):
+            _, kind, start, end, _, _ = struct.unpack("<6I", rows[b"smpl"][36 + 24 * i:60 + 24 * i])
+            loop(kinds[kind], start, end + 1)
+    elif b"INST" in rows:
+        note, low, *ranges, gain = struct.unpack(">Bb4Bh", rows[b"INST"][:8])
+        tell(note - low / 100, ranges, gain)
+        marks, at = {}, 2
+        while b"MARK" in rows and at < len(rows[b"MARK"]):
+            number, frame, length = struct.unpack(">HIB", rows[b"MARK"][at:at + 7])
+            marks[number] = frame
+            at += 8 + (length | 1) - 1
+        for at in (8, 14):
+            kind, start, end = struct.unpack(">HHH", rows[b"INST"][at:at + 6])
+            if kind:
+                loop(kinds[kind - 1], marks[start], marks[end])
+    elif b"inst" in rows:
+        pitch, *ranges, gain, _, sustain, release, _ = struct.unpack(">f4Bf4I", rows[b"inst"])
+        tell(pitch, ranges, gain)
+        regions, at = {}, 8
+        while at < len(rows.get(b"regn", b"")):
+            number, flags, count = struct.unpack(">III", rows[b"regn"][at:at + 12])
+            ends = [struct.unpack(">d", rows[b"regn"][at + 16 + 28 * i:at + 24 + 28 * i])[0] for i in range(count)]
+            regions[number] = (flags, min(ends), max(ends))
+            at += 12 + 28 * count
+        for number in (sustain, release):
+            if number:
+                flags, start, end = regions[number]
+                loop({3: "forward", 7: "alternating", 5: "backward"}[flags], start, end)
+    return lines
 
 
 def main():
@@ -231,6 +417,25 @@ def main():
     elif sys.argv[1] == "with":
         with open(sys.argv[2], "wb") as file:
             file.write(plain_wav(chunk(sys.argv[3].encode(), bytes.fromhex(sys.argv[4]))))
+    elif sys.argv[1] == "sampler":
+        with open(sys.argv[4], "wb") as file:
+            file.write(SAMPLERS[sys.argv[3]](*words_of_sampler(sys.argv[2])))
+    elif special(sys.argv[1]):
+        words, more = special(sys.argv[1])
+        with open(sys.argv[3], "wb") as file:
+            file.write(SAMPLERS[sys.argv[2]](*words, **more))
+    elif sys.argv[1] in ("last", "apart", "impulse"):
+        made = {"last": last, "apart": apart, "impulse": lambda text: impulse(int(text))}[sys.argv[1]]
+        with open(sys.argv[3], "wb") as file:
+            file.write(made(sys.argv[2]))
+    elif sys.argv[1] == "marks":
+        marks(sys.argv[2])
+    elif sys.argv[1] == "played":
+        print("\n".join(played(sys.argv[2])))
+    elif sys.argv[1] == "alike":
+        heard = [played(path) for path in sys.argv[2:]]
+        if not heard[0] or any(lines != heard[0] for lines in heard):
+            sys.exit("\n".join("%s: %s" % row for row in zip(sys.argv[2:], heard)))
     elif sys.argv[1] == "cut":
         whole = wav(False) + b"long" + struct.pack("<I", int(sys.argv[3])) + b"short"
         with open(sys.argv[2], "wb") as file:

@@ -267,16 +267,17 @@ static enum status work(struct render_job *job)
     TRY(render_open_sink(options, job->source, &job->format, job->sound_format,
                          engine_frames_out(job->chain, job->source->frames, options->tail), &change,
                          &job->sink));
-    job->metadata = job->source->traits.metadata;
+    struct source *input = job->source; /* which a boundary may own from here on */
+    job->metadata = input->traits.metadata;
     lap_end(LAP_SINK, lap);
     TRY(lay_boundaries(job));
     if (options->save_chain && !*job->save) /* OUT is writable; later runs have the same chain */
         TRY(chain_save_create(options->save_chain, options->force, options->collect,
                               &options->chain.stages, job->save));
     /* To run again, the input must be readable again, and no output written yet. */
-    struct stat input;
+    struct stat about;
     job->run.stop_late = job->may_run_again && strcmp(options->input, "-") != 0 &&
-                         stat(options->input, &input) == 0 && S_ISREG(input.st_mode) &&
+                         stat(options->input, &about) == 0 && S_ISREG(about.st_mode) &&
                          job->sink->beside;
     progress_begin(&job->progress, job->format.rate, job->settings->shows_progress);
     job->report.scale = 1;
@@ -287,6 +288,7 @@ static enum status work(struct render_job *job)
         return STATUS_OK;
     TRY(prove(job));
     lap = lap_begin();
+    TRY(render_end_metadata(options, input, job->report.totals.frames_out, &change, job->sink));
     TRY(sink_commit(job->sink));
     lap_end(LAP_COMMIT, lap);
     if (*job->save)

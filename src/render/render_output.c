@@ -6,6 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The tags that a file has for it. */
+static enum status put_tags(const struct render_options *options, struct sound_metadata *metadata)
+{
+    return strcmp(options->metadata, "keep") == 0 ? STATUS_OK
+                                                  : metadata_load(options->metadata, metadata);
+}
+
 enum status render_read_metadata(const struct render_options *options, struct source *source)
 {
     bool none = strcmp(options->metadata, "none") == 0;
@@ -15,9 +22,7 @@ enum status render_read_metadata(const struct render_options *options, struct so
         return STATUS_OK;
     }
     TRY(source_read_metadata(source));
-    if (strcmp(options->metadata, "keep") == 0)
-        return STATUS_OK;
-    return metadata_load(options->metadata, source->traits.metadata);
+    return put_tags(options, source->traits.metadata);
 }
 
 enum status render_open_sink(const struct render_options *options, const struct source *source,
@@ -25,7 +30,7 @@ enum status render_open_sink(const struct render_options *options, const struct 
                              struct metadata_change *change, struct sink **sink)
 {
     struct sound_metadata *metadata = source->traits.metadata;
-    const struct sink_settings settings = {
+    struct sink_settings settings = {
         .path = options->output,
         .format = *format,
         .sound_format = sound_format,
@@ -42,10 +47,42 @@ enum status render_open_sink(const struct render_options *options, const struct 
     change->bits = sound_format_bits(sound_format);
     change->bytes = sound_format_bytes(sound_format);
     change->maker = "halo " HALO_VERSION;
-    if (metadata)
+    settings.metadata_comes =
+        metadata && metadata->more_follows && sink_puts_metadata_after(&settings);
+    if (metadata && !settings.metadata_comes) {
+        metadata_remove_unplaced(metadata);
         TRY(metadata_adjust(metadata, change));
+    }
     TRY(sink_open_sound(&settings, sink));
-    return metadata ? metadata_conclude(metadata) : STATUS_OK;
+    return metadata && !settings.metadata_comes ? metadata_conclude(metadata) : STATUS_OK;
+}
+
+static enum status name_late(struct source *source, struct sound_metadata *metadata)
+{
+    struct sound_metadata *late;
+    TRY(metadata_create(&late));
+    enum status status = source_read_metadata_after(source, late);
+    if (status == STATUS_OK)
+        status = metadata_conclude_late(metadata, late);
+    metadata_destroy(late);
+    return status;
+}
+
+enum status render_end_metadata(const struct render_options *options, struct source *source,
+                                uint64_t frames, struct metadata_change *change, struct sink *sink)
+{
+    struct sound_metadata *metadata = source->traits.metadata;
+    if (!metadata || !metadata->more_follows)
+        return STATUS_OK;
+    if (!sink->metadata_comes)
+        return name_late(source, metadata);
+    change->frames = (int64_t)frames;
+    TRY(source_read_metadata_after(source, metadata));
+    metadata_remove_unplaced(metadata);
+    TRY(put_tags(options, metadata));
+    TRY(metadata_adjust(metadata, change));
+    TRY(sink_put_metadata(sink, metadata));
+    return metadata_conclude(metadata);
 }
 
 /* What differs from the truth is not committed. */

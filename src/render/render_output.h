@@ -17,6 +17,12 @@ MUST_CHECK enum status render_open_sink(const struct render_options *options,
                                         int64_t frames, struct metadata_change *change,
                                         struct sink **sink);
 
+/* After the last of so many frames: what follows the samples of a stream goes into OUT, or is
+ * named. `source`: the one that the sink was opened for. Errors: as source_read_metadata_after. */
+MUST_CHECK enum status render_end_metadata(const struct render_options *options,
+                                           struct source *source, uint64_t frames,
+                                           struct metadata_change *change, struct sink *sink);
+
 /* Before the output takes its name. Errors: the proof failed. */
 MUST_CHECK enum status render_judge(const struct render_options *options, const struct sink *sink,
                                     const struct proof_result *result);

@@ -46,6 +46,7 @@ static enum status replay_sound(struct render_options *options, struct replay_jo
     struct proof_result proof = {0};
     TRY(replay_run(&job->replay, &job->chain, job->source, job->sink, &frames, &proof));
     TRY(render_judge(options, job->sink, &proof));
+    TRY(render_end_metadata(options, job->source, frames, &change, job->sink));
     TRY(sink_commit(job->sink));
     note("%s: %.3f s rendered as they were heard, %zu event%s", options->output,
          (double)frames / (double)job->replay.format.rate, job->replay.event_count,

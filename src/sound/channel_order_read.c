@@ -74,7 +74,7 @@ static const unsigned char b_format[] = {0, 0, 0x21, 7, 0xd3, 0x11, 0x86, 0x44, 
 struct channel_layout channel_layout_of_wav(const unsigned char *chunk, size_t size,
                                             bool big_endian, size_t channels)
 {
-    struct sound_bytes bytes = {.head = chunk, .head_size = size, .big_endian = big_endian};
+    struct sound_bytes bytes = {.memory = chunk, .size = size, .big_endian = big_endian};
     uint64_t tag, mask;
     if (size < WAV_EXTENSIBLE || !sound_bytes_number(&bytes, 0, 2, &tag) || tag != TAG_EXTENSIBLE ||
         !sound_bytes_number(&bytes, WAV_MASK, 4, &mask))
@@ -201,14 +201,10 @@ static void read_opus(struct sound_bytes *bytes, size_t channels, struct channel
 static void read_chunks(struct sound_bytes *bytes, size_t channels, struct channel_layout *layout,
                         struct channel_order *order)
 {
-    const struct chunk_layout *chunks = sound_chunks_layout(bytes);
     struct sound_chunk chunk;
-    if (!chunks)
-        return;
-    if (sound_chunk_find(bytes, chunks, "fmt ", &chunk))
+    if (sound_chunks_find(bytes, "fmt ", &chunk))
         read_wav(bytes, &chunk, channels, layout);
-    else if (sound_chunk_find(bytes, chunks, "chan", &chunk) ||
-             sound_chunk_find(bytes, chunks, "CHAN", &chunk))
+    else if (sound_chunks_find(bytes, "chan", &chunk) || sound_chunks_find(bytes, "CHAN", &chunk))
         channel_order_read_chan(bytes, &chunk, channels, layout, order);
 }
 

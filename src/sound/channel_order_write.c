@@ -26,11 +26,29 @@ static bool is_wav(int format)
            major == SF_FORMAT_W64;
 }
 
+/* libsndfile before 1.2.1 reads these as integers, which is noise at full scale, if they are
+ * extensible. */
+static bool is_misread(int format)
+{
+    int submask = format & SF_FORMAT_SUBMASK;
+    return (format & SF_FORMAT_TYPEMASK) == SF_FORMAT_W64 &&
+           (submask == SF_FORMAT_FLOAT || submask == SF_FORMAT_DOUBLE);
+}
+
+/* Readers guess the usual layout, so that it need not be stated at that price. */
+static bool is_left_unstated(int format, struct channel_layout layout, size_t channels)
+{
+    return is_misread(format) && channel_layout_needs_extensible(layout, channels) &&
+           channel_layout_equals(layout, channel_layout_usual(channels));
+}
+
 static bool holds_layout(int format, struct channel_layout layout, size_t channels)
 {
     int major = format & SF_FORMAT_TYPEMASK;
     unsigned char chunk[CHANNEL_CHUNK_MOST];
     if (channels > CHANNEL_ORDER_MOST)
+        return false;
+    if (is_left_unstated(format, layout, channels))
         return false;
     if (is_wav(format))
         return layout.ambisonic ? layout.ambisonic == AMBISONIC_FUMA
@@ -76,12 +94,22 @@ void channel_order_choose(const char *name, int format, const struct stream_form
         choose_vorbis(name, format, stream, order);
         return;
     }
-    if (holds_layout(format, stream->layout, stream->channels))
+    channel_layout_name(stream->layout, stream->channels, text);
+    if (is_left_unstated(format, stream->layout, stream->channels))
+        note(
+            "%s: it does not say that its channels are %s, since libsndfile before 1.2.1 would read "
+            "noise; rf64 and caf say it",
+            name, text);
+    else if (holds_layout(format, stream->layout, stream->channels))
         *stated = stream->layout;
     else if (channel_layout_needs_extensible(stream->layout, stream->channels))
-        note("%s: its container cannot hold the channel layout %s%s", name,
-             channel_layout_name(stream->layout, stream->channels, text),
+        note("%s: its container cannot hold the channel layout %s%s", name, text,
              stream->layout.ambisonic ? "; caf can" : "; wav and caf can");
+    if (is_misread(format) && channel_layout_needs_extensible(*stated, stream->channels))
+        note(
+            "%s: libsndfile before 1.2.1 reads floating-point samples of W64 with a channel layout "
+            "(%s) as noise; choose rf64 or caf for it",
+            name, text);
 }
 
 /* ---- headers of complete files ---- */
@@ -105,15 +133,15 @@ static int make_plain(int fd, const struct sound_chunk *format, const unsigned c
 
 int channel_layout_patch_wav(int fd, struct channel_layout layout, bool extensible)
 {
-    struct sound_bytes bytes = {.fd = fd};
-    const struct chunk_layout *chunks = sound_chunks_layout(&bytes);
+    struct sound_bytes bytes = sound_bytes_of_file(fd);
     struct sound_chunk format;
-    unsigned char now[40], wanted[CHANNEL_WAV_BYTES];
-    if (!chunks || !sound_chunk_find(&bytes, chunks, "fmt ", &format) || format.size != 40 ||
+    unsigned char magic[4], now[40], wanted[CHANNEL_WAV_BYTES];
+    if (!sound_bytes_read(&bytes, 0, magic, sizeof magic) ||
+        !sound_chunks_find(&bytes, "fmt ", &format) || format.size != 40 ||
         !sound_bytes_read(&bytes, format.content, now, sizeof now))
         return bytes.error;
     unsigned tag = now[24] | (unsigned)now[25] << 8;
-    if (!extensible && strcmp(chunks->magic, "RIFF") == 0 && (tag == TAG_PCM || tag == TAG_FLOAT))
+    if (!extensible && memcmp(magic, "RIFF", 4) == 0 && (tag == TAG_PCM || tag == TAG_FLOAT))
         return make_plain(fd, &format, now + 24);
     channel_layout_put_wav(layout, tag, wanted);
     return write_at(fd, wanted, sizeof wanted, format.content + WAV_MASK);

@@ -1,15 +1,11 @@
 #include "sound/metadata.h"
-#include "base/files_read.h"
-
 #include "base/printable.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 static void free_marker(struct metadata_marker *marker)
 {
@@ -53,22 +49,8 @@ void metadata_destroy(struct sound_metadata *metadata)
 
 /* ---- bytes that are read ---- */
 
-bool metadata_bytes_at(struct metadata_bytes *bytes, uint64_t at, void *buffer, size_t count)
-{
-    if (at > bytes->size || count > bytes->size - at)
-        return false;
-    if (bytes->fd < 0) {
-        memcpy(buffer, bytes->memory + at, count);
-        return true;
-    }
-    ssize_t got = files_read_at(bytes->fd, buffer, count, (off_t)at);
-    if (got < 0 && bytes->error == 0)
-        bytes->error = errno;
-    return got == (ssize_t)count;
-}
-
-enum status metadata_copy(struct sound_metadata *metadata, struct metadata_bytes *bytes,
-                          uint64_t at, uint64_t size, unsigned char **taken)
+enum status metadata_copy(struct sound_metadata *metadata, struct sound_bytes *bytes, uint64_t at,
+                          uint64_t size, unsigned char **taken)
 {
     *taken = NULL;
     if (at > bytes->size || size > bytes->size - at ||
@@ -79,7 +61,7 @@ enum status metadata_copy(struct sound_metadata *metadata, struct metadata_bytes
     *taken = malloc((size_t)size + 1);
     if (!*taken)
         return fail_memory("tags");
-    if (metadata_bytes_at(bytes, at, *taken, (size_t)size)) {
+    if (sound_bytes_read(bytes, at, *taken, (size_t)size)) {
         metadata->bytes += size;
         return STATUS_OK;
     }
@@ -144,7 +126,7 @@ enum status metadata_add_chunk(struct sound_metadata *metadata, enum metadata_fa
     if (!chunk)
         return fail_memory("tags");
     chunk->family = family;
-    memcpy(chunk->id, id, family == FAMILY_W64 ? METADATA_ID : 4);
+    memcpy(chunk->id, id, family == FAMILY_W64 ? CHUNK_ID : 4);
     chunk->size = size;
     chunk->bytes = copy_of(bytes, size);
     return chunk->bytes ? STATUS_OK : fail_memory("tags");

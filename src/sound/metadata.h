@@ -5,7 +5,8 @@
  *   metadata_read.c    finds it in a file or in the head of a stream
  *   metadata_riff.c    WAV, RF64, W64; metadata_aiff.c, metadata_caf.c
  *   metadata_flac.c    FLAC and Ogg
- *   metadata_adjust.c  what a changed sound makes untrue
+ *   metadata_adjust.c  what a changed sound makes untrue; metadata_loops.c: of samplers
+ *   metadata_sampler.c data for samplers, from one container to another
  *   metadata_json.c    --metadata FILE.json, and the report
  *
  * Positions are frames of the sound, from 0. Text is as the file has it, which should be UTF-8.
@@ -15,6 +16,7 @@
 #define HALO_METADATA_H
 
 #include "base/status.h"
+#include "sound/sound_chunks.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,14 +38,26 @@ enum {
 /* FAMILY_RF64 is for writing alone: RIFF's chunks, each of an even size. */
 enum metadata_family { FAMILY_RIFF, FAMILY_RF64, FAMILY_W64, FAMILY_AIFF, FAMILY_CAF };
 
-enum { METADATA_ID = 16 }; /* four letters and zeros; a GUID (W64) */
+/* Parts of a chunk that has another form in OUT, which has no place for them. */
+enum metadata_lost {
+    LOST_LOOPS = 1,
+    LOST_PLAYS = 2,     /* how often a loop is played */
+    LOST_FRACTIONS = 4, /* of frames */
+    LOST_PITCH = 8,
+    LOST_GAIN = 16,
+    LOST_SMPTE = 32,
+    LOST_START = 64, /* where to begin */
+    LOST_NAME = 128,
+    LOST_OWN = 256, /* what a manufacturer has there */
+};
 
 struct metadata_chunk {
     enum metadata_family family; /* whose chunks these are; FAMILY_W64: one that RIFF has not */
-    unsigned char id[METADATA_ID];
+    unsigned char id[CHUNK_ID];
     unsigned char *bytes;
     size_t size;
     bool kept;
+    unsigned lost; /* of enum metadata_lost */
 };
 
 /* As Vorbis comments name them, in capitals; there may be several of a name. */
@@ -68,7 +82,9 @@ struct metadata_marker {
     char *note;       /* or NULL */
     char *text;       /* of a region, or NULL */
     uint8_t kind[12]; /* of a region: purpose, country, language, dialect, code page, as in ltxt */
+    uint32_t flags;   /* of a region of CAF */
     bool placed;      /* `frame` is known: a file may name what it does not place */
+    bool in_loop;     /* it is written as an end of a sampler's loop */
     bool kept;
 };
 
@@ -93,30 +109,29 @@ struct sound_metadata {
     size_t loss_count;
     char **moved; /* what was changed with the sound */
     size_t moved_count;
+    uint32_t rate;                   /* Hz, of the output; 0: not adjusted yet */
     uint64_t bytes;                  /* read so far */
     size_t texts_read, marker_parts; /* those that were there already, too */
     struct metadata_marker surplus;  /* for what is said of markers beyond the most */
     bool cut;                        /* some lay beyond what was read */
+    bool more_follows;               /* some lies after the samples of a stream (port.h) */
 };
 
 MUST_CHECK enum status metadata_create(struct sound_metadata **metadata);
 void metadata_destroy(struct sound_metadata *metadata); /* NULL: nothing */
 
-/* Where to read: a file that can be read in any order, or the head of a stream. */
-struct metadata_bytes {
-    int fd; /* or -1 */
-    const unsigned char *memory;
-    uint64_t size;
-    int error; /* errno of a read that failed, or 0 */
-};
-
-/* Whether all `count` bytes from `at` on are there. */
-bool metadata_bytes_at(struct metadata_bytes *bytes, uint64_t at, void *buffer, size_t count);
-
 /* Add what the file has. *known: its container is one of these; of others libsndfile may know more.
  * What is damaged is left. Errors: memory. */
-MUST_CHECK enum status metadata_read(struct metadata_bytes *bytes, struct sound_metadata *metadata,
+MUST_CHECK enum status metadata_read(struct sound_bytes *bytes, struct sound_metadata *metadata,
                                      bool *known);
+
+/* Add chunks that follow the samples. */
+MUST_CHECK enum status metadata_read_after(struct sound_bytes *bytes,
+                                           const struct chunk_layout *layout,
+                                           struct sound_metadata *metadata);
+
+/* Forget markers that the file names, and places nowhere: when all of it has been read. */
+void metadata_remove_unplaced(struct sound_metadata *metadata);
 
 /* Add; copies are made. Beyond the most nothing is added, and `cut` is set. Errors: memory. */
 MUST_CHECK enum status metadata_add_chunk(struct sound_metadata *metadata,
@@ -199,11 +214,16 @@ void metadata_write_flac(struct sound_metadata *metadata, const struct metadata_
 /* What was not kept becomes a loss, since OUT has no place for it. Errors: memory. */
 MUST_CHECK enum status metadata_conclude(struct sound_metadata *metadata);
 
+/* What `late` has becomes a loss, since it followed the samples, and OUT's header was written
+ * before. Errors: memory. */
+MUST_CHECK enum status metadata_conclude_late(struct sound_metadata *metadata,
+                                              const struct sound_metadata *late);
+
 /* ---- parts of the formats, for each other ---- */
 
 /* The bytes of a span, for the caller to free; NULL without an error: they are not all there, or
  * too many in all. Errors: memory. */
-MUST_CHECK enum status metadata_copy(struct sound_metadata *metadata, struct metadata_bytes *bytes,
+MUST_CHECK enum status metadata_copy(struct sound_metadata *metadata, struct sound_bytes *bytes,
                                      uint64_t at, uint64_t size, unsigned char **taken);
 MUST_CHECK enum status metadata_parse_riff(struct sound_metadata *metadata, const char *id,
                                            bool big_endian, const unsigned char *bytes,
@@ -227,12 +247,12 @@ void metadata_put_utf8(struct metadata_buffer *buffer, const char *text);
 bool metadata_wants_riff(const char *id);
 bool metadata_wants_aiff(const char *id);
 bool metadata_wants_caf(const char *id);
-MUST_CHECK enum status metadata_read_flac(struct metadata_bytes *bytes, uint64_t at,
+MUST_CHECK enum status metadata_read_flac(struct sound_bytes *bytes, uint64_t at,
                                           struct sound_metadata *metadata);
 /* Of an MP3, or of what has a tag as an MP3 before it; *known: it is one. */
-MUST_CHECK enum status metadata_read_mp3(struct metadata_bytes *bytes, const unsigned char head[12],
+MUST_CHECK enum status metadata_read_mp3(struct sound_bytes *bytes, const unsigned char head[12],
                                          struct sound_metadata *metadata, bool *known);
-MUST_CHECK enum status metadata_read_ogg(struct metadata_bytes *bytes,
+MUST_CHECK enum status metadata_read_ogg(struct sound_bytes *bytes,
                                          struct sound_metadata *metadata);
 /* Comments from the length of the vendor's name on. */
 MUST_CHECK enum status metadata_parse_comments(struct sound_metadata *metadata,

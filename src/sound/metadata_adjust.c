@@ -1,5 +1,5 @@
 /* What a filtered sound makes untrue of what was said about it. */
-#include "sound/metadata.h"
+#include "sound/metadata_sampler.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,56 +113,6 @@ static enum status adjust_bext(struct sound_metadata *metadata, struct metadata_
     return change->bytes > 0 ? add_history(bext, change) : STATUS_OK;
 }
 
-/* ---- loops of a sampler ---- */
-
-enum { SMPL_LOOPS = 28, SMPL_HEADER = 36, SMPL_LOOP = 24 };
-
-/* A loop closes if what follows its end is what follows its start. With a memory of what was before
- * that is so of a sound that is one period as a whole. */
-static bool still_closes(const unsigned char *loop, const struct metadata_change *change)
-{
-    uint64_t start = metadata_little(loop + 8, 4), end = metadata_little(loop + 12, 4);
-    bool is_inside = change->frames < 0 || (start <= end && end < (uint64_t)change->frames);
-    bool is_whole = change->wraps && start == 0 && end + 1 == (uint64_t)change->frames;
-    return is_inside && (!change->has_memory || is_whole);
-}
-
-static enum status adjust_smpl(struct sound_metadata *metadata, struct metadata_chunk *smpl,
-                               const struct metadata_change *change)
-{
-    if (smpl->size < SMPL_HEADER)
-        return STATUS_OK;
-    uint64_t count = metadata_little(smpl->bytes + SMPL_LOOPS, 4), kept = 0;
-    if (count > (smpl->size - SMPL_HEADER) / SMPL_LOOP)
-        count = (smpl->size - SMPL_HEADER) / SMPL_LOOP;
-    unsigned char *loops = smpl->bytes + SMPL_HEADER;
-    for (size_t i = 0; i < count; i++)
-        if (still_closes(loops + i * SMPL_LOOP, change))
-            memmove(loops + kept++ * SMPL_LOOP, loops + i * SMPL_LOOP, SMPL_LOOP);
-    size_t after = SMPL_HEADER + (size_t)count * SMPL_LOOP;
-    memmove(loops + kept * SMPL_LOOP, smpl->bytes + after, smpl->size - after);
-    smpl->size -= (size_t)(count - kept) * SMPL_LOOP;
-    metadata_put_little(&(struct metadata_buffer){.bytes = smpl->bytes + SMPL_LOOPS, .capacity = 4},
-                        kept, 4);
-    return kept < count
-               ? metadata_lose(metadata, "their ends no longer meet", "%llu sampler loop%s",
-                               (unsigned long long)(count - kept), count - kept > 1 ? "s" : "")
-               : STATUS_OK;
-}
-
-enum { INST_SIZE = 20, INST_SUSTAIN = 8, INST_RELEASE = 14 };
-
-static enum status adjust_inst(struct sound_metadata *metadata, struct metadata_chunk *inst,
-                               const struct metadata_change *change)
-{
-    if (inst->size < INST_SIZE || !change->has_memory)
-        return STATUS_OK;
-    bool had = inst->bytes[INST_SUSTAIN + 1] || inst->bytes[INST_RELEASE + 1];
-    memset(inst->bytes + INST_SUSTAIN, 0, 6);
-    memset(inst->bytes + INST_RELEASE, 0, 6);
-    return had ? metadata_lose(metadata, "their ends no longer meet", "sampler loops") : STATUS_OK;
-}
-
 /* ---- chunks ---- */
 
 static const struct {
@@ -174,8 +124,9 @@ static const struct {
     bool of_channels; /* it is true of as many channels as there were */
 } rules[] = {
     {FAMILY_RIFF, "bext", adjust_bext, false},
-    {FAMILY_RIFF, "smpl", adjust_smpl, false},
-    {FAMILY_AIFF, "INST", adjust_inst, false},
+    {FAMILY_RIFF, "smpl", metadata_adjust_smpl, false},
+    {FAMILY_AIFF, "INST", metadata_adjust_inst_of_aiff, false},
+    {FAMILY_CAF, "inst", metadata_adjust_inst_of_caf, false},
     {FAMILY_RIFF, "MD5 ", NULL, false},
     {FAMILY_RIFF, "levl", NULL, false},
     {FAMILY_RIFF, "R64M", NULL, false},
@@ -206,13 +157,12 @@ static enum status adjust_chunk(struct sound_metadata *metadata, size_t index,
 
 enum status metadata_adjust(struct sound_metadata *metadata, const struct metadata_change *change)
 {
+    metadata->rate = change->rate;
     if (metadata->cut)
         TRY(metadata_lose(metadata, "it is cut short, or more than halo reads", "some of it"));
     drop_layout(metadata);
     TRY(drop_levels(metadata));
-    if (change->frames >= 0)
-        TRY(clip_markers(metadata, (uint64_t)change->frames));
-    for (size_t i = metadata->chunk_count; i-- > 0;)
+    for (size_t i = metadata->chunk_count; i-- > 0;) /* loops need their markers */
         TRY(adjust_chunk(metadata, i, change));
-    return STATUS_OK;
+    return change->frames >= 0 ? clip_markers(metadata, (uint64_t)change->frames) : STATUS_OK;
 }

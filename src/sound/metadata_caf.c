@@ -1,6 +1,7 @@
 /* Metadata of Apple's Core Audio Format. */
 #include "sound/metadata.h"
 #include "sound/metadata_names.h"
+#include "sound/metadata_sampler.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -60,6 +61,7 @@ static enum status parse_regions(struct sound_metadata *metadata, const unsigned
             last = frame > last ? frame : last;
         }
         TRY(metadata_add_marker(metadata, (uint32_t)metadata_big(bytes + at, 4), &marker));
+        marker->flags = (uint32_t)metadata_big(bytes + at + 4, 4);
         marker->frame = count > 0 ? first : 0;
         marker->length = count > 0 ? last - first : 0;
         marker->placed = count > 0;
@@ -149,18 +151,24 @@ struct marker_lists {
     uint32_t point_count, region_count, string_count;
 };
 
+static void put_region(struct marker_lists *lists, uint32_t id, uint32_t flags, uint64_t start,
+                       uint64_t end)
+{
+    metadata_put_big(&lists->regions, id, 4);
+    metadata_put_big(&lists->regions, flags, 4);
+    metadata_put_big(&lists->regions, 2, 4);
+    put_marker(&lists->regions, "rbeg", start, id);
+    put_marker(&lists->regions, "rend", end, id);
+    lists->region_count++;
+}
+
 static void add_marker(struct marker_lists *lists, const struct metadata_marker *marker)
 {
     if (marker->length == 0) {
         put_marker(&lists->points, "\0\0\0\0", marker->frame, marker->id); /* generic */
         lists->point_count++;
     } else {
-        metadata_put_big(&lists->regions, marker->id, 4);
-        metadata_put_big(&lists->regions, 0, 4);
-        metadata_put_big(&lists->regions, 2, 4);
-        put_marker(&lists->regions, "rbeg", marker->frame, marker->id);
-        put_marker(&lists->regions, "rend", marker->frame + marker->length, marker->id);
-        lists->region_count++;
+        put_region(lists, marker->id, marker->flags, marker->frame, marker->frame + marker->length);
     }
     const char *label = marker->label ? marker->label : marker->note ? marker->note : marker->text;
     if (!label || !*label)
@@ -189,12 +197,49 @@ static void put_list(struct metadata_buffer *buffer, const char *id, bool has_sm
     free(content.bytes);
 }
 
+/* A number that no marker has, nor the next one. */
+static uint32_t loop_id(const struct sound_metadata *metadata)
+{
+    uint32_t id = 1;
+    for (size_t i = 0; i < metadata->marker_count; i++) {
+        uint32_t other = metadata->markers[i].id;
+        if (other >= id && other < UINT32_MAX - SAMPLER_LOOPS)
+            id = other + 1;
+    }
+    return id;
+}
+
+static void put_sampler(struct sound_metadata *metadata, struct marker_lists *lists,
+                        struct metadata_buffer *buffer)
+{
+    static const uint32_t flags[] = {
+        [LOOP_FORWARD] = REGION_LOOPS | REGION_FORWARD,
+        [LOOP_ALTERNATING] = REGION_LOOPS | REGION_FORWARD | REGION_BACKWARD,
+        [LOOP_BACKWARD] = REGION_LOOPS | REGION_BACKWARD,
+    };
+    const struct metadata_sampler sampler = metadata_sampler_for(metadata, FAMILY_CAF);
+    struct metadata_buffer inst = {0};
+    uint32_t id = loop_id(metadata);
+    if (!sampler.is_there)
+        return;
+    metadata_sampler_put_caf(&sampler, id, &inst);
+    put_chunk(buffer, "inst", &inst);
+    free(inst.bytes);
+    for (size_t i = 0; i < SAMPLER_LOOPS; i++) {
+        const struct sampler_loop *loop = &sampler.loops[i];
+        if (sampler_loop_is_there(loop))
+            put_region(lists, id++, flags[loop->direction], loop->start, loop->end);
+    }
+}
+
 static void put_markers(struct sound_metadata *metadata, struct metadata_buffer *buffer)
 {
     struct marker_lists lists = {0};
+    put_sampler(metadata, &lists, buffer);
     for (size_t i = 0; i < metadata->marker_count; i++) {
-        add_marker(&lists, &metadata->markers[i]);
         metadata->markers[i].kept = true;
+        if (!metadata->markers[i].in_loop)
+            add_marker(&lists, &metadata->markers[i]);
     }
     put_list(buffer, "mark", true, lists.point_count, &lists.points, NULL);
     put_list(buffer, "regn", true, lists.region_count, &lists.regions, NULL);

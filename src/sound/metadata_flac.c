@@ -162,12 +162,12 @@ static enum status parse_block(struct sound_metadata *metadata, unsigned type,
     }
 }
 
-enum status metadata_read_flac(struct metadata_bytes *bytes, uint64_t at,
+enum status metadata_read_flac(struct sound_bytes *bytes, uint64_t at,
                                struct sound_metadata *metadata)
 {
     unsigned char header[4] = {0};
     for (size_t i = 0; i < BLOCKS_MOST && !(header[0] & BLOCK_LAST); i++) {
-        if (!metadata_bytes_at(bytes, at, header, sizeof header))
+        if (!sound_bytes_read(bytes, at, header, sizeof header))
             return STATUS_OK;
         uint64_t size = metadata_big(header + 1, 3);
         unsigned char *taken;
@@ -312,14 +312,14 @@ void metadata_write_flac(struct sound_metadata *metadata, const struct metadata_
 
 /* The packet that begins with the page at *at, of the same stream as that page; *at: the page after
  * it. A packet that is too long is left. */
-static enum status read_packet(struct metadata_bytes *bytes, uint64_t *at,
+static enum status read_packet(struct sound_bytes *bytes, uint64_t *at,
                                struct sound_metadata *metadata, struct metadata_buffer *packet)
 {
     unsigned char page[OGG_HEADER + OGG_SEGMENTS_MOST], serial[4];
     unsigned char *body;
     for (bool ends = false, is_first = true; !ends; is_first = false) {
-        if (!metadata_bytes_at(bytes, *at, page, OGG_HEADER) || memcmp(page, "OggS", 4) != 0 ||
-            !metadata_bytes_at(bytes, *at, page, OGG_HEADER + (size_t)page[26])) {
+        if (!sound_bytes_read(bytes, *at, page, OGG_HEADER) || memcmp(page, "OggS", 4) != 0 ||
+            !sound_bytes_read(bytes, *at, page, OGG_HEADER + (size_t)page[26])) {
             metadata->cut = true;
             return STATUS_OK;
         }
@@ -361,7 +361,7 @@ static enum status parse_packet(struct sound_metadata *metadata,
                    : STATUS_OK;
 }
 
-enum status metadata_read_ogg(struct metadata_bytes *bytes, struct sound_metadata *metadata)
+enum status metadata_read_ogg(struct sound_bytes *bytes, struct sound_metadata *metadata)
 {
     struct metadata_buffer first = {0}, second = {0};
     uint64_t at = 0;

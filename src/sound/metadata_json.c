@@ -11,41 +11,90 @@
 static const char no_place[] = "the container has no place for it";
 
 /* Four letters, or the beginning of a GUID. */
-static const char *chunk_name(const struct metadata_chunk *chunk, char text[METADATA_ID])
+static const char *chunk_name(const struct metadata_chunk *chunk, char text[CHUNK_ID])
 {
     const unsigned char *id = chunk->id;
     if (chunk->family == FAMILY_W64)
-        snprintf(text, METADATA_ID, "GUID %02x%02x%02x%02x", id[3], id[2], id[1], id[0]);
+        snprintf(text, CHUNK_ID, "GUID %02x%02x%02x%02x", id[3], id[2], id[1], id[0]);
     else
-        snprintf(text, METADATA_ID, "%.4s", (const char *)id);
+        snprintf(text, CHUNK_ID, "%.4s", (const char *)id);
     return text;
 }
 
-static enum status conclude_counted(struct sound_metadata *metadata)
+/* In the order of enum metadata_lost. */
+static const char *const parts[] = {"loops", "play counts", "fractions of frames",
+                                    "pitch", "gain",        "SMPTE offset",
+                                    "start", "name",        "manufacturer's data"};
+
+static enum status conclude_parts(struct sound_metadata *metadata,
+                                  const struct metadata_chunk *chunk)
+{
+    char name[CHUNK_ID];
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (chunk->lost >> i & 1)
+            TRY(metadata_lose(metadata, no_place, "%s of %s", parts[i], chunk_name(chunk, name)));
+    return STATUS_OK;
+}
+
+static enum status conclude_counted(struct sound_metadata *metadata,
+                                    const struct sound_metadata *of, const char *why)
 {
     size_t markers = 0, pictures = 0;
-    for (size_t i = 0; i < metadata->marker_count; i++)
-        markers += !metadata->markers[i].kept;
-    for (size_t i = 0; i < metadata->picture_count; i++)
-        pictures += !metadata->pictures[i].kept;
+    for (size_t i = 0; i < of->marker_count; i++)
+        markers += !of->markers[i].kept;
+    for (size_t i = 0; i < of->picture_count; i++)
+        pictures += !of->pictures[i].kept;
     if (markers > 0)
-        TRY(metadata_lose(metadata, no_place, "%zu marker%s", markers, plural_s(markers)));
+        TRY(metadata_lose(metadata, why, "%zu marker%s", markers, plural_s(markers)));
     return pictures == 0
                ? STATUS_OK
-               : metadata_lose(metadata, no_place, "%zu picture%s", pictures, plural_s(pictures));
+               : metadata_lose(metadata, why, "%zu picture%s", pictures, plural_s(pictures));
+}
+
+/* A stream may have a text on both sides of its samples. */
+static bool has_kept(const struct sound_metadata *metadata, const struct metadata_text *text)
+{
+    for (size_t i = 0; i < metadata->text_count; i++) {
+        const struct metadata_text *other = &metadata->texts[i];
+        if (other->kept && strcmp(other->name, text->name) == 0 &&
+            strcmp(other->value, text->value) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Each thing of `of` that was not kept. */
+static enum status conclude(struct sound_metadata *metadata, const struct sound_metadata *of,
+                            const char *why)
+{
+    char name[CHUNK_ID];
+    for (size_t i = 0; i < of->chunk_count; i++)
+        if (!of->chunks[i].kept)
+            TRY(metadata_lose(metadata, why, "%s", chunk_name(&of->chunks[i], name)));
+        else
+            TRY(conclude_parts(metadata, &of->chunks[i]));
+    TRY(conclude_counted(metadata, of, why));
+    for (size_t i = 0; i < of->text_count; i++)
+        if (!has_kept(metadata, &of->texts[i]))
+            TRY(metadata_lose(metadata, why, "%s", of->texts[i].name));
+    return STATUS_OK;
 }
 
 enum status metadata_conclude(struct sound_metadata *metadata)
 {
-    char name[METADATA_ID];
-    for (size_t i = 0; i < metadata->chunk_count; i++)
-        if (!metadata->chunks[i].kept)
-            TRY(metadata_lose(metadata, no_place, "%s", chunk_name(&metadata->chunks[i], name)));
-    TRY(conclude_counted(metadata));
-    for (size_t i = 0; i < metadata->text_count; i++)
-        if (!metadata->texts[i].kept)
-            TRY(metadata_lose(metadata, no_place, "%s", metadata->texts[i].name));
-    return STATUS_OK;
+    return conclude(metadata, metadata, no_place);
+}
+
+static const char too_late[] = "it follows the samples of a stream";
+
+enum status metadata_conclude_late(struct sound_metadata *metadata,
+                                   const struct sound_metadata *late)
+{
+    for (size_t i = 0; i < late->loss_count; i++)
+        TRY(metadata_lose(metadata, late->losses[i].why, "%s", late->losses[i].what));
+    if (late->cut)
+        TRY(metadata_lose(metadata, too_late, "some of it"));
+    return conclude(metadata, late, too_late);
 }
 
 enum { LOSSES_SHOWN = 8 };
@@ -92,7 +141,7 @@ void metadata_note_losses(const struct sound_metadata *metadata, const char *out
 
 static void report_kept(const struct sound_metadata *metadata, json_t *kept)
 {
-    char name[METADATA_ID];
+    char name[CHUNK_ID];
     for (size_t i = 0; i < metadata->chunk_count; i++)
         if (metadata->chunks[i].kept)
             json_array_append_new(kept, json_text(chunk_name(&metadata->chunks[i], name)));

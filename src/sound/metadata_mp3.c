@@ -17,7 +17,7 @@ static uint64_t front_size(const unsigned char head[ID3_HEADER])
     return size + ID3_HEADER + (head[5] & ID3_FOOTER ? ID3_HEADER : 0);
 }
 
-enum status metadata_read_mp3(struct metadata_bytes *bytes, const unsigned char head[12],
+enum status metadata_read_mp3(struct sound_bytes *bytes, const unsigned char head[12],
                               struct sound_metadata *metadata, bool *known)
 {
     uint64_t front = front_size(head);
@@ -31,11 +31,11 @@ enum status metadata_read_mp3(struct metadata_bytes *bytes, const unsigned char 
         status = metadata_parse_id3(metadata, taken, (size_t)front);
     free(taken);
     bool is_flac =
-        metadata_bytes_at(bytes, front, magic, sizeof magic) && memcmp(magic, "fLaC", 4) == 0;
+        sound_bytes_read(bytes, front, magic, sizeof magic) && memcmp(magic, "fLaC", 4) == 0;
     if (status == STATUS_OK && is_flac)
         return metadata_read_flac(bytes, front + 4, metadata);
     bool has_tail = front == 0 && bytes->fd >= 0 && bytes->size > ID3V1 &&
-                    metadata_bytes_at(bytes, bytes->size - ID3V1, tail, sizeof tail) &&
+                    sound_bytes_read(bytes, bytes->size - ID3V1, tail, sizeof tail) &&
                     memcmp(tail, "TAG", 3) == 0;
     return status == STATUS_OK && has_tail ? metadata_parse_id3(metadata, tail, sizeof tail)
                                            : status;

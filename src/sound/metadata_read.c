@@ -4,42 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Containers made of chunks: a name, a size, content, padding. */
-struct chunk_walk_layout {
-    char magic[5];
-    char form[5]; /* of the file, at byte 8, or any (empty) */
-    enum metadata_family family;
-    bool big_endian;
-    uint8_t first; /* offset of the first chunk */
-    uint8_t size_at, size_bytes;
-    uint8_t header;  /* bytes before the content */
-    uint8_t counted; /* of these, included in the size */
-    uint8_t align;
-};
-
-static const struct chunk_walk_layout layouts[] = {
-    {"RIFF", "WAVE", FAMILY_RIFF, false, 12, 4, 4, 8, 0, 2},
-    {"RF64", "WAVE", FAMILY_RIFF, false, 12, 4, 4, 8, 0, 2},
-    {"RIFX", "WAVE", FAMILY_RIFF, true, 12, 4, 4, 8, 0, 2},
-    {"FORM", "AIFF", FAMILY_AIFF, true, 12, 4, 4, 8, 0, 2},
-    {"FORM", "AIFC", FAMILY_AIFF, true, 12, 4, 4, 8, 0, 2},
-    {"riff", "", FAMILY_W64, false, 40, 16, 8, 24, 24, 8},
-    {"caff", "", FAMILY_CAF, true, 8, 4, 8, 12, 0, 1},
-};
-
 enum { CHUNKS_MOST = 1 << 16 };
 
 struct walk {
-    struct metadata_bytes *bytes;
-    const struct chunk_walk_layout *layout;
+    struct sound_chunks chunks;
+    enum metadata_family family;
     struct sound_metadata *metadata;
-    uint64_t data_size; /* of an RF64 */
 };
+
+static enum metadata_family family_of(const struct chunk_layout *layout)
+{
+    return strcmp(layout->magic, "FORM") == 0   ? FAMILY_AIFF
+           : strcmp(layout->magic, "riff") == 0 ? FAMILY_W64
+           : strcmp(layout->magic, "caff") == 0 ? FAMILY_CAF
+                                                : FAMILY_RIFF;
+}
 
 static bool wants(const struct walk *walk, const unsigned char *id)
 {
     const char *letters = (const char *)id;
-    switch (walk->layout->family) {
+    switch (walk->family) {
     case FAMILY_AIFF:
         return metadata_wants_aiff(letters);
     case FAMILY_CAF:
@@ -49,97 +33,66 @@ static bool wants(const struct walk *walk, const unsigned char *id)
     }
 }
 
-static enum status parse_chunk(struct walk *walk, const unsigned char *id, uint64_t at,
-                               uint64_t size)
+static enum status parse_chunk(struct walk *walk, const struct sound_chunk *chunk)
 {
+    const unsigned char *id = chunk->id;
     const char *letters = (const char *)id;
     unsigned char *bytes;
     if (!wants(walk, id))
         return STATUS_OK;
-    TRY(metadata_copy(walk->metadata, walk->bytes, at, size, &bytes));
+    TRY(metadata_copy(walk->metadata, walk->chunks.bytes, chunk->content, chunk->size, &bytes));
     if (!bytes)
         return STATUS_OK;
     enum status status = STATUS_OK;
-    size_t count = (size_t)size;
-    if (walk->layout->family == FAMILY_AIFF)
+    size_t count = (size_t)chunk->size;
+    if (walk->family == FAMILY_AIFF)
         status = metadata_parse_aiff(walk->metadata, letters, bytes, count);
-    else if (walk->layout->family == FAMILY_CAF)
+    else if (walk->family == FAMILY_CAF)
         status = metadata_parse_caf(walk->metadata, letters, bytes, count);
-    else if (walk->layout->family == FAMILY_W64)
+    else if (walk->family == FAMILY_W64)
         status = metadata_parse_w64(walk->metadata, id, bytes, count);
     else
-        status =
-            metadata_parse_riff(walk->metadata, letters, walk->layout->big_endian, bytes, count);
+        status = metadata_parse_riff(walk->metadata, letters, walk->chunks.layout->big_endian,
+                                     bytes, count);
     free(bytes);
     return status;
 }
 
-/* The size of a chunk's content; false: it cannot be. */
-static bool content_size(const struct walk *walk, const unsigned char *header, uint64_t at,
-                         uint64_t *size)
-{
-    const struct chunk_walk_layout *layout = walk->layout;
-    *size = (layout->big_endian ? metadata_big : metadata_little)(header + layout->size_at,
-                                                                  layout->size_bytes);
-    bool is_data = memcmp(header, "data", 4) == 0;
-    if (is_data && layout->size_bytes == 4 && *size == UINT32_MAX)
-        *size = walk->data_size;
-    if (*size < layout->counted)
-        return false;
-    *size -= layout->counted;
-    return *size <= walk->bytes->size - at; /* a stream's, too: the last one, of any size */
-}
-
 static enum status walk_chunks(struct walk *walk)
 {
-    const struct chunk_walk_layout *layout = walk->layout;
-    unsigned char header[24] = {0}, size_64[8];
-    uint64_t at = layout->first, size = 0;
+    struct sound_chunk chunk;
     for (size_t i = 0; i < CHUNKS_MOST; i++) {
-        if (!metadata_bytes_at(walk->bytes, at, header, layout->header))
+        if (!sound_chunks_next(&walk->chunks, &chunk))
             return STATUS_OK;
-        if (!content_size(walk, header, at + layout->header, &size)) {
-            walk->metadata->cut |= wants(walk, header);
+        /* The last chunk of a stream may claim any size. */
+        if (chunk.is_absurd || chunk.size > walk->chunks.bytes->size - chunk.content) {
+            walk->metadata->cut |= wants(walk, chunk.id);
             return STATUS_OK;
         }
-        at += layout->header;
-        if (layout->size_bytes == 4 && memcmp(header, "ds64", 4) == 0 &&
-            metadata_bytes_at(walk->bytes, at + 8, size_64, sizeof size_64))
-            walk->data_size = metadata_little(size_64, sizeof size_64);
-        TRY(parse_chunk(walk, header, at, size));
-        at += (size + layout->align - 1) / layout->align * layout->align;
+        TRY(parse_chunk(walk, &chunk));
     }
     walk->metadata->cut = true;
     return STATUS_OK;
 }
 
-static void remove_unplaced(struct sound_metadata *metadata)
+void metadata_remove_unplaced(struct sound_metadata *metadata)
 {
     for (size_t i = metadata->marker_count; i-- > 0;)
         if (!metadata->markers[i].placed)
             metadata_remove_marker(metadata, i);
 }
 
-static const struct chunk_walk_layout *layout_of(const unsigned char *head)
-{
-    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
-        if (memcmp(head, layouts[i].magic, 4) == 0 &&
-            (!*layouts[i].form || memcmp(head + 8, layouts[i].form, 4) == 0))
-            return &layouts[i];
-    return NULL;
-}
-
-enum status metadata_read(struct metadata_bytes *bytes, struct sound_metadata *metadata,
-                          bool *known)
+enum status metadata_read(struct sound_bytes *bytes, struct sound_metadata *metadata, bool *known)
 {
     unsigned char head[12];
     *known = true;
-    if (!metadata_bytes_at(bytes, 0, head, sizeof head))
+    if (!sound_bytes_read(bytes, 0, head, sizeof head))
         return STATUS_OK;
     enum status status = STATUS_OK;
-    struct walk walk = {.bytes = bytes, .layout = layout_of(head), .metadata = metadata};
-    if (walk.layout) {
-        metadata->origin = walk.layout->family == FAMILY_W64 ? FAMILY_RIFF : walk.layout->family;
+    struct walk walk = {.metadata = metadata};
+    if (sound_chunks_begin(bytes, &walk.chunks)) {
+        walk.family = family_of(walk.chunks.layout);
+        metadata->origin = walk.family == FAMILY_W64 ? FAMILY_RIFF : walk.family;
         status = walk_chunks(&walk);
     } else if (memcmp(head, "fLaC", 4) == 0) {
         status = metadata_read_flac(bytes, 4, metadata);
@@ -148,6 +101,15 @@ enum status metadata_read(struct metadata_bytes *bytes, struct sound_metadata *m
     } else {
         status = metadata_read_mp3(bytes, head, metadata, known);
     }
-    remove_unplaced(metadata);
     return status;
+}
+
+enum status metadata_read_after(struct sound_bytes *bytes, const struct chunk_layout *layout,
+                                struct sound_metadata *metadata)
+{
+    struct walk walk = {.chunks = {.bytes = bytes, .layout = layout},
+                        .family = family_of(layout),
+                        .metadata = metadata};
+    bytes->big_endian = layout->big_endian;
+    return walk_chunks(&walk);
 }

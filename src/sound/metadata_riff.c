@@ -1,6 +1,7 @@
 /* Metadata of WAV, RF64 and W64, which has the same chunks under longer names. */
 #include "sound/metadata.h"
 #include "sound/metadata_names.h"
+#include "sound/metadata_sampler.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -214,6 +215,8 @@ static void put_markers(struct sound_metadata *metadata, enum metadata_family fa
         if (marker->frame > UINT32_MAX || marker->length > UINT32_MAX)
             continue;
         marker->kept = true;
+        if (marker->in_loop)
+            continue;
         count++;
         metadata_put_little(&cue, marker->id, 4);
         metadata_put_little(&cue, marker->frame, 4);
@@ -233,6 +236,23 @@ static void put_markers(struct sound_metadata *metadata, enum metadata_family fa
     buffer->failed |= cue.failed || list.failed;
     free(cue.bytes);
     free(list.bytes);
+}
+
+/* What another container says of it. */
+static void put_sampler(struct sound_metadata *metadata, enum metadata_family family,
+                        struct metadata_buffer *buffer)
+{
+    struct metadata_buffer smpl = {0}, inst = {0};
+    struct metadata_sampler sampler = metadata_sampler_for(metadata, family);
+    if (!sampler.is_there)
+        return;
+    metadata_sampler_put_smpl(&sampler, metadata->rate, &smpl);
+    metadata_sampler_put_inst(&sampler, &inst);
+    put_chunk(buffer, family, "smpl", smpl.bytes, smpl.size);
+    put_chunk(buffer, family, "inst", inst.bytes, inst.size);
+    buffer->failed |= smpl.failed || inst.failed;
+    free(smpl.bytes);
+    free(inst.bytes);
 }
 
 /* A list has one text of each name: the first. */
@@ -278,7 +298,7 @@ static void put_chunks(struct sound_metadata *metadata, enum metadata_family fam
         if (chunk->family == FAMILY_RIFF) {
             put_chunk(buffer, family, (const char *)chunk->id, chunk->bytes, chunk->size);
         } else {
-            metadata_put(buffer, chunk->id, METADATA_ID);
+            metadata_put(buffer, chunk->id, CHUNK_ID);
             metadata_put_little(buffer, 24 + (uint64_t)chunk->size, 8);
             metadata_put(buffer, chunk->bytes, chunk->size);
             put_padding(buffer, chunk->size, 8);
@@ -293,6 +313,7 @@ void metadata_write_riff(struct sound_metadata *metadata, enum metadata_family f
     struct metadata_buffer id3 = {0};
     put_chunks(metadata, family, true, buffer);
     put_chunks(metadata, family, false, buffer);
+    put_sampler(metadata, family, buffer);
     put_markers(metadata, family, buffer);
     if (!with_texts)
         return;

@@ -55,9 +55,10 @@ struct sink_kind {
 
 struct sink {
     const struct sink_kind *kind;
-    bool waits;         /* see struct source */
-    uint64_t clipped;   /* samples that an integer format could not hold */
-    const char *beside; /* the regular file being written, or NULL */
+    bool waits;          /* see struct source */
+    uint64_t clipped;    /* samples that an integer format could not hold */
+    const char *beside;  /* the regular file being written, or NULL */
+    bool metadata_comes; /* see struct sink_settings */
 };
 
 MUST_CHECK static inline enum status source_read(struct source *source, float *const *planar,
@@ -77,9 +78,14 @@ MUST_CHECK static inline enum status source_seek(struct source *source, uint64_t
     return source->kind->seek(source, frame);
 }
 
-/* Set source->traits.metadata, which stays empty if there is none. Before reading. Errors: memory.
- */
+/* Set source->traits.metadata, which stays empty if there is none. Before reading. Of a stream it
+ * is what is before its samples. Errors: memory. */
 MUST_CHECK enum status source_read_metadata(struct source *source);
+
+/* After the last frame: what metadata->more_follows is about, into the same metadata or another
+ * one. More than 16 MiB are left, with a word. Errors: reading, memory. */
+MUST_CHECK enum status source_read_metadata_after(struct source *source,
+                                                  struct sound_metadata *metadata);
 
 static inline void source_close(struct source *source)
 {
@@ -121,12 +127,20 @@ struct sink_settings {
     struct stream_format format;
     int sound_format;                   /* of sound_format.h */
     struct sound_metadata *metadata;    /* to write; what was is marked as kept. NULL: none */
+    bool metadata_comes;                /* with sink_put_metadata instead */
     int64_t frames;                     /* in all, or FRAMES_UNKNOWN */
     enum dither dither;                 /* of integers */
     bool force;                         /* replace an existing file */
     const struct output_record *record; /* of a regular file (atomic_file.h), or NULL */
 };
 MUST_CHECK enum status sink_open_sound(const struct sink_settings *settings, struct sink **sink);
+
+/* Whether such a sink can write metadata after the samples. */
+bool sink_puts_metadata_after(const struct sink_settings *settings);
+
+/* Between the last frame and the commit, of a sink that was opened with `metadata_comes`. What does
+ * not fit into the container stays without a mark. Errors: memory. */
+MUST_CHECK enum status sink_put_metadata(struct sink *sink, struct sound_metadata *metadata);
 
 /* Sound in memory: the source reads `block` (not owned), the sink keeps a growing copy. */
 MUST_CHECK enum status source_open_memory(const struct block *block, uint32_t rate,

@@ -1,41 +1,113 @@
 /* What surrounds the samples of a sound file. A file of its own: plugins, which need none of it,
  * are linked without its libraries. */
+#include "base/stop.h"
 #include "sound/port_sndfile_source.h"
 #include "sound/sink_metadata.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 /* Whether its bytes are there at any time, from the first of the file on. */
-static bool is_whole_file(const struct sound_source *sound, int fd, struct stat *about)
+static bool is_whole_file(const struct sound_source *sound, int fd)
 {
-    return fstat(fd, about) == 0 && S_ISREG(about->st_mode) && !sound->is_in_part;
+    struct stat about;
+    return fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && !sound->is_in_part;
 }
 
-/* Of a stream, what is before the samples of a WAV has been read; of another its head is kept. */
+/* Of a stream, what is before the samples of a WAV has been read; of another its head is kept, in
+ * which chunks may follow the samples: they come with the others that do. */
+static struct sound_bytes bytes_of_head(const struct sound_source *sound)
+{
+    uint64_t kept = sound_io_kept(&sound->io);
+    bool has_next = sound->layout && sound->next < kept;
+    return (struct sound_bytes){
+        .fd = -1, .memory = sound->io.head, .size = has_next ? sound->next : kept};
+}
+
+static enum status read_all(struct sound_source *sound, struct sound_bytes bytes)
+{
+    struct source *source = &sound->source;
+    bool known = true;
+    metadata_destroy(source->traits.metadata);
+    source->traits.metadata = NULL;
+    TRY(metadata_create(&source->traits.metadata));
+    if (!bytes.error)
+        TRY(metadata_read(&bytes, source->traits.metadata, &known));
+    if (bytes.error)
+        return fail(STATUS_FAILED, "cannot read %s: %s", source->name, strerror(bytes.error));
+    return known ? STATUS_OK : sound_tags_read(sound->file, source->traits.metadata);
+}
+
 enum status source_read_metadata(struct source *source)
 {
     struct sound_source *sound = (struct sound_source *)source;
     if (source->kind != &sound_source_kind)
         return STATUS_OK;
-    struct metadata_bytes bytes = {.fd = sound->stream ? fileno(sound->stream) : sound->fd};
-    struct stat about;
-    bool known = true, is_file = is_whole_file(sound, bytes.fd, &about);
-    if (source->traits.metadata && !is_file)
-        return STATUS_OK;
-    metadata_destroy(source->traits.metadata);
-    source->traits.metadata = NULL;
-    TRY(metadata_create(&source->traits.metadata));
-    bytes.size = is_file                          ? (uint64_t)about.st_size
-                 : sound->io.passed < STREAM_HEAD ? (uint64_t)sound->io.passed
-                                                  : STREAM_HEAD;
-    if (!is_file) {
-        bytes.fd = -1;
-        bytes.memory = sound->io.head;
+    int fd = sound->stream ? fileno(sound->stream) : sound->fd;
+    bool is_file = is_whole_file(sound, fd);
+    if (is_file)
+        TRY(read_all(sound, sound_bytes_of_file(fd)));
+    else if (!source->traits.metadata)
+        TRY(read_all(sound, bytes_of_head(sound)));
+    source->traits.metadata->more_follows = !is_file && sound->end > sound->next;
+    if (!source->traits.metadata->more_follows)
+        metadata_remove_unplaced(source->traits.metadata);
+    return STATUS_OK;
+}
+
+enum { AFTER_MOST = 1 << 24, PART = 1 << 16 }; /* bytes that are read after the samples */
+
+static enum status read_into(struct sound_source *sound, struct metadata_buffer *buffer,
+                             uint64_t count)
+{
+    unsigned char *part = malloc(PART);
+    if (!part)
+        return fail_memory("tags");
+    for (size_t got = PART; count > 0 && got == PART && !buffer->failed; count -= got) {
+        got = fread(part, 1, count < PART ? (size_t)count : PART, sound->stream);
+        metadata_put(buffer, part, got);
     }
-    TRY(metadata_read(&bytes, source->traits.metadata, &known));
-    if (bytes.error)
-        return fail(STATUS_FAILED, "cannot read %s: %s", source->name, strerror(bytes.error));
-    return known ? STATUS_OK : sound_tags_read(sound->file, source->traits.metadata);
+    free(part);
+    if (stop_requested())
+        return STATUS_INTERRUPTED;
+    if (ferror(sound->stream))
+        return fail(STATUS_FAILED, "cannot read %s after its samples: %s", sound->source.name,
+                    strerror(errno));
+    return buffer->failed ? fail_memory("tags") : STATUS_OK;
+}
+
+/* What the decoder has read of it is in the head that is kept. */
+static enum status read_after(struct sound_source *sound, struct metadata_buffer *buffer)
+{
+    const struct sound_io *io = &sound->io;
+    uint64_t passed = (uint64_t)io->passed, next = sound->next;
+    uint64_t most = sound->end - next < AFTER_MOST ? sound->end - next : AFTER_MOST;
+    bool ends_early = passed < next && next - passed >= PART; /* more than padding is missing */
+    if (ends_early || (passed > next && passed > STREAM_HEAD))
+        return STATUS_OK;
+    if (passed < next) {
+        struct metadata_buffer padding = {0};
+        enum status status = read_into(sound, &padding, next - passed);
+        free(padding.bytes);
+        TRY(status);
+    } else if (passed > next) {
+        metadata_put(buffer, io->head + next,
+                     (size_t)(passed - next < most ? passed - next : most));
+    }
+    return read_into(sound, buffer, most - buffer->size);
+}
+
+enum status source_read_metadata_after(struct source *source, struct sound_metadata *metadata)
+{
+    struct sound_source *sound = (struct sound_source *)source;
+    struct metadata_buffer buffer = {0};
+    enum status status = read_after(sound, &buffer);
+    struct sound_bytes bytes = {.fd = -1, .memory = buffer.bytes, .size = buffer.size};
+    metadata->cut |= sound->end - sound->next > buffer.size;
+    if (status == STATUS_OK && buffer.size > 0)
+        status = metadata_read_after(&bytes, sound->layout, metadata);
+    free(buffer.bytes);
+    return status;
 }

@@ -79,11 +79,12 @@ static enum status use_info(struct sound_source *sound, const SF_INFO *info)
     return STATUS_OK;
 }
 
-static void read_layout(struct sound_source *sound, struct sound_bytes bytes)
+static enum status read_layout(struct sound_source *sound, struct sound_bytes bytes)
 {
     struct source *source = &sound->source;
     channel_order_read(&bytes, source->traits.format, source->format.channels,
                        &source->format.layout, &sound->order);
+    return bytes.error ? refuse_read(sound, bytes.error) : STATUS_OK;
 }
 
 static enum status refuse_short(const struct sound_source *sound, uint64_t missing,
@@ -110,10 +111,48 @@ static enum status open_wav_stream(struct sound_source *sound, const unsigned ch
                       .channels = (int)header.stream.channels,
                       .samplerate = (int)header.stream.rate};
     sound->limit = header.frames;
+    sound->layout = header.layout;
+    sound->next = header.next;
+    sound->end = header.end;
     sound->source.format.layout = header.stream.layout;
     if (!sound->allow_truncated)
         sound->source.frames = header.frames;
     return STATUS_OK;
+}
+
+/* libsndfile takes chunks that follow the samples of a W64 for samples. */
+static void limit_frames(struct sound_source *sound, SF_INFO *info, uint64_t bytes)
+{
+    uint64_t frame = sound_format_bytes(info->format) * (uint64_t)info->channels;
+    if ((info->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_W64 || frame == 0 || info->frames <= 0 ||
+        (uint64_t)info->frames <= bytes / frame)
+        return;
+    info->frames = (sf_count_t)(bytes / frame);
+    sound->limit = info->frames;
+}
+
+/* From what was kept of its head. Of compressed samples libsndfile does not read all that there is.
+ */
+static void find_next(struct sound_source *sound, SF_INFO *info)
+{
+    struct sound_bytes bytes = {.memory = sound->io.head, .size = sound_io_kept(&sound->io)};
+    struct sound_chunks chunks;
+    struct sound_chunk data;
+    uint64_t whole;
+    if (sound_format_bytes(info->format) == 0 || !sound_chunks_begin(&bytes, &chunks) ||
+        chunks.layout->whole_bytes == 0 ||
+        !sound_bytes_number(&bytes, chunks.layout->whole_at, chunks.layout->whole_bytes, &whole))
+        return;
+    do {
+        if (!sound_chunks_next(&chunks, &data) || data.is_absurd)
+            return;
+    } while (!data.is_data);
+    limit_frames(sound, info, data.size);
+    sound->layout = chunks.layout;
+    sound->next = sound->end = chunks.at;
+    whole += chunks.layout->whole_less;
+    if (whole > sound->next && whole <= INT64_MAX)
+        sound->end = whole;
 }
 
 /* Lossy formats only guess their length from a stream's head; others know it, or claim an absurd
@@ -132,6 +171,40 @@ static void open_au_size(unsigned char head[12])
     bool au = memcmp(head, ".snd", 4) == 0 || memcmp(head, "dns.", 4) == 0;
     if (au && memcmp(head + 8, "\0\0\0", 4) == 0)
         memset(head + 8, 0xFF, 4);
+}
+
+/* What libsndfile would read as other samples than they are. */
+static void open_again_raw(struct sound_source *sound, struct sound_bytes *bytes, SF_INFO *info)
+{
+    uint64_t start;
+    int64_t frames;
+    if (!w64_header_reads_raw(bytes, info, &start, &frames))
+        return;
+    sf_close(sound->file);
+    if (sound->stream) {
+        sound_io_begin_at(&sound->io, start);
+    } else {
+        lseek(sound->fd, (off_t)start, SEEK_SET);
+        sound_io_begin(&sound->io, sound->fd);
+    }
+    sound->file = sound_io_open(&sound->io, SFM_READ, info);
+    info->format = SF_FORMAT_W64 | (info->format & SF_FORMAT_SUBMASK);
+    if (frames < info->frames)
+        info->frames = frames;
+    sound->limit = info->frames < FRAMES_ABSURD ? info->frames : FRAMES_UNKNOWN;
+}
+
+/* Of a stream that libsndfile opened, what its head says. */
+static enum status use_head(struct sound_source *sound, SF_INFO *info)
+{
+    struct sound_bytes head = {.memory = sound->io.head, .size = sound_io_kept(&sound->io)};
+    find_next(sound, info);
+    open_again_raw(sound, &head, info);
+    if (!sound->file || sound->io.error)
+        return refuse_sound(sound);
+    take_stream_claim(sound, info);
+    TRY(use_info(sound, info));
+    return read_layout(sound, head);
 }
 
 static enum status open_stream(struct sound_source *sound)
@@ -163,13 +236,7 @@ static enum status open_stream(struct sound_source *sound)
         TRY(sound_source_check_ogg(sound));
     if (!sound->file || sound->io.error)
         return refuse_sound(sound);
-    if (!wav)
-        take_stream_claim(sound, &info);
-    TRY(use_info(sound, &info));
-    if (!wav)
-        read_layout(sound, (struct sound_bytes){.head = sound->io.head,
-                                                .head_size = sound_io_kept(&sound->io)});
-    return STATUS_OK;
+    return wav ? use_info(sound, &info) : use_head(sound, &info);
 }
 
 /* Read the open file from here on without seeking. */
@@ -180,23 +247,6 @@ static enum status use_stream(struct sound_source *sound)
         return fail(STATUS_FAILED, "cannot open %s: %s", sound->path, strerror(errno));
     sound->fd = -1; /* the stream's from here */
     return open_stream(sound);
-}
-
-/* What libsndfile would read as other samples than they are. */
-static void open_again_raw(struct sound_source *sound, SF_INFO *info)
-{
-    uint64_t start;
-    int64_t frames;
-    if (!w64_header_reads_raw(sound->fd, info, &start, &frames))
-        return;
-    sf_close(sound->file);
-    lseek(sound->fd, (off_t)start, SEEK_SET);
-    sound_io_begin(&sound->io, sound->fd);
-    sound->file = sound_io_open(&sound->io, SFM_READ, info);
-    info->format = SF_FORMAT_W64 | (info->format & SF_FORMAT_SUBMASK);
-    if (frames < info->frames)
-        info->frames = frames;
-    sound->limit = info->frames;
 }
 
 static enum status open_file(struct sound_source *sound, uint64_t size)
@@ -232,8 +282,13 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
         lseek(sound->fd, 0, SEEK_SET);
         return use_stream(sound);
     }
+    if (sound->file && claim.kind == CLAIM_END)
+        limit_frames(sound, &info, claim.bytes);
+    struct sound_bytes bytes = sound_bytes_of_file(sound->fd);
     if (sound->file)
-        open_again_raw(sound, &info);
+        open_again_raw(sound, &bytes, &info);
+    if (bytes.error)
+        return refuse_read(sound, bytes.error);
     if (!sound->file)
         return refuse_sound(sound);
     sound->source.traits.format = info.format;
@@ -242,8 +297,7 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
         info.frames >= 0 && info.frames < FRAMES_ABSURD ? info.frames : FRAMES_UNKNOWN;
     sound->source.seekable = info.seekable != 0;
     TRY(use_info(sound, &info));
-    read_layout(sound, (struct sound_bytes){.fd = sound->fd});
-    return STATUS_OK;
+    return read_layout(sound, bytes);
 }
 
 static enum status refuse_open(const char *path, int error)

@@ -31,6 +31,10 @@ struct sound_source {
     int64_t position;
     int64_t limit; /* frames of sound, without trailing data, or FRAMES_UNKNOWN */
     struct channel_order order;
+    /* Of a stream made of chunks: where in `io` the chunk after the samples begins, and where the
+     * file claims to end. Equal: there is none, or it is not known. */
+    const struct chunk_layout *layout;
+    uint64_t next, end;
     size_t chunk;      /* frames; 0: not read yet */
     void *interleaved; /* floats, or doubles if asked for */
 };

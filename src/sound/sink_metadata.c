@@ -3,9 +3,11 @@
 #include "sound/channel_order.h"
 #include "sound/sndfile_library.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct {
     int tag;
@@ -18,18 +20,27 @@ static const struct {
 };
 enum { NAMES = sizeof names / sizeof *names };
 
-static enum splice_kind plan_chunks(const struct sink_settings *settings, int major, bool is_rf64,
-                                    struct metadata_buffer *bytes)
+bool sink_metadata_has_chunks(int container)
 {
-    if (major == SF_FORMAT_W64)
-        metadata_write_riff(settings->metadata, FAMILY_W64, true, bytes);
-    else if (major == SF_FORMAT_AIFF)
-        metadata_write_aiff(settings->metadata, true, bytes);
-    else if (major == SF_FORMAT_CAF)
-        metadata_write_caf(settings->metadata, bytes);
+    static const int containers[] = {SF_FORMAT_WAV, SF_FORMAT_WAVEX, SF_FORMAT_RF64,
+                                     SF_FORMAT_W64, SF_FORMAT_AIFF,  SF_FORMAT_CAF};
+    for (size_t i = 0; i < sizeof containers / sizeof *containers; i++)
+        if (container == containers[i])
+            return true;
+    return false;
+}
+
+static void put_chunks(struct sound_metadata *metadata, int container, bool is_rf64,
+                       struct metadata_buffer *bytes)
+{
+    if (container == SF_FORMAT_W64)
+        metadata_write_riff(metadata, FAMILY_W64, true, bytes);
+    else if (container == SF_FORMAT_AIFF)
+        metadata_write_aiff(metadata, true, bytes);
+    else if (container == SF_FORMAT_CAF)
+        metadata_write_caf(metadata, bytes);
     else
-        metadata_write_riff(settings->metadata, is_rf64 ? FAMILY_RF64 : FAMILY_RIFF, true, bytes);
-    return bytes->size > 0 ? SPLICE_CHUNKS : SPLICE_NONE;
+        metadata_write_riff(metadata, is_rf64 ? FAMILY_RF64 : FAMILY_RIFF, true, bytes);
 }
 
 static enum splice_kind plan_flac(const struct sink_settings *settings,
@@ -68,16 +79,13 @@ static enum splice_kind plan(const struct sink_settings *settings, bool is_rf64,
     int major = settings->sound_format & SF_FORMAT_TYPEMASK;
     if (major == SF_FORMAT_FLAC)
         return plan_flac(settings, layout, splice);
-    if (!settings->metadata)
+    if (!settings->metadata || settings->metadata_comes)
         return SPLICE_NONE;
+    if (sink_metadata_has_chunks(major)) {
+        put_chunks(settings->metadata, major, is_rf64, &splice->bytes);
+        return splice->bytes.size > 0 ? SPLICE_CHUNKS : SPLICE_NONE;
+    }
     switch (major) {
-    case SF_FORMAT_WAV:
-    case SF_FORMAT_WAVEX:
-    case SF_FORMAT_RF64:
-    case SF_FORMAT_W64:
-    case SF_FORMAT_AIFF:
-    case SF_FORMAT_CAF:
-        return plan_chunks(settings, major, is_rf64, &splice->bytes);
     case SF_FORMAT_OGG:
         metadata_write_comments(settings->metadata, NULL, true,
                                 is_opus(settings) ? OPUS_MOST : COMMENTS_MOST, &splice->comments);
@@ -97,6 +105,74 @@ enum status sink_metadata_plan(const struct sink_settings *settings, bool is_rf6
 {
     splice->kind = plan(settings, is_rf64, layout, splice);
     return splice->bytes.failed || splice->comments.failed ? fail_memory("tags") : STATUS_OK;
+}
+
+static void keep_none(struct sound_metadata *metadata)
+{
+    for (size_t i = 0; i < metadata->chunk_count; i++)
+        metadata->chunks[i].kept = false;
+    for (size_t i = 0; i < metadata->text_count; i++)
+        metadata->texts[i].kept = false;
+    for (size_t i = 0; i < metadata->picture_count; i++)
+        metadata->pictures[i].kept = false;
+    for (size_t i = 0; i < metadata->marker_count; i++)
+        metadata->markers[i].kept = false;
+}
+
+enum status sink_metadata_plan_after(struct sound_metadata *metadata, int container, bool is_rf64,
+                                     uint64_t size, struct metadata_buffer *chunks)
+{
+    enum { MARGIN = 64 }; /* for what the file gets at its end */
+    bool is_narrow = !is_rf64 && (container == SF_FORMAT_WAV || container == SF_FORMAT_WAVEX ||
+                                  container == SF_FORMAT_AIFF);
+    put_chunks(metadata, container, is_rf64, chunks);
+    if (is_narrow && size + chunks->size + MARGIN > UINT32_MAX) {
+        chunks->size = 0;
+        keep_none(metadata);
+    }
+    return chunks->failed ? fail_memory("tags") : STATUS_OK;
+}
+
+static int write_at(int fd, const void *bytes, size_t count, uint64_t at)
+{
+    errno = EIO;
+    return pwrite(fd, bytes, count, (off_t)at) == (ssize_t)count ? 0 : errno;
+}
+
+/* Where the chunk after the samples is to begin; 0: they have none. */
+static uint64_t end_of_samples(struct sound_chunks *chunks)
+{
+    struct sound_chunk chunk;
+    while (sound_chunks_next(chunks, &chunk) && !chunk.is_absurd)
+        if (chunk.is_data)
+            return chunk.is_open ? 0 : chunks->at;
+    return 0;
+}
+
+int sink_metadata_append(int fd, const struct metadata_buffer *added)
+{
+    struct sound_bytes bytes = sound_bytes_of_file(fd);
+    struct sound_chunks chunks;
+    const char zeros[16] = "";
+    unsigned char number[8];
+    uint64_t at = sound_chunks_begin(&bytes, &chunks) ? end_of_samples(&chunks) : 0;
+    if (at == 0)
+        return bytes.error ? bytes.error : EIO;
+    size_t padding =
+        at > bytes.size ? (size_t)(at - bytes.size) : 0; /* less than a chunk's align */
+    int error = padding < sizeof zeros ? write_at(fd, zeros, padding, bytes.size) : EIO;
+    if (bytes.size >
+        at + 1) /* chunks that libsndfile has put there; a byte is its padding of a CAF */
+        at = bytes.size;
+    if (!error)
+        error = write_at(fd, added->bytes, added->size, at);
+    const struct chunk_layout *layout = chunks.layout;
+    if (error || layout->whole_bytes == 0)
+        return error;
+    struct metadata_buffer whole = {.bytes = number, .capacity = layout->whole_bytes};
+    (layout->big_endian ? metadata_put_big : metadata_put_little)(
+        &whole, at + added->size - layout->whole_less, layout->whole_bytes);
+    return write_at(fd, number, layout->whole_bytes, layout->whole_at);
 }
 
 static enum status make_room(size_t room, SNDFILE *file)
@@ -125,7 +201,7 @@ enum status sink_metadata_set(const struct sink_settings *settings,
 {
     if (splice->kind == SPLICE_OGG)
         return make_room(sound_splice_room(splice), file);
-    if (splice->kind == SPLICE_NONE && settings->metadata)
+    if (splice->kind == SPLICE_NONE && settings->metadata && !settings->metadata_comes)
         set_known(settings->metadata, file);
     return STATUS_OK;
 }

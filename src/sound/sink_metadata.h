@@ -11,6 +11,18 @@ MUST_CHECK enum status sink_metadata_plan(const struct sink_settings *settings, 
                                           struct channel_layout layout,
                                           struct sound_splice *splice);
 
+/* Whether a container is made of chunks that may follow the samples. */
+bool sink_metadata_has_chunks(int container);
+
+/* Chunks to follow the samples of a file that has `size` bytes by now; none, and nothing is marked
+ * as kept, where a size of 32 bits would not hold them. Errors: memory. */
+MUST_CHECK enum status sink_metadata_plan_after(struct sound_metadata *metadata, int container,
+                                                bool is_rf64, uint64_t size,
+                                                struct metadata_buffer *chunks);
+
+/* Put them there, into a complete file. Returns 0 or an errno. */
+int sink_metadata_append(int fd, const struct metadata_buffer *chunks);
+
 /* For libsndfile: a comment that makes room in an Ogg, and tags of containers that halo itself does
  * not know. Before the first frame. Errors: memory. */
 MUST_CHECK enum status sink_metadata_set(const struct sink_settings *settings,

@@ -3,29 +3,49 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { CHUNKS_MOST = 1 << 12 }; /* before the samples */
 
 static const struct chunk_layout layouts[] = {
-    {"RIFF", "data", false, 12, 4, 4, 8, 0, 2},    {"RF64", "data", false, 12, 4, 4, 8, 0, 2},
-    {"RIFX", "data", true, 12, 4, 4, 8, 0, 2},     {"FORM", "SSND", true, 12, 4, 4, 8, 0, 2},
-    {"riff", "data", false, 40, 16, 8, 24, 24, 8}, /* Sony's W64 */
-    {"caff", "data", true, 8, 4, 8, 12, 0, 1},
+    {"RIFF", "WAVE", "data", 0, false, 12, 4, 4, 8, 0, 2, 4, 4, 8},
+    {"RF64", "WAVE", "data", 0, false, 12, 4, 4, 8, 0, 2, 20, 8, 8},
+    {"RIFX", "WAVE", "data", 0, true, 12, 4, 4, 8, 0, 2, 4, 4, 8},
+    {"FORM", "AIFF", "SSND", 8, true, 12, 4, 4, 8, 0, 2, 4, 4, 8},
+    {"FORM", "AIFC", "SSND", 8, true, 12, 4, 4, 8, 0, 2, 4, 4, 8},
+    {"riff", "", "data", 0, false, 40, 16, 8, 24, 24, 8, 16, 8, 0}, /* Sony's W64 */
+    {"caff", "", "data", 4, true, 8, 4, 8, 12, 0, 1, 0, 0, 0},
 };
+
+struct sound_bytes sound_bytes_of_file(int fd)
+{
+    struct stat about;
+    bool is_known = fstat(fd, &about) == 0;
+    return (struct sound_bytes){
+        .fd = fd, .size = is_known ? (uint64_t)about.st_size : 0, .error = is_known ? 0 : errno};
+}
 
 bool sound_bytes_read(struct sound_bytes *bytes, uint64_t at, void *buffer, size_t count)
 {
-    if (bytes->head) {
-        bool is_there = at <= bytes->head_size && count <= bytes->head_size - at;
-        if (is_there)
-            memcpy(buffer, bytes->head + at, count);
-        return is_there;
+    if (at > bytes->size || count > bytes->size - at)
+        return false;
+    if (bytes->memory) {
+        memcpy(buffer, bytes->memory + at, count);
+        return true;
     }
-    ssize_t got = at <= INT64_MAX ? files_read_at(bytes->fd, buffer, count, (off_t)at) : 0;
+    ssize_t got = files_read_at(bytes->fd, buffer, count, (off_t)at);
     if (got < 0 && bytes->error == 0)
         bytes->error = errno;
     return got == (ssize_t)count;
+}
+
+static uint64_t number_of(const unsigned char *bytes, size_t count, bool big_endian)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < count; i++)
+        value = value << 8 | bytes[big_endian ? i : count - 1 - i];
+    return value;
 }
 
 bool sound_bytes_number(struct sound_bytes *bytes, uint64_t at, size_t count, uint64_t *value)
@@ -33,53 +53,72 @@ bool sound_bytes_number(struct sound_bytes *bytes, uint64_t at, size_t count, ui
     unsigned char buffer[8];
     if (!sound_bytes_read(bytes, at, buffer, count))
         return false;
-    *value = 0;
-    for (size_t i = 0; i < count; i++)
-        *value = *value << 8 | buffer[bytes->big_endian ? i : count - 1 - i];
+    *value = number_of(buffer, count, bytes->big_endian);
     return true;
 }
 
-const struct chunk_layout *sound_chunks_layout(struct sound_bytes *bytes)
+const struct chunk_layout *sound_chunks_layout(const unsigned char head[12])
 {
-    char magic[4];
-    if (!sound_bytes_read(bytes, 0, magic, sizeof magic))
-        return NULL;
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
-        if (memcmp(magic, layouts[i].magic, sizeof magic) == 0) {
-            bytes->big_endian = layouts[i].big_endian;
+        if (memcmp(head, layouts[i].magic, 4) == 0 &&
+            (!*layouts[i].form || memcmp(head + 8, layouts[i].form, 4) == 0))
             return &layouts[i];
-        }
     return NULL;
 }
 
-bool sound_chunk_read(struct sound_bytes *bytes, const struct chunk_layout *layout, uint64_t at,
-                      struct sound_chunk *chunk)
+bool sound_chunks_begin(struct sound_bytes *bytes, struct sound_chunks *chunks)
 {
-    uint64_t size;
-    *chunk = (struct sound_chunk){.content = at + layout->header};
-    if (!sound_bytes_read(bytes, at, chunk->id, sizeof chunk->id) ||
-        !sound_bytes_number(bytes, at + layout->size_at, layout->size_bytes, &size))
+    unsigned char head[12];
+    if (!sound_bytes_read(bytes, 0, head, sizeof head))
         return false;
-    bool is_data = memcmp(chunk->id, layout->data, 4) == 0;
-    chunk->is_open = size == UINT64_MAX && !layout->counted;
-    chunk->is_absurd =
-        size < layout->counted || (size > INT64_MAX && (layout->counted || !is_data));
-    chunk->size = size - layout->counted;
-    chunk->next =
-        chunk->content + (chunk->size + layout->align - 1) / layout->align * layout->align;
+    const struct chunk_layout *layout = sound_chunks_layout(head);
+    if (!layout)
+        return false;
+    bytes->big_endian = layout->big_endian;
+    *chunks = (struct sound_chunks){.bytes = bytes, .layout = layout, .at = layout->first};
     return true;
 }
 
-bool sound_chunk_find(struct sound_bytes *bytes, const struct chunk_layout *layout,
-                      const char id[5], struct sound_chunk *chunk)
+uint64_t sound_chunks_size_64(const unsigned char content[DS64_LEAST])
 {
-    uint64_t at = layout->first;
-    for (int i = 0; i < CHUNKS_MOST && sound_chunk_read(bytes, layout, at, chunk); i++) {
+    return number_of(content + 8, 8, false);
+}
+
+bool sound_chunks_next(struct sound_chunks *chunks, struct sound_chunk *chunk)
+{
+    const struct chunk_layout *layout = chunks->layout;
+    unsigned char header[24], sizes[DS64_LEAST];
+    if (!sound_bytes_read(chunks->bytes, chunks->at, header, layout->header))
+        return false;
+    uint64_t size = number_of(header + layout->size_at, layout->size_bytes, layout->big_endian);
+    bool is_narrow = layout->size_bytes == 4;
+    *chunk = (struct sound_chunk){.content = chunks->at + layout->header};
+    memcpy(chunk->id, header, layout->size_at);
+    chunk->is_data = memcmp(header, layout->data, 4) == 0;
+    chunk->is_open = size == UINT64_MAX && !layout->counted;
+    chunk->is_absurd =
+        size < layout->counted || (size > INT64_MAX && (layout->counted || !chunk->is_data));
+    if (is_narrow && chunk->is_data && size == UINT32_MAX)
+        size = chunks->size_64;
+    if (is_narrow && memcmp(header, "ds64", 4) == 0 &&
+        sound_bytes_read(chunks->bytes, chunk->content, sizes, sizeof sizes))
+        chunks->size_64 = sound_chunks_size_64(sizes);
+    chunk->size = size - layout->counted;
+    chunks->at = chunk->content + (chunk->size + layout->align - 1) / layout->align * layout->align;
+    chunk->is_absurd |= chunks->at < chunk->content && !chunk->is_open;
+    return true;
+}
+
+bool sound_chunks_find(struct sound_bytes *bytes, const char id[5], struct sound_chunk *chunk)
+{
+    struct sound_chunks chunks;
+    if (!sound_chunks_begin(bytes, &chunks))
+        return false;
+    for (int i = 0; i < CHUNKS_MOST && sound_chunks_next(&chunks, chunk); i++) {
         if (memcmp(chunk->id, id, 4) == 0)
             return !chunk->is_absurd && !chunk->is_open;
-        if (memcmp(chunk->id, layout->data, 4) == 0 || chunk->is_absurd || chunk->next <= at)
+        if (chunk->is_data || chunk->is_absurd)
             return false;
-        at = chunk->next;
     }
     return false;
 }

@@ -1,5 +1,5 @@
 /* The chunks of sound files that are made of them: WAV, RF64, W64, AIFF and CAF; and their bytes,
- * from a file or from what was kept of a stream's head.
+ * from a file or from what was kept of a stream.
  *
  * Threads: one at a time.
  */
@@ -10,47 +10,71 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Bytes that can be read in any order. */
 struct sound_bytes {
-    int fd;
-    const unsigned char *head; /* instead of the file, or NULL */
-    size_t head_size;
-    bool big_endian;
-    int error; /* of the first read that failed, or 0 */
+    int fd;                      /* not owned; or instead: */
+    const unsigned char *memory; /* not owned, or NULL */
+    uint64_t size;
+    bool big_endian; /* for sound_bytes_number */
+    int error;       /* errno of the first read that failed, or 0 */
 };
+
+/* All of a file. */
+struct sound_bytes sound_bytes_of_file(int fd);
 
 /* Whether all of them are there. The file's position stays. */
 bool sound_bytes_read(struct sound_bytes *bytes, uint64_t at, void *buffer, size_t count);
 bool sound_bytes_number(struct sound_bytes *bytes, uint64_t at, size_t count, uint64_t *value);
 
-/* Each has a four-letter name, a size, content, padding. */
+/* Each has a name, a size, content, padding. */
 struct chunk_layout {
     char magic[5];
-    char data[5]; /* name of the chunk with the samples */
+    char form[5]; /* of the file, at byte 8, or any (empty) */
+    char data[5]; /* name of the chunk with the samples, */
+    uint8_t lead; /* whose first bytes are none */
     bool big_endian;
     uint8_t first; /* offset of the first chunk */
     uint8_t size_at, size_bytes;
     uint8_t header;  /* bytes before the content */
     uint8_t counted; /* of these, included in the size */
     uint8_t align;
+    uint8_t whole_at,
+        whole_bytes;    /* the file's size: where it stands (RF64: in ds64); 0: nowhere */
+    uint8_t whole_less; /* and bytes that it leaves out */
 };
 
-/* By the first four bytes, which set bytes->big_endian; NULL: none of them. */
-const struct chunk_layout *sound_chunks_layout(struct sound_bytes *bytes);
+/* By the first twelve bytes; NULL: none of them. */
+const struct chunk_layout *sound_chunks_layout(const unsigned char head[12]);
+
+enum { CHUNK_ID = 16 }; /* four letters and zeros, or a GUID */
 
 struct sound_chunk {
-    char id[4];
-    uint64_t content, size; /* offset, bytes */
-    uint64_t next;          /* offset of the next chunk */
+    unsigned char id[CHUNK_ID];
+    uint64_t content, size; /* offset, bytes; of an RF64's samples those of ds64 */
+    bool is_data;           /* the samples */
     bool is_open;           /* of a size that CAF leaves open */
     bool is_absurd;         /* the size is none: there is no next one */
 };
 
-/* The chunk at this offset. False: there is none. */
-bool sound_chunk_read(struct sound_bytes *bytes, const struct chunk_layout *layout, uint64_t at,
-                      struct sound_chunk *chunk);
+/* A walk from chunk to chunk. */
+struct sound_chunks {
+    struct sound_bytes *bytes;
+    const struct chunk_layout *layout;
+    uint64_t at; /* offset of the next chunk */
+    uint64_t size_64;
+};
 
-/* The first chunk of a name, before the samples. False: there is none. */
-bool sound_chunk_find(struct sound_bytes *bytes, const struct chunk_layout *layout,
-                      const char id[5], struct sound_chunk *chunk);
+/* From the first chunk on; sets bytes->big_endian. False: they are no such file. */
+bool sound_chunks_begin(struct sound_bytes *bytes, struct sound_chunks *chunks);
+
+/* The next chunk. False: there is none. */
+bool sound_chunks_next(struct sound_chunks *chunks, struct sound_chunk *chunk);
+
+/* The first chunk of a name, before the samples or that of the samples. False: there is none. */
+bool sound_chunks_find(struct sound_bytes *bytes, const char id[5], struct sound_chunk *chunk);
+
+/* The size of an RF64's samples, from the content of its chunk `ds64`. */
+enum { DS64_LEAST = 16 };
+uint64_t sound_chunks_size_64(const unsigned char content[DS64_LEAST]);
 
 #endif

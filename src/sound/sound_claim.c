@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { OGG_FLAGS = 5, OGG_LAST = 4, OGG_SEGMENTS = 26 }; /* of a page */
@@ -12,6 +11,7 @@ enum { OGG_FLAGS = 5, OGG_LAST = 4, OGG_SEGMENTS = 26 }; /* of a page */
 static enum sound_claim_kind claim_from(uint64_t start, uint64_t size, struct sound_claim *claim)
 {
     claim->end = start + size;
+    claim->bytes = size;
     return claim->end >= start ? CLAIM_END : CLAIM_NONE;
 }
 
@@ -43,30 +43,22 @@ static bool chunks_to_end(struct sound_bytes *bytes, uint64_t at)
     return sound_bytes_read(bytes, at - 1, &beyond, 1);
 }
 
-static enum sound_claim_kind claim_of_chunks(struct sound_bytes *bytes,
-                                             const struct chunk_layout *layout,
-                                             struct sound_claim *claim)
+static enum sound_claim_kind claim_of_chunks(struct sound_chunks *chunks, struct sound_claim *claim)
 {
-    uint64_t at = layout->first, size_64 = 0;
+    bool is_narrow = chunks->layout->size_bytes == 4;
     struct sound_chunk chunk;
-    while (sound_chunk_read(bytes, layout, at, &chunk)) {
-        bool found = memcmp(chunk.id, layout->data, 4) == 0, narrow = layout->size_bytes == 4;
-        if (found && chunk.is_open)
+    while (sound_chunks_next(chunks, &chunk)) {
+        if (chunk.is_data && chunk.is_open)
             return CLAIM_OPEN;
         if (chunk.is_absurd)
             return CLAIM_NONE;
-        if (narrow && memcmp(chunk.id, "ds64", 4) == 0 &&
-            !sound_bytes_number(bytes, at + 16, 8, &size_64))
-            return CLAIM_NONE;
-        if (narrow && found && chunk.size == UINT32_MAX)
-            chunk.size = size_64;
         if (memcmp(chunk.id, "fmt ", 4) == 0)
-            claim_bits(bytes, chunk.content, claim);
-        if (narrow && found && chunk.size == 0 && !chunks_to_end(bytes, chunk.content))
+            claim_bits(chunks->bytes, chunk.content, claim);
+        if (is_narrow && chunk.is_data && chunk.size == 0 &&
+            !chunks_to_end(chunks->bytes, chunk.content))
             return CLAIM_OPEN; /* not an empty sound */
-        if (found)
+        if (chunk.is_data)
             return claim_from(chunk.content, chunk.size, claim);
-        at = chunk.next;
     }
     return CLAIM_NONE;
 }
@@ -101,10 +93,11 @@ bool sound_claim_ogg_ends(const unsigned char *tail, size_t size)
     return ends;
 }
 
-static bool is_ogg_chain(struct sound_bytes *bytes, uint64_t size)
+static bool is_ogg_chain(struct sound_bytes *bytes)
 {
     struct ogg_pages pages = {0};
     unsigned char part[OGG_HEADER + OGG_SEGMENTS_MOST];
+    uint64_t size = bytes->size;
     for (uint64_t at = 0; at < size && !pages.is_chain && !pages.is_lost;) {
         size_t count = size - at < sizeof part ? (size_t)(size - at) : sizeof part;
         if (!sound_bytes_read(bytes, at, part, count))
@@ -119,13 +112,10 @@ static bool is_ogg_chain(struct sound_bytes *bytes, uint64_t size)
 static enum sound_claim_kind claim_of_ogg(struct sound_bytes *bytes)
 {
     unsigned char tail[OGG_TAIL];
-    struct stat about;
-    if (fstat(bytes->fd, &about) != 0)
-        return CLAIM_NONE;
-    if (is_ogg_chain(bytes, (uint64_t)about.st_size))
+    if (is_ogg_chain(bytes))
         return CLAIM_CHAIN;
-    size_t size = about.st_size < OGG_TAIL ? (size_t)about.st_size : OGG_TAIL;
-    if (!sound_bytes_read(bytes, (uint64_t)about.st_size - size, tail, size))
+    size_t size = bytes->size < OGG_TAIL ? (size_t)bytes->size : OGG_TAIL;
+    if (!sound_bytes_read(bytes, bytes->size - size, tail, size))
         return CLAIM_NONE;
     return sound_claim_ogg_ends(tail, size) ? CLAIM_NONE : CLAIM_CUT;
 }
@@ -137,9 +127,9 @@ static enum sound_claim_kind claim_of(struct sound_bytes *bytes, struct sound_cl
         return CLAIM_NONE;
     if (memcmp(head, "OggS", 4) == 0)
         return claim_of_ogg(bytes);
-    const struct chunk_layout *layout = sound_chunks_layout(bytes);
-    if (layout)
-        return claim_of_chunks(bytes, layout, claim);
+    struct sound_chunks chunks;
+    if (sound_chunks_begin(bytes, &chunks))
+        return claim_of_chunks(&chunks, claim);
     bytes->big_endian = memcmp(head, ".snd", 4) == 0;
     bool au = bytes->big_endian || memcmp(head, "dns.", 4) == 0;
     return au ? claim_of_au(bytes, claim) : CLAIM_NONE;
@@ -147,7 +137,7 @@ static enum sound_claim_kind claim_of(struct sound_bytes *bytes, struct sound_cl
 
 struct sound_claim sound_claim_read(int fd)
 {
-    struct sound_bytes bytes = {.fd = fd};
+    struct sound_bytes bytes = sound_bytes_of_file(fd);
     struct sound_claim claim = {0};
     claim.kind = claim_of(&bytes, &claim);
     if (bytes.error)

@@ -188,24 +188,24 @@ static sf_count_t stream_read(void *buffer, sf_count_t count, void *user)
 static sf_count_t received_position(void *user)
 {
     const struct sound_io *io = user;
-    return io->ended && io->position == io->passed ? LENGTH_UNKNOWN : io->position;
+    return io->ended && io->position == io->passed ? LENGTH_UNKNOWN : io->position - io->origin;
 }
 
 static sf_count_t stream_seek(sf_count_t offset, int whence, void *user)
 {
     struct sound_io *io = user;
-    sf_count_t target = whence == SEEK_SET   ? offset
+    sf_count_t target = whence == SEEK_SET   ? io->origin + offset
                         : whence == SEEK_CUR ? io->position + offset
                                              : -1;
     if (target == io->position)
-        return target;
+        return target - io->origin;
     /* Decoders that look beyond the sound would consume it: only the head is seekable, and only
      * while all of it is kept. */
-    if (target < 0 || target > STREAM_HEAD || io->passed > STREAM_HEAD)
+    if (target < io->origin || target > STREAM_HEAD || io->passed > STREAM_HEAD)
         return -1;
     if (target <= io->passed) {
         io->position = target;
-        return target;
+        return target - io->origin;
     }
     char scrap[4096];
     io->position = io->passed;
@@ -216,7 +216,7 @@ static sf_count_t stream_seek(sf_count_t offset, int whence, void *user)
         if (stream_read(scrap, part, io) < part)
             return -1;
     }
-    return target;
+    return target - io->origin;
 }
 
 static sf_count_t stream_length(void *user)
@@ -257,6 +257,11 @@ void sound_io_begin_stream(struct sound_io *io, FILE *stream)
     io->ended = false;
     io->tail_size = 0;
     io->pages = (struct ogg_pages){0};
+}
+
+void sound_io_begin_at(struct sound_io *io, uint64_t origin)
+{
+    io->origin = io->position = (int64_t)origin;
 }
 
 void sound_io_unread(struct sound_io *io, const void *bytes, size_t count)

@@ -24,16 +24,16 @@
 enum { STREAM_HEAD = 1 << 16 };
 
 struct sound_io {
-    int fd;                           /* not owned; or instead, for reading without seeking: */
-    FILE *stream;                     /* not owned */
-    int error;                        /* errno of the first call that failed; 0: none did */
-    int64_t origin;                   /* offset of the sound in a file */
-    int64_t position;                 /* of a stream */
-    int64_t passed;                   /* bytes that went through a stream */
-    bool ended;                       /* and a stream that is read has no more */
-    int open_error;                   /* libsndfile's, if sound_io_open failed; 0: none */
-    char open_problem[256];           /* the same as text */
-    bool has_codec;                   /* whose library allocates at any call */
+    int fd;                 /* not owned; or instead, for reading without seeking: */
+    FILE *stream;           /* not owned */
+    int error;              /* errno of the first call that failed; 0: none did */
+    int64_t origin;         /* offset of the sound in a file, or in a stream that is read */
+    int64_t position;       /* of a stream */
+    int64_t passed;         /* bytes that went through a stream */
+    bool ended;             /* and a stream that is read has no more */
+    int open_error;         /* libsndfile's, if sound_io_open failed; 0: none */
+    char open_problem[256]; /* the same as text */
+    bool has_codec;         /* whose library allocates at any call */
     unsigned char head[STREAM_HEAD];  /* of a stream that is read */
     unsigned char tail[2 * OGG_TAIL]; /* the last bytes of it */
     size_t tail_size;
@@ -45,6 +45,9 @@ struct sound_io {
 /* From the current offset of `fd` on. */
 void sound_io_begin(struct sound_io *io, int fd);
 void sound_io_begin_stream(struct sound_io *io, FILE *stream);
+
+/* Read again from an offset on of which the head is kept, as if the sound began there. */
+void sound_io_begin_at(struct sound_io *io, uint64_t origin);
 
 /* Bytes that the caller has read before, at most STREAM_HEAD; they are read again first. */
 void sound_io_unread(struct sound_io *io, const void *bytes, size_t count);

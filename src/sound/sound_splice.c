@@ -33,57 +33,46 @@ static bool put(struct sound_splice *splice, int64_t at, int64_t dropped,
 
 /* ---- chunks ---- */
 
-struct header_layout {
-    char magic[5];
-    char data[5];    /* the samples' chunk, */
-    uint8_t header;  /* whose header ends the file's, of so many bytes */
-    uint8_t size_at; /* of the file's size; 0: it has none */
-    uint8_t size_bytes;
-    bool big_endian;
-};
-
-static const struct header_layout layouts[] = {
-    {"RIFF", "data", 8, 4, 4, false},   {"RF64", "data", 8, 20, 8, false}, /* in ds64 */
-    {"riff", "data", 24, 16, 8, false}, {"FORM", "SSND", 16, 4, 4, true},
-    {"caff", "data", 16, 0, 0, true},
-};
-
-static const struct header_layout *layout_of(const unsigned char *head, size_t size)
+/* Bytes from the samples' chunk to the first sample, which end the header. */
+static size_t data_header(const struct chunk_layout *layout)
 {
-    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
-        const struct header_layout *layout = &layouts[i];
-        if (size >= 40 && memcmp(head, layout->magic, 4) == 0 &&
-            memcmp(head + size - layout->header, layout->data, 4) == 0)
-            return layout;
-    }
-    return NULL;
+    return (size_t)layout->header + layout->lead;
 }
 
-static void increase(unsigned char *number, const struct header_layout *layout, uint64_t by)
+static const struct chunk_layout *layout_of(const unsigned char *head, size_t size)
 {
-    struct metadata_buffer value = {.bytes = number, .capacity = layout->size_bytes};
+    enum { LEAST = 40 };
+    const struct chunk_layout *layout = size < LEAST ? NULL : sound_chunks_layout(head);
+    bool is_whole = layout && memcmp(head + size - data_header(layout), layout->data, 4) == 0;
+    return is_whole ? layout : NULL;
+}
+
+static void increase(unsigned char *head, const struct chunk_layout *layout, uint64_t by)
+{
+    unsigned char *number = head + layout->whole_at;
+    size_t count = layout->whole_bytes;
+    struct metadata_buffer value = {.bytes = number, .capacity = count};
     if (layout->big_endian)
-        metadata_put_big(&value, metadata_big(number, layout->size_bytes) + by, layout->size_bytes);
+        metadata_put_big(&value, metadata_big(number, count) + by, count);
     else
-        metadata_put_little(&value, metadata_little(number, layout->size_bytes) + by,
-                            layout->size_bytes);
+        metadata_put_little(&value, metadata_little(number, count) + by, count);
 }
 
 /* libsndfile writes the whole header at once, several times. */
 static bool write_header(struct sound_splice *splice, const void *bytes, size_t count)
 {
-    const struct header_layout *layout = layout_of(bytes, count);
+    const struct chunk_layout *layout = layout_of(bytes, count);
     unsigned char *head = layout ? malloc(count) : NULL;
     if (!head)
         return false;
-    size_t before = count - layout->header;
+    size_t before = count - data_header(layout);
     memcpy(head, bytes, count);
-    if (layout->size_at)
-        increase(head + layout->size_at, layout, splice->bytes.size);
+    increase(head, layout, splice->bytes.size);
     bool done =
         write_at(splice, 0, head, before) &&
         (splice->at == (int64_t)before || put(splice, (int64_t)before, 0, &splice->bytes)) &&
-        write_at(splice, (int64_t)(before + splice->bytes.size), head + before, layout->header);
+        write_at(splice, (int64_t)(before + splice->bytes.size), head + before,
+                 data_header(layout));
     free(head);
     return done;
 }

@@ -23,10 +23,12 @@ struct reader {
     FILE *stream;
     const char *name;
     bool big_endian;
+    uint64_t at; /* bytes read */
 };
 
 static enum status read_bytes(struct reader *reader, void *bytes, size_t count)
 {
+    reader->at += count;
     if (fread(bytes, 1, count, reader->stream) == count)
         return STATUS_OK;
     if (stop_requested())
@@ -122,13 +124,19 @@ static enum status read_chunk(struct reader *reader, const char *id, uint32_t si
     return status;
 }
 
-static enum status read_sizes_64(struct reader *reader, uint32_t size, uint64_t *data_size)
+/* Of an RF64: of the samples, and of the whole file but for eight bytes. */
+struct sizes_64 {
+    uint64_t data, whole;
+};
+
+static enum status read_sizes_64(struct reader *reader, uint32_t size, struct sizes_64 *sizes)
 {
-    unsigned char bytes[16];
+    unsigned char bytes[DS64_LEAST];
     if (size < sizeof bytes)
         return skip_bytes(reader, (uint64_t)size + (size & 1));
     TRY(read_bytes(reader, bytes, sizeof bytes));
-    *data_size = (uint64_t)number(reader, bytes + 12, 4) << 32 | number(reader, bytes + 8, 4);
+    sizes->data = sound_chunks_size_64(bytes);
+    sizes->whole = metadata_little(bytes, 8);
     return skip_bytes(reader, (uint64_t)size - sizeof bytes + (size & 1));
 }
 
@@ -146,13 +154,23 @@ bool stream_header_is_wav(const unsigned char head[12])
     return riff && memcmp(head + 8, "WAVE", 4) == 0;
 }
 
+/* After samples of so many bytes, which is known. */
+static void find_next(const struct reader *reader, uint64_t whole, uint64_t bytes,
+                      struct wav_header *header)
+{
+    enum { LESS = 8 }; /* of the file, which its size leaves out */
+    header->next = header->end = bytes + (bytes & 1);
+    if (whole != SIZE_UNKNOWN && whole + LESS > reader->at + header->next)
+        header->end = whole + LESS - reader->at;
+}
+
 enum status stream_header_read_wav(FILE *stream, const unsigned char head[12], const char *name,
                                    struct wav_header *header, struct sound_traits *traits)
 {
     struct reader reader = {
-        .stream = stream, .name = name, .big_endian = memcmp(head, "RIFX", 4) == 0};
-    uint64_t size_64 = 0;
-    *header = (struct wav_header){.frames = FRAMES_UNKNOWN};
+        .stream = stream, .name = name, .big_endian = memcmp(head, "RIFX", 4) == 0, .at = 12};
+    struct sizes_64 sizes = {.whole = number(&reader, head + 4, 4)};
+    *header = (struct wav_header){.frames = FRAMES_UNKNOWN, .layout = sound_chunks_layout(head)};
     for (;;) {
         unsigned char chunk[8];
         TRY(read_bytes(&reader, chunk, sizeof chunk));
@@ -160,11 +178,13 @@ enum status stream_header_read_wav(FILE *stream, const unsigned char head[12], c
         if (memcmp(chunk, "data", 4) == 0) {
             if (header->frame_bytes == 0)
                 return fail(STATUS_FAILED, "cannot read %s: its WAV header has no format", name);
-            uint64_t bytes = size == SIZE_UNKNOWN ? size_64 : size;
+            uint64_t bytes = size == SIZE_UNKNOWN ? sizes.data : size;
             if (is_made_up(size, header->frame_bytes))
                 bytes = 0;
-            if (bytes > 0 && bytes <= INT64_MAX)
+            if (bytes > 0 && bytes <= INT64_MAX) {
                 header->frames = (int64_t)(bytes / header->frame_bytes);
+                find_next(&reader, sizes.whole, bytes, header);
+            }
             int major = reader.big_endian       ? SF_FORMAT_WAV | SF_ENDIAN_BIG
                         : header->is_extensible ? SF_FORMAT_WAVEX
                                                 : SF_FORMAT_WAV;
@@ -174,7 +194,7 @@ enum status stream_header_read_wav(FILE *stream, const unsigned char head[12], c
         if (memcmp(chunk, "fmt ", 4) == 0)
             TRY(read_format(&reader, size, header));
         else if (memcmp(chunk, "ds64", 4) == 0)
-            TRY(read_sizes_64(&reader, size, &size_64));
+            TRY(read_sizes_64(&reader, size, &sizes));
         else
             TRY(read_chunk(&reader, (const char *)chunk, size, traits->metadata));
     }

@@ -23,6 +23,10 @@ struct wav_header {
     int64_t frames; /* or FRAMES_UNKNOWN */
     size_t frame_bytes;
     bool is_extensible;
+    const struct chunk_layout *layout;
+    /* From the first sample on: where the next chunk begins, and where the file claims to end.
+     * Equal: there is no next one, or none is known. */
+    uint64_t next, end;
 };
 
 /* Whether these first 12 bytes of a stream are WAV. */
@@ -58,7 +62,8 @@ enum sound_claim_kind {
 struct sound_claim {
     enum sound_claim_kind kind;
     uint64_t end;
-    unsigned bits; /* of a sample of PCM in a WAV; 0: not said */
+    uint64_t bytes; /* before it that are samples, and what their chunk begins with */
+    unsigned bits;  /* of a sample of PCM in a WAV; 0: not said */
 };
 
 /* What the header of regular file `fd` claims (WAV, RF64, W64, AIFF, AU, CAF), and whether the last

@@ -81,18 +81,17 @@ int w64_header_end(int fd, size_t chunks)
     return pwrite(fd, size, sizeof size, RIFF_SIZE_AT) == sizeof size ? 0 : errno;
 }
 
-bool w64_header_reads_raw(int fd, SF_INFO *info, uint64_t *start, int64_t *frames)
+bool w64_header_reads_raw(struct sound_bytes *bytes, SF_INFO *info, uint64_t *start,
+                          int64_t *frames)
 {
-    struct sound_bytes bytes = {.fd = fd};
-    const struct chunk_layout *chunks = sound_chunks_layout(&bytes);
     struct sound_chunk format, data;
     uint64_t outer, tag, bits;
-    if ((info->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_W64 || !chunks ||
-        !sound_chunk_find(&bytes, chunks, "fmt ", &format) || format.size < FORMAT_SIZE ||
-        !sound_chunk_find(&bytes, chunks, "data", &data) ||
-        !sound_bytes_number(&bytes, format.content, 2, &outer) || outer != TAG_EXTENSIBLE ||
-        !sound_bytes_number(&bytes, format.content + 24, 2, &tag) || tag != TAG_FLOAT ||
-        !sound_bytes_number(&bytes, format.content + 14, 2, &bits) || (bits != 32 && bits != 64))
+    if ((info->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_W64 ||
+        !sound_chunks_find(bytes, "fmt ", &format) || format.size < FORMAT_SIZE ||
+        !sound_chunks_find(bytes, "data", &data) ||
+        !sound_bytes_number(bytes, format.content, 2, &outer) || outer != TAG_EXTENSIBLE ||
+        !sound_bytes_number(bytes, format.content + 24, 2, &tag) || tag != TAG_FLOAT ||
+        !sound_bytes_number(bytes, format.content + 14, 2, &bits) || (bits != 32 && bits != 64))
         return false;
     *info = (SF_INFO){.format = SF_FORMAT_RAW | SF_ENDIAN_LITTLE |
                                 (bits == 32 ? SF_FORMAT_FLOAT : SF_FORMAT_DOUBLE),

@@ -18,6 +18,7 @@ int w64_header_begin(int fd, const struct stream_format *format, int sound_forma
 int w64_header_end(int fd, size_t chunks);
 
 /* Whether a W64 has such samples: then *info is for opening it at *start, with `frames` to come. */
-bool w64_header_reads_raw(int fd, SF_INFO *info, uint64_t *start, int64_t *frames);
+bool w64_header_reads_raw(struct sound_bytes *bytes, SF_INFO *info, uint64_t *start,
+                          int64_t *frames);
 
 #endif

@@ -3,10 +3,10 @@
 #include "fuzz.h"
 #include "sound/metadata.h"
 
-static void write_all(struct sound_metadata *metadata)
+static void write_all(struct sound_metadata *metadata, bool has_memory)
 {
     const struct metadata_change change = {.frames = 1000,
-                                           .has_memory = true,
+                                           .has_memory = has_memory,
                                            .rate = 48000,
                                            .channels = 2,
                                            .bits = 16,
@@ -26,17 +26,32 @@ static void write_all(struct sound_metadata *metadata)
         free(buffers[i].bytes);
 }
 
+/* As what follows the samples of a stream of each kind. */
+static enum status read_after(struct sound_bytes *bytes, struct sound_metadata *metadata)
+{
+    static const char heads[][13] = {"RIFF    WAVE", "RIFX    WAVE", "FORM    AIFF", "riff        ",
+                                     "caff        "};
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        TRY(metadata_read_after(bytes, sound_chunks_layout((const unsigned char *)heads[i]),
+                                metadata));
+    return STATUS_OK;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct metadata_bytes bytes = {.fd = -1, .memory = data, .size = size};
+    struct sound_bytes bytes = {.fd = -1, .memory = data, .size = size};
     struct sound_metadata *metadata = NULL;
     bool known;
     fuzz_begin();
     enum status status = metadata_create(&metadata);
     if (status == STATUS_OK)
         status = metadata_read(&bytes, metadata, &known);
+    if (status == STATUS_OK && size % 3 == 0)
+        status = read_after(&bytes, metadata);
+    if (metadata)
+        metadata_remove_unplaced(metadata);
     if (status == STATUS_OK)
-        write_all(metadata);
+        write_all(metadata, size & 1);
     if (status == STATUS_OK)
         status = metadata_conclude(metadata);
     metadata_destroy(metadata);

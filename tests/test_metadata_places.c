@@ -1,0 +1,155 @@
+/* A marker stands at an impulse: wherever alignment, latency and length take the sound, it stands
+ * at the impulse of the output, from each container that holds markers to each. */
+#include "command.h"
+#include "sound.h"
+#include "suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILES "python3 -S " METADATA_SCRIPTS "/metadata_files.py "
+#define RENDER "\"$HALO\" render --no-sync -qf "
+
+enum { FRAMES = 8000, LONG = 5001, FIRST = 0, MIDDLE = 3000, LAST = FRAMES - 1 };
+
+static const char *const kinds[] = {"wav", "rf64", "w64", "aiff", "caf"};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static size_t frame_of_impulse(const char *name)
+{
+    struct sound sound = sound_load(name);
+    const float *samples = sound.block.data[0];
+    size_t most = 0;
+    for (size_t i = 0; i < sound.block.frames; i++)
+        if (fabsf(samples[i]) > fabsf(samples[most]))
+            most = i;
+    sound_free(&sound);
+    return most;
+}
+
+/* Taps of noise with one that stands out. */
+static void save_mask(const char *name, size_t taps, size_t peak)
+{
+    FILE *file = fopen(command_path(name), "w");
+    ck_assert_ptr_nonnull(file);
+    srand(7);
+    for (size_t i = 0; i < taps; i++)
+        fprintf(file, "%g\n", i == peak ? 1 : 0.02 * rand() / RAND_MAX - 0.01);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static void make_inputs(size_t frame)
+{
+    command_done(FILES "impulse %zu in.wav", frame);
+    command_done("for k in rf64 w64 aiff caf flac; do " RENDER "in.wav in.$k || exit 1; done");
+}
+
+/* The impulse of OUT and its marker are at `frame`; loops are these. */
+static void expect_marks(const char *name, size_t frame, size_t heard, const char *loops)
+{
+    char wanted[256];
+    size_t low = frame < 17 ? frame : 17, high = frame < 17 ? 17 : frame;
+    snprintf(wanted, sizeof wanted, "marker %zu\nmarker %zu\n%s", low, high, loops);
+    ck_assert_uint_eq(frame_of_impulse(name), heard);
+    const char *marks = command_done(FILES "marks %s", name).out;
+    if (strstr(marks, "time")) {
+        ck_assert_msg(strncmp(marks, "time 4886718345\n", 16) == 0, "%s", marks);
+        marks += 16;
+    }
+    ck_assert_msg(strcmp(marks, wanted) == 0, "%s has\n%sand should have\n%s", name, marks, wanted);
+}
+
+static const struct way {
+    const char *options;
+    const char *loops; /* those that are left */
+} ways[] = {
+    {"--gain -6", "loop forward 0 8000\nloop forward 3000 8000\n"},
+    {"--mask causal.txt", ""},
+    {"--mask causal.txt --tail none", ""},
+    {"--align centre --mask centred.txt", ""},
+    {"--align centre --mask centred.txt --edge reflect", ""},
+    {"--align centre --mask centred.txt --edge wrap --tail none", "loop forward 0 8000\n"},
+    {"--mask late.txt,align=peak", ""},
+    {"--mask late.txt,align=peak --tail none --normalize -1", ""},
+    {"--align centre --mask centred.txt --gain 3 --mask centred.txt", ""},
+};
+
+/* Each way once with each pair of containers would take minutes: the ways take turns. */
+START_TEST(marker_stands_at_the_impulse)
+{
+    size_t turn = 0;
+    command_clean();
+    make_inputs(MIDDLE);
+    save_mask("causal.txt", LONG, 0);
+    save_mask("centred.txt", LONG, LONG / 2);
+    save_mask("late.txt", LONG, 4321);
+    for (size_t i = 0; i < KINDS; i++)
+        for (size_t k = 0; k < KINDS; k++, turn++) {
+            const struct way *way = &ways[turn % (sizeof ways / sizeof *ways)];
+            char out[16];
+            snprintf(out, sizeof out, "out.%s", kinds[k]);
+            command_done(RENDER "in.%s %s %s", kinds[i], out, way->options);
+            expect_marks(out, MIDDLE, MIDDLE, way->loops);
+        }
+}
+END_TEST
+
+START_TEST(every_way_keeps_it)
+{
+    command_clean();
+    make_inputs(MIDDLE);
+    save_mask("causal.txt", LONG, 0);
+    save_mask("centred.txt", LONG, LONG / 2);
+    save_mask("late.txt", LONG, 4321);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        command_done(RENDER "in.flac out.wav %s", ways[i].options);
+        expect_marks("out.wav", MIDDLE, MIDDLE, ways[i].loops);
+        if (strstr(ways[i].options, "--edge")) /* which needs a file */
+            continue;
+        command_done("cat in.wav | " RENDER "- - %s | cat >out.wav", ways[i].options);
+        expect_marks("out.wav", MIDDLE, MIDDLE, ways[i].loops);
+    }
+}
+END_TEST
+
+START_TEST(ends_of_the_sound_are_no_exception)
+{
+    static const size_t frames[] = {FIRST, LAST};
+    command_clean();
+    save_mask("centred.txt", LONG, LONG / 2);
+    for (size_t i = 0; i < 2; i++) {
+        make_inputs(frames[i]);
+        for (size_t k = 0; k < KINDS; k++) {
+            char out[16];
+            snprintf(out, sizeof out, "out.%s", kinds[k]);
+            command_done(RENDER "in.%s %s --align centre --mask centred.txt",
+                         kinds[(k + 1) % KINDS], out);
+            expect_marks(out, frames[i], frames[i], "");
+        }
+    }
+}
+END_TEST
+
+/* Of a mask that is itself a delay, the marker says when the sound went in. */
+START_TEST(a_delay_moves_the_sound_alone)
+{
+    command_clean();
+    make_inputs(MIDDLE);
+    save_mask("late.txt", 200, 100);
+    command_done(RENDER "in.wav out.aiff --mask late.txt");
+    expect_marks("out.aiff", MIDDLE, MIDDLE + 100, "");
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        marker_stands_at_the_impulse,
+        every_way_keeps_it,
+        ends_of_the_sound_are_no_exception,
+        a_delay_moves_the_sound_alone,
+    };
+    return suite_run("metadata_places", tests, sizeof tests / sizeof *tests);
+}

@@ -1,0 +1,218 @@
+/* What follows the samples of a stream: chunks that are there when OUT's header is written. */
+#include "command.h"
+#include "suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FILES "python3 -S " METADATA_SCRIPTS "/metadata_files.py "
+#define RENDER "\"$HALO\" render --no-sync "
+
+static const char *const kinds[] = {"wav", "rf64", "w64", "aiff"};
+static const char *const targets[] = {"wav", "rf64", "w64", "aiff", "caf"};
+enum { KINDS = sizeof kinds / sizeof *kinds, TARGETS = sizeof targets / sizeof *targets };
+
+/* A stream is rendered into a file as the file of the same bytes is, but for where it stands. */
+START_TEST(chunks_after_the_samples_are_kept)
+{
+    command_clean();
+    for (size_t i = 0; i < KINDS; i++) {
+        command_done(FILES "last %s in.%s", kinds[i], kinds[i]);
+        for (size_t k = 0; k < TARGETS; k++) {
+            command_done(RENDER "in.%s file.%s -f --gain -6 2>&1 | { grep keep || :; } >file.err",
+                         kinds[i], targets[k]);
+            command_done("cat in.%s | " RENDER
+                         "- out.%s -f --gain -6 2>&1 | { grep keep || :; } >out.err",
+                         kinds[i], targets[k]);
+            command_done("sed -i 's/^.* keep: //' file.err out.err && cmp file.err out.err");
+            command_done(FILES "chunks file.%s | sed 's/ [a-z]*$//' | sort >old", targets[k]);
+            command_done(FILES "chunks out.%s >now && sed 's/ [a-z]*$//' now | sort | diff old -",
+                         targets[k]);
+            const char *chunks = command_done("cat now").out;
+            ck_assert_msg(!strstr(chunks, " before\n") && strstr(chunks, " after\n"), "%s", chunks);
+        }
+    }
+}
+END_TEST
+
+/* Samples that end with an odd byte, and a stream of more than one block. */
+START_TEST(samples_stay_what_they_are)
+{
+    command_clean();
+    command_done(
+        "python3 - <<'END'\n"
+        "import struct\n"
+        "body = b'fmt ' + struct.pack('<IHHIIHH', 16, 1, 1, 48000, 48000, 1, 8)\n"
+        "body += b'data' + struct.pack('<I', 300001) + bytes(i %% 251 for i in "
+        "range(300001)) + b'\\0'\n"
+        "body += b'LIST' + struct.pack('<I', 16) + b'INFOINAM' + "
+        "struct.pack('<I', 3) + b'hi\\0\\0'\n"
+        "open('in.wav', 'wb').write(b'RIFF' + struct.pack('<I', 4 + len(body)) + b'WAVE' + "
+        "body + b'junk after the file')\n"
+        "END");
+    for (size_t k = 0; k < TARGETS; k++) {
+        command_done("cat in.wav | " RENDER "- out.%s -qf --format pcm24", targets[k]);
+        command_done("ffmpeg -v error -y -i out.%s -f u8 out.raw && tail -c +45 in.wav | "
+                     "head -c 300001 | cmp - out.raw",
+                     targets[k]);
+        if (strcmp(targets[k], "w64") != 0)
+            command_expect(
+                command_done("ffprobe -v error -show_entries format_tags out.%s", targets[k]).out,
+                "=hi\n");
+        command_expect(command_done(FILES "chunks out.%s", targets[k]).out, "size right\n");
+    }
+}
+END_TEST
+
+/* libsndfile takes what follows the samples of a W64 for samples. */
+START_TEST(chunks_of_w64_are_no_samples)
+{
+    command_clean();
+    command_done(FILES "make wav in.wav && " FILES "make w64 in.w64");
+    command_done(RENDER "in.wav wav.au -q && " RENDER "in.w64 file.au -q && cat in.w64 | " RENDER
+                        "- stream.au -q && cmp wav.au file.au && cmp wav.au stream.au");
+}
+END_TEST
+
+/* Labels and the cues that they are for, on either side of the samples. */
+START_TEST(labels_find_their_cues)
+{
+    static const char *const orders[] = {"labels", "cue"};
+    command_clean();
+    for (size_t i = 0; i < 2; i++) {
+        command_done(FILES "apart %s in.wav", orders[i]);
+        for (size_t k = 0; k < TARGETS; k++) {
+            command_done(RENDER "in.wav file.%s -qf --gain -6", targets[k]);
+            command_done(FILES "chunks file.%s | sed 's/ [a-z]*$//' | sort >old", targets[k]);
+            struct command_result result =
+                command_done("cat in.wav | " RENDER "- out.%s -f --gain -6", targets[k]);
+            ck_assert_msg(!strstr(result.err, "keep"), "%s", result.err);
+            command_done(FILES "chunks out.%s | sed 's/ [a-z]*$//' | sort | diff old -",
+                         targets[k]);
+        }
+        /* A pipe gets cues that are there in time, and no label without a cue. */
+        command_expect(command_done("cat in.wav | " RENDER "- - --gain -6 | cat >out.wav").err,
+                       "3 markers (it follows the samples of a stream)");
+        const char *chunks = command_done(FILES "chunks out.wav").out;
+        bool is_there = i == 1;
+        ck_assert_msg(!strstr(chunks, "LIST") && !strstr(chunks, "cue ") == !is_there, "%s",
+                      chunks);
+    }
+}
+END_TEST
+
+/* OUT cannot take them: they are named, and what comes before the samples is kept. */
+START_TEST(what_comes_too_late_is_named)
+{
+    static const char *const outs[] = {"- --container wav | cat >out.wav",
+                                       "- --container flac | cat >out.flac", "out.flac -f",
+                                       "out.ogg -f", "/dev/stdout | cat >out.wav"};
+    command_clean();
+    command_done(FILES "make wav in.wav");
+    for (size_t i = 0; i < sizeof outs / sizeof *outs; i++) {
+        bool is_wav = strstr(outs[i], "wav");
+        const char *container = i == 4 ? "--container wav" : "";
+        struct command_result result =
+            command_done("cat in.wav | " RENDER "--gain -6 %s - %s", container, outs[i]);
+        command_expect(result.err, "smpl, inst, wxyz, 3 markers, TITLE, ARTIST, COMMENT, IARL (it "
+                                   "follows the samples of a stream)");
+        ck_assert_uint_eq(command_lines(strstr(result.err, "does not keep")), 1);
+        if (is_wav)
+            command_expect(command_done(FILES "chunks out.wav").out, "bext ");
+    }
+}
+END_TEST
+
+/* A text that OUT has is not lost where it comes again. */
+START_TEST(what_came_before_is_not_too_late)
+{
+    command_clean();
+    command_done("python3 - <<'END'\n"
+                 "import struct\n"
+                 "def chunk(name, content):\n"
+                 "    return name + struct.pack('<I', len(content)) + content\n"
+                 "title, artist = chunk(b'INAM', b'one\\0'), chunk(b'IART', b'two\\0')\n"
+                 "body = chunk(b'fmt ', struct.pack('<HHIIHH', 1, 1, 48000, 96000, 2, 16))\n"
+                 "body += chunk(b'LIST', b'INFO' + title) + chunk(b'data', bytes(2000))\n"
+                 "body += chunk(b'LIST', b'INFO' + title + artist)\n"
+                 "open('in.wav', 'wb').write(chunk(b'RIFF', b'WAVE' + body))\n"
+                 "END");
+    command_expect(command_done("cat in.wav | " RENDER "- - --gain -6 | cat >out.wav").err,
+                   "does not keep: ARTIST (it follows the samples of a stream)");
+    command_done("cat in.wav | " RENDER "- out.wav -f --gain -6 2>err; ! grep keep err");
+    ck_assert_uint_eq(
+        command_lines(command_done("strings -n 3 out.wav | grep -x -e one -e two").out), 2);
+}
+END_TEST
+
+/* Nothing follows: nothing is waited for, whether the writer goes on holding the pipe or writes
+ * more.
+ */
+START_TEST(no_more_is_read_than_the_file_claims)
+{
+    command_clean();
+    command_done(FILES "with in.wav wxyz 01020304 && mkfifo pipe");
+    command_done("exec 3<>pipe; { cat in.wav; printf more; } >&3 & exec 3<>pipe; " RENDER
+                 "pipe out.wav -q --gain -6");
+    command_expect(command_done(FILES "chunks out.wav").out, "wxyz 4 ");
+}
+END_TEST
+
+START_TEST(user_decides_of_those_too)
+{
+    command_clean();
+    command_done(FILES "last wav in.wav");
+    command_done("cat in.wav | " RENDER "- none.wav -q --gain -6 --metadata none");
+    ck_assert_str_eq(command_done(FILES "chunks none.wav").out, "size right\n");
+    command_done("echo '{\"tags\": {\"TITLE\": \"Another\", \"ARTIST\": null}}' >tags.json");
+    command_done("cat in.wav | " RENDER "- tags.wav -q --gain -6 --metadata tags.json");
+    const char *tags = command_done("strings tags.wav").out;
+    ck_assert_msg(strstr(tags, "Another") && !strstr(tags, "A title") && !strstr(tags, "An artist"),
+                  "%s", tags);
+    command_expect(tags, "A comment");
+}
+END_TEST
+
+/* Whole files whose claims are wrong, and loops of which both parts come late. */
+START_TEST(false_claims_are_noticed)
+{
+    command_clean();
+    command_done(FILES "last wav cut.wav && printf '\\377' | "
+                       "dd of=cut.wav bs=1 seek=6 conv=notrunc status=none");
+    command_expect(command_done("cat cut.wav | " RENDER "- out.wav --gain -6").err,
+                   "some of it (it is cut short");
+    command_expect(command_done(FILES "chunks out.wav").out, "wxyz 17");
+    command_done("python3 - <<'END'\n"
+                 "import struct\n"
+                 "data = bytes(2000)\n"
+                 "body = b'fmt ' + struct.pack('<IHHIIHH', 16, 1, 1, 48000, 96000, 2, 16)\n"
+                 "body += b'data' + struct.pack('<I', 2000) + data\n"
+                 "body += b'wxyz' + struct.pack('<I', 1 << 25) + bytes(1 << 25)\n"
+                 "open('large.wav', 'wb').write(b'RIFF' + struct.pack('<I', 4 + len(body)) + "
+                 "b'WAVE' + body)\n"
+                 "END");
+    command_expect(command_done("cat large.wav | " RENDER "- out.wav -f --gain -6").err,
+                   "some of it (it is cut short, or more than halo reads)");
+    command_expect(command_done("cat large.wav | " RENDER "- - --gain -6 | cat >out.wav").err,
+                   "some of it (it follows the samples of a stream)");
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        chunks_after_the_samples_are_kept,
+        chunks_of_w64_are_no_samples,
+        labels_find_their_cues,
+        what_comes_too_late_is_named,
+        what_came_before_is_not_too_late,
+        no_more_is_read_than_the_file_claims,
+        user_decides_of_those_too,
+        false_claims_are_noticed,
+    };
+    const TTest *const with_ffmpeg[] = {samples_stay_what_they_are};
+    int failed = suite_run("metadata_streams", tests, sizeof tests / sizeof *tests);
+    if (system("command -v ffmpeg >/dev/null 2>&1") == 0)
+        failed = suite_run("metadata_streams_ffmpeg", with_ffmpeg, 1) || failed;
+    return failed;
+}
