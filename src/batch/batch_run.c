@@ -83,7 +83,8 @@ static enum status keep_report(void *context, const struct report *report)
         "output", json_text(report->output), "frames", (json_int_t)report->totals.frames_out,
         "rate", (json_int_t)report->rate, "channels", (json_int_t)report->channels, "sound_seconds",
         (double)report->totals.frames_out / report->rate, "peak", report->totals.peak, "clipped",
-        (json_int_t)report->clipped, "layout", report_layout(report), "metadata", metadata);
+        (json_int_t)report->clipped, "layout", report_layout(report->layout, report->channels),
+        "metadata", metadata);
     return STATUS_OK;
 }
 
