@@ -64,8 +64,8 @@ struct recorder {
     uint64_t frames_done;                 /* lock */
     bool leave;                           /* lock */
 
-    char failure[512]; /* written before `ended` is set */
-    bool reported;     /* the control thread's */
+    struct failure failure; /* written before `ended` is set */
+    bool reported;          /* the control thread's */
 };
 
 /* ---- the step: real-time ---- */
@@ -265,7 +265,7 @@ static void update_header(struct recorder *recorder, bool at_once)
 static void *write_ring(void *argument)
 {
     struct recorder *recorder = argument;
-    log_capture(recorder->failure, sizeof recorder->failure);
+    const struct log_keeper before = log_keep_failure(&recorder->failure);
     pthread_mutex_lock(&recorder->lock);
     while (!recorder->leave) {
         uint64_t asked = recorder->flushes_asked;
@@ -286,6 +286,7 @@ static void *write_ring(void *argument)
             pthread_cond_timedwait(&recorder->asked, &recorder->lock, &until);
     }
     pthread_mutex_unlock(&recorder->lock);
+    log_keep_again(&before);
     return NULL;
 }
 
@@ -373,14 +374,14 @@ const char *recorder_failure(struct recorder *recorder)
     if (recorder->reported || !atomic_load(&recorder->ended))
         return NULL;
     recorder->reported = true;
-    return recorder->failure;
+    return recorder->failure.message;
 }
 
 /* Write the rest, on the calling thread. */
 static enum status finish(struct recorder *recorder)
 {
     if (atomic_load(&recorder->ended))
-        return recorder->reported ? STATUS_FAILED : fail(STATUS_FAILED, "%s", recorder->failure);
+        return recorder->reported ? STATUS_FAILED : fail_again(STATUS_FAILED, &recorder->failure);
     enum status status = empty_ring(recorder);
     if (status == STATUS_OK)
         status = put_silence(recorder, recorder->losing);
