@@ -60,7 +60,8 @@ enum status stream_session_open_device(struct stream_session *session, uint32_t 
         request.rate = rate;
     if (outputs && !request.output_map_count)
         request.channels_out = outputs;
-    request.channels_in = play_options_channels(session->options);
+    if (!request.input_map_count)
+        request.channels_in = play_options_channels(session->options);
     if (outputs)
         request.layout_out = session->chain.layout;
     TRY(device_open(&request, &session->device));
