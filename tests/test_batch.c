@@ -117,6 +117,32 @@ START_TEST(a_bad_job_fails_alone)
 }
 END_TEST
 
+/* Whatever their names are, and what is suggested. */
+START_TEST(failures_are_counted_by_what_failed)
+{
+    begin();
+    command_done(
+        "for i in 1 2 3; do echo '{\"in\": \"in/s0'$i'x.wav\", \"out\": \"'$i'.wav\"}'; "
+        "echo '{\"in\": \"in/s0'$i'.wav\", \"out\": \"m'$i'.wav\", \"mask\": "
+        "\"aa'$i'.wav\"}'; echo '{\"in\": \"in/s0'$i'.wav\", \"out\": \"g'$i'.wav\", "
+        "\"gain\": \"x'$i'\"}'; done >list; echo '{\"in\": \"far away\", \"out\": "
+        "\"o.wav\"}' >>list; echo text >in/s09.wav; echo '{\"in\": \"in/s09.wav\"}' >>list");
+    struct command_result result = command_run("$HALO batch list -O D -q --report rep --retries 0");
+    ck_assert_int_eq(result.code, 3);
+    command_expect(result.err, "did you mean in/s0"); /* of some, and another for each */
+    json_t *last = command_json(command_done("tail -n 1 rep").out);
+    const json_t *kinds = json_object_get(json_object_get(last, "summary"), "failures");
+    ck_assert_msg(json_object_size(kinds) == 4, "%s", json_dumps(kinds, 0));
+    ck_assert_int_eq(
+        json_integer_value(json_object_get(kinds, "cannot open ...: No such file or directory")),
+        4);
+    ck_assert_int_eq(json_integer_value(
+                         json_object_get(kinds, "cannot open mask ...: No such file or directory")),
+                     3);
+    json_decref(last);
+}
+END_TEST
+
 START_TEST(wrong_usage_is_refused_before_anything_is_written)
 {
     const struct {
@@ -338,7 +364,8 @@ END_TEST
 
 SUITE_MAIN("batch", the_bytes_are_those_of_reproducible_renders,
            only_what_is_missing_or_changed_is_made, a_bad_job_fails_alone,
-           wrong_usage_is_refused_before_anything_is_written, options_of_jobs_are_those_of_render,
-           shards_are_together_the_whole, killed_runs_lose_nothing_and_leave_nothing,
-           runs_at_once_share_the_work, manifests_come_back_as_their_kind,
-           a_room_begins_at_its_direct_sound, damaged_lists_are_refused)
+           failures_are_counted_by_what_failed, wrong_usage_is_refused_before_anything_is_written,
+           options_of_jobs_are_those_of_render, shards_are_together_the_whole,
+           killed_runs_lose_nothing_and_leave_nothing, runs_at_once_share_the_work,
+           manifests_come_back_as_their_kind, a_room_begins_at_its_direct_sound,
+           damaged_lists_are_refused)

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sndfile.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -364,6 +365,41 @@ START_TEST(a_failure_is_one_json_object)
 END_TEST
 
 /* The sound is on standard output. */
+/* Where one thread fails and another reports it, whatever the names are. */
+START_TEST(a_failure_of_another_thread_keeps_its_parts)
+{
+    static const struct {
+        int code;
+        const char *line, *what, *why, *advice;
+    } cells[] = {
+        {1, "--precision single 'x: y; z.wav' out.wav", "cannot read x: y; z.wav",
+         "frame 150001 of channel 1 is 1e+200, beyond single precision", "use --precision double"},
+        {1, "--precision single -O out 'x: y; z.wav'", "cannot read x: y; z.wav",
+         "frame 150001 of channel 1 is 1e+200, beyond single precision", "use --precision double"},
+        {1, "-O out --layout 7.1 'x: y; z.wav'",
+         "--layout 7.1 is for 8 channels, but x: y; z.wav has 1", NULL, NULL},
+    };
+    SF_INFO info = {.samplerate = 48000, .channels = 1, .format = SF_FORMAT_WAV | SF_FORMAT_DOUBLE};
+    static double samples[200000] = {0.5};
+    command_clean();
+    samples[150000] = 1e200;
+    SNDFILE *file = sf_open(command_path("x: y; z.wav"), SFM_WRITE, &info);
+    ck_assert_int_eq(sf_write_double(file, samples, 200000), 200000);
+    sf_close(file);
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+        struct command_result result = command_run("\"$HALO\" render %s --json", cells[i].line);
+        ck_assert_int_eq(result.code, cells[i].code);
+        if (i > 0) /* a line for the file, then one for all */
+            result.out[strcspn(result.out, "\n")] = '\0';
+        json_t *error = error_of(result.out);
+        expect_text(error, "what", cells[i].what);
+        expect_text(error, "why", cells[i].why);
+        expect_text(error, "advice", cells[i].advice);
+        json_decref(error);
+    }
+}
+END_TEST
+
 START_TEST(a_failure_beside_sound_is_on_standard_error)
 {
     static const char *const lines[] = {
@@ -435,6 +471,7 @@ SUITE_MAIN("command_line", similar_names_are_offered, files_near_by_are_offered,
            long_names_leave_the_reason, two_outputs_are_two_files, pipes_are_not_replaced,
            lost_output_is_a_failure, variables_decide_on_colours, help_is_a_word_too,
            help_fits_eighty_columns, outputs_and_masks_have_short_forms,
-           a_failure_is_one_json_object, a_failure_beside_sound_is_on_standard_error,
+           a_failure_is_one_json_object, a_failure_of_another_thread_keeps_its_parts,
+           a_failure_beside_sound_is_on_standard_error,
            a_mask_that_fails_has_its_error_among_the_masks, names_that_are_not_utf8_make_json,
            a_signal_is_a_failure_too)

@@ -1,9 +1,11 @@
 /* Transforms: correct at every kind of length; plans are saved and found again, and a damaged or
  * missing cache does no harm. */
 #include "base/noise.h"
+#include "command.h"
 #include "signal/audio.h"
 #include "signal/fft.h"
 #include "signal/fft_wisdom.h"
+#include "sound.h"
 #include "suite.h"
 
 #include <math.h>
@@ -219,6 +221,51 @@ START_TEST(what_is_no_file_of_plans_is_ignored)
 }
 END_TEST
 
+/* What is written twice has one order; a file that has it all is left alone. */
+START_TEST(plans_that_are_there_are_not_written_again)
+{
+    char folder[] = "/tmp/halo-fft-XXXXXX", path[64];
+    struct stat before, after;
+    size_t size;
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/wisdom", folder);
+    check_length(96);
+    ck_assert(fft_wisdom_write(path) && stat(path, &before) == 0);
+    ck_assert(fft_wisdom_write(path) && stat(path, &after) == 0);
+    ck_assert(before.st_ino == after.st_ino && before.st_mtim.tv_nsec == after.st_mtim.tv_nsec);
+    char *text = load_text(path, &size);
+    save_text(path, text, size - 1); /* one that is damaged is replaced */
+    ck_assert(fft_wisdom_write(path) && fft_wisdom_read(path));
+    char *again = load_text(path, &size);
+    ck_assert_str_eq(text, again);
+    free(text);
+    free(again);
+    unlink(path);
+    rmdir(folder);
+}
+END_TEST
+
+/* A busy machine may still learn in a second run, but not in each. */
+START_TEST(a_render_writes_plans_only_where_it_learnt)
+{
+    enum { RUNS_MOST = 20 };
+    char before[256] = "";
+    bool stays = false;
+    command_clean();
+    sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 1, 4800);
+    sound_noise_file("mask.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 256);
+    for (size_t i = 0; i < RUNS_MOST && !stays; i++) {
+        const struct command_result result = command_done(
+            "XDG_CACHE_HOME=$PWD/cache \"$HALO\" render in.wav out.wav --mask mask.wav -qf && "
+            "stat -c '%%i %%y %%z' cache/halo/fft-wisdom");
+        stays = strcmp(result.out, before) == 0;
+        snprintf(before, sizeof before, "%.255s", result.out);
+    }
+    ck_assert(stays);
+}
+END_TEST
+
 /* What plans_are_kept measures would be kept in the common cache by a later test. */
 SUITE_MAIN("fft", transforms_are_right, products_add_up, damaged_plans_are_ignored,
-           what_is_no_file_of_plans_is_ignored, plans_are_kept)
+           what_is_no_file_of_plans_is_ignored, plans_that_are_there_are_not_written_again,
+           a_render_writes_plans_only_where_it_learnt, plans_are_kept)

@@ -14,19 +14,24 @@ enum {
     FRAMES = 30000,
 };
 
-/* What follows "use: " in the one line that a refused command prints. */
-static const char *line_of(const char *name, const char *command)
+/* What follows "use: " in the first of so many lines that a refused command prints. */
+static const char *line_of_many(const char *name, const char *command, size_t lines)
 {
     static struct command_result result;
     result = command_run("%s", command);
     ck_assert_msg(result.code == 1 || result.code == 2, "%s\nexit code %d\n%s", command,
                   result.code, result.err);
-    ck_assert_msg(command_lines(result.err) == 1, "%s\n%s", command, result.err);
+    ck_assert_msg(command_lines(result.err) == lines, "%s\n%s", command, result.err);
     command_expect(result.err, name);
     char *line = strstr(result.err, "use: ");
     ck_assert_msg(line, "no line to paste: %s", result.err);
     line[strcspn(line, "\n")] = '\0';
     return line + strlen("use: ");
+}
+
+static const char *line_of(const char *name, const char *command)
+{
+    return line_of_many(name, command, 1);
 }
 
 /* By sh, as a user pastes it. */
@@ -230,6 +235,34 @@ START_TEST(a_stream_is_recognised)
 }
 END_TEST
 
+/* Of many inputs the line has the one alone, under its own number: the others are done, and stay as
+ * they are. A mask is everybody's. */
+START_TEST(many_inputs_are_not_repeated)
+{
+    begin();
+    command_done(
+        "for i in 1 2 3 4 5 6 7 8 9; do cp in.wav $i.wav; done; ffmpeg -nostdin -v error -i "
+        "in.wav -c:a alac 'the 10.m4a' && rm in.wav");
+    const char *line = line_of_many(
+        "MPEG-4",
+        "\"$HALO\" render -q -O out --name 'no{index}-{stem}.wav' --mask half.txt [1-9].wav "
+        "'the 10.m4a' --gain=1",
+        2);
+    ck_assert_ptr_null(strstr(line, "1.wav"));
+    ck_assert_ptr_null(strstr(line, "9.wav"));
+    command_expect(line, "--mask half.txt");
+    command_done("stat -c '%%n %%i %%y' out/* >before.txt && [ $(wc -l <before.txt) = 9 ]");
+    paste(line); /* nothing is there already, so it needs no --force */
+    command_done("stat -c '%%n %%i %%y' out/* | grep -v 'no10-the 10.wav' | diff before.txt - && "
+                 "\"$HALO\" render -q 'the 10.wav' truth.wav --mask half.txt --gain=1");
+    expect_near("out/no10-the 10.wav", "truth.wav", 0);
+    command_done("ffmpeg -nostdin -v error -i 1.wav room.wv && rm room.wav");
+    line = line_of_many("WavPack", "\"$HALO\" render -q -O wet -m room.wv -- 1.wav 2.wav", 3);
+    command_expect(line, "-- 1.wav 2.wav");
+    command_expect(line, "-m room.wav");
+}
+END_TEST
+
 /* A name tells nothing. */
 START_TEST(contents_decide)
 {
@@ -307,5 +340,5 @@ END_TEST
 
 SUITE_MAIN("foreign_sound", each_container_is_read_by_the_line, names_are_quoted,
            sixty_four_bits_come_through, others_are_converted_first, nothing_is_overwritten,
-           a_stream_is_recognised, contents_decide, outputs_go_through_a_pipe,
-           both_sides_are_one_line, an_output_is_replaced_if_asked)
+           a_stream_is_recognised, many_inputs_are_not_repeated, contents_decide,
+           outputs_go_through_a_pipe, both_sides_are_one_line, an_output_is_replaced_if_asked)

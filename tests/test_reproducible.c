@@ -31,6 +31,8 @@ static const struct golden goldens[] = {
     {"render in.wav out.wav --mask long.wav --format float", "d7b3c16e75b49653", false},
     {"render in.wav out.wav --mask long.wav --format pcm24 --dither none", "6f1545c035b464da",
      false},
+    {"render in.wav out.wav --gain -3 --dither shaped", "834d74c10582dc97", false},
+    {"render fast.wav out.wav --gain -3 --dither shaped", "c7373ef06e02bd59", false},
     {"render in.wav out.wav --mask matrix.wav --format float", "e025cc60186658b1", false},
     {"render in.wav out.wav --mask slower.wav --format float", "6ce123d2483b1d73", false},
     {"render low.wav out.wav --mask above.wav --format float", "8622526d308e409a", false},
@@ -110,6 +112,7 @@ static void save_files(void)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 2, FRAMES);
+    sound_noise_file("fast.wav", 8, WAV16, 96000, 2, FRAMES);
     save_low();
     save_mask("short.wav", 2, 48000, 1, 20, false);
     save_mask("middle.wav", 3, 48000, 2, 1000, false);

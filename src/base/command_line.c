@@ -3,30 +3,45 @@
 #include "base/printable.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { ARGUMENTS_KEPT = 3 }; /* whether there are more than two */
 
 static char *const *kept_argv;
+static size_t kept_count;
+static bool *are_arguments; /* of each word; NULL: no memory, or no words */
+static size_t searched;     /* words up to the last argument */
 static const char *kept_arguments[ARGUMENTS_KEPT];
 
 void command_line_keep(char *const *words)
 {
     kept_argv = words;
+    for (kept_count = 0; words[kept_count];)
+        kept_count++;
+    are_arguments = calloc(kept_count + 1, sizeof *are_arguments);
 }
 
+/* They come in the order of the words. */
 void command_line_keep_argument(size_t place, const char *word)
 {
+    size_t at = searched;
+    while (at < kept_count && kept_argv[at] != word)
+        at++;
+    if (are_arguments && at < kept_count)
+        are_arguments[searched = at] = true;
     if (place < ARGUMENTS_KEPT)
         kept_arguments[place] = word;
 }
 
 const char *command_line_word(size_t index)
 {
-    for (size_t i = 0; kept_argv && kept_argv[i]; i++)
-        if (i == index)
-            return kept_argv[i];
-    return NULL;
+    return index < kept_count ? kept_argv[index] : NULL;
+}
+
+bool command_line_is_argument(size_t index)
+{
+    return are_arguments && index < kept_count && are_arguments[index];
 }
 
 const char *command_line_argument(size_t index)

@@ -18,6 +18,9 @@ void command_line_keep_argument(size_t place, const char *word);
 const char *command_line_word(size_t index);
 const char *command_line_argument(size_t index);
 
+/* Whether word `index` is an argument, of any place. */
+bool command_line_is_argument(size_t index);
+
 /* A word of any bytes but 0, so that sh reads it again as that word: as it is, in quotes, or by
  * printf where it has bytes that a terminal would not show. */
 void command_line_quote(FILE *line, const char *word);

@@ -16,6 +16,7 @@ static bool transient_shown = false;
 static _Thread_local bool log_is_notes = false;
 static _Thread_local char *kept; /* where this thread's failures go; NULL: to the terminal */
 static _Thread_local size_t kept_size;
+static _Thread_local struct failure *kept_failure; /* in place of `kept` */
 static _Thread_local const char *source;  /* that this thread's failures come from, or NULL */
 static _Thread_local const char *subject; /* of this thread's warnings, or NULL */
 
@@ -66,12 +67,37 @@ static size_t length_of(const char *format, size_t length, va_list arguments)
     return made > 0 ? (size_t)made : 0;
 }
 
+static int without_advice(const struct failure *failure)
+{
+    return (int)(failure->advice ? failure->advice - strlen("; ") : strlen(failure->message));
+}
+
+/* The first `length` bytes of the format, with dots for what stands in it, and the reason. */
+static void name_kind(struct failure *failure, const char *format, size_t length)
+{
+    char *to = failure->kind, *end = to + sizeof failure->kind - sizeof "...";
+    for (const char *at = format; at < format + length && to < end; at++) {
+        if (*at != '%') {
+            *to++ = *at;
+            continue;
+        }
+        at += 1 + strspn(at + 1, "0123456789.*+-# hjlztL");
+        to = stpcpy(to, *at == '%' ? "%" : "...");
+    }
+    *to = '\0';
+    if (failure->reason)
+        snprintf(to, (size_t)(failure->kind + sizeof failure->kind - to), ": %.*s",
+                 without_advice(failure) - (int)failure->reason,
+                 failure->message + failure->reason);
+}
+
 /* Where the reason and the advice of a failure begin: after ": " and "; " of the format, or
  * at the beginning of an argument, but not of a name; in the reason anywhere. `prefix` is what
  * precedes the format's text. */
 static void divide(struct failure *failure, const char *format, va_list arguments, size_t prefix)
 {
     const char *text = failure->message;
+    size_t what = strlen(format);
     for (size_t i = 0; format[i] && !failure->advice; i++) {
         if (!strchr("%:;", format[i]))
             continue;
@@ -82,6 +108,7 @@ static void divide(struct failure *failure, const char *format, va_list argument
             failure->reason = at + 2;
         else if (strncmp(text + at, "; ", 2) == 0)
             failure->advice = at + 2;
+        what = (failure->reason || failure->advice) && i < what ? i : what;
         i += format[i] == '%' && format[i + 1] == '%';
     }
     if (!failure->reason && strcmp(format, "%s") == 0) /* made elsewhere */
@@ -90,6 +117,10 @@ static void divide(struct failure *failure, const char *format, va_list argument
     const char *end = failure->reason ? strstr(text + failure->reason, "; ") : NULL;
     if (end && !failure->advice)
         failure->advice = (size_t)(end - text) + 2;
+    if (strcmp(format, "%s") == 0)
+        snprintf(failure->kind, sizeof failure->kind, "%.*s", without_advice(failure), text);
+    else
+        name_kind(failure, format, what);
 }
 
 /* Of a line that is too long, as names can make it, the end says why. (Whoever asks only whether
@@ -127,28 +158,75 @@ static size_t compose(char *text, size_t size, const char *format, va_list argum
     return length;
 }
 
-static void print_failure(enum status status, const char *format, va_list arguments)
+static void make_failure(struct failure *failure, enum status status, const char *format,
+                         va_list arguments)
 {
-    static struct failure other; /* lock */
-    struct failure *failure = log_is_notes ? &other : &last;
-    pthread_mutex_lock(&lock);
     *failure = (struct failure){.status = status};
     size_t prefix = compose(failure->message, sizeof failure->message, format, arguments);
     divide(failure, format, arguments, prefix);
+}
+
+/* Where one is made that is printed; lock. */
+static struct failure *printed_failure(void)
+{
+    static struct failure other;
+    return log_is_notes ? &other : &last;
+}
+
+static void print_failure(const struct failure *failure)
+{
     if (!(log_is_notes ? level < VERBOSITY_NORMAL : failures_hidden))
         emit_line(failure->message);
-    pthread_mutex_unlock(&lock);
 }
 
 enum status fail(enum status status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    if (kept)
+    if (kept_failure) {
+        make_failure(kept_failure, status, format, arguments);
+    } else if (kept) {
         compose(kept, kept_size, format, arguments);
-    else
-        print_failure(status, format, arguments);
+    } else {
+        pthread_mutex_lock(&lock);
+        make_failure(printed_failure(), status, format, arguments);
+        print_failure(printed_failure());
+        pthread_mutex_unlock(&lock);
+    }
     va_end(arguments);
+    return status;
+}
+
+/* What the message has no room for has no place either. */
+static size_t shifted(const struct failure *to, size_t at, size_t by)
+{
+    return at > 0 && at + by < strlen(to->message) ? at + by : 0;
+}
+
+static void repeat(const struct failure *from, enum status status, struct failure *to)
+{
+    *to = (struct failure){.status = status};
+    if (source)
+        snprintf(to->message, sizeof to->message / 2, "%s: ", source);
+    size_t prefix = strlen(to->message);
+    snprintf(to->message + prefix, sizeof to->message - prefix, "%s", from->message);
+    to->reason = shifted(to, from->reason, prefix);
+    to->advice = shifted(to, from->advice, prefix);
+    memcpy(to->kind, from->kind, sizeof to->kind);
+}
+
+enum status fail_again(enum status status, const struct failure *failure)
+{
+    if (kept_failure) {
+        repeat(failure, status, kept_failure);
+    } else if (kept) {
+        return fail(status, "%s", failure->message);
+    } else {
+        pthread_mutex_lock(&lock);
+        repeat(failure, status, printed_failure());
+        print_failure(printed_failure());
+        pthread_mutex_unlock(&lock);
+    }
     return status;
 }
 
@@ -181,11 +259,12 @@ void log_capture(char *text, size_t size)
 {
     kept = text;
     kept_size = size;
+    kept_failure = NULL;
 }
 
 struct log_keeper log_keep_in(char *text, size_t size)
 {
-    const struct log_keeper before = {kept, kept_size};
+    const struct log_keeper before = {kept, kept_size, kept_failure};
     log_capture(text, size);
     return before;
 }
@@ -193,17 +272,21 @@ struct log_keeper log_keep_in(char *text, size_t size)
 void log_keep_again(const struct log_keeper *before)
 {
     log_capture(before->text, before->size);
+    kept_failure = before->failure;
+}
+
+struct log_keeper log_keep_failure(struct failure *failure)
+{
+    const struct log_keeper before = log_keep_in(NULL, 0);
+    failure->message[0] = failure->kind[0] = '\0';
+    failure->reason = failure->advice = 0;
+    kept_failure = failure;
+    return before;
 }
 
 void warn_about(const char *what)
 {
     subject = what;
-}
-
-void log_captured(char **text, size_t *size)
-{
-    *text = kept;
-    *size = kept_size;
 }
 
 enum status fail_memory(const char *what)

@@ -37,7 +37,7 @@ enum verbosity { VERBOSITY_SILENT, VERBOSITY_QUIET, VERBOSITY_NORMAL, VERBOSITY_
 /* Print "halo: ..." on standard error and return `status`. Messages are made printable.h's. */
 MUST_CHECK enum status fail(enum status status, const char *format, ...) PRINTF_LIKE(2, 3);
 
-enum { FAILURE_BYTES = 8192 };
+enum { FAILURE_BYTES = 8192, FAILURE_KIND = 256 };
 
 /* A line of fail() in its parts: what failed, why, what to do: "cannot open hal.wav: no such file;
  * did you mean hall.wav?" */
@@ -45,6 +45,8 @@ struct failure {
     enum status status;
     char message[FAILURE_BYTES]; /* the bytes of names as they are */
     size_t reason, advice;       /* where these begin; 0: there is none */
+    char kind[FAILURE_KIND]; /* "cannot open ...: no such file": alike in many of a kind, since it
+                                lacks what failed and what to do */
 };
 
 /* The last one that was printed, by any thread, not as a note. False: there is none. */
@@ -56,7 +58,8 @@ void failures_hide(bool hidden);
 /* For this thread: failures are printed as notes, since another way will be tried. */
 void log_as_notes(bool are_notes);
 
-/* For this thread: failures are written to `text`, for another thread to report. NULL: printed. */
+/* For this thread: failures are written to `text`, which is shown as it is. NULL: printed. What is
+ * to fail again is kept by log_keep_failure. */
 void log_capture(char *text, size_t size);
 
 /* For this thread: failures begin with "where: ". NULL: without. Returns the previous prefix. */
@@ -66,15 +69,19 @@ const char *log_prefix(const char *where);
 struct log_keeper {
     char *text;
     size_t size;
+    struct failure *failure;
 };
 MUST_CHECK struct log_keeper log_keep_in(char *text, size_t size);
 void log_keep_again(const struct log_keeper *before);
 
+/* Into `failure`, with its parts, for fail_again of any thread; its message is empty until then. */
+MUST_CHECK struct log_keeper log_keep_failure(struct failure *failure);
+
+/* Fail as that one did, with the same parts, behind the prefix of this thread. */
+MUST_CHECK enum status fail_again(enum status status, const struct failure *failure);
+
 /* For this thread: warnings begin with "subject: ". NULL: without. */
 void warn_about(const char *subject);
-
-/* The current text of log_capture, to restore it later. */
-void log_captured(char **text, size_t *size);
 
 /* Print that memory ran out for `what`; returns STATUS_FAILED. */
 MUST_CHECK enum status fail_memory(const char *what);

@@ -1,7 +1,5 @@
 #include "batch/batch_failures.h"
 
-#include "base/status.h"
-
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -28,8 +26,10 @@ bool batch_failure_may_pass(const char *problem)
            strstr(problem, "not enough memory");
 }
 
-void batch_failure_report(const char *id, const char *problem)
+void batch_failure_report(const char *id, const struct failure *problem)
 {
-    enum status printed = fail(STATUS_FAILED, "%s: %s", id ? id : "?", problem);
+    const char *before = log_prefix(id ? id : "?");
+    enum status printed = fail_again(STATUS_FAILED, problem);
+    log_prefix(before);
     (void)printed;
 }

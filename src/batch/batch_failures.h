@@ -3,7 +3,7 @@
 #ifndef HALO_BATCH_FAILURES_H
 #define HALO_BATCH_FAILURES_H
 
-#include <stdbool.h>
+#include "base/status.h"
 
 /* No further job can write its output. */
 bool batch_disk_is_full(const char *problem);
@@ -12,6 +12,6 @@ bool batch_disk_is_full(const char *problem);
 bool batch_failure_may_pass(const char *problem);
 
 /* Print why a job failed. `id`: NULL if it is not known. */
-void batch_failure_report(const char *id, const char *problem);
+void batch_failure_report(const char *id, const struct failure *problem);
 
 #endif

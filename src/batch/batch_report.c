@@ -31,8 +31,8 @@ void batch_report_close(struct batch_report *report)
     pthread_mutex_destroy(&report->lock);
 }
 
-/* Failures of the same kind differ by the names in their lines. */
-static void count_reason(struct batch_report *report, const char *input, const char *reason)
+/* The reason may have the name of the input as well. */
+static void count_kind(struct batch_report *report, const char *input, const char *reason)
 {
     char text[sizeof report->reasons[0].text];
     const char *named = strstr(reason, input);
@@ -83,7 +83,7 @@ void batch_report_note_losses(const struct batch_report *report)
 }
 
 void batch_report_add(struct batch_report *report, const char *id, const char *input,
-                      enum batch_result result, const char *reason, json_t *details)
+                      enum batch_result result, const struct failure *problem, json_t *details)
 {
     pthread_mutex_lock(&report->lock);
     report->made += result == BATCH_MADE;
@@ -91,10 +91,10 @@ void batch_report_add(struct batch_report *report, const char *id, const char *i
     report->failed += result == BATCH_FAILED;
     if (result == BATCH_MADE)
         count_made(report, details);
-    if (result == BATCH_FAILED && reason)
-        count_reason(report, input, reason);
+    if (result == BATCH_FAILED && problem)
+        count_kind(report, input, problem->kind);
     if (report->stream)
-        write_result(report, id, result, reason, details);
+        write_result(report, id, result, problem ? problem->message : NULL, details);
     json_decref(details);
     pthread_mutex_unlock(&report->lock);
 }

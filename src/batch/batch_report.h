@@ -22,8 +22,8 @@ struct batch_report {
     size_t clipped, lossy; /* of those made: without some samples, or metadata */
     double sound_seconds;  /* of outputs made */
     size_t reason_count;
-    struct batch_reason {
-        char text[160];
+    struct batch_reason { /* what failed, and why */
+        char text[FAILURE_KIND];
         size_t count;
     } reasons[BATCH_REASONS];
 };
@@ -31,10 +31,10 @@ struct batch_report {
 /* `path` may be NULL. Errors: writing. */
 MUST_CHECK enum status batch_report_open(struct batch_report *report, const char *path);
 
-/* `details`: new, or NULL; released. `reason`: of a failure, else NULL. `input` is left out of it
- * where failures are counted by their reasons. */
+/* `details`: new, or NULL; released. `problem`: of a failure, else NULL. Failures are counted by
+ * their kinds, from which `input` is left out. */
 void batch_report_add(struct batch_report *report, const char *id, const char *input,
-                      enum batch_result result, const char *reason, json_t *details);
+                      enum batch_result result, const struct failure *problem, json_t *details);
 
 /* The summary, as a new object; NULL: memory. */
 json_t *batch_report_summary(struct batch_report *report, size_t jobs);

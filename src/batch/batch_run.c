@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PROBLEM_BYTES = 1024, DEFERRED_WAIT_US = 100000 };
+enum { DEFERRED_WAIT_US = 100000 };
 
 struct batch {
     struct batch_options *options;
@@ -49,7 +49,7 @@ struct batch_work {
     const char *input;     /* as the job has it */
     FILE *command;         /* whose output it is, or NULL */
     char command_path[32]; /* of that output */
-    char problem[PROBLEM_BYTES];
+    struct failure problem;
 };
 
 /* ---- a job ---- */
@@ -83,7 +83,8 @@ static enum status keep_report(void *context, const struct report *report)
         "output", json_text(report->output), "frames", (json_int_t)report->totals.frames_out,
         "rate", (json_int_t)report->rate, "channels", (json_int_t)report->channels, "sound_seconds",
         (double)report->totals.frames_out / report->rate, "peak", report->totals.peak, "clipped",
-        (json_int_t)report->clipped, "layout", report_layout(report), "metadata", metadata);
+        (json_int_t)report->clipped, "layout", report_layout(report->layout, report->channels),
+        "metadata", metadata);
     return STATUS_OK;
 }
 
@@ -135,9 +136,9 @@ static enum status render_work(struct batch_work *work)
 static enum status try_work(struct batch_work *work)
 {
     enum status status = render_work(work);
-    for (size_t again = 0;
-         again < work->batch->options->retries && status == STATUS_FAILED &&
-         batch_failure_may_pass(work->problem) && !batch_disk_is_full(work->problem);
+    for (size_t again = 0; again < work->batch->options->retries && status == STATUS_FAILED &&
+                           batch_failure_may_pass(work->problem.message) &&
+                           !batch_disk_is_full(work->problem.message);
          again++)
         status = render_work(work);
     return status;
@@ -190,12 +191,12 @@ static void tell(struct batch_work *work, enum batch_result result)
     else
         progress_of_many_add(&batch->progress, 1, result == BATCH_FAILED);
     if (result == BATCH_FAILED) {
-        batch_failure_report(work->job.id, work->problem);
+        batch_failure_report(work->job.id, &work->problem);
         batch_journal_note(batch->journal, json_pack("{s:o, s:o}", "id", json_text(id), "failed",
-                                                     json_text(work->problem)));
+                                                     json_text(work->problem.message)));
     }
     batch_report_add(&batch->report, id, input, result,
-                     result == BATCH_FAILED ? work->problem : NULL, work->details);
+                     result == BATCH_FAILED ? &work->problem : NULL, work->details);
     work->details = NULL;
 }
 
@@ -205,15 +206,15 @@ static void run_entry(struct batch *batch, struct batch_entry *entry)
     enum batch_result result = BATCH_LEFT;
     if (entry->result != BATCH_LEFT || atomic_load(&batch->disk_full))
         return;
-    const struct log_keeper before = log_keep_in(work.problem, sizeof work.problem);
+    const struct log_keeper before = log_keep_failure(&work.problem);
     enum status status = do_work(&work, &result);
     log_keep_again(&before);
     if (status != STATUS_OK && status != STATUS_INTERRUPTED) {
         result = BATCH_FAILED;
-        if (batch_disk_is_full(work.problem)) {
+        if (batch_disk_is_full(work.problem.message)) {
             result = BATCH_LEFT;
             if (!atomic_exchange(&batch->disk_full, true))
-                batch_failure_report(work.job.id, work.problem);
+                batch_failure_report(work.job.id, &work.problem);
         }
     }
     if (result != BATCH_LEFT && status != STATUS_INTERRUPTED)

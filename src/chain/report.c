@@ -145,17 +145,12 @@ static json_t *whole(uint64_t number)
     return json_integer((json_int_t)number);
 }
 
-static json_t *layout_or_null(struct channel_layout layout, size_t channels)
+json_t *report_layout(struct channel_layout layout, size_t channels)
 {
     char text[CHANNEL_LAYOUT_TEXT];
     return channel_layout_is_known(layout)
                ? json_string(channel_layout_name(layout, channels, text))
                : json_null();
-}
-
-json_t *report_layout(const struct report *report)
-{
-    return layout_or_null(report->layout, report->channels);
 }
 
 json_t *report_object(const struct report *report)
@@ -169,8 +164,8 @@ json_t *report_object(const struct report *report)
         "input", json_text(report->input), "output", json_text(report->output), "frames_in",
         whole(totals->frames_in), "frames_out", whole(totals->frames_out), "rate",
         whole(report->rate), "channels", whole(report->channels), "channels_in",
-        whole(report->channels_in), "layout", report_layout(report), "layout_in",
-        layout_or_null(report->layout_in, report->channels_in), "format",
+        whole(report->channels_in), "layout", report_layout(report->layout, report->channels),
+        "layout_in", report_layout(report->layout_in, report->channels_in), "format",
         sound_format_name(report->sound_format), "mask", masks.specs, "taps", whole(masks.taps),
         "backend", masks.first.backend, "algorithm", masks.first.algorithm, "precision",
         precision_names[stage_list_precision(report->stages)], "reproducible", report->reproducible,

@@ -42,8 +42,8 @@ void report_print_stages(const struct stage_list *stages);
 /* Print a summary with note(), and what spoiled the sound with warning(). */
 void report_print(const struct report *report);
 
-/* Of the output, by name, or null; to be released. */
-json_t *report_layout(const struct report *report);
+/* A layout of so many channels by its name, or null; to be released. */
+json_t *report_layout(struct channel_layout layout, size_t channels);
 
 /* What a report says, as a new JSON object; NULL: memory. */
 json_t *report_object(const struct report *report);

@@ -99,16 +99,14 @@ static enum status copy_tail(const struct mask *mask, size_t taps, struct mask *
 static bool create_on_gpu(struct convolver_settings settings, const struct mask *mask,
                           struct processor *processor)
 {
-    char cause[sizeof processor->remark - 64] = "", *kept;
-    size_t size;
-    log_captured(&kept, &size);
-    log_capture(cause, sizeof cause);
+    char cause[sizeof processor->remark - 64] = "";
+    const struct log_keeper before = log_keep_in(cause, sizeof cause);
     settings.backend = "cuda";
     settings.gpu.mode = GPU_MODE_GRAPH;
     pthread_mutex_lock(&gpu_lock);
     enum status status = convolver_create(&settings, mask, &processor->tail);
     pthread_mutex_unlock(&gpu_lock);
-    log_capture(kept, size);
+    log_keep_again(&before);
     if (status != STATUS_OK)
         snprintf(processor->remark, sizeof processor->remark, "using the CPU: %s", cause);
     return status == STATUS_OK;

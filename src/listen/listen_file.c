@@ -8,6 +8,7 @@
 #include "listen/listen_script.h"
 #include "live/live.h"
 #include "live/player.h"
+#include "sound/stated_layout.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -73,6 +74,7 @@ static enum status open_region(struct listen_render *render)
         .to = options->to,
     };
     TRY(region_open(&settings, &render->region));
+    TRY(stated_layout_apply(options->play.layout, options->sound, &render->region->format));
     render->format = render->region->format;
     render->rate = render->format.rate;
     size_t choices = listen_options_choices(options);

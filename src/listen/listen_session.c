@@ -2,6 +2,7 @@
 
 #include "base/stop.h"
 #include "signal/audio.h"
+#include "sound/stated_layout.h"
 
 #include <math.h>
 #include <poll.h>
@@ -28,7 +29,8 @@ enum status listen_session_open_region(struct listen_session *session, uint32_t 
     };
     region_close(session->region);
     session->region = NULL;
-    return region_open(&settings, &session->region);
+    TRY(region_open(&settings, &session->region));
+    return stated_layout_apply(options->play.layout, options->sound, &session->region->format);
 }
 
 bool listen_session_has_pipe(const struct listen_session *session)
@@ -73,6 +75,8 @@ enum status listen_session_make_chain(struct listen_session *session, size_t cha
     const struct region *region = session->region;
     struct live_chain_request request =
         stream_session_chain_request(stream, region ? region->format.channels : channels);
+    if (region)
+        request.format.layout = region->format.layout;
     request.adapt = listen_match_adapt;
     request.adapt_context = &session->matching;
     request.twice = stream->blind;

@@ -12,6 +12,7 @@
 #define HALO_DEVICE_H
 
 #include "base/status.h"
+#include "signal/channel_layout.h"
 
 #include <stdint.h>
 
@@ -41,6 +42,8 @@ struct device_request {
     double latency_seconds;      /* with DEVICE_LATENCY_SECONDS: of the device's buffer */
     bool returns; /* continues the stream before: with its connections, not with those of default */
     double latency_least; /* seconds, with LOW: what it was widened to; 0: not widened */
+    struct channel_layout layout_in, layout_out; /* what the step's channels are; unknown: what the
+                                                    device says */
 };
 
 /* Actual values. */
@@ -51,7 +54,8 @@ struct device_info {
     uint32_t rate;
     size_t channels_in;
     size_t channels_out;
-    size_t period;           /* frames of the last call */
+    struct channel_layout layout_in; /* unknown: nothing says so */
+    size_t period;                   /* frames of the last call */
     size_t block;            /* best for a step: the period, or a part of it if that may change */
     bool varies;             /* calls differ in length, the last ones too */
     bool follows_default;    /* the output is the system's default one, as that changes */

@@ -22,6 +22,15 @@ struct device_channels {
     bool mapped[DEVICE_CHANNELS_MOST];
 };
 
+/* Whether they are the device's first ones, in its order. */
+static inline bool device_channels_are_first(const struct device_channels *channels)
+{
+    for (size_t c = 0; c < channels->count; c++)
+        if (channels->map[c] != c)
+            return false;
+    return true;
+}
+
 struct device_slot {
     device_step *step;
     void *context;
@@ -76,7 +85,7 @@ struct device_driver {
                         void **opened);
 
     bool (*is_running)(void *opened);                         /* false: the device is gone */
-    void (*describe)(void *opened, struct device_info *info); /* its rate and latencies */
+    void (*describe)(void *opened, struct device_info *info); /* its rate, latencies, layout */
     void (*watch)(void *opened);                        /* called with device_state; may be NULL */
     void (*set_latency)(void *opened, uint64_t frames); /* of the step; may be NULL */
 

@@ -54,13 +54,13 @@ static enum status make_stream(const struct device_choice *choice, struct device
 static enum status open_at(const struct device_target *target, bool quietly,
                            struct device_side *side)
 {
-    char reason[300], *text;
-    size_t size;
-    log_captured(&text, &size);
+    char reason[300];
+    struct log_keeper before = {0};
     if (quietly)
-        log_capture(reason, sizeof reason);
+        before = log_keep_in(reason, sizeof reason);
     enum status status = side->driver->open(target, side->stream, &side->opened);
-    log_capture(text, size);
+    if (quietly)
+        log_keep_again(&before);
     if (status != STATUS_OK && quietly && side->opened) {
         (void)side->driver->close(side->opened);
         side->opened = NULL;

@@ -8,6 +8,8 @@
  * calls in turn, by their clocks, so that the same calls come in the same order in each run. */
 #include "live/driver_null.h"
 
+#include "sound/channel_order.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,13 +40,17 @@ static enum status open_files(struct null_device *null, const struct device_targ
     size_t longest = (size_t)null->number[NULL_PERIOD];
     if (null->number[NULL_VARY] > null->number[NULL_PERIOD])
         longest = (size_t)null->number[NULL_VARY];
-    const struct sink_settings settings = {
+    struct sink_settings settings = {
         .path = null->out,
         .format = {.rate = (uint32_t)null->number[NULL_RATE], .channels = null->stream->out.opened},
         .sound_format = SF_FORMAT_WAV | SF_FORMAT_FLOAT,
         .frames = FRAMES_UNKNOWN,
         .force = true,
     };
+    if (channel_layout_count(target->request->layout_out) == settings.format.channels)
+        settings.format.layout = target->request->layout_out;
+    if (channel_layout_needs_extensible(settings.format.layout, settings.format.channels))
+        settings.sound_format = SF_FORMAT_WAVEX | SF_FORMAT_FLOAT;
     if (null->source)
         TRY(block_init(&null->input, null->source->format.channels, longest, "a device"));
     if (!target->output)
@@ -87,6 +93,9 @@ static void null_describe(void *opened, struct device_info *info)
 {
     struct null_device *null = opened;
     info->rate = (uint32_t)null->rate;
+    const struct device_channels *in = &null->stream->in;
+    if (null->source && in->count == null->source->format.channels && device_channels_are_first(in))
+        info->layout_in = null->source->format.layout;
 }
 
 /* An existing file stays as it is unless a step ran and all of it was written. */

@@ -5,6 +5,7 @@
  * A device has its description as its name and that of its node as the other; the monitor of a sink
  * is a device, too, named as PulseAudio does. */
 #include "live/device_driver.h"
+#include "live/driver_pipewire_channels.h"
 #include "live/driver_pipewire_filter.h"
 #include "live/driver_pipewire_links.h"
 #include "live/driver_pipewire_registry.h"
@@ -35,10 +36,11 @@ static struct {
     struct pipewire_cycle cycle;
     struct pipewire_filter filter; /* one of the two is open */
     struct pipewire_sink sink;
-    const char *sink_description; /* NULL: none */
-    uint32_t asked_rate;          /* Hz; 0: any, as it changes */
-    size_t block;                 /* frames; asked for, or BLOCK_USUAL */
-    int64_t seen_at;              /* both devices */
+    const char *sink_description;                /* NULL: none */
+    uint32_t asked_rate;                         /* Hz; 0: any, as it changes */
+    size_t block;                                /* frames; asked for, or BLOCK_USUAL */
+    int64_t seen_at;                             /* both devices */
+    struct channel_layout layout_in, layout_out; /* as requested */
     struct device_stream *stream;
 } pipewire;
 
@@ -164,22 +166,23 @@ static void set_ends(const struct device_target *target)
                        sizeof pipewire.links.own_sink);
 }
 
-/* As the device's own channels are named; context: struct device_stream. */
+static struct pipewire_channels channels_of(const struct device_stream *stream, bool is_input)
+{
+    return (struct pipewire_channels){
+        .graph = &pipewire.graph,
+        .end = &pipewire.links.ends[is_input ? PIPEWIRE_INPUT : PIPEWIRE_OUTPUT],
+        .channels = is_input ? &stream->in : &stream->out,
+        .asked = is_input ? pipewire.layout_in : pipewire.layout_out,
+        .is_input = is_input,
+        .is_sink = is_input && pipewire.sink_description,
+    };
+}
+
+/* Of a port of halo's; context: struct device_stream. */
 static const char *channel_name(void *context, bool is_input, size_t channel)
 {
-    const struct device_stream *stream = context;
-    const struct pipewire_end *end =
-        &pipewire.links.ends[is_input ? PIPEWIRE_INPUT : PIPEWIRE_OUTPUT];
-    const struct pipewire_registry_node *node =
-        pipewire_registry_named(&pipewire.graph, end->target);
-    const struct pipewire_registry_port *ports[DEVICE_CHANNELS_MOST];
-    size_t count =
-        node ? pipewire_registry_ports(&pipewire.graph, node->id, !is_input,
-                                       is_input && end->is_monitor, ports, DEVICE_CHANNELS_MOST)
-             : 0;
-    if (channel < count && ports[channel]->channel[0])
-        return ports[channel]->channel;
-    return pipewire_channel_name(channel, is_input ? stream->in.opened : stream->out.opened);
+    const struct pipewire_channels channels = channels_of(context, is_input);
+    return pipewire_port_name(&channels, channel);
 }
 
 static struct pipewire_request node_request(const struct device_request *request,
@@ -273,11 +276,18 @@ static enum status open_nodes(const struct device_target *target, struct device_
     const struct pipewire_request request = node_request(target->request, stream);
     pipewire.sink_description = target->request->sink;
     pipewire.stream = stream;
+    pipewire.layout_in = target->request->layout_in;
+    pipewire.layout_out = target->request->layout_out;
     if (!target->request->returns)
         pipewire_links_forget();
     pipewire.block = request.block ? request.block : BLOCK_USUAL;
     pipewire.links = (struct pipewire_links){.graph = graph};
     set_ends(target);
+    for (size_t i = 0; i < 2; i++) {
+        const struct pipewire_channels channels = channels_of(stream, i == PIPEWIRE_INPUT);
+        pipewire.links.ends[i].is_stated =
+            channel_layout_is_known(pipewire_stated_layout(&channels));
+    }
     TRY(open_own(&request));
     graph->changed = graph_changed;
     graph_changed(NULL);
@@ -334,6 +344,8 @@ static void pipewire_describe(void *opened, struct device_info *info)
     (void)opened;
     pw_thread_loop_lock(pipewire.graph.loop);
     info->rate = pipewire.cycle.rate;
+    const struct pipewire_channels channels = channels_of(pipewire.stream, true);
+    info->layout_in = pipewire_device_layout(&channels);
     if (info->period % pipewire.block == 0)
         info->block = pipewire.block;
     info->input_latency = pipewire_cycle_latency(&pipewire.cycle, SPA_DIRECTION_OUTPUT);

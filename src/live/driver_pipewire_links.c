@@ -48,22 +48,48 @@ static void find_targets(struct pipewire_links *links,
 
 /* ---- which ports belong together ---- */
 
-/* By channel where any is common to both sides, else in order; a device of one channel has it in
- * common with all of halo's. */
-static const struct pipewire_registry_port *
-partner_of(const struct pipewire_registry_port *const *own, size_t count, size_t at,
-           const struct pipewire_registry_port *const *others, size_t other_count)
+struct ports {
+    const struct pipewire_registry_port *ports[DEVICE_CHANNELS_MOST];
+    size_t count;
+};
+
+/* NULL: none is of that channel. */
+static const struct pipewire_registry_port *find_channel(const struct ports *ports,
+                                                         const struct pipewire_registry_port *port)
 {
-    bool has_common = false;
-    if (other_count == 1)
-        return others[0];
-    for (size_t i = 0; i < other_count; i++) {
-        for (size_t c = 0; c < count; c++)
-            has_common = has_common || strcmp(own[c]->channel, others[i]->channel) == 0;
-        if (strcmp(own[at]->channel, others[i]->channel) == 0)
-            return others[i];
-    }
-    return !has_common && at < other_count ? others[at] : NULL;
+    for (size_t i = 0; i < ports->count; i++)
+        if (strcmp(ports->ports[i]->channel, port->channel) == 0)
+            return ports->ports[i];
+    return NULL;
+}
+
+/* Those whose channel the other side lacks, in their order. */
+static struct ports without_partner(const struct ports *ports, const struct ports *others)
+{
+    struct ports left = {.count = 0};
+    for (size_t i = 0; i < ports->count; i++)
+        if (!find_channel(others, ports->ports[i]))
+            left.ports[left.count++] = ports->ports[i];
+    return left;
+}
+
+/* By channel where any is common to both sides, else in order; a device of one channel has it in
+ * common with all of halo's. `fills`: those that have none in common are in order, too. */
+static const struct pipewire_registry_port *partner_of(const struct ports *own, size_t at,
+                                                       const struct ports *others, bool fills)
+{
+    const struct pipewire_registry_port *port = own->ports[at];
+    const struct pipewire_registry_port *partner = find_channel(others, port);
+    if (others->count == 1)
+        return others->ports[0];
+    const struct ports left = without_partner(own, others);
+    const struct ports free = without_partner(others, own);
+    if (partner || (left.count < own->count && !fills))
+        return partner;
+    for (size_t i = 0; i < left.count && i < free.count; i++)
+        if (left.ports[i] == port)
+            return free.ports[i];
+    return NULL;
 }
 
 struct pair {
@@ -73,20 +99,21 @@ struct pair {
 static size_t find_pairs(const struct pipewire_links *links, size_t direction,
                          const struct pipewire_registry_node *target, struct pair *pairs)
 {
-    const struct pipewire_registry_port *own[DEVICE_CHANNELS_MOST], *others[DEVICE_CHANNELS_MOST];
+    struct ports own, others;
     bool is_input = direction == PIPEWIRE_INPUT;
     const struct pipewire_end *end = &links->ends[direction];
-    size_t count = pipewire_registry_ports(links->graph, links->nodes[direction], is_input, false,
-                                           own, DEVICE_CHANNELS_MOST);
-    size_t other_count =
+    own.count = pipewire_registry_ports(links->graph, links->nodes[direction], is_input, false,
+                                        own.ports, DEVICE_CHANNELS_MOST);
+    others.count =
         pipewire_registry_ports(links->graph, target->id, !is_input, is_input && end->is_monitor,
-                                others, DEVICE_CHANNELS_MOST);
+                                others.ports, DEVICE_CHANNELS_MOST);
+    bool fills = end->is_stated && (is_input || own.count == others.count);
     size_t found = 0;
-    for (size_t c = 0; c < count; c++) {
-        const struct pipewire_registry_port *other = partner_of(own, count, c, others, other_count);
+    for (size_t c = 0; c < own.count; c++) {
+        const struct pipewire_registry_port *other = partner_of(&own, c, &others, fills);
         if (other)
-            pairs[found++] = is_input ? (struct pair){other->id, own[c]->id}
-                                      : (struct pair){own[c]->id, other->id};
+            pairs[found++] = is_input ? (struct pair){other->id, own.ports[c]->id}
+                                      : (struct pair){own.ports[c]->id, other->id};
     }
     return found;
 }

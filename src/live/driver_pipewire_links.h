@@ -19,6 +19,7 @@ struct pipewire_end {
     char named[PIPEWIRE_NAME];  /* of the device; empty: the server's default one */
     char target[PIPEWIRE_NAME]; /* of the last one */
     bool is_there;              /* the target */
+    bool is_stated;             /* halo's channels are called as a user or the chain says */
     size_t channels;
 };
 

@@ -1,45 +1,14 @@
 #include "live/driver_pipewire_sink.h"
 
 #include "base/realtime.h"
+#include "live/driver_pipewire_channels.h"
 
 #include <ctype.h>
-#include <spa/debug/types.h>
 #include <spa/param/audio/format-utils.h>
-#include <spa/param/audio/type-info.h>
 #include <stdio.h>
 #include <string.h>
 
-/* ---- channels ---- */
-
-enum { LAYOUT_MOST = 8 };
 enum { ENDS_MS = 3000 };
-
-/* As in sound files. */
-static const uint32_t layouts[LAYOUT_MOST + 1][LAYOUT_MOST] = {
-    [1] = {SPA_AUDIO_CHANNEL_MONO},
-    [2] = {SPA_AUDIO_CHANNEL_FL, SPA_AUDIO_CHANNEL_FR},
-    [3] = {SPA_AUDIO_CHANNEL_FL, SPA_AUDIO_CHANNEL_FR, SPA_AUDIO_CHANNEL_FC},
-    [4] = {SPA_AUDIO_CHANNEL_FL, SPA_AUDIO_CHANNEL_FR, SPA_AUDIO_CHANNEL_RL, SPA_AUDIO_CHANNEL_RR},
-    [5] = {SPA_AUDIO_CHANNEL_FL, SPA_AUDIO_CHANNEL_FR, SPA_AUDIO_CHANNEL_FC, SPA_AUDIO_CHANNEL_RL,
-           SPA_AUDIO_CHANNEL_RR},
-    [6] = {SPA_AUDIO_CHANNEL_FL, SPA_AUDIO_CHANNEL_FR, SPA_AUDIO_CHANNEL_FC, SPA_AUDIO_CHANNEL_LFE,
-           SPA_AUDIO_CHANNEL_RL, SPA_AUDIO_CHANNEL_RR},
-    [7] = {SPA_AUDIO_CHANNEL_FL, SPA_AUDIO_CHANNEL_FR, SPA_AUDIO_CHANNEL_FC, SPA_AUDIO_CHANNEL_LFE,
-           SPA_AUDIO_CHANNEL_RC, SPA_AUDIO_CHANNEL_SL, SPA_AUDIO_CHANNEL_SR},
-    [8] = {SPA_AUDIO_CHANNEL_FL, SPA_AUDIO_CHANNEL_FR, SPA_AUDIO_CHANNEL_FC, SPA_AUDIO_CHANNEL_LFE,
-           SPA_AUDIO_CHANNEL_RL, SPA_AUDIO_CHANNEL_RR, SPA_AUDIO_CHANNEL_SL, SPA_AUDIO_CHANNEL_SR},
-};
-
-static uint32_t position_of(size_t channel, size_t channels)
-{
-    return channels <= LAYOUT_MOST ? layouts[channels][channel]
-                                   : SPA_AUDIO_CHANNEL_AUX0 + (uint32_t)channel;
-}
-
-const char *pipewire_channel_name(size_t channel, size_t channels)
-{
-    return spa_debug_type_find_short_name(spa_type_audio_channel, position_of(channel, channels));
-}
 
 void pipewire_sink_name(const char *description, char *name, size_t size)
 {
@@ -196,15 +165,28 @@ void pipewire_sink_update_latency(struct pipewire_sink *sink)
 
 /* ---- the nodes ---- */
 
+/* "FL,FR", as its ports say it as well. */
+static void set_positions(const struct pipewire_request *request, bool is_input,
+                          struct pw_properties *properties)
+{
+    char text[16 * DEVICE_CHANNELS_MOST] = "";
+    size_t channels = is_input ? request->stream->in.opened : request->stream->out.opened;
+    for (size_t c = 0, length = 0; c < channels && length < sizeof text; c++)
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", c > 0 ? "," : "",
+                                   request->channel(request->context, is_input, c));
+    pw_properties_set(properties, SPA_KEY_AUDIO_POSITION, text);
+}
+
 /* One group has one driver, so that both belong to the same cycle; one link group is never linked
  * with itself. */
 static struct pw_properties *add_group(const char *description,
-                                       const struct pipewire_request *request,
+                                       const struct pipewire_request *request, bool is_input,
                                        struct pw_properties *properties)
 {
     char name[PIPEWIRE_SINK_NAME];
     if (!properties)
         return NULL;
+    set_positions(request, is_input, properties);
     pipewire_sink_name(description, name, sizeof name);
     pw_properties_set(properties, PW_KEY_NODE_GROUP, name);
     pw_properties_set(properties, PW_KEY_NODE_LINK_GROUP, name);
@@ -218,7 +200,7 @@ static struct pw_properties *capture_properties(const char *description,
 {
     char name[PIPEWIRE_SINK_NAME];
     pipewire_sink_name(description, name, sizeof name);
-    return add_group(description, request,
+    return add_group(description, request, true,
                      pw_properties_new(PW_KEY_NODE_NAME, name, PW_KEY_NODE_DESCRIPTION, description,
                                        PW_KEY_MEDIA_CLASS, "Audio/Sink", PW_KEY_NODE_VIRTUAL,
                                        "true", NULL));
@@ -229,20 +211,12 @@ static struct pw_properties *capture_properties(const char *description,
 static struct pw_properties *playback_properties(const char *description,
                                                  const struct pipewire_request *request)
 {
-    return add_group(description, request,
+    return add_group(description, request, false,
                      pw_properties_new(PW_KEY_NODE_NAME, "halo", PW_KEY_NODE_DESCRIPTION, "halo",
                                        PW_KEY_MEDIA_TYPE, "Audio", PW_KEY_MEDIA_ROLE, "DSP",
                                        PW_KEY_MEDIA_CLASS, "Stream/Output/Audio/Internal",
                                        PW_KEY_NODE_AUTOCONNECT, "false", "state.restore-props",
                                        "false", "state.restore-target", "false", NULL));
-}
-
-static uint32_t position_named(const char *name, size_t channel)
-{
-    for (const struct spa_type_info *type = spa_type_audio_channel; type->name; type++)
-        if (strcmp(spa_debug_type_short_name(type->name), name) == 0)
-            return type->type;
-    return SPA_AUDIO_CHANNEL_AUX0 + (uint32_t)channel;
 }
 
 static enum status open_stream(struct pw_stream *stream, enum spa_direction direction,
@@ -259,23 +233,17 @@ static enum status open_stream(struct pw_stream *stream, enum spa_direction dire
                      : STATUS_OK;
 }
 
-static enum status open_capture(const struct pipewire_request *request, struct pipewire_sink *sink)
+static enum status open_side(const struct pipewire_request *request, struct pw_stream *stream,
+                             bool is_input)
 {
-    size_t channels = request->stream->in.opened;
+    size_t channels = is_input ? request->stream->in.opened : request->stream->out.opened;
     struct spa_audio_info_raw format = {.format = SPA_AUDIO_FORMAT_F32P,
                                         .channels = (uint32_t)channels};
     for (size_t c = 0; c < channels; c++)
-        format.position[c] = position_of(c, channels);
-    return open_stream(sink->capture, PW_DIRECTION_INPUT, PW_STREAM_FLAG_NONE, &format);
-}
-
-static enum status open_playback(const struct pipewire_request *request, struct pipewire_sink *sink)
-{
-    struct spa_audio_info_raw format = {.format = SPA_AUDIO_FORMAT_F32P,
-                                        .channels = (uint32_t)request->stream->out.opened};
-    for (size_t c = 0; c < format.channels; c++)
-        format.position[c] = position_named(request->channel(request->context, false, c), c);
-    return open_stream(sink->playback, PW_DIRECTION_OUTPUT, PW_STREAM_FLAG_TRIGGER, &format);
+        format.position[c] =
+            pipewire_channel_number(request->channel(request->context, is_input, c), c);
+    return open_stream(stream, is_input ? PW_DIRECTION_INPUT : PW_DIRECTION_OUTPUT,
+                       is_input ? PW_STREAM_FLAG_NONE : PW_STREAM_FLAG_TRIGGER, &format);
 }
 
 enum status pipewire_sink_open(struct pw_core *core, const char *description,
@@ -289,8 +257,8 @@ enum status pipewire_sink_open(struct pw_core *core, const char *description,
         return fail_memory("a sink of PipeWire");
     pw_stream_add_listener(sink->capture, &sink->capture_hook, &capture_events, sink);
     pw_stream_add_listener(sink->playback, &sink->playback_hook, &playback_events, sink);
-    TRY(open_playback(request, sink));
-    return open_capture(request, sink);
+    TRY(open_side(request, sink->playback, false));
+    return open_side(request, sink->capture, true);
 }
 
 /* First what triggers the other. */

@@ -20,9 +20,6 @@ struct pipewire_sink {
     struct spa_io_position *_Atomic position; /* of the graph; NULL: not in one */
 };
 
-/* The name of a channel in the usual layout of that many: FL, FR, AUX2. */
-const char *pipewire_channel_name(size_t channel, size_t channels);
-
 /* The node's name for a description that a user chose, such as "halo.Room-correction". */
 void pipewire_sink_name(const char *description, char *name, size_t size);
 

@@ -54,8 +54,6 @@ static enum status read_choices(struct live_chain *chain)
     chain->choice_count = request->other_count + 1;
     chain->masks[0] = stage_mask_swap(stage, NULL);
     chain->texts[0] = stage->text;
-    chain->mask_format =
-        (struct stream_format){.rate = request->format.rate, .channels = stage->inputs};
     for (size_t i = 0; i < request->other_count; i++) {
         TRY(read_other(chain, stage, i));
         chain->texts[i + 1] = request->others[i];
@@ -145,10 +143,12 @@ static enum status load_stages(struct live_chain *chain, const struct stage_sett
         request->stage < count && chain->stages.stages[request->stage].ops->has_choices;
     if (has_choices) {
         end = request->stage + 1;
-        TRY(stage_list_load_part(&chain->stages, settings, format, 0, end));
+        TRY(stage_list_load_part(&chain->stages, settings, format, 0, request->stage));
+        chain->mask_format = *format;
+        TRY(stage_list_load_part(&chain->stages, settings, format, request->stage, end));
         TRY(read_choices(chain));
         TRY(widen_choices(chain));
-        format->channels = choosing_stage(chain)->outputs;
+        stream_format_set_channels(format, choosing_stage(chain)->outputs);
     }
     TRY(stage_list_load_part(&chain->stages, settings, format, end, count));
     if (request->proof)
@@ -240,7 +240,9 @@ static enum status begin_chain(struct live_chain *chain, const struct live_chain
         TRY(stage_list_add(&chain->stages, stage->ops, stage->text, stage->origin));
     }
     *format = request->format;
-    return load_stages(chain, &settings, format);
+    TRY(load_stages(chain, &settings, format));
+    chain->layout = format->layout;
+    return STATUS_OK;
 }
 
 enum status live_chain_count_outputs(const struct live_chain_request *request, size_t *outputs)

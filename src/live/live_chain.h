@@ -39,7 +39,8 @@ struct live_chain {
     struct stage_list stages;
     struct workers *workers;
     struct filter *filter;
-    struct choices *choices; /* NULL: no mask */
+    struct channel_layout layout; /* of its output */
+    struct choices *choices;      /* NULL: no mask */
     size_t choice_count;
     const char *texts[LIVE_CHOICES_MOST];  /* specs */
     const char *names[LIVE_CHOICES_MOST];  /* for messages */

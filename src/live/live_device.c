@@ -25,6 +25,7 @@ static enum status reopen_device(struct live_session *session)
     if (!request.driver && !stream->info.has_bridge)
         request.driver = stream->info.host_api; /* the default may have changed */
     request.returns = true;
+    request.layout_out = stream->chain.layout;
     request.latency_least = stream->latency_least;
     TRY(device_open(&request, &stream->device));
     enum status status = live_follow_device(session);

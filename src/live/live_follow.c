@@ -38,12 +38,10 @@ static enum status make_chain(const struct live_session *session, struct live_ch
 /* It is said at once, also where the failures of a reopening are captured: that one may succeed. */
 static enum status judge_until_now(const struct live_session *session)
 {
-    char reason[REASON] = "", *kept;
-    size_t size;
-    log_captured(&kept, &size);
-    log_capture(reason, sizeof reason);
+    char reason[REASON] = "";
+    const struct log_keeper before = log_keep_in(reason, sizeof reason);
     enum status status = proof_judge(&session->proof, LIVE_UNPROVEN);
-    log_capture(kept, size);
+    log_keep_again(&before);
     if (status != STATUS_OK)
         view_warning(session->stream.view, "%s", reason);
     return status;

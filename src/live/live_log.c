@@ -66,7 +66,7 @@ static json_t *set_up(const struct live_chain *chain, const struct live_settings
     const struct plugin_tempo *tempo = &request->options->settings.tempo;
     return json_pack(
         "{s:i, s:I, s:I, s:I, s:o, s:I, s:o, s:I, s:b, s:b, s:b, s:f, s:f, s:b, s:f, s:I, s:I, "
-        "s:I, s:b, s:o}",
+        "s:I, s:b, s:o, s:I, s:I}",
         "halo_log", 1, "rate", (json_int_t)settings->rate, "channels",
         (json_int_t)request->format.channels, "block", (json_int_t)request->block, "stages", stages,
         "choose_at", (json_int_t)request->stage, "others", others, "room",
@@ -77,7 +77,9 @@ static json_t *set_up(const struct live_chain *chain, const struct live_settings
         audio_to_db(settings->ceiling), "gain_db", audio_to_db(settings->gain), "muted",
         settings->muted, "bpm", tempo->bpm, "bar", (json_int_t)tempo->bar, "beat_unit",
         (json_int_t)tempo->unit, "first", (json_int_t)request->first + 1, "dry", settings->dry,
-        "device", settings->device ? json_text(settings->device) : json_null());
+        "device", settings->device ? json_text(settings->device) : json_null(), "speakers",
+        (json_int_t)request->format.layout.speakers, "ambisonic",
+        (json_int_t)request->format.layout.ambisonic);
 }
 
 enum status live_log_open(const char *path, bool force, const struct live_chain *chain,

@@ -1,6 +1,7 @@
 #include "base/atomic_file.h"
 #include "base/stop.h"
 #include "live/live_session.h"
+#include "sound/stated_layout.h"
 
 #include <string.h>
 
@@ -70,7 +71,7 @@ static enum status check_sink(struct live_options *options)
 static enum status check(const struct live_options *options)
 {
     const struct device_request *device = &options->play.device;
-    size_t channels = device->input_map_count ? device->input_map_count : device->channels_in;
+    size_t channels = play_options_channels(&options->play);
     struct live_session session = {
         .stream = {.options = &options->play,
                    .info = {.rate = device->rate ? device->rate : CHECK_RATE,
@@ -80,8 +81,11 @@ static enum status check(const struct live_options *options)
         .options = options,
     };
     TRY(live_preset_begin(&session));
-    const struct live_chain_request request =
-        live_session_chain_request(&session, channels ? channels : CHECK_CHANNELS);
+    channels = channels ? channels : CHECK_CHANNELS;
+    struct stream_format format = {.channels = channels, .layout = channel_layout_usual(channels)};
+    TRY(stated_layout_apply(options->play.layout, "the device", &format));
+    session.stream.layout = format.layout;
+    const struct live_chain_request request = live_session_chain_request(&session, channels);
     enum status status = live_chain_init(&session.stream.chain, &request);
     if (status == STATUS_OK)
         status = live_for_device_check(&session);

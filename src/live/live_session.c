@@ -37,11 +37,17 @@ static enum status open_recordings(struct live_session *session,
     const struct live_options *options = session->options;
     struct stream_session *stream = &session->stream;
     const struct filter *filter = stream->chain.filter;
-    const size_t channels[] = {filter->outputs, filter->inputs};
+    struct channel_layout layout = stream->chain.request.format.layout;
+    const struct stream_format formats[] = {
+        {stream->info.rate, filter->outputs, stream->chain.layout},
+        {stream->info.rate, filter->inputs, layout},
+    };
     const char *named = options->record ? options->record : options->record_dry;
     for (size_t i = 0; i < LIVE_RECORDINGS; i++) {
         struct live_recording *recording = &session->recordings[i];
-        const struct stream_format format = {.rate = stream->info.rate, .channels = channels[i]};
+        struct stream_format format = formats[i];
+        if (stream->layout_is_guessed)
+            format.layout = channel_layout_implied(format.channels);
         if (recording->path)
             TRY(recorder_open(recording->path, options->play.force, &format, RING_SECONDS,
                               &recording->recorder));

@@ -103,6 +103,9 @@ const struct option_row play_options_device[] = {
     OPT_STRING("input", "NAME", struct play_options, device.input, "the device to record from"),
     OPT_INTEGER("channels", "N", struct play_options, device.channels_in, 1, DEVICE_CHANNELS_MOST,
                 "input channels; default: the device's, at most 2"),
+    OPT_STRING("layout", "LAYOUT", struct play_options, layout,
+               "what the input's channels are, where it does not tell or is\n"
+               "wrong: 5.1, 5.1(side), FL+FR+LFE, ambisonic 1, none"),
     OPT_INTEGERS("input-map", "LIST", struct play_options, input_map, 1, DEVICE_CHANNELS_MOST,
                  "the device's channels to record from, such as 1,2"),
     {0},
@@ -146,7 +149,17 @@ enum status play_options_check(struct play_options *options)
         return fail(STATUS_USAGE, "--input-map names %zu channel%s, --channels %zu",
                     device->input_map_count, plural_s(device->input_map_count),
                     device->channels_in);
+    if (options->layout)
+        TRY(channel_layout_parse(options->layout, &device->layout_in, &options->layout_channels));
     return chain_options_check(&options->chain, 0);
+}
+
+size_t play_options_channels(const struct play_options *options)
+{
+    const struct device_request *device = &options->device;
+    return device->input_map_count ? device->input_map_count
+           : device->channels_in   ? device->channels_in
+                                   : options->layout_channels;
 }
 
 enum view_choice play_options_view(const struct play_options *options)

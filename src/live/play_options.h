@@ -16,6 +16,8 @@ struct play_options {
     bool or_waits;   /* an --or waits for its mask */
     struct device_request device;
     bool block_given;
+    size_t layout_channels; /* after the check; 0: of no number */
+    const char *layout;     /* that the input's channels are stated to be; NULL: not */
     struct number_list input_map, output_map; /* which `device` points to, after the check */
     struct choices_way way;                   /* without its frames */
     double fade;                              /* seconds */
@@ -63,6 +65,9 @@ MUST_CHECK enum status play_options_parse_stage(void *options, const struct opti
 /* Check that the options are consistent, after parsing; the struct must not move afterwards.
  * Errors: usage. */
 MUST_CHECK enum status play_options_check(struct play_options *options);
+
+/* Of the device's input, as asked for or as the layout has them; 0: as the device has them. */
+size_t play_options_channels(const struct play_options *options);
 
 enum view_choice play_options_view(const struct play_options *options);
 

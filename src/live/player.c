@@ -55,8 +55,8 @@ struct player {
     bool hungry;     /* lock: player_wait waits for `filled` */
     bool leave;      /* lock */
 
-    char failure[512]; /* written before `failed` is set */
-    bool reported;     /* the control thread's */
+    struct failure failure; /* written before `failed` is set */
+    bool reported;          /* the control thread's */
 };
 
 /* ---- the step: real-time ---- */
@@ -219,7 +219,7 @@ static enum status work(struct player *player, uint64_t seek, uint64_t target)
 static void *read_ahead(void *argument)
 {
     struct player *player = argument;
-    log_capture(player->failure, sizeof player->failure);
+    const struct log_keeper before = log_keep_failure(&player->failure);
     pthread_mutex_lock(&player->lock);
     while (!player->leave) {
         uint64_t seek = atomic_load(&player->asked), target = player->target;
@@ -234,6 +234,7 @@ static void *read_ahead(void *argument)
             pthread_cond_timedwait(&player->wake, &player->lock, &until);
     }
     pthread_mutex_unlock(&player->lock);
+    log_keep_again(&before);
     return NULL;
 }
 
@@ -303,7 +304,7 @@ enum status player_wait(struct player *player, size_t frames)
                                    player_ready(player) < frames)) {
         if (atomic_load(&player->failed)) {
             player->reported = true;
-            status = fail(STATUS_FAILED, "%s", player->failure);
+            status = fail_again(STATUS_FAILED, &player->failure);
             break;
         }
         player->hungry = true;
@@ -345,5 +346,5 @@ const char *player_failure(struct player *player)
     if (player->reported || !atomic_load(&player->failed))
         return NULL;
     player->reported = true;
-    return player->failure;
+    return player->failure.message;
 }

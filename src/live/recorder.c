@@ -5,6 +5,7 @@
 #include "base/realtime.h"
 #include "base/ring.h"
 #include "base/thread.h"
+#include "sound/channel_order.h"
 #include "sound/sndfile_library.h"
 #include "sound/sound_io.h"
 
@@ -37,6 +38,8 @@ struct recorder {
     struct sound_io io;
     size_t channels;
     uint32_t rate;
+    bool is_wav;
+    struct channel_layout layout;
     struct ring *ring; /* items are interleaved frames */
     struct ring *gaps;
     atomic_bool ended; /* by a failure */
@@ -61,8 +64,8 @@ struct recorder {
     uint64_t frames_done;                 /* lock */
     bool leave;                           /* lock */
 
-    char failure[512]; /* written before `ended` is set */
-    bool reported;     /* the control thread's */
+    struct failure failure; /* written before `ended` is set */
+    bool reported;          /* the control thread's */
 };
 
 /* ---- the step: real-time ---- */
@@ -139,6 +142,46 @@ static const char *write_error(const struct recorder *recorder)
     return recorder->io.error ? strerror(recorder->io.error) : sf_strerror(recorder->file);
 }
 
+/* libsndfile takes the usual layout of that many channels. */
+static void write_layout(struct recorder *recorder)
+{
+    bool is_other = channel_layout_needs_extensible(recorder->layout, recorder->channels) ||
+                    (recorder->channels > 2 && !channel_layout_is_known(recorder->layout));
+    int error = recorder->is_wav && is_other
+                    ? channel_layout_patch_wav(recorder->destination.fd, recorder->layout, true)
+                    : 0;
+    if (error && !recorder->io.error)
+        recorder->io.error = error; /* the next write ends the recording */
+}
+
+static void set_layout_chunk(struct recorder *recorder)
+{
+    unsigned char content[CHANNEL_CHUNK_MOST];
+    SF_CHUNK_INFO chunk = {.id = "chan", .id_size = 4, .data = content};
+    if (!channel_layout_needs_extensible(recorder->layout, recorder->channels))
+        return;
+    chunk.datalen = (unsigned)channel_order_put_chan(recorder->layout, recorder->channels, content);
+    sf_set_chunk(recorder->file, &chunk);
+}
+
+/* What the container can tell of the layout; a W64 of libsndfile's tells nothing. */
+static void choose_layout(struct recorder *recorder, const struct stream_format *format,
+                          const SF_INFO *info)
+{
+    struct channel_order order;
+    struct stream_format written = *format;
+    char text[CHANNEL_LAYOUT_TEXT];
+    int major = info->format & SF_FORMAT_TYPEMASK;
+    recorder->is_wav = major == SF_FORMAT_RF64;
+    if (major == SF_FORMAT_W64 &&
+        channel_layout_needs_extensible(written.layout, written.channels)) {
+        note("%s: a recording in W64 does not tell the channel layout %s; wav and caf can",
+             recorder->path, channel_layout_name(written.layout, written.channels, text));
+        written.layout = (struct channel_layout){0};
+    }
+    channel_order_choose(recorder->path, info->format, &written, &order, &recorder->layout);
+}
+
 static enum status open_sound(struct recorder *recorder, SF_INFO *info)
 {
     sound_io_begin(&recorder->io, recorder->destination.fd);
@@ -147,7 +190,10 @@ static enum status open_sound(struct recorder *recorder, SF_INFO *info)
         return fail(STATUS_FAILED, "cannot write %s: %s", recorder->path, write_error(recorder));
     sf_command(recorder->file, SFC_RF64_AUTO_DOWNGRADE, NULL, SF_TRUE);
     sf_command(recorder->file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
+    if ((info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_CAF)
+        set_layout_chunk(recorder);
     sf_command(recorder->file, SFC_UPDATE_HEADER_NOW, NULL, 0); /* readable from now on */
+    write_layout(recorder);
     return recorder->io.error ? refuse(recorder->path, recorder->io.error) : STATUS_OK;
 }
 
@@ -207,6 +253,7 @@ static void update_header(struct recorder *recorder, bool at_once)
     int64_t now = monotonic_ns();
     if (recorder->changed && (at_once || now - recorder->updated_ns >= HEADER_MS * 1000000LL)) {
         sf_command(recorder->file, SFC_UPDATE_HEADER_NOW, NULL, 0);
+        write_layout(recorder);
         recorder->changed = false;
         recorder->updated_ns = now;
     }
@@ -218,7 +265,7 @@ static void update_header(struct recorder *recorder, bool at_once)
 static void *write_ring(void *argument)
 {
     struct recorder *recorder = argument;
-    log_capture(recorder->failure, sizeof recorder->failure);
+    const struct log_keeper before = log_keep_failure(&recorder->failure);
     pthread_mutex_lock(&recorder->lock);
     while (!recorder->leave) {
         uint64_t asked = recorder->flushes_asked;
@@ -239,6 +286,7 @@ static void *write_ring(void *argument)
             pthread_cond_timedwait(&recorder->asked, &recorder->lock, &until);
     }
     pthread_mutex_unlock(&recorder->lock);
+    log_keep_again(&before);
     return NULL;
 }
 
@@ -289,6 +337,8 @@ enum status recorder_open(const char *path, bool force, const struct stream_form
     thread_condition_init(&recorder->asked);
     pthread_cond_init(&recorder->answered, NULL);
     enum status status = make_buffers(recorder, seconds * format->rate);
+    if (status == STATUS_OK)
+        choose_layout(recorder, format, &info);
     if (status != STATUS_OK || (status = open_file(recorder, force)) ||
         (status = open_sound(recorder, &info)))
         goto fail;
@@ -324,19 +374,21 @@ const char *recorder_failure(struct recorder *recorder)
     if (recorder->reported || !atomic_load(&recorder->ended))
         return NULL;
     recorder->reported = true;
-    return recorder->failure;
+    return recorder->failure.message;
 }
 
 /* Write the rest, on the calling thread. */
 static enum status finish(struct recorder *recorder)
 {
     if (atomic_load(&recorder->ended))
-        return recorder->reported ? STATUS_FAILED : fail(STATUS_FAILED, "%s", recorder->failure);
+        return recorder->reported ? STATUS_FAILED : fail_again(STATUS_FAILED, &recorder->failure);
     enum status status = empty_ring(recorder);
     if (status == STATUS_OK)
         status = put_silence(recorder, recorder->losing);
     int failed = sf_close(recorder->file);
     recorder->file = NULL;
+    if (!failed)
+        write_layout(recorder);
     int error = recorder->io.error ? recorder->io.error : failed ? EIO : 0;
     if (!error)
         error = atomic_file_sync(recorder->destination.fd);

@@ -3,6 +3,7 @@
  * The step writes frames to a ring; the thread writes them as 32-bit float and updates the header
  * twice a second, so that after a crash the file is readable and lacks at most a second. A WAV over
  * 4 GB becomes an RF64.
+ * The file tells the format's channel layout.
  * Frames that do not fit in the ring are counted as lost and replaced by silence, to keep the time.
  * If writing fails (a full disk) the recording ends and the sound continues.
  * Threads: the step calls recorder_write; one control thread calls everything else.

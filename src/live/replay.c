@@ -101,6 +101,18 @@ static bool read_tempo(const json_t *line, struct plugin_tempo *tempo)
     return valid;
 }
 
+/* Of the input. Logs of earlier versions have none. */
+static bool read_layout(const json_t *line, struct channel_layout *layout)
+{
+    size_t speakers = 0, ambisonic = 0;
+    bool valid = (!json_object_get(line, "speakers") ||
+                  whole(line, "speakers", (UINT32_C(1) << CHANNEL_POSITIONS) - 1, &speakers)) &&
+                 (!json_object_get(line, "ambisonic") ||
+                  whole(line, "ambisonic", AMBISONIC_FUMA, &ambisonic));
+    *layout = (struct channel_layout){(uint32_t)speakers, (enum ambisonic)ambisonic};
+    return valid;
+}
+
 static enum status read_set_up(struct replay *replay, const json_t *line)
 {
     size_t rate, version, first = 1;
@@ -114,7 +126,8 @@ static enum status read_set_up(struct replay *replay, const json_t *line)
         replay->format.channels == 0 || !whole(line, "block", BLOCK_MOST, &request->block) ||
         request->block == 0 || !whole(line, "room", LIVE_CAPACITY, &request->capacity) ||
         !decibels(line, "ceiling_db", &settings->ceiling) ||
-        !decibels(line, "gain_db", &settings->gain) || !read_tempo(line, &stages->tempo))
+        !decibels(line, "gain_db", &settings->gain) || !read_tempo(line, &stages->tempo) ||
+        !read_layout(line, &replay->format.layout))
         return replay_refuse(replay, "its first line lacks the set-up of the stream");
     replay->format.rate = settings->rate = (uint32_t)rate;
     settings->muted = json_is_true(json_object_get(line, "muted"));

@@ -6,6 +6,7 @@
 #include "base/stop.h"
 #include "chain/report.h"
 #include "signal/audio.h"
+#include "sound/stated_layout.h"
 
 #include <errno.h>
 #include <math.h>
@@ -21,19 +22,52 @@ static const double GAIN_STEP_DB = 1;
 
 /* ---- up ---- */
 
+/* JACK, ALSA and PulseAudio through it say nothing; a mask may name channels all the same. */
+static void guess_layout(struct stream_session *session, struct stream_format *format)
+{
+    char text[CHANNEL_LAYOUT_TEXT];
+    if (channel_layout_is_known(format->layout) || session->options->layout ||
+        session->options->device.input_map_count)
+        return;
+    format->layout = channel_layout_usual(format->channels);
+    session->layout_is_guessed = channel_layout_is_known(format->layout);
+    if (session->layout_is_guessed && format->channels > 2)
+        note("%s does not tell its channel layout: its %zu channels are taken for %s; see --layout",
+             session->device_name, format->channels,
+             channel_layout_name(format->layout, format->channels, text));
+}
+
+/* Once: what is made of it stays where the device is opened again. */
+static enum status settle_layout(struct stream_session *session, bool is_first)
+{
+    struct stream_format format = {.channels = session->info.channels_in,
+                                   .layout = session->info.layout_in};
+    if (!is_first || format.channels == 0)
+        return STATUS_OK;
+    TRY(stated_layout_apply(session->options->layout, session->device_name, &format));
+    guess_layout(session, &format);
+    session->layout = format.layout;
+    return STATUS_OK;
+}
+
 enum status stream_session_open_device(struct stream_session *session, uint32_t rate,
                                        size_t outputs)
 {
     struct device_request request = session->options->device;
+    bool is_first = !session->device_name[0];
     request.latency_least = session->latency_least;
     if (rate)
         request.rate = rate;
     if (outputs && !request.output_map_count)
         request.channels_out = outputs;
+    if (!request.input_map_count)
+        request.channels_in = play_options_channels(session->options);
+    if (outputs)
+        request.layout_out = session->chain.layout;
     TRY(device_open(&request, &session->device));
     device_info(session->device, &session->info);
     device_describe(&session->info, session->device_name, sizeof session->device_name);
-    return STATUS_OK;
+    return settle_layout(session, is_first);
 }
 
 struct live_chain_request stream_session_chain_request(const struct stream_session *session,
@@ -47,7 +81,7 @@ struct live_chain_request stream_session_chain_request(const struct stream_sessi
         .stage = options->choosing,
         .others = options->others,
         .other_count = options->other_count,
-        .format = {.rate = info->rate, .channels = channels},
+        .format = {.rate = info->rate, .channels = channels, .layout = session->layout},
         .block = keeps_period ? info->block : options->device.block,
         .priority = info->priority,
         .live = true,

@@ -26,6 +26,8 @@ struct stream_session {
     struct device *device; /* NULL: not open, or lost */
     struct device_info info;
     char device_name[300];
+    struct channel_layout layout; /* of the device's input, since it was first opened */
+    bool layout_is_guessed;       /* by the number of channels */
     double latency_least;  /* of the device's requests: what it was widened to; 0: not widened */
     char device_text[340]; /* with its stall */
     double stalled;        /* seconds that it does not answer; 0: it does */
@@ -61,7 +63,8 @@ uint64_t stream_session_blocks_from_cpu(const struct live_chain *chain);
 
 /* ---- open and close ---- */
 
-/* rate, outputs: 0 as in the options. Errors: the device's. */
+/* rate, outputs: 0 as in the options. Errors: the device's; --layout is of other channels (usage).
+ */
 MUST_CHECK enum status stream_session_open_device(struct stream_session *session, uint32_t rate,
                                                   size_t outputs);
 

@@ -98,6 +98,9 @@ enum status stream_session_report_json(const struct stream_session *session,
                             "ledger", ledger_json(&session->load.ledger), "verdict",
                             ledger_verdict_json(&session->load.ledger, session->info.priority),
                             "stages", report_stages(&session->chain.stages));
+    struct channel_layout in = session->chain.request.format.layout;
+    json_object_set_new(object, "layout_in", report_layout(in, status->inputs));
+    json_object_set_new(object, "layout", report_layout(session->chain.layout, status->outputs));
     int error = json_object_update(object, own) == 0 && json_object_update(object, end) == 0
                     ? json_write(json_incref(object), JSON_COMPACT, stdout)
                     : ENOMEM;

@@ -107,16 +107,14 @@ enum status mask_config_rate(struct mask_config *config, uint32_t rate)
 static enum status load_file(struct mask_config *config, struct mask_config_file *file)
 {
     struct mask_load_options options = *config->options;
-    char fields[1024] = "", *kept;
-    size_t kept_size;
+    char fields[1024] = "";
     options.raw = file->raw;
     options.is_named = true;
-    log_captured(&kept, &kept_size);
-    log_capture(fields, sizeof fields);
+    const struct log_keeper before = log_keep_in(fields, sizeof fields);
     const char *where = log_prefix(NULL); /* the outer message has it */
     enum status status = mask_load_with(file->path, &options, &file->mask);
     log_prefix(where);
-    log_capture(kept, kept_size);
+    log_keep_again(&before);
     return status == STATUS_OK ? STATUS_OK : mask_config_refuse(config, "%s", fields);
 }
 

@@ -58,13 +58,12 @@ static enum status do_order(struct isolated_instances *isolated, enum isolated_w
 static void reset(struct plugin_instances *instances)
 {
     struct isolated_instances *isolated = (struct isolated_instances *)instances;
-    char none[1], *before;
-    size_t before_size;
-    log_captured(&before, &before_size);
-    log_capture(none, sizeof none); /* instances->failure has the reason */
+    char none[1];
+    const struct log_keeper before =
+        log_keep_in(none, sizeof none); /* instances->failure says why */
     enum status status = do_order(isolated, ISOLATED_RESET, "reset", "while it was reset");
     (void)status;
-    log_capture(before, before_size);
+    log_keep_again(&before);
     isolated->resting = isolated->rest = 0;
     instances->late = 0;
 }

@@ -100,19 +100,16 @@ static enum status read_on(struct plugin_side_chain *side, uint64_t position, si
 static void read_source(struct plugin_side_chain *side, int64_t position, size_t frames,
                         float *const *to)
 {
-    size_t before = position < 0 ? (size_t)-position : 0, got = 0;
-    char *text;
-    size_t size;
+    size_t late = position < 0 ? (size_t)-position : 0, got = 0;
     silence_from(side, to, 0, frames);
     uint64_t from = position < 0 ? 0 : (uint64_t)position;
-    if (before >= frames || from >= side->end)
+    if (late >= frames || from >= side->end)
         return;
     for (size_t c = 0; c < side->channels; c++)
-        side->rest[c] = to[c] + before;
-    log_captured(&text, &size);
-    log_capture(side->failure, sizeof side->failure);
-    side->has_failed = read_on(side, from, frames - before, side->rest, &got) != STATUS_OK;
-    log_capture(text, size);
+        side->rest[c] = to[c] + late;
+    const struct log_keeper before = log_keep_in(side->failure, sizeof side->failure);
+    side->has_failed = read_on(side, from, frames - late, side->rest, &got) != STATUS_OK;
+    log_keep_again(&before);
     if (side->has_failed)
         silence_from(side, to, 0, frames);
 }

@@ -7,11 +7,11 @@
 #include "base/workers.h"
 #include "chain/chain_save.h"
 #include "convolve/machine_speed.h"
-#include "render/render_layout.h"
 #include "render/render_output.h"
 #include "sound/engine.h"
 #include "sound/gain.h"
 #include "sound/port.h"
+#include "sound/stated_layout.h"
 
 #include <math.h>
 #include <string.h>
@@ -121,7 +121,7 @@ static enum status prepare(struct render_job *job, struct render_options *option
     struct stage_settings *settings = &options->chain.settings;
     int64_t lap = lap_begin();
     TRY(source_open_sound(options->input, settings->allow_truncated, &job->source));
-    TRY(render_layout_apply(options->layout, job->source));
+    TRY(stated_layout_apply(options->layout, job->source->name, &job->source->format));
     TRY(render_read_metadata(options, job->source));
     job->format = job->source->format;
     settle_precision(job, options);

@@ -21,7 +21,6 @@
 enum {
     LONG_BYTES = 1 << 26, /* some three minutes of a stereo studio file */
     KEPT_BYTES = 1 << 25, /* the largest block that malloc does not return to the system */
-    PROBLEM_BYTES = 1024,
 };
 
 struct render_set {
@@ -70,12 +69,13 @@ static bool names_path(const char *problem, const char *path)
 
 /* Why a file failed, and which one it is, if the line does not say so. */
 static void report_failure(struct render_set *set, enum status status, const char *input,
-                           const char *problem)
+                           const struct failure *problem)
 {
     int error = 0;
     pthread_mutex_lock(&set->print_lock);
-    status = names_path(problem, input) ? fail(status, "%s", problem)
-                                        : fail(status, "%s: %s", input, problem);
+    const char *before = log_prefix(names_path(problem->message, input) ? NULL : input);
+    status = fail_again(status, problem);
+    log_prefix(before);
     if (set->options->json)
         error = json_write(
             json_pack("{s:o, s:o}", "input", json_text(input), "error", failure_json_of_file()),
@@ -119,9 +119,9 @@ static enum status run_job(struct render_set *set, size_t file, struct render_op
 static void run_file(struct render_set *set, size_t file)
 {
     struct render_options options;
-    char problem[PROBLEM_BYTES] = "";
+    struct failure problem;
     warn_about(set->inputs[file]);
-    const struct log_keeper before = log_keep_in(problem, sizeof problem);
+    const struct log_keeper before = log_keep_failure(&problem);
     enum status status = render_options_copy(set->options, &options);
     if (status == STATUS_OK)
         status = run_job(set, file, &options);
@@ -133,7 +133,7 @@ static void run_file(struct render_set *set, size_t file)
         return;
     if (status != STATUS_OK) {
         atomic_fetch_add(&set->failed, 1);
-        report_failure(set, status, set->inputs[file], problem);
+        report_failure(set, status, set->inputs[file], &problem);
     }
     progress_of_many_add(&set->progress, set->sizes[file], status != STATUS_OK);
 }

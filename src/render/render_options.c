@@ -52,8 +52,8 @@ const struct option_row render_options_sound_rows[] = {
            "scale the peak to DB dBFS, such as -1",
            .given = OPT_GIVEN(struct render_options, normalize)),
     OPT_CHOICE("dither", "DITHER", struct render_options, dither, dither_names,
-               "of integers, where bits are lost: none, tpdf, shaped (44.1 and\n"
-               "48 kHz), or auto (default): tpdf up to 16 bits, else none"),
+               "of integers, where bits are lost: none, tpdf, shaped (to where\n"
+               "the ear is dull), or auto (default): tpdf up to 16 bits, else none"),
     OPT_STRING("metadata", "WHAT", struct render_options, metadata,
                "keep (default) tags, pictures, markers and chunks; none; or\n"
                "FILE.json: keep them, with the tags that FILE says"),

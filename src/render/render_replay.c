@@ -2,9 +2,9 @@
 #include "base/plural.h"
 #include "chain/report.h"
 #include "live/replay.h"
-#include "render/render_layout.h"
 #include "render/render_output.h"
 #include "sound/metadata_json.h"
+#include "sound/stated_layout.h"
 
 struct replay_job {
     struct replay replay;
@@ -32,7 +32,9 @@ static enum status replay_sound(struct render_options *options, struct replay_jo
     TRY(source_open_sound(options->input, options->chain.settings.allow_truncated, &job->source));
     TRY(render_read_metadata(options, job->source));
     TRY(check_source(&job->replay, job->source));
-    TRY(render_layout_apply(options->layout, job->source));
+    TRY(stated_layout_apply(options->layout, job->source->name, &job->source->format));
+    if (options->layout)
+        job->replay.request.format.layout = job->source->format.layout;
     job->replay.request.proof = &options->proof;
     job->replay.request.frames = job->source->frames;
     TRY(live_chain_init(&job->chain, &job->replay.request));

@@ -56,18 +56,56 @@ bool fft_wisdom_read(const char *path)
     return is_read;
 }
 
+static int in_order(const void *a, const void *b)
+{
+    const char *const *left = a, *const *right = b;
+    return strcmp(*left, *right);
+}
+
+/* Between the first line and the last: FFTW writes its plans in the order of a hash table, which is
+ * another one each time. False: no memory, and they stay as they are. */
+static bool sort_plans(char *wisdom)
+{
+    char *first = strchr(wisdom, '\n'), *last = strrchr(wisdom, ')'), *rest;
+    size_t size = first && last > first ? (size_t)(last - ++first) : 0, count = 0;
+    char *copy = size ? strndup(first, size) : NULL;
+    const char **lines = copy ? calloc(size, sizeof *lines) : NULL;
+    if (lines) {
+        for (char *at = strtok_r(copy, "\n", &rest); at; at = strtok_r(NULL, "\n", &rest))
+            lines[count++] = at;
+        qsort(lines, count, sizeof *lines, in_order);
+        for (size_t i = 0; i < count; i++) {
+            first = stpcpy(first, lines[i]);
+            *first++ = '\n'; /* in place of the one that was there, or of the 0 */
+        }
+    }
+    free(lines);
+    free(copy);
+    return lines || size == 0;
+}
+
+static bool holds(const char *path, const char *text, size_t size)
+{
+    size_t there;
+    char *now = cache_file_read(path, SIZE_MOST, &there);
+    bool is_same = now && there == size && memcmp(now, text, size) == 0;
+    free(now);
+    return is_same;
+}
+
 bool fft_wisdom_write(const char *path)
 {
     char line[HEADER_MOST + SUM_DIGITS + 2];
     (void)fft_wisdom_read(path);
-    char *wisdom = fftwf_export_wisdom_to_string();
+    char *wisdom = fftwf_export_wisdom_to_string(), *text = NULL;
+    bool is_sorted = wisdom && sort_plans(wisdom);
     size_t size = wisdom ? strlen(wisdom) : 0, length = wisdom ? make_line(line, wisdom, size) : 0;
-    char *text = NULL;
-    if (!wisdom || asprintf(&text, "%.*s%s", (int)length, line, wisdom) < 0) {
+    if (!is_sorted || asprintf(&text, "%.*s%s", (int)length, line, wisdom) < 0) {
         text = NULL;
         errno = ENOMEM;
     }
-    bool is_written = text && cache_file_write(path, text, length + size);
+    bool is_written =
+        text && (holds(path, text, length + size) || cache_file_write(path, text, length + size));
     free(text);
     free(wisdom);
     return is_written;

@@ -18,7 +18,8 @@ const char *fft_wisdom_check(const char *text, size_t size);
 /* Take over what the file has; false: nothing. */
 bool fft_wisdom_read(const char *path);
 
-/* Write all that is known, with what another program may have written meanwhile. False: errno. */
+/* Write all that is known, with what another program may have written meanwhile; a file that has it
+ * stays as it is. False: errno. */
 bool fft_wisdom_write(const char *path);
 
 #endif

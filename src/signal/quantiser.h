@@ -4,9 +4,9 @@
  * of the sample's position: the result does not depend on the block length, and is the same each
  * time. Its error has no mean, a power of a quarter of a step squared, and neither depends on the
  * sound (Lipshitz, Wannamaker and Vanderkooy, "Quantization and Dither: A Theoretical Survey",
- * JAES 40, 1992). Shaped is the same with the error fed back by the nine taps of Wannamaker,
- * "Psychoacoustically Optimal Noise Shaping", JAES 40, 1992, which are for 44.1 kHz and used for
- * 48 kHz, too.
+ * JAES 40, 1992). Shaped is the same with the error fed back: at 44.1 and 48 kHz by the nine taps
+ * of Wannamaker, "Psychoacoustically Optimal Noise Shaping", JAES 40, 1992, which are for 44.1 kHz,
+ * at other rates by those of noise_shaping.h.
  *
  * What is a whole number of steps needs no dither: a channel has none before its first sample that
  * is not, and none after QUANTISER_HOLD samples in a row that were, until the next one that is
@@ -41,7 +41,7 @@ struct quantiser_settings {
 };
 struct quantiser;
 
-/* Errors: usage (no shaping for that rate), memory. */
+/* Errors: memory. */
 MUST_CHECK enum status quantiser_create(const struct quantiser_settings *settings,
                                         struct quantiser **quantiser);
 void quantiser_destroy(struct quantiser *quantiser);

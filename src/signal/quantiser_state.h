@@ -2,9 +2,13 @@
 #ifndef HALO_QUANTISER_STATE_H
 #define HALO_QUANTISER_STATE_H
 
+#include "signal/noise_shaping.h"
 #include "signal/quantiser.h"
 
-enum { QUANTISER_TAPS = 9 };
+enum {
+    QUANTISER_TAPS = NOISE_SHAPING_TAPS,
+    QUANTISER_TAPS_KNOWN = 9, /* of Wannamaker, at 44.1 and 48 kHz */
+};
 
 struct quantiser_channel {
     size_t exact;                  /* samples in a row that were whole steps, up to the hold */
@@ -15,7 +19,8 @@ struct quantiser {
     double scale; /* steps of full scale */
     unsigned shift;
     bool dithered;
-    const double *taps; /* of the feedback; NULL: none */
+    size_t tap_count; /* of the feedback; 0: none */
+    double taps[QUANTISER_TAPS];
     size_t channels;
     uint64_t frames; /* so far */
     struct quantiser_channel channel[];

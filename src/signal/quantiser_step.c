@@ -96,22 +96,33 @@ static uint64_t dither_row(const struct row *row, const real *samples, size_t fr
 
 /* Each error depends on the ones before it. Saturated ones are bounded, and the filter has no
  * poles: it cannot become unstable. */
-static uint64_t shape_row(const struct row *row, const double *taps, double *errors,
-                          const real *samples, size_t frames, int32_t *out)
+static inline uint64_t shape_row(const struct row *row, const double *taps, size_t tap_count,
+                                 double *errors, const real *samples, size_t frames, int32_t *out)
 {
     uint64_t clipped = 0;
     for (size_t i = 0; i < frames; i++) {
         double exact = (double)samples[i] * row->scale, wanted = exact;
-        for (size_t k = 0; k < QUANTISER_TAPS; k++)
+        for (size_t k = 0; k < tap_count; k++)
             wanted -= taps[k] * errors[k];
         double noise = triangular(row, i);
         double value = saturated(rint(wanted + noise), row->scale);
-        memmove(errors + 1, errors, (QUANTISER_TAPS - 1) * sizeof *errors);
+        memmove(errors + 1, errors, (tap_count - 1) * sizeof *errors);
         errors[0] = fmax(-ERROR_MOST, fmin(ERROR_MOST, value - wanted));
         clipped += is_clipped(exact, row->scale);
         out[i] = justified(value, row->shift);
     }
     return clipped;
+}
+
+/* With the number of taps known to the compiler. */
+static uint64_t shape_either(const struct quantiser *quantiser, struct quantiser_channel *channel,
+                             const struct row *row, const real *samples, size_t frames,
+                             int32_t *out)
+{
+    if (quantiser->tap_count == QUANTISER_TAPS_KNOWN)
+        return shape_row(row, quantiser->taps, QUANTISER_TAPS_KNOWN, channel->errors, samples,
+                         frames, out);
+    return shape_row(row, quantiser->taps, QUANTISER_TAPS, channel->errors, samples, frames, out);
 }
 
 SIMD_CLONES
@@ -164,8 +175,8 @@ static uint64_t convert_part(const struct quantiser *quantiser, struct quantiser
         return round_row(row, samples, whole, out);
     }
     *part = *part < left ? *part : left;
-    uint64_t clipped = quantiser->taps
-                           ? shape_row(row, quantiser->taps, channel->errors, samples, *part, out)
+    uint64_t clipped = quantiser->tap_count
+                           ? shape_either(quantiser, channel, row, samples, *part, out)
                            : dither_row(row, samples, *part, out);
     size_t whole = count_whole_last(samples, *part, row->scale);
     channel->exact = whole == *part ? channel->exact + whole : whole;

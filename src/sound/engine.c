@@ -14,7 +14,6 @@
 
 enum {
     SLOTS = 2,         /* blocks before and after the chain: one in use, one pending */
-    PROBLEM = 1024,    /* bytes of an error message */
     UNKNOWN_MOST = 30, /* seconds of a tail after its known part */
     UNKNOWN_QUIET = 5, /* seconds of quiet that end it */
 };
@@ -26,7 +25,7 @@ struct input {
     uint64_t read; /* frames read from the source, with this block */
     bool ended;
     enum status status;
-    char problem[PROBLEM]; /* the error message */
+    struct failure problem;
 };
 
 /* A block from the chain. */
@@ -63,7 +62,7 @@ struct engine_job {
     struct io_thread *writer; /* NULL: write in this thread */
     struct output outputs[SLOTS];
     uint64_t written; /* the writer's: frames of the sound */
-    char write_problem[PROBLEM];
+    struct failure write_problem;
     atomic_int write_status; /* enum status; after an error nothing more is written */
 };
 
@@ -104,7 +103,7 @@ static void read_input(void *context, size_t slot)
     struct input *input = &run->inputs[slot];
     if (run->broken)
         return;
-    struct log_keeper before = log_keep_in(input->problem, sizeof input->problem);
+    struct log_keeper before = log_keep_failure(&input->problem);
     int64_t lap = lap_begin();
     input->status = read_block(run, &input->block);
     lap_end(LAP_READ, lap);
@@ -205,21 +204,21 @@ static void write_output(void *context, size_t slot)
     struct engine_job *run = context;
     if (atomic_load(&run->write_status) != STATUS_OK)
         return;
-    struct log_keeper before = log_keep_in(run->write_problem, sizeof run->write_problem);
+    struct log_keeper before = log_keep_failure(&run->write_problem);
     enum status status = write_block(run, &run->outputs[slot]);
     log_keep_again(&before);
     atomic_store(&run->write_status, (int)status);
 }
 
 /* Only the caller's thread prints errors: the first one it learns of. */
-static enum status report(enum status status, const char *problem)
+static enum status report(enum status status, const struct failure *problem)
 {
-    return status == STATUS_FAILED || status == STATUS_USAGE ? fail(status, "%s", problem) : status;
+    return status == STATUS_FAILED || status == STATUS_USAGE ? fail_again(status, problem) : status;
 }
 
 static enum status write_result(struct engine_job *run)
 {
-    return report((enum status)atomic_load(&run->write_status), run->write_problem);
+    return report((enum status)atomic_load(&run->write_status), &run->write_problem);
 }
 
 static enum status next_input(struct engine_job *run, const struct input **input)
@@ -233,7 +232,7 @@ static enum status next_input(struct engine_job *run, const struct input **input
     lap_end(run->begun ? LAP_STARVED : LAP_FIRST, lap);
     run->begun = true;
     *input = &run->inputs[slot];
-    return report((*input)->status, (*input)->problem);
+    return report((*input)->status, &(*input)->problem);
 }
 
 static bool is_too_late(const struct engine_job *run)

@@ -132,21 +132,59 @@ static char *converted_name(const char *path)
     return name;
 }
 
-/* The command with the converted file in the other's place, if it names that one. */
+/* -O DIR: the file is one of the inputs, whose number counts from 1; 0: it is none of them. */
+static size_t number_among_inputs(const char *path, size_t *count)
+{
+    const char *word;
+    size_t number = 0;
+    *count = 0;
+    for (size_t i = 0; has_folder() && (word = command_line_word(i)); i++)
+        if (command_line_is_argument(i) && ++*count && !number && is(word, path))
+            number = *count;
+    return number;
+}
+
+/* A pattern of names, which would count the file alone. */
+static char *numbered(const char *word, size_t number, size_t count)
+{
+    static const char field[] = "{index}";
+    const char *at = strstr(word, field);
+    char *text = NULL;
+    if (!at || (at > word && at[-1] == '{') ||
+        asprintf(&text, "%.*s%0*zu%s", (int)(at - word), word, snprintf(NULL, 0, "%zu", count),
+                 number, at + strlen(field)) < 0)
+        return NULL;
+    return text;
+}
+
+static char *with_other_path(const char *word, const char *path, const char *other)
+{
+    char *text = NULL;
+    const char *at = path_in(word, path);
+    if (!at || asprintf(&text, "%.*s%s%s", (int)(at - word), word, other, at + strlen(path)) < 0)
+        return NULL;
+    return text;
+}
+
+/* The command with the converted file in the other's place, if it names that one. Of many inputs
+ * it has that one alone: the others need no conversion, or have a line of their own. */
 static void put_command(FILE *line, const char *path, const char *converted)
 {
-    const char *word, *at;
+    const char *word;
     bool names = false;
+    size_t count, number = number_among_inputs(path, &count);
     for (size_t i = 1; (word = command_line_word(i)); i++)
         names |= path_in(word, path) != NULL;
     if (!names)
         return;
     fputs(" &&", line);
     for (size_t i = 0; (word = command_line_word(i)); i++) {
-        char *other = NULL;
-        if (i > 0 && (at = path_in(word, path)) &&
-            (other = malloc(strlen(word) + strlen(converted) + 1)))
-            sprintf(other, "%.*s%s%s", (int)(at - word), word, converted, at + strlen(path));
+        bool is_input = command_line_is_argument(i);
+        if (number && is_input && !is(word, path))
+            continue;
+        char *other = i > 0 ? with_other_path(word, path, converted) : NULL;
+        if (!other && number && !is_input)
+            other = numbered(word, number, count);
         fputc(' ', line);
         command_line_quote(line, other ? other : word);
         free(other);

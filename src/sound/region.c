@@ -111,6 +111,7 @@ static enum status keep_if_short(struct region *region)
 static enum status fill(struct region *region, const struct region_settings *settings)
 {
     TRY(source_open_sound(settings->path, settings->allow_truncated, &region->source));
+    struct channel_layout layout = region->source->format.layout;
     region->format = region->source->format;
     region->name = strdup(region->source->name);
     if (!region->name)
@@ -119,6 +120,7 @@ static enum status fill(struct region *region, const struct region_settings *set
         TRY(keep(region, UINT64_MAX));
     TRY(change_rate(region, settings->rate));
     region->format = region->source->format;
+    region->format.layout = layout; /* which what is between does not carry */
     region->frames = (uint64_t)region->source->frames;
     TRY(set_ends(region, settings->from, settings->to));
     TRY(keep_if_short(region));

@@ -1,10 +1,10 @@
-#include "render/render_layout.h"
+#include "sound/stated_layout.h"
 
-static void note_layout(const struct source *source)
+static void note_layout(const char *input, const struct stream_format *format)
 {
     char text[CHANNEL_LAYOUT_TEXT];
-    note_detail("%s: channel layout %s", source->name,
-                channel_layout_name(source->format.layout, source->format.channels, text));
+    note_detail("%s: channel layout %s", input,
+                channel_layout_name(format->layout, format->channels, text));
 }
 
 /* Ambisonics of Furse and Malham may lack the height of higher orders. */
@@ -14,26 +14,25 @@ static bool fits(struct channel_layout layout, size_t channels, size_t named)
     return !channel_layout_is_known(layout) || channels == named || is_mixed;
 }
 
-enum status render_layout_apply(const char *name, struct source *source)
+enum status stated_layout_apply(const char *name, const char *input, struct stream_format *format)
 {
-    struct stream_format *format = &source->format;
     struct channel_layout layout, own = format->layout;
     size_t named;
     char text[CHANNEL_LAYOUT_TEXT];
     if (!name) {
-        note_layout(source);
+        note_layout(input, format);
         return STATUS_OK;
     }
     TRY(channel_layout_parse(name, &layout, &named));
     if (!fits(layout, format->channels, named))
         return fail(STATUS_USAGE, "--layout %s is for %zu channels, but %s has %zu", name, named,
-                    source->name, format->channels);
+                    input, format->channels);
     bool contradicts = channel_layout_is_known(own) && !channel_layout_equals(own, layout) &&
                        !channel_layout_equals(own, channel_layout_implied(format->channels));
     if (contradicts)
-        note("%s says that its channels are %s; --layout takes them for %s", source->name,
+        note("%s says that its channels are %s; --layout takes them for %s", input,
              channel_layout_name(own, format->channels, text), name);
     format->layout = layout;
-    note_layout(source);
+    note_layout(input, format);
     return STATUS_OK;
 }
