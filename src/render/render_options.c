@@ -83,6 +83,9 @@ static const struct option_row rows[] = {
              "heard; LOG is the log of that recording"),
     OPT_FILE("save-chain", "FILE", struct render_options, save_chain,
              "save the stages and their options as text for --chain FILE"),
+    OPT_INTEGER("seed", "N", struct render_options, seed, 0, UINT32_MAX,
+                "for what stages draw at random, such as --gain -6..0 and\n"
+                "where --noise begins; default: 0"),
     OPT_FLAG("collect", struct render_options, collect,
              "with --save-chain: copy masks and the other files that the\n"
              "chain names into FILE.files, so that it can be moved"),

@@ -31,6 +31,7 @@ struct render_options {
     struct proof_options proof;
     bool force;
     bool json;
+    size_t seed; /* for what stages draw (stage_draw.h) */
     enum verbosity verbosity;
     const struct output_record *record; /* of the output (atomic_file.h); NULL: none */
     const char *out_dir;                /* for many inputs; NULL: one */

@@ -161,4 +161,8 @@ MUST_CHECK enum status spool_open_in_double(const char *beside, const struct sou
                                             size_t channels, struct sink **sink,
                                             struct source **source);
 
+/* What is read from now on is multiplied by that factor; 1 at first. */
+void spool_scale(struct source *source, double factor);
+void spool_scale_in_double(struct source *source, double factor);
+
 #endif
