@@ -192,6 +192,7 @@ static enum status print_options(const struct render_options *options, FILE *tex
             settings->convolver.backend, settings->allow_truncated, settings->distrusts_configs,
             settings->isolate);
     print_conditions(options, text);
+    fprintf(text, "%.17g %.17g\n", options->start, options->duration);
     fprintf(text, "%.17g %u/%u\n", settings->tempo.bpm, settings->tempo.bar, settings->tempo.unit);
     return stage_files_print_all(&options->chain.stages, text);
 }

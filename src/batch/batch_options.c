@@ -19,6 +19,9 @@ static const struct option_row rows[] = {
                "what LIST is: jobs (default), kaldi (a wav.scp), lhotse\n"
                "(cuts) or nemo (a manifest); the outputs are listed as the\n"
                "same kind in DIR"),
+    OPT_FILE("segments", "FILE", struct batch_options, segments,
+             "with --from kaldi: parts of the recordings in LIST, with an\n"
+             "id, a recording, its start and its end a line"),
     OPT_STRING("glob", "PATTERN", struct batch_options, glob,
                "instead of LIST: the files of that pattern, as 'in/*.wav'"),
     OPT_FILE("masks", "LIST", struct batch_options, masks,
@@ -66,6 +69,7 @@ static void free_batch_options(void *options)
     for (size_t i = 0; i < batch->mask_list.count; i++)
         free((char *)batch->mask_list.values[i]);
     free(batch->mask_list.values);
+    kaldi_recordings_destroy(batch->recordings);
     render_options_free(&batch->render);
 }
 

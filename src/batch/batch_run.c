@@ -275,6 +275,8 @@ static enum status check_options(const struct batch_options *options)
         return fail(STATUS_USAGE, "halo batch needs a LIST of jobs, or --glob PATTERN");
     if (options->glob && options->from != BATCH_FROM_JOBS)
         return fail(STATUS_USAGE, "--glob cannot be used with --from");
+    if (options->segments && options->from != BATCH_FROM_KALDI)
+        return fail(STATUS_USAGE, "--segments needs --from kaldi");
     return STATUS_OK;
 }
 

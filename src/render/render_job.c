@@ -118,6 +118,16 @@ static void settle_precision(const struct render_job *job, struct render_options
         convolver->precision = PRECISION_DOUBLE;
 }
 
+static enum status open_part(struct render_job *job)
+{
+    const struct render_options *options = job->options;
+    struct source *inner = job->source;
+    if (options->start == 0 && !options->duration_given)
+        return STATUS_OK;
+    job->source = NULL; /* taken over, also on failure */
+    return source_open_span(inner, options->start, options->duration, &job->source);
+}
+
 /* What a sound whose power is known at its end cannot be. */
 static enum status check_passes(const struct render_job *job)
 {
@@ -153,6 +163,7 @@ static enum status prepare(struct render_job *job, struct render_options *option
     TRY(source_open_sound(options->input, settings->allow_truncated, &job->source));
     TRY(render_layout_apply(options->layout, job->source));
     TRY(render_read_metadata(options, job->source));
+    TRY(open_part(job));
     job->format = job->source->format;
     settle_precision(job, options);
     settings->convolver.frames = job->source->frames;
@@ -314,7 +325,9 @@ static enum status work(struct render_job *job)
     job->run.progress_context = &job->progress;
     int64_t lap = lap_begin();
     const struct filter *whole = &job->passes.whole;
-    struct metadata_change change = {.has_memory = whole->tail > 0 || whole->tail_unknown,
+    struct metadata_change change = {.start = (uint64_t)rint(options->start * job->format.rate),
+                                     .has_memory = options->start > 0 || whole->tail > 0 ||
+                                                   whole->tail_unknown,
                                      .wraps = options->boundary == BOUNDARY_WRAP};
     TRY(render_open_sink(options, job->source, &job->format, job->sound_format,
                          engine_frames_out(whole, job->source->frames, options->tail), &change,
