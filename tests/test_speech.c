@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { FLOAT = SF_FORMAT_WAV | SF_FORMAT_FLOAT, FRAMES = 21001, NOISE = 5003, PEAK = 41 };
@@ -101,6 +102,53 @@ START_TEST(the_level_of_kaldi_is_that_of_the_whole_convolution)
         ck_assert_float_eq_tol(out.block.data[0][i], full.block.data[0][i + PEAK], 1e-6F);
     sound_free(&out);
     sound_free(&full);
+}
+END_TEST
+
+/* Direct convolution in double precision. For free(). */
+static double *convolve(const struct block *sound, const struct block *room)
+{
+    double *out = calloc(sound->frames + room->frames - 1, sizeof *out);
+    ck_assert_ptr_nonnull(out);
+    for (size_t i = 0; i < sound->frames; i++)
+        for (size_t k = 0; k < room->frames; k++)
+            out[i + k] += (double)sound->data[0][i] * (double)room->data[0][k];
+    return out;
+}
+
+static double mean_square(const double *samples, size_t frames)
+{
+    double sum = 0;
+    for (size_t i = 0; i < frames; i++)
+        sum += samples[i] * samples[i];
+    return sum / (double)frames;
+}
+
+/* By their published definitions; bench/speech_peers has more of them. */
+START_TEST(rooms_are_those_of_lhotse_and_kaldi)
+{
+    begin();
+    command_done(
+        "$HALO render -q mono.wav lhotse.wav --mask room.wav,align=peak,level=input --tail "
+        "none; $HALO render -q mono.wav kaldi.wav --mask room.wav,align=peak,level=kaldi "
+        "--tail none");
+    struct sound sound = sound_load("mono.wav"), room = sound_load("room.wav");
+    struct sound outs[] = {sound_load("lhotse.wav"), sound_load("kaldi.wav")};
+    double *all = convolve(&sound.block, &room.block);
+    size_t length = FRAMES + room.block.frames - 1;
+    double power = power_of(&sound.block);
+    const double factors[] = {sqrt(power / mean_square(all + PEAK, FRAMES)),
+                              sqrt(power / mean_square(all, length))};
+    for (size_t p = 0; p < 2; p++) {
+        double error = 0;
+        for (size_t i = 0; i < FRAMES; i++)
+            error += pow((double)outs[p].block.data[0][i] - factors[p] * all[PEAK + i], 2);
+        ck_assert_double_lt(10 * log10(error / FRAMES / power), -120);
+        sound_free(&outs[p]);
+    }
+    free(all);
+    sound_free(&sound);
+    sound_free(&room);
 }
 END_TEST
 
@@ -350,8 +398,8 @@ START_TEST(what_cannot_work_is_refused)
 END_TEST
 
 SUITE_MAIN("speech", the_output_has_the_power_of_the_input,
-           the_level_of_kaldi_is_that_of_the_whole_convolution, passes_give_the_sound_of_one,
-           noise_has_its_ratio_to_what_it_is_added_to,
+           the_level_of_kaldi_is_that_of_the_whole_convolution, rooms_are_those_of_lhotse_and_kaldi,
+           passes_give_the_sound_of_one, noise_has_its_ratio_to_what_it_is_added_to,
            noise_begins_where_it_is_told_to_and_is_repeated, what_is_drawn_can_be_drawn_again,
            draws_fill_their_range, changed_draws_and_noise_make_the_output_again, chains_keep_them,
            what_cannot_work_is_refused)
