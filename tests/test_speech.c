@@ -156,6 +156,7 @@ END_TEST
 START_TEST(passes_give_the_sound_of_one)
 {
     begin();
+    sound_text("one.txt", "0.5\n0.1\n");
     command_done("$HALO render -q mono.wav one.wav --mask room.wav,align=peak --mask lowpass:3000 "
                  "--tail none; $HALO render -q mono.wav two-passes.wav --mask "
                  "room.wav,align=peak,level=input --mask lowpass:3000 --tail none");
@@ -167,6 +168,27 @@ START_TEST(passes_give_the_sound_of_one)
                                 2e-6);
     sound_free(&one);
     sound_free(&two);
+    /* Times count from the sound's first frame, also behind latency. */
+    command_done(
+        "$HALO render -q mono.wav plain.wav --mask lowpass:3000 --tail none; for s in 'gain "
+        "0,at=0.5s:gain=-40' 'mask one.txt,@mix=1,at=0.5s:@bypass=on'; do $HALO render -q -f "
+        "plain.wav at.wav --tail none --mask one.txt --$s; $HALO render -q -f mono.wav later.wav --mask "
+        "lowpass:3000,level=input --mask one.txt,level=input --$s --tail none && cp later.wav "
+        "later-${s%%%% *}.wav && cp at.wav at-${s%%%% *}.wav || exit 1; done");
+    static const char *const names[] = {"gain", "mask"};
+    for (size_t n = 0; n < 2; n++) {
+        char later[32], at[32];
+        snprintf(later, sizeof later, "later-%s.wav", names[n]);
+        snprintf(at, sizeof at, "at-%s.wav", names[n]);
+        one = sound_load(at);
+        two = sound_load(later);
+        factor = fabs((double)two.block.data[0][4000] / (double)one.block.data[0][4000]);
+        for (size_t i = 2; i < FRAMES; i++) /* before it the other has silence */
+            ck_assert_double_eq_tol((double)two.block.data[0][i],
+                                    (double)one.block.data[0][i] * factor, 5e-6);
+        sound_free(&one);
+        sound_free(&two);
+    }
 }
 END_TEST
 

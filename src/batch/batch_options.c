@@ -28,7 +28,8 @@ static const struct option_row rows[] = {
              "masks, one a line, alone or after an id, as in rirs.scp:\n"
              "each job without a mask gets one of them, by its id and --seed"),
     OPT_INTEGER("seed", "N", struct batch_options, seed, 0, UINT32_MAX,
-                "for what is chosen at random; default: 0"),
+                "for what is drawn at random by it and the job's id: one of\n"
+                "--masks, --gain -6..0, where --noise begins; default: 0"),
     OPT_STRING("shard", "K/N", struct batch_options, shard,
                "do the jobs of shard K of N, by their ids; --shard N takes K\n"
                "from SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX"),

@@ -18,13 +18,18 @@
 #include "sound/metadata_json.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PROBLEM_BYTES = 1024, DEFERRED_WAIT_US = 100000 };
+enum {
+    PROBLEM_BYTES = 1024,
+    DEFERRED_WAIT_US = 100000,
+    STUDIO_BYTES = 2 * 4 * 48000 /* of a second */
+};
 
 struct batch {
     struct batch_options *options;
@@ -165,7 +170,10 @@ static enum status claim_and_work(struct batch_work *work, enum batch_result *re
 static bool is_for_later(const struct batch_work *work)
 {
     struct stat about;
-    double bytes = stat(work->job.options.input, &about) == 0 ? (double)about.st_size : 0;
+    const struct render_options *options = &work->job.options;
+    double bytes = stat(options->input, &about) == 0 ? (double)about.st_size : 0;
+    if (options->duration_given) /* a part, which is seldom of more bytes */
+        bytes = fmin(bytes, options->duration * STUDIO_BYTES);
     return !work->batch->sharing &&
            render_is_long(bytes, work->batch->list.count, work->batch->threads);
 }

@@ -32,6 +32,13 @@ void report_print_stages(const struct stage_list *stages)
             stages->stages[i].ops->report(&stages->stages[i]);
 }
 
+static void print_drawn(const struct stage_list *stages)
+{
+    for (size_t i = 0; i < stages->count; i++)
+        if (stages->stages[i].drawn)
+            note("drawn: --%s %s", stages->stages[i].ops->option, stages->stages[i].text);
+}
+
 static void print_tail(const struct report *report)
 {
     const struct engine_totals *totals = &report->totals;
@@ -78,6 +85,7 @@ void report_print(const struct report *report)
     if (report->reproducible)
         note("reproducible: on the CPU by fixed plans, in blocks of %zu frames",
              report->chain->block);
+    print_drawn(report->stages);
     report_print_stages(report->stages);
     print_tail(report);
     if (report->metadata)

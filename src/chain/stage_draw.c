@@ -120,7 +120,7 @@ static enum status put_spec(const struct stage_ops *ops, char *const *spec, cons
     return STATUS_OK;
 }
 
-static enum status draw_stage(struct stage *stage, const struct draw *draw, bool *drawn)
+static enum status draw_stage(struct stage *stage, const struct draw *draw)
 {
     char *text = NULL;
     size_t size = 0;
@@ -136,7 +136,7 @@ static enum status draw_stage(struct stage *stage, const struct draw *draw, bool
         free(stage->text);
         stage->text = text;
         text = NULL;
-        *drawn = true;
+        stage->drawn = true;
     }
     free(text);
     return status;
@@ -150,7 +150,7 @@ enum status stage_list_draw(struct stage_list *list, uint64_t seed, const char *
         if (!stage->ops->draws)
             continue;
         const char *before = log_prefix(stage->origin);
-        enum status status = draw_stage(stage, &draw, &list->drawn);
+        enum status status = draw_stage(stage, &draw);
         log_prefix(before);
         TRY(status);
     }
@@ -159,7 +159,10 @@ enum status stage_list_draw(struct stage_list *list, uint64_t seed, const char *
 
 json_t *stage_list_drawn(const struct stage_list *list)
 {
-    json_t *stages = list->drawn ? json_array() : NULL;
+    bool any = false;
+    for (size_t i = 0; i < list->count; i++)
+        any = any || list->stages[i].drawn;
+    json_t *stages = any ? json_array() : NULL;
     for (size_t i = 0; stages && i < list->count; i++)
         json_array_append_new(stages, json_pack("{s:o}", list->stages[i].ops->option,
                                                 json_text(list->stages[i].text)));

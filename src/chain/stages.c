@@ -145,6 +145,7 @@ void stage_list_unload(struct stage_list *list)
         *stage = (struct stage){.ops = stage->ops,
                                 .text = stage->text,
                                 .origin = stage->origin,
+                                .drawn = stage->drawn,
                                 .latency = stage->latency};
     }
 }

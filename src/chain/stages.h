@@ -70,6 +70,7 @@ struct stage {
     void *data;   /* what ops->load made, for ops->destroy; NULL: nothing */
     char *text;   /* its spec */
     char *origin; /* prefix of error messages; NULL: the command line */
+    bool drawn;   /* some of its values were (stage_draw.h) */
     struct stage_settings settings;
     size_t inputs;
     size_t outputs;
@@ -211,7 +212,6 @@ struct stage_list {
     enum precision precision;  /* of the chain, once loaded */
     uint64_t before;           /* frames that come before those of the sound (render_passes.h) */
     struct plugin_tempo tempo; /* of the first chain file that has one; bpm 0: none */
-    bool drawn;                /* some value was (stage_draw.h) */
     bool tempos_differ;        /* another chain file has another */
     size_t count;
     struct stage *stages;
