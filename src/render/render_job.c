@@ -128,23 +128,6 @@ static enum status open_part(struct render_job *job)
     return source_open_span(inner, options->start, options->duration, &job->source);
 }
 
-/* What a sound whose power is known at its end cannot be. */
-static enum status check_passes(const struct render_job *job)
-{
-    const struct render_options *options = job->options;
-    if (job->passes.count == 1)
-        return STATUS_OK;
-    if (options->boundary != BOUNDARY_ZERO)
-        return fail(STATUS_USAGE, "--edge cannot be used with level= and --noise");
-    if (options->tail == TAIL_UNTIL)
-        return fail(STATUS_USAGE,
-                    "--tail until: cannot be used with level= and --noise: they need a length; "
-                    "choose full or none");
-    if (options->normalize && render_passes_level(&job->passes))
-        return fail(STATUS_USAGE, "--normalize and level= each set a level; choose one");
-    return STATUS_OK;
-}
-
 static enum status make_chains(struct render_job *job)
 {
     struct stage_list *stages = job->stages;
@@ -152,7 +135,7 @@ static enum status make_chains(struct render_job *job)
                              job->workers));
     job->chain = render_passes_last(&job->passes)->chain;
     stage_list_discard(stages);
-    return check_passes(job);
+    return render_passes_check(&job->passes, job->options);
 }
 
 /* Opens the input and makes the chain, which reports what is wrong with specs or files. */

@@ -71,7 +71,7 @@ struct render_pass *render_passes_last(const struct render_passes *passes)
     return &passes->passes[passes->count - 1];
 }
 
-bool render_passes_level(const struct render_passes *passes)
+static bool has_level(const struct render_passes *passes)
 {
     bool level = false;
     for (size_t i = 0; i < passes->count; i++) {
@@ -79,6 +79,22 @@ bool render_passes_level(const struct render_passes *passes)
         level |= needs_of(stages, stages->count - 1) == STAGE_NEEDS_OUTPUT;
     }
     return level;
+}
+
+enum status render_passes_check(const struct render_passes *passes,
+                                const struct render_options *options)
+{
+    if (passes->count == 1)
+        return STATUS_OK;
+    if (options->boundary != BOUNDARY_ZERO)
+        return fail(STATUS_USAGE, "--edge cannot be used with level= and --noise");
+    if (options->tail == TAIL_UNTIL)
+        return fail(STATUS_USAGE,
+                    "--tail until: cannot be used with level= and --noise: they need a length; "
+                    "choose full or none");
+    if (options->normalize && has_level(passes))
+        return fail(STATUS_USAGE, "--normalize and level= each set a level; choose one");
+    return STATUS_OK;
 }
 
 /* ---- the runs ---- */

@@ -13,6 +13,7 @@
 #define HALO_RENDER_PASSES_H
 
 #include "chain/stages.h"
+#include "render/render_options.h"
 #include "sound/engine.h"
 
 struct render_pass {
@@ -40,8 +41,9 @@ void render_passes_free(struct render_passes *passes);
 
 struct render_pass *render_passes_last(const struct render_passes *passes);
 
-/* Whether the output has a level of its own. */
-bool render_passes_level(const struct render_passes *passes);
+/* Errors (usage): options that a sound cannot have whose power is known at its end. */
+MUST_CHECK enum status render_passes_check(const struct render_passes *passes,
+                                           const struct render_options *options);
 
 /* All but the last pass, which is ready to run then. Ends early, with STATUS_OK, if a plugin is
  * late and `run` says so. `beside`: for spool_open. Errors: those of engine_run; a sound without
