@@ -37,6 +37,9 @@ static const struct fault_row renders[] = {
     {.line = HALO "render \"$IN\"/in.ogg out/o.wav -q"},
     {.line = HALO "render \"$IN\"/in.mp3 out/o.wav -q"},
     {.line = RENDER "--normalize -3 --gain 20", .old = OLD},
+    {.line = RENDER "--mask \"$IN\"/mask.wav,level=input --noise \"$IN\"/long44.wav,snr=5..20 "
+                    "--start 0.002",
+     .old = OLD},
     {.line = RENDER "--mask \"$IN\"/long44.wav --threads 2", .old = OLD},
     {.line = RENDER "--mask \"$IN\"/mask.wav,phase=minimum", .old = OLD},
     {.line = RENDER "--mask lowpass:1000 --backend direct", .old = OLD},

@@ -114,8 +114,12 @@ START_TEST(masks_work_around_plugins)
         "--lv2 " NODELAY ",delay=99 --mask m.wav --lv2 " NODELAY ",delay=1000",
         "--mask m.wav --ladspa mean:late-latency,at=30000,amount=300",
         "--ladspa mean:late-latency,at=0,amount=300 --mask m.wav,@mix=1",
+        /* In passes, the first or the second of which is late. */
+        "--ladspa mean:late-latency,at=30000,amount=300 --mask one.txt,level=input --mask m.wav",
+        "--mask one.txt,level=input --ladspa mean:late-latency,at=30000,amount=300 --mask m.wav",
     };
     command_clean();
+    sound_text("one.txt", "1\n");
     sound_noise_file("in.wav", 1, WAVF, RATE, 2, 40000);
     sound_noise_file("m.wav", 2, WAVF, RATE, 1, 3000);
     command_done("\"$HALO\" render in.wav alone.wav --mask m.wav --gain -20");

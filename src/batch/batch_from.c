@@ -22,8 +22,18 @@ static enum status print_job(json_t *object, char **job)
     return *job ? STATUS_OK : fail(STATUS_USAGE, "not UTF-8");
 }
 
+static enum status check_command(const struct batch_options *options, const char *path)
+{
+    size_t length = strlen(path);
+    if (path[length - 1] != '|' || options->allow_commands)
+        return STATUS_OK;
+    return fail(STATUS_USAGE,
+                "'%s' is a command; --allow-commands runs those of this list, with all your rights",
+                path);
+}
+
 /* "ID PATH" or "ID COMMAND |". */
-static enum status kaldi_to_job(const struct batch_options *options, const char *line, char **job)
+static enum status read_recording(const char *line, json_t **job)
 {
     size_t id = strcspn(line, " \t");
     const char *path = line + id + strspn(line + id, " \t");
@@ -32,27 +42,57 @@ static enum status kaldi_to_job(const struct batch_options *options, const char 
         length--;
     if (id == 0 || length == 0)
         return fail(STATUS_USAGE, "a wav.scp has an id and a path a line");
-    if (path[length - 1] == '|' && !options->allow_commands)
-        return fail(STATUS_USAGE,
-                    "'%.*s' is a command; --allow-commands runs those of this list, with all "
-                    "your rights",
-                    (int)length, path);
-    json_t *object = json_pack("{s:s%, s:s%}", "id", line, id, "in", path, length);
-    if (object && !options->name)
-        json_object_set_new(object, "out", json_sprintf("%.*s.wav", (int)id, line));
+    *job = json_pack("{s:s%, s:s%}", "id", line, id, "in", path, length);
+    return *job ? STATUS_OK : fail(STATUS_USAGE, "not UTF-8");
+}
+
+static enum status kaldi_to_job(const struct batch_options *options, const char *line, char **job)
+{
+    json_t *object = NULL;
+    TRY(options->recordings ? kaldi_segment_read(options->recordings, line, &object)
+                            : read_recording(line, &object));
+    enum status status = check_command(options, json_string_value(json_object_get(object, "in")));
+    if (status != STATUS_OK) {
+        json_decref(object);
+        return status;
+    }
+    if (!options->name)
+        json_object_set_new(
+            object, "out",
+            json_sprintf("%s.wav", json_string_value(json_object_get(object, "id"))));
     return print_job(object, job);
 }
 
-static enum status nemo_to_job(const char *line, char **job)
+/* STEM-OFFSET-DURATION.EXT: there may be several parts of a recording. NULL: memory. */
+static json_t *part_name(const char *path, double offset, double duration)
 {
-    json_t *root = json_loads(line, 0, NULL);
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.'), *end = dot && dot > name ? dot : name + strlen(name);
+    return json_sprintf("%.*s-%.3f-%.3f%s", (int)(end - name), name, offset, duration, end);
+}
+
+/* With "offset" a part of a recording, else all of it. */
+static enum status nemo_to_job(const struct batch_options *options, const char *line, char **job)
+{
+    json_t *root = json_loads(line, 0, NULL), *object = NULL;
     const char *path = json_string_value(json_object_get(root, "audio_filepath"));
-    double offset = json_number_value(json_object_get(root, "offset"));
-    enum status status =
-        !path ? fail(STATUS_USAGE, "a NeMo manifest has \"audio_filepath\" in each line")
-        : offset != 0
-            ? fail(STATUS_USAGE, "\"offset\": only whole files are filtered, not parts of them")
-            : print_job(json_pack("{s:s}", "in", path), job);
+    const json_t *offset = json_object_get(root, "offset");
+    double start = json_number_value(offset);
+    double duration = json_number_value(json_object_get(root, "duration"));
+    enum status status = STATUS_OK;
+    if (!path)
+        status = fail(STATUS_USAGE, "a NeMo manifest has \"audio_filepath\" in each line");
+    else if (offset && !json_is_null(offset) && !(start >= 0 && duration > 0))
+        status =
+            fail(STATUS_USAGE, "%s: \"offset\" is from 0 on, with a \"duration\" above 0", path);
+    else if (offset && !json_is_null(offset))
+        object = json_pack("{s:s, s:f, s:f}", "in", path, "start", start, "duration", duration);
+    else
+        object = json_pack("{s:s}", "in", path);
+    if (object && json_object_get(object, "start") && !options->name)
+        json_object_set_new(object, "out", part_name(path, start, duration));
+    if (status == STATUS_OK)
+        status = print_job(object, job);
     json_decref(root);
     return status;
 }
@@ -66,25 +106,36 @@ static const char *only_source(const json_t *cut)
     return is_file ? json_string_value(json_object_get(source, "source")) : NULL;
 }
 
+/* Whether a cut is not all of its recording. */
+static bool is_part(const json_t *cut)
+{
+    const json_t *recording = json_object_get(cut, "recording");
+    double rate = json_number_value(json_object_get(recording, "sampling_rate"));
+    double length = json_number_value(json_object_get(cut, "duration"));
+    double whole = json_number_value(json_object_get(recording, "duration"));
+    return json_number_value(json_object_get(cut, "start")) != 0 ||
+           fabs(length - whole) > (rate > 0 ? 0.5 / rate : 1e-3);
+}
+
 static enum status lhotse_to_job(const struct batch_options *options, const char *line, char **job)
 {
-    json_t *cut = json_loads(line, 0, NULL);
+    json_t *cut = json_loads(line, 0, NULL), *object = NULL;
     const char *id = json_string_value(json_object_get(cut, "id")), *path = only_source(cut);
     double start = json_number_value(json_object_get(cut, "start"));
-    double length = json_number_value(json_object_get(cut, "duration"));
-    double whole =
-        json_number_value(json_object_get(json_object_get(cut, "recording"), "duration"));
-    enum status status;
+    double duration = json_number_value(json_object_get(cut, "duration"));
+    enum status status = STATUS_OK;
     if (!id || !path)
         status = fail(STATUS_USAGE, "a cut of lhotse has an id and a recording of one file");
-    else if (start != 0 || fabs(length - whole) > 1e-3)
-        status = fail(STATUS_USAGE, "cut %s: only whole recordings are filtered, not parts", id);
-    else {
-        json_t *object = json_pack("{s:s, s:s}", "id", id, "in", path);
-        if (object && !options->name)
-            json_object_set_new(object, "out", json_sprintf("%s.wav", id));
+    else if (is_part(cut) && !(start >= 0 && duration > 0))
+        status = fail(STATUS_USAGE, "cut %s: its start is from 0 on, and its duration above 0", id);
+    else
+        object = is_part(cut) ? json_pack("{s:s, s:s, s:f, s:f}", "id", id, "in", path, "start",
+                                          start, "duration", duration)
+                              : json_pack("{s:s, s:s}", "id", id, "in", path);
+    if (object && !options->name)
+        json_object_set_new(object, "out", json_sprintf("%s.wav", id));
+    if (status == STATUS_OK)
         status = print_job(object, job);
-    }
     json_decref(cut);
     return status;
 }
@@ -97,7 +148,7 @@ enum status batch_line_to_job(const struct batch_options *options, const char *l
     if (options->from == BATCH_FROM_KALDI)
         return kaldi_to_job(options, line, job);
     if (options->from == BATCH_FROM_NEMO)
-        return nemo_to_job(line, job);
+        return nemo_to_job(options, line, job);
     if (options->from == BATCH_FROM_LHOTSE)
         return lhotse_to_job(options, line, job);
     *job = strdup(line);
@@ -111,6 +162,8 @@ static json_t *nemo_output(const char *original, const struct batch_job *job,
 {
     json_t *root = json_loads(original, 0, NULL);
     json_object_set_new(root, "audio_filepath", json_text(job->output));
+    if (json_is_number(json_object_get(root, "offset")))
+        json_object_set_new(root, "offset", json_integer(0));
     if (entry->frames)
         json_object_set_new(root, "duration",
                             json_real((double)entry->frames / (double)entry->rate));
@@ -124,6 +177,9 @@ static json_t *lhotse_output(const char *original, const struct batch_job *job,
     json_t *recording = json_object_get(cut, "recording");
     json_t *source = json_array_get(json_object_get(recording, "sources"), 0);
     json_object_set_new(source, "source", json_text(job->output));
+    if (is_part(cut)) /* of what is a recording of its own now */
+        json_object_set_new(recording, "id", json_text(job->id));
+    json_object_set_new(cut, "start", json_integer(0));
     if (entry->frames) {
         double seconds = (double)entry->frames / (double)entry->rate;
         json_object_set_new(recording, "num_samples", json_integer((json_int_t)entry->frames));

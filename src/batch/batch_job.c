@@ -2,6 +2,7 @@
 
 #include "base/build_info.h"
 #include "base/cache_file.h"
+#include "chain/stage_draw.h"
 #include "chain/stage_files.h"
 #include "render/output_names.h"
 
@@ -191,6 +192,7 @@ static enum status print_options(const struct render_options *options, FILE *tex
             settings->convolver.backend, settings->allow_truncated, settings->distrusts_configs,
             settings->isolate);
     print_conditions(options, text);
+    fprintf(text, "%.17g %.17g\n", options->start, options->duration);
     fprintf(text, "%.17g %u/%u\n", settings->tempo.bpm, settings->tempo.bar, settings->tempo.unit);
     return stage_files_print_all(&options->chain.stages, text);
 }
@@ -227,11 +229,16 @@ static enum status make_digest(struct batch_job *job)
 
 /* ---- all of it ---- */
 
+static uint64_t seed_of(const struct batch_options *defaults, const struct batch_job *job)
+{
+    const json_t *own = json_object_get(job->root, "seed");
+    return json_is_integer(own) ? (uint64_t)json_integer_value(own) : defaults->seed;
+}
+
 /* By the job's id and its seed, or that of all, whatever else is in the list of jobs. */
 static const char *choose_mask(const struct batch_options *defaults, const struct batch_job *job)
 {
-    const json_t *own = json_object_get(job->root, "seed");
-    uint64_t seed = json_is_integer(own) ? (uint64_t)json_integer_value(own) : defaults->seed;
+    uint64_t seed = seed_of(defaults, job);
     char text[32];
     snprintf(text, sizeof text, "%" PRIu64 " mask", seed);
     uint64_t sum = cache_file_sum(batch_id_sum(job->id), text, strlen(text));
@@ -260,6 +267,7 @@ enum status batch_job_prepare(const struct batch_options *defaults, struct batch
     if (!has_stages(job->root) && defaults->mask_list.count > 0)
         TRY(program_set(&command_render, &job->options, "mask", choose_mask(defaults, job)));
     TRY(set_members(job));
+    TRY(stage_list_draw(&job->options.chain.stages, seed_of(defaults, job), job->id));
     job->options.output = job->output; /* whatever a member was, it stays in the folder */
     TRY(render_options_check_job(&job->options));
     return make_digest(job);

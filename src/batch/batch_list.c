@@ -174,10 +174,11 @@ static enum status read_list(const struct batch_options *options, const struct b
 {
     struct lines_read *lines;
     char *line, where[256];
-    TRY(lines_read_open(options->list, &lines));
+    const char *path = options->segments ? options->segments : options->list;
+    TRY(lines_read_open(path, &lines));
     enum status status = STATUS_OK;
     while (status == STATUS_OK && (status = lines_read_next(lines, &line)) == STATUS_OK && line) {
-        snprintf(where, sizeof where, "%.200s line %zu", options->list, lines_read_number(lines));
+        snprintf(where, sizeof where, "%.200s line %zu", path, lines_read_number(lines));
         const char *before = log_prefix(where);
         status = add_line(options, shard, line, names, list);
         log_prefix(before);
@@ -241,6 +242,8 @@ enum status batch_list_load(struct batch_options *options, const struct batch_sh
     struct batch_names names = {0};
     if (options->masks)
         TRY(read_masks(options));
+    if (options->segments)
+        TRY(kaldi_recordings_load(options->list, &options->recordings));
     enum status status = (options->glob ? read_glob : read_list)(options, shard, &names, list);
     if (status == STATUS_OK)
         status = check_names(&names);

@@ -19,13 +19,17 @@ static const struct option_row rows[] = {
                "what LIST is: jobs (default), kaldi (a wav.scp), lhotse\n"
                "(cuts) or nemo (a manifest); the outputs are listed as the\n"
                "same kind in DIR"),
+    OPT_FILE("segments", "FILE", struct batch_options, segments,
+             "with --from kaldi: parts of the recordings in LIST, with an\n"
+             "id, a recording, its start and its end a line"),
     OPT_STRING("glob", "PATTERN", struct batch_options, glob,
                "instead of LIST: the files of that pattern, as 'in/*.wav'"),
     OPT_FILE("masks", "LIST", struct batch_options, masks,
              "masks, one a line, alone or after an id, as in rirs.scp:\n"
              "each job without a mask gets one of them, by its id and --seed"),
     OPT_INTEGER("seed", "N", struct batch_options, seed, 0, UINT32_MAX,
-                "for what is chosen at random; default: 0"),
+                "for what is drawn at random by it and the job's id: one of\n"
+                "--masks, --gain -6..0, where --noise begins; default: 0"),
     OPT_STRING("shard", "K/N", struct batch_options, shard,
                "do the jobs of shard K of N, by their ids; --shard N takes K\n"
                "from SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX"),
@@ -66,6 +70,7 @@ static void free_batch_options(void *options)
     for (size_t i = 0; i < batch->mask_list.count; i++)
         free((char *)batch->mask_list.values[i]);
     free(batch->mask_list.values);
+    kaldi_recordings_destroy(batch->recordings);
     render_options_free(&batch->render);
 }
 

@@ -3,6 +3,7 @@
 #define HALO_BATCH_OPTIONS_H
 
 #include "base/program.h"
+#include "batch/kaldi_segments.h"
 #include "render/render_options.h"
 
 struct batch_options {
@@ -16,7 +17,9 @@ struct batch_options {
         BATCH_FROM_LHOTSE,
         BATCH_FROM_NEMO,
     } from;
-    const char *glob;             /* inputs instead of a list; NULL: none */
+    const char *segments; /* of Kaldi: parts of the recordings in `list`; NULL: whole ones */
+    struct kaldi_recordings *recordings; /* read from it */
+    const char *glob;                    /* inputs instead of a list; NULL: none */
     const char *masks;            /* a list of masks, of which each job gets one; NULL: none */
     struct string_list mask_list; /* read from it */
     size_t seed;                  /* for what is chosen at random */

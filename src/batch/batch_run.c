@@ -10,6 +10,7 @@
 #include "batch/batch_list.h"
 #include "batch/batch_report.h"
 #include "chain/mask_cache.h"
+#include "chain/stage_draw.h"
 #include "render/output_names.h"
 #include "render/render_job.h"
 #include "render/render_many.h"
@@ -17,13 +18,14 @@
 #include "sound/metadata_json.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { DEFERRED_WAIT_US = 100000 };
+enum { DEFERRED_WAIT_US = 100000, STUDIO_BYTES = 2 * 4 * 48000 /* of a second */ };
 
 struct batch {
     struct batch_options *options;
@@ -78,13 +80,15 @@ static enum status keep_report(void *context, const struct report *report)
     work->entry->rate = report->rate;
     json_t *metadata = report->metadata ? metadata_report(report->metadata) : NULL;
     json_decref(work->details); /* of a try that failed in the end */
-    work->details = json_pack(
-        "{s:o, s:o, s:I, s:I, s:I, s:f, s:f, s:I, s:o, s:o*}", "input", json_text(report->input),
-        "output", json_text(report->output), "frames", (json_int_t)report->totals.frames_out,
-        "rate", (json_int_t)report->rate, "channels", (json_int_t)report->channels, "sound_seconds",
-        (double)report->totals.frames_out / report->rate, "peak", report->totals.peak, "clipped",
-        (json_int_t)report->clipped, "layout", report_layout(report->layout, report->channels),
-        "metadata", metadata);
+    work->details =
+        json_pack("{s:o, s:o, s:I, s:I, s:I, s:f, s:f, s:I, s:o, s:o*, s:o*}", "input",
+                  json_text(report->input), "output", json_text(report->output), "frames",
+                  (json_int_t)report->totals.frames_out, "rate", (json_int_t)report->rate,
+                  "channels", (json_int_t)report->channels, "sound_seconds",
+                  (double)report->totals.frames_out / report->rate, "peak", report->totals.peak,
+                  "clipped", (json_int_t)report->clipped, "layout",
+                  report_layout(report->layout, report->channels), "metadata", metadata, "stages",
+                  stage_list_drawn(report->stages));
     return STATUS_OK;
 }
 
@@ -163,7 +167,10 @@ static enum status claim_and_work(struct batch_work *work, enum batch_result *re
 static bool is_for_later(const struct batch_work *work)
 {
     struct stat about;
-    double bytes = stat(work->job.options.input, &about) == 0 ? (double)about.st_size : 0;
+    const struct render_options *options = &work->job.options;
+    double bytes = stat(options->input, &about) == 0 ? (double)about.st_size : 0;
+    if (options->duration_given) /* a part, which is seldom of more bytes */
+        bytes = fmin(bytes, options->duration * STUDIO_BYTES);
     return !work->batch->sharing &&
            render_is_long(bytes, work->batch->list.count, work->batch->threads);
 }
@@ -273,6 +280,8 @@ static enum status check_options(const struct batch_options *options)
         return fail(STATUS_USAGE, "halo batch needs a LIST of jobs, or --glob PATTERN");
     if (options->glob && options->from != BATCH_FROM_JOBS)
         return fail(STATUS_USAGE, "--glob cannot be used with --from");
+    if (options->segments && options->from != BATCH_FROM_KALDI)
+        return fail(STATUS_USAGE, "--segments needs --from kaldi");
     return STATUS_OK;
 }
 

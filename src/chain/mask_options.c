@@ -136,6 +136,7 @@ static const char *const phase_names[] = {"minimum", NULL};
 static const char *const map_names[] = {"auto", "split", "matrix", NULL};
 static const char *const align_names[] = {"peak", NULL};
 static const char *const interpolate_names[] = {"nearest", "linear", NULL};
+static const char *const level_names[] = {"input", "kaldi", NULL};
 static const char *const normalize_names[] = {"peak", "energy", "l1", NULL};
 
 const struct option_row mask_options_rows[] = {
@@ -152,6 +153,8 @@ const struct option_row mask_options_rows[] = {
     OPT_PARSE("map=", NULL, parse_map, NULL, .names = map_names),
     OPT_CHOICE("normalize=", NULL, struct mask_options, normalize, normalize_names, NULL,
                .value = MASK_NORMALIZE_PEAK),
+    OPT_CHOICE("level=", NULL, struct mask_options, level, level_names, NULL,
+               .value = MASK_LEVEL_INPUT),
     OPT_FLAG("invert", struct mask_options, invert, NULL),
     OPT_DB("gain=", struct mask_options, gain, -OPTIONS_DB_MOST, OPTIONS_DB_MOST, NULL),
     OPT_PARSE("raw=", NULL, parse_raw, NULL),
@@ -223,7 +226,7 @@ enum status mask_options_parse(const char *word, const char *others, struct mask
         STATUS_USAGE,
         "unknown mask option '%s'; use gain=DB, channel=N, trim=, length=, early=, fade= and "
         "delay=LENGTH, align=peak, phase=minimum, normalize=peak|energy|l1, invert, "
-        "order=lllrrlrr|llrrlrrl|hesuvi, map=auto|split|matrix or IN:TAP pairs, raw=FORMAT, rate=HZ, "
+        "level=input|kaldi, order=lllrrlrr|llrrlrrl|hesuvi, map=auto|split|matrix or IN:TAP pairs, raw=FORMAT, rate=HZ, "
         "channels=N, folder=FOLDER, file=NAME=>PATH, trust-config=no, and of SOFA files az=, el=, speakers= "
         "and interpolate=nearest|linear%s%s%s (a comma in a name is written \\,)",
         word, others ? "; this kind of mask has rate" : "", others && *others ? ", " : "",
@@ -329,7 +332,10 @@ static double largest_output(const struct mask *mask, enum mask_normalize normal
 
 static void scale(const struct mask_options *options, struct mask *mask)
 {
-    double factor = (options->invert ? -1 : 1) * audio_from_db(options->gain), size = 0;
+    double gain = audio_from_db(options->gain), size = 0;
+    double factor = (options->invert ? -1 : 1) * (options->level ? 1 : gain);
+    mask->level = options->level;
+    mask->level_gain = options->level ? gain : 0;
     if (options->normalize == MASK_NORMALIZE_PEAK)
         size = audio_peak_in_double(mask->coefficients, mask->columns * mask->taps);
     else if (options->normalize != MASK_NORMALIZE_NONE)
@@ -374,6 +380,11 @@ enum status mask_options_apply(const struct mask_options *options,
                                struct mask *mask)
 {
     uint32_t rate = mask->rate ? mask->rate : format->rate;
+    if (options->level && options->normalize)
+        return fail(STATUS_USAGE,
+                    "mask %s: normalize= has no effect beside level=, which scales the "
+                    "output",
+                    mask->name);
     if (options->channel)
         TRY(mask_select(mask, options->channel));
     TRY(shape(options, rate, mask));

@@ -30,6 +30,10 @@
  *            =l1         its sum of magnitudes becomes 1, so that nothing can clip
  *   invert               reverse the polarity
  *   gain=DB
+ *   level=input          the output is scaled, once it is all there, to the power of the input:
+ *                        to equal mean squares of all samples of all channels; gain= then
+ *                        counts from there
+ *        =kaldi          the same with the power of the whole convolution, as Kaldi has it
  *
  * A LENGTH is in frames of the mask (480) or a time (10ms, 0.01s), rounded to whole frames.
  * All channels are scaled by the same factor; silence stays silence. An option that would have no
@@ -74,6 +78,7 @@ struct mask_options {
     struct mask_map_pairs map_pairs; /* instead, if there are any */
     enum mask_normalize normalize;
     bool invert;
+    enum mask_output_level level;
     double gain;                                /* dB */
     const char *files[MASK_OPTIONS_FILES_MOST]; /* of file=, for `load`: it must not move */
 };

@@ -2,6 +2,7 @@
 
 #include "base/json_text.h"
 #include "base/plural.h"
+#include "chain/stage_draw.h"
 #include "signal/audio.h"
 #include "sound/metadata_json.h"
 
@@ -29,6 +30,13 @@ void report_print_stages(const struct stage_list *stages)
     for (size_t i = 0; i < stages->count; i++)
         if (stages->stages[i].ops->report)
             stages->stages[i].ops->report(&stages->stages[i]);
+}
+
+static void print_drawn(const struct stage_list *stages)
+{
+    for (size_t i = 0; i < stages->count; i++)
+        if (stages->stages[i].drawn)
+            note("drawn: --%s %s", stages->stages[i].ops->option, stages->stages[i].text);
 }
 
 static void print_tail(const struct report *report)
@@ -77,6 +85,7 @@ void report_print(const struct report *report)
     if (report->reproducible)
         note("reproducible: on the CPU by fixed plans, in blocks of %zu frames",
              report->chain->block);
+    print_drawn(report->stages);
     report_print_stages(report->stages);
     print_tail(report);
     if (report->metadata)
@@ -95,6 +104,8 @@ static json_t *stage_object(const struct stage *stage)
     json_object_set_new(object, stage->ops->option, json_text(stage->text));
     json_object_set_new(object, "precision", json_string(precision_names[stage_precision(stage)]));
     json_object_set_new(object, "latency", json_integer((json_int_t)stage->filter->latency));
+    if (stage->level > 0)
+        json_object_set_new(object, "level_db", json_real(audio_to_db(stage->level)));
     json_t *members = stage->ops->report_json ? stage->ops->report_json(stage) : NULL;
     json_object_update(object, members);
     json_decref(members);
@@ -180,6 +191,10 @@ json_t *report_object(const struct report *report)
         json_real(times_real_time(report)), "proof", proof_json(&report->proof));
     if (root && report->metadata)
         json_object_set_new(root, "metadata", metadata_report(report->metadata));
+    json_t *drawn = stage_list_drawn(report->stages);
+    if (root && drawn)
+        json_object_set(root, "drawn", drawn);
+    json_decref(drawn);
     return root;
 }
 

@@ -1,5 +1,6 @@
 /* The stage that amplifies (gain.h). */
 #include "base/options.h"
+#include "chain/stage_draw.h"
 #include "chain/stages.h"
 #include "sound/gain.h"
 
@@ -82,12 +83,14 @@ static void stage_gain_describe(const struct stage *stage, struct stage_info *in
 }
 
 static const struct option_row keys[] = {{.name = "at="}, {0}};
+static const struct stage_draw draws[] = {{.key = ""}, {0}};
 
 const struct stage_ops stage_gain_ops = {
     .option = "gain",
     .argument = "DB",
     .keys = keys,
-    .help = "amplify by DB decibels; at=12.5s:gain=-6 (a step) and\n"
+    .draws = draws,
+    .help = "amplify by DB decibels; -6..0: drawn by --seed; at=12.5s:gain=-6 (a step) and\n"
             "at=10s-12.5s:gain=-6 (a ramp) change it later",
     .load = stage_gain_load,
     .destroy = stage_gain_destroy,

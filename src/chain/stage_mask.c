@@ -3,6 +3,7 @@
 #include "base/plural.h"
 #include "chain/mask_cache.h"
 #include "chain/mask_options.h"
+#include "chain/stage_draw.h"
 #include "chain/stage_files.h"
 #include "chain/stage_paths.h"
 #include "convolve/backend_cost.h"
@@ -53,6 +54,8 @@ static enum status load_mask(char **spec, const struct stream_format *format,
                  .workers = settings->convolver.workers},
     };
     TRY(load_spec(spec, &options, mask));
+    if (options.level)
+        TRY(stage_check_passes(settings, "level="));
     return mask_options_apply(&options, format, settings->align, *mask);
 }
 
@@ -96,6 +99,8 @@ enum status stage_mask_study(const char *text, const struct stream_format *sound
     struct mask *mask = NULL;
     struct mask_options options = {.load.sound = *sound};
     enum status status = load_spec(spec, &options, &mask);
+    if (status == STATUS_OK && options.level)
+        status = stage_check_passes(&(struct stage_settings){0}, "level=");
     if (status != STATUS_OK)
         goto fail;
     uint32_t usual = sound->rate ? sound->rate : STAGE_MASK_USUAL_RATE;
@@ -294,6 +299,28 @@ static void stage_mask_prove(const struct stage *stage, struct proof *proof)
     convolver_prove(stage->filter, proof);
 }
 
+static enum stage_needs stage_mask_needs(const struct stage *stage)
+{
+    const struct mask *mask = stage->data;
+    return mask->level ? STAGE_NEEDS_OUTPUT : STAGE_NEEDS_NOTHING;
+}
+
+static enum status stage_mask_level(const struct stage *stage, const struct stage_power *power,
+                                    double *factor)
+{
+    const struct mask *mask = stage->data;
+    double out = mask->level == MASK_LEVEL_KALDI ? power->whole : power->out;
+    *factor = mask->level_gain;
+    if (power->in == 0)
+        note("the sound is silent: level= has nothing to scale");
+    else if (out == 0)
+        return fail(STATUS_FAILED, "mask %s: level=: what it makes of the sound is silent",
+                    mask->name);
+    else
+        *factor *= sqrt(power->in / out);
+    return STATUS_OK;
+}
+
 static json_t *stage_mask_report_json(const struct stage *stage)
 {
     const struct mask *mask = stage->data;
@@ -321,12 +348,15 @@ static bool stage_mask_path_in(char *const *spec, size_t word, size_t from, stru
     return false;
 }
 
+static const struct stage_draw draws[] = {{.key = "gain="}, {0}};
+
 const struct stage_ops stage_mask_ops = {
     .option = "mask",
     .letter = 'm',
     .argument = "MASK",
     .is_file = true,
     .keys = mask_options_rows,
+    .draws = draws,
     .made_at = design_made_at,
     .help = "filter with an impulse response: a sound file, text (one tap a\n"
             "line, one column a channel), or a made one (lowpass:1000; see\n"
@@ -338,7 +368,8 @@ const struct stage_ops stage_mask_ops = {
             "stereo) or hesuvi (surround on headphones),\n"
             "map=auto|split|matrix or, by channel of the sound and of the\n"
             "mask, FL:FL,FR:FR,C:L+R, normalize=peak|energy|l1,\n"
-            "invert, gain=DB. raw=FORMAT, rate=HZ and channels=N describe a\n"
+            "invert, gain=DB, level=input (in files: the output gets the\n"
+            "power of the input). raw=FORMAT, rate=HZ and channels=N describe a\n"
             "file without a header; folder=FOLDER is a folder whose files a\n"
             "configuration may name in any case, trust-config=no allows no\n"
             "others, file=NAME=>PATH takes PATH for what it calls NAME.\n"
@@ -352,6 +383,8 @@ const struct stage_ops stage_mask_ops = {
     .destroy = stage_mask_destroy,
     .preferred_block = stage_mask_preferred_block,
     .create = stage_mask_create,
+    .needs = stage_mask_needs,
+    .level = stage_mask_level,
     .discard = stage_mask_discard,
     .describe = stage_mask_describe,
     .learn = stage_mask_learn,

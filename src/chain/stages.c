@@ -23,7 +23,8 @@ enum {
     ROW(lv2)                                                                                       \
     ROW(ladspa)                                                                                    \
     ROW(clap)                                                                                      \
-    ROW(spectral)
+    ROW(spectral)                                                                                  \
+    ROW(noise)
 
 #define DECLARE(name) extern const struct stage_ops stage_##name##_ops;
 STAGE_KINDS(DECLARE)
@@ -52,6 +53,22 @@ struct stage_info stage_describe(const struct stage *stage)
     if (stage->ops->describe)
         stage->ops->describe(stage, &info);
     return info;
+}
+
+enum stage_needs stage_needs(const struct stage *stage)
+{
+    return stage->ops->needs ? stage->ops->needs(stage) : STAGE_NEEDS_NOTHING;
+}
+
+enum status stage_check_passes(const struct stage_settings *settings, const char *what)
+{
+    if (settings->in_passes)
+        return STATUS_OK;
+    return fail(
+        STATUS_USAGE,
+        "%s is for halo render and halo batch: it needs the power of the whole sound, which "
+        "is known at its end",
+        what);
 }
 
 char **spec_split(const char *text)
@@ -128,6 +145,7 @@ void stage_list_unload(struct stage_list *list)
         *stage = (struct stage){.ops = stage->ops,
                                 .text = stage->text,
                                 .origin = stage->origin,
+                                .drawn = stage->drawn,
                                 .latency = stage->latency};
     }
 }
@@ -285,10 +303,10 @@ void stage_list_warn_of_precision(const struct stage_list *list)
                 i + 1, list->stages[i].ops->option, list->stages[i].text);
 }
 
-static enum status append(struct stage *stage, size_t number, struct workers *workers,
-                          struct filter *chain)
+static enum status append(struct stage *stage, size_t number, uint64_t before,
+                          struct workers *workers, struct filter *chain)
 {
-    stage->before = chain->latency;
+    stage->before = before + chain->latency;
     stage->tail_before = chain->tail;
     stage->tail_unknown = chain->tail_unknown;
     TRY(stage->ops->create(stage, chain->block, workers, &stage->filter));
@@ -309,7 +327,7 @@ enum status stage_list_create(struct stage_list *list, size_t channels, size_t b
         (list->precision == PRECISION_DOUBLE ? chain_create_in_double
                                              : chain_create)(channels, block, &chain);
     for (size_t i = 0; i < list->count && status == STATUS_OK; i++)
-        status = append(&list->stages[i], i + 1, workers, chain);
+        status = append(&list->stages[i], i + 1, list->before, workers, chain);
     if (status != STATUS_OK)
         goto fail;
     *result = chain;

@@ -26,6 +26,7 @@
 struct machine_speed;
 struct mask_cache;
 struct option_row;
+struct stage_draw;
 
 enum { STAGE_KINDS_MOST = 16 };
 
@@ -42,7 +43,8 @@ struct stage_settings {
     bool replayed;        /* a replay: plugins have no prelude, as when live */
     struct plugin_tempo tempo;
     struct mask_cache *masks; /* keeps masks between jobs (mask_cache.h); NULL: nothing does */
-    bool held_back;           /* a replay: plugins are a block late, as isolated ones once were */
+    bool in_passes; /* the caller runs the passes that stages may need (render_passes.h) */
+    bool held_back; /* a replay: plugins are a block late, as isolated ones once were */
 };
 
 enum stage_path_use {
@@ -68,6 +70,7 @@ struct stage {
     void *data;   /* what ops->load made, for ops->destroy; NULL: nothing */
     char *text;   /* its spec */
     char *origin; /* prefix of error messages; NULL: the command line */
+    bool drawn;   /* some of its values were (stage_draw.h) */
     struct stage_settings settings;
     size_t inputs;
     size_t outputs;
@@ -78,6 +81,7 @@ struct stage {
     uint64_t before;               /* frames of latency of the stages before */
     uint64_t tail_before;          /* and of tail */
     bool tail_unknown;             /* the tail may be longer */
+    double level;                  /* by which its output was scaled, once it ran; 0: none */
     struct filter *filter;         /* once created; owned by the chain or what is around it */
     bool is_proven;
     struct proof proof;     /* once proven (proof_report.h) */
@@ -97,6 +101,23 @@ struct stage_info {
     uint64_t gpu_failures;
 };
 
+/* What a stage has to know of the whole sound. */
+enum stage_needs {
+    STAGE_NEEDS_NOTHING,
+    STAGE_NEEDS_INPUT,  /* the power of what it gets, before it runs */
+    STAGE_NEEDS_OUTPUT, /* the powers of what it gets and makes, after it ran */
+};
+
+/* Mean squares of all samples of all channels. */
+struct stage_power {
+    double in;
+    double out;          /* of what is written */
+    double whole;        /* of all that the stage made, with what was before and after it */
+    uint64_t frames;     /* of the sound that it gets, over which `in` and `out` are */
+    uint64_t lead;       /* that it gets before them */
+    uint64_t all_frames; /* that it gets without these: with a tail that is not written */
+};
+
 /* A kind of stage. Members that may be NULL say so. */
 struct stage_ops {
     const char *option;            /* "mask": the command line says --mask */
@@ -106,6 +127,7 @@ struct stage_ops {
     const char *help;              /* lines for --help */
     const struct option_row *keys; /* for completion, as in options.h; NULL: none of its own */
     const char *(*made_at)(size_t index, const char **keys); /* as there; NULL: none */
+    const struct stage_draw *draws; /* what may be drawn (stage_draw.h); NULL: nothing */
 
     bool has_choices;        /* live, --or adds alternatives: stage_mask.h */
     bool may_fail;           /* in a stream it is bypassed when late, left out when it fails */
@@ -126,6 +148,13 @@ struct stage_ops {
     /* Make the filter, with the latency and tail of the stage. */
     enum status (*create)(struct stage *stage, size_t block, struct workers *workers,
                           struct filter **filter);
+    /* Such a stage runs in a pass of its own over the whole sound. NULL: it needs nothing. */
+    enum stage_needs (*needs)(const struct stage *stage);
+    /* STAGE_NEEDS_INPUT: before the first step. Errors: the sound is silent, a file. */
+    enum status (*settle)(struct stage *stage, const struct stage_power *power);
+    /* STAGE_NEEDS_OUTPUT: the factor by which its output is scaled. Errors: it is silent. */
+    enum status (*level)(const struct stage *stage, const struct stage_power *power,
+                         double *factor);
     /* Free what only `create` needs; it is not called again. NULL: nothing. */
     void (*discard)(struct stage *stage);
 
@@ -173,8 +202,15 @@ char **spec_split(const char *text);
 
 struct stage_info stage_describe(const struct stage *stage);
 
+/* ops->needs of a loaded stage. */
+enum stage_needs stage_needs(const struct stage *stage);
+
+/* For ops->load. Errors (usage): the caller runs no passes; `what` is the option, "level=". */
+MUST_CHECK enum status stage_check_passes(const struct stage_settings *settings, const char *what);
+
 struct stage_list {
     enum precision precision;  /* of the chain, once loaded */
+    uint64_t before;           /* frames that come before those of the sound (render_passes.h) */
     struct plugin_tempo tempo; /* of the first chain file that has one; bpm 0: none */
     bool tempos_differ;        /* another chain file has another */
     size_t count;

@@ -5,6 +5,7 @@
 #include "base/stop.h"
 #include "chain/chain_file.h"
 #include "chain/chain_save.h"
+#include "chain/stage_draw.h"
 #include "command/commands.h"
 #include "plugin/plugin_sandbox.h"
 
@@ -76,32 +77,48 @@ static enum status collect(const struct chain_check_settings *settings,
     return status;
 }
 
+static void swap_texts(struct stage_list *one, struct stage_list *other)
+{
+    for (size_t i = 0; i < one->count; i++) {
+        char *text = one->stages[i].text;
+        one->stages[i].text = other->stages[i].text;
+        other->stages[i].text = text;
+    }
+}
+
 /* Load the chain with all its masks and plugins, and do this with it. */
 static enum status load_and(enum status (*act)(const struct chain_check_settings *settings,
                                                const struct stage_list *list,
                                                const struct filter *chain),
                             const struct chain_check_settings *settings)
 {
-    struct stage_settings stage_settings = {.convolver = {.backend = "cpu"}};
+    struct stage_settings stage_settings = {.convolver = {.backend = "cpu"}, .in_passes = true};
     struct stream_format format = {.rate = (uint32_t)settings->rate,
                                    .channels = settings->channels};
-    struct stage_list list = {0};
+    struct stage_list list = {0}, written = {0};
     struct workers *workers = NULL;
     struct filter *chain = NULL;
     stop_watch();
     enum status status = chain_file_load(settings->file, &list, NULL);
     stage_settings.tempo = list.tempo;
     if (status == STATUS_OK)
+        status = stage_list_copy(&list, &written);
+    if (status == STATUS_OK) /* one of the values that may be drawn */
+        status = stage_list_draw(&list, 0, "");
+    if (status == STATUS_OK)
         status = stage_list_load(&list, &stage_settings, &format);
     if (status == STATUS_OK)
         status = workers_create(1, &workers);
     if (status == STATUS_OK)
         status = stage_list_create(&list, settings->channels, BLOCK, workers, &chain);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
+        swap_texts(&list, &written);
         status = act(settings, &list, chain);
+    }
     filter_destroy(chain);
     workers_destroy(workers);
     stage_list_free(&list);
+    stage_list_free(&written);
     return status;
 }
 

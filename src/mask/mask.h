@@ -24,6 +24,10 @@
 
 enum { MASK_RATE_MOST = 10000000, MASK_CHANNELS_MOST = 256 };
 
+/* INPUT: what is written has the power of what comes in. KALDI: the whole convolution has it, with
+ * what lies before time zero and after the end of the sound. */
+enum mask_output_level { MASK_LEVEL_OWN, MASK_LEVEL_INPUT, MASK_LEVEL_KALDI };
+
 struct mask_path {
     size_t input;
     size_t output;
@@ -46,6 +50,8 @@ struct mask {
     struct channel_layout layout; /* of the columns */
     bool has_own_paths;           /* from its file or stated by the user: fixed */
     struct mask_share *share; /* with others that use it; NULL: it has one owner (mask_share.h) */
+    enum mask_output_level level; /* how what it makes is scaled, once all of it is there, */
+    double level_gain;            /* and then by that; 0: no level */
     char *contents; /* lines about all that its file holds, if it is a part of it; or NULL */
 };
 

@@ -8,6 +8,7 @@
 #include "chain/chain_save.h"
 #include "convolve/machine_speed.h"
 #include "render/render_output.h"
+#include "render/render_passes.h"
 #include "sound/engine.h"
 #include "sound/gain.h"
 #include "sound/port.h"
@@ -26,7 +27,9 @@ struct render_job {
     struct stage_list *stages; /* of the options */
     struct source *source;
     struct workers *workers;
-    struct filter *chain;
+    struct render_passes passes;
+    struct filter *chain;   /* of the last pass, */
+    struct source *current; /* and what it reads */
     struct sink *sink;
     const struct sound_metadata *metadata; /* of the source, or NULL */
     struct stream_format format;           /* of the output */
@@ -115,6 +118,26 @@ static void settle_precision(const struct render_job *job, struct render_options
         convolver->precision = PRECISION_DOUBLE;
 }
 
+static enum status open_part(struct render_job *job)
+{
+    const struct render_options *options = job->options;
+    struct source *inner = job->source;
+    if (options->start == 0 && !options->duration_given)
+        return STATUS_OK;
+    job->source = NULL; /* taken over, also on failure */
+    return source_open_span(inner, options->start, options->duration, &job->source);
+}
+
+static enum status make_chains(struct render_job *job)
+{
+    struct stage_list *stages = job->stages;
+    TRY(render_passes_create(&job->passes, stages, job->source->format.channels, choose_block(job),
+                             job->workers));
+    job->chain = render_passes_last(&job->passes)->chain;
+    stage_list_discard(stages);
+    return render_passes_check(&job->passes, job->options);
+}
+
 /* Opens the input and makes the chain, which reports what is wrong with specs or files. */
 static enum status prepare(struct render_job *job, struct render_options *options)
 {
@@ -123,6 +146,7 @@ static enum status prepare(struct render_job *job, struct render_options *option
     TRY(source_open_sound(options->input, settings->allow_truncated, &job->source));
     TRY(stated_layout_apply(options->layout, job->source->name, &job->source->format));
     TRY(render_read_metadata(options, job->source));
+    TRY(open_part(job));
     job->format = job->source->format;
     settle_precision(job, options);
     settings->convolver.frames = job->source->frames;
@@ -130,6 +154,7 @@ static enum status prepare(struct render_job *job, struct render_options *option
     TRY(workers_create(job->settings->alone ? 1 : options->chain.threads, &job->workers));
     settings->convolver.workers = job->workers;
     settings->masks = job->settings->masks;
+    settings->in_passes = true;
     if (!settings->masks) /* the others were expected with the first */
         stage_list_expect(&options->chain.stages, settings, &job->format);
     lap_end(LAP_OPEN, lap);
@@ -142,11 +167,8 @@ static enum status prepare(struct render_job *job, struct render_options *option
                             &job->sound_format));
     TRY(check_peak(job));
     TRY(check_container(job));
-    size_t channels = job->source->format.channels;
     lap = lap_begin();
-    TRY(stage_list_create(&options->chain.stages, channels, choose_block(job), job->workers,
-                          &job->chain));
-    stage_list_discard(&options->chain.stages);
+    TRY(make_chains(job));
     lap_end(LAP_CHAIN, lap);
     return STATUS_OK;
 }
@@ -178,7 +200,7 @@ static enum status lay_boundaries(struct render_job *job)
 /* A plugin reported more latency while it ran: the output would be late. */
 static bool is_too_late(const struct render_job *job)
 {
-    return job->run.stop_late && job->chain->late > 0;
+    return job->run.stop_late && job->chain->late + job->passes.whole.late > 0;
 }
 
 static enum status run_engine(const struct render_job *job, struct filter *filter,
@@ -226,7 +248,7 @@ static enum status run_normalized(struct render_job *job)
     enum status status = (is_double(job) ? spool_open_in_double : spool_open)(
         job->sink->beside, job->source, job->format.channels, &spool, &spooled);
     if (status == STATUS_OK)
-        status = run_engine(job, job->chain, job->source, spool, &job->run, &job->report.totals);
+        status = run_engine(job, job->chain, job->current, spool, &job->run, &job->report.totals);
     if (status == STATUS_OK)
         status = sink_commit(spool);
     if (status == STATUS_OK && !is_too_late(job))
@@ -234,6 +256,29 @@ static enum status run_normalized(struct render_job *job)
     source_close(spooled);
     sink_close(spool);
     return status;
+}
+
+/* The last one into the sink. */
+static enum status run_passes(struct render_job *job)
+{
+    const struct render_options *options = job->options;
+    struct render_passes *passes = &job->passes;
+    struct engine_totals *totals = &job->report.totals;
+    TRY(render_passes_run(passes, job->source, job->sink->beside, options->tail, &job->run));
+    if (is_too_late(job))
+        return STATUS_OK;
+    struct source *spooled = render_passes_last(passes)->source;
+    if (spooled)
+        job->run.lead = render_passes_last(passes)->stages.before;
+    job->run.knows_sound = spooled != NULL;
+    job->run.sound_frames = passes->sound;
+    job->current = spooled ? spooled : job->source;
+    TRY(options->normalize
+            ? run_normalized(job)
+            : run_engine(job, job->chain, job->current, job->sink, &job->run, totals));
+    if (spooled)
+        totals->frames_in = passes->sound;
+    return STATUS_OK;
 }
 
 static enum status prove(struct render_job *job)
@@ -262,10 +307,13 @@ static enum status work(struct render_job *job)
     job->run.progress = progress_update;
     job->run.progress_context = &job->progress;
     int64_t lap = lap_begin();
-    struct metadata_change change = {.has_memory = job->chain->tail > 0 || job->chain->tail_unknown,
+    const struct filter *whole = &job->passes.whole;
+    struct metadata_change change = {.start = (uint64_t)rint(options->start * job->format.rate),
+                                     .has_memory = options->start > 0 || whole->tail > 0 ||
+                                                   whole->tail_unknown,
                                      .wraps = options->boundary == BOUNDARY_WRAP};
     TRY(render_open_sink(options, job->source, &job->format, job->sound_format,
-                         engine_frames_out(job->chain, job->source->frames, options->tail), &change,
+                         engine_frames_out(whole, job->source->frames, options->tail), &change,
                          &job->sink));
     struct source *input = job->source; /* which a boundary may own from here on */
     job->metadata = input->traits.metadata;
@@ -281,9 +329,7 @@ static enum status work(struct render_job *job)
                          job->sink->beside;
     progress_begin(&job->progress, job->format.rate, job->settings->shows_progress);
     job->report.scale = 1;
-    TRY(options->normalize
-            ? run_normalized(job)
-            : run_engine(job, job->chain, job->source, job->sink, &job->run, &job->report.totals));
+    TRY(run_passes(job));
     if (is_too_late(job))
         return STATUS_OK;
     TRY(prove(job));
@@ -301,7 +347,8 @@ static enum status work(struct render_job *job)
 static void learn(const struct render_job *job)
 {
     struct machine_speed measured = {0};
-    if (!job->settings->teaches || job->options->normalize || job->run.true_peak)
+    if (!job->settings->teaches || job->options->normalize || job->run.true_peak ||
+        job->passes.count > 1)
         return;
     stage_list_learn(job->stages, job->workers, &measured);
     machine_speed_keep(&measured, false);
@@ -320,7 +367,7 @@ static enum status tell(struct render_job *job)
     report->layout_in = job->source->format.layout;
     report->sound_format = job->sound_format;
     report->stages = &options->chain.stages;
-    report->chain = job->chain;
+    report->chain = &job->passes.whole;
     report->tail = options->tail;
     report->true_peak = job->run.true_peak && isfinite(report->totals.true_peak);
     report->clipped = job->sink->clipped;
@@ -352,7 +399,7 @@ static enum status render_once(struct render_options *options,
         status = tell(&job);
     }
     sink_close(job.sink);
-    filter_destroy(job.chain);
+    render_passes_free(&job.passes);
     workers_destroy(job.workers);
     source_close(job.source);
     return status;

@@ -7,6 +7,7 @@
 #include "base/progress_of_many.h"
 #include "base/stop.h"
 #include "chain/mask_cache.h"
+#include "chain/stage_draw.h"
 #include "render/output_names.h"
 #include "render/render_job.h"
 #include "signal/audio.h"
@@ -99,6 +100,13 @@ static enum status print_result(void *context, const struct report *report)
     return error ? fail(STATUS_FAILED, "cannot write the report: %s", strerror(error)) : STATUS_OK;
 }
 
+/* Its path in the folder of all. */
+static const char *output_in(const struct render_set *set, size_t file)
+{
+    const char *name = set->outputs[file] + strlen(set->options->out_dir);
+    return name + strspn(name, "/");
+}
+
 static enum status run_job(struct render_set *set, size_t file, struct render_options *options)
 {
     const struct render_job_settings settings = {
@@ -106,6 +114,7 @@ static enum status run_job(struct render_set *set, size_t file, struct render_op
     options->input = set->inputs[file];
     options->output = set->outputs[file];
     options->chain.threads = set->threads;
+    TRY(stage_list_draw(&options->chain.stages, options->seed, output_in(set, file)));
     TRY(output_make_folders(options->output));
     bool beside = stage_list_runs_beside(&options->chain.stages);
     if (!beside)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BLOCK_MOST = 1 << 24 }; /* frames */
+enum { BLOCK_MOST = 1 << 24, /* frames */ SECONDS_MOST = 1 << 30 };
 
 static const char *const boundary_names[] = {"zero", "replicate", "reflect", "wrap", NULL};
 static const char *const tail_names[] = {"full", "none", "until:-80dB", NULL}; /* and others */
@@ -31,6 +31,11 @@ static enum status parse_tail(void *context, const struct option_row *row, const
 }
 
 const struct option_row render_options_sound_rows[] = {
+    OPT_SECONDS("start", "TIME", struct render_options, start, 0, SECONDS_MOST,
+                "take IN from there on, in seconds, to the nearest frame;\n"
+                "what is before it is not read"),
+    OPT_SECONDS("duration", "TIME", struct render_options, duration, 0, SECONDS_MOST,
+                "take that much of IN", .given = OPT_GIVEN(struct render_options, duration_given)),
     OPT_CHOICE("edge", "EDGE", struct render_options, boundary, boundary_names,
                "samples beyond the ends of the sound: zero (default),\n"
                "replicate, reflect or wrap; implies --tail none"),
@@ -78,6 +83,9 @@ static const struct option_row rows[] = {
                "with -O: what outputs are called: {name} (default) is that\n"
                "of the input, {stem} and {ext} its parts, {dir} its folder,\n"
                "{index} its number: '{stem}-hall.wav'"),
+    OPT_INTEGER("seed", "N", struct render_options, seed, 0, UINT32_MAX,
+                "for what stages draw at random, such as --gain -6..0 and\n"
+                "where --noise begins; default: 0"),
     OPT_FILE("replay", "LOG", struct render_options, replay,
              "render IN, recorded by halo live --record-dry, as it was\n"
              "heard; LOG is the log of that recording"),
@@ -129,6 +137,8 @@ static enum status check_arguments(const struct render_options *options)
 
 enum status render_options_check_job(struct render_options *options)
 {
+    if (options->duration_given && options->duration == 0)
+        return fail(STATUS_USAGE, "--duration must be more than 0");
     if (options->boundary != BOUNDARY_ZERO) {
         if (options->tail_given && options->tail != TAIL_NONE)
             return fail(STATUS_USAGE, "--edge %s needs --tail none: an extended sound has no tail",
@@ -144,10 +154,11 @@ enum status render_options_check(struct render_options *options)
     if (options->replay &&
         (options->chain.stages.count > 0 || options->save_chain || options->normalize ||
          options->tail_given || options->boundary != BOUNDARY_ZERO || options->block ||
-         options->json || options->chain.settings.convolver.reproducible))
+         options->start > 0 || options->duration_given || options->json ||
+         options->chain.settings.convolver.reproducible))
         return fail(STATUS_USAGE,
                     "--replay takes everything from its log: no stages, --save-chain, --normalize, "
-                    "--tail, --edge, --block, --reproducible or --json");
+                    "--start, --duration, --tail, --edge, --block, --reproducible or --json");
     if (options->collect && !options->save_chain)
         return fail(STATUS_USAGE, "--collect needs --save-chain FILE");
     if (options->save_chain && options->output &&

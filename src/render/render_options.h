@@ -19,6 +19,8 @@ struct render_options {
     const char *replay;     /* a log; NULL: none */
     const char *layout;     /* of the input; NULL: that of its file */
     struct sound_format_request request;
+    double start, duration; /* of the part of the input, in seconds; 0: to its end */
+    bool duration_given;
     enum boundary boundary;
     enum tail tail;
     double until; /* linear */
@@ -29,6 +31,7 @@ struct render_options {
     const char *metadata; /* keep, none or a file of JSON */
     size_t block;         /* frames; 0: chosen by the masks */
     struct proof_options proof;
+    size_t seed; /* for what stages draw (stage_draw.h) */
     bool force;
     bool json;
     enum verbosity verbosity;

@@ -2,6 +2,7 @@
 #include "base/failure_json.h"
 #include "base/laps.h"
 #include "base/stop.h"
+#include "chain/stage_draw.h"
 #include "render/render_job.h"
 #include "render/render_many.h"
 #include "render/render_output.h"
@@ -36,6 +37,7 @@ static enum status render_sound(struct render_options *options)
                                                      options->verbosity != VERBOSITY_QUIET,
                                                  .report = print_one,
                                                  .context = options};
+    TRY(stage_list_draw(&options->chain.stages, options->seed, ""));
     return render_job_run(options, &settings);
 }
 

@@ -83,6 +83,16 @@ static enum status check_finite(const struct engine_job *run, const struct real_
     return STATUS_OK;
 }
 
+/* The sum of squares of some frames of all channels, in the order of time. */
+static double energy_of(size_t channels, const real *const *planar, size_t from, size_t frames)
+{
+    double sum = 0;
+    for (size_t c = 0; c < channels; c++)
+        for (size_t i = from; i < from + frames; i++)
+            sum += (double)planar[c][i] * (double)planar[c][i];
+    return sum;
+}
+
 static enum status read_block(struct engine_job *run, struct real_block *block)
 {
     size_t got = 0;
@@ -91,6 +101,9 @@ static enum status read_block(struct engine_job *run, struct real_block *block)
         run->read += got;
         run->ended = got < block->frames;
         TRY(check_finite(run, block, got));
+        if (run->settings->whole)
+            run->totals->power.in +=
+                energy_of(block->channels, (const real *const *)block->data, 0, got);
     }
     block_silence(block, got, block->frames - got);
     return STATUS_OK;
@@ -122,8 +135,13 @@ static uint64_t sound_frames(const struct engine_job *run, uint64_t read)
 /* Frames of output wanted so far. */
 static uint64_t wanted(const struct engine_job *run, uint64_t read, bool ended)
 {
-    uint64_t frames = sound_frames(run, read);
-    return ended && run->kind != TAIL_NONE ? frames + run->most : frames;
+    uint64_t frames = sound_frames(run, read), known = run->settings->sound_frames;
+    if (run->settings->whole)
+        return !ended ? read
+                      : read + run->chain->latency + (run->kind != TAIL_NONE ? run->most : 0);
+    if (run->kind != TAIL_NONE)
+        return ended ? frames + run->most : frames;
+    return run->settings->knows_sound && frames > known ? known : frames;
 }
 
 static enum status measure(const struct engine_job *run, const real *const *planar, size_t frames)
@@ -163,19 +181,50 @@ static enum status emit(const struct engine_job *run, struct sink *sink, real *c
     return status;
 }
 
+/* The frame of the chain that is the sound's first, and the first that is written. */
+static uint64_t first_of_sound(const struct engine_job *run)
+{
+    return run->chain->latency + run->settings->lead;
+}
+
+static uint64_t first_written(const struct engine_job *run)
+{
+    return run->settings->whole ? 0 : first_of_sound(run);
+}
+
+/* Of the frames from `first` to `end` of the chain, which are written. */
+static void measure_power(const struct engine_job *run, const struct output *output, uint64_t first,
+                          uint64_t end)
+{
+    const real *const *planar = (const real *const *)output->block.data;
+    size_t channels = run->chain->outputs;
+    struct engine_power *power = &run->totals->power;
+    uint64_t start = output->position - run->chain->block, zero = first_of_sound(run);
+    uint64_t sound = zero + (run->settings->knows_sound ? run->settings->sound_frames
+                                                        : sound_frames(run, output->read));
+    uint64_t from = zero < first ? first : zero > end ? end : zero;
+    uint64_t to = sound < from ? from : sound > end ? end : sound;
+    power->lead += energy_of(channels, planar, (size_t)(first - start), (size_t)(from - first));
+    power->sound += energy_of(channels, planar, (size_t)(from - start), (size_t)(to - from));
+    if (!run->tail) /* else that part of it which is written, in write_tail() */
+        power->tail += energy_of(channels, planar, (size_t)(to - start), (size_t)(end - to));
+}
+
 /* Write the wanted frames of a block. */
 static enum status write_block(struct engine_job *run, const struct output *output)
 {
-    uint64_t skip = run->chain->latency + run->settings->lead;
-    uint64_t start = output->position - run->chain->block; /* frame skip + i is the sound's i */
+    uint64_t skip = first_written(run);
+    uint64_t start = output->position - run->chain->block; /* frame skip + i is written as i */
     uint64_t first = skip + run->written;
     uint64_t end = skip + wanted(run, output->read, output->ended);
     if (end > output->position)
         end = output->position;
     if (first >= end)
         return STATUS_OK;
+    if (run->settings->whole)
+        measure_power(run, output, first, end);
     size_t from = (size_t)(first - start), frames = (size_t)(end - first);
-    uint64_t sound = sound_frames(run, output->read);
+    uint64_t sound = sound_frames(run, output->read) + first_of_sound(run) - skip;
     size_t before = frames;
     if (run->tail && run->written + frames > sound)
         before = run->written < sound ? (size_t)(sound - run->written) : 0;
@@ -274,7 +323,7 @@ static bool is_quiet(struct engine_job *run, const struct output *output, uint64
 /* Frames of the sound that are complete after `position` frames of the chain. */
 static uint64_t frames_done(const struct engine_job *run, uint64_t position, uint64_t all)
 {
-    uint64_t skip = run->chain->latency + run->settings->lead;
+    uint64_t skip = first_written(run);
     uint64_t out = position > skip ? position - skip : 0;
     return out < all ? out : all;
 }
@@ -342,6 +391,9 @@ static enum status write_tail(struct engine_job *run)
             if (fabs((double)tail->data[c][i - 1]) >= run->until)
                 end = i;
     run->totals->tail = end;
+    if (run->settings->whole)
+        run->totals->power.tail =
+            energy_of(tail->channels, (const real *const *)tail->data, 0, end);
     run->totals->tail_cut = run->chain->tail_unknown && end > run->known &&
                             tail->frames - end < run->source->format.rate / 10;
     return emit(run, run->sink, tail->data, 0, end);

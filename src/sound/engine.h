@@ -20,11 +20,25 @@ struct engine_run_settings {
     uint64_t lead;  /* frames of the source before the sound's first (boundary) */
     uint64_t trail; /* frames of the source after the sound's last (boundary) */
     bool true_peak; /* measure it */
-    bool alone;     /* read and write on the caller's thread, too */
-    bool stop_late; /* end, with STATUS_OK, once chain->late is not 0 */
+    /* For another run to go on with: write all that the chain makes, from its first frame on; the
+     * sound's first one is then frame latency + lead. And measure its power. */
+    bool whole;
+    /* The source has more than the sound after `lead`, as it comes from such a run: */
+    bool knows_sound;
+    uint64_t sound_frames; /* those of the sound, which TAIL_NONE writes and power.sound is of */
+    bool alone;            /* read and write on the caller's thread, too */
+    bool stop_late;        /* end, with STATUS_OK, once chain->late is not 0 */
     /* Called after each block, or NULL; `total` may be FRAMES_UNKNOWN. */
     void (*progress)(void *context, uint64_t frames, int64_t total);
     void *progress_context;
+};
+
+/* Sums of squares over all channels of what a whole run read and wrote. */
+struct engine_power {
+    double in;
+    double lead; /* before the sound's first frame */
+    double sound;
+    double tail; /* after its last */
 };
 
 struct engine_totals {
@@ -32,8 +46,9 @@ struct engine_totals {
     uint64_t frames_out;
     double peak;      /* linear */
     double true_peak; /* linear, if requested */
-    uint64_t tail;    /* frames of frames_out after the sound */
-    bool tail_cut;    /* it ended before it was quiet */
+    struct engine_power power;
+    uint64_t tail; /* frames of frames_out after the sound */
+    bool tail_cut; /* it ended before it was quiet */
 };
 
 /* Run the source to its end, and the tail. Compensates the chain's latency: output frame i belongs

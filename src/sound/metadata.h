@@ -161,6 +161,7 @@ void metadata_remove_marker(struct sound_metadata *metadata, size_t index);
 /* ---- what became of the sound (metadata_adjust.c) ---- */
 
 struct metadata_change {
+    uint64_t start;    /* frame of the input that is the output's first */
     int64_t frames;    /* of the output, or -1: unknown */
     bool has_memory;   /* an output frame depends on earlier ones: loops have other ends */
     bool wraps;        /* the whole sound is one period (--edge wrap) */
@@ -175,7 +176,7 @@ struct metadata_change {
 /* Drops what is untrue of the new sound: ReplayGain and loudness, checksums, overviews, what
  * is said of each channel where there are others now, loops that no longer close, positions after
  * its end; adds a line to the coding history of a broadcast WAV. Frame i of the output belongs to
- * frame i of the input (engine.h), so that positions stay. Errors: memory. */
+ * frame start + i of the input (engine.h). Errors: memory. */
 MUST_CHECK enum status metadata_adjust(struct sound_metadata *metadata,
                                        const struct metadata_change *change);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 static const char changed[] = "the sound changed";
+static const char before[] = "it is before the part that was taken";
 static const char beyond[] = "it is after the end of the sound";
 
 /* ---- tags ---- */
@@ -43,6 +44,20 @@ static void drop_layout(struct sound_metadata *metadata)
 
 /* ---- markers ---- */
 
+static enum status shift_markers(struct sound_metadata *metadata, uint64_t start)
+{
+    for (size_t i = metadata->marker_count; i-- > 0;) {
+        struct metadata_marker *marker = &metadata->markers[i];
+        if (marker->frame >= start) {
+            marker->frame -= start;
+        } else {
+            TRY(metadata_lose(metadata, before, "marker %u", marker->id));
+            metadata_remove_marker(metadata, i);
+        }
+    }
+    return STATUS_OK;
+}
+
 static enum status clip_markers(struct sound_metadata *metadata, uint64_t frames)
 {
     for (size_t i = metadata->marker_count; i-- > 0;) {
@@ -62,6 +77,7 @@ static enum status clip_markers(struct sound_metadata *metadata, uint64_t frames
 
 enum {
     BEXT_LEAST = 602,
+    BEXT_TIME = 338, /* of the first sample since midnight, in samples: 8 bytes */
     BEXT_VERSION = 346,
     BEXT_LOUDNESS = 412, /* five numbers of two bytes, from version 2 on */
     BEXT_LOUDNESS_END = 422,
@@ -109,6 +125,8 @@ static enum status adjust_bext(struct sound_metadata *metadata, struct metadata_
 {
     if (bext->size < BEXT_LEAST)
         return STATUS_OK;
+    metadata_put_little(&(struct metadata_buffer){.bytes = bext->bytes + BEXT_TIME, .capacity = 8},
+                        metadata_little(bext->bytes + BEXT_TIME, 8) + change->start, 8);
     TRY(clear_loudness(metadata, bext));
     return change->bytes > 0 ? add_history(bext, change) : STATUS_OK;
 }
@@ -162,6 +180,7 @@ enum status metadata_adjust(struct sound_metadata *metadata, const struct metada
         TRY(metadata_lose(metadata, "it is cut short, or more than halo reads", "some of it"));
     drop_layout(metadata);
     TRY(drop_levels(metadata));
+    TRY(shift_markers(metadata, change->start));
     for (size_t i = metadata->chunk_count; i-- > 0;) /* loops need their markers */
         TRY(adjust_chunk(metadata, i, change));
     return change->frames >= 0 ? clip_markers(metadata, (uint64_t)change->frames) : STATUS_OK;

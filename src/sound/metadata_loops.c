@@ -44,9 +44,14 @@ enum status metadata_adjust_smpl(struct sound_metadata *metadata, struct metadat
         count = (smpl->size - SMPL_HEADER) / SMPL_LOOP;
     unsigned char *loops = smpl->bytes + SMPL_HEADER;
     for (size_t i = 0; i < count; i++) {
-        const unsigned char *loop = loops + i * SMPL_LOOP;
-        if (still_closes(metadata_little(loop + 8, 4), metadata_little(loop + 12, 4) + 1, change))
-            memmove(loops + kept++ * SMPL_LOOP, loop, SMPL_LOOP);
+        unsigned char *loop = loops + i * SMPL_LOOP;
+        uint64_t first = metadata_little(loop + 8, 4), last = metadata_little(loop + 12, 4);
+        if (first < change->start || last < first ||
+            !still_closes(first - change->start, last - change->start + 1, change))
+            continue;
+        put_number(loop + 8, first - change->start);
+        put_number(loop + 12, last - change->start);
+        memmove(loops + kept++ * SMPL_LOOP, loop, SMPL_LOOP);
     }
     size_t after = SMPL_HEADER + (size_t)count * SMPL_LOOP;
     memmove(loops + kept * SMPL_LOOP, smpl->bytes + after, smpl->size - after);

@@ -161,6 +161,12 @@ MUST_CHECK enum status source_open_boundary_in_double(struct source *inner, enum
                                                       uint64_t before, uint64_t after,
                                                       struct source **source);
 
+/* A part of a sound, in seconds, each rounded to the nearest frame; `duration` 0: to the end. It is
+ * cut where the sound ends up to 25 ms too early, as times in manifests are rounded; it keeps the
+ * traits of `inner`, which it takes over, also on failure. Errors: beyond the end. */
+MUST_CHECK enum status source_open_span(struct source *inner, double start, double duration,
+                                        struct source **source);
+
 /* The sound at another rate, independent of seeks. Takes over `inner`, also on failure.
  * Errors: memory. */
 MUST_CHECK enum status source_open_resampled(struct source *inner, uint32_t rate,
@@ -174,5 +180,9 @@ MUST_CHECK enum status spool_open(const char *beside, const struct source *like,
 MUST_CHECK enum status spool_open_in_double(const char *beside, const struct source *like,
                                             size_t channels, struct sink **sink,
                                             struct source **source);
+
+/* What is read from now on is multiplied by that factor; 1 at first. */
+void spool_scale(struct source *source, double factor);
+void spool_scale_in_double(struct source *source, double factor);
 
 #endif

@@ -22,6 +22,7 @@ struct spool {
     uint64_t frames;
     uint64_t position; /* of reading */
     size_t chunk;
+    double scale; /* of what is read */
     real *interleaved;
 };
 
@@ -44,7 +45,7 @@ static enum status spool_failed(const char *what)
 {
     if (stop_requested())
         return STATUS_INTERRUPTED;
-    return fail(STATUS_FAILED, "cannot %s the temporary file that --normalize needs: %s", what,
+    return fail(STATUS_FAILED, "cannot %s the temporary file of the first pass: %s", what,
                 strerror(errno));
 }
 
@@ -90,6 +91,8 @@ static enum status spool_read(struct source *source, real *const *planar, size_t
         size_t count = part * spool->channels;
         if (fread(spool->interleaved, sizeof(real), count, spool->file) != count)
             return spool_failed("read");
+        for (size_t i = 0; spool->scale != 1 && i < count; i++)
+            spool->interleaved[i] = (real)(spool->interleaved[i] * spool->scale);
         audio_deinterleave(spool->interleaved, spool->channels, part, planar, *got);
         *got += part;
         spool->position += part;
@@ -159,6 +162,7 @@ enum status REAL(spool_open)(const char *beside, const struct source *like, size
     enum status status = STATUS_OK;
     spool->users = 1;
     spool->channels = channels;
+    spool->scale = 1;
     spool->chunk = audio_chunk_frames(channels);
     spool->interleaved = audio_alloc(spool->chunk * channels);
     if (!spool->interleaved)
@@ -179,4 +183,9 @@ enum status REAL(spool_open)(const char *beside, const struct source *like, size
     *sink = &spool->sink;
     *source = &spool->source;
     return STATUS_OK;
+}
+
+void REAL(spool_scale)(struct source *source, double factor)
+{
+    spool_of(source)->scale = factor;
 }

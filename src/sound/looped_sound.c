@@ -1,0 +1,120 @@
+#include "sound/looped_sound.h"
+
+#include "base/stop.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { PART = 1 << 16 }; /* frames read at a time */
+
+void looped_sound_free(struct looped_sound *sound)
+{
+    block_free(&sound->block);
+    *sound = (struct looped_sound){0};
+}
+
+static enum status open_at_rate(const struct looped_settings *settings, struct source **result)
+{
+    struct source *inner;
+    TRY(source_open_sound(settings->path, settings->allow_truncated, &inner));
+    if (inner->format.rate != settings->rate)
+        return source_open_resampled(inner, settings->rate, result);
+    *result = inner;
+    return STATUS_OK;
+}
+
+static enum status check_part(const struct source *source, float *const *planar, size_t frames)
+{
+    for (size_t c = 0; c < source->format.channels; c++) {
+        size_t bad = audio_find_nonfinite(planar[c], frames);
+        if (bad < frames)
+            return fail(STATUS_FAILED, "cannot use %s: a sample is %s", source->name,
+                        isnan(planar[c][bad]) ? "not a number" : "infinite");
+    }
+    return STATUS_OK;
+}
+
+/* `frames` from the source's position on to the block, from `at` on. */
+static enum status read_frames(struct source *source, struct looped_sound *sound, size_t at,
+                               size_t frames)
+{
+    size_t channels = source->format.channels;
+    float *to[channels];
+    for (size_t done = 0, got; done < frames; done += got) {
+        size_t part = frames - done < PART ? frames - done : PART;
+        for (size_t c = 0; c < channels; c++)
+            to[c] = sound->block.data[c] + at + done;
+        if (stop_requested())
+            return STATUS_INTERRUPTED;
+        TRY(source_read(source, to, part, &got));
+        TRY(check_part(source, to, got));
+        if (got == 0)
+            return fail(STATUS_FAILED, "cannot use %s: it ends before its header says",
+                        source->name);
+    }
+    return STATUS_OK;
+}
+
+static enum status choose_start(const struct looped_settings *settings, const struct source *source,
+                                struct looped_sound *sound)
+{
+    const struct looped_start *start = &settings->start;
+    if (!source->seekable || source->frames == FRAMES_UNKNOWN)
+        return fail(STATUS_FAILED,
+                    "cannot use %s: its length is unknown; convert it to WAV or FLAC first",
+                    source->name);
+    if (source->frames == 0)
+        return fail(STATUS_FAILED, "cannot use %s: it has no frames", source->name);
+    sound->length = (uint64_t)source->frames;
+    double at = start->unit == LOOPED_SHARE     ? floor(start->value * (double)sound->length)
+                : start->unit == LOOPED_SECONDS ? rint(start->value * settings->rate)
+                                                : start->value;
+    if (start->unit == LOOPED_SHARE && at >= (double)sound->length)
+        at = 0;
+    if (!(at < (double)sound->length))
+        return fail(STATUS_USAGE, "cannot use %s from frame %.0f on: it has %llu at %u Hz",
+                    source->name, at, (unsigned long long)sound->length, settings->rate);
+    sound->start = (uint64_t)at;
+    return STATUS_OK;
+}
+
+static enum status load(const struct looped_settings *settings, struct source *source,
+                        struct looped_sound *sound)
+{
+    TRY(choose_start(settings, source, sound));
+    uint64_t length = sound->length, start = sound->start;
+    size_t frames = (size_t)(settings->wanted < length ? settings->wanted : length);
+    size_t first = (size_t)(length - start < frames ? length - start : frames);
+    if (start > 0) /* what was opened just now is at its beginning */
+        TRY(source_seek(source, start));
+    TRY(block_init(&sound->block, source->format.channels, frames, "a repeated sound"));
+    TRY(read_frames(source, sound, 0, first));
+    if (first == frames)
+        return STATUS_OK;
+    TRY(source_seek(source, 0));
+    return read_frames(source, sound, first, frames - first);
+}
+
+enum status looped_sound_load(const struct looped_settings *settings, struct looped_sound *sound)
+{
+    struct source *source = NULL;
+    *sound = (struct looped_sound){0};
+    enum status status = open_at_rate(settings, &source);
+    if (status == STATUS_OK)
+        status = load(settings, source, sound);
+    source_close(source);
+    return status;
+}
+
+double looped_sound_energy(const struct looped_sound *sound, size_t channel, uint64_t frames)
+{
+    const float *samples = sound->block.data[channel];
+    double all = 0, some = 0;
+    size_t length = sound->block.frames, rest = (size_t)(frames % length);
+    for (size_t i = 0; i < length; i++) {
+        if (i == rest)
+            some = all;
+        all += (double)samples[i] * (double)samples[i];
+    }
+    return all * (double)(frames / length) + some;
+}
