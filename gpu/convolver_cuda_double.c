@@ -194,7 +194,7 @@ static enum status choose_device(struct gpu_double *gpu)
     size_t count;
     if (settings->kernel || settings->mode != GPU_MODE_AUTO)
         return fail(STATUS_USAGE, "--kernel and --gpu-mode are for --precision single");
-    TRY(gpu_choose(settings->devices, devices, &count));
+    TRY(gpu_choose(&settings->devices, devices, &count));
     gpu->device = devices[0];
     if (count > 1)
         return fail(STATUS_USAGE, "--precision double uses one GPU: name one with --devices");
@@ -240,7 +240,7 @@ static enum status double_create(const struct convolver_shape *shape, struct con
     gpu->plan = plan_for(shape);
     gpu->stride = gpu->plan.batches * gpu->plan.batch * gpu->plan.hop + gpu->plan.keep;
     gpu->together = columns_together(gpu);
-    gpu->fault = fault_wanted();
+    gpu->fault = fault_wanted(0);
     enum status status = fill(gpu);
     if (status != STATUS_OK) {
         double_destroy((struct convolution *)gpu);

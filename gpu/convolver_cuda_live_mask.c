@@ -78,7 +78,7 @@ static enum status fill_mask(const struct gpu_live *live, const struct mask *mas
 enum status live_alloc_piece(struct gpu_live *live, size_t bytes, struct piece **result)
 {
     for (struct piece **at = &live->spare; *at; at = &(*at)->next)
-        if ((*at)->bytes >= bytes && live_is_past((*at)->named, live->sent)) {
+        if ((*at)->bytes >= bytes && live_is_done((*at)->named, live->sent)) {
             *result = *at;
             *at = (*at)->next;
             return STATUS_OK;

@@ -117,7 +117,7 @@ HALO_REALTIME static cudaError_t send_owed(struct gpu_live *live)
 HALO_REALTIME static cudaError_t give_up(struct gpu_live *live)
 {
     live->lost = true;
-    gpu_abandon();
+    gpu_abandon(live->device);
     return cudaErrorLaunchTimeout;
 }
 

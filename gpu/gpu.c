@@ -83,29 +83,32 @@ enum status gpu_count(int *count)
     return STATUS_OK;
 }
 
-enum status gpu_choose(uint64_t set, int devices[GPU_MOST], size_t *count)
+enum status gpu_choose(const struct gpu_devices *wanted, int devices[GPU_MOST], size_t *count)
 {
     int available;
     TRY(gpu_count(&available));
-    if (set == 0)
-        set = 1;
-    *count = 0;
-    for (int d = 0; d < GPU_MOST; d++) {
-        if (!(set >> d & 1))
-            continue;
-        if (d >= available && set == UINT64_MAX) /* all of them */
-            break;
-        if (d >= available)
+    available = available < GPU_MOST ? available : GPU_MOST;
+    *count = wanted->all ? (size_t)available : wanted->count ? wanted->count : 1;
+    for (size_t d = 0; d < *count; d++) {
+        devices[d] = wanted->count ? wanted->of[d] : (int)d;
+        if (devices[d] >= available)
             return fail(STATUS_FAILED,
                         "cannot use GPU %d: there %s, counted from 0; name others with --devices "
                         "or use --backend cpu",
-                        d, available == 1 ? "is one GPU" : "are fewer GPUs");
-        devices[(*count)++] = d;
+                        devices[d], available == 1 ? "is one GPU" : "are fewer GPUs");
     }
     return STATUS_OK;
 }
 
-static atomic_bool abandoned;
+struct numa_place gpu_place(int device, char bus[GPU_BUS_CHARS])
+{
+    *bus = '\0';
+    if (cudaDeviceGetPCIBusId(bus, GPU_BUS_CHARS, device) != cudaSuccess)
+        (void)cudaGetLastError(); /* then nothing is known of it */
+    return numa_place_of("/sys", bus);
+}
+
+static _Atomic uint64_t abandoned; /* bit d: GPU d */
 
 /* The driver's exit handler would wait for the kernel too. */
 static void leave(int status, void *context)
@@ -115,9 +118,9 @@ static void leave(int status, void *context)
     _exit(status);
 }
 
-void gpu_abandon(void)
+void gpu_abandon(int device)
 {
-    if (!atomic_exchange(&abandoned, true))
+    if (atomic_fetch_or(&abandoned, UINT64_C(1) << device % GPU_MOST) == 0)
         on_exit(leave, NULL);
 }
 
@@ -138,7 +141,12 @@ cudaError_t gpu_attribute(enum cudaDeviceAttr attribute, int *value)
 
 bool gpu_abandoned(void)
 {
-    return atomic_load(&abandoned);
+    return atomic_load(&abandoned) != 0;
+}
+
+HALO_REALTIME bool gpu_is_abandoned(int device)
+{
+    return atomic_load(&abandoned) >> device % GPU_MOST & 1;
 }
 
 enum status gpu_failed(cudaError_t error, const char *what)

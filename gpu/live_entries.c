@@ -2,7 +2,7 @@
 
 enum { BLOCKS_BEHIND = 2 }; /* until all work of a block is done */
 
-bool live_is_past(uint64_t named, uint64_t sent)
+bool live_is_done(uint64_t named, uint64_t sent)
 {
     return named == 0 || sent >= named + BLOCKS_BEHIND;
 }
@@ -10,7 +10,7 @@ bool live_is_past(uint64_t named, uint64_t sent)
 bool live_entries_take(struct live_entries *entries, uint64_t sent, size_t *position)
 {
     for (size_t p = 0; p < LIVE_MASKS; p++)
-        if (!entries->taken[p] && live_is_past(entries->named[p], sent)) {
+        if (!entries->taken[p] && live_is_done(entries->named[p], sent)) {
             entries->taken[p] = true;
             *position = p;
             return true;

@@ -23,7 +23,7 @@ struct live_entries {
 /* Whether nothing reads any more what block `named` was the last to name, once block `sent` was
  * sent: a block is sent when the one before was answered, and begins when all work of the one
  * before that is done. */
-bool live_is_past(uint64_t named, uint64_t sent);
+bool live_is_done(uint64_t named, uint64_t sent);
 
 /* An entry that nothing reads. False: there is none. */
 bool live_entries_take(struct live_entries *entries, uint64_t sent, size_t *position);

@@ -411,7 +411,7 @@ START_TEST(all_gpus_together)
     struct mask *mask = truth_noise_mask(1, 5, 3000);
     struct block x = stream_noise(2, 5, 300000);
     struct convolver_settings settings = {
-        .backend = "cuda", .block = 70000, .gpu = {.devices = UINT64_MAX}, .workers = workers};
+        .backend = "cuda", .block = 70000, .gpu = {.devices = {.all = true}}, .workers = workers};
     struct filter *filter;
     ck_assert_int_eq(convolver_create(&settings, mask, &filter), STATUS_OK);
     printf("all GPUs: %s\n", convolver_algorithm(filter));
