@@ -38,9 +38,8 @@ static const struct convolver_backend *cuda_variant(const struct convolver_shape
     const struct gpu_settings *gpu = &shape->gpu;
     if (shape->live && shape->block <= LIVE_BLOCK_MOST)
         return &convolver_cuda_live;
-    if (!gpu->kernel && !gpu_devices_are_several(&gpu->devices) &&
-        (shape->has_choices || suits_double(shape, mask) ||
-         near_bound_concerns(mask, shape->workers)))
+    if (!gpu->kernel && (shape->has_choices || suits_double(shape, mask) ||
+                         near_bound_concerns(mask, shape->workers)))
         return &convolver_cuda_in_double;
     return &convolver_cuda_batch;
 }
@@ -55,7 +54,7 @@ static size_t cuda_preferred_block(size_t taps, size_t most)
 
 static void cuda_expect(const struct gpu_settings *gpu, size_t taps)
 {
-    gpu_expect(gpu_device(&gpu->devices), taps >= LONG_TAPS);
+    gpu_expect(&gpu->devices, taps >= LONG_TAPS);
 }
 
 /* The variants have the other functions. */

@@ -108,20 +108,6 @@ static enum status share_init(const struct gpu_batch *batch, struct gpu_share *s
     return kernel_open(batch->kernel, &shape, &share->plan);
 }
 
-/* Each once: the masks of two shares would be in each other's place in constant memory. */
-static size_t distinct(int devices[GPU_MOST], size_t count)
-{
-    size_t kept = 0;
-    for (size_t d = 0; d < count; d++) {
-        size_t same = 0;
-        while (same < kept && devices[same] != devices[d])
-            same++;
-        if (same == kept)
-            devices[kept++] = devices[d];
-    }
-    return kept;
-}
-
 static enum status share_out(struct gpu_batch *batch)
 {
     const struct convolver_shape *shape = &batch->shape;
@@ -129,7 +115,7 @@ static enum status share_out(struct gpu_batch *batch)
     size_t count, first = 0;
     enum status status = STATUS_OK;
     TRY(gpu_choose(&shape->gpu.devices, devices, &count));
-    count = distinct(devices, count);
+    count = gpu_distinct(devices, count);
     if (count > shape->outputs)
         count = shape->outputs; /* the others would be idle */
     for (size_t s = 0; s < count && status == STATUS_OK; s++) {

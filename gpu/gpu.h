@@ -10,12 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Begin in a thread, once, what takes a few tenths of a second: the context of device `device`, and
- * then the library of transforms, if any call so far wants them. The functions below wait for it.
- */
-void gpu_expect(int device, bool transforms);
+/* Begin in threads, once, what takes a few tenths of a second: the contexts of these devices, all
+ * at once, and then the library of transforms, if any call so far wants them. The functions below
+ * wait for it. */
+void gpu_expect(const struct gpu_devices *wanted, bool transforms);
 
-/* Wait for that thread, if there is one. */
+/* Wait for these threads, if there are any. */
 void gpu_settle(void);
 
 /* Whether there is a GPU. */
@@ -30,6 +30,10 @@ MUST_CHECK enum status gpu_count(int *count);
 /* The devices that are meant, as they are named (none: the first). Errors: one does not exist. */
 MUST_CHECK enum status gpu_choose(const struct gpu_devices *wanted, int devices[GPU_MOST],
                                   size_t *count);
+
+/* Each once, which is what files need: the masks of two shares on one GPU would be in each other's
+ * place in constant memory. Returns how many are left. */
+size_t gpu_distinct(int devices[GPU_MOST], size_t count);
 
 /* The first of them, which need not exist. */
 static inline int gpu_device(const struct gpu_devices *wanted)

@@ -636,6 +636,96 @@ START_TEST(the_step_allocates_nothing)
 }
 END_TEST
 
+/* ---- files: whole steps at once ---- */
+
+static void rig_step(struct convolution *convolution, const float *const *in,
+                     const struct convolver_slot slots[CONVOLVER_SLOTS])
+{
+    size_t p = share_of(convolution), block = rig.collected[p]++;
+    convolver_direct.step(convolution, in, slots);
+    if (block >= rig.deed[p].lost_at)
+        spoil(slots, rig.outputs[p]);
+}
+
+static struct convolver_backend file_backend(void)
+{
+    struct convolver_backend backend = rig_backend();
+    backend.post = NULL;
+    backend.collect = NULL;
+    backend.arm = NULL;
+    backend.step = rig_step;
+    backend.steps_at_once = true;
+    return backend;
+}
+
+/* `lost`: shares that fail in one block, whose standby is made then, or was before. */
+static void check_file(size_t threads, size_t lost, bool stays)
+{
+    struct workers *workers = cells_crew(threads);
+    const struct convolver_backend backend = file_backend();
+    struct mask *mask = make_mask(3, SPARSE, 5, 7, 500);
+    struct block x = stream_noise(2, 5, 100 * BLOCK);
+    double **truth = truth_render(mask, x.data, x.frames);
+    struct convolver_settings settings = {
+        .backend = "", .block = BLOCK, .mask_stays = stays, .workers = workers};
+    struct filter *filter;
+    rig_set(3);
+    for (size_t p = 0; p < lost; p++)
+        rig.deed[2 - p].lost_at = 40;
+    ck_assert_int_eq(convolver_create_on(&backend, &settings, mask, &filter), STATUS_OK);
+    struct block out = stream_through(filter, x.data, x.frames, x.frames + 499);
+    cells_expect_within(&out, truth, mask, &x, true, "a file in shares");
+    ck_assert_uint_eq(convolver_failures(filter), lost);
+    ck_assert_ptr_null(filter->failure);
+    filter_destroy(filter);
+    truth_free(truth, 7);
+    block_free(&out);
+    block_free(&x);
+    mask_destroy(mask);
+    workers_destroy(workers);
+}
+
+START_TEST(files_in_shares)
+{
+    for (size_t threads = 1; threads <= 7; threads += 3)
+        for (size_t lost = 0; lost <= 3; lost++) {
+            check_file(threads, lost, false);
+            check_file(threads, lost, true);
+        }
+}
+END_TEST
+
+/* What fails in a thread is reported by the caller, once. */
+static enum status refuse(const struct convolution *convolution, const struct mask *mask,
+                          struct prepared **prepared)
+{
+    (void)mask, (void)prepared;
+    return share_of(convolution) > 0 ? fail(STATUS_FAILED, "cannot load the mask: no room")
+                                     : convolver_direct.prepare(convolution, mask, prepared);
+}
+
+START_TEST(failures_of_shares_are_reported_once)
+{
+    char failure[200] = "";
+    struct workers *workers = cells_crew(2);
+    struct convolver_backend backend = file_backend();
+    struct mask *mask = make_mask(3, MATRIX, 4, 4, 10);
+    struct convolver_settings settings = {.backend = "", .block = BLOCK, .workers = workers};
+    struct filter *filter = NULL;
+    backend.prepare = refuse;
+    rig_set(4);
+    log_capture(failure, sizeof failure);
+    enum status status = convolver_create_on(&backend, &settings, mask, &filter);
+    log_capture(NULL, 0);
+    ck_assert_int_eq(status, STATUS_FAILED);
+    ck_assert_ptr_null(filter);
+    ck_assert_str_eq(failure, "cannot load the mask: no room");
+    ck_assert_uint_eq(rig.destroyed, 4);
+    mask_destroy(mask);
+    workers_destroy(workers);
+}
+END_TEST
+
 /* ---- names ---- */
 
 START_TEST(devices_are_parsed)
@@ -676,4 +766,5 @@ SUITE_MAIN("convolver_shares", shares_equal_the_whole, long_masks_in_shares,
            late_shares_come_from_the_cpu, a_lost_share_is_replaced_alone, all_shares_may_be_lost,
            a_late_share_without_the_cpu_is_silent_alone, shares_have_one_deadline,
            alone_there_is_no_deadline, masks_enter_all_shares_in_one_block, reset_clears_all_shares,
-           the_step_allocates_nothing, devices_are_parsed)
+           the_step_allocates_nothing, files_in_shares, failures_of_shares_are_reported_once,
+           devices_are_parsed)

@@ -95,7 +95,11 @@ static enum status keep_history(struct convolver *convolver)
 
 bool convolver_needs_mask(const struct filter *filter)
 {
-    return ((const struct convolver *)filter)->kept_mask != NULL;
+    const struct convolver *convolver = (const struct convolver *)filter;
+    bool needs = false;
+    for (size_t p = 0; p < convolver->share_count && convolver->kept_mask; p++)
+        needs = needs || !convolver->shares[p].backend[STANDBY];
+    return needs;
 }
 
 static enum status create_prover(struct convolver *convolver,

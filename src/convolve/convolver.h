@@ -188,6 +188,9 @@ struct convolver_backend {
      * least one; a share's is shape->gpu.devices.of[0]. NULL: there is one. */
     enum status (*share_out)(const struct convolver_shape *shape, const struct mask *mask,
                              struct gpu_devices *devices);
+    /* In files: a step waits for another processor, so that those of several shares may run at
+     * once, each in a thread, and so may creating them and preparing masks. */
+    bool steps_at_once;
     /* Best block length for files, in frames. NULL: partition_preferred_block. */
     size_t (*preferred_block)(size_t taps, size_t most);
     /* NULL: not in this build; only `name` is set then. */

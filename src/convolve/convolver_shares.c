@@ -18,6 +18,53 @@ enum {
     INPUTS_FEW = 256,       /* which every share may have: a later mask may need others */
 };
 
+/* ---- all shares at once ---- */
+
+/* What is done for one share; the fields that it needs. */
+struct share_job {
+    enum status (*run)(const struct share_job *job);
+    struct convolver_share *share;
+    const struct convolver_backend *backend;
+    const struct mask *mask; /* the whole one */
+    struct convolver_forms *forms;
+    bool on_main; /* or on the standby */
+
+    enum status status;
+    char failure[512]; /* for the control thread to report */
+    pthread_t thread;
+    bool runs;
+};
+
+static void *run_beside(void *argument)
+{
+    struct share_job *job = argument;
+    log_capture(job->failure, sizeof job->failure);
+    job->status = job->run(job);
+    return NULL;
+}
+
+static enum status join(struct share_job *job)
+{
+    pthread_join(job->thread, NULL);
+    return job->status;
+}
+
+/* The first failure is reported. `at_once`: each in a thread, but for the first. */
+static enum status run_jobs(struct share_job *jobs, size_t count, bool at_once)
+{
+    enum status status = STATUS_OK;
+    for (size_t p = 1; p < count && at_once; p++)
+        jobs[p].runs =
+            thread_start(&jobs[p].thread, "halo share", THREAD_ORDINARY, run_beside, &jobs[p]) == 0;
+    for (size_t p = 0; p < count; p++)
+        if (!jobs[p].runs && status == STATUS_OK)
+            status = jobs[p].run(&jobs[p]);
+    for (size_t p = 1; p < count; p++)
+        if (jobs[p].runs && join(&jobs[p]) != STATUS_OK && status == STATUS_OK)
+            status = fail(jobs[p].status, "%s", jobs[p].failure);
+    return status;
+}
+
 /* ---- sides ---- */
 
 static const struct convolver_backend *variant_of(const struct convolver_backend *backend,
@@ -29,10 +76,10 @@ static const struct convolver_backend *variant_of(const struct convolver_backend
     return backend && backend->variant ? backend->variant(shape, mask) : backend;
 }
 
+/* `backend`: the variant. */
 static enum status create_side(struct convolver_share *share, enum side side,
-                               const struct convolver_backend *backend, const struct mask *mask)
+                               const struct convolver_backend *backend)
 {
-    backend = variant_of(backend, &share->shape, mask);
     if (!backend || !backend->create)
         return fail_no_cuda();
     TRY(backend->create(&share->shape, &share->convolution[side]));
@@ -42,20 +89,14 @@ static enum status create_side(struct convolver_share *share, enum side side,
     return STATUS_OK;
 }
 
-bool convolver_make_standby(struct convolver *convolver, struct convolver_share *share)
+static enum status create_main(const struct share_job *job)
 {
-    const struct mask *mask = convolver->kept_mask;
-    struct prepared *form = NULL;
-    if (!mask)
-        return share->backend[STANDBY] != NULL;
-    log_as_notes(true); /* the failure is reported */
-    enum status status = create_side(share, STANDBY, &convolver_cpu, mask);
-    if (status == STATUS_OK)
-        status = share->backend[STANDBY]->prepare(share->convolution[STANDBY], mask, &form);
-    log_as_notes(false);
-    convolver->first->share[share->shape.share].of[STANDBY] = form;
-    convolver->kept_mask = NULL;
-    return status == STATUS_OK;
+    return create_side(job->share, MAIN, job->backend);
+}
+
+static enum status create_standby(struct convolver_share *share, const struct mask *mask)
+{
+    return create_side(share, STANDBY, variant_of(&convolver_cpu, &share->shape, mask));
 }
 
 /* ---- which share has what ---- */
@@ -124,11 +165,26 @@ static void describe(struct convolver *convolver)
 static enum status create_crew(struct convolver *convolver)
 {
     const struct workers *workers = convolver->shape.workers;
+    const struct convolver_backend *backend = convolver->shares[0].backend[MAIN];
     size_t threads = workers ? workers_count(workers) - 1 : 0, most = convolver->share_count - 1;
-    threads = threads < most ? threads : most;
-    return threads && convolver->shares[0].backend[MAIN]->post
+    threads = threads < most && !backend->steps_at_once ? threads : most;
+    return threads && (backend->post || backend->steps_at_once)
                ? step_crew_create(threads, &convolver->crew)
                : STATUS_OK;
+}
+
+/* Threads of its own for each share, where they step at once: the stream's serve one caller. */
+static enum status divide_workers(struct convolver *convolver)
+{
+    const struct workers *all = convolver->shape.workers;
+    size_t count = convolver->share_count;
+    size_t each = all ? workers_count(all) / count : 1;
+    for (size_t p = 0; p < count; p++) {
+        struct convolver_share *share = &convolver->shares[p];
+        TRY(workers_create(each ? each : 1, &share->workers));
+        share->shape.workers = share->workers;
+    }
+    return STATUS_OK;
 }
 
 enum status convolver_shares_create(struct convolver *convolver,
@@ -136,14 +192,21 @@ enum status convolver_shares_create(struct convolver *convolver,
                                     const struct mask *mask)
 {
     struct gpu_devices devices;
-    TRY(choose_devices(convolver, variant_of(backend, &convolver->shape, mask), mask, &devices));
+    struct share_job jobs[GPU_MOST] = {0};
+    backend = variant_of(backend, &convolver->shape, mask);
+    TRY(choose_devices(convolver, backend, mask, &devices));
     convolver->shares = calloc(devices.count, sizeof *convolver->shares);
     if (!convolver->shares)
         return fail_memory("a convolver");
     convolver->share_count = devices.count;
     lay_out(convolver, &devices, mask);
-    for (size_t p = 0; p < convolver->share_count; p++)
-        TRY(create_side(&convolver->shares[p], MAIN, backend, mask));
+    bool at_once = backend && backend->steps_at_once && devices.count > 1;
+    if (at_once)
+        TRY(divide_workers(convolver));
+    for (size_t p = 0; p < devices.count; p++)
+        jobs[p] = (struct share_job){
+            .run = create_main, .share = &convolver->shares[p], .backend = backend};
+    TRY(run_jobs(jobs, devices.count, at_once));
     describe(convolver);
     return create_crew(convolver);
 }
@@ -151,7 +214,7 @@ enum status convolver_shares_create(struct convolver *convolver,
 enum status convolver_shares_add_standby(struct convolver *convolver, const struct mask *mask)
 {
     for (size_t p = 0; p < convolver->share_count; p++)
-        TRY(create_side(&convolver->shares[p], STANDBY, &convolver_cpu, mask));
+        TRY(create_standby(&convolver->shares[p], mask));
     return STATUS_OK;
 }
 
@@ -164,86 +227,52 @@ void convolver_shares_destroy(struct convolver *convolver)
             if (share->convolution[s])
                 share->backend[s]->destroy(share->convolution[s]);
         }
+    for (size_t p = 0; p < convolver->share_count; p++)
+        workers_destroy(convolver->shares[p].workers);
     free(convolver->shares);
 }
 
 /* ---- masks ---- */
 
-/* Of one share. */
-struct preparation {
-    const struct convolver_share *share;
-    const struct mask *mask; /* the whole one */
-    struct convolver_forms *forms;
-    bool is_whole; /* there is one share */
-    bool on_main;  /* or on the standby */
-    enum status status;
-    pthread_t thread;
-    bool runs;
-};
-
-static enum status prepare_sides(const struct preparation *preparation, const struct mask *mask)
+static enum status prepare_sides(const struct share_job *job, const struct mask *mask)
 {
-    const struct convolver_share *share = preparation->share;
+    const struct convolver_share *share = job->share;
     for (enum side s = convolver_side_of(share); s < SIDES; s++) {
         struct prepared *form = NULL;
-        if (!share->backend[s] || (s == MAIN) != preparation->on_main)
+        if (!share->backend[s] || (s == MAIN) != job->on_main)
             continue;
         enum status status = share->backend[s]->prepare(share->convolution[s], mask, &form);
-        preparation->forms->of[s] = form;
+        job->forms->of[s] = form;
         TRY(status);
     }
     return STATUS_OK;
 }
 
-static enum status prepare_share(const struct preparation *preparation)
+static enum status prepare_share(const struct share_job *job)
 {
-    if (preparation->is_whole)
-        return prepare_sides(preparation, preparation->mask);
+    const struct convolver_share *share = job->share;
     struct mask *own;
-    const struct convolver_share *share = preparation->share;
-    TRY(mask_excerpt_create(preparation->mask, inputs_of(share), outputs_of(share), &own));
-    enum status status = prepare_sides(preparation, own);
+    if (share->shape.shares == 1)
+        return prepare_sides(job, job->mask);
+    TRY(mask_excerpt_create(job->mask, inputs_of(share), outputs_of(share), &own));
+    enum status status = prepare_sides(job, own);
     mask_excerpt_destroy(own);
-    return status;
-}
-
-static void *prepare_beside(void *argument)
-{
-    struct preparation *preparation = argument;
-    preparation->status = prepare_share(preparation);
-    return NULL;
-}
-
-/* All shares at once where their processors are others than this one. */
-static enum status prepare_shares(struct preparation *of, size_t count, bool at_once)
-{
-    enum status status = STATUS_OK;
-    for (size_t p = 1; p < count && at_once; p++)
-        of[p].runs =
-            thread_start(&of[p].thread, "halo mask", THREAD_ORDINARY, prepare_beside, &of[p]) == 0;
-    for (size_t p = 0; p < count; p++)
-        if (!of[p].runs && status == STATUS_OK)
-            status = of[p].status = prepare_share(&of[p]);
-    for (size_t p = 1; p < count; p++)
-        if (of[p].runs) {
-            pthread_join(of[p].thread, NULL);
-            status = status == STATUS_OK ? of[p].status : status;
-        }
     return status;
 }
 
 static enum status prepare_on(const struct convolver *convolver, const struct mask *mask,
                               struct convolver_mask *prepared, bool on_main)
 {
-    struct preparation of[GPU_MOST];
+    struct share_job jobs[GPU_MOST];
     size_t count = convolver->share_count;
+    const struct convolver_backend *backend = convolver->shares[0].backend[MAIN];
     for (size_t p = 0; p < count; p++)
-        of[p] = (struct preparation){.share = &convolver->shares[p],
+        jobs[p] = (struct share_job){.run = prepare_share,
+                                     .share = &convolver->shares[p],
                                      .mask = mask,
-                                     .forms = &prepared->share[p],
-                                     .is_whole = count == 1,
+                                     .forms = &prepared->forms[p],
                                      .on_main = on_main};
-    return prepare_shares(of, count, on_main && convolver->shares[0].backend[MAIN]->post);
+    return run_jobs(jobs, count, on_main && (backend->post || backend->steps_at_once));
 }
 
 enum status convolver_shares_prepare(const struct convolver *convolver, const struct mask *mask,
@@ -259,10 +288,25 @@ void convolver_shares_release(const struct convolver *convolver,
     for (size_t p = 0; p < convolver->share_count; p++)
         for (size_t s = 0; s < SIDES; s++) {
             const struct convolver_share *share = &convolver->shares[p];
-            if (prepared->share[p].of[s])
+            if (prepared->forms[p].of[s])
                 share->backend[s]->release(share->convolution[s],
-                                           (struct prepared *)prepared->share[p].of[s]);
+                                           (struct prepared *)prepared->forms[p].of[s]);
         }
+}
+
+bool convolver_make_standby(struct convolver *convolver, struct convolver_share *share)
+{
+    const struct mask *mask = convolver->kept_mask;
+    struct share_job job = {
+        .share = share, .mask = mask, .forms = &convolver->first->forms[share->shape.share]};
+    if (share->backend[STANDBY] || !mask)
+        return share->backend[STANDBY] != NULL;
+    log_as_notes(true); /* the failure is reported */
+    enum status status = create_standby(share, mask);
+    if (status == STATUS_OK)
+        status = prepare_share(&job);
+    log_as_notes(false);
+    return status == STATUS_OK;
 }
 
 /* ---- standbys that run along ---- */
@@ -275,7 +319,7 @@ static double standby_time(const struct convolver *convolver, const struct convo
     struct convolution *convolution = share->convolution[STANDBY];
     const struct convolver_backend *backend = share->backend[STANDBY];
     struct convolver_slot slots[CONVOLVER_SLOTS] = {
-        {.prepared = convolver->first->share[share->shape.share].of[STANDBY],
+        {.prepared = convolver->first->forms[share->shape.share].of[STANDBY],
          .out = convolver->spare[0].data + share->first_output}};
     if (block_init(&silence, share->shape.inputs, share->shape.block, "a convolver") != STATUS_OK)
         return (double)INT64_MAX;

@@ -45,6 +45,12 @@ HALO_REALTIME static void collect(struct convolver *convolver, struct convolver_
 {
     int64_t patience = share->along ? convolver->patience : convolver->patience_alone;
     int64_t until = patience == INT64_MAX ? INT64_MAX : convolver->work.begun + patience;
+    if (!share->backend[MAIN]->collect) {
+        share->backend[MAIN]->step(share->convolution[MAIN],
+                                   convolver->work.in + share->first_input, share->slots);
+        share->answered = !convolver_failure_of(share, MAIN);
+        return;
+    }
     share->answered = share->backend[MAIN]->collect(share->convolution[MAIN], share->slots, until);
 }
 
@@ -95,13 +101,15 @@ HALO_REALTIME static void replace(struct convolver *convolver, struct convolver_
 /* ---- the block ---- */
 
 /* A backend that waits for another processor is asked in two halves where there is something to do
- * meanwhile. */
+ * meanwhile; in files the second one is all of the step. */
 HALO_REALTIME static bool is_in_halves(const struct convolver *convolver,
                                        const struct convolver_share *share)
 {
     const struct convolver_backend *backend = share->backend[MAIN];
-    return convolver_side_of(share) == MAIN && backend->post && backend->collect &&
-           (share->along || convolver->share_count > 1);
+    bool several = convolver->share_count > 1;
+    return convolver_side_of(share) == MAIN &&
+           ((backend->post && backend->collect && (share->along || several)) ||
+            (backend->steps_at_once && several));
 }
 
 HALO_REALTIME static bool choose_halves(struct convolver *convolver, float *const *out,
@@ -126,7 +134,8 @@ HALO_REALTIME void convolver_run_shares(struct convolver *convolver, const float
     if (any) {
         convolver->work.in = in;
         convolver->work.begun = monotonic_ns();
-        run_posted(convolver, post);
+        if (convolver->shares[0].backend[MAIN]->post)
+            run_posted(convolver, post);
     }
     for (size_t p = 0; p < convolver->share_count; p++) {
         struct convolver_share *share = &convolver->shares[p];

@@ -21,9 +21,9 @@ struct convolver_forms {
 
 /* And for all shares. */
 struct convolver_mask {
-    struct proved_mask *proved;  /* NULL without a proof */
-    struct convolver_mask *next; /* in the control thread's list */
-    struct convolver_forms share[];
+    struct proved_mask *proved;     /* NULL without a proof */
+    struct convolver_mask *next;    /* in the control thread's list */
+    struct convolver_forms forms[]; /* of each share */
 };
 
 /* The outputs that one processor computes, and the inputs that they need: all of both, unless
@@ -34,8 +34,9 @@ struct convolver_share {
     const struct convolver_backend *backend[SIDES]; /* STANDBY: NULL if none is needed */
     struct convolution *convolution[SIDES];
     char algorithm[SIDES][128];
-    bool along;       /* live: the standby runs in parallel, without history */
-    _Atomic int side; /* written by the step, read by any thread */
+    struct workers *workers; /* its own; NULL: those of the stream */
+    bool along;              /* live: the standby runs in parallel, without history */
+    _Atomic int side;        /* written by the step, read by any thread */
 
     /* Of the main side, in this block. */
     bool posted, answered;

@@ -11,7 +11,7 @@ HALO_REALTIME static bool runs(const struct convolver_share *share, enum side si
 HALO_REALTIME static bool is_share_armed(const struct convolver *convolver, size_t p)
 {
     const struct convolver_share *share = &convolver->shares[p];
-    const struct convolver_forms *coming = &convolver->change.to->share[p];
+    const struct convolver_forms *coming = &convolver->change.to->forms[p];
     bool armed = true;
     for (enum side side = MAIN; side < SIDES; side++) {
         const struct convolver_backend *backend = share->backend[side];
@@ -69,11 +69,11 @@ HALO_REALTIME void convolver_set_masks(const struct convolver *convolver,
     const struct convolver_backend *backend = share->backend[side];
     size_t p = share->shape.share;
     slots[convolver->slot] = (struct convolver_slot){
-        .prepared = convolver->current->share[p].of[side], .fresh = all_fresh};
+        .prepared = convolver->current->forms[p].of[side], .fresh = all_fresh};
     slots[1 - convolver->slot] = (struct convolver_slot){0};
     if (entering)
         slots[1 - convolver->slot] =
-            (struct convolver_slot){.prepared = convolver->change.to->share[p].of[side],
+            (struct convolver_slot){.prepared = convolver->change.to->forms[p].of[side],
                                     .fresh = !convolver->entered || all_fresh};
     for (size_t v = 0; v < CONVOLVER_SLOTS && backend->arm; v++)
         if (slots[v].prepared) /* the first mask; both when the standby takes over */
