@@ -400,6 +400,7 @@ static enum status double_prepare(const struct convolution *convolution, const s
 {
     struct gpu_double *gpu = double_of(convolution);
     struct gpu_double_mask *prepared = NULL;
+    (void)cudaSetDevice(gpu->device); /* the thread may be new; what fails here fails below, too */
     TRY(mask_for(gpu, mask, &prepared));
     *result = (struct prepared *)prepared;
     enum status status = load_paths(gpu, mask, prepared);
