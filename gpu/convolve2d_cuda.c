@@ -188,7 +188,7 @@ static enum status make_ready(struct convolve2d_on_gpu *gpu,
     on_cpu.backend = "cpu";
     int devices[GPU_MOST];
     size_t count;
-    TRY(gpu_choose(0, devices, &count));
+    TRY(gpu_choose(&(struct gpu_devices){0}, devices, &count));
     gpu->device = devices[0];
     convolver_cuda_send_home();
     plan_job(gpu, settings, mask);
@@ -206,7 +206,7 @@ static enum status gpu_create(const struct convolve2d_settings *settings, const 
     if (!gpu)
         return fail_memory("a mask");
     gpu->live = settings->live;
-    gpu->fault = fault_wanted();
+    gpu->fault = fault_wanted(0);
     enum status status = make_ready(gpu, settings, mask);
     if (status != STATUS_OK) {
         gpu_destroy(&gpu->convolve);

@@ -27,7 +27,7 @@ static bool has_memory_for(const struct mask *mask)
 static bool suits_double(const struct convolver_shape *shape, const struct mask *mask)
 {
     return shape->taps >= LONG_TAPS && gpu_is_there() &&
-           cudaSetDevice(gpu_device(shape->gpu.devices)) == cudaSuccess &&
+           cudaSetDevice(gpu_device(&shape->gpu.devices)) == cudaSuccess &&
            gpu_is_fast_in_double() && has_memory_for(mask);
 }
 
@@ -36,12 +36,10 @@ static const struct convolver_backend *cuda_variant(const struct convolver_shape
                                                     const struct mask *mask)
 {
     const struct gpu_settings *gpu = &shape->gpu;
-    bool has_many = (gpu->devices & (gpu->devices - 1)) != 0;
     if (shape->live && shape->block <= LIVE_BLOCK_MOST)
         return &convolver_cuda_live;
-    if (!gpu->kernel && !has_many &&
-        (shape->has_choices || suits_double(shape, mask) ||
-         near_bound_concerns(mask, shape->workers)))
+    if (!gpu->kernel && (shape->has_choices || suits_double(shape, mask) ||
+                         near_bound_concerns(mask, shape->workers)))
         return &convolver_cuda_in_double;
     return &convolver_cuda_batch;
 }
@@ -56,7 +54,7 @@ static size_t cuda_preferred_block(size_t taps, size_t most)
 
 static void cuda_expect(const struct gpu_settings *gpu, size_t taps)
 {
-    gpu_expect(gpu_device(gpu->devices), taps >= LONG_TAPS);
+    gpu_expect(&gpu->devices, taps >= LONG_TAPS);
 }
 
 /* The variants have the other functions. */

@@ -114,7 +114,8 @@ static enum status share_out(struct gpu_batch *batch)
     int devices[GPU_MOST];
     size_t count, first = 0;
     enum status status = STATUS_OK;
-    TRY(gpu_choose(shape->gpu.devices, devices, &count));
+    TRY(gpu_choose(&shape->gpu.devices, devices, &count));
+    count = gpu_distinct(devices, count);
     if (count > shape->outputs)
         count = shape->outputs; /* the others would be idle */
     for (size_t s = 0; s < count && status == STATUS_OK; s++) {
@@ -151,7 +152,7 @@ static enum status batch_create(const struct convolver_shape *shape, struct conv
     batch->history_frames = (shape->taps - 1 + 3) / 4 * 4;
     batch->stride = (batch->history_frames + shape->block + 3) / 4 * 4;
     batch->out_stride = (shape->block + 3) / 4 * 4;
-    batch->fault = fault_wanted();
+    batch->fault = fault_wanted(0);
     struct slice_plan plan = slice_plan_for(shape->block, shape->taps);
     batch->slice = plan.slice;
     batch->slices = plan.slices;

@@ -11,6 +11,7 @@
 #include "base/monotonic.h"
 #include "base/realtime.h"
 #include "gpu/live_copies.h"
+#include "gpu/live_devices.h"
 #include "signal/audio.h"
 
 #include <math.h>
@@ -38,7 +39,7 @@ static void send_home(struct gpu_live *live)
 {
     const struct live_state *state = &live->state;
     uint32_t number = live->number + 1;
-    if (!live->running || gpu_abandoned())
+    if (!live->running || gpu_is_abandoned(live->device))
         return;
     for (size_t role = 0; role < state->roles; role++)
         for (size_t q = 0; q <= state->packets; q++)
@@ -48,7 +49,7 @@ static void send_home(struct gpu_live *live)
     while (cudaStreamQuery(live->stream) == cudaErrorNotReady) {
         if (monotonic_seconds() - since < LIVE_ANSWER_SECONDS)
             continue;
-        gpu_abandon();
+        gpu_abandon(live->device);
         return;
     }
     (void)cudaGetLastError(); /* clears cudaErrorNotReady */
@@ -251,27 +252,39 @@ static cudaError_t live_init(struct gpu_live *live)
     return live_graph_create(live);
 }
 
+/* Memory that both reach, and the threads that copy it, are on the device's own node. */
+static enum status create_beside(struct gpu_live *live)
+{
+    char bus[GPU_BUS_CHARS];
+    const struct numa_place place = gpu_place(live->device, bus);
+    struct numa_before before;
+    numa_enter(&place, &before);
+    cudaError_t error = live_init(live);
+    enum status status = error == cudaSuccess ? fft_double_create(live->state.fft, &live->fft)
+                                              : gpu_failed(error, "set up a live stream");
+    if (status == STATUS_OK && !live->resident)
+        status = live_copies_create(live);
+    numa_leave(&before);
+    return status;
+}
+
 static enum status live_create(const struct convolver_shape *shape, struct convolution **result)
 {
     int devices[GPU_MOST];
     size_t count;
-    TRY(gpu_choose(shape->gpu.devices, devices, &count));
+    TRY(gpu_choose(&shape->gpu.devices, devices, &count));
     struct gpu_live *live = calloc(1, sizeof *live);
     if (!live)
         return fail_memory("a convolver");
     convolver_cuda_send_home(); /* allocating or making a graph may wait for them */
     live->shape = *shape;
     live->device = devices[0];
-    live->fault = fault_wanted();
+    live->fault = fault_wanted(shape->share);
     live->next = alive;
     alive = live;
     lay_out(live);
     *result = (struct convolution *)live;
-    cudaError_t error = live_init(live);
-    enum status status = error == cudaSuccess ? fft_double_create(live->state.fft, &live->fft)
-                                              : gpu_failed(error, "set up a live stream");
-    if (status == STATUS_OK && !live->resident)
-        status = live_copies_create(live);
+    enum status status = create_beside(live);
     if (status == STATUS_OK)
         return STATUS_OK;
     live_destroy(*result);
@@ -283,7 +296,7 @@ static cudaError_t silence(struct gpu_live *live)
 {
     const struct live_state *state = &live->state;
     size_t spectra = (size_t)state->inputs * state->depth * state->bins * sizeof(float2);
-    if (gpu_abandoned())
+    if (gpu_is_abandoned(live->device))
         return cudaErrorLaunchTimeout;
     send_home(live);
     CUDA_TRY(cudaSetDevice(live->device));
@@ -344,6 +357,7 @@ static const char *live_failure(const struct convolution *convolution)
 
 const struct convolver_backend convolver_cuda_live = {
     .name = "cuda",
+    .share_out = live_share_out,
     .create = live_create,
     .destroy = live_destroy,
     .reset = live_reset,

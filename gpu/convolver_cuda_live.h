@@ -9,6 +9,7 @@
 #include "gpu/convolver_cuda.h"
 #include "gpu/fault.h"
 #include "gpu/gpu.h"
+#include "gpu/live_entries.h"
 #include "gpu/live_graph_kernels.h"
 #include "gpu/live_kernels.h"
 #include "signal/fft_double.h"
@@ -23,14 +24,15 @@ typedef uint32_t packet __attribute__((vector_size(16))); /* stored and loaded i
 struct piece {
     struct piece *next;
     size_t bytes;
-    uint32_t retired; /* the last block that may have used it */
+    uint64_t named; /* the last block that names its mask; 0: none */
     void *memory;
 };
 
 struct gpu_live_mask {
     unsigned code;
     struct piece *piece;
-    bool is_slow; /* what it has missed takes longer than a block should */
+    bool is_slow;           /* what it has missed takes longer than a block should */
+    _Atomic uint64_t named; /* the last block that does, written by the step; 0: none */
 };
 
 /* A block not yet sent: the GPU was behind when it came. */
@@ -42,7 +44,8 @@ struct owed {
 /* A mask that takes part in the partitions before it is heard: a slow one is heard only when all
  * that is due to it was made in the blocks before. */
 struct live_arming {
-    unsigned code; /* 0: none */
+    unsigned code;              /* 0: none */
+    struct gpu_live_mask *mask; /* valid while it is wanted */
     size_t slot;
     uint32_t since; /* block */
     bool wanted;    /* in the coming block */
@@ -96,12 +99,12 @@ struct gpu_live {
     struct owed owed[LIVE_OWED_MOST];
     const float **owed_in; /* the channels of the one that is sent */
     uint64_t taken;        /* blocks received; the last ones are in `owed` */
-    uint64_t sent;         /* of these; each after the previous one was answered */
+    _Atomic uint64_t sent; /* of these; each after the previous one was answered */
     bool awaiting;         /* the answer to the last one sent is missing */
     double behind_since;   /* seconds; 0: the GPU is in time */
     unsigned generation;
     struct live_arming arming;
-    bool used[LIVE_MASKS]; /* entries of state.masks */
+    struct live_entries entries; /* of state.masks */
     struct piece *spare;
     struct fault fault;
     cudaError_t error;
@@ -127,10 +130,10 @@ HALO_REALTIME static inline struct gpu_live *live_of(const struct convolution *c
     return (struct gpu_live *)convolution; /* the control side modifies it too */
 }
 
-HALO_REALTIME static inline const struct gpu_live_mask *
-live_mask_of(const struct convolver_slot *slot)
+/* The step notes in which block it was named. */
+HALO_REALTIME static inline struct gpu_live_mask *live_mask_of(const struct prepared *prepared)
 {
-    return (const struct gpu_live_mask *)slot->prepared;
+    return (struct gpu_live_mask *)prepared;
 }
 
 /* Control thread. See struct convolver_backend. */

@@ -330,6 +330,7 @@ HALO_REALTIME cudaError_t live_graph_send(struct gpu_live *live, const packet *h
     *graph->header = (struct live_header){
         .codes = {(*header)[0], (*header)[1]}, .flags = (*header)[2], .number = (*header)[3]};
     graph->copied = 0;
+    CUDA_TRY(cudaSetDevice(live->device)); /* several streams may share the thread */
     CUDA_TRY(live_copy_in(live, in, copy_on));
     return cudaGraphLaunch(graph->blocks[is_new], live->stream);
 }

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RETIRED_BLOCKS = 2 }; /* after which the kernel no longer reads a mask */
-
 struct mask_layout {
     size_t partitions;
     size_t first, paths, heads, spectra, bytes; /* offsets, multiples of 16 */
@@ -80,7 +78,7 @@ static enum status fill_mask(const struct gpu_live *live, const struct mask *mas
 enum status live_alloc_piece(struct gpu_live *live, size_t bytes, struct piece **result)
 {
     for (struct piece **at = &live->spare; *at; at = &(*at)->next)
-        if ((*at)->bytes >= bytes && live->number - (*at)->retired >= RETIRED_BLOCKS) {
+        if ((*at)->bytes >= bytes && live_is_done((*at)->named, live->sent)) {
             *result = *at;
             *at = (*at)->next;
             return STATUS_OK;
@@ -102,10 +100,11 @@ static void release(struct gpu_live *live, struct gpu_live_mask *prepared)
 {
     if (!prepared)
         return;
+    uint64_t named = atomic_load(&prepared->named);
     if (prepared->code)
-        live->used[(prepared->code - 1) % LIVE_MASKS] = false;
+        live_entries_give_back(&live->entries, (prepared->code - 1) % LIVE_MASKS, named);
     if (prepared->piece) {
-        prepared->piece->retired = live->number;
+        prepared->piece->named = named;
         prepared->piece->next = live->spare;
         live->spare = prepared->piece;
     }
@@ -128,17 +127,13 @@ static bool is_crossed(const struct mask *mask)
 cudaError_t live_enter(struct gpu_live *live, const void *masks, const void *entry, size_t bytes,
                        struct gpu_live_mask *prepared)
 {
-    size_t position = 0;
-    while (position < LIVE_MASKS && live->used[position])
-        position++;
-    if (position == LIVE_MASKS)
-        return cudaErrorInvalidValue; /* a convolver has three masks at most */
+    size_t position;
+    if (!live_entries_take(&live->entries, live->sent, &position))
+        return cudaErrorInvalidValue; /* not with so many entries (live_kernels.h) */
+    prepared->code = (unsigned)(LIVE_MASKS * live->generation++ + position + 1);
     CUDA_TRY(cudaMemcpyAsync((char *)masks + position * bytes, entry, bytes, cudaMemcpyHostToDevice,
                              live->copies));
-    CUDA_TRY(cudaStreamSynchronize(live->copies));
-    live->used[position] = true;
-    prepared->code = (unsigned)(LIVE_MASKS * live->generation++ + position + 1);
-    return cudaSuccess;
+    return cudaStreamSynchronize(live->copies);
 }
 
 /* To the piece, and to an entry of state.masks. */

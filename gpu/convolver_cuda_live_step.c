@@ -28,13 +28,14 @@ HALO_REALTIME bool live_arm(struct convolution *convolution, size_t slot,
                             const struct prepared *prepared, bool at_once)
 {
     struct gpu_live *live = live_of(convolution);
-    const struct gpu_live_mask *mask = (const struct gpu_live_mask *)prepared;
+    struct gpu_live_mask *mask = live_mask_of(prepared);
     struct live_arming *arming = &live->arming;
     if (at_once || !mask->is_slow)
         return true;
     uint32_t next = next_number(live);
     if (arming->code != mask->code || arming->slot != slot)
         *arming = (struct live_arming){.code = mask->code, .slot = slot, .since = next};
+    arming->mask = mask;
     arming->wanted = true;
     return live_is_complete(&live->graph.state.ladder, arming->since, next);
 }
@@ -44,7 +45,12 @@ HALO_REALTIME static void enter_slot(const struct gpu_live *live, const struct c
 {
     const struct live_arming *arming = &live->arming;
     unsigned armed = arming->wanted && arming->slot == v ? arming->code : 0;
-    (*header)[v] = slot->prepared ? live_mask_of(slot)->code : armed;
+    struct gpu_live_mask *mask = slot->prepared ? live_mask_of(slot->prepared)
+                                 : armed        ? arming->mask
+                                                : NULL;
+    (*header)[v] = mask ? mask->code : 0;
+    if (mask)
+        atomic_store_explicit(&mask->named, live->taken + 1, memory_order_relaxed);
     if (!slot->prepared && armed)
         (*header)[2] |= (uint32_t)LIVE_ARMED << v;
     if (slot->prepared && slot->fresh && armed != (*header)[v])
@@ -111,7 +117,7 @@ HALO_REALTIME static cudaError_t send_owed(struct gpu_live *live)
 HALO_REALTIME static cudaError_t give_up(struct gpu_live *live)
 {
     live->lost = true;
-    gpu_abandon();
+    gpu_abandon(live->device);
     return cudaErrorLaunchTimeout;
 }
 
@@ -191,8 +197,9 @@ HALO_REALTIME static cudaError_t await_answer(struct gpu_live *live,
                                               const struct convolver_slot slots[CONVOLVER_SLOTS],
                                               int64_t until, bool *in_time)
 {
-    const packet header = owed_at(live, live->sent - 1)->header;
-    const struct convolver_slot *wanted = live->sent == live->taken ? slots : NULL;
+    uint64_t sent = live->sent;
+    const packet header = owed_at(live, sent - 1)->header;
+    const struct convolver_slot *wanted = sent == live->taken ? slots : NULL;
     *in_time = !fault_hides(&live->fault, live->taken - 1);
     cudaError_t error = cudaSuccess;
     if (*in_time)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct fault fault_wanted(void)
+struct fault fault_wanted(size_t share)
 {
     static const char *const kinds[] = {
         [FAULT_MEMORY] = ":memory", [FAULT_LOST] = ":lost",   [FAULT_TRAP] = ":trap",
@@ -16,9 +16,14 @@ struct fault fault_wanted(void)
     if (!text || *text < '0' || *text > '9')
         return fault;
     char *end;
-    fault.step = strtoull(text, &end, 10);
+    uint64_t step = strtoull(text, &end, 10);
+    const char *only = strchr(end, '@');
+    if (only && strtoull(only + 1, NULL, 10) != share)
+        return fault;
+    size_t length = only ? (size_t)(only - end) : strlen(end);
+    fault.step = step;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-        if (strcmp(end, kinds[k]) == 0)
+        if (strlen(kinds[k]) == length && strncmp(end, kinds[k], length) == 0)
             fault.kind = (enum fault_kind)k;
     return fault;
 }

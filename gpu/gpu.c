@@ -13,16 +13,50 @@
 static struct {
     pthread_t thread;
     bool runs, begun;
-    int device;
+    struct gpu_devices devices;
     atomic_bool transforms;
 } expected;
 
 /* What fails here fails again, with a message, where it is needed. */
-static void *make_context(void *argument)
+static bool make_context(int device)
+{
+    bool made = cudaSetDevice(device) == cudaSuccess && cudaFree(NULL) == cudaSuccess;
+    (void)cudaGetLastError();
+    return made;
+}
+
+static void *make_other(void *device)
+{
+    (void)make_context((int)(intptr_t)device);
+    return NULL;
+}
+
+/* The first one in this thread, the others each in one of its own. */
+static bool make_contexts(const struct gpu_devices *wanted)
+{
+    pthread_t threads[GPU_MOST];
+    bool runs[GPU_MOST] = {false};
+    int available = 0;
+    if (wanted->all && cudaGetDeviceCount(&available) != cudaSuccess)
+        return false;
+    size_t count = wanted->all ? (size_t)available : wanted->count;
+    for (size_t d = 1; d < count && d < GPU_MOST; d++) {
+        intptr_t device = wanted->all ? (intptr_t)d : wanted->of[d];
+        runs[d] = thread_start(&threads[d], "halo gpu", THREAD_AS_CALLER, make_other,
+                               (void *)device) == 0;
+    }
+    bool made = make_context(gpu_device(wanted));
+    for (size_t d = 1; d < GPU_MOST; d++)
+        if (runs[d])
+            pthread_join(threads[d], NULL);
+    return made;
+}
+
+static void *make_expected(void *argument)
 {
     (void)argument;
     int64_t lap = lap_begin();
-    bool made = cudaSetDevice(expected.device) == cudaSuccess && cudaFree(NULL) == cudaSuccess;
+    bool made = make_contexts(&expected.devices);
     lap_end(LAP_CONTEXT, lap);
     lap = lap_begin();
     if (made && atomic_load(&expected.transforms))
@@ -32,16 +66,16 @@ static void *make_context(void *argument)
     return NULL;
 }
 
-void gpu_expect(int device, bool transforms)
+void gpu_expect(const struct gpu_devices *wanted, bool transforms)
 {
     if (transforms)
         atomic_store(&expected.transforms, true);
     if (expected.begun)
         return;
     expected.begun = true;
-    expected.device = device;
+    expected.devices = *wanted;
     expected.runs =
-        thread_start(&expected.thread, "halo gpu", THREAD_AS_CALLER, make_context, NULL) == 0;
+        thread_start(&expected.thread, "halo gpu", THREAD_AS_CALLER, make_expected, NULL) == 0;
 }
 
 void gpu_settle(void)
@@ -83,29 +117,45 @@ enum status gpu_count(int *count)
     return STATUS_OK;
 }
 
-enum status gpu_choose(uint64_t set, int devices[GPU_MOST], size_t *count)
+enum status gpu_choose(const struct gpu_devices *wanted, int devices[GPU_MOST], size_t *count)
 {
     int available;
     TRY(gpu_count(&available));
-    if (set == 0)
-        set = 1;
-    *count = 0;
-    for (int d = 0; d < GPU_MOST; d++) {
-        if (!(set >> d & 1))
-            continue;
-        if (d >= available && set == UINT64_MAX) /* all of them */
-            break;
-        if (d >= available)
+    available = available < GPU_MOST ? available : GPU_MOST;
+    *count = wanted->all ? (size_t)available : wanted->count ? wanted->count : 1;
+    for (size_t d = 0; d < *count; d++) {
+        devices[d] = wanted->count ? wanted->of[d] : (int)d;
+        if (devices[d] >= available)
             return fail(STATUS_FAILED,
                         "cannot use GPU %d: there %s, counted from 0; name others with --devices "
                         "or use --backend cpu",
-                        d, available == 1 ? "is one GPU" : "are fewer GPUs");
-        devices[(*count)++] = d;
+                        devices[d], available == 1 ? "is one GPU" : "are fewer GPUs");
     }
     return STATUS_OK;
 }
 
-static atomic_bool abandoned;
+size_t gpu_distinct(int devices[GPU_MOST], size_t count)
+{
+    size_t kept = 0;
+    for (size_t d = 0; d < count; d++) {
+        size_t same = 0;
+        while (same < kept && devices[same] != devices[d])
+            same++;
+        if (same == kept)
+            devices[kept++] = devices[d];
+    }
+    return kept;
+}
+
+struct numa_place gpu_place(int device, char bus[GPU_BUS_CHARS])
+{
+    *bus = '\0';
+    if (cudaDeviceGetPCIBusId(bus, GPU_BUS_CHARS, device) != cudaSuccess)
+        (void)cudaGetLastError(); /* then nothing is known of it */
+    return numa_place_of("/sys", bus);
+}
+
+static _Atomic uint64_t abandoned; /* bit d: GPU d */
 
 /* The driver's exit handler would wait for the kernel too. */
 static void leave(int status, void *context)
@@ -115,9 +165,9 @@ static void leave(int status, void *context)
     _exit(status);
 }
 
-void gpu_abandon(void)
+void gpu_abandon(int device)
 {
-    if (!atomic_exchange(&abandoned, true))
+    if (atomic_fetch_or(&abandoned, UINT64_C(1) << device % GPU_MOST) == 0)
         on_exit(leave, NULL);
 }
 
@@ -138,7 +188,12 @@ cudaError_t gpu_attribute(enum cudaDeviceAttr attribute, int *value)
 
 bool gpu_abandoned(void)
 {
-    return atomic_load(&abandoned);
+    return atomic_load(&abandoned) != 0;
+}
+
+HALO_REALTIME bool gpu_is_abandoned(int device)
+{
+    return atomic_load(&abandoned) >> device % GPU_MOST & 1;
 }
 
 enum status gpu_failed(cudaError_t error, const char *what)

@@ -2,20 +2,20 @@
 #ifndef HALO_GPU_GPU_H
 #define HALO_GPU_GPU_H
 
+#include "base/numa_place.h"
 #include "base/status.h"
+#include "convolve/gpu_devices.h"
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { GPU_MOST = 64 }; /* bits of a set of devices */
+/* Begin in threads, once, what takes a few tenths of a second: the contexts of these devices, all
+ * at once, and then the library of transforms, if any call so far wants them. The functions below
+ * wait for it. */
+void gpu_expect(const struct gpu_devices *wanted, bool transforms);
 
-/* Begin in a thread, once, what takes a few tenths of a second: the context of device `device`, and
- * then the library of transforms, if any call so far wants them. The functions below wait for it.
- */
-void gpu_expect(int device, bool transforms);
-
-/* Wait for that thread, if there is one. */
+/* Wait for these threads, if there are any. */
 void gpu_settle(void);
 
 /* Whether there is a GPU. */
@@ -27,19 +27,30 @@ bool gpu_is_fast_in_double(void);
 /* The number of GPUs. Errors: no driver, no GPU. */
 MUST_CHECK enum status gpu_count(int *count);
 
-/* The devices of the set (0: the first), in order. Errors: one does not exist. */
-MUST_CHECK enum status gpu_choose(uint64_t set, int devices[GPU_MOST], size_t *count);
+/* The devices that are meant, as they are named (none: the first). Errors: one does not exist. */
+MUST_CHECK enum status gpu_choose(const struct gpu_devices *wanted, int devices[GPU_MOST],
+                                  size_t *count);
 
-/* The first device of a set (0: the first there is), which need not exist. */
-static inline int gpu_device(uint64_t set)
+/* Each once, which is what files need: the masks of two shares on one GPU would be in each other's
+ * place in constant memory. Returns how many are left. */
+size_t gpu_distinct(int devices[GPU_MOST], size_t count);
+
+/* The first of them, which need not exist. */
+static inline int gpu_device(const struct gpu_devices *wanted)
 {
-    return set ? __builtin_ctzll(set) : 0;
+    return wanted->count ? wanted->of[0] : 0;
 }
 
-/* A kernel does not end: freeing device memory would wait for it forever, so nothing is freed from
- * now on and the process exits without the driver's clean-up. May be called in a step. */
-void gpu_abandon(void);
-bool gpu_abandoned(void);
+/* Where a device is among the machine's memory nodes, and its address on the bus. */
+enum { GPU_BUS_CHARS = 32 };
+struct numa_place gpu_place(int device, char bus[GPU_BUS_CHARS]);
+
+/* A kernel does not end: freeing memory would wait for it forever, perhaps that of another device
+ * too, so nothing is freed from now on and the process exits without the driver's clean-up. The
+ * other devices go on with their work. May be called in a step. */
+void gpu_abandon(int device);
+bool gpu_abandoned(void); /* any */
+bool gpu_is_abandoned(int device);
 
 /* Print "the GPU failed to `what`" and return STATUS_FAILED. */
 MUST_CHECK enum status gpu_failed(cudaError_t error, const char *what);

@@ -22,7 +22,7 @@
 #include <stddef.h>
 
 enum {
-    LIVE_MASKS = 80, /* table entries: prepared masks and those being released */
+    LIVE_MASKS = 96, /* table entries: prepared masks, and those that late blocks still name */
     LIVE_SLOTS = 2,
     LIVE_THREADS = 512,
     LIVE_BLOCK_MOST = 2048, /* frames */

@@ -404,26 +404,33 @@ START_TEST(too_long_a_mask_is_refused)
 }
 END_TEST
 
-/* With several GPUs the outputs are distributed among them. */
-START_TEST(all_gpus_together)
+/* With several GPUs the outputs are distributed among them; long masks in double precision. */
+static void check_all_gpus(size_t taps)
 {
     struct workers *workers = cells_crew(2);
-    struct mask *mask = truth_noise_mask(1, 5, 3000);
+    struct mask *mask = truth_noise_mask(1, 5, taps);
     struct block x = stream_noise(2, 5, 300000);
     struct convolver_settings settings = {
-        .backend = "cuda", .block = 70000, .gpu = {.devices = UINT64_MAX}, .workers = workers};
+        .backend = "cuda", .block = 70000, .gpu = {.devices = {.all = true}}, .workers = workers};
     struct filter *filter;
     ck_assert_int_eq(convolver_create(&settings, mask, &filter), STATUS_OK);
-    printf("all GPUs: %s\n", convolver_algorithm(filter));
+    printf("all GPUs, %zu taps: %s\n", taps, convolver_algorithm(filter));
     double **truth = truth_render(mask, x.data, 300000);
-    struct block out = stream_through(filter, x.data, 300000, 302999);
+    struct block out = stream_through(filter, x.data, 300000, 300000 + taps - 1);
     cells_expect_within(&out, truth, mask, &x, true, "all GPUs");
+    ck_assert_uint_eq(convolver_failures(filter), 0);
     truth_free(truth, 5);
     filter_destroy(filter);
     mask_destroy(mask);
     block_free(&x);
     block_free(&out);
     workers_destroy(workers);
+}
+
+START_TEST(all_gpus_together)
+{
+    check_all_gpus(3000);
+    check_all_gpus(30000);
 }
 END_TEST
 

@@ -104,7 +104,6 @@ START_TEST(wrong_usage_is_reported)
         {"--backend direct", "render in.wav out.wav --backend direct --gpu-mode graph"},
         {"--backend cpu", "render in.wav out.wav --backend cpu --devices 0"},
         {"--kernel", "render in.wav out.wav --kernel fft --gpu-mode graph"},
-        {"one GPU", "render in.wav out.wav --devices 0,1 --gpu-mode resident"},
         {"2048", "render in.wav out.wav --gpu-mode graph --block 2049"},
         {"--block", "render in.wav out.wav --block 0"},
         {"--block", "render in.wav out.wav --block 99999999"},

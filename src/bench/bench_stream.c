@@ -25,6 +25,7 @@ struct stream_options {
     enum verbosity verbosity;
     struct number_list backends; /* indices for convolver_backend_name */
     struct number_list modes;
+    struct gpu_devices devices;
     struct number_list blocks;
     struct number_list channels;
     struct number_list paths; /* 1: a matrix */
@@ -87,6 +88,7 @@ static bool cell_at(const struct stream_options *options, size_t number, struct 
     if (strcmp(cell->backend, "cuda") != 0)
         return mode == 0;
     cell->gpu_mode = (enum gpu_mode)options->modes.values[mode];
+    cell->devices = options->devices;
     return true;
 }
 
@@ -115,6 +117,11 @@ static enum status measure(void *context)
     return status;
 }
 
+static enum status parse_devices(void *options, const struct option_row *row, const char *value)
+{
+    return gpu_devices_parse(row->name, value, &((struct stream_options *)options)->devices);
+}
+
 #define SECONDS_MOST 1e6
 
 static const struct option_row rows[] = {
@@ -122,6 +129,9 @@ static const struct option_row rows[] = {
                 .name_at = convolver_backend_name),
     OPT_CHOICES("gpu-mode", "LIST", struct stream_options, modes,
                 "how cuda runs: auto (default), resident, graph", .names = stream_mode_names),
+    OPT_PARSE("devices", "LIST", parse_devices,
+              "GPUs that share the channels: 0,2 or all; default: 0, and as\n"
+              "many more as the stream needs; 0,0: two streams on GPU 0"),
     OPT_INTEGERS("block", "LIST", struct stream_options, blocks, 1, BLOCK_MOST,
                  "frames per block; default 64"),
     OPT_INTEGERS("channels", "LIST", struct stream_options, channels, 1, CHANNELS_MOST,
@@ -149,7 +159,9 @@ static const struct option_row rows[] = {
         "threads; from 2 workers compute long partitions on the\nCPU, as many as the channels need, or share the copies\nof large blocks to and from a GPU; default 1"),
     BENCH_FORMS(struct stream_options, form),
     OPT_VALUE("verbose", struct stream_options, verbosity, VERBOSITY_VERBOSE,
-              "print which priority and memory the system granted", .letter = 'v'),
+              "print which priority and memory the system granted, and\n"
+              "which GPUs were chosen",
+              .letter = 'v'),
     {0},
 };
 

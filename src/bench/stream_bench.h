@@ -36,6 +36,7 @@ struct stream_cell {
     const char *backend; /* a name of convolver_backend_name, or, with `make`, any */
     stream_make *make;   /* NULL: our convolver */
     enum gpu_mode gpu_mode;
+    struct gpu_devices devices;
     enum stream_pace pace;
     uint32_t rate; /* Hz */
     size_t block;  /* frames */
@@ -53,6 +54,7 @@ struct stream_row {
     struct stream_cell cell;
     char algorithm[128];
     double period; /* of a block at the rate: its deadline */
+    size_t gpus;   /* that shared the outputs; 0: none */
     size_t blocks; /* timed */
     double p50;
     double p99;

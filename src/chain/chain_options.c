@@ -22,20 +22,8 @@ static enum status parse_chain(void *options, const struct option_row *row, cons
 
 static enum status parse_devices(void *options, const struct option_row *row, const char *value)
 {
-    uint64_t *devices = &((struct chain_options *)options)->settings.convolver.gpu.devices;
-    *devices = strcmp(value, "all") == 0 ? UINT64_MAX : 0;
-    for (const char *at = value; *devices != UINT64_MAX;) {
-        char *end;
-        unsigned long device = strtoul(at, &end, 10);
-        if (!isdigit((unsigned char)*at) || device >= 64 || (*end && *end != ','))
-            return fail(STATUS_USAGE, "--%s is all or GPU numbers such as 0,2, not '%s'", row->name,
-                        value);
-        *devices |= UINT64_C(1) << device;
-        if (!*end)
-            break;
-        at = end + 1;
-    }
-    return STATUS_OK;
+    struct chain_options *chain = options;
+    return gpu_devices_parse(row->name, value, &chain->settings.convolver.gpu.devices);
 }
 
 static enum status parse_tempo(void *options, const struct option_row *row, const char *value)
@@ -77,7 +65,8 @@ const struct option_row chain_options_rows[] = {
                "auto (default): long blocks; resident or graph: short\n"
                "blocks, as for a live stream"),
     OPT_PARSE("devices", "LIST", parse_devices,
-              "GPUs that share the channels: 0 (default), 0,2 or all"),
+              "GPUs that share the channels: 0,2 or all; default: 0, and as\n"
+              "many more as a stream needs"),
     OPT_VALUE("isolate", struct chain_options, settings.isolate, ISOLATE_ON,
               "run plugins in separate processes (default), so that a crash\n"
               "or hang does not affect halo; live, a failed plugin is left\n"
@@ -166,7 +155,7 @@ enum status chain_options_check(struct chain_options *options, size_t block)
     struct gpu_settings *gpu = &options->settings.convolver.gpu;
     if (gpu->kernel && strcmp(gpu->kernel, "auto") == 0)
         gpu->kernel = NULL;
-    bool named = gpu->kernel || gpu->mode != GPU_MODE_AUTO || gpu->devices != 0;
+    bool named = gpu->kernel || gpu->mode != GPU_MODE_AUTO || gpu_devices_are_given(&gpu->devices);
     bool other = strcmp(convolver->backend, "auto") != 0 && strcmp(convolver->backend, "cuda") != 0;
     if (named && other)
         return fail(STATUS_USAGE, "--kernel, --gpu-mode and --devices need a GPU, not --backend %s",
@@ -179,9 +168,6 @@ enum status chain_options_check(struct chain_options *options, size_t block)
         return fail(STATUS_USAGE,
                     "--kernel cannot be used with --gpu-mode resident or graph, which "
                     "have their own kernel");
-    if (gpu->devices & (gpu->devices - 1))
-        return fail(STATUS_USAGE, "--gpu-mode resident and graph use one GPU; select it with "
-                                  "--devices");
     if (block > GPU_LIVE_BLOCK_MOST)
         return fail(STATUS_USAGE,
                     "--gpu-mode resident and graph take blocks of up to %d frames, not %zu",

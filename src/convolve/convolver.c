@@ -7,27 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double GPU_SHARE = 0.6;        /* of a live block's time, for the GPU */
-static const double AFFORDABLE_SHARE = 0.3; /* for the CPU in parallel with it */
-
-enum { AFFORDABLE_BLOCKS = 64 }; /* measured to decide that */
-
-static bool is_in_double(const struct convolver *convolver)
-{
-    return convolver->shape.precision == PRECISION_DOUBLE;
-}
-
 static void convolver_reset(struct filter *filter)
 {
     struct convolver *convolver = (struct convolver *)filter;
     if (atomic_load(&convolver->switching))
         convolver_finish_switch(convolver);
-    for (size_t s = (size_t)atomic_load(&convolver->side); s < SIDES; s++)
-        if (convolver->backend[s])
-            convolver->backend[s]->reset(convolver->convolution[s]);
-    if (convolver->backend[STANDBY] || convolver->kept_mask)
-        (is_in_double(convolver) ? convolver_reset_history_in_double
-                                 : convolver_reset_history)(convolver);
+    for (size_t p = 0; p < convolver->share_count; p++) {
+        const struct convolver_share *share = &convolver->shares[p];
+        for (enum side s = convolver_side_of(share); s < SIDES; s++)
+            if (share->backend[s])
+                share->backend[s]->reset(share->convolution[s]);
+    }
+    if (convolver->shares[0].backend[STANDBY] || convolver->kept_mask)
+        (convolver_is_in_double(convolver) ? convolver_reset_history_in_double
+                                           : convolver_reset_history)(convolver);
     if (convolver->prover)
         prover_reset(convolver->prover);
     convolver->position = 0;
@@ -35,10 +28,7 @@ static void convolver_reset(struct filter *filter)
 
 static void mask_release(const struct convolver *convolver, struct convolver_mask *mask)
 {
-    for (size_t s = 0; s < SIDES; s++)
-        if (mask->of[s])
-            convolver->backend[s]->release(convolver->convolution[s],
-                                           (struct prepared *)mask->of[s]);
+    convolver_shares_release(convolver, mask);
     proved_mask_release(mask->proved);
     free(mask);
 }
@@ -48,12 +38,10 @@ static void convolver_destroy(struct filter *filter)
     struct convolver *convolver = (struct convolver *)filter;
     while (convolver->masks)
         convolver_release(filter, convolver->masks);
-    for (size_t s = 0; s < SIDES; s++)
-        if (convolver->convolution[s])
-            convolver->backend[s]->destroy(convolver->convolution[s]);
+    convolver_shares_destroy(convolver);
     prover_destroy(convolver->prover);
-    (is_in_double(convolver) ? convolver_free_history_in_double
-                             : convolver_free_history)(convolver);
+    (convolver_is_in_double(convolver) ? convolver_free_history_in_double
+                                       : convolver_free_history)(convolver);
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
         block_free(&convolver->spare[v]);
     block_free(&convolver->coming);
@@ -71,28 +59,17 @@ static const struct filter_kind kind_in_double = {.name = "convolver",
                                                   .reset = convolver_reset,
                                                   .destroy = convolver_destroy};
 
-static enum status prepare_sides(const struct convolver *convolver, const struct mask *mask,
-                                 struct convolver_mask *prepared)
-{
-    for (size_t s = (size_t)atomic_load(&convolver->side); s < SIDES; s++) {
-        struct prepared *form = NULL;
-        if (!convolver->backend[s])
-            continue;
-        enum status status = convolver->backend[s]->prepare(convolver->convolution[s], mask, &form);
-        prepared->of[s] = form;
-        TRY(status);
-    }
-    return convolver->prover ? prover_add(convolver->prover, mask, &prepared->proved) : STATUS_OK;
-}
-
 static enum status prepare(struct convolver *convolver, const struct mask *mask,
                            struct convolver_mask **result)
 {
-    struct convolver_mask *prepared = calloc(1, sizeof *prepared);
+    size_t forms = convolver->share_count * sizeof(struct convolver_forms);
+    struct convolver_mask *prepared = calloc(1, sizeof *prepared + forms);
     if (!prepared)
         return fail_memory("a mask");
     int64_t lap = lap_begin();
-    enum status status = prepare_sides(convolver, mask, prepared);
+    enum status status = convolver_shares_prepare(convolver, mask, prepared);
+    if (status == STATUS_OK && convolver->prover)
+        status = prover_add(convolver->prover, mask, &prepared->proved);
     lap_end(LAP_FORM, lap);
     if (status != STATUS_OK) {
         mask_release(convolver, prepared);
@@ -110,83 +87,19 @@ enum status fail_no_cuda(void)
                                "Toolkit and build again, or use --backend cpu");
 }
 
-static enum status create_side(struct convolver *convolver, enum side side,
-                               const struct convolver_backend *backend, const struct mask *mask)
-{
-    if (is_in_double(convolver))
-        backend = backend->in_double;
-    if (backend && backend->variant)
-        backend = backend->variant(&convolver->shape, mask);
-    if (!backend || !backend->create)
-        return fail_no_cuda();
-    TRY(backend->create(&convolver->shape, &convolver->convolution[side]));
-    convolver->backend[side] = backend;
-    backend->describe(convolver->convolution[side], convolver->algorithm[side],
-                      sizeof convolver->algorithm[side]);
-    return STATUS_OK;
-}
-
 static enum status keep_history(struct convolver *convolver)
 {
-    return (is_in_double(convolver) ? convolver_keep_history_in_double
-                                    : convolver_keep_history)(convolver);
-}
-
-bool convolver_make_standby(struct convolver *convolver)
-{
-    const struct mask *mask = convolver->kept_mask;
-    struct prepared *form = NULL;
-    if (!mask)
-        return convolver->backend[STANDBY] != NULL;
-    log_as_notes(true); /* the failure is reported */
-    enum status status = create_side(convolver, STANDBY, &convolver_cpu, mask);
-    if (status == STATUS_OK)
-        status = convolver->backend[STANDBY]->prepare(convolver->convolution[STANDBY], mask, &form);
-    log_as_notes(false);
-    convolver->first->of[STANDBY] = form;
-    convolver->kept_mask = NULL;
-    return status == STATUS_OK;
+    return (convolver_is_in_double(convolver) ? convolver_keep_history_in_double
+                                              : convolver_keep_history)(convolver);
 }
 
 bool convolver_needs_mask(const struct filter *filter)
 {
-    return ((const struct convolver *)filter)->kept_mask != NULL;
-}
-
-/* Whether the standby takes a small share of a block's time, measured on silence: of processor
- * time, since a busy machine may take the processor from this thread meanwhile. */
-static bool is_affordable(struct convolver *convolver, double period)
-{
-    struct block silence = {0};
-    struct convolver_slot slots[CONVOLVER_SLOTS] = {
-        {.prepared = convolver->first->of[STANDBY], .out = convolver->spare[0].data}};
-    struct convolution *convolution = convolver->convolution[STANDBY];
-    const struct convolver_backend *backend = convolver->backend[STANDBY];
-    if (block_init(&silence, convolver->shape.inputs, convolver->shape.block, "a convolver") !=
-        STATUS_OK)
-        return false;
-    if (backend->arm)
-        (void)backend->arm(convolution, 0, slots[0].prepared, true);
-    const struct thread_usage before = thread_usage_now();
-    for (size_t i = 0; i < AFFORDABLE_BLOCKS; i++)
-        backend->step(convolution, (const float *const *)silence.data, slots);
-    const struct thread_usage after = thread_usage_now();
-    double mean = (double)(after.cpu_ns - before.cpu_ns) / AFFORDABLE_BLOCKS;
-    backend->reset(convolution);
-    block_free(&silence);
-    return mean < AFFORDABLE_SHARE * period;
-}
-
-static enum status run_standby_along(struct convolver *convolver)
-{
-    const struct convolver_shape *shape = &convolver->shape;
-    double period = 1e9 * (double)shape->block / (double)(shape->rate ? shape->rate : 48000);
-    for (size_t v = 0; v < CONVOLVER_SLOTS; v++) {
-        TRY(block_init(&convolver->spare[v], shape->outputs, shape->block, "a convolver"));
-    }
-    convolver->patience = GPU_SHARE * period;
-    convolver->along = is_affordable(convolver, period);
-    return STATUS_OK;
+    const struct convolver *convolver = (const struct convolver *)filter;
+    bool needs = false;
+    for (size_t p = 0; p < convolver->share_count && convolver->kept_mask; p++)
+        needs = needs || !convolver->shares[p].backend[STANDBY];
+    return needs;
 }
 
 static enum status create_prover(struct convolver *convolver,
@@ -207,8 +120,8 @@ static enum status fill(struct convolver *convolver, const struct convolver_back
                         const struct convolver_settings *settings, const struct mask *mask)
 {
     TRY(create_prover(convolver, settings));
-    TRY(create_side(convolver, MAIN, backend, mask));
-    backend = convolver->backend[MAIN];
+    TRY(convolver_shares_create(convolver, backend, mask));
+    backend = convolver->shares[0].backend[MAIN];
     bool stands_by = backend->failure && !settings->alone;
     bool in_files = settings->mask_stays && !convolver->shape.live && settings->taps == 0;
     if (stands_by)
@@ -216,11 +129,12 @@ static enum status fill(struct convolver *convolver, const struct convolver_back
     if (stands_by && in_files)
         convolver->kept_mask = mask;
     else if (stands_by)
-        TRY(create_side(convolver, STANDBY, &convolver_cpu, mask));
+        TRY(convolver_shares_add_standby(convolver, mask));
     TRY(prepare(convolver, mask, &convolver->first));
     convolver->current = convolver->first;
     bool may_wait = settings->live && !settings->alone && backend->collect;
-    return may_wait ? run_standby_along(convolver) : STATUS_OK;
+    convolver->patience_alone = INT64_MAX;
+    return may_wait ? convolver_shares_run_standbys(convolver) : STATUS_OK;
 }
 
 static struct convolver_shape shape_for(const struct convolver_settings *settings,
@@ -249,13 +163,13 @@ enum status convolver_create_on(const struct convolver_backend *backend,
     if (!convolver)
         return fail_memory("a convolver");
     convolver->shape = shape_for(settings, mask);
-    convolver->filter =
-        (struct filter){.kind = is_in_double(convolver) ? &kind_in_double : &convolver_kind,
-                        .inputs = mask->inputs,
-                        .outputs = mask->outputs,
-                        .block = settings->block,
-                        .latency = mask->origin,
-                        .tail = convolver->shape.taps - 1};
+    convolver->filter = (struct filter){.kind = convolver_is_in_double(convolver) ? &kind_in_double
+                                                                                  : &convolver_kind,
+                                        .inputs = mask->inputs,
+                                        .outputs = mask->outputs,
+                                        .block = settings->block,
+                                        .latency = mask->origin,
+                                        .tail = convolver->shape.taps - 1};
     convolver->origin = mask->origin;
     enum status status = fill(convolver, backend, settings, mask);
     if (status != STATUS_OK) {
@@ -287,19 +201,27 @@ enum status convolver_create(const struct convolver_settings *settings, const st
     return status;
 }
 
-static enum side side_of(const struct filter *filter)
+/* The main one as long as a share is on it. */
+static const struct convolver_share *active_share(const struct filter *filter)
 {
-    return (enum side)atomic_load(&((const struct convolver *)filter)->side);
+    const struct convolver *convolver = (const struct convolver *)filter;
+    for (size_t p = 0; p < convolver->share_count; p++)
+        if (convolver_side_of(&convolver->shares[p]) == MAIN)
+            return &convolver->shares[p];
+    return &convolver->shares[0];
 }
 
 const char *convolver_backend(const struct filter *filter)
 {
-    return ((const struct convolver *)filter)->backend[side_of(filter)]->name;
+    const struct convolver_share *share = active_share(filter);
+    return share->backend[convolver_side_of(share)]->name;
 }
 
 const char *convolver_algorithm(const struct filter *filter)
 {
-    return ((const struct convolver *)filter)->algorithm[side_of(filter)];
+    const struct convolver_share *share = active_share(filter);
+    return convolver_side_of(share) == MAIN ? ((const struct convolver *)filter)->algorithm
+                                            : share->algorithm[STANDBY];
 }
 
 const char *convolver_reason(const struct filter *filter)
@@ -314,7 +236,16 @@ uint64_t convolver_late(const struct filter *filter)
 
 uint64_t convolver_failures(const struct filter *filter)
 {
-    return side_of(filter) == STANDBY;
+    const struct convolver *convolver = (const struct convolver *)filter;
+    uint64_t failures = 0;
+    for (size_t p = 0; p < convolver->share_count; p++)
+        failures += convolver_side_of(&convolver->shares[p]) == STANDBY;
+    return failures;
+}
+
+size_t convolver_share_count(const struct filter *filter)
+{
+    return ((const struct convolver *)filter)->share_count;
 }
 
 void convolver_prove(struct filter *filter, struct proof *proof)
@@ -360,7 +291,7 @@ static enum status make_coming(struct convolver *convolver)
     const struct filter *filter = &convolver->filter;
     if (convolver->coming.data || convolver->coming_in_double.data)
         return STATUS_OK;
-    if (is_in_double(convolver))
+    if (convolver_is_in_double(convolver))
         return block_init_in_double(&convolver->coming_in_double, filter->outputs, filter->block,
                                     "a convolver");
     return block_init(&convolver->coming, filter->outputs, filter->block, "a convolver");

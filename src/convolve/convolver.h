@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "base/workers.h"
+#include "convolve/gpu_devices.h"
 #include "convolve/path_table.h"
 #include "convolve/prover.h"
 #include "mask/mask.h"
@@ -25,7 +26,7 @@ enum { GPU_LIVE_BLOCK_MOST = 2048 };    /* frames: longer blocks use the batch c
 struct gpu_settings {
     const char *kernel; /* a kernel's name; NULL: the fastest */
     enum gpu_mode mode; /* other than auto: block by block, as live */
-    uint64_t devices;   /* bit d: use GPU d; 0: the first */
+    struct gpu_devices devices;
 };
 
 struct convolver_settings {
@@ -53,6 +54,9 @@ const char *convolver_choice_name(size_t index); /* "auto" first, then the backe
  * same block, without a gap; filter->notice reports it. In files whose mask stays, it is made only
  * then. Live, if the CPU is fast enough, it runs
  * in parallel and supplies any block that the GPU does not finish within 60 % of the block's time.
+ * Live, several GPUs may share the outputs: each share has a standby, is late and fails alone. One
+ * that is not there when the block's time is over, and has no CPU beside it, is silent for
+ * that block.
  * Errors: memory, an unknown backend, one that is not available. */
 MUST_CHECK enum status convolver_create(const struct convolver_settings *settings,
                                         const struct mask *mask, struct filter **convolver);
@@ -87,8 +91,10 @@ MUST_CHECK enum status convolver_create_on(const struct convolver_backend *backe
 const char *convolver_backend(const struct filter *convolver);
 const char *convolver_algorithm(const struct filter *convolver);
 const char *convolver_reason(const struct filter *convolver);
-uint64_t convolver_failures(const struct filter *convolver); /* GPUs that failed: 0 or 1 */
-uint64_t convolver_late(const struct filter *convolver);     /* late blocks, taken from the CPU */
+uint64_t convolver_failures(const struct filter *convolver); /* GPUs that failed */
+uint64_t convolver_late(const struct filter *convolver);     /* late blocks, of each GPU */
+size_t
+convolver_share_count(const struct filter *convolver); /* GPUs that share the outputs; or 1 */
 
 /* After the last step of a convolver whose settings want a proof: compare what is left. */
 void convolver_prove(struct filter *convolver, struct proof *proof);
@@ -152,6 +158,8 @@ struct convolver_shape {
     bool live;
     bool reproducible;
     bool has_choices; /* other masks may follow the first one */
+    size_t share;     /* of the outputs of a convolver: these are some, if shares > 1 */
+    size_t shares;
     struct gpu_settings gpu;
     struct workers *workers;
 };
@@ -176,6 +184,13 @@ struct convolver_backend {
     /* The backend to use for this shape and first mask. NULL: this one. */
     const struct convolver_backend *(*variant)(const struct convolver_shape *shape,
                                                const struct mask *mask);
+    /* The processors that share the outputs of a stream, each with a convolution of its own, at
+     * least one; a share's is shape->gpu.devices.of[0]. NULL: there is one. */
+    enum status (*share_out)(const struct convolver_shape *shape, const struct mask *mask,
+                             struct gpu_devices *devices);
+    /* In files: a step waits for another processor, so that those of several shares may run at
+     * once, each in a thread, and so may creating them and preparing masks. */
+    bool steps_at_once;
     /* Best block length for files, in frames. NULL: partition_preferred_block. */
     size_t (*preferred_block)(size_t taps, size_t most);
     /* NULL: not in this build; only `name` is set then. */
@@ -200,7 +215,8 @@ struct convolver_backend {
 
     /* The step in two halves: send the block, then wait until `until` (monotonic_ns) for the
      * outputs. False: they are late and undefined; the next block can be posted nevertheless.
-     * NULL: the backend does not wait for another processor. */
+     * Several shares may be at it on threads of their own, and prepare masks so. NULL: the backend
+     * does not wait for another processor. */
     void (*post)(struct convolution *convolution, const float *const *in,
                  const struct convolver_slot slots[CONVOLVER_SLOTS]);
     bool (*collect)(struct convolution *convolution,

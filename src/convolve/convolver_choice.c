@@ -40,7 +40,7 @@ const char *convolver_choice_name(size_t index)
 
 static bool implies_gpu(const struct gpu_settings *gpu)
 {
-    return gpu->kernel || gpu->mode != GPU_MODE_AUTO || gpu->devices != 0;
+    return gpu->kernel || gpu->mode != GPU_MODE_AUTO || gpu_devices_are_given(&gpu->devices);
 }
 
 static double estimate_cpu(const struct backend_job *job)

@@ -71,17 +71,17 @@ static enum status direct_prepare(const struct convolution *convolution, const s
     struct direct_mask *prepared = calloc(1, sizeof *prepared);
     if (!prepared)
         return fail_memory("a mask");
-    size_t count = mask->columns * mask->taps;
     prepared->taps = mask->taps;
-    prepared->columns = malloc(count * sizeof *prepared->columns);
+    prepared->columns = malloc(mask->columns * mask->taps * sizeof *prepared->columns);
     enum status status =
         prepared->columns ? path_table_init(&prepared->paths, mask) : fail_memory("a mask");
     if (status != STATUS_OK) {
         direct_release(convolution, (struct prepared *)prepared);
         return status;
     }
-    for (size_t i = 0; i < count; i++)
-        prepared->columns[i] = (real)mask->coefficients[i];
+    for (size_t c = 0; c < mask->columns; c++)
+        for (size_t k = 0; k < mask->taps; k++)
+            prepared->columns[c * mask->taps + k] = (real)mask_column(mask, c)[k];
     *result = (struct prepared *)prepared;
     return STATUS_OK;
 }

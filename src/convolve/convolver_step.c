@@ -1,35 +1,39 @@
-/* The convolver's step: what both precisions share, and the GPU beside the CPU. Real-time
- * throughout. */
+/* The convolver's step: what both precisions and all shares share. Real-time throughout. */
 #include "convolve/convolver_state.h"
 
-#include "base/monotonic.h"
-#include "base/realtime.h"
-
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
-HALO_REALTIME static bool runs(const struct convolver *convolver, enum side side)
+HALO_REALTIME static bool runs(const struct convolver_share *share, enum side side)
 {
-    return side == (enum side)atomic_load(&convolver->side) ||
-           (side == STANDBY && convolver->along);
+    return side == convolver_side_of(share) || (side == STANDBY && share->along);
 }
 
-/* Whether the new mask is armed on all active sides. */
-HALO_REALTIME static bool is_armed(struct convolver *convolver)
+HALO_REALTIME static bool is_share_armed(const struct convolver *convolver, size_t p)
 {
+    const struct convolver_share *share = &convolver->shares[p];
+    const struct convolver_forms *coming = &convolver->change.to->forms[p];
     bool armed = true;
     for (enum side side = MAIN; side < SIDES; side++) {
-        const struct convolver_backend *backend = convolver->backend[side];
-        if (backend && backend->arm && runs(convolver, side))
-            armed = backend->arm(convolver->convolution[side], 1 - convolver->slot,
-                                 convolver->change.to->of[side], !convolver->shape.live) &&
+        const struct convolver_backend *backend = share->backend[side];
+        if (backend && backend->arm && runs(share, side))
+            armed = backend->arm(share->convolution[side], 1 - convolver->slot, coming->of[side],
+                                 !convolver->shape.live) &&
                     armed;
     }
     return armed;
 }
 
-/* Whether the new mask takes part in this block: from the switch's frame on, but not before it is
+/* Whether the new mask is armed on all active sides of all shares, so that it enters all of them in
+ * one block. */
+HALO_REALTIME static bool is_armed(const struct convolver *convolver)
+{
+    bool armed = true;
+    for (size_t p = 0; p < convolver->share_count; p++)
+        armed = is_share_armed(convolver, p) && armed;
+    return armed;
+}
+
+/* Whether the new mask takes share in this block: from the switch's frame on, but not before it is
  * armed. Live, arming begins at once. */
 HALO_REALTIME static bool enter(struct convolver *convolver)
 {
@@ -57,83 +61,67 @@ HALO_REALTIME void convolver_finish_switch(struct convolver *convolver)
     atomic_store(&convolver->switching, false);
 }
 
-HALO_REALTIME void convolver_set_masks(const struct convolver *convolver, enum side side,
+HALO_REALTIME void convolver_set_masks(const struct convolver *convolver,
+                                       const struct convolver_share *share, enum side side,
                                        bool entering, bool all_fresh,
                                        struct convolver_slot slots[CONVOLVER_SLOTS])
 {
-    const struct convolver_backend *backend = convolver->backend[side];
-    slots[convolver->slot] =
-        (struct convolver_slot){.prepared = convolver->current->of[side], .fresh = all_fresh};
+    const struct convolver_backend *backend = share->backend[side];
+    size_t p = share->shape.share;
+    slots[convolver->slot] = (struct convolver_slot){
+        .prepared = convolver->current->forms[p].of[side], .fresh = all_fresh};
     slots[1 - convolver->slot] = (struct convolver_slot){0};
     if (entering)
-        slots[1 - convolver->slot] = (struct convolver_slot){
-            .prepared = convolver->change.to->of[side], .fresh = !convolver->entered || all_fresh};
+        slots[1 - convolver->slot] =
+            (struct convolver_slot){.prepared = convolver->change.to->forms[p].of[side],
+                                    .fresh = !convolver->entered || all_fresh};
     for (size_t v = 0; v < CONVOLVER_SLOTS && backend->arm; v++)
         if (slots[v].prepared) /* the first mask; both when the standby takes over */
-            (void)backend->arm(convolver->convolution[side], v, slots[v].prepared, true);
+            (void)backend->arm(share->convolution[side], v, slots[v].prepared, true);
 }
 
 /* After a step. A GPU is waited for: whatever takes long there is the GPU. */
 HALO_REALTIME static unsigned find_held_up(const struct convolver *convolver)
 {
-    enum side side = (enum side)atomic_load(&convolver->side);
-    unsigned held_up = convolver->backend[side]->failure ? FILTER_GPU_LATE : 0;
-    for (side = MAIN; side < SIDES; side++) {
-        const struct convolver_backend *backend = convolver->backend[side];
-        if (backend && runs(convolver, side) && backend->is_worker_late &&
-            backend->is_worker_late(convolver->convolution[side]))
-            held_up |= FILTER_WORKER_LATE;
+    unsigned held_up = 0;
+    for (size_t p = 0; p < convolver->share_count; p++) {
+        const struct convolver_share *share = &convolver->shares[p];
+        if (share->backend[convolver_side_of(share)]->failure)
+            held_up |= FILTER_GPU_LATE;
+        for (enum side side = MAIN; side < SIDES; side++) {
+            const struct convolver_backend *backend = share->backend[side];
+            if (backend && runs(share, side) && backend->is_worker_late &&
+                backend->is_worker_late(share->convolution[side]))
+                held_up |= FILTER_WORKER_LATE;
+        }
     }
     return held_up;
 }
 
-static void take_spare(const struct convolver *convolver, float *const *out, bool entering)
+HALO_REALTIME const char *convolver_failure_of(const struct convolver_share *share, enum side side)
 {
-    for (size_t c = 0; c < convolver->filter.outputs; c++) {
-        size_t bytes = convolver->filter.block * sizeof(float);
-        memcpy(out[c], convolver->spare[0].data[c], bytes);
-        if (entering)
-            memcpy(convolver->coming.data[c], convolver->spare[1].data[c], bytes);
-    }
+    const struct convolver_backend *backend = share->backend[side];
+    return backend->failure ? backend->failure(share->convolution[side]) : NULL;
 }
 
-HALO_REALTIME const char *convolver_failure_of(const struct convolver *convolver, enum side side)
+HALO_REALTIME void convolver_leave_main(struct convolver *convolver, struct convolver_share *share,
+                                        const char *failure)
 {
-    const struct convolver_backend *backend = convolver->backend[side];
-    return backend->failure ? backend->failure(convolver->convolution[side]) : NULL;
-}
-
-HALO_REALTIME void convolver_leave_main(struct convolver *convolver, const char *failure)
-{
-    snprintf(convolver->notice, sizeof convolver->notice,
-             "the GPU failed (%s): continuing on the CPU from frame %llu, nothing is lost", failure,
-             (unsigned long long)convolver->position);
-    convolver->filter.notice = convolver->notice;
-    atomic_store(&convolver->side, STANDBY);
-}
-
-/* Live: both work in parallel; the CPU supplies the block if the GPU is late. */
-static void run_both(struct convolver *convolver, const float *const *in, float *const *out,
-                     bool entering)
-{
-    struct convolver_slot main_slots[CONVOLVER_SLOTS], standby_slots[CONVOLVER_SLOTS];
-    const struct convolver_backend *backend = convolver->backend[MAIN];
-    int64_t until = monotonic_ns() + (int64_t)convolver->patience;
-    convolver_set_slots(convolver, MAIN, entering, false, out, &convolver->coming, main_slots);
-    convolver_set_slots(convolver, STANDBY, entering, false, convolver->spare[0].data,
-                        &convolver->spare[1], standby_slots);
-    backend->post(convolver->convolution[MAIN], in, main_slots);
-    convolver->backend[STANDBY]->step(convolver->convolution[STANDBY], in, standby_slots);
-    if (backend->collect(convolver->convolution[MAIN], main_slots, until))
-        return;
-    take_spare(convolver, out, entering);
-    const char *failure = convolver_failure_of(convolver, MAIN);
-    if (failure) {
-        convolver_leave_main(convolver, failure);
-        convolver->along = false;
-    } else {
-        atomic_fetch_add(&convolver->late, 1);
-    }
+    char *notice = convolver->notice;
+    unsigned long long at = convolver->position;
+    if (convolver->share_count == 1)
+        snprintf(notice, sizeof convolver->notice,
+                 "the GPU failed (%s): continuing on the CPU from frame %llu, nothing is lost",
+                 failure, at);
+    else
+        snprintf(notice, sizeof convolver->notice,
+                 "GPU %u failed (%s): its outputs %zu to %zu continue on the CPU from frame %llu, "
+                 "nothing is lost",
+                 share->shape.gpu.devices.of[0], failure, share->first_output + 1,
+                 share->first_output + share->shape.outputs, at);
+    convolver->filter.notice = notice;
+    share->along = false;
+    atomic_store(&share->side, STANDBY);
 }
 
 HALO_REALTIME static void end_block(struct convolver *convolver, bool entering)
@@ -151,7 +139,8 @@ HALO_REALTIME void convolver_process(struct filter *filter, const float *const *
 {
     struct convolver *convolver = (struct convolver *)filter;
     bool entering = atomic_load(&convolver->switching) && enter(convolver);
-    (convolver->along ? run_both : convolver_run_one)(convolver, in, out, entering);
+    convolver_run_shares(convolver, in, out, entering);
+    convolver_remember(convolver, in);
     if (convolver->prover)
         prover_step(convolver->prover, in, (const float *const *)out,
                     entering ? NULL : convolver->current->proved);
@@ -165,7 +154,9 @@ HALO_REALTIME void convolver_process_in_double(struct filter *filter, const doub
 {
     struct convolver *convolver = (struct convolver *)filter;
     bool entering = atomic_load(&convolver->switching) && enter(convolver);
-    convolver_run_one_in_double(convolver, in, out, entering);
+    for (size_t p = 0; p < convolver->share_count; p++)
+        convolver_run_share_in_double(convolver, &convolver->shares[p], in, out, entering);
+    convolver_remember_in_double(convolver, in);
     if (convolver->prover)
         prover_step_in_double(convolver->prover, in, (const double *const *)out,
                               entering ? NULL : convolver->current->proved);

@@ -1,6 +1,7 @@
 #include "convolve/path_table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum status path_table_init(struct path_table *table, const struct mask *mask)
 {
@@ -10,14 +11,16 @@ enum status path_table_init(struct path_table *table, const struct mask *mask)
         path_table_free(table);
         return fail_memory("a mask");
     }
-    size_t at = 0;
-    for (size_t o = 0; o < mask->outputs; o++) {
-        table->first[o] = at;
-        for (size_t p = 0; p < mask->path_count; p++)
-            if (mask->paths[p].output == o)
-                table->paths[at++] = mask->paths[p];
-    }
-    table->first[mask->outputs] = mask->path_count;
+    size_t *first = table->first, outputs = mask->outputs;
+    for (size_t p = 0; p < mask->path_count; p++)
+        first[mask->paths[p].output + 1]++;
+    for (size_t o = 0; o < outputs; o++)
+        first[o + 1] += first[o];
+    for (size_t p = 0; p < mask->path_count;
+         p++) /* each count becomes where the next output begins */
+        table->paths[first[mask->paths[p].output]++] = mask->paths[p];
+    memmove(first + 1, first, outputs * sizeof *first);
+    first[0] = 0;
     return STATUS_OK;
 }
 

@@ -246,15 +246,15 @@ enum status mask_load_with(const char *file, const struct mask_load_options *opt
 
 double *mask_column(const struct mask *mask, size_t column)
 {
-    return mask->coefficients + column * mask->taps;
+    return mask->coefficients + (mask->chosen ? mask->chosen[column] : column) * mask->taps;
 }
 
 float *mask_round(const struct mask *mask)
 {
-    size_t count = mask->columns * mask->taps;
-    float *rounded = audio_alloc(count);
-    for (size_t i = 0; rounded && i < count; i++)
-        rounded[i] = (float)mask->coefficients[i];
+    float *rounded = audio_alloc(mask->columns * mask->taps);
+    for (size_t c = 0; rounded && c < mask->columns; c++)
+        for (size_t k = 0; k < mask->taps; k++)
+            rounded[c * mask->taps + k] = (float)mask_column(mask, c)[k];
     return rounded;
 }
 

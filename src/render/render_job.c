@@ -111,7 +111,7 @@ static void settle_precision(const struct render_job *job, struct render_options
                                         &source->format);
     if (options->chain.precision_given || !wide)
         return;
-    if (gpu->kernel || gpu->mode != GPU_MODE_AUTO || gpu->devices != 0)
+    if (gpu->kernel || gpu->mode != GPU_MODE_AUTO || gpu_devices_are_given(&gpu->devices))
         note("computed in single precision, which keeps 24 bits of the samples, because of "
              "--kernel, --gpu-mode or --devices");
     else

@@ -1,0 +1,99 @@
+#include "gpu/live_devices.h"
+
+#include "gpu/gpu.h"
+#include "gpu/live_need.h"
+
+#include <stdio.h>
+
+/* What each is, and where on the machine. */
+static void note_places(const struct gpu_devices *devices)
+{
+    for (size_t d = 0; d < devices->count; d++) {
+        struct cudaDeviceProp properties = {0};
+        char bus[GPU_BUS_CHARS], where[192] = "";
+        const struct numa_place place = gpu_place(devices->of[d], bus);
+        if (cudaGetDeviceProperties(&properties, devices->of[d]) != cudaSuccess)
+            (void)cudaGetLastError();
+        if (place.node >= 0)
+            snprintf(where, sizeof where, ", memory node %d with processors %s", place.node,
+                     place.cpu_list);
+        note_detail("share %zu of the outputs: GPU %u, %s at %s%s", d + 1, devices->of[d],
+                    properties.name, bus, where);
+    }
+}
+
+static enum status choose_named(const struct gpu_devices *wanted, struct gpu_devices *devices)
+{
+    int chosen[GPU_MOST];
+    *devices = (struct gpu_devices){0};
+    TRY(gpu_choose(wanted, chosen, &devices->count));
+    for (size_t d = 0; d < devices->count; d++)
+        devices->of[d] = (unsigned char)chosen[d];
+    if (devices->count > 1)
+        note_places(devices);
+    return STATUS_OK;
+}
+
+/* False: the driver does not say. */
+static bool measure(int device, struct live_device *measured)
+{
+    struct cudaDeviceProp properties;
+    int clock = 0, width = 0; /* kHz, bits; two transfers a clock */
+    if (cudaGetDeviceProperties(&properties, device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&clock, cudaDevAttrMemoryClockRate, device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&width, cudaDevAttrGlobalMemoryBusWidth, device) != cudaSuccess ||
+        clock <= 0 || width <= 0) {
+        (void)cudaGetLastError();
+        return false;
+    }
+    measured->bytes = (double)properties.totalGlobalMem;
+    measured->bandwidth = 1e3 * (double)clock * 2 * (double)width / 8;
+    return true;
+}
+
+static struct live_job job_of(const struct convolver_shape *shape, const struct mask *mask)
+{
+    return (struct live_job){.inputs = shape->inputs,
+                             .outputs = shape->outputs,
+                             .paths = mask->path_count,
+                             .columns = mask->columns,
+                             .taps = shape->taps,
+                             .block = shape->block,
+                             .period = (double)shape->block / (shape->rate ? shape->rate : 48000),
+                             .masks = shape->has_choices ? 2 : 1};
+}
+
+static void note_choice(size_t count, size_t available, const struct live_job *job,
+                        const struct live_need *need, const struct live_device *device)
+{
+    note_detail("live on %zu of %zu GPUs: one would need %.1f GB of its %.1f and about %.2f ms of "
+                "a block's %.2f",
+                count, available, 1e-9 * need->bytes, 1e-9 * device->bytes, 1e3 * need->seconds,
+                1e3 * job->period);
+}
+
+enum status live_share_out(const struct convolver_shape *shape, const struct mask *mask,
+                           struct gpu_devices *devices)
+{
+    const struct gpu_devices *wanted = &shape->gpu.devices;
+    struct live_device measured[GPU_MOST];
+    struct live_need need;
+    int available;
+    if (gpu_devices_are_given(wanted))
+        return choose_named(wanted, devices);
+    TRY(gpu_count(&available));
+    *devices = (struct gpu_devices){.count = 1};
+    size_t count = available < GPU_MOST ? (size_t)available : GPU_MOST;
+    for (size_t d = 0; d < count; d++)
+        if (!measure((int)d, &measured[d]))
+            return STATUS_OK;
+    const struct live_job job = job_of(shape, mask);
+    devices->count = live_devices_needed(&job, measured, count, &need);
+    for (size_t d = 0; d < devices->count; d++)
+        devices->of[d] = (unsigned char)d;
+    if (count > 1)
+        note_choice(devices->count, count, &job, &need, &measured[0]);
+    if (devices->count > 1)
+        note_places(devices);
+    return STATUS_OK;
+}

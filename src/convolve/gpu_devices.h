@@ -1,0 +1,35 @@
+/* Which GPUs share the work, as --devices names them. */
+#ifndef HALO_GPU_DEVICES_H
+#define HALO_GPU_DEVICES_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { GPU_MOST = 64 };
+
+/* GPUs, counted from 0, each of which gets a share of the work; a stream's GPU that is named twice
+ * gets two. All zero: automatic. */
+struct gpu_devices {
+    bool all;
+    size_t count;
+    unsigned char of[GPU_MOST];
+};
+
+static inline bool gpu_devices_are_given(const struct gpu_devices *devices)
+{
+    return devices->all || devices->count > 0;
+}
+
+/* Whether more than one share is meant; of `all` that is not known yet. */
+static inline bool gpu_devices_are_several(const struct gpu_devices *devices)
+{
+    return devices->all || devices->count > 1;
+}
+
+/* "all", or numbers as in 0,2. Errors: anything else, which is called the value of --`option`. */
+MUST_CHECK enum status gpu_devices_parse(const char *option, const char *value,
+                                         struct gpu_devices *devices);
+
+#endif
