@@ -198,8 +198,11 @@ doomed=$({ process_ids "HALO_TEST_NODE=$node $folder"; process_ids "SLURMD_NODEN
 ours=$(process_ids "$mark")
 doomed=$(comm -12 <(sort <<<"$doomed") <(sort <<<"$ours"))
 [ "$(wc -w <<<"$doomed")" -ge 4 ] || fail "slurmd, slurmstepd, halo and the job were to be killed"
+# All at once: slurmstepd must not live to say that its job has failed.
 # shellcheck disable=SC2086
-kill -KILL $doomed
+kill -STOP $doomed 2>/dev/null
+# shellcheck disable=SC2086
+kill -KILL $doomed 2>/dev/null
 touch opened
 
 # A shard of a lost node is queued again, and would wait for some minutes.
