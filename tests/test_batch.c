@@ -212,12 +212,93 @@ START_TEST(shards_are_together_the_whole)
     expect_outputs("D");
     struct command_result result = command_done("$HALO batch jobs.jsonl -O D -q --json");
     ck_assert_double_eq(command_number(result.out, "kept"), FILES);
-    result = command_done("SLURM_ARRAY_TASK_ID=7 SLURM_ARRAY_TASK_MIN=5 SLURM_ARRAY_TASK_COUNT=5 "
-                          "$HALO batch jobs.jsonl -O D");
-    command_expect(result.err, "shard 3 of 5, by SLURM_ARRAY_TASK_ID");
-    result = command_done("JOB_COMPLETION_INDEX=4 $HALO batch jobs.jsonl -O D --shard 5");
-    command_expect(result.err, "shard 5 of 5, by JOB_COMPLETION_INDEX");
-    command_refused(2, "--shard N", "JOB_COMPLETION_INDEX=4 $HALO batch jobs.jsonl -O D9");
+}
+END_TEST
+
+#define ARRAY "SLURM_ARRAY_TASK_MIN=5 SLURM_ARRAY_TASK_MAX=9 SLURM_ARRAY_TASK_COUNT="
+
+START_TEST(schedulers_say_which_shard)
+{
+    static const struct {
+        const char *environment, *arguments, *said;
+    } rows[] = {
+        {ARRAY "5 SLURM_ARRAY_TASK_ID=7", "", "shard 3 of 5, by SLURM_ARRAY_TASK_ID"},
+        {ARRAY "5 SLURM_ARRAY_TASK_ID=9", "--shard 5", "shard 5 of 5, by SLURM_ARRAY_TASK_ID"},
+        {ARRAY "3 SLURM_ARRAY_TASK_STEP=2 SLURM_ARRAY_TASK_ID=7", "", "shard 2 of 3, by SLURM"},
+        {ARRAY "5 SLURM_ARRAY_TASK_ID=5 JOB_COMPLETION_INDEX=3", "", "shard 1 of 5, by SLURM"},
+        {"JOB_COMPLETION_INDEX=4 SLURM_ARRAY_TASK_ID=", "--shard 5",
+         "shard 5 of 5, by JOB_COMPLETION_INDEX"},
+    };
+    begin();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        command_expect(command_done("%s $HALO batch jobs.jsonl -O D %s", rows[i].environment,
+                                    rows[i].arguments)
+                           .err,
+                       rows[i].said);
+    const char *said =
+        command_done("SLURM_ARRAY_TASK_ID=x $HALO batch jobs.jsonl -O D --shard 1/1").err;
+    ck_assert_ptr_null(strstr(said, "SLURM"));
+}
+END_TEST
+
+START_TEST(nonsense_of_schedulers_is_refused)
+{
+    static const struct {
+        const char *environment, *arguments, *expected;
+    } rows[] = {
+        {"SLURM_ARRAY_TASK_ID=abc", "", "SLURM_ARRAY_TASK_ID= takes a number"},
+        {"SLURM_ARRAY_TASK_ID=-1", "", "SLURM_ARRAY_TASK_ID= takes a number"},
+        {"SLURM_ARRAY_TASK_ID=7x", "--shard 8", "SLURM_ARRAY_TASK_ID= takes a number"},
+        {"SLURM_ARRAY_TASK_ID=4294967296", "", "SLURM_ARRAY_TASK_ID= takes a number"},
+        {"SLURM_ARRAY_TASK_ID=3", "", "without SLURM_ARRAY_TASK_MIN"},
+        {"SLURM_ARRAY_TASK_ID=3", "--shard 8", "without SLURM_ARRAY_TASK_MIN"},
+        {ARRAY "5 SLURM_ARRAY_TASK_ID=4", "", "no task from 5 to 9"},
+        {ARRAY "5 SLURM_ARRAY_TASK_ID=10", "", "no task from 5 to 9"},
+        {ARRAY "3 SLURM_ARRAY_TASK_STEP=2 SLURM_ARRAY_TASK_ID=6", "", "no task from 5 to 9"},
+        {ARRAY "3 SLURM_ARRAY_TASK_ID=7", "", "has gaps"},
+        {ARRAY "5 SLURM_ARRAY_TASK_STEP=0 SLURM_ARRAY_TASK_ID=7", "", "has gaps"},
+        {ARRAY "nan SLURM_ARRAY_TASK_ID=7", "", "SLURM_ARRAY_TASK_COUNT= takes a number"},
+        {ARRAY "0 SLURM_ARRAY_TASK_ID=7", "", "without SLURM_ARRAY_TASK_MIN"},
+        {ARRAY "5 SLURM_ARRAY_TASK_ID=7", "--shard 16", "array has 5 tasks"},
+        {"JOB_COMPLETION_INDEX=4", "", "--shard N"},
+        {"JOB_COMPLETION_INDEX=4", "--shard 4", "it is 0 to 3"},
+        {"JOB_COMPLETION_INDEX=1e1", "--shard 40", "JOB_COMPLETION_INDEX= takes a number"},
+        {"JOB_COMPLETION_INDEX=99999999999999999999", "--shard 4", "takes a number"},
+    };
+    begin();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        command_refused(2, rows[i].expected, "%s $HALO batch jobs.jsonl -O D %s",
+                        rows[i].environment, rows[i].arguments);
+    command_done("test ! -e D");
+}
+END_TEST
+
+/* What has not begun counts, too; what failed once and is done now is no failure. */
+START_TEST(the_status_knows_what_is_missing)
+{
+    begin();
+    command_done("mv in/s07.wav in/s10.wav .; echo none > in/s07.wav; echo none > in/s10.wav");
+    command_run("$HALO batch jobs.jsonl -O D -q --shard 2/3");
+    struct command_result result = command_done("$HALO batch status D");
+    command_expect(result.out, " of 12 jobs done");
+    command_expect(result.out, "1 of 3 shards begun, 0 not ended");
+    for (int k = 1; k <= 3; k++)
+        command_run("$HALO batch jobs.jsonl -O D -q --shard %d/3", k);
+    result = command_done("$HALO batch status D --failed");
+    command_expect(result.out, "10 of 12 jobs done, 2 failed; 3 of 3 shards begun, 0 not ended\n");
+    command_expect(result.out, "\nj07: ");
+    command_expect(result.out, "\nj10: ");
+    ck_assert_uint_eq(command_lines(result.out), 3);
+    command_done("mv s07.wav in/; ! $HALO batch jobs.jsonl -O D -q");
+    result = command_done("$HALO batch status D --failed");
+    command_expect(result.out, "11 of 12 jobs done, 1 failed; 1 of 1 shard begun, 0 not ended\n");
+    command_expect(result.out, "\nj10: ");
+    ck_assert_uint_eq(command_lines(result.out), 2);
+    json_t *report = command_json(command_done("$HALO batch status D --json --failed").out);
+    ck_assert_double_eq(command_json_number(report, "shards_begun"), 1);
+    ck_assert_uint_eq(json_object_size(json_object_get(report, "failures")), 1);
+    command_expect(command_json_string(json_object_get(report, "failures"), "j10"), "in/s10.wav");
+    json_decref(report);
 }
 END_TEST
 
@@ -366,6 +447,7 @@ SUITE_MAIN("batch", the_bytes_are_those_of_reproducible_renders,
            only_what_is_missing_or_changed_is_made, a_bad_job_fails_alone,
            failures_are_counted_by_what_failed, wrong_usage_is_refused_before_anything_is_written,
            options_of_jobs_are_those_of_render, shards_are_together_the_whole,
-           killed_runs_lose_nothing_and_leave_nothing, runs_at_once_share_the_work,
-           manifests_come_back_as_their_kind, a_room_begins_at_its_direct_sound,
-           damaged_lists_are_refused)
+           schedulers_say_which_shard, nonsense_of_schedulers_is_refused,
+           the_status_knows_what_is_missing, killed_runs_lose_nothing_and_leave_nothing,
+           runs_at_once_share_the_work, manifests_come_back_as_their_kind,
+           a_room_begins_at_its_direct_sound, damaged_lists_are_refused)

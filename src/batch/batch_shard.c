@@ -1,6 +1,7 @@
 #include "batch/batch_shard.h"
 
 #include "base/options.h"
+#include "base/plural.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,34 +9,72 @@
 
 enum { SHARDS_MOST = 1000000 };
 
-/* Of a scheduler's environment; false: it is not there, or no number. */
-static bool read_variable(const char *name, size_t *value)
+/* `*value` stays where a scheduler's variable is not there, or empty. */
+static enum status read_variable(const char *key, size_t *value)
 {
+    char name[40];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(key, "="), key);
     const char *text = getenv(name);
-    char *end;
-    if (!text || *text < '0' || *text > '9')
-        return false;
-    *value = strtoul(text, &end, 10);
-    return *end == '\0';
+    return text && *text ? options_parse_number(key, text, 0, UINT32_MAX, value) : STATUS_OK;
 }
 
-/* Number and count, which stays where it is not known. Returns the variable. */
-static const char *ask_scheduler(struct batch_shard *shard)
+/* The tasks of an array in order, all of which must have been submitted: of a part of them nobody
+ * knows whether they count from 0 or from 1. */
+static enum status ask_slurm(size_t task, struct batch_shard *shard)
 {
-    size_t task, first = 0, step = 1, count = 0;
-    if (read_variable("SLURM_ARRAY_TASK_ID", &task)) {
-        (void)read_variable("SLURM_ARRAY_TASK_MIN", &first);
-        (void)read_variable("SLURM_ARRAY_TASK_STEP", &step);
-        if (read_variable("SLURM_ARRAY_TASK_COUNT", &count) && shard->count == 0)
-            shard->count = count;
-        shard->number = (task >= first ? task - first : 0) / (step ? step : 1) + 1;
-        return "SLURM_ARRAY_TASK_ID";
+    size_t first = SIZE_MAX, last = SIZE_MAX, step = 1, count = 0;
+    TRY(read_variable("SLURM_ARRAY_TASK_MIN=", &first));
+    TRY(read_variable("SLURM_ARRAY_TASK_MAX=", &last));
+    TRY(read_variable("SLURM_ARRAY_TASK_STEP=", &step));
+    TRY(read_variable("SLURM_ARRAY_TASK_COUNT=", &count));
+    if (first == SIZE_MAX || last == SIZE_MAX || count == 0)
+        return fail(STATUS_USAGE, "SLURM_ARRAY_TASK_ID is there without SLURM_ARRAY_TASK_MIN, _MAX "
+                                  "and _COUNT; say which shard this is by --shard K/N");
+    if (shard->count && shard->count != count)
+        return fail(STATUS_USAGE,
+                    "--shard %zu, but the Slurm array has %zu task%s; submit all of them, or say "
+                    "which shard this is by --shard K/%zu",
+                    shard->count, count, plural_s(count), shard->count);
+    if (step == 0 || last < first || (last - first) / step + 1 != count)
+        return fail(STATUS_USAGE,
+                    "the Slurm array from %zu to %zu has gaps; submit all of it, or "
+                    "say which shard this is by --shard K/N",
+                    first, last);
+    if (task < first || task > last || (task - first) % step != 0)
+        return fail(STATUS_USAGE, "SLURM_ARRAY_TASK_ID is %zu, which is no task from %zu to %zu",
+                    task, first, last);
+    shard->number = (task - first) / step + 1;
+    shard->count = count;
+    return STATUS_OK;
+}
+
+static enum status ask_kubernetes(size_t index, struct batch_shard *shard)
+{
+    if (shard->count == 0)
+        return fail(STATUS_USAGE, "JOB_COMPLETION_INDEX gives no number of shards; give it, which "
+                                  "is that of the completions, by --shard N");
+    if (index >= shard->count)
+        return fail(STATUS_USAGE, "JOB_COMPLETION_INDEX is %zu, but of --shard %zu it is 0 to %zu",
+                    index, shard->count, shard->count - 1);
+    shard->number = index + 1;
+    return STATUS_OK;
+}
+
+/* Number and count. `*variable` is NULL where there is no scheduler. */
+static enum status ask_scheduler(struct batch_shard *shard, const char **variable)
+{
+    size_t task = SIZE_MAX, index = SIZE_MAX;
+    *variable = NULL;
+    TRY(read_variable("SLURM_ARRAY_TASK_ID=", &task));
+    if (task != SIZE_MAX) {
+        *variable = "SLURM_ARRAY_TASK_ID";
+        return ask_slurm(task, shard);
     }
-    if (read_variable("JOB_COMPLETION_INDEX", &task)) {
-        shard->number = task + 1;
-        return "JOB_COMPLETION_INDEX";
-    }
-    return NULL;
+    TRY(read_variable("JOB_COMPLETION_INDEX=", &index));
+    if (index == SIZE_MAX)
+        return STATUS_OK;
+    *variable = "JOB_COMPLETION_INDEX";
+    return ask_kubernetes(index, shard);
 }
 
 static enum status parse_shard(const char *text, struct batch_shard *shard)
@@ -56,7 +95,8 @@ enum status batch_shard_choose(const char *text, struct batch_shard *shard)
         TRY(parse_shard(text, shard));
     if (shard->number)
         return STATUS_OK;
-    const char *variable = ask_scheduler(shard);
+    const char *variable;
+    TRY(ask_scheduler(shard, &variable));
     if (!variable && shard->count)
         return fail(STATUS_USAGE,
                     "--shard %s: which of them? It is K/N, or a scheduler gives K by "
@@ -66,10 +106,6 @@ enum status batch_shard_choose(const char *text, struct batch_shard *shard)
         *shard = (struct batch_shard){1, 1};
         return STATUS_OK;
     }
-    if (shard->count == 0)
-        return fail(STATUS_USAGE, "%s gives no number of shards; give it by --shard N", variable);
-    if (shard->number > shard->count)
-        return fail(STATUS_USAGE, "%s is shard %zu, of %zu", variable, shard->number, shard->count);
     note("shard %zu of %zu, by %s", shard->number, shard->count, variable);
     return STATUS_OK;
 }

@@ -1,6 +1,7 @@
 /* halo batch status: what the journals of a folder say. */
 #include "base/json_text.h"
 #include "base/plural.h"
+#include "base/printable.h"
 #include "batch/batch_journal.h"
 #include "batch/done_table.h"
 
@@ -9,93 +10,179 @@
 
 struct status_options {
     const char *folder;
-    bool json;
+    bool failed, json;
 };
 
 struct shard_status {
-    char name[32]; /* K/N, of the last run */
-    size_t jobs;
+    size_t number, count;
+    size_t all; /* jobs of its list, of all shards */
+    int64_t at; /* ms, of the last line */
     bool ended;
 };
 
-struct batch_status {
-    struct done_table last; /* what became of each job: with no bytes, it failed */
-    struct shard_status *shards;
-    size_t shard_count;
+struct failed_job {
+    char *id, *reason;
+    int64_t at;
 };
 
-static struct shard_status *shard_named(struct batch_status *all, const char *name)
+struct batch_status {
+    struct done_table last;      /* what became of each job: with no bytes, it failed */
+    struct shard_status *shards; /* also of earlier runs, of other counts */
+    size_t shard_count;
+    struct failed_job *failures; /* of which some may have passed */
+    size_t failure_count;
+    bool no_memory;
+};
+
+static struct shard_status *shard_of(struct batch_status *all, size_t number, size_t count)
 {
     for (size_t i = 0; i < all->shard_count; i++)
-        if (strcmp(all->shards[i].name, name) == 0)
+        if (all->shards[i].number == number && all->shards[i].count == count)
             return &all->shards[i];
     struct shard_status *larger = realloc(all->shards, (all->shard_count + 1) * sizeof *larger);
-    if (!larger)
+    if (!larger) {
+        all->no_memory = true;
         return NULL;
+    }
     all->shards = larger;
-    struct shard_status *shard = &larger[all->shard_count++];
-    *shard = (struct shard_status){0};
-    snprintf(shard->name, sizeof shard->name, "%s", name);
-    return shard;
+    larger[all->shard_count] = (struct shard_status){.number = number, .count = count};
+    return &larger[all->shard_count++];
 }
 
-static void count_line(void *context, const json_t *line)
+static void learn_run(struct batch_status *all, const json_t *line)
 {
-    struct batch_status *all = context;
     const char *run = json_string_value(json_object_get(line, "run"));
     const char *name = json_string_value(json_object_get(line, "shard"));
-    const char *id = json_string_value(json_object_get(line, "id"));
-    struct shard_status *shard = run && name ? shard_named(all, name) : NULL;
-    if (shard) {
-        shard->jobs = (size_t)json_integer_value(json_object_get(line, "jobs"));
-        shard->ended = strcmp(run, "ended") == 0;
-    }
-    if (!id)
+    int64_t at = json_integer_value(json_object_get(line, "at_ms"));
+    size_t number, count;
+    if (!run || !name || sscanf(name, "%zu/%zu", &number, &count) != 2)
         return;
+    struct shard_status *shard = shard_of(all, number, count);
+    if (!shard || at < shard->at)
+        return;
+    shard->all = (size_t)json_integer_value(json_object_get(line, "all"));
+    shard->ended = strcmp(run, "ended") == 0;
+    shard->at = at;
+}
+
+static void learn_failure(struct batch_status *all, const char *id, const char *reason, int64_t at)
+{
+    struct failed_job *larger = realloc(all->failures, (all->failure_count + 1) * sizeof *larger);
+    char *id_copy = strdup(id), *reason_copy = strdup(reason);
+    all->failures = larger ? larger : all->failures;
+    if (larger && id_copy && reason_copy) {
+        larger[all->failure_count++] = (struct failed_job){id_copy, reason_copy, at};
+        return;
+    }
+    free(id_copy);
+    free(reason_copy);
+    all->no_memory = true;
+}
+
+static void learn_line(void *context, const json_t *line)
+{
+    struct batch_status *all = context;
+    const char *id = json_string_value(json_object_get(line, "id"));
+    const char *reason = json_string_value(json_object_get(line, "failed"));
+    if (!id) {
+        learn_run(all, line);
+        return;
+    }
     struct done_entry entry = {.id = batch_id_sum(id),
                                .digest = "x",
                                .bytes = json_integer_value(json_object_get(line, "bytes")),
                                .at = json_integer_value(json_object_get(line, "at_ms"))};
-    done_table_add(&all->last, &entry);
+    all->no_memory = !done_table_add(&all->last, &entry) || all->no_memory;
+    if (reason)
+        learn_failure(all, id, reason, entry.at);
+}
+
+/* The shards of the last run's count alone: those of other counts were another way to the same
+ * outputs. */
+static void count_shards(const struct batch_status *all, struct shard_status *last, size_t *begun,
+                         size_t *running)
+{
+    *last = (struct shard_status){0};
+    *begun = *running = 0;
+    for (size_t i = 0; i < all->shard_count; i++)
+        if (all->shards[i].at >= last->at)
+            *last = all->shards[i];
+    for (size_t i = 0; i < all->shard_count; i++) {
+        bool is_one = all->shards[i].count == last->count;
+        *begun += is_one;
+        *running += is_one && !all->shards[i].ended;
+    }
+}
+
+/* Whether nothing became of the job since. */
+static bool is_last(const struct batch_status *all, const struct failed_job *failure)
+{
+    struct done_entry entry;
+    return done_table_find(&all->last, batch_id_sum(failure->id), &entry) && entry.bytes == 0 &&
+           entry.at == failure->at;
+}
+
+static json_t *list_failures(const struct batch_status *all)
+{
+    json_t *list = json_object();
+    for (size_t i = 0; i < all->failure_count; i++)
+        if (is_last(all, &all->failures[i]))
+            json_object_set_new(list, all->failures[i].id, json_text(all->failures[i].reason));
+    return list;
 }
 
 static enum status print_status(const struct status_options *options,
                                 const struct batch_status *all)
 {
-    size_t done = 0, failed = 0, jobs = 0, running = 0;
+    struct shard_status last;
+    size_t done = 0, failed = 0, begun, running;
+    count_shards(all, &last, &begun, &running);
     for (size_t i = 0; i < all->last.capacity; i++) {
         bool is_one = all->last.entries[i].digest[0];
         done += is_one && all->last.entries[i].bytes > 0;
         failed += is_one && all->last.entries[i].bytes == 0;
     }
-    for (size_t i = 0; i < all->shard_count; i++) {
-        jobs += all->shards[i].jobs;
-        running += !all->shards[i].ended;
-    }
     if (options->json)
-        return json_print(json_pack("{s:I, s:I, s:I, s:I, s:I}", "jobs", (json_int_t)jobs, "done",
-                                    (json_int_t)done, "failed", (json_int_t)failed, "shards",
-                                    (json_int_t)all->shard_count, "shards_not_ended",
-                                    (json_int_t)running),
-                          JSON_INDENT(2), "the status");
-    printf("%zu of %zu job%s done, %zu failed; %zu shard%s, %zu of them not ended\n", done, jobs,
-           plural_s(jobs), failed, all->shard_count, plural_s(all->shard_count), running);
+        return json_print(
+            json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o*}", "jobs", (json_int_t)last.all, "done",
+                      (json_int_t)done, "failed", (json_int_t)failed, "shards",
+                      (json_int_t)last.count, "shards_begun", (json_int_t)begun, "shards_not_ended",
+                      (json_int_t)running, "failures", options->failed ? list_failures(all) : NULL),
+            JSON_INDENT(2), "the status");
+    printf("%zu of %zu job%s done, %zu failed; %zu of %zu shard%s begun, %zu not ended\n", done,
+           last.all, plural_s(last.all), failed, begun, last.count, plural_s(last.count), running);
+    for (size_t i = 0; options->failed && i < all->failure_count; i++)
+        if (is_last(all, &all->failures[i]))
+            printf("%s: %s\n", printable(all->failures[i].id), printable(all->failures[i].reason));
     return STATUS_OK;
+}
+
+static void free_status(struct batch_status *all)
+{
+    for (size_t i = 0; i < all->failure_count; i++) {
+        free(all->failures[i].id);
+        free(all->failures[i].reason);
+    }
+    free(all->failures);
+    done_table_free(&all->last);
+    free(all->shards);
 }
 
 static enum status run_status(void *context)
 {
     const struct status_options *options = context;
     struct batch_status all = {0};
-    enum status status = batch_journal_read_all(options->folder, count_line, &all);
+    enum status status = batch_journal_read_all(options->folder, learn_line, &all);
+    if (status == STATUS_OK && all.no_memory)
+        status = fail_memory("what is done");
     if (status == STATUS_OK)
         status = print_status(options, &all);
-    done_table_free(&all.last);
-    free(all.shards);
+    free_status(&all);
     return status;
 }
 
 static const struct option_row rows[] = {
+    OPT_FLAG("failed", struct status_options, failed, "list the jobs that failed last, and why"),
     OPT_FLAG("json", struct status_options, json, "print it as JSON"),
     {0},
 };
