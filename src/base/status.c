@@ -16,6 +16,9 @@ static bool transient_shown = false;
 static _Thread_local bool log_is_notes = false;
 static _Thread_local char *kept; /* where this thread's failures go; NULL: to the terminal */
 static _Thread_local size_t kept_size;
+static _Thread_local char *noted; /* where this thread's warnings and notes go; NULL: printed */
+static _Thread_local size_t noted_size;
+static _Thread_local bool was_memory;     /* this thread's last failure was fail_memory's */
 static _Thread_local const char *source;  /* that this thread's failures come from, or NULL */
 static _Thread_local const char *subject; /* of this thread's warnings, or NULL */
 
@@ -140,6 +143,7 @@ static void print_failure(enum status status, const char *format, va_list argume
 enum status fail(enum status status, const char *format, ...)
 {
     va_list arguments;
+    was_memory = false;
     va_start(arguments, format);
     if (kept)
         compose(kept, kept_size, format, arguments);
@@ -205,7 +209,14 @@ void log_captured(char **text, size_t *size)
 
 enum status fail_memory(const char *what)
 {
-    return fail(STATUS_FAILED, "not enough memory for %s", what);
+    enum status status = fail(STATUS_FAILED, "not enough memory for %s", what);
+    was_memory = true;
+    return status;
+}
+
+bool failed_for_memory(void)
+{
+    return was_memory;
 }
 
 bool memory_is_there(size_t bytes)
@@ -215,9 +226,28 @@ bool memory_is_there(size_t bytes)
     return block != NULL;
 }
 
+void log_capture_notes(char *text, size_t size)
+{
+    noted = text;
+    noted_size = size;
+}
+
+/* A line that does not fit is cut off. */
+static void keep_note(const char *format, va_list arguments)
+{
+    size_t length = strlen(noted);
+    if (length > 0 && length + 1 < noted_size)
+        noted[length++] = '\n';
+    vsnprintf(noted + length, noted_size - length, format, arguments);
+}
+
 static void print_from(enum verbosity least, const char *format, va_list arguments)
 {
-    if (level >= least)
+    if (level < least)
+        return;
+    if (noted)
+        keep_note(format, arguments);
+    else
         print_line(format, arguments);
 }
 

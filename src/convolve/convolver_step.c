@@ -46,13 +46,22 @@ HALO_REALTIME static bool enter(struct convolver *convolver)
         return false;
     }
     convolver->begun = due;
+    convolver->switches += due;
     return due;
+}
+
+HALO_REALTIME uint64_t convolver_begun(const struct filter *filter, uint64_t *at)
+{
+    const struct convolver *convolver = (const struct convolver *)filter;
+    *at = convolver->change.at;
+    return convolver->switches;
 }
 
 HALO_REALTIME void convolver_finish_switch(struct convolver *convolver)
 {
     convolver->current = convolver->change.to;
     convolver->slot = 1 - convolver->slot;
+    convolver->switches += !convolver->begun; /* a reset came before it began */
     convolver->begun = convolver->entered = false;
     atomic_store(&convolver->switching, false);
 }

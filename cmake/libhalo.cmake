@@ -1,0 +1,48 @@
+# libhalo, shared and static: the same objects, which export what halo/halo.h declares.
+set(header ${PROJECT_SOURCE_DIR}/include/halo/halo.h)
+file(STRINGS ${header} numbers REGEX "^#define HALO_VERSION_(MAJOR|MINOR|PATCH) [0-9]+$")
+list(TRANSFORM numbers REPLACE ".* " "")
+string(JOIN . numbers ${numbers})
+if(NOT numbers STREQUAL PROJECT_VERSION)
+  message(FATAL_ERROR "halo/halo.h is of ${numbers}, and the project of ${PROJECT_VERSION}")
+endif()
+
+add_library(halo_api OBJECT
+  api/api_call.c
+  api/api_convolve.c
+  api/api_convolver.c
+  api/api_convolver_step.c
+  api/api_mask.c)
+set_target_properties(halo_api PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
+target_include_directories(halo_api PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}
+                           ${PROJECT_SOURCE_DIR}/include)
+target_compile_definitions(halo_api PRIVATE HALO_BUILDS_LIBRARY)
+target_link_libraries(halo_api PRIVATE halo_flags)
+
+set(map ${CMAKE_CURRENT_SOURCE_DIR}/api/libhalo.map)
+add_library(halo_shared SHARED $<TARGET_OBJECTS:halo_api>)
+target_link_libraries(halo_shared PRIVATE halo_core halo_flags)
+# As the plugins: libraries of the caller do not replace ours, and the GPU driver and the locks of
+# FFTW outlive a closed library.
+target_link_options(halo_shared PRIVATE -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -Wl,-z,nodelete
+                    -Wl,--as-needed -Wl,--gc-sections -Wl,--version-script=${map})
+target_include_directories(halo_shared INTERFACE ${PROJECT_SOURCE_DIR}/include)
+set_target_properties(halo_shared PROPERTIES
+  OUTPUT_NAME halo VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS ${map}
+  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR} LINKER_LANGUAGE C)
+
+# One object of all that the library uses, in which only its own names are global: what it is made of
+# cannot meet names of the program that it is linked into.
+set(object ${PROJECT_BINARY_DIR}/libhalo.o)
+set(archive ${PROJECT_BINARY_DIR}/libhalo.a)
+add_custom_command(
+  OUTPUT ${archive}
+  COMMAND ${CMAKE_C_COMPILER} -r -nostdlib -o ${object} $<TARGET_OBJECTS:halo_api>
+          $<TARGET_FILE:halo_core>
+  COMMAND ${CMAKE_OBJCOPY} --localize-hidden --wildcard --keep-global-symbol=halo_* ${object}
+  COMMAND ${CMAKE_COMMAND} -E rm -f ${archive}
+  COMMAND ${CMAKE_AR} rcs ${archive} ${object}
+  DEPENDS halo_api halo_core $<TARGET_OBJECTS:halo_api>
+  COMMENT "Linking libhalo.a"
+  COMMAND_EXPAND_LISTS VERBATIM)
+add_custom_target(halo_archive ALL DEPENDS ${archive})

@@ -1,0 +1,48 @@
+#!/bin/sh
+# libhalo exports what its header declares, and nothing else; it needs no part of the program.
+#   library_symbols.sh HEADER SHARED STATIC
+# STATIC may be missing.
+set -eu
+for tool in nm readelf; do
+    command -v $tool >/dev/null || { echo "skipped: $tool (binutils) is not installed"; exit 77; }
+done
+header=$1
+shared=$2
+static=${3:-}
+failed=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+wrong() {
+    echo "$*" >&2
+    failed=1
+}
+
+same() { # FILE WHAT
+    cmp -s "$work/declared" "$work/$1" || wrong "$2 does not export what $header declares:
+$(diff "$work/declared" "$work/$1" || true)"
+}
+
+sed -n 's/^HALO_API .*\b\(halo_[a-z_]*\)(.*/\1/p; /^HALO_API [^(]*$/{n;s/^\(halo_[a-z_]*\)(.*/\1/p;}' \
+    "$header" | sort >"$work/declared"
+[ "$(wc -l <"$work/declared")" -eq "$(grep -c '^HALO_API ' "$header")" ] || wrong "$header cannot be read"
+nm -D --defined-only "$shared" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort >"$work/shared"
+same shared "$shared"
+if [ -n "$static" ]; then
+    nm -g --defined-only "$static" | awk 'NF == 3 { print $3 }' | sort >"$work/static"
+    same static "$static"
+fi
+
+# What every program that uses the library loads.
+for library in sndfile fftw3 fftw3f soxr lilv portaudio jack ncurses lo ebur128 sodium cyaml cufft stdc++; do
+    ! readelf -d "$shared" | grep -q "NEEDED.*lib$library[.w-]" || wrong "$shared needs lib$library"
+done
+nm --defined-only "$shared" | awk '{ print $3 }' >"$work/all"
+grep -qx halo_mask_load "$work/all" || wrong "$shared has no symbols to look at"
+for foreign in device_ driver_ view_ live_session listen_ plugin_lv2 plugin_ladspa spectrogram_ \
+    chain_file render_ batch_run; do
+    found=$(grep -E "^$foreign" "$work/all" | head -3 | tr '\n' ' ')
+    [ -z "$found" ] || wrong "$shared carries $found"
+done
+readelf -d "$shared" | grep -q 'SONAME.*\[libhalo\.so\.[0-9]*\]' || wrong "$shared has no versioned name"
+exit $failed
