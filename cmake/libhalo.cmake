@@ -46,3 +46,18 @@ add_custom_command(
   COMMENT "Linking libhalo.a"
   COMMAND_EXPAND_LISTS VERBATIM)
 add_custom_target(halo_archive ALL DEPENDS ${archive})
+
+# What the archive leaves to the program's link.
+set(HALO_LIBRARY_PRIVATE "-ljansson -lyaml -lm -ldl -pthread")
+file(RELATIVE_PATH prefix_from_pc /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+string(REGEX REPLACE "/$" "" prefix_from_pc "${prefix_from_pc}")
+configure_file(${PROJECT_SOURCE_DIR}/cmake/halo.pc.in ${PROJECT_BINARY_DIR}/halo.pc @ONLY)
+
+install(TARGETS halo_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        COMPONENT libhalo0 NAMELINK_COMPONENT libhalo-dev)
+install(FILES ${archive} DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libhalo-dev)
+install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/halo COMPONENT libhalo-dev)
+install(FILES ${PROJECT_BINARY_DIR}/halo.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+        COMPONENT libhalo-dev)
+install(FILES ${PROJECT_SOURCE_DIR}/examples/convolve.c ${PROJECT_SOURCE_DIR}/examples/jack.c
+        DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples COMPONENT libhalo-dev)
