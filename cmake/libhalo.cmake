@@ -61,3 +61,18 @@ install(FILES ${PROJECT_BINARY_DIR}/halo.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/
         COMPONENT libhalo-dev)
 install(FILES ${PROJECT_SOURCE_DIR}/examples/convolve.c ${PROJECT_SOURCE_DIR}/examples/jack.c
         DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples COMPONENT libhalo-dev)
+
+find_program(HALO_AWK awk REQUIRED)
+mark_as_advanced(HALO_AWK)
+set(manual ${PROJECT_BINARY_DIR}/man3)
+set(manual_maker ${PROJECT_SOURCE_DIR}/cmake/library_manual.awk)
+add_custom_command(
+  OUTPUT ${manual}/libhalo.3
+  COMMAND ${CMAKE_COMMAND} -E rm -rf ${manual}
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${manual}
+  COMMAND ${HALO_AWK} -v folder=${manual} -v version=${PROJECT_VERSION} -f ${manual_maker} ${header}
+  DEPENDS ${header} ${manual_maker}
+  COMMENT "Making the manual pages of libhalo"
+  VERBATIM)
+add_custom_target(halo_manual ALL DEPENDS ${manual}/libhalo.3)
+install(DIRECTORY ${manual} DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT libhalo-dev)

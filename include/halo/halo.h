@@ -29,6 +29,10 @@
  * each call of halo_convolver_process has, while FFTW's plans stay the same; on a GPU and among
  * machines within the error above.
  *
+ * Licence: this library is under the MIT License, and opens FFTW, which is under the GNU General
+ * Public License (version 2 or later): programs that are passed on with both are passed on under
+ * that.
+ *
  * Versions: a program that was built with an older version of one major version runs with a newer
  * one. Structs that begin with `size` may grow: set it by sizeof, and the rest of what you do not
  * use to 0.
@@ -58,7 +62,8 @@ extern "C" {
 
 /* ---- versions and errors ---- */
 
-/* Of the library that runs: "0.2.0", and HALO_VERSION_NUMBER. Threads: any. Real-time. */
+/* The version of the library that runs, "0.2.0"; and as a number like HALO_VERSION_NUMBER. Threads:
+ * any. Real-time. */
 HALO_API const char *halo_version(void);
 HALO_API unsigned halo_version_number(void);
 
@@ -96,7 +101,7 @@ struct halo_mask;
 HALO_API enum halo_status halo_mask_load(const char *spec, uint32_t rate, size_t channels,
                                          struct halo_mask **mask, struct halo_error *error);
 
-/* The same for a file with any name and without options. */
+/* Read a mask from a file with any name and without options; otherwise as halo_mask_load. */
 HALO_API enum halo_status halo_mask_load_file(const char *file, uint32_t rate, size_t channels,
                                               struct halo_mask **mask, struct halo_error *error);
 
@@ -119,13 +124,15 @@ struct halo_taps {
     size_t path_count;
 };
 
-/* Copies them. Errors: HALO_USAGE: counts that do not fit, samples that are not finite. Threads:
+/* Make a mask of samples in memory, which are copied, for a sound of `channels` at `rate`. Errors:
+ * HALO_USAGE: counts that do not fit, samples that are not finite. Threads:
  * any. Not real-time. */
 HALO_API enum halo_status halo_mask_from_taps(const struct halo_taps *taps, uint32_t rate,
                                               size_t channels, struct halo_mask **mask,
                                               struct halo_error *error);
 
-/* While no call uses it; convolvers do not need the mask that they were made with. Threads: any. */
+/* Free a mask that no call uses; convolvers do not need the masks that they were made with.
+ * Threads: any. */
 HALO_API void halo_mask_destroy(struct halo_mask *mask);
 
 struct halo_mask_info {
@@ -136,11 +143,11 @@ struct halo_mask_info {
     uint32_t rate; /* Hz */
 };
 
-/* Threads: any. Real-time. */
+/* Describe a mask, in as many bytes as info->size says. Threads: any. Real-time. */
 HALO_API void halo_mask_describe(const struct halo_mask *mask, struct halo_mask_info *info);
 
-/* What the program prints about such a mask, for users: that it was resampled, what of a
- * configuration was left out. Lines without a newline at the end; "": nothing. As long as the mask
+/* Say what the program prints about such a mask, for users: that it was resampled, what of a
+ * configuration was left out. Lines, without a newline at the end; "": nothing. As long as the mask
  * lives. Threads: any. */
 HALO_API const char *halo_mask_notes(const struct halo_mask *mask);
 
@@ -174,7 +181,7 @@ HALO_API enum halo_status halo_convolve_many(const struct halo_mask *mask,
                                              const struct halo_convolve_options *options,
                                              struct halo_error *error);
 
-/* The same for one sound, with the defaults. */
+/* Convolve one sound, as halo_convolve_many does with its defaults. */
 HALO_API enum halo_status halo_convolve(const struct halo_mask *mask, const float *in,
                                         size_t in_stride, size_t frames, float *out,
                                         size_t out_stride, size_t out_frames,
@@ -197,18 +204,18 @@ struct halo_convolver_options {
                             alone. The others live as long as the convolver. */
 };
 
-/* The mask may be destroyed afterwards. `options`: NULL for the defaults. A GPU that fails later
- * hands over to the CPU within the block. Errors: HALO_USAGE, HALO_NO_MEMORY, HALO_NO_GPU,
- * HALO_FAILED. Threads: any. Not real-time. */
+/* Make a convolver for a mask, which may be destroyed afterwards. `options`: NULL for the defaults.
+ * A GPU that fails later hands over to the CPU within the block. Errors: HALO_USAGE,
+ * HALO_NO_MEMORY, HALO_NO_GPU, HALO_FAILED. Threads: any. Not real-time. */
 HALO_API enum halo_status halo_convolver_create(const struct halo_mask *mask,
                                                 const struct halo_convolver_options *options,
                                                 struct halo_convolver **convolver,
                                                 struct halo_error *error);
 
-/* While no other call uses it. Threads: any. Not real-time. */
+/* Free a convolver that no other call uses. Threads: any. Not real-time. */
 HALO_API void halo_convolver_destroy(struct halo_convolver *convolver);
 
-/* The next `frames` frames of input, and their output. `out` may be `in`, with the same stride, and
+/* Convolve the next `frames` frames of input. `out` may be `in`, with the same stride, and
  * may not overlap it otherwise. Errors: HALO_USAGE: the frames are no multiple of options.block;
  * nothing is done then. Samples that are not finite are heard as such until halo_convolver_reset.
  * Threads: the processing thread. Real-time: it allocates nothing, takes no lock, opens no file and
@@ -217,7 +224,8 @@ HALO_API enum halo_status halo_convolver_process(struct halo_convolver *convolve
                                                  size_t in_stride, float *out, size_t out_stride,
                                                  size_t frames);
 
-/* The same with a pointer for each channel. */
+/* Convolve the next frames, given by a pointer for each channel; otherwise as
+ * halo_convolver_process. */
 HALO_API enum halo_status halo_convolver_process_channels(struct halo_convolver *convolver,
                                                           const float *const *in, float *const *out,
                                                           size_t frames);
@@ -233,16 +241,16 @@ HALO_API enum halo_status halo_convolver_switch(struct halo_convolver *convolver
                                                 const struct halo_mask *mask, uint64_t at,
                                                 uint64_t fade, struct halo_error *error);
 
-/* Whether no switch is under way. *at, unless NULL: the frame where the last one began, if it is
- * over. Threads: the control thread. Real-time. */
+/* Say whether no switch is under way. *at, unless NULL: the frame where the last one began, if it
+ * is over. Threads: the control thread. Real-time. */
 HALO_API bool halo_convolver_switched(const struct halo_convolver *convolver, uint64_t *at);
 
 /* Forget all sound, and count input frames from 0 again; a switch is over at once. Threads: any,
  * while no other call uses it. Not real-time. */
 HALO_API void halo_convolver_reset(struct halo_convolver *convolver);
 
-/* What computes it, for users: "cpu", and how. As long as the convolver lives. Threads: the control
- * thread. */
+/* Name what computes it, for users: "cpu", and how. As long as the convolver lives. Threads: the
+ * control thread. */
 HALO_API const char *halo_convolver_backend(const struct halo_convolver *convolver);
 HALO_API const char *halo_convolver_algorithm(const struct halo_convolver *convolver);
 
