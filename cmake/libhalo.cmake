@@ -12,12 +12,16 @@ add_library(halo_api OBJECT
   api/api_convolve.c
   api/api_convolver.c
   api/api_convolver_step.c
+  api/api_device.c
   api/api_mask.c)
 set_target_properties(halo_api PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
 target_include_directories(halo_api PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}
                            ${PROJECT_SOURCE_DIR}/include)
 target_compile_definitions(halo_api PRIVATE HALO_BUILDS_LIBRARY)
 target_link_libraries(halo_api PRIVATE halo_flags)
+if(NOT HALO_WITH_CUDA)
+  target_compile_definitions(halo_api PRIVATE HALO_NO_CUDA)
+endif()
 
 set(map ${CMAKE_CURRENT_SOURCE_DIR}/api/libhalo.map)
 add_library(halo_shared SHARED $<TARGET_OBJECTS:halo_api>)
@@ -35,10 +39,14 @@ set_target_properties(halo_shared PROPERTIES
 # cannot meet names of the program that it is linked into.
 set(object ${PROJECT_BINARY_DIR}/libhalo.o)
 set(archive ${PROJECT_BINARY_DIR}/libhalo.a)
+set(with "")
+if(HALO_WITH_CUDA) # no program is asked to have the CUDA Toolkit
+  set(with $<TARGET_FILE:CUDA::cudart_static>)
+endif()
 add_custom_command(
   OUTPUT ${archive}
   COMMAND ${CMAKE_C_COMPILER} -r -nostdlib -o ${object} $<TARGET_OBJECTS:halo_api>
-          $<TARGET_FILE:halo_core>
+          $<TARGET_FILE:halo_core> ${with}
   COMMAND ${CMAKE_OBJCOPY} --localize-hidden --wildcard --keep-global-symbol=halo_* ${object}
   COMMAND ${CMAKE_COMMAND} -E rm -f ${archive}
   COMMAND ${CMAKE_AR} rcs ${archive} ${object}
@@ -48,7 +56,7 @@ add_custom_command(
 add_custom_target(halo_archive ALL DEPENDS ${archive})
 
 # What the archive leaves to the program's link.
-set(HALO_LIBRARY_PRIVATE "-ljansson -lyaml -lm -ldl -pthread")
+set(HALO_LIBRARY_PRIVATE "-ljansson -lyaml -lm -ldl -lrt -pthread")
 file(RELATIVE_PATH prefix_from_pc /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 string(REGEX REPLACE "/$" "" prefix_from_pc "${prefix_from_pc}")
 configure_file(${PROJECT_SOURCE_DIR}/cmake/halo.pc.in ${PROJECT_BINARY_DIR}/halo.pc @ONLY)

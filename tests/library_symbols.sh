@@ -51,7 +51,7 @@ for library in sndfile fftw3 fftw3f soxr lilv portaudio jack ncurses lo ebur128 
 done
 nm --defined-only "$shared" | awk '{ print $3 }' >"$work/all"
 grep -qx halo_mask_load "$work/all" || wrong "$shared has no symbols to look at"
-for foreign in device_ driver_ view_ live_session listen_ plugin_lv2 plugin_ladspa spectrogram_ \
+for foreign in device_driver device_choose driver_ view_ live_session listen_ plugin_lv2 plugin_ladspa spectrogram_ \
     chain_file render_ batch_run; do
     found=$(grep -E "^$foreign" "$work/all" | head -3 | tr '\n' ' ')
     [ -z "$found" ] || wrong "$shared carries $found"

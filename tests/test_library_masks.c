@@ -221,21 +221,34 @@ START_TEST(options_that_cannot_be_are_refused)
 }
 END_TEST
 
-START_TEST(without_cuda_that_is_said)
+/* What needs a GPU says so where there is none, or no CUDA in the library. */
+START_TEST(without_a_gpu_that_is_said)
 {
     struct halo_mask *mask;
     struct halo_error error;
     struct halo_convolver *convolver = NULL;
+    struct halo_device_convolver *device = NULL;
     const struct halo_convolver_options options = {.size = sizeof options, .backend = "cuda"};
     const struct halo_convolve_options whole = {.size = sizeof whole, .backend = "cuda"};
     float x[1] = {1}, y[1];
     const struct halo_job job = {x, 0, 1, y, 0, 1};
-    if (HALO_WITH_CUDA)
-        return;
     ck_assert_int_eq(halo_mask_load("lowpass:3000", LIBRARY_RATE, 1, &mask, &error), HALO_OK);
-    library_refused(halo_convolver_create(mask, &options, &convolver, &error), &error, HALO_NO_GPU,
-                    "CUDA", convolver);
-    ck_assert_int_eq(halo_convolve_many(mask, &job, 1, &whole, &error), HALO_NO_GPU);
+    library_refused(halo_device_convolver_create(mask, 0, &device, &error), &error, HALO_USAGE,
+                    "no frames", device);
+    library_refused(halo_device_convolver_create(NULL, 1, &device, &error), &error, HALO_USAGE,
+                    "without a mask", device);
+    halo_device_convolver_destroy(NULL);
+    enum halo_status status = halo_device_convolver_create(mask, 1, &device, &error);
+    if (status != HALO_OK) {
+        library_refused(status, &error, HALO_NO_GPU, "", device);
+        ck_assert_str_ne(error.text, "");
+        status = halo_convolver_create(mask, &options, &convolver, &error);
+        library_refused(status, &error, HALO_NO_GPU, "", convolver);
+        status = halo_convolve_many(mask, &job, 1, &whole, &error);
+        library_refused(status, &error, HALO_NO_GPU, "", NULL);
+        ck_assert_str_ne(error.text, "");
+    }
+    halo_device_convolver_destroy(device);
     halo_mask_destroy(mask);
 }
 END_TEST
@@ -327,4 +340,4 @@ END_TEST
 SUITE_MAIN("library_masks", columns_are_routed_by_their_counts, masks_come_from_files_and_specs,
            numbers_do_not_depend_on_the_locale, specs_that_cannot_be_are_refused,
            taps_that_cannot_be_are_refused, options_that_cannot_be_are_refused,
-           without_cuda_that_is_said, each_allocation_may_fail, nothing_is_printed)
+           without_a_gpu_that_is_said, each_allocation_may_fail, nothing_is_printed)

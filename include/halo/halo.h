@@ -187,6 +187,34 @@ HALO_API enum halo_status halo_convolve(const struct halo_mask *mask, const floa
                                         size_t out_stride, size_t out_frames,
                                         struct halo_error *error);
 
+/* ---- buffers of a GPU ---- */
+
+/* A mask on an NVIDIA GPU, for sounds that are in its memory. Errors stay below -125 dB of max|x|
+ * sum|h|. */
+struct halo_device_convolver;
+
+/* Prepare a mask on the current CUDA device, for outputs of at most `frames` frames. The mask may
+ * be destroyed afterwards. Errors: HALO_NO_GPU, also where the library is built without CUDA;
+ * HALO_NO_MEMORY, HALO_FAILED: memory of the device, a mask that is too long for it. Threads: any,
+ * one at a time. Not real-time: it waits for the device. */
+HALO_API enum halo_status halo_device_convolver_create(const struct halo_mask *mask, size_t frames,
+                                                       struct halo_device_convolver **convolver,
+                                                       struct halo_error *error);
+
+/* Free it, once all that was queued is done. Threads: any, one at a time. Not real-time. */
+HALO_API void halo_device_convolver_destroy(struct halo_device_convolver *convolver);
+
+/* Convolve `count` sounds in device memory, each as halo_convolve_many does, on a stream of the
+ * caller: a cudaStream_t or CUstream of the device; NULL is the default stream. Channels begin at
+ * multiples of 16 bytes. The work is queued in the order of the stream, and the call does not wait
+ * for it: buffers stay as they are until it is done, and errors that come later are found by who
+ * synchronises. Calls with one convolver follow one another on their streams; several convolvers
+ * may work at once. Errors: HALO_USAGE: buffers that do not fit; HALO_FAILED: what the driver says.
+ * Threads: any, one at a time for each convolver. Not real-time. */
+HALO_API enum halo_status halo_device_convolver_run(struct halo_device_convolver *convolver,
+                                                    const struct halo_job *jobs, size_t count,
+                                                    void *stream, struct halo_error *error);
+
 /* ---- block by block ---- */
 
 /* Input history and a current mask. Output frame i is the sum over k of in[i - k] h[k], written by
