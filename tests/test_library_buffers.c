@@ -64,6 +64,51 @@ START_TEST(buffers_equal_truth)
 }
 END_TEST
 
+/* Enough for every thread to take whole sounds, one of which is not finite. */
+START_TEST(many_buffers_at_once)
+{
+    enum { SOUNDS = 50, SPOILT = 17 };
+    struct mask *mask = truth_noise_mask(8, 2, 900);
+    struct halo_mask *own = library_mask(mask);
+    for (size_t threads = 1; threads <= 4; threads++) {
+        struct halo_job jobs[SOUNDS];
+        struct block in[SOUNDS], out[SOUNDS];
+        struct planes from[SOUNDS], to[SOUNDS];
+        for (size_t j = 0; j < SOUNDS; j++) {
+            size_t frames = 1 + j * j * 7 % 5000;
+            in[j] = stream_noise(j, 2, frames);
+            out[j] = stream_noise(j, 2, frames + 899);
+            from[j] = planes_of(&in[j]);
+            to[j] = planes_of(&out[j]);
+            jobs[j] = (struct halo_job){from[j].samples, from[j].stride, frames,
+                                        to[j].samples,   to[j].stride,   frames + 899};
+        }
+        from[SPOILT].samples[0] = NAN;
+        struct halo_error error;
+        const struct halo_convolve_options options = {.size = sizeof options, .threads = threads};
+        enum halo_status status = halo_convolve_many(own, jobs, SOUNDS, &options, &error);
+        ck_assert_msg(status == HALO_OK, "%s", error.text);
+        for (size_t j = 0; j < SOUNDS; j++) {
+            char what[64];
+            snprintf(what, sizeof what, "sound %zu, %zu threads", j, threads);
+            planes_take(&to[j], &out[j]);
+            double **truth = truth_render(mask, in[j].data, in[j].frames);
+            if (j == SPOILT)
+                ck_assert(!isfinite(out[j].data[0][0]));
+            else
+                library_expect(&out[j], truth, mask, &in[j], what);
+            truth_free(truth, 2);
+            block_free(&in[j]);
+            block_free(&out[j]);
+            free(from[j].samples);
+            free(to[j].samples);
+        }
+    }
+    halo_mask_destroy(own);
+    mask_destroy(mask);
+}
+END_TEST
+
 /* A symmetric filter has its time zero in the middle. */
 START_TEST(time_zero_is_the_origin)
 {
@@ -93,4 +138,4 @@ START_TEST(time_zero_is_the_origin)
 }
 END_TEST
 
-SUITE_MAIN("library_buffers", buffers_equal_truth, time_zero_is_the_origin)
+SUITE_MAIN("library_buffers", buffers_equal_truth, many_buffers_at_once, time_zero_is_the_origin)

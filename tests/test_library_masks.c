@@ -213,6 +213,8 @@ START_TEST(options_that_cannot_be_are_refused)
     ck_assert_int_eq(halo_convolve_many(mask, NULL, 0, &no_size, &error), HALO_USAGE);
     ck_assert_int_eq(halo_convolve_many(mask, &job, 1, NULL, &error), HALO_USAGE);
     command_expect(error.text, "no buffer");
+    const struct halo_convolve_options crowd = {.size = sizeof crowd, .threads = SIZE_MAX};
+    ck_assert_int_eq(halo_convolve_many(mask, NULL, 0, &crowd, &error), HALO_USAGE);
     ck_assert_int_eq(halo_convolve_many(NULL, NULL, 0, NULL, &error), HALO_USAGE);
     ck_assert_int_eq(halo_convolve_many(mask, NULL, 0, NULL, &error), HALO_OK);
     halo_mask_destroy(mask);

@@ -2,11 +2,17 @@
 #include "api/api_call.h"
 #include "api/api_mask.h"
 #include "convolve/convolver.h"
+#include "mask/mask_share.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_LEAST = 64, BLOCK_LARGEST = 1 << 20 }; /* frames */
+enum {
+    BLOCK_LEAST = 64, /* frames */
+    BLOCK_LARGEST = 1 << 20,
+    THREADS_MOST = 1024,
+};
 
 /* A convolver, and a block before and after it. */
 struct buffer_run {
@@ -93,24 +99,78 @@ static void run_job(const struct buffer_run *run, const struct halo_job *job)
     filter_reset(run->filter);
 }
 
-static enum status run_jobs(const struct convolver_settings *request, const struct mask *mask,
-                            const struct halo_job *jobs, size_t count)
+/* Sounds for one convolver after the other, or for several at once. */
+struct buffer_batch {
+    struct mask mask; /* the caller's, with forms of its own (mask_share.h) */
+    const struct halo_job *jobs;
+    size_t count;
+    struct buffer_run *runs;
+    size_t run_count;
+};
+
+static enum status open_run(const struct convolver_settings *settings, const struct mask *mask,
+                            struct buffer_run *run)
+{
+    run->mask = mask;
+    TRY(convolver_create(settings, mask, &run->filter));
+    TRY(block_init(&run->in, mask->inputs, settings->block, "a sound"));
+    return block_init(&run->out, mask->outputs, settings->block, "a sound");
+}
+
+static void close_run(struct buffer_run *run)
+{
+    filter_destroy(run->filter);
+    block_free(&run->in);
+    block_free(&run->out);
+}
+
+static bool is_on_gpu(const struct buffer_run *run)
+{
+    return strcmp(convolver_backend(run->filter), convolver_cuda.name) == 0;
+}
+
+static void take_job(void *context, size_t job, size_t worker)
+{
+    const struct buffer_batch *batch = context;
+    run_job(&batch->runs[worker], &batch->jobs[job]);
+}
+
+/* Where there are many sounds, each thread has a convolver and takes whole ones; otherwise, and on
+ * a GPU, all threads share the work on one. */
+static enum status run_batch(struct buffer_batch *batch, const struct convolver_settings *request)
 {
     struct convolver_settings settings = *request;
-    struct buffer_run run = {.mask = mask};
-    settings.frames = frames_of(jobs, count);
-    settings.block = convolver_preferred_block(&settings, mask, longest_of(jobs, count));
-    enum status status = convolver_create(&settings, mask, &run.filter);
-    if (status == STATUS_OK)
-        status = block_init(&run.in, mask->inputs, settings.block, "a sound");
-    if (status == STATUS_OK)
-        status = block_init(&run.out, mask->outputs, settings.block, "a sound");
-    for (size_t j = 0; j < count && status == STATUS_OK; j++)
-        if (jobs[j].out_frames > 0)
-            run_job(&run, &jobs[j]);
-    block_free(&run.in);
-    block_free(&run.out);
-    filter_destroy(run.filter);
+    const struct mask *mask = &batch->mask;
+    size_t threads = workers_count(request->workers), most = longest_of(batch->jobs, batch->count);
+    bool has_many = threads > 1 && batch->count >= 2 * threads;
+    settings.frames = frames_of(batch->jobs, batch->count);
+    settings.workers = has_many ? NULL : request->workers;
+    settings.block = convolver_preferred_block(&settings, mask, most);
+    batch->runs = calloc(has_many ? threads : 1, sizeof *batch->runs);
+    if (!batch->runs)
+        return fail_memory("a sound");
+    do
+        TRY(open_run(&settings, mask, &batch->runs[batch->run_count++]));
+    while (has_many && batch->run_count < threads && !is_on_gpu(&batch->runs[0]));
+    workers_run(batch->run_count > 1 ? request->workers : NULL, batch->count, take_job, batch);
+    return STATUS_OK;
+}
+
+static void keep(void *owner, struct mask *mask)
+{
+    (void)owner, (void)mask;
+}
+
+static enum status run_jobs(const struct convolver_settings *settings, const struct mask *mask,
+                            const struct halo_job *jobs, size_t count)
+{
+    struct buffer_batch batch = {.mask = *mask, .jobs = jobs, .count = count};
+    TRY(mask_share_begin(&batch.mask, keep, NULL));
+    enum status status = run_batch(&batch, settings);
+    for (size_t r = 0; r < batch.run_count; r++)
+        close_run(&batch.runs[r]);
+    free(batch.runs);
+    mask_share_end(&batch.mask);
     return status;
 }
 
@@ -123,9 +183,14 @@ static enum status convolve(const struct halo_mask *mask, const struct halo_job 
     };
     if (!mask || (count > 0 && !jobs))
         return fail(STATUS_USAGE, "cannot convolve without a %s", mask ? "sound" : "mask");
+    if (options->threads > THREADS_MOST)
+        return fail(STATUS_USAGE, "cannot convolve on %zu threads: %d are possible",
+                    options->threads, THREADS_MOST);
     settings.rate = mask->rate;
     for (size_t j = 0; j < count; j++)
         TRY(check_job(mask->mask, &jobs[j], j));
+    if (count == 0)
+        return STATUS_OK;
     TRY(workers_create(options->threads, &settings.workers));
     enum status status = run_jobs(&settings, mask->mask, jobs, count);
     workers_destroy(settings.workers);
