@@ -233,6 +233,61 @@ START_TEST(symmetric_masks_begin_at_time_zero)
 }
 END_TEST
 
+/* The backend of a GPU for sounds of the host: in calls of any length and of one, with a switch,
+ * and in buffers. */
+static void check_backend(size_t taps, size_t block)
+{
+    size_t frames = block ? 60000 / block * block : 60000,
+           lead = block ? (9000 / block + 1) * block : 9999;
+    uint64_t at = 0;
+    struct mask *masks[] = {truth_noise_mask(1, 2, taps), truth_noise_mask(2, 2, taps)};
+    struct halo_mask *own[] = {library_mask(masks[0]), library_mask(masks[1])};
+    const struct halo_convolver_options options = {
+        .size = sizeof options, .backend = "cuda", .block = block};
+    struct halo_convolver *convolver = library_convolver(own[0], &options);
+    struct block in = stream_noise(1, 2, frames), out = stream_noise(2, 2, frames);
+    ck_assert_str_eq(halo_convolver_backend(convolver), "cuda");
+    library_run(convolver, &in, &out, 0, lead, block, false, taps);
+    ck_assert_int_eq(halo_convolver_switch(convolver, own[1], 0, 500, NULL), HALO_OK);
+    library_run(convolver, &in, &out, lead, frames - lead, block, false, taps);
+    ck_assert(halo_convolver_switched(convolver, &at));
+    double **old = truth_render(masks[0], in.data, frames);
+    double **new = truth_render(masks[1], in.data, frames);
+    for (size_t c = 0; c < 2; c++)
+        for (size_t i = (size_t)at; i < frames; i++)
+            old[c][i] += fmin(1, (double)(i - at) / 500) * (new[c][i] - old[c][i]);
+    library_expect_faded(&out, old, fmax(mask_norm(masks[0]), mask_norm(masks[1])), "a GPU");
+    struct planes from = planes_of(&in), to = planes_of(&out);
+    const struct halo_job job = {from.samples, from.stride, frames, to.samples, to.stride, frames};
+    const struct halo_convolve_options whole = {.size = sizeof whole, .backend = "cuda"};
+    struct halo_error error;
+    enum halo_status status = halo_convolve_many(own[1], &job, 1, &whole, &error);
+    ck_assert_msg(status == HALO_OK, "%s", error.text);
+    planes_take(&to, &out);
+    library_expect(&out, new, masks[1], &in, "buffers by a GPU");
+    truth_free(old, 2);
+    truth_free(new, 2);
+    free(from.samples);
+    free(to.samples);
+    block_free(&in);
+    block_free(&out);
+    halo_convolver_destroy(convolver);
+    for (size_t m = 0; m < 2; m++) {
+        halo_mask_destroy(own[m]);
+        mask_destroy(masks[m]);
+    }
+}
+
+START_TEST(the_backend_equals_truth)
+{
+    check_backend(100, 0);
+    check_backend(20000, 0);
+    check_backend(20000, 64);
+    check_backend(20000, 256);
+    check_backend(5000, 3000);
+}
+END_TEST
+
 static void refused(struct halo_device_convolver *convolver, struct halo_job job, const char *text)
 {
     struct halo_error error;
@@ -270,9 +325,11 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {device_buffers_equal_truth, work_is_in_the_order_of_the_stream,
+    const TTest *const tests[] = {device_buffers_equal_truth,
+                                  work_is_in_the_order_of_the_stream,
                                   convolvers_on_two_streams_do_not_meet,
                                   symmetric_masks_begin_at_time_zero,
+                                  the_backend_equals_truth,
                                   device_buffers_that_do_not_fit_are_refused};
     int devices;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {

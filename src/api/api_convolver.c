@@ -55,6 +55,13 @@ static enum status make_rows(struct halo_convolver *convolver)
     return block_init(&convolver->coming, outputs, convolver->block, "a convolver");
 }
 
+/* In graph mode as the plugins (processor.c); blocks that are longer than its are no streams. */
+static enum gpu_mode gpu_mode(const struct halo_convolver *convolver)
+{
+    bool is_stream = convolver->on_gpu && convolver->block <= GPU_LIVE_BLOCK_MOST;
+    return is_stream ? GPU_MODE_GRAPH : GPU_MODE_AUTO;
+}
+
 static enum status make_filter(struct halo_convolver *convolver,
                                const struct halo_convolver_options *options,
                                const struct halo_mask *mask)
@@ -69,7 +76,7 @@ static enum status make_filter(struct halo_convolver *convolver,
         .block = convolver->block,
         .taps = convolver->taps - convolver->split,
         .live = true,
-        .gpu.mode = convolver->on_gpu ? GPU_MODE_GRAPH : GPU_MODE_AUTO, /* see processor.c */
+        .gpu.mode = gpu_mode(convolver),
         .workers = convolver->workers,
     };
     lock_gpu(convolver, pthread_mutex_lock);
