@@ -64,6 +64,25 @@ START_TEST(buffers_equal_truth)
 }
 END_TEST
 
+/* Nothing of nothing, and silence of it. */
+START_TEST(buffers_may_be_empty)
+{
+    struct halo_mask *mask;
+    struct halo_error error;
+    float out[] = {1, 2, 3}, in[] = {1};
+    ck_assert_int_eq(halo_mask_load("lowpass:3000", LIBRARY_RATE, 1, &mask, &error), HALO_OK);
+    ck_assert_int_eq(halo_convolve(mask, NULL, 0, 0, NULL, 0, 0, &error), HALO_OK);
+    ck_assert_int_eq(halo_convolve(mask, in, 0, 1, NULL, 0, 0, &error), HALO_OK);
+    ck_assert_int_eq(halo_convolve(mask, NULL, 0, 0, out, 0, 2, &error), HALO_OK);
+    ck_assert(out[0] == 0 && out[1] == 0 && out[2] == 3);
+    struct halo_convolver *convolver = library_convolver(mask, NULL);
+    ck_assert_int_eq(halo_convolver_process(convolver, in, 0, out, 0, 0), HALO_OK);
+    ck_assert(out[0] == 0 && out[2] == 3);
+    halo_convolver_destroy(convolver);
+    halo_mask_destroy(mask);
+}
+END_TEST
+
 /* Enough for every thread to take whole sounds, one of which is not finite. */
 START_TEST(many_buffers_at_once)
 {
@@ -138,4 +157,5 @@ START_TEST(time_zero_is_the_origin)
 }
 END_TEST
 
-SUITE_MAIN("library_buffers", buffers_equal_truth, many_buffers_at_once, time_zero_is_the_origin)
+SUITE_MAIN("library_buffers", buffers_equal_truth, buffers_may_be_empty, many_buffers_at_once,
+           time_zero_is_the_origin)

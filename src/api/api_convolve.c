@@ -93,7 +93,7 @@ static void run_job(const struct buffer_run *run, const struct halo_job *job)
         filter_process(run->filter, (const float *const *)run->in.data, run->out.data);
         write_block(run, job, from, frames);
     }
-    for (size_t c = 0; c < run->mask->outputs; c++)
+    for (size_t c = 0; c < run->mask->outputs && frames < job->out_frames; c++)
         memset(job->out + c * job->out_stride + frames, 0,
                (job->out_frames - frames) * sizeof(float));
     filter_reset(run->filter);
