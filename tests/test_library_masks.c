@@ -65,10 +65,12 @@ START_TEST(masks_come_from_files_and_specs)
     ck_assert_float_eq(out[1], -0.25f);
     ck_assert_str_eq(halo_mask_notes(mask), "");
     halo_mask_destroy(mask);
-    sound_noise_file("m.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 44100, 1, 441);
-    ck_assert_int_eq(halo_mask_load_file(command_path("m.wav"), LIBRARY_RATE, 1, &mask, &error),
-                     HALO_OK);
+    sound_noise_file("m\n\033[2J.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 44100, 1, 441);
+    ck_assert_int_eq(
+        halo_mask_load_file(command_path("m\n\033[2J.wav"), LIBRARY_RATE, 1, &mask, &error),
+        HALO_OK);
     command_expect(halo_mask_notes(mask), "is resampled from 44100 to 48000 Hz");
+    ck_assert_ptr_null(strchr(halo_mask_notes(mask), '\n'));
     halo_mask_describe(mask, &info);
     ck_assert_uint_ge(info.taps, 480);
     halo_mask_destroy(mask);

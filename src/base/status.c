@@ -235,10 +235,12 @@ void log_capture_notes(char *text, size_t size)
 /* A line that does not fit is cut off. */
 static void keep_note(const char *format, va_list arguments)
 {
+    char raw[LINE_MOST];
     size_t length = strlen(noted);
     if (length > 0 && length + 1 < noted_size)
         noted[length++] = '\n';
-    vsnprintf(noted + length, noted_size - length, format, arguments);
+    vsnprintf(raw, sizeof raw, format, arguments);
+    printable_copy(noted + length, noted_size - length, raw);
 }
 
 static void print_from(enum verbosity least, const char *format, va_list arguments)
