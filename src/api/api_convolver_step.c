@@ -15,7 +15,7 @@ HALO_REALTIME static bool has_begun(struct halo_convolver *convolver)
         change->at = change->at > convolver->position ? change->at : convolver->position;
         return true;
     }
-    if (convolver_begun(convolver->filter, &at) < convolver->number)
+    if (!convolver_has_begun(convolver->filter, convolver->number, &at))
         return false;
     change->at = at + SPLIT_BLOCK;
     return true;

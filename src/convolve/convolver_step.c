@@ -50,11 +50,14 @@ HALO_REALTIME static bool enter(struct convolver *convolver)
     return due;
 }
 
-HALO_REALTIME uint64_t convolver_begun(const struct filter *filter, uint64_t *at)
+/* Until then the control thread may be writing the switch. */
+HALO_REALTIME bool convolver_has_begun(const struct filter *filter, uint64_t number, uint64_t *at)
 {
     const struct convolver *convolver = (const struct convolver *)filter;
+    if (convolver->switches < number)
+        return false;
     *at = convolver->change.at;
-    return convolver->switches;
+    return true;
 }
 
 HALO_REALTIME void convolver_finish_switch(struct convolver *convolver)
