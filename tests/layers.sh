@@ -36,6 +36,7 @@ grep -rnE '^ *# *include' --include='*.[ch]' --include='*.cu' --include='*.cuh' 
         only["cufft"] = "^gpu/"
         only["gpu/"] = "^gpu/|^bench/(bench_kernels|kernel_bench|truth2d)"
         only["zlib.h"] = only["batch/zlib_library.h"] = "^batch/"
+        only["halo/"] = "^api/"
         only["lv2/"] = "^plugin/plugin_lv2|^lv2/"
     }
     {

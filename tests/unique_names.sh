@@ -3,7 +3,7 @@
 #   unique_names.sh SOURCE
 set -eu
 cd "$1"
-find src gpu lv2 clap -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' | sort | xargs grep -HoE \
+find src gpu lv2 clap include -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' | sort | xargs grep -HoE \
     '(^|[^a-z_])(struct|enum|union)( __align__\([0-9]*\))? +[A-Za-z_][A-Za-z0-9_]* *\{' |
     awk '
     {

@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 
 # Each line of the program, its tests and its documents, and each file name as a line of its own.
 # The recording wav/voice.wav keeps its name.
-find src gpu lv2 clap tests bench docs README.md CONTRIBUTING.md -type f \
+find src gpu lv2 clap include tests bench docs README.md CONTRIBUTING.md -type f \
     \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cc' -o -name '*.sh' \
     -o -name '*.md' -o -name '*.1' -o -name '*.in' -o -name CMakeLists.txt \) \
     ! -name vocabulary.sh ! -name glossary.md | sort >"$work/files"

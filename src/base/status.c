@@ -17,6 +17,9 @@ static _Thread_local bool log_is_notes = false;
 static _Thread_local char *kept; /* where this thread's failures go; NULL: to the terminal */
 static _Thread_local size_t kept_size;
 static _Thread_local struct failure *kept_failure; /* in place of `kept` */
+static _Thread_local char *noted; /* where this thread's warnings and notes go; NULL: printed */
+static _Thread_local size_t noted_size;
+static _Thread_local bool was_memory;     /* this thread's last failure was fail_memory's */
 static _Thread_local const char *source;  /* that this thread's failures come from, or NULL */
 static _Thread_local const char *subject; /* of this thread's warnings, or NULL */
 
@@ -182,6 +185,7 @@ static void print_failure(const struct failure *failure)
 enum status fail(enum status status, const char *format, ...)
 {
     va_list arguments;
+    was_memory = false;
     va_start(arguments, format);
     if (kept_failure) {
         make_failure(kept_failure, status, format, arguments);
@@ -291,7 +295,14 @@ void warn_about(const char *what)
 
 enum status fail_memory(const char *what)
 {
-    return fail(STATUS_FAILED, "not enough memory for %s", what);
+    enum status status = fail(STATUS_FAILED, "not enough memory for %s", what);
+    was_memory = true;
+    return status;
+}
+
+bool failed_for_memory(void)
+{
+    return was_memory;
 }
 
 bool memory_is_there(size_t bytes)
@@ -301,9 +312,30 @@ bool memory_is_there(size_t bytes)
     return block != NULL;
 }
 
+void log_capture_notes(char *text, size_t size)
+{
+    noted = text;
+    noted_size = size;
+}
+
+/* A line that does not fit is cut off. */
+static void keep_note(const char *format, va_list arguments)
+{
+    char raw[LINE_MOST];
+    size_t length = strlen(noted);
+    if (length > 0 && length + 1 < noted_size)
+        noted[length++] = '\n';
+    vsnprintf(raw, sizeof raw, format, arguments);
+    printable_copy(noted + length, noted_size - length, raw);
+}
+
 static void print_from(enum verbosity least, const char *format, va_list arguments)
 {
-    if (level >= least)
+    if (level < least)
+        return;
+    if (noted)
+        keep_note(format, arguments);
+    else
         print_line(format, arguments);
 }
 

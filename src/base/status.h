@@ -62,6 +62,9 @@ void log_as_notes(bool are_notes);
  * to fail again is kept by log_keep_failure. */
 void log_capture(char *text, size_t size);
 
+/* For this thread: warnings and notes are added to `text`, a string, as lines. NULL: printed. */
+void log_capture_notes(char *text, size_t size);
+
 /* For this thread: failures begin with "where: ". NULL: without. Returns the previous prefix. */
 const char *log_prefix(const char *where);
 
@@ -85,6 +88,9 @@ void warn_about(const char *subject);
 
 /* Print that memory ran out for `what`; returns STATUS_FAILED. */
 MUST_CHECK enum status fail_memory(const char *what);
+
+/* Whether this thread's last failure was that. */
+bool failed_for_memory(void);
 
 /* Whether that many bytes can be allocated now. For before a call to a library that ends the
  * program, or crashes, where it gets none: FFTW, libsoxr, lilv, libsndfile with its codecs. */

@@ -3,6 +3,7 @@
 #include "base/plural.h"
 #include "chain/mask_cache.h"
 #include "chain/mask_options.h"
+#include "chain/mask_spec.h"
 #include "chain/stage_draw.h"
 #include "chain/stage_files.h"
 #include "chain/stage_paths.h"
@@ -21,28 +22,6 @@ enum {
     PATHS_SHOWN = 64,
 };
 
-/* A made mask takes its own options out of the spec first; the rest are those of the stage. */
-static enum status load_spec(char **spec, struct mask_options *options, struct mask **mask)
-{
-    const struct mask_load_options *load = &options->load;
-    const char *own = design_options(spec[0]);
-    if (own)
-        TRY(design_load(spec, load->sound.rate, load, mask));
-    for (char **word = spec + 1; *word; word++)
-        TRY(mask_options_parse(*word, own, options));
-    if (own && (load->raw.format || load->is_about_configs))
-        return fail(STATUS_USAGE, "mask %s is made by halo: %s is for files", spec[0],
-                    load->raw.format ? "raw="
-                    : load->folder   ? "folder="
-                    : load->files    ? "file="
-                                     : "trust-config=");
-    if (load->raw.channels && !load->raw.format)
-        return fail(STATUS_USAGE, "channels= needs raw=; channel=N selects one channel");
-    if (own && mask_directions_given(&load->directions))
-        return fail(STATUS_USAGE, "az=, el=, speakers= and interpolate= are for SOFA files");
-    return own ? STATUS_OK : design_load(spec, load->sound.rate, load, mask);
-}
-
 static enum status load_mask(char **spec, const struct stream_format *format,
                              const struct stage_settings *settings, struct mask **mask)
 {
@@ -53,7 +32,7 @@ static enum status load_mask(char **spec, const struct stream_format *format,
                  .sound = *format,
                  .workers = settings->convolver.workers},
     };
-    TRY(load_spec(spec, &options, mask));
+    TRY(mask_spec_load(spec, &options, mask));
     if (options.level)
         TRY(stage_check_passes(settings, "level="));
     return mask_options_apply(&options, format, settings->align, *mask);
@@ -98,7 +77,7 @@ enum status stage_mask_study(const char *text, const struct stream_format *sound
         return fail_memory("a mask");
     struct mask *mask = NULL;
     struct mask_options options = {.load.sound = *sound};
-    enum status status = load_spec(spec, &options, &mask);
+    enum status status = mask_spec_load(spec, &options, &mask);
     if (status == STATUS_OK && options.level)
         status = stage_check_passes(&(struct stage_settings){0}, "level=");
     if (status != STATUS_OK)

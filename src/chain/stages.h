@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "base/workers.h"
+#include "chain/spec.h"
 #include "chain/stage_mix.h"
 #include "convolve/convolver.h"
 #include "mask/mask.h"
@@ -196,9 +197,6 @@ struct stage_ops {
 /* A kind by its option or by index; NULL: none. */
 const struct stage_ops *stage_ops_named(const char *option);
 const struct stage_ops *stage_ops_at(size_t index);
-
-/* The words of a spec, NULL-terminated, in one allocation; NULL: memory. */
-char **spec_split(const char *text);
 
 struct stage_info stage_describe(const struct stage *stage);
 

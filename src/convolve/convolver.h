@@ -133,6 +133,10 @@ MUST_CHECK enum status convolver_switch(struct filter *convolver,
 /* Control thread: whether no switch is under way. *at, unless NULL: where the last one began. */
 bool convolver_switched(const struct filter *convolver, uint64_t *at);
 
+/* The step's thread, real-time: whether the `number`th switch, counted from 1, has begun; then *at
+ * is the frame where it did, if it is the last one. */
+bool convolver_has_begun(const struct filter *convolver, uint64_t number, uint64_t *at);
+
 /* While no step runs: whether a switch has begun, at frame *at, and not ended. */
 bool convolver_is_within_switch(const struct filter *convolver, uint64_t *at);
 

@@ -87,6 +87,7 @@ struct convolver {
     uint64_t position;   /* input frames so far */
     bool entered;        /* the new mask is in its slot */
     bool begun;          /* and active */
+    uint64_t switches;   /* that have begun */
     struct block coming; /* the new mask's output; allocated by the first switch */
     struct block_in_double coming_in_double; /* the same in double precision */
 

@@ -50,13 +50,25 @@ HALO_REALTIME static bool enter(struct convolver *convolver)
         return false;
     }
     convolver->begun = due;
+    convolver->switches += due;
     return due;
+}
+
+/* Until then the control thread may be writing the switch. */
+HALO_REALTIME bool convolver_has_begun(const struct filter *filter, uint64_t number, uint64_t *at)
+{
+    const struct convolver *convolver = (const struct convolver *)filter;
+    if (convolver->switches < number)
+        return false;
+    *at = convolver->change.at;
+    return true;
 }
 
 HALO_REALTIME void convolver_finish_switch(struct convolver *convolver)
 {
     convolver->current = convolver->change.to;
     convolver->slot = 1 - convolver->slot;
+    convolver->switches += !convolver->begun; /* a reset came before it began */
     convolver->begun = convolver->entered = false;
     atomic_store(&convolver->switching, false);
 }

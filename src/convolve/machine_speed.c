@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,18 +163,14 @@ bool machine_speed_write(const char *path, const char *key, const struct machine
 /* ---- this machine ---- */
 
 static struct {
-    bool is_read;
     char key[MACHINE_KEY];
     char path[CACHE_FILE_PATH]; /* "": there is no cache folder */
     struct machine_speed speed;
 } own;
 
-const struct machine_speed *machine_speed_now(void)
+static void read_own(void)
 {
     char name[32];
-    if (own.is_read)
-        return &own.speed;
-    own.is_read = true;
     own.speed = machine_speed_default;
     machine_speed_key(own.key);
     machine_speed_name(own.key, name);
@@ -181,6 +178,12 @@ const struct machine_speed *machine_speed_now(void)
         *own.path = '\0';
     else
         (void)machine_speed_read(own.path, own.key, &own.speed);
+}
+
+const struct machine_speed *machine_speed_now(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_own);
     return &own.speed;
 }
 

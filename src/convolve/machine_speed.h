@@ -42,11 +42,12 @@ bool machine_speed_add(struct machine_speed *speed, enum machine_figure figure, 
 /* Whether any figure was measured. */
 bool machine_speed_is_measured(const struct machine_speed *speed);
 
-/* Those of this machine; read once, and valid until the program ends. Threads: one at a time. */
+/* Those of this machine; read once, and valid until the program ends. Threads: any. */
 const struct machine_speed *machine_speed_now(void);
 
 /* Include what was measured, where measured[figure] > 0, and keep it for other programs, if there
- * may be a GPU to choose. `again`: they replace the earlier, and stay. Threads: as above. */
+ * may be a GPU to choose. `again`: they replace the earlier, and stay. Threads: one, while no
+ * other uses these. */
 void machine_speed_keep(const struct machine_speed *measured, bool again);
 
 /* ---- the file ---- */

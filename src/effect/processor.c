@@ -3,7 +3,6 @@
 #include "base/plural.h"
 #include "base/realtime.h"
 #include "chain/mask_options.h"
-#include "signal/fir.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -53,47 +52,6 @@ static enum status load_mask(const struct processor_settings *settings, struct p
     return check_paths(settings, *mask);
 }
 
-/* A resampled mask rings a little before its time zero; without latency that is left out. */
-static const double *taps_of(const struct mask *mask, size_t column)
-{
-    return mask_column(mask, column) + mask->origin;
-}
-
-static enum status copy_head(const struct mask *mask, struct processor *processor)
-{
-    processor->taps = mask->taps - mask->origin;
-    processor->head = processor->taps < PROCESSOR_BLOCK ? processor->taps : PROCESSOR_BLOCK;
-    processor->heads = audio_alloc(mask->columns * processor->head);
-    if (!processor->heads)
-        return fail_memory("a mask");
-    for (size_t c = 0; c < mask->columns; c++)
-        for (size_t k = 0; k < processor->head; k++)
-            processor->heads[c * processor->head + k] = (float)taps_of(mask, c)[k];
-    return path_table_init(&processor->paths, mask);
-}
-
-/* The taps after the head as a mask with the same paths. */
-static enum status copy_tail(const struct mask *mask, size_t taps, struct mask **result)
-{
-    struct mask *tail = NULL;
-    TRY(mask_create(mask->name, mask->columns, taps, &tail));
-    tail->paths = malloc(mask->path_count * sizeof *tail->paths);
-    if (!tail->paths) {
-        mask_destroy(tail);
-        return fail_memory("a mask");
-    }
-    memcpy(tail->paths, mask->paths, mask->path_count * sizeof *tail->paths);
-    tail->path_count = mask->path_count;
-    tail->inputs = mask->inputs;
-    tail->outputs = mask->outputs;
-    tail->rate = mask->rate;
-    for (size_t c = 0; c < mask->columns; c++)
-        memcpy(mask_column(tail, c), taps_of(mask, c) + PROCESSOR_BLOCK,
-               tail->taps * sizeof *tail->coefficients);
-    *result = tail;
-    return STATUS_OK;
-}
-
 /* In graph mode: a resident kernel would have to stop whenever another instance allocates or frees
  * memory on the GPU. */
 static bool create_on_gpu(struct convolver_settings settings, const struct mask *mask,
@@ -118,7 +76,7 @@ static enum status create_tail(const struct processor_settings *settings, const 
     if (processor->taps <= PROCESSOR_BLOCK)
         return STATUS_OK;
     struct mask *tail = NULL;
-    enum status status = copy_tail(mask, processor->taps - PROCESSOR_BLOCK, &tail);
+    enum status status = split_tail(mask, mask->origin + PROCESSOR_BLOCK, &tail);
     if (status == STATUS_OK)
         status = workers_create(1, &processor->workers);
     struct convolver_settings request = {
@@ -134,10 +92,12 @@ static enum status create_tail(const struct processor_settings *settings, const 
     return status;
 }
 
+/* A resampled mask rings a little before its time zero; without latency that is left out. */
 static enum status fill(const struct processor_settings *settings, const struct mask *mask,
                         struct processor *processor)
 {
-    TRY(copy_head(mask, processor));
+    processor->taps = mask->taps - mask->origin;
+    TRY(split_head_init(&processor->head, mask, mask->origin));
     TRY(create_tail(settings, mask, processor));
     TRY(block_init(&processor->ready, settings->channels, PROCESSOR_BLOCK, "a mask"));
     processor_reset(processor);
@@ -186,8 +146,7 @@ void processor_destroy(struct processor *processor)
         pthread_mutex_unlock(&gpu_lock);
     workers_destroy(processor->workers);
     block_free(&processor->ready);
-    path_table_free(&processor->paths);
-    free(processor->heads);
+    split_head_free(&processor->head);
     free(processor->file);
     free(processor);
 }
@@ -199,8 +158,6 @@ void processor_reset(struct processor *processor)
     block_silence(&processor->ready, 0, PROCESSOR_BLOCK);
     processor->silent = processor->taps;
 }
-
-_Static_assert((int)FIR_TILE >= (int)PROCESSOR_BLOCK, "a block is summed up as one tile");
 
 HALO_REALTIME static bool is_silent(const struct processor *processor, const float *const *block)
 {
@@ -227,15 +184,6 @@ HALO_REALTIME void processor_feed(struct processor *processor, const float *cons
 HALO_REALTIME void processor_write(const struct processor *processor, const float *const *now,
                                    size_t at, size_t frames, float *const *out)
 {
-    for (size_t o = 0; o < processor->channels; o++) {
-        double sum[FIR_TILE] = {0};
-        for (size_t i = 0; i < frames; i++)
-            sum[i] = processor->ready.data[o][at + i];
-        for (size_t p = processor->paths.first[o]; p < processor->paths.first[o + 1]; p++)
-            fir_add(sum, now[processor->paths.paths[p].input], frames,
-                    processor->heads + processor->paths.paths[p].column * processor->head,
-                    processor->head);
-        for (size_t i = 0; i < frames; i++)
-            out[o][i] = (float)sum[i];
-    }
+    split_head_write(&processor->head, now, (const float *const *)processor->ready.data, at, frames,
+                     out);
 }

@@ -11,9 +11,10 @@
 
 #include "base/status.h"
 #include "convolve/convolver.h"
+#include "convolve/split_head.h"
 #include "signal/audio.h"
 
-enum { PROCESSOR_BLOCK = 64 }; /* frames */
+enum { PROCESSOR_BLOCK = SPLIT_BLOCK }; /* frames */
 
 struct processor_settings {
     const char *file;
@@ -31,9 +32,7 @@ struct processor {
     char remark[256]; /* for the user; "" */
     size_t channels;
     size_t taps;
-    size_t head;  /* taps of the direct part */
-    float *heads; /* column after column, `head` each */
-    struct path_table paths;
+    struct split_head head; /* the direct part */
     struct workers *workers;
     struct filter *tail;    /* NULL: no taps beyond the head */
     struct block ready;     /* output of the tail for the current block */

@@ -1,0 +1,73 @@
+#include "api/api_call.h"
+
+#include "base/build_info.h"
+#include "base/printable.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *halo_version(void)
+{
+    return HALO_VERSION;
+}
+
+unsigned halo_version_number(void)
+{
+    return HALO_VERSION_NUMBER;
+}
+
+/* What threads of the library have to say, which no call waits for. */
+static void drop(void *context, const char *line)
+{
+    (void)context;
+    (void)line;
+}
+
+void api_begin(struct api_call *call)
+{
+    call->text[0] = call->notes[0] = '\0';
+    messages_to(drop, NULL);
+    call->before = log_keep_in(call->text, sizeof call->text);
+    log_capture_notes(call->notes, sizeof call->notes);
+    call->locale = plain_locale_begin();
+}
+
+enum halo_status api_end_as(struct api_call *call, enum status status, enum halo_status otherwise,
+                            struct halo_error *error)
+{
+    enum halo_status result = status == STATUS_OK      ? HALO_OK
+                              : failed_for_memory()    ? HALO_NO_MEMORY
+                              : status == STATUS_USAGE ? HALO_USAGE
+                                                       : otherwise;
+    plain_locale_end(call->locale);
+    log_capture_notes(NULL, 0);
+    log_keep_again(&call->before);
+    if (error) {
+        *error = (struct halo_error){.status = result};
+        if (status != STATUS_OK)
+            printable_copy(error->text, sizeof error->text, call->text);
+    }
+    return result;
+}
+
+enum halo_status api_end(struct api_call *call, enum status status, struct halo_error *error)
+{
+    return api_end_as(call, status, HALO_FAILED, error);
+}
+
+enum status api_read_struct(const void *given, void *own, size_t size, const char *what)
+{
+    size_t there;
+    memset(own, 0, size);
+    if (!given)
+        return STATUS_OK;
+    memcpy(&there, given, sizeof there);
+    if (there < sizeof there || there > 1 << 16)
+        return fail(STATUS_USAGE, "%s has no size: set it to sizeof", what);
+    memcpy(own, given, there < size ? there : size);
+    for (size_t i = size; i < there; i++)
+        if (((const char *)given)[i])
+            return fail(STATUS_USAGE, "%s asks for what this version, %s, does not know", what,
+                        HALO_VERSION);
+    return STATUS_OK;
+}

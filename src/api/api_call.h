@@ -1,0 +1,34 @@
+/* One call of libhalo: what the functions below it print goes to the caller's struct halo_error
+ * and to nobody else, and numbers are read and written as in the C locale. Not around real-time
+ * calls, which have nothing to say. Threads: any; a call stays on its thread. */
+#ifndef HALO_API_CALL_H
+#define HALO_API_CALL_H
+
+#include "base/plain_locale.h"
+#include "base/status.h"
+#include <halo/halo.h>
+
+enum { API_NOTES = 4096 };
+
+struct api_call {
+    struct log_keeper before;
+    struct plain_locale locale;
+    char text[HALO_ERROR_BYTES]; /* of the last failure */
+    char notes[API_NOTES];
+};
+
+void api_begin(struct api_call *call);
+
+/* `error`: NULL, or what to fill in. Returns the status for the caller of the library. */
+enum halo_status api_end(struct api_call *call, enum status status, struct halo_error *error);
+
+/* The same with another status than `otherwise` for what is neither usage nor memory. */
+enum halo_status api_end_as(struct api_call *call, enum status status, enum halo_status otherwise,
+                            struct halo_error *error);
+
+/* Copy a struct of the caller, whose first member is its size, to `own` of `size` bytes: what an
+ * older caller does not know is 0, and what a newer one sets beyond is refused. `given`: NULL, or
+ * the struct. Errors: usage. */
+MUST_CHECK enum status api_read_struct(const void *given, void *own, size_t size, const char *what);
+
+#endif
