@@ -5,6 +5,8 @@
 #include "base/program.h"
 #include "render/render_options.h"
 
+struct gather_device_kind;
+
 struct batch_options {
     struct render_options render; /* defaults of all jobs */
     const char *list;             /* of jobs: JSON lines, or a manifest of the kind `from` */
@@ -27,6 +29,7 @@ struct batch_options {
     bool allow_commands; /* run what a wav.scp has before | */
     bool force;          /* replace files that no batch wrote */
     bool json;           /* the summary as JSON on standard output */
+    const struct gather_device_kind *device_kind; /* NULL: GPUs */
 };
 
 extern const struct command command_batch;

@@ -108,7 +108,8 @@ HALO_REALTIME void convolver_leave_main(struct convolver *convolver, const char 
     snprintf(convolver->notice, sizeof convolver->notice,
              "the GPU failed (%s): continuing on the CPU from frame %llu, nothing is lost", failure,
              (unsigned long long)convolver->position);
-    convolver->filter.notice = convolver->notice;
+    if (!convolver->shape.service) /* which says it once for all convolvers */
+        convolver->filter.notice = convolver->notice;
     atomic_store(&convolver->side, STANDBY);
 }
 
