@@ -318,15 +318,15 @@ static enum status begin_batch(struct batch *batch)
     TRY(render_options_check_job(&options->render));
     TRY(batch_shard_choose(options->shard, &batch->shard));
     TRY(batch_list_load(options, &batch->shard, &batch->list));
+    size_t memory = options->memory ? options->memory << 20 : render_masks_memory();
+    TRY(mask_cache_create(memory, &batch->masks));
+    TRY(batch_gpu_choose(options, &batch->list, batch->masks, &batch->gather));
     if (asprintf(&inside, "%s/x", options->out_dir) < 0)
         return fail_memory("names");
     enum status status = output_make_folders(inside);
     free(inside);
     TRY(status);
-    TRY(batch_journal_open(options->out_dir, &batch->shard, &batch->journal));
-    size_t memory = options->memory ? options->memory << 20 : render_masks_memory();
-    TRY(mask_cache_create(memory, &batch->masks));
-    return batch_gpu_choose(options, &batch->list, batch->masks, &batch->gather);
+    return batch_journal_open(options->out_dir, &batch->shard, &batch->journal);
 }
 
 static enum status conclude(struct batch *batch)

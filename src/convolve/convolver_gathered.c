@@ -1,7 +1,8 @@
 /* The convolver whose blocks are convolved together with those of other jobs (gather.h). A block is
  * best the whole sound; of longer ones the last taps - 1 frames are kept for the next block.
  *
- * When all devices are lost, the convolver's standby takes over with the block that was under way.
+ * When all devices are lost, or the sound needs double precision (near_bound.h), the convolver's
+ * standby takes over with the block that was under way.
  */
 #include "convolve/gather_state.h"
 
@@ -17,6 +18,7 @@ struct gathered {
     float **recent; /* inputs x (taps - 1): the last `before` of them are the sound's */
     const float **history;
     size_t before;
+    float peak; /* of the sound so far */
     const char *failure;
 };
 
@@ -54,6 +56,7 @@ static enum status gathered_create(const struct convolver_shape *shape,
 static void gathered_reset(struct convolution *convolution)
 {
     ((struct gathered *)convolution)->before = 0;
+    ((struct gathered *)convolution)->peak = 0;
 }
 
 static void gathered_describe(const struct convolution *convolution, char *text, size_t size)
@@ -95,6 +98,12 @@ static void remember(struct gathered *gathered, const float *const *in)
     gathered->before = gathered->before + fresh < keep ? gathered->before + fresh : keep;
 }
 
+static const char *loss_of(const struct gather *gather)
+{
+    const char *loss = gather_loss(gather);
+    return loss ? loss : "out of memory";
+}
+
 static void gathered_step(struct convolution *convolution, const float *const *in,
                           const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
@@ -111,10 +120,10 @@ static void gathered_step(struct convolution *convolution, const float *const *i
                                          .out = slots[v].out,
                                          .before = gathered->before,
                                          .frames = shape->block};
-        if (work.mask && !gather_convolve(gathered->gather, &work)) {
-            const char *loss = gather_loss(gathered->gather);
-            gathered->failure = loss ? loss : "out of memory";
-        }
+        if (work.mask && gather_is_near(&work, &gathered->peak))
+            gathered->failure = "the sound needs double precision";
+        else if (work.mask && !gather_convolve(gathered->gather, &work))
+            gathered->failure = loss_of(gathered->gather);
     }
     remember(gathered, in);
 }

@@ -1,6 +1,7 @@
 /* Masks on the devices of a gather: which are there, and which are let go. */
 #include "convolve/gather_state.h"
 #include "mask/mask_share.h"
+#include "signal/audio.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +115,8 @@ static enum status mask_make(struct gather *gather, const struct mask *from,
                                  .taps = from->taps,
                                  .path_count = from->path_count};
     enum status status = path_table_init(&mask->paths, from);
+    if (status == STATUS_OK)
+        status = near_bound_find(&mask->bound, from, NULL);
     if (status == STATUS_OK && !(mask->rounded = mask_round(from)))
         status = fail_memory("a mask");
     if (status != STATUS_OK) {
@@ -151,4 +154,30 @@ void gather_mask_give_back(struct gather_mask *mask)
 {
     if (mask && !mask->is_shared)
         mask_free(mask);
+}
+
+/* In parts no longer than a transform: a part of one is louder than all of it. */
+static bool is_near(const struct gather_mask *mask, const float *samples, size_t frames, float peak)
+{
+    enum { PART = 8192 };
+    for (size_t at = 0; at < frames; at += PART) {
+        size_t part = frames - at < PART ? frames - at : PART;
+        if (near_bound_is_near(&mask->bound, samples + at, part, peak))
+            return true;
+    }
+    return false;
+}
+
+bool gather_is_near(const struct gather_work *work, float *peak)
+{
+    const struct gather_mask *mask = work->mask;
+    bool near = false;
+    for (size_t c = 0; c < work->inputs; c++) {
+        float highest = audio_peak(work->in[c], work->frames);
+        *peak = highest > *peak ? highest : *peak;
+    }
+    for (size_t c = 0; c < work->inputs && near_bound_is_possible(&mask->bound) && !near; c++)
+        near = is_near(mask, work->in[c], work->frames, *peak) ||
+               (work->before > 0 && is_near(mask, work->history[c], work->before, *peak));
+    return near && *peak > 0;
 }

@@ -4,6 +4,7 @@
 #define HALO_GATHER_STATE_H
 
 #include "convolve/gather.h"
+#include "convolve/near_bound.h"
 
 #include <pthread.h>
 
@@ -39,6 +40,7 @@ struct gather_mask {
     struct path_table paths;
     size_t inputs, outputs, columns, taps, path_count;
     float *rounded;            /* columns x taps */
+    struct near_bound bound;   /* sounds that come near it are for the CPU */
     bool is_shared;            /* a struct mask owns it */
     struct gather_kept *forms; /* lock */
 };
