@@ -252,10 +252,9 @@ __global__ void __launch_bounds__(N / POINTS)
 /* Two chunks, from output frame `base` on. table_back is the same table: if the compiler knew, it
  * would keep the factors in registers, and half as many threads would fit. */
 template <int N>
-__device__ __forceinline__ void convolve_pair(const kernel_job &job, int history_frames,
-                                              long long base, float2 *shared,
-                                              const float2 *__restrict__ table,
-                                              const float2 *__restrict__ table_back)
+__device__ __forceinline__ void
+convolve_pair(const kernel_job &job, int history_frames, long long base, float2 *shared,
+              const float2 *__restrict__ table, const float2 *__restrict__ table_back)
 {
     using at = place<N, 0>;
     float2 v[POINTS];
@@ -305,7 +304,8 @@ __global__ void __launch_bounds__(N / POINTS, blocks<N>())
                    const float2 *__restrict__ table_back)
 {
     extern __shared__ float2 shared[];
-    long long base = (long long)blockIdx.x * 2 * (N - history_frames); /* the first output's frame */
+    long long base =
+        (long long)blockIdx.x * 2 * (N - history_frames); /* the first output's frame */
     convolve_pair<N>(job, history_frames, base, shared, table, table_back);
 }
 

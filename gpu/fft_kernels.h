@@ -36,8 +36,8 @@ cudaError_t fft_fused_pairs(size_t fft, const struct fft_pair *pairs, size_t cou
 /* The passes around cuFFT for pairs, as those below. */
 cudaError_t fft_pairs_gather(size_t fft, const struct fft_pair *pairs, size_t count, float2 *work,
                              cudaStream_t stream);
-cudaError_t fft_pairs_multiply(size_t fft, const struct fft_pair *pairs, size_t count,
-                               float2 *work, cudaStream_t stream);
+cudaError_t fft_pairs_multiply(size_t fft, const struct fft_pair *pairs, size_t count, float2 *work,
+                               cudaStream_t stream);
 cudaError_t fft_pairs_scatter(size_t fft, const struct fft_pair *pairs, size_t count,
                               const float2 *work, cudaStream_t stream);
 

@@ -133,8 +133,8 @@ cudaError_t fft_pairs_gather(size_t fft, const struct fft_pair *pairs, size_t co
     return cudaGetLastError();
 }
 
-cudaError_t fft_pairs_multiply(size_t fft, const struct fft_pair *pairs, size_t count,
-                               float2 *work, cudaStream_t stream)
+cudaError_t fft_pairs_multiply(size_t fft, const struct fft_pair *pairs, size_t count, float2 *work,
+                               cudaStream_t stream)
 {
     multiply_any<<<grid_for(fft, count), THREADS, 0, stream>>>(fft, pairs, work);
     return cudaGetLastError();

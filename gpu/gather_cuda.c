@@ -20,7 +20,8 @@ static struct gather_cost cuda_cost(const struct gather_device *base, size_t tap
     size_t like = 1;
     while (like < frames)
         like *= 2;
-    size_t length = gather_cuda_plan(device, taps, like, 0).fft;
+    size_t length = fft_plan_length_among_many(taps, like, device->fused_most);
+    length = length < GATHER_WORK_POINTS ? length : GATHER_WORK_POINTS;
     struct fft_plan plan = gather_cuda_plan(device, taps, frames, length);
     return (struct gather_cost){.length = length, .rows = plan.pairs};
 }

@@ -40,7 +40,7 @@ struct gather_cuda_device {
     char problem[256];
 };
 
-/* How a stretch is split where the form has that length; 0: the cheapest. */
+/* How a stretch is split where the form has that length. */
 struct fft_plan gather_cuda_plan(const struct gather_cuda_device *device, size_t taps,
                                  size_t frames, size_t length);
 

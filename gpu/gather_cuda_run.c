@@ -26,16 +26,16 @@ static void fill_path(struct filling *filling, const struct gather_item *item, s
     float *out = mine->out + item->out_at + output * gather_row(item->frames);
     for (size_t start = 0; start < item->frames; start += 2 * plan.hop) {
         size_t left = item->frames - start;
-        mine->filled_in[filling->count++] = (struct fft_pair){
-            .job = {.in = in,
-                    .out = out + start,
-                    .mask = form,
-                    .frames_in = item->before + item->frames,
-                    .frames = left < 2 * plan.hop ? left : 2 * plan.hop,
-                    .taps = item->taps,
-                    .origin = item->before + start,
-                    .add = add},
-            .history_frames = plan.history_frames};
+        mine->filled_in[filling->count++] =
+            (struct fft_pair){.job = {.in = in,
+                                      .out = out + start,
+                                      .mask = form,
+                                      .frames_in = item->before + item->frames,
+                                      .frames = left < 2 * plan.hop ? left : 2 * plan.hop,
+                                      .taps = item->taps,
+                                      .origin = item->before + start,
+                                      .add = add},
+                              .history_frames = plan.history_frames};
     }
 }
 

@@ -13,7 +13,7 @@ static bool held;
 struct cpu_device {
     struct gather_device base;
     size_t begun, ended;
-    const struct gather_batch *running[2];
+    const struct gather_batch *running[GATHER_RUNNING_MOST];
 };
 
 void gather_cpu_reset(size_t count)
@@ -168,7 +168,7 @@ static const char *cpu_begin(struct gather_device *base, struct gather_batch *ba
     struct cpu_device *device = (struct cpu_device *)base;
     size_t number = device->begun++, d = (size_t)base->number;
     if (number == gather_cpu.fails[d].begin)
-        return "told to fail at the beginning";
+        return "made to fail at the beginning";
     pthread_mutex_lock(&lock);
     gather_cpu.batches[d]++;
     gather_cpu.items[d][number % GATHER_CPU_BATCHES] = batch->item_count;
@@ -176,7 +176,7 @@ static const char *cpu_begin(struct gather_device *base, struct gather_batch *ba
     if (most > gather_cpu.floats_most)
         gather_cpu.floats_most = most;
     pthread_mutex_unlock(&lock);
-    device->running[number % 2] = batch;
+    device->running[number % GATHER_RUNNING_MOST] = batch;
     for (size_t i = 0; i < batch->item_count; i++)
         take_form(batch, &batch->items[i]);
     return NULL;
@@ -190,10 +190,10 @@ static const char *cpu_end(struct gather_device *base, struct gather_batch *batc
     while (held)
         pthread_cond_wait(&let_on, &lock);
     pthread_mutex_unlock(&lock);
-    if (device->running[number % 2] != batch)
+    if (device->running[number % GATHER_RUNNING_MOST] != batch)
         note_wrong();
     if (number == gather_cpu.fails[base->number].end)
-        return "told to fail at the end";
+        return "made to fail at the end";
     for (size_t i = 0; i < batch->item_count; i++)
         convolve_item(batch, &batch->items[i]);
     return NULL;

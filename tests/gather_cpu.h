@@ -1,5 +1,5 @@
-/* A device for gather.h without a GPU: it convolves batches in double precision, directly, and fails
- * when it is told to. Threads: gather_cpu_reset and the fields before and after a gather exists;
+/* A device for gather.h without a GPU: it convolves batches in double precision, directly, and
+ * fails when it is to. Threads: gather_cpu_reset and the fields before and after a gather exists;
  * gather_cpu_hold and _let_on any time. */
 #ifndef HALO_TESTS_GATHER_CPU_H
 #define HALO_TESTS_GATHER_CPU_H

@@ -1,5 +1,5 @@
-/* halo batch on devices, in this process, with the one of gather_cpu.h: outputs, a bad job in a batch,
- * devices that are lost, what cannot be done there. */
+/* halo batch on devices, in this process, with the one of gather_cpu.h: outputs, a bad job in a
+ * batch, devices that are lost, what cannot be done there. */
 #include "batch/batch_options.h"
 #include "command.h"
 #include "gather_cpu.h"
@@ -11,7 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WAV16 = SF_FORMAT_WAV | SF_FORMAT_PCM_16, FLOAT = SF_FORMAT_WAV | SF_FORMAT_FLOAT, FILES = 16 };
+enum {
+    WAV16 = SF_FORMAT_WAV | SF_FORMAT_PCM_16,
+    FLOAT = SF_FORMAT_WAV | SF_FORMAT_FLOAT,
+    FILES = 16
+};
 
 static void begin(size_t devices)
 {
@@ -27,10 +31,11 @@ static void begin(size_t devices)
     }
     sound_noise_file("a.wav", 20, FLOAT, 16000, 1, 300);
     sound_noise_file("b.wav", 21, FLOAT, 16000, 1, 551);
-    command_done("for i in 00 01 02 03 04 05 06 07 08 09 10 11 12 13 14 15; do case $i in *[02468]) "
-                 "m=a ;; *) m=b ;; esac; echo '{\"id\": \"j'$i'\", \"in\": \"in/s'$i'.wav\", "
-                 "\"out\": \"'$i'.wav\", \"mask\": \"'$m'.wav\", \"format\": \"float\"}'; done > "
-                 "jobs.jsonl");
+    command_done(
+        "for i in 00 01 02 03 04 05 06 07 08 09 10 11 12 13 14 15; do case $i in *[02468]) "
+        "m=a ;; *) m=b ;; esac; echo '{\"id\": \"j'$i'\", \"in\": \"in/s'$i'.wav\", "
+        "\"out\": \"'$i'.wav\", \"mask\": \"'$m'.wav\", \"format\": \"float\"}'; done > "
+        "jobs.jsonl");
 }
 
 static enum status run(const char *list, const char *folder, uint64_t devices)
@@ -93,21 +98,22 @@ END_TEST
 START_TEST(every_kind_of_job_equals_the_cpu)
 {
     begin(1);
-    sound_noise_file("long.wav", 50, WAV16, 16000, 1, 2300000);
+    sound_noise_file("long.wav", 50, WAV16, 16000, 1, 4300000);
     sound_noise_file("peak.wav", 51, FLOAT, 16000, 2, 77);
     FILE *jobs = fopen("kinds.jsonl", "w");
-    fputs("{\"in\": \"long.wav\", \"out\": \"0.wav\", \"mask\": \"peak.wav,channel=1\"}\n"
-          "{\"in\": \"in/s01.wav\", \"out\": \"1.wav\", \"mask\": \"a.wav,align=peak\", \"tail\": "
-          "\"none\"}\n"
-          "{\"in\": \"in/s02.wav\", \"out\": \"2.wav\", \"mask\": [\"a.wav\", \"peak.wav\"], "
-          "\"gain\": -20}\n"
-          "{\"in\": \"in/s03.wav\", \"out\": \"3.wav\", \"mask\": \"b.wav\", \"edge\": \"reflect\"}\n"
-          "{\"in\": \"in/s04.wav\", \"out\": \"4.wav\", \"mask\": \"a.wav\", \"normalize\": -3}\n"
-          "{\"in\": \"in/s05.wav\", \"out\": \"5.wav\", \"mask\": \"a.wav\", \"backend\": \"cpu\"}\n"
-          "{\"in\": \"in/s06.wav\", \"out\": \"6.wav\", \"gain\": -3}\n"
-          "{\"in\": \"in/s07.wav\", \"out\": \"7.wav\", \"mask\": \"a.wav\", \"precision\": "
-          "\"double\"}\n",
-          jobs);
+    fputs(
+        "{\"in\": \"long.wav\", \"out\": \"0.wav\", \"mask\": \"peak.wav,channel=1\"}\n"
+        "{\"in\": \"in/s01.wav\", \"out\": \"1.wav\", \"mask\": \"a.wav,align=peak\", \"tail\": "
+        "\"none\"}\n"
+        "{\"in\": \"in/s02.wav\", \"out\": \"2.wav\", \"mask\": [\"a.wav\", \"peak.wav\"], "
+        "\"gain\": -20}\n"
+        "{\"in\": \"in/s03.wav\", \"out\": \"3.wav\", \"mask\": \"b.wav\", \"edge\": \"reflect\"}\n"
+        "{\"in\": \"in/s04.wav\", \"out\": \"4.wav\", \"mask\": \"a.wav\", \"normalize\": -3}\n"
+        "{\"in\": \"in/s05.wav\", \"out\": \"5.wav\", \"mask\": \"a.wav\", \"backend\": \"cpu\"}\n"
+        "{\"in\": \"in/s06.wav\", \"out\": \"6.wav\", \"gain\": -3}\n"
+        "{\"in\": \"in/s07.wav\", \"out\": \"7.wav\", \"mask\": \"a.wav\", \"precision\": "
+        "\"double\"}\n",
+        jobs);
     fclose(jobs);
     command_done("sed -i 's/}$/, \"format\": \"float\"}/' kinds.jsonl");
     ck_assert_int_eq(run("kinds.jsonl", "D", 0), STATUS_OK);
@@ -172,7 +178,7 @@ START_TEST(lost_devices_cost_no_job)
         json_t *found = summary();
         const json_t *row = json_array_get(json_object_get(found, "devices"), 1);
         if (round % 2)
-            ck_assert_str_eq(command_json_string(row, "lost"), "told to fail at the beginning");
+            ck_assert_str_eq(command_json_string(row, "lost"), "made to fail at the beginning");
         else
             ck_assert(json_is_null(json_object_get(row, "lost")));
         json_decref(found);
@@ -224,11 +230,13 @@ END_TEST
 START_TEST(reproducible_bytes_are_those_of_the_render)
 {
     begin(1);
-    command_done("$HALO batch jobs.jsonl -O D --reproducible -v 2>err && grep -q 'stays on the CPU' "
-                 "err");
-    command_done("for i in 00 05 15; do case $i in *[02468]) m=a ;; *) m=b ;; esac; $HALO render -q "
-                 "--reproducible --format float in/s$i.wav $i.wav --mask $m.wav && cmp $i.wav "
-                 "D/$i.wav || exit 1; done");
+    command_done(
+        "$HALO batch jobs.jsonl -O D --reproducible -v 2>err && grep -q 'stays on the CPU' "
+        "err");
+    command_done(
+        "for i in 00 05 15; do case $i in *[02468]) m=a ;; *) m=b ;; esac; $HALO render -q "
+        "--reproducible --format float in/s$i.wav $i.wav --mask $m.wav && cmp $i.wav "
+        "D/$i.wav || exit 1; done");
 }
 END_TEST
 

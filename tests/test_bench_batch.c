@@ -48,7 +48,7 @@ START_TEST(what_fails_is_an_error)
     struct batch_bench_settings long_ones = small;
     gather_cpu_reset(1);
     ck_assert_int_eq(batch_bench_create(&small, 2, &bench), STATUS_FAILED);
-    long_ones.longest = long_ones.shortest = 5000;
+    long_ones.longest = long_ones.shortest = 9000;
     ck_assert_int_eq(batch_bench_create(&long_ones, 1, &bench), STATUS_USAGE);
     gather_cpu_reset(1);
     ck_assert_int_eq(batch_bench_create(&small, 1, &bench), STATUS_OK);

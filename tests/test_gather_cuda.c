@@ -39,8 +39,7 @@ static struct gather *make(size_t mask_bytes)
 static void job_init(struct job *job, struct gather *gather, const struct mask *mask, uint64_t seed,
                      size_t frames)
 {
-    *job = (struct job){
-        .gather = gather, .mask = mask, .channels = mask->inputs, .frames = frames};
+    *job = (struct job){.gather = gather, .mask = mask, .channels = mask->inputs, .frames = frames};
     job->before = seed % 3 ? 0 : mask->taps - 1;
     for (size_t c = 0; c < job->channels; c++) {
         job->in[c] = calloc(job->before + frames, sizeof(float));
@@ -200,8 +199,8 @@ START_TEST(a_batch_of_files)
         if (i < 7)
             sound_noise_file(name, (uint64_t)i + 99, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 16000, 1,
                              (size_t)(2000 + 3000 * i));
-        fprintf(jobs, "{\"in\": \"in/%d.wav\", \"out\": \"%d.wav\", \"mask\": \"%s,gain=-40\"}\n", i, i,
-                name);
+        fprintf(jobs, "{\"in\": \"in/%d.wav\", \"out\": \"%d.wav\", \"mask\": \"%s,gain=-40\"}\n",
+                i, i, name);
     }
     fclose(jobs);
     command_done("$HALO batch jobs -O D --backend cuda --devices all -q --report R");
@@ -214,7 +213,8 @@ START_TEST(a_batch_of_files)
         struct sound right = sound_load(name);
         ck_assert_uint_eq(made.block.frames, right.block.frames);
         for (size_t f = 0; f < right.block.frames; f++)
-            ck_assert_float_le(fabsf(made.block.data[0][f] - right.block.data[0][f]), 1.01f / 32768);
+            ck_assert_float_le(fabsf(made.block.data[0][f] - right.block.data[0][f]),
+                               1.01f / 32768);
         sound_free(&made);
         sound_free(&right);
     }
@@ -230,7 +230,7 @@ int main(void)
         return 77;
     }
     const TTest *const tests[] = {
-        sounds_at_once_are_right, masks_come_and_go, steady_sounds_are_right,
+        sounds_at_once_are_right,          masks_come_and_go, steady_sounds_are_right,
         a_device_that_fails_costs_nothing, a_batch_of_files,
     };
     return suite_run("gather_cuda", tests, sizeof tests / sizeof *tests);

@@ -7,6 +7,7 @@
 #include "sound/port.h"
 
 #include <string.h>
+#include <strings.h>
 
 enum {
     LOOKED_AT = 8, /* jobs */
@@ -22,6 +23,17 @@ const struct gather_device_kind gather_cuda = {.name = "cuda"}; /* choose_device
 #endif
 
 /* ---- how much there is to do ---- */
+
+/* By its name; an output that is not there yet has nothing else. */
+static bool is_compressed(const char *path)
+{
+    static const char *const plain[] = {"wav", "wave", "w64", "rf64", "aif", "aiff", "au", "caf"};
+    const char *dot = strrchr(path, '.');
+    size_t i = 0;
+    while (i < sizeof plain / sizeof *plain && (!dot || strcasecmp(dot + 1, plain[i]) != 0))
+        i++;
+    return i == sizeof plain / sizeof *plain;
+}
 
 /* Adds what a job's sound and masks cost. False: it cannot be looked at; its render says why. */
 static bool look_at(struct render_options *options, struct mask_cache *masks,
@@ -50,9 +62,14 @@ static bool look_at(struct render_options *options, struct mask_cache *masks,
         if (taps > 0)
             backend_set_add(set, &job, machine_speed_now());
     }
-    if (is_known)
-        backend_set_add_file(set, (double)source->frames, source->format.channels,
-                             format.channels, machine_speed_now());
+    if (is_known) {
+        double in = (double)source->frames * (double)source->format.channels;
+        double out = (double)source->frames * (double)format.channels;
+        backend_set_add_file(set, in, out,
+                             (is_compressed(options->input) ? in : 0) +
+                                 (is_compressed(options->output) ? out : 0),
+                             machine_speed_now());
+    }
     source_close(source);
     stage_list_unload(&options->chain.stages);
     return is_known;
@@ -105,16 +122,15 @@ static bool are_faster(const struct batch_options *options, const struct batch_l
                        struct mask_cache *masks, size_t devices)
 {
     const struct chain_options *chain = &options->render.chain;
-    struct backend_set set = {.processors =
-                                  chain->threads ? chain->threads : machine_processors(),
+    struct backend_set set = {.processors = chain->threads ? chain->threads : machine_processors(),
                               .devices = devices};
     look_at_some(options, list, masks, &set);
     struct backend_set_times times = backend_set_cost(&set, machine_speed_now());
     bool faster = backend_cost_clearly_gpu(times.cpu, times.gpu);
     note_detail("auto takes %s: estimated %.2f s on %zu processor%s, %.2f s with %zu GPU%s, of "
                 "which decoding and encoding on the processors take %.2f s",
-                faster ? "the GPU" : "the CPU", times.cpu, set.processors,
-                plural_s(set.processors), times.gpu, devices, plural_s(devices), times.files);
+                faster ? "the GPU" : "the CPU", times.cpu, set.processors, plural_s(set.processors),
+                times.gpu, devices, plural_s(devices), times.files);
     return faster;
 }
 
@@ -180,11 +196,11 @@ json_t *batch_gpu_report(struct gather *gather)
     struct gather_count count;
     json_t *rows = gather ? json_array() : NULL;
     for (size_t i = 0; gather && gather_count_of(gather, i, &count); i++) {
-        json_array_append_new(
-            rows, json_pack("{s:i, s:I, s:I, s:I, s:I, s:s?}", "device", count.number, "batches",
-                            (json_int_t)count.batches, "pieces", (json_int_t)count.items,
-                            "masks_sent", (json_int_t)count.masks_sent, "done_again",
-                            (json_int_t)count.lost_items, "lost", count.loss));
+        json_array_append_new(rows, json_pack("{s:i, s:I, s:I, s:I, s:I, s:s?}", "device",
+                                              count.number, "batches", (json_int_t)count.batches,
+                                              "pieces", (json_int_t)count.items, "masks_sent",
+                                              (json_int_t)count.masks_sent, "done_again",
+                                              (json_int_t)count.lost_items, "lost", count.loss));
         note_detail("GPU %d: %zu piece%s of sound in %zu batch%s, %zu masks sent", count.number,
                     count.items, plural_s(count.items), count.batches,
                     count.batches == 1 ? "" : "es", count.masks_sent);

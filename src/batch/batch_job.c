@@ -13,9 +13,9 @@
 
 /* Options of halo render that are no job's own. */
 static const char *const not_of_a_job[] = {
-    "output",     "threads", "devices",      "out-dir", "name",  "replay", "kernel", "gpu-mode",
-    "save-chain", "collect", "force",        "json",    "quiet", "verbose",
-    "no-sync",    "help",    "reproducible", "block",   NULL};
+    "output",   "threads",    "devices",      "out-dir", "name", "replay", "kernel",
+    "gpu-mode", "save-chain", "collect",      "force",   "json", "quiet",  "verbose",
+    "no-sync",  "help",       "reproducible", "block",   NULL};
 
 /* Members that are no options. */
 static const char *const own_members[] = {"id", "in", "out", "stages", "seed", NULL};

@@ -25,10 +25,10 @@ struct batch_options {
     const char *shard;            /* K/N; NULL: all, or what a scheduler says */
     const char *report;           /* a file; NULL: none */
     size_t retries;
-    size_t memory;       /* MiB for masks; 0: a quarter of the machine's */
-    bool allow_commands; /* run what a wav.scp has before | */
-    bool force;          /* replace files that no batch wrote */
-    bool json;           /* the summary as JSON on standard output */
+    size_t memory;                                /* MiB for masks; 0: a quarter of the machine's */
+    bool allow_commands;                          /* run what a wav.scp has before | */
+    bool force;                                   /* replace files that no batch wrote */
+    bool json;                                    /* the summary as JSON on standard output */
     const struct gather_device_kind *device_kind; /* NULL: GPUs */
 };
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUNNING_MOST = 2, LOOKED_AT = 16 /* frames of an item */ };
+enum { LOOKED_AT = 16 }; /* frames of an item */
 
 static const char *const memory_names[] = {
     [BENCH_COPIES] = "copies",
@@ -99,8 +99,8 @@ static enum status add_sound(struct bench_station *station, struct gather_batch 
     size_t taps = bench->rooms[room]->taps;
     struct gather_cost cost = station->device->kind->cost(station->device, taps, frames);
     struct gather_form *form;
-    *fits = batch->in_used + row <= GATHER_FLOATS_MOST &&
-            batch->item_count < GATHER_ITEMS_MOST && batch->rows + cost.rows <= GATHER_ROWS_MOST;
+    *fits = batch->in_used + row <= GATHER_FLOATS_MOST && batch->item_count < GATHER_ITEMS_MOST &&
+            batch->rows + cost.rows <= GATHER_ROWS_MOST;
     if (!*fits)
         return STATUS_OK;
     TRY(find_form(station, room, cost.length, &form));
@@ -197,7 +197,7 @@ static void *run_station(void *context)
         bool more = before < bench->settings.sounds && !station->why && !stop_requested();
         if (!more && begun == ended)
             return NULL;
-        if (!more || begun - ended == RUNNING_MOST) {
+        if (!more || begun - ended == GATHER_RUNNING_MOST) {
             const char *why =
                 kind->end(station->device, station->batches[ended++ % GATHER_BATCHES]);
             station->why = station->why ? station->why : why;

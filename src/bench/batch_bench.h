@@ -7,7 +7,8 @@
  *   gathered  from ordinary memory through gather.h: threads copy, gather batches, and wait
  *
  * Sounds and rooms have random lengths. Masks are on the devices before the time begins, but for
- * `gathered`. Some frames of results are compared with double precision. Threads: the control thread.
+ * `gathered`. Some frames of results are compared with double precision. Threads: the control
+ * thread.
  */
 #ifndef HALO_BATCH_BENCH_H
 #define HALO_BATCH_BENCH_H
@@ -16,7 +17,13 @@
 
 enum { BATCH_BENCH_DEVICES = 64, BATCH_BENCH_ROUNDS = 101 };
 
-enum batch_bench_memory { BENCH_COPIES, BENCH_DEVICE, BENCH_PINNED, BENCH_GATHERED, BENCH_MEMORIES };
+enum batch_bench_memory {
+    BENCH_COPIES,
+    BENCH_DEVICE,
+    BENCH_PINNED,
+    BENCH_GATHERED,
+    BENCH_MEMORIES
+};
 
 struct batch_bench_settings {
     const struct gather_device_kind *kind;
@@ -31,9 +38,9 @@ struct batch_bench_settings {
 struct batch_bench_row {
     size_t devices;
     const char *memory;
-    double sounds;   /* a second: the median of the rounds */
-    double seconds;  /* of sound a second */
-    double samples;  /* a second, of the sounds */
+    double sounds;      /* a second: the median of the rounds */
+    double seconds;     /* of sound a second */
+    double samples;     /* a second, of the sounds */
     double least, most; /* of the rounds, as `samples` */
     double of_copies;   /* `samples` relative to those of the copies; NAN: first of all */
     double error_db;    /* relative to max|x| sum|h|; NAN: not looked at */

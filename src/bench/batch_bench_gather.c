@@ -101,8 +101,7 @@ static enum status run_jobs(struct batch_bench *bench, struct bench_job *jobs, s
 static enum status gather_with(struct batch_bench *bench, struct gather *gather,
                                struct gather_mask **masks, struct bench_round *round)
 {
-    size_t count =
-        bench->settings.threads < THREADS_MOST ? bench->settings.threads : THREADS_MOST;
+    size_t count = bench->settings.threads < THREADS_MOST ? bench->settings.threads : THREADS_MOST;
     struct bench_job *jobs = calloc(count, sizeof *jobs);
     bool made = jobs != NULL;
     for (size_t r = 0; r < bench->settings.rooms; r++)

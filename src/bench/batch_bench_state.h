@@ -1,4 +1,5 @@
-/* What batch_bench.c (batches that are full) and batch_bench_gather.c (gathered by threads) share. */
+/* What batch_bench.c (batches that are full) and batch_bench_gather.c (gathered by threads) share.
+ */
 #ifndef HALO_BATCH_BENCH_STATE_H
 #define HALO_BATCH_BENCH_STATE_H
 
@@ -27,8 +28,8 @@ struct batch_bench {
     size_t station_count;
     struct bench_station stations[BATCH_BENCH_DEVICES];
     pthread_mutex_t gate; /* threads begin when it opens */
-    atomic_size_t taken; /* sounds */
-    double copies;       /* samples a second; 0: not measured */
+    atomic_size_t taken;  /* sounds */
+    double copies;        /* samples a second; 0: not measured */
     double gather_error;
 };
 
@@ -37,8 +38,8 @@ struct bench_round {
     double seconds;
 };
 
-/* Threads, each with one of the contexts of `size` bytes. They begin with batch_bench_wait, and wait
- * there until finish, which takes the time until all have ended. Errors: threads; a signal. */
+/* Threads, each with one of the contexts of `size` bytes. They begin with batch_bench_wait, and
+ * wait there until finish, which takes the time until all have ended. Errors: threads; a signal. */
 MUST_CHECK enum status batch_bench_start(struct batch_bench *bench, pthread_t *threads,
                                          size_t count, void *(*run)(void *context), void *contexts,
                                          size_t size);

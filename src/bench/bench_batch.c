@@ -118,9 +118,10 @@ const struct command bench_batch = {
              "memory: without files. Sounds and rooms have random lengths. Compare with copies\n"
              "of the sounds to the GPUs and back. Some frames of each result are checked against\n"
              "double precision.",
-    .ending = "device: sounds and results stay on the GPU. pinned: in memory of the host that\n"
-              "GPUs read. gathered: in ordinary memory; threads copy sounds, and wait for results.\n\n"
-              "example: halo bench batch --gpus 1,2 --sounds 100000",
+    .ending =
+        "device: sounds and results stay on the GPU. pinned: in memory of the host that\n"
+        "GPUs read. gathered: in ordinary memory; threads copy sounds, and wait for results.\n\n"
+        "example: halo bench batch --gpus 1,2 --sounds 100000",
     .groups = OPTION_GROUP(rows),
     .size = sizeof(struct bench_batch_options),
     .defaults =

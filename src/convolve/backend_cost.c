@@ -26,11 +26,11 @@ static const double GPU_CELL = 0.3;
 static const double GPU_CELL_TAP = 0.0001;
 static const double GPU_CLEARLY = 1.2; /* files, which both read and write, are left out */
 
-/* Many sounds: seconds a file apart from its samples, ns a sample of a compressed format (FLAC is
- * between), transforms by plans that are the same everywhere, and ns a sample that is copied to
- * where a GPU gets it, and back. */
-static const double FILE_COST = 5e-4;
-static const double CODEC = 6;
+/* Many sounds: seconds a file apart from its samples, ns a sample of a compressed format (FLAC),
+ * how much slower plans are that are the same everywhere, and ns a sample that is copied to where a
+ * GPU gets it, and back. */
+static const double FILE_COST = 1e-3;
+static const double CODEC = 11;
 static const double FIXED_PLANS = 3;
 static const double HAND_OVER = 0.5;
 
@@ -182,12 +182,11 @@ double backend_cost_gpu(const struct backend_job *job, const struct machine_spee
 
 /* ---- many sounds ---- */
 
-void backend_set_add_file(struct backend_set *set, double frames, size_t inputs, size_t outputs,
+void backend_set_add_file(struct backend_set *set, double in, double out, double compressed,
                           const struct machine_speed *speed)
 {
-    double in = frames * (double)inputs, out = frames * (double)outputs;
     set->files += FILE_COST + in * speed->value[SPEED_READ] + out * speed->value[SPEED_WRITE] +
-                  NS * CODEC * (in + out);
+                  NS * CODEC * compressed;
 }
 
 void backend_set_add(struct backend_set *set, const struct backend_job *job,

@@ -54,8 +54,9 @@ double backend_cost_picture_cpu(const struct backend_picture *picture);
 double backend_cost_picture_gpu(const struct backend_picture *picture,
                                 const struct machine_speed *speed);
 
-/* Add a file of the set, and a convolution that it passes through (its threads: 1). */
-void backend_set_add_file(struct backend_set *set, double frames, size_t inputs, size_t outputs,
+/* Add a file of the set, with so many samples read and written, and those of them that are of
+ * compressed formats; and a convolution that it passes through (its threads: 1). */
+void backend_set_add_file(struct backend_set *set, double in, double out, double compressed,
                           const struct machine_speed *speed);
 void backend_set_add(struct backend_set *set, const struct backend_job *job,
                      const struct machine_speed *speed);

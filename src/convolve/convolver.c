@@ -243,8 +243,8 @@ static struct convolver_shape shape_for(const struct convolver_settings *setting
 }
 
 /* The backend of the service, if it takes the convolver; NULL: none. */
-static const struct convolver_backend *
-find_service(const struct convolver_settings *settings, const struct mask *mask)
+static const struct convolver_backend *find_service(const struct convolver_settings *settings,
+                                                    const struct mask *mask)
 {
     const struct convolver_service *service = settings->service;
     const struct convolver_shape shape = shape_for(settings, mask);

@@ -32,8 +32,7 @@ static void gathered_destroy(struct convolution *convolution)
     free(gathered);
 }
 
-static enum status gathered_create(const struct convolver_shape *shape,
-                                   struct convolution **result)
+static enum status gathered_create(const struct convolver_shape *shape, struct convolution **result)
 {
     struct gathered *gathered = calloc(1, sizeof *gathered);
     if (!gathered)

@@ -10,7 +10,7 @@
 /* ---- places in batches; the lock is held ---- */
 
 /* What a stretch needs of a batch of one device. */
-struct place {
+struct gather_place {
     struct gather_worker *worker;
     struct gather_slot *slot;
     struct gather_cost cost;
@@ -23,12 +23,11 @@ static size_t floats_in(size_t inputs, size_t before, size_t frames)
     return inputs * gather_row(before + frames);
 }
 
-static struct place place_on(struct gather_worker *worker, const struct gather_work *work)
+static struct gather_place place_on(struct gather_worker *worker, const struct gather_work *work)
 {
     const struct gather_mask *mask = work->mask;
-    struct place place = {.worker = worker};
-    place.cost =
-        worker->gather->kind->cost(worker->device, mask->taps, work->frames);
+    struct gather_place place = {.worker = worker};
+    place.cost = worker->gather->kind->cost(worker->device, mask->taps, work->frames);
     place.kept = gather_form_of(worker, mask, place.cost.length);
     place.in = floats_in(work->inputs, work->before, work->frames);
     if (!place.kept)
@@ -38,7 +37,7 @@ static struct place place_on(struct gather_worker *worker, const struct gather_w
     return place;
 }
 
-static bool has_room(const struct gather_batch *batch, const struct place *place)
+static bool has_room(const struct gather_batch *batch, const struct gather_place *place)
 {
     return batch->item_count < GATHER_ITEMS_MOST &&
            batch->in_used + place->in <= GATHER_FLOATS_MOST &&
@@ -47,7 +46,7 @@ static bool has_room(const struct gather_batch *batch, const struct place *place
 }
 
 /* The open batch, or else a free one; an open one without room is closed. */
-static struct gather_slot *find_slot(struct gather_worker *worker, const struct place *place)
+static struct gather_slot *find_slot(struct gather_worker *worker, const struct gather_place *place)
 {
     struct gather_slot *unused = NULL;
     for (size_t i = 0; i < worker->open_slots; i++) {
@@ -65,14 +64,15 @@ static struct gather_slot *find_slot(struct gather_worker *worker, const struct 
 }
 
 /* The device with the least to do that has room. */
-static bool find_place(struct gather *gather, const struct gather_work *work, struct place *best)
+static bool find_place(struct gather *gather, const struct gather_work *work,
+                       struct gather_place *best)
 {
     best->slot = NULL;
     for (size_t i = 0; i < gather->worker_count; i++) {
         struct gather_worker *worker = &gather->workers[i];
         if (*worker->loss || (best->slot && best->worker->pending <= worker->pending))
             continue;
-        struct place place = place_on(worker, work);
+        struct gather_place place = place_on(worker, work);
         place.slot = find_slot(worker, &place);
         if (place.slot)
             *best = place;
@@ -80,7 +80,7 @@ static bool find_place(struct gather *gather, const struct gather_work *work, st
     return best->slot != NULL;
 }
 
-static bool take_form(struct place *place, const struct gather_work *work)
+static bool take_form(struct gather_place *place, const struct gather_work *work)
 {
     if (place->kept)
         gather_form_use(place->kept);
@@ -90,7 +90,7 @@ static bool take_form(struct place *place, const struct gather_work *work)
 }
 
 /* The stretch becomes an item of the batch; its index. */
-static size_t add_item(const struct place *place, const struct gather_work *work, bool sends)
+static size_t add_item(const struct gather_place *place, const struct gather_work *work, bool sends)
 {
     struct gather_slot *slot = place->slot;
     struct gather_batch *batch = &slot->batch;
@@ -119,8 +119,8 @@ static size_t add_item(const struct place *place, const struct gather_work *work
 }
 
 /* Waits for room. False: there is no device, or no memory. */
-static bool reserve(struct gather *gather, const struct gather_work *work, struct place *place,
-                    size_t *item)
+static bool reserve(struct gather *gather, const struct gather_work *work,
+                    struct gather_place *place, size_t *item)
 {
     while (gather->left > 0 && !find_place(gather, work, place))
         pthread_cond_wait(&gather->room, &gather->lock);
@@ -149,8 +149,7 @@ static void pack(const struct gather_work *work, const struct gather_item *item,
                work->mask->columns * work->mask->taps * sizeof *in);
 }
 
-static void unpack(const struct gather_work *work, const struct gather_item *item,
-                   const float *out)
+static void unpack(const struct gather_work *work, const struct gather_item *item, const float *out)
 {
     const size_t *first = work->mask->paths.first;
     for (size_t c = 0; c < work->outputs; c++) {
@@ -163,7 +162,7 @@ static void unpack(const struct gather_work *work, const struct gather_item *ite
 }
 
 /* The lock is held before and after. False: the device was lost. */
-static bool wait_for(struct gather *gather, const struct place *place,
+static bool wait_for(struct gather *gather, const struct gather_place *place,
                      const struct gather_work *work, size_t index)
 {
     struct gather_slot *slot = place->slot;
@@ -188,7 +187,7 @@ static bool wait_for(struct gather *gather, const struct place *place,
 
 bool gather_convolve(struct gather *gather, const struct gather_work *work)
 {
-    struct place place;
+    struct gather_place place;
     size_t item;
     bool is_done = false;
     pthread_mutex_lock(&gather->lock);
@@ -204,8 +203,8 @@ bool gather_fits(const struct gather *gather, const struct convolver_shape *shap
 {
     const struct gather_worker *worker = &gather->workers[0];
     struct gather_cost cost = gather->kind->cost(worker->device, shape->taps, shape->block);
-    size_t in = floats_in(shape->inputs, shape->taps - 1, shape->block) +
-                gather_row(columns * shape->taps);
+    size_t in =
+        floats_in(shape->inputs, shape->taps - 1, shape->block) + gather_row(columns * shape->taps);
     return in <= GATHER_FLOATS_MOST &&
            shape->outputs * gather_row(shape->block) <= GATHER_FLOATS_MOST &&
            shape->paths * cost.rows <= GATHER_ROWS_MOST &&
@@ -322,8 +321,7 @@ enum status gather_create(const struct gather_settings *settings, struct gather 
     pthread_cond_init(&gather->room, NULL);
     enum status status = STATUS_OK;
     for (size_t i = 0; i < settings->count && status == STATUS_OK; i++)
-        status =
-            worker_start(gather, &workers[i], settings->numbers[i], settings->mask_bytes);
+        status = worker_start(gather, &workers[i], settings->numbers[i], settings->mask_bytes);
     if (status != STATUS_OK) {
         gather_destroy(gather);
         return status;

@@ -56,8 +56,8 @@ struct gather_work {
     size_t before, frames;
 };
 
-/* Whether rounding in single precision may be of concern for that stretch (near_bound.h): then it is
- * for the CPU. `peak`: of the sound before, and of all of it so far afterwards. */
+/* Whether rounding in single precision may be of concern for that stretch (near_bound.h): then it
+ * is for the CPU. `peak`: of the sound before, and of all of it so far afterwards. */
 bool gather_is_near(const struct gather_work *work, float *peak);
 
 /* Whether a stretch of that size fits into a batch. */

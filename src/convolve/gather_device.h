@@ -18,8 +18,9 @@
 enum {
     GATHER_ITEMS_MOST = 1024,     /* of a batch */
     GATHER_ROWS_MOST = 1 << 15,   /* transforms of a batch, or pairs of them */
-    GATHER_FLOATS_MOST = 1 << 22, /* of `in` and of `out` of a batch */
-    GATHER_BATCHES = 4,           /* of a device: filled, copied and convolved, copied back, emptied */
+    GATHER_FLOATS_MOST = 1 << 23, /* of `in` and of `out` of a batch */
+    GATHER_RUNNING_MOST = 3,      /* batches at once: copied there, convolved, copied back */
+    GATHER_BATCHES = 6,           /* of a device: besides them filled, waiting, emptied */
     GATHER_LINE = 32,             /* floats: positions are multiples of it */
 };
 
@@ -30,8 +31,8 @@ struct gather_form {
     void *on_device; /* the device's own; NULL: not there yet */
 };
 
-/* A stretch: `inputs` rows of before + frames, from in_at, each at a multiple of GATHER_LINE; and so
- * the outputs. */
+/* A stretch: `inputs` rows of before + frames, from in_at, each at a multiple of GATHER_LINE; and
+ * so the outputs. */
 struct gather_item {
     size_t in_at, out_at;
     size_t inputs, outputs;

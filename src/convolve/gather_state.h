@@ -20,7 +20,7 @@ enum gather_stage {
 struct gather_slot {
     struct gather_batch batch; /* items: written by who reserves; rows of floats: by who packs */
     enum gather_stage stage;
-    uint64_t serial; /* order of beginning */
+    uint64_t serial;     /* order of beginning */
     size_t packed, left; /* items that are complete, and those whose result was taken */
     pthread_cond_t done; /* GATHER_DONE or GATHER_LOST */
 };

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { RUNNING_MOST = 2 }; /* one is convolved while the next is copied */
-
 /* The first by order with items that has not begun, or NULL. */
 static struct gather_slot *find_waiting(struct gather_worker *worker)
 {
@@ -121,7 +119,7 @@ static bool do_one(struct gather_worker *worker)
 {
     struct gather_slot *next = find_waiting(worker);
     bool idle = worker->running == 0;
-    if (next && worker->running < RUNNING_MOST && (idle || next->stage == GATHER_CLOSED)) {
+    if (next && worker->running < GATHER_RUNNING_MOST && (idle || next->stage == GATHER_CLOSED)) {
         next->stage = GATHER_CLOSED;
         if (next->packed == next->batch.item_count) {
             begin(worker, next);

@@ -60,8 +60,8 @@ bool near_bound_is_possible(const struct near_bound *bound);
 MUST_CHECK enum status near_bound_find(struct near_bound *bound, const struct mask *mask,
                                        struct workers *workers);
 
-/* Whether it is possible for a mask without spectra; true where memory for them is missing. The work is shared
- * out. Control thread. */
+/* Whether it is possible for a mask without spectra; true where memory for them is missing. The
+ * work is shared out. Control thread. */
 bool near_bound_concerns(const struct mask *mask, struct workers *workers);
 
 /* Whether these samples may, or a transform of them; peak: of the whole sound so far. */
