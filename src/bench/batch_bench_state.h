@@ -38,6 +38,14 @@ struct bench_round {
     double seconds;
 };
 
+/* Prints that its device failed. */
+MUST_CHECK enum status batch_bench_fail(const struct bench_station *station, const char *why);
+
+/* station->bench is set, and has its rooms. Errors: the device, memory. A station that is half open
+ * may be closed. */
+MUST_CHECK enum status bench_station_open(struct bench_station *station, int number);
+void bench_station_close(struct bench_station *station);
+
 /* Threads, each with one of the contexts of `size` bytes. They begin with batch_bench_wait, and
  * wait there until finish, which takes the time until all have ended. Errors: threads; a signal. */
 MUST_CHECK enum status batch_bench_start(struct batch_bench *bench, pthread_t *threads,
