@@ -249,18 +249,16 @@ __global__ void __launch_bounds__(N / POINTS)
         form[m * (N / POINTS) + threadIdx.x] = v[m];
 }
 
-/* table_back is the same table: if the compiler knew, it would keep the factors in registers,
- * and half as many threads would fit. */
+/* Two chunks, from output frame `base` on. table_back is the same table: if the compiler knew, it
+ * would keep the factors in registers, and half as many threads would fit. */
 template <int N>
-__global__ void __launch_bounds__(N / POINTS, blocks<N>())
-    fused_convolve(kernel_job job, int history_frames, const float2 *__restrict__ table,
-                   const float2 *__restrict__ table_back)
+__device__ __forceinline__ void
+convolve_pair(const kernel_job &job, int history_frames, long long base, float2 *shared,
+              const float2 *__restrict__ table, const float2 *__restrict__ table_back)
 {
-    extern __shared__ float2 shared[];
     using at = place<N, 0>;
     float2 v[POINTS];
     int hop = N - history_frames;
-    long long base = (long long)blockIdx.x * 2 * hop; /* the first output's frame */
     long long from = base + (long long)job.origin - history_frames;
     long long frames_in = (long long)job.frames_in, frames = (long long)job.frames;
     if (from >= 0 && from + hop + N <= frames_in) {
@@ -298,6 +296,28 @@ __global__ void __launch_bounds__(N / POINTS, blocks<N>())
             if (q >= 0 && base + hop + q < frames)
                 put(job, base + hop + q, v[b * at::R + k].y);
         }
+}
+
+template <int N>
+__global__ void __launch_bounds__(N / POINTS, blocks<N>())
+    fused_convolve(kernel_job job, int history_frames, const float2 *__restrict__ table,
+                   const float2 *__restrict__ table_back)
+{
+    extern __shared__ float2 shared[];
+    long long base =
+        (long long)blockIdx.x * 2 * (N - history_frames); /* the first output's frame */
+    convolve_pair<N>(job, history_frames, base, shared, table, table_back);
+}
+
+/* A pair of chunks of any sound a thread block. */
+template <int N>
+__global__ void __launch_bounds__(N / POINTS, blocks<N>())
+    fused_pairs(const fft_pair *__restrict__ pairs, const float2 *__restrict__ table,
+                const float2 *__restrict__ table_back)
+{
+    extern __shared__ float2 shared[];
+    const kernel_job job = pairs[blockIdx.x].job;
+    convolve_pair<N>(job, (int)pairs[blockIdx.x].history_frames, 0, shared, table, table_back);
 }
 
 /* ---- launchers ---- */
@@ -344,6 +364,17 @@ static cudaError_t launch_convolve(const struct kernel_job *job, size_t history_
     return cudaGetLastError();
 }
 
+template <int N>
+static cudaError_t launch_pairs(const struct fft_pair *pairs, size_t count, const float *table,
+                                cudaStream_t stream)
+{
+    constexpr cudaFuncAttribute SHARED = cudaFuncAttributeMaxDynamicSharedMemorySize;
+    CUDA_TRY(cudaFuncSetAttribute(fused_pairs<N>, SHARED, shared_bytes<N>()));
+    fused_pairs<N><<<(unsigned)count, N / POINTS, shared_bytes<N>(), stream>>>(
+        pairs, reinterpret_cast<const float2 *>(table), reinterpret_cast<const float2 *>(table));
+    return cudaGetLastError();
+}
+
 /* Call `function<N>(...)` for the length. */
 #define FOR_LENGTH(fft, function, ...)                                                             \
     ((fft) == 1024   ? function<1024>(__VA_ARGS__)                                                 \
@@ -377,4 +408,10 @@ cudaError_t fft_fused_launch(const struct kernel_job *job, const struct fft_plan
                              const float *table, cudaStream_t stream)
 {
     return FOR_LENGTH(plan->fft, launch_convolve, job, plan->history_frames, table, stream);
+}
+
+cudaError_t fft_fused_pairs(size_t fft, const struct fft_pair *pairs, size_t count,
+                            const float *table, cudaStream_t stream)
+{
+    return FOR_LENGTH(fft, launch_pairs, pairs, count, table, stream);
 }

@@ -19,6 +19,28 @@ cudaError_t fft_fused_form(size_t fft, const float *table, const float *taps, si
 cudaError_t fft_fused_launch(const struct kernel_job *job, const struct fft_plan *plan,
                              const float *table, cudaStream_t stream);
 
+/* A pair of chunks of one of many sounds: job.out is where its output begins, job.origin the frame
+ * of job.in that tap 0 meets there, job.frames what it yields, two hops at most. Boundary: zero. */
+struct fft_pair {
+    struct kernel_job job;
+    size_t history_frames;
+};
+
+/* The longest transform that a thread block of the current device can hold. */
+size_t fft_fused_most(void);
+
+/* `pairs`: device. */
+cudaError_t fft_fused_pairs(size_t fft, const struct fft_pair *pairs, size_t count,
+                            const float *table, cudaStream_t stream);
+
+/* The passes around cuFFT for pairs, as those below. */
+cudaError_t fft_pairs_gather(size_t fft, const struct fft_pair *pairs, size_t count, float2 *work,
+                             cudaStream_t stream);
+cudaError_t fft_pairs_multiply(size_t fft, const struct fft_pair *pairs, size_t count, float2 *work,
+                               cudaStream_t stream);
+cudaError_t fft_pairs_scatter(size_t fft, const struct fft_pair *pairs, size_t count,
+                              const float2 *work, cudaStream_t stream);
+
 /* work[i] = taps[i] / fft, zero after them. */
 cudaError_t fft_pass_pad(const float *taps, size_t count, size_t fft, float2 *work,
                          cudaStream_t stream);

@@ -51,6 +51,47 @@ __global__ void scatter_pairs(kernel_job job, fft_plan plan, size_t first,
         put(job, i, y.y);
 }
 
+/* The same for pairs of many sounds. */
+__global__ void gather_any(size_t fft, const fft_pair *__restrict__ pairs,
+                           float2 *__restrict__ work)
+{
+    size_t p = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (p >= fft)
+        return;
+    const fft_pair &pair = pairs[blockIdx.y];
+    long long frames = (long long)pair.job.frames_in;
+    long long at = (long long)(pair.job.origin + p) - (long long)pair.history_frames;
+    work[blockIdx.y * fft + p] = make_float2(
+        ghost(pair.job.in, at, frames, KERNEL_ZERO),
+        ghost(pair.job.in, at + (long long)(fft - pair.history_frames), frames, KERNEL_ZERO));
+}
+
+__global__ void multiply_any(size_t fft, const fft_pair *__restrict__ pairs,
+                             float2 *__restrict__ work)
+{
+    size_t p = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (p >= fft)
+        return;
+    float2 x = work[blockIdx.y * fft + p];
+    float2 h = __ldg(reinterpret_cast<const float2 *>(pairs[blockIdx.y].job.mask) + p);
+    work[blockIdx.y * fft + p] = make_float2(x.x * h.x - x.y * h.y, x.x * h.y + x.y * h.x);
+}
+
+__global__ void scatter_any(size_t fft, const fft_pair *__restrict__ pairs,
+                            const float2 *__restrict__ work)
+{
+    const fft_pair &pair = pairs[blockIdx.y];
+    size_t p = (size_t)blockIdx.x * blockDim.x + threadIdx.x, hop = fft - pair.history_frames;
+    if (p >= fft || p < pair.history_frames)
+        return;
+    float2 y = work[blockIdx.y * fft + p];
+    size_t i = p - pair.history_frames;
+    if (i < pair.job.frames)
+        put(pair.job, (long long)i, y.x);
+    if (i + hop < pair.job.frames)
+        put(pair.job, (long long)(i + hop), y.y);
+}
+
 static dim3 grid_for(size_t points, size_t pairs)
 {
     return dim3(blocks_for(points, THREADS), (unsigned)pairs);
@@ -82,5 +123,26 @@ cudaError_t fft_pass_scatter(const struct kernel_job *job, const struct fft_plan
                              size_t first, size_t pairs, const float2 *work, cudaStream_t stream)
 {
     scatter_pairs<<<grid_for(plan->hop, pairs), THREADS, 0, stream>>>(*job, *plan, first, work);
+    return cudaGetLastError();
+}
+
+cudaError_t fft_pairs_gather(size_t fft, const struct fft_pair *pairs, size_t count, float2 *work,
+                             cudaStream_t stream)
+{
+    gather_any<<<grid_for(fft, count), THREADS, 0, stream>>>(fft, pairs, work);
+    return cudaGetLastError();
+}
+
+cudaError_t fft_pairs_multiply(size_t fft, const struct fft_pair *pairs, size_t count, float2 *work,
+                               cudaStream_t stream)
+{
+    multiply_any<<<grid_for(fft, count), THREADS, 0, stream>>>(fft, pairs, work);
+    return cudaGetLastError();
+}
+
+cudaError_t fft_pairs_scatter(size_t fft, const struct fft_pair *pairs, size_t count,
+                              const float2 *work, cudaStream_t stream)
+{
+    scatter_any<<<grid_for(fft, count), THREADS, 0, stream>>>(fft, pairs, work);
     return cudaGetLastError();
 }

@@ -45,6 +45,25 @@ static double plan_cost(const struct fft_plan *plan)
     return LAUNCH_COST * launches + pair_cost(plan->fft) * (double)(batches * plan->batch);
 }
 
+size_t fft_plan_length_among_many(size_t taps, size_t frames, size_t fused_most)
+{
+    size_t best = 0;
+    double best_cost = INFINITY;
+    for (size_t length = FFT_FUSED_LEAST; length <= FFT_MOST; length *= 2) {
+        if (length < taps + HOP_MULTIPLE)
+            continue;
+        struct fft_plan plan = plan_length(taps, frames, fused_most, length);
+        double cost = pair_cost(length) * (double)plan.pairs;
+        if (cost < best_cost) {
+            best_cost = cost;
+            best = length;
+        }
+        if (plan.pairs == 1)
+            break;
+    }
+    return best;
+}
+
 struct fft_plan fft_plan_choose(size_t taps, size_t frames, size_t fused_most, size_t fft)
 {
     if (fft)

@@ -29,4 +29,7 @@ struct fft_plan {
  * taps, up to FFT_MOST; 0: choose one. */
 struct fft_plan fft_plan_choose(size_t taps, size_t frames, size_t fused_most, size_t fft);
 
+/* The length that is cheapest where launches are shared with many other sounds. */
+size_t fft_plan_length_among_many(size_t taps, size_t frames, size_t fused_most);
+
 #endif

@@ -54,8 +54,7 @@ static enum status open_passes(struct kernel_plan *plan)
     return cufft_library_plan(plan->library, length, CUFFT_C2C, 1, &plan->one);
 }
 
-/* The longest transform that a thread block of this device can hold. */
-static size_t fused_most(void)
+size_t fft_fused_most(void)
 {
     int shared;
     size_t most = FFT_FUSED_MOST;
@@ -72,7 +71,7 @@ static enum status fft_open(const struct kernel_shape *shape, struct kernel_plan
     if (!plan)
         return fail_memory("a transform");
     plan->taps = shape->taps;
-    plan->fft = fft_plan_choose(shape->taps, shape->frames, fused_most(), shape->fft);
+    plan->fft = fft_plan_choose(shape->taps, shape->frames, fft_fused_most(), shape->fft);
     enum status status;
     if (plan->fft.fft <= shape->taps)
         status = fail(STATUS_FAILED,

@@ -24,7 +24,7 @@ ENTRIES = {"device_process", "live_step", "src/live/live.c:run_block", "live_pro
            "recorder_write", "lv2/instance.c:instance_run", "clap_effect_process", "listen_source_step",
            "halo_convolver_process", "halo_convolver_process_channels"}
 # Rows that wait for threads that share their work in files, or for a GPU.
-WAITING = {"batch_step", "cpu_batch_step", "double_step", "gpu_process"}
+WAITING = {"batch_step", "cpu_batch_step", "double_step", "gathered_step", "gpu_process"}
 # What a step calls although it is none of this, each for a reason.
 EXCEPTIONS = {
     "job_pause": "sleeps briefly if the worker that is waited for was preempted",

@@ -248,7 +248,34 @@ START_TEST(times_of_a_gpu_are_learnt)
 }
 END_TEST
 
+/* Sounds of 10 s of 16 kHz through rooms of 0.6 s. */
+static struct backend_set_times many(size_t jobs, size_t processors, bool compressed)
+{
+    const struct backend_job job = {160000, 1, 1, 1, 1, 9600, 1};
+    struct backend_set set = {.jobs = (double)jobs, .processors = processors, .devices = 1};
+    backend_set_add_file(&set, 160000, 160000, compressed ? 320000 : 0, &machine_speed_default);
+    backend_set_add(&set, &job, &machine_speed_default);
+    return backend_set_cost(&set, &machine_speed_default);
+}
+
+START_TEST(many_sounds)
+{
+    for (size_t processors = 1; processors <= 64; processors *= 2)
+        for (int compressed = 0; compressed < 2; compressed++) {
+            struct backend_set_times few = many(8, processors, compressed);
+            struct backend_set_times all = many(100000, processors, compressed);
+            ck_assert(few.cpu < few.gpu); /* the context takes longer */
+            ck_assert(backend_cost_clearly_gpu(all.cpu, all.gpu));
+            ck_assert(all.gpu > all.files && all.cpu > all.files);
+        }
+    /* FLAC and 16 processors: decoding and encoding are most of it. */
+    struct backend_set_times flac = many(100000, 16, true), wav = many(100000, 16, false);
+    ck_assert(flac.files > 0.5 * flac.gpu);
+    ck_assert(flac.cpu / flac.gpu < wav.cpu / wav.gpu);
+}
+END_TEST
+
 SUITE_MAIN("backend_cost", the_choice_is_within_a_tenth_of_the_better,
            the_first_renders_teach_the_choice, the_choice_follows_the_figures, more_work_costs_more,
            a_slower_machine_costs_more, pictures_go_where_they_finish_first,
-           renders_measure_the_machine, times_of_a_gpu_are_learnt)
+           renders_measure_the_machine, times_of_a_gpu_are_learnt, many_sounds)

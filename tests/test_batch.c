@@ -167,7 +167,7 @@ START_TEST(wrong_usage_is_refused_before_anything_is_written)
          "-O D"},
         {"--shard", "{\"in\": \"in/s00.wav\"}", "-O D --shard 3/2"},
         {"which of them", "{\"in\": \"in/s00.wav\"}", "-O D --shard 4"},
-        {"--backend", "{\"in\": \"in/s00.wav\"}", "-O D --backend cuda"},
+        {"--backend", "{\"in\": \"in/s00.wav\"}", "-O D --backend cuda --reproducible"},
     };
     begin();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

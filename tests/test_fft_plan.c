@@ -28,6 +28,8 @@ START_TEST(every_plan_holds_its_mask)
         for (size_t f = 0; f < sizeof frames / sizeof *frames; f++) {
             check_plan(taps[t], frames[f], FFT_FUSED_MOST, 0);
             check_plan(taps[t], frames[f], 4096, 0); /* a small GPU */
+            check_plan(taps[t], frames[f], 4096,
+                       fft_plan_length_among_many(taps[t], frames[f], 4096));
             for (size_t fft = FFT_FUSED_LEAST; fft <= FFT_MOST; fft *= 2)
                 if (fft > taps[t])
                     check_plan(taps[t], frames[f], FFT_FUSED_MOST, fft);
@@ -38,6 +40,7 @@ END_TEST
 START_TEST(short_masks_take_one_kernel)
 {
     ck_assert_uint_eq(fft_plan_choose(1024, 1 << 28, FFT_FUSED_MOST, 0).fft, 4096);
+    ck_assert_uint_eq(fft_plan_length_among_many(1024, 1 << 28, FFT_FUSED_MOST), 4096);
     ck_assert(fft_plan_choose(4096, 1 << 28, FFT_FUSED_MOST, 0).fused);
     ck_assert(!fft_plan_choose(65536, 1 << 28, FFT_FUSED_MOST, 0).fused);
     /* The transform for a short sound is no longer than needed. */

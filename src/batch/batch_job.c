@@ -14,9 +14,9 @@
 
 /* Options of halo render that are no job's own. */
 static const char *const not_of_a_job[] = {
-    "output",     "threads", "devices",      "out-dir", "name",  "replay",
-    "save-chain", "collect", "force",        "json",    "quiet", "verbose",
-    "no-sync",    "help",    "reproducible", "block",   NULL};
+    "output",   "threads",    "devices",      "out-dir", "name", "replay", "kernel",
+    "gpu-mode", "save-chain", "collect",      "force",   "json", "quiet",  "verbose",
+    "no-sync",  "help",       "reproducible", "block",   NULL};
 
 /* Members that are no options. */
 static const char *const own_members[] = {"id", "in", "out", "stages", "seed", NULL};
@@ -261,13 +261,15 @@ enum status batch_job_prepare(const struct batch_options *defaults, struct batch
     TRY(render_options_copy(&defaults->render, &job->options));
     job->options.input = input;
     job->options.verbosity = VERBOSITY_QUIET;
-    job->options.chain.settings.convolver.reproducible = true;
     if (has_stages(job->root) || defaults->mask_list.count > 0)
         stage_list_free(&job->options.chain.stages);
     if (!has_stages(job->root) && defaults->mask_list.count > 0)
         TRY(program_set(&command_render, &job->options, "mask", choose_mask(defaults, job)));
     TRY(set_members(job));
     TRY(stage_list_draw(&job->options.chain.stages, seed_of(defaults, job), job->id));
+    if (strcmp(job->options.chain.settings.convolver.backend, "cuda") == 0 &&
+        strcmp(defaults->render.chain.settings.convolver.backend, "cuda") != 0)
+        return fail(STATUS_USAGE, "\"backend\": \"cuda\" is for the whole batch: --backend cuda");
     job->options.output = job->output; /* whatever a member was, it stays in the folder */
     TRY(render_options_check_job(&job->options));
     return make_digest(job);

@@ -40,6 +40,8 @@ static const struct option_row rows[] = {
                 "of the disk; default: 1"),
     OPT_INTEGER("memory", "MIB", struct batch_options, memory, 1, 1 << 24,
                 "for masks that are kept; default: a quarter of the machine's"),
+    OPT_FLAG("reproducible", struct batch_options, render.chain.settings.convolver.reproducible,
+             "the bytes of halo render --reproducible for each job: no GPU"),
     OPT_FLAG("allow-commands", struct batch_options, allow_commands,
              "run the commands in a wav.scp; otherwise they are refused"),
     OPT_FLAG("force", struct batch_options, force, "replace files in DIR that no batch wrote",
@@ -48,6 +50,8 @@ static const struct option_row rows[] = {
     OPT_FLAG("json", struct batch_options, json, "print the summary as JSON"),
     OPT_VALUE("quiet", struct batch_options, render.verbosity, VERBOSITY_QUIET, "print only errors",
               .letter = 'q'),
+    OPT_VALUE("verbose", struct batch_options, render.verbosity, VERBOSITY_VERBOSE,
+              "print more: what was chosen, and why", .letter = 'v'),
     {0},
 };
 
@@ -80,8 +84,8 @@ const struct command command_batch = {
     .usage =
         "usage: halo batch LIST -O DIR [stages and options]\n"
         "       halo batch status DIR\n\n"
-        "Filter the sound files of a list, each as halo render --reproducible does. A second\n"
-        "run does what is missing or has changed. LIST has a job a line:\n"
+        "Filter the sound files of a list, each as halo render does: on the CPU with the bytes of\n"
+        "halo render --reproducible, on GPUs many at once. A second run does what is missing or has changed. LIST has a job a line:\n"
         "  {\"id\": \"a\", \"in\": \"a.wav\", \"out\": \"a-hall.wav\", \"mask\": \"hall.wav\", \"gain\": -3}\n"
         "and may be compressed (.gz). Members are options of halo render; \"id\" and \"out\" may\n"
         "be left out. Exit code: 0 all are done, 1 stopped, 2 wrong usage, 3 some jobs failed,\n"

@@ -6,6 +6,8 @@
 #include "batch/kaldi_segments.h"
 #include "render/render_options.h"
 
+struct gather_device_kind;
+
 struct batch_options {
     struct render_options render; /* defaults of all jobs */
     const char *list;             /* of jobs: JSON lines, or a manifest of the kind `from` */
@@ -26,10 +28,11 @@ struct batch_options {
     const char *shard;            /* K/N; NULL: all, or what a scheduler says */
     const char *report;           /* a file; NULL: none */
     size_t retries;
-    size_t memory;       /* MiB for masks; 0: a quarter of the machine's */
-    bool allow_commands; /* run what a wav.scp has before | */
-    bool force;          /* replace files that no batch wrote */
-    bool json;           /* the summary as JSON on standard output */
+    size_t memory;                                /* MiB for masks; 0: a quarter of the machine's */
+    bool allow_commands;                          /* run what a wav.scp has before | */
+    bool force;                                   /* replace files that no batch wrote */
+    bool json;                                    /* the summary as JSON on standard output */
+    const struct gather_device_kind *device_kind; /* NULL: GPUs */
 };
 
 extern const struct command command_batch;

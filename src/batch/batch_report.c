@@ -28,6 +28,7 @@ void batch_report_close(struct batch_report *report)
     if (report->stream)
         fclose(report->stream);
     atomic_file_discard(&report->file);
+    json_decref(report->devices);
     pthread_mutex_destroy(&report->lock);
 }
 
@@ -106,14 +107,14 @@ json_t *batch_report_summary(struct batch_report *report, size_t jobs)
     for (size_t i = 0; i < report->reason_count; i++)
         json_object_set_new(reasons, report->reasons[i].text,
                             json_integer((json_int_t)report->reasons[i].count));
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:o}", "jobs",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:o, s:O*}", "jobs",
                      (json_int_t)jobs, "made", (json_int_t)report->made, "kept",
                      (json_int_t)report->kept, "failed", (json_int_t)report->failed, "left",
                      (json_int_t)(jobs - report->made - report->kept - report->failed), "clipped",
                      (json_int_t)report->clipped, "metadata_lost", (json_int_t)report->lossy,
                      "seconds", seconds, "files_per_second", (double)report->made / seconds,
                      "hours_of_sound_per_second", report->sound_seconds / 3600 / seconds,
-                     "failures", reasons);
+                     "failures", reasons, "devices", report->devices);
 }
 
 enum status batch_report_keep(struct batch_report *report, const char *path, size_t jobs)

@@ -21,6 +21,7 @@ struct batch_report {
     size_t made, kept, failed;
     size_t clipped, lossy; /* of those made: without some samples, or metadata */
     double sound_seconds;  /* of outputs made */
+    json_t *devices;       /* what became of GPUs; NULL: none were used. Owned */
     size_t reason_count;
     struct batch_reason { /* what failed, and why */
         char text[FAILURE_KIND];

@@ -6,6 +6,7 @@
 #include "base/progress_of_many.h"
 #include "base/stop.h"
 #include "batch/batch_failures.h"
+#include "batch/batch_gpu.h"
 #include "batch/batch_journal.h"
 #include "batch/batch_list.h"
 #include "batch/batch_report.h"
@@ -34,6 +35,7 @@ struct batch {
     struct batch_journal *journal;
     struct batch_report report;
     struct mask_cache *masks;
+    struct gather *gather; /* the GPUs; NULL: none */
     struct progress_of_many progress;
     pthread_mutex_t alone_lock; /* stages of which one runs at a time */
     size_t threads;
@@ -121,6 +123,7 @@ static enum status render_work(struct batch_work *work)
         .alone = !batch->sharing, .masks = batch->masks, .report = keep_report, .context = work};
     options->record = &record;
     options->chain.threads = batch->threads;
+    batch_gpu_settle(batch->gather, options);
     TRY(output_make_folders(options->output));
     TRY(begin_command(work));
     bool beside = stage_list_runs_beside(&options->chain.stages);
@@ -171,8 +174,8 @@ static bool is_for_later(const struct batch_work *work)
     double bytes = stat(options->input, &about) == 0 ? (double)about.st_size : 0;
     if (options->duration_given) /* a part, which is seldom of more bytes */
         bytes = fmin(bytes, options->duration * STUDIO_BYTES);
-    return !work->batch->sharing &&
-           render_is_long(bytes, work->batch->list.count, work->batch->threads);
+    size_t files = work->batch->gather ? SIZE_MAX : work->batch->list.count; /* few: no matter */
+    return !work->batch->sharing && render_is_long(bytes, files, work->batch->threads);
 }
 
 static enum status do_work(struct batch_work *work, enum batch_result *result)
@@ -250,7 +253,8 @@ static size_t count_left(const struct batch *batch)
 static enum status run_jobs(struct batch *batch)
 {
     struct workers *workers = NULL;
-    TRY(workers_create(batch->options->render.chain.threads, &workers));
+    size_t threads = batch->options->render.chain.threads;
+    TRY(workers_create(batch->gather ? batch_gpu_threads(threads) : threads, &workers));
     batch->threads = workers_count(workers);
     workers_run(workers, batch->list.count, run_piece, batch);
     workers_destroy(workers);
@@ -324,14 +328,15 @@ static enum status begin_batch(struct batch *batch)
     TRY(render_options_check_job(&options->render));
     TRY(batch_shard_choose(options->shard, &batch->shard));
     TRY(batch_list_load(options, &batch->shard, &batch->list));
+    size_t memory = options->memory ? options->memory << 20 : render_masks_memory();
+    TRY(mask_cache_create(memory, &batch->masks));
+    TRY(batch_gpu_choose(options, &batch->list, batch->masks, &batch->gather));
     if (asprintf(&inside, "%s/x", options->out_dir) < 0)
         return fail_memory("names");
     enum status status = output_make_folders(inside);
     free(inside);
     TRY(status);
-    TRY(batch_journal_open(options->out_dir, &batch->shard, &batch->journal));
-    size_t memory = options->memory ? options->memory << 20 : render_masks_memory();
-    return mask_cache_create(memory, &batch->masks);
+    return batch_journal_open(options->out_dir, &batch->shard, &batch->journal);
 }
 
 static enum status conclude(struct batch *batch)
@@ -339,6 +344,7 @@ static enum status conclude(struct batch *batch)
     const struct batch_report *report = &batch->report;
     const struct batch_options *options = batch->options;
     size_t left = count_left(batch), jobs = batch->list.count;
+    batch->report.devices = batch_gpu_report(batch->gather);
     note_run(batch, "ended", batch_report_summary(&batch->report, jobs));
     TRY(batch_report_keep(&batch->report, options->report, jobs));
     if (options->json)
@@ -377,7 +383,6 @@ enum status batch_run(void *context)
     struct batch batch = {.options = context};
     failure_json_to(stdout); /* "-" is a list of jobs, not sound */
     note_verbosity(batch.options->render.verbosity);
-    batch.options->render.chain.settings.convolver.reproducible = true;
     fft_fix_plans();
     render_expect_many();
     stop_watch();
@@ -386,7 +391,8 @@ enum status batch_run(void *context)
         status = run_batch(&batch);
         batch_report_close(&batch.report);
     }
-    mask_cache_destroy(batch.masks);
+    mask_cache_destroy(batch.masks); /* before the gather, which knows of them */
+    gather_destroy(batch.gather);
     batch_journal_close(batch.journal);
     batch_list_free(&batch.list);
     return status;

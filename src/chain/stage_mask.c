@@ -265,6 +265,7 @@ static void stage_mask_describe(const struct stage *stage, struct stage_info *in
 {
     const struct mask *mask = stage->data;
     info->taps = mask->taps;
+    info->origin = mask->origin;
     info->gain = NAN;
     if (!stage->filter)
         return;

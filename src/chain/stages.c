@@ -203,10 +203,19 @@ void stage_list_learn(const struct stage_list *list, struct workers *workers,
         stage->ops->learn(stage, workers, measured);
 }
 
+size_t stage_list_grain(const struct stage_list *list)
+{
+    size_t grain = 1;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->stages[i].ops->grain > grain)
+            grain = list->stages[i].ops->grain;
+    return grain;
+}
+
 size_t stage_list_block(const struct stage_list *list, size_t channels, struct workers *workers,
                         uint64_t frames)
 {
-    size_t widest = channels, block = 0, grain = 1;
+    size_t widest = channels, block = 0, grain = stage_list_grain(list);
     uint64_t most = frames;
     for (size_t i = 0; i < list->count; i++)
         if (list->stages[i].outputs > widest)
@@ -224,8 +233,6 @@ size_t stage_list_block(const struct stage_list *list, size_t channels, struct w
             ops->preferred_block ? ops->preferred_block(stage, workers, (size_t)most) : 0;
         if (preferred > block)
             block = preferred;
-        if (ops->grain > grain)
-            grain = ops->grain;
     }
     if (block == 0)
         block = most < BLOCK_DEFAULT ? (size_t)most : BLOCK_DEFAULT;

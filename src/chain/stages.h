@@ -95,6 +95,7 @@ struct stage_info {
     const char *id;   /* of its plugin; NULL: none */
     const char *name; /* NULL: none */
     size_t taps;      /* of its mask; 0: none */
+    size_t origin;    /* of its mask: latency */
     double gain;      /* linear; NAN: the stage is more than a gain */
     bool keeps_state; /* saved by ops->save */
     const char *backend;
@@ -252,6 +253,9 @@ MUST_CHECK enum status stage_list_load_part(struct stage_list *list,
 /* The block that suits all stages, in frames, for a job of `frames`; UINT64_MAX: unknown. */
 size_t stage_list_block(const struct stage_list *list, size_t channels, struct workers *workers,
                         uint64_t frames);
+
+/* Any block is to be a multiple of it. */
+size_t stage_list_grain(const struct stage_list *list);
 
 /* Of a stage whose filter exists: some have single precision only. */
 enum precision stage_precision(const struct stage *stage);

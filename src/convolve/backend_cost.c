@@ -26,6 +26,14 @@ static const double GPU_CELL = 0.3;
 static const double GPU_CELL_TAP = 0.0001;
 static const double GPU_CLEARLY = 1.2; /* files, which both read and write, are left out */
 
+/* Many sounds: seconds a file apart from its samples, ns a sample of a compressed format (FLAC),
+ * how much slower plans are that are the same everywhere, and ns a sample that is copied to where a
+ * GPU gets it, and back. */
+static const double FILE_COST = 1e-3;
+static const double CODEC = 11;
+static const double FIXED_PLANS = 3;
+static const double HAND_OVER = 0.5;
+
 static const double CLEARLY = 0.95; /* of the CPU's time */
 static const double SHORT = 0.005;  /* seconds: less is no measurement */
 static const double MAIN = 0.5;     /* of a loop, so that it measures the step */
@@ -170,6 +178,39 @@ double backend_cost_gpu(const struct backend_job *job, const struct machine_spee
     return GPU_LEAVE * context + larger(context - mask, 0) +
            work.set_up * speed->value[SPEED_SET_UP] + work.taps * speed->value[SPEED_UPLOAD] +
            loop_time(job, &work, speed, step, carry);
+}
+
+/* ---- many sounds ---- */
+
+void backend_set_add_file(struct backend_set *set, double in, double out, double compressed,
+                          const struct machine_speed *speed)
+{
+    set->files += FILE_COST + in * speed->value[SPEED_READ] + out * speed->value[SPEED_WRITE] +
+                  NS * CODEC * compressed;
+}
+
+void backend_set_add(struct backend_set *set, const struct backend_job *job,
+                     const struct machine_speed *speed)
+{
+    const struct work cpu = work_of_cpu(job), gpu = work_of_gpu(job);
+    double samples = samples_in(job) + samples_out(job);
+    double carry = samples * speed->value[SPEED_CARRY] / 2;
+    double compute = gpu.point * speed->value[SPEED_POINT];
+    set->convolve += FIXED_PLANS * cpu.step * speed->value[SPEED_STEP];
+    set->hand_over += NS * HAND_OVER * samples;
+    set->device += larger(carry, compute);
+}
+
+struct backend_set_times backend_set_cost(const struct backend_set *set,
+                                          const struct machine_speed *speed)
+{
+    double each = set->jobs / (double)set->processors;
+    double beside = each * (set->files + set->hand_over);
+    double device = set->devices ? set->jobs * set->device / (double)set->devices : INFINITY;
+    double start = (1 + GPU_LEAVE) * speed->value[SPEED_CONTEXT];
+    return (struct backend_set_times){.cpu = each * (set->files + set->convolve),
+                                      .gpu = start + larger(beside, device),
+                                      .files = each * set->files};
 }
 
 /* ---- measurements ---- */

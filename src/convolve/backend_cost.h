@@ -23,6 +23,21 @@ struct backend_job {
     size_t threads;
 };
 
+/* Many sounds in one process (halo batch): seconds of one processor for those that were looked at,
+ * which stand for `jobs` times as many. */
+struct backend_set {
+    double jobs;
+    size_t processors, devices;
+    double files, convolve; /* on the CPU: each file read and written, and convolved */
+    double hand_over;       /* to a GPU and back */
+    double device;          /* seconds of a GPU */
+};
+
+struct backend_set_times {
+    double cpu, gpu; /* all of it, with either */
+    double files;    /* of both: decoding, encoding, journal */
+};
+
 /* A picture convolved with a 2-D mask that is not separable. */
 struct backend_picture {
     double rows;
@@ -38,6 +53,15 @@ double backend_cost_gpu(const struct backend_job *job, const struct machine_spee
 double backend_cost_picture_cpu(const struct backend_picture *picture);
 double backend_cost_picture_gpu(const struct backend_picture *picture,
                                 const struct machine_speed *speed);
+
+/* Add a file of the set, with so many samples read and written, and those of them that are of
+ * compressed formats; and a convolution that it passes through (its threads: 1). */
+void backend_set_add_file(struct backend_set *set, double in, double out, double compressed,
+                          const struct machine_speed *speed);
+void backend_set_add(struct backend_set *set, const struct backend_job *job,
+                     const struct machine_speed *speed);
+struct backend_set_times backend_set_cost(const struct backend_set *set,
+                                          const struct machine_speed *speed);
 
 /* Whether the GPU is faster by more than the estimates' error. */
 bool backend_cost_clearly_gpu(double cpu, double gpu);

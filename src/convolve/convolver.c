@@ -152,7 +152,17 @@ static struct convolver_shape shape_for(const struct convolver_settings *setting
                                     .paths = mask->path_count,
                                     .has_choices = settings->taps > 0,
                                     .gpu = settings->gpu,
+                                    .service = settings->service,
                                     .workers = settings->workers};
+}
+
+/* The backend of the service, if it takes the convolver; NULL: none. */
+static const struct convolver_backend *find_service(const struct convolver_settings *settings,
+                                                    const struct mask *mask)
+{
+    const struct convolver_service *service = settings->service;
+    const struct convolver_shape shape = shape_for(settings, mask);
+    return service && service->serves(service, &shape, mask) ? service->backend : NULL;
 }
 
 enum status convolver_create_on(const struct convolver_backend *backend,
@@ -184,8 +194,11 @@ enum status convolver_create(const struct convolver_settings *settings, const st
                              struct filter **result)
 {
     char reason[sizeof((struct convolver *)NULL)->reason];
-    const struct convolver_backend *backend =
-        convolver_choose(settings, mask, reason, sizeof reason);
+    const struct convolver_backend *backend = find_service(settings, mask);
+    if (backend)
+        snprintf(reason, sizeof reason, "with other sounds in batches");
+    else
+        backend = convolver_choose(settings, mask, reason, sizeof reason);
     if (!backend)
         return fail(STATUS_USAGE, "unknown backend '%s'", settings->backend);
     bool free_to_choose = backend != &convolver_cpu && *reason;

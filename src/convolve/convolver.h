@@ -29,6 +29,18 @@ struct gpu_settings {
     struct gpu_devices devices;
 };
 
+/* A backend that the convolvers of many jobs share, in files (gather.h). */
+struct convolver_shape;
+struct convolver_backend;
+struct convolver_service {
+    const struct convolver_backend *backend;
+    /* Whether it can take a convolver of that shape now. Threads: any. */
+    bool (*serves)(const struct convolver_service *service, const struct convolver_shape *shape,
+                   const struct mask *mask);
+    /* The longest block for so many channels and taps, in frames; 0: none. */
+    size_t (*block_most)(size_t channels, size_t taps);
+};
+
 struct convolver_settings {
     const char *backend; /* a name of convolver_backend_name, or "auto" */
     enum precision precision;
@@ -42,7 +54,8 @@ struct convolver_settings {
     bool mask_stays;   /* the first mask outlives the convolver, and no other follows */
     struct gpu_settings gpu;
     struct proof_request proof;
-    struct workers *workers; /* not owned; must outlive the convolver */
+    const struct convolver_service *service; /* instead of `backend` where it serves; or NULL */
+    struct workers *workers;                 /* not owned; must outlive the convolver */
 };
 
 /* Name of backend `index`, or NULL at the end. */
@@ -82,7 +95,6 @@ void convolver_learn(const struct filter *convolver, const struct convolver_sett
 enum status fail_no_cuda(void);
 
 /* On a backend that need not be in the table. */
-struct convolver_backend;
 MUST_CHECK enum status convolver_create_on(const struct convolver_backend *backend,
                                            const struct convolver_settings *settings,
                                            const struct mask *mask, struct filter **convolver);
@@ -165,6 +177,7 @@ struct convolver_shape {
     size_t share;     /* of the outputs of a convolver: these are some, if shares > 1 */
     size_t shares;
     struct gpu_settings gpu;
+    const struct convolver_service *service;
     struct workers *workers;
 };
 

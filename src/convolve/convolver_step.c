@@ -131,7 +131,8 @@ HALO_REALTIME void convolver_leave_main(struct convolver *convolver, struct conv
                  "nothing is lost",
                  share->shape.gpu.devices.of[0], failure, share->first_output + 1,
                  share->first_output + share->shape.outputs, at);
-    convolver->filter.notice = notice;
+    if (!share->shape.service) /* which says it once for all convolvers */
+        convolver->filter.notice = notice;
     share->along = false;
     atomic_store(&share->side, STANDBY);
 }

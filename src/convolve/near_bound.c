@@ -152,12 +152,11 @@ static void find_largest(void *context, size_t share, size_t worker)
         job->largest[c] = largest_in_column(job->ffts[share], job->mask, c);
 }
 
-static bool make_ffts(struct fft_double **ffts, size_t count, size_t n)
+static enum status make_ffts(struct fft_double **ffts, size_t count, size_t n)
 {
-    bool made = true;
-    for (size_t i = 0; i < count && made; i++)
-        made = fft_double_create(n, &ffts[i]) == STATUS_OK;
-    return made;
+    for (size_t i = 0; i < count; i++)
+        TRY(fft_double_create(n, &ffts[i]));
+    return STATUS_OK;
 }
 
 static double gain_of(const struct mask *mask, size_t output, const double *largest)
@@ -168,26 +167,33 @@ static double gain_of(const struct mask *mask, size_t output, const double *larg
     return gain;
 }
 
-bool near_bound_concerns(const struct mask *mask, struct workers *workers)
+enum status near_bound_find(struct near_bound *bound, const struct mask *mask,
+                            struct workers *workers)
 {
-    struct near_bound bound;
     size_t count = workers_count(workers) < mask->columns ? workers_count(workers) : mask->columns;
     struct spectrum_job job = {mask, count, calloc(count, sizeof *job.ffts),
                                calloc(mask->columns, sizeof *job.largest)};
-    bool concerns = true;
-    if (job.ffts && job.largest &&
-        near_bound_measure(&bound, mask, NULL, 0, workers) == STATUS_OK &&
-        make_ffts(job.ffts, count, fft_double_fitting(mask->taps))) {
+    enum status status = near_bound_measure(bound, mask, NULL, 0, workers);
+    if (status == STATUS_OK && (!job.ffts || !job.largest))
+        status = fail_memory("a mask");
+    if (status == STATUS_OK)
+        status = make_ffts(job.ffts, count, fft_double_fitting(mask->taps));
+    if (status == STATUS_OK) {
         workers_run(workers, count, find_largest, &job);
         for (size_t o = 0; o < mask->outputs; o++)
-            bound.gain = fmax(bound.gain, gain_of(mask, o, job.largest));
-        concerns = near_bound_is_possible(&bound);
+            bound->gain = fmax(bound->gain, gain_of(mask, o, job.largest));
     }
     for (size_t i = 0; i < count && job.ffts; i++)
         fft_double_destroy(job.ffts[i]);
     free(job.ffts);
     free(job.largest);
-    return concerns;
+    return status;
+}
+
+bool near_bound_concerns(const struct mask *mask, struct workers *workers)
+{
+    struct near_bound bound;
+    return near_bound_find(&bound, mask, workers) != STATUS_OK || near_bound_is_possible(&bound);
 }
 
 SIMD_CLONES

@@ -25,6 +25,7 @@
 #define near_bound_measure REAL(near_bound_measure)
 #define near_bound_spectra REAL(near_bound_spectra)
 #define near_bound_is_possible REAL(near_bound_is_possible)
+#define near_bound_find REAL(near_bound_find)
 #define near_bound_concerns REAL(near_bound_concerns)
 #define near_bound_is_near REAL(near_bound_is_near)
 #define near_bound_forward REAL(near_bound_forward)
@@ -55,11 +56,15 @@ MUST_CHECK enum status near_bound_measure(struct near_bound *bound, const struct
 /* False: no sound comes near; nor does it in double precision. */
 bool near_bound_is_possible(const struct near_bound *bound);
 
-/* The same for a mask without spectra; true where memory for them is missing. The work is shared
- * out. Control thread. */
+/* From the mask alone. The work is shared out. Errors: memory. */
+MUST_CHECK enum status near_bound_find(struct near_bound *bound, const struct mask *mask,
+                                       struct workers *workers);
+
+/* Whether it is possible for a mask without spectra; true where memory for them is missing. The
+ * work is shared out. Control thread. */
 bool near_bound_concerns(const struct mask *mask, struct workers *workers);
 
-/* Whether this sound may; peak: of the whole sound so far. */
+/* Whether these samples may, or a transform of them; peak: of the whole sound so far. */
 bool near_bound_is_near(const struct near_bound *bound, const real *samples, size_t n, real peak);
 
 /* As fft_forward, rounded at the end. */

@@ -85,6 +85,29 @@ static enum status check_container(const struct render_job *job)
                 job->options->output);
 }
 
+/* Where convolvers are shared with other jobs, all of a sound is one block, if it fits: 0: it
+ * cannot. The sound's end shows in a block that is not full. */
+static size_t whole_block(const struct render_job *job)
+{
+    enum { UNKNOWN_BLOCK = 1 << 17, LEAST = 1 << 12 };
+    const struct convolver_service *service = job->options->chain.settings.convolver.service;
+    int64_t frames = frames_to_come(job);
+    size_t widest = job->source->format.channels, taps = 1, grain = stage_list_grain(job->stages);
+    size_t whole = frames == FRAMES_UNKNOWN ? UNKNOWN_BLOCK : (size_t)frames + 1;
+    for (size_t i = 0; i < job->stages->count; i++) {
+        const struct stage *stage = &job->stages->stages[i];
+        const struct stage_info info = stage_describe(stage);
+        widest = stage->outputs > widest ? stage->outputs : widest;
+        taps = info.taps > taps ? info.taps : taps;
+        whole += info.origin;
+    }
+    size_t most = service ? service->block_most(widest, taps) : 0;
+    if (most < LEAST)
+        return 0;
+    whole = (whole + grain - 1) / grain * grain;
+    return whole < most ? whole : most / grain * grain;
+}
+
 /* That of a reproducible render depends on the chain alone. */
 static size_t choose_block(const struct render_job *job)
 {
@@ -95,6 +118,9 @@ static size_t choose_block(const struct render_job *job)
     if (options->block)
         note("--block %zu is not used: --reproducible leaves the block to the masks",
              options->block);
+    size_t whole = whole_block(job);
+    if (whole > 0)
+        return whole;
     int64_t frames = is_reproducible(job) ? FRAMES_UNKNOWN : frames_to_come(job);
     return stage_list_block(stages, job->source->format.channels, job->workers,
                             frames == FRAMES_UNKNOWN ? UINT64_MAX : (uint64_t)frames);

@@ -1,0 +1,212 @@
+#include "batch/batch_gpu.h"
+
+#include "base/machine.h"
+#include "base/plural.h"
+#include "chain/mask_cache.h"
+#include "convolve/backend_cost.h"
+#include "sound/port.h"
+
+#include <string.h>
+#include <strings.h>
+
+enum {
+    LOOKED_AT = 8, /* jobs */
+    DEVICES_MOST = 64,
+    THREADS_EACH = 3, /* a processor: one computes while others wait for a GPU or a disk */
+    THREADS_MORE = 8,
+    THREADS_MOST = 1024,
+    PROBLEM_BYTES = 1024,
+};
+
+#ifdef HALO_NO_CUDA
+const struct gather_device_kind gather_cuda = {.name = "cuda"}; /* choose_devices refuses it */
+#endif
+
+/* ---- how much there is to do ---- */
+
+/* By its name; an output that is not there yet has nothing else. */
+static bool is_compressed(const char *path)
+{
+    static const char *const plain[] = {"wav", "wave", "w64", "rf64", "aif", "aiff", "au", "caf"};
+    const char *dot = strrchr(path, '.');
+    size_t i = 0;
+    while (i < sizeof plain / sizeof *plain && (!dot || strcasecmp(dot + 1, plain[i]) != 0))
+        i++;
+    return i == sizeof plain / sizeof *plain;
+}
+
+/* Adds what a job's sound and masks cost. False: it cannot be looked at; its render says why. */
+static bool look_at(struct render_options *options, struct mask_cache *masks,
+                    struct backend_set *set)
+{
+    struct source *source = NULL;
+    struct stage_settings settings = options->chain.settings;
+    settings.masks = masks;
+    bool is_known = source_open_sound(options->input, true, &source) == STATUS_OK &&
+                    source->frames != FRAMES_UNKNOWN;
+    struct stream_format format = {0};
+    if (is_known)
+        format = source->format;
+    is_known = is_known && stage_list_load(&options->chain.stages, &settings, &format) == STATUS_OK;
+    for (size_t i = 0; is_known && i < options->chain.stages.count; i++) {
+        const struct stage *stage = &options->chain.stages.stages[i];
+        size_t taps = stage_describe(stage).taps;
+        size_t widest = stage->inputs > stage->outputs ? stage->inputs : stage->outputs;
+        const struct backend_job job = {.frames = (double)source->frames,
+                                        .inputs = stage->inputs,
+                                        .outputs = stage->outputs,
+                                        .paths = widest,
+                                        .columns = widest,
+                                        .taps = taps,
+                                        .threads = 1};
+        if (taps > 0)
+            backend_set_add(set, &job, machine_speed_now());
+    }
+    if (is_known) {
+        double in = (double)source->frames * (double)source->format.channels;
+        double out = (double)source->frames * (double)format.channels;
+        backend_set_add_file(set, in, out,
+                             (is_compressed(options->input) ? in : 0) +
+                                 (is_compressed(options->output) ? out : 0),
+                             machine_speed_now());
+    }
+    source_close(source);
+    stage_list_unload(&options->chain.stages);
+    return is_known;
+}
+
+/* Of jobs that are spread over the list; those of all are as many times as much. */
+static void look_at_some(const struct batch_options *options, const struct batch_list *list,
+                         struct mask_cache *masks, struct backend_set *set)
+{
+    char problem[PROBLEM_BYTES] = "";
+    size_t looks = list->count < LOOKED_AT ? list->count : LOOKED_AT, seen = 0;
+    const struct log_keeper before = log_keep_in(problem, sizeof problem);
+    for (size_t i = 0; i < looks; i++) {
+        struct batch_job job;
+        const char *line = list->entries[i * list->count / looks].line;
+        if (batch_job_identify(options, line, &job) == STATUS_OK &&
+            batch_job_prepare(options, &job) == STATUS_OK)
+            seen += look_at(&job.options, masks, set);
+        batch_job_free(&job);
+    }
+    log_keep_again(&before);
+    set->jobs = seen > 0 ? (double)list->count / (double)seen : 0;
+}
+
+/* ---- which devices ---- */
+
+static enum status choose_devices(const struct gather_device_kind *kind, uint64_t wanted,
+                                  int numbers[DEVICES_MOST], size_t *count)
+{
+    size_t there;
+    *count = 0;
+    if (!kind->count)
+        return fail_no_cuda();
+    TRY(kind->count(&there));
+    uint64_t set = wanted ? wanted : 1;
+    for (size_t d = 0; d < DEVICES_MOST; d++) {
+        if (!(set >> d & 1) || (set == UINT64_MAX && d >= there))
+            continue;
+        if (d >= there)
+            return fail(STATUS_FAILED,
+                        "cannot use GPU %zu: there %s %zu, counted from 0; name others with "
+                        "--devices or use --backend cpu",
+                        d, there == 1 ? "is" : "are", there);
+        numbers[(*count)++] = (int)d;
+    }
+    return STATUS_OK;
+}
+
+static bool are_faster(const struct batch_options *options, const struct batch_list *list,
+                       struct mask_cache *masks, size_t devices)
+{
+    const struct chain_options *chain = &options->render.chain;
+    struct backend_set set = {.processors = chain->threads ? chain->threads : machine_processors(),
+                              .devices = devices};
+    look_at_some(options, list, masks, &set);
+    struct backend_set_times times = backend_set_cost(&set, machine_speed_now());
+    bool faster = backend_cost_clearly_gpu(times.cpu, times.gpu);
+    note_detail("auto takes %s: estimated %.2f s on %zu processor%s, %.2f s with %zu GPU%s, of "
+                "which decoding and encoding on the processors take %.2f s",
+                faster ? "the GPU" : "the CPU", times.cpu, set.processors, plural_s(set.processors),
+                times.gpu, devices, plural_s(devices), times.files);
+    return faster;
+}
+
+static enum status check(const struct convolver_settings *convolver)
+{
+    if (convolver->gpu.kernel || convolver->gpu.mode != GPU_MODE_AUTO)
+        return fail(STATUS_USAGE,
+                    "halo batch has kernels of its own: remove --kernel and --gpu-mode");
+    return STATUS_OK;
+}
+
+enum status batch_gpu_choose(const struct batch_options *options, const struct batch_list *list,
+                             struct mask_cache *masks, struct gather **gather)
+{
+    const struct convolver_settings *convolver = &options->render.chain.settings.convolver;
+    const struct gather_device_kind *kind =
+        options->device_kind ? options->device_kind : &gather_cuda;
+    int numbers[DEVICES_MOST];
+    size_t count;
+    *gather = NULL;
+    TRY(check(convolver));
+    bool named = convolver->gpu.devices != 0 || strcmp(convolver->backend, "cuda") == 0;
+    if (convolver->reproducible)
+        note_detail("--reproducible: the batch stays on the CPU");
+    if (!named && strcmp(convolver->backend, "auto") != 0)
+        return STATUS_OK;
+    log_as_notes(!named);
+    enum status status = choose_devices(kind, convolver->gpu.devices, numbers, &count);
+    if (status == STATUS_OK && !named && !are_faster(options, list, masks, count))
+        count = 0;
+    const struct gather_settings settings = {kind, count, numbers, 0};
+    if (status == STATUS_OK && count > 0)
+        status = gather_create(&settings, gather);
+    log_as_notes(false);
+    if (status != STATUS_OK && named)
+        return status;
+    if (*gather)
+        note_detail("the batch uses %zu GPU%s", count, plural_s(count));
+    return STATUS_OK;
+}
+
+size_t batch_gpu_threads(size_t threads)
+{
+    size_t some = THREADS_EACH * machine_processors() + THREADS_MORE;
+    return threads ? threads : some < THREADS_MOST ? some : THREADS_MOST;
+}
+
+void batch_gpu_settle(const struct gather *gather, struct render_options *options)
+{
+    struct convolver_settings *convolver = &options->chain.settings.convolver;
+    const char *backend = convolver->backend;
+    bool may = strcmp(backend, "auto") == 0 || strcmp(backend, "cuda") == 0;
+    bool gathers = gather && may && !convolver->reproducible;
+    convolver->service = gathers ? gather_service(gather) : NULL;
+    convolver->reproducible = !gathers;
+    convolver->gpu = (struct gpu_settings){0}; /* the gather has them */
+    if (may)
+        convolver->backend = "cpu"; /* of what the GPUs do not take */
+}
+
+json_t *batch_gpu_report(struct gather *gather)
+{
+    struct gather_count count;
+    json_t *rows = gather ? json_array() : NULL;
+    for (size_t i = 0; gather && gather_count_of(gather, i, &count); i++) {
+        json_array_append_new(rows, json_pack("{s:i, s:I, s:I, s:I, s:I, s:s?}", "device",
+                                              count.number, "batches", (json_int_t)count.batches,
+                                              "pieces", (json_int_t)count.items, "masks_sent",
+                                              (json_int_t)count.masks_sent, "done_again",
+                                              (json_int_t)count.lost_items, "lost", count.loss));
+        note_detail("GPU %d: %zu piece%s of sound in %zu batch%s, %zu masks sent", count.number,
+                    count.items, plural_s(count.items), count.batches,
+                    count.batches == 1 ? "" : "es", count.masks_sent);
+        if (count.loss)
+            note("GPU %d was lost (%s): %zu piece%s of sound done again elsewhere", count.number,
+                 count.loss, count.lost_items, plural_s(count.lost_items));
+    }
+    return rows;
+}
