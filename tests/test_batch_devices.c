@@ -38,7 +38,7 @@ static void begin(size_t devices)
         "jobs.jsonl");
 }
 
-static enum status run(const char *list, const char *folder, uint64_t devices)
+static enum status run(const char *list, const char *folder, const char *devices)
 {
     struct batch_options options = *(const struct batch_options *)command_batch.defaults;
     options.list = list;
@@ -46,7 +46,9 @@ static enum status run(const char *list, const char *folder, uint64_t devices)
     options.report = "report.jsonl";
     options.render.verbosity = VERBOSITY_QUIET;
     options.render.chain.settings.convolver.backend = "cuda";
-    options.render.chain.settings.convolver.gpu.devices = devices;
+    ck_assert_int_eq(
+        gpu_devices_parse("devices", devices, &options.render.chain.settings.convolver.gpu.devices),
+        STATUS_OK);
     options.device_kind = &gather_cpu_kind;
     return batch_run(&options);
 }
@@ -78,13 +80,13 @@ static json_int_t of_device(const json_t *found, size_t device, const char *key)
 START_TEST(outputs_are_right_and_done_once)
 {
     begin(2);
-    ck_assert_int_eq(run("jobs.jsonl", "D", 3), STATUS_OK);
+    ck_assert_int_eq(run("jobs.jsonl", "D", "0,1"), STATUS_OK);
     for (int i = 0; i < FILES; i++)
         expect_output("D", i);
     json_t *found = summary();
     ck_assert_int_eq(of_device(found, 0, "pieces") + of_device(found, 1, "pieces"), FILES);
     json_decref(found);
-    ck_assert_int_eq(run("jobs.jsonl", "D", 3), STATUS_OK);
+    ck_assert_int_eq(run("jobs.jsonl", "D", "0,1"), STATUS_OK);
     found = summary();
     ck_assert_int_eq(of_device(found, 0, "pieces") + of_device(found, 1, "pieces"), 0);
     ck_assert_double_eq(command_json_number(found, "kept"), FILES);
@@ -116,7 +118,7 @@ START_TEST(every_kind_of_job_equals_the_cpu)
         jobs);
     fclose(jobs);
     command_done("sed -i 's/}$/, \"format\": \"float\"}/' kinds.jsonl");
-    ck_assert_int_eq(run("kinds.jsonl", "D", 0), STATUS_OK);
+    ck_assert_int_eq(run("kinds.jsonl", "D", "0"), STATUS_OK);
     command_done("$HALO batch kinds.jsonl -O E --backend cpu -q");
     for (int i = 0; i < 8; i++) {
         char name[16];
@@ -154,7 +156,7 @@ START_TEST(a_bad_job_in_a_batch_fails_alone)
     command_done("head -c 3000 in/s05.wav > x && mv x in/s05.wav && rm in/s07.wav");
     sound_noise_file("a.wav", 22, FLOAT, 16000, 1, 320);
     command_done("sed -i 's/a.wav\\(.*\\)}/a.wav,gain=40\\1}/;/j06/!s/,gain=40//' jobs.jsonl");
-    ck_assert_int_eq(run("jobs.jsonl", "D", 0), STATUS_SOME_FAILED);
+    ck_assert_int_eq(run("jobs.jsonl", "D", "0"), STATUS_SOME_FAILED);
     json_t *found = summary();
     ck_assert_double_eq(command_json_number(found, "failed"), 4);
     ck_assert_double_eq(command_json_number(found, "made"), FILES - 4);
@@ -172,7 +174,7 @@ START_TEST(lost_devices_cost_no_job)
         gather_cpu.fails[0].end = round;
         if (round % 2) /* both: the CPU does the rest */
             gather_cpu.fails[1].begin = round / 2;
-        ck_assert_int_eq(run("jobs.jsonl", "D", UINT64_MAX), STATUS_OK);
+        ck_assert_int_eq(run("jobs.jsonl", "D", "all"), STATUS_OK);
         for (int i = 0; i < FILES; i++)
             expect_output("D", i);
         json_t *found = summary();
@@ -196,7 +198,7 @@ START_TEST(what_is_not_possible_is_refused)
     command_refused(0, "", "$HALO batch jobs.jsonl -O D --devices 63");
     command_refused(2, "'x'", "$HALO batch jobs.jsonl -O D --devices x");
     command_refused(2, "--backend needs a value", "$HALO batch jobs.jsonl -O D --backend ''");
-    ck_assert_int_eq(run("jobs.jsonl", "D", 2), STATUS_FAILED); /* there is only device 0 */
+    ck_assert_int_eq(run("jobs.jsonl", "D", "1"), STATUS_FAILED); /* there is only device 0 */
     ck_assert(access("D/00.wav", F_OK) != 0);
     command_done("sed 's/}$/, \"backend\": \"cuda\"}/;1q' jobs.jsonl > cuda.jsonl; "
                  "! $HALO batch cuda.jsonl -O D --report R 2>err && grep -q 'whole batch' R");
@@ -217,7 +219,7 @@ START_TEST(what_needs_double_precision_is_left_to_the_cpu)
         mask.block.data[0][i] = 0.01f;
     sound_save(&mask, "a.wav");
     sound_free(&mask);
-    ck_assert_int_eq(run("jobs.jsonl", "D", 0), STATUS_OK);
+    ck_assert_int_eq(run("jobs.jsonl", "D", "0"), STATUS_OK);
     sound_expect_filtered("D/00.wav", "in/s00.wav", "a.wav");
     sound_expect_filtered("D/02.wav", "in/s02.wav", "a.wav");
     json_t *found = summary();

@@ -13,14 +13,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { JOBS = 48, CHANNELS_MOST = 3, BOUND_DB = -130 };
+enum { JOBS = 48, CHANNELS_MOST = 3, BOUND_DB = -130, NEAR_DB = -115 };
 
 struct job {
     struct gather *gather;
     const struct mask *mask;
     size_t channels, frames, before;
     float *in[CHANNELS_MOST], *out[CHANNELS_MOST]; /* in: with the history */
-    bool done;
+    bool done, is_near;
     pthread_t thread;
 };
 
@@ -73,6 +73,8 @@ static void *job_run(void *context)
                                      .out = job->out,
                                      .before = job->before,
                                      .frames = job->frames};
+    float peak = 0;
+    job->is_near = gather_is_near(&work, &peak); /* convolver_gathered.c leaves it to the CPU */
     job->done = gather_convolve(job->gather, &work);
     gather_mask_give_back(mask);
     return NULL;
@@ -92,8 +94,9 @@ static void expect_right(const struct job *job)
         for (size_t i = 0; i < job->frames; i++)
             worst = fmax(worst, fabs((double)job->out[c][i] - rows[c][job->before + i]));
         double error_db = 20 * log10(fmax(worst, 1e-30) / norm);
-        ck_assert_msg(error_db <= BOUND_DB, "%g dB: %zu taps, %zu frames after %zu", error_db,
-                      job->mask->taps, job->frames, job->before);
+        ck_assert_msg(error_db <= (job->is_near ? NEAR_DB : BOUND_DB),
+                      "%g dB: %zu taps, %zu frames after %zu", error_db, job->mask->taps,
+                      job->frames, job->before);
     }
     truth_free(rows, job->channels);
 }

@@ -96,24 +96,28 @@ static void look_at_some(const struct batch_options *options, const struct batch
 
 /* ---- which devices ---- */
 
-static enum status choose_devices(const struct gather_device_kind *kind, uint64_t wanted,
-                                  int numbers[DEVICES_MOST], size_t *count)
+static enum status choose_devices(const struct gather_device_kind *kind,
+                                  const struct gpu_devices *wanted, int numbers[DEVICES_MOST],
+                                  size_t *count)
 {
     size_t there;
     *count = 0;
     if (!kind->count)
         return fail_no_cuda();
     TRY(kind->count(&there));
-    uint64_t set = wanted ? wanted : 1;
-    for (size_t d = 0; d < DEVICES_MOST; d++) {
-        if (!(set >> d & 1) || (set == UINT64_MAX && d >= there))
-            continue;
+    size_t named = wanted->all ? there : wanted->count > 0 ? wanted->count : 1;
+    for (size_t i = 0; i < named && i < DEVICES_MOST; i++) {
+        size_t d = wanted->all ? i : wanted->of[i];
+        bool is_twice = false;
+        for (size_t before = 0; before < *count; before++)
+            is_twice |= numbers[before] == (int)d;
         if (d >= there)
             return fail(STATUS_FAILED,
                         "cannot use GPU %zu: there %s %zu, counted from 0; name others with "
                         "--devices or use --backend cpu",
                         d, there == 1 ? "is" : "are", there);
-        numbers[(*count)++] = (int)d;
+        if (!is_twice)
+            numbers[(*count)++] = (int)d;
     }
     return STATUS_OK;
 }
@@ -152,13 +156,14 @@ enum status batch_gpu_choose(const struct batch_options *options, const struct b
     size_t count;
     *gather = NULL;
     TRY(check(convolver));
-    bool named = convolver->gpu.devices != 0 || strcmp(convolver->backend, "cuda") == 0;
+    bool named =
+        gpu_devices_are_given(&convolver->gpu.devices) || strcmp(convolver->backend, "cuda") == 0;
     if (convolver->reproducible)
         note_detail("--reproducible: the batch stays on the CPU");
     if (!named && strcmp(convolver->backend, "auto") != 0)
         return STATUS_OK;
     log_as_notes(!named);
-    enum status status = choose_devices(kind, convolver->gpu.devices, numbers, &count);
+    enum status status = choose_devices(kind, &convolver->gpu.devices, numbers, &count);
     if (status == STATUS_OK && !named && !are_faster(options, list, masks, count))
         count = 0;
     const struct gather_settings settings = {kind, count, numbers, 0};
