@@ -42,7 +42,7 @@ static constexpr int STEP_FLOATS = 2 * 32 * 4;  /* of a step: high and low, 16 b
 static constexpr int LINE_FOURS = 8;            /* 128 bytes */
 static constexpr unsigned ALL_LANES = 0xFFFFFFFF;
 
-struct kernel_plan {
+struct tensor_plan {
     size_t taps;
 };
 
@@ -350,12 +350,13 @@ static bool tensor_is_usable(void)
            attributes.ptxVersion >= 80;
 }
 
-static enum status tensor_open(const struct kernel_shape *shape, struct kernel_plan **plan)
+static enum status tensor_open(const struct kernel_shape *shape, struct kernel_plan **result)
 {
-    *plan = static_cast<struct kernel_plan *>(malloc(sizeof **plan));
-    if (!*plan)
+    struct tensor_plan *plan = static_cast<struct tensor_plan *>(malloc(sizeof *plan));
+    if (!plan)
         return fail_memory("a kernel");
-    (*plan)->taps = shape->taps;
+    plan->taps = shape->taps;
+    *result = reinterpret_cast<struct kernel_plan *>(plan);
     return STATUS_OK;
 }
 
@@ -364,16 +365,21 @@ static void tensor_close(struct kernel_plan *plan)
     free(plan);
 }
 
+static size_t taps_of(const struct kernel_plan *plan)
+{
+    return reinterpret_cast<const struct tensor_plan *>(plan)->taps;
+}
+
 static size_t tensor_form_floats(const struct kernel_plan *plan)
 {
-    return form_offset(plan->taps, 4);
+    return form_offset(taps_of(plan), 4);
 }
 
 static cudaError_t tensor_form_mask(struct kernel_plan *plan, const float *taps, float *form,
                                     cudaStream_t stream)
 {
     dim3 blocks((unsigned)STEPS_MOST, 4);
-    tensor_form<<<blocks, 128, 0, stream>>>(taps, (int)plan->taps, form);
+    tensor_form<<<blocks, 128, 0, stream>>>(taps, (int)taps_of(plan), form);
     return cudaGetLastError();
 }
 

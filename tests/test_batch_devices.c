@@ -118,7 +118,7 @@ START_TEST(every_kind_of_job_equals_the_cpu)
         jobs);
     fclose(jobs);
     command_done("sed -i 's/}$/, \"format\": \"float\"}/' kinds.jsonl");
-    ck_assert_int_eq(run("kinds.jsonl", "D", "0"), STATUS_OK);
+    ck_assert_int_eq(run("kinds.jsonl", "D", NULL), STATUS_OK);
     command_done("$HALO batch kinds.jsonl -O E --backend cpu -q");
     for (int i = 0; i < 8; i++) {
         char name[16];
@@ -156,7 +156,7 @@ START_TEST(a_bad_job_in_a_batch_fails_alone)
     command_done("head -c 3000 in/s05.wav > x && mv x in/s05.wav && rm in/s07.wav");
     sound_noise_file("a.wav", 22, FLOAT, 16000, 1, 320);
     command_done("sed -i 's/a.wav\\(.*\\)}/a.wav,gain=40\\1}/;/j06/!s/,gain=40//' jobs.jsonl");
-    ck_assert_int_eq(run("jobs.jsonl", "D", "0"), STATUS_SOME_FAILED);
+    ck_assert_int_eq(run("jobs.jsonl", "D", NULL), STATUS_SOME_FAILED);
     json_t *found = summary();
     ck_assert_double_eq(command_json_number(found, "failed"), 4);
     ck_assert_double_eq(command_json_number(found, "made"), FILES - 4);
@@ -219,7 +219,7 @@ START_TEST(what_needs_double_precision_is_left_to_the_cpu)
         mask.block.data[0][i] = 0.01f;
     sound_save(&mask, "a.wav");
     sound_free(&mask);
-    ck_assert_int_eq(run("jobs.jsonl", "D", "0"), STATUS_OK);
+    ck_assert_int_eq(run("jobs.jsonl", "D", NULL), STATUS_OK);
     sound_expect_filtered("D/00.wav", "in/s00.wav", "a.wav");
     sound_expect_filtered("D/02.wav", "in/s02.wav", "a.wav");
     json_t *found = summary();

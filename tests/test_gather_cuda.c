@@ -11,6 +11,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { JOBS = 48, CHANNELS_MOST = 3, BOUND_DB = -130, NEAR_DB = -115 };
@@ -80,25 +81,29 @@ static void *job_run(void *context)
     return NULL;
 }
 
-/* Of each output: relative to max|x| sum|h|. */
-static void expect_right(const struct job *job)
+/* Of an output: relative to max|x| sum|h|. */
+static double error_of(const struct job *job, size_t output)
 {
     double **rows = truth_render(job->mask, job->in, job->before + job->frames);
-    double norm = 0;
+    double norm = 0, worst = 1e-30;
     for (size_t p = 0; p < job->mask->path_count; p++)
         for (size_t k = 0; k < job->mask->taps; k++)
             norm += fabs(job->mask->coefficients[job->mask->paths[p].column * job->mask->taps + k]);
     norm /= (double)job->channels;
+    for (size_t i = 0; i < job->frames; i++)
+        worst = fmax(worst, fabs((double)job->out[output][i] - rows[output][job->before + i]));
+    truth_free(rows, job->channels);
+    return 20 * log10(worst / norm);
+}
+
+static void expect_right(const struct job *job)
+{
     for (size_t c = 0; c < job->channels; c++) {
-        double worst = 0;
-        for (size_t i = 0; i < job->frames; i++)
-            worst = fmax(worst, fabs((double)job->out[c][i] - rows[c][job->before + i]));
-        double error_db = 20 * log10(fmax(worst, 1e-30) / norm);
+        double error_db = error_of(job, c);
         ck_assert_msg(error_db <= (job->is_near ? NEAR_DB : BOUND_DB),
                       "%g dB: %zu taps, %zu frames after %zu", error_db, job->mask->taps,
                       job->frames, job->before);
     }
-    truth_free(rows, job->channels);
 }
 
 static void run_jobs(struct job *jobs, bool all_done)
@@ -136,6 +141,32 @@ static void run_mixture(uint64_t seed, size_t mask_bytes, bool all_done)
     }
     gather_destroy(gather);
 }
+
+START_TEST(each_length_is_right)
+{
+    static const size_t taps[] = {25, 500, 1000, 2000, 3000, 4000, 4001, 6000, 8160, 12000, 20000};
+    struct gather *gather = make(0);
+    for (size_t t = 0; t < sizeof taps / sizeof *taps; t++)
+        for (uint64_t seed = 2; seed < 4; seed++)
+            for (size_t frames = 700; frames < 60000; frames *= 8) {
+                struct mask *mask = truth_noise_mask(t, 1, taps[t]);
+                struct job job;
+                ck_assert_int_eq(mask_share_begin(mask, NULL, NULL), STATUS_OK);
+                job_init(&job, gather, mask, seed, frames);
+                job_run(&job);
+                ck_assert(job.done);
+                if (getenv("HALO_TEST_SHOW"))
+                    printf("%zu taps, %zu frames after %zu: %.1f dB\n", taps[t], frames, job.before,
+                           error_of(&job, 0));
+                else
+                    expect_right(&job);
+                job_free(&job);
+                mask_share_end(mask);
+                mask_destroy(mask);
+            }
+    gather_destroy(gather);
+}
+END_TEST
 
 START_TEST(sounds_at_once_are_right)
 {
@@ -234,8 +265,8 @@ int main(void)
         return 77;
     }
     const TTest *const tests[] = {
-        sounds_at_once_are_right,          masks_come_and_go, steady_sounds_are_right,
-        a_device_that_fails_costs_nothing, a_batch_of_files,
+        each_length_is_right,    sounds_at_once_are_right,          masks_come_and_go,
+        steady_sounds_are_right, a_device_that_fails_costs_nothing, a_batch_of_files,
     };
     return suite_run("gather_cuda", tests, sizeof tests / sizeof *tests);
 }
