@@ -100,6 +100,11 @@ static void expect_right(const struct job *job)
 {
     for (size_t c = 0; c < job->channels; c++) {
         double error_db = error_of(job, c);
+        if (getenv("HALO_TEST_SHOW")) {
+            printf("%zu taps, %zu frames after %zu: %.1f dB\n", job->mask->taps, job->frames,
+                   job->before, error_db);
+            continue;
+        }
         ck_assert_msg(error_db <= (job->is_near ? NEAR_DB : BOUND_DB),
                       "%g dB: %zu taps, %zu frames after %zu", error_db, job->mask->taps,
                       job->frames, job->before);
@@ -155,11 +160,7 @@ START_TEST(each_length_is_right)
                 job_init(&job, gather, mask, seed, frames);
                 job_run(&job);
                 ck_assert(job.done);
-                if (getenv("HALO_TEST_SHOW"))
-                    printf("%zu taps, %zu frames after %zu: %.1f dB\n", taps[t], frames, job.before,
-                           error_of(&job, 0));
-                else
-                    expect_right(&job);
+                expect_right(&job);
                 job_free(&job);
                 mask_share_end(mask);
                 mask_destroy(mask);
