@@ -174,7 +174,7 @@ static cudaError_t allocate(struct convolve2d_on_gpu *gpu, const struct mask2d *
     CUDA_TRY(cudaMalloc((void **)&gpu->in, in));
     CUDA_TRY(cudaMalloc((void **)&gpu->out, out));
     CUDA_TRY(cudaMalloc((void **)&gpu->mask, taps));
-    CUDA_TRY(cudaMemcpy(gpu->mask, mask->taps, taps, cudaMemcpyHostToDevice));
+    CUDA_TRY(gpu_send(gpu->mask, mask->taps, taps));
     job->in = gpu->in;
     job->out = gpu->out;
     job->mask = gpu->mask;

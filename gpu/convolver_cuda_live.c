@@ -7,6 +7,7 @@
  * later masks, and all resident kernels are stopped before a convolver is destroyed. They restart
  * with their next block. */
 #include "gpu/convolver_cuda_live.h"
+#include "gpu/gpu.h"
 
 #include "base/monotonic.h"
 #include "base/realtime.h"
@@ -157,7 +158,7 @@ static cudaError_t upload_factors(struct gpu_live *live)
     }
     cudaError_t error = cudaMalloc((void **)&state->factors, bytes);
     if (error == cudaSuccess)
-        error = cudaMemcpy((void *)state->factors, factors, bytes, cudaMemcpyHostToDevice);
+        error = gpu_send((void *)state->factors, factors, bytes);
     free(factors);
     return error;
 }

@@ -1,6 +1,7 @@
 /* Live streams on the GPU whose blocks are graphs: set-up, masks and step. live_graph_kernels.h
  * describes what a graph does. */
 #include "gpu/convolver_cuda_live.h"
+#include "gpu/gpu.h"
 
 #include "gpu/block_plan.h"
 #include "gpu/live_copies.h"
@@ -100,9 +101,9 @@ static cudaError_t upload_turns(struct gpu_live *live)
     if (error == cudaSuccess)
         error = cudaMalloc((void **)&state->reversed, bytes);
     if (error == cudaSuccess)
-        error = cudaMemcpy((void *)state->turns, turns, bytes, cudaMemcpyHostToDevice);
+        error = gpu_send((void *)state->turns, turns, bytes);
     if (error == cudaSuccess)
-        error = cudaMemcpy((void *)state->reversed, turns + count, bytes, cudaMemcpyHostToDevice);
+        error = gpu_send((void *)state->reversed, turns + count, bytes);
     free(turns);
     return error;
 }

@@ -27,8 +27,7 @@ static cudaError_t form_columns(struct device_convolver *convolver, const float 
                                 size_t count, float *taps)
 {
     for (size_t c = 0; c < count; c++) {
-        CUDA_TRY(cudaMemcpy(taps, columns + c * convolver->taps, convolver->taps * sizeof *taps,
-                            cudaMemcpyHostToDevice));
+        CUDA_TRY(gpu_send(taps, columns + c * convolver->taps, convolver->taps * sizeof *taps));
         CUDA_TRY(kernel_form(convolver->kernel, convolver->plan, taps, convolver->taps,
                              convolver->forms + c * convolver->floats, NULL));
         CUDA_TRY(cudaStreamSynchronize(NULL));

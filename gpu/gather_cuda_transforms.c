@@ -24,7 +24,7 @@ static cudaError_t find_table(struct gather_cuda_device *device, size_t length, 
         fft_fused_fill_table(length, filled_in);
         cudaError_t error = cudaMalloc((void **)kept, bytes);
         if (error == cudaSuccess)
-            error = cudaMemcpy(*kept, filled_in, bytes, cudaMemcpyHostToDevice);
+            error = gpu_send(*kept, filled_in, bytes);
         free(filled_in);
         CUDA_TRY(error);
     }

@@ -179,6 +179,12 @@ HALO_REALTIME void gpu_note_error(cudaError_t *kept, cudaError_t error)
         *kept = error;
 }
 
+cudaError_t gpu_send(void *to, const void *from, size_t bytes)
+{
+    CUDA_TRY(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice));
+    return cudaStreamSynchronize(cudaStreamLegacy);
+}
+
 cudaError_t gpu_attribute(enum cudaDeviceAttr attribute, int *value)
 {
     int device;

@@ -58,6 +58,10 @@ MUST_CHECK enum status gpu_failed(cudaError_t error, const char *what);
 /* Keep the first error of a step in *kept, and clear CUDA's. */
 void gpu_note_error(cudaError_t *kept, cudaError_t error);
 
+/* To the current device, whatever streams are used next: a copy from ordinary memory may return
+ * before the device has the bytes, and streams that do not block do not wait for it. */
+cudaError_t gpu_send(void *to, const void *from, size_t bytes);
+
 /* An attribute of the current device. */
 cudaError_t gpu_attribute(enum cudaDeviceAttr attribute, int *value);
 

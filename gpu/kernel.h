@@ -59,9 +59,9 @@ struct kernel_job {
 /* Only launch is never NULL; kernel_open and the other functions below handle the rest. */
 struct kernel {
     const char *name;
-    const char *technique; /* for people */
-    size_t taps_most;      /* 0: any number */
-    bool transforms;       /* uses kernel_shape.fft, not kernel_job.threads */
+    const char *technique;   /* for people */
+    size_t taps_most;        /* 0: any number */
+    bool transforms;         /* uses kernel_shape.fft, not kernel_job.threads */
     bool (*is_usable)(void); /* on the current device; NULL: on any */
     enum status (*open)(const struct kernel_shape *shape, struct kernel_plan **plan);
     void (*close)(struct kernel_plan *plan);
@@ -84,8 +84,8 @@ bool kernel_is_usable(const struct kernel *kernel);
 /* The fastest for this many taps on the current device. */
 const struct kernel *kernel_for(size_t taps);
 
-/* Errors: too many taps for the kernel, a device without it, memory, a missing library. The plan may be NULL: some
- * kernels need none. */
+/* Errors: too many taps for the kernel, a device without it, memory, a missing library. The plan
+ * may be NULL: some kernels need none. */
 enum status kernel_open(const struct kernel *kernel, const struct kernel_shape *shape,
                         struct kernel_plan **plan);
 void kernel_close(const struct kernel *kernel, struct kernel_plan *plan);

@@ -37,7 +37,7 @@ static enum status open_fused(struct kernel_plan *plan)
     fft_fused_fill_table(plan->fft.fft, table);
     cudaError_t error = cudaMalloc((void **)&plan->table, floats * sizeof *table);
     if (error == cudaSuccess)
-        error = cudaMemcpy(plan->table, table, floats * sizeof *table, cudaMemcpyHostToDevice);
+        error = gpu_send(plan->table, table, floats * sizeof *table);
     free(table);
     return error == cudaSuccess ? STATUS_OK : gpu_failed(error, "allocate memory for transforms");
 }
