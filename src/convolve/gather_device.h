@@ -18,7 +18,7 @@
 enum {
     GATHER_ITEMS_MOST = 1024,     /* of a batch */
     GATHER_ROWS_MOST = 1 << 15,   /* transforms of a batch, or pairs of them */
-    GATHER_FLOATS_MOST = 1 << 23, /* of `in` and of `out` of a batch */
+    GATHER_FLOATS_MOST = 1 << 21, /* of `in` and of `out` of a batch */
     GATHER_RUNNING_MOST = 3,      /* batches at once: copied there, convolved, copied back */
     GATHER_BATCHES = 6,           /* of a device: besides them filled, waiting, emptied */
     GATHER_LINE = 32,             /* floats: positions are multiples of it */
