@@ -427,6 +427,13 @@ START_TEST(a_room_begins_at_its_direct_sound)
 }
 END_TEST
 
+/* kB; AddressSanitizer keeps for a while what was freed. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { MEMORY_MOST = 280000 };
+#else
+enum { MEMORY_MOST = 200000 };
+#endif
+
 START_TEST(damaged_lists_are_refused)
 {
     begin();
@@ -439,7 +446,7 @@ START_TEST(damaged_lists_are_refused)
     command_done("head -c 5000000 /dev/zero | tr '\\0' x > long.jsonl");
     command_refused(1, "longer than 4 MiB", "$HALO batch long.jsonl -O D");
     command_done("head -c 300000000 /dev/zero | tr '\\0' x | gzip -1 > bomb.gz");
-    ck_assert_int_lt(command_memory("$HALO batch bomb.gz -O D 2>/dev/null || true"), 200000);
+    ck_assert_int_lt(command_memory("$HALO batch bomb.gz -O D 2>/dev/null || true"), MEMORY_MOST);
 }
 END_TEST
 
