@@ -12,8 +12,8 @@
  * another line is reached. */
 static inline void suite_mark(const char *file, int line)
 {
-    static const char *last_file;
-    static int last_line;
+    static _Thread_local const char *last_file; /* threads assert, too */
+    static _Thread_local int last_line;
     if (line != last_line || file != last_file)
         (_mark_point)(file, line);
     last_file = file;
