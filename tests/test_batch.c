@@ -427,6 +427,23 @@ START_TEST(a_room_begins_at_its_direct_sound)
 }
 END_TEST
 
+START_TEST(seeds_are_whole_numbers)
+{
+    begin();
+    command_done(
+        "for s in 7 '\"7\"'; do echo '{\"id\": \"a\", \"in\": \"in/s00.wav\", \"out\": "
+        "\"a.wav\", \"gain\": \"-6..0\", \"seed\": '$s'}' > j; $HALO batch j -q -O D$s; done; "
+        "cmp D7/a.wav 'D\"7\"/a.wav'");
+    static const char *const wrong[] = {"7.0", "true", "null", "-1", "\"x\"", "\"\"", "4294967296"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        command_done("echo '{\"in\": \"in/s00.wav\", \"seed\": %s}' > j", wrong[i]);
+        struct command_result result = command_run("$HALO batch j -O E");
+        ck_assert_int_eq(result.code, 3);
+        ck_assert_msg(strstr(result.err, "\"seed\" is a whole number"), "%s", result.err);
+    }
+}
+END_TEST
+
 /* kB; AddressSanitizer keeps for a while what was freed. */
 #if defined(__SANITIZE_ADDRESS__)
 enum { MEMORY_MOST = 280000 };
@@ -457,4 +474,4 @@ SUITE_MAIN("batch", the_bytes_are_those_of_reproducible_renders,
            schedulers_say_which_shard, nonsense_of_schedulers_is_refused,
            the_status_knows_what_is_missing, killed_runs_lose_nothing_and_leave_nothing,
            runs_at_once_share_the_work, manifests_come_back_as_their_kind,
-           a_room_begins_at_its_direct_sound, damaged_lists_are_refused)
+           a_room_begins_at_its_direct_sound, seeds_are_whole_numbers, damaged_lists_are_refused)

@@ -123,7 +123,9 @@ END_TEST
 
 START_TEST(processing_allocates_nothing)
 {
-    for (size_t block = 0; block <= 100; block += 100) {
+    static const size_t blocks[] = {0, 37, 74, 100}; /* FFTW takes memory for some primes */
+    for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
+        const size_t block = blocks[b];
         struct mask *first = truth_noise_mask(1, 2, 9000), *second = truth_noise_mask(2, 2, 7000);
         struct halo_mask *own[] = {library_mask(first), library_mask(second)};
         const struct halo_convolver_options options = {

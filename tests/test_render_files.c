@@ -1333,6 +1333,17 @@ START_TEST(wav_past_4_gb_is_rf64)
 }
 END_TEST
 
+/* Its first frame is unlike the others, by which a length would be guessed. */
+START_TEST(mp3_without_a_length_is_read_to_its_end)
+{
+    command_done(
+        "for first in 0 0.5; do ffmpeg -v error -y -f lavfi -i anoisesrc=d=2:a=$first:seed=1 -f lavfi -i "
+        "anoisesrc=d=2:a=0.3:seed=2 -filter_complex concat=n=2:v=0:a=1 -c:a libmp3lame -q:a 5 -write_xing 0 "
+        "v.mp3 && $HALO render v.mp3 a.wav -f && cat v.mp3 | $HALO render - b.wav -f && cmp a.wav b.wav && "
+        "test $(soxi -s a.wav) -ge 176400 || exit 1; done");
+}
+END_TEST
+
 SUITE_MAIN("render_files",
            memory_does_not_grow_with_the_sound, /* first, while the suite itself is small */
            every_format_of_the_library_is_read, container_by_name_and_samples_as_the_input,
@@ -1352,4 +1363,4 @@ SUITE_MAIN("render_files",
            normalizing_keeps_the_samples_in_proportion, silence_cannot_be_normalized_and_stays,
            signals_leave_no_partial_file, signals_end_a_wait, signals_leave_no_spool,
            full_disk_leaves_no_partial_file, file_size_limit_leaves_no_partial_file,
-           wav_past_4_gb_is_rf64)
+           mp3_without_a_length_is_read_to_its_end, wav_past_4_gb_is_rf64)

@@ -153,6 +153,12 @@ START_TEST(segments_of_kaldi_are_jobs)
         "printf 'v r3 1 2\\n' > segments; $HALO batch --from kaldi wav.scp --segments segments "
         "--allow-commands -O C -q --gain 0");
     expect_part("C/v.wav", "a.wav", 16000, 16000);
+    /* What follows the part is more than a pipe holds. */
+    command_done(
+        "sox -n -b 16 -r 16000 long.wav synth 30 noise vol 0.5 && cp wav.scp kept && "
+        "echo 'r3 cat long.wav |' > wav.scp && $HALO batch --from kaldi wav.scp --segments "
+        "segments --allow-commands -O L -q --gain 0 && cp kept wav.scp");
+    expect_part("L/v.wav", "long.wav", 16000, 16000);
     static const char *const lines[][2] = {
         {"u1 r9 0 1", "no recording 'r9'"}, {"u1 r1 0", "a line"},     {"u1 r1 1 1", "a line"},
         {"u1 r1 -1 1", "a line"},           {"u1 r1 0 nan", "a line"}, {"u1 r1 0 1 2", "a line"},

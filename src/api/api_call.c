@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+pthread_mutex_t api_gpu_lock = PTHREAD_MUTEX_INITIALIZER;
+
 const char *halo_version(void)
 {
     return HALO_VERSION;

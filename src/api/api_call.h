@@ -7,6 +7,7 @@
 #include "base/plain_locale.h"
 #include "base/status.h"
 #include <halo/halo.h>
+#include <pthread.h>
 
 enum { API_NOTES = 4096 };
 
@@ -30,5 +31,9 @@ enum halo_status api_end_as(struct api_call *call, enum status status, enum halo
  * older caller does not know is 0, and what a newer one sets beyond is refused. `given`: NULL, or
  * the struct. Errors: usage. */
 MUST_CHECK enum status api_read_struct(const void *given, void *own, size_t size, const char *what);
+
+/* GPU convolvers are created and destroyed by one thread at a time, and the kernels for buffers are
+ * used by one: constant memory holds one mask. */
+extern pthread_mutex_t api_gpu_lock;
 
 #endif

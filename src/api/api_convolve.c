@@ -153,6 +153,9 @@ static enum status run_batch(struct buffer_batch *batch, const struct convolver_
         TRY(open_run(&settings, mask, &batch->runs[batch->run_count++]));
     while (has_many && batch->run_count < threads && !is_on_gpu(&batch->runs[0]));
     workers_run(batch->run_count > 1 ? request->workers : NULL, batch->count, take_job, batch);
+    for (size_t r = 0; r < batch->run_count; r++)
+        if (batch->runs[r].filter->failure)
+            return fail(STATUS_FAILED, "cannot convolve: %s", batch->runs[r].filter->failure);
     return STATUS_OK;
 }
 
@@ -161,14 +164,26 @@ static void keep(void *owner, struct mask *mask)
     (void)owner, (void)mask;
 }
 
+static bool may_use_gpu(const struct convolver_settings *settings)
+{
+    bool is_named = strcmp(settings->backend, convolver_cuda.name) == 0;
+    return (is_named || strcmp(settings->backend, "auto") == 0) && convolver_cuda.is_usable &&
+           convolver_cuda.is_usable();
+}
+
 static enum status run_jobs(const struct convolver_settings *settings, const struct mask *mask,
                             const struct halo_job *jobs, size_t count)
 {
     struct buffer_batch batch = {.mask = *mask, .jobs = jobs, .count = count};
+    bool is_alone = may_use_gpu(settings);
     TRY(mask_share_begin(&batch.mask, keep, NULL));
+    if (is_alone)
+        pthread_mutex_lock(&api_gpu_lock);
     enum status status = run_batch(&batch, settings);
     for (size_t r = 0; r < batch.run_count; r++)
         close_run(&batch.runs[r]);
+    if (is_alone)
+        pthread_mutex_unlock(&api_gpu_lock);
     free(batch.runs);
     mask_share_end(&batch.mask);
     return status;

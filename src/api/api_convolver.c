@@ -9,15 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_MOST = 1 << 20, THREADS_MOST = 1024 };
+enum { BLOCK_MOST = 1 << 20, THREADS_MOST = 1024, PRIME_MOST = 31 };
 
-/* GPU convolvers must be created and destroyed by one thread at a time. */
-static pthread_mutex_t gpu_lock = PTHREAD_MUTEX_INITIALIZER;
+static const size_t taps_most = (size_t)1 << 32;
 
 static void lock_gpu(const struct halo_convolver *convolver, int (*act)(pthread_mutex_t *lock))
 {
     if (convolver->on_gpu)
-        (void)act(&gpu_lock);
+        (void)act(&api_gpu_lock);
 }
 
 static enum status check_options(const struct halo_convolver_options *options)
@@ -33,6 +32,9 @@ static enum status check_options(const struct halo_convolver_options *options)
                     "cannot make a convolver for blocks of %zu frames: 1 to %d are "
                     "possible",
                     options->block, BLOCK_MOST);
+    if (options->taps > taps_most)
+        return fail(STATUS_USAGE, "cannot make a convolver for %zu taps: at most %zu are possible",
+                    options->taps, taps_most);
     if (options->threads > THREADS_MOST)
         return fail(STATUS_USAGE, "cannot make a convolver with %zu threads: %d are possible",
                     options->threads, THREADS_MOST);
@@ -88,6 +90,16 @@ static enum status make_filter(struct halo_convolver *convolver,
     return status;
 }
 
+/* FFTW allocates memory in each transform of a length with a large prime factor: blocks of such a
+ * length are computed as calls of any length are. */
+static bool has_large_prime(size_t block)
+{
+    for (size_t prime = 2; prime <= PRIME_MOST; prime++)
+        while (block % prime == 0)
+            block /= prime;
+    return block > 1;
+}
+
 static enum status fill(struct halo_convolver *convolver,
                         const struct halo_convolver_options *options, const struct halo_mask *mask)
 {
@@ -95,8 +107,9 @@ static enum status fill(struct halo_convolver *convolver,
     convolver->inputs = own->inputs;
     convolver->outputs = own->outputs;
     convolver->taps = options->taps > own->taps ? options->taps : own->taps;
-    convolver->split = options->block ? 0 : SPLIT_BLOCK;
-    convolver->block = options->block ? options->block : SPLIT_BLOCK;
+    bool is_whole = options->block && !has_large_prime(options->block);
+    convolver->split = is_whole ? 0 : SPLIT_BLOCK;
+    convolver->block = is_whole ? options->block : SPLIT_BLOCK;
     convolver->on_gpu = options->backend && strcmp(options->backend, "cuda") == 0;
     TRY(workers_create(options->threads ? options->threads : 1, &convolver->workers));
     TRY(make_rows(convolver));

@@ -146,6 +146,12 @@ static enum status check(const struct convolver_settings *convolver)
     return STATUS_OK;
 }
 
+/* Most machines have none, of which nobody wants to read. */
+static bool is_there(const struct gather_device_kind *kind)
+{
+    return kind != &gather_cuda || (convolver_cuda.is_usable && convolver_cuda.is_usable());
+}
+
 enum status batch_gpu_choose(const struct batch_options *options, const struct batch_list *list,
                              struct mask_cache *masks, struct gather **gather)
 {
@@ -160,7 +166,7 @@ enum status batch_gpu_choose(const struct batch_options *options, const struct b
         gpu_devices_are_given(&convolver->gpu.devices) || strcmp(convolver->backend, "cuda") == 0;
     if (convolver->reproducible)
         note_detail("--reproducible: the batch stays on the CPU");
-    if (!named && strcmp(convolver->backend, "auto") != 0)
+    if (!named && (strcmp(convolver->backend, "auto") != 0 || !is_there(kind)))
         return STATUS_OK;
     log_as_notes(!named);
     enum status status = choose_devices(kind, &convolver->gpu.devices, numbers, &count);

@@ -229,18 +229,28 @@ static enum status make_digest(struct batch_job *job)
 
 /* ---- all of it ---- */
 
-static uint64_t seed_of(const struct batch_options *defaults, const struct batch_job *job)
+/* A job's own, as a number or as text, as --seed takes it. */
+static enum status check_seed(const struct batch_options *defaults, struct batch_job *job)
 {
     const json_t *own = json_object_get(job->root, "seed");
-    return json_is_integer(own) ? (uint64_t)json_integer_value(own) : defaults->seed;
+    const char *text = json_is_string(own) ? json_string_value(own) : "";
+    size_t digits = strspn(text, "0123456789");
+    json_int_t value = json_integer_value(own);
+    if (digits > 0 && digits <= 10 && !text[digits])
+        value = strtoll(text, NULL, 10);
+    else if (own && !json_is_integer(own))
+        value = -1;
+    if (value < 0 || value > UINT32_MAX)
+        return fail(STATUS_USAGE, "\"seed\" is a whole number from 0 to %" PRIu32, UINT32_MAX);
+    job->seed = own ? (uint64_t)value : defaults->seed;
+    return STATUS_OK;
 }
 
 /* By the job's id and its seed, or that of all, whatever else is in the list of jobs. */
 static const char *choose_mask(const struct batch_options *defaults, const struct batch_job *job)
 {
-    uint64_t seed = seed_of(defaults, job);
     char text[32];
-    snprintf(text, sizeof text, "%" PRIu64 " mask", seed);
+    snprintf(text, sizeof text, "%" PRIu64 " mask", job->seed);
     uint64_t sum = cache_file_sum(batch_id_sum(job->id), text, strlen(text));
     sum = (sum ^ sum >> 33) * UINT64_C(0xff51afd7ed558ccd);
     return defaults->mask_list.values[(sum ^ sum >> 33) % defaults->mask_list.count];
@@ -261,12 +271,13 @@ enum status batch_job_prepare(const struct batch_options *defaults, struct batch
     TRY(render_options_copy(&defaults->render, &job->options));
     job->options.input = input;
     job->options.verbosity = VERBOSITY_QUIET;
+    TRY(check_seed(defaults, job));
     if (has_stages(job->root) || defaults->mask_list.count > 0)
         stage_list_free(&job->options.chain.stages);
     if (!has_stages(job->root) && defaults->mask_list.count > 0)
         TRY(program_set(&command_render, &job->options, "mask", choose_mask(defaults, job)));
     TRY(set_members(job));
-    TRY(stage_list_draw(&job->options.chain.stages, seed_of(defaults, job), job->id));
+    TRY(stage_list_draw(&job->options.chain.stages, job->seed, job->id));
     if (strcmp(job->options.chain.settings.convolver.backend, "cuda") == 0 &&
         strcmp(defaults->render.chain.settings.convolver.backend, "cuda") != 0)
         return fail(STATUS_USAGE, "\"backend\": \"cuda\" is for the whole batch: --backend cuda");

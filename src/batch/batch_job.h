@@ -26,6 +26,7 @@ struct batch_job {
     char **texts;     /* of numbers */
     size_t text_count;
     struct render_options options;
+    uint64_t seed;             /* its own, or that of all */
     char digest[BATCH_DIGEST]; /* of all that the output depends on, as it is now */
 };
 

@@ -58,9 +58,13 @@ struct batch_work {
 
 /* ---- a job ---- */
 
-/* Its sound has been read to its end. */
+/* Its sound has been read to its end, or to that of the part that was wanted: the rest goes
+ * nowhere, since a command that cannot write does not end. */
 static enum status end_command(struct batch_work *work)
 {
+    char rest[4096];
+    while (work->command && fread(rest, 1, sizeof rest, work->command) > 0)
+        continue;
     int code = work->command ? pclose(work->command) : 0;
     work->command = NULL;
     return code == 0 ? STATUS_OK
