@@ -195,7 +195,8 @@ START_TEST(manifests_list_parts_as_recordings)
     json_decref(line);
     command_done(
         "echo '{\"id\": \"c1\", \"start\": 0.5, \"duration\": 0.75, \"channel\": 0, \"supervisions\": "
-        "[{\"id\": \"s\", \"start\": 0.1, \"duration\": 0.2}], \"recording\": {\"id\": \"r\", "
+        "[{\"id\": \"s\", \"recording_id\": \"r\", \"start\": 0.1, \"duration\": 0.2}], "
+        "\"features\": {\"type\": \"fbank\"}, \"recording\": {\"id\": \"r\", "
         "\"sources\": [{\"type\": \"file\", \"channels\": [0], \"source\": \"a.wav\"}], "
         "\"sampling_rate\": 16000, \"num_samples\": 40009, \"duration\": 2.5005625}, \"type\": "
         "\"MonoCut\"}' | gzip > cuts.jsonl.gz; $HALO batch --from lhotse cuts.jsonl.gz -O L -q --gain 0 "
@@ -207,7 +208,14 @@ START_TEST(manifests_list_parts_as_recordings)
     ck_assert_double_eq(command_json_number(line, "duration"), 0.75);
     ck_assert_double_eq(command_json_number(recording, "num_samples"), 12000);
     ck_assert_str_eq(command_json_string(recording, "id"), "c1");
+    const json_t *supervision = json_array_get(json_object_get(line, "supervisions"), 0);
+    ck_assert_str_eq(command_json_string(supervision, "recording_id"), "c1");
+    ck_assert_ptr_null(json_object_get(line, "features"));
     json_decref(line);
+    command_done("gzip -dc cuts.jsonl.gz | sed 's/\"sources\"/\"transforms\": [{\"name\": "
+                 "\"Speed\"}], &/' > speed.jsonl");
+    command_refused(2, "transforms its recording",
+                    "$HALO batch --from lhotse speed.jsonl -O X --gain 0");
     command_done("echo '{\"audio_filepath\": \"a.wav\", \"offset\": 1}' > m.json");
     command_refused(2, "\"duration\" above 0", "$HALO batch --from nemo m.json -O X --gain 0");
     command_done(

@@ -126,6 +126,12 @@ static enum status lhotse_to_job(const struct batch_options *options, const char
     enum status status = STATUS_OK;
     if (!id || !path)
         status = fail(STATUS_USAGE, "a cut of lhotse has an id and a recording of one file");
+    else if (json_array_size(json_object_get(json_object_get(cut, "recording"), "transforms")) > 0)
+        status =
+            fail(STATUS_USAGE,
+                 "cut %s: lhotse transforms its recording when it loads it; save the sounds by "
+                 "lhotse first (CutSet.save_audios)",
+                 id);
     else if (is_part(cut) && !(start >= 0 && duration > 0))
         status = fail(STATUS_USAGE, "cut %s: its start is from 0 on, and its duration above 0", id);
     else
@@ -170,18 +176,23 @@ static json_t *nemo_output(const char *original, const struct batch_job *job,
     return root;
 }
 
+/* The sound is a recording of its own, of which no features are known. */
 static json_t *lhotse_output(const char *original, const struct batch_job *job,
                              const struct batch_entry *entry)
 {
-    json_t *cut = json_loads(original, 0, NULL);
+    json_t *cut = json_loads(original, 0, NULL), *supervision;
     json_t *recording = json_object_get(cut, "recording");
     json_t *source = json_array_get(json_object_get(recording, "sources"), 0);
+    size_t i;
     json_object_set_new(source, "source", json_text(job->output));
-    if (is_part(cut)) /* of what is a recording of its own now */
-        json_object_set_new(recording, "id", json_text(job->id));
+    json_object_set_new(recording, "id", json_text(job->id));
+    json_array_foreach(json_object_get(cut, "supervisions"), i, supervision)
+        json_object_set_new(supervision, "recording_id", json_text(job->id));
+    (void)json_object_del(cut, "features");
     json_object_set_new(cut, "start", json_integer(0));
     if (entry->frames) {
         double seconds = (double)entry->frames / (double)entry->rate;
+        json_object_set_new(recording, "sampling_rate", json_integer((json_int_t)entry->rate));
         json_object_set_new(recording, "num_samples", json_integer((json_int_t)entry->frames));
         json_object_set_new(recording, "duration", json_real(seconds));
         json_object_set_new(cut, "duration", json_real(seconds));
