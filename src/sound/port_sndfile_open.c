@@ -249,38 +249,36 @@ static enum status use_stream(struct sound_source *sound)
     return open_stream(sound);
 }
 
-#ifdef HALO_SNDFILE_MP3
-/* Whether an MP3 says how long it is, in the frame that encoders put first, after a tag of ID3.
- * Otherwise libsndfile guesses by the bits of the first frame, and reads no further than that. */
-static bool tells_length(int fd)
+/* Whether the length of an MP3 is a guess of libsndfile's, by the bits of the first frame: where it
+ * has none of the headers that encoders put first, after a tag of ID3. libsndfile reads no further
+ * than that. Errors: reading. */
+static enum status find_guess(const struct sound_source *sound, const SF_INFO *info, bool *is_guess)
 {
     static const char *const names[] = {"Xing", "Info", "VBRI"};
     unsigned char head[10], frame[256];
     off_t at = 0;
-    if (pread(fd, head, sizeof head, 0) == sizeof head && memcmp(head, "ID3", 3) == 0)
+    *is_guess = false;
+    if (!sound->file || (info->format & SF_FORMAT_TYPEMASK) != SOUND_MPEG)
+        return STATUS_OK;
+    if (pread(sound->fd, head, sizeof head, 0) < 0)
+        return refuse_read(sound, errno);
+    if (memcmp(head, "ID3", 3) == 0)
         at = 10 + ((off_t)head[6] << 21 | (off_t)head[7] << 14 | (off_t)head[8] << 7 | head[9]);
-    ssize_t size = pread(fd, frame, sizeof frame, at);
+    ssize_t size = pread(sound->fd, frame, sizeof frame, at);
+    if (size < 0)
+        return refuse_read(sound, errno);
+    *is_guess = true;
     for (ssize_t i = 0; i + 4 <= size; i++)
         for (size_t n = 0; n < sizeof names / sizeof *names; n++)
             if (memcmp(frame + i, names[n], 4) == 0)
-                return true;
-    return false;
-}
-#endif
-
-static bool is_length_guessed(const struct sound_source *sound, const SF_INFO *info)
-{
-#ifdef HALO_SNDFILE_MP3
-    return sound->file && (info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_MPEG &&
-           !tells_length(sound->fd);
-#else
-    return (void)sound, (void)info, false;
-#endif
+                *is_guess = false;
+    return STATUS_OK;
 }
 
 static enum status open_file(struct sound_source *sound, uint64_t size)
 {
     SF_INFO info = {0};
+    bool is_guess;
     TRY(library_open(&sndfile_library));
     const struct sound_claim claim = sound_claim_read(sound->fd);
     bool is_short = (claim.kind == CLAIM_END && claim.end > size) || claim.kind == CLAIM_CUT;
@@ -299,13 +297,13 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
                    : refuse_short(sound, claim.end - size, sound->file ? &info : NULL);
     if (claim.kind == CLAIM_CHAIN)
         TRY(sound_source_refuse_chain(sound));
+    TRY(find_guess(sound, &info, &is_guess));
     /* libsndfile rejects some truncated containers, and those where a chunk of odd size comes
      * before the samples; and takes others of unknown size for empty: read them as a stream. */
     bool is_plain = claim.kind == CLAIM_END && claim.bits > 0 && !sound->file &&
                     strstr(sf_strerror(NULL), "No 'data' chunk");
     if (((is_short || is_plain) && !sound->file) ||
-        (claim.kind == CLAIM_OPEN && sound->file && info.frames == 0) ||
-        is_length_guessed(sound, &info)) {
+        (claim.kind == CLAIM_OPEN && sound->file && info.frames == 0) || is_guess) {
         if (sound->file)
             sf_close(sound->file);
         sound->file = NULL;

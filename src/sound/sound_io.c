@@ -18,12 +18,6 @@ enum { CODEC_BYTES = 1 << 22, CODEC_BYTES_EACH = 1 << 18 };
 /* Unknown length: large, but far from overflow in libsndfile. */
 #define LENGTH_UNKNOWN ((sf_count_t)1 << 60)
 
-#ifdef HALO_SNDFILE_MP3
-enum { MPEG = SF_FORMAT_MPEG };
-#else
-enum { MPEG = -1 }; /* libsndfile reads none */
-#endif
-
 static void keep_error(struct sound_io *io)
 {
     if (io->error == 0)
@@ -327,7 +321,7 @@ static SNDFILE *open_without_length(struct sound_io *io, SF_VIRTUAL_IO functions
     functions.get_filelen = no_length;
     SNDFILE *file = sf_open_virtual(&functions, SFM_READ, info, io);
     *is_unknown = !file && sf_error(NULL) == SF_ERR_UNRECOGNISED_FORMAT;
-    if (*is_unknown || (file && (info->format & SF_FORMAT_TYPEMASK) == MPEG))
+    if (*is_unknown || (file && (info->format & SF_FORMAT_TYPEMASK) == SOUND_MPEG))
         return file;
     if (file)
         sf_close(file);

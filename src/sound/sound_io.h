@@ -23,6 +23,12 @@
 
 enum { STREAM_HEAD = 1 << 16 };
 
+#ifdef HALO_SNDFILE_MP3
+enum { SOUND_MPEG = SF_FORMAT_MPEG };
+#else
+enum { SOUND_MPEG = -1 }; /* libsndfile reads none */
+#endif
+
 struct sound_io {
     int fd;                 /* not owned; or instead, for reading without seeking: */
     FILE *stream;           /* not owned */
