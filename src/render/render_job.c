@@ -335,8 +335,7 @@ static enum status work(struct render_job *job)
     int64_t lap = lap_begin();
     const struct filter *whole = &job->passes.whole;
     struct metadata_change change = {.start = (uint64_t)rint(options->start * job->format.rate),
-                                     .has_memory = options->start > 0 || whole->tail > 0 ||
-                                                   whole->tail_unknown,
+                                     .has_memory = whole->tail > 0 || whole->tail_unknown,
                                      .wraps = options->boundary == BOUNDARY_WRAP};
     TRY(render_open_sink(options, job->source, &job->format, job->sound_format,
                          engine_frames_out(whole, job->source->frames, options->tail), &change,
