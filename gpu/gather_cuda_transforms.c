@@ -96,7 +96,7 @@ cudaError_t gather_cuda_form(struct gather_cuda_device *device, struct gather_fo
     return cudaSuccess;
 }
 
-/* By a plan for at least `count` transforms; what is beyond them is computed in vain. */
+/* By a plan for at least `count` transforms; the results of the others are not used. */
 static cudaError_t convolve_some(struct gather_cuda_device *device, size_t length,
                                  const struct fft_pair *pairs, size_t count, size_t number)
 {
@@ -110,7 +110,7 @@ static cudaError_t convolve_some(struct gather_cuda_device *device, size_t lengt
 }
 
 /* The power of two for `count` transforms or the most there is room for: the next one, where less
- * than a fourth of it is in vain, or the one below. */
+ * than a quarter of it would be unused, otherwise the one below. */
 static size_t number_for(size_t count, size_t most)
 {
     size_t number = 0;

@@ -427,6 +427,15 @@ START_TEST(a_room_begins_at_its_direct_sound)
 }
 END_TEST
 
+/* Without options, with a GPU or without one. */
+START_TEST(a_missing_gpu_is_not_mentioned)
+{
+    begin();
+    struct command_result result = command_done("$HALO batch jobs.jsonl -O D");
+    ck_assert_msg(!strstr(result.err, "GPU") && !strstr(result.err, "driver"), "%s", result.err);
+}
+END_TEST
+
 START_TEST(seeds_are_whole_numbers)
 {
     begin();
@@ -474,4 +483,5 @@ SUITE_MAIN("batch", the_bytes_are_those_of_reproducible_renders,
            schedulers_say_which_shard, nonsense_of_schedulers_is_refused,
            the_status_knows_what_is_missing, killed_runs_lose_nothing_and_leave_nothing,
            runs_at_once_share_the_work, manifests_come_back_as_their_kind,
-           a_room_begins_at_its_direct_sound, seeds_are_whole_numbers, damaged_lists_are_refused)
+           a_room_begins_at_its_direct_sound, a_missing_gpu_is_not_mentioned,
+           seeds_are_whole_numbers, damaged_lists_are_refused)
