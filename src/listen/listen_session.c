@@ -288,6 +288,7 @@ enum status listen_session_run(const struct listen_options *options)
         status = run(&session);
         stream_session_halt(&session.stream);
         update(&session);
+        stream_session_read_meters(&session.stream);
         view_close(session.stream.view); /* before the report is printed */
         session.stream.view = NULL;
         enum status reported = listen_trial_finish(&session);

@@ -92,6 +92,8 @@ void listen_show(struct listen_session *session)
 {
     const char *lines[LINES_MOST];
     char place[600];
+    if (!view_is_due(session->stream.view))
+        return;
     stream_session_read_meters(&session->stream);
     struct live_status status = make_status(session, lines);
     if (session->player) {

@@ -14,7 +14,7 @@
 enum { LINES_MOST = 10 /* printed */ };
 
 #define MS INT64_C(1000000)
-static const int64_t PAUSE_LEAST = 200 * MS; /* twice as long as the control thread sleeps */
+static const int64_t PAUSE_LEAST = 400 * MS; /* twice as long as the control thread sleeps */
 static const int64_t FAULT = 1000;           /* ns, of a page that is mapped */
 static const int64_t MIGRATION = MS / 2;     /* at most, until the caches are warm again */
 static const int64_t SECOND = 1000 * MS;

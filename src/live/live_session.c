@@ -339,6 +339,18 @@ static int tick(const struct live_session *session)
     return session->osc ? OSC_TICK : view_tick(session->stream.view);
 }
 
+static void show(struct live_session *session)
+{
+    struct stream_session *stream = &session->stream;
+    if (!session->osc && !view_is_due(stream->view))
+        return;
+    stream_session_read_meters(stream);
+    const struct live_status status = make_status(session);
+    view_show(stream->view, &status);
+    if (session->osc)
+        osc_send_meters(session->osc, &status);
+}
+
 static enum status run(struct live_session *session)
 {
     struct stream_session *stream = &session->stream;
@@ -348,11 +360,7 @@ static enum status run(struct live_session *session)
                         stream->device_name);
         live_control_wait(session, tick(session));
         update(session);
-        stream_session_read_meters(stream);
-        const struct live_status status = make_status(session);
-        view_show(stream->view, &status);
-        if (session->osc)
-            osc_send_meters(session->osc, &status);
+        show(session);
     }
     return STATUS_OK;
 }
@@ -365,6 +373,7 @@ enum status live_session_run(const struct live_options *options)
         status = run(&session);
         stream_session_halt(&session.stream);
         update(&session);
+        stream_session_read_meters(&session.stream);
         live_preset_finish(&session);
         finish_log(&session);
         view_close(session.stream.view); /* before the report is printed */

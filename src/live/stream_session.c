@@ -295,6 +295,7 @@ void stream_session_update(struct stream_session *session)
     session->load.ledger.switching = switching || session->was_switching;
     session->was_switching = switching;
     live_load_update(&session->load, session->live, session->log);
+    session->reduction_most = fmax(session->reduction_most, live_reduction(session->live));
     while (live_receive(session->live, &event))
         handle_event(session, &event);
     show_notices(session);

@@ -131,6 +131,7 @@ bool stream_session_key(struct stream_session *session, int key);
 
 /* ---- what is shown ---- */
 
+/* What peaked since the last call, and the counts; when something is shown, and at the end. */
 void stream_session_read_meters(struct stream_session *session);
 
 /* Valid until the session changes; the owner completes it. */

@@ -24,7 +24,6 @@ void stream_session_read_meters(struct stream_session *session)
         session->clips_in += session->in[c].clips;
         session->bad_in += session->in[c].bad;
     }
-    session->reduction_most = fmax(session->reduction_most, live_reduction(session->live));
 }
 
 static const char *show_device(struct stream_session *session)

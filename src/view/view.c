@@ -100,7 +100,7 @@ static int next_key(struct view_keys *keys)
 }
 
 enum { LINE_MOST = 1400 };                 /* bytes of a message */
-enum { TICK_LEAST = 25, TICK_MOST = 100 }; /* milliseconds */
+enum { TICK_LEAST = 25, TICK_MOST = 200 }; /* milliseconds */
 
 static const struct view_kind *const kinds[] = {
 #ifdef HALO_WITH_SCREEN
@@ -165,6 +165,11 @@ int view_tick(const struct view *view)
 {
     int half = (int)fmin(1e3 * view->interval / 2, TICK_MOST);
     return half > TICK_LEAST ? half : TICK_LEAST;
+}
+
+bool view_is_due(const struct view *view)
+{
+    return monotonic_seconds() >= view->next;
 }
 
 void view_show(struct view *view, const struct live_status *status)

@@ -33,10 +33,13 @@ MUST_CHECK enum status view_open(enum view_choice choice, double interval, struc
 void view_close(struct view *view); /* restores the terminal first; NULL is ignored */
 
 /* Milliseconds between two calls of view_show, and of what else is looked after meanwhile: twice as
- * often as it shows anything new, but no less than ten times a second. */
+ * often as it shows anything new, but no less than five times a second. */
 int view_tick(const struct view *view);
 
-/* Show `status` if it is time; cheap to call more often. */
+/* Whether it is time to show something; until then its status need not be made. */
+bool view_is_due(const struct view *view);
+
+/* Show `status` if it is time. */
 void view_show(struct view *view, const struct live_status *status);
 
 /* `status` without what would reveal the hidden choice: chosen 0, not switching, no output meters,
