@@ -1,5 +1,6 @@
 #include "base/failure_text.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +108,20 @@ size_t failure_compose(char *text, size_t size, const char *source, const char *
     return length;
 }
 
+/* A reason may be that of another failure, with its own: the last one counts. Names that are quoted
+ * precede it. */
+static bool is_for_memory(const struct failure *failure, size_t prefix)
+{
+    const char *system = strerror(ENOMEM);
+    const char *reason = failure->message + (failure->reason ? failure->reason : prefix);
+    const char *end = failure->message + without_advice(failure), *colon;
+    while (failure->reason && (colon = strstr(reason, ": ")) && colon < end)
+        reason = colon + 2;
+    return strncmp(reason, NO_MEMORY, strlen(NO_MEMORY)) == 0 ||
+           ((size_t)(end - reason) == strlen(system) &&
+            strncmp(reason, system, strlen(system)) == 0);
+}
+
 void failure_make(struct failure *failure, enum status status, const char *source,
                   const char *format, va_list arguments)
 {
@@ -114,6 +129,7 @@ void failure_make(struct failure *failure, enum status status, const char *sourc
     size_t prefix =
         failure_compose(failure->message, sizeof failure->message, source, format, arguments);
     divide(failure, format, arguments, prefix);
+    failure->for_memory = is_for_memory(failure, prefix);
 }
 
 /* What the message has no room for has no place either. */
@@ -132,5 +148,6 @@ void failure_repeat(const struct failure *from, enum status status, const char *
     snprintf(to->message + prefix, sizeof to->message - prefix, "%s", from->message);
     to->reason = shifted(to, from->reason, prefix);
     to->advice = shifted(to, from->advice, prefix);
+    to->for_memory = from->for_memory;
     memcpy(to->kind, from->kind, sizeof to->kind);
 }

@@ -6,6 +6,10 @@
 
 #include <stdarg.h>
 
+/* What a reason begins with where memory ran out: ours, as fail_memory() says it; otherwise it is the
+ * system's word. */
+#define NO_MEMORY "not enough memory"
+
 /* The line: `source` and ": ", unless that is NULL, then the text. Of one that is longer than
  * `size` both ends are kept. Returns the length of what precedes the text. */
 size_t failure_compose(char *text, size_t size, const char *source, const char *format,

@@ -11,7 +11,6 @@ static _Thread_local bool log_is_notes = false;
 static _Thread_local char *kept; /* where this thread's failures go; NULL: to the terminal */
 static _Thread_local size_t kept_size;
 static _Thread_local struct failure *kept_failure; /* in place of `kept` */
-static _Thread_local bool was_memory;    /* this thread's last failure was fail_memory's */
 static _Thread_local const char *source; /* that this thread's failures come from, or NULL */
 
 static struct failure last; /* message_lock */
@@ -33,7 +32,6 @@ static void print_failure(const struct failure *failure)
 enum status fail(enum status status, const char *format, ...)
 {
     va_list arguments;
-    was_memory = false;
     va_start(arguments, format);
     if (kept_failure) {
         failure_make(kept_failure, status, source, format, arguments);
@@ -114,20 +112,14 @@ struct log_keeper log_keep_failure(struct failure *failure)
     const struct log_keeper before = log_keep_in(NULL, 0);
     failure->message[0] = failure->kind[0] = '\0';
     failure->reason = failure->advice = 0;
+    failure->for_memory = false;
     kept_failure = failure;
     return before;
 }
 
 enum status fail_memory(const char *what)
 {
-    enum status status = fail(STATUS_FAILED, "not enough memory for %s", what);
-    was_memory = true;
-    return status;
-}
-
-bool failed_for_memory(void)
-{
-    return was_memory;
+    return fail(STATUS_FAILED, NO_MEMORY " for %s", what);
 }
 
 bool memory_is_there(size_t bytes)
