@@ -6,8 +6,8 @@
 
 #include <stdarg.h>
 
-/* What a reason begins with where memory ran out: ours, as fail_memory() says it; otherwise it is the
- * system's word. */
+/* What a reason begins with where memory ran out: ours, as fail_memory() says it; otherwise it is
+ * the system's word. */
 #define NO_MEMORY "not enough memory"
 
 /* The line: `source` and ": ", unless that is NULL, then the text. Of one that is longer than
