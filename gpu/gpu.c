@@ -1,5 +1,6 @@
 #include "gpu/gpu.h"
 
+#include "base/failure_text.h"
 #include "base/laps.h"
 #include "base/realtime.h"
 #include "base/thread.h"
@@ -206,5 +207,5 @@ enum status gpu_failed(cudaError_t error, const char *what)
 {
     (void)cudaGetLastError(); /* reported here, not by the next call */
     return fail(STATUS_FAILED, "the GPU failed to %s: %s; use --backend cpu", what,
-                cudaGetErrorString(error));
+                error == cudaErrorMemoryAllocation ? NO_MEMORY : cudaGetErrorString(error));
 }

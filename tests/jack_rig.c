@@ -1,31 +1,22 @@
 #include "jack_rig.h"
 
 #include "alsa_rig.h"
-#include "base/monotonic.h"
 #include "command.h"
+#include "server_rig.h"
 #include "suite.h"
 
-#include <fcntl.h>
 #include <jack/jack.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE = 20 /* seconds */, NAME_SIZE = 32, PORTS_MOST = 16 };
+enum { NAME_SIZE = 32, PORTS_MOST = 16 };
 
 static void silent(const char *message)
 {
     (void)message;
-}
-
-static void pause_briefly(void)
-{
-    const struct timespec pause = {.tv_nsec = 2000000};
-    nanosleep(&pause, NULL);
 }
 
 /* ---- the server ---- */
@@ -51,12 +42,8 @@ static const char keeper_script[] =
     "rm -rf /dev/shm/jack*_\"$name\"_*\n"
     "kill -KILL 0\n";
 
-static struct {
-    pid_t keeper; /* 0: not running */
-    pid_t server;
-    int life; /* write end of the pipe; closing it makes the keeper end the server */
-    char name[NAME_SIZE];
-} rig;
+static struct server_rig rig;
+static char server_name[NAME_SIZE];
 
 bool jack_rig_is_there(void)
 {
@@ -66,50 +53,24 @@ bool jack_rig_is_there(void)
     return false;
 }
 
-static void become_keeper(int life, int answer, uint32_t rate, size_t period)
+static void start_server(uint32_t rate, size_t period)
 {
     char rate_text[16], period_text[16];
     snprintf(rate_text, sizeof rate_text, "%u", rate);
     snprintf(period_text, sizeof period_text, "%zu", period);
-    /* Ctrl-C in the terminal goes to the test, and the keeper ends with it. */
-    if (setpgid(0, 0) != 0 || dup2(life, STDIN_FILENO) < 0 || dup2(answer, 4) < 0)
-        _exit(126);
-    execl("/bin/sh", "sh", "-c", keeper_script, "sh", rig.name, rate_text, period_text,
-          (char *)NULL);
-    _exit(127);
-}
-
-static void start_keeper(uint32_t rate, size_t period)
-{
-    int life[2], answer[2];
-    ck_assert_int_eq(pipe2(life, O_CLOEXEC), 0);
-    ck_assert_int_eq(pipe2(answer, O_CLOEXEC), 0);
-    rig.keeper = fork();
-    ck_assert_int_ge(rig.keeper, 0);
-    if (rig.keeper == 0)
-        become_keeper(life[0], answer[1], rate, period);
-    close(life[0]);
-    close(answer[1]);
-    rig.life = life[1];
-    char text[16] = "";
-    ck_assert_int_gt(read(answer[0], text, sizeof text - 1), 0);
-    close(answer[0]);
-    rig.server = (pid_t)strtol(text, NULL, 10);
-    ck_assert_int_gt(rig.server, 1);
+    server_rig_start(&rig, (const char *const[]){"/bin/sh", "-c", keeper_script, "sh", server_name,
+                                                 rate_text, period_text, NULL});
 }
 
 /* The server is ready when a client can be opened. */
 static void wait_for_server(void)
 {
-    int64_t deadline = monotonic_ns() + PATIENCE * INT64_C(1000000000);
-    jack_client_t *client = NULL;
+    int64_t deadline = server_rig_deadline();
+    jack_client_t *client;
     jack_set_error_function(silent);
     jack_set_info_function(silent);
-    while (!client && monotonic_ns() < deadline) {
-        pause_briefly();
-        client = jack_client_open("ask", JackNoStartServer, NULL);
-    }
-    ck_assert_msg(client != NULL, "no answer from jackd");
+    while (!(client = jack_client_open("ask", JackNoStartServer, NULL)))
+        server_rig_wait(deadline, "an answer from jackd");
     jack_client_close(client);
 }
 
@@ -127,11 +88,11 @@ void jack_rig_start(uint32_t rate, size_t period)
         atexit(end_at_exit);
     watched = true;
     alsa_rig_cards(NULL, 0);
-    snprintf(rig.name, sizeof rig.name, "halo-test-%d", (int)getpid());
-    setenv("JACK_DEFAULT_SERVER", rig.name, 1);
+    snprintf(server_name, sizeof server_name, "halo-test-%d", (int)getpid());
+    setenv("JACK_DEFAULT_SERVER", server_name, 1);
     setenv("JACK_NO_START_SERVER", "1", 1);
     setenv("JACK_NO_AUDIO_RESERVATION", "1", 1);
-    start_keeper(rate, period);
+    start_server(rate, period);
     wait_for_server();
 }
 
@@ -142,13 +103,18 @@ void jack_rig_signal(int number)
 
 void jack_rig_end(int number)
 {
-    if (rig.keeper == 0)
-        return;
-    if (rig.server > 1)
-        kill(rig.server, number);
-    close(rig.life);
-    waitpid(rig.keeper, NULL, 0);
-    rig.keeper = rig.server = 0;
+    server_rig_end(&rig, number);
+}
+
+void jack_rig_connect(const char *const (*wires)[2], size_t count)
+{
+    int64_t deadline = server_rig_deadline();
+    jack_client_t *client = jack_client_open("connect", JackNoStartServer, NULL);
+    ck_assert_ptr_nonnull(client);
+    for (size_t i = 0; i < count; i++)
+        while (jack_connect(client, wires[i][0], wires[i][1]) != 0)
+            server_rig_wait(deadline, wires[i][0]);
+    jack_client_close(client);
 }
 
 /* ---- the clients ---- */
@@ -276,19 +242,15 @@ static bool is_connected(const struct end *end)
 
 void jack_wire_run(struct jack_wire *wire)
 {
-    int64_t deadline = monotonic_ns() + PATIENCE * INT64_C(1000000000);
-    while (!is_connected(&wire->out) || !is_connected(&wire->in)) {
-        ck_assert_msg(monotonic_ns() < deadline, "nothing was connected with feed and rec");
-        pause_briefly();
-    }
+    int64_t deadline = server_rig_deadline();
+    while (!is_connected(&wire->out) || !is_connected(&wire->in))
+        server_rig_wait(deadline, "connections of feed and rec");
     pthread_mutex_lock(&wire->lock);
     wire->state = ASKED;
     pthread_mutex_unlock(&wire->lock);
-    deadline = monotonic_ns() + PATIENCE * INT64_C(1000000000);
-    while (wire->done < wire->recorded.frames) {
-        ck_assert_msg(monotonic_ns() < deadline, "JACK does not run");
-        pause_briefly();
-    }
+    deadline = server_rig_deadline();
+    while (wire->done < wire->recorded.frames)
+        server_rig_wait(deadline, "a whole recording from JACK");
 }
 
 size_t jack_wire_gaps(const struct jack_wire *wire)

@@ -24,6 +24,9 @@ void jack_rig_end(int signal);
 /* Sends SIGSTOP or SIGCONT to the server; the caller continues it afterwards. */
 void jack_rig_signal(int signal);
 
+/* Connects ports, from and to, once all are there. */
+void jack_rig_connect(const char *const (*wires)[2], size_t count);
+
 /* Opens the clients: "feed" with an output port per channel and "rec" with an input port per
  * channel, named 1, 2, .... PortAudio sees them as one capture and one playback device; a third
  * client would make a feedback loop, which costs a period. */

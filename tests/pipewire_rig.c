@@ -1,11 +1,10 @@
 #include "pipewire_rig.h"
 
 #include "alsa_rig.h"
-#include "base/monotonic.h"
 #include "command.h"
+#include "server_rig.h"
 #include "suite.h"
 
-#include <fcntl.h>
 #include <pipewire/filter.h>
 #include <pipewire/pipewire.h>
 #include <signal.h>
@@ -14,17 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE = 20 /* seconds */, CHANNELS = 2 };
-
-static void pause_briefly(void)
-{
-    const struct timespec pause = {.tv_nsec = 5000000};
-    nanosleep(&pause, NULL);
-}
+enum { CHANNELS = 2 };
 
 /* ---- the server ---- */
 
@@ -57,39 +48,7 @@ static const char keeper_script[] =
     "rm -f \"$XDG_RUNTIME_DIR\"/pipewire-0*\n"
     "kill -KILL 0\n";
 
-static struct {
-    pid_t keeper; /* 0: not running */
-    pid_t server;
-    int life; /* write end of the pipe; closing it makes the keeper end the server */
-} rig;
-
-static void become_keeper(int life, int answer)
-{
-    if (setpgid(0, 0) != 0 || dup2(life, STDIN_FILENO) < 0 || dup2(answer, 4) < 0)
-        _exit(126);
-    execlp("dbus-run-session", "dbus-run-session", "--", "/bin/sh", "-c", keeper_script,
-           (char *)NULL);
-    _exit(127);
-}
-
-static void start_keeper(void)
-{
-    int life[2], answer[2];
-    ck_assert_int_eq(pipe2(life, O_CLOEXEC), 0);
-    ck_assert_int_eq(pipe2(answer, O_CLOEXEC), 0);
-    rig.keeper = fork();
-    ck_assert_int_ge(rig.keeper, 0);
-    if (rig.keeper == 0)
-        become_keeper(life[0], answer[1]);
-    close(life[0]);
-    close(answer[1]);
-    rig.life = life[1];
-    char text[16] = "";
-    ck_assert_int_gt(read(answer[0], text, sizeof text - 1), 0);
-    close(answer[0]);
-    rig.server = (pid_t)strtol(text, NULL, 10);
-    ck_assert_int_gt(rig.server, 1);
-}
+static struct server_rig rig;
 
 static void end_at_exit(void)
 {
@@ -129,11 +88,9 @@ int pipewire_rig_run(const char *format, ...)
 
 void pipewire_rig_wait(const char *command)
 {
-    int64_t deadline = monotonic_ns() + PATIENCE * INT64_C(1000000000);
-    while (pipewire_rig_run("%s", command) != 0) {
-        ck_assert_msg(monotonic_ns() < deadline, "no success: %s", command);
-        pause_briefly();
-    }
+    int64_t deadline = server_rig_deadline();
+    while (pipewire_rig_run("%s", command) != 0)
+        server_rig_wait(deadline, command);
 }
 
 void pipewire_rig_force(const char *what, unsigned value)
@@ -162,7 +119,7 @@ void pipewire_rig_default(const char *what, const char *node)
                                           what, node),
                          0);
         for (int i = 0; is_sink && i < 40 && !has_default(what, node); i++)
-            pause_briefly();
+            server_rig_pause();
     } while (is_sink && !has_default(what, node));
 }
 
@@ -197,20 +154,15 @@ void pipewire_rig_start(void)
         atexit(end_at_exit);
     watched = true;
     make_folders();
-    start_keeper();
+    server_rig_start(&rig, (const char *const[]){"dbus-run-session", "--", "/bin/sh", "-c",
+                                                 keeper_script, NULL});
     pipewire_rig_wait("pw-metadata | grep -q 'default.audio.source.*mic' && "
                       "pw-link -o | grep -q line:capture_FR");
 }
 
 void pipewire_rig_end(int number)
 {
-    if (rig.keeper == 0)
-        return;
-    if (rig.server > 1)
-        kill(rig.server, number);
-    close(rig.life);
-    waitpid(rig.keeper, NULL, 0);
-    rig.keeper = rig.server = 0;
+    server_rig_end(&rig, number);
 }
 
 /* ---- the clients ---- */
@@ -346,15 +298,13 @@ void pipewire_wire_close(struct pipewire_wire *wire)
 
 void pipewire_wire_run(struct pipewire_wire *wire)
 {
-    int64_t deadline = monotonic_ns() + PATIENCE * INT64_C(1000000000);
+    int64_t deadline = server_rig_deadline();
     wire->asked = false;
     wire->origin = 0;
     wire->gaps = wire->done = 0;
     wire->asked = true;
-    while (wire->done < wire->recorded.frames) {
-        ck_assert_msg(monotonic_ns() < deadline, "PipeWire does not run");
-        pause_briefly();
-    }
+    while (wire->done < wire->recorded.frames)
+        server_rig_wait(deadline, "a whole recording from PipeWire");
 }
 
 size_t pipewire_wire_gaps(const struct pipewire_wire *wire)

@@ -42,7 +42,7 @@ static enum status run(const char *list, const char *folder, const char *devices
 {
     struct batch_options options = *(const struct batch_options *)command_batch.defaults;
     options.list = list;
-    options.out_dir = folder;
+    options.render.out_dir = folder;
     options.report = "report.jsonl";
     options.render.verbosity = VERBOSITY_QUIET;
     options.render.chain.settings.convolver.backend = "cuda";

@@ -9,6 +9,7 @@
 #include <locale.h>
 #include <math.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* By counts: one column for all, one each, and the four of true stereo. */
@@ -265,7 +266,8 @@ static bool lives_without(size_t number, const char *spec)
     struct halo_convolver *convolver = NULL;
     struct halo_error error = {HALO_OK, ""};
     float x[2000] = {1}, y[2000];
-    const struct halo_convolver_options options = {.size = sizeof options, .taps = 3000};
+    const struct halo_convolver_options options = {
+        .size = sizeof options, .taps = 3000, .threads = 2};
     allocations_fail("libhalo.so", number);
     enum halo_status status = halo_mask_load(spec, LIBRARY_RATE, 1, &mask, &error);
     if (status == HALO_OK)
@@ -282,8 +284,8 @@ static bool lives_without(size_t number, const char *spec)
     /* Some have another way: plans without the cache, sizes of messages. */
     ck_assert_msg(status == HALO_OK || (failed && *error.text), "allocation %zu: %d %s", number,
                   (int)status, error.text);
-    ck_assert_msg(status == HALO_OK || status == HALO_NO_MEMORY || status == HALO_FAILED,
-                  "allocation %zu: %d %s", number, (int)status, error.text);
+    ck_assert_msg(status == HALO_OK || status == HALO_NO_MEMORY, "%s, allocation %zu: %d %s", spec,
+                  number, (int)status, error.text);
     halo_convolver_destroy(convolver);
     halo_mask_destroy(mask);
     halo_mask_destroy(other);
@@ -296,13 +298,76 @@ START_TEST(each_allocation_may_fail)
         return;
     command_clean();
     sound_noise_file("m.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, LIBRARY_RATE, 1, 3000);
-    char spec[512];
-    snprintf(spec, sizeof spec, "%s,gain=-3", command_path("m.wav"));
-    (void)lives_without(0, spec);
-    size_t number = 1;
-    while (lives_without(number, spec))
-        number++;
-    ck_assert_uint_gt(number, 50);
+    sound_noise_file("other.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 44100, 1, 2000);
+    sound_text("m.txt", "0.5\n0.25\n0.125\n");
+    sound_text("m.conf", "/cd .\n/convolver/new 1 1 256 3000\n/impulse/read 1 1 1 0 0 0 1 m.wav\n");
+    static const char *const specs[] = {"m.wav,gain=-3", "other.wav", "m.txt", "m.conf"};
+    for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
+        char spec[512];
+        snprintf(spec, sizeof spec, "%s", command_path(specs[s]));
+        (void)lives_without(0, spec);
+        size_t number = 1;
+        while (lives_without(number, spec))
+            number++;
+        ck_assert_uint_gt(number, 50);
+    }
+}
+END_TEST
+
+/* Threads take address space, which runs out here; afterwards it is there again. */
+START_TEST(threads_that_find_no_memory_say_so)
+{
+    enum { CROWD = 1024, PAGES_MORE = 1 << 16 };
+    if (!allocations_are_counted()) /* a sanitizer takes most of the address space */
+        return;
+    struct halo_mask *mask = NULL;
+    struct halo_convolver *convolver = NULL;
+    struct halo_error error;
+    float x[1] = {1}, y[1];
+    const struct halo_job job = {x, 0, 1, y, 0, 1};
+    const struct halo_convolver_options options = {.size = sizeof options, .threads = CROWD};
+    const struct halo_convolve_options whole = {.size = sizeof whole, .threads = CROWD};
+    ck_assert_int_eq(halo_mask_load("lowpass:3000", LIBRARY_RATE, 1, &mask, &error), HALO_OK);
+    size_t pages;
+    FILE *sizes = fopen("/proc/self/statm", "r");
+    ck_assert_ptr_nonnull(sizes);
+    ck_assert_int_eq(fscanf(sizes, "%zu", &pages), 1);
+    fclose(sizes);
+    struct rlimit before, less;
+    getrlimit(RLIMIT_AS, &before);
+    less = before;
+    less.rlim_cur = (pages + PAGES_MORE) * (size_t)sysconf(_SC_PAGESIZE);
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &less), 0);
+    enum halo_status made = halo_convolver_create(mask, &options, &convolver, &error);
+    library_refused(made, &error, HALO_NO_MEMORY, "cannot start a thread", convolver);
+    enum halo_status done = halo_convolve_many(mask, &job, 1, &whole, &error);
+    library_refused(done, &error, HALO_NO_MEMORY, "cannot start a thread", NULL);
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &before), 0);
+    ck_assert_int_eq(halo_convolve_many(mask, &job, 1, NULL, &error), HALO_OK);
+    halo_mask_destroy(mask);
+}
+END_TEST
+
+/* Names can say what they like. */
+START_TEST(a_name_is_no_reason)
+{
+    static const char *const names[] = {"not enough memory", "a: not enough memory",
+                                        "x: Cannot allocate memory", "Cannot allocate memory",
+                                        "a: not enough memory; b"};
+    struct halo_mask *mask = NULL;
+    struct halo_error error;
+    command_clean();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        ck_assert_int_eq(
+            halo_mask_load_file(command_path(names[i]), LIBRARY_RATE, 1, &mask, &error),
+            HALO_FAILED);
+        ck_assert_int_eq(halo_mask_load_file(names[i], LIBRARY_RATE, 1, &mask, NULL), HALO_FAILED);
+        sound_text(names[i], "nothing\n");
+        ck_assert_int_eq(
+            halo_mask_load_file(command_path(names[i]), LIBRARY_RATE, 1, &mask, &error),
+            HALO_FAILED);
+        ck_assert_int_ne(halo_mask_load(names[i], LIBRARY_RATE, 1, &mask, &error), HALO_NO_MEMORY);
+    }
 }
 END_TEST
 
@@ -344,4 +409,5 @@ END_TEST
 SUITE_MAIN("library_masks", columns_are_routed_by_their_counts, masks_come_from_files_and_specs,
            numbers_do_not_depend_on_the_locale, specs_that_cannot_be_are_refused,
            taps_that_cannot_be_are_refused, options_that_cannot_be_are_refused,
-           without_a_gpu_that_is_said, each_allocation_may_fail, nothing_is_printed)
+           without_a_gpu_that_is_said, each_allocation_may_fail, threads_that_find_no_memory_say_so,
+           a_name_is_no_reason, nothing_is_printed)

@@ -3,7 +3,6 @@
 #include "live_rig.h"
 #include "suite.h"
 
-#include <jack/jack.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -39,23 +38,6 @@ END_TEST
 
 /* ---- a loop ---- */
 
-/* Once the ports are there. */
-static void connect_output_to_input(void)
-{
-    static const char *const wires[][2] = {{"halo:out_1", "halo:in_1"},
-                                           {"halo:out_2", "halo:in_2"}};
-    jack_client_t *client = jack_client_open("loop", JackNoStartServer, NULL);
-    ck_assert_ptr_nonnull(client);
-    for (size_t i = 0, tries = 0; i < 2; tries++)
-        if (jack_connect(client, wires[i][0], wires[i][1]) == 0) {
-            i++;
-        } else {
-            ck_assert_uint_lt(tries, 600);
-            live_rig_rest(50);
-        }
-    jack_client_close(client);
-}
-
 static float peak_between(const struct block *block, size_t from, size_t to)
 {
     return audio_peak(block->data[0] + from, to - from);
@@ -64,6 +46,8 @@ static float peak_between(const struct block *block, size_t from, size_t to)
 /* Noise begins it; it would go on for ever. False: the server itself was too late. */
 static bool is_loop_muted(void)
 {
+    static const char *const wires[][2] = {{"halo:out_1", "halo:in_1"},
+                                           {"halo:out_2", "halo:in_2"}};
     command_clean();
     jack_rig_start(RATE, 1024);
     struct block signal = live_rig_noise(2, FADE_IN, 6 * RATE, 0.3f);
@@ -72,7 +56,7 @@ static bool is_loop_muted(void)
     struct jack_wire *wire = jack_wire_open(&signal, 2, signal.frames);
     pid_t process = live_rig_launch(
         "live", "--plain --driver jack --input feed --output rec --gain 1 --seconds 30");
-    connect_output_to_input();
+    jack_rig_connect(wires, 2);
     jack_wire_run(wire);
     live_rig_keys("q");
     struct command_result result = live_rig_end(process);

@@ -1,8 +1,7 @@
 /* Shaped dither at every rate: the filter as theory has it, and the noise of what is written,
  * weighted by a curve of hearing that is not the one it was designed by. */
-#include "signal/fft_double.h"
+#include "noise_spectrum.h"
 #include "signal/noise_shaping.h"
-#include "signal/quantiser.h"
 #include "suite.h"
 
 #include <complex.h>
@@ -11,9 +10,7 @@
 
 enum {
     TAPS = NOISE_SHAPING_TAPS,
-    PART = 4096,      /* frames of a transform */
     FRAMES = 1 << 17, /* of a sound */
-    STEPS = 1 << 15,  /* of full scale, in 16 bits */
 };
 
 /* What the window lets through of the strongest bins. */
@@ -36,11 +33,6 @@ static const struct expected expectations[] = {
 };
 enum { RATES = sizeof expectations / sizeof *expectations };
 
-static double db(double power)
-{
-    return 10 * log10(power);
-}
-
 /* ---- the filter ---- */
 
 static double response(const double taps[static TAPS], double turn)
@@ -61,12 +53,12 @@ START_TEST(the_filter_is_minimum_phase_and_its_rise_is_limited)
         noise_shaping_design(expectations[r].rate, taps);
         for (size_t i = 0; i < POINTS; i++) {
             double squared = response(taps, ((double)i + 0.5) / POINTS);
-            mean += db(squared) / POINTS;
+            mean += noise_db(squared) / POINTS;
             power += squared / POINTS;
         }
         ck_assert_double_eq_tol(mean, 0, 0.001);
-        ck_assert_double_le(db(power), expectations[r].rise);
-        ck_assert_double_gt(db(power), 1);
+        ck_assert_double_le(noise_db(power), expectations[r].rise);
+        ck_assert_double_gt(noise_db(power), 1);
     }
 }
 END_TEST
@@ -125,7 +117,7 @@ START_TEST(any_rate_has_one)
             ck_assert(isfinite(taps[k]));
             power += taps[k] * taps[k];
         }
-        ck_assert_double_le(db(power), NOISE_SHAPING_RISE + 0.01);
+        ck_assert_double_le(noise_db(power), NOISE_SHAPING_RISE + 0.01);
         if (rates[r] <= 39 || rates[r] == UINT32_MAX)
             ck_assert_double_eq(power, 1);
     }
@@ -134,75 +126,38 @@ END_TEST
 
 /* ---- what is written ---- */
 
-/* One channel in 16 bits; the result in steps. */
-static void quantise(enum dither dither, uint32_t rate, const double *samples, int32_t *out)
-{
-    struct quantiser *quantiser = NULL;
-    const struct quantiser_settings settings = {16, dither, 1, rate};
-    ck_assert_int_eq(quantiser_create(&settings, &quantiser), STATUS_OK);
-    quantiser_interleave_in_double(quantiser, &samples, 0, FRAMES, out);
-    for (size_t i = 0; i < FRAMES; i++)
-        out[i] >>= 16;
-    quantiser_destroy(quantiser);
-}
-
 struct noise {
-    double mean, power;    /* steps, steps squared */
-    double bins[PART / 2]; /* 1: as much as white noise of a step squared */
+    double mean, power;          /* steps, steps squared */
+    double bins[NOISE_PART / 2]; /* 1: as much as white noise of a step squared */
 };
-
-static void add_spectrum(const double *error, struct noise *noise)
-{
-    struct fft_double *fft = NULL;
-    ck_assert_int_eq(fft_double_create(PART, &fft), STATUS_OK);
-    size_t parts = FRAMES / PART;
-    for (size_t p = 0; p < parts; p++) {
-        for (size_t i = 0; i < PART; i++)
-            fft_double_samples(fft)[i] = error[p * PART + i] * (1 - cos(2 * PI * (double)i / PART));
-        fft_double_forward(fft);
-        for (size_t k = 0; k < PART / 2; k++) {
-            double magnitude = cabs(fft_double_bins(fft)[k]);
-            noise->bins[k] += magnitude * magnitude / (1.5 * PART * (double)parts);
-        }
-    }
-    fft_double_destroy(fft);
-}
 
 static void measure(enum dither dither, uint32_t rate, const double *samples, struct noise *noise)
 {
     static double error[FRAMES];
     static int32_t out[FRAMES];
     memset(noise, 0, sizeof *noise);
-    quantise(dither, rate, samples, out);
+    noise_quantise(dither, rate, samples, FRAMES, out);
     for (size_t i = 0; i < FRAMES; i++) {
-        error[i] = out[i] - samples[i] * STEPS;
+        error[i] = out[i] - samples[i] * NOISE_STEPS;
         noise->mean += error[i] / FRAMES;
         noise->power += error[i] * error[i] / FRAMES;
     }
-    add_spectrum(error, noise);
-}
-
-/* Terhardt, "Calculating virtual pitch", Hearing Research 1, 1979. */
-static double terhardt(double hertz)
-{
-    double kilohertz = hertz / 1000;
-    return 3.64 * pow(kilohertz, -0.8) - 6.5 * exp(-0.6 * (kilohertz - 3.3) * (kilohertz - 3.3)) +
-           1e-3 * pow(kilohertz, 4);
+    noise_spectrum(error, FRAMES, noise->bins);
 }
 
 static double audible(const struct noise *noise, uint32_t rate)
 {
     double sum = 0;
-    for (size_t k = 1; k < PART / 2; k++)
-        sum += noise->bins[k] * pow(10, -terhardt((double)k * rate / PART) / 10);
+    for (size_t k = 1; k < NOISE_PART / 2; k++)
+        sum += noise->bins[k] * pow(10, -noise_threshold((double)k * rate / NOISE_PART) / 10);
     return sum;
 }
 
 static double band(const struct noise *noise, uint32_t rate, double from, double to)
 {
     double sum = 0;
-    for (size_t k = 1; k < PART / 2; k++) {
-        double hertz = (double)k * rate / PART;
+    for (size_t k = 1; k < NOISE_PART / 2; k++) {
+        double hertz = (double)k * rate / NOISE_PART;
         sum += hertz >= from && hertz < to ? noise->bins[k] : 0;
     }
     return sum;
@@ -224,9 +179,10 @@ START_TEST(the_noise_is_where_the_ear_is_dull)
         measure(DITHER_TPDF, expected->rate, samples, &tpdf);
         measure(DITHER_SHAPED, expected->rate, samples, &shaped);
         double below = band(&shaped, expected->rate, 20, 15000);
-        double weighted = db(audible(&shaped, expected->rate) / audible(&tpdf, expected->rate));
-        double bass = db(below / band(&tpdf, expected->rate, 20, 15000));
-        double rise = db(shaped.power / tpdf.power);
+        double weighted =
+            noise_db(audible(&shaped, expected->rate) / audible(&tpdf, expected->rate));
+        double bass = noise_db(below / band(&tpdf, expected->rate, 20, 15000));
+        double rise = noise_db(shaped.power / tpdf.power);
         ck_assert_double_le(weighted, expected->weighted);
         ck_assert_double_le(bass, expected->bass);
         ck_assert_double_le(rise, expected->rise);
@@ -244,23 +200,23 @@ START_TEST(a_constant_makes_no_tones)
 {
     static double samples[FRAMES];
     static struct noise noise;
-    const double constants[] = {0.5, 1.0 / 3, 0.001, 1000.25, -0.75, STEPS - 40.5};
+    const double constants[] = {0.5, 1.0 / 3, 0.001, 1000.25, -0.75, NOISE_STEPS - 40.5};
     for (size_t r = 0; r < RATES; r++) {
         double taps[TAPS];
         noise_shaping_design(expectations[r].rate, taps);
         for (size_t c = 0; c < sizeof constants / sizeof *constants; c++) {
             for (size_t i = 0; i < FRAMES; i++)
-                samples[i] = constants[c] / STEPS;
+                samples[i] = constants[c] / NOISE_STEPS;
             measure(DITHER_SHAPED, expectations[r].rate, samples, &noise);
             ck_assert_double_eq_tol(noise.mean, 0, 0.03);
             double share = 0, count = 0;
-            for (size_t k = 4; k < PART / 2 - 4; k++) {
-                double wanted = response(taps, 2.0 * (double)k / PART) / 4;
+            for (size_t k = 4; k < NOISE_PART / 2 - 4; k++) {
+                double wanted = response(taps, 2.0 * (double)k / NOISE_PART) / 4;
                 ck_assert_double_lt(noise.bins[k], 5 * (wanted + LEAKAGE));
                 share += wanted > 100 * LEAKAGE ? noise.bins[k] / wanted : 0;
                 count += wanted > 100 * LEAKAGE;
             }
-            ck_assert_double_eq_tol(db(share / count), 0, 0.1);
+            ck_assert_double_eq_tol(noise_db(share / count), 0, 0.1);
         }
     }
 }
@@ -273,8 +229,8 @@ START_TEST(silence_and_whole_steps_stay)
     for (size_t r = 0; r < RATES; r++)
         for (int step = -1; step <= 1; step++) {
             for (size_t i = 0; i < FRAMES; i++)
-                samples[i] = (double)(step * (int)(i % 7)) / STEPS;
-            quantise(DITHER_SHAPED, expectations[r].rate, samples, out);
+                samples[i] = (double)(step * (int)(i % 7)) / NOISE_STEPS;
+            noise_quantise(DITHER_SHAPED, expectations[r].rate, samples, FRAMES, out);
             for (size_t i = 0; i < FRAMES; i++)
                 ck_assert_int_eq(out[i], step * (int)(i % 7));
         }
@@ -300,9 +256,9 @@ START_TEST(it_stays_stable_at_and_beyond_full_scale)
                          : i < 3 * FRAMES / 4 ? 1 + samples[i]
                                               : samples[i] / 10;
         }
-        quantise(DITHER_SHAPED, expectations[r].rate, samples, out);
+        noise_quantise(DITHER_SHAPED, expectations[r].rate, samples, FRAMES, out);
         for (size_t i = 0; i < FRAMES; i++) {
-            double held = fmax(-STEPS, fmin(STEPS - 1, samples[i] * STEPS));
+            double held = fmax(-NOISE_STEPS, fmin(NOISE_STEPS - 1, samples[i] * NOISE_STEPS));
             ck_assert_double_le(fabs(out[i] - held), 1.5 * bound);
         }
     }

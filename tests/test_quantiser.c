@@ -1,6 +1,6 @@
 /* The conversion to integers: rounding, the three dithers by their spectra, and where there is
  * none. */
-#include "signal/fft_double.h"
+#include "noise_spectrum.h"
 #include "signal/quantiser.h"
 #include "suite.h"
 
@@ -10,9 +10,7 @@
 
 enum {
     RATE = 44100,
-    PART = 4096,      /* frames of a transform */
     FRAMES = 1 << 18, /* of a sound */
-    STEPS = 1 << 15,  /* of full scale, in 16 bits */
 };
 
 static const double PI = 3.14159265358979323846;
@@ -25,16 +23,6 @@ static struct quantiser *make(unsigned bits, enum dither dither, size_t channels
     return quantiser;
 }
 
-/* One channel in 16 bits; the result in steps. */
-static void quantise(enum dither dither, const double *samples, size_t frames, int32_t *out)
-{
-    struct quantiser *quantiser = make(16, dither, 1);
-    quantiser_interleave_in_double(quantiser, &samples, 0, frames, out);
-    for (size_t i = 0; i < frames; i++)
-        out[i] >>= 16;
-    quantiser_destroy(quantiser);
-}
-
 static void fill_tone(double *samples, size_t frames, double amplitude)
 {
     for (size_t i = 0; i < frames; i++)
@@ -44,30 +32,13 @@ static void fill_tone(double *samples, size_t frames, double amplitude)
 /* ---- the error ---- */
 
 struct figures {
-    double mean;             /* steps */
-    double power;            /* steps squared */
-    double bins[PART / 2];   /* of the spectrum; 1: as much as white noise of a step squared */
-    double with_the_sound;   /* correlation */
-    double with_its_square;  /* of the error's square, with the sound's */
-    double after_one_sample; /* with the error before */
+    double mean;                 /* steps */
+    double power;                /* steps squared */
+    double bins[NOISE_PART / 2]; /* of the spectrum; 1: as much as white noise of a step squared */
+    double with_the_sound;       /* correlation */
+    double with_its_square;      /* of the error's square, with the sound's */
+    double after_one_sample;     /* with the error before */
 };
-
-static void add_spectrum(const double *error, struct figures *figures)
-{
-    struct fft_double *fft = NULL;
-    ck_assert_int_eq(fft_double_create(PART, &fft), STATUS_OK);
-    size_t parts = FRAMES / PART;
-    for (size_t p = 0; p < parts; p++) {
-        for (size_t i = 0; i < PART; i++)
-            fft_double_samples(fft)[i] = error[p * PART + i] * (1 - cos(2 * PI * (double)i / PART));
-        fft_double_forward(fft);
-        for (size_t k = 0; k < PART / 2; k++) {
-            double magnitude = cabs(fft_double_bins(fft)[k]);
-            figures->bins[k] += magnitude * magnitude / (1.5 * PART * (double)parts);
-        }
-    }
-    fft_double_destroy(fft);
-}
 
 static double correlation(const double *a, const double *b, size_t count)
 {
@@ -92,10 +63,10 @@ static struct figures measure(enum dither dither, double amplitude)
     static int32_t out[FRAMES];
     static struct figures figures;
     memset(&figures, 0, sizeof figures);
-    fill_tone(samples, FRAMES, amplitude / STEPS);
-    quantise(dither, samples, FRAMES, out);
+    fill_tone(samples, FRAMES, amplitude / NOISE_STEPS);
+    noise_quantise(dither, RATE, samples, FRAMES, out);
     for (size_t i = 0; i < FRAMES; i++) {
-        error[i] = out[i] - samples[i] * STEPS;
+        error[i] = out[i] - samples[i] * NOISE_STEPS;
         square[i] = error[i] * error[i];
         sound_square[i] = samples[i] * samples[i];
         figures.mean += error[i] / FRAMES;
@@ -104,37 +75,29 @@ static struct figures measure(enum dither dither, double amplitude)
     figures.with_the_sound = correlation(samples, error, FRAMES);
     figures.with_its_square = correlation(sound_square, square, FRAMES);
     figures.after_one_sample = correlation(error, error + 1, FRAMES - 1);
-    add_spectrum(error, &figures);
+    noise_spectrum(error, FRAMES, figures.bins);
     return figures;
-}
-
-static double db(double power)
-{
-    return 10 * log10(power);
 }
 
 /* The mean of a band of the spectrum. */
 static double band(const struct figures *figures, double from, double to)
 {
-    size_t first = (size_t)(from * PART / RATE), end = (size_t)(to * PART / RATE);
+    size_t first = (size_t)(from * NOISE_PART / RATE), end = (size_t)(to * NOISE_PART / RATE);
     double sum = 0;
     for (size_t k = first; k < end; k++)
         sum += figures->bins[k] / (double)(end - first);
     return sum;
 }
 
-/* How loud it is: weighted by the threshold of hearing (Terhardt, "Calculating virtual pitch",
- * Hearing Research 1, 1979), relative to white noise of a step squared. */
+/* How loud it is: weighted by the threshold of hearing, relative to white noise of a step squared.
+ */
 static double audible(const struct figures *figures)
 {
     double sum = 0, all = 0;
-    for (size_t k = 4; k < PART / 2; k++) {
-        double kilohertz = (double)k * RATE / PART / 1000;
-        double threshold = 3.64 * pow(kilohertz, -0.8) -
-                           6.5 * exp(-0.6 * (kilohertz - 3.3) * (kilohertz - 3.3)) +
-                           1e-3 * pow(kilohertz, 4);
-        sum += figures->bins[k] * pow(10, -threshold / 10);
-        all += pow(10, -threshold / 10);
+    for (size_t k = 4; k < NOISE_PART / 2; k++) {
+        double weight = pow(10, -noise_threshold((double)k * RATE / NOISE_PART) / 10);
+        sum += figures->bins[k] * weight;
+        all += weight;
     }
     return sum / all;
 }
@@ -142,7 +105,7 @@ static double audible(const struct figures *figures)
 START_TEST(rounding_has_a_twelfth_and_follows_the_sound)
 {
     const struct figures loud = measure(DITHER_NONE, 10000);
-    ck_assert_double_eq_tol(db(loud.power), db(1.0 / 12), 0.1);
+    ck_assert_double_eq_tol(noise_db(loud.power), noise_db(1.0 / 12), 0.1);
     const struct figures faint = measure(DITHER_NONE, 1);
     ck_assert_double_gt(fabs(faint.with_the_sound), 0.2); /* what dither is for */
 }
@@ -155,12 +118,13 @@ START_TEST(tpdf_is_white_and_knows_nothing_of_the_sound)
     for (size_t a = 0; a < 4; a++) {
         const struct figures figures = measure(DITHER_TPDF, amplitudes[a]);
         ck_assert_double_eq_tol(figures.mean, 0, 0.005);
-        ck_assert_double_eq_tol(db(figures.power) - db(1.0 / 12), 4.77, 0.06);
+        ck_assert_double_eq_tol(noise_db(figures.power) - noise_db(1.0 / 12), 4.77, 0.06);
         ck_assert_double_eq_tol(figures.with_the_sound, 0, 0.01);
         ck_assert_double_eq_tol(figures.with_its_square, 0, 0.01);
         ck_assert_double_eq_tol(figures.after_one_sample, 0, 0.01);
         for (double from = 100; from < 21000; from += 1000)
-            ck_assert_double_eq_tol(db(band(&figures, from, from + 1000)), db(0.25), 0.5);
+            ck_assert_double_eq_tol(noise_db(band(&figures, from, from + 1000)), noise_db(0.25),
+                                    0.5);
     }
 }
 END_TEST
@@ -176,18 +140,19 @@ START_TEST(shaped_is_where_the_ear_is_dull)
     ck_assert_double_eq_tol(shaped.with_the_sound, 0, 0.01);
     for (double from = 200; from < 21000; from += 400) {
         double wanted = 0;
-        size_t first = (size_t)(from * PART / RATE), end = (size_t)((from + 400) * PART / RATE);
+        size_t first = (size_t)(from * NOISE_PART / RATE),
+               end = (size_t)((from + 400) * NOISE_PART / RATE);
         for (size_t k = first; k < end; k++) {
             double complex response = 0;
             for (size_t t = 0; t < 10; t++)
-                response += taps[t] * cexp(-I * 2 * PI * (double)(k * t) / PART);
+                response += taps[t] * cexp(-I * 2 * PI * (double)(k * t) / NOISE_PART);
             wanted += 0.25 * creal(response * conj(response)) / (double)(end - first);
         }
-        ck_assert_double_eq_tol(db(band(&shaped, from, from + 400)), db(wanted), 1.2);
+        ck_assert_double_eq_tol(noise_db(band(&shaped, from, from + 400)), noise_db(wanted), 1.2);
     }
-    ck_assert_double_lt(db(band(&shaped, 2500, 4500) / band(&tpdf, 2500, 4500)), -20);
-    ck_assert_double_gt(db(shaped.power / tpdf.power), 10);
-    ck_assert_double_lt(db(audible(&shaped) / audible(&tpdf)), -11);
+    ck_assert_double_lt(noise_db(band(&shaped, 2500, 4500) / band(&tpdf, 2500, 4500)), -20);
+    ck_assert_double_gt(noise_db(shaped.power / tpdf.power), 10);
+    ck_assert_double_lt(noise_db(audible(&shaped) / audible(&tpdf)), -11);
 }
 END_TEST
 
@@ -202,7 +167,7 @@ START_TEST(channels_have_dithers_of_their_own)
     quantiser_interleave_in_double(quantiser, planar, 0, FRAMES, out);
     quantiser_destroy(quantiser);
     for (size_t i = 0; i < 2 * (size_t)FRAMES; i++)
-        error[i % 2][i / 2] = (out[i] >> 16) - samples[i % 2][i / 2] * STEPS;
+        error[i % 2][i / 2] = (out[i] >> 16) - samples[i % 2][i / 2] * NOISE_STEPS;
     for (size_t late = 0; late < 4; late++)
         ck_assert_double_eq_tol(correlation(error[0] + late, error[1], FRAMES - late), 0, 0.01);
 }
@@ -217,7 +182,7 @@ START_TEST(parts_of_any_length_give_the_same)
     for (size_t i = 0; i < N; i++) { /* with silences longer than the hold */
         bool silent = (i / 9000) % 2;
         samples[0][i] = silent ? 0 : (float)sin((double)i) * 1.1F;
-        samples[1][i] = i < 20000 ? (float)(i % 5) / STEPS : samples[0][i];
+        samples[1][i] = i < 20000 ? (float)(i % 5) / NOISE_STEPS : samples[0][i];
     }
     for (int dither = DITHER_NONE; dither <= DITHER_SHAPED; dither++) {
         struct quantiser *one = make(16, (enum dither)dither, 2);
@@ -244,9 +209,9 @@ START_TEST(whole_steps_stay_without_dither)
     static double samples[FRAMES];
     static int32_t out[FRAMES];
     for (size_t i = 0; i < FRAMES; i++)
-        samples[i] = (double)((int)(i * 7919 % 65536) - 32768) / STEPS;
+        samples[i] = (double)((int)(i * 7919 % 65536) - 32768) / NOISE_STEPS;
     for (int dither = DITHER_TPDF; dither <= DITHER_SHAPED; dither++) {
-        quantise((enum dither)dither, samples, FRAMES, out);
+        noise_quantise((enum dither)dither, RATE, samples, FRAMES, out);
         for (size_t i = 0; i < FRAMES; i++)
             ck_assert_int_eq(out[i], (int)(i * 7919 % 65536) - 32768);
     }
@@ -278,10 +243,10 @@ START_TEST(dither_does_not_come_and_go)
     static double samples[3 * QUANTISER_HOLD];
     static int32_t out[3 * QUANTISER_HOLD];
     for (size_t i = 0; i < 3 * QUANTISER_HOLD; i++)
-        samples[i] = 5.0 / STEPS;
-    samples[AT] = 5.5 / STEPS;
+        samples[i] = 5.0 / NOISE_STEPS;
+    samples[AT] = 5.5 / NOISE_STEPS;
     for (int dither = DITHER_TPDF; dither <= DITHER_SHAPED; dither++) {
-        quantise((enum dither)dither, samples, 3 * QUANTISER_HOLD, out);
+        noise_quantise((enum dither)dither, RATE, samples, 3 * QUANTISER_HOLD, out);
         ck_assert_uint_eq(differing(out, 0, AT, 5), 0);
         ck_assert_uint_gt(differing(out, AT + 1, END + 1, 5), QUANTISER_HOLD / 5);
         ck_assert_uint_gt(differing(out, END - 100, END + 1, 5), 5);
@@ -298,10 +263,10 @@ START_TEST(half_of_whole_steps_has_even_noise)
     static int32_t out[FRAMES];
     double power[2] = {0};
     for (size_t i = 0; i < FRAMES; i++)
-        samples[i] = (double)(i * 7919 % 1000) / 2 / STEPS;
-    quantise(DITHER_TPDF, samples, FRAMES, out);
+        samples[i] = (double)(i * 7919 % 1000) / 2 / NOISE_STEPS;
+    noise_quantise(DITHER_TPDF, RATE, samples, FRAMES, out);
     for (size_t i = 2; i < FRAMES; i++) {
-        double error = out[i] - samples[i] * STEPS;
+        double error = out[i] - samples[i] * NOISE_STEPS;
         power[i * 7919 % 1000 % 2] += error * error * 2 / FRAMES;
     }
     ck_assert_double_eq_tol(power[0], 0.25, 0.01);
@@ -358,9 +323,9 @@ START_TEST(shaping_stays_stable_beyond_full_scale)
     fill_tone(samples, FRAMES, 1.5);
     for (size_t i = FRAMES / 2; i < FRAMES; i++)
         samples[i] *= 0.1;
-    quantise(DITHER_SHAPED, samples, FRAMES, out);
+    noise_quantise(DITHER_SHAPED, RATE, samples, FRAMES, out);
     for (size_t i = 0; i < FRAMES; i++) {
-        double held = fmax(-STEPS, fmin(STEPS - 1, samples[i] * STEPS));
+        double held = fmax(-NOISE_STEPS, fmin(NOISE_STEPS - 1, samples[i] * NOISE_STEPS));
         ck_assert_double_le(fabs(out[i] - held), 40); /* 1.5 times the sum of the taps */
     }
 }

@@ -69,9 +69,9 @@ HALO_API unsigned halo_version_number(void);
 
 enum halo_status {
     HALO_OK = 0,
-    HALO_FAILED = 1,    /* a file, a mask, or a part of this machine */
+    HALO_FAILED = 1,    /* a file, a mask, or a part of this machine, such as a GPU that is there */
     HALO_USAGE = 2,     /* an argument or a spec is wrong */
-    HALO_NO_MEMORY = 3, /* try again later, or with shorter masks */
+    HALO_NO_MEMORY = 3, /* or no thread, or none on a GPU; try later, or with shorter masks */
     HALO_BUSY = 4,      /* the last switch is not over */
     HALO_NO_GPU = 5,    /* none is usable, or this library is built without */
 };
@@ -173,9 +173,10 @@ struct halo_convolve_options {
 };
 
 /* Convolve `count` sounds with one mask, which is prepared once. `options`: NULL for the defaults.
- * Errors: HALO_USAGE, HALO_NO_MEMORY, HALO_NO_GPU where "cuda" is asked for; outputs are undefined
- * then. Samples that are not finite spoil outputs of their sound alone. Threads: any, also with one
- * mask on many at once; none of those that it starts outlives the call. Not real-time. */
+ * Errors: HALO_USAGE, HALO_NO_MEMORY, HALO_FAILED, HALO_NO_GPU where "cuda" is asked for; outputs
+ * are undefined then. Samples that are not finite spoil outputs of their sound alone. Threads: any,
+ * also with one mask on many at once; none of those that it starts outlives the call. Not
+ * real-time. */
 HALO_API enum halo_status halo_convolve_many(const struct halo_mask *mask,
                                              const struct halo_job *jobs, size_t count,
                                              const struct halo_convolve_options *options,

@@ -27,9 +27,9 @@ static void drop(void *context, const char *line)
 
 void api_begin(struct api_call *call)
 {
-    call->text[0] = call->notes[0] = '\0';
+    call->notes[0] = '\0';
     messages_to(drop, NULL);
-    call->before = log_keep_in(call->text, sizeof call->text);
+    call->before = log_keep_failure(&call->failure);
     log_capture_notes(call->notes, sizeof call->notes);
     call->locale = plain_locale_begin();
 }
@@ -37,17 +37,20 @@ void api_begin(struct api_call *call)
 enum halo_status api_end_as(struct api_call *call, enum status status, enum halo_status otherwise,
                             struct halo_error *error)
 {
-    enum halo_status result = status == STATUS_OK      ? HALO_OK
-                              : failed_for_memory()    ? HALO_NO_MEMORY
-                              : status == STATUS_USAGE ? HALO_USAGE
-                                                       : otherwise;
-    plain_locale_end(call->locale);
+    enum halo_status result = status == STATUS_OK        ? HALO_OK
+                              : status == STATUS_USAGE   ? HALO_USAGE
+                              : call->failure.for_memory ? HALO_NO_MEMORY
+                                                         : otherwise;
+    char text[HALO_ERROR_BYTES] = ""; /* both ends of what is too long */
+    log_capture(text, sizeof text);
+    if (status != STATUS_OK)
+        status = fail_again(status, &call->failure);
     log_capture_notes(NULL, 0);
     log_keep_again(&call->before);
+    plain_locale_end(call->locale);
     if (error) {
-        *error = (struct halo_error){.status = result};
-        if (status != STATUS_OK)
-            printable_copy(error->text, sizeof error->text, call->text);
+        error->status = result;
+        printable_copy(error->text, sizeof error->text, text);
     }
     return result;
 }

@@ -14,7 +14,7 @@ enum { API_NOTES = 4096 };
 struct api_call {
     struct log_keeper before;
     struct plain_locale locale;
-    char text[HALO_ERROR_BYTES]; /* of the last failure */
+    struct failure failure; /* the last one */
     char notes[API_NOTES];
 };
 
@@ -23,7 +23,11 @@ void api_begin(struct api_call *call);
 /* `error`: NULL, or what to fill in. Returns the status for the caller of the library. */
 enum halo_status api_end(struct api_call *call, enum status status, struct halo_error *error);
 
-/* The same with another status than `otherwise` for what is neither usage nor memory. */
+/* What other failures are of a call that is to use a GPU: HALO_NO_GPU where there is none. To be
+ * asked before: after some failures a process sees its GPU no more. */
+enum halo_status api_without_gpu(void);
+
+/* The same with `otherwise` for what is neither usage nor memory. */
 enum halo_status api_end_as(struct api_call *call, enum status status, enum halo_status otherwise,
                             struct halo_error *error);
 

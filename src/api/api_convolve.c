@@ -221,10 +221,11 @@ enum halo_status halo_convolve_many(const struct halo_mask *mask, const struct h
     api_begin(&call);
     enum status status =
         api_read_struct(given, &options, sizeof options, "struct halo_convolve_options");
+    bool on_gpu = options.backend && strcmp(options.backend, convolver_cuda.name) == 0;
+    enum halo_status otherwise = on_gpu ? api_without_gpu() : HALO_FAILED;
     if (status == STATUS_OK)
         status = convolve(mask, jobs, count, &options);
-    bool on_gpu = options.backend && strcmp(options.backend, "cuda") == 0;
-    return api_end_as(&call, status, on_gpu ? HALO_NO_GPU : HALO_FAILED, error);
+    return api_end_as(&call, status, otherwise, error);
 }
 
 enum halo_status halo_convolve(const struct halo_mask *mask, const float *in, size_t in_stride,

@@ -134,10 +134,11 @@ enum halo_status halo_convolver_create(const struct halo_mask *mask,
         status = check_options(&options);
     if (status == STATUS_OK && !(convolver = calloc(1, sizeof *convolver)))
         status = fail_memory("a convolver");
+    bool on_gpu = options.backend && strcmp(options.backend, convolver_cuda.name) == 0;
+    enum halo_status otherwise = on_gpu ? api_without_gpu() : HALO_FAILED;
     if (status == STATUS_OK)
         status = fill(convolver, &options, mask);
-    bool on_gpu = convolver && convolver->on_gpu;
-    enum halo_status code = api_end_as(&call, status, on_gpu ? HALO_NO_GPU : HALO_FAILED, error);
+    enum halo_status code = api_end_as(&call, status, otherwise, error);
     if (code == HALO_OK)
         *result = convolver;
     else

@@ -78,15 +78,20 @@ static enum status make(const struct halo_mask *mask, size_t frames,
     return status;
 }
 
+enum halo_status api_without_gpu(void)
+{
+    return device_convolver_has_gpu() ? HALO_FAILED : HALO_NO_GPU;
+}
+
 enum halo_status halo_device_convolver_create(const struct halo_mask *mask, size_t frames,
                                               struct halo_device_convolver **convolver,
                                               struct halo_error *error)
 {
     struct api_call call;
     api_begin(&call);
+    enum halo_status otherwise = api_without_gpu();
     enum status status = make(mask, frames, convolver);
-    bool lacks_gpu = status != STATUS_OK && !device_convolver_has_gpu();
-    return api_end_as(&call, status, lacks_gpu ? HALO_NO_GPU : HALO_FAILED, error);
+    return api_end_as(&call, status, otherwise, error);
 }
 
 void halo_device_convolver_destroy(struct halo_device_convolver *convolver)

@@ -1,6 +1,7 @@
 #include "base/library.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,7 +65,10 @@ enum status library_open(struct library *library)
     char reason[REASON_SIZE];
     if (open_once(library, reason))
         return STATUS_OK;
-    const char *package = library->package;
+    const char *package = library->package, *system = strerror(ENOMEM);
+    size_t length = strlen(reason), end = strlen(system);
+    if (length >= end && strcmp(reason + length - end, system) == 0)
+        return fail(STATUS_FAILED, "cannot use %s: %s", library->title, reason);
     return fail(STATUS_FAILED, "cannot use %s: %s; install %s%s", library->title, reason,
                 *package ? "the package " : "it", package);
 }

@@ -45,6 +45,7 @@ struct failure {
     enum status status;
     char message[FAILURE_BYTES]; /* the bytes of names as they are */
     size_t reason, advice;       /* where these begin; 0: there is none */
+    bool for_memory;             /* memory ran out, or what a thread takes */
     char kind[FAILURE_KIND]; /* "cannot open ...: no such file": alike in many of a kind, since it
                                 lacks what failed and what to do */
 };
@@ -88,9 +89,6 @@ void warn_about(const char *subject);
 
 /* Print that memory ran out for `what`; returns STATUS_FAILED. */
 MUST_CHECK enum status fail_memory(const char *what);
-
-/* Whether this thread's last failure was that. */
-bool failed_for_memory(void);
 
 /* Whether that many bytes can be allocated now. For before a call to a library that ends the
  * program, or crashes, where it gets none: FFTW, libsoxr, lilv, libsndfile with its codecs. */

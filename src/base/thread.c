@@ -1,8 +1,11 @@
 #include "base/thread.h"
 
+#include "base/failure_text.h"
 #include "base/realtime.h"
 
+#include <errno.h>
 #include <signal.h>
+#include <string.h>
 
 int thread_start(pthread_t *thread, const char *name, enum thread_priority priority,
                  void *(*main)(void *argument), void *argument)
@@ -26,6 +29,12 @@ int thread_start(pthread_t *thread, const char *name, enum thread_priority prior
     if (priority == THREAD_BELOW_CALLER)
         realtime_lower(*thread);
     return 0;
+}
+
+/* The system has one word for two causes. */
+const char *thread_error(int error)
+{
+    return error == EAGAIN ? NO_MEMORY " for it, or too many run" : strerror(error);
 }
 
 void thread_condition_init(pthread_cond_t *condition)

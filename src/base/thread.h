@@ -17,6 +17,9 @@ enum thread_priority {
 MUST_CHECK int thread_start(pthread_t *thread, const char *name, enum thread_priority priority,
                             void *(*main)(void *argument), void *argument);
 
+/* Why: what thread_start returned, in words. */
+const char *thread_error(int error);
+
 /* A condition with timed waits on the monotonic clock. */
 void thread_condition_init(pthread_cond_t *condition);
 

@@ -4,6 +4,7 @@
 #include "base/stop.h"
 #include "base/thread.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -63,16 +64,16 @@ static void *worker_main(void *argument)
     }
 }
 
-static bool start_threads(struct workers *workers)
+static int start_threads(struct workers *workers)
 {
-    while (workers->started < workers->count - 1) {
+    int error = 0;
+    while (error == 0 && workers->started < workers->count - 1) {
         struct worker *own = &workers->threads[workers->started];
         *own = (struct worker){.workers = workers, .number = workers->started + 1};
-        if (thread_start(&own->thread, "halo worker", THREAD_AS_CALLER, worker_main, own) != 0)
-            return false;
-        workers->started++;
+        error = thread_start(&own->thread, "halo worker", THREAD_AS_CALLER, worker_main, own);
+        workers->started += error == 0;
     }
-    return true;
+    return error;
 }
 
 enum status workers_create(size_t count, struct workers **result)
@@ -85,9 +86,11 @@ enum status workers_create(size_t count, struct workers **result)
     pthread_cond_init(&workers->begin, NULL);
     pthread_cond_init(&workers->done, NULL);
     workers->threads = calloc(workers->count, sizeof *workers->threads);
-    if (!workers->threads || !start_threads(workers)) {
+    int error = workers->threads ? start_threads(workers) : ENOMEM;
+    if (error) {
         workers_destroy(workers);
-        return fail(STATUS_FAILED, "cannot start the threads; try fewer with --threads");
+        return fail(STATUS_FAILED, "cannot start a thread: %s; try fewer with --threads",
+                    thread_error(error));
     }
     *result = workers;
     return STATUS_OK;

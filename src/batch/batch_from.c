@@ -56,7 +56,7 @@ static enum status kaldi_to_job(const struct batch_options *options, const char 
         json_decref(object);
         return status;
     }
-    if (!options->name)
+    if (!options->render.name)
         json_object_set_new(
             object, "out",
             json_sprintf("%s.wav", json_string_value(json_object_get(object, "id"))));
@@ -89,7 +89,7 @@ static enum status nemo_to_job(const struct batch_options *options, const char *
         object = json_pack("{s:s, s:f, s:f}", "in", path, "start", start, "duration", duration);
     else
         object = json_pack("{s:s}", "in", path);
-    if (object && json_object_get(object, "start") && !options->name)
+    if (object && json_object_get(object, "start") && !options->render.name)
         json_object_set_new(object, "out", part_name(path, start, duration));
     if (status == STATUS_OK)
         status = print_job(object, job);
@@ -138,7 +138,7 @@ static enum status lhotse_to_job(const struct batch_options *options, const char
         object = is_part(cut) ? json_pack("{s:s, s:s, s:f, s:f}", "id", id, "in", path, "start",
                                           start, "duration", duration)
                               : json_pack("{s:s, s:s}", "id", id, "in", path);
-    if (object && !options->name)
+    if (object && !options->render.name)
         json_object_set_new(object, "out", json_sprintf("%s.wav", id));
     if (status == STATUS_OK)
         status = print_job(object, job);
@@ -302,7 +302,7 @@ enum status batch_manifest_write(const struct batch_options *options,
         return STATUS_OK;
     if (shard->count > 1)
         snprintf(part, sizeof part, ".%zu-of-%zu", shard->number, shard->count);
-    if (asprintf(&path, "%s/%s%s%s", options->out_dir, names[options->from][0], part,
+    if (asprintf(&path, "%s/%s%s%s", options->render.out_dir, names[options->from][0], part,
                  names[options->from][1]) < 0)
         return fail_memory("a manifest");
     enum status status = write_manifest(options, list, path);

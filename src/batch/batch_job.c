@@ -49,12 +49,12 @@ static char *put_id(const char *pattern, const char *id)
 /* A name for an output without one. */
 static enum status name_output(const struct batch_options *defaults, struct batch_job *job)
 {
-    char *pattern =
-        put_id(defaults->name ? defaults->name : OUTPUT_NAMES_USUAL, job->id ? job->id : "");
+    char *pattern = put_id(defaults->render.name ? defaults->render.name : OUTPUT_NAMES_USUAL,
+                           job->id ? job->id : "");
     if (!pattern)
         return fail_memory("a job");
     enum status status =
-        output_name(defaults->out_dir, pattern, job->options.input, 0, 1, &job->output);
+        output_name(defaults->render.out_dir, pattern, job->options.input, 0, 1, &job->output);
     free(pattern);
     return status;
 }
@@ -77,10 +77,10 @@ enum status batch_job_identify(const struct batch_options *defaults, const char 
     if (!job->options.input || !*job->options.input)
         return fail(STATUS_USAGE, "a job is an object with \"in\", the path of a sound file");
     if (out) /* as it is, but for a folder above */
-        TRY(output_within(defaults->out_dir, out, &job->output));
+        TRY(output_within(defaults->render.out_dir, out, &job->output));
     else
         TRY(name_output(defaults, job));
-    job->name = job->output + strlen(defaults->out_dir);
+    job->name = job->output + strlen(defaults->render.out_dir);
     job->name += strspn(job->name, "/");
     if (!job->id || !*job->id)
         job->id = job->name;
@@ -242,7 +242,7 @@ static enum status check_seed(const struct batch_options *defaults, struct batch
         value = -1;
     if (value < 0 || value > UINT32_MAX)
         return fail(STATUS_USAGE, "\"seed\" is a whole number from 0 to %" PRIu32, UINT32_MAX);
-    job->seed = own ? (uint64_t)value : defaults->seed;
+    job->seed = own ? (uint64_t)value : defaults->render.seed;
     return STATUS_OK;
 }
 

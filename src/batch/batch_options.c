@@ -7,14 +7,13 @@
 static const char *const from_names[] = {"jobs", "kaldi", "lhotse", "nemo", NULL};
 
 static const struct option_row rows[] = {
-    OPT_FILE("out-dir", "DIR", struct batch_options, out_dir,
-             "where outputs go, with the journal of what is done\n"
-             "(DIR/.halo-batch); required",
-             .letter = 'O'),
-    OPT_STRING("name", "PATTERN", struct batch_options, name,
-               "what outputs are called whose job has no \"out\": {name}\n"
-               "(default) is that of the input, {stem} and {ext} its parts,\n"
-               "{dir} its folder, {id} the job's id"),
+    OPT_OUT_DIR(struct batch_options, render.out_dir,
+                "where outputs go, with the journal of what is done\n"
+                "(DIR/.halo-batch); required"),
+    OPT_OUT_NAME(struct batch_options, render.name,
+                 "what outputs are called whose job has no \"out\": {name}\n"
+                 "(default) is that of the input, {stem} and {ext} its parts,\n"
+                 "{dir} its folder, {id} the job's id"),
     OPT_CHOICE("from", "KIND", struct batch_options, from, from_names,
                "what LIST is: jobs (default), kaldi (a wav.scp), lhotse\n"
                "(cuts) or nemo (a manifest); the outputs are listed as the\n"
@@ -27,9 +26,9 @@ static const struct option_row rows[] = {
     OPT_FILE("masks", "LIST", struct batch_options, masks,
              "masks, one a line, alone or after an id, as in rirs.scp:\n"
              "each job without a mask gets one of them, by its id and --seed"),
-    OPT_INTEGER("seed", "N", struct batch_options, seed, 0, UINT32_MAX,
-                "for what is drawn at random by it and the job's id: one of\n"
-                "--masks, --gain -6..0, where --noise begins; default: 0"),
+    OPT_SEED(struct batch_options, render.seed,
+             "for what is drawn at random by it and the job's id: one of\n"
+             "--masks, --gain -6..0, where --noise begins; default: 0"),
     OPT_STRING("shard", "K/N", struct batch_options, shard,
                "do the jobs of shard K of N, by their ids; --shard N takes K\n"
                "from SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX"),

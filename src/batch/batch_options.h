@@ -9,10 +9,9 @@
 struct gather_device_kind;
 
 struct batch_options {
-    struct render_options render; /* defaults of all jobs */
+    struct render_options render; /* defaults of all jobs; with the folder of all outputs, the names
+                                     of those whose job names none, and the seed of all */
     const char *list;             /* of jobs: JSON lines, or a manifest of the kind `from` */
-    const char *out_dir;
-    const char *name; /* of outputs whose job names none (output_names.h) */
     enum batch_from {
         BATCH_FROM_JOBS,
         BATCH_FROM_KALDI,
@@ -24,7 +23,6 @@ struct batch_options {
     const char *glob;                    /* inputs instead of a list; NULL: none */
     const char *masks;            /* a list of masks, of which each job gets one; NULL: none */
     struct string_list mask_list; /* read from it */
-    size_t seed;                  /* for what is chosen at random */
     const char *shard;            /* K/N; NULL: all, or what a scheduler says */
     const char *report;           /* a file; NULL: none */
     size_t retries;

@@ -281,7 +281,7 @@ static enum status run_jobs(struct batch *batch)
 
 static enum status check_options(const struct batch_options *options)
 {
-    if (!options->out_dir || !*options->out_dir)
+    if (!options->render.out_dir || !*options->render.out_dir)
         return fail(STATUS_USAGE, "halo batch needs -O DIR, where outputs go");
     if (!options->list == !options->glob)
         return fail(STATUS_USAGE, "halo batch needs a LIST of jobs, or --glob PATTERN");
@@ -334,12 +334,12 @@ static enum status begin_batch(struct batch *batch)
     size_t memory = options->memory ? options->memory << 20 : render_masks_memory();
     TRY(mask_cache_create(memory, &batch->masks));
     TRY(batch_gpu_choose(options, &batch->list, batch->masks, &batch->gather));
-    if (asprintf(&inside, "%s/x", options->out_dir) < 0)
+    if (asprintf(&inside, "%s/x", options->render.out_dir) < 0)
         return fail_memory("names");
     enum status status = output_make_folders(inside);
     free(inside);
     TRY(status);
-    return batch_journal_open(options->out_dir, &batch->shard, &batch->journal);
+    return batch_journal_open(options->render.out_dir, &batch->shard, &batch->journal);
 }
 
 static enum status conclude(struct batch *batch)

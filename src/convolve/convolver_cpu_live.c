@@ -158,9 +158,11 @@ static enum status start_workers(struct cpu_live_convolution *convolution)
             (struct live_worker){.convolution = convolution,
                                  .first_lane = i * convolution->lanes / count,
                                  .first_piece = (i + 1) * convolution->share.pieces / (count + 1)};
-        if (thread_start(&worker->thread, "halo long masks", THREAD_BELOW_CALLER, live_work,
-                         worker) != 0)
-            return fail(STATUS_FAILED, "cannot start a thread; try --threads 1");
+        int error = thread_start(&worker->thread, "halo long masks", THREAD_BELOW_CALLER, live_work,
+                                 worker);
+        if (error)
+            return fail(STATUS_FAILED, "cannot start a thread: %s; try --threads 1",
+                        thread_error(error));
         convolution->worker_count++;
     }
     return STATUS_OK;

@@ -100,7 +100,7 @@ static void remember(struct gathered *gathered, const float *const *in)
 static const char *loss_of(const struct gather *gather)
 {
     const char *loss = gather_loss(gather);
-    return loss ? loss : "out of memory";
+    return loss ? loss : "not enough memory";
 }
 
 static void gathered_step(struct convolution *convolution, const float *const *in,

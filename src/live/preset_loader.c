@@ -165,7 +165,7 @@ enum status preset_loader_start(const struct preset_loader_request *request,
     if (error != 0) {
         atomic_store(&loader->users, 1);
         release(loader);
-        return fail(STATUS_FAILED, "cannot start a thread for a preset: %s", strerror(error));
+        return fail(STATUS_FAILED, "cannot start a thread for a preset: %s", thread_error(error));
     }
     *result = loader;
     return STATUS_OK;

@@ -160,7 +160,9 @@ static enum status read_config(const struct mask_reader *reader, const char *fil
                                const struct mask_load_options *options, struct mask **mask)
 {
     struct mask_config config;
-    if (!mask_config_open(&config, file, stream, options))
+    bool is_open;
+    TRY(mask_config_open(&config, file, stream, options, &is_open));
+    if (!is_open)
         return STATUS_OK;
     enum status status =
         reader->is_my_config(&config) ? reader->read_config(&config, mask) : STATUS_OK;
@@ -175,7 +177,9 @@ enum status mask_reader_read(const struct mask_reader *reader, const char *file,
         TRY(read_config(reader, file, stream, options, mask));
     if (*mask)
         return STATUS_OK;
-    bool mine = !reader->read_config && reader->is_mine(file, stream, options);
+    bool mine = false;
+    if (!reader->read_config)
+        TRY(reader->is_mine(file, stream, options, &mine));
     mask_file_restart(stream);
     if (ferror(stream) || ftello(stream) != 0) /* what it is was not seen */
         return fail(STATUS_FAILED, "cannot read mask %s: %s", file, strerror(EIO));

@@ -166,8 +166,9 @@ struct mask_config;
 struct mask_reader {
     const char *kind;
     bool has_directions; /* that mask_load_options select */
-    /* The stream is at its start and may be left anywhere. */
-    bool (*is_mine)(const char *file, FILE *stream, const struct mask_load_options *options);
+    /* The stream is at its start and may be left anywhere. Errors: memory. */
+    enum status (*is_mine)(const char *file, FILE *stream, const struct mask_load_options *options,
+                           bool *mine);
     enum status (*read)(const char *file, FILE *stream, const struct mask_load_options *options,
                         struct mask **mask);
     /* Instead of these two. */

@@ -18,18 +18,14 @@ struct mask_config_file {
     struct mask *mask;
 };
 
-bool mask_config_open(struct mask_config *config, const char *file, FILE *stream,
-                      const struct mask_load_options *options)
+/* False: not text, too much of it, or it cannot be read. */
+static bool read_text(struct mask_config *config, FILE *stream)
 {
-    *config = (struct mask_config){.file = file, .options = options};
-    config->text = malloc(CONFIG_BYTES_MOST + 1);
-    size_t size = config->text ? fread(config->text, 1, CONFIG_BYTES_MOST + 1, stream) : 0;
+    size_t size = fread(config->text, 1, CONFIG_BYTES_MOST + 1, stream);
     bool cut = ferror(stream);
     mask_file_restart(stream);
-    if (size == 0 || cut || size > CONFIG_BYTES_MOST || memchr(config->text, 0, size)) {
-        mask_config_close(config);
+    if (size == 0 || cut || size > CONFIG_BYTES_MOST || memchr(config->text, 0, size))
         return false;
-    }
     config->text[size] = '\0';
     if (strncmp(config->text, "\xEF\xBB\xBF", 3) == 0)
         memmove(config->text, config->text + 3, size - 2);
@@ -37,16 +33,35 @@ bool mask_config_open(struct mask_config *config, const char *file, FILE *stream
     for (char *at = config->text; is_old_mac && (at = strchr(at, '\r'));)
         *at = '\n';
     config->next = config->text;
+    return true;
+}
+
+/* False: a folder is not there. */
+static enum status find_folders(struct mask_config *config, bool *found)
+{
+    const char *file = config->file, *within = config->options->folder;
     const char *slash = strrchr(file, '/');
     config->home = slash ? strndup(file, slash == file ? 1 : (size_t)(slash - file)) : strdup(".");
     config->folder = config->home ? strdup(config->home) : NULL;
     config->real_home = config->home ? realpath(config->home, NULL) : NULL;
-    config->fence = realpath(options->folder ? options->folder : config->home, NULL);
-    if (!config->folder || !config->real_home || (!config->fence && !options->folder)) {
+    bool has_memory = config->folder && (config->real_home || errno != ENOMEM);
+    config->fence = has_memory ? realpath(within ? within : config->home, NULL) : NULL;
+    *found = config->real_home && (config->fence || within);
+    return has_memory && (config->fence || errno != ENOMEM) ? STATUS_OK : fail_memory("a mask");
+}
+
+enum status mask_config_open(struct mask_config *config, const char *file, FILE *stream,
+                             const struct mask_load_options *options, bool *is_open)
+{
+    *config = (struct mask_config){.file = file, .options = options};
+    config->text = malloc(CONFIG_BYTES_MOST + 1);
+    *is_open = config->text && read_text(config, stream);
+    enum status status = config->text ? STATUS_OK : fail_memory("a mask");
+    if (*is_open)
+        status = find_folders(config, is_open);
+    if (status != STATUS_OK || !*is_open)
         mask_config_close(config);
-        return false;
-    }
-    return true;
+    return status;
 }
 
 void mask_config_close(struct mask_config *config)

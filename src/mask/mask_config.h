@@ -38,9 +38,10 @@ struct mask_config {
     struct mask_config_file *files;
 };
 
-/* False: not text, or longer than CONFIG_BYTES_MOST. Prints nothing. */
-bool mask_config_open(struct mask_config *config, const char *file, FILE *stream,
-                      const struct mask_load_options *options);
+/* *is_open false: not text, or longer than CONFIG_BYTES_MOST; nothing is to be closed then, or
+ * after an error. Errors: memory. */
+MUST_CHECK enum status mask_config_open(struct mask_config *config, const char *file, FILE *stream,
+                                        const struct mask_load_options *options, bool *is_open);
 void mask_config_close(struct mask_config *config);
 
 /* The next line without its terminator, or NULL; increments config->line. */

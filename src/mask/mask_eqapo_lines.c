@@ -249,10 +249,16 @@ static enum status open_file(struct eqapo *reading, const char *name)
     file->options = *reading->config->options;
     file->options.folder = outer->fence;
     const char *flaw = files_read_open_text(file->path, &stream);
-    if (!flaw && !mask_config_open(&file->config, file->path, stream, &file->options))
+    bool is_open = false;
+    enum status status = STATUS_OK;
+    if (!flaw)
+        status = mask_config_open(&file->config, file->path, stream, &file->options, &is_open);
+    if (!flaw && !is_open)
         flaw = "it is not a text file, or is empty";
     if (stream)
         fclose(stream);
+    if (status != STATUS_OK)
+        return status;
     return flaw ? mask_config_refuse(outer, "cannot include %s: %s", name, flaw) : STATUS_OK;
 }
 

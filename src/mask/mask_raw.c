@@ -68,9 +68,11 @@ static enum status read_samples(const char *file, FILE *stream, const struct raw
     return STATUS_OK;
 }
 
-static bool is_raw(const char *file, FILE *stream, const struct mask_load_options *options)
+static enum status is_raw(const char *file, FILE *stream, const struct mask_load_options *options,
+                          bool *mine)
 {
-    return options->raw.format || (format_for(file) && !is_other(stream));
+    *mine = options->raw.format || (format_for(file) && !is_other(stream));
+    return STATUS_OK;
 }
 
 static enum status read_raw(const char *file, FILE *stream, const struct mask_load_options *options,

@@ -50,7 +50,7 @@ struct resample_job {
     _Atomic(const char *) error; /* of one column, or NULL */
 };
 
-static const char no_memory[] = "out of memory";
+static const char no_memory[] = "not enough memory";
 
 static void resample_column(void *context, size_t column, size_t worker)
 {

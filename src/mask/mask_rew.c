@@ -23,18 +23,20 @@ struct rew {
     struct mask_values samples;
 };
 
-static bool is_rew(const char *file, FILE *stream, const struct mask_load_options *options)
+static enum status is_rew(const char *file, FILE *stream, const struct mask_load_options *options,
+                          bool *mine)
 {
     (void)file, (void)options;
     if (!mask_looks_like_text(stream))
-        return false;
+        return STATUS_OK;
     char head[HEAD_BYTES + 1];
     size_t size = fread(head, 1, HEAD_BYTES, stream);
     head[size] = '\0';
     const char *begin = head + (strncmp(head, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0);
     begin += strspn(begin, " \t\r\n");
-    return *begin == '*' && (strstr(begin, "// Sample interval") || strstr(begin, "* Data start") ||
-                             strstr(begin, "saved by REW"));
+    *mine = *begin == '*' && (strstr(begin, "// Sample interval") ||
+                              strstr(begin, "* Data start") || strstr(begin, "saved by REW"));
+    return STATUS_OK;
 }
 
 static void read_remark(struct rew *rew, const char *line)

@@ -371,10 +371,12 @@ enum status mask_sofa_make(const char *name, const struct sofa_file *file,
     return status;
 }
 
-static bool is_sofa(const char *name, FILE *stream, const struct mask_load_options *options)
+static enum status is_sofa(const char *name, FILE *stream, const struct mask_load_options *options,
+                           bool *mine)
 {
     (void)name, (void)options;
-    return sofa_file_is_one(stream);
+    *mine = sofa_file_is_one(stream);
+    return STATUS_OK;
 }
 
 static enum status read_sofa(const char *name, FILE *stream,

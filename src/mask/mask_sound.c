@@ -6,16 +6,20 @@
 #include "sound/sndfile_library.h"
 #include "sound/sound_io.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-static bool is_sound(const char *name, FILE *stream, const struct mask_load_options *options)
+static enum status is_sound(const char *name, FILE *stream, const struct mask_load_options *options,
+                            bool *mine)
 {
-    (void)name, (void)options;
+    (void)options;
     SF_INFO info = {0};
     struct sound_io io;
+    *mine = true;
     if (!library_is_there(&sndfile_library))
-        return true; /* who reads it says why not */
+        return STATUS_OK; /* who reads it says why not */
     sound_io_begin(&io, fileno(stream));
     SNDFILE *file = sound_io_open(&io, SFM_READ, &info);
     bool other = !file && !io.error && io.open_error == SF_ERR_UNRECOGNISED_FORMAT;
@@ -25,7 +29,10 @@ static bool is_sound(const char *name, FILE *stream, const struct mask_load_opti
     if (file)
         sf_close(file);
     bool restarted = lseek(fileno(stream), 0, SEEK_SET) == 0;
-    return !other || !restarted; /* broken sound files are not text */
+    *mine = !other || !restarted; /* broken sound files are not text */
+    return io.error == ENOMEM
+               ? fail(STATUS_FAILED, "cannot read mask %s: %s", name, strerror(ENOMEM))
+               : STATUS_OK;
 }
 
 static enum status read_columns(const char *file, struct source *source, struct mask **result)

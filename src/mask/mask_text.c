@@ -369,10 +369,12 @@ static enum status table_to_mask(struct text_table *table, struct mask **result)
     return STATUS_OK;
 }
 
-static bool is_text(const char *file, FILE *stream, const struct mask_load_options *options)
+static enum status is_text(const char *file, FILE *stream, const struct mask_load_options *options,
+                           bool *mine)
 {
     (void)file, (void)options;
-    return mask_looks_like_text(stream);
+    *mine = mask_looks_like_text(stream);
+    return STATUS_OK;
 }
 
 static enum status read_text(const char *file, FILE *stream,

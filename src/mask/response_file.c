@@ -328,18 +328,21 @@ static bool rises(const struct mask_values *values, size_t columns)
     return values->count > columns && i >= values->count;
 }
 
-static bool holds_frequencies(FILE *stream)
+static enum status find_frequencies(FILE *stream, bool *found)
 {
     struct response_form form = {0};
     struct mask_values values = {0};
     struct first_column first = {0};
     bool is_whole;
-    bool is_read = read_head(stream, &form, &values, &is_whole) == STATUS_OK && values.count > 0 &&
-                   (is_whole || rises(&values, form.columns)) &&
-                   first_column_find(values.values, values.count / form.columns, form.columns, 0,
-                                     &first) == STATUS_OK;
+    enum status status = read_head(stream, &form, &values, &is_whole);
+    bool is_table =
+        status == STATUS_OK && values.count > 0 && (is_whole || rises(&values, form.columns));
+    if (is_table)
+        status =
+            first_column_find(values.values, values.count / form.columns, form.columns, 0, &first);
     free(values.values);
-    return is_read && first.kind == FIRST_COLUMN_FREQUENCIES;
+    *found = is_table && first.kind == FIRST_COLUMN_FREQUENCIES;
+    return status;
 }
 
 /* Whether the name says it: no taps are called so. */
@@ -348,11 +351,14 @@ static bool is_named_response(const char *file)
     return mask_file_ends_with(file, ".cal") || mask_file_ends_with(file, ".frd");
 }
 
-static bool is_response(const char *file, FILE *stream, const struct mask_load_options *options)
+static enum status is_response(const char *file, FILE *stream,
+                               const struct mask_load_options *options, bool *mine)
 {
     (void)options;
-    return !mask_file_ends_with(file, ".mask") && mask_looks_like_text(stream) &&
-           (is_named_response(file) || holds_frequencies(stream));
+    if (mask_file_ends_with(file, ".mask") || !mask_looks_like_text(stream))
+        return STATUS_OK;
+    *mine = is_named_response(file);
+    return *mine ? STATUS_OK : find_frequencies(stream, mine);
 }
 
 enum status response_file_refuse_as_taps(const char *file)

@@ -248,7 +248,7 @@ enum status sofa_file_load(const char *name, FILE *stream, struct sofa_file *fil
                     (long long)BYTES_MOST);
     int answer = memfd_create("halo sofa", MFD_CLOEXEC);
     if (answer < 0)
-        return fail_memory("a mask");
+        return fail(STATUS_FAILED, "cannot read mask %s: %s", name, strerror(errno));
     enum status status = load_isolated(name, fileno(stream), (size_t)about.st_size, answer, file);
     close(answer);
     return status;

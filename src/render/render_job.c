@@ -1,148 +1,16 @@
-#include "render/render_job.h"
+#include "render/render_job_state.h"
 
 #include "base/laps.h"
 #include "base/monotonic.h"
-#include "base/progress.h"
-#include "base/stop.h"
-#include "base/workers.h"
-#include "chain/chain_save.h"
 #include "convolve/machine_speed.h"
 #include "render/render_output.h"
-#include "render/render_passes.h"
-#include "sound/engine.h"
-#include "sound/gain.h"
-#include "sound/port.h"
 #include "sound/stated_layout.h"
 
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { RUNS_MOST = 4 }; /* where a plugin reports its latency late, and again later */
-
-struct render_job {
-    const struct render_options *options;
-    const struct render_job_settings *settings;
-    struct stage_list *stages; /* of the options */
-    struct source *source;
-    struct workers *workers;
-    struct render_passes passes;
-    struct filter *chain;   /* of the last pass, */
-    struct source *current; /* and what it reads */
-    struct sink *sink;
-    const struct sound_metadata *metadata; /* of the source, or NULL */
-    struct stream_format format;           /* of the output */
-    int sound_format;
-    struct engine_run_settings run;
-    bool may_run_again;
-    struct chain_save **save; /* shared by all runs; what it points to may be NULL */
-    struct report report;
-    struct progress progress;
-};
-
-/* Of the output, with what a boundary adds, and without the tails that plugins do not report. */
-static int64_t frames_to_come(const struct render_job *job)
-{
-    const struct render_options *options = job->options;
-    int64_t frames = job->source->frames;
-    bool has_more = options->tail != TAIL_NONE || options->boundary != BOUNDARY_ZERO;
-    for (size_t i = 0; frames != FRAMES_UNKNOWN && has_more && i < job->stages->count; i++) {
-        size_t taps = stage_describe(&job->stages->stages[i]).taps;
-        frames += taps > 0 ? (int64_t)taps - 1 : 0;
-    }
-    return frames;
-}
-
-static enum status check_peak(const struct render_job *job)
-{
-    const struct render_options *options = job->options;
-    if (!options->normalize || options->peak_db <= 0 || !sound_format_is_limited(job->sound_format))
-        return STATUS_OK;
-    return fail(
-        STATUS_USAGE,
-        "--normalize %g: %s holds no peak above 0 dBFS; choose 0 or less, or --format float",
-        options->peak_db, sound_format_name(job->sound_format));
-}
-
-static bool is_double(const struct render_job *job)
-{
-    return job->options->chain.settings.convolver.precision == PRECISION_DOUBLE;
-}
-
-static bool is_reproducible(const struct render_job *job)
-{
-    return job->options->chain.settings.convolver.reproducible;
-}
-
-static enum status check_container(const struct render_job *job)
-{
-    if (!is_reproducible(job) || !sound_format_varies(job->sound_format))
-        return STATUS_OK;
-    return fail(STATUS_USAGE,
-                "--reproducible: each file in the container of %s differs, by a random number or "
-                "the date; choose another, such as wav or flac",
-                job->options->output);
-}
-
-/* Where convolvers are shared with other jobs, all of a sound is one block, if it fits: 0: it
- * cannot. The sound's end shows in a block that is not full. */
-static size_t whole_block(const struct render_job *job)
-{
-    enum { UNKNOWN_BLOCK = 1 << 17, LEAST = 1 << 12 };
-    const struct convolver_service *service = job->options->chain.settings.convolver.service;
-    int64_t frames = frames_to_come(job);
-    size_t widest = job->source->format.channels, taps = 1, grain = stage_list_grain(job->stages);
-    size_t whole = frames == FRAMES_UNKNOWN ? UNKNOWN_BLOCK : (size_t)frames + 1;
-    for (size_t i = 0; i < job->stages->count; i++) {
-        const struct stage *stage = &job->stages->stages[i];
-        const struct stage_info info = stage_describe(stage);
-        widest = stage->outputs > widest ? stage->outputs : widest;
-        taps = info.taps > taps ? info.taps : taps;
-        whole += info.origin;
-    }
-    size_t most = service ? service->block_most(widest, taps) : 0;
-    if (most < LEAST)
-        return 0;
-    whole = (whole + grain - 1) / grain * grain;
-    return whole < most ? whole : most / grain * grain;
-}
-
-/* That of a reproducible render depends on the chain alone. */
-static size_t choose_block(const struct render_job *job)
-{
-    const struct render_options *options = job->options;
-    const struct stage_list *stages = &options->chain.stages;
-    if (options->block && !is_reproducible(job))
-        return options->block;
-    if (options->block)
-        note("--block %zu is not used: --reproducible leaves the block to the masks",
-             options->block);
-    size_t whole = whole_block(job);
-    if (whole > 0)
-        return whole;
-    int64_t frames = is_reproducible(job) ? FRAMES_UNKNOWN : frames_to_come(job);
-    return stage_list_block(stages, job->source->format.channels, job->workers,
-                            frames == FRAMES_UNKNOWN ? UINT64_MAX : (uint64_t)frames);
-}
-
-/* Unless it is asked for: that which keeps the bits of the samples. Some options of a GPU are for
- * single precision alone. */
-static void settle_precision(const struct render_job *job, struct render_options *options)
-{
-    const struct source *source = job->source;
-    struct convolver_settings *convolver = &options->chain.settings.convolver;
-    const struct gpu_settings *gpu = &convolver->gpu;
-    bool wide = sound_format_stays_wide(options->output, &options->request, &source->traits,
-                                        &source->format);
-    if (options->chain.precision_given || !wide)
-        return;
-    if (gpu->kernel || gpu->mode != GPU_MODE_AUTO || gpu_devices_are_given(&gpu->devices))
-        note("computed in single precision, which keeps 24 bits of the samples, because of "
-             "--kernel, --gpu-mode or --devices");
-    else
-        convolver->precision = PRECISION_DOUBLE;
-}
 
 static enum status open_part(struct render_job *job)
 {
@@ -157,8 +25,8 @@ static enum status open_part(struct render_job *job)
 static enum status make_chains(struct render_job *job)
 {
     struct stage_list *stages = job->stages;
-    TRY(render_passes_create(&job->passes, stages, job->source->format.channels, choose_block(job),
-                             job->workers));
+    TRY(render_passes_create(&job->passes, stages, job->source->format.channels,
+                             render_choose_block(job), job->workers));
     job->chain = render_passes_last(&job->passes)->chain;
     stage_list_discard(stages);
     return render_passes_check(&job->passes, job->options);
@@ -174,7 +42,7 @@ static enum status prepare(struct render_job *job, struct render_options *option
     TRY(render_read_metadata(options, job->source));
     TRY(open_part(job));
     job->format = job->source->format;
-    settle_precision(job, options);
+    render_settle_precision(job, options);
     settings->convolver.frames = job->source->frames;
     settings->convolver.mask_stays = true;
     TRY(workers_create(job->settings->alone ? 1 : options->chain.threads, &job->workers));
@@ -187,12 +55,11 @@ static enum status prepare(struct render_job *job, struct render_options *option
     lap = lap_begin();
     TRY(stage_list_load(&options->chain.stages, settings, &job->format));
     lap_end(LAP_MASKS, lap);
-    int64_t frames = frames_to_come(job);
+    int64_t frames = render_frames_to_come(job);
     TRY(proof_begin(&options->proof, job->stages, frames == FRAMES_UNKNOWN ? 0 : frames));
     TRY(sound_format_choose(options->output, &options->request, &job->source->traits, &job->format,
                             &job->sound_format));
-    TRY(check_peak(job));
-    TRY(check_container(job));
+    TRY(render_check_output(job));
     lap = lap_begin();
     TRY(make_chains(job));
     lap_end(LAP_CHAIN, lap);
@@ -219,92 +86,8 @@ static enum status lay_boundaries(struct render_job *job)
     job->run.trail = job->chain->latency;
     struct source *inner = job->source;
     job->source = NULL; /* the boundary owns it, also on failure */
-    return (is_double(job) ? source_open_boundary_in_double : source_open_boundary)(
+    return (render_is_double(job) ? source_open_boundary_in_double : source_open_boundary)(
         inner, options->boundary, job->run.lead, job->run.trail, &job->source);
-}
-
-/* A plugin reported more latency while it ran: the output would be late. */
-static bool is_too_late(const struct render_job *job)
-{
-    return job->run.stop_late && job->chain->late + job->passes.whole.late > 0;
-}
-
-static enum status run_engine(const struct render_job *job, struct filter *filter,
-                              struct source *source, struct sink *sink,
-                              const struct engine_run_settings *settings,
-                              struct engine_totals *totals)
-{
-    return (is_double(job) ? engine_run_in_double : engine_run)(filter, source, sink, settings,
-                                                                totals);
-}
-
-/* Writes the spooled sound, scaled to the peak asked for. */
-static enum status write_scaled(struct render_job *job, struct source *spooled)
-{
-    unsigned bits = sound_format_bits(job->sound_format);
-    double most = bits ? 1 - ldexp(1, 1 - (int)bits) : INFINITY; /* largest integer sample */
-    double peak = job->report.totals.peak;
-    struct filter *gain;
-    struct engine_totals totals = {0};
-    const struct engine_run_settings run = {
-        .tail = TAIL_NONE,
-        .true_peak = job->run.true_peak,
-        .alone = job->run.alone,
-        .progress = job->run.progress,
-        .progress_context = job->run.progress_context,
-    };
-    if (peak == 0)
-        note("the sound is silent: there is nothing to normalize");
-    job->report.scale = peak > 0 ? fmin(audio_from_db(job->options->peak_db), most) / peak : 1;
-    TRY((is_double(job) ? gain_create_in_double : gain_create)(job->format.channels, 1 << 14,
-                                                               job->report.scale, &gain));
-    spooled->frames = (int64_t)job->report.totals.frames_out;
-    enum status status = run_engine(job, gain, spooled, job->sink, &run, &totals);
-    job->report.totals.peak = totals.peak;
-    job->report.totals.true_peak = totals.true_peak;
-    filter_destroy(gain);
-    return status;
-}
-
-/* Two passes: the first finds the peak. */
-static enum status run_normalized(struct render_job *job)
-{
-    struct sink *spool = NULL;
-    struct source *spooled = NULL;
-    enum status status = (is_double(job) ? spool_open_in_double : spool_open)(
-        job->sink->beside, job->source, job->format.channels, &spool, &spooled);
-    if (status == STATUS_OK)
-        status = run_engine(job, job->chain, job->current, spool, &job->run, &job->report.totals);
-    if (status == STATUS_OK)
-        status = sink_commit(spool);
-    if (status == STATUS_OK && !is_too_late(job))
-        status = write_scaled(job, spooled);
-    source_close(spooled);
-    sink_close(spool);
-    return status;
-}
-
-/* The last one into the sink. */
-static enum status run_passes(struct render_job *job)
-{
-    const struct render_options *options = job->options;
-    struct render_passes *passes = &job->passes;
-    struct engine_totals *totals = &job->report.totals;
-    TRY(render_passes_run(passes, job->source, job->sink->beside, options->tail, &job->run));
-    if (is_too_late(job))
-        return STATUS_OK;
-    struct source *spooled = render_passes_last(passes)->source;
-    if (spooled)
-        job->run.lead = render_passes_last(passes)->stages.before;
-    job->run.knows_sound = spooled != NULL;
-    job->run.sound_frames = passes->sound;
-    job->current = spooled ? spooled : job->source;
-    TRY(options->normalize
-            ? run_normalized(job)
-            : run_engine(job, job->chain, job->current, job->sink, &job->run, totals));
-    if (spooled)
-        totals->frames_in = passes->sound;
-    return STATUS_OK;
 }
 
 static enum status prove(struct render_job *job)
@@ -354,8 +137,8 @@ static enum status work(struct render_job *job)
                          job->sink->beside;
     progress_begin(&job->progress, job->format.rate, job->settings->shows_progress);
     job->report.scale = 1;
-    TRY(run_passes(job));
-    if (is_too_late(job))
+    TRY(render_run_sound(job));
+    if (render_is_too_late(job))
         return STATUS_OK;
     TRY(prove(job));
     lap = lap_begin();
@@ -397,7 +180,7 @@ static enum status tell(struct render_job *job)
     report->true_peak = job->run.true_peak && isfinite(report->totals.true_peak);
     report->clipped = job->sink->clipped;
     report->precision_given = options->chain.precision_given;
-    report->reproducible = is_reproducible(job);
+    report->reproducible = render_is_reproducible(job);
     report->threads = workers_count(job->workers);
     report->metadata = job->metadata;
     return job->settings->report ? job->settings->report(job->settings->context, report)
@@ -416,7 +199,7 @@ static enum status render_once(struct render_options *options,
     enum status status = prepare(&job, options);
     if (status == STATUS_OK)
         status = work(&job);
-    *again = status == STATUS_OK && is_too_late(&job);
+    *again = status == STATUS_OK && render_is_too_late(&job);
     if (*again)
         stage_list_keep_latencies(&options->chain.stages);
     else if (status == STATUS_OK) {

@@ -75,17 +75,16 @@ static const struct option_row rows[] = {
     OPT_FLAG("reproducible", struct render_options, chain.settings.convolver.reproducible,
              "the same bytes on every processor, with any threads, saved\n"
              "plans and --block: on the CPU, by slower transforms"),
-    OPT_FILE("out-dir", "DIR", struct render_options, out_dir,
-             "render all arguments as inputs, a file on each thread, into\n"
-             "this folder, which is made; --json then prints a line a file",
-             .letter = 'O'),
-    OPT_STRING("name", "PATTERN", struct render_options, name,
-               "with -O: what outputs are called: {name} (default) is that\n"
-               "of the input, {stem} and {ext} its parts, {dir} its folder,\n"
-               "{index} its number: '{stem}-hall.wav'"),
-    OPT_INTEGER("seed", "N", struct render_options, seed, 0, UINT32_MAX,
-                "for what stages draw at random, such as --gain -6..0 and\n"
-                "where --noise begins; default: 0"),
+    OPT_OUT_DIR(struct render_options, out_dir,
+                "render all arguments as inputs, a file on each thread, into\n"
+                "this folder, which is made; --json then prints a line a file"),
+    OPT_OUT_NAME(struct render_options, name,
+                 "with -O: what outputs are called: {name} (default) is that\n"
+                 "of the input, {stem} and {ext} its parts, {dir} its folder,\n"
+                 "{index} its number: '{stem}-hall.wav'"),
+    OPT_SEED(struct render_options, seed,
+             "for what stages draw at random, such as --gain -6..0 and\n"
+             "where --noise begins; default: 0"),
     OPT_FILE("replay", "LOG", struct render_options, replay,
              "render IN, recorded by halo live --record-dry, as it was\n"
              "heard; LOG is the log of that recording"),

@@ -31,7 +31,7 @@ struct render_options {
     const char *metadata; /* keep, none or a file of JSON */
     size_t block;         /* frames; 0: chosen by the masks */
     struct proof_options proof;
-    size_t seed; /* for what stages draw (stage_draw.h) */
+    size_t seed; /* for what stages and jobs draw (stage_draw.h) */
     bool force;
     bool json;
     enum verbosity verbosity;
@@ -42,6 +42,12 @@ struct render_options {
 };
 
 extern const struct option_row render_options_sound_rows[]; /* what the output is */
+
+/* Rows for many outputs, which each command explains as it uses them. */
+#define OPT_OUT_DIR(type, member, help)                                                            \
+    OPT_FILE("out-dir", "DIR", type, member, help, .letter = 'O')
+#define OPT_OUT_NAME(type, member, help) OPT_STRING("name", "PATTERN", type, member, help)
+#define OPT_SEED(type, member, help) OPT_INTEGER("seed", "N", type, member, 0, UINT32_MAX, help)
 
 #define RENDER_OPTIONS_DEFAULTS                                                                    \
     {.chain = CHAIN_OPTIONS_DEFAULTS,                                                              \

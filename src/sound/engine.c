@@ -1,237 +1,16 @@
 /* Compiled for each precision. */
-#include "sound/engine.h"
+#include "sound/engine_job.h"
 
 #include "base/laps.h"
 #include "base/stop.h"
-#include "signal/loudness.h"
-#include "signal/real.h"
-#include "sound/io_thread.h"
 
 #include <math.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 
 enum {
-    SLOTS = 2,         /* blocks before and after the chain: one in use, one pending */
     UNKNOWN_MOST = 30, /* seconds of a tail after its known part */
     UNKNOWN_QUIET = 5, /* seconds of quiet that end it */
 };
 static const double UNKNOWN_LEVEL = 1e-4; /* -80 dBFS */
-
-/* A block from the source. */
-struct input {
-    struct real_block block;
-    uint64_t read; /* frames read from the source, with this block */
-    bool ended;
-    enum status status;
-    struct failure problem;
-};
-
-/* A block from the chain. */
-struct output {
-    struct real_block block;
-    uint64_t position; /* frames processed, with lead and trailing silence */
-    uint64_t read;
-    bool ended;
-};
-
-/* The state of a run. The reader thread owns the source; the writer thread owns the sink and the
- * totals. */
-struct engine_job {
-    struct filter *chain;
-    struct source *source;
-    struct sink *sink;
-    const struct engine_run_settings *settings;
-    struct engine_totals *totals;
-    struct true_peak *true_peak;
-    struct sink *tail; /* TAIL_UNTIL: kept in memory until its end is known */
-    enum tail kind;
-    double until;
-    uint64_t known;     /* frames of the tail */
-    uint64_t most;      /* frames of the tail to try */
-    bool begun;         /* a block was read */
-    uint64_t last_loud; /* frames of the sound and its tail, to the end of the last loud block */
-
-    struct io_thread *reader; /* NULL: read in this thread */
-    struct input inputs[SLOTS];
-    uint64_t read; /* these three: the reader's */
-    bool ended;
-    bool broken; /* reading has failed */
-
-    struct io_thread *writer; /* NULL: write in this thread */
-    struct output outputs[SLOTS];
-    uint64_t written; /* the writer's: frames of the sound */
-    struct failure write_problem;
-    atomic_int write_status; /* enum status; after an error nothing more is written */
-};
-
-static enum status check_finite(const struct engine_job *run, const struct real_block *block,
-                                size_t frames)
-{
-    for (size_t c = 0; c < block->channels; c++) {
-        size_t bad = audio_find_nonfinite(block->data[c], frames);
-        if (bad == frames)
-            continue;
-        char where[32] = "a frame"; /* in the lead: which one depends on the boundary */
-        uint64_t at = run->read - frames + bad, lead = run->settings->lead;
-        if (at >= lead)
-            snprintf(where, sizeof where, "frame %llu", (unsigned long long)(at - lead + 1));
-        return fail(STATUS_FAILED, "cannot filter %s: %s of channel %zu is %s", run->source->name,
-                    where, c + 1, isnan(block->data[c][bad]) ? "not a number" : "infinite");
-    }
-    return STATUS_OK;
-}
-
-/* The sum of squares of some frames of all channels, in the order of time. */
-static double energy_of(size_t channels, const real *const *planar, size_t from, size_t frames)
-{
-    double sum = 0;
-    for (size_t c = 0; c < channels; c++)
-        for (size_t i = from; i < from + frames; i++)
-            sum += (double)planar[c][i] * (double)planar[c][i];
-    return sum;
-}
-
-static enum status read_block(struct engine_job *run, struct real_block *block)
-{
-    size_t got = 0;
-    if (!run->ended) {
-        TRY(REAL(source_read)(run->source, block->data, block->frames, &got));
-        run->read += got;
-        run->ended = got < block->frames;
-        TRY(check_finite(run, block, got));
-        if (run->settings->whole)
-            run->totals->power.in +=
-                energy_of(block->channels, (const real *const *)block->data, 0, got);
-    }
-    block_silence(block, got, block->frames - got);
-    return STATUS_OK;
-}
-
-/* On the reader thread, if any. */
-static void read_input(void *context, size_t slot)
-{
-    struct engine_job *run = context;
-    struct input *input = &run->inputs[slot];
-    if (run->broken)
-        return;
-    struct log_keeper before = log_keep_failure(&input->problem);
-    int64_t lap = lap_begin();
-    input->status = read_block(run, &input->block);
-    lap_end(LAP_READ, lap);
-    log_keep_again(&before);
-    input->read = run->read;
-    input->ended = run->ended;
-    run->broken = input->status != STATUS_OK;
-}
-
-static uint64_t sound_frames(const struct engine_job *run, uint64_t read)
-{
-    uint64_t around = run->settings->lead + run->settings->trail;
-    return read > around ? read - around : 0;
-}
-
-/* Frames of output wanted so far. */
-static uint64_t wanted(const struct engine_job *run, uint64_t read, bool ended)
-{
-    uint64_t frames = sound_frames(run, read), known = run->settings->sound_frames;
-    if (run->settings->whole)
-        return !ended ? read
-                      : read + run->chain->latency + (run->kind != TAIL_NONE ? run->most : 0);
-    if (run->kind != TAIL_NONE)
-        return ended ? frames + run->most : frames;
-    return run->settings->knows_sound && frames > known ? known : frames;
-}
-
-static enum status measure(const struct engine_job *run, const real *const *planar, size_t frames)
-{
-    double peak = run->totals->peak;
-    for (size_t c = 0; c < run->chain->outputs; c++) {
-        real highest = audio_peak(planar[c], frames);
-        if (!isfinite(highest))
-            return fail(STATUS_FAILED,
-                        "the output for %s exceeds floating point; lower it with --gain",
-                        run->source->name);
-        peak = fmax(peak, (double)highest);
-    }
-    run->totals->peak = peak;
-    if (run->true_peak)
-        REAL(true_peak_add)(run->true_peak, planar, frames);
-    return STATUS_OK;
-}
-
-static enum status emit(const struct engine_job *run, struct sink *sink, real *const *planar,
-                        size_t from, size_t frames)
-{
-    const real *at[run->chain->outputs];
-    if (frames == 0)
-        return STATUS_OK;
-    int64_t lap = lap_begin();
-    for (size_t c = 0; c < run->chain->outputs; c++)
-        at[c] = planar[c] + from;
-    if (sink == run->tail)
-        return REAL(sink_write)(sink, at, frames);
-    TRY(measure(run, at, frames));
-    lap_end(LAP_MEASURE, lap);
-    run->totals->frames_out += frames;
-    lap = lap_begin();
-    enum status status = REAL(sink_write)(sink, at, frames);
-    lap_end(LAP_WRITE, lap);
-    return status;
-}
-
-/* The frame of the chain that is the sound's first, and the first that is written. */
-static uint64_t first_of_sound(const struct engine_job *run)
-{
-    return run->chain->latency + run->settings->lead;
-}
-
-static uint64_t first_written(const struct engine_job *run)
-{
-    return run->settings->whole ? 0 : first_of_sound(run);
-}
-
-/* Of the frames from `first` to `end` of the chain, which are written. */
-static void measure_power(const struct engine_job *run, const struct output *output, uint64_t first,
-                          uint64_t end)
-{
-    const real *const *planar = (const real *const *)output->block.data;
-    size_t channels = run->chain->outputs;
-    struct engine_power *power = &run->totals->power;
-    uint64_t start = output->position - run->chain->block, zero = first_of_sound(run);
-    uint64_t sound = zero + (run->settings->knows_sound ? run->settings->sound_frames
-                                                        : sound_frames(run, output->read));
-    uint64_t from = zero < first ? first : zero > end ? end : zero;
-    uint64_t to = sound < from ? from : sound > end ? end : sound;
-    power->lead += energy_of(channels, planar, (size_t)(first - start), (size_t)(from - first));
-    power->sound += energy_of(channels, planar, (size_t)(from - start), (size_t)(to - from));
-    if (!run->tail) /* else that part of it which is written, in write_tail() */
-        power->tail += energy_of(channels, planar, (size_t)(to - start), (size_t)(end - to));
-}
-
-/* Write the wanted frames of a block. */
-static enum status write_block(struct engine_job *run, const struct output *output)
-{
-    uint64_t skip = first_written(run);
-    uint64_t start = output->position - run->chain->block; /* frame skip + i is written as i */
-    uint64_t first = skip + run->written;
-    uint64_t end = skip + wanted(run, output->read, output->ended);
-    if (end > output->position)
-        end = output->position;
-    if (first >= end)
-        return STATUS_OK;
-    if (run->settings->whole)
-        measure_power(run, output, first, end);
-    size_t from = (size_t)(first - start), frames = (size_t)(end - first);
-    uint64_t sound = sound_frames(run, output->read) + first_of_sound(run) - skip;
-    size_t before = frames;
-    if (run->tail && run->written + frames > sound)
-        before = run->written < sound ? (size_t)(sound - run->written) : 0;
-    run->written += frames;
-    TRY(emit(run, run->sink, output->block.data, from, before));
-    return emit(run, run->tail, output->block.data, from + before, frames - before);
-}
 
 static void show_progress(const struct engine_job *run, uint64_t written)
 {
@@ -247,18 +26,6 @@ static void show_progress(const struct engine_job *run, uint64_t written)
     settings->progress(settings->progress_context, written, frames);
 }
 
-/* On the writer thread, if any. */
-static void write_output(void *context, size_t slot)
-{
-    struct engine_job *run = context;
-    if (atomic_load(&run->write_status) != STATUS_OK)
-        return;
-    struct log_keeper before = log_keep_failure(&run->write_problem);
-    enum status status = write_block(run, &run->outputs[slot]);
-    log_keep_again(&before);
-    atomic_store(&run->write_status, (int)status);
-}
-
 /* Only the caller's thread prints errors: the first one it learns of. */
 static enum status report(enum status status, const struct failure *problem)
 {
@@ -270,14 +37,14 @@ static enum status write_result(struct engine_job *run)
     return report((enum status)atomic_load(&run->write_status), &run->write_problem);
 }
 
-static enum status next_input(struct engine_job *run, const struct input **input)
+static enum status next_input(struct engine_job *run, const struct engine_input **input)
 {
     size_t slot = 0;
     int64_t lap = lap_begin();
     if (run->reader)
         TRY(io_thread_take(run->reader, &slot));
     else
-        read_input(run, slot);
+        engine_read_input(run, slot);
     lap_end(run->begun ? LAP_STARVED : LAP_FIRST, lap);
     run->begun = true;
     *input = &run->inputs[slot];
@@ -289,7 +56,8 @@ static bool is_too_late(const struct engine_job *run)
     return run->settings->stop_late && run->chain->late > 0;
 }
 
-static enum status step(struct engine_job *run, const struct input *input, struct output *output)
+static enum status step(struct engine_job *run, const struct engine_input *input,
+                        struct engine_output *output)
 {
     if (stop_requested())
         return STATUS_INTERRUPTED;
@@ -307,9 +75,9 @@ static enum status step(struct engine_job *run, const struct input *input, struc
 }
 
 /* Whether a tail of unknown length has been quiet for long enough after `done` frames. */
-static bool is_quiet(struct engine_job *run, const struct output *output, uint64_t done)
+static bool is_quiet(struct engine_job *run, const struct engine_output *output, uint64_t done)
 {
-    uint64_t known = sound_frames(run, output->read) + run->known;
+    uint64_t known = engine_sound_frames(run, output->read) + run->known;
     if (!run->chain->tail_unknown || !output->ended || done <= known)
         return false;
     for (size_t c = 0; c < run->chain->outputs; c++)
@@ -320,38 +88,30 @@ static bool is_quiet(struct engine_job *run, const struct output *output, uint64
     return done - run->last_loud >= (uint64_t)UNKNOWN_QUIET * run->source->format.rate;
 }
 
-/* Frames of the sound that are complete after `position` frames of the chain. */
-static uint64_t frames_done(const struct engine_job *run, uint64_t position, uint64_t all)
-{
-    uint64_t skip = first_written(run);
-    uint64_t out = position > skip ? position - skip : 0;
-    return out < all ? out : all;
-}
-
 /* One block from the source through the chain to the sink. */
 static enum status run_block(struct engine_job *run, uint64_t position, bool *last)
 {
-    const struct input *input;
+    const struct engine_input *input;
     size_t slot = 0;
     TRY(next_input(run, &input));
     int64_t lap = lap_begin();
     if (run->writer)
         TRY(io_thread_take(run->writer, &slot));
     lap_end(LAP_HELD, lap);
-    struct output *output = &run->outputs[slot];
+    struct engine_output *output = &run->outputs[slot];
     TRY(step(run, input, output));
     output->position = position;
     output->read = input->read;
     output->ended = input->ended;
-    uint64_t all = wanted(run, input->read, input->ended);
-    uint64_t done = frames_done(run, position, all);
+    uint64_t all = engine_wanted(run, input->read, input->ended);
+    uint64_t done = engine_frames_done(run, position, all);
     *last = (input->ended && done == all) || is_too_late(run) || is_quiet(run, output, done);
     if (run->reader)
         io_thread_give(run->reader);
     if (run->writer)
         io_thread_give(run->writer);
     else
-        write_output(run, slot);
+        engine_write_output(run, slot);
     show_progress(run, done);
     return write_result(run);
 }
@@ -375,28 +135,12 @@ static enum status start_threads(struct engine_job *run)
     if (run->settings->alone)
         return STATUS_OK;
     if (!run->source->waits)
-        TRY(io_thread_create(SLOTS, IO_THREAD_WITH_THREAD, read_input, run, &run->reader));
+        TRY(io_thread_create(ENGINE_SLOTS, IO_THREAD_WITH_THREAD, engine_read_input, run,
+                             &run->reader));
     if (!run->sink->waits)
-        TRY(io_thread_create(SLOTS, IO_THREAD_WITH_OWNER, write_output, run, &run->writer));
+        TRY(io_thread_create(ENGINE_SLOTS, IO_THREAD_WITH_OWNER, engine_write_output, run,
+                             &run->writer));
     return STATUS_OK;
-}
-
-/* Write the tail up to the last frame that is not below the level. */
-static enum status write_tail(struct engine_job *run)
-{
-    const struct real_block *tail = REAL(sink_memory)(run->tail);
-    size_t end = 0;
-    for (size_t c = 0; c < tail->channels; c++)
-        for (size_t i = tail->frames; i > end; i--)
-            if (fabs((double)tail->data[c][i - 1]) >= run->until)
-                end = i;
-    run->totals->tail = end;
-    if (run->settings->whole)
-        run->totals->power.tail =
-            energy_of(tail->channels, (const real *const *)tail->data, 0, end);
-    run->totals->tail_cut = run->chain->tail_unknown && end > run->known &&
-                            tail->frames - end < run->source->format.rate / 10;
-    return emit(run, run->sink, tail->data, 0, end);
 }
 
 static void set_tail(struct engine_job *run)
@@ -413,7 +157,7 @@ static enum status prepare(struct engine_job *run)
 {
     const struct filter *chain = run->chain;
     int64_t lap = lap_begin();
-    size_t slots = run->settings->alone ? 1 : SLOTS;
+    size_t slots = run->settings->alone ? 1 : ENGINE_SLOTS;
     for (size_t i = 0; i < slots; i++) {
         TRY(block_init(&run->inputs[i].block, chain->inputs, chain->block, "a block"));
         TRY(block_init(&run->outputs[i].block, chain->outputs, chain->block, "a block"));
@@ -440,13 +184,13 @@ enum status REAL(engine_run)(struct filter *chain, struct source *source, struct
     io_thread_destroy(run.reader);
     io_thread_destroy(run.writer);
     if (status == STATUS_OK && run.tail)
-        status = write_tail(&run);
+        status = engine_write_tail(&run);
     if (status == STATUS_OK && run.true_peak)
         totals->true_peak = fmax(true_peak_finish(run.true_peak), totals->peak);
-    totals->frames_in = sound_frames(&run, run.read);
+    totals->frames_in = engine_sound_frames(&run, run.read);
     true_peak_destroy(run.true_peak);
     sink_close(run.tail);
-    for (size_t i = 0; i < SLOTS; i++) {
+    for (size_t i = 0; i < ENGINE_SLOTS; i++) {
         block_free(&run.inputs[i].block);
         block_free(&run.outputs[i].block);
     }

@@ -5,7 +5,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct batch_options options = {.out_dir = "/tmp", .render.chain = CHAIN_OPTIONS_DEFAULTS};
+    struct batch_options options = {.render = {.out_dir = "/tmp", .chain = CHAIN_OPTIONS_DEFAULTS}};
     struct batch_job job = {0};
     char *text = fuzz_text(data, size), *line = NULL;
     options.from = (enum batch_from)(size % 4);

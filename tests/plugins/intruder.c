@@ -5,10 +5,11 @@
  * file), INTRUDER_PORT (where somebody listens), INTRUDER_TARGET (a process). The sound passes
  * unchanged.
  */
+#include "ladspa_fields.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ladspa.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
@@ -380,18 +381,6 @@ ladspa_descriptor(unsigned long index)
 {
     if (index >= ATTEMPTS)
         return NULL;
-    descriptors[index] = (LADSPA_Descriptor){.UniqueID = 2000 + index,
-                                             .Label = attempts[index].label,
-                                             .Name = attempts[index].label,
-                                             .Maker = "halo's tests",
-                                             .Copyright = "None",
-                                             .PortCount = PORTS,
-                                             .PortDescriptors = kinds,
-                                             .PortNames = names,
-                                             .PortRangeHints = ranges,
-                                             .instantiate = instantiate,
-                                             .connect_port = connect_port,
-                                             .run = run,
-                                             .cleanup = free};
+    descriptors[index] = (LADSPA_Descriptor){LADSPA_FIELDS(2000 + index, attempts[index].label)};
     return &descriptors[index];
 }

@@ -1,6 +1,5 @@
 /* A LADSPA library whose labels have colons, as those of lsp-plugins have: gains of 2, 3 and 5. */
-#include <ladspa.h>
-#include <stdlib.h>
+#include "ladspa_fields.h"
 
 enum { IN, OUT, PORTS };
 
@@ -35,28 +34,13 @@ static const LADSPA_PortDescriptor kinds[PORTS] = {LADSPA_PORT_INPUT | LADSPA_PO
 static const char *const names[PORTS] = {"In", "Out"};
 static const LADSPA_PortRangeHint ranges[PORTS];
 
-#define LABEL(label, gain)                                                                         \
-    {.UniqueID = gain,                                                                             \
-     .Label = label,                                                                               \
-     .Name = label,                                                                                \
-     .Maker = "halo's tests",                                                                      \
-     .Copyright = "None",                                                                          \
-     .PortCount = PORTS,                                                                           \
-     .PortDescriptors = kinds,                                                                     \
-     .PortNames = names,                                                                           \
-     .PortRangeHints = ranges,                                                                     \
-     .instantiate = instantiate,                                                                   \
-     .connect_port = connect_port,                                                                 \
-     .run = run,                                                                                   \
-     .cleanup = free}
-
-__attribute__((visibility("default")))
-const LADSPA_Descriptor *ladspa_descriptor(unsigned long index)
+__attribute__((visibility("default"))) const LADSPA_Descriptor *
+ladspa_descriptor(unsigned long index)
 {
     static const LADSPA_Descriptor descriptors[] = {
-        LABEL("http://halo.test/plugins/gain", 2),
-        LABEL("a:b", 3),
-        LABEL("b", 5),
+        {LADSPA_FIELDS(2, "http://halo.test/plugins/gain")},
+        {LADSPA_FIELDS(3, "a:b")},
+        {LADSPA_FIELDS(5, "b")},
     };
     return index < sizeof descriptors / sizeof *descriptors ? &descriptors[index] : NULL;
 }

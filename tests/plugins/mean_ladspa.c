@@ -1,8 +1,7 @@
+#include "ladspa_fields.h"
 #include "mean.h"
 
-#include <ladspa.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 enum { DEEDS_MOST = 64 };
 
@@ -51,19 +50,7 @@ ladspa_descriptor(unsigned long index)
 {
     if (index >= mean_deed_count)
         return NULL;
-    descriptors[index] = (LADSPA_Descriptor){.UniqueID = 1000 + index,
-                                             .Label = mean_deeds[index].name,
-                                             .Name = mean_deeds[index].name,
-                                             .Maker = "halo's tests",
-                                             .Copyright = "None",
-                                             .PortCount = MEAN_PORTS,
-                                             .PortDescriptors = kinds,
-                                             .PortNames = names,
-                                             .PortRangeHints = ranges,
-                                             .instantiate = instantiate,
-                                             .connect_port = connect_port,
-                                             .activate = activate,
-                                             .run = run,
-                                             .cleanup = free};
+    descriptors[index] = (LADSPA_Descriptor){LADSPA_FIELDS(1000 + index, mean_deeds[index].name),
+                                             .activate = activate};
     return &descriptors[index];
 }

@@ -3,9 +3,9 @@
  * false numbers wherever it can write. Each label is one set of numbers. In halo's own process it
  * finds no such memory, and the sound passes unchanged.
  */
+#include "ladspa_fields.h"
 #include "plugin/plugin_isolated.h"
 
-#include <ladspa.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -174,18 +174,6 @@ ladspa_descriptor(unsigned long index)
 {
     if (index >= LIES)
         return NULL;
-    descriptors[index] = (LADSPA_Descriptor){.UniqueID = 3000 + index,
-                                             .Label = lies[index].label,
-                                             .Name = lies[index].label,
-                                             .Maker = "halo's tests",
-                                             .Copyright = "None",
-                                             .PortCount = PORTS,
-                                             .PortDescriptors = kinds,
-                                             .PortNames = names,
-                                             .PortRangeHints = ranges,
-                                             .instantiate = instantiate,
-                                             .connect_port = connect_port,
-                                             .run = run,
-                                             .cleanup = free};
+    descriptors[index] = (LADSPA_Descriptor){LADSPA_FIELDS(3000 + index, lies[index].label)};
     return &descriptors[index];
 }
