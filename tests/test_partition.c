@@ -2,6 +2,8 @@
 #include "convolve/partition.h"
 #include "suite.h"
 
+#include <math.h>
+
 static void check_chunks(const struct partition_plan *plan, size_t taps, size_t block)
 {
     ck_assert_uint_eq(plan->fft, plan->history_frames + plan->hop);
@@ -70,4 +72,37 @@ START_TEST(requests_are_within_bounds)
 }
 END_TEST
 
-SUITE_MAIN("partition", plans_cover_the_mask, requests_are_within_bounds)
+/* By the model. Chunks are shared by threads and segments are not: where masks become too long for
+ * the one form, the other must not take several times as long. */
+static double wall_of(size_t taps, size_t frames, size_t channels, size_t threads)
+{
+    size_t most = (frames + taps) / 8;
+    size_t block = partition_preferred_block(taps, channels, threads, most);
+    const struct partition_job job = {taps, block, PARTITION_AVERAGE, channels, threads};
+    struct partition_plan plan = partition_plan(&job);
+    double blocks = ceil((double)(frames + taps) / (double)block);
+    double step = partition_step_cost(&plan, channels, channels, channels, block);
+    return blocks * step / (double)partition_sharers(&plan, channels, threads);
+}
+
+START_TEST(longer_masks_bring_no_surprise)
+{
+    for (size_t threads = 1; threads <= 64; threads *= 4)
+        for (size_t channels = 1; channels <= 8; channels *= 2)
+            for (size_t seconds = 60; seconds <= 6000; seconds *= 10)
+                for (size_t taps = 1 << 14; taps <= 1 << 21; taps *= 2) {
+                    size_t frames = 48000 * seconds;
+                    double wall = wall_of(taps, frames, channels, threads);
+                    double longer = wall_of(2 * taps, frames, channels, threads);
+                    double work = 1 + (double)taps / (double)(frames + taps);
+                    ck_assert_msg(
+                        longer < 3 * work * wall,
+                        "%zu channels, %zu s, %zu threads: %zu taps %.0f ms, twice as many "
+                        "%.0f ms",
+                        channels, seconds, threads, taps, 1e-6 * wall, 1e-6 * longer);
+                }
+}
+END_TEST
+
+SUITE_MAIN("partition", plans_cover_the_mask, requests_are_within_bounds,
+           longer_masks_bring_no_surprise)

@@ -9,7 +9,7 @@ static const double NS = 1e-9;
 /* Of the CPU's work, what does not become less with more threads: mostly memory. */
 static const double SERIAL = 0.15;
 static const double CPU_MOVE = 1.2;  /* ns a sample, in or out: histories, chunks */
-static const double CPU_ALONE = 2.5; /* times the estimate: transforms of millions of points */
+static const double CPU_ALONE = 2;   /* times the estimate: transforms of millions of points */
 static const double CPU_START = 1e7; /* taps of a mask that take as long as other preparations */
 
 static const double GPU_START = 3e6; /* samples of a block: the same on a GPU */
@@ -98,7 +98,7 @@ static struct work work_of_cpu(const struct backend_job *job)
                                      .block = block,
                                      .pace = PARTITION_AVERAGE,
                                      .channels = rows,
-                                     .threads = rows < job->threads ? rows : job->threads};
+                                     .threads = job->threads};
     struct partition_plan plan = partition_plan(&plan_job);
     bool alone = plan.algorithm == PARTITION_PARTITIONED;
     double channels = (double)(job->inputs + job->outputs), taps = (double)job->taps;
@@ -108,7 +108,7 @@ static struct work work_of_cpu(const struct backend_job *job)
     double factor = alone ? CPU_ALONE : 1;
     return (struct work){.step = factor * NS * blocks * step,
                          .form = factor * ((double)job->columns + channels) * taps + CPU_START,
-                         .share = alone ? 1 : share(job->threads),
+                         .share = share(partition_sharers(&plan, widest(job), job->threads)),
                          .read = samples_in(job),
                          .write = samples_out(job),
                          .blocks = blocks,

@@ -21,8 +21,6 @@ static struct partition_plan plan_for(const struct convolver_shape *shape, enum 
                                 .channels = rows,
                                 .threads =
                                     shape->reproducible ? CONVOLVER_THREADS_ASSUMED : threads};
-    if (rows < job.threads)
-        job.threads = rows;
     return partition_plan(&job);
 }
 

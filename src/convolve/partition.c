@@ -6,6 +6,7 @@
 static const double TAP_COST = 0.03;       /* per tap and frame, time domain */
 static const double FFT_COST = 0.075;      /* times n log2 n, cached */
 static const double FFT_COST_LARGE = 0.12; /* uncached */
+static const double FFT_COST_HUGE = 0.17;  /* beyond the TLB as well */
 static const double MULTIPLY_COST = 0.1;   /* per float of a spectrum, cached */
 static const double MULTIPLY_COST_LARGE = 0.25;
 static const double WORKER_WEIGHT = 0.3; /* of a worker's time, relative to the step's */
@@ -17,6 +18,7 @@ enum { COLD_CHANNELS = 2 }; /* that it was measured with */
 
 enum {
     FFT_LARGE = 1 << 17,
+    FFT_HUGE = 1 << 18,
     MASK_LARGE = 1 << 18,           /* floats of spectra that stay cached */
     FFT_MOST = 1 << 23,             /* points */
     CHUNK_FFT_MOST = 1 << 18,       /* for partitioned masks: longer ones leave the cache */
@@ -35,6 +37,8 @@ enum {
 double partition_fft_cost(size_t n)
 {
     double factor = n > FFT_LARGE ? FFT_COST_LARGE : FFT_COST;
+    if (n > FFT_HUGE)
+        factor = FFT_COST_HUGE;
     return STEP_COST + factor * (double)n * log2((double)n);
 }
 
@@ -203,13 +207,21 @@ static void plan_segments(const struct partition_job *job, double *best_cost,
                     plan_levels(job, size, growth, later, best_cost, best);
 }
 
+size_t partition_sharers(const struct partition_plan *plan, size_t channels, size_t threads)
+{
+    size_t pieces = plan->algorithm == PARTITION_OVERLAP_SAVE ? channels * plan->chunks : channels;
+    if (plan->algorithm == PARTITION_PARTITIONED)
+        return 1;
+    return pieces < threads ? pieces : threads;
+}
+
 struct partition_plan partition_plan(const struct partition_job *job)
 {
     struct partition_plan best = {.algorithm = PARTITION_DIRECT, .head = job->taps};
     double cost = partition_head_cost(job->taps, job->block);
     plan_overlap_save(job, &cost, &best);
     if (job->pace == PARTITION_AVERAGE)
-        cost /= (double)job->threads;
+        cost /= (double)partition_sharers(&best, job->channels, job->threads);
     plan_segments(job, &cost, &best);
     best.pace = job->pace;
     return best;

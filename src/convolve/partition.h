@@ -63,11 +63,15 @@ struct partition_job {
     size_t block;
     enum partition_pace pace;
     size_t channels;
-    size_t threads; /* PARTITION_AVERAGE: that share the work of a step, unless it is partitioned */
+    size_t threads; /* PARTITION_AVERAGE: that can share the work of a step */
 };
 
 /* The cheapest plan by a model of the costs. */
 struct partition_plan partition_plan(const struct partition_job *job);
+
+/* How many of the threads share a step of a plan for files: overlap-save is divided among channels
+ * and chunks, a direct form among channels; segments are not divided. */
+size_t partition_sharers(const struct partition_plan *plan, size_t channels, size_t threads);
 
 /* Best block length for files, in frames: whole chunks that `threads` can share, at most
  * `most`. */
