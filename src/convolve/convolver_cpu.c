@@ -15,12 +15,13 @@ static struct partition_plan plan_for(const struct convolver_shape *shape, enum 
 {
     size_t threads = workers_count(shape->workers);
     size_t rows = shape->inputs < shape->outputs ? shape->inputs : shape->outputs;
-    struct partition_job job = {.taps = shape->taps,
-                                .block = shape->block,
-                                .pace = pace,
-                                .channels = rows,
-                                .threads =
-                                    shape->reproducible ? CONVOLVER_THREADS_ASSUMED : threads};
+    struct partition_job job = {
+        .taps = shape->taps,
+        .block = shape->block,
+        .pace = pace,
+        .channels = rows,
+        .may_be_odd = !shape->live && !shape->reproducible && !fft_plans_are_fixed(),
+        .threads = shape->reproducible ? CONVOLVER_THREADS_ASSUMED : threads};
     if (rows < job.threads)
         job.threads = rows;
     return partition_plan(&job);
