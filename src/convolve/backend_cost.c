@@ -97,7 +97,8 @@ static struct work work_of_cpu(const struct backend_job *job)
                                      .pace = PARTITION_AVERAGE,
                                      .channels = widest(job),
                                      .threads = job->threads,
-                                     .may_be_odd = true};
+                                     .may_be_odd =
+                                         partition_odd_pays(widest(job), job->paths, job->taps)};
     size_t block = partition_preferred_block(&plan_job, block_most(job));
     plan_job.block = block;
     plan_job.channels = rows;

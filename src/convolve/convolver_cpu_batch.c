@@ -35,7 +35,8 @@ static enum status init_spectra(struct cpu_batch_convolution *convolution)
     convolution->depth = plan->chunks + plan->partitions - 1;
     /* Spectra beyond the cache are read once for several chunks. */
     bool far = shape->inputs * plan->partitions * convolution->floats > CACHE_FLOATS;
-    size_t group = far ? (plan->chunks + workers - 1) / workers : 1;
+    size_t parts = plan->is_odd ? (workers + shape->outputs - 1) / shape->outputs : workers;
+    size_t group = far ? (plan->chunks + parts - 1) / parts : 1;
     convolution->group = group < GROUP_MOST ? group : GROUP_MOST;
     convolution->spectra = rows_alloc(shape->inputs, convolution->depth * convolution->floats);
     convolution->sums = rows_alloc(workers, convolution->group * convolution->floats);
@@ -121,7 +122,7 @@ struct mask_job {
     real **samples; /* [worker] */
 };
 
-/* transform_taps for the transforms of odd_fft.h. */
+/* transform_taps for the transforms of fft_odd.h. */
 static void transform_odd_taps(const struct mask_job *job, const struct fft_double *precise,
                                const double *taps, size_t count, real *samples, real *spectrum)
 {
@@ -165,7 +166,8 @@ static enum status prepare_precise(struct mask_job *job)
     struct cpu_batch_mask *prepared = job->prepared;
     struct workers *workers = batch_workers(job->convolution);
     size_t n = job->convolution->plan.fft, count = workers_count(job->convolution->shape.workers);
-    const struct near_bound_spectra spectra = {prepared->spectra, prepared->partitions, n};
+    const struct near_bound_spectra spectra = {prepared->spectra, prepared->partitions, n,
+                                               job->convolution->plan.is_odd};
     TRY(near_bound_measure(&prepared->bound, job->mask, &spectra, 1, workers));
     if (!near_bound_is_possible(&prepared->bound))
         return STATUS_OK;

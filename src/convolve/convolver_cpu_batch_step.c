@@ -7,7 +7,7 @@
 
 enum {
     PRODUCTS_MOST = 4, /* added in one pass */
-    TILE = 1 << 10, /* floats of spectra, so that those of all chunks and partitions stay cached */
+    TILE = 1 << 9, /* floats of spectra, so that those of all chunks and partitions stay cached */
 };
 
 static real *spectrum_at(const struct cpu_batch_convolution *convolution, size_t input,
@@ -143,8 +143,9 @@ static void add_products(const struct cpu_batch_convolution *convolution, struct
             inputs[i] = spectrum_at(convolution, products->input[i],
                                     newest + chunk - products->partition[i]) +
                         tile->from;
-        fft_multiply_add_all(sums + (chunk - first) * convolution->floats + tile->from, inputs,
-                             products->mask, products->count, tile->floats);
+        (convolution->odd ? odd_fft_multiply_add : fft_multiply_add_all)(
+            sums + (chunk - first) * convolution->floats + tile->from, inputs, products->mask,
+            products->count, tile->floats);
     }
     products->count = 0;
 }
@@ -173,9 +174,11 @@ static void add_tile(const struct cpu_batch_job *job, size_t output, size_t firs
 static void add_paths(const struct cpu_batch_job *job, size_t output, size_t first, size_t end,
                       real *sums)
 {
-    size_t floats = job->convolution->floats;
-    for (struct tile tile = {0}; tile.from < floats; tile.from += TILE) {
-        tile.floats = floats - tile.from < TILE ? floats - tile.from : TILE;
+    const struct cpu_batch_convolution *convolution = job->convolution;
+    size_t floats = convolution->odd ? convolution->plan.fft : convolution->floats;
+    size_t most = convolution->odd ? TILE : floats; /* many long spectra are best read in a row */
+    for (struct tile tile = {0}; tile.from < floats; tile.from += most) {
+        tile.floats = floats - tile.from < most ? floats - tile.from : most;
         add_tile(job, output, first, end, &tile, sums);
     }
 }

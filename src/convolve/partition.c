@@ -19,6 +19,8 @@ enum { COLD_CHANNELS = 2 }; /* that it was measured with */
 enum {
     FFT_LARGE = 1 << 17,
     ODD_FFT_LEAST = 1 << 8,
+    ODD_PATHS_MOST = 2,             /* of a mask, per channel */
+    ODD_SAMPLES_MOST = 1 << 20,     /* of a mask as long in all channels */
     ODD_FFT_MOST = 1 << 18,         /* points: longer ones lose to real transforms */
     MASK_LARGE = 1 << 18,           /* floats of spectra that stay cached */
     FFT_MOST = 1 << 23,             /* points */
@@ -57,6 +59,11 @@ static double odd_fft_cost(size_t n)
     bool is_power = (n & (n - 1)) == 0;
     double each = is_power ? rows[r].whole : n % 5 == 0 ? rows[r].fifteen : rows[r].three;
     return STEP_COST + (each + TURN_COST) * (double)n;
+}
+
+bool partition_odd_pays(size_t channels, size_t paths, size_t taps)
+{
+    return paths <= ODD_PATHS_MOST * channels && taps <= ODD_SAMPLES_MOST / channels;
 }
 
 double partition_multiply_cost(size_t n)
@@ -274,6 +281,8 @@ size_t partition_preferred_block(const struct partition_job *job, size_t most)
     }
     size_t chunks = divide_up(REQUEST_LEAST, hop);
     chunks = divide_up(chunks, job->threads) * job->threads;
+    if (job->may_be_odd)
+        most /= 2; /* their chunks are short: of these blocks, more stays in the cache */
     size_t fit = most / hop > 0 ? most / hop : 1;
     return hop * (chunks < fit ? chunks : fit);
 }

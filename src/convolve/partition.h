@@ -46,7 +46,7 @@ struct partition_plan {
     enum partition_pace pace;
     size_t head;           /* taps in the time domain */
     size_t fft;            /* overlap-save: transform length, history_frames + hop */
-    bool is_odd;           /* overlap-save: by the transforms of odd_fft.h */
+    bool is_odd;           /* overlap-save: by the transforms of fft_odd.h */
     size_t history_frames; /* overlap-save: taps - 1 rounded up; hop if partitioned */
     size_t hop;            /* overlap-save: frames per chunk */
     size_t chunks;         /* overlap-save: transforms per block */
@@ -67,6 +67,11 @@ struct partition_job {
     size_t threads; /* PARTITION_AVERAGE: that share the work of a step, unless it is partitioned */
     bool may_be_odd; /* transforms */
 };
+
+/* Whether odd transforms pay for a mask: where products are few and spectra stay near the
+ * processor.
+ */
+bool partition_odd_pays(size_t channels, size_t paths, size_t taps);
 
 /* The cheapest plan by a model of the costs. */
 struct partition_plan partition_plan(const struct partition_job *job);

@@ -3,8 +3,8 @@
 #include "base/realtime.h"
 #include "signal/audio.h"
 #include "signal/fft.h"
+#include "signal/fft_odd.h"
 #include "signal/fftw_double_library.h"
-#include "signal/odd_fft.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -114,7 +114,8 @@ static enum status create(size_t n, bool fixed, bool odd, struct fft_double **re
         return fail_memory("a Fourier transform");
     fft->n = n;
     fft->samples = fftw_alloc_real(n);
-    fft->bins = fftw_alloc_complex(fft_spectrum_floats(n) / 2);
+    /* Products take whole cache lines. */
+    fft->bins = (fftw_complex *)audio_alloc_in_double(fft_spectrum_floats(n));
     enum status status =
         odd ? make_odd(fft) : create_plans(n, fixed, fft->samples, fft->bins, &fft->plans);
     if (status != STATUS_OK) {
@@ -149,7 +150,7 @@ void fft_double_destroy(struct fft_double *fft)
     odd_fft_destroy_in_double(fft->odd);
     fftw_free(fft->scratch);
     fftw_free(fft->samples);
-    fftw_free(fft->bins);
+    free(fft->bins);
     free(fft);
 }
 
@@ -180,10 +181,15 @@ HALO_REALTIME void fft_double_forward(const struct fft_double *fft)
 HALO_REALTIME void fft_double_inverse(const struct fft_double *fft)
 {
     if (fft->odd)
-        odd_fft_inverse_in_double(fft->odd, (const double *)fft->bins, fft->scratch, 0, fft->n,
+        odd_fft_inverse_in_double(fft->odd, (double *)fft->bins, fft->scratch, 0, fft->n,
                                   fft->samples);
     else
         fftw_execute(fft->plans->inverse);
+}
+
+HALO_REALTIME bool fft_double_is_odd(const struct fft_double *fft)
+{
+    return fft->odd != NULL;
 }
 
 size_t fft_double_fitting(size_t length)

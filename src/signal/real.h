@@ -11,8 +11,8 @@
 #include "signal/audio.h"
 #include "signal/fft.h"
 #include "signal/fft_double.h"
+#include "signal/fft_odd.h"
 #include "signal/fir.h"
-#include "signal/odd_fft.h"
 
 #ifdef HALO_DOUBLE
 #define real double
@@ -51,6 +51,7 @@
 #define odd_fft_destroy REAL(odd_fft_destroy)
 #define odd_fft_forward REAL(odd_fft_forward)
 #define odd_fft_inverse REAL(odd_fft_inverse)
+#define odd_fft_multiply_add REAL(odd_fft_multiply_add)
 #define fir_add REAL(fir_add)
 #define fir_add_exactly REAL(fir_add_exactly)
 
