@@ -4,6 +4,8 @@
 #include "command.h"
 #include "signal/audio.h"
 #include "signal/fft.h"
+#include "signal/fft_double.h"
+#include "signal/fft_odd.h"
 #include "signal/fft_wisdom.h"
 #include "sound.h"
 #include "suite.h"
@@ -59,6 +61,147 @@ START_TEST(transforms_are_right)
     const size_t lengths[] = {2, 16, 48, 100, 101, 128, 1536, 8192, 49152};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         check_length(lengths[i]);
+}
+END_TEST
+
+static size_t odd_place(size_t bin)
+{
+    return bin / ODD_FFT_PARTS * 2 * ODD_FFT_PARTS + bin % ODD_FFT_PARTS;
+}
+
+/* Bin k of an odd transform is that of the frequency 2k + 1/2. */
+static void check_odd_bin(const float *samples, size_t count, const float *spectrum, size_t n,
+                          size_t bin)
+{
+    double re = 0, im = 0, most = ERROR_MOST * sqrt((double)n) * log2((double)n);
+    for (size_t i = 0; i < count; i++) {
+        double turn = M_PI * (double)((4 * bin + 1) * i % (2 * n)) / (double)n;
+        re += (double)samples[i] * cos(turn);
+        im += (double)samples[i] * sin(turn);
+    }
+    ck_assert_double_le(fabs(re - (double)spectrum[odd_place(bin)]), most);
+    ck_assert_double_le(fabs(im - (double)spectrum[odd_place(bin) + ODD_FFT_PARTS]), most);
+}
+
+/* What is behind `count` is not read; any part of the inverse. */
+static void check_odd_length(size_t n, size_t count)
+{
+    struct odd_fft *fft;
+    uint64_t random = n;
+    size_t floats = fft_spectrum_floats(n);
+    float *samples = audio_alloc(n), *back = audio_alloc(n), *scratch = audio_alloc(n);
+    float *spectrum = audio_alloc(floats), *used = audio_alloc(n);
+    ck_assert_int_eq(odd_fft_create(n, &fft), STATUS_OK);
+    for (size_t i = 0; i < n; i++)
+        samples[i] = i < count ? noise_next(&random) : NAN;
+    memset(spectrum, 0xff, floats * sizeof *spectrum);
+    odd_fft_forward(fft, samples, count, scratch, spectrum);
+    for (size_t bin = 0; bin < n / 2; bin += n / 32 + 1)
+        check_odd_bin(samples, count, spectrum, n, bin);
+    check_odd_bin(samples, count, spectrum, n, n / 2 - 1);
+    for (size_t i = n; i < floats; i++)
+        ck_assert(spectrum[i] == 0);
+    for (size_t from = 0; from < n; from += n / 5 + 1)
+        for (size_t frames = 1; from + frames <= n; frames += n / 3) {
+            memcpy(used, spectrum, n * sizeof *used);
+            odd_fft_inverse(fft, used, scratch, from, frames, back);
+            for (size_t i = 0; i < frames; i++) {
+                double was = from + i < count ? (double)samples[from + i] : 0;
+                ck_assert_double_le(fabs((double)back[i] / (double)n - was), 1e-5);
+            }
+        }
+    odd_fft_destroy(fft);
+    free(samples);
+    free(back);
+    free(scratch);
+    free(spectrum);
+    free(used);
+}
+
+START_TEST(odd_transforms_are_right)
+{
+    const size_t lengths[] = {32, 96, 480, 512, 768, 15360, 24576};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        for (size_t part = 0; part <= 8; part++)
+            check_odd_length(lengths[i], lengths[i] * part / 8 + (part > 0 && part < 8));
+}
+END_TEST
+
+/* In double precision by both ways to them: against the sum that a product stands for, where what
+ * wraps around changes its sign. */
+START_TEST(odd_products_convolve)
+{
+    enum { N = 96 };
+    uint64_t random = 5;
+    struct fft_double *a, *b;
+    struct odd_fft_in_double *fft;
+    double sum[N], *back = audio_alloc_in_double(N), *scratch = audio_alloc_in_double(N);
+    double *product = audio_alloc_in_double(fft_spectrum_floats(N));
+    ck_assert_int_eq(fft_double_create_odd(N, &a), STATUS_OK);
+    ck_assert_int_eq(fft_double_create_odd(N, &b), STATUS_OK);
+    ck_assert_int_eq(odd_fft_create_in_double(N, &fft), STATUS_OK);
+    double *x = fft_double_samples(a), *h = fft_double_samples(b);
+    for (size_t i = 0; i < N; i++) {
+        x[i] = (double)noise_next(&random);
+        h[i] = (double)noise_next(&random);
+    }
+    for (size_t i = 0; i < N; i++) {
+        sum[i] = 0;
+        for (size_t k = 0; k < N; k++)
+            sum[i] += i >= k ? x[i - k] * h[k] : -x[N + i - k] * h[k];
+    }
+    fft_double_forward(a);
+    fft_double_forward(b);
+    const double *bins[] = {(const double *)fft_double_bins(a)};
+    odd_fft_multiply_add_in_double(product, bins,
+                                   (const double *const[]){(double *)fft_double_bins(b)}, 1, N);
+    memcpy(fft_double_bins(a), product, N * sizeof *product);
+    fft_double_inverse(a);
+    odd_fft_inverse_in_double(fft, product, scratch, 0, N, back);
+    for (size_t i = 0; i < N; i++) {
+        ck_assert_double_eq_tol(back[i] / N, sum[i], 1e-12);
+        ck_assert_double_eq_tol(x[i] / N, sum[i], 1e-12);
+    }
+    fft_double_destroy(a);
+    fft_double_destroy(b);
+    odd_fft_destroy_in_double(fft);
+    free(back);
+    free(scratch);
+    free(product);
+}
+END_TEST
+
+/* Seven: four in one pass, and the remainder. */
+START_TEST(odd_products_add_up)
+{
+    enum { FLOATS = 96, COUNT = 7 };
+    uint64_t random = 9;
+    float *sum = audio_alloc(FLOATS), *a = audio_alloc(COUNT * FLOATS),
+          *b = audio_alloc(COUNT * FLOATS);
+    const float *as[COUNT], *bs[COUNT];
+    for (size_t i = 0; i < COUNT * FLOATS; i++) {
+        a[i] = noise_next(&random);
+        b[i] = noise_next(&random);
+    }
+    for (size_t k = 0; k < COUNT; k++) {
+        as[k] = a + k * FLOATS;
+        bs[k] = b + k * FLOATS;
+    }
+    odd_fft_multiply_add(sum, as, bs, COUNT, FLOATS);
+    odd_fft_multiply_add(sum, as, bs, 0, FLOATS);
+    for (size_t bin = 0; bin < FLOATS / 2; bin++) {
+        size_t i = odd_place(bin), j = i + ODD_FFT_PARTS;
+        double re = 0, im = 0;
+        for (size_t k = 0; k < COUNT; k++) {
+            re += (double)as[k][i] * (double)bs[k][i] - (double)as[k][j] * (double)bs[k][j];
+            im += (double)as[k][i] * (double)bs[k][j] + (double)as[k][j] * (double)bs[k][i];
+        }
+        ck_assert_double_eq_tol((double)sum[i], re, 1e-5);
+        ck_assert_double_eq_tol((double)sum[j], im, 1e-5);
+    }
+    free(sum);
+    free(a);
+    free(b);
 }
 END_TEST
 
@@ -253,10 +396,11 @@ START_TEST(a_render_writes_plans_only_where_it_learnt)
     bool stays = false;
     command_clean();
     sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 1, 4800);
-    sound_noise_file("mask.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 256);
+    sound_noise_file("mask.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 4096);
     for (size_t i = 0; i < RUNS_MOST && !stays; i++) {
         const struct command_result result = command_done(
-            "XDG_CACHE_HOME=$PWD/cache \"$HALO\" render in.wav out.wav --mask mask.wav -qf && "
+            "XDG_CACHE_HOME=$PWD/cache \"$HALO\" render in.wav out.wav --mask mask.wav --block 64 -qf "
+            "&& "
             "stat -c '%%i %%y %%z' cache/halo/fft-wisdom");
         stays = strcmp(result.out, before) == 0;
         snprintf(before, sizeof before, "%.255s", result.out);
@@ -266,6 +410,7 @@ START_TEST(a_render_writes_plans_only_where_it_learnt)
 END_TEST
 
 /* What plans_are_kept measures would be kept in the common cache by a later test. */
-SUITE_MAIN("fft", transforms_are_right, products_add_up, damaged_plans_are_ignored,
+SUITE_MAIN("fft", transforms_are_right, odd_transforms_are_right, odd_products_convolve,
+           odd_products_add_up, products_add_up, damaged_plans_are_ignored,
            what_is_no_file_of_plans_is_ignored, plans_that_are_there_are_not_written_again,
            a_render_writes_plans_only_where_it_learnt, plans_are_kept)

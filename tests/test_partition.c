@@ -36,10 +36,12 @@ static void check_segments(const struct partition_plan *plan, size_t taps, size_
     ck_assert_uint_ge(done, taps);
 }
 
-static void check_plan(size_t taps, size_t block, enum partition_pace pace)
+static void check_plan(size_t taps, size_t block, enum partition_pace pace, bool may_be_odd)
 {
-    const struct partition_job job = {taps, block, pace, 1, 1};
+    const struct partition_job job = {taps, block, pace, 1, 1, may_be_odd};
     struct partition_plan plan = partition_plan(&job);
+    ck_assert(may_be_odd || !plan.is_odd);
+    ck_assert(!plan.is_odd || plan.fft % 32 == 0);
     if (plan.algorithm == PARTITION_DIRECT)
         ck_assert_uint_eq(plan.head, taps);
     else if (plan.algorithm == PARTITION_OVERLAP_SAVE)
@@ -53,10 +55,12 @@ START_TEST(plans_cover_the_mask)
     for (size_t taps = 1; taps < 2000000; taps = taps * 5 / 4 + 1)
         for (size_t block = 1; block < 1000000; block = block * 3 / 2 + 1) {
             for (int pace = PARTITION_AVERAGE; pace <= PARTITION_WORKER; pace++)
-                check_plan(taps, block, (enum partition_pace)pace);
+                check_plan(taps, block, (enum partition_pace)pace, false);
+            check_plan(taps, block, PARTITION_AVERAGE, true);
         }
-    check_plan(100000000, 65536, PARTITION_AVERAGE); /* beyond the longest transform */
-    check_plan(100000000, 64, PARTITION_SPREAD);
+    check_plan(100000000, 65536, PARTITION_AVERAGE, false); /* beyond the longest transform */
+    check_plan(100000000, 65536, PARTITION_AVERAGE, true);
+    check_plan(100000000, 64, PARTITION_SPREAD, false);
 }
 END_TEST
 
@@ -64,8 +68,12 @@ START_TEST(requests_are_within_bounds)
 {
     for (size_t taps = 1; taps < 50000000; taps = taps * 3 / 2 + 1)
         for (size_t most = 1024; most < 20000000; most *= 4)
-            for (size_t threads = 1; threads <= 64; threads *= 4) {
-                size_t request = partition_preferred_block(taps, threads + 1, threads, most);
+            for (size_t threads = 1; threads <= 64; threads *= 2) {
+                const struct partition_job job = {.taps = taps,
+                                                  .channels = threads + 1,
+                                                  .threads = threads,
+                                                  .may_be_odd = threads % 3 == 1};
+                size_t request = partition_preferred_block(&job, most);
                 ck_assert_uint_ge(request, 1);
                 ck_assert_uint_le(request, most);
             }
@@ -77,8 +85,12 @@ END_TEST
 static double wall_of(size_t taps, size_t frames, size_t channels, size_t threads)
 {
     size_t most = (frames + taps) / 8;
-    size_t block = partition_preferred_block(taps, channels, threads, most);
-    const struct partition_job job = {taps, block, PARTITION_AVERAGE, channels, threads};
+    struct partition_job job = {.taps = taps,
+                                .pace = PARTITION_AVERAGE,
+                                .channels = channels,
+                                .threads = threads,
+                                .may_be_odd = partition_odd_pays(channels, channels, taps)};
+    size_t block = job.block = partition_preferred_block(&job, most);
     struct partition_plan plan = partition_plan(&job);
     double blocks = ceil((double)(frames + taps) / (double)block);
     double step = partition_step_cost(&plan, channels, channels, channels, block);

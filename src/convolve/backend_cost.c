@@ -93,12 +93,15 @@ static double share(size_t threads)
 static struct work work_of_cpu(const struct backend_job *job)
 {
     size_t rows = job->inputs < job->outputs ? job->inputs : job->outputs;
-    size_t block = partition_preferred_block(job->taps, widest(job), job->threads, block_most(job));
     struct partition_job plan_job = {.taps = job->taps,
-                                     .block = block,
                                      .pace = PARTITION_AVERAGE,
-                                     .channels = rows,
-                                     .threads = job->threads};
+                                     .channels = widest(job),
+                                     .threads = job->threads,
+                                     .may_be_odd =
+                                         partition_odd_pays(widest(job), job->paths, job->taps)};
+    size_t block = partition_preferred_block(&plan_job, block_most(job));
+    plan_job.block = block;
+    plan_job.channels = rows;
     struct partition_plan plan = partition_plan(&plan_job);
     bool alone = plan.algorithm == PARTITION_PARTITIONED;
     double channels = (double)(job->inputs + job->outputs), taps = (double)job->taps;

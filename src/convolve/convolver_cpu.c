@@ -11,16 +11,21 @@
 /* Of a block's time, by the estimate, which is low: waking a worker takes longer. */
 static const double LIGHT = 0.01;
 
+enum { ROW_FLOATS = 16 }; /* each row begins at a whole cache line */
+
 static struct partition_plan plan_for(const struct convolver_shape *shape, enum partition_pace pace)
 {
     size_t threads = workers_count(shape->workers);
     size_t rows = shape->inputs < shape->outputs ? shape->inputs : shape->outputs;
-    struct partition_job job = {.taps = shape->taps,
-                                .block = shape->block,
-                                .pace = pace,
-                                .channels = rows,
-                                .threads =
-                                    shape->reproducible ? CONVOLVER_THREADS_ASSUMED : threads};
+    size_t widest = shape->inputs + shape->outputs - rows;
+    struct partition_job job = {
+        .taps = shape->taps,
+        .block = shape->block,
+        .pace = pace,
+        .channels = rows,
+        .may_be_odd = !shape->live && !shape->reproducible && !fft_plans_are_fixed() &&
+                      partition_odd_pays(widest, shape->paths, shape->taps),
+        .threads = shape->reproducible ? CONVOLVER_THREADS_ASSUMED : threads};
     return partition_plan(&job);
 }
 
@@ -67,21 +72,24 @@ const struct convolver_backend REAL(convolver_cpu) = {
 
 real **rows_alloc(size_t rows, size_t floats)
 {
+    size_t stride = (floats + ROW_FLOATS - 1) / ROW_FLOATS * ROW_FLOATS;
     real **row = calloc(rows ? rows : 1, sizeof *row);
-    for (size_t r = 0; row && r < rows; r++) {
-        row[r] = audio_alloc(floats);
-        if (!row[r]) {
-            rows_free(row, r);
-            return NULL;
-        }
+    real *first = row && rows <= SIZE_MAX / (stride + 1) ? audio_alloc(rows * stride) : NULL;
+    if (!first) {
+        free(row);
+        return NULL;
     }
+    for (size_t r = 0; r < rows; r++)
+        row[r] = first + r * stride;
+    if (rows == 0)
+        free(first);
     return row;
 }
 
 void rows_free(real **rows, size_t count)
 {
-    for (size_t r = 0; rows && r < count; r++)
-        free(rows[r]);
+    if (rows && count > 0)
+        free(rows[0]);
     free(rows);
 }
 

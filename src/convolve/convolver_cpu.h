@@ -29,7 +29,7 @@ extern const struct convolver_backend REAL(convolver_cpu_live);
 
 struct partition_plan cpu_plan(const struct convolver_shape *shape);
 
-/* Zeroed rows, each from audio_alloc; NULL: no memory. */
+/* Zeroed rows, each as from audio_alloc, in one piece of memory; NULL: no memory. */
 real **rows_alloc(size_t rows, size_t floats);
 void rows_free(real **rows, size_t count);
 

@@ -18,6 +18,7 @@ static void batch_destroy(struct convolution *base)
     size_t workers = workers_count(convolution->shape.workers);
     history_free(&convolution->history);
     fft_destroy(convolution->fft);
+    odd_fft_destroy(convolution->odd);
     rows_free(convolution->spectra, convolution->shape.inputs);
     free(convolution->silent);
     rows_free(convolution->sums, workers);
@@ -34,7 +35,8 @@ static enum status init_spectra(struct cpu_batch_convolution *convolution)
     convolution->depth = plan->chunks + plan->partitions - 1;
     /* Spectra beyond the cache are read once for several chunks. */
     bool far = shape->inputs * plan->partitions * convolution->floats > CACHE_FLOATS;
-    size_t group = far ? (plan->chunks + workers - 1) / workers : 1;
+    size_t parts = plan->is_odd ? (workers + shape->outputs - 1) / shape->outputs : workers;
+    size_t group = far ? (plan->chunks + parts - 1) / parts : 1;
     convolution->group = group < GROUP_MOST ? group : GROUP_MOST;
     convolution->spectra = rows_alloc(shape->inputs, convolution->depth * convolution->floats);
     convolution->sums = rows_alloc(workers, convolution->group * convolution->floats);
@@ -45,7 +47,8 @@ static enum status init_spectra(struct cpu_batch_convolution *convolution)
     if (!convolution->spectra || !convolution->silent || !convolution->sums ||
         !convolution->samples)
         return fail_memory("a convolver");
-    return fft_create(plan->fft, &convolution->fft);
+    return plan->is_odd ? odd_fft_create(plan->fft, &convolution->odd)
+                        : fft_create(plan->fft, &convolution->fft);
 }
 
 static enum status batch_create(const struct convolver_shape *shape, struct convolution **result)
@@ -119,6 +122,24 @@ struct mask_job {
     real **samples; /* [worker] */
 };
 
+/* transform_taps for the transforms of fft_odd.h. */
+static void transform_odd_taps(const struct mask_job *job, const struct fft_double *precise,
+                               const double *taps, size_t count, real *samples, real *spectrum)
+{
+    const struct cpu_batch_convolution *convolution = job->convolution;
+    size_t n = convolution->plan.fft;
+    real *scaled = precise ? samples : spectrum, scale = 1 / (real)n;
+    for (size_t k = 0; k < count; k++)
+        scaled[k] = (real)taps[k] * scale;
+    if (!precise) {
+        odd_fft_forward(convolution->odd, scaled, count, samples, spectrum);
+        return;
+    }
+    memset(samples + count, 0, (n - count) * sizeof *samples);
+    near_bound_forward(precise, samples, spectrum);
+    memset(spectrum + n, 0, (convolution->floats - n) * sizeof *spectrum);
+}
+
 /* One partition of one column. */
 static void transform_mask(void *context, size_t piece, size_t worker)
 {
@@ -126,10 +147,17 @@ static void transform_mask(void *context, size_t piece, size_t worker)
     const struct partition_plan *plan = &job->convolution->plan;
     size_t partitions = job->prepared->partitions;
     size_t taps = plan->partitions > 1 ? plan->hop : job->mask->taps;
-    struct fft_double *const *precise = job->prepared->precise;
-    transform_taps(job->convolution->fft, precise ? precise[worker] : NULL, job->mask,
-                   piece / partitions, piece % partitions * taps, taps, job->samples[worker],
-                   job->prepared->spectra + piece * job->convolution->floats);
+    size_t column = piece / partitions, from = piece % partitions * taps;
+    struct fft_double *const *every = job->prepared->precise;
+    const struct fft_double *precise = every ? every[worker] : NULL;
+    real *spectrum = job->prepared->spectra + piece * job->convolution->floats;
+    size_t there = job->mask->taps - from, count = there < taps ? there : taps;
+    if (plan->is_odd)
+        transform_odd_taps(job, precise, mask_column(job->mask, column) + from, count,
+                           job->samples[worker], spectrum);
+    else
+        transform_taps(job->convolution->fft, precise, job->mask, column, from, taps,
+                       job->samples[worker], spectrum);
 }
 
 /* For a mask whose outputs may come near the bound. */
@@ -138,7 +166,8 @@ static enum status prepare_precise(struct mask_job *job)
     struct cpu_batch_mask *prepared = job->prepared;
     struct workers *workers = batch_workers(job->convolution);
     size_t n = job->convolution->plan.fft, count = workers_count(job->convolution->shape.workers);
-    const struct near_bound_spectra spectra = {prepared->spectra, prepared->partitions, n};
+    const struct near_bound_spectra spectra = {prepared->spectra, prepared->partitions, n,
+                                               job->convolution->plan.is_odd};
     TRY(near_bound_measure(&prepared->bound, job->mask, &spectra, 1, workers));
     if (!near_bound_is_possible(&prepared->bound))
         return STATUS_OK;
@@ -146,7 +175,8 @@ static enum status prepare_precise(struct mask_job *job)
     if (!prepared->precise)
         return fail_memory("a mask");
     for (size_t w = 0; w < count; w++)
-        TRY(fft_double_create(n, &prepared->precise[w]));
+        TRY(job->convolution->plan.is_odd ? fft_double_create_odd(n, &prepared->precise[w])
+                                          : fft_double_create(n, &prepared->precise[w]));
     workers_run(workers, job->mask->columns * prepared->partitions, transform_mask, job);
     return STATUS_OK;
 }
@@ -173,14 +203,14 @@ static enum status prepare_spectra(const struct cpu_batch_convolution *convoluti
 
 /* What the form of a mask depends on. */
 struct batch_form_key {
-    uint64_t precision, algorithm, head, fft, hop, partitions;
+    uint64_t precision, algorithm, head, fft, hop, partitions, is_odd;
 };
 
 static struct batch_form_key form_key(const struct cpu_batch_convolution *convolution)
 {
     const struct partition_plan *plan = &convolution->plan;
-    return (struct batch_form_key){sizeof(real), plan->algorithm, plan->head,
-                                   plan->fft,    plan->hop,       plan->partitions};
+    return (struct batch_form_key){sizeof(real), plan->algorithm,  plan->head,  plan->fft,
+                                   plan->hop,    plan->partitions, plan->is_odd};
 }
 
 /* For the next convolver of a shared mask. */

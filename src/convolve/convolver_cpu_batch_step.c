@@ -5,7 +5,10 @@
 
 #include <string.h>
 
-enum { PRODUCTS_MOST = 4 }; /* added in one pass */
+enum {
+    PRODUCTS_MOST = 4, /* added in one pass */
+    TILE = 1 << 9, /* floats of spectra, so that those of all chunks and partitions stay cached */
+};
 
 static real *spectrum_at(const struct cpu_batch_convolution *convolution, size_t input,
                          size_t place)
@@ -41,16 +44,23 @@ static void transform_chunk(void *context, size_t piece, size_t worker)
         memset(to, 0, convolution->floats * sizeof *to);
         return;
     }
-    if (there < plan->fft || !fft_is_aligned(from)) {
-        real *samples = convolution->samples[worker];
+    const struct cpu_batch_mask *near = convolution->near;
+    real *samples = convolution->samples[worker];
+    if (plan->is_odd && !near) {
+        odd_fft_forward(convolution->odd, from, there, samples, to);
+        return;
+    }
+    if (there < plan->fft || plan->is_odd || !fft_is_aligned(from)) {
         memcpy(samples, from, there * sizeof *samples);
         memset(samples + there, 0, (plan->fft - there) * sizeof *samples);
         from = samples;
     }
-    const struct cpu_batch_mask *near = convolution->near;
     if (near && near_bound_is_near(&near->bound, from, plan->fft, convolution->peak)) {
         convolution->precise_frames = plan->fft + shape->block + shape->taps;
         near_bound_forward(near->precise[worker], from, to);
+    } else if (plan->is_odd) {
+        from = history_now(&convolution->history, input) + chunk * plan->hop - plan->history_frames;
+        odd_fft_forward(convolution->odd, from, there, samples, to);
     } else {
         fft_forward(convolution->fft, from, to);
     }
@@ -68,6 +78,21 @@ static void write_chunk(const struct cpu_batch_job *job, size_t output, size_t c
     const struct partition_plan *plan = &job->convolution->plan;
     memcpy(job->out[output] + chunk * plan->hop, samples + plan->history_frames,
            chunk_frames(job->convolution, chunk) * sizeof *samples);
+}
+
+/* One chunk of one output, from the sum of its products. */
+static void transform_sum(const struct cpu_batch_job *job, size_t output, size_t chunk, real *sum,
+                          real *samples)
+{
+    const struct cpu_batch_convolution *convolution = job->convolution;
+    const struct partition_plan *plan = &convolution->plan;
+    if (plan->is_odd) {
+        odd_fft_inverse(convolution->odd, sum, samples, plan->history_frames,
+                        chunk_frames(convolution, chunk), job->out[output] + chunk * plan->hop);
+        return;
+    }
+    fft_inverse(convolution->fft, sum, samples);
+    write_chunk(job, output, chunk, samples);
 }
 
 static const real *mask_spectrum(const struct cpu_batch_job *job, const struct mask_path *path,
@@ -102,40 +127,60 @@ struct products {
     const real *mask[PRODUCTS_MOST];
 };
 
+/* Of the spectra, floats [from, from + floats). */
+struct tile {
+    size_t from, floats;
+};
+
 /* Add to the sums of chunks [first, end), reading the masks once. */
 static void add_products(const struct cpu_batch_convolution *convolution, struct products *products,
-                         size_t first, size_t end, real *sums)
+                         size_t first, size_t end, const struct tile *tile, real *sums)
 {
     size_t newest = convolution->newest + convolution->depth;
     const real *inputs[PRODUCTS_MOST];
     for (size_t chunk = first; chunk < end; chunk++) {
         for (size_t i = 0; i < products->count; i++)
             inputs[i] = spectrum_at(convolution, products->input[i],
-                                    newest + chunk - products->partition[i]);
-        fft_multiply_add_all(sums + (chunk - first) * convolution->floats, inputs, products->mask,
-                             products->count, convolution->floats);
+                                    newest + chunk - products->partition[i]) +
+                        tile->from;
+        (convolution->odd ? odd_fft_multiply_add : fft_multiply_add_all)(
+            sums + (chunk - first) * convolution->floats + tile->from, inputs, products->mask,
+            products->count, tile->floats);
     }
     products->count = 0;
+}
+
+static void add_tile(const struct cpu_batch_job *job, size_t output, size_t first, size_t end,
+                     const struct tile *tile, real *sums)
+{
+    const struct cpu_batch_convolution *convolution = job->convolution;
+    const struct path_table *table = &job->prepared->paths;
+    size_t partitions = job->prepared->partitions;
+    struct products products = {0};
+    for (size_t i = 0; i < end - first; i++)
+        memset(sums + i * convolution->floats + tile->from, 0, tile->floats * sizeof *sums);
+    for (size_t p = table->first[output]; p < table->first[output + 1]; p++)
+        for (size_t partition = 0; partition < partitions; partition++) {
+            size_t at = products.count++;
+            products.input[at] = table->paths[p].input;
+            products.partition[at] = partition;
+            products.mask[at] = mask_spectrum(job, &table->paths[p], partition) + tile->from;
+            if (products.count == PRODUCTS_MOST)
+                add_products(convolution, &products, first, end, tile, sums);
+        }
+    add_products(convolution, &products, first, end, tile, sums);
 }
 
 static void add_paths(const struct cpu_batch_job *job, size_t output, size_t first, size_t end,
                       real *sums)
 {
     const struct cpu_batch_convolution *convolution = job->convolution;
-    const struct path_table *table = &job->prepared->paths;
-    size_t partitions = job->prepared->partitions;
-    struct products products = {0};
-    memset(sums, 0, (end - first) * convolution->floats * sizeof *sums);
-    for (size_t p = table->first[output]; p < table->first[output + 1]; p++)
-        for (size_t partition = 0; partition < partitions; partition++) {
-            size_t at = products.count++;
-            products.input[at] = table->paths[p].input;
-            products.partition[at] = partition;
-            products.mask[at] = mask_spectrum(job, &table->paths[p], partition);
-            if (products.count == PRODUCTS_MOST)
-                add_products(convolution, &products, first, end, sums);
-        }
-    add_products(convolution, &products, first, end, sums);
+    size_t floats = convolution->odd ? convolution->plan.fft : convolution->floats;
+    size_t most = convolution->odd ? TILE : floats; /* many long spectra are best read in a row */
+    for (struct tile tile = {0}; tile.from < floats; tile.from += most) {
+        tile.floats = floats - tile.from < most ? floats - tile.from : most;
+        add_tile(job, output, first, end, &tile, sums);
+    }
 }
 
 /* Whether nothing is heard in chunks [first, end) of an output. */
@@ -172,11 +217,13 @@ static void overlap_save_output(void *context, size_t piece, size_t worker)
     if (!precise)
         add_paths(job, output, first, end, sums);
     for (size_t chunk = first; chunk < end; chunk++) {
-        if (precise)
+        if (precise) {
             add_precisely(job, output, chunk, worker);
-        else
-            fft_inverse(convolution->fft, sums + (chunk - first) * convolution->floats, samples);
-        write_chunk(job, output, chunk, samples);
+            write_chunk(job, output, chunk, samples);
+        } else {
+            transform_sum(job, output, chunk, sums + (chunk - first) * convolution->floats,
+                          samples);
+        }
     }
 }
 

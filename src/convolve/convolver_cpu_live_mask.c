@@ -91,7 +91,7 @@ static enum status prepare_precise(const struct cpu_live_convolution *convolutio
     size_t count = convolution->plan.segment_count;
     for (size_t s = 0; s < count; s++)
         sets[s] = (struct near_bound_spectra){prepared->spectra[s], prepared->partitions[s],
-                                              2 * convolution->segments[s].cut.size};
+                                              2 * convolution->segments[s].cut.size, false};
     TRY(near_bound_measure(&prepared->bound, mask, sets, count, NULL));
     if (!near_bound_is_possible(&prepared->bound))
         return STATUS_OK;

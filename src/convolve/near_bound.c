@@ -11,6 +11,7 @@
 /* Of each precision: clang gives clones resolvers that the linker sees. */
 #define energy_of REAL(energy_of)
 #define multiply_add_double REAL(multiply_add_double)
+#define multiply_add_odd REAL(multiply_add_odd)
 
 /* Of the bound: up to there single precision stays below -132 dB. */
 static const double NEAR = 0.25;
@@ -53,6 +54,21 @@ static double largest_square(const real *spectrum, size_t n)
     return (double)largest[0];
 }
 
+/* The same of a spectrum of fft_odd.h. */
+static double largest_odd_square(const real *spectrum, size_t n)
+{
+    real largest[ODD_FFT_PARTS] = {0};
+    for (size_t i = 0; i < n; i += 2 * ODD_FFT_PARTS)
+        for (size_t k = 0; k < ODD_FFT_PARTS; k++) {
+            real re = spectrum[i + k], im = spectrum[i + ODD_FFT_PARTS + k];
+            real square = re * re + im * im;
+            largest[k] = square > largest[k] ? square : largest[k];
+        }
+    for (size_t k = 1; k < ODD_FFT_PARTS; k++)
+        largest[0] = largest[k] > largest[0] ? largest[k] : largest[0];
+    return (double)largest[0];
+}
+
 static void add_taps(const double *taps, size_t count, struct column_sums *sums)
 {
     double norm[SUMS] = {0}, energy[SUMS] = {0};
@@ -83,7 +99,8 @@ static void measure_column(void *context, size_t column, size_t worker)
         size_t floats = fft_spectrum_floats(set->n);
         const real *spectra = set->spectra + column * set->partitions * floats;
         for (size_t i = 0; i < set->partitions; i++)
-            sums->gain += (double)set->n * sqrt(largest_square(spectra + i * floats, set->n));
+            sums->gain += (double)set->n * sqrt((set->is_odd ? largest_odd_square : largest_square)(
+                                               spectra + i * floats, set->n));
     }
 }
 
@@ -239,6 +256,18 @@ HALO_REALTIME void near_bound_clear(const struct fft_double *fft)
 }
 
 SIMD_CLONES
+HALO_REALTIME static void multiply_add_odd(double *restrict sum, const real *restrict a,
+                                           const real *restrict b, size_t floats)
+{
+    for (size_t i = 0; i < floats; i += 2 * ODD_FFT_PARTS)
+        for (size_t k = i; k < i + ODD_FFT_PARTS; k++) {
+            double ar = a[k], ai = a[k + ODD_FFT_PARTS], br = b[k], bi = b[k + ODD_FFT_PARTS];
+            sum[k] += ar * br - ai * bi;
+            sum[k + ODD_FFT_PARTS] += ar * bi + ai * br;
+        }
+}
+
+SIMD_CLONES
 HALO_REALTIME static void multiply_add_double(double *restrict sum, const real *restrict a,
                                               const real *restrict b, size_t floats)
 {
@@ -252,7 +281,11 @@ HALO_REALTIME static void multiply_add_double(double *restrict sum, const real *
 HALO_REALTIME void near_bound_multiply_add(const struct fft_double *fft, const real *a,
                                            const real *b)
 {
-    multiply_add_double((double *)fft_double_bins(fft), a, b, 2 * (fft_double_length(fft) / 2 + 1));
+    size_t n = fft_double_length(fft);
+    if (fft_double_is_odd(fft))
+        multiply_add_odd((double *)fft_double_bins(fft), a, b, n);
+    else
+        multiply_add_double((double *)fft_double_bins(fft), a, b, 2 * (n / 2 + 1));
 }
 
 HALO_REALTIME void near_bound_inverse(const struct fft_double *fft, real *samples)

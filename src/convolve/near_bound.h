@@ -45,6 +45,7 @@ struct near_bound_spectra {
     const real *spectra;
     size_t partitions;
     size_t n;
+    bool is_odd; /* of fft_odd.h */
 };
 
 /* From the mask and all its spectra, `count` sets of them. The work is shared out. Errors: memory.
@@ -70,7 +71,9 @@ bool near_bound_is_near(const struct near_bound *bound, const real *samples, siz
 /* As fft_forward, rounded at the end. */
 void near_bound_forward(const struct fft_double *fft, const real *samples, real *spectrum);
 
-/* As clearing a sum, fft_multiply_add and fft_inverse, with the sum in `fft`. */
+/* As clearing a sum, fft_multiply_add and fft_inverse, or those of fft_odd.h, with the sum in
+ * `fft`.
+ */
 void near_bound_clear(const struct fft_double *fft);
 void near_bound_multiply_add(const struct fft_double *fft, const real *a, const real *b);
 void near_bound_inverse(const struct fft_double *fft, real *samples);

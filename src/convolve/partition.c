@@ -7,6 +7,7 @@ static const double TAP_COST = 0.03;       /* per tap and frame, time domain */
 static const double FFT_COST = 0.075;      /* times n log2 n, cached */
 static const double FFT_COST_LARGE = 0.12; /* uncached */
 static const double FFT_COST_HUGE = 0.17;  /* beyond the TLB as well */
+static const double TURN_COST = 0.1;       /* of an odd transform, per point */
 static const double MULTIPLY_COST = 0.1;   /* per float of a spectrum, cached */
 static const double MULTIPLY_COST_LARGE = 0.25;
 static const double WORKER_WEIGHT = 0.3; /* of a worker's time, relative to the step's */
@@ -19,6 +20,10 @@ enum { COLD_CHANNELS = 2 }; /* that it was measured with */
 enum {
     FFT_LARGE = 1 << 17,
     FFT_HUGE = 1 << 18,
+    ODD_FFT_LEAST = 1 << 8,
+    ODD_PATHS_MOST = 2,             /* of a mask, per channel */
+    ODD_SAMPLES_MOST = 1 << 20,     /* of a mask as long in all channels */
+    ODD_FFT_MOST = 1 << 18,         /* points: longer ones lose to real transforms */
     MASK_LARGE = 1 << 18,           /* floats of spectra that stay cached */
     FFT_MOST = 1 << 23,             /* points */
     CHUNK_FFT_MOST = 1 << 18,       /* for partitioned masks: longer ones leave the cache */
@@ -42,6 +47,29 @@ double partition_fft_cost(size_t n)
     return STEP_COST + factor * (double)n * log2((double)n);
 }
 
+/* As plans by FFTW's estimate take; n: a power of two, 15/16 or 3/4 of one. */
+static double odd_fft_cost(size_t n)
+{
+    static const struct {
+        size_t most;
+        double whole, fifteen, three; /* ns a point: of the power, 15/16 of it, 3/4 of it */
+    } rows[] = {{1 << 12, 0.40, 0.62, 0.62}, {1 << 13, 0.61, 0.62, 0.66},
+                {1 << 14, 1.25, 0.69, 0.89}, {1 << 15, 1.64, 1.08, 0.90},
+                {1 << 16, 1.65, 1.5, 2.2},   {1 << 17, 1.8, 1.5, 2.5},
+                {1 << 18, 2.1, 1.75, 2.9}};
+    size_t r = 0;
+    while (rows[r].most < n)
+        r++;
+    bool is_power = (n & (n - 1)) == 0;
+    double each = is_power ? rows[r].whole : n % 5 == 0 ? rows[r].fifteen : rows[r].three;
+    return STEP_COST + (each + TURN_COST) * (double)n;
+}
+
+bool partition_odd_pays(size_t channels, size_t paths, size_t taps)
+{
+    return paths <= ODD_PATHS_MOST * channels && taps <= ODD_SAMPLES_MOST / channels;
+}
+
 double partition_multiply_cost(size_t n)
 {
     return MULTIPLY_COST * (double)n;
@@ -63,11 +91,17 @@ static double products_cost(double floats)
     return (floats > MASK_LARGE ? MULTIPLY_COST_LARGE : MULTIPLY_COST) * floats;
 }
 
+static double transform_cost(const struct partition_plan *plan)
+{
+    return plan->is_odd ? odd_fft_cost(plan->fft) : partition_fft_cost(plan->fft);
+}
+
 /* The cost of one chunk. */
 static double chunk_cost(const struct partition_plan *plan)
 {
-    return 2 * partition_fft_cost(plan->fft) +
-           products_cost((double)plan->fft * (double)plan->partitions);
+    double floats = (double)plan->fft * (double)plan->partitions;
+    return 2 * transform_cost(plan) +
+           (plan->is_odd ? MULTIPLY_COST * floats : products_cost(floats));
 }
 
 /* Overlap-save by transforms of n points: the mask whole, or in partitions of n / 2 taps. */
@@ -89,13 +123,30 @@ static bool cut(size_t taps, size_t n, bool partitions, struct partition_plan *p
            taps / 4 * 9 + SPARE_FLOATS; /* memory is bounded by the mask's */
 }
 
-/* Enumerate all cuts: powers of two and 3/4 of them, whole and partitioned. */
-static bool next_cut(size_t taps, size_t *number, struct partition_plan *plan)
+/* What transforms may be made of each power of two. */
+static const struct cut_kind {
+    size_t sixteenths;
+    bool partitions, is_odd;
+} cut_kinds[] = {{16, false, false}, {16, true, false}, {12, false, false}, {12, true, false},
+                 {16, false, true},  {16, true, true},  {12, false, true},  {12, true, true},
+                 {15, false, true},  {15, true, true}};
+
+enum { REAL_KINDS = 4, ALL_KINDS = sizeof cut_kinds / sizeof *cut_kinds };
+
+/* Enumerate all cuts, whole and partitioned. */
+static bool next_cut(const struct partition_job *job, size_t *number, struct partition_plan *plan)
 {
-    for (size_t n; (n = (size_t)PARTITION_LINE << (*number / 4)) <= FFT_MOST;) {
-        size_t kind = (*number)++ % 4;
-        if (cut(taps, kind < 2 ? n : n / 4 * 3, kind % 2, plan))
+    size_t kinds = job->may_be_odd ? ALL_KINDS : REAL_KINDS;
+    for (size_t n; (n = (size_t)PARTITION_LINE << (*number / kinds)) <= FFT_MOST;) {
+        const struct cut_kind *kind = &cut_kinds[(*number)++ % kinds];
+        size_t points = n / PARTITION_LINE * kind->sixteenths;
+        bool has_odd = job->may_be_odd && n >= ODD_FFT_LEAST && n <= ODD_FFT_MOST;
+        if (kind->is_odd != has_odd)
+            continue; /* where both are, odd ones are cheaper */
+        if (cut(job->taps, points, kind->partitions, plan)) {
+            plan->is_odd = kind->is_odd;
             return true;
+        }
     }
     return false;
 }
@@ -120,15 +171,13 @@ static void plan_overlap_save(const struct partition_job *job, double *best_cost
                               struct partition_plan *best)
 {
     struct partition_plan plan;
-    size_t taps = job->taps, block = job->block;
+    size_t block = job->block;
     double cold = cold_cost(job->pace, job->channels);
-    for (size_t number = 0; next_cut(taps, &number, &plan);) {
+    for (size_t number = 0; next_cut(job, &number, &plan);) {
         if (plan.partitions > 1 && block % plan.hop)
             continue; /* later blocks must be able to reuse a chunk's spectrum */
         plan.chunks = divide_up(block, plan.hop);
         keep_cheaper(&plan, (double)plan.chunks * (chunk_cost(&plan) + 2 * cold), best_cost, best);
-        if (plan.partitions == 1 && plan.hop > 2 * block)
-            break;
     }
 }
 
@@ -227,15 +276,15 @@ struct partition_plan partition_plan(const struct partition_job *job)
     return best;
 }
 
-size_t partition_preferred_block(size_t taps, size_t channels, size_t threads, size_t most)
+size_t partition_preferred_block(const struct partition_job *job, size_t most)
 {
     /* Keep memory small compared with the masks' own. */
-    size_t share = REQUEST_SAMPLES_MOST / channels + taps / 8 + 1;
+    size_t share = REQUEST_SAMPLES_MOST / job->channels + job->taps / 8 + 1;
     most = most < share ? most : share;
     double best_cost = INFINITY;
     struct partition_plan plan;
     size_t hop = most;
-    for (size_t number = 0; next_cut(taps, &number, &plan);) {
+    for (size_t number = 0; next_cut(job, &number, &plan);) {
         double cost = chunk_cost(&plan) / (double)plan.hop;
         if (plan.hop > most || cost >= best_cost)
             continue;
@@ -243,7 +292,9 @@ size_t partition_preferred_block(size_t taps, size_t channels, size_t threads, s
         hop = plan.hop;
     }
     size_t chunks = divide_up(REQUEST_LEAST, hop);
-    chunks = divide_up(chunks, threads) * threads;
+    chunks = divide_up(chunks, job->threads) * job->threads;
+    if (job->may_be_odd && most / 2 / hop * job->channels >= job->threads)
+        most /= 2; /* their chunks are short: of these blocks, more stays in the cache */
     size_t fit = most / hop > 0 ? most / hop : 1;
     return hop * (chunks < fit ? chunks : fit);
 }
@@ -252,7 +303,7 @@ double partition_step_cost(const struct partition_plan *plan, size_t inputs, siz
                            size_t paths, size_t block)
 {
     double floats = (double)plan->fft * (double)plan->partitions, chunks = (double)plan->chunks;
-    double transforms = chunks * partition_fft_cost(plan->fft > 0 ? plan->fft : 1);
+    double transforms = plan->fft > 0 ? chunks * transform_cost(plan) : 0;
     double products = chunks * products_cost(floats);
     products += TAP_COST * (double)plan->head * (double)block;
     for (size_t s = 0; s < plan->segment_count; s++) {

@@ -46,6 +46,7 @@ struct partition_plan {
     enum partition_pace pace;
     size_t head;           /* taps in the time domain */
     size_t fft;            /* overlap-save: transform length, history_frames + hop */
+    bool is_odd;           /* overlap-save: by the transforms of fft_odd.h */
     size_t history_frames; /* overlap-save: taps - 1 rounded up; hop if partitioned */
     size_t hop;            /* overlap-save: frames per chunk */
     size_t chunks;         /* overlap-save: transforms per block */
@@ -64,7 +65,13 @@ struct partition_job {
     enum partition_pace pace;
     size_t channels;
     size_t threads; /* PARTITION_AVERAGE: that can share the work of a step */
+    bool may_be_odd; /* transforms */
 };
+
+/* Whether odd transforms pay for a mask: where products are few and spectra stay near the
+ * processor.
+ */
+bool partition_odd_pays(size_t channels, size_t paths, size_t taps);
 
 /* The cheapest plan by a model of the costs. */
 struct partition_plan partition_plan(const struct partition_job *job);
@@ -73,9 +80,9 @@ struct partition_plan partition_plan(const struct partition_job *job);
  * and chunks, a direct form among channels; segments are not divided. */
 size_t partition_sharers(const struct partition_plan *plan, size_t channels, size_t threads);
 
-/* Best block length for files, in frames: whole chunks that `threads` can share, at most
- * `most`. */
-size_t partition_preferred_block(size_t taps, size_t channels, size_t threads, size_t most);
+/* Best block length for files, in frames: whole chunks that the job's threads can share, at most
+ * `most`. The job's block and pace do not matter. */
+size_t partition_preferred_block(const struct partition_job *job, size_t most);
 
 /* Estimated ns: a transform of n points, a product of n floats of spectra, taps in the time domain.
  */

@@ -42,7 +42,7 @@ enum status mask_create(const char *name, size_t columns, uint64_t taps, struct 
     mask->name = strdup(name);
     mask->columns = columns;
     mask->taps = (size_t)taps;
-    mask->coefficients = calloc(columns * (size_t)taps, sizeof(double));
+    mask->coefficients = audio_alloc_in_double(columns * (size_t)taps);
     if (!mask->name || !mask->coefficients) {
         mask_destroy(mask);
         return fail_memory("a mask");

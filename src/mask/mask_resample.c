@@ -17,6 +17,7 @@
 static const double NEGLIGIBLE = 1e-7;
 
 enum {
+    PIECE = 2048,         /* taps given to libsoxr at a time */
     RING = 2048,          /* taps of the slower rate: ringing on a side */
     SOXR_BYTES = 1 << 21, /* that libsoxr takes at most, as measured, and more */
     SOXR_BYTES_EACH = 12, /* of its input and its output */
@@ -52,30 +53,56 @@ struct resample_job {
 
 static const char no_memory[] = "not enough memory";
 
+/* Taps [from, from + count) of a column with the silence around it. */
+static void copy_padded(const struct resample_job *job, size_t column, uint64_t from, size_t count,
+                        double *taps)
+{
+    const double *all = mask_column(job->mask, column);
+    uint64_t before = job->padding.before;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t at = from + i;
+        bool there = at >= before && at - before < job->mask->taps;
+        taps[i] = there ? all[at - before] : 0;
+    }
+}
+
+/* In pieces, so that little memory is touched: libsoxr copies what it is given. */
+static const char *run_soxr(const struct resample_job *job, size_t column, soxr_t soxr)
+{
+    const struct padding *padding = &job->padding;
+    double *output = job->columns + column * padding->output, piece[PIECE];
+    const char *error = NULL;
+    uint64_t at = 0, made = 0;
+    for (size_t done = 1; !error && made < padding->output && (at < padding->length || done > 0);
+         made += done) {
+        uint64_t left = padding->length - at;
+        size_t count = left < PIECE ? (size_t)left : PIECE;
+        copy_padded(job, column, at, count, piece);
+        at += count;
+        error = soxr_process(soxr, count ? piece : NULL, count, NULL, output + made,
+                             padding->output - made, &done);
+    }
+    return error;
+}
+
 static void resample_column(void *context, size_t column, size_t worker)
 {
     (void)worker;
     struct resample_job *job = context;
     const struct padding *padding = &job->padding;
     const char *error = no_memory;
-    double *input = NULL;
     if (job->error)
         return;
-    if (memory_is_there(SOXR_BYTES + SOXR_BYTES_EACH * (padding->length + padding->output)))
-        input = calloc(padding->length, sizeof *input);
-    if (input) {
-        size_t done = 0;
+    if (memory_is_there(SOXR_BYTES + SOXR_BYTES_EACH * (padding->length + padding->output))) {
         soxr_io_spec_t samples = soxr_io_spec(SOXR_FLOAT64_I, SOXR_FLOAT64_I);
         soxr_quality_spec_t quality = soxr_quality_spec(SOXR_VHQ, SOXR_ROLLOFF_NONE);
-        memcpy(input + padding->before, mask_column(job->mask, column),
-               job->mask->taps * sizeof *input);
-        error = soxr_oneshot(job->mask->rate, job->rate, 1, input, padding->length, NULL,
-                             job->columns + column * padding->output, padding->output, &done,
-                             &samples, &quality, NULL);
+        soxr_t soxr = soxr_create(job->mask->rate, job->rate, 1, &error, &samples, &quality, NULL);
+        if (soxr)
+            error = run_soxr(job, column, soxr);
+        soxr_delete(soxr);
     }
     if (error)
         job->error = error;
-    free(input);
 }
 
 static enum status resample_columns(struct resample_job *job, struct workers *workers)

@@ -40,10 +40,20 @@ static bool plans_fixed;
 static bool plans_kept;       /* the planner's lock */
 static struct fft *kept_ffts; /* the planner's lock */
 
-size_t fft_spectrum_floats(size_t n)
+HALO_REALTIME size_t fft_spectrum_floats(size_t n)
 {
     size_t floats = 2 * (n / 2 + 1);
     return (floats + FLOATS_PER_LINE - 1) / FLOATS_PER_LINE * FLOATS_PER_LINE;
+}
+
+void fft_lock_planner(void)
+{
+    pthread_mutex_lock(&planner);
+}
+
+void fft_unlock_planner(void)
+{
+    pthread_mutex_unlock(&planner);
 }
 
 double fft_seconds_planned(void)

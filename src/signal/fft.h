@@ -29,6 +29,10 @@ bool fft_plans_are_fixed(void);
  * in one process. */
 void fft_keep_plans(void);
 
+/* Around uses of FFTW's planner in single precision elsewhere (fft_odd.c), which wisdom shares. */
+void fft_lock_planner(void);
+void fft_unlock_planner(void);
+
 /* Any n >= 2; lengths of small factors are fast. Errors: memory, no FFTW. */
 MUST_CHECK enum status fft_create(size_t n, struct fft **fft);
 void fft_destroy(struct fft *fft);

@@ -3,6 +3,7 @@
 #include "base/realtime.h"
 #include "signal/audio.h"
 #include "signal/fft.h"
+#include "signal/fft_odd.h"
 #include "signal/fftw_double_library.h"
 
 #include <pthread.h>
@@ -16,7 +17,10 @@ struct fft_in_double {
 };
 
 struct fft_double {
-    struct fft_in_double *plans;
+    size_t n;
+    struct fft_in_double *plans;   /* one of these two */
+    struct odd_fft_in_double *odd; /* with */
+    double *scratch;
     double *samples;
     fftw_complex *bins;
 };
@@ -94,15 +98,26 @@ HALO_REALTIME void fft_inverse_in_double(const struct fft_in_double *fft, double
     fftw_execute_dft_c2r(fft->inverse, (fftw_complex *)spectrum, samples);
 }
 
-static enum status create(size_t n, bool fixed, struct fft_double **result)
+static enum status make_odd(struct fft_double *fft)
+{
+    fft->scratch = fftw_alloc_real(fft->n);
+    if (!fft->scratch || !fft->samples || !fft->bins)
+        return fail_memory("a Fourier transform");
+    return odd_fft_create_in_double(fft->n, &fft->odd);
+}
+
+static enum status create(size_t n, bool fixed, bool odd, struct fft_double **result)
 {
     TRY(library_open(&fftw_double_library));
     struct fft_double *fft = calloc(1, sizeof *fft);
     if (!fft)
         return fail_memory("a Fourier transform");
+    fft->n = n;
     fft->samples = fftw_alloc_real(n);
-    fft->bins = fftw_alloc_complex(n / 2 + 1);
-    enum status status = create_plans(n, fixed, fft->samples, fft->bins, &fft->plans);
+    /* Products take whole cache lines. */
+    fft->bins = (fftw_complex *)audio_alloc_in_double(fft_spectrum_floats(n));
+    enum status status =
+        odd ? make_odd(fft) : create_plans(n, fixed, fft->samples, fft->bins, &fft->plans);
     if (status != STATUS_OK) {
         fft_double_destroy(fft);
         return status;
@@ -114,12 +129,17 @@ static enum status create(size_t n, bool fixed, struct fft_double **result)
 
 enum status fft_double_create(size_t n, struct fft_double **result)
 {
-    return create(n, fft_plans_are_fixed(), result);
+    return create(n, fft_plans_are_fixed(), false, result);
 }
 
 enum status fft_double_create_fixed(size_t n, struct fft_double **result)
 {
-    return create(n, true, result);
+    return create(n, true, false, result);
+}
+
+enum status fft_double_create_odd(size_t n, struct fft_double **result)
+{
+    return create(n, false, true, result);
 }
 
 void fft_double_destroy(struct fft_double *fft)
@@ -127,14 +147,16 @@ void fft_double_destroy(struct fft_double *fft)
     if (!fft)
         return;
     fft_destroy_in_double(fft->plans);
+    odd_fft_destroy_in_double(fft->odd);
+    fftw_free(fft->scratch);
     fftw_free(fft->samples);
-    fftw_free(fft->bins);
+    free(fft->bins);
     free(fft);
 }
 
 HALO_REALTIME size_t fft_double_length(const struct fft_double *fft)
 {
-    return fft->plans->n;
+    return fft->n;
 }
 
 HALO_REALTIME double *fft_double_samples(const struct fft_double *fft)
@@ -149,12 +171,25 @@ HALO_REALTIME double complex *fft_double_bins(const struct fft_double *fft)
 
 HALO_REALTIME void fft_double_forward(const struct fft_double *fft)
 {
-    fftw_execute(fft->plans->forward);
+    if (fft->odd)
+        odd_fft_forward_in_double(fft->odd, fft->samples, fft->n, fft->scratch,
+                                  (double *)fft->bins);
+    else
+        fftw_execute(fft->plans->forward);
 }
 
 HALO_REALTIME void fft_double_inverse(const struct fft_double *fft)
 {
-    fftw_execute(fft->plans->inverse);
+    if (fft->odd)
+        odd_fft_inverse_in_double(fft->odd, (double *)fft->bins, fft->scratch, 0, fft->n,
+                                  fft->samples);
+    else
+        fftw_execute(fft->plans->inverse);
+}
+
+HALO_REALTIME bool fft_double_is_odd(const struct fft_double *fft)
+{
+    return fft->odd != NULL;
 }
 
 size_t fft_double_fitting(size_t length)

@@ -23,9 +23,13 @@ MUST_CHECK enum status fft_double_create(size_t n, struct fft_double **fft);
 /* The same by the plan that fft_fix_plans (fft.h) would give, for masks: what halo makes of a spec
  * is the same in all commands, on all processors. */
 MUST_CHECK enum status fft_double_create_fixed(size_t n, struct fft_double **fft);
+
+/* The transform of fft_odd.h: bins of its kind, and a last one of zero. */
+MUST_CHECK enum status fft_double_create_odd(size_t n, struct fft_double **fft);
 void fft_double_destroy(struct fft_double *fft);
 
 size_t fft_double_length(const struct fft_double *fft);
+bool fft_double_is_odd(const struct fft_double *fft);
 double *fft_double_samples(const struct fft_double *fft);
 double complex *fft_double_bins(const struct fft_double *fft);
 

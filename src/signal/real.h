@@ -11,6 +11,7 @@
 #include "signal/audio.h"
 #include "signal/fft.h"
 #include "signal/fft_double.h"
+#include "signal/fft_odd.h"
 #include "signal/fir.h"
 
 #ifdef HALO_DOUBLE
@@ -25,6 +26,7 @@
 
 #define real_block REAL(block)
 #define real_fft REAL(fft)
+#define real_odd_fft REAL(odd_fft)
 #define block_init REAL(block_init)
 #define block_free REAL(block_free)
 #define block_silence REAL(block_silence)
@@ -45,6 +47,11 @@
 #define fft_inverse REAL(fft_inverse)
 #define fft_multiply_add REAL(fft_multiply_add)
 #define fft_multiply_add_all REAL(fft_multiply_add_all)
+#define odd_fft_create REAL(odd_fft_create)
+#define odd_fft_destroy REAL(odd_fft_destroy)
+#define odd_fft_forward REAL(odd_fft_forward)
+#define odd_fft_inverse REAL(odd_fft_inverse)
+#define odd_fft_multiply_add REAL(odd_fft_multiply_add)
 #define fir_add REAL(fir_add)
 #define fir_add_exactly REAL(fir_add_exactly)
 

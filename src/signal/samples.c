@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* Of each precision: clang gives clones resolvers that the linker sees. */
 #define highest_bits REAL(highest_bits)
@@ -18,6 +20,9 @@
 
 enum {
     ALIGNMENT = 64,
+    SMALL_PAGE = 1 << 12,
+    HUGE_PAGE = 1 << 21,
+    HUGE_MOST = 2 * HUGE_PAGE,
     SIDE = 4,              /* of squares that are transposed in registers */
     COPY_FRAMES = 1 << 16, /* that a worker copies at a time */
 };
@@ -30,14 +35,28 @@ typedef real square_row __attribute__((vector_size(SIDE * sizeof(real))));
 #define real_bits uint32_t
 #endif
 
+/* Of `bytes`, those to be had in huge pages: of a job of milliseconds, the kernel spends more on
+ * small pages than anything else does. A last one that is three quarters full counts as full. Not
+ * of large buffers: few huge pages are memory that was in use before, many are not, which a virtual
+ * machine pays for. */
+static size_t huge_bytes(size_t bytes)
+{
+    bool pays = bytes <= HUGE_MOST && sysconf(_SC_PAGESIZE) == SMALL_PAGE;
+    return pays ? (bytes + HUGE_PAGE / 4) / HUGE_PAGE * HUGE_PAGE : 0;
+}
+
 real *audio_alloc_unset(size_t count)
 {
-    if (count > (SIZE_MAX - ALIGNMENT) / sizeof(real))
+    if (count > (PTRDIFF_MAX - HUGE_PAGE) / sizeof(real))
         return NULL;
-    size_t bytes = (count * sizeof(real) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    if (bytes == 0)
-        bytes = ALIGNMENT;
-    return aligned_alloc(ALIGNMENT, bytes);
+    size_t lines = count * sizeof(real) / ALIGNMENT + 1, bytes = lines * ALIGNMENT;
+    size_t huge = huge_bytes(bytes);
+    if (huge == 0)
+        return aligned_alloc(ALIGNMENT, bytes);
+    real *samples = aligned_alloc(HUGE_PAGE, huge > bytes ? huge : bytes);
+    if (samples)
+        (void)madvise(samples, huge, MADV_HUGEPAGE); /* which may be switched off */
+    return samples;
 }
 
 real *audio_alloc(size_t count)

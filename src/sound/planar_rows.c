@@ -30,7 +30,8 @@ static void put_some(void *context, size_t piece, size_t worker)
 size_t planar_rows_chunk(size_t channels, const struct workers *workers)
 {
     size_t frames = audio_chunk_frames(channels);
-    return workers && frames * channels < SHARED_SAMPLES ? SHARED_SAMPLES / channels + 1 : frames;
+    bool is_shared = workers && channels > ROWS;
+    return is_shared && frames * channels < SHARED_SAMPLES ? SHARED_SAMPLES / channels + 1 : frames;
 }
 
 void planar_rows_put(const struct planar_rows *rows, size_t at, const void *interleaved,

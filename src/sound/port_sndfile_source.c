@@ -133,7 +133,7 @@ static enum status make_chunk(struct sound_source *sound)
 {
     size_t channels = sound->source.format.channels;
     size_t frames = planar_rows_chunk(channels, sound->source.workers);
-    sound->interleaved = audio_alloc_in_double(frames * channels);
+    sound->interleaved = audio_alloc_unset_in_double(frames * channels);
     if (!sound->interleaved)
         return fail_memory("reading");
     sound->chunk = frames;
