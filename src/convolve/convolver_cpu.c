@@ -67,17 +67,27 @@ static const struct convolver_backend *cpu_variant(const struct convolver_shape 
 const struct convolver_backend REAL(convolver_cpu) = {
     .name = "cpu", .variant = cpu_variant, .in_double = &convolver_cpu_in_double};
 
-real **rows_alloc(size_t rows, size_t floats)
+static real **rows_by(real *(*alloc)(size_t), size_t rows, size_t floats)
 {
     real **row = calloc(rows ? rows : 1, sizeof *row);
     for (size_t r = 0; row && r < rows; r++) {
-        row[r] = audio_alloc(floats);
+        row[r] = alloc(floats);
         if (!row[r]) {
             rows_free(row, r);
             return NULL;
         }
     }
     return row;
+}
+
+real **rows_alloc(size_t rows, size_t floats)
+{
+    return rows_by(audio_alloc, rows, floats);
+}
+
+real **rows_alloc_unset(size_t rows, size_t floats)
+{
+    return rows_by(audio_alloc_unset, rows, floats);
 }
 
 void rows_free(real **rows, size_t count)

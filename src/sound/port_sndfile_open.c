@@ -65,6 +65,18 @@ static enum status refuse_sound(struct sound_source *sound)
     return fail(STATUS_FAILED, "cannot read %s: %s", sound->source.name, text);
 }
 
+/* Of a container whose samples libsndfile keeps in no more than these 16 bits. */
+static bool has_shorts(int format)
+{
+    static const int containers[] = {SF_FORMAT_WAV, SF_FORMAT_WAVEX, SF_FORMAT_RF64,
+                                     SF_FORMAT_W64, SF_FORMAT_AIFF,  SF_FORMAT_AU,
+                                     SF_FORMAT_CAF, SF_FORMAT_RAW,   SF_FORMAT_FLAC};
+    bool is_known = false;
+    for (size_t i = 0; i < sizeof containers / sizeof *containers; i++)
+        is_known = is_known || (format & SF_FORMAT_TYPEMASK) == containers[i];
+    return is_known && (format & SF_FORMAT_SUBMASK) == SF_FORMAT_PCM_16;
+}
+
 static enum status use_info(struct sound_source *sound, const SF_INFO *info)
 {
     struct source *source = &sound->source;
@@ -76,6 +88,7 @@ static enum status use_info(struct sound_source *sound, const SF_INFO *info)
     source->format.rate = (uint32_t)info->samplerate;
     source->format.channels = (size_t)info->channels;
     sound->is_double = (info->format & SF_FORMAT_SUBMASK) == SF_FORMAT_DOUBLE;
+    sound->is_short = has_shorts(info->format);
     return STATUS_OK;
 }
 
