@@ -178,7 +178,7 @@ static int open_in(const struct batch_journal *journal, const char *name, int fl
 }
 
 static enum status open_journal(struct batch_journal *journal, const char *folder,
-                                const struct batch_shard *shard)
+                                const struct batch_shard *shard, bool has_jobs)
 {
     char name[80];
     snprintf(name, sizeof name, "%zu-of-%zu" JOURNAL_ENDING, shard->number, shard->count);
@@ -196,7 +196,7 @@ static enum status open_journal(struct batch_journal *journal, const char *folde
         end_last_line(journal->file);
         if (fstat(journal->file, &about) == 0)
             journal->seen = about.st_size; /* as read with the others, or more */
-        error = read_folder(journal->place, learn_into, journal);
+        error = has_jobs ? read_folder(journal->place, learn_into, journal) : 0;
     }
     if (!error)
         error = atomic_file_sync_folder(journal->place);
@@ -204,7 +204,7 @@ static enum status open_journal(struct batch_journal *journal, const char *folde
                  : STATUS_OK;
 }
 
-enum status batch_journal_open(const char *folder, const struct batch_shard *shard,
+enum status batch_journal_open(const char *folder, const struct batch_shard *shard, bool has_jobs,
                                struct batch_journal **result)
 {
     struct batch_journal *journal = calloc(1, sizeof *journal);
@@ -213,7 +213,7 @@ enum status batch_journal_open(const char *folder, const struct batch_shard *sha
     journal->locks = journal->file = -1;
     pthread_mutex_init(&journal->lock, NULL);
     pthread_cond_init(&journal->synced_more, NULL);
-    enum status status = open_journal(journal, folder, shard);
+    enum status status = open_journal(journal, folder, shard, has_jobs);
     if (status != STATUS_OK)
         batch_journal_close(journal);
     else

@@ -21,9 +21,10 @@
 
 struct batch_journal;
 
-/* Makes the folder where it is missing, and reads what is there. Errors: permissions, memory. */
+/* Makes the folder where it is missing, and reads what is there, if the shard has jobs. Errors:
+ * permissions, memory. */
 MUST_CHECK enum status batch_journal_open(const char *folder, const struct batch_shard *shard,
-                                          struct batch_journal **journal);
+                                          bool has_jobs, struct batch_journal **journal);
 void batch_journal_close(struct batch_journal *journal);
 
 enum batch_state {
