@@ -7,14 +7,23 @@
 #include "sound/sound_io.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+/* Which no other kind of mask begins like. */
+static bool begins_as_wav(int fd)
+{
+    char head[12];
+    return pread(fd, head, sizeof head, 0) == sizeof head && memcmp(head, "RIFF", 4) == 0 &&
+           memcmp(head + 8, "WAVE", 4) == 0;
+}
 
 static bool is_sound(const char *name, FILE *stream, const struct mask_load_options *options)
 {
     (void)name, (void)options;
     SF_INFO info = {0};
     struct sound_io io;
-    if (!library_is_there(&sndfile_library))
+    if (!library_is_there(&sndfile_library) || begins_as_wav(fileno(stream)))
         return true; /* who reads it says why not */
     sound_io_begin(&io, fileno(stream));
     SNDFILE *file = sound_io_open(&io, SFM_READ, &info);

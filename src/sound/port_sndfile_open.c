@@ -288,6 +288,17 @@ static enum status find_guess(const struct sound_source *sound, const SF_INFO *i
     return STATUS_OK;
 }
 
+/* libsndfile asks libmpg123, which may print something, about what it does not know itself. */
+static SNDFILE *open_quietly(struct sound_source *sound, const struct sound_claim *claim,
+                             SF_INFO *info)
+{
+    char head[4];
+    bool is_known = claim->bits > 0 || (pread(sound->fd, head, sizeof head, 0) == sizeof head &&
+                                        memcmp(head, "fLaC", sizeof head) == 0);
+    return is_known ? sound_io_open(&sound->io, SFM_READ, info)
+                    : sound_io_open_quietly(&sound->io, info);
+}
+
 static enum status open_file(struct sound_source *sound, uint64_t size)
 {
     SF_INFO info = {0};
@@ -301,7 +312,7 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
         return fail(STATUS_FAILED, "cannot read %s: its header says %u bits a sample",
                     sound->source.name, claim.bits);
     sound_io_begin(&sound->io, sound->fd);
-    sound->file = sound_io_open_quietly(&sound->io, &info);
+    sound->file = open_quietly(sound, &claim, &info);
     if (sound->io.error)
         return refuse_read(sound, sound->io.error);
     if (is_short && !sound->allow_truncated)
