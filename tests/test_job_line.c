@@ -1,5 +1,5 @@
-/* Lines of jobs that are not parsed: what is found in them is what a JSON parser finds, whatever the
- * line; and only ordinary lines are accepted. */
+/* Lines of jobs that are not parsed: what is found in them is what a JSON parser finds, whatever
+ * the line; and only ordinary lines are accepted. */
 #include "base/cache_file.h"
 #include "base/noise.h"
 #include "batch/batch_job.h"
@@ -46,27 +46,27 @@ START_TEST(other_lines_are_left_to_the_parser)
         "{}",
         "[]",
         "\"id\"",
-        "{\"in\": \"a\", \"out\": \"b\"}",                              /* no id */
-        "{\"id\": 5, \"in\": \"a\", \"out\": \"b\"}",                   /* a number */
-        "{\"id\": null, \"in\": \"a\", \"out\": \"b\"}",                /* nothing */
-        "{\"id\": [\"x\"], \"in\": \"a\", \"out\": \"b\"}",             /* a list */
-        "{\"id\": \"\", \"in\": \"a\", \"out\": \"b\"}",                /* the output's name */
-        "{\"id\": \"x\\u0041\", \"in\": \"a\", \"out\": \"b\"}",        /* escapes */
-        "{\"id\": \"x\\\"\", \"in\": \"a\", \"out\": \"b\"}",           /* */
-        "{\"id\": \"\xc3\xa9\", \"in\": \"a\", \"out\": \"b\"}",        /* may be no UTF-8 */
-        "{\"id\": \"\xff\", \"in\": \"a\", \"out\": \"b\"}",            /* is none */
-        "{\"id\": \"a\tb\", \"in\": \"a\", \"out\": \"b\"}",            /* control characters */
+        "{\"in\": \"a\", \"out\": \"b\"}",                       /* no id */
+        "{\"id\": 5, \"in\": \"a\", \"out\": \"b\"}",            /* a number */
+        "{\"id\": null, \"in\": \"a\", \"out\": \"b\"}",         /* nothing */
+        "{\"id\": [\"x\"], \"in\": \"a\", \"out\": \"b\"}",      /* a list */
+        "{\"id\": \"\", \"in\": \"a\", \"out\": \"b\"}",         /* the output's name */
+        "{\"id\": \"x\\u0041\", \"in\": \"a\", \"out\": \"b\"}", /* escapes */
+        "{\"id\": \"x\\\"\", \"in\": \"a\", \"out\": \"b\"}",    /* */
+        "{\"id\": \"\xc3\xa9\", \"in\": \"a\", \"out\": \"b\"}", /* may be no UTF-8 */
+        "{\"id\": \"\xff\", \"in\": \"a\", \"out\": \"b\"}",     /* is none */
+        "{\"id\": \"a\tb\", \"in\": \"a\", \"out\": \"b\"}",     /* control characters */
         "{\"id\": \"x\", \"\\u0069d\": \"y\", \"in\": \"a\", \"out\": \"b\"}", /* twice */
         "{\"id\": \"x\", \"id\": \"x\", \"in\": \"a\", \"out\": \"b\"}",
         "{\"id\": \"x\", \"in\": \"a\", \"out\": \"b\", \"in\": \"c\"}",
-        "{\"m\": {\"id\": \"x\"}, \"in\": \"a\", \"out\": \"b\"}",      /* not the job's */
+        "{\"m\": {\"id\": \"x\"}, \"in\": \"a\", \"out\": \"b\"}", /* not the job's */
         "{\"m\": \"\\\", \\\"id\\\": \\\"x\", \"in\": \"a\", \"out\": \"b\"}",
-        "\xef\xbb\xbf{\"id\": \"x\", \"in\": \"a\", \"out\": \"b\"}",   /* a mark of Unicode */
-        "{\"id\": \"x\", \"in\": \"a\", \"out\": \"b\"} {}",            /* more */
+        "\xef\xbb\xbf{\"id\": \"x\", \"in\": \"a\", \"out\": \"b\"}", /* a mark of Unicode */
+        "{\"id\": \"x\", \"in\": \"a\", \"out\": \"b\"} {}",          /* more */
         "{\"id\": \"x\", \"in\": \"a\", \"out\": \"b\"}}",
         "{\"id\": \"x\", \"in\": \"a\", \"out\": \"b\",}",
         "{\"id\": \"x\" \"in\": \"a\", \"out\": \"b\"}",
-        "{\"id\": \"x\", \"in\": \"a\", \"out\": \"../b\"}",            /* not as they are written */
+        "{\"id\": \"x\", \"in\": \"a\", \"out\": \"../b\"}", /* not as they are written */
         "{\"id\": \"x\", \"in\": \"a\", \"out\": \"/b\"}",
         "{\"id\": \"x\", \"in\": \"a\", \"out\": \"./b\"}",
         "{\"id\": \"x\", \"in\": \"a\", \"out\": \"c//b\"}",
@@ -98,12 +98,36 @@ static void put(char *line, const char *text)
 
 static void put_value(char *line, uint64_t *state, int depth)
 {
-    static const char *const plain[] = {
-        "\"utt1\"",      "\"a b\"",    "\"r7/utt1.flac\"", "\"x\"",     "7",         "-1.5e3",
-        "true",          "null",       "\"\"",             "\"\\\\\"",  "\"\\\"\"",  "\"{\\\"id\\\":1}\"",
-        "\"\\u0069d\"",  "\"\\\\\\\"\"", "\"\xc3\xa9\"",   "\"\xff\"",  "\"../x\"",  "\"a//b\"",
-        "\"a/.b\"",      "\".\"",      "\"a/b/c.wav\"",    "\"/x\"",    "\"x/\"",    "\"}\"",
-        "\"]\"",         "\"\\\\\\\\\"", "\"\x7f\"",       "\"\x1f\"",  "01",        "nul"};
+    static const char *const plain[] = {"\"utt1\"",
+                                        "\"a b\"",
+                                        "\"r7/utt1.flac\"",
+                                        "\"x\"",
+                                        "7",
+                                        "-1.5e3",
+                                        "true",
+                                        "null",
+                                        "\"\"",
+                                        "\"\\\\\"",
+                                        "\"\\\"\"",
+                                        "\"{\\\"id\\\":1}\"",
+                                        "\"\\u0069d\"",
+                                        "\"\\\\\\\"\"",
+                                        "\"\xc3\xa9\"",
+                                        "\"\xff\"",
+                                        "\"../x\"",
+                                        "\"a//b\"",
+                                        "\"a/.b\"",
+                                        "\".\"",
+                                        "\"a/b/c.wav\"",
+                                        "\"/x\"",
+                                        "\"x/\"",
+                                        "\"}\"",
+                                        "\"]\"",
+                                        "\"\\\\\\\\\"",
+                                        "\"\x7f\"",
+                                        "\"\x1f\"",
+                                        "01",
+                                        "nul"};
     size_t kind = depth < 3 ? below(state, 8) : 2;
     if (kind > 1) {
         put(line, ANY(state, plain));

@@ -3,7 +3,6 @@
 #include "base/cache_file.h"
 #include "batch/job_line.h"
 #include "batch/lines_read.h"
-#include "batch/sum_set.h"
 
 #include <glob.h>
 #include <stdlib.h>
@@ -172,9 +171,11 @@ static enum status add_job(const struct batch_options *options, const struct bat
     if (status == STATUS_OK)
         status = add_names(names, &job);
     list->all++;
-    bool is_ours = status == STATUS_OK && batch_shard_has(shard, batch_id_sum(job.id));
-    batch_job_free(&job);
+    bool is_ours = status == STATUS_OK && batch_shard_has(shard, batch_id_sum(job.id)), is_new;
     if (is_ours)
+        status = sum_set_add(&list->outputs, batch_id_sum(job.name), &is_new);
+    batch_job_free(&job);
+    if (is_ours && status == STATUS_OK)
         status = add_entry(list, line, original);
     if (!is_ours || status != STATUS_OK)
         free(line);
@@ -305,5 +306,6 @@ void batch_list_free(struct batch_list *list)
         free(list->entries[i].original);
     }
     free(list->entries);
+    sum_set_free(&list->outputs);
     *list = (struct batch_list){0};
 }

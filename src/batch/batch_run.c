@@ -339,7 +339,7 @@ static enum status begin_batch(struct batch *batch)
     enum status status = output_make_folders(inside);
     free(inside);
     TRY(status);
-    return batch_journal_open(options->out_dir, &batch->shard, batch->list.count > 0,
+    return batch_journal_open(options->out_dir, &batch->shard, &batch->list.outputs,
                               &batch->journal);
 }
 

@@ -115,7 +115,8 @@ static const char *read_member(const char *at, struct job_line *job)
     return is_plain(member) ? end : NULL;
 }
 
-bool job_line_scan(const char *line, struct job_line *job)
+/* False: the line is no object, or not an ordinary one. */
+static bool scan(const char *line, struct job_line *job)
 {
     *job = (struct job_line){0};
     const char *at = skip(line, '{');
@@ -126,5 +127,15 @@ bool job_line_scan(const char *line, struct job_line *job)
         at = at && (*at == ',' || *at == '}') ? at + 1 : NULL;
     }
     at = skip_space(at);
-    return at && !*at && job->id.text && job->in.text && job->out.text && is_tidy(&job->out);
+    return at && !*at;
+}
+
+bool job_line_scan(const char *line, struct job_line *job)
+{
+    return scan(line, job) && job->id.text && job->in.text && job->out.text && is_tidy(&job->out);
+}
+
+bool job_line_scan_done(const char *line, struct job_line *job)
+{
+    return scan(line, job) && job->id.text && job->out.text;
 }

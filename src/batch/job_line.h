@@ -1,9 +1,9 @@
-/* What a line of a list says of its job's name, found without parsing all of the line: a shard reads
- * the lines of all others as well.
+/* What a line of a list says of its job's name, found without parsing all of the line: a shard
+ * reads the lines of all others as well.
  *
- * Only ordinary lines are accepted: an object with the members "id", "in" and "out" once each, texts
- * of ASCII without escapes, "out" a tidy path. Of such a line a JSON parser has the same three texts,
- * or finds a fault in the rest of it, which is not looked for here. Threads: any.
+ * Only ordinary lines are accepted: an object with the members "id", "in" and "out" once each,
+ * texts of ASCII without escapes, "out" a tidy path. Of such a line a JSON parser has the same
+ * three texts, or finds a fault in the rest of it, which is not looked for here. Threads: any.
  */
 #ifndef HALO_JOB_LINE_H
 #define HALO_JOB_LINE_H
@@ -23,5 +23,8 @@ struct job_line {
 
 /* False: it is to be parsed. */
 bool job_line_scan(const char *line, struct job_line *job);
+
+/* The same of a journal's line (batch_journal.h), of which "id" and "out" are wanted. */
+bool job_line_scan_done(const char *line, struct job_line *job);
 
 #endif
