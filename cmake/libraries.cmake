@@ -108,8 +108,8 @@ endfunction()
 halo_library(sndfile sound SNDFILE libsndfile
   HEADERS sndfile.h
   SYMBOLS sf_close sf_command sf_error sf_format_check sf_get_string sf_open_virtual
-    sf_readf_double sf_readf_float sf_seek sf_set_chunk sf_set_string sf_strerror sf_writef_double
-    sf_writef_float sf_writef_int sf_writef_short)
+    sf_readf_double sf_readf_float sf_readf_short sf_seek sf_set_chunk sf_set_string sf_strerror
+    sf_writef_double sf_writef_float sf_writef_int sf_writef_short)
 
 # The second files make the planner thread-safe, since other plugins and hosts in the process may
 # use it.

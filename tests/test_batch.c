@@ -215,6 +215,55 @@ START_TEST(shards_are_together_the_whole)
 }
 END_TEST
 
+/* Lines with returns, and what is not in order in the rest of a line, which its own shard finds. */
+START_TEST(a_shard_reads_names_alone_of_the_others)
+{
+    begin();
+    make_truth();
+    command_done("sed -i 's/$/\\r/' jobs.jsonl; for k in 1 2 3; do $HALO batch jobs.jsonl -O D -q "
+                 "--shard $k/3 || exit 1; done");
+    expect_outputs("D");
+    command_done("sed -i 's/\"j03\"/\"j03\", \"gain\": 01/' jobs.jsonl");
+    size_t refused = 0;
+    for (int k = 1; k <= 4; k++) {
+        struct command_result result =
+            command_run("$HALO batch jobs.jsonl -O E -q --shard %d/4", k);
+        ck_assert_msg(result.code == 0 || strstr(result.err, "jobs.jsonl line 4: not JSON"), "%s",
+                      result.err);
+        refused += result.code != 0;
+    }
+    ck_assert_uint_eq(refused, 1);
+}
+END_TEST
+
+/* What two shards would write, or one would write and another reads, both refuse. */
+START_TEST(clashes_of_shards_are_refused_by_all)
+{
+    static const struct {
+        const char *expected, *second;
+    } rows[] = {
+        {"same output", "\"id\": \"bN\", \"in\": \"in/s01.wav\", \"out\": \"o.wav\""},
+        {"same output", "\"id\": \"bN\", \"in\": \"in/s01.wav\", \"out\": \".//o.wav\""},
+        {"replace the input", "\"id\": \"bN\", \"in\": \"D/o.wav\", \"out\": \"p.wav\""},
+    };
+    begin();
+    command_done("mkdir D");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        command_done(
+            "echo '{\"id\": \"a\", \"in\": \"in/s00.wav\", \"out\": \"o.wav\"}' > list; for n in 1 "
+            "2 3 4 5 6 7 8; do echo '{%s}' | sed s/N/$n/ > b$n; done",
+            rows[i].second);
+        for (int n = 1; n <= 8; n++)
+            for (int k = 1; k <= 2; k++) {
+                command_done("cat list b%d > both", n);
+                command_refused(2, rows[i].expected, "$HALO batch both -O D --shard %d/2", k);
+            }
+    }
+    command_done("cat b1 list > both");
+    command_refused(2, "replace the input", "$HALO batch both -O D --shard 1/2");
+}
+END_TEST
+
 #define ARRAY "SLURM_ARRAY_TASK_MIN=5 SLURM_ARRAY_TASK_MAX=9 SLURM_ARRAY_TASK_COUNT="
 
 START_TEST(schedulers_say_which_shard)
@@ -480,6 +529,7 @@ SUITE_MAIN("batch", the_bytes_are_those_of_reproducible_renders,
            only_what_is_missing_or_changed_is_made, a_bad_job_fails_alone,
            failures_are_counted_by_what_failed, wrong_usage_is_refused_before_anything_is_written,
            options_of_jobs_are_those_of_render, shards_are_together_the_whole,
+           a_shard_reads_names_alone_of_the_others, clashes_of_shards_are_refused_by_all,
            schedulers_say_which_shard, nonsense_of_schedulers_is_refused,
            the_status_knows_what_is_missing, killed_runs_lose_nothing_and_leave_nothing,
            runs_at_once_share_the_work, manifests_come_back_as_their_kind,

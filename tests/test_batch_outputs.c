@@ -44,6 +44,38 @@ START_TEST(only_files_of_a_batch_are_replaced)
 }
 END_TEST
 
+/* A shard reads of the others' lines in the journal those about its own outputs: here they are of
+ * jobs that had other ids, most of them of other shards. */
+START_TEST(outputs_of_renamed_jobs_are_replaced)
+{
+    enum { JOBS = 24, SHARDS = 3 };
+    size_t made = 0;
+    begin();
+    command_done("for i in $(seq 1 %d); do echo '{\"id\": \"a'$i'\", \"in\": \"in/s01.wav\", "
+                 "\"out\": \"x/'$i'.wav\"}'; done > list; sed "
+                 "'s/\"a\\([0-9]*\\)\"/\"b\\1\"/' list > renamed",
+                 JOBS);
+    command_done(
+        "$HALO batch list -O D -q --gain -1; $HALO render -q in/s01.wav want.wav --gain -2");
+    for (int k = 1; k <= SHARDS; k++) {
+        struct command_result result =
+            command_done("$HALO batch renamed -O D -q --gain -2 --json --shard %d/%d", k, SHARDS);
+        made += (size_t)command_number(result.out, "made");
+        result =
+            command_done("$HALO batch renamed -O D -q --gain -2 --json --shard %d/%d", k, SHARDS);
+        ck_assert_double_eq(command_number(result.out, "made"), 0);
+    }
+    ck_assert_uint_eq(made, JOBS);
+    command_done("for i in $(seq 1 %d); do cmp D/x/$i.wav want.wav || exit 1; done", JOBS);
+    command_done("echo mine > D/x/7.wav");
+    int refused = 0;
+    for (int k = 1; k <= SHARDS; k++)
+        refused += command_run("$HALO batch list -O D -q --gain -3 --shard %d/%d", k, SHARDS).code;
+    ck_assert_int_eq(refused, 3);
+    command_done("grep -qx mine D/x/7.wav");
+}
+END_TEST
+
 /* Each of which decides about the output. */
 START_TEST(changed_options_make_the_output_again)
 {
@@ -110,5 +142,5 @@ START_TEST(a_stopped_run_says_so)
 END_TEST
 
 SUITE_MAIN("batch_outputs", only_files_of_a_batch_are_replaced,
-           changed_options_make_the_output_again, clipping_and_lost_metadata_are_reported,
-           a_stopped_run_says_so)
+           outputs_of_renamed_jobs_are_replaced, changed_options_make_the_output_again,
+           clipping_and_lost_metadata_are_reported, a_stopped_run_says_so)

@@ -1,9 +1,13 @@
-/* Ports and their parts: boundary modes, spool, memory, quantising. */
+/* Ports and their parts: sound files, boundary modes, spool, memory, quantising. */
+#include "base/noise.h"
+#include "command.h"
+#include "sound.h"
 #include "sound/port.h"
 #include "stream.h"
 #include "suite.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The textbook's index of extended frame `i` of a sound of `n` frames; n: silence. */
@@ -85,4 +89,69 @@ START_TEST(spool_returns_its_content)
 }
 END_TEST
 
-SUITE_MAIN("ports", boundaries_follow_the_textbook, spool_returns_its_content)
+/* In blocks, the last of which is not full. */
+static void check_read(const char *name)
+{
+    enum { BLOCK = 40000 };
+    struct sound wanted = sound_load(name);
+    const struct block *block = &wanted.block;
+    struct source *source;
+    struct block in;
+    char path[256];
+    size_t at = 0, got;
+    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
+    ck_assert_int_eq(source_open_sound(path, false, &source), STATUS_OK);
+    ck_assert_int_eq(block_init(&in, block->channels, BLOCK, "block"), STATUS_OK);
+    do {
+        ck_assert_int_eq(source_read(source, in.data, BLOCK, &got), STATUS_OK);
+        for (size_t c = 0; c < block->channels; c++)
+            ck_assert_msg(memcmp(in.data[c], block->data[c] + at, got * sizeof(float)) == 0,
+                          "%s: channel %zu after frame %zu", name, c + 1, at);
+        at += got;
+    } while (got == BLOCK);
+    ck_assert_uint_eq(at, block->frames);
+    source_close(source);
+    block_free(&in);
+    sound_free(&wanted);
+}
+
+/* Those of 16 bits, most of which are read as integers; full scale among them, and a bit more. */
+START_TEST(files_are_read_as_libsndfile_reads_them)
+{
+    static const struct {
+        const char *name;
+        int format;
+    } rows[] = {
+        {"a.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16},
+        {"b.aiff", SF_FORMAT_AIFF | SF_FORMAT_PCM_16},
+        {"c.au", SF_FORMAT_AU | SF_FORMAT_PCM_16},
+        {"d.caf", SF_FORMAT_CAF | SF_FORMAT_PCM_16},
+        {"e.caf", SF_FORMAT_CAF | SF_FORMAT_ALAC_16},
+        {"f.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16},
+        {"g.w64", SF_FORMAT_W64 | SF_FORMAT_PCM_16},
+        {"h.rf64", SF_FORMAT_RF64 | SF_FORMAT_PCM_16},
+        {"i.wav", SF_FORMAT_WAVEX | SF_FORMAT_PCM_16},
+        {"j.mat", SF_FORMAT_MAT4 | SF_FORMAT_PCM_16},
+        {"k.voc", SF_FORMAT_VOC | SF_FORMAT_PCM_16},
+        {"l.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_24},
+        {"m.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_U8},
+        {"n.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_24},
+        {"o.wav", SF_FORMAT_WAV | SF_FORMAT_IMA_ADPCM},
+        {"p.wav", SF_FORMAT_WAV | SF_FORMAT_ULAW},
+    };
+    command_clean();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t channels = 1; channels <= 2; channels++) {
+            struct sound sound = sound_create(rows[i].format, 16000, channels, 100003);
+            for (size_t c = 0; c < channels; c++)
+                for (size_t k = 0; k < sound.block.frames; k++)
+                    sound.block.data[c][k] = 1.1F * noise_next(&(uint64_t){k * channels + c});
+            sound_save(&sound, rows[i].name);
+            sound_free(&sound);
+            check_read(rows[i].name);
+        }
+}
+END_TEST
+
+SUITE_MAIN("ports", boundaries_follow_the_textbook, spool_returns_its_content,
+           files_are_read_as_libsndfile_reads_them)

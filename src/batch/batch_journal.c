@@ -5,6 +5,7 @@
 #include "base/hidden_name.h"
 #include "base/json_text.h"
 #include "batch/done_table.h"
+#include "batch/job_line.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -75,19 +76,42 @@ static void learn_line(struct batch_journal *journal, const json_t *line)
         done_table_add(&journal->files, &entry);
 }
 
+/* What lines are read for. */
+struct line_reader {
+    void (*found)(void *context, const json_t *line);
+    void *context;
+    const struct batch_shard *shard; /* whose lines are wanted; NULL: all are */
+    const struct sum_set *outputs;   /* and those about these names */
+};
+
+static bool is_wanted(const struct line_reader *reader, const char *line)
+{
+    struct job_line done;
+    if (!reader->shard || !job_line_scan_done(line, &done))
+        return true;
+    uint64_t id = cache_file_sum(CACHE_FILE_SUM, done.id.text, done.id.length);
+    uint64_t out = cache_file_sum(CACHE_FILE_SUM, done.out.text, done.out.length);
+    return batch_shard_has(reader->shard, id) || sum_set_has(reader->outputs, out);
+}
+
+static void read_line(const struct line_reader *reader, const char *text, size_t length)
+{
+    json_t *line = is_wanted(reader, text) ? batch_journal_parse(text, length) : NULL;
+    if (line)
+        reader->found(reader->context, line);
+    json_decref(line);
+}
+
 /* Whole lines from *at on, which is moved behind them. */
-static int read_lines(int file, off_t *at, void (*found)(void *context, const json_t *line),
-                      void *context)
+static int read_lines(int file, off_t *at, const struct line_reader *reader)
 {
     char *buffer = malloc(READ_BYTES);
     ssize_t got = 0;
     while (buffer && (got = pread(file, buffer, READ_BYTES, *at)) > 0) {
-        const char *from = buffer, *end;
+        char *from = buffer, *end;
         while ((end = memchr(from, '\n', (size_t)(buffer + got - from)))) {
-            json_t *line = batch_journal_parse(from, (size_t)(end - from));
-            if (line)
-                found(context, line);
-            json_decref(line);
+            *end = '\0';
+            read_line(reader, from, (size_t)(end - from));
             from = end + 1;
         }
         if (from == buffer && got < READ_BYTES)
@@ -110,8 +134,7 @@ static bool is_journal(const char *name)
 }
 
 /* Errors are errnos. */
-static int read_folder(const char *place, void (*found)(void *context, const json_t *line),
-                       void *context)
+static int read_folder(const char *place, const struct line_reader *reader)
 {
     DIR *folder = opendir(place);
     int error = folder ? 0 : errno;
@@ -122,7 +145,7 @@ static int read_folder(const char *place, void (*found)(void *context, const jso
                        : -1;
         if (file < 0)
             continue;
-        error = read_lines(file, &at, found, context);
+        error = read_lines(file, &at, reader);
         close(file);
     }
     if (folder)
@@ -136,7 +159,8 @@ enum status batch_journal_read_all(const char *folder,
     char *place;
     if (asprintf(&place, "%s/" JOURNAL_FOLDER, folder) < 0)
         return fail_memory("a journal");
-    int error = read_folder(place, found, context);
+    const struct line_reader reader = {.found = found, .context = context};
+    int error = read_folder(place, &reader);
     free(place);
     if (error == ENOENT)
         return fail(STATUS_FAILED, "%s has no journal of halo batch", folder);
@@ -146,10 +170,11 @@ enum status batch_journal_read_all(const char *folder,
 
 void batch_journal_refresh(struct batch_journal *journal)
 {
+    const struct line_reader reader = {.found = learn_into, .context = journal};
     struct stat about;
     pthread_mutex_lock(&journal->lock);
     if (fstat(journal->file, &about) == 0 && about.st_size > journal->seen)
-        (void)read_lines(journal->file, &journal->seen, learn_into, journal);
+        (void)read_lines(journal->file, &journal->seen, &reader);
     pthread_mutex_unlock(&journal->lock);
 }
 
@@ -178,7 +203,7 @@ static int open_in(const struct batch_journal *journal, const char *name, int fl
 }
 
 static enum status open_journal(struct batch_journal *journal, const char *folder,
-                                const struct batch_shard *shard)
+                                const struct batch_shard *shard, const struct sum_set *outputs)
 {
     char name[80];
     snprintf(name, sizeof name, "%zu-of-%zu" JOURNAL_ENDING, shard->number, shard->count);
@@ -196,7 +221,8 @@ static enum status open_journal(struct batch_journal *journal, const char *folde
         end_last_line(journal->file);
         if (fstat(journal->file, &about) == 0)
             journal->seen = about.st_size; /* as read with the others, or more */
-        error = read_folder(journal->place, learn_into, journal);
+        const struct line_reader reader = {learn_into, journal, shard, outputs};
+        error = outputs->count > 0 ? read_folder(journal->place, &reader) : 0;
     }
     if (!error)
         error = atomic_file_sync_folder(journal->place);
@@ -205,7 +231,7 @@ static enum status open_journal(struct batch_journal *journal, const char *folde
 }
 
 enum status batch_journal_open(const char *folder, const struct batch_shard *shard,
-                               struct batch_journal **result)
+                               const struct sum_set *outputs, struct batch_journal **result)
 {
     struct batch_journal *journal = calloc(1, sizeof *journal);
     if (!journal)
@@ -213,7 +239,7 @@ enum status batch_journal_open(const char *folder, const struct batch_shard *sha
     journal->locks = journal->file = -1;
     pthread_mutex_init(&journal->lock, NULL);
     pthread_cond_init(&journal->synced_more, NULL);
-    enum status status = open_journal(journal, folder, shard);
+    enum status status = open_journal(journal, folder, shard, outputs);
     if (status != STATUS_OK)
         batch_journal_close(journal);
     else

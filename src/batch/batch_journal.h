@@ -16,13 +16,17 @@
 
 #include "batch/batch_job.h"
 #include "batch/batch_shard.h"
+#include "batch/sum_set.h"
 
 #include <sys/stat.h>
 
 struct batch_journal;
 
-/* Makes the folder where it is missing, and reads what is there. Errors: permissions, memory. */
+/* Makes the folder where it is missing, and reads what concerns the shard: its jobs, and who wrote
+ * the outputs that they have, which are given by their names' batch_id_sum. Errors: permissions,
+ * memory. */
 MUST_CHECK enum status batch_journal_open(const char *folder, const struct batch_shard *shard,
+                                          const struct sum_set *outputs,
                                           struct batch_journal **journal);
 void batch_journal_close(struct batch_journal *journal);
 

@@ -1,6 +1,7 @@
 #include "batch/batch_list.h"
 
 #include "base/cache_file.h"
+#include "batch/job_line.h"
 #include "batch/lines_read.h"
 
 #include <glob.h>
@@ -8,21 +9,32 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Files are those of folders that are there, by the folder's number and their name in it. */
-enum { OF_ID, OF_OUTPUT, OF_INPUT_FILE, OF_OUTPUT_FILE, SUMS };
-
-/* The last one, which the next file is likely to be in as well. */
+/* Where a file is: its folder, and its name in it. The last one is likely to have the next file as
+ * well. */
 struct batch_folder {
     char *path;
     uint64_t sum; /* 0: not there */
 };
 
-/* Of all jobs, to find what occurs twice. */
+/* Of all jobs, to find what occurs twice. Files are those of folders that are there, by the
+ * folder's number and their name in it. */
 struct batch_names {
-    uint64_t *sums[SUMS];
-    size_t count, capacity;
-    struct batch_folder inputs, outputs;
+    struct sum_set ids, outputs, input_files, output_files;
+    bool has_same_id, has_same_output, replaces_input;
+    struct batch_folder inputs_at, outputs_at;
+    char *path; /* of an output, and its room */
+    size_t path_room;
 };
+
+/* Of one job. */
+struct job_sums {
+    uint64_t id, output, input_file, output_file; /* files: 0: their folder is not there */
+};
+
+static uint64_t text_sum(const struct job_text *text)
+{
+    return cache_file_sum(CACHE_FILE_SUM, text->text, text->length);
+}
 
 /* `path` up to `length`, with its last slash. */
 static uint64_t folder_sum(struct batch_folder *folder, const char *path, size_t length)
@@ -40,83 +52,93 @@ static uint64_t folder_sum(struct batch_folder *folder, const char *path, size_t
 }
 
 /* 0: its folder is not there. */
-static uint64_t place_sum(struct batch_folder *folder, const char *path)
+static uint64_t place_sum(struct batch_folder *folder, const char *path, size_t length)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    uint64_t sum = folder_sum(folder, path, (size_t)(name - path));
-    return sum ? cache_file_sum(sum, name, strlen(name)) : 0;
+    const char *slash = memrchr(path, '/', length);
+    size_t before = slash ? (size_t)(slash + 1 - path) : 0;
+    uint64_t sum = folder_sum(folder, path, before);
+    return sum ? cache_file_sum(sum, path + before, length - before) : 0;
 }
 
-static int compare_sums(const void *a, const void *b)
+static enum status add_sums(struct batch_names *names, const struct job_sums *sums)
 {
-    uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
-    return (one > other) - (one < other);
-}
-
-static bool occurs_twice(uint64_t *sums, size_t count)
-{
-    bool twice = false;
-    qsort(sums, count, sizeof *sums, compare_sums);
-    for (size_t i = 1; i < count; i++)
-        twice = twice || sums[i - 1] == sums[i];
-    return twice;
-}
-
-/* Sorts those of inputs. */
-static bool replaces_input(struct batch_names *names)
-{
-    const uint64_t *outputs = names->sums[OF_OUTPUT_FILE];
-    uint64_t *inputs = names->sums[OF_INPUT_FILE];
-    bool replaces = false;
-    if (names->count > 0)
-        qsort(inputs, names->count, sizeof *inputs, compare_sums);
-    for (size_t i = 0; i < names->count && !replaces; i++)
-        replaces =
-            outputs[i] && bsearch(&outputs[i], inputs, names->count, sizeof *inputs, compare_sums);
-    return replaces;
-}
-
-static enum status grow_names(struct batch_names *names)
-{
-    size_t more = names->capacity ? 2 * names->capacity : 1024;
-    for (size_t i = 0; i < SUMS; i++) {
-        uint64_t *larger = realloc(names->sums[i], more * sizeof *larger);
-        if (!larger)
-            return fail_memory("jobs");
-        names->sums[i] = larger;
-    }
-    names->capacity = more;
+    bool is_new;
+    TRY(sum_set_add(&names->ids, sums->id, &is_new));
+    names->has_same_id |= !is_new;
+    TRY(sum_set_add(&names->outputs, sums->output, &is_new));
+    names->has_same_output |= !is_new;
+    if (sums->input_file)
+        TRY(sum_set_add(&names->input_files, sums->input_file, &is_new));
+    if (sums->output_file)
+        TRY(sum_set_add(&names->output_files, sums->output_file, &is_new));
+    names->replaces_input |= sum_set_has(&names->output_files, sums->input_file) ||
+                             sum_set_has(&names->input_files, sums->output_file);
     return STATUS_OK;
 }
 
 static enum status add_names(struct batch_names *names, const struct batch_job *job)
 {
-    if (names->count == names->capacity)
-        TRY(grow_names(names));
-    size_t at = names->count++;
-    names->sums[OF_ID][at] = batch_id_sum(job->id);
-    names->sums[OF_OUTPUT][at] = batch_id_sum(job->name);
-    names->sums[OF_INPUT_FILE][at] = place_sum(&names->inputs, job->options.input);
-    names->sums[OF_OUTPUT_FILE][at] = place_sum(&names->outputs, job->output);
-    return STATUS_OK;
+    const char *input = job->options.input;
+    const struct job_sums sums = {
+        .id = batch_id_sum(job->id),
+        .output = batch_id_sum(job->name),
+        .input_file = place_sum(&names->inputs_at, input, strlen(input)),
+        .output_file = place_sum(&names->outputs_at, job->output, strlen(job->output))};
+    return add_sums(names, &sums);
+}
+
+/* In names->path; its length, or 0: no memory. */
+static size_t make_path(struct batch_names *names, const char *folder, const struct job_text *out)
+{
+    size_t length = strlen(folder), ends = length > 0 && folder[length - 1] == '/';
+    size_t whole = length + !ends + out->length;
+    if (whole > names->path_room) {
+        char *larger = realloc(names->path, 2 * whole);
+        if (!larger)
+            return 0;
+        names->path = larger;
+        names->path_room = 2 * whole;
+    }
+    memcpy(names->path, folder, length);
+    names->path[length] = '/';
+    memcpy(names->path + whole - out->length, out->text, out->length);
+    return whole;
+}
+
+/* The same of a line that need not be parsed. */
+static enum status add_scanned(struct batch_names *names, const char *folder,
+                               const struct job_line *job, uint64_t id)
+{
+    size_t length = make_path(names, folder, &job->out);
+    if (length == 0)
+        return fail_memory("jobs");
+    const struct job_sums sums = {
+        .id = id,
+        .output = text_sum(&job->out),
+        .input_file = place_sum(&names->inputs_at, job->in.text, job->in.length),
+        .output_file = place_sum(&names->outputs_at, names->path, length)};
+    return add_sums(names, &sums);
 }
 
 static void free_names(struct batch_names *names)
 {
-    for (size_t i = 0; i < SUMS; i++)
-        free(names->sums[i]);
-    free(names->inputs.path);
-    free(names->outputs.path);
+    sum_set_free(&names->ids);
+    sum_set_free(&names->outputs);
+    sum_set_free(&names->input_files);
+    sum_set_free(&names->output_files);
+    free(names->inputs_at.path);
+    free(names->outputs_at.path);
+    free(names->path);
 }
 
-static enum status check_names(struct batch_names *names)
+static enum status check_names(const struct batch_names *names)
 {
-    if (occurs_twice(names->sums[OF_OUTPUT], names->count))
+    if (names->has_same_output)
         return fail(STATUS_USAGE, "two jobs have the same output; each needs its own \"out\", or "
                                   "a --name that keeps them apart");
-    if (occurs_twice(names->sums[OF_ID], names->count))
+    if (names->has_same_id)
         return fail(STATUS_USAGE, "two jobs have the same \"id\"");
-    if (replaces_input(names))
+    if (names->replaces_input)
         return fail(STATUS_USAGE,
                     "an output would replace the input of a job; choose another folder for -O");
     return STATUS_OK;
@@ -149,9 +171,11 @@ static enum status add_job(const struct batch_options *options, const struct bat
     if (status == STATUS_OK)
         status = add_names(names, &job);
     list->all++;
-    bool is_ours = status == STATUS_OK && batch_shard_has(shard, batch_id_sum(job.id));
-    batch_job_free(&job);
+    bool is_ours = status == STATUS_OK && batch_shard_has(shard, batch_id_sum(job.id)), is_new;
     if (is_ours)
+        status = sum_set_add(&list->outputs, batch_id_sum(job.name), &is_new);
+    batch_job_free(&job);
+    if (is_ours && status == STATUS_OK)
         status = add_entry(list, line, original);
     if (!is_ours || status != STATUS_OK)
         free(line);
@@ -169,20 +193,44 @@ static enum status add_line(const struct batch_options *options, const struct ba
                    list);
 }
 
+/* Whether a line is another shard's, whose names are all that this one needs. */
+static bool is_of_others(const struct batch_options *options, const struct batch_shard *shard,
+                         const char *line, struct job_line *job, uint64_t *id)
+{
+    if (shard->count == 1 || options->from != BATCH_FROM_JOBS || !job_line_scan(line, job))
+        return false;
+    *id = text_sum(&job->id);
+    return !batch_shard_has(shard, *id);
+}
+
+static enum status read_line(const struct batch_options *options, const struct batch_shard *shard,
+                             const char *path, const char *line, size_t number,
+                             struct batch_names *names, struct batch_list *list)
+{
+    struct job_line job;
+    uint64_t id;
+    if (is_of_others(options, shard, line, &job, &id)) {
+        list->all++;
+        return add_scanned(names, options->render.out_dir, &job, id);
+    }
+    char where[256];
+    snprintf(where, sizeof where, "%.200s line %zu", path, number);
+    const char *before = log_prefix(where);
+    enum status status = add_line(options, shard, line, names, list);
+    log_prefix(before);
+    return status;
+}
+
 static enum status read_list(const struct batch_options *options, const struct batch_shard *shard,
                              struct batch_names *names, struct batch_list *list)
 {
     struct lines_read *lines;
-    char *line, where[256];
+    char *line;
     const char *path = options->segments ? options->segments : options->list;
     TRY(lines_read_open(path, &lines));
     enum status status = STATUS_OK;
-    while (status == STATUS_OK && (status = lines_read_next(lines, &line)) == STATUS_OK && line) {
-        snprintf(where, sizeof where, "%.200s line %zu", path, lines_read_number(lines));
-        const char *before = log_prefix(where);
-        status = add_line(options, shard, line, names, list);
-        log_prefix(before);
-    }
+    while (status == STATUS_OK && (status = lines_read_next(lines, &line)) == STATUS_OK && line)
+        status = read_line(options, shard, path, line, lines_read_number(lines), names, list);
     lines_read_close(lines);
     return status;
 }
@@ -258,5 +306,6 @@ void batch_list_free(struct batch_list *list)
         free(list->entries[i].original);
     }
     free(list->entries);
+    sum_set_free(&list->outputs);
     *list = (struct batch_list){0};
 }

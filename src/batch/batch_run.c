@@ -339,7 +339,8 @@ static enum status begin_batch(struct batch *batch)
     enum status status = output_make_folders(inside);
     free(inside);
     TRY(status);
-    return batch_journal_open(options->render.out_dir, &batch->shard, &batch->journal);
+    return batch_journal_open(options->render.out_dir, &batch->shard, &batch->list.outputs,
+                              &batch->journal);
 }
 
 static enum status conclude(struct batch *batch)

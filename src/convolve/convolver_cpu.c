@@ -70,11 +70,11 @@ static const struct convolver_backend *cpu_variant(const struct convolver_shape 
 const struct convolver_backend REAL(convolver_cpu) = {
     .name = "cpu", .variant = cpu_variant, .in_double = &convolver_cpu_in_double};
 
-real **rows_alloc(size_t rows, size_t floats)
+static real **rows_by(real *(*alloc)(size_t), size_t rows, size_t floats)
 {
     size_t stride = (floats + ROW_FLOATS - 1) / ROW_FLOATS * ROW_FLOATS;
     real **row = calloc(rows ? rows : 1, sizeof *row);
-    real *first = row && rows <= SIZE_MAX / (stride + 1) ? audio_alloc(rows * stride) : NULL;
+    real *first = row && rows <= SIZE_MAX / (stride + 1) ? alloc(rows * stride) : NULL;
     if (!first) {
         free(row);
         return NULL;
@@ -84,6 +84,16 @@ real **rows_alloc(size_t rows, size_t floats)
     if (rows == 0)
         free(first);
     return row;
+}
+
+real **rows_alloc(size_t rows, size_t floats)
+{
+    return rows_by(audio_alloc, rows, floats);
+}
+
+real **rows_alloc_unset(size_t rows, size_t floats)
+{
+    return rows_by(audio_alloc_unset, rows, floats);
 }
 
 void rows_free(real **rows, size_t count)

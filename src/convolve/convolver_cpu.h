@@ -17,6 +17,7 @@
 /* For each precision. */
 #define cpu_plan REAL(cpu_plan)
 #define rows_alloc REAL(rows_alloc)
+#define rows_alloc_unset REAL(rows_alloc_unset)
 #define rows_free REAL(rows_free)
 #define transform_taps REAL(transform_taps)
 #define copy_head REAL(copy_head)
@@ -31,6 +32,7 @@ struct partition_plan cpu_plan(const struct convolver_shape *shape);
 
 /* Zeroed rows, each as from audio_alloc, in one piece of memory; NULL: no memory. */
 real **rows_alloc(size_t rows, size_t floats);
+real **rows_alloc_unset(size_t rows, size_t floats); /* with any contents */
 void rows_free(real **rows, size_t count);
 
 /* The spectrum of taps [from, from + count) of a mask's column, scaled for the inverse transform;

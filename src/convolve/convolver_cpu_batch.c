@@ -26,6 +26,21 @@ static void batch_destroy(struct convolution *base)
     free(convolution);
 }
 
+/* A ring of spectra that are all written anew in each block needs no zeros, but for what follows
+ * the last bin up to a whole cache line, which is multiplied as well. */
+static real **make_spectra(const struct cpu_batch_convolution *convolution)
+{
+    size_t rows = convolution->shape.inputs, each = convolution->floats;
+    size_t bins = 2 * (convolution->plan.fft / 2 + 1);
+    if (convolution->plan.partitions > 1)
+        return rows_alloc(rows, convolution->depth * each);
+    real **spectra = rows_alloc_unset(rows, convolution->depth * each);
+    for (size_t r = 0; spectra && r < rows; r++)
+        for (size_t i = 0; i < convolution->depth; i++)
+            memset(spectra[r] + i * each + bins, 0, (each - bins) * sizeof **spectra);
+    return spectra;
+}
+
 static enum status init_spectra(struct cpu_batch_convolution *convolution)
 {
     const struct convolver_shape *shape = &convolution->shape;
@@ -38,9 +53,9 @@ static enum status init_spectra(struct cpu_batch_convolution *convolution)
     size_t parts = plan->is_odd ? (workers + shape->outputs - 1) / shape->outputs : workers;
     size_t group = far ? (plan->chunks + parts - 1) / parts : 1;
     convolution->group = group < GROUP_MOST ? group : GROUP_MOST;
-    convolution->spectra = rows_alloc(shape->inputs, convolution->depth * convolution->floats);
-    convolution->sums = rows_alloc(workers, convolution->group * convolution->floats);
-    convolution->samples = rows_alloc(workers, plan->fft);
+    convolution->spectra = make_spectra(convolution);
+    convolution->sums = rows_alloc_unset(workers, convolution->group * convolution->floats);
+    convolution->samples = rows_alloc_unset(workers, plan->fft);
     convolution->silent = calloc(shape->inputs * convolution->depth, sizeof *convolution->silent);
     if (convolution->silent)
         memset(convolution->silent, true, shape->inputs * convolution->depth);
@@ -191,7 +206,7 @@ static enum status prepare_spectra(const struct cpu_batch_convolution *convoluti
     size_t pieces = mask->columns * prepared->partitions;
     prepared->spectra = audio_alloc_unset(pieces * convolution->floats);
     struct mask_job job = {convolution, mask, prepared,
-                           rows_alloc(workers_count(workers), plan->fft)};
+                           rows_alloc_unset(workers_count(workers), plan->fft)};
     enum status status = prepared->spectra && job.samples ? STATUS_OK : fail_memory("a mask");
     if (status == STATUS_OK) {
         workers_run(workers, pieces, transform_mask, &job);

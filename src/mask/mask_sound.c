@@ -11,6 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Which no other kind of mask begins like. */
+static bool begins_as_wav(int fd)
+{
+    char head[12];
+    return pread(fd, head, sizeof head, 0) == sizeof head && memcmp(head, "RIFF", 4) == 0 &&
+           memcmp(head + 8, "WAVE", 4) == 0;
+}
+
 static enum status is_sound(const char *name, FILE *stream, const struct mask_load_options *options,
                             bool *mine)
 {
@@ -18,7 +26,7 @@ static enum status is_sound(const char *name, FILE *stream, const struct mask_lo
     SF_INFO info = {0};
     struct sound_io io;
     *mine = true;
-    if (!library_is_there(&sndfile_library))
+    if (!library_is_there(&sndfile_library) || begins_as_wav(fileno(stream)))
         return STATUS_OK; /* who reads it says why not */
     sound_io_begin(&io, fileno(stream));
     SNDFILE *file = sound_io_open(&io, SFM_READ, &info);

@@ -43,6 +43,11 @@ MUST_CHECK enum status block_init(struct block *block, size_t channels, size_t f
                                   const char *what);
 MUST_CHECK enum status block_init_in_double(struct block_in_double *block, size_t channels,
                                             size_t frames, const char *what);
+/* The same with any contents. */
+MUST_CHECK enum status block_init_unset(struct block *block, size_t channels, size_t frames,
+                                        const char *what);
+MUST_CHECK enum status block_init_unset_in_double(struct block_in_double *block, size_t channels,
+                                                  size_t frames, const char *what);
 void block_free(struct block *block);
 void block_free_in_double(struct block_in_double *block);
 

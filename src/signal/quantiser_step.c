@@ -221,10 +221,10 @@ uint64_t REAL(quantiser_interleave)(struct quantiser *quantiser, const real *con
     for (size_t done = 0, count; done < frames; done += count, out += count * channels) {
         count = frames - done < QUANTISED ? frames - done : QUANTISED;
         for (size_t c = 0; c < channels; c++) {
-            int32_t *row = rows[c % 2];
+            int32_t *row = channels == 1 ? out : rows[c % 2];
             clipped += convert_row(quantiser, c, quantiser->frames + done, planar[c] + at + done,
                                    count, row);
-            for (size_t i = 0; i < count && channels != 2; i++)
+            for (size_t i = 0; i < count && channels > 2; i++)
                 out[i * channels + c] = row[i];
         }
         if (channels == 2)

@@ -28,6 +28,7 @@
 #define real_fft REAL(fft)
 #define real_odd_fft REAL(odd_fft)
 #define block_init REAL(block_init)
+#define block_init_unset REAL(block_init_unset)
 #define block_free REAL(block_free)
 #define block_silence REAL(block_silence)
 #define audio_alloc REAL(audio_alloc)

@@ -67,14 +67,15 @@ real *audio_alloc(size_t count)
     return samples;
 }
 
-enum status block_init(struct real_block *block, size_t channels, size_t frames, const char *what)
+static enum status init_by(real *(*alloc)(size_t), struct real_block *block, size_t channels,
+                           size_t frames, const char *what)
 {
     *block = (struct real_block){.channels = channels, .frames = frames};
     block->data = calloc(channels ? channels : 1, sizeof *block->data);
     if (!block->data)
         goto fail;
     for (size_t c = 0; c < channels; c++) {
-        block->data[c] = audio_alloc(frames);
+        block->data[c] = alloc(frames);
         if (!block->data[c])
             goto fail;
     }
@@ -82,6 +83,17 @@ enum status block_init(struct real_block *block, size_t channels, size_t frames,
 fail:
     block_free(block);
     return fail_memory(what);
+}
+
+enum status block_init(struct real_block *block, size_t channels, size_t frames, const char *what)
+{
+    return init_by(audio_alloc, block, channels, frames, what);
+}
+
+enum status block_init_unset(struct real_block *block, size_t channels, size_t frames,
+                             const char *what)
+{
+    return init_by(audio_alloc_unset, block, channels, frames, what);
 }
 
 void block_free(struct real_block *block)
@@ -238,6 +250,10 @@ static void deinterleave_squares(const real *interleaved, size_t channels, size_
 HALO_REALTIME void audio_interleave(const real *const *planar, size_t at, size_t channels,
                                     size_t frames, real *interleaved)
 {
+    if (channels == 1) {
+        memcpy(interleaved, planar[0] + at, frames * sizeof *interleaved);
+        return;
+    }
     if (channels == 2) {
         interleave_two(planar[0] + at, planar[1] + at, frames, interleaved);
         return;
@@ -262,7 +278,9 @@ void audio_deinterleave_rows(const real *interleaved, size_t channels, size_t fr
 void audio_deinterleave(const real *interleaved, size_t channels, size_t frames,
                         real *const *planar, size_t at)
 {
-    if (channels == 2)
+    if (channels == 1)
+        memcpy(planar[0] + at, interleaved, frames * sizeof *interleaved);
+    else if (channels == 2)
         deinterleave_two(interleaved, frames, planar[0] + at, planar[1] + at);
     else
         audio_deinterleave_rows(interleaved, channels, frames, planar, channels, at);

@@ -159,7 +159,7 @@ static enum status prepare(struct engine_job *run)
     int64_t lap = lap_begin();
     size_t slots = run->settings->alone ? 1 : ENGINE_SLOTS;
     for (size_t i = 0; i < slots; i++) {
-        TRY(block_init(&run->inputs[i].block, chain->inputs, chain->block, "a block"));
+        TRY(block_init_unset(&run->inputs[i].block, chain->inputs, chain->block, "a block"));
         TRY(block_init(&run->outputs[i].block, chain->outputs, chain->block, "a block"));
     }
     if (run->kind == TAIL_UNTIL)

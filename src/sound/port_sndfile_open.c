@@ -65,6 +65,18 @@ static enum status refuse_sound(struct sound_source *sound)
     return fail(STATUS_FAILED, "cannot read %s: %s", sound->source.name, text);
 }
 
+/* Of a container whose samples libsndfile keeps in no more than these 16 bits. */
+static bool has_shorts(int format)
+{
+    static const int containers[] = {SF_FORMAT_WAV, SF_FORMAT_WAVEX, SF_FORMAT_RF64,
+                                     SF_FORMAT_W64, SF_FORMAT_AIFF,  SF_FORMAT_AU,
+                                     SF_FORMAT_CAF, SF_FORMAT_RAW,   SF_FORMAT_FLAC};
+    bool is_known = false;
+    for (size_t i = 0; i < sizeof containers / sizeof *containers; i++)
+        is_known = is_known || (format & SF_FORMAT_TYPEMASK) == containers[i];
+    return is_known && (format & SF_FORMAT_SUBMASK) == SF_FORMAT_PCM_16;
+}
+
 static enum status use_info(struct sound_source *sound, const SF_INFO *info)
 {
     struct source *source = &sound->source;
@@ -76,6 +88,7 @@ static enum status use_info(struct sound_source *sound, const SF_INFO *info)
     source->format.rate = (uint32_t)info->samplerate;
     source->format.channels = (size_t)info->channels;
     sound->is_double = (info->format & SF_FORMAT_SUBMASK) == SF_FORMAT_DOUBLE;
+    sound->is_short = has_shorts(info->format);
     return STATUS_OK;
 }
 
@@ -275,6 +288,17 @@ static enum status find_guess(const struct sound_source *sound, const SF_INFO *i
     return STATUS_OK;
 }
 
+/* libsndfile asks libmpg123, which may print something, about what it does not know itself. */
+static SNDFILE *open_quietly(struct sound_source *sound, const struct sound_claim *claim,
+                             SF_INFO *info)
+{
+    char head[4];
+    bool is_known = claim->bits > 0 || (pread(sound->fd, head, sizeof head, 0) == sizeof head &&
+                                        memcmp(head, "fLaC", sizeof head) == 0);
+    return is_known ? sound_io_open(&sound->io, SFM_READ, info)
+                    : sound_io_open_quietly(&sound->io, info);
+}
+
 static enum status open_file(struct sound_source *sound, uint64_t size)
 {
     SF_INFO info = {0};
@@ -288,7 +312,7 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
         return fail(STATUS_FAILED, "cannot read %s: its header says %u bits a sample",
                     sound->source.name, claim.bits);
     sound_io_begin(&sound->io, sound->fd);
-    sound->file = sound_io_open_quietly(&sound->io, &info);
+    sound->file = open_quietly(sound, &claim, &info);
     if (sound->io.error)
         return refuse_read(sound, sound->io.error);
     if (is_short && !sound->allow_truncated)

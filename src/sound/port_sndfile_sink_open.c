@@ -233,7 +233,7 @@ enum status sink_open_sound(const struct sink_settings *settings, struct sink **
     bool is_double = (settings->sound_format & SF_FORMAT_SUBMASK) == SF_FORMAT_DOUBLE;
     sound->most = is_double ? DBL_MAX : FLT_MAX;
     sound->chunk = audio_chunk_frames(settings->format.channels);
-    sound->interleaved = audio_alloc_in_double(sound->chunk * settings->format.channels);
+    sound->interleaved = audio_alloc_unset_in_double(sound->chunk * settings->format.channels);
     enum status status = STATUS_OK;
     bool stream = false;
     if (!sound->interleaved)

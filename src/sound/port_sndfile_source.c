@@ -1,5 +1,6 @@
 #include "sound/port_sndfile_source.h"
 
+#include "base/simd.h"
 #include "base/stop.h"
 #include "sound/planar_rows.h"
 #include "sound/sndfile_library.h"
@@ -99,19 +100,44 @@ static void narrow(void *samples, size_t count, struct beyond *beyond)
     }
 }
 
+/* The floats that libsndfile makes of them, of which it does one at a time, and reads 8 KiB. */
+SIMD_CLONES
+static void widen(const int16_t *restrict from, size_t count, float *restrict to)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = (float)from[i] * 0x1p-15F;
+}
+
+/* The next frames, as floats. */
+static sf_count_t read_shorts(struct sound_source *sound, size_t frames)
+{
+    size_t channels = sound->source.format.channels;
+    float *floats = sound->interleaved;
+    int16_t *shorts = (void *)(floats + frames * channels); /* there is room for doubles */
+    sf_count_t count = sf_readf_short(sound->file, shorts, (sf_count_t)frames);
+    if (count > 0)
+        widen(shorts, (size_t)count * channels, floats);
+    return count;
+}
+
+static sf_count_t read_frames(struct sound_source *sound, bool single, size_t frames)
+{
+    if (!single || sound->is_double)
+        return sf_readf_double(sound->file, sound->interleaved, (sf_count_t)frames);
+    return sound->is_short ? read_shorts(sound, frames)
+                           : sf_readf_float(sound->file, sound->interleaved, (sf_count_t)frames);
+}
+
 /* The next frames, at most a chunk, to the rows from `at` on. */
 static size_t read_chunk(struct sound_source *sound, const struct planar_rows *rows, size_t at,
                          size_t frames)
 {
     size_t channels = sound->source.format.channels;
-    bool narrows = rows->single && sound->is_double;
     sf_count_t count = 0;
     if (frames > 0 && sound_io_has_memory(&sound->io, channels))
-        count = rows->single && !narrows
-                    ? sf_readf_float(sound->file, sound->interleaved, (sf_count_t)frames)
-                    : sf_readf_double(sound->file, sound->interleaved, (sf_count_t)frames);
+        count = read_frames(sound, rows->single != NULL, frames);
     size_t read = count > 0 ? (size_t)count : 0;
-    if (narrows)
+    if (rows->single && sound->is_double)
         narrow(sound->interleaved, read * channels, &sound->beyond);
     planar_rows_put(rows, at, sound->interleaved, channels, read, sound->source.workers);
     sound->position += (int64_t)read;
@@ -129,10 +155,13 @@ static enum status refuse_beyond(const struct sound_source *sound, size_t read)
                 sample % channels + 1, sound->beyond.value);
 }
 
+/* No longer than the sound: a mask is often short, and its chunk new memory. */
 static enum status make_chunk(struct sound_source *sound)
 {
     size_t channels = sound->source.format.channels;
     size_t frames = planar_rows_chunk(channels, sound->source.workers);
+    if (sound->source.frames > 0 && (uint64_t)sound->source.frames < frames)
+        frames = (size_t)sound->source.frames;
     sound->interleaved = audio_alloc_unset_in_double(frames * channels);
     if (!sound->interleaved)
         return fail_memory("reading");

@@ -26,7 +26,8 @@ struct sound_source {
     struct sound_io io;
     char *path;
     bool allow_truncated;
-    bool is_double;       /* the samples of the file */
+    bool is_double;       /* the samples of the file; */
+    bool is_short;        /* integers of 16 bits, which libsndfile hands out as they are */
     struct beyond beyond; /* of single precision */
     int64_t position;
     int64_t limit; /* frames of sound, without trailing data, or FRAMES_UNKNOWN */
