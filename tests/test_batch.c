@@ -162,9 +162,14 @@ START_TEST(wrong_usage_is_refused_before_anything_is_written)
         {"replace the input",
          "{\"in\": \"a.wav\", \"out\": \"s05.wav\"}\n{\"in\": \"in/../in/s05.wav\"}",
          "-O in --name {stem}-x.wav -f"},
-        {"replace the input", "{\"in\": \"a.wav\"}", "-O . -f"},
-        {"same \"id\"", "{\"id\": \"a\", \"in\": \"a.wav\"}\n{\"id\": \"a\", \"in\": \"b.wav\"}",
+        {"the output of line 1 would replace the input of line 1", "{\"in\": \"a.wav\"}",
+         "-O . -f"},
+        {"the output of line 1 would replace the input of line 2", /* which is not there yet */
+         "{\"in\": \"a.wav\", \"out\": \"x/y.wav\"}\n{\"in\": \"./D//x/./y.wav\"}", "-O D"},
+        {"lines 1 and 3 have the same output", "{\"in\": \"a.wav\"}\n\n{\"in\": \"b/a.wav\"}",
          "-O D"},
+        {"lines 1 and 2 have the same \"id\"",
+         "{\"id\": \"a\", \"in\": \"a.wav\"}\n{\"id\": \"a\", \"in\": \"b.wav\"}", "-O D"},
         {"--shard", "{\"in\": \"in/s00.wav\"}", "-O D --shard 3/2"},
         {"which of them", "{\"in\": \"in/s00.wav\"}", "-O D --shard 4"},
         {"--backend", "{\"in\": \"in/s00.wav\"}", "-O D --backend cuda --reproducible"},
@@ -175,6 +180,9 @@ START_TEST(wrong_usage_is_refused_before_anything_is_written)
         command_refused(2, rows[i].expected, "$HALO batch list %s", rows[i].arguments);
         command_done("test ! -e D");
     }
+    command_done("mkdir other && cp in/s00.wav other");
+    command_refused(2, "files 1 and 5 have the same output",
+                    "$HALO batch --glob '[io]*/s0[0-3]*.wav' -O D");
     command_refused(2, "needs a LIST", "$HALO batch -O D");
     command_refused(2, "--output", "$HALO batch list -O D --output E.wav");
 }
@@ -460,6 +468,23 @@ enum { MEMORY_MOST = 280000 };
 enum { MEMORY_MOST = 200000 };
 #endif
 
+/* As editors of Windows save files. */
+START_TEST(byte_order_marks_are_skipped)
+{
+    begin();
+    command_done(
+        "m=$(printf '\\357\\273\\277'); echo \"$m{\\\"in\\\": \\\"in/s00.wav\\\"}\" >list; "
+        "echo \"${m}one in/s00.wav\" >scp; echo \"${m}part one 0 0.1\" >segments; "
+        "echo \"$m{\\\"audio_filepath\\\": \\\"in/s00.wav\\\", \\\"duration\\\": 1}\" >nemo; "
+        "echo \"${m}a.wav\" >masks; gzip -k list");
+    command_done("$HALO batch list -O D -q && $HALO batch list.gz -O E -q --masks masks && test -e "
+                 "D/s00.wav -a -e E/s00.wav");
+    command_done("$HALO batch scp --from kaldi -O F -q && test -e F/one.wav");
+    command_done("$HALO batch scp --from kaldi --segments segments -O G -q && test -e G/part.wav");
+    command_done("$HALO batch nemo --from nemo -O H -q && test -e H/s00.wav");
+}
+END_TEST
+
 START_TEST(damaged_lists_are_refused)
 {
     begin();
@@ -484,4 +509,4 @@ SUITE_MAIN("batch", the_bytes_are_those_of_reproducible_renders,
            the_status_knows_what_is_missing, killed_runs_lose_nothing_and_leave_nothing,
            runs_at_once_share_the_work, manifests_come_back_as_their_kind,
            a_room_begins_at_its_direct_sound, a_missing_gpu_is_not_mentioned,
-           seeds_are_whole_numbers, damaged_lists_are_refused)
+           seeds_are_whole_numbers, damaged_lists_are_refused, byte_order_marks_are_skipped)

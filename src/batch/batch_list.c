@@ -8,38 +8,79 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Files are those of folders that are there, by the folder's number and their name in it. */
+/* Files by their folder's number and their name in it. */
 enum { OF_ID, OF_OUTPUT, OF_INPUT_FILE, OF_OUTPUT_FILE, SUMS };
 
 /* The last one, which the next file is likely to be in as well. */
 struct batch_folder {
     char *path;
-    uint64_t sum; /* 0: not there */
+    uint64_t sum; /* 0: not known */
+};
+
+struct batch_name {
+    uint64_t sum;
+    size_t place; /* of the job: its line, or its file's number */
 };
 
 /* Of all jobs, to find what occurs twice. */
 struct batch_names {
-    uint64_t *sums[SUMS];
+    struct batch_name *all[SUMS];
     size_t count, capacity;
     struct batch_folder inputs, outputs;
+    const char *unit; /* of places: "line" or "file" */
 };
+
+/* Of what is not there, as far as it is written in the same way. */
+static uint64_t add_missing(uint64_t sum, const char *path)
+{
+    while (*path) {
+        size_t length = strcspn(path, "/");
+        bool is_part = length > 0 && !(length == 1 && *path == '.');
+        if (is_part)
+            sum = cache_file_sum(cache_file_sum(sum, "/", 1), path, length);
+        path += length + (path[length] == '/');
+    }
+    return sum;
+}
+
+/* Of the folder that is there, which may have others that a job makes. Changes `path`. */
+static uint64_t sum_of_folder(char *path)
+{
+    struct stat about;
+    size_t length = strlen(path), all = length;
+    char after = '\0';
+    while (stat(length > 0 ? path : ".", &about) != 0) {
+        path[length] = after;
+        while (length > 0 && path[length - 1] == '/')
+            length--;
+        while (length > 0 && path[length - 1] != '/')
+            length--;
+        if (length == all)
+            return 0;
+        all = length;
+        after = path[length];
+        path[length] = '\0';
+    }
+    const uint64_t number[] = {about.st_dev, about.st_ino};
+    uint64_t sum = cache_file_sum(CACHE_FILE_SUM, (const char *)number, sizeof number);
+    path[length] = after;
+    return add_missing(sum, path + length);
+}
 
 /* `path` up to `length`, with its last slash. */
 static uint64_t folder_sum(struct batch_folder *folder, const char *path, size_t length)
 {
-    struct stat about;
     if (folder->path && strlen(folder->path) == length && memcmp(folder->path, path, length) == 0)
         return folder->sum;
     free(folder->path);
     folder->path = strndup(path, length);
-    folder->sum = 0;
-    if (!folder->path || stat(length ? folder->path : ".", &about) != 0)
-        return 0;
-    const uint64_t number[] = {about.st_dev, about.st_ino};
-    return folder->sum = cache_file_sum(CACHE_FILE_SUM, (const char *)number, sizeof number);
+    char *copy = strndup(path, length);
+    folder->sum = folder->path && copy ? sum_of_folder(copy) : 0;
+    free(copy);
+    return folder->sum;
 }
 
-/* 0: its folder is not there. */
+/* 0: not known. */
 static uint64_t place_sum(struct batch_folder *folder, const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -49,76 +90,101 @@ static uint64_t place_sum(struct batch_folder *folder, const char *path)
 
 static int compare_sums(const void *a, const void *b)
 {
-    uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
-    return (one > other) - (one < other);
+    const struct batch_name *one = a, *other = b;
+    return (one->sum > other->sum) - (one->sum < other->sum);
 }
 
-static bool occurs_twice(uint64_t *sums, size_t count)
+static int compare_names(const void *a, const void *b)
 {
-    bool twice = false;
-    qsort(sums, count, sizeof *sums, compare_sums);
+    const struct batch_name *one = a, *other = b;
+    int order = compare_sums(a, b);
+    return order ? order : (one->place > other->place) - (one->place < other->place);
+}
+
+/* The first of two that are the same, or NULL. */
+static const struct batch_name *find_twice(struct batch_name *names, size_t count)
+{
+    const struct batch_name *found = NULL;
+    if (count > 0)
+        qsort(names, count, sizeof *names, compare_names);
     for (size_t i = 1; i < count; i++)
-        twice = twice || sums[i - 1] == sums[i];
-    return twice;
+        if (names[i - 1].sum == names[i].sum && (!found || names[i - 1].place < found->place))
+            found = &names[i - 1];
+    return found;
 }
 
-/* Sorts those of inputs. */
-static bool replaces_input(struct batch_names *names)
+/* An output that is an input, or NULL. Sorts those of inputs. */
+static const struct batch_name *find_replaced(struct batch_names *names,
+                                              const struct batch_name **replacing)
 {
-    const uint64_t *outputs = names->sums[OF_OUTPUT_FILE];
-    uint64_t *inputs = names->sums[OF_INPUT_FILE];
-    bool replaces = false;
+    const struct batch_name *outputs = names->all[OF_OUTPUT_FILE], *found = NULL;
+    struct batch_name *inputs = names->all[OF_INPUT_FILE];
     if (names->count > 0)
-        qsort(inputs, names->count, sizeof *inputs, compare_sums);
-    for (size_t i = 0; i < names->count && !replaces; i++)
-        replaces =
-            outputs[i] && bsearch(&outputs[i], inputs, names->count, sizeof *inputs, compare_sums);
-    return replaces;
+        qsort(inputs, names->count, sizeof *inputs, compare_names);
+    for (size_t i = 0; i < names->count && !found; i++) {
+        *replacing = &outputs[i];
+        if (outputs[i].sum)
+            found = bsearch(&outputs[i], inputs, names->count, sizeof *inputs, compare_sums);
+    }
+    return found;
 }
 
 static enum status grow_names(struct batch_names *names)
 {
     size_t more = names->capacity ? 2 * names->capacity : 1024;
     for (size_t i = 0; i < SUMS; i++) {
-        uint64_t *larger = realloc(names->sums[i], more * sizeof *larger);
+        struct batch_name *larger = realloc(names->all[i], more * sizeof *larger);
         if (!larger)
             return fail_memory("jobs");
-        names->sums[i] = larger;
+        names->all[i] = larger;
     }
     names->capacity = more;
     return STATUS_OK;
 }
 
-static enum status add_names(struct batch_names *names, const struct batch_job *job)
+static enum status add_names(struct batch_names *names, const struct batch_job *job, size_t place)
 {
     if (names->count == names->capacity)
         TRY(grow_names(names));
     size_t at = names->count++;
-    names->sums[OF_ID][at] = batch_id_sum(job->id);
-    names->sums[OF_OUTPUT][at] = batch_id_sum(job->name);
-    names->sums[OF_INPUT_FILE][at] = place_sum(&names->inputs, job->options.input);
-    names->sums[OF_OUTPUT_FILE][at] = place_sum(&names->outputs, job->output);
+    const uint64_t sums[SUMS] = {
+        [OF_ID] = batch_id_sum(job->id),
+        [OF_OUTPUT] = batch_id_sum(job->name),
+        [OF_INPUT_FILE] = place_sum(&names->inputs, job->options.input),
+        [OF_OUTPUT_FILE] = place_sum(&names->outputs, job->output),
+    };
+    for (size_t i = 0; i < SUMS; i++)
+        names->all[i][at] = (struct batch_name){sums[i], place};
     return STATUS_OK;
 }
 
 static void free_names(struct batch_names *names)
 {
     for (size_t i = 0; i < SUMS; i++)
-        free(names->sums[i]);
+        free(names->all[i]);
     free(names->inputs.path);
     free(names->outputs.path);
 }
 
 static enum status check_names(struct batch_names *names)
 {
-    if (occurs_twice(names->sums[OF_OUTPUT], names->count))
-        return fail(STATUS_USAGE, "two jobs have the same output; each needs its own \"out\", or "
-                                  "a --name that keeps them apart");
-    if (occurs_twice(names->sums[OF_ID], names->count))
-        return fail(STATUS_USAGE, "two jobs have the same \"id\"");
-    if (replaces_input(names))
+    const char *unit = names->unit;
+    const struct batch_name *one = find_twice(names->all[OF_OUTPUT], names->count), *other;
+    if (one)
         return fail(STATUS_USAGE,
-                    "an output would replace the input of a job; choose another folder for -O");
+                    "%ss %zu and %zu have the same output; each job needs its own \"out\", or a "
+                    "--name that keeps them apart",
+                    unit, one[0].place, one[1].place);
+    one = find_twice(names->all[OF_ID], names->count);
+    if (one)
+        return fail(STATUS_USAGE, "%ss %zu and %zu have the same \"id\"", unit, one[0].place,
+                    one[1].place);
+    one = find_replaced(names, &other);
+    if (one)
+        return fail(STATUS_USAGE,
+                    "the output of %s %zu would replace the input of %s %zu; choose another folder "
+                    "for -O",
+                    unit, other->place, unit, one->place);
     return STATUS_OK;
 }
 
@@ -141,13 +207,13 @@ static enum status add_entry(struct batch_list *list, char *line, const char *or
 
 /* Takes `line` over, also on failure. */
 static enum status add_job(const struct batch_options *options, const struct batch_shard *shard,
-                           char *line, const char *original, struct batch_names *names,
-                           struct batch_list *list)
+                           char *line, const char *original, size_t place,
+                           struct batch_names *names, struct batch_list *list)
 {
     struct batch_job job = {0};
     enum status status = batch_job_identify(options, line, &job);
     if (status == STATUS_OK)
-        status = add_names(names, &job);
+        status = add_names(names, &job, place);
     list->all++;
     bool is_ours = status == STATUS_OK && batch_shard_has(shard, batch_id_sum(job.id));
     batch_job_free(&job);
@@ -159,14 +225,15 @@ static enum status add_job(const struct batch_options *options, const struct bat
 }
 
 static enum status add_line(const struct batch_options *options, const struct batch_shard *shard,
-                            const char *line, struct batch_names *names, struct batch_list *list)
+                            const char *line, size_t place, struct batch_names *names,
+                            struct batch_list *list)
 {
     char *job = NULL;
     TRY(batch_line_to_job(options, line, &job));
     if (!job)
         return STATUS_OK;
-    return add_job(options, shard, job, options->from == BATCH_FROM_JOBS ? NULL : line, names,
-                   list);
+    return add_job(options, shard, job, options->from == BATCH_FROM_JOBS ? NULL : line, place,
+                   names, list);
 }
 
 static enum status read_list(const struct batch_options *options, const struct batch_shard *shard,
@@ -180,7 +247,7 @@ static enum status read_list(const struct batch_options *options, const struct b
     while (status == STATUS_OK && (status = lines_read_next(lines, &line)) == STATUS_OK && line) {
         snprintf(where, sizeof where, "%.200s line %zu", path, lines_read_number(lines));
         const char *before = log_prefix(where);
-        status = add_line(options, shard, line, names, list);
+        status = add_line(options, shard, line, lines_read_number(lines), names, list);
         log_prefix(before);
     }
     lines_read_close(lines);
@@ -200,7 +267,7 @@ static enum status read_glob(const struct batch_options *options, const struct b
         json_t *job = json_pack("{s:s}", "in", found.gl_pathv[i]);
         char *line = job ? json_dumps(job, JSON_COMPACT) : NULL;
         json_decref(job);
-        status = line ? add_job(options, shard, line, NULL, names, list)
+        status = line ? add_job(options, shard, line, NULL, i + 1, names, list)
                       : fail(STATUS_FAILED, "%s: its name is not UTF-8", found.gl_pathv[i]);
     }
     globfree(&found);
@@ -239,7 +306,7 @@ static enum status read_masks(struct batch_options *options)
 enum status batch_list_load(struct batch_options *options, const struct batch_shard *shard,
                             struct batch_list *list)
 {
-    struct batch_names names = {0};
+    struct batch_names names = {.unit = options->glob ? "file" : "line"};
     if (options->masks)
         TRY(read_masks(options));
     if (options->segments)
