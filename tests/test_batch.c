@@ -82,7 +82,8 @@ START_TEST(only_what_is_missing_or_changed_is_made)
     result = command_done("$HALO batch jobs.jsonl -O D --json -q --tail none");
     ck_assert_double_eq(command_number(result.out, "made"), 6);
     result = command_done("$HALO batch status D --json");
-    ck_assert_double_eq(command_number(result.out, "done"), FILES + 1);
+    ck_assert_double_eq(command_number(result.out, "done"), 6);
+    ck_assert_double_eq(command_number(result.out, "others"), FILES - 5);
     command_refused(1, "has no journal", "$HALO batch status in");
 }
 END_TEST
@@ -312,6 +313,30 @@ END_TEST
 
 /* At random moments, then once to the end: the bytes of a quiet run, and nothing else. What had its
  * name when a run was killed has not been made again. */
+/* Of a list that has fewer jobs than the one before. */
+START_TEST(the_status_is_that_of_the_last_list)
+{
+    begin();
+    command_done("mv in/s03.wav in/s10.wav .; ! $HALO batch jobs.jsonl -O D -q; sed -n '1,4p' "
+                 "jobs.jsonl >few");
+    command_expect(command_done("$HALO batch status D").out, "10 of 12 jobs done, 2 failed");
+    for (int k = 2; k > 0; k--)
+        command_run("$HALO batch few -O D -q --shard %d/2", k);
+    struct command_result result = command_done("$HALO batch status D --failed");
+    command_expect(result.out, "3 of 4 jobs done, 1 failed; 2 of 2 shards begun, 0 not ended; 8 "
+                               "jobs of earlier lists\nj03: ");
+    ck_assert_uint_eq(command_lines(result.out), 2);
+    json_t *report = command_json(command_done("$HALO batch status D --json --failed").out);
+    ck_assert_double_eq(command_json_number(report, "done"), 3);
+    ck_assert_double_eq(command_json_number(report, "others"), 8);
+    ck_assert_uint_eq(json_object_size(json_object_get(report, "failures")), 1);
+    json_decref(report);
+    /* Without what it knows of lists it counts all. */
+    command_done("rm D/.halo-batch/*.jobs");
+    command_expect(command_done("$HALO batch status D").out, "10 of 4 jobs done, 2 failed");
+}
+END_TEST
+
 START_TEST(killed_runs_lose_nothing_and_leave_nothing)
 {
     begin();
@@ -334,7 +359,7 @@ START_TEST(killed_runs_lose_nothing_and_leave_nothing)
         "cd D/x; stat -c '%%n %%i %%y' *.wav > ../../now; cd ../..; grep -vxFf now times > lost; "
         "test ! -s lost");
     expect_outputs("D");
-    ck_assert_str_eq(command_done("ls -A D; ls -A D/.halo-batch").out,
+    ck_assert_str_eq(command_done("ls -A D; ls -A D/.halo-batch | grep -v [.]jobs$").out,
                      ".halo-batch\nx\n1-of-1.jsonl\nlocks\n");
 }
 END_TEST
@@ -506,7 +531,8 @@ SUITE_MAIN("batch", the_bytes_are_those_of_reproducible_renders,
            failures_are_counted_by_what_failed, wrong_usage_is_refused_before_anything_is_written,
            options_of_jobs_are_those_of_render, shards_are_together_the_whole,
            schedulers_say_which_shard, nonsense_of_schedulers_is_refused,
-           the_status_knows_what_is_missing, killed_runs_lose_nothing_and_leave_nothing,
-           runs_at_once_share_the_work, manifests_come_back_as_their_kind,
-           a_room_begins_at_its_direct_sound, a_missing_gpu_is_not_mentioned,
-           seeds_are_whole_numbers, damaged_lists_are_refused, byte_order_marks_are_skipped)
+           the_status_knows_what_is_missing, the_status_is_that_of_the_last_list,
+           killed_runs_lose_nothing_and_leave_nothing, runs_at_once_share_the_work,
+           manifests_come_back_as_their_kind, a_room_begins_at_its_direct_sound,
+           a_missing_gpu_is_not_mentioned, seeds_are_whole_numbers, damaged_lists_are_refused,
+           byte_order_marks_are_skipped)

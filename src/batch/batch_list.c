@@ -188,6 +188,18 @@ static enum status check_names(struct batch_names *names)
     return STATUS_OK;
 }
 
+/* Of names that are sorted. */
+static enum status keep_ids(const struct batch_names *names, struct job_set *ids)
+{
+    ids->sums = calloc(names->count + 1, sizeof *ids->sums);
+    if (!ids->sums)
+        return fail_memory("jobs");
+    ids->count = names->count;
+    for (size_t i = 0; i < names->count; i++)
+        ids->sums[i] = names->all[OF_ID][i].sum;
+    return STATUS_OK;
+}
+
 static enum status add_entry(struct batch_list *list, char *line, const char *original)
 {
     if (list->count == list->capacity) {
@@ -314,6 +326,8 @@ enum status batch_list_load(struct batch_options *options, const struct batch_sh
     enum status status = (options->glob ? read_glob : read_list)(options, shard, &names, list);
     if (status == STATUS_OK)
         status = check_names(&names);
+    if (status == STATUS_OK)
+        status = keep_ids(&names, &list->ids);
     free_names(&names);
     return status;
 }
@@ -325,5 +339,6 @@ void batch_list_free(struct batch_list *list)
         free(list->entries[i].original);
     }
     free(list->entries);
+    job_set_free(&list->ids);
     *list = (struct batch_list){0};
 }

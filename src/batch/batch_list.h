@@ -5,6 +5,7 @@
 
 #include "batch/batch_job.h"
 #include "batch/batch_shard.h"
+#include "batch/job_set.h"
 
 enum batch_result { BATCH_LEFT, BATCH_MADE, BATCH_KEPT, BATCH_FAILED };
 
@@ -19,7 +20,8 @@ struct batch_entry {
 struct batch_list {
     struct batch_entry *entries;
     size_t count, capacity;
-    size_t all; /* with those of other shards */
+    size_t all;         /* with those of other shards, */
+    struct job_set ids; /* which they are */
 };
 
 /* Also reads options->masks. Errors: reading, a line that is no job, two jobs of one id or output,

@@ -32,6 +32,7 @@ struct batch {
     struct batch_options *options;
     struct batch_shard shard;
     struct batch_list list;
+    char set[JOB_SET_NAME]; /* of its jobs */
     struct batch_journal *journal;
     struct batch_report report;
     struct mask_cache *masks;
@@ -317,10 +318,10 @@ static void note_run(struct batch *batch, const char *what, json_t *summary)
     char shard[64];
     snprintf(shard, sizeof shard, "%zu/%zu", batch->shard.number, batch->shard.count);
     batch_journal_note(batch->journal,
-                       json_pack("{s:s, s:s, s:I, s:I, s:I, s:o*}", "run", what, "shard", shard,
-                                 "jobs", (json_int_t)batch->list.count, "all",
-                                 (json_int_t)batch->list.all, "process", (json_int_t)getpid(),
-                                 "summary", summary));
+                       json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:o*}", "run", what, "shard",
+                                 shard, "list", batch->set, "jobs", (json_int_t)batch->list.count,
+                                 "all", (json_int_t)batch->list.all, "process",
+                                 (json_int_t)getpid(), "summary", summary));
 }
 
 static enum status begin_batch(struct batch *batch)
@@ -339,7 +340,8 @@ static enum status begin_batch(struct batch *batch)
     enum status status = output_make_folders(inside);
     free(inside);
     TRY(status);
-    return batch_journal_open(options->out_dir, &batch->shard, &batch->journal);
+    TRY(batch_journal_open(options->out_dir, &batch->shard, &batch->journal));
+    return job_set_save(&batch->list.ids, options->out_dir, batch->set);
 }
 
 static enum status conclude(struct batch *batch)
