@@ -6,6 +6,7 @@
 #include "command/commands.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 /* A closed standard descriptor would be reused by the next open file, and messages written to it.
@@ -29,6 +30,7 @@ static enum status end_output(enum status status)
 int main(int argc, char **argv)
 {
     open_standard_files();
+    signal(SIGXFSZ, SIG_IGN); /* a file beyond a limit of its size is an error of write() */
     json_watch_memory();
     command_line_keep(argv);
     failure_json_begin(argv);

@@ -350,6 +350,7 @@ def special(case):
         "fraction": ((6000, ranges, 0, loops), {"fraction": 1 << 31}),
         "smpte": ((6000, ranges, 0, loops), {"smpte": 1}),
         "own": ((6000, ranges, 0, loops), {"maker": 7}),
+        "note": ((20000, ranges, 0, []), {}),
         "pitch": ((6000, ranges, 0, []), {"inst": struct.pack("<Bbb4B", 62, 0, 0, *ranges)}),
         "loud": ((6000, ranges, 200, []), {}),
         "release": ((6000, ranges, 0, [(0, 10, 21)]), {"is_release": True}),

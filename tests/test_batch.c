@@ -82,7 +82,8 @@ START_TEST(only_what_is_missing_or_changed_is_made)
     result = command_done("$HALO batch jobs.jsonl -O D --json -q --tail none");
     ck_assert_double_eq(command_number(result.out, "made"), 6);
     result = command_done("$HALO batch status D --json");
-    ck_assert_double_eq(command_number(result.out, "done"), FILES + 1);
+    ck_assert_double_eq(command_number(result.out, "done"), 6);
+    ck_assert_double_eq(command_number(result.out, "others"), FILES - 5);
     command_refused(1, "has no journal", "$HALO batch status in");
 }
 END_TEST
@@ -162,9 +163,14 @@ START_TEST(wrong_usage_is_refused_before_anything_is_written)
         {"replace the input",
          "{\"in\": \"a.wav\", \"out\": \"s05.wav\"}\n{\"in\": \"in/../in/s05.wav\"}",
          "-O in --name {stem}-x.wav -f"},
-        {"replace the input", "{\"in\": \"a.wav\"}", "-O . -f"},
-        {"same \"id\"", "{\"id\": \"a\", \"in\": \"a.wav\"}\n{\"id\": \"a\", \"in\": \"b.wav\"}",
+        {"the output of line 1 would replace the input of line 1", "{\"in\": \"a.wav\"}",
+         "-O . -f"},
+        {"the output of line 1 would replace the input of line 2", /* which is not there yet */
+         "{\"in\": \"a.wav\", \"out\": \"x/y.wav\"}\n{\"in\": \"./D//x/./y.wav\"}", "-O D"},
+        {"lines 1 and 3 have the same output", "{\"in\": \"a.wav\"}\n\n{\"in\": \"b/a.wav\"}",
          "-O D"},
+        {"lines 1 and 2 have the same \"id\"",
+         "{\"id\": \"a\", \"in\": \"a.wav\"}\n{\"id\": \"a\", \"in\": \"b.wav\"}", "-O D"},
         {"--shard", "{\"in\": \"in/s00.wav\"}", "-O D --shard 3/2"},
         {"which of them", "{\"in\": \"in/s00.wav\"}", "-O D --shard 4"},
         {"--backend", "{\"in\": \"in/s00.wav\"}", "-O D --backend cuda --reproducible"},
@@ -175,6 +181,9 @@ START_TEST(wrong_usage_is_refused_before_anything_is_written)
         command_refused(2, rows[i].expected, "$HALO batch list %s", rows[i].arguments);
         command_done("test ! -e D");
     }
+    command_done("mkdir other && cp in/s00.wav other");
+    command_refused(2, "files 1 and 5 have the same output",
+                    "$HALO batch --glob '[io]*/s0[0-3]*.wav' -O D");
     command_refused(2, "needs a LIST", "$HALO batch -O D");
     command_refused(2, "--output", "$HALO batch list -O D --output E.wav");
 }
@@ -353,6 +362,30 @@ END_TEST
 
 /* At random moments, then once to the end: the bytes of a quiet run, and nothing else. What had its
  * name when a run was killed has not been made again. */
+/* Of a list that has fewer jobs than the one before. */
+START_TEST(the_status_is_that_of_the_last_list)
+{
+    begin();
+    command_done("mv in/s03.wav in/s10.wav .; ! $HALO batch jobs.jsonl -O D -q; sed -n '1,4p' "
+                 "jobs.jsonl >few");
+    command_expect(command_done("$HALO batch status D").out, "10 of 12 jobs done, 2 failed");
+    for (int k = 2; k > 0; k--)
+        command_run("$HALO batch few -O D -q --shard %d/2", k);
+    struct command_result result = command_done("$HALO batch status D --failed");
+    command_expect(result.out, "3 of 4 jobs done, 1 failed; 2 of 2 shards begun, 0 not ended; 8 "
+                               "jobs of earlier lists\nj03: ");
+    ck_assert_uint_eq(command_lines(result.out), 2);
+    json_t *report = command_json(command_done("$HALO batch status D --json --failed").out);
+    ck_assert_double_eq(command_json_number(report, "done"), 3);
+    ck_assert_double_eq(command_json_number(report, "others"), 8);
+    ck_assert_uint_eq(json_object_size(json_object_get(report, "failures")), 1);
+    json_decref(report);
+    /* Without what it knows of lists it counts all. */
+    command_done("rm D/.halo-batch/*.jobs");
+    command_expect(command_done("$HALO batch status D").out, "10 of 4 jobs done, 2 failed");
+}
+END_TEST
+
 START_TEST(killed_runs_lose_nothing_and_leave_nothing)
 {
     begin();
@@ -375,7 +408,7 @@ START_TEST(killed_runs_lose_nothing_and_leave_nothing)
         "cd D/x; stat -c '%%n %%i %%y' *.wav > ../../now; cd ../..; grep -vxFf now times > lost; "
         "test ! -s lost");
     expect_outputs("D");
-    ck_assert_str_eq(command_done("ls -A D; ls -A D/.halo-batch").out,
+    ck_assert_str_eq(command_done("ls -A D; ls -A D/.halo-batch | grep -v [.]jobs$").out,
                      ".halo-batch\nx\n1-of-1.jsonl\nlocks\n");
 }
 END_TEST
@@ -509,6 +542,23 @@ enum { MEMORY_MOST = 280000 };
 enum { MEMORY_MOST = 200000 };
 #endif
 
+/* As editors of Windows save files. */
+START_TEST(byte_order_marks_are_skipped)
+{
+    begin();
+    command_done(
+        "m=$(printf '\\357\\273\\277'); echo \"$m{\\\"in\\\": \\\"in/s00.wav\\\"}\" >list; "
+        "echo \"${m}one in/s00.wav\" >scp; echo \"${m}part one 0 0.1\" >segments; "
+        "echo \"$m{\\\"audio_filepath\\\": \\\"in/s00.wav\\\", \\\"duration\\\": 1}\" >nemo; "
+        "echo \"${m}a.wav\" >masks; gzip -k list");
+    command_done("$HALO batch list -O D -q && $HALO batch list.gz -O E -q --masks masks && test -e "
+                 "D/s00.wav -a -e E/s00.wav");
+    command_done("$HALO batch scp --from kaldi -O F -q && test -e F/one.wav");
+    command_done("$HALO batch scp --from kaldi --segments segments -O G -q && test -e G/part.wav");
+    command_done("$HALO batch nemo --from nemo -O H -q && test -e H/s00.wav");
+}
+END_TEST
+
 START_TEST(damaged_lists_are_refused)
 {
     begin();
@@ -531,7 +581,8 @@ SUITE_MAIN("batch", the_bytes_are_those_of_reproducible_renders,
            options_of_jobs_are_those_of_render, shards_are_together_the_whole,
            a_shard_reads_names_alone_of_the_others, clashes_of_shards_are_refused_by_all,
            schedulers_say_which_shard, nonsense_of_schedulers_is_refused,
-           the_status_knows_what_is_missing, killed_runs_lose_nothing_and_leave_nothing,
-           runs_at_once_share_the_work, manifests_come_back_as_their_kind,
-           a_room_begins_at_its_direct_sound, a_missing_gpu_is_not_mentioned,
-           seeds_are_whole_numbers, damaged_lists_are_refused)
+           the_status_knows_what_is_missing, the_status_is_that_of_the_last_list,
+           killed_runs_lose_nothing_and_leave_nothing, runs_at_once_share_the_work,
+           manifests_come_back_as_their_kind, a_room_begins_at_its_direct_sound,
+           a_missing_gpu_is_not_mentioned, seeds_are_whole_numbers, damaged_lists_are_refused,
+           byte_order_marks_are_skipped)

@@ -100,6 +100,8 @@ START_TEST(long_masks_live)
         cells_check("cpu/live", 20000, 16, 1, 50000, workers);
         cells_check("cpu/live", 480000, 1024, 1, 500000, workers);
         cells_check_lengths("cpu/live", 16385, 32, 1, workers);
+        cells_check("cpu/live", 20000, 74, 2, 50000, workers); /* with padded partitions */
+        cells_check("cpu/live", 50000, 1009, 1, 70000, workers);
         workers_destroy(workers);
     }
 }
@@ -140,7 +142,7 @@ END_TEST
 START_TEST(masks_in_phase_with_the_sound)
 {
     static const size_t taps[] = {20, 100, 300, 1000, 5000, 20000, 60000, 200000};
-    static const size_t blocks[] = {64, 100, 1024, 8192, 131072};
+    static const size_t blocks[] = {64, 74, 100, 1024, 8192, 131072};
     struct workers *workers = cells_crew(2);
     for (size_t t = 0; t < sizeof taps / sizeof *taps; t++)
         for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
@@ -177,6 +179,8 @@ START_TEST(change_of_mask)
         {"cpu/live", 20000, 60000, 64, 2, 77777, 20000},
         {"cpu/live", 60000, 300, 128, 1, 50000, 9000},
         {"cpu/live", 1, 60000, 64, 1, 65536, 0},
+        {"cpu/live", 60000, 300, 74, 2, 50000, 900},
+        {"cpu/live", 300, 60000, 1009, 1, 60000, 0},
         {"cpu", 300, 301, 65536, 2, 65536, 7},
         {"cpu", 70000, 70000, 1024, 6, 100000, 960},
     };

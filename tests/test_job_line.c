@@ -189,7 +189,7 @@ static void make_line(char line[ROOM], uint64_t *state)
 /* Whether the parser takes it as well; then as the same job. */
 static bool is_parsed_alike(const char *line, const struct job_line *found)
 {
-    static const struct batch_options defaults = {.out_dir = "D"};
+    static const struct batch_options defaults = {.render.out_dir = "D"};
     struct batch_job job;
     bool is_job = false;
     json_t *root = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
@@ -232,18 +232,18 @@ START_TEST(a_set_knows_what_is_in_it)
 {
     enum { SUMS = 20000 };
     struct sum_set set = {0};
-    bool is_new;
-    ck_assert(!sum_set_has(&set, 1));
+    size_t earlier;
+    ck_assert_uint_eq(sum_set_place(&set, 1), 0);
     for (uint64_t round = 0; round < 2; round++)
         for (uint64_t i = 1; i <= SUMS; i++) {
             uint64_t sum = i % 3 ? noise_hash(i) : i << 40; /* many fall to one place */
-            ck_assert_int_eq(sum_set_add(&set, sum, &is_new), STATUS_OK);
-            ck_assert_int_eq(is_new, round == 0);
-            ck_assert(sum_set_has(&set, sum));
-            ck_assert(!sum_set_has(&set, sum ^ 1));
+            ck_assert_int_eq(sum_set_add(&set, sum, i + round, &earlier), STATUS_OK);
+            ck_assert_uint_eq(earlier, round == 0 ? 0 : i);
+            ck_assert_uint_eq(sum_set_place(&set, sum), i);
+            ck_assert_uint_eq(sum_set_place(&set, sum ^ 1), 0);
         }
     ck_assert_uint_eq(set.count, SUMS);
-    ck_assert(!sum_set_has(&set, 0));
+    ck_assert_uint_eq(sum_set_place(&set, 0), 0);
     sum_set_free(&set);
 }
 END_TEST

@@ -91,6 +91,14 @@ START_TEST(loops_end_with_a_tail_elsewhere)
                 "does not keep: 2 sampler loops (their ends no longer meet)");
             const char *played = command_done(FILES "played out.%s", from[k]).out;
             ck_assert_msg(strstr(played, "pitch") && !strstr(played, "loop"), "%s", played);
+            command_expect(command_done(RENDER "in.%s out.%s -f --noise in.%s,snr=20", from[i],
+                                        from[k], from[i])
+                               .err,
+                           "does not keep: 2 sampler loops (their ends no longer meet)");
+            command_expect(
+                command_done(RENDER "in.%s out.%s -f --gain=-3,at=0.01s:@mix=0.5", from[i], from[k])
+                    .err,
+                "does not keep: 2 sampler loops (their ends no longer meet)");
             command_done(FILES "whole %s in.%s", from[i], from[i]);
             command_done(RENDER "in.%s out.%s -f --mask lowpass:1000 --edge wrap --tail none",
                          from[i], from[k]);
@@ -131,6 +139,9 @@ START_TEST(what_has_no_form_is_named)
         {"smpte", "wav", "caf", "SMPTE offset of smpl (", "loop forward 10 21\n"},
         {"own", "wav", "aiff", "manufacturer's data of smpl (", "loop forward 10 21\n"},
         {"pitch", "wav", "aiff", "pitch of smpl (", "pitch 6200, "},
+        {"note", "wav", "aiff", "pitch of smpl", "pitch 6000, "},
+        {"note", "aiff", "wav", "pitch of INST (", "pitch 6000, "},
+        {"note", "caf", "wav", "pitch of inst (", "pitch 6000, "},
         {"loud", "aiff", "wav", "gain of INST (", "gain 0\n"},
         {"loud", "aiff", "caf", NULL, "gain 200\n"},
         {"loud", "caf", "wav", "gain of inst (", "gain 0\n"},

@@ -173,6 +173,74 @@ START_TEST(user_decides_of_those_too)
 }
 END_TEST
 
+/* A header that leaves the length open: chunks after the samples are not played, whether they are
+ * padded or not, in a pipe and in a file; what only begins like chunks is. */
+START_TEST(chunks_after_an_open_length_are_no_samples)
+{
+    static const char *const sizes[] = {"0", "0xFFFFFFFF", "0x7FFFF000"};
+    static const char *const tails[] = {
+        "chunk(b'LIST', b'INFO' + chunk(b'INAM', b'hi\\0'))",
+        "chunk(b'bext', bytes(602)) + chunk(b'wxyz', b'odd', pad=b'')",
+        "chunk(b'acid', noise)",
+    };
+    static const char *const sounds[] = {"noise[:50000]", "b''",
+                                         "noise[:2000] + chunk(b'LIST', noise[:30000]) + noise[:9]",
+                                         "noise[:70000] + b'LIST\\x10\\0\\0\\0LI'"};
+    command_clean();
+    command_done("cat >make.py <<'END'\n"
+                 "import random, struct, sys\n"
+                 "random.seed(1)\n"
+                 "noise = random.randbytes(70001)\n"
+                 "def chunk(name, content, pad=b'\\0'):\n"
+                 "    odd = pad if len(content) %% 2 else b''\n"
+                 "    return name + struct.pack('<I', len(content)) + content + odd\n"
+                 "size, sound = int(sys.argv[1], 0), eval(sys.argv[2])\n"
+                 "tail = eval(sys.argv[3])\n"
+                 "sound += bytes(len(sound) %% 2)\n"
+                 "start = chunk(b'fmt ', struct.pack('<HHIIHH', 1, 1, 48000, 48000, 1, 8))\n"
+                 "def write(name, start, size, rest):\n"
+                 "    open(name, 'wb').write(b'RIFF' + struct.pack('<I', 0xFFFFFFFF) + b'WAVE' + "
+                 "start + b'data' + struct.pack('<I', size) + rest)\n"
+                 "write('in.wav', start, size, sound + tail)\n"
+                 "write('right.wav', start, len(sound), sound)\n"
+                 "END");
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (size_t s = 0; s < sizeof sounds / sizeof *sounds; s++) {
+            command_done("python3 make.py %s \"%s\" \"%s\"", sizes[i], sounds[s],
+                         tails[(i + s) % 3]);
+            command_done("cat right.wav | " RENDER "- right.au -qf && tail -c +25 right.au >raw");
+            const char *said =
+                command_done("cat in.wav | " RENDER "- out.au -f && cmp out.au right.au").err;
+            command_expect(said, "out.au does not keep: ");
+            command_expect(said, "(it follows the samples of a stream)");
+            if (i < 2) /* a file that says 0x7FFFF000 is truncated */
+                command_done(RENDER "in.wav out.au -qf && cmp out.au right.au");
+            command_done("cat in.wav | " RENDER "- - --metadata none -q --container au | "
+                         "tail -c +25 | cmp - raw");
+        }
+    /* Nothing is said where nothing is lost. */
+    command_done("python3 make.py 0xFFFFFFFF \"noise\" \"b''\"");
+    ck_assert_ptr_null(strstr(command_done(RENDER "in.wav out.au -f").err, "keep"));
+}
+END_TEST
+
+/* It is passed on as it comes: nothing waits but what may be chunks. The writer keeps its end open
+ * until nine tenths have arrived. */
+START_TEST(an_open_length_delays_nothing)
+{
+    command_clean();
+    command_done("mkfifo in out && head -c 300000 /dev/zero | tr '\\0' L >sound");
+    command_done("printf 'RIFF\\377\\377\\377\\377WAVEfmt \\20\\0\\0\\0\\1\\0\\1\\0"
+                 "\\200\\273\\0\\0\\200\\273\\0\\0\\1\\0\\10\\0data\\0\\0\\0\\0' >head");
+    pid_t process =
+        command_start("{ cat head sound; while [ ! -e seen ]; do sleep 0.01; done; } >in & "
+                      "{ head -c 200000 >part; : >seen; cat >>part; } <out & "
+                      "\"$HALO\" render -q - - <in >out && wait");
+    ck_assert_int_eq(command_wait(process).code, 0);
+    command_done("tail -c 300000 part | cmp - sound");
+}
+END_TEST
+
 /* Whole files whose claims are wrong, and loops of which both parts come late. */
 START_TEST(false_claims_are_noticed)
 {
@@ -208,6 +276,8 @@ int main(void)
         what_came_before_is_not_too_late,
         no_more_is_read_than_the_file_claims,
         user_decides_of_those_too,
+        chunks_after_an_open_length_are_no_samples,
+        an_open_length_delays_nothing,
         false_claims_are_noticed,
     };
     const TTest *const with_ffmpeg[] = {samples_stay_what_they_are};

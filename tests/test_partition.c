@@ -1,5 +1,6 @@
 /* Partition plans: they cover the mask, add no latency, and stay within their arrays. */
 #include "convolve/partition.h"
+#include "signal/fft.h"
 #include "suite.h"
 
 #include <math.h>
@@ -29,6 +30,8 @@ static void check_segments(const struct partition_plan *plan, size_t taps, size_
         ck_assert_uint_eq(segment->offset, done);
         ck_assert_uint_eq(segment->size % block, 0);
         ck_assert_uint_gt(segment->partitions, 0);
+        ck_assert_uint_ge(segment->fft, 2 * segment->size);
+        ck_assert_uint_eq(segment->fft, fft_realtime_length(segment->fft));
         ck_assert_msg(segment->offset + 2 * block >= 2 * segment->size,
                       "%zu taps, blocks of %zu: segment %zu is late", taps, block, s);
         done += segment->size * segment->partitions;

@@ -315,6 +315,35 @@ START_TEST(quantising_saturates)
 }
 END_TEST
 
+/* The dither is the same at the same place, 100 steps below, where all of it fits. */
+START_TEST(what_dither_carries_beyond_full_scale_is_counted)
+{
+    static double samples[2][FRAMES];
+    static int32_t high[FRAMES], low[FRAMES];
+    for (size_t i = 0; i < FRAMES; i++) {
+        samples[0][i] = (i % 2 ? 32767.2 : -32768.3) / 32768;
+        samples[1][i] = samples[0][i] - (i % 2 ? 100.0 : -100.0) / 32768;
+    }
+    const double *at_end[] = {samples[0]}, *below[] = {samples[1]};
+    struct quantiser *of_high = make(16, DITHER_TPDF, 1), *of_low = make(16, DITHER_TPDF, 1);
+    struct quantiser *shaped = make(16, DITHER_SHAPED, 1);
+    uint64_t clipped = quantiser_interleave_in_double(of_high, at_end, 0, FRAMES, high), beyond = 0;
+    ck_assert_uint_eq(quantiser_interleave_in_double(of_low, below, 0, FRAMES, low), 0);
+    for (size_t i = 0; i < FRAMES; i++) {
+        int32_t fits = (low[i] >> 16) + (i % 2 ? 100 : -100);
+        bool is_beyond = fits > 32767 || fits < -32768;
+        beyond += is_beyond;
+        ck_assert_int_eq(high[i] >> 16, is_beyond ? (i % 2 ? 32767 : -32768) : fits);
+    }
+    ck_assert_uint_gt(beyond, FRAMES / 10);
+    ck_assert_uint_eq(clipped, beyond);
+    ck_assert_uint_gt(quantiser_interleave_in_double(shaped, at_end, 0, FRAMES, high), FRAMES / 10);
+    quantiser_destroy(of_high);
+    quantiser_destroy(of_low);
+    quantiser_destroy(shaped);
+}
+END_TEST
+
 /* What was clipped is not made up for afterwards: the shaped error stays that of the filter. */
 START_TEST(shaping_stays_stable_beyond_full_scale)
 {
@@ -336,4 +365,5 @@ SUITE_MAIN("quantiser", rounding_has_a_twelfth_and_follows_the_sound,
            channels_have_dithers_of_their_own, parts_of_any_length_give_the_same,
            whole_steps_stay_without_dither, dither_does_not_come_and_go,
            half_of_whole_steps_has_even_noise, the_default_is_tpdf_up_to_16_bits,
-           quantising_saturates, shaping_stays_stable_beyond_full_scale)
+           quantising_saturates, what_dither_carries_beyond_full_scale_is_counted,
+           shaping_stays_stable_beyond_full_scale)

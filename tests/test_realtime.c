@@ -4,6 +4,8 @@
 #include "chain/chain.h"
 #include "chain/precision_adapter.h"
 #include "convolve/convolver.h"
+#include "signal/fft.h"
+#include "signal/fft_double.h"
 #include "sound/engine.h"
 #include "sound/gain.h"
 #include "stream.h"
@@ -76,6 +78,33 @@ static void check_steps(const char *backend, size_t taps, size_t block, size_t c
     workers_destroy(workers);
 }
 
+START_TEST(transforms_allocate_nothing)
+{
+    for (size_t from = 2; from < 9000; from += 122) {
+        struct fft *fft;
+        struct fft_in_double *fft_in_double;
+        size_t n = fft_realtime_length(from);
+        float *x = audio_alloc(n), *spectrum = audio_alloc(fft_spectrum_floats(n));
+        double *wide = audio_alloc_in_double(n);
+        double *wide_spectrum = audio_alloc_in_double(fft_spectrum_floats(n));
+        ck_assert_int_eq(fft_create(n, &fft), STATUS_OK);
+        ck_assert_int_eq(fft_create_in_double(n, &fft_in_double), STATUS_OK);
+        size_t before = allocations_of_all();
+        fft_forward(fft, x, spectrum);
+        fft_inverse(fft, spectrum, x);
+        fft_forward_in_double(fft_in_double, wide, wide_spectrum);
+        fft_inverse_in_double(fft_in_double, wide_spectrum, wide);
+        ck_assert_msg(allocations_of_all() == before && n >= from, "%zu from %zu", n, from);
+        fft_destroy(fft);
+        fft_destroy_in_double(fft_in_double);
+        free(x);
+        free(spectrum);
+        free(wide);
+        free(wide_spectrum);
+    }
+}
+END_TEST
+
 START_TEST(steps_allocate_nothing)
 {
     const size_t blocks[] = {32, 64, 100, 128, 256, 1024, 4096};
@@ -85,6 +114,12 @@ START_TEST(steps_allocate_nothing)
             for (size_t live_threads = 0; live_threads <= 2; live_threads++)
                 check_steps("cpu", taps[t], blocks[b], 2, live_threads, PRECISION_SINGLE);
     check_steps("direct", 1000, 64, 2, 0, PRECISION_SINGLE);
+    const size_t odd[] = {37, 74, 1009}; /* FFTW takes memory in transforms of twice that */
+    for (size_t b = 0; b < sizeof odd / sizeof *odd; b++)
+        for (size_t live_threads = 0; live_threads <= 2; live_threads++) {
+            check_steps("cpu", 20000, odd[b], 2, live_threads, PRECISION_SINGLE);
+            check_steps("cpu", 20000, odd[b], 2, live_threads, PRECISION_DOUBLE);
+        }
     for (size_t t = 1; t < 4; t++)
         for (size_t live_threads = 0; live_threads <= 2; live_threads++)
             check_steps("cpu", taps[t], 64, 2, live_threads, PRECISION_DOUBLE);
@@ -97,6 +132,7 @@ int main(void)
         puts("skipped: a sanitizer's allocator is in the way");
         return 77;
     }
-    const TTest *const tests[] = {counters_count, steps_allocate_nothing};
+    const TTest *const tests[] = {counters_count, transforms_allocate_nothing,
+                                  steps_allocate_nothing};
     return suite_run("realtime", tests, sizeof tests / sizeof *tests);
 }

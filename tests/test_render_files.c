@@ -1247,6 +1247,12 @@ START_TEST(file_size_limit_leaves_no_partial_file)
     command_refused(1, "out.wav", "ulimit -f 100; (\"$HALO\" render in.wav out.wav)");
     command_refused(1, "old.wav", "ulimit -f 100; (\"$HALO\" render in.wav old.wav --force)");
     command_done("[ \"$(cat old.wav)\" = precious ]");
+    command_refused(1, "mask.wav: File too large",
+                    "ulimit -f 100; (\"$HALO\" mask convert in.wav mask.wav)");
+    command_refused(1, "mask.txt: File too large",
+                    "ulimit -f 100; (\"$HALO\" mask convert in.wav mask.txt)");
+    command_refused(1, "made.wav",
+                    "ulimit -f 100; (\"$HALO\" mask make lowpass:100,taps=99999 -o made.wav)");
 }
 END_TEST
 

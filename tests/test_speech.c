@@ -357,6 +357,28 @@ START_TEST(chains_keep_them)
 }
 END_TEST
 
+/* Another file gets its name while the sound is measured: once OUT has its header. */
+START_TEST(a_noise_that_is_replaced_is_noticed)
+{
+    static const char *const others[][2] = {{"noise2.wav", "and has 2 at 16000 Hz"},
+                                            {"noise44.wav", "and has 1 at 44100 Hz"}};
+    for (size_t i = 0; i < 2; i++) {
+        begin();
+        command_done("mkfifo in out");
+        pid_t process = command_start(
+            "{ head -c 1000 mono.wav; while [ ! -e swapped ]; do sleep 0.01; done; tail -c +1001 "
+            "mono.wav; } >in & { head -c 12 >/dev/null; mv %s noise.wav; : >swapped; cat "
+            ">/dev/null; } <out & exec $HALO render - - --noise noise.wav,snr=5 <in >out",
+            others[i][0]);
+        struct command_result result = command_wait(process);
+        ck_assert_int_eq(result.code, 1);
+        command_expect(result.err, "noise noise.wav has changed since the render began: it had 1 "
+                                   "channel at 16000 Hz, ");
+        command_expect(result.err, others[i][1]);
+    }
+}
+END_TEST
+
 START_TEST(what_cannot_work_is_refused)
 {
     static const struct {
@@ -390,6 +412,10 @@ START_TEST(what_cannot_work_is_refused)
         {"normalize= has no effect", "mono.wav out.wav --mask room.wav,level=input,normalize=peak"},
         {"level=", "mono.wav out.wav --mask room.wav,level=loud"},
         {"is silent", "mono.wav out.wav --mask mute.txt,level=input"},
+        {"beyond 1e-145 or 1e145", "loud.wav out.wav --mask room.wav,level=input"},
+        {"beyond 1e-145 or 1e145", "loud.wav out.wav --noise noise.wav,snr=3"},
+        {"beyond 1e-145 or 1e145", "quiet.wav out.wav --mask room.wav,level=input"},
+        {"beyond 1e-145 or 1e145", "quiet.wav out.wav --noise noise.wav,snr=3"},
     };
     begin();
     struct sound silent = sound_create(FLOAT, 16000, 1, 9000);
@@ -401,6 +427,14 @@ START_TEST(what_cannot_work_is_refused)
     sound_save(&zero, "zero.wav");
     sound_free(&zero);
     sound_text("mute.txt", "0\n0\n");
+    command_done("python3 - <<'END'\n"
+                 "import struct\n"
+                 "for name, value in ('loud', 1e200), ('quiet', 1e-200):\n"
+                 "    data = struct.pack('<3000d', *[value] * 3000)\n"
+                 "    open(name + '.wav', 'wb').write(struct.pack('<4sI4s4sIHHIIHH4sI', b'RIFF', "
+                 "36 + len(data), b'WAVE', b'fmt ', 16, 3, 1, 16000, 128000, 8, 64, b'data', "
+                 "len(data)) + data)\n"
+                 "END");
     command_done("touch empty.wav");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         command_refused(0, rows[i].expected, "$HALO render %s", rows[i].arguments);
@@ -424,4 +458,4 @@ SUITE_MAIN("speech", the_output_has_the_power_of_the_input,
            passes_give_the_sound_of_one, noise_has_its_ratio_to_what_it_is_added_to,
            noise_begins_where_it_is_told_to_and_is_repeated, what_is_drawn_can_be_drawn_again,
            draws_fill_their_range, changed_draws_and_noise_make_the_output_again, chains_keep_them,
-           what_cannot_work_is_refused)
+           a_noise_that_is_replaced_is_noticed, what_cannot_work_is_refused)

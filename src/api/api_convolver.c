@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_MOST = 1 << 20, THREADS_MOST = 1024, PRIME_MOST = 31 };
+enum { BLOCK_MOST = 1 << 20, THREADS_MOST = 1024 };
 
 static const size_t taps_most = (size_t)1 << 32;
 
@@ -90,16 +90,6 @@ static enum status make_filter(struct halo_convolver *convolver,
     return status;
 }
 
-/* FFTW allocates memory in each transform of a length with a large prime factor: blocks of such a
- * length are computed as calls of any length are. */
-static bool has_large_prime(size_t block)
-{
-    for (size_t prime = 2; prime <= PRIME_MOST; prime++)
-        while (block % prime == 0)
-            block /= prime;
-    return block > 1;
-}
-
 static enum status fill(struct halo_convolver *convolver,
                         const struct halo_convolver_options *options, const struct halo_mask *mask)
 {
@@ -107,9 +97,8 @@ static enum status fill(struct halo_convolver *convolver,
     convolver->inputs = own->inputs;
     convolver->outputs = own->outputs;
     convolver->taps = options->taps > own->taps ? options->taps : own->taps;
-    bool is_whole = options->block && !has_large_prime(options->block);
-    convolver->split = is_whole ? 0 : SPLIT_BLOCK;
-    convolver->block = is_whole ? options->block : SPLIT_BLOCK;
+    convolver->split = options->block ? 0 : SPLIT_BLOCK;
+    convolver->block = options->block ? options->block : SPLIT_BLOCK;
     convolver->on_gpu = options->backend && strcmp(options->backend, "cuda") == 0;
     TRY(workers_create(options->threads ? options->threads : 1, &convolver->workers));
     TRY(make_rows(convolver));

@@ -63,7 +63,6 @@ void stop_watch(void)
     }
     /* write() reports these as errors. */
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
 }
 
 HALO_REALTIME bool stop_requested(void)

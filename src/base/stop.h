@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-void stop_watch(void);       /* install the handlers; SIGPIPE, SIGXFSZ become errors of write() */
+void stop_watch(void);       /* install the handlers; SIGPIPE becomes an error of write() */
 bool stop_requested(void);   /* any thread; real-time */
 int stop_code(void);         /* 128 and the signal's number: the exit code that shells see */
 void stop_raise_again(void); /* end by the received signal, as shells expect; may return */

@@ -91,7 +91,7 @@ static bool is_wanted(const struct line_reader *reader, const char *line)
         return true;
     uint64_t id = cache_file_sum(CACHE_FILE_SUM, done.id.text, done.id.length);
     uint64_t out = cache_file_sum(CACHE_FILE_SUM, done.out.text, done.out.length);
-    return batch_shard_has(reader->shard, id) || sum_set_has(reader->outputs, out);
+    return batch_shard_has(reader->shard, id) || sum_set_place(reader->outputs, out) > 0;
 }
 
 static void read_line(const struct line_reader *reader, const char *text, size_t length)

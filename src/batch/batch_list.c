@@ -13,14 +13,19 @@
  * well. */
 struct batch_folder {
     char *path;
-    uint64_t sum; /* 0: not there */
+    uint64_t sum; /* 0: not known */
 };
 
-/* Of all jobs, to find what occurs twice. Files are those of folders that are there, by the
- * folder's number and their name in it. */
+/* Two jobs that contradict each other, by their places: lines, or the numbers of files from 1. */
+struct batch_clash {
+    size_t one, other; /* 0: none */
+};
+
+/* Of all jobs, to find what occurs twice. Files are those of folders, by the folder's number and
+ * their name in it. */
 struct batch_names {
     struct sum_set ids, outputs, input_files, output_files;
-    bool has_same_id, has_same_output, replaces_input;
+    struct batch_clash same_id, same_output, replaced; /* the first; replaced: an input by an output */
     struct batch_folder inputs_at, outputs_at;
     char *path; /* of an output, and its room */
     size_t path_room;
@@ -28,7 +33,7 @@ struct batch_names {
 
 /* Of one job. */
 struct job_sums {
-    uint64_t id, output, input_file, output_file; /* files: 0: their folder is not there */
+    uint64_t id, output, input_file, output_file; /* files: 0: not known */
 };
 
 static uint64_t text_sum(const struct job_text *text)
@@ -36,22 +41,57 @@ static uint64_t text_sum(const struct job_text *text)
     return cache_file_sum(CACHE_FILE_SUM, text->text, text->length);
 }
 
+/* Of what is not there, as far as it is written in the same way. */
+static uint64_t add_missing(uint64_t sum, const char *path)
+{
+    while (*path) {
+        size_t length = strcspn(path, "/");
+        bool is_part = length > 0 && !(length == 1 && *path == '.');
+        if (is_part)
+            sum = cache_file_sum(cache_file_sum(sum, "/", 1), path, length);
+        path += length + (path[length] == '/');
+    }
+    return sum;
+}
+
+/* Of the folder that is there, which may have others that a job makes. Changes `path`. */
+static uint64_t sum_of_folder(char *path)
+{
+    struct stat about;
+    size_t length = strlen(path), all = length;
+    char after = '\0';
+    while (stat(length > 0 ? path : ".", &about) != 0) {
+        path[length] = after;
+        while (length > 0 && path[length - 1] == '/')
+            length--;
+        while (length > 0 && path[length - 1] != '/')
+            length--;
+        if (length == all)
+            return 0;
+        all = length;
+        after = path[length];
+        path[length] = '\0';
+    }
+    const uint64_t number[] = {about.st_dev, about.st_ino};
+    uint64_t sum = cache_file_sum(CACHE_FILE_SUM, (const char *)number, sizeof number);
+    path[length] = after;
+    return add_missing(sum, path + length);
+}
+
 /* `path` up to `length`, with its last slash. */
 static uint64_t folder_sum(struct batch_folder *folder, const char *path, size_t length)
 {
-    struct stat about;
     if (folder->path && strlen(folder->path) == length && memcmp(folder->path, path, length) == 0)
         return folder->sum;
     free(folder->path);
     folder->path = strndup(path, length);
-    folder->sum = 0;
-    if (!folder->path || stat(length ? folder->path : ".", &about) != 0)
-        return 0;
-    const uint64_t number[] = {about.st_dev, about.st_ino};
-    return folder->sum = cache_file_sum(CACHE_FILE_SUM, (const char *)number, sizeof number);
+    char *copy = strndup(path, length);
+    folder->sum = folder->path && copy ? sum_of_folder(copy) : 0;
+    free(copy);
+    return folder->sum;
 }
 
-/* 0: its folder is not there. */
+/* 0: not known. */
 static uint64_t place_sum(struct batch_folder *folder, const char *path, size_t length)
 {
     const char *slash = memrchr(path, '/', length);
@@ -60,23 +100,29 @@ static uint64_t place_sum(struct batch_folder *folder, const char *path, size_t 
     return sum ? cache_file_sum(sum, path + before, length - before) : 0;
 }
 
-static enum status add_sums(struct batch_names *names, const struct job_sums *sums)
+static void keep_first(struct batch_clash *clash, size_t one, size_t other)
 {
-    bool is_new;
-    TRY(sum_set_add(&names->ids, sums->id, &is_new));
-    names->has_same_id |= !is_new;
-    TRY(sum_set_add(&names->outputs, sums->output, &is_new));
-    names->has_same_output |= !is_new;
+    if (clash->one == 0 && one > 0 && other > 0)
+        *clash = (struct batch_clash){one, other};
+}
+
+static enum status add_sums(struct batch_names *names, const struct job_sums *sums, size_t place)
+{
+    size_t earlier;
+    TRY(sum_set_add(&names->ids, sums->id, place, &earlier));
+    keep_first(&names->same_id, earlier, place);
+    TRY(sum_set_add(&names->outputs, sums->output, place, &earlier));
+    keep_first(&names->same_output, earlier, place);
     if (sums->input_file)
-        TRY(sum_set_add(&names->input_files, sums->input_file, &is_new));
+        TRY(sum_set_add(&names->input_files, sums->input_file, place, &earlier));
     if (sums->output_file)
-        TRY(sum_set_add(&names->output_files, sums->output_file, &is_new));
-    names->replaces_input |= sum_set_has(&names->output_files, sums->input_file) ||
-                             sum_set_has(&names->input_files, sums->output_file);
+        TRY(sum_set_add(&names->output_files, sums->output_file, place, &earlier));
+    keep_first(&names->replaced, place, sum_set_place(&names->output_files, sums->input_file));
+    keep_first(&names->replaced, sum_set_place(&names->input_files, sums->output_file), place);
     return STATUS_OK;
 }
 
-static enum status add_names(struct batch_names *names, const struct batch_job *job)
+static enum status add_names(struct batch_names *names, const struct batch_job *job, size_t place)
 {
     const char *input = job->options.input;
     const struct job_sums sums = {
@@ -84,7 +130,7 @@ static enum status add_names(struct batch_names *names, const struct batch_job *
         .output = batch_id_sum(job->name),
         .input_file = place_sum(&names->inputs_at, input, strlen(input)),
         .output_file = place_sum(&names->outputs_at, job->output, strlen(job->output))};
-    return add_sums(names, &sums);
+    return add_sums(names, &sums, place);
 }
 
 /* In names->path; its length, or 0: no memory. */
@@ -107,7 +153,7 @@ static size_t make_path(struct batch_names *names, const char *folder, const str
 
 /* The same of a line that need not be parsed. */
 static enum status add_scanned(struct batch_names *names, const char *folder,
-                               const struct job_line *job, uint64_t id)
+                               const struct job_line *job, uint64_t id, size_t place)
 {
     size_t length = make_path(names, folder, &job->out);
     if (length == 0)
@@ -117,7 +163,7 @@ static enum status add_scanned(struct batch_names *names, const char *folder,
         .output = text_sum(&job->out),
         .input_file = place_sum(&names->inputs_at, job->in.text, job->in.length),
         .output_file = place_sum(&names->outputs_at, names->path, length)};
-    return add_sums(names, &sums);
+    return add_sums(names, &sums, place);
 }
 
 static void free_names(struct batch_names *names)
@@ -131,16 +177,22 @@ static void free_names(struct batch_names *names)
     free(names->path);
 }
 
-static enum status check_names(const struct batch_names *names)
+/* unit: "line" or "file". */
+static enum status check_names(const struct batch_names *names, const char *unit)
 {
-    if (names->has_same_output)
-        return fail(STATUS_USAGE, "two jobs have the same output; each needs its own \"out\", or "
-                                  "a --name that keeps them apart");
-    if (names->has_same_id)
-        return fail(STATUS_USAGE, "two jobs have the same \"id\"");
-    if (names->replaces_input)
+    const struct batch_clash *output = &names->same_output, *id = &names->same_id;
+    if (output->one > 0)
         return fail(STATUS_USAGE,
-                    "an output would replace the input of a job; choose another folder for -O");
+                    "%ss %zu and %zu have the same output; each job needs its own \"out\", or a "
+                    "--name that keeps them apart",
+                    unit, output->one, output->other);
+    if (id->one > 0)
+        return fail(STATUS_USAGE, "%ss %zu and %zu have the same \"id\"", unit, id->one, id->other);
+    if (names->replaced.one > 0)
+        return fail(STATUS_USAGE,
+                    "the output of %s %zu would replace the input of %s %zu; choose another folder "
+                    "for -O",
+                    unit, names->replaced.other, unit, names->replaced.one);
     return STATUS_OK;
 }
 
@@ -163,17 +215,18 @@ static enum status add_entry(struct batch_list *list, char *line, const char *or
 
 /* Takes `line` over, also on failure. */
 static enum status add_job(const struct batch_options *options, const struct batch_shard *shard,
-                           char *line, const char *original, struct batch_names *names,
-                           struct batch_list *list)
+                           char *line, const char *original, size_t place,
+                           struct batch_names *names, struct batch_list *list)
 {
     struct batch_job job = {0};
     enum status status = batch_job_identify(options, line, &job);
     if (status == STATUS_OK)
-        status = add_names(names, &job);
+        status = add_names(names, &job, place);
     list->all++;
-    bool is_ours = status == STATUS_OK && batch_shard_has(shard, batch_id_sum(job.id)), is_new;
+    bool is_ours = status == STATUS_OK && batch_shard_has(shard, batch_id_sum(job.id));
+    size_t earlier;
     if (is_ours)
-        status = sum_set_add(&list->outputs, batch_id_sum(job.name), &is_new);
+        status = sum_set_add(&list->outputs, batch_id_sum(job.name), place, &earlier);
     batch_job_free(&job);
     if (is_ours && status == STATUS_OK)
         status = add_entry(list, line, original);
@@ -183,14 +236,15 @@ static enum status add_job(const struct batch_options *options, const struct bat
 }
 
 static enum status add_line(const struct batch_options *options, const struct batch_shard *shard,
-                            const char *line, struct batch_names *names, struct batch_list *list)
+                            const char *line, size_t place, struct batch_names *names,
+                            struct batch_list *list)
 {
     char *job = NULL;
     TRY(batch_line_to_job(options, line, &job));
     if (!job)
         return STATUS_OK;
-    return add_job(options, shard, job, options->from == BATCH_FROM_JOBS ? NULL : line, names,
-                   list);
+    return add_job(options, shard, job, options->from == BATCH_FROM_JOBS ? NULL : line, place,
+                   names, list);
 }
 
 /* Whether a line is another shard's, whose names are all that this one needs. */
@@ -211,12 +265,12 @@ static enum status read_line(const struct batch_options *options, const struct b
     uint64_t id;
     if (is_of_others(options, shard, line, &job, &id)) {
         list->all++;
-        return add_scanned(names, options->render.out_dir, &job, id);
+        return add_scanned(names, options->render.out_dir, &job, id, number);
     }
     char where[256];
     snprintf(where, sizeof where, "%.200s line %zu", path, number);
     const char *before = log_prefix(where);
-    enum status status = add_line(options, shard, line, names, list);
+    enum status status = add_line(options, shard, line, number, names, list);
     log_prefix(before);
     return status;
 }
@@ -248,7 +302,7 @@ static enum status read_glob(const struct batch_options *options, const struct b
         json_t *job = json_pack("{s:s}", "in", found.gl_pathv[i]);
         char *line = job ? json_dumps(job, JSON_COMPACT) : NULL;
         json_decref(job);
-        status = line ? add_job(options, shard, line, NULL, names, list)
+        status = line ? add_job(options, shard, line, NULL, i + 1, names, list)
                       : fail(STATUS_FAILED, "%s: its name is not UTF-8", found.gl_pathv[i]);
     }
     globfree(&found);
@@ -294,7 +348,9 @@ enum status batch_list_load(struct batch_options *options, const struct batch_sh
         TRY(kaldi_recordings_load(options->list, &options->recordings));
     enum status status = (options->glob ? read_glob : read_list)(options, shard, &names, list);
     if (status == STATUS_OK)
-        status = check_names(&names);
+        status = check_names(&names, options->glob ? "file" : "line");
+    list->ids = names.ids;
+    names.ids = (struct sum_set){0};
     free_names(&names);
     return status;
 }
@@ -307,5 +363,6 @@ void batch_list_free(struct batch_list *list)
     }
     free(list->entries);
     sum_set_free(&list->outputs);
+    sum_set_free(&list->ids);
     *list = (struct batch_list){0};
 }

@@ -20,8 +20,9 @@ struct batch_entry {
 struct batch_list {
     struct batch_entry *entries;
     size_t count, capacity;
-    size_t all;             /* with those of other shards */
-    struct sum_set outputs; /* their names', by batch_id_sum */
+    size_t all;             /* with those of other shards, */
+    struct sum_set ids;     /* which they are, by batch_id_sum */
+    struct sum_set outputs; /* the names of their outputs */
 };
 
 /* Also reads options->masks. Errors: reading, a line that is no job, two jobs of one id or output,

@@ -10,6 +10,7 @@
 #include "batch/batch_journal.h"
 #include "batch/batch_list.h"
 #include "batch/batch_report.h"
+#include "batch/job_set.h"
 #include "chain/mask_cache.h"
 #include "chain/stage_draw.h"
 #include "render/output_names.h"
@@ -32,6 +33,7 @@ struct batch {
     struct batch_options *options;
     struct batch_shard shard;
     struct batch_list list;
+    char set[JOB_SET_NAME]; /* of its jobs */
     struct batch_journal *journal;
     struct batch_report report;
     struct mask_cache *masks;
@@ -317,10 +319,10 @@ static void note_run(struct batch *batch, const char *what, json_t *summary)
     char shard[64];
     snprintf(shard, sizeof shard, "%zu/%zu", batch->shard.number, batch->shard.count);
     batch_journal_note(batch->journal,
-                       json_pack("{s:s, s:s, s:I, s:I, s:I, s:o*}", "run", what, "shard", shard,
-                                 "jobs", (json_int_t)batch->list.count, "all",
-                                 (json_int_t)batch->list.all, "process", (json_int_t)getpid(),
-                                 "summary", summary));
+                       json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:o*}", "run", what, "shard",
+                                 shard, "list", batch->set, "jobs", (json_int_t)batch->list.count,
+                                 "all", (json_int_t)batch->list.all, "process",
+                                 (json_int_t)getpid(), "summary", summary));
 }
 
 static enum status begin_batch(struct batch *batch)
@@ -339,8 +341,11 @@ static enum status begin_batch(struct batch *batch)
     enum status status = output_make_folders(inside);
     free(inside);
     TRY(status);
-    return batch_journal_open(options->render.out_dir, &batch->shard, &batch->list.outputs,
-                              &batch->journal);
+    const char *folder = options->render.out_dir;
+    TRY(batch_journal_open(folder, &batch->shard, &batch->list.outputs, &batch->journal));
+    if (job_set_save(&batch->list.ids, folder, batch->set) != STATUS_OK)
+        *batch->set = '\0'; /* the status counts without it; no job needs it */
+    return STATUS_OK;
 }
 
 static enum status conclude(struct batch *batch)

@@ -4,6 +4,7 @@
 #include "base/printable.h"
 #include "batch/batch_journal.h"
 #include "batch/done_table.h"
+#include "batch/job_set.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@ struct shard_status {
     size_t all; /* jobs of its list, of all shards */
     int64_t at; /* ms, of the last line */
     bool ended;
+    char set[JOB_SET_NAME]; /* of all its jobs; empty: not known */
 };
 
 struct failed_job {
@@ -26,6 +28,7 @@ struct failed_job {
 };
 
 struct batch_status {
+    struct job_set jobs;         /* of the last list; empty: all that the journals know */
     struct done_table last;      /* what became of each job: with no bytes, it failed */
     struct shard_status *shards; /* also of earlier runs, of other counts */
     size_t shard_count;
@@ -63,6 +66,8 @@ static void learn_run(struct batch_status *all, const json_t *line)
     shard->all = (size_t)json_integer_value(json_object_get(line, "all"));
     shard->ended = strcmp(run, "ended") == 0;
     shard->at = at;
+    const char *set = json_string_value(json_object_get(line, "list"));
+    snprintf(shard->set, sizeof shard->set, "%s", set && !strchr(set, '/') ? set : "");
 }
 
 static void learn_failure(struct batch_status *all, const char *id, const char *reason, int64_t at)
@@ -114,11 +119,17 @@ static void count_shards(const struct batch_status *all, struct shard_status *la
     }
 }
 
-/* Whether nothing became of the job since. */
+static bool is_listed(const struct batch_status *all, uint64_t id)
+{
+    return all->jobs.count == 0 || job_set_has(&all->jobs, id);
+}
+
+/* Whether it is a job of the last list, of which nothing became since. */
 static bool is_last(const struct batch_status *all, const struct failed_job *failure)
 {
     struct done_entry entry;
-    return done_table_find(&all->last, batch_id_sum(failure->id), &entry) && entry.bytes == 0 &&
+    uint64_t id = batch_id_sum(failure->id);
+    return is_listed(all, id) && done_table_find(&all->last, id, &entry) && entry.bytes == 0 &&
            entry.at == failure->at;
 }
 
@@ -131,26 +142,53 @@ static json_t *list_failures(const struct batch_status *all)
     return list;
 }
 
-static enum status print_status(const struct status_options *options,
-                                const struct batch_status *all)
+struct counts {
+    size_t done, failed;
+    size_t others; /* of earlier lists */
+};
+
+static struct counts count_jobs(const struct batch_status *all)
+{
+    struct counts counts = {0};
+    for (size_t i = 0; i < all->last.capacity; i++) {
+        const struct done_entry *entry = &all->last.entries[i];
+        bool is_one = entry->digest[0], is_ours = is_one && is_listed(all, entry->id);
+        counts.done += is_ours && entry->bytes > 0;
+        counts.failed += is_ours && entry->bytes == 0;
+        counts.others += is_one && !is_ours;
+    }
+    return counts;
+}
+
+static void print_text(const struct batch_status *all, const struct shard_status *last,
+                       size_t begun, size_t running)
+{
+    const struct counts counts = count_jobs(all);
+    printf("%zu of %zu job%s done, %zu failed; %zu of %zu shard%s begun, %zu not ended",
+           counts.done, last->all, plural_s(last->all), counts.failed, begun, last->count,
+           plural_s(last->count), running);
+    if (counts.others > 0)
+        printf("; %zu job%s of earlier lists", counts.others, plural_s(counts.others));
+    putchar('\n');
+}
+
+static enum status print_status(const struct status_options *options, struct batch_status *all)
 {
     struct shard_status last;
-    size_t done = 0, failed = 0, begun, running;
+    size_t begun, running;
     count_shards(all, &last, &begun, &running);
-    for (size_t i = 0; i < all->last.capacity; i++) {
-        bool is_one = all->last.entries[i].digest[0];
-        done += is_one && all->last.entries[i].bytes > 0;
-        failed += is_one && all->last.entries[i].bytes == 0;
-    }
+    if (*last.set)
+        (void)job_set_load(&all->jobs, options->folder, last.set);
+    const struct counts counts = count_jobs(all);
     if (options->json)
-        return json_print(
-            json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o*}", "jobs", (json_int_t)last.all, "done",
-                      (json_int_t)done, "failed", (json_int_t)failed, "shards",
-                      (json_int_t)last.count, "shards_begun", (json_int_t)begun, "shards_not_ended",
-                      (json_int_t)running, "failures", options->failed ? list_failures(all) : NULL),
-            JSON_INDENT(2), "the status");
-    printf("%zu of %zu job%s done, %zu failed; %zu of %zu shard%s begun, %zu not ended\n", done,
-           last.all, plural_s(last.all), failed, begun, last.count, plural_s(last.count), running);
+        return json_print(json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o*}", "jobs",
+                                    (json_int_t)last.all, "done", (json_int_t)counts.done, "failed",
+                                    (json_int_t)counts.failed, "others", (json_int_t)counts.others,
+                                    "shards", (json_int_t)last.count, "shards_begun",
+                                    (json_int_t)begun, "shards_not_ended", (json_int_t)running,
+                                    "failures", options->failed ? list_failures(all) : NULL),
+                          JSON_INDENT(2), "the status");
+    print_text(all, &last, begun, running);
     for (size_t i = 0; options->failed && i < all->failure_count; i++)
         if (is_last(all, &all->failures[i]))
             printf("%s: %s\n", printable(all->failures[i].id), printable(all->failures[i].reason));
@@ -164,6 +202,7 @@ static void free_status(struct batch_status *all)
         free(all->failures[i].reason);
     }
     free(all->failures);
+    job_set_free(&all->jobs);
     done_table_free(&all->last);
     free(all->shards);
 }

@@ -9,7 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BUFFER_BYTES = 1 << 16 };
+#define BYTE_ORDER_MARK "\xEF\xBB\xBF" /* of UTF-8, which editors of Windows put first */
+
+enum { BUFFER_BYTES = 1 << 16, MARK_BYTES = sizeof BYTE_ORDER_MARK - 1 };
 
 struct lines_read {
     const char *path;
@@ -141,7 +143,7 @@ enum status lines_read_next(struct lines_read *lines, char **line)
     }
     if (length > 0 && lines->line[length - 1] == '\r')
         lines->line[length - 1] = '\0';
-    lines->number++;
-    *line = lines->line;
+    bool has_mark = lines->number++ == 0 && strncmp(lines->line, BYTE_ORDER_MARK, MARK_BYTES) == 0;
+    *line = lines->line + (has_mark ? MARK_BYTES : 0);
     return STATUS_OK;
 }

@@ -1,5 +1,5 @@
-/* Lists of jobs and manifests, line by line, plain or compressed by gzip, whatever they are called.
- * Threads: one at a time. */
+/* Lists of jobs and manifests, line by line, plain or compressed by gzip, whatever they are called,
+ * and with or without a byte order mark of UTF-8. Threads: one at a time. */
 #ifndef HALO_LINES_READ_H
 #define HALO_LINES_READ_H
 

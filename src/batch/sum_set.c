@@ -5,47 +5,49 @@
 enum { CAPACITY_LEAST = 1 << 10 };
 
 /* Where it is, or belongs. */
-static uint64_t *place_of(const struct sum_set *set, uint64_t sum)
+static struct sum_place *find(const struct sum_set *set, uint64_t sum)
 {
     size_t at = (size_t)(sum ^ sum >> 29) & (set->capacity - 1);
-    while (set->sums[at] && set->sums[at] != sum)
+    while (set->places[at].sum && set->places[at].sum != sum)
         at = (at + 1) & (set->capacity - 1);
-    return &set->sums[at];
+    return &set->places[at];
 }
 
 static enum status grow(struct sum_set *set)
 {
     struct sum_set larger = {.count = set->count,
                              .capacity = set->capacity ? 2 * set->capacity : CAPACITY_LEAST};
-    larger.sums = calloc(larger.capacity, sizeof *larger.sums);
-    if (!larger.sums)
+    larger.places = calloc(larger.capacity, sizeof *larger.places);
+    if (!larger.places)
         return fail_memory("jobs");
     for (size_t i = 0; i < set->capacity; i++)
-        if (set->sums[i])
-            *place_of(&larger, set->sums[i]) = set->sums[i];
-    free(set->sums);
+        if (set->places[i].sum)
+            *find(&larger, set->places[i].sum) = set->places[i];
+    free(set->places);
     *set = larger;
     return STATUS_OK;
 }
 
-enum status sum_set_add(struct sum_set *set, uint64_t sum, bool *is_new)
+enum status sum_set_add(struct sum_set *set, uint64_t sum, size_t place, size_t *earlier)
 {
     if (3 * (set->count + 1) > 2 * set->capacity)
         TRY(grow(set));
-    uint64_t *place = place_of(set, sum);
-    *is_new = *place != sum;
-    set->count += *is_new;
-    *place = sum;
+    struct sum_place *at = find(set, sum);
+    *earlier = at->sum == sum ? at->place : 0;
+    if (*earlier > 0)
+        return STATUS_OK;
+    *at = (struct sum_place){sum, place};
+    set->count++;
     return STATUS_OK;
 }
 
-bool sum_set_has(const struct sum_set *set, uint64_t sum)
+size_t sum_set_place(const struct sum_set *set, uint64_t sum)
 {
-    return sum && set->count > 0 && *place_of(set, sum) == sum;
+    return sum && set->count > 0 ? find(set, sum)->place : 0;
 }
 
 void sum_set_free(struct sum_set *set)
 {
-    free(set->sums);
+    free(set->places);
     *set = (struct sum_set){0};
 }

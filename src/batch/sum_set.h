@@ -1,4 +1,4 @@
-/* A set of sums, such as of names, to find what occurs twice. Threads: one at a time. */
+/* Sums, such as of names, and the place of each, to find what occurs twice. Threads: one at a time. */
 #ifndef HALO_SUM_SET_H
 #define HALO_SUM_SET_H
 
@@ -9,13 +9,19 @@
 
 /* All zero: empty. */
 struct sum_set {
-    uint64_t *sums; /* open addressing; 0: an empty place, and in no set */
+    struct sum_place {
+        uint64_t sum; /* 0: empty, and in no set */
+        size_t place; /* the first of this sum */
+    } *places;        /* open addressing */
     size_t count, capacity;
 };
 
-/* *is_new: it was not there. Errors: memory. */
-MUST_CHECK enum status sum_set_add(struct sum_set *set, uint64_t sum, bool *is_new);
-bool sum_set_has(const struct sum_set *set, uint64_t sum);
+/* place: above 0. *earlier: where it was first; 0: it is new. Errors: memory. */
+MUST_CHECK enum status sum_set_add(struct sum_set *set, uint64_t sum, size_t place,
+                                   size_t *earlier);
+
+/* 0: it is not there. */
+size_t sum_set_place(const struct sum_set *set, uint64_t sum);
 void sum_set_free(struct sum_set *set);
 
 #endif

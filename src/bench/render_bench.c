@@ -353,8 +353,8 @@ static enum status measure_transforms(const struct render_bench *bench)
     if (plan.algorithm == PARTITION_OVERLAP_SAVE)
         TRY(time_transforms(plan.fft, blocks * plan.chunks * channels, row));
     for (size_t s = 0; s < plan.segment_count; s++) {
-        size_t size = plan.segments[s].size;
-        TRY(time_transforms(2 * size, blocks * block / size * channels, row));
+        const struct partition_segment *cut = &plan.segments[s];
+        TRY(time_transforms(cut->fft, blocks * block / cut->size * channels, row));
     }
     row->transforms /= (double)row->threads;
     return STATUS_OK;

@@ -7,6 +7,7 @@
  */
 #include "base/decimal.h"
 #include "base/options.h"
+#include "base/plural.h"
 #include "base/realtime.h"
 #include "chain/stage_draw.h"
 #include "chain/stage_paths.h"
@@ -19,7 +20,8 @@
 
 struct stage_noise {
     char *path;
-    double snr; /* dB */
+    struct stream_format format; /* of the file, when it was looked at */
+    double snr;                  /* dB */
     struct looped_start start;
     size_t channel; /* of the noise, from 1; 0: all */
     bool has_snr;
@@ -158,11 +160,12 @@ static enum status parse_word(const char *word, struct stage_noise *noise)
 }
 
 /* What a header tells; its samples are read when it is known how many are wanted. */
-static enum status check_file(const struct stage *stage, const struct stage_noise *noise)
+static enum status check_file(const struct stage *stage, struct stage_noise *noise)
 {
     struct source *source = NULL;
     TRY(source_open_sound(noise->path, stage->settings.allow_truncated, &source));
     size_t channels = source->format.channels;
+    noise->format = source->format;
     source_close(source);
     if (noise->channel > channels)
         return fail(STATUS_USAGE, "noise %s has no channel %zu: it has %zu", noise->path,
@@ -234,6 +237,14 @@ static enum status stage_noise_settle(struct stage *stage, const struct stage_po
                                              .start = noise->start,
                                              .wanted = power->all_frames};
     TRY(looped_sound_load(&settings, &noise->sound));
+    if (noise->sound.block.channels != noise->format.channels ||
+        noise->sound.own_rate != noise->format.rate)
+        return fail(
+            STATUS_FAILED,
+            "noise %s has changed since the render began: it had %zu channel%s at %u Hz, and has "
+            "%zu at %u Hz",
+            noise->path, noise->format.channels, plural_s(noise->format.channels),
+            noise->format.rate, noise->sound.block.channels, noise->sound.own_rate);
     double own = power_of(noise, stage->inputs, power->frames);
     if (own == 0)
         return fail(STATUS_FAILED, "noise %s is silent in the %llu frames from frame %llu on",
@@ -292,6 +303,7 @@ static const struct stage_draw draws[] = {
 const struct stage_ops stage_noise_ops = {
     .option = "noise",
     .argument = "FILE",
+    .is_uneven = true,
     .is_file = true,
     .keys = keys,
     .draws = draws,

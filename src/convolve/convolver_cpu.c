@@ -36,10 +36,10 @@ static double late_cost(const struct convolver_shape *shape, const struct partit
     double cost = 0;
     for (size_t s = 0; s < plan->segment_count; s++) {
         const struct partition_segment *cut = &plan->segments[s];
-        double transform = partition_fft_cost(2 * cut->size);
+        double transform = partition_fft_cost(cut->fft);
         double products = (double)(shape->paths * cut->partitions);
         double job = (double)(shape->inputs + shape->outputs) * transform +
-                     products * partition_multiply_cost(2 * cut->size);
+                     products * partition_multiply_cost(cut->fft);
         if (cut->size > shape->block)
             cost += transform + job * (double)shape->block / (double)cut->size;
     }

@@ -52,9 +52,8 @@ static size_t workers_for(const struct convolver_shape *shape, const struct part
     double period = 1e9 * (double)shape->block / (shape->rate ? shape->rate : USUAL_RATE), cost = 0;
     for (size_t s = 0; s < plan->segment_count; s++) {
         const struct partition_segment *cut = &plan->segments[s];
-        double job =
-            (double)(shape->inputs + shape->outputs) * partition_fft_cost(2 * cut->size) +
-            (double)(shape->paths * cut->partitions) * partition_multiply_cost(2 * cut->size);
+        double job = (double)(shape->inputs + shape->outputs) * partition_fft_cost(cut->fft) +
+                     (double)(shape->paths * cut->partitions) * partition_multiply_cost(cut->fft);
         cost += is_helped(shape, plan, cut) ? job * (double)shape->block / (double)cut->size : 0;
     }
     double wanted = ceil(cost / (LOAD * period)), own = live_share_cost(shape, plan);
@@ -86,7 +85,7 @@ static enum status init_lanes(struct segment *segment, size_t count)
         atomic_flag_clear(&lane->lock);
         atomic_store(&lane->deadline, UINT64_MAX);
         lane->job.sum = audio_alloc(segment->floats);
-        lane->job.samples = audio_alloc(2 * segment->cut.size);
+        lane->job.samples = audio_alloc(segment->cut.fft);
         if (!lane->job.sum || !lane->job.samples)
             return fail_memory("a convolver");
     }
@@ -99,9 +98,9 @@ static enum status init_segment(struct cpu_live_convolution *convolution, size_t
     const struct partition_segment *cut = &convolution->plan.segments[s];
     struct segment *segment = &convolution->segments[s];
     segment->cut = *cut;
-    segment->floats = fft_spectrum_floats(2 * cut->size);
-    segment->transform_cost = partition_fft_cost(2 * cut->size);
-    segment->product_cost = partition_multiply_cost(2 * cut->size);
+    segment->floats = fft_spectrum_floats(cut->fft);
+    segment->transform_cost = partition_fft_cost(cut->fft);
+    segment->product_cost = partition_multiply_cost(cut->fft);
     /* A mask that is armed later needs all partitions that are still due. */
     segment->depth = cut->partitions + cut->offset / cut->size + 2;
     segment->spectra = rows_alloc(shape->inputs, segment->depth * segment->floats);
@@ -115,7 +114,7 @@ static enum status init_segment(struct cpu_live_convolution *convolution, size_t
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
         if (!(segment->due[v] = audio_alloc(shape->outputs * segment->due_length)))
             return fail_memory("a convolver");
-    return fft_create(2 * cut->size, &segment->fft);
+    return fft_create(cut->fft, &segment->fft);
 }
 
 static size_t history_needed(const struct partition_plan *plan)
@@ -190,7 +189,7 @@ static enum status live_create(const struct convolver_shape *shape, struct convo
     size_t kept = history_needed(plan);
     double floats = 2.0 * (double)kept + (double)shape->taps;
     for (size_t s = 0; s < plan->segment_count; s++)
-        floats += 3.0 * (double)(plan->segments[s].size * (plan->segments[s].partitions + 4));
+        floats += 1.5 * (double)(plan->segments[s].fft * (plan->segments[s].partitions + 4));
     enum status status;
     if ((status = check_memory(shape, floats)) ||
         (status = history_init(&convolution->history, shape->inputs, kept, shape->block)))

@@ -29,6 +29,14 @@ HALO_REALTIME static const struct cpu_live_mask *mask_near_bound(const struct se
     return NULL;
 }
 
+/* With zeros after it, which change nothing in the second half: that is all that results take. */
+HALO_REALTIME static const real *copy_input(real *samples, const real *from, size_t n, size_t fft)
+{
+    memcpy(samples, from, n * sizeof *from);
+    memset(samples + n, 0, (fft - n) * sizeof *samples);
+    return samples;
+}
+
 /* Transform one input's partition and the one before it. */
 HALO_REALTIME static void transform_input(const struct cpu_live_convolution *convolution,
                                           struct segment *segment, size_t s,
@@ -38,8 +46,8 @@ HALO_REALTIME static void transform_input(const struct cpu_live_convolution *con
     const struct cpu_live_mask *near = mask_near_bound(segment, s);
     const real *from = segment->ends[input] - n;
     real *to = segment->spectra[input] + segment->newest * segment->floats;
-    if (!fft_is_aligned(from))
-        from = memcpy(job->samples, from, n * sizeof *from);
+    if (!fft_is_aligned(from) || segment->cut.fft > n)
+        from = copy_input(job->samples, from, n, segment->cut.fft);
     if (near && near_bound_is_near(&near->bound, from, n, atomic_load(&convolution->peak))) {
         atomic_store(&segment->near_until,
                      segment->full + (segment->depth + 1) * segment->cut.size);

@@ -28,9 +28,8 @@ double live_share_cost(const struct convolver_shape *shape, const struct partiti
     for (size_t s = 0; s < plan->segment_count; s++) {
         const struct partition_segment *cut = &plan->segments[s];
         if (cut->size == shape->block)
-            cost +=
-                rows * partition_fft_cost(2 * cut->size) +
-                (double)(shape->paths * cut->partitions) * partition_multiply_cost(2 * cut->size);
+            cost += rows * partition_fft_cost(cut->fft) +
+                    (double)(shape->paths * cut->partitions) * partition_multiply_cost(cut->fft);
     }
     return cost;
 }

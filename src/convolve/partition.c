@@ -1,5 +1,7 @@
 #include "convolve/partition.h"
 
+#include "signal/fft.h"
+
 #include <math.h>
 
 /* Approximate costs in ns, measured on one core of a server; only their ratios matter. */
@@ -190,10 +192,10 @@ static double segment_cost(const struct partition_segment *segment, const struct
 {
     bool helped = job->pace == PARTITION_WORKER && partition_is_helped(segment->size, job->block);
     double fires = (double)job->block / (double)segment->size; /* per block */
-    double floats = 2 * (double)segment->size * (double)segment->partitions;
+    double floats = (double)segment->fft * (double)segment->partitions;
     double products =
         job->pace == PARTITION_AVERAGE ? products_cost(floats) : MULTIPLY_COST * floats;
-    double cost = 2 * partition_fft_cost(2 * segment->size) + products;
+    double cost = 2 * partition_fft_cost(segment->fft) + products;
     return fires * (helped ? WORKER_WEIGHT * cost : cost + 2 * cold_cost(job->pace, job->channels));
 }
 
@@ -223,8 +225,10 @@ static double plan_partitioned(const struct partition_job *job, size_t size, siz
         bool last = plan->segment_count == levels || least_offset(next, block) >= taps ||
                     next > longest || 2 * next > FFT_MOST;
         size_t until = last ? taps : least_offset(next, block);
-        *segment = (struct partition_segment){
-            .offset = done, .size = size, .partitions = divide_up(until - done, size)};
+        *segment = (struct partition_segment){.offset = done,
+                                              .size = size,
+                                              .fft = fft_realtime_length(2 * size),
+                                              .partitions = divide_up(until - done, size)};
         cost += segment_cost(segment, job);
         done += segment->partitions * size;
         size = next;
@@ -309,8 +313,8 @@ double partition_step_cost(const struct partition_plan *plan, size_t inputs, siz
     for (size_t s = 0; s < plan->segment_count; s++) {
         const struct partition_segment *segment = &plan->segments[s];
         double fires = (double)block / (double)segment->size;
-        transforms += fires * partition_fft_cost(2 * segment->size);
-        products += fires * products_cost(2 * (double)segment->size * (double)segment->partitions);
+        transforms += fires * partition_fft_cost(segment->fft);
+        products += fires * products_cost((double)segment->fft * (double)segment->partitions);
     }
     return (double)(inputs + outputs) * transforms + (double)paths * products;
 }

@@ -30,7 +30,8 @@ enum {
 
 struct partition_segment {
     size_t offset; /* first tap */
-    size_t size;   /* taps per partition, a multiple of the block; transforms of twice that */
+    size_t size;   /* taps per partition, a multiple of the block */
+    size_t fft;    /* transform length: fft_realtime_length() of twice that */
     size_t partitions;
 };
 

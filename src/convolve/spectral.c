@@ -1,6 +1,7 @@
 #include "convolve/spectral.h"
 
 #include "convolve/spectral_state.h"
+#include "signal/fft.h"
 #include "signal/window.h"
 
 #include <math.h>
@@ -148,12 +149,17 @@ static enum status make_window(struct spectral *spectral)
 static enum status make_transforms(struct spectral *spectral)
 {
     const struct spectral_settings *settings = &spectral->settings;
-    size_t workers = workers_count(settings->workers);
+    size_t workers = workers_count(settings->workers), size = settings->window.size;
+    if (settings->live && fft_realtime_length(size) != size)
+        return fail(STATUS_USAGE,
+                    "size=%zu cannot be used live: its transforms would take memory in each block, "
+                    "as it has a large prime factor; use size=%zu",
+                    size, fft_realtime_length(size));
     spectral->fft = calloc(workers, sizeof(struct fft_double *));
     if (!spectral->fft)
         return fail_memory("a Fourier transform");
     for (; spectral->workers < workers; spectral->workers++)
-        TRY(fft_double_create(settings->window.size, &spectral->fft[spectral->workers]));
+        TRY(fft_double_create(size, &spectral->fft[spectral->workers]));
     return STATUS_OK;
 }
 

@@ -80,7 +80,8 @@ MUST_CHECK enum status spectral_window_check(const struct spectral_window_settin
                                              double *sum);
 
 /* Latency is size - gcd(hop, block) + hop floor(rows/2) frames.
- * Errors: memory, a window without perfect reconstruction, the backend's. */
+ * Errors: memory, a window without perfect reconstruction, live a size whose transforms allocate,
+ * the backend's. */
 MUST_CHECK enum status spectral_create(const struct spectral_settings *settings,
                                        struct filter **filter);
 

@@ -118,7 +118,8 @@ static enum status work(struct render_job *job)
     int64_t lap = lap_begin();
     const struct filter *whole = &job->passes.whole;
     struct metadata_change change = {.start = (uint64_t)rint(options->start * job->format.rate),
-                                     .has_memory = whole->tail > 0 || whole->tail_unknown,
+                                     .has_memory = whole->tail > 0 || whole->tail_unknown ||
+                                                   stage_list_is_uneven(&options->chain.stages),
                                      .wraps = options->boundary == BOUNDARY_WRAP};
     TRY(render_open_sink(options, job->source, &job->format, job->sound_format,
                          engine_frames_out(whole, job->source->frames, options->tail), &change,

@@ -27,6 +27,8 @@ enum {
     TRIED_MOST = 1 << 13, /* longer ones would exceed the time limit and waste it */
     PLANNER_BYTES = 1 << 21,
     PLANNER_BYTES_EACH = 20, /* of a length; both as measured, and a half more */
+    PRIME_MOST = 31,         /* above it FFTW allocates memory in a transform, as measured */
+    PRIME_FAST = 7,
 };
 
 static const double TRY_SECONDS = 0.5; /* in all, for plans that were not tuned */
@@ -54,6 +56,23 @@ void fft_lock_planner(void)
 void fft_unlock_planner(void)
 {
     pthread_mutex_unlock(&planner);
+}
+
+static bool has_prime_above(size_t prime_most, size_t n)
+{
+    for (size_t prime = 2; prime <= prime_most; prime++)
+        while (n % prime == 0)
+            n /= prime;
+    return n > 1;
+}
+
+size_t fft_realtime_length(size_t n)
+{
+    if (!has_prime_above(PRIME_MOST, n))
+        return n;
+    while (has_prime_above(PRIME_FAST, n))
+        n += 2;
+    return n;
 }
 
 double fft_seconds_planned(void)

@@ -10,7 +10,8 @@
  * What rounding leaves in a spectrum depends on the plan; fft_fix_plans makes it the same anywhere.
  *
  * Threads: plans may be created and destroyed on any thread; transforms of one plan may run on
- * many threads at once, each on its own buffers from audio_alloc. Transforms are real-time.
+ * many threads at once, each on its own buffers from audio_alloc. Transforms are real-time if the
+ * length is one of fft_realtime_length().
  */
 #ifndef HALO_FFT_H
 #define HALO_FFT_H
@@ -32,6 +33,10 @@ void fft_keep_plans(void);
 /* Around uses of FFTW's planner in single precision elsewhere (fft_odd.c), which wisdom shares. */
 void fft_lock_planner(void);
 void fft_unlock_planner(void);
+
+/* The least length from n on, an even number, whose transforms allocate nothing: FFTW takes memory
+ * in each one of a length with a large prime factor. */
+size_t fft_realtime_length(size_t n);
 
 /* Any n >= 2; lengths of small factors are fast. Errors: memory, no FFTW. */
 MUST_CHECK enum status fft_create(size_t n, struct fft **fft);

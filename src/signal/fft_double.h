@@ -5,7 +5,8 @@
  * A struct fft_in_double takes the caller's, from audio_alloc_in_double, as fft.h does.
  * Neither direction scales: forward and inverse give n times the samples. Plans are FFTW's
  * estimates.
- * Threads: created and destroyed on any thread. Transforms are real-time.
+ * Threads: created and destroyed on any thread. Transforms are real-time as those
+ * of fft.h.
  */
 #ifndef HALO_FFT_DOUBLE_H
 #define HALO_FFT_DOUBLE_H

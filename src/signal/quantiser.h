@@ -47,7 +47,7 @@ MUST_CHECK enum status quantiser_create(const struct quantiser_settings *setting
 void quantiser_destroy(struct quantiser *quantiser);
 
 /* The next `frames` frames, from planar[c][at] on, interleaved as left-justified 32-bit integers.
- * Returns the number of clipped samples. */
+ * Returns the number of clipped samples, with those that dither alone carries beyond full scale. */
 uint64_t quantiser_interleave(struct quantiser *quantiser, const float *const *planar, size_t at,
                               size_t frames, int32_t *out);
 uint64_t quantiser_interleave_in_double(struct quantiser *quantiser, const double *const *planar,

@@ -55,7 +55,8 @@ static inline double saturated(double value, double scale)
     return value < -scale ? -scale : value;
 }
 
-/* Whether what it is rounded to is beyond full scale. */
+/* Whether what it is rounded to is beyond full scale: of the sound, and with dither and feedback.
+ */
 static inline uint64_t is_clipped(double exact, double scale)
 {
     return (uint64_t)(exact >= scale - 0.5) | (uint64_t)(exact < -scale - 0.5);
@@ -87,9 +88,9 @@ static uint64_t dither_row(const struct row *row, const real *samples, size_t fr
     uint64_t clipped = 0;
     for (size_t i = 0; i < frames; i++) {
         double exact = (double)samples[i] * scale;
-        double noise = triangular(row, i);
-        clipped += is_clipped(exact, scale);
-        out[i] = justified(saturated(rint(exact + noise), scale), row->shift);
+        double noisy = exact + triangular(row, i);
+        clipped += is_clipped(exact, scale) | is_clipped(noisy, scale);
+        out[i] = justified(saturated(rint(noisy), scale), row->shift);
     }
     return clipped;
 }
@@ -104,11 +105,11 @@ static inline uint64_t shape_row(const struct row *row, const double *taps, size
         double exact = (double)samples[i] * row->scale, wanted = exact;
         for (size_t k = 0; k < tap_count; k++)
             wanted -= taps[k] * errors[k];
-        double noise = triangular(row, i);
-        double value = saturated(rint(wanted + noise), row->scale);
+        double noisy = wanted + triangular(row, i);
+        double value = saturated(rint(noisy), row->scale);
         memmove(errors + 1, errors, (tap_count - 1) * sizeof *errors);
         errors[0] = fmax(-ERROR_MOST, fmin(ERROR_MOST, value - wanted));
-        clipped += is_clipped(exact, row->scale);
+        clipped += is_clipped(exact, row->scale) | is_clipped(noisy, row->scale);
         out[i] = justified(value, row->shift);
     }
     return clipped;

@@ -13,10 +13,12 @@ void looped_sound_free(struct looped_sound *sound)
     *sound = (struct looped_sound){0};
 }
 
-static enum status open_at_rate(const struct looped_settings *settings, struct source **result)
+static enum status open_at_rate(const struct looped_settings *settings, struct looped_sound *sound,
+                                struct source **result)
 {
     struct source *inner;
     TRY(source_open_sound(settings->path, settings->allow_truncated, &inner));
+    sound->own_rate = inner->format.rate;
     if (inner->format.rate != settings->rate)
         return source_open_resampled(inner, settings->rate, result);
     *result = inner;
@@ -99,7 +101,7 @@ enum status looped_sound_load(const struct looped_settings *settings, struct loo
 {
     struct source *source = NULL;
     *sound = (struct looped_sound){0};
-    enum status status = open_at_rate(settings, &source);
+    enum status status = open_at_rate(settings, sound, &source);
     if (status == STATUS_OK)
         status = load(settings, source, sound);
     source_close(source);

@@ -27,6 +27,7 @@ struct looped_settings {
 struct looped_sound {
     struct block block;
     uint64_t start, length; /* frames of the file at the wanted rate */
+    uint32_t own_rate;      /* of the file */
 };
 
 /* Errors: as source_open_sound; its length is unknown; it starts after its end; NaN or infinity;

@@ -163,7 +163,8 @@ void metadata_remove_marker(struct sound_metadata *metadata, size_t index);
 struct metadata_change {
     uint64_t start;    /* frame of the input that is the output's first */
     int64_t frames;    /* of the output, or -1: unknown */
-    bool has_memory;   /* an output frame depends on earlier ones: loops have other ends */
+    bool has_memory;   /* an output frame depends on earlier ones, or on its time: loops have other
+                          ends */
     bool wraps;        /* the whole sound is one period (--edge wrap) */
     uint32_t rate;     /* Hz, of the output, */
     size_t channels;   /* and for the coding history: */

@@ -64,6 +64,8 @@ static enum status walk_chunks(struct walk *walk)
     for (size_t i = 0; i < CHUNKS_MOST; i++) {
         if (!sound_chunks_next(&walk->chunks, &chunk))
             return STATUS_OK;
+        if (sound_chunk_is_open(&walk->chunks, &chunk))
+            return STATUS_OK;
         /* The last chunk of a stream may claim any size. */
         if (chunk.is_absurd || chunk.size > walk->chunks.bytes->size - chunk.content) {
             walk->metadata->cut |= wants(walk, chunk.id);

@@ -42,6 +42,14 @@ static void set_pitch(struct metadata_sampler *sampler, unsigned note, unsigned 
     sampler->cents = is_nearer_next ? 100 - (int)above : -(int)above;
 }
 
+/* A note that is none is lost, and the usual one stays. */
+static bool is_note(uint64_t note, struct metadata_chunk *chunk)
+{
+    if (note > NOTE_MOST)
+        chunk->lost |= LOST_PITCH;
+    return note <= NOTE_MOST;
+}
+
 static void take_note(struct metadata_sampler *sampler, struct metadata_chunk *chunk)
 {
     sampler->is_there = true;
@@ -88,8 +96,9 @@ static void read_smpl(struct metadata_sampler *sampler, struct metadata_chunk *s
     uint64_t note = metadata_little(smpl->bytes + SMPL_NOTE, 4);
     uint64_t fraction = metadata_little(smpl->bytes + SMPL_FRACTION, 4);
     take_loops(sampler, smpl);
-    set_pitch(sampler, note > NOTE_MOST ? NOTE_MOST : (unsigned)note,
-              (unsigned)((fraction * 100 + (UINT64_C(1) << 31)) >> 32));
+    if (is_note(note, smpl))
+        set_pitch(sampler, (unsigned)note,
+                  (unsigned)((fraction * 100 + (UINT64_C(1) << 31)) >> 32));
     if (metadata_little(smpl->bytes, 8) != 0) /* manufacturer and product */
         smpl->lost |= LOST_OWN;
     if (metadata_little(smpl->bytes + SMPL_SMPTE, 8) != 0)
@@ -101,13 +110,14 @@ static void read_smpl(struct metadata_sampler *sampler, struct metadata_chunk *s
 static void read_inst_of_riff(struct metadata_sampler *sampler, struct metadata_chunk *inst)
 {
     const unsigned char *bytes = inst->bytes;
-    uint8_t note = bytes[0] & NOTE_MOST;
     int cents = signed_at(bytes + 1);
-    if (sampler->of_loops && (note != sampler->note || cents != sampler->cents))
-        sampler->of_loops->lost |= LOST_PITCH;
     take_note(sampler, inst);
-    sampler->note = note;
-    sampler->cents = cents;
+    if (is_note(bytes[0], inst)) {
+        if (sampler->of_loops && (bytes[0] != sampler->note || cents != sampler->cents))
+            sampler->of_loops->lost |= LOST_PITCH;
+        sampler->note = bytes[0];
+        sampler->cents = cents;
+    }
     sampler->gain = signed_at(bytes + 2);
     sampler->low_note = bytes[3];
     sampler->high_note = bytes[4];
@@ -135,8 +145,10 @@ static void read_aiff(struct sound_metadata *metadata, struct metadata_sampler *
     const unsigned char *bytes = inst->bytes;
     take_note(sampler, inst);
     take_loops(sampler, inst);
-    sampler->note = bytes[0] & NOTE_MOST;
-    sampler->cents = signed_at(bytes + 1);
+    if (is_note(bytes[0], inst)) {
+        sampler->note = bytes[0];
+        sampler->cents = signed_at(bytes + 1);
+    }
     sampler->low_note = bytes[2];
     sampler->high_note = bytes[3];
     sampler->low_velocity = bytes[4];
@@ -202,11 +214,14 @@ static void read_caf(struct sound_metadata *metadata, struct metadata_sampler *s
     if (!inst)
         return;
     const unsigned char *bytes = inst->bytes;
-    float pitch = within(float_at(bytes), 0, NOTE_MOST);
-    unsigned cents = (unsigned)lrintf(pitch * 100);
+    float pitch = float_at(bytes);
     take_note(sampler, inst);
     take_loops(sampler, inst);
-    set_pitch(sampler, cents / 100, cents % 100);
+    if (pitch >= 0 && pitch <= NOTE_MOST)
+        set_pitch(sampler, (unsigned)lrintf(pitch * 100) / 100,
+                  (unsigned)lrintf(pitch * 100) % 100);
+    else
+        inst->lost |= LOST_PITCH;
     sampler->low_note = bytes[4];
     sampler->high_note = bytes[5];
     sampler->low_velocity = bytes[6];

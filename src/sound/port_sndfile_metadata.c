@@ -103,6 +103,10 @@ enum status source_read_metadata_after(struct source *source, struct sound_metad
 {
     struct sound_source *sound = (struct sound_source *)source;
     struct metadata_buffer buffer = {0};
+    if (sound->io.end.has_chunks) {
+        struct sound_bytes chunks = open_end_chunks(&sound->io.end);
+        return metadata_read_after(&chunks, sound->layout, metadata);
+    }
     enum status status = read_after(sound, &buffer);
     struct sound_bytes bytes = {.fd = -1, .memory = buffer.bytes, .size = buffer.size};
     metadata->cut |= sound->end - sound->next > buffer.size;

@@ -127,6 +127,8 @@ static enum status open_wav_stream(struct sound_source *sound, const unsigned ch
     sound->layout = header.layout;
     sound->next = header.next;
     sound->end = header.end;
+    sound->io.end.is_sought = header.frames == FRAMES_UNKNOWN;
+    sound->io.end.big_endian = header.layout && header.layout->big_endian;
     sound->source.format.layout = header.stream.layout;
     if (!sound->allow_truncated)
         sound->source.frames = header.frames;
@@ -299,6 +301,14 @@ static SNDFILE *open_quietly(struct sound_source *sound, const struct sound_clai
                     : sound_io_open_quietly(&sound->io, info);
 }
 
+/* Whether a WAV's header leaves its length open, and what follows its samples is none. */
+static bool hides_chunks(struct sound_bytes *bytes)
+{
+    struct sound_chunks chunks;
+    return sound_chunks_begin(bytes, &chunks) && strcmp(chunks.layout->form, "WAVE") == 0 &&
+           open_end_is_in_file(bytes);
+}
+
 static enum status open_file(struct sound_source *sound, uint64_t size)
 {
     SF_INFO info = {0};
@@ -326,8 +336,10 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
      * before the samples; and takes others of unknown size for empty: read them as a stream. */
     bool is_plain = claim.kind == CLAIM_END && claim.bits > 0 && !sound->file &&
                     strstr(sf_strerror(NULL), "No 'data' chunk");
-    if (((is_short || is_plain) && !sound->file) ||
-        (claim.kind == CLAIM_OPEN && sound->file && info.frames == 0) || is_guess) {
+    bool is_open = claim.kind == CLAIM_OPEN && sound->file;
+    struct sound_bytes bytes = sound_bytes_of_file(sound->fd);
+    if (((is_short || is_plain) && !sound->file) || is_guess ||
+        (is_open && (info.frames == 0 || hides_chunks(&bytes)))) {
         if (sound->file)
             sf_close(sound->file);
         sound->file = NULL;
@@ -336,7 +348,6 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
     }
     if (sound->file && claim.kind == CLAIM_END)
         limit_frames(sound, &info, claim.bytes);
-    struct sound_bytes bytes = sound_bytes_of_file(sound->fd);
     if (sound->file)
         open_again_raw(sound, &bytes, &info);
     if (bytes.error)

@@ -20,6 +20,7 @@ static void sound_source_close(struct source *source)
         close(sound->fd);
     if (sound->stream && sound->stream != stdin)
         fclose(sound->stream);
+    sound_io_free(&sound->io);
     sound_traits_free(&source->traits);
     free(sound->interleaved);
     free(sound->path);
@@ -80,6 +81,8 @@ static enum status end_early(struct sound_source *sound)
     if (error)
         return fail(STATUS_FAILED, "cannot read %s after frame %lld: %s", source->name,
                     (long long)sound->position, error);
+    if (sound->io.end.has_chunks && source->traits.metadata)
+        source->traits.metadata->more_follows = true;
     if (!claimed || sound->allow_truncated)
         return STATUS_OK;
     return sound_source_refuse_truncated(source, (uint64_t)source->frames,

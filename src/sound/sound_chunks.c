@@ -95,7 +95,8 @@ bool sound_chunks_next(struct sound_chunks *chunks, struct sound_chunk *chunk)
     *chunk = (struct sound_chunk){.content = chunks->at + layout->header};
     memcpy(chunk->id, header, layout->size_at);
     chunk->is_data = memcmp(header, layout->data, 4) == 0;
-    chunk->is_open = size == UINT64_MAX && !layout->counted;
+    bool is_unsaid = is_narrow && size == UINT32_MAX && chunks->size_64 == 0;
+    chunk->is_open = !layout->counted && (size == UINT64_MAX || (chunk->is_data && is_unsaid));
     chunk->is_absurd =
         size < layout->counted || (size > INT64_MAX && (layout->counted || !chunk->is_data));
     if (is_narrow && chunk->is_data && size == UINT32_MAX)
@@ -107,6 +108,31 @@ bool sound_chunks_next(struct sound_chunks *chunks, struct sound_chunk *chunk)
     chunks->at = chunk->content + (chunk->size + layout->align - 1) / layout->align * layout->align;
     chunk->is_absurd |= chunks->at < chunk->content && !chunk->is_open;
     return true;
+}
+
+/* Whether chunks of a WAV or an AIFF follow one another from `at` to the very end of the file. */
+static bool reach_end(struct sound_bytes *bytes, uint64_t at)
+{
+    uint64_t size;
+    char id[4], beyond;
+    while (sound_bytes_read(bytes, at, &beyond, 1)) {
+        if (!sound_bytes_read(bytes, at, id, 4) || !sound_bytes_number(bytes, at + 4, 4, &size))
+            return false;
+        for (size_t i = 0; i < sizeof id; i++)
+            if (id[i] < ' ' || id[i] > '~') /* samples, typically silence */
+                return false;
+        at += 8 + size + (size & 1);
+    }
+    return sound_bytes_read(bytes, at - 1, &beyond, 1);
+}
+
+bool sound_chunk_is_open(const struct sound_chunks *chunks, const struct sound_chunk *chunk)
+{
+    bool is_narrow = chunks->layout->size_bytes == 4;
+    if (!chunk->is_data)
+        return false;
+    return chunk->is_open ||
+           (is_narrow && chunk->size == 0 && !reach_end(chunks->bytes, chunk->content));
 }
 
 bool sound_chunks_find(struct sound_bytes *bytes, const char id[5], struct sound_chunk *chunk)

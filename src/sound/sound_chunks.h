@@ -52,7 +52,7 @@ struct sound_chunk {
     unsigned char id[CHUNK_ID];
     uint64_t content, size; /* offset, bytes; of an RF64's samples those of ds64 */
     bool is_data;           /* the samples */
-    bool is_open;           /* of a size that CAF leaves open */
+    bool is_open;           /* of a size that is left open */
     bool is_absurd;         /* the size is none: there is no next one */
 };
 
@@ -69,6 +69,10 @@ bool sound_chunks_begin(struct sound_bytes *bytes, struct sound_chunks *chunks);
 
 /* The next chunk. False: there is none. */
 bool sound_chunks_next(struct sound_chunks *chunks, struct sound_chunk *chunk);
+
+/* Whether samples go on to the end of the file: their chunk does not say how many there are, or
+ * says 0 where no chunks follow. */
+bool sound_chunk_is_open(const struct sound_chunks *chunks, const struct sound_chunk *chunk);
 
 /* The first chunk of a name, before the samples or that of the samples. False: there is none. */
 bool sound_chunks_find(struct sound_bytes *bytes, const char id[5], struct sound_chunk *chunk);

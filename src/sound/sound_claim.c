@@ -27,36 +27,16 @@ static void claim_bits(struct sound_bytes *bytes, uint64_t at, struct sound_clai
         claim->bits = (unsigned)bits;
 }
 
-/* Whether chunks follow one another from `at` to the very end of the file. */
-static bool chunks_to_end(struct sound_bytes *bytes, uint64_t at)
-{
-    uint64_t size;
-    char id[4], beyond;
-    while (sound_bytes_read(bytes, at, &beyond, 1)) {
-        if (!sound_bytes_read(bytes, at, id, 4) || !sound_bytes_number(bytes, at + 4, 4, &size))
-            return false;
-        for (size_t i = 0; i < sizeof id; i++)
-            if (id[i] < ' ' || id[i] > '~') /* samples, typically silence */
-                return false;
-        at += 8 + size + (size & 1);
-    }
-    return sound_bytes_read(bytes, at - 1, &beyond, 1);
-}
-
 static enum sound_claim_kind claim_of_chunks(struct sound_chunks *chunks, struct sound_claim *claim)
 {
-    bool is_narrow = chunks->layout->size_bytes == 4;
     struct sound_chunk chunk;
     while (sound_chunks_next(chunks, &chunk)) {
-        if (chunk.is_data && chunk.is_open)
+        if (sound_chunk_is_open(chunks, &chunk))
             return CLAIM_OPEN;
         if (chunk.is_absurd)
             return CLAIM_NONE;
         if (memcmp(chunk.id, "fmt ", 4) == 0)
             claim_bits(chunks->bytes, chunk.content, claim);
-        if (is_narrow && chunk.is_data && chunk.size == 0 &&
-            !chunks_to_end(chunks->bytes, chunk.content))
-            return CLAIM_OPEN; /* not an empty sound */
         if (chunk.is_data)
             return claim_from(chunk.content, chunk.size, claim);
     }

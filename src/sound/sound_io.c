@@ -164,8 +164,11 @@ static sf_count_t stream_read(void *buffer, sf_count_t count, void *user)
     }
     if (done == count || io->position != io->passed)
         return done;
-    sf_count_t more = (sf_count_t)fread(bytes + done, 1, (size_t)(count - done), io->stream);
-    if (more < count - done && ferror(io->stream))
+    sf_count_t more =
+        (sf_count_t)open_end_read(&io->end, io->stream, bytes + done, (size_t)(count - done));
+    if (io->end.held.failed)
+        errno = ENOMEM;
+    if (more < count - done && (ferror(io->stream) || io->end.held.failed))
         keep_error(io);
     keep_tail(io, bytes + done, (size_t)more);
     if (io->passed < STREAM_HEAD) {
@@ -251,6 +254,12 @@ void sound_io_begin_stream(struct sound_io *io, FILE *stream)
     io->ended = false;
     io->tail_size = 0;
     io->pages = (struct ogg_pages){0};
+    io->end = (struct open_end){0};
+}
+
+void sound_io_free(struct sound_io *io)
+{
+    open_end_free(&io->end);
 }
 
 void sound_io_begin_at(struct sound_io *io, uint64_t origin)

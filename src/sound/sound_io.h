@@ -13,6 +13,7 @@
 #define HALO_SOUND_IO_H
 
 #include "sound/ogg_pages.h"
+#include "sound/open_end.h"
 #include "sound/sound_splice.h"
 #include "sound/stream_header.h"
 
@@ -44,6 +45,7 @@ struct sound_io {
     unsigned char tail[2 * OGG_TAIL]; /* the last bytes of it */
     size_t tail_size;
     struct ogg_pages pages; /* of a stream that is read; lost if it is no Ogg */
+    struct open_end end;    /* of one; sought after sound_io_begin_stream if its header has none */
     struct sound_splice
         splice; /* what is written beside libsndfile's bytes, set before it is opened */
 };
@@ -51,6 +53,9 @@ struct sound_io {
 /* From the current offset of `fd` on. */
 void sound_io_begin(struct sound_io *io, int fd);
 void sound_io_begin_stream(struct sound_io *io, FILE *stream);
+
+/* What a stream holds back. */
+void sound_io_free(struct sound_io *io);
 
 /* Read again from an offset on of which the head is kept, as if the sound began there. */
 void sound_io_begin_at(struct sound_io *io, uint64_t origin);

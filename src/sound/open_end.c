@@ -1,0 +1,140 @@
+#include "sound/open_end.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    HELD_MOST = 1 << 24, /* bytes of chunks */
+    PART = 1 << 14,
+    ID = 4,
+    HEADER = 8,
+};
+
+enum chunks_there { NO, PERHAPS, YES };
+
+/* The first of them begins so: what programs write after samples. */
+static bool begins_known(const unsigned char *bytes, size_t count)
+{
+    static const char ids[][ID + 1] = {
+        "LIST", "id3 ", "ID3 ", "bext", "cue ", "smpl", "inst", "iXML", "acid", "cart", "levl",
+        "PEAK", "fact", "JUNK", "junk", "PAD ", "FLLR", "FILL", "axml", "bxml", "chna", "_PMX",
+        "plst", "DISP", "umid", "strc", "afsp", "clm ", "elm1", "R64M", "MD5 ", "dbmd", "ubxt"};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (memcmp(ids[i], bytes, count) == 0)
+            return true;
+    return false;
+}
+
+static bool is_text(const unsigned char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (bytes[i] < ' ' || bytes[i] > '~')
+            return false;
+    return true;
+}
+
+/* Whether these bytes are chunks up to the end of the stream, as far as is known. */
+static enum chunks_there are_chunks(const unsigned char *bytes, size_t size, bool big_endian,
+                                    bool ended)
+{
+    size_t at = 0;
+    bool is_padded = false;
+    while (at < size) {
+        size_t left = size - at, part = left < ID ? left : ID;
+        if (!(at == 0 ? begins_known : is_text)(bytes + at, part))
+            return NO;
+        if (left < HEADER)
+            return ended ? NO : PERHAPS;
+        uint64_t content = (big_endian ? metadata_big : metadata_little)(bytes + at + ID, 4);
+        is_padded = content & 1;
+        at += HEADER + (size_t)content + is_padded;
+        if (at > HELD_MOST)
+            return NO;
+    }
+    if (!ended)
+        return PERHAPS;
+    return at == size || (is_padded && at == size + 1) ? YES : NO;
+}
+
+/* Moves end->samples up to where chunks may begin. */
+static void find_chunks(struct open_end *end)
+{
+    const struct metadata_buffer *held = &end->held;
+    size_t at = end->samples + ((end->samples & 1) != end->is_odd);
+    enum chunks_there answer = NO;
+    for (; at < held->size; at += 2) {
+        answer = are_chunks(held->bytes + at, held->size - at, end->big_endian, end->ended);
+        if (answer != NO)
+            break;
+    }
+    end->samples = at < held->size ? at : held->size;
+    end->has_chunks = answer == YES;
+}
+
+static void read_more(struct open_end *end, FILE *stream, size_t count)
+{
+    unsigned char part[PART];
+    struct metadata_buffer *held = &end->held;
+    if (end->first > 0) {
+        held->size -= end->first;
+        memmove(held->bytes, held->bytes + end->first, held->size);
+        end->is_odd ^= end->first & 1;
+        end->samples -= end->first;
+        end->first = 0;
+    }
+    count = count < sizeof part ? count : sizeof part;
+    size_t got = fread(part, 1, count, stream);
+    metadata_put(held, part, got);
+    end->ended = got < count;
+}
+
+static size_t pass_on(struct open_end *end, unsigned char *bytes, size_t count)
+{
+    size_t ready = end->samples - end->first, part = ready < count ? ready : count;
+    if (part > 0)
+        memcpy(bytes, end->held.bytes + end->first, part);
+    end->first += part;
+    return part;
+}
+
+size_t open_end_read(struct open_end *end, FILE *stream, unsigned char *bytes, size_t count)
+{
+    if (!end->is_sought)
+        return fread(bytes, 1, count, stream);
+    size_t done = pass_on(end, bytes, count);
+    while (done < count && !end->ended && !end->held.failed) {
+        read_more(end, stream, count - done);
+        find_chunks(end);
+        done += pass_on(end, bytes + done, count - done);
+    }
+    return done;
+}
+
+struct sound_bytes open_end_chunks(const struct open_end *end)
+{
+    return (struct sound_bytes){
+        .fd = -1, .memory = end->held.bytes + end->samples, .size = end->held.size - end->samples};
+}
+
+bool open_end_is_in_file(struct sound_bytes *bytes)
+{
+    struct open_end end = {.big_endian = bytes->big_endian, .ended = true};
+    uint64_t from = bytes->size > HELD_MOST ? (bytes->size - HELD_MOST) & ~UINT64_C(1) : 0;
+    size_t count = (size_t)(bytes->size - from);
+    struct metadata_buffer *held = &end.held;
+    held->bytes = malloc(count + 1);
+    if (!held->bytes)
+        return false;
+    if (sound_bytes_read(bytes, from, held->bytes, count)) {
+        held->size = held->capacity = count;
+        find_chunks(&end);
+    }
+    open_end_free(&end);
+    return end.has_chunks;
+}
+
+void open_end_free(struct open_end *end)
+{
+    free(end->held.bytes);
+    end->held = (struct metadata_buffer){0};
+}

@@ -1,0 +1,39 @@
+/* The end of a WAV whose header leaves its length open, as those of pipes do: chunks after the
+ * samples (LIST, bext, id3, ...) are kept apart from them.
+ *
+ * A stream's bytes are passed on as they arrive, but for those from which on chunks seem to follow
+ * one another. They are held back until the stream ends where the last of the chunks does, and then
+ * they are no samples; or until that is refuted, and then they are.
+ *
+ * Threads: one at a time.
+ */
+#ifndef HALO_OPEN_END_H
+#define HALO_OPEN_END_H
+
+#include "sound/metadata.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct open_end {
+    bool is_sought;              /* else bytes are read as they are */
+    bool big_endian;             /* the chunks */
+    struct metadata_buffer held; /* owned; from the stream */
+    size_t first, samples;       /* of it: not passed on yet, and known to be samples */
+    bool is_odd;                 /* `held` begins with an odd byte, where no chunk begins */
+    bool ended;                  /* the stream has no more */
+    bool has_chunks;             /* and those after `samples` are chunks */
+};
+
+/* As fread of single bytes, without the chunks at the end. Memory: end->held.failed. */
+size_t open_end_read(struct open_end *end, FILE *stream, unsigned char *bytes, size_t count);
+
+/* The chunks, once has_chunks. */
+struct sound_bytes open_end_chunks(const struct open_end *end);
+
+/* Whether a whole file ends with chunks that its header does not tell of. Errors are in `bytes`. */
+bool open_end_is_in_file(struct sound_bytes *bytes);
+
+void open_end_free(struct open_end *end);
+
+#endif
