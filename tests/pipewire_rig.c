@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE = 20 /* seconds */, CHANNELS = 2 };
+enum { CHANNELS = 2 };
 
 static void pause_briefly(void)
 {
@@ -129,7 +129,7 @@ int pipewire_rig_run(const char *format, ...)
 
 void pipewire_rig_wait(const char *command)
 {
-    int64_t deadline = monotonic_ns() + PATIENCE * INT64_C(1000000000);
+    int64_t deadline = monotonic_ns() + COMMAND_PATIENCE * INT64_C(1000000000);
     while (pipewire_rig_run("%s", command) != 0) {
         ck_assert_msg(monotonic_ns() < deadline, "no success: %s", command);
         pause_briefly();
@@ -346,7 +346,7 @@ void pipewire_wire_close(struct pipewire_wire *wire)
 
 void pipewire_wire_run(struct pipewire_wire *wire)
 {
-    int64_t deadline = monotonic_ns() + PATIENCE * INT64_C(1000000000);
+    int64_t deadline = monotonic_ns() + COMMAND_PATIENCE * INT64_C(1000000000);
     wire->asked = false;
     wire->origin = 0;
     wire->gaps = wire->done = 0;
