@@ -1,20 +1,13 @@
 #include "allocations.h"
 
+#include "sanitizer.h"
+
 #include <link.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define COUNTED 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define COUNTED 0
-#endif
-#endif
-#ifndef COUNTED
-#define COUNTED 1
-#endif
+#define COUNTED (!SANITIZER_ADDRESS && !SANITIZER_THREAD)
 
 static atomic_size_t of_all;
 static _Thread_local size_t of_thread;

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE_MOST = 8192, NAMES_MOST = 4096, PATIENCE = 30 /* seconds */ };
+enum { LINE_MOST = 8192, NAMES_MOST = 4096 };
 
 static char folder[64];
 
@@ -44,21 +44,35 @@ const char *command_folder(void)
     return folder;
 }
 
-static void slurp(const char *name, char *text, size_t size)
+/* What was printed: a result is passed on by value, and has many users. */
+struct printed {
+    struct printed *before;
+    char text[];
+};
+static struct printed *latest;
+
+static char *slurp(const char *name)
 {
+    static char text[1 << 19];
     char path[128];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, "rb");
-    size_t length = file ? fread(text, 1, size - 1, file) : 0;
-    text[length] = '\0';
+    size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
     if (file)
         fclose(file);
+    struct printed *printed = calloc(1, sizeof *printed + length + 1);
+    if (!printed)
+        abort();
+    memcpy(printed->text, text, length);
+    printed->before = latest;
+    latest = printed;
+    return printed->text;
 }
 
 static void redirect_streams(struct command_result *result)
 {
-    slurp(".out", result->out, sizeof result->out);
-    slurp(".err", result->err, sizeof result->err);
+    result->out = slurp(".out");
+    result->err = slurp(".err");
 }
 
 static int code_of(int status)
@@ -171,7 +185,7 @@ struct command_result command_wait(pid_t process)
     int status = 0;
     const struct timespec pause = {.tv_nsec = 5000000};
     for (int i = 0; waitpid(process, &status, WNOHANG) == 0; i++) {
-        if (i > PATIENCE * 200) {
+        if (i > COMMAND_PATIENCE * 200) {
             kill(process, SIGKILL);
             waitpid(process, &status, 0);
             ck_abort_msg("the program hangs");

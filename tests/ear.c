@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE = 20 /* seconds */, CHANNELS_MOST = 2, CHUNK = 256 /* frames */ };
+enum { CHANNELS_MOST = 2, CHUNK = 256 /* frames */ };
 
 struct ear {
     char path[128];
@@ -64,7 +64,7 @@ void ear_close(struct ear *ear)
 
 size_t ear_wait(struct ear *ear, size_t frames)
 {
-    int64_t deadline = monotonic_ns() + PATIENCE * INT64_C(1000000000);
+    int64_t deadline = monotonic_ns() + COMMAND_PATIENCE * INT64_C(1000000000);
     const struct timespec pause = {.tv_nsec = 2000000};
     size_t until = ear->frames + frames;
     ck_assert_uint_le(until, ear->capacity - CHUNK);

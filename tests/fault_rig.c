@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WORKERS_MOST = 16, TEXT_MOST = 16384, PATIENCE_MS = 30000 };
+enum { WORKERS_MOST = 16, TEXT_MOST = 16384 };
 
 /* ---- folders: what is in them ---- */
 
@@ -140,7 +140,7 @@ static int wait_for(pid_t process)
 {
     int status;
     for (int ms = 0; waitpid(process, &status, WNOHANG) == 0; ms++) {
-        if (ms > PATIENCE_MS) {
+        if (ms > 1000 * COMMAND_PATIENCE) {
             kill(-process, SIGKILL);
             waitpid(process, &status, 0);
             return -1;

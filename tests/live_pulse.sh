@@ -4,7 +4,7 @@
 #   live_pulse.sh FOLDER RATE HALO ARGUMENTS...     FOLDER is empty, and private
 #
 # $PCM is ALSA's definition of the default device. $PAUSE: the server stops for half a second, as on
-# a machine that is too busy, after that many seconds; empty: it does not.
+# a machine that is too busy, that many seconds after the stream began; empty: it does not.
 set -u
 folder=$1 rate=$2
 shift 2
@@ -20,13 +20,24 @@ pulseaudio -n --daemonize=no --exit-idle-time=-1 --disallow-exit --use-pid-file=
     >"$folder/pulse.log" 2>&1 &
 server=$!
 trap 'kill -CONT "$server" 2>/dev/null; kill "$server" 2>/dev/null; wait' EXIT
-for _ in $(seq 100); do
+for _ in $(seq 600); do
     pactl info >/dev/null 2>&1 && break
     sleep 0.1
 done
 pactl set-default-sink loudspeaker && pactl set-default-source microphone.monitor ||
     { cat "$folder/pulse.log" >&2; exit 99; }
-if [ -n "${PAUSE:-}" ]; then
+[ -n "${PAUSE:-}" ] || { timeout -s KILL 120 "$@"; exit; }
+
+# What halo prints first says that the stream runs.
+mkfifo "$folder/lines"
+{
+    IFS= read -r line && printf '%s\n' "$line"
     (sleep "$PAUSE"; kill -STOP "$server"; sleep 0.5; kill -CONT "$server") &
-fi
-timeout -s KILL 60 "$@"
+    cat
+    wait
+} <"$folder/lines" &
+lines=$!
+timeout -s KILL 120 "$@" >"$folder/lines"
+code=$?
+wait "$lines"
+exit "$code"

@@ -14,46 +14,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE = 60 /* seconds: sound servers come back slowly on a busy machine */ };
-
-static int keys = -1; /* a pipe to its standard input */
+static int keys = -1;             /* a pipe to its standard input */
+static size_t lengths_at_keys[2]; /* of standard output and standard error, as keys were typed */
 
 void live_rig_rest(int milliseconds)
 {
     const struct timespec pause = {.tv_sec = milliseconds / 1000,
                                    .tv_nsec = milliseconds % 1000 * 1000000L};
     nanosleep(&pause, NULL);
-}
-
-/* Frames of rec.wav on the disk so far; 0: none, or no such file. */
-static size_t recorded(void)
-{
-    unsigned char head[80] = {0};
-    struct stat about = {0};
-    FILE *file = fopen(command_path("rec.wav"), "rb");
-    if (!file)
-        return 0;
-    size_t got = fread(head, 1, sizeof head, file);
-    fstat(fileno(file), &about);
-    fclose(file);
-    const unsigned char *format = memmem(head, got, "fmt ", 4);
-    size_t channels = format && format + 10 < head + got ? format[10] : 0;
-    return channels == 0 ? 0 : (size_t)about.st_size / sizeof(float) / channels;
-}
-
-void live_rig_play(int milliseconds)
-{
-    size_t last = recorded(), wanted = last + (size_t)milliseconds * LIVE_RIG_RATE / 1000;
-    live_rig_rest(milliseconds / LIVE_RIG_PACE);
-    if (access(command_path("rec.wav"), F_OK) != 0)
-        return;
-    for (int still = 0; last < wanted && still < 100; still++) {
-        size_t now = recorded();
-        if (now > last)
-            still = 0;
-        last = now;
-        live_rig_rest(5);
-    }
 }
 
 void live_rig_save(const struct block *block, const char *name)
@@ -102,15 +70,53 @@ static const char *printed(const char *name)
     return text;
 }
 
-static bool has_printed(const char *name, const char *expected)
+/* Frames of rec.wav on the disk so far; 0: none, or no such file. */
+static size_t recorded(void)
 {
-    return strstr(printed(name), expected) != NULL;
+    unsigned char head[80] = {0};
+    struct stat about = {0};
+    FILE *file = fopen(command_path("rec.wav"), "rb");
+    if (!file)
+        return 0;
+    size_t got = fread(head, 1, sizeof head, file);
+    fstat(fileno(file), &about);
+    fclose(file);
+    const unsigned char *format = memmem(head, got, "fmt ", 4);
+    size_t bytes = format && format + 21 < head + got ? format[20] + 256U * format[21] : 0;
+    return bytes == 0 ? 0 : (size_t)about.st_size / bytes;
 }
 
-static void wait_for(const char *expected, bool errors_too)
+void live_rig_play(int milliseconds)
 {
-    int64_t deadline = monotonic_ns() + PATIENCE * INT64_C(1000000000);
-    while (!has_printed(".out", expected) && !(errors_too && has_printed(".err", expected))) {
+    if (access(command_path("rec.wav"), F_OK) == 0)
+        live_rig_record(milliseconds);
+    else
+        live_rig_rest(milliseconds / LIVE_RIG_PACE);
+}
+
+void live_rig_record(int milliseconds)
+{
+    size_t before = recorded(), wanted = before + (size_t)milliseconds * LIVE_RIG_RATE / 1000;
+    int64_t deadline = monotonic_ns() + COMMAND_PATIENCE * INT64_C(1000000000);
+    for (size_t now = before; now < wanted; now = recorded()) {
+        ck_assert_msg(monotonic_ns() < deadline, "rec.wav has %zu frames, after %zu: %s", now,
+                      before, printed(".err"));
+        live_rig_rest(5);
+    }
+}
+
+/* Beyond the first `from` bytes. */
+static bool has_printed(const char *name, size_t from, const char *expected)
+{
+    const char *text = printed(name);
+    return from <= strlen(text) && strstr(text + from, expected) != NULL;
+}
+
+static void wait_for(const char *expected, bool errors_too, const size_t from[2])
+{
+    int64_t deadline = monotonic_ns() + COMMAND_PATIENCE * INT64_C(1000000000);
+    while (!has_printed(".out", from[0], expected) &&
+           !(errors_too && has_printed(".err", from[1], expected))) {
         ck_assert_msg(monotonic_ns() < deadline, "it did not print \"%s\", but: %s", expected,
                       printed(".err"));
         live_rig_rest(5);
@@ -119,7 +125,12 @@ static void wait_for(const char *expected, bool errors_too)
 
 void live_rig_wait(const char *expected)
 {
-    wait_for(expected, true);
+    wait_for(expected, true, (const size_t[2]){0, 0});
+}
+
+void live_rig_wait_answer(const char *expected)
+{
+    wait_for(expected, true, lengths_at_keys);
 }
 
 pid_t live_rig_launch(const char *command, const char *arguments)
@@ -142,7 +153,7 @@ pid_t live_rig_start(const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     pid_t process = live_rig_launch("live --plain --no-feedback-guard", text);
-    wait_for("\n", false); /* the first line of the status */
+    wait_for("\n", false, (const size_t[2]){0, 0}); /* the first line of the status */
     return process;
 }
 
@@ -156,6 +167,8 @@ unsigned live_rig_osc_port(void)
 
 void live_rig_keys(const char *typed)
 {
+    lengths_at_keys[0] = strlen(printed(".out"));
+    lengths_at_keys[1] = strlen(printed(".err"));
     ck_assert_int_eq(write(keys, typed, strlen(typed)), (ssize_t)strlen(typed));
 }
 
@@ -215,7 +228,7 @@ void halver_step(void *context, const float *const *in, float *const *out, size_
 
 void halver_run(struct halver *halver, struct device *device, size_t frames)
 {
-    int64_t deadline = monotonic_ns() + PATIENCE * INT64_C(1000000000);
+    int64_t deadline = monotonic_ns() + COMMAND_PATIENCE * INT64_C(1000000000);
     device_run(device, halver_step, halver);
     while (halver->frames < frames && device_state(device) == DEVICE_RUNNING) {
         ck_assert_msg(monotonic_ns() < deadline, "the device does not run");

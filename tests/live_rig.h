@@ -44,6 +44,9 @@ pid_t live_rig_launch(const char *command, const char *arguments);
 /* Wait until `expected` appear on standard output or standard error. */
 void live_rig_wait(const char *expected);
 
+/* The same, for what is printed after the last keys were typed. */
+void live_rig_wait_answer(const char *expected);
+
 /* Wait until it ends, by itself or by a key sent before. */
 struct command_result live_rig_end(pid_t process);
 /* The same after the key q, with success. */
@@ -51,8 +54,10 @@ void live_rig_end_well(pid_t process);
 
 void live_rig_rest(int milliseconds);
 
-/* The same for stream time, at LIVE_RIG_PACE; where rec.wav is being recorded, until it has grown
- * by that, since a busy machine plays more slowly. */
+/* Wait until rec.wav, which is being recorded, is longer by that: a busy machine is slower. */
+void live_rig_record(int milliseconds);
+
+/* The same; where there is no rec.wav, a rest of as much stream time at LIVE_RIG_PACE. */
 void live_rig_play(int milliseconds);
 
 /* `output` equals `truth` from frame `first` on, to -120 dB of the truth's peak. */

@@ -1,3 +1,4 @@
+#include "command.h"
 #include "server_rig.h"
 
 #include "base/monotonic.h"
@@ -10,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE = 30 /* seconds */, PAUSE = 5 /* ms */ };
+enum { PAUSE = 5 /* ms */ };
 
 /* Ctrl-C in the terminal goes to the test, and the keeper ends with it. */
 static void become_keeper(int life, int answer, const char *const *keeper)
@@ -53,7 +54,7 @@ void server_rig_end(struct server_rig *rig, int number)
 
 int64_t server_rig_deadline(void)
 {
-    return monotonic_ns() + PATIENCE * INT64_C(1000000000);
+    return monotonic_ns() + COMMAND_PATIENCE * INT64_C(1000000000);
 }
 
 void server_rig_pause(void)

@@ -3,6 +3,7 @@
 #include "batch/batch_journal.h"
 #include "batch/lines_read.h"
 #include "command.h"
+#include "sanitizer.h"
 #include "sound.h"
 #include "suite.h"
 
@@ -536,7 +537,7 @@ START_TEST(seeds_are_whole_numbers)
 END_TEST
 
 /* kB; AddressSanitizer keeps for a while what was freed. */
-#if defined(__SANITIZE_ADDRESS__)
+#if SANITIZER_ADDRESS
 enum { MEMORY_MOST = 280000 };
 #else
 enum { MEMORY_MOST = 200000 };

@@ -5,6 +5,7 @@
 #include "live/ledger.h"
 #include "live/step_usage.h"
 #include "live_rig.h"
+#include "sanitizer.h"
 #include "suite.h"
 
 #include <dirent.h>
@@ -316,7 +317,7 @@ END_TEST
 
 /* Some 19 ms of computing for 1.3 ms of sound; ThreadSanitizer makes it fifty times slower. */
 #define HEAVY "--device null:channels=8,pace=4 --block 64 --backend direct --fade 20ms "
-#if defined(__SANITIZE_THREAD__)
+#if SANITIZER_THREAD
 #define HEAVY_MASK "lowpass:1000,taps=8001 "
 #define BUSY_MASK "lowpass:1000,taps=401 "
 #else

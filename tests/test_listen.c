@@ -98,18 +98,34 @@ static size_t find_place(struct ear *ear, const struct sound *pass)
     ck_abort_msg("the output is not the loop through mask A");
 }
 
-/* 0 or 1; the other one clearly differs. */
-static size_t which_sounds(struct ear *ear, const struct sound passes[2], size_t place)
+/* Of the last frames, of which no other mask was a part: 0 or 1; the other one clearly differs. 2:
+ * neither, such as a fade. */
+static size_t what_sounds(struct ear *ear, const struct sound passes[2], size_t place)
 {
-    size_t end = ear_wait(ear, SETTLED) - LOOK;
+    size_t end = ear_frames(ear) - LOOK;
     const float *output = ear_channel(ear, 0) + end;
     double errors[2];
     for (size_t i = 0; i < 2; i++)
         errors[i] = distance(output, &passes[i], (place + end) % LOOP);
     size_t nearer = errors[1] < errors[0];
-    ck_assert_msg(errors[nearer] < 1e-5 && errors[1 - nearer] > 0.01, "neither: %g, %g", errors[0],
-                  errors[1]);
-    return nearer;
+    return errors[nearer] < 1e-5 && errors[1 - nearer] > 0.01 ? nearer : 2;
+}
+
+static size_t which_sounds(struct ear *ear, const struct sound passes[2], size_t place)
+{
+    ear_wait(ear, SETTLED);
+    size_t sounds = what_sounds(ear, passes, place);
+    ck_assert_msg(sounds < 2, "neither sounds");
+    return sounds;
+}
+
+/* Until a key has been heard, which a busy machine handles late; and it stays so. */
+static void wait_for_sound(struct ear *ear, const struct sound passes[2], size_t place,
+                           size_t expected)
+{
+    while (what_sounds(ear, passes, place) != expected)
+        ear_wait(ear, LOOK); /* fails at the end of the ear's capacity */
+    ck_assert_uint_eq(which_sounds(ear, passes, place), expected);
 }
 
 /* Silences of at least 5 ms from frame `from` on. */
@@ -124,12 +140,18 @@ static size_t count_gaps(const struct ear *ear, size_t from)
     return gaps;
 }
 
+static void wait_for_gap(struct ear *ear, size_t from)
+{
+    while (count_gaps(ear, from) == 0)
+        ear_wait(ear, LOOK);
+}
+
 /* ---- blind tests ---- */
 
 START_TEST(keys_switch_and_nothing_else_changes)
 {
     prepare();
-    struct ear *ear = ear_open(12 * RATE);
+    struct ear *ear = ear_open(60 * RATE);
     struct sound passes[2] = {loop_through('A'), loop_through('B')};
     pid_t process = start("noise.wav %s " RECORDED "--plain", unmatched);
     ear_wait(ear, RATE); /* it fades in */
@@ -140,7 +162,7 @@ START_TEST(keys_switch_and_nothing_else_changes)
     } steps[] = {{"2", 1}, {"1", 0}, {"2", 1}, {"2", 1}, {"9", 1}, {"1", 0}};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         live_rig_keys(steps[i].key);
-        ck_assert_uint_eq(which_sounds(ear, passes, place), steps[i].output);
+        wait_for_sound(ear, passes, place, steps[i].output);
     }
     live_rig_wait("there is no mask 9");
     live_rig_keys("0");
@@ -208,22 +230,25 @@ START_TEST(a_discriminating_listener_passes_abx)
 {
     enum { TRIALS = 8 };
     prepare();
-    struct ear *ear = ear_open(40 * RATE);
+    struct ear *ear = ear_open(120 * RATE);
     struct sound passes[2] = {loop_through('A'), loop_through('B')};
     pid_t process = start("noise.wav %s " RECORDED "--json --abx %d --switch gap --log log.json",
                           unmatched, TRIALS);
     ear_wait(ear, RATE);
     size_t place = find_place(ear, &passes[0]);
-    char output[TRIALS + 1] = "", prompt[32];
+    char output[TRIALS + 1] = "";
     for (size_t trial = 0; trial < TRIALS; trial++) {
-        snprintf(prompt, sizeof prompt, "trial %zu of", trial + 1);
         ck_assert_uint_eq(which_sounds(ear, passes, place), 0);
         size_t from = ear_frames(ear);
         live_rig_keys("x");
+        wait_for_gap(ear, from);
         output[trial] = "AB"[which_sounds(ear, passes, place)];
         /* Whether X is what played before or not, the switch sounds the same. */
         ck_assert_uint_eq(count_gaps(ear, from), 1);
+        from = ear_frames(ear);
         live_rig_keys((char[]){output[trial], '\0'});
+        if (trial + 1 < TRIALS)
+            wait_for_gap(ear, from);
     }
     struct command_result result = finish_well(process);
     expect_nothing_reported(result.out);
@@ -318,16 +343,15 @@ START_TEST(the_rate_of_the_device_is_followed)
         tone.block.data[0][i] = (float)(0.2 * sin(2 * M_PI * TONE * (double)i / RATE));
     sound_save(&tone, "tone.wav");
     sound_free(&tone);
+    struct ear *ear = ear_open(60 * RATE);
     pid_t process = start("tone.wav --plain --match none --mask half.txt --or --mask "
                           "half.txt,gain=-6 --device null:out=ear.wav,turn=96000,to=44100,pace=2");
     live_rig_keys("2");
     live_rig_wait("mask 2 ");
     live_rig_wait("the rate is 44100 Hz now, no longer 48000");
-    live_rig_rest(2000);
+    const float *heard = ear_channel(ear, 0) + ear_wait(ear, 4 * TO) - 2 * COMPARED;
     live_rig_keys("q");
     (void)finish_well(process);
-    struct sound ear = sound_load("ear.wav");
-    const float *heard = ear.block.data[0] + ear.block.frames - 2 * COMPARED;
     size_t crossings = 0;
     double peak = 0;
     for (size_t i = 1; i <= COMPARED; i++) {
@@ -337,7 +361,7 @@ START_TEST(the_rate_of_the_device_is_followed)
     ck_assert_uint_ge(crossings, TONE - 3); /* in half a second; 919 at the old rate */
     ck_assert_uint_le(crossings, TONE + 3);
     ck_assert_double_eq_tol(peak, 0.2 * 0.5 * 0.501, 0.002);
-    sound_free(&ear);
+    ear_close(ear);
 }
 END_TEST
 
@@ -456,6 +480,14 @@ static double level(const struct ear *ear, size_t end)
     return 10 * log10(sum / LOOP);
 }
 
+static double noise_level(void)
+{
+    double sum = 0;
+    for (size_t i = 0; i < LOOP; i++)
+        sum += pow((double)noise.block.data[0][i], 2);
+    return 10 * log10(sum / LOOP);
+}
+
 #define LIVE_INPUT                                                                                 \
     "--live-input --mask plain.txt --or --mask loud.txt --plain "                                  \
     "--device null:in=input.wav,pace=4,period=256"
@@ -512,12 +544,13 @@ START_TEST(a_live_input_is_matched_too)
     pid_t process = start(LIVE_INPUT ",out=ear.wav --fade 5ms");
     ear_wait(ear, RATE);
     live_rig_keys("2");
-    double before = level(ear, ear_wait(ear, RATE));
     live_rig_wait("B: -12.0 dB");
-    double after = level(ear, ear_wait(ear, RATE));
+    live_rig_wait_answer("mask 2 ");
+    double after = level(ear, ear_wait(ear, 2 * RATE));
     live_rig_keys("1");
-    double other = level(ear, ear_wait(ear, RATE));
-    ck_assert_double_eq_tol(before - after, 12.04, 0.2);
+    live_rig_wait_answer("mask 1 ");
+    double other = level(ear, ear_wait(ear, 2 * RATE));
+    ck_assert_double_eq_tol(noise_level() - after, 12.04, 0.2); /* that of the mask without it */
     ck_assert_double_eq_tol(other, after, 0.1);
     live_rig_keys("q");
     finish_well(process);
@@ -545,7 +578,7 @@ START_TEST(a_lost_device_ends_the_test_and_keeps_the_log)
     prepare();
     pid_t process = start("noise.wav %s --device null:pace=2,lose=%d --plain --abx 5 "
                           "--log log.json",
-                          choices, 2 * RATE);
+                          choices, 8 * RATE);
     live_rig_keys("xA");
     live_rig_wait("trial 2 of 5");
     struct command_result result = live_rig_end(process);

@@ -10,11 +10,28 @@
 
 enum { RATE = LIVE_RIG_RATE, FADE_IN = RATE / 2 };
 
-START_TEST(output_equals_render)
+/* What a server that is itself too late, on a busy machine, delivers is no output of halo: then
+ * `take` returns false, and is made again with periods that are `longer` times as long. */
+static void take_in_time(bool (*take)(size_t longer))
+{
+    enum { TRIES = 10, LONGEST = 16 };
+    size_t longer = 1;
+    for (int tries = 0; !take(longer); longer = longer < LONGEST ? 2 * longer : LONGEST)
+        ck_assert_msg(++tries < TRIES, "the machine is too slow");
+}
+
+static void expect_blocks(const struct command_result *result, size_t period, uint32_t rate)
+{
+    char blocks[80];
+    snprintf(blocks, sizeof blocks, "blocks of %zu frames at %u Hz", period, rate);
+    command_expect(result->err, blocks);
+}
+
+static bool is_output_equal(size_t longer)
 {
     static const char stages[] = "--mask \"$FILTERS/hall.wav\"";
     command_clean();
-    jack_rig_start(RATE, 64);
+    jack_rig_start(RATE, 64 * longer);
     /* Silence while the output fades in. */
     struct block signal = live_rig_noise(2, FADE_IN + RATE / 8, 3 * RATE / 2, 0.05f);
     struct jack_wire *wire = jack_wire_open(&signal, 2, signal.frames);
@@ -23,16 +40,26 @@ START_TEST(output_equals_render)
     live_rig_keys("q");
     struct command_result result = live_rig_end(process);
     ck_assert_msg(result.code == 0, "%s", result.err);
-    ck_assert_uint_eq(jack_wire_gaps(wire), 0);
-    ck_assert_msg(strstr(result.err, "blocks of 64 frames at 48000 Hz") != NULL, "%s", result.err);
-    live_rig_save(&signal, "in.wav");
-    command_done("\"$HALO\" render in.wav truth.wav %s", stages);
-    struct sound truth = sound_load("truth.wav");
-    live_rig_expect(jack_wire_recorded(wire), &truth.block, 0, signal.frames);
-    sound_free(&truth);
+    expect_blocks(&result, 64 * longer, RATE);
+    bool in_time = jack_wire_gaps(wire) == 0;
+    if (in_time) {
+        live_rig_save(&signal, "in.wav");
+        command_done("\"$HALO\" render in.wav truth.wav %s", stages);
+        struct sound truth = sound_load("truth.wav");
+        live_rig_expect(jack_wire_recorded(wire), &truth.block, 0, signal.frames);
+        sound_free(&truth);
+    }
+    if (!in_time)
+        printf("too late, %zu gaps: %s", jack_wire_gaps(wire), result.err);
     jack_wire_close(wire);
     block_free(&signal);
     jack_rig_end(SIGTERM);
+    return in_time;
+}
+
+START_TEST(output_equals_render)
+{
+    take_in_time(is_output_equal);
 }
 END_TEST
 
@@ -44,12 +71,12 @@ static float peak_between(const struct block *block, size_t from, size_t to)
 }
 
 /* Noise begins it; it would go on for ever. False: the server itself was too late. */
-static bool is_loop_muted(void)
+static bool is_loop_muted(size_t longer)
 {
     static const char *const wires[][2] = {{"halo:out_1", "halo:in_1"},
                                            {"halo:out_2", "halo:in_2"}};
     command_clean();
-    jack_rig_start(RATE, 1024);
+    jack_rig_start(RATE, longer < 4 ? 1024 * longer : 4096);
     struct block signal = live_rig_noise(2, FADE_IN, 6 * RATE, 0.3f);
     for (size_t c = 0; c < 2; c++)
         memset(signal.data[c] + RATE, 0, 5 * RATE * sizeof(float));
@@ -78,9 +105,7 @@ static bool is_loop_muted(void)
 
 START_TEST(a_loop_is_muted)
 {
-    int tries = 0;
-    while (!is_loop_muted())
-        ck_assert_msg(++tries < 10, "the machine is too slow");
+    take_in_time(is_loop_muted);
 }
 END_TEST
 
@@ -109,7 +134,7 @@ static void check_death(int number)
     command_clean();
     jack_rig_start(RATE, 128);
     pid_t process = live_rig_start("--record rec.wav --mask \"$FILTERS/hall.wav\"");
-    live_rig_rest(300);
+    live_rig_record(300);
     jack_rig_end(number);
     struct command_result result = live_rig_end(process);
     ck_assert_int_eq(result.code, 1);
@@ -136,7 +161,7 @@ START_TEST(it_comes_back_with_the_server)
     jack_rig_start(RATE, 128);
     pid_t process = live_rig_start("--reconnect --rate 48000 --record rec.wav --record-dry "
                                    "dry.wav --mask \"$FILTERS/hall.wav\"");
-    live_rig_rest(300);
+    live_rig_record(300);
     jack_rig_end(SIGKILL);
     live_rig_wait("the device is lost; waiting for it to return");
     jack_rig_start(44100, 128);
@@ -144,7 +169,7 @@ START_TEST(it_comes_back_with_the_server)
     jack_rig_end(SIGTERM);
     jack_rig_start(RATE, 100); /* not a multiple of the block */
     live_rig_wait("the device is back");
-    live_rig_rest(300);
+    live_rig_record(300);
     live_rig_keys("q");
     struct command_result result = live_rig_end(process);
     ck_assert_msg(result.code == 0, "%s", result.err);
@@ -184,8 +209,22 @@ static size_t lag_of(const struct block *output, const struct block *truth, size
     return 0;
 }
 
+static void expect_late_render(const struct block *recorded, const struct block *signal,
+                               uint32_t rate)
+{
+    save_at(signal, rate, "in.wav");
+    command_done("\"$HALO\" render in.wav truth.wav --mask \"$FILTERS/hall.wav\" --gain -3");
+    struct sound truth = sound_load("truth.wav");
+    size_t lag = lag_of(recorded, &truth.block, (size_t)2 * rate);
+    float *from[2] = {recorded->data[0] + lag, recorded->data[1] + lag};
+    struct block output = *recorded;
+    output.data = from;
+    live_rig_expect(&output, &truth.block, 0, signal->frames - lag);
+    sound_free(&truth);
+}
+
 /* What was chosen and set stays: the mask, the gain, the bypass of a stage. */
-START_TEST(the_rate_is_followed)
+static bool is_rate_followed(size_t longer)
 {
     enum { OTHER = 44100 };
     command_clean();
@@ -197,11 +236,12 @@ START_TEST(the_rate_is_followed)
                                    "--mask one.txt --or --mask \"$FILTERS/hall.wav\" "
                                    "--gain -20,@mix=1");
     live_rig_keys("2[[[b"); /* bypasses the gain stage, the only one with controls */
-    live_rig_rest(500);
+    live_rig_wait_answer("BYPASSED");
+    live_rig_record(500);
     jack_rig_end(SIGKILL);
     live_rig_wait("the device is lost; waiting for it to return");
     jack_wire_close(wire);
-    jack_rig_start(OTHER, 64);
+    jack_rig_start(OTHER, 256 * longer);
     wire = jack_wire_open(&signal, 2, signal.frames);
     live_rig_wait("the rate is 44100 Hz now, no longer 48000: the recording ends");
     live_rig_wait("the device is back");
@@ -209,59 +249,74 @@ START_TEST(the_rate_is_followed)
     live_rig_keys("q");
     struct command_result result = live_rig_end(process);
     ck_assert_msg(result.code == 0, "%s", result.err);
-    ck_assert_msg(strstr(result.err, "blocks of 64 frames at 44100 Hz") != NULL, "%s", result.err);
-    ck_assert_uint_eq(jack_wire_gaps(wire), 0);
-    save_at(&signal, OTHER, "in.wav");
-    command_done("\"$HALO\" render in.wav truth.wav --mask \"$FILTERS/hall.wav\" --gain -3");
-    struct sound truth = sound_load("truth.wav"), recorded = sound_load("rec.wav");
-    struct block output = *jack_wire_recorded(wire);
-    size_t lag = lag_of(&output, &truth.block, 2 * OTHER);
-    float *from[2] = {output.data[0] + lag, output.data[1] + lag};
-    output.data = from;
-    live_rig_expect(&output, &truth.block, 0, signal.frames - lag);
+    expect_blocks(&result, 256 * longer, OTHER);
+    struct sound recorded = sound_load("rec.wav");
     ck_assert_uint_eq(recorded.rate, RATE);
     ck_assert_uint_gt(recorded.block.frames, 0);
     sound_free(&recorded);
-    sound_free(&truth);
+    bool in_time = jack_wire_gaps(wire) == 0;
+    if (in_time)
+        expect_late_render(jack_wire_recorded(wire), &signal, OTHER);
     jack_wire_close(wire);
     block_free(&signal);
     jack_rig_end(SIGTERM);
+    return in_time;
+}
+
+START_TEST(the_rate_is_followed)
+{
+    take_in_time(is_rate_followed);
 }
 END_TEST
 
 /* The delay after a change of the server's period is that of a fresh start: none. */
-START_TEST(the_period_is_followed)
+static bool is_period_followed(size_t before, size_t after)
 {
-    static const struct {
-        size_t before, after;
-    } cases[] = {{256, 64}, {64, 96}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        command_clean();
-        struct block signal = live_rig_noise(2, RATE, 3 * RATE, 0.05f);
-        live_rig_save(&signal, "in.wav");
-        jack_rig_start(RATE, cases[i].before);
-        struct jack_wire *wire = jack_wire_open(&signal, 2, signal.frames);
-        pid_t process =
-            live_rig_start("--input feed --output rec --mask \"$FILTERS/hall.wav\" --gain -20");
-        char expected[80];
-        snprintf(expected, sizeof expected, "blocks have %zu frames now, no longer %zu",
-                 cases[i].after, cases[i].before);
-        live_rig_keys("[[[");
-        command_done("jack_bufsize %zu", cases[i].after);
-        live_rig_wait(expected);
-        live_rig_rest(300);
-        jack_wire_run(wire);
-        live_rig_keys("q");
-        struct command_result result = live_rig_end(process);
-        ck_assert_msg(result.code == 0, "%s", result.err);
+    command_clean();
+    struct block signal = live_rig_noise(2, RATE, 3 * RATE, 0.05f);
+    live_rig_save(&signal, "in.wav");
+    jack_rig_start(RATE, before);
+    struct jack_wire *wire = jack_wire_open(&signal, 2, signal.frames);
+    pid_t process =
+        live_rig_start("--input feed --output rec --mask \"$FILTERS/hall.wav\" --gain -20");
+    live_rig_keys("[[[");
+    live_rig_wait_answer("gain -3.0 dB");
+    char expected[80];
+    snprintf(expected, sizeof expected, "blocks have %zu frames now, no longer %zu", after, before);
+    command_done("jack_bufsize %zu", after);
+    live_rig_wait(expected);
+    live_rig_rest(300);
+    jack_wire_run(wire);
+    live_rig_keys("q");
+    struct command_result result = live_rig_end(process);
+    ck_assert_msg(result.code == 0, "%s", result.err);
+    bool in_time = jack_wire_gaps(wire) == 0;
+    if (in_time) {
         command_done("\"$HALO\" render in.wav truth.wav --mask \"$FILTERS/hall.wav\" --gain -23");
         struct sound truth = sound_load("truth.wav");
         live_rig_expect(jack_wire_recorded(wire), &truth.block, 0, signal.frames);
         sound_free(&truth);
-        jack_wire_close(wire);
-        block_free(&signal);
-        jack_rig_end(SIGTERM);
     }
+    jack_wire_close(wire);
+    block_free(&signal);
+    jack_rig_end(SIGTERM);
+    return in_time;
+}
+
+static bool is_shorter_period_followed(size_t longer)
+{
+    return is_period_followed(256 * longer, 64 * longer);
+}
+
+static bool is_odd_period_followed(size_t longer)
+{
+    return is_period_followed(64 * longer, 96 * longer);
+}
+
+START_TEST(the_period_is_followed)
+{
+    take_in_time(is_shorter_period_followed);
+    take_in_time(is_odd_period_followed);
 }
 END_TEST
 

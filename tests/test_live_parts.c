@@ -1,5 +1,6 @@
 /* The parts of the live step: ring, meter, ramp and limiter, each on its own. */
 #include "base/ring.h"
+#include "sanitizer.h"
 #include "signal/audio.h"
 #include "signal/limiter.h"
 #include "signal/meter.h"
@@ -57,7 +58,7 @@ struct item {
     unsigned char odd[3];
 };
 
-#if defined(__SANITIZE_THREAD__)
+#if SANITIZER_THREAD
 enum { ITEMS = 300000 };
 #else
 enum { ITEMS = 3000000 };

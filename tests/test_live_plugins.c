@@ -365,7 +365,7 @@ static struct command_result run_failing(const char *plugin, const char *how, co
     live_rig_wait(why);
     live_rig_wait("the sound continues without it");
     live_rig_wait("FAILED");
-    live_rig_rest(300);
+    live_rig_record(300);
     return end(process);
 }
 

@@ -76,10 +76,10 @@ static bool take_from_a_to_b(size_t block)
                                    "--block %zu --fade 0.1 --record rec.wav --record-dry dry.wav "
                                    "--force",
                                    block);
-    live_rig_rest(1300);
+    live_rig_record(1300);
     live_rig_keys("p");
     live_rig_wait("preset b");
-    live_rig_rest(800);
+    live_rig_record(1000);
     live_rig_keys("q");
     struct command_result result = live_rig_end(process);
     ck_assert_msg(result.code == 0, "%s", result.err);
@@ -129,14 +129,15 @@ START_TEST(masks_of_other_channels_are_changed_to)
     preset_rig_make_of(1, "b", stages);
     pid_t process = live_rig_start("--preset a --channels 1 --device null:in=mono.wav "
                                    "--block 256 --record rec.wav --record-dry dry.wav");
-    live_rig_rest(900);
+    live_rig_record(900);
     live_rig_keys("p");
     live_rig_wait("preset b");
-    live_rig_rest(300);
     live_rig_keys("2");
-    live_rig_rest(300);
+    live_rig_wait_answer("mask 2 ");
+    live_rig_record(300);
     live_rig_keys("1");
-    live_rig_rest(600);
+    live_rig_wait_answer("mask 1 ");
+    live_rig_record(900);
     live_rig_keys("q");
     struct command_result result = live_rig_end(process);
     ck_assert_msg(result.code == 0, "%s", result.err);
@@ -163,10 +164,10 @@ static void expect_tempo(const char *options, double tempo)
     pid_t process = live_rig_start("--preset a %s --channels 1 --device null:in=mono.wav --block "
                                    "256 --fade 0.02 --record rec.wav --record-dry dry.wav --force",
                                    options);
-    live_rig_rest(900);
+    live_rig_record(900);
     live_rig_keys("p");
     live_rig_wait("preset b");
-    live_rig_rest(1500); /* a stream on a busy machine is behind */
+    live_rig_record(1500);
     live_rig_keys("q");
     struct command_result result = live_rig_end(process);
     ck_assert_msg(result.code == 0, "%s", result.err);
@@ -238,10 +239,10 @@ START_TEST(presets_are_proven)
                                        "--prove=-200 --record rec.wav --record-dry dry.wav");
         live_rig_keys("P");
         live_rig_wait("cannot change to preset c: --prove has nothing to prove");
-        live_rig_rest(600);
+        live_rig_record(600);
         live_rig_keys("p");
         live_rig_wait("halo: preset b");
-        live_rig_rest(600);
+        live_rig_record(600);
         live_rig_keys("q");
         struct command_result result = live_rig_end(process);
         ck_assert_int_eq(result.code, 1);

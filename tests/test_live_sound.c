@@ -347,10 +347,9 @@ START_TEST(another_rate_is_followed)
     command_clean();
     struct block signal = live_rig_noise(1, 0, 20 * RATE, 0.05f);
     live_rig_save(&signal, "in.wav");
-    pid_t process =
-        live_rig_start("--device null:in=in.wav,pace=4,turn=%d,to=44100 --record rec.wav "
-                       "--mask \"$FILTERS/hall.wav\" --prove --json --seconds 4",
-                       RATE);
+    pid_t process = live_rig_start("--device null:in=in.wav,turn=%d,to=44100 --record rec.wav "
+                                   "--mask \"$FILTERS/hall.wav\" --prove --json --seconds 4",
+                                   RATE);
     live_rig_wait("the rate is 44100 Hz now, no longer 48000: the recording ends");
     struct command_result result = live_rig_end(process);
     ck_assert_msg(result.code == 0, "%s", result.err);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { PATIENCE = 20 /* seconds */, LOOKS = 20 /* a second */ };
+enum { LOOKS = 20 /* a second */ };
 
 static char screen[65536];
 static int opened; /* each has a socket of its own, since a server takes time to end */
@@ -93,7 +93,7 @@ const char *tmux_screen(void)
 static const char *wait_for(const char *expected, bool there)
 {
     const struct timespec pause = {.tv_nsec = 1000000000 / LOOKS};
-    for (int i = 0; i < PATIENCE * LOOKS; i++) {
+    for (int i = 0; i < COMMAND_PATIENCE * LOOKS; i++) {
         if ((strstr(tmux_screen(), expected) != NULL) == there)
             return screen;
         nanosleep(&pause, NULL);

@@ -23,7 +23,7 @@ void tmux_resize(int columns, int rows);
 const char *tmux_screen(void);
 
 /* Wait until the screen contains `expected` (or no longer does) and return it; the test fails if
- * that takes more than 20 seconds. */
+ * that takes longer than COMMAND_PATIENCE. */
 const char *tmux_wait(const char *expected);
 const char *tmux_wait_gone(const char *expected);
 

@@ -28,8 +28,9 @@ if [ "${2:-}" = --apply ]; then
     done
     exit 0
 fi
-cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DHALO_CUDA=OFF -DBUILD_TESTING=OFF \
-    -DHALO_WERROR=ON -DCMAKE_C_COMPILER_LAUNCHER="${2:-}" >"$work/log" || { cat "$work/log"; exit 1; }
+# Without optimisation: that takes a third of the time, but gcc then guesses at lengths of texts.
+cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Debug -DHALO_CUDA=OFF -DBUILD_TESTING=OFF \
+    -DHALO_WERROR=ON -DCMAKE_C_FLAGS=-Wno-format-truncation -DCMAKE_C_COMPILER_LAUNCHER="${2:-}" >"$work/log" || { cat "$work/log"; exit 1; }
 PATH=$work/tree/build:$PATH
 for diff in "$work"/*.diff; do
     command=$(cat "${diff%.diff}.command")

@@ -71,12 +71,19 @@ HALO_REALTIME static void run(struct local_instances *here, const float *const *
         (struct plugin_run){.frames = frames, .latency = instances->latency};
 }
 
+/* Without any they are NULL, to which nothing is added. */
+HALO_REALTIME static const struct plugin_change *end_of(const struct plugin_change *changes,
+                                                        size_t count)
+{
+    return count > 0 ? changes + count : changes;
+}
+
 HALO_REALTIME static void process(struct plugin_instances *instances, const float *const *in,
                                   float *const *out, size_t frames,
                                   const struct plugin_change *changes, size_t count)
 {
     struct local_instances *here = (struct local_instances *)instances;
-    const struct plugin_change *end = changes + count;
+    const struct plugin_change *end = end_of(changes, count);
     instances->run_count = 0;
     for (size_t at = 0, to; at < frames; at = to) {
         to = (at / instances->block + 1) * instances->block;
@@ -184,7 +191,7 @@ enum status plugin_instances_open(const struct plugin_info *info,
         status = fill_slot(&here->slots[i], info, &settings->plugin);
     if (status != STATUS_OK)
         goto fail;
-    make_changes(here, &changes, changes + count, SIZE_MAX);
+    make_changes(here, &changes, end_of(changes, count), SIZE_MAX);
     reset(&here->instances); /* see plugin_kind.reset */
     if (here->slots[0].plugin->trouble) {
         status = fail(STATUS_FAILED, "%s", here->slots[0].plugin->trouble);
