@@ -1,7 +1,7 @@
-#include "command.h"
 #include "server_rig.h"
 
 #include "base/monotonic.h"
+#include "command.h"
 #include "suite.h"
 
 #include <fcntl.h>
