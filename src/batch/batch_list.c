@@ -25,7 +25,8 @@ struct batch_clash {
  * their name in it. */
 struct batch_names {
     struct sum_set ids, outputs, input_files, output_files;
-    struct batch_clash same_id, same_output, replaced; /* the first; replaced: an input by an output */
+    struct batch_clash same_id, same_output,
+        replaced; /* the first; replaced: an input by an output */
     struct batch_folder inputs_at, outputs_at;
     char *path; /* of an output, and its room */
     size_t path_room;

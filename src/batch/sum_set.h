@@ -1,4 +1,5 @@
-/* Sums, such as of names, and the place of each, to find what occurs twice. Threads: one at a time. */
+/* Sums, such as of names, and the place of each, to find what occurs twice. Threads: one at a time.
+ */
 #ifndef HALO_SUM_SET_H
 #define HALO_SUM_SET_H
 

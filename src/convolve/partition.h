@@ -65,7 +65,7 @@ struct partition_job {
     size_t block;
     enum partition_pace pace;
     size_t channels;
-    size_t threads; /* PARTITION_AVERAGE: that can share the work of a step */
+    size_t threads;  /* PARTITION_AVERAGE: that can share the work of a step */
     bool may_be_odd; /* transforms */
 };
 
