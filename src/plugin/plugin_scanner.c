@@ -268,8 +268,11 @@ static enum status ask(struct plugin_scanner *scanner, json_t *question, json_t 
     scanner->trouble[0] = '\0';
     scanner->is_late = false;
     scanner->line.length = 0;
-    char *text = json_line(question, JSON_COMPACT);
-    if (!text)
+    char *text = json_line(question, JSON_COMPACT), *line = NULL;
+    if (!text || asprintf(&line, "%s\n", text) < 0)
+        line = NULL;
+    free(text);
+    if (!line)
         return fail_memory("a question about a plugin");
     enum status status = STATUS_OK;
     if (scanner->process)
@@ -277,9 +280,9 @@ static enum status ask(struct plugin_scanner *scanner, json_t *question, json_t 
     else
         status = start(scanner);
     plugin_output_init(&scanner->printed, NULL);
-    bool is_sent = status == STATUS_OK && send_all(scanner->socket, text, strlen(text)) &&
-                   send_all(scanner->socket, "\n", 1);
-    free(text);
+    /* At once: the child begins with the last brace, and what it answered before it died counts. */
+    bool is_sent = status == STATUS_OK && send_all(scanner->socket, line, strlen(line));
+    free(line);
     if (is_sent)
         return plugin_scanner_next(scanner, answer);
     if (status == STATUS_OK)
