@@ -31,6 +31,7 @@ enum {
     CHUNK_FFT_MOST = 1 << 18,       /* for partitioned masks: longer ones leave the cache */
     REQUEST_LEAST = 1 << 17,        /* frames: enough work between two reads */
     REQUEST_SAMPLES_MOST = 1 << 20, /* of all channels, for short masks: bounds memory */
+    SHARERS_MOST = 64,              /* threads that a longer block is made for */
     SPARE_FLOATS = 1 << 13,         /* allowed for a mask's spectra beyond 9/4 of its taps */
     HEAD_LEAST = 64,                /* frames: shorter transforms lose to the direct form */
     /* Longest partitions in blocks, live: the step does its longest transform within one block,
@@ -297,7 +298,8 @@ size_t partition_preferred_block(const struct partition_job *job, size_t most)
     }
     size_t chunks = divide_up(REQUEST_LEAST, hop);
     chunks = divide_up(chunks, job->threads) * job->threads;
-    if (job->may_be_odd && most / 2 / hop * job->channels >= job->threads)
+    size_t sharers = job->threads < SHARERS_MOST ? job->threads : SHARERS_MOST;
+    if (job->may_be_odd && most / 2 / hop * job->channels >= sharers)
         most /= 2; /* their chunks are short: of these blocks, more stays in the cache */
     size_t fit = most / hop > 0 ? most / hop : 1;
     return hop * (chunks < fit ? chunks : fit);
