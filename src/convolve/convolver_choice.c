@@ -147,7 +147,6 @@ size_t convolver_preferred_block(const struct convolver_settings *settings, cons
         .taps = mask->taps,
         .channels = channels,
         .threads = threads,
-        .may_be_odd = !settings->reproducible && !fft_plans_are_fixed() &&
-                      partition_odd_pays(channels, mask->path_count, mask->taps)};
+        .may_be_odd = partition_odd_pays(channels, mask->path_count, mask->taps)};
     return partition_preferred_block(&job, most);
 }

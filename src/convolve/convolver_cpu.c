@@ -23,8 +23,7 @@ static struct partition_plan plan_for(const struct convolver_shape *shape, enum 
         .block = shape->block,
         .pace = pace,
         .channels = rows,
-        .may_be_odd = !shape->live && !shape->reproducible && !fft_plans_are_fixed() &&
-                      partition_odd_pays(widest, shape->paths, shape->taps),
+        .may_be_odd = !shape->live && partition_odd_pays(widest, shape->paths, shape->taps),
         .threads = shape->reproducible ? CONVOLVER_THREADS_ASSUMED : threads};
     return partition_plan(&job);
 }

@@ -67,11 +67,12 @@ static void fill_tables(struct real_odd_fft *fft)
 static void plan(struct real_odd_fft *fft, real *samples, real *bins)
 {
     int half = (int)(fft->n / 2);
+    unsigned flags = FFTW_ESTIMATE | (fft_plans_are_fixed() ? FFTW_NO_SIMD : 0);
     FFTW(complex) *from = (FFTW(complex) *)samples, *to = (FFTW(complex) *)bins;
     fft_lock_planner();
     FFTW(make_planner_thread_safe)();
-    fft->forward = FFTW(plan_dft_1d)(half, from, to, FFTW_BACKWARD, FFTW_ESTIMATE);
-    fft->inverse = FFTW(plan_dft_1d)(half, from, to, FFTW_FORWARD, FFTW_ESTIMATE);
+    fft->forward = FFTW(plan_dft_1d)(half, from, to, FFTW_BACKWARD, flags);
+    fft->inverse = FFTW(plan_dft_1d)(half, from, to, FFTW_FORWARD, flags);
     fft_unlock_planner();
 }
 
