@@ -218,6 +218,18 @@ START_TEST(chunks_after_an_open_length_are_no_samples)
             command_done("cat in.wav | " RENDER "- - --metadata none -q --container au | "
                          "tail -c +25 | cmp - raw");
         }
+    /* A file is sought in all the same. */
+    command_done("python3 make.py 0xFFFFFFFF \"noise[:5000]\" \"%s\"", tails[0]);
+    for (const char *const *ends = (const char *const[]){"in", "right", NULL}; *ends; ends++)
+        command_done(RENDER "right.wav wrapped.au -qf --edge wrap --mask %s.wav,gain=-60 && " RENDER
+                            "%s.wav %s.au -qf --edge wrap --gain -3 --metadata none && "
+                            "mv wrapped.au %s-mask.au",
+                     *ends, *ends, *ends, *ends);
+    command_done("cmp in.au right.au && cmp in-mask.au right-mask.au");
+    /* What looks like chunks all the way is looked at once. */
+    command_done("python3 make.py 0xFFFFFFFF \"b'LIST\\0\\0\\0\\0' * 65536\" \"b'x'\"");
+    command_done("ulimit -t 10; cat in.wav | " RENDER "- out.au -qf && " RENDER
+                 "in.wav out.au -qf");
     /* Nothing is said where nothing is lost. */
     command_done("python3 make.py 0xFFFFFFFF \"noise\" \"b''\"");
     ck_assert_ptr_null(strstr(command_done(RENDER "in.wav out.au -f").err, "keep"));

@@ -5,6 +5,7 @@
 
 enum {
     HELD_MOST = 1 << 24, /* bytes of chunks */
+    CHUNKS_MOST = 64,    /* samples may look like very many */
     PART = 1 << 14,
     ID = 4,
     HEADER = 8,
@@ -39,7 +40,7 @@ static enum chunks_there are_chunks(const unsigned char *bytes, size_t size, boo
 {
     size_t at = 0;
     bool is_padded = false;
-    while (at < size) {
+    for (int chunks = 0; at < size; chunks++) {
         size_t left = size - at, part = left < ID ? left : ID;
         if (!(at == 0 ? begins_known : is_text)(bytes + at, part))
             return NO;
@@ -48,7 +49,7 @@ static enum chunks_there are_chunks(const unsigned char *bytes, size_t size, boo
         uint64_t content = (big_endian ? metadata_big : metadata_little)(bytes + at + ID, 4);
         is_padded = content & 1;
         at += HEADER + (size_t)content + is_padded;
-        if (at > HELD_MOST)
+        if (at > HELD_MOST || chunks == CHUNKS_MOST)
             return NO;
     }
     if (!ended)
@@ -116,21 +117,20 @@ struct sound_bytes open_end_chunks(const struct open_end *end)
         .fd = -1, .memory = end->held.bytes + end->samples, .size = end->held.size - end->samples};
 }
 
-bool open_end_is_in_file(struct sound_bytes *bytes)
+uint64_t open_end_find(struct open_end *end, struct sound_bytes *bytes, uint64_t from)
 {
-    struct open_end end = {.big_endian = bytes->big_endian, .ended = true};
-    uint64_t from = bytes->size > HELD_MOST ? (bytes->size - HELD_MOST) & ~UINT64_C(1) : 0;
+    if (from >= bytes->size)
+        return bytes->size;
+    if (bytes->size - from > HELD_MOST)
+        from += (bytes->size - from - HELD_MOST) & ~UINT64_C(1);
     size_t count = (size_t)(bytes->size - from);
-    struct metadata_buffer *held = &end.held;
-    held->bytes = malloc(count + 1);
-    if (!held->bytes)
-        return false;
-    if (sound_bytes_read(bytes, from, held->bytes, count)) {
-        held->size = held->capacity = count;
-        find_chunks(&end);
-    }
-    open_end_free(&end);
-    return end.has_chunks;
+    *end = (struct open_end){.big_endian = bytes->big_endian, .ended = true};
+    end->held.bytes = malloc(count);
+    if (!end->held.bytes || !sound_bytes_read(bytes, from, end->held.bytes, count))
+        return bytes->size;
+    end->held.size = end->held.capacity = count;
+    find_chunks(end);
+    return from + end->samples;
 }
 
 void open_end_free(struct open_end *end)

@@ -31,8 +31,9 @@ size_t open_end_read(struct open_end *end, FILE *stream, unsigned char *bytes, s
 /* The chunks, once has_chunks. */
 struct sound_bytes open_end_chunks(const struct open_end *end);
 
-/* Whether a whole file ends with chunks that its header does not tell of. Errors are in `bytes`. */
-bool open_end_is_in_file(struct sound_bytes *bytes);
+/* The chunks at the end of a file whose samples begin at `from`, into an empty `end`: has_chunks.
+ * Their offset. Errors are in `bytes`; memory: none are found. */
+uint64_t open_end_find(struct open_end *end, struct sound_bytes *bytes, uint64_t from);
 
 void open_end_free(struct open_end *end);
 

@@ -301,12 +301,25 @@ static SNDFILE *open_quietly(struct sound_source *sound, const struct sound_clai
                     : sound_io_open_quietly(&sound->io, info);
 }
 
-/* Whether a WAV's header leaves its length open, and what follows its samples is none. */
-static bool hides_chunks(struct sound_bytes *bytes)
+/* Of a WAV whose header leaves its length open: chunks at its end are no samples. */
+static void limit_to_open_end(struct sound_source *sound, struct sound_bytes *bytes, SF_INFO *info)
 {
     struct sound_chunks chunks;
-    return sound_chunks_begin(bytes, &chunks) && strcmp(chunks.layout->form, "WAVE") == 0 &&
-           open_end_is_in_file(bytes);
+    struct sound_chunk data;
+    uint64_t frame = sound_format_bytes(info->format) * (uint64_t)info->channels;
+    if (frame == 0 || !sound_chunks_begin(bytes, &chunks) ||
+        strcmp(chunks.layout->form, "WAVE") != 0)
+        return;
+    do {
+        if (!sound_chunks_next(&chunks, &data))
+            return;
+    } while (!data.is_data);
+    uint64_t at = open_end_find(&sound->io.end, bytes, data.content);
+    if (!sound->io.end.has_chunks)
+        return;
+    sound->layout = chunks.layout;
+    info->frames = (sf_count_t)((at - data.content) / frame);
+    sound->limit = info->frames;
 }
 
 static enum status open_file(struct sound_source *sound, uint64_t size)
@@ -337,17 +350,18 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
     bool is_plain = claim.kind == CLAIM_END && claim.bits > 0 && !sound->file &&
                     strstr(sf_strerror(NULL), "No 'data' chunk");
     bool is_open = claim.kind == CLAIM_OPEN && sound->file;
-    struct sound_bytes bytes = sound_bytes_of_file(sound->fd);
-    if (((is_short || is_plain) && !sound->file) || is_guess ||
-        (is_open && (info.frames == 0 || hides_chunks(&bytes)))) {
+    if (((is_short || is_plain) && !sound->file) || is_guess || (is_open && info.frames == 0)) {
         if (sound->file)
             sf_close(sound->file);
         sound->file = NULL;
         lseek(sound->fd, 0, SEEK_SET);
         return use_stream(sound);
     }
+    struct sound_bytes bytes = sound_bytes_of_file(sound->fd);
     if (sound->file && claim.kind == CLAIM_END)
         limit_frames(sound, &info, claim.bytes);
+    if (is_open)
+        limit_to_open_end(sound, &bytes, &info);
     if (sound->file)
         open_again_raw(sound, &bytes, &info);
     if (bytes.error)
