@@ -384,6 +384,8 @@ START_TEST(the_status_is_that_of_the_last_list)
     /* Without what it knows of lists it counts all. */
     command_done("rm D/.halo-batch/*.jobs");
     command_expect(command_done("$HALO batch status D").out, "10 of 4 jobs done, 2 failed");
+    command_done(": >none; $HALO batch none -O D -q");
+    command_expect(command_done("$HALO batch status D").out, "0 of 0 jobs done, 0 failed");
 }
 END_TEST
 

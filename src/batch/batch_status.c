@@ -28,7 +28,8 @@ struct failed_job {
 };
 
 struct batch_status {
-    struct job_set jobs;         /* of the last list; empty: all that the journals know */
+    struct job_set jobs;         /* of the last list, */
+    bool knows_jobs;             /* else all that the journals know */
     struct done_table last;      /* what became of each job: with no bytes, it failed */
     struct shard_status *shards; /* also of earlier runs, of other counts */
     size_t shard_count;
@@ -121,7 +122,7 @@ static void count_shards(const struct batch_status *all, struct shard_status *la
 
 static bool is_listed(const struct batch_status *all, uint64_t id)
 {
-    return all->jobs.count == 0 || job_set_has(&all->jobs, id);
+    return !all->knows_jobs || job_set_has(&all->jobs, id);
 }
 
 /* Whether it is a job of the last list, of which nothing became since. */
@@ -178,7 +179,7 @@ static enum status print_status(const struct status_options *options, struct bat
     size_t begun, running;
     count_shards(all, &last, &begun, &running);
     if (*last.set)
-        (void)job_set_load(&all->jobs, options->folder, last.set);
+        all->knows_jobs = job_set_load(&all->jobs, options->folder, last.set);
     const struct counts counts = count_jobs(all);
     if (options->json)
         return json_print(json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o*}", "jobs",
