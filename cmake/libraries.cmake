@@ -127,7 +127,7 @@ halo_library(fftw_double signal FFTW_DOUBLE "FFTW in double precision"
     fftw_plan_dft_c2r_1d fftw_plan_dft_r2c_1d)
 halo_library(soxr sound SOXR libsoxr
   HEADERS soxr.h
-  SYMBOLS soxr_create soxr_delete soxr_io_spec soxr_oneshot soxr_process soxr_quality_spec)
+  SYMBOLS soxr_create soxr_delete soxr_io_spec soxr_process soxr_quality_spec)
 halo_library(zlib batch ZLIB zlib
   HEADERS zlib.h
   SYMBOLS gzclose_r gzclose_w gzdopen gzerror gzputs gzread)

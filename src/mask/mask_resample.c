@@ -73,12 +73,14 @@ static const char *run_soxr(const struct resample_job *job, size_t column, soxr_
     double *output = job->columns + column * padding->output, piece[PIECE];
     const char *error = NULL;
     uint64_t at = 0, made = 0;
-    for (size_t done = 1; !error && made < padding->output && (at < padding->length || done > 0);
+    bool is_over = false; /* libsoxr knows that no more comes */
+    for (size_t done = 1; !error && made < padding->output && (!is_over || done > 0);
          made += done) {
         uint64_t left = padding->length - at;
         size_t count = left < PIECE ? (size_t)left : PIECE;
         copy_padded(job, column, at, count, piece);
         at += count;
+        is_over = count == 0;
         error = soxr_process(soxr, count ? piece : NULL, count, NULL, output + made,
                              padding->output - made, &done);
     }
