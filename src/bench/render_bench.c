@@ -9,6 +9,7 @@
 #include "convolve/partition.h"
 #include "signal/audio.h"
 #include "signal/fft.h"
+#include "signal/fft_odd.h"
 #include "signal/median.h"
 #include "sound/engine.h"
 #include "sound/port.h"
@@ -280,15 +281,25 @@ static enum status time_copy(const struct render_bench *bench, uint64_t bytes, d
 }
 
 struct bench_transform {
-    struct fft *fft;
+    struct fft *fft;     /* one of these */
+    struct odd_fft *odd; /* NULL: the other */
+    size_t n;
     float *samples;
     float *spectrum;
     float *back;
+    float *scratch;
 };
 
 static void transform_pair(const struct bench_transform *transform)
 {
     /* Not in place: unscaled, the values would soon be infinite. */
+    if (transform->odd) {
+        odd_fft_forward(transform->odd, transform->samples, transform->n, transform->scratch,
+                        transform->spectrum);
+        odd_fft_inverse(transform->odd, transform->spectrum, transform->scratch, 0, transform->n,
+                        transform->back);
+        return;
+    }
     fft_forward(transform->fft, transform->samples, transform->spectrum);
     fft_inverse(transform->fft, transform->spectrum, transform->back);
 }
@@ -312,14 +323,19 @@ static enum status time_some(const struct bench_transform *transform, uint64_t c
 }
 
 /* Add `count` of length n, extrapolated from some. */
-static enum status time_transforms(size_t n, uint64_t count, struct render_row *row)
+static enum status time_transforms(size_t n, bool is_odd, uint64_t count, struct render_row *row)
 {
-    struct bench_transform transform = {.samples = audio_alloc(n),
+    struct bench_transform transform = {.n = n,
+                                        .samples = audio_alloc(n),
                                         .spectrum = audio_alloc(fft_spectrum_floats(n)),
-                                        .back = audio_alloc(n)};
-    bool is_complete = transform.samples && transform.spectrum && transform.back;
-    enum status status = is_complete ? fft_create(n, &transform.fft) : fail_memory("a transform");
+                                        .back = audio_alloc(n),
+                                        .scratch = audio_alloc(n)};
+    enum status status = STATUS_OK;
     uint64_t state = 3;
+    if (!transform.samples || !transform.spectrum || !transform.back || !transform.scratch)
+        status = fail_memory("a transform");
+    else
+        status = is_odd ? odd_fft_create(n, &transform.odd) : fft_create(n, &transform.fft);
     if (status != STATUS_OK)
         goto end;
     for (size_t i = 0; i < n; i++)
@@ -327,6 +343,8 @@ static enum status time_transforms(size_t n, uint64_t count, struct render_row *
     status = time_some(&transform, count, row);
 end:
     fft_destroy(transform.fft);
+    odd_fft_destroy(transform.odd);
+    free(transform.scratch);
     free(transform.back);
     free(transform.spectrum);
     free(transform.samples);
@@ -345,16 +363,17 @@ static enum status measure_transforms(const struct render_bench *bench)
 {
     struct render_row *row = bench->row;
     size_t block = row->block, channels = bench->cell->channels;
-    const struct partition_job job = {bench->cell->taps, block,        PARTITION_AVERAGE,
-                                      channels,          row->threads, false};
+    const struct partition_job job = {
+        bench->cell->taps, block,        PARTITION_AVERAGE,
+        channels,          row->threads, partition_odd_pays(channels, channels, bench->cell->taps)};
     struct partition_plan plan = partition_plan(&job);
     uint64_t blocks = (frames_out(bench) + block - 1) / block;
     row->transforms = 0;
     if (plan.algorithm == PARTITION_OVERLAP_SAVE)
-        TRY(time_transforms(plan.fft, blocks * plan.chunks * channels, row));
+        TRY(time_transforms(plan.fft, plan.is_odd, blocks * plan.chunks * channels, row));
     for (size_t s = 0; s < plan.segment_count; s++) {
         const struct partition_segment *cut = &plan.segments[s];
-        TRY(time_transforms(cut->fft, blocks * block / cut->size * channels, row));
+        TRY(time_transforms(cut->fft, false, blocks * block / cut->size * channels, row));
     }
     row->transforms /= (double)row->threads;
     return STATUS_OK;

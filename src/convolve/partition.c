@@ -23,6 +23,7 @@ enum {
     FFT_LARGE = 1 << 17,
     FFT_HUGE = 1 << 18,
     ODD_FFT_LEAST = 1 << 8,
+    ODD_FFT_MULTIPLE = 32,          /* fft_odd.h */
     ODD_PATHS_MOST = 2,             /* of a mask, per channel */
     ODD_SAMPLES_MOST = 1 << 20,     /* of a mask as long in all channels */
     ODD_FFT_MOST = 1 << 18,         /* points: longer ones lose to real transforms */
@@ -144,7 +145,7 @@ static bool next_cut(const struct partition_job *job, size_t *number, struct par
         const struct cut_kind *kind = &cut_kinds[(*number)++ % kinds];
         size_t points = n / PARTITION_LINE * kind->sixteenths;
         bool has_odd = job->may_be_odd && n >= ODD_FFT_LEAST && n <= ODD_FFT_MOST;
-        if (kind->is_odd != has_odd)
+        if (kind->is_odd != has_odd || (kind->is_odd && points % ODD_FFT_MULTIPLE))
             continue; /* where both are, odd ones are cheaper */
         if (cut(job->taps, points, kind->partitions, plan)) {
             plan->is_odd = kind->is_odd;

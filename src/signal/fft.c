@@ -27,7 +27,8 @@ enum {
     TRIED_MOST = 1 << 13, /* longer ones would exceed the time limit and waste it */
     PLANNER_BYTES = 1 << 21,
     PLANNER_BYTES_EACH = 20, /* of a length; both as measured, and a half more */
-    PRIME_MOST = 31,         /* above it FFTW allocates memory in a transform, as measured */
+    PRIME_MOST = 31,         /* above it FFTW allocates memory in a transform, as measured, and */
+    PRIMES_FEW = 1 << 16,    /* in transforms above this with several primes above PRIME_FAST */
     PRIME_FAST = 7,
 };
 
@@ -68,7 +69,7 @@ static bool has_prime_above(size_t prime_most, size_t n)
 
 size_t fft_realtime_length(size_t n)
 {
-    if (!has_prime_above(PRIME_MOST, n))
+    if (!has_prime_above(n > PRIMES_FEW ? PRIME_FAST : PRIME_MOST, n))
         return n;
     while (has_prime_above(PRIME_FAST, n))
         n += 2;

@@ -30,12 +30,13 @@ bool fft_plans_are_fixed(void);
  * in one process. */
 void fft_keep_plans(void);
 
-/* Around uses of FFTW's planner in single precision elsewhere (fft_odd.c), which wisdom shares. */
+/* Around uses of FFTW's planner elsewhere (fft_odd.c), which wisdom shares in single precision. In
+ * double precision fft_double.c has a lock of its own; FFTW's planner is made safe for both. */
 void fft_lock_planner(void);
 void fft_unlock_planner(void);
 
-/* The least length from n on, an even number, whose transforms allocate nothing: FFTW takes memory
- * in each one of a length with a large prime factor. */
+/* A length from n on, which is even, whose transforms allocate nothing: FFTW takes memory in each
+ * one of a length with a large prime factor. n itself, or one of factors up to 7. */
 size_t fft_realtime_length(size_t n);
 
 /* Any n >= 2; lengths of small factors are fast. Errors: memory, no FFTW. */
