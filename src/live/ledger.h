@@ -6,7 +6,7 @@
  *
  * A step that was on a processor for longer than its block lasts would have been late in any case;
  * otherwise it is late because it was kept from one. The process was stopped where the control
- * thread, which sleeps for 100 ms at most, neither ran nor waited for a processor for 200 ms, and
+ * thread, which sleeps for 200 ms at most, neither ran nor waited for a processor for 400 ms, and
  * the device's thread did not run either.
  *
  * Units: ns; begin and pauses of the monotonic clock. Threads: the control thread.
@@ -83,7 +83,7 @@ void ledger_free(struct ledger *ledger);
  * are converted. */
 void ledger_set_rate(struct ledger *ledger, size_t block, uint32_t rate);
 
-/* Call it at least every 100 ms while the device runs. */
+/* Call it at least every 200 ms while the device runs. */
 void ledger_watch(struct ledger *ledger);
 void ledger_see(struct ledger *ledger, const struct ledger_sight *sight); /* the same, for tests */
 

@@ -1,7 +1,7 @@
 /* The load of a live step: its time divided by the block's duration; and the ledger of blocks that
  * were late or lost.
  *
- * Threads: the control thread, which calls live_load_update at least every 100 ms.
+ * Threads: the control thread, which calls live_load_update at least every 200 ms.
  */
 #ifndef HALO_LIVE_LOAD_H
 #define HALO_LIVE_LOAD_H
