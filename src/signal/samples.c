@@ -53,9 +53,10 @@ real *audio_alloc_unset(size_t count)
     size_t huge = huge_bytes(bytes);
     if (huge == 0)
         return aligned_alloc(ALIGNMENT, bytes);
-    real *samples = aligned_alloc(HUGE_PAGE, huge > bytes ? huge : bytes);
-    if (samples)
-        (void)madvise(samples, huge, MADV_HUGEPAGE); /* which may be switched off */
+    void *samples; /* aligned_alloc takes whole pages alone */
+    if (posix_memalign(&samples, HUGE_PAGE, huge > bytes ? huge : bytes) != 0)
+        return NULL;
+    (void)madvise(samples, huge, MADV_HUGEPAGE); /* which may be switched off */
     return samples;
 }
 
