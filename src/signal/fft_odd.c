@@ -23,10 +23,7 @@
 #define turn REAL(turn)
 #define part REAL(part)
 #define pair REAL(pair)
-#define multiply_add_one REAL(multiply_add_one)
-#define multiply_add_two REAL(multiply_add_two)
-#define multiply_add_three REAL(multiply_add_three)
-#define multiply_add_four REAL(multiply_add_four)
+#define multiply_add_few REAL(multiply_add_few)
 #define turn_first REAL(turn_first)
 #define turn_back REAL(turn_back)
 #define turn_back_second REAL(turn_back_second)
@@ -41,6 +38,8 @@ struct real_odd_fft {
 
 /* See fft.c. */
 enum { PLANNER_BYTES = 1 << 21, PLANNER_BYTES_EACH = 10 * sizeof(real) };
+
+enum { FEW = 4 /* products of a place at once */ };
 
 enum { STRIDE = 256 }; /* between angles whose sine and cosine are computed */
 
@@ -231,47 +230,38 @@ add_products(real *sum, const real *const *a, const real *const *b, size_t count
     sums[1] += im;
 }
 
-SIMD_CLONES
-HALO_REALTIME static void multiply_add_one(real *sum, const real *const *a, const real *const *b,
-                                           size_t floats)
+/* count: a constant, so that the products of a place are unrolled. */
+HALO_REALTIME static inline __attribute__((always_inline)) void
+add_places(real *sum, const real *const *a, const real *const *b, size_t count, size_t floats)
 {
     for (size_t i = 0; i < floats; i += 2 * ODD_FFT_PARTS)
-        add_products(sum, a, b, 1, i);
+        add_products(sum, a, b, count, i);
 }
 
 SIMD_CLONES
-HALO_REALTIME static void multiply_add_two(real *sum, const real *const *a, const real *const *b,
-                                           size_t floats)
+HALO_REALTIME static void multiply_add_few(real *sum, const real *const *a, const real *const *b,
+                                           size_t count, size_t floats)
 {
-    for (size_t i = 0; i < floats; i += 2 * ODD_FFT_PARTS)
-        add_products(sum, a, b, 2, i);
-}
-
-SIMD_CLONES
-HALO_REALTIME static void multiply_add_three(real *sum, const real *const *a, const real *const *b,
-                                             size_t floats)
-{
-    for (size_t i = 0; i < floats; i += 2 * ODD_FFT_PARTS)
-        add_products(sum, a, b, 3, i);
-}
-
-SIMD_CLONES
-HALO_REALTIME static void multiply_add_four(real *sum, const real *const *a, const real *const *b,
-                                            size_t floats)
-{
-    for (size_t i = 0; i < floats; i += 2 * ODD_FFT_PARTS)
-        add_products(sum, a, b, 4, i);
+    switch (count) {
+    case 1:
+        add_places(sum, a, b, 1, floats);
+        break;
+    case 2:
+        add_places(sum, a, b, 2, floats);
+        break;
+    case 3:
+        add_places(sum, a, b, 3, floats);
+        break;
+    default:
+        add_places(sum, a, b, FEW, floats);
+    }
 }
 
 HALO_REALTIME void odd_fft_multiply_add(real *sum, const real *const *a, const real *const *b,
                                         size_t count, size_t floats)
 {
-    for (; count >= 4; count -= 4, a += 4, b += 4)
-        multiply_add_four(sum, a, b, floats);
-    if (count == 3)
-        multiply_add_three(sum, a, b, floats);
-    else if (count == 2)
-        multiply_add_two(sum, a, b, floats);
-    else if (count == 1)
-        multiply_add_one(sum, a, b, floats);
+    for (size_t few; count > 0; count -= few, a += few, b += few) {
+        few = count < FEW ? count : FEW;
+        multiply_add_few(sum, a, b, few, floats);
+    }
 }
