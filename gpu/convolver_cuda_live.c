@@ -1,7 +1,7 @@
 /* The convolver on the GPU for live streams. The kernel of live_kernels.cu stays on the device and
  * polls for blocks (resident; live_kernels.h describes the protocol and the algorithm) or, for many
  * channels and on a GPU that drives a display, each block is a CUDA graph of the kernels of
- * live_graph.cu.
+ * live_graph.c.
  *
  * Freeing device memory would wait for a resident kernel to end: the memory of masks is kept for
  * later masks, and all resident kernels are stopped before a convolver is destroyed. They restart
