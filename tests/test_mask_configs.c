@@ -99,6 +99,61 @@ START_TEST(jconvolver_refused)
 }
 END_TEST
 
+/* ---- how much ---- */
+
+enum { LONG_TAPS = 16000000 }; /* which take no memory while they are silent */
+
+/* A dirac at both ends of `count` responses. */
+static void save_long(const char *name, size_t count)
+{
+    FILE *file = fopen(command_path(name), "w");
+    ck_assert_ptr_nonnull(file);
+    fprintf(file, "/convolver/new 128 128 256 %d\n", LONG_TAPS + 1);
+    for (size_t i = 0; i < count; i++)
+        fprintf(file, "/impulse/dirac %zu %zu 1 0\n/impulse/dirac %zu %zu 0.5 %d\n", 1 + i % 128,
+                1 + i / 128, 1 + i % 128, 1 + i / 128, LONG_TAPS);
+    fclose(file);
+}
+
+/* More than 2 GiB of taps where there is memory for them; all are one column. */
+START_TEST(matrices_as_large_as_memory)
+{
+    enum { COUNT = 18 };
+    uint64_t most = mask_taps_most();
+    if (most > (uint64_t)COUNT * (LONG_TAPS + 1)) {
+        save_long("long.conf", COUNT);
+        struct mask *mask = mask_loaded("long.conf", NULL);
+        ck_assert_uint_eq(mask->columns, 1);
+        ck_assert_uint_eq(mask->path_count, COUNT);
+        ck_assert_uint_eq(mask->taps, LONG_TAPS + 1);
+        ck_assert(mask_column(mask, 0)[0] == 1 && mask_column(mask, 0)[LONG_TAPS] == 0.5);
+        mask_destroy(mask);
+    }
+    uint64_t cells = most / (LONG_TAPS + 1) + 1;
+    if (cells < (uint64_t)128 * 128) { /* else memory for all there may be */
+        char where[80];
+        save_long("longer.conf", (size_t)cells);
+        snprintf(where, sizeof where, "line %llu: its responses have",
+                 (unsigned long long)(1 + 2 * cells));
+        command_refused(1, where, "\"$HALO\" mask show longer.conf");
+    }
+}
+END_TEST
+
+/* Of a process that may have less than the machine. */
+START_TEST(matrices_are_refused_before_memory_ends)
+{
+    save_long("long.conf", 5);
+    struct command_result result = command_run("ulimit -v 2500000 && \"$HALO\" --version");
+    if (result.code != 0)
+        return; /* sanitizers need more */
+    command_refused(1, "line 11: its responses have 80000005 taps so far, more than the 71111111",
+                    "ulimit -v 2500000; \"$HALO\" mask show long.conf");
+    save_long("long.conf", 128); /* and never touches what it does not use */
+    command_refused(1, "line 11: its responses have", "ulimit -v 2500000; \"$HALO\" mask show long.conf");
+}
+END_TEST
+
 /* ---- Convolver ---- */
 
 START_TEST(convolver_by_hand)
@@ -295,4 +350,5 @@ END_TEST
 
 SUITE_MAIN("mask_configs", alike_for_any_number_of_channels, jconvolver_by_hand, packed_matrix,
            jconvolver_refused, convolver_by_hand, brutefir_refused, eqapo_channels, eqapo_includes,
-           eqapo_refused, equaliser_listing, rew_filter_settings)
+           eqapo_refused, equaliser_listing, rew_filter_settings, matrices_as_large_as_memory,
+           matrices_are_refused_before_memory_ends)

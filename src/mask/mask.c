@@ -27,10 +27,15 @@ static const struct mask_reader *const mask_readers[] = {
     &mask_reader_text,
 };
 
-enum status mask_create(const char *name, size_t columns, uint64_t taps, struct mask **result)
+uint64_t mask_taps_most(void)
 {
     /* Spectra and histories take about seven floats a tap, and the tap itself two. */
-    uint64_t limit = audio_memory_limit() / 9 / sizeof(float);
+    return audio_memory_limit() / 9 / sizeof(float);
+}
+
+enum status mask_create(const char *name, size_t columns, uint64_t taps, struct mask **result)
+{
+    uint64_t limit = mask_taps_most();
     if (columns == 0 || taps > limit / columns)
         return fail(
             STATUS_FAILED,

@@ -63,6 +63,9 @@ enum mask_map { MASK_MAP_AUTO, MASK_MAP_SPLIT, MASK_MAP_MATRIX };
 /* OWN: unchanged, which is tap 0 except for designs (design.h). */
 enum mask_align { MASK_ALIGN_OWN, MASK_ALIGN_CAUSAL, MASK_ALIGN_CENTRE };
 
+/* Taps of all columns that this machine's memory holds, with what is made of them. */
+uint64_t mask_taps_most(void);
+
 /* Zeroed columns. Errors: memory, or more than this machine has. */
 MUST_CHECK enum status mask_create(const char *name, size_t columns, uint64_t taps,
                                    struct mask **mask);

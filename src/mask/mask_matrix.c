@@ -6,11 +6,13 @@
 #include <string.h>
 
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-enum { MASK_TAPS_MOST = 1 << 20 };
+static const uint64_t TAPS_MOST = 1 << 20;
 static const uint64_t WORK_MOST = 1 << 24;
+static const uint64_t WORK_EACH = 1;
 #else
-enum { MASK_TAPS_MOST = 1 << 28 };                   /* of all columns: 2 GiB */
+static const uint64_t TAPS_MOST = UINT64_MAX;        /* what memory holds is less */
 static const uint64_t WORK_MOST = (uint64_t)1 << 33; /* taps processed */
+static const uint64_t WORK_EACH = 4;                 /* or so many times those that memory holds */
 #endif
 
 struct mask_matrix {
@@ -34,11 +36,39 @@ static void free_cells(struct matrix_cell *cells, size_t count)
     free(cells);
 }
 
+static uint64_t taps_most(void)
+{
+    uint64_t most = mask_taps_most();
+    return most < TAPS_MOST ? most : TAPS_MOST;
+}
+
+static uint64_t work_most(void)
+{
+    uint64_t all = taps_most() / 2 < UINT64_MAX / 2 / WORK_EACH ? WORK_EACH * taps_most() : 0;
+    return all > WORK_MOST ? all : WORK_MOST;
+}
+
+/* Before memory is asked for: a response of `before` taps is to have `after`. */
+static enum status check_held(const struct mask_matrix *matrix, uint64_t before, uint64_t after)
+{
+    uint64_t held = matrix->held - before + after, most = taps_most();
+    if (held > most)
+        return mask_config_refuse(matrix->config,
+                                  "its responses have %llu taps so far, more than the %llu that "
+                                  "this machine's memory holds; use fewer or shorter ones",
+                                  (unsigned long long)held, (unsigned long long)most);
+    return STATUS_OK;
+}
+
 enum status mask_matrix_work(struct mask_matrix *matrix, uint64_t taps)
 {
+    uint64_t most = work_most();
+    if (taps > most || matrix->work > most - taps)
+        return mask_config_refuse(matrix->config,
+                                  "its responses take too long to make: more than %llu taps are "
+                                  "processed",
+                                  (unsigned long long)most);
     matrix->work += taps;
-    if (matrix->held > MASK_TAPS_MOST || matrix->work > WORK_MOST)
-        return mask_config_refuse(matrix->config, "its responses are too many or too long");
     return STATUS_OK;
 }
 
@@ -48,6 +78,19 @@ static enum status account(struct mask_matrix *matrix, const struct matrix_cell 
     matrix->held += response->count;
     matrix->held -= before;
     return mask_matrix_work(matrix, response->count);
+}
+
+/* The taps that a response has with `count` more of them after `delay`. */
+static uint64_t extended(const struct matrix_cell *response, uint64_t delay, size_t count)
+{
+    uint64_t first = delay, end = delay + count;
+    if (count == 0)
+        return response->count;
+    if (response->count > 0 && response->first < first)
+        first = response->first;
+    if (response->count > 0 && response->first + response->count > end)
+        end = response->first + response->count;
+    return end - first;
 }
 
 /* Products of each tap, or an FFT, which takes as long as so many. */
@@ -122,6 +165,8 @@ enum status mask_matrix_add(struct mask_matrix *matrix, size_t input, size_t out
 {
     struct matrix_cell *response = cell(matrix, input, output);
     size_t before = response->count;
+    TRY(matrix_cell_check_length(matrix->config, delay, count));
+    TRY(check_held(matrix, before, extended(response, delay, count)));
     TRY(matrix_cell_add(matrix->config, response, gain, delay, taps, count));
     return account(matrix, response, before);
 }
@@ -140,6 +185,8 @@ enum status mask_matrix_filter(struct mask_matrix *matrix, size_t output, double
         struct matrix_cell *response = cell(matrix, i, output);
         size_t before = response->count;
         TRY(mask_matrix_work(matrix, convolution_work(before, count))); /* before it is done */
+        if (before > 0 && count > 0 && gain != 0)
+            TRY(check_held(matrix, before, (uint64_t)before + count - 1));
         TRY(matrix_cell_filter(matrix->config, response, gain, delay, taps, count));
         TRY(account(matrix, response, before));
     }
@@ -156,7 +203,7 @@ enum status mask_matrix_ring(struct mask_matrix *matrix, const struct recursive 
                              size_t *length)
 {
     /* It is sought in twice as many taps as it has, and half of them before. */
-    uint64_t each = 4 * ((uint64_t)filter->memory + 1), left = (WORK_MOST - matrix->work) / each;
+    uint64_t each = 4 * ((uint64_t)filter->memory + 1), left = (work_most() - matrix->work) / each;
     TRY(recursive_length(filter, left < MATRIX_RING_MOST ? (size_t)left : MATRIX_RING_MOST,
                          length));
     matrix->work += each * (*length ? *length : left < MATRIX_RING_MOST ? left : MATRIX_RING_MOST);
@@ -173,6 +220,7 @@ enum status mask_matrix_recursive(struct mask_matrix *matrix, size_t output,
             continue;
         matrix->work += (uint64_t)count * filter->memory;
         TRY(matrix_cell_check_length(matrix->config, response->first, count));
+        TRY(check_held(matrix, before, count));
         TRY(account(matrix, response, before)); /* before the work is done */
         TRY(matrix_cell_extend(response, response->first, response->first + count));
         filter->run(filter->data, response->taps, count);
@@ -309,9 +357,10 @@ static enum status make(const struct mask_matrix *matrix, const size_t *column_o
     }
     if (columns == 0)
         return mask_config_refuse(matrix->config, "all responses are silent");
-    if (taps > MASK_TAPS_MOST / columns)
-        return mask_config_refuse(matrix->config, "%zu responses of %zu taps are too many", columns,
-                                  taps);
+    if (taps > taps_most() / columns)
+        return mask_config_refuse(matrix->config,
+                                  "%zu responses of %zu taps do not fit this machine's memory",
+                                  columns, taps);
     TRY(mask_create(matrix->config->file, columns, taps, mask));
     (*mask)->rate = matrix->config->rate;
     return fill(matrix, column_of, *mask);

@@ -3,6 +3,7 @@
 #include "base/realtime.h"
 
 #include <math.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { CHUNK_SAMPLES = 1 << 15 };
@@ -45,7 +46,8 @@ uint64_t audio_memory_limit(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES);
     long page = sysconf(_SC_PAGESIZE);
-    if (pages <= 0 || page <= 0)
-        return UINT64_MAX;
-    return (uint64_t)pages * (uint64_t)page;
+    struct rlimit limit;
+    uint64_t all = pages <= 0 || page <= 0 ? UINT64_MAX : (uint64_t)pages * (uint64_t)page;
+    bool is_limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return is_limited && limit.rlim_cur < all ? limit.rlim_cur : all;
 }
