@@ -59,7 +59,7 @@ static struct live_job job_of(const struct convolver_shape *shape, const struct 
                              .columns = mask->columns,
                              .taps = shape->taps,
                              .block = shape->block,
-                             .period = (double)shape->block / (shape->rate ? shape->rate : 48000),
+                             .period = 1e-9 * (double)convolver_period(shape),
                              .masks = shape->has_choices ? 2 : 1};
 }
 

@@ -9,6 +9,7 @@
 #ifndef HALO_CONVOLVER_H
 #define HALO_CONVOLVER_H
 
+#include "base/realtime.h"
 #include "base/status.h"
 #include "base/workers.h"
 #include "convolve/gpu_devices.h"
@@ -180,6 +181,12 @@ struct convolver_shape {
     const struct convolver_service *service;
     struct workers *workers;
 };
+
+/* Nanoseconds from one block of a stream to the next; at 48 kHz, if its rate is not known. */
+HALO_REALTIME static inline int64_t convolver_period(const struct convolver_shape *shape)
+{
+    return (int64_t)(1e9 * (double)shape->block / (double)(shape->rate ? shape->rate : 48000));
+}
 
 /* A mask active in a step. A slot keeps its mask from step to step; pending results belong to
  * the slot. */

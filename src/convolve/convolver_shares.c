@@ -337,7 +337,7 @@ static double standby_time(const struct convolver *convolver, const struct convo
 enum status convolver_shares_run_standbys(struct convolver *convolver)
 {
     const struct convolver_shape *shape = &convolver->shape;
-    double period = 1e9 * (double)shape->block / (double)(shape->rate ? shape->rate : 48000);
+    double period = (double)convolver_period(shape);
     double left = AFFORDABLE_SHARE * period;
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
         TRY(block_init(&convolver->spare[v], shape->outputs, shape->block, "a convolver"));

@@ -134,6 +134,9 @@ HALO_REALTIME void convolver_run_shares(struct convolver *convolver, const float
     if (any) {
         convolver->work.in = in;
         convolver->work.begun = monotonic_ns();
+        if (convolver->shape.live)
+            step_crew_expect(convolver->crew,
+                             convolver->work.begun + convolver_period(&convolver->shape));
         if (convolver->shares[0].backend[MAIN]->post)
             run_posted(convolver, post);
     }
