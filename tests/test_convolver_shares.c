@@ -54,8 +54,9 @@ static size_t share_of(const struct convolution *convolution)
 }
 
 static enum status rig_share_out(const struct convolver_shape *shape, const struct mask *mask,
-                                 struct gpu_devices *devices)
+                                 struct gpu_devices *devices, char why[CONVOLVER_WHY])
 {
+    snprintf(why, CONVOLVER_WHY, "%zu are wanted", rig.wanted);
     ck_assert_uint_eq(shape->outputs, mask->outputs);
     *devices = (struct gpu_devices){.count = rig.wanted};
     for (size_t p = 0; p < rig.wanted; p++)

@@ -147,6 +147,7 @@ static struct convolver_shape shape_for(const struct convolver_settings *setting
                                         settings->taps > mask->taps ? settings->taps : mask->taps,
                                     .rate = settings->rate,
                                     .block = settings->block,
+                                    .frames = settings->frames,
                                     .live = settings->live || settings->gpu.mode != GPU_MODE_AUTO,
                                     .reproducible = settings->reproducible,
                                     .paths = mask->path_count,
@@ -240,6 +241,11 @@ const char *convolver_algorithm(const struct filter *filter)
 const char *convolver_reason(const struct filter *filter)
 {
     return ((const struct convolver *)filter)->reason;
+}
+
+const char *convolver_share_reason(const struct filter *filter)
+{
+    return ((const struct convolver *)filter)->share_reason;
 }
 
 uint64_t convolver_late(const struct filter *filter)

@@ -100,10 +100,12 @@ MUST_CHECK enum status convolver_create_on(const struct convolver_backend *backe
                                            const struct convolver_settings *settings,
                                            const struct mask *mask, struct filter **convolver);
 
-/* The active backend, its algorithm, and why auto chose it ("" if the user did). */
+/* The active backend, its algorithm, why auto chose it ("" if the user did), and why so many GPUs
+ * ("" if the user did, or there are not several). */
 const char *convolver_backend(const struct filter *convolver);
 const char *convolver_algorithm(const struct filter *convolver);
 const char *convolver_reason(const struct filter *convolver);
+const char *convolver_share_reason(const struct filter *convolver);
 uint64_t convolver_failures(const struct filter *convolver); /* GPUs that failed */
 uint64_t convolver_late(const struct filter *convolver);     /* late blocks, of each GPU */
 size_t
@@ -159,7 +161,10 @@ size_t convolver_preferred_block(const struct convolver_settings *settings, cons
 
 /* ---- interface of a backend ---- */
 
-enum { CONVOLVER_SLOTS = 2 }; /* masks active at once */
+enum {
+    CONVOLVER_SLOTS = 2, /* masks active at once */
+    CONVOLVER_WHY = 192, /* characters */
+};
 
 struct convolution; /* a backend's history and scratch memory */
 struct prepared;    /* a backend's form of a mask */
@@ -172,6 +177,7 @@ struct convolver_shape {
     enum precision precision;
     uint32_t rate; /* Hz; 0: unknown */
     size_t block;
+    int64_t frames; /* of the whole sound; 0 or less: unknown */
     bool live;
     bool reproducible;
     bool has_choices; /* other masks may follow the first one */
@@ -208,10 +214,11 @@ struct convolver_backend {
     /* The backend to use for this shape and first mask. NULL: this one. */
     const struct convolver_backend *(*variant)(const struct convolver_shape *shape,
                                                const struct mask *mask);
-    /* The processors that share the outputs of a stream, each with a convolution of its own, at
-     * least one; a share's is shape->gpu.devices.of[0]. NULL: there is one. */
+    /* The processors that share the outputs, each with a convolution of its own, at least one; a
+     * share's is shape->gpu.devices.of[0]. `why` is empty before, and says it where there was a
+     * choice. NULL: there is one. */
     enum status (*share_out)(const struct convolver_shape *shape, const struct mask *mask,
-                             struct gpu_devices *devices);
+                             struct gpu_devices *devices, char why[CONVOLVER_WHY]);
     /* In files: a step waits for another processor, so that those of several shares may run at
      * once, each in a thread, and so may creating them and preparing masks. */
     bool steps_at_once;

@@ -119,7 +119,9 @@ static enum status choose_devices(struct convolver *convolver,
     const struct convolver_shape *shape = &convolver->shape;
     *devices = (struct gpu_devices){.count = 1};
     if (backend && backend->share_out && shape->precision == PRECISION_SINGLE)
-        TRY(backend->share_out(shape, mask, devices));
+        TRY(backend->share_out(shape, mask, devices, convolver->share_reason));
+    if (*convolver->share_reason)
+        note_detail("%s", convolver->share_reason);
     if (devices->count > shape->outputs)
         devices->count = shape->outputs; /* the others would be idle */
     return STATUS_OK;

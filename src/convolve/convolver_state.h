@@ -77,7 +77,8 @@ struct convolver {
     _Atomic uint64_t late;
     struct prover *prover; /* NULL: no proof was asked for */
     char algorithm[160];
-    char reason[192];
+    char reason[CONVOLVER_WHY];
+    char share_reason[CONVOLVER_WHY];
     char notice[200];
     char failure[200];
 
