@@ -359,6 +359,7 @@ static const char *live_failure(const struct convolution *convolution)
 const struct convolver_backend convolver_cuda_live = {
     .name = "cuda",
     .share_out = live_share_out,
+    .choose_spare = live_choose_spare,
     .create = live_create,
     .destroy = live_destroy,
     .reset = live_reset,

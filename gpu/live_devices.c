@@ -99,3 +99,62 @@ enum status live_share_out(const struct convolver_shape *shape, const struct mas
         note_places(devices);
     return STATUS_OK;
 }
+
+/* What all of it would need of a device; its paths may each have a column. */
+static struct live_need need_of(const struct convolver_shape *shape,
+                                const struct live_device *device, struct live_job *job)
+{
+    *job = (struct live_job){.inputs = shape->inputs,
+                             .outputs = shape->outputs,
+                             .paths = shape->paths,
+                             .columns = shape->paths,
+                             .taps = shape->taps,
+                             .block = shape->block,
+                             .period = 1e-9 * (double)convolver_period(shape),
+                             .masks = shape->has_choices ? 2 : 1};
+    return live_need_for(job, 1, device);
+}
+
+static size_t shares_on(const struct gpu_devices *taken, int device)
+{
+    size_t count = 0;
+    for (size_t p = 0; p < taken->count; p++)
+        count += taken->of[p] == device;
+    return count;
+}
+
+/* With the shares that it has. */
+static bool has_room(const struct convolver_shape *shape, const struct gpu_devices *taken,
+                     int device)
+{
+    struct live_device measured;
+    struct live_job job;
+    size_t free = 0, all = 0, shares = shares_on(taken, device);
+    if (!measure(device, &measured) || cudaSetDevice(device) != cudaSuccess ||
+        cudaMemGetInfo(&free, &all) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return false;
+    }
+    const struct live_need need = need_of(shape, &measured, &job);
+    return live_spare_suits(&job, &need, shares, (double)free);
+}
+
+/* One without a share first, and the share's own GPU last, where it is named twice. */
+bool live_choose_spare(const struct convolver_shape *shape, const struct gpu_devices *taken,
+                       unsigned char *device)
+{
+    int available;
+    size_t most = taken->count;
+    if (gpu_count(&available) != STATUS_OK)
+        return false;
+    for (size_t shares = 0; shares <= most; shares++)
+        for (int d = 0; d < available && d < GPU_MOST; d++) {
+            bool is_own = d == shape->gpu.devices.of[0];
+            bool is_next = shares_on(taken, d) == shares && (!is_own || shares == most);
+            if (is_next && has_room(shape, taken, d)) {
+                *device = (unsigned char)d;
+                return true;
+            }
+        }
+    return false;
+}

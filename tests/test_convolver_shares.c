@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOCK = 64, SHARES_MOST = 8 };
+enum { BLOCK = 64, SHARES_MOST = 8, PLACES = 2 * SHARES_MOST /* a share's spare is after all shares */ };
 
 /* ---- processors ---- */
 
@@ -26,12 +26,12 @@ struct deed {
 
 static struct {
     size_t wanted; /* shares */
-    struct deed deed[SHARES_MOST];
-    const struct convolution *of[SHARES_MOST];
-    size_t inputs[SHARES_MOST], outputs[SHARES_MOST], destroyed;
-    _Atomic size_t posted[SHARES_MOST];
-    size_t collected[SHARES_MOST], armed[SHARES_MOST];
-    int64_t until[SHARES_MOST];
+    struct deed deed[PLACES];
+    const struct convolution *of[PLACES];
+    size_t inputs[PLACES], outputs[PLACES], destroyed;
+    _Atomic size_t posted[PLACES];
+    size_t collected[PLACES], armed[PLACES];
+    int64_t until[PLACES];
     atomic_bool out_of_order; /* a share was waited for before all were sent */
 } rig;
 
@@ -39,16 +39,16 @@ static void rig_set(size_t shares)
 {
     memset(&rig, 0, sizeof rig);
     rig.wanted = shares;
-    for (size_t p = 0; p < SHARES_MOST; p++)
+    for (size_t p = 0; p < PLACES; p++)
         rig.deed[p].lost_at = rig.deed[p].late_from = SIZE_MAX;
 }
 
 static size_t share_of(const struct convolution *convolution)
 {
     size_t p = 0;
-    while (p < SHARES_MOST && rig.of[p] != convolution)
+    while (p < PLACES && rig.of[p] != convolution)
         p++;
-    if (p == SHARES_MOST)
+    if (p == PLACES)
         abort(); /* Check allocates, which a step must not */
     return p;
 }
@@ -67,7 +67,8 @@ static enum status rig_share_out(const struct convolver_shape *shape, const stru
 static enum status rig_create(const struct convolver_shape *shape, struct convolution **result)
 {
     size_t device = shape->gpu.devices.of[0];
-    if (device != (shape->shares > 1 ? 3 * shape->share : 0))
+    size_t of = shape->share < shape->shares ? shape->share : shape->share + 1; /* the next one */
+    if (device != (shape->shares > 1 ? 3 * (of % shape->shares) : 0))
         abort(); /* Check is for one thread */
     struct convolver_shape own = *shape;
     own.workers = NULL; /* they serve one caller at a time */
@@ -107,7 +108,7 @@ static bool rig_collect(struct convolution *convolution,
     bool late = (block >= deed->late_from && block < deed->late_until) ||
                 (deed->late_every && block % deed->late_every == deed->late_every - 1);
     rig.until[p] = until;
-    for (size_t q = 0; q < rig.wanted; q++)
+    for (size_t q = 0; q < rig.wanted && p < rig.wanted; q++)
         if (atomic_load(&rig.posted[q]) <= block && rig.deed[q].lost_at >= block)
             atomic_store(&rig.out_of_order, true);
     if (!late && block < deed->lost_at)
@@ -131,6 +132,16 @@ static bool rig_arm(struct convolution *convolution, size_t slot, const struct p
     return at_once || ++rig.armed[p] > rig.deed[p].arm_calls;
 }
 
+/* The processor of the next share. */
+static bool rig_choose_spare(const struct convolver_shape *shape, const struct gpu_devices *taken,
+                             unsigned char *device)
+{
+    ck_assert_uint_eq(taken->count, rig.wanted);
+    ck_assert_uint_eq(taken->of[shape->share], shape->gpu.devices.of[0]);
+    *device = taken->of[(shape->share + 1) % taken->count];
+    return true;
+}
+
 static struct convolver_backend rig_backend(void)
 {
     struct convolver_backend backend = convolver_direct;
@@ -142,6 +153,14 @@ static struct convolver_backend rig_backend(void)
     backend.collect = rig_collect;
     backend.failure = rig_failure;
     backend.arm = rig_arm;
+    return backend;
+}
+
+/* Whose processors stand by for each other. */
+static struct convolver_backend spared_backend(void)
+{
+    struct convolver_backend backend = rig_backend();
+    backend.choose_spare = rig_choose_spare;
     return backend;
 }
 
@@ -507,6 +526,305 @@ START_TEST(a_late_share_without_the_cpu_is_silent_alone)
 }
 END_TEST
 
+/* ---- shares that others take over ---- */
+
+enum { GPUS_ALONE = 0 }; /* a rate: there is no CPU at all */
+
+/* As run_deeds, with spares: of 3 shares, that of share p is place 3 + p, on the next processor. */
+static struct outcome run_spared(uint32_t rate, const struct scene *scene, size_t threads)
+{
+    struct workers *workers = cells_crew(threads);
+    const struct convolver_backend backend = spared_backend();
+    struct convolver_settings settings = settings_with(workers);
+    struct outcome outcome = {0};
+    struct filter *filter;
+    settings.rate = rate ? rate : RATE_HOPELESS;
+    settings.gpus_alone = rate == GPUS_ALONE;
+    ck_assert_int_eq(convolver_create_on(&backend, &settings, scene->mask, &filter), STATUS_OK);
+    cells_switch(filter, scene->other, AT, FADE);
+    outcome.out = stream_through(filter, scene->x.data, scene->x.frames, scene->x.frames);
+    (void)convolver_switched(filter, &outcome.began);
+    outcome.late = convolver_late(filter);
+    outcome.failures = convolver_failures(filter);
+    outcome.failed = filter->failure;
+    snprintf(outcome.notice, sizeof outcome.notice, "%s", filter->notice ? filter->notice : "");
+    snprintf(outcome.backend, sizeof outcome.backend, "%s", convolver_backend(filter));
+    filter_destroy(filter);
+    workers_destroy(workers);
+    return outcome;
+}
+
+/* In the block of the loss, with all that came before; no CPU is there. */
+static void check_moved(uint32_t rate, size_t lost, size_t at, size_t threads)
+{
+    char what[100], place[100];
+    struct scene scene = scene_make(500);
+    rig_set(3);
+    rig.deed[lost].lost_at = at;
+    struct outcome outcome = run_spared(rate, &scene, threads);
+    snprintf(what, sizeof what, "share %zu, lost at block %zu, on another", lost, at);
+    expect_exact(&scene, &outcome, what);
+    ck_assert_uint_eq(outcome.failures, 1);
+    ck_assert_uint_eq(outcome.late, 0);
+    snprintf(place, sizeof place,
+             "GPU %zu failed (unplugged): its outputs %zu to %zu continue on GPU %zu from frame %zu,",
+             3 * lost, 2 * lost + 1, 2 * lost + 2, 3 * ((lost + 1) % 3), at * BLOCK);
+    ck_assert_msg(strstr(outcome.notice, place), "%s", outcome.notice);
+    for (size_t p = 0; p < 3; p++) { /* the others went on, and all spares heard every block */
+        ck_assert_uint_eq(rig.posted[p], p == lost ? at + 1 : BLOCKS);
+        ck_assert_uint_eq(rig.posted[3 + p], BLOCKS);
+    }
+    ck_assert_uint_eq(rig.destroyed, 6);
+    block_free(&outcome.out);
+    scene_free(&scene);
+}
+
+START_TEST(a_lost_share_moves_to_another)
+{
+    static const size_t blocks[] = {0, 1, 2, 4, 7, 90};
+    for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
+        for (size_t lost = 0; lost < 3; lost++) {
+            check_moved(GPUS_ALONE, lost, blocks[b], 1 + b % 2 * 2);
+            check_moved(RATE_HOPELESS, lost, blocks[b], 3);
+        }
+}
+END_TEST
+
+/* Beside a share that the CPU computes along nothing else stands by. */
+START_TEST(the_cpu_stands_by_where_it_can)
+{
+    struct scene scene = scene_make(500);
+    rig_set(3);
+    rig.deed[1].lost_at = 10;
+    struct outcome outcome = run_spared(RATE_EASY, &scene, 1);
+    expect_exact(&scene, &outcome, "beside the CPU");
+    ck_assert_msg(strstr(outcome.notice, "continue on the CPU"), "%s", outcome.notice);
+    ck_assert_uint_eq(rig.destroyed, 3);
+    block_free(&outcome.out);
+    scene_free(&scene);
+}
+END_TEST
+
+/* All at once, or one after the other; the same GPU may be lost as a share's and as a spare. */
+START_TEST(several_shares_move)
+{
+    for (size_t step = 0; step < 30; step += 9) {
+        struct scene scene = scene_make(500);
+        rig_set(3);
+        for (size_t p = 0; p < 3; p++)
+            rig.deed[p].lost_at = 3 + step * p;
+        struct outcome outcome = run_spared(GPUS_ALONE, &scene, 2);
+        expect_exact(&scene, &outcome, "all on others");
+        ck_assert_uint_eq(outcome.failures, 3);
+        ck_assert_str_eq(outcome.backend, "rig");
+        block_free(&outcome.out);
+        scene_free(&scene);
+    }
+}
+END_TEST
+
+/* A spare that is lost before its share, with it, or after it took over; or that is behind for
+ * long: then it is the CPU's. `spare`: block of the spare, of which it collects one less. */
+static void check_spare_lost(size_t share_at, size_t spare_at, bool behind)
+{
+    char what[100];
+    struct scene scene = scene_make(500);
+    for (size_t c = 0; c < 2; c++) {
+        uint32_t rate = c ? RATE_HOPELESS : GPUS_ALONE;
+        rig_set(3);
+        rig.deed[1].lost_at = share_at;
+        if (behind) {
+            rig.deed[4].late_from = spare_at;
+            rig.deed[4].late_until = SIZE_MAX;
+        } else {
+            rig.deed[4].lost_at = spare_at;
+        }
+        struct outcome outcome = run_spared(rate, &scene, 1);
+        snprintf(what, sizeof what, "share lost at %zu, spare %s at %zu", share_at,
+                 behind ? "behind" : "lost", spare_at);
+        if (rate) {
+            expect_exact(&scene, &outcome, what);
+            ck_assert_msg(strstr(outcome.notice, "continue on the CPU"), "%s", outcome.notice);
+            ck_assert_uint_eq(outcome.failures, 1);
+        } else {
+            ck_assert_msg(outcome.failed, "%s: nothing is left, and nobody says so", what);
+        }
+        block_free(&outcome.out);
+    }
+    scene_free(&scene);
+}
+
+START_TEST(spares_are_lost_too)
+{
+    check_spare_lost(40, 10, false);
+    check_spare_lost(40, 39, false);
+    check_spare_lost(40, 40, false);
+    check_spare_lost(40, 70, false);
+    check_spare_lost(0, 0, false);
+    check_spare_lost(40, 10, true);
+}
+END_TEST
+
+/* A spare that is behind for a while hears everything nevertheless. */
+START_TEST(a_spare_that_was_behind_takes_over)
+{
+    struct scene scene = scene_make(500);
+    rig_set(3);
+    rig.deed[1].lost_at = 40;
+    rig.deed[4].late_from = 10;
+    rig.deed[4].late_until = 18;
+    struct outcome outcome = run_spared(GPUS_ALONE, &scene, 1);
+    expect_exact(&scene, &outcome, "a spare that was behind");
+    block_free(&outcome.out);
+    scene_free(&scene);
+}
+END_TEST
+
+/* One that is late when it takes over is waited for in the next block, and silent in this one. */
+START_TEST(a_spare_may_be_late_at_first)
+{
+    struct scene scene = scene_make(500);
+    rig_set(3);
+    struct outcome right = run_spared(RATE_HOPELESS, &scene, 1);
+    rig_set(3);
+    rig.deed[1].lost_at = 40;
+    rig.deed[4].late_from = 40;
+    rig.deed[4].late_until = 42;
+    struct outcome late = run_spared(RATE_HOPELESS, &scene, 1);
+    ck_assert_uint_eq(late.failures, 1);
+    ck_assert_uint_ge(late.late, 1);
+    for (size_t c = 0; c < CHANNELS; c++)
+        for (size_t i = 0; i < scene.x.frames; i++) {
+            bool silent = c / 2 == 1 && i / BLOCK >= 40 && i / BLOCK < 40 + late.late;
+            ck_assert_msg(late.out.data[c][i] == (silent ? 0 : right.out.data[c][i]),
+                          "output %zu, frame %zu", c, i);
+        }
+    block_free(&right.out);
+    block_free(&late.out);
+    scene_free(&scene);
+}
+END_TEST
+
+static size_t refused_from; /* masks of spares that were prepared before */
+static _Atomic size_t prepared_masks;
+
+static enum status refuse_spares(const struct convolution *convolution, const struct mask *mask,
+                                 struct prepared **prepared)
+{
+    if (share_of(convolution) >= rig.wanted && prepared_masks++ >= refused_from)
+        return fail(STATUS_FAILED, "there is no room");
+    return convolver_direct.prepare(convolution, mask, prepared);
+}
+
+/* Without the first mask there is no spare; without a later one it takes nothing over, but a mask
+ * that it cannot have is refused once it has. */
+START_TEST(spares_that_cannot_have_a_mask)
+{
+    for (refused_from = 0; refused_from <= 3; refused_from += 3) {
+        struct scene scene = scene_make(100);
+        struct convolver_backend backend = spared_backend();
+        struct workers *workers = cells_crew(1);
+        struct convolver_settings settings = settings_with(workers);
+        struct filter *filter;
+        struct convolver_mask *prepared;
+        backend.prepare = refuse_spares;
+        prepared_masks = 0;
+        rig_set(3);
+        rig.deed[2].lost_at = 20;
+        settings.rate = RATE_HOPELESS;
+        ck_assert_int_eq(convolver_create_on(&backend, &settings, scene.mask, &filter), STATUS_OK);
+        cells_switch(filter, scene.other, AT, FADE);
+        struct outcome outcome = {
+            .out = stream_through(filter, scene.x.data, scene.x.frames, scene.x.frames)};
+        ck_assert(convolver_switched(filter, &outcome.began));
+        expect_exact(&scene, &outcome, "a spare without a mask");
+        ck_assert_msg(strstr(filter->notice, "continue on the CPU"), "%s", filter->notice);
+        ck_assert_int_eq(convolver_prepare(filter, scene.mask, &prepared), STATUS_OK);
+        filter_destroy(filter);
+        block_free(&outcome.out);
+        scene_free(&scene);
+        workers_destroy(workers);
+    }
+}
+END_TEST
+
+START_TEST(a_spare_in_use_needs_its_masks)
+{
+    struct scene scene = scene_make(100);
+    struct convolver_backend backend = spared_backend();
+    struct workers *workers = cells_crew(1);
+    struct convolver_settings settings = settings_with(workers);
+    struct filter *filter;
+    struct convolver_mask *prepared;
+    backend.prepare = refuse_spares;
+    prepared_masks = 0;
+    refused_from = 3;
+    rig_set(3);
+    rig.deed[0].lost_at = 5;
+    settings.gpus_alone = true;
+    ck_assert_int_eq(convolver_create_on(&backend, &settings, scene.mask, &filter), STATUS_OK);
+    struct block out = stream_through(filter, scene.x.data, scene.x.frames, scene.x.frames);
+    cells_expect_within(&out, scene.truth, scene.mask, &scene.x, true, "on a spare");
+    ck_assert_int_eq(convolver_prepare(filter, scene.other, &prepared), STATUS_FAILED);
+    filter_destroy(filter);
+    block_free(&out);
+    scene_free(&scene);
+    workers_destroy(workers);
+}
+END_TEST
+
+START_TEST(a_spare_is_reset_with_its_share)
+{
+    struct scene scene = scene_make(500);
+    struct workers *workers = cells_crew(3);
+    const struct convolver_backend backend = spared_backend();
+    struct convolver_settings settings = settings_with(workers);
+    struct filter *filter;
+    rig_set(3);
+    rig.deed[1].lost_at = BLOCKS + 8 + 5; /* in the second run, after the tail of the first */
+    settings.gpus_alone = true;
+    ck_assert_int_eq(convolver_create_on(&backend, &settings, scene.mask, &filter), STATUS_OK);
+    struct block before = stream_through(filter, scene.x.data, scene.x.frames, scene.x.frames);
+    ck_assert_uint_eq(convolver_failures(filter), 0);
+    filter_reset(filter);
+    struct block after = stream_through(filter, scene.x.data, scene.x.frames, scene.x.frames);
+    ck_assert_uint_eq(convolver_failures(filter), 1);
+    expect_equal(&before, &after, "after a reset, and a loss");
+    filter_destroy(filter);
+    block_free(&before);
+    block_free(&after);
+    scene_free(&scene);
+    workers_destroy(workers);
+}
+END_TEST
+
+START_TEST(moving_allocates_nothing)
+{
+    struct scene scene = scene_make(100);
+    struct workers *workers = cells_crew(3);
+    const struct convolver_backend backend = spared_backend();
+    struct convolver_settings settings = settings_with(workers);
+    struct block out = stream_noise(4, CHANNELS, BLOCK);
+    struct filter *filter;
+    rig_set(3);
+    rig.deed[1].lost_at = 50;
+    settings.gpus_alone = true;
+    ck_assert_int_eq(convolver_create_on(&backend, &settings, scene.mask, &filter), STATUS_OK);
+    cells_switch(filter, scene.other, 40 * BLOCK, 30 * BLOCK);
+    size_t before = allocations_of_all();
+    for (size_t n = 0; n < 100; n++)
+        filter_process(filter, (const float *const *)scene.x.data, out.data);
+    size_t after = allocations_of_all();
+    if (allocations_are_counted())
+        ck_assert_uint_eq(after, before);
+    ck_assert_uint_eq(convolver_failures(filter), 1);
+    filter_destroy(filter);
+    block_free(&out);
+    scene_free(&scene);
+    workers_destroy(workers);
+}
+END_TEST
+
 /* ---- time ---- */
 
 /* All shares are sent before one is waited for, and waited for until the same moment. */
@@ -767,7 +1085,11 @@ END_TEST
 SUITE_MAIN("convolver_shares", shares_equal_the_whole, long_masks_in_shares,
            shares_have_what_they_need, later_masks_may_need_other_inputs,
            late_shares_come_from_the_cpu, a_lost_share_is_replaced_alone, all_shares_may_be_lost,
-           a_late_share_without_the_cpu_is_silent_alone, shares_have_one_deadline,
+           a_late_share_without_the_cpu_is_silent_alone, a_lost_share_moves_to_another,
+           the_cpu_stands_by_where_it_can, several_shares_move, spares_are_lost_too,
+           a_spare_that_was_behind_takes_over, a_spare_may_be_late_at_first,
+           spares_that_cannot_have_a_mask, a_spare_in_use_needs_its_masks,
+           a_spare_is_reset_with_its_share, moving_allocates_nothing, shares_have_one_deadline,
            alone_there_is_no_deadline, masks_enter_all_shares_in_one_block, reset_clears_all_shares,
            the_step_allocates_nothing, files_in_shares, failures_of_shares_are_reported_once,
            devices_are_parsed)

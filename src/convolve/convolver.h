@@ -50,7 +50,8 @@ struct convolver_settings {
     size_t taps;       /* of the longest mask to come; 0: of the first one */
     int64_t frames;    /* of the whole sound, for auto; 0 or less: unknown */
     bool live;         /* the caller waits for each block */
-    bool alone;        /* on a GPU, without the CPU standing by: for measurements */
+    bool alone;        /* on a GPU, without anything standing by: for measurements */
+    bool gpus_alone;   /* on GPUs, of which one stands by for another, and the CPU for none */
     bool reproducible; /* neither the preferred block nor a rounding depends on the machine */
     bool mask_stays;   /* the first mask outlives the convolver, and no other follows */
     struct gpu_settings gpu;
@@ -70,7 +71,9 @@ const char *convolver_choice_name(size_t index); /* "auto" first, then the backe
  * in parallel and supplies any block that the GPU does not finish within 60 % of the block's time.
  * Live, several GPUs may share the outputs: each share has a standby, is late and fails alone. One
  * that is not there when the block's time is over, and has no CPU beside it, is silent for
- * that block.
+ * that block. Where the CPU is too slow to compute a share along, another GPU that has the memory and
+ * the time stands by for it: it gets the share's inputs, and takes over in the block in which
+ * that one fails.
  * Errors: memory, an unknown backend, one that is not available. */
 MUST_CHECK enum status convolver_create(const struct convolver_settings *settings,
                                         const struct mask *mask, struct filter **convolver);
@@ -219,6 +222,11 @@ struct convolver_backend {
      * choice. NULL: there is one. */
     enum status (*share_out)(const struct convolver_shape *shape, const struct mask *mask,
                              struct gpu_devices *devices, char why[CONVOLVER_WHY]);
+    /* Live, for a share that no processor computes along: the one that is to stand by for it, of
+     * those that do not have it. `taken`: the processors of all shares, of which this is one. False:
+     * there is none with the room and the time for that. NULL: there never is. */
+    bool (*choose_spare)(const struct convolver_shape *shape, const struct gpu_devices *taken,
+                         unsigned char *device);
     /* In files: a step waits for another processor, so that those of several shares may run at
      * once, each in a thread, and so may creating them and preparing masks. */
     bool steps_at_once;

@@ -27,7 +27,7 @@ struct share_job {
     const struct convolver_backend *backend;
     const struct mask *mask; /* the whole one */
     struct convolver_forms *forms;
-    bool on_main; /* or on the standby */
+    bool sides[SIDES]; /* those that prepare the mask */
 
     enum status status;
     char failure[512]; /* for the control thread to report */
@@ -77,12 +77,13 @@ static const struct convolver_backend *variant_of(const struct convolver_backend
 }
 
 /* `backend`: the variant. */
-static enum status create_side(struct convolver_share *share, enum side side,
-                               const struct convolver_backend *backend)
+enum status convolver_create_side(struct convolver_share *share, enum side side,
+                                  const struct convolver_backend *backend,
+                                  const struct convolver_shape *shape)
 {
     if (!backend || !backend->create)
         return fail_no_cuda();
-    TRY(backend->create(&share->shape, &share->convolution[side]));
+    TRY(backend->create(shape, &share->convolution[side]));
     share->backend[side] = backend;
     backend->describe(share->convolution[side], share->algorithm[side],
                       sizeof share->algorithm[side]);
@@ -91,12 +92,13 @@ static enum status create_side(struct convolver_share *share, enum side side,
 
 static enum status create_main(const struct share_job *job)
 {
-    return create_side(job->share, MAIN, job->backend);
+    return convolver_create_side(job->share, MAIN, job->backend, &job->share->shape);
 }
 
 static enum status create_standby(struct convolver_share *share, const struct mask *mask)
 {
-    return create_side(share, STANDBY, variant_of(&convolver_cpu, &share->shape, mask));
+    const struct convolver_shape *shape = &share->shape;
+    return convolver_create_side(share, STANDBY, variant_of(&convolver_cpu, shape, mask), shape);
 }
 
 /* ---- which share has what ---- */
@@ -238,11 +240,15 @@ void convolver_shares_destroy(struct convolver *convolver)
 
 static enum status prepare_sides(const struct share_job *job, const struct mask *mask)
 {
-    const struct convolver_share *share = job->share;
+    struct convolver_share *share = job->share;
     for (enum side s = convolver_side_of(share); s < SIDES; s++) {
         struct prepared *form = NULL;
-        if (!share->backend[s] || (s == MAIN) != job->on_main)
+        if (!share->backend[s] || !job->sides[s])
             continue;
+        if (s == SPARE) {
+            TRY(convolver_spare_prepare(share, mask, &job->forms->of[s]));
+            continue;
+        }
         enum status status = share->backend[s]->prepare(share->convolution[s], mask, &form);
         job->forms->of[s] = form;
         TRY(status);
@@ -263,7 +269,7 @@ static enum status prepare_share(const struct share_job *job)
 }
 
 static enum status prepare_on(const struct convolver *convolver, const struct mask *mask,
-                              struct convolver_mask *prepared, bool on_main)
+                              struct convolver_mask *prepared, bool on_gpus)
 {
     struct share_job jobs[GPU_MOST];
     size_t count = convolver->share_count;
@@ -273,8 +279,8 @@ static enum status prepare_on(const struct convolver *convolver, const struct ma
                                      .share = &convolver->shares[p],
                                      .mask = mask,
                                      .forms = &prepared->forms[p],
-                                     .on_main = on_main};
-    return run_jobs(jobs, count, on_main && (backend->post || backend->steps_at_once));
+                                     .sides = {on_gpus, on_gpus, !on_gpus}};
+    return run_jobs(jobs, count, on_gpus && (backend->post || backend->steps_at_once));
 }
 
 enum status convolver_shares_prepare(const struct convolver *convolver, const struct mask *mask,
@@ -282,6 +288,16 @@ enum status convolver_shares_prepare(const struct convolver *convolver, const st
 {
     TRY(prepare_on(convolver, mask, prepared, true));
     return prepare_on(convolver, mask, prepared, false);
+}
+
+enum status convolver_shares_prepare_spare(const struct convolver *convolver,
+                                           struct convolver_share *share, const struct mask *mask)
+{
+    const struct share_job job = {.share = share,
+                                  .mask = mask,
+                                  .forms = &convolver->first->forms[share->shape.share],
+                                  .sides = {[SPARE] = true}};
+    return prepare_share(&job);
 }
 
 void convolver_shares_release(const struct convolver *convolver,
@@ -299,8 +315,10 @@ void convolver_shares_release(const struct convolver *convolver,
 bool convolver_make_standby(struct convolver *convolver, struct convolver_share *share)
 {
     const struct mask *mask = convolver->kept_mask;
-    struct share_job job = {
-        .share = share, .mask = mask, .forms = &convolver->first->forms[share->shape.share]};
+    struct share_job job = {.share = share,
+                            .mask = mask,
+                            .forms = &convolver->first->forms[share->shape.share],
+                            .sides = {[STANDBY] = true}};
     if (share->backend[STANDBY] || !mask)
         return share->backend[STANDBY] != NULL;
     log_as_notes(true); /* the failure is reported */
