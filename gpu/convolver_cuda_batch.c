@@ -141,7 +141,8 @@ static enum status batch_share_out(const struct convolver_shape *shape, const st
     TRY(gpu_count(&available));
     if (available > 1)
         snprintf(why, CONVOLVER_WHY,
-                 "one GPU of %d: with this kernel only --devices shares the outputs out", available);
+                 "one GPU of %d: with this kernel only --devices shares the outputs out",
+                 available);
     return STATUS_OK;
 }
 

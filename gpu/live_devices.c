@@ -63,15 +63,15 @@ static struct live_job job_of(const struct convolver_shape *shape, const struct 
                              .masks = shape->has_choices ? 2 : 1};
 }
 
-static void tell_choice(size_t count, size_t available, const struct live_job *job,
-                        const struct live_need *need, const struct live_device *device,
-                        char why[CONVOLVER_WHY])
+static void explain_choice(size_t count, size_t available, const struct live_job *job,
+                           const struct live_need *need, const struct live_device *device,
+                           char why[CONVOLVER_WHY])
 {
     snprintf(why, CONVOLVER_WHY,
-                "live on %zu of %zu GPUs: one would need %.1f GB of its %.1f and about %.2f ms of "
-                "a block's %.2f",
-                count, available, 1e-9 * need->bytes, 1e-9 * device->bytes, 1e3 * need->seconds,
-                1e3 * job->period);
+             "live on %zu of %zu GPUs: one would need %.1f GB of its %.1f and about %.2f ms of "
+             "a block's %.2f",
+             count, available, 1e-9 * need->bytes, 1e-9 * device->bytes, 1e3 * need->seconds,
+             1e3 * job->period);
 }
 
 enum status live_share_out(const struct convolver_shape *shape, const struct mask *mask,
@@ -94,7 +94,7 @@ enum status live_share_out(const struct convolver_shape *shape, const struct mas
     for (size_t d = 0; d < devices->count; d++)
         devices->of[d] = (unsigned char)d;
     if (count > 1)
-        tell_choice(devices->count, count, &job, &need, &measured[0], why);
+        explain_choice(devices->count, count, &job, &need, &measured[0], why);
     if (devices->count > 1)
         note_places(devices);
     return STATUS_OK;

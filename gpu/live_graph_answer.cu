@@ -160,6 +160,7 @@ cudaError_t live_answer_launch(const live_graph_state *state, cudaStream_t strea
 {
     void *arguments[] = {(void *)state};
     unsigned most = PIECES_AT_ONCE * state->processors;
-    return live_launch_kernel((const void *)live_answer, state->pieces < most ? state->pieces : most,
-                              32 * LIVE_PIECE, 0, arguments, stream);
+    return live_launch_kernel((const void *)live_answer,
+                              state->pieces < most ? state->pieces : most, 32 * LIVE_PIECE, 0,
+                              arguments, stream);
 }

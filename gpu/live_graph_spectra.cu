@@ -115,6 +115,6 @@ cudaError_t live_graph_transform(const live_graph_state *state, unsigned l, cons
 {
     unsigned each = state->tile >> state->ladder.levels[l].bins_log2;
     void *arguments[] = {(void *)state, &l, &column, &taps, &partitions, &spectra};
-    return live_launch_kernel((const void *)live_mask_spectra, (partitions + each - 1) / each, TILE_THREADS,
-                  tile_bytes(state->tile), arguments, stream);
+    return live_launch_kernel((const void *)live_mask_spectra, (partitions + each - 1) / each,
+                              TILE_THREADS, tile_bytes(state->tile), arguments, stream);
 }

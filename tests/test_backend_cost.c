@@ -286,7 +286,8 @@ static struct backend_job matrix_job(double seconds, size_t channels, size_t tap
     return job;
 }
 
-/* What they share is a small part of all, as measured: 128 channels of 20 s through 480,000 taps. */
+/* What they share is a small part of all, as measured: 128 channels of 20 s through 480,000 taps.
+ */
 START_TEST(one_gpu_is_enough_where_files_limit)
 {
     const struct backend_job job = job_of(20, 128, 480000, 8);

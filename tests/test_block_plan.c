@@ -113,7 +113,7 @@ START_TEST(spares_have_room_and_time)
     ck_assert(!live_spare_suits(&half, &need, 1, 0.9 * need.bytes));
     ck_assert(!live_spare_suits(&half, &need, 1, 0));
     ck_assert(!live_spare_suits(&half, &need, 100, all)); /* no time */
-    half.masks = 2; /* later ones need the room */
+    half.masks = 2;                                       /* later ones need the room */
     need = live_need_for(&half, 1, &H200[0]);
     ck_assert(!live_spare_suits(&half, &need, 1, 1.5 * need.bytes));
     ck_assert(live_spare_suits(&half, &need, 0, 1.5 * need.bytes));
@@ -122,5 +122,5 @@ START_TEST(spares_have_room_and_time)
 }
 END_TEST
 
-SUITE_MAIN("block_plan", spares_have_room_and_time, slices_cover_the_block, live_partitions_hold_the_mask,
-           streams_take_as_few_gpus_as_they_need, shares_need_less)
+SUITE_MAIN("block_plan", spares_have_room_and_time, slices_cover_the_block,
+           live_partitions_hold_the_mask, streams_take_as_few_gpus_as_they_need, shares_need_less)

@@ -12,7 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOCK = 64, SHARES_MOST = 8, PLACES = 2 * SHARES_MOST /* a share's spare is after all shares */ };
+enum {
+    BLOCK = 64,
+    SHARES_MOST = 8,
+    PLACES = 2 * SHARES_MOST /* a share's spare is after all shares */
+};
 
 /* ---- processors ---- */
 
@@ -566,9 +570,10 @@ static void check_moved(uint32_t rate, size_t lost, size_t at, size_t threads)
     expect_exact(&scene, &outcome, what);
     ck_assert_uint_eq(outcome.failures, 1);
     ck_assert_uint_eq(outcome.late, 0);
-    snprintf(place, sizeof place,
-             "GPU %zu failed (unplugged): its outputs %zu to %zu continue on GPU %zu from frame %zu,",
-             3 * lost, 2 * lost + 1, 2 * lost + 2, 3 * ((lost + 1) % 3), at * BLOCK);
+    snprintf(
+        place, sizeof place,
+        "GPU %zu failed (unplugged): its outputs %zu to %zu continue on GPU %zu from frame %zu,",
+        3 * lost, 2 * lost + 1, 2 * lost + 2, 3 * ((lost + 1) % 3), at * BLOCK);
     ck_assert_msg(strstr(outcome.notice, place), "%s", outcome.notice);
     for (size_t p = 0; p < 3; p++) { /* the others went on, and all spares heard every block */
         ck_assert_uint_eq(rig.posted[p], p == lost ? at + 1 : BLOCKS);

@@ -220,9 +220,9 @@ int main(void)
     pair = (struct gpu_devices){.count = 2, .of = {0, devices > 1}};
     printf("shares on GPU 0 and %d\n", pair.of[1]);
     const TTest *const tests[] = {
-        two_shares_equal_truth,         many_channels_equal_truth,
-        masks_change_in_both_shares,    a_late_share_comes_from_the_cpu,
-        a_lost_share_is_replaced_alone, a_lost_share_moves_to_the_other_gpu,
+        two_shares_equal_truth,           many_channels_equal_truth,
+        masks_change_in_both_shares,      a_late_share_comes_from_the_cpu,
+        a_lost_share_is_replaced_alone,   a_lost_share_moves_to_the_other_gpu,
         a_silent_share_is_replaced_alone,
     };
     return suite_run("live_gpus", tests, sizeof tests / sizeof *tests);

@@ -150,7 +150,8 @@ START_TEST(matrices_are_refused_before_memory_ends)
     command_refused(1, "line 11: its responses have 80000005 taps so far, more than the 71111111",
                     "ulimit -v 2500000; \"$HALO\" mask show long.conf");
     save_long("long.conf", 128); /* and never touches what it does not use */
-    command_refused(1, "line 11: its responses have", "ulimit -v 2500000; \"$HALO\" mask show long.conf");
+    command_refused(1, "line 11: its responses have",
+                    "ulimit -v 2500000; \"$HALO\" mask show long.conf");
 }
 END_TEST
 

@@ -13,7 +13,7 @@
 enum {
     SPIN = 1000000,  /* ns, for another part of the same step */
     MARGIN = 150000, /* ns before and after the time for which a step is expected */
-    OPEN = 1,       /* the door's lowest bit; the others count who is inside */
+    OPEN = 1,        /* the door's lowest bit; the others count who is inside */
     INSIDE = 2,
 };
 

@@ -54,7 +54,8 @@ double backend_cost_picture_cpu(const struct backend_picture *picture);
 double backend_cost_picture_gpu(const struct backend_picture *picture,
                                 const struct machine_speed *speed);
 
-/* How many of several GPUs a render is best shared among: more only where that is clearly faster. */
+/* How many of several GPUs a render is best shared among: more only where that is clearly faster.
+ */
 struct backend_gpus {
     size_t count;
     double one, best; /* seconds with one, and with `count` */

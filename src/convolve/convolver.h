@@ -71,8 +71,8 @@ const char *convolver_choice_name(size_t index); /* "auto" first, then the backe
  * in parallel and supplies any block that the GPU does not finish within 60 % of the block's time.
  * Live, several GPUs may share the outputs: each share has a standby, is late and fails alone. One
  * that is not there when the block's time is over, and has no CPU beside it, is silent for
- * that block. Where the CPU is too slow to compute a share along, another GPU that has the memory and
- * the time stands by for it: it gets the share's inputs, and takes over in the block in which
+ * that block. Where the CPU is too slow to compute a share along, another GPU that has the memory
+ * and the time stands by for it: it gets the share's inputs, and takes over in the block in which
  * that one fails.
  * Errors: memory, an unknown backend, one that is not available. */
 MUST_CHECK enum status convolver_create(const struct convolver_settings *settings,
@@ -223,8 +223,8 @@ struct convolver_backend {
     enum status (*share_out)(const struct convolver_shape *shape, const struct mask *mask,
                              struct gpu_devices *devices, char why[CONVOLVER_WHY]);
     /* Live, for a share that no processor computes along: the one that is to stand by for it, of
-     * those that do not have it. `taken`: the processors of all shares, of which this is one. False:
-     * there is none with the room and the time for that. NULL: there never is. */
+     * those that do not have it. `taken`: the processors of all shares, of which this is one.
+     * False: there is none with the room and the time for that. NULL: there never is. */
     bool (*choose_spare)(const struct convolver_shape *shape, const struct gpu_devices *taken,
                          unsigned char *device);
     /* In files: a step waits for another processor, so that those of several shares may run at

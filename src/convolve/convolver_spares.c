@@ -1,5 +1,5 @@
-/* Processors that stand by for shares of others, on the control thread. Each has a convolution of its
- * own for the share, with its masks, and gets the inputs of every block. */
+/* Processors that stand by for shares of others, on the control thread. Each has a convolution of
+ * its own for the share, with its masks, and gets the inputs of every block. */
 #include "convolve/convolver_state.h"
 
 #include <stdio.h>
@@ -65,8 +65,8 @@ void convolver_spares_create(struct convolver *convolver, const struct mask *mas
     }
 }
 
-/* The step makes it the active side before it looks at `lacks`, and this is the other way round: one
- * of the two sees the other. */
+/* The step makes it the active side before it looks at `lacks`, and this is the other way round:
+ * one of the two sees the other. */
 enum status convolver_spare_prepare(struct convolver_share *share, const struct mask *mask,
                                     const struct prepared **form)
 {

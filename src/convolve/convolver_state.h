@@ -11,8 +11,8 @@
 
 #include <stdatomic.h>
 
-/* The requested backend; the same on another processor, which knows the inputs and takes over first;
- * and the CPU as their standby. */
+/* The requested backend; the same on another processor, which knows the inputs and takes over
+ * first; and the CPU as their standby. */
 enum side { MAIN, SPARE, STANDBY, SIDES };
 
 /* A mask prepared for each side of a share; NULL if there is no such side. */

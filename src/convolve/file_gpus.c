@@ -13,21 +13,21 @@ static struct backend_job job_of(const struct convolver_shape *shape, size_t col
                                 .threads = workers_count(shape->workers)};
 }
 
-static void tell_one(const struct backend_gpus *gpus, size_t available, char why[CONVOLVER_WHY])
+static void explain_one(const struct backend_gpus *gpus, size_t available, char why[CONVOLVER_WHY])
 {
     bool files_last = gpus->files > gpus->shared;
-    snprintf(why, CONVOLVER_WHY,
-             "one GPU of %zu: %s%.2f s, what GPUs would share %.2f s, and each more takes %.2f s to "
-             "begin and end, by estimates",
-             available,
-             files_last ? "reading and writing take longer than the convolution: "
-                        : "another would save less than it takes: reading and writing ",
-             gpus->files, gpus->shared, gpus->context);
+    snprintf(
+        why, CONVOLVER_WHY,
+        "one GPU of %zu: %s%.2f s, what GPUs would share %.2f s, and each more takes %.2f s to "
+        "begin and end, by estimates",
+        available,
+        files_last ? "reading and writing take longer than the convolution: "
+                   : "another would save less than it takes: reading and writing ",
+        gpus->files, gpus->shared, gpus->context);
 }
 
-size_t file_gpus_wanted(const struct convolver_shape *shape, size_t columns,
-                        size_t available, const struct machine_speed *speed,
-                        char why[CONVOLVER_WHY])
+size_t file_gpus_wanted(const struct convolver_shape *shape, size_t columns, size_t available,
+                        const struct machine_speed *speed, char why[CONVOLVER_WHY])
 {
     *why = '\0';
     if (available <= 1)
@@ -40,10 +40,10 @@ size_t file_gpus_wanted(const struct convolver_shape *shape, size_t columns,
     const struct backend_job job = job_of(shape, columns);
     const struct backend_gpus gpus = backend_cost_gpus(&job, available, speed);
     if (gpus.count == 1)
-        tell_one(&gpus, available, why);
+        explain_one(&gpus, available, why);
     else
         snprintf(why, CONVOLVER_WHY,
-                 "%zu GPUs of %zu: estimated %.2f s, where one alone would take %.2f s",
-                 gpus.count, available, gpus.best, gpus.one);
+                 "%zu GPUs of %zu: estimated %.2f s, where one alone would take %.2f s", gpus.count,
+                 available, gpus.best, gpus.one);
     return gpus.count;
 }

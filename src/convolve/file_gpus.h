@@ -6,9 +6,9 @@
 #include "convolve/backend_cost.h"
 #include "convolve/convolver.h"
 
-/* Of `available`, at least 1, for a mask of so many columns. `why` says what decided, unless there is one only. */
-size_t file_gpus_wanted(const struct convolver_shape *shape, size_t columns,
-                        size_t available, const struct machine_speed *speed,
-                        char why[CONVOLVER_WHY]);
+/* Of `available`, at least 1, for a mask of so many columns. `why` says what decided, unless there
+ * is one only. */
+size_t file_gpus_wanted(const struct convolver_shape *shape, size_t columns, size_t available,
+                        const struct machine_speed *speed, char why[CONVOLVER_WHY]);
 
 #endif
