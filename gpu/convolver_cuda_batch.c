@@ -317,6 +317,7 @@ fail:
 const struct convolver_backend convolver_cuda_batch = {
     .name = "cuda",
     .share_out = batch_share_out,
+    .enter = convolver_cuda_enter,
     .create = batch_create,
     .destroy = batch_destroy,
     .reset = batch_reset,

@@ -212,8 +212,10 @@ static enum status double_share_out(const struct convolver_shape *shape, const s
     TRY(file_devices_choose(shape, mask->columns, chosen, &count, why));
     count = shape->live ? 1 : count;
     *devices = (struct gpu_devices){.count = count};
-    for (size_t d = 0; d < count; d++)
+    for (size_t d = 0; d < count; d++) {
         devices->of[d] = (unsigned char)chosen[d];
+        gpu_note_place(chosen[d], "a share of the outputs");
+    }
     return count > 1 ? cufft_library_open(&library) : STATUS_OK;
 }
 
@@ -417,6 +419,7 @@ static enum status double_prepare(const struct convolution *convolution, const s
 const struct convolver_backend convolver_cuda_in_double = {
     .name = "cuda",
     .share_out = double_share_out,
+    .enter = convolver_cuda_enter,
     .steps_at_once = true,
     .create = double_create,
     .destroy = double_destroy,

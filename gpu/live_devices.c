@@ -5,20 +5,13 @@
 
 #include <stdio.h>
 
-/* What each is, and where on the machine. */
 static void note_places(const struct gpu_devices *devices)
 {
+    char what[48] = "the stream";
     for (size_t d = 0; d < devices->count; d++) {
-        struct cudaDeviceProp properties = {0};
-        char bus[GPU_BUS_CHARS], where[192] = "";
-        const struct numa_place place = gpu_place(devices->of[d], bus);
-        if (cudaGetDeviceProperties(&properties, devices->of[d]) != cudaSuccess)
-            (void)cudaGetLastError();
-        if (place.node >= 0)
-            snprintf(where, sizeof where, ", memory node %d with processors %s", place.node,
-                     place.cpu_list);
-        note_detail("share %zu of the outputs: GPU %u, %s at %s%s", d + 1, devices->of[d],
-                    properties.name, bus, where);
+        if (devices->count > 1)
+            snprintf(what, sizeof what, "share %zu of the outputs", d + 1);
+        gpu_note_place(devices->of[d], what);
     }
 }
 
@@ -29,8 +22,7 @@ static enum status choose_named(const struct gpu_devices *wanted, struct gpu_dev
     TRY(gpu_choose(wanted, chosen, &devices->count));
     for (size_t d = 0; d < devices->count; d++)
         devices->of[d] = (unsigned char)chosen[d];
-    if (devices->count > 1)
-        note_places(devices);
+    note_places(devices);
     return STATUS_OK;
 }
 
@@ -95,8 +87,7 @@ enum status live_share_out(const struct convolver_shape *shape, const struct mas
         devices->of[d] = (unsigned char)d;
     if (count > 1)
         explain_choice(devices->count, count, &job, &need, &measured[0], why);
-    if (devices->count > 1)
-        note_places(devices);
+    note_places(devices);
     return STATUS_OK;
 }
 

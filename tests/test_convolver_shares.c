@@ -1021,6 +1021,72 @@ START_TEST(files_in_shares)
 }
 END_TEST
 
+/* ---- places ---- */
+
+static atomic_uint entered;
+
+/* The first processor that this process may use is all that is near a GPU. */
+static void go_beside(struct numa_before *before)
+{
+    struct numa_place place = {.node = 0};
+    cpu_set_t all;
+    size_t cpu = 0;
+    if (sched_getaffinity(0, sizeof all, &all) != 0)
+        abort();
+    while (!CPU_ISSET(cpu, &all))
+        cpu++;
+    CPU_ZERO(&place.cpus);
+    CPU_SET(cpu, &place.cpus);
+    numa_enter(&place, before);
+}
+
+static void rig_enter(const struct convolver_shape *shape, struct numa_before *before)
+{
+    if (shape->gpu.devices.count != 1)
+        abort();
+    atomic_fetch_add(&entered, 1);
+    go_beside(before);
+}
+
+static int processors_here(void)
+{
+    cpu_set_t now;
+    return sched_getaffinity(0, sizeof now, &now) == 0 ? CPU_COUNT(&now) : 0;
+}
+
+static enum status create_beside(const struct convolver_shape *shape, struct convolution **result)
+{
+    if (processors_here() != 1)
+        return fail(STATUS_FAILED, "it is made anywhere");
+    return rig_create(shape, result);
+}
+
+/* What a share needs is made beside its processor, its workers, too, and nothing else is. */
+START_TEST(shares_are_made_beside_their_processors)
+{
+    for (size_t live = 0; live < 2; live++) {
+        struct workers *workers = cells_crew(4);
+        struct convolver_backend backend = live ? spared_backend() : file_backend();
+        struct mask *mask = make_mask(3, DIAGONAL, 6, 6, 100);
+        struct convolver_settings settings = settings_with(workers);
+        struct filter *filter;
+        int before = processors_here();
+        backend.enter = rig_enter;
+        backend.create = create_beside;
+        settings.live = live;
+        settings.gpus_alone = live;
+        atomic_store(&entered, 0);
+        rig_set(3);
+        ck_assert_int_eq(convolver_create_on(&backend, &settings, mask, &filter), STATUS_OK);
+        ck_assert_uint_eq(entered, 6); /* three shares, and their spares or workers */
+        ck_assert_int_eq(processors_here(), before);
+        filter_destroy(filter);
+        mask_destroy(mask);
+        workers_destroy(workers);
+    }
+}
+END_TEST
+
 /* What fails in a thread is reported by the caller, once. */
 static enum status refuse(const struct convolution *convolution, const struct mask *mask,
                           struct prepared **prepared)
@@ -1096,5 +1162,5 @@ SUITE_MAIN("convolver_shares", shares_equal_the_whole, long_masks_in_shares,
            spares_that_cannot_have_a_mask, a_spare_in_use_needs_its_masks,
            a_spare_is_reset_with_its_share, moving_allocates_nothing, shares_have_one_deadline,
            alone_there_is_no_deadline, masks_enter_all_shares_in_one_block, reset_clears_all_shares,
-           the_step_allocates_nothing, files_in_shares, failures_of_shares_are_reported_once,
-           devices_are_parsed)
+           the_step_allocates_nothing, files_in_shares, shares_are_made_beside_their_processors,
+           failures_of_shares_are_reported_once, devices_are_parsed)

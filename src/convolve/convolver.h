@@ -9,6 +9,7 @@
 #ifndef HALO_CONVOLVER_H
 #define HALO_CONVOLVER_H
 
+#include "base/numa_place.h"
 #include "base/realtime.h"
 #include "base/status.h"
 #include "base/workers.h"
@@ -227,6 +228,9 @@ struct convolver_backend {
      * False: there is none with the room and the time for that. NULL: there never is. */
     bool (*choose_spare)(const struct convolver_shape *shape, const struct gpu_devices *taken,
                          unsigned char *device);
+    /* Go beside its processor, until numa_leave: memory and threads that are made then are near it.
+     * NULL: it is the same everywhere. */
+    void (*enter)(const struct convolver_shape *shape, struct numa_before *before);
     /* In files: a step waits for another processor, so that those of several shares may run at
      * once, each in a thread, and so may creating them and preparing masks. */
     bool steps_at_once;

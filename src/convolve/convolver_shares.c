@@ -77,13 +77,25 @@ static const struct convolver_backend *variant_of(const struct convolver_backend
 }
 
 /* `backend`: the variant. */
+static void enter_place(const struct convolver_backend *backend,
+                        const struct convolver_shape *shape, struct numa_before *before)
+{
+    *before = (struct numa_before){0};
+    if (backend && backend->enter)
+        backend->enter(shape, before);
+}
+
 enum status convolver_create_side(struct convolver_share *share, enum side side,
                                   const struct convolver_backend *backend,
                                   const struct convolver_shape *shape)
 {
+    struct numa_before before;
     if (!backend || !backend->create)
         return fail_no_cuda();
-    TRY(backend->create(shape, &share->convolution[side]));
+    enter_place(backend, shape, &before);
+    enum status status = backend->create(shape, &share->convolution[side]);
+    numa_leave(&before);
+    TRY(status);
     share->backend[side] = backend;
     backend->describe(share->convolution[side], share->algorithm[side],
                       sizeof share->algorithm[side]);
@@ -178,14 +190,19 @@ static enum status create_crew(struct convolver *convolver)
 }
 
 /* Threads of its own for each share, where they step at once: the stream's serve one caller. */
-static enum status divide_workers(struct convolver *convolver)
+static enum status divide_workers(struct convolver *convolver,
+                                  const struct convolver_backend *backend)
 {
     const struct workers *all = convolver->shape.workers;
     size_t count = convolver->share_count;
     size_t each = all ? workers_count(all) / count : 1;
     for (size_t p = 0; p < count; p++) {
         struct convolver_share *share = &convolver->shares[p];
-        TRY(workers_create(each ? each : 1, &share->workers));
+        struct numa_before before;
+        enter_place(backend, &share->shape, &before);
+        enum status status = workers_create(each ? each : 1, &share->workers);
+        numa_leave(&before);
+        TRY(status);
         share->shape.workers = share->workers;
     }
     return STATUS_OK;
@@ -206,7 +223,7 @@ enum status convolver_shares_create(struct convolver *convolver,
     lay_out(convolver, &devices, mask);
     bool at_once = backend && backend->steps_at_once && devices.count > 1;
     if (at_once)
-        TRY(divide_workers(convolver));
+        TRY(divide_workers(convolver, backend));
     for (size_t p = 0; p < devices.count; p++)
         jobs[p] = (struct share_job){
             .run = create_main, .share = &convolver->shares[p], .backend = backend};
