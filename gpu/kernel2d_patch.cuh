@@ -91,12 +91,34 @@ __device__ __forceinline__ void move_sum(patch_cells &total, patch_cells &sum)
         }
 }
 
+/* A warp takes a row; `at` and `step` of its lane are within groups of 8 and 4 cells, so the skew
+ * is the same for all rows. */
+template <typename T>
+__device__ __forceinline__ void load_tile(float *shared, const channel2d<T> &p, int first_row,
+                                          int first_column, int rows, int columns)
+{
+    int thread = (int)(threadIdx.y * PATCH_ACROSS + threadIdx.x), lane = thread % 32;
+    bool is_inside = first_row >= 0 && first_row + rows <= p.rows_in && first_column >= 0 &&
+                     first_column + columns <= p.columns;
+    for (int r = thread / 32; r < rows; r += PATCH_THREADS / 32) {
+        float *to = shared + r * PATCH_PITCH + lane / PATCH_COLUMNS * PATCH_SKEWED +
+                    lane % PATCH_COLUMNS;
+        const T *from = row_at(p.in, max(first_row + r, 0), p.pitch_in) + first_column;
+#pragma unroll
+        for (int k = 0; k < PATCH_PITCH / PATCH_SKEWED * PATCH_COLUMNS / 32; k++) {
+            int c = lane + 32 * k;
+            if (c < columns)
+                to[32 / PATCH_COLUMNS * PATCH_SKEWED * k] =
+                    is_inside ? (float)__ldg(from + c) : cell(p, first_row + r, first_column + c);
+        }
+    }
+}
+
 template <typename T>
 __global__ void __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS) convolve2d_patch(kernel2d_job job)
 {
     __shared__ __align__(16) float shared[PATCH_TILE_ROWS * PATCH_PITCH];
     channel2d<T> p = channel2d_of<T>(job);
-    int thread = (int)(threadIdx.y * PATCH_ACROSS + threadIdx.x);
     int x = (int)threadIdx.x * PATCH_COLUMNS, y = (int)threadIdx.y * PATCH_ROWS;
     int row, column;
     tile_corner(p.columns, PATCH_ACROSS * PATCH_COLUMNS, PATCH_DOWN * PATCH_ROWS, &row, &column);
@@ -108,15 +130,11 @@ __global__ void __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS) convolve2d_patch(
             int piece_columns = min(PATCH_MASK_COLUMNS, p.mask_columns - j0);
             int history = (piece_columns + PATCH_COLUMNS - 1) / PATCH_COLUMNS * PATCH_COLUMNS;
             int tile_columns = PATCH_ACROSS * PATCH_COLUMNS + history;
-            int tile_cells = (PATCH_DOWN * PATCH_ROWS + piece_rows - 1) * tile_columns;
             int first_row = row + p.row_origin - (i0 + piece_rows - 1);
             int first_column = column + p.column_origin - j0 - history;
             __syncthreads();
-            for (int n = thread; n < tile_cells; n += PATCH_THREADS) {
-                int r = n / tile_columns, c = n % tile_columns;
-                shared[r * PATCH_PITCH + c + c / PATCH_COLUMNS * (PATCH_SKEWED - PATCH_COLUMNS)] =
-                    cell(p, first_row + r, first_column + c);
-            }
+            load_tile(shared, p, first_row, first_column, PATCH_DOWN * PATCH_ROWS + piece_rows - 1,
+                      tile_columns);
             __syncthreads();
             const float *at = shared + (y + piece_rows - 1) * PATCH_PITCH +
                               (history + x) / PATCH_COLUMNS * PATCH_SKEWED;
