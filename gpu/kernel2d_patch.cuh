@@ -1,5 +1,5 @@
 /* Larger masks, of any shape: a block computes a patch of 128 columns and 32 rows, for one piece of
- * the mask of up to 16 rows and 32 columns after another, with the piece's input in shared memory.
+ * the mask of up to 16 rows and 40 columns after another, with the piece's input in shared memory.
  * A thread owns 8 columns of 4 rows and for each row slides a window of 16 cells along a row of the
  * mask, 8 coefficients at a time: 256 FMAs for 8 loads of 16 bytes. Threads are 8 cells apart, so
  * every 8 cells are followed by 4 unused ones (skew) and eight threads' loads use all 32 banks.
@@ -13,7 +13,7 @@
 static constexpr int PATCH_THREADS = PATCH_ACROSS * PATCH_DOWN;
 static constexpr int PATCH_BLOCKS = 3;        /* per multiprocessor, at least */
 static constexpr int PATCH_MASK_ROWS = 16;    /* of a piece */
-static constexpr int PATCH_MASK_COLUMNS = 32; /* a multiple of PATCH_COLUMNS */
+static constexpr int PATCH_MASK_COLUMNS = 40; /* a multiple of PATCH_COLUMNS */
 static constexpr int PATCH_RUN = 4;           /* mask rows summed in a row */
 static constexpr int PATCH_SKEWED = 12;       /* cells that 8 take in shared memory */
 static constexpr int PATCH_PITCH =
@@ -61,10 +61,8 @@ __device__ __forceinline__ void add_mask_row(patch_cells &sum, const float *at, 
 {
     patch_cells even, odd;
     load_cells(even, at);
-#pragma unroll
-    for (int u = 0; u < PATCH_MASK_COLUMNS; u += 2 * PATCH_COLUMNS) {
-        if (u >= count)
-            break;
+#pragma unroll 1
+    for (int u = 0; u < count; u += 2 * PATCH_COLUMNS) {
         load_cells(odd, at -= PATCH_SKEWED);
         if (u + PATCH_COLUMNS <= count)
             add_eight<false>(sum, even, odd, first + u, 0);
@@ -105,13 +103,20 @@ __device__ __forceinline__ void load_tile(float *shared, const channel2d<T> &p, 
                     lane % PATCH_COLUMNS;
         const T *from = row_at(p.in, max(first_row + r, 0), p.pitch_in) + first_column;
 #pragma unroll
-        for (int k = 0; k < PATCH_PITCH / PATCH_SKEWED * PATCH_COLUMNS / 32; k++) {
+        for (int k = 0; k < (PATCH_PITCH / PATCH_SKEWED * PATCH_COLUMNS + 31) / 32; k++) {
             int c = lane + 32 * k;
             if (c < columns)
                 to[32 / PATCH_COLUMNS * PATCH_SKEWED * k] =
                     is_inside ? (float)__ldg(from + c) : cell(p, first_row + r, first_column + c);
         }
     }
+}
+
+/* Pieces of up to `most`, as few as possible and as even, in steps of `step`. */
+__device__ __forceinline__ int piece_of(int length, int most, int step)
+{
+    int pieces = (length + most - 1) / most;
+    return ((length + pieces - 1) / pieces + step - 1) / step * step;
 }
 
 template <typename T>
@@ -123,11 +128,13 @@ __global__ void __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS) convolve2d_patch(
     int row, column;
     tile_corner(p.columns, PATCH_ACROSS * PATCH_COLUMNS, PATCH_DOWN * PATCH_ROWS, &row, &column);
 
+    int height = piece_of(p.mask_rows, PATCH_MASK_ROWS, 1);
+    int width = piece_of(p.mask_columns, PATCH_MASK_COLUMNS, PATCH_COLUMNS);
     patch_cells total = {}, sum = {};
-    for (int i0 = 0; i0 < p.mask_rows; i0 += PATCH_MASK_ROWS)
-        for (int j0 = 0; j0 < p.mask_columns; j0 += PATCH_MASK_COLUMNS) {
-            int piece_rows = min(PATCH_MASK_ROWS, p.mask_rows - i0);
-            int piece_columns = min(PATCH_MASK_COLUMNS, p.mask_columns - j0);
+    for (int i0 = 0; i0 < p.mask_rows; i0 += height)
+        for (int j0 = 0; j0 < p.mask_columns; j0 += width) {
+            int piece_rows = min(height, p.mask_rows - i0);
+            int piece_columns = min(width, p.mask_columns - j0);
             int history = (piece_columns + PATCH_COLUMNS - 1) / PATCH_COLUMNS * PATCH_COLUMNS;
             int tile_columns = PATCH_ACROSS * PATCH_COLUMNS + history;
             int first_row = row + p.row_origin - (i0 + piece_rows - 1);

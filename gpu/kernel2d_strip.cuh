@@ -315,9 +315,7 @@ static cudaError_t launch_strip(const struct kernel2d_job *job, const struct til
                     launches_strip<13, 13, T>(job, tile, shape, stream) ||
                     launches_strip<15, 15, T>(job, tile, shape, stream) ||
                     launches_strip<17, 17, T>(job, tile, shape, stream) ||
-                    launches_strip<21, 21, T>(job, tile, shape, stream) ||
-                    launches_strip<25, 25, T>(job, tile, shape, stream) ||
-                    launches_strip<31, 31, T>(job, tile, shape, stream);
+                    launches_strip<21, 21, T>(job, tile, shape, stream);
     return launched ? cudaGetLastError() : cudaErrorInvalidDeviceFunction;
 }
 

@@ -1,5 +1,7 @@
 #include "gpu/tile2d.h"
 
+#include "gpu/kernel.h"
+
 /* The strip kernels, by coefficients, and their longest strips. Long strips load fewer halo rows;
  * short strips read the picture in memory order, and balance the slower strips at the boundary,
  * which matters less the larger the mask. (3 and 5: two and four batches of loads.) */
@@ -9,8 +11,7 @@ static const struct strip_kernel {
 } strips[] = {
     {{3, 3}, 10},    {{5, 5}, 12},    {{1, 31}, 10},   {{31, 1}, 96},   {{3, 15}, 12},
     {{15, 3}, 48},   {{7, 7}, 24},    {{9, 9}, 84},    {{3, 31}, 24},   {{31, 3}, 128},
-    {{11, 11}, 256}, {{13, 13}, 256}, {{15, 15}, 256}, {{17, 17}, 512}, {{21, 21}, 512},
-    {{25, 25}, 512}, {{31, 31}, 512},
+    {{11, 11}, 256}, {{13, 13}, 256}, {{15, 15}, 256}, {{17, 17}, 256}, {{21, 21}, 512},
 };
 static const size_t STRIP_ROWS_LEAST = 8;
 static const size_t STRIP_ROUNDS = 11 * 11; /* coefficients from which strips take whole rounds */
@@ -20,6 +21,9 @@ static const size_t STRIP_ROUNDS = 11 * 11; /* coefficients from which strips ta
 static const size_t STRIP_ALWAYS = 7 * 7;
 static const size_t STRIP_HALF = 15 * 15;
 static const double STRIP_BEYOND = 1.3;
+
+/* A row's last coefficients without their zeros need a comparison each. */
+static const size_t PATCH_PADDING_MOST = 3;
 
 static struct block2d own_block(enum tile2d_way way)
 {
@@ -47,6 +51,13 @@ struct strip_shape strip_shape_for(size_t mask_rows, size_t mask_columns)
 {
     const struct strip_kernel *strip = strip_for(mask_rows, mask_columns);
     return strip ? strip->shape : (struct strip_shape){0, 0};
+}
+
+size_t patch_mask_columns(size_t mask_rows, size_t mask_columns)
+{
+    size_t padded = (mask_columns + PATCH_COLUMNS - 1) / PATCH_COLUMNS * PATCH_COLUMNS;
+    bool pays = padded - mask_columns <= PATCH_PADDING_MOST;
+    return pays && mask_rows * padded <= KERNEL_TAPS_CONSTANT ? padded : mask_columns;
 }
 
 static size_t divide_up(size_t a, size_t b)

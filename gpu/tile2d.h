@@ -16,7 +16,8 @@ enum tile2d_way {
 
 enum {
     TILE2D_THREADS_MOST = 1024,
-    STRIP_SIDE_MOST = 31, /* masks up to here may run down strips */
+    STRIP_SIDE_MOST = 31, /* masks up to here may run down strips; 21 where both sides are so long:
+                           * beyond 2 KB the coefficients leave the first-level constant cache */
     STRIP_THREADS = 32,   /* of a block: side by side */
     PATCH_ACROSS = 16, /* threads, each with 8 x 4 outputs */
     PATCH_DOWN = 8,
@@ -78,6 +79,9 @@ struct strip_shape {
 
 /* The strip kernel for this mask. */
 struct strip_shape strip_shape_for(size_t mask_rows, size_t mask_columns);
+
+/* The columns that patches take a mask of so many for: the rest are zeros after each row's own. */
+size_t patch_mask_columns(size_t mask_rows, size_t mask_columns);
 
 /* Arithmetic intensity: a multiplication and an addition for each coefficient and output, over the
  * bytes that a tile loads (with_stores: loads and stores). */

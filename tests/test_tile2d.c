@@ -70,8 +70,8 @@ START_TEST(strips_are_for_small_masks)
     expect_shape(17, 2, 0, 0);
     expect_shape(16, 16, 17, 17);
     expect_shape(19, 19, 21, 21);
-    expect_shape(27, 27, 0, 0); /* patches waste less */
-    expect_shape(31, 30, 31, 31);
+    expect_shape(22, 21, 0, 0);
+    expect_shape(31, 31, 0, 0);
     expect_shape(32, 31, 0, 0);
     expect_shape(1, 33, 0, 0);
 }
@@ -91,6 +91,18 @@ START_TEST(strips_hold_their_masks)
             ck_assert_uint_le(shape.columns, STRIP_SIDE_MOST);
             expect_shape(shape.rows, shape.columns, shape.rows, shape.columns);
         }
+}
+END_TEST
+
+START_TEST(patches_pad_rows_that_fit_almost)
+{
+    ck_assert_uint_eq(patch_mask_columns(31, 31), 32);
+    ck_assert_uint_eq(patch_mask_columns(29, 29), 32);
+    ck_assert_uint_eq(patch_mask_columns(28, 28), 28);
+    ck_assert_uint_eq(patch_mask_columns(33, 33), 33);
+    ck_assert_uint_eq(patch_mask_columns(64, 64), 64);
+    ck_assert_uint_eq(patch_mask_columns(16384 / 7, 7), 7); /* no room in constant memory */
+    ck_assert_uint_eq(patch_mask_columns(16384 / 8, 7), 8);
 }
 END_TEST
 
@@ -195,6 +207,5 @@ START_TEST(kernels_have_names)
 END_TEST
 
 SUITE_MAIN("tile2d", tiles_and_what_they_load, operations_per_byte_are_the_textbooks,
-           strips_are_for_small_masks, strips_hold_their_masks, strips_fill_the_gpu,
-           unsupported_sizes_are_reported,
-           truth_by_hand, kernels_have_names)
+           strips_are_for_small_masks, strips_hold_their_masks, patches_pad_rows_that_fit_almost,
+           strips_fill_the_gpu, unsupported_sizes_are_reported, truth_by_hand, kernels_have_names)
