@@ -1,5 +1,5 @@
 /* Larger masks, of any shape: a block computes a patch of 128 columns and 32 rows, for one piece of
- * the mask of up to 16 rows and 40 columns after another, with the piece's input in shared memory.
+ * the mask of up to 16 rows and 32 columns after another, with the piece's input in shared memory.
  * A thread owns 8 columns of 4 rows and for each row slides a window of 16 cells along a row of the
  * mask, 8 coefficients at a time: 256 FMAs for 8 loads of 16 bytes. Threads are 8 cells apart, so
  * every 8 cells are followed by 4 unused ones (skew) and eight threads' loads use all 32 banks.
@@ -13,11 +13,13 @@
 static constexpr int PATCH_THREADS = PATCH_ACROSS * PATCH_DOWN;
 static constexpr int PATCH_BLOCKS = 3;        /* per multiprocessor, at least */
 static constexpr int PATCH_MASK_ROWS = 16;    /* of a piece */
-static constexpr int PATCH_MASK_COLUMNS = 40; /* a multiple of PATCH_COLUMNS */
+static constexpr int PATCH_MASK_COLUMNS = 32; /* a multiple of PATCH_COLUMNS */
 static constexpr int PATCH_RUN = 4;           /* mask rows summed in a row */
 static constexpr int PATCH_SKEWED = 12;       /* cells that 8 take in shared memory */
 static constexpr int PATCH_PITCH =
     (PATCH_ACROSS * PATCH_COLUMNS + PATCH_MASK_COLUMNS) / PATCH_COLUMNS * PATCH_SKEWED;
+static constexpr int PATCH_ACROSS_LOADS =
+    (PATCH_ACROSS * PATCH_COLUMNS + PATCH_MASK_COLUMNS + 31) / 32;
 static constexpr int PATCH_TILE_ROWS = PATCH_DOWN * PATCH_ROWS + PATCH_MASK_ROWS - 1;
 
 typedef float patch_cells[PATCH_ROWS][PATCH_COLUMNS];
@@ -61,8 +63,10 @@ __device__ __forceinline__ void add_mask_row(patch_cells &sum, const float *at, 
 {
     patch_cells even, odd;
     load_cells(even, at);
-#pragma unroll 1
-    for (int u = 0; u < count; u += 2 * PATCH_COLUMNS) {
+#pragma unroll
+    for (int u = 0; u < PATCH_MASK_COLUMNS; u += 2 * PATCH_COLUMNS) {
+        if (u >= count)
+            break;
         load_cells(odd, at -= PATCH_SKEWED);
         if (u + PATCH_COLUMNS <= count)
             add_eight<false>(sum, even, odd, first + u, 0);
@@ -89,8 +93,7 @@ __device__ __forceinline__ void move_sum(patch_cells &total, patch_cells &sum)
         }
 }
 
-/* A warp takes a row; `at` and `step` of its lane are within groups of 8 and 4 cells, so the skew
- * is the same for all rows. */
+/* A warp takes a row; a lane's cells are 32 apart, a multiple of 8, so their skew is the same. */
 template <typename T>
 __device__ __forceinline__ void load_tile(float *shared, const channel2d<T> &p, int first_row,
                                           int first_column, int rows, int columns)
@@ -98,17 +101,20 @@ __device__ __forceinline__ void load_tile(float *shared, const channel2d<T> &p, 
     int thread = (int)(threadIdx.y * PATCH_ACROSS + threadIdx.x), lane = thread % 32;
     bool is_inside = first_row >= 0 && first_row + rows <= p.rows_in && first_column >= 0 &&
                      first_column + columns <= p.columns;
-    for (int r = thread / 32; r < rows; r += PATCH_THREADS / 32) {
-        float *to = shared + r * PATCH_PITCH + lane / PATCH_COLUMNS * PATCH_SKEWED +
-                    lane % PATCH_COLUMNS;
-        const T *from = row_at(p.in, max(first_row + r, 0), p.pitch_in) + first_column;
+    float *to = shared + lane / PATCH_COLUMNS * PATCH_SKEWED + lane % PATCH_COLUMNS;
+    auto at = [](int r, int k) { return r * PATCH_PITCH + 32 / PATCH_COLUMNS * PATCH_SKEWED * k; };
+    if (is_inside) {
+        const T *from = row_at(p.in, first_row, p.pitch_in) + first_column + lane;
+#pragma unroll 4
+        for (int r = thread / 32; r < rows; r += PATCH_THREADS / 32)
 #pragma unroll
-        for (int k = 0; k < (PATCH_PITCH / PATCH_SKEWED * PATCH_COLUMNS + 31) / 32; k++) {
-            int c = lane + 32 * k;
-            if (c < columns)
-                to[32 / PATCH_COLUMNS * PATCH_SKEWED * k] =
-                    is_inside ? (float)__ldg(from + c) : cell(p, first_row + r, first_column + c);
-        }
+            for (int k = 0; k < PATCH_ACROSS_LOADS; k++)
+                if (lane + 32 * k < columns)
+                    to[at(r, k)] = (float)__ldg(row_at(from, r, p.pitch_in) + 32 * k);
+    } else {
+        for (int r = thread / 32; r < rows; r += PATCH_THREADS / 32)
+            for (int k = 0; lane + 32 * k < columns; k++)
+                to[at(r, k)] = cell(p, first_row + r, first_column + lane + 32 * k);
     }
 }
 
@@ -119,8 +125,10 @@ __device__ __forceinline__ int piece_of(int length, int most, int step)
     return ((length + pieces - 1) / pieces + step - 1) / step * step;
 }
 
+/* The rows of the mask in constant memory have `mask_columns`, zeros after their own. */
 template <typename T>
-__global__ void __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS) convolve2d_patch(kernel2d_job job)
+__global__ void __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS)
+    convolve2d_patch(kernel2d_job job, int mask_columns)
 {
     __shared__ __align__(16) float shared[PATCH_TILE_ROWS * PATCH_PITCH];
     channel2d<T> p = channel2d_of<T>(job);
@@ -129,12 +137,12 @@ __global__ void __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS) convolve2d_patch(
     tile_corner(p.columns, PATCH_ACROSS * PATCH_COLUMNS, PATCH_DOWN * PATCH_ROWS, &row, &column);
 
     int height = piece_of(p.mask_rows, PATCH_MASK_ROWS, 1);
-    int width = piece_of(p.mask_columns, PATCH_MASK_COLUMNS, PATCH_COLUMNS);
+    int width = piece_of(mask_columns, PATCH_MASK_COLUMNS, PATCH_COLUMNS);
     patch_cells total = {}, sum = {};
     for (int i0 = 0; i0 < p.mask_rows; i0 += height)
-        for (int j0 = 0; j0 < p.mask_columns; j0 += width) {
+        for (int j0 = 0; j0 < mask_columns; j0 += width) {
             int piece_rows = min(height, p.mask_rows - i0);
-            int piece_columns = min(width, p.mask_columns - j0);
+            int piece_columns = min(width, mask_columns - j0);
             int history = (piece_columns + PATCH_COLUMNS - 1) / PATCH_COLUMNS * PATCH_COLUMNS;
             int tile_columns = PATCH_ACROSS * PATCH_COLUMNS + history;
             int first_row = row + p.row_origin - (i0 + piece_rows - 1);
@@ -146,7 +154,7 @@ __global__ void __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS) convolve2d_patch(
             const float *at = shared + (y + piece_rows - 1) * PATCH_PITCH +
                               (history + x) / PATCH_COLUMNS * PATCH_SKEWED;
             for (int i = 0; i < piece_rows; i++, at -= PATCH_PITCH) {
-                add_mask_row(sum, at, (i0 + i) * p.mask_columns + j0, piece_columns);
+                add_mask_row(sum, at, (i0 + i) * mask_columns + j0, piece_columns);
                 if (i % PATCH_RUN == PATCH_RUN - 1)
                     move_sum(total, sum);
             }

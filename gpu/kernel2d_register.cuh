@@ -40,9 +40,8 @@ static cudaError_t launch_register(const struct kernel2d_job *job, cudaStream_t 
     struct strip_shape shape = strip_shape_for(job->mask_rows, job->mask_columns);
     if (shape.rows > 0)
         return launch_strip<T>(job, &tile, shape, stream);
-    struct kernel2d_job padded = *job;
-    padded.mask_columns = patch_mask_columns(job->mask_rows, job->mask_columns);
-    convolve2d_patch<T><<<grid_of(job, &tile), threads_of(&tile), 0, stream>>>(padded);
+    int columns = (int)patch_mask_columns(job->mask_rows, job->mask_columns);
+    convolve2d_patch<T><<<grid_of(job, &tile), threads_of(&tile), 0, stream>>>(*job, columns);
     return cudaGetLastError();
 }
 

@@ -1,8 +1,8 @@
-/* Small masks: a thread runs down a strip of 4 columns, or 2 with those above 15x15. Each input row is loaded as a window in
- * registers, by 16-byte (8-byte) loads through the L1 cache, and multiplied into the sums of all output rows
- * that it contributes to, one for each mask row. The sums then move up by one at no cost: an FMA
- * reads one register and writes another. A thread loads no cell twice; mask coefficients are
- * constant-memory operands of a fully unrolled loop.
+/* Small masks: a thread runs down a strip of 4 columns, or 2 with those above 15x15. Each input row
+ * is loaded as a window in registers, by 16-byte (8-byte) loads through the L1 cache, and
+ * multiplied into the sums of all output rows that it contributes to, one for each mask row. The
+ * sums then move up by one at no cost: an FMA reads one register and writes another. A thread loads
+ * no cell twice; mask coefficients are constant-memory operands of a fully unrolled loop.
  *
  * Measured to cost a fifth or more in that loop: any branch, also one that skips unused products
  * at the ends of a strip; registers for cells beyond the picture; more than the 32 KB of the
@@ -30,18 +30,19 @@ static constexpr int STRIP_BLOCKS_MOST = 32;
 
 template <int ROWS, int COLUMNS> struct strip {
     static constexpr int OUTPUTS = strip_outputs(ROWS, COLUMNS);
-    static constexpr int BEFORE = (COLUMNS / 2 + OUTPUTS - 1) / OUTPUTS * OUTPUTS; /* of the window */
+    static constexpr int BEFORE =
+        (COLUMNS / 2 + OUTPUTS - 1) / OUTPUTS * OUTPUTS; /* of the window */
     static constexpr int WINDOW = 2 * BEFORE + OUTPUTS;
     static constexpr int FITTING = strip_blocks(ROWS, COLUMNS);
     static constexpr int BLOCKS = FITTING < STRIP_BLOCKS_MOST ? FITTING : STRIP_BLOCKS_MOST;
     /* Rows loaded together: small masks are bound by memory latency. */
     static constexpr int AREA = ROWS * COLUMNS;
-    static constexpr int BATCH = AREA <= 9    ? 6
-                                 : AREA <= 25 ? 4
+    static constexpr int BATCH = AREA <= 9      ? 6
+                                 : AREA <= 25   ? 4
                                  : COLUMNS == 1 ? 4
-                                 : WINDOW > 20 ? 1
-                                 : AREA <= 81 ? 2
-                                              : 1;
+                                 : WINDOW > 20  ? 1
+                                 : AREA <= 81   ? 2
+                                                : 1;
 };
 
 /* `OUTPUTS` cells at once. */
@@ -162,9 +163,8 @@ __device__ __forceinline__ void load_ghosts(float (&window)[WINDOW], const chann
 
 /* Add an input row: sum k, for the output whose mask row k meets it, moves from sum k + 1. */
 template <int ROWS, int COLUMNS>
-__device__ __forceinline__ void
-add_row(float (&sum)[ROWS][strip<ROWS, COLUMNS>::OUTPUTS],
-        const float (&window)[strip<ROWS, COLUMNS>::WINDOW])
+__device__ __forceinline__ void add_row(float (&sum)[ROWS][strip<ROWS, COLUMNS>::OUTPUTS],
+                                        const float (&window)[strip<ROWS, COLUMNS>::WINDOW])
 {
     constexpr int OUTPUTS = strip<ROWS, COLUMNS>::OUTPUTS, BEFORE = strip<ROWS, COLUMNS>::BEFORE;
 #pragma unroll
@@ -176,8 +176,7 @@ add_row(float (&sum)[ROWS][strip<ROWS, COLUMNS>::OUTPUTS],
         for (int j = 0; j < COLUMNS; j++)
 #pragma unroll
             for (int w = 0; w < OUTPUTS; w++)
-                sum[k][w] +=
-                    constant_mask[k * COLUMNS + j] * window[BEFORE + COLUMNS / 2 + w - j];
+                sum[k][w] += constant_mask[k * COLUMNS + j] * window[BEFORE + COLUMNS / 2 + w - j];
     }
 }
 
@@ -314,8 +313,7 @@ static cudaError_t launch_strip(const struct kernel2d_job *job, const struct til
                     launches_strip<11, 11, T>(job, tile, shape, stream) ||
                     launches_strip<13, 13, T>(job, tile, shape, stream) ||
                     launches_strip<15, 15, T>(job, tile, shape, stream) ||
-                    launches_strip<17, 17, T>(job, tile, shape, stream) ||
-                    launches_strip<21, 21, T>(job, tile, shape, stream);
+                    launches_strip<17, 17, T>(job, tile, shape, stream);
     return launched ? cudaGetLastError() : cudaErrorInvalidDeviceFunction;
 }
 

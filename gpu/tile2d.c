@@ -11,7 +11,7 @@ static const struct strip_kernel {
 } strips[] = {
     {{3, 3}, 10},    {{5, 5}, 12},    {{1, 31}, 10},   {{31, 1}, 96},   {{3, 15}, 12},
     {{15, 3}, 48},   {{7, 7}, 24},    {{9, 9}, 84},    {{3, 31}, 24},   {{31, 3}, 128},
-    {{11, 11}, 256}, {{13, 13}, 256}, {{15, 15}, 256}, {{17, 17}, 256}, {{21, 21}, 512},
+    {{11, 11}, 256}, {{13, 13}, 256}, {{15, 15}, 256}, {{17, 17}, 256},
 };
 static const size_t STRIP_ROWS_LEAST = 8;
 static const size_t STRIP_ROUNDS = 11 * 11; /* coefficients from which strips take whole rounds */
@@ -41,8 +41,8 @@ static bool pays(const struct strip_shape *shape, size_t mask_rows, size_t mask_
 static const struct strip_kernel *strip_for(size_t mask_rows, size_t mask_columns)
 {
     size_t i = 0, count = sizeof strips / sizeof *strips;
-    while (i < count && ((mask_rows | 1) > strips[i].shape.rows ||
-                         (mask_columns | 1) > strips[i].shape.columns))
+    while (i < count &&
+           ((mask_rows | 1) > strips[i].shape.rows || (mask_columns | 1) > strips[i].shape.columns))
         i++;
     return i < count && pays(&strips[i].shape, mask_rows, mask_columns) ? &strips[i] : NULL;
 }
@@ -90,8 +90,8 @@ static struct tile2d register_tile(struct block2d block, const struct picture2d 
         int outputs = strip_outputs((int)strip->shape.rows, (int)strip->shape.columns);
         size_t columns = STRIP_THREADS * (size_t)outputs;
         if (block.columns == 0)
-            block = (struct block2d){STRIP_THREADS, (unsigned)strip_rows(picture, strip, columns,
-                                                                         multiprocessors)};
+            block = (struct block2d){
+                STRIP_THREADS, (unsigned)strip_rows(picture, strip, columns, multiprocessors)};
         return (struct tile2d){.block = block, .columns = columns, .rows = block.rows};
     }
     return (struct tile2d){.block = {PATCH_ACROSS, PATCH_DOWN},

@@ -16,10 +16,10 @@ enum tile2d_way {
 
 enum {
     TILE2D_THREADS_MOST = 1024,
-    STRIP_SIDE_MOST = 31, /* masks up to here may run down strips; 21 where both sides are so long:
-                           * beyond 2 KB the coefficients leave the first-level constant cache */
-    STRIP_THREADS = 32,   /* of a block: side by side */
-    PATCH_ACROSS = 16, /* threads, each with 8 x 4 outputs */
+    STRIP_SIDE_MOST =
+        31,             /* masks up to here may run down strips; 17 where both sides are so long */
+    STRIP_THREADS = 32, /* of a block: side by side */
+    PATCH_ACROSS = 16,  /* threads, each with 8 x 4 outputs */
     PATCH_DOWN = 8,
     PATCH_COLUMNS = 8,
     PATCH_ROWS = 4,
