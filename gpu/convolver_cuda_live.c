@@ -23,9 +23,10 @@
 static struct gpu_live *alive; /* control thread only */
 
 /* Beyond, a graph is faster: a resident kernel multiplies all of a mask in every block, and a
- * thread block of it has several channels. At 64 x 480,000 taps both take as long at the median,
- * and the graph half as long in the slowest of a thousand blocks (docs/measurements.md). */
-enum { RESIDENT_TAPS = 1 << 24 /* of all paths */, RESIDENT_CHANNELS = 256 };
+ * thread block of it may have several channels. At 64 x 480,000 taps both take as long at the
+ * median, and the graph half as long in the slowest of a thousand blocks; from 64 channels on it is
+ * faster with masks of any length (docs/measurements.md). */
+enum { RESIDENT_TAPS = 1 << 24 /* of all paths */, RESIDENT_CHANNELS = 48 };
 
 /* ---- starting and stopping the resident kernel ---- */
 
