@@ -8,6 +8,7 @@
 enum {
     PREFERRED_FRAMES = 1 << 16, /* at least: enough work for a GPU */
     PREFERRED_TAPS = 8,         /* and a part of the mask: transforms are longer than that */
+    BLOCK_MULTIPLE = 64,        /* frames */
     PREFERRED_SHARE = 4,        /* of the most: so that reading and writing overlap with it */
     LONG_TAPS = 1 << 13,
     MEMORY_SHARE = 3, /* of a device's, for the spectra of a mask */
@@ -44,11 +45,14 @@ static const struct convolver_backend *cuda_variant(const struct convolver_shape
     return &convolver_cuda_batch;
 }
 
+/* In whole lines of memory, so that the copies of every channel are aligned: blocks of odd numbers
+ * of frames took up to 2.7 times as long (docs/measurements.md). */
 static size_t cuda_preferred_block(size_t taps, size_t most)
 {
     size_t preferred_block = most / PREFERRED_SHARE, least = taps / PREFERRED_TAPS;
     least = least < PREFERRED_FRAMES ? PREFERRED_FRAMES : least;
     preferred_block = preferred_block < least ? least : preferred_block;
+    preferred_block = (preferred_block + BLOCK_MULTIPLE - 1) / BLOCK_MULTIPLE * BLOCK_MULTIPLE;
     return preferred_block < most ? preferred_block : most;
 }
 

@@ -9,6 +9,10 @@ extern const struct convolver_backend convolver_cuda_batch;
 extern const struct convolver_backend convolver_cuda_live;
 extern const struct convolver_backend convolver_cuda_in_double;
 
+/* `enter` of all: memory that the host and the device reach, and the threads that copy it, are on
+ * the device's own node. */
+void convolver_cuda_enter(const struct convolver_shape *shape, struct numa_before *before);
+
 /* Stop all resident kernels, so that device memory can be freed; they restart with their
  * convolvers' next blocks. Control thread, while no step runs. */
 void convolver_cuda_send_home(void);

@@ -129,6 +129,23 @@ static enum status share_out(struct gpu_batch *batch)
     return status;
 }
 
+/* One convolution serves all that are named. */
+static enum status batch_share_out(const struct convolver_shape *shape, const struct mask *mask,
+                                   struct gpu_devices *devices, char why[CONVOLVER_WHY])
+{
+    int available;
+    (void)mask;
+    *devices = (struct gpu_devices){.count = 1};
+    if (gpu_devices_are_given(&shape->gpu.devices))
+        return STATUS_OK;
+    TRY(gpu_count(&available));
+    if (available > 1)
+        snprintf(why, CONVOLVER_WHY,
+                 "one GPU of %d: with this kernel only --devices shares the outputs out",
+                 available);
+    return STATUS_OK;
+}
+
 static enum status stage(struct gpu_batch *batch)
 {
     const struct convolver_shape *shape = &batch->shape;
@@ -299,6 +316,8 @@ fail:
 
 const struct convolver_backend convolver_cuda_batch = {
     .name = "cuda",
+    .share_out = batch_share_out,
+    .enter = convolver_cuda_enter,
     .create = batch_create,
     .destroy = batch_destroy,
     .reset = batch_reset,

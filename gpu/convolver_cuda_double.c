@@ -8,6 +8,7 @@
 #include "gpu/convolver_cuda_double.h"
 
 #include "base/laps.h"
+#include "gpu/file_devices.h"
 #include "gpu/gpu.h"
 
 #include <stdio.h>
@@ -203,17 +204,18 @@ static enum status choose_device(struct gpu_double *gpu)
 
 /* In files of single precision outside; cuFFT is opened before several threads want it. */
 static enum status double_share_out(const struct convolver_shape *shape, const struct mask *mask,
-                                    struct gpu_devices *devices)
+                                    struct gpu_devices *devices, char why[CONVOLVER_WHY])
 {
     const struct cufft_library *library;
     int chosen[GPU_MOST];
     size_t count;
-    (void)mask;
-    TRY(gpu_choose(&shape->gpu.devices, chosen, &count));
-    count = shape->live ? 1 : gpu_distinct(chosen, count);
+    TRY(file_devices_choose(shape, mask->columns, chosen, &count, why));
+    count = shape->live ? 1 : count;
     *devices = (struct gpu_devices){.count = count};
-    for (size_t d = 0; d < count; d++)
+    for (size_t d = 0; d < count; d++) {
         devices->of[d] = (unsigned char)chosen[d];
+        gpu_note_place(chosen[d], "a share of the outputs");
+    }
     return count > 1 ? cufft_library_open(&library) : STATUS_OK;
 }
 
@@ -417,6 +419,7 @@ static enum status double_prepare(const struct convolution *convolution, const s
 const struct convolver_backend convolver_cuda_in_double = {
     .name = "cuda",
     .share_out = double_share_out,
+    .enter = convolver_cuda_enter,
     .steps_at_once = true,
     .create = double_create,
     .destroy = double_destroy,

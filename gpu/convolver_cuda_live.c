@@ -1,7 +1,7 @@
 /* The convolver on the GPU for live streams. The kernel of live_kernels.cu stays on the device and
  * polls for blocks (resident; live_kernels.h describes the protocol and the algorithm) or, for many
  * channels and on a GPU that drives a display, each block is a CUDA graph of the kernels of
- * live_graph.cu.
+ * live_graph.c.
  *
  * Freeing device memory would wait for a resident kernel to end: the memory of masks is kept for
  * later masks, and all resident kernels are stopped before a convolver is destroyed. They restart
@@ -23,9 +23,10 @@
 static struct gpu_live *alive; /* control thread only */
 
 /* Beyond, a graph is faster: a resident kernel multiplies all of a mask in every block, and a
- * thread block of it has several channels. At 64 x 480,000 taps both take as long at the median,
- * and the graph half as long in the slowest of a thousand blocks (docs/measurements.md). */
-enum { RESIDENT_TAPS = 1 << 24 /* of all paths */, RESIDENT_CHANNELS = 256 };
+ * thread block of it may have several channels. At 64 x 480,000 taps both take as long at the
+ * median, and the graph half as long in the slowest of a thousand blocks; from 64 channels on it is
+ * faster with masks of any length (docs/measurements.md). */
+enum { RESIDENT_TAPS = 1 << 24 /* of all paths */, RESIDENT_CHANNELS = 48 };
 
 /* ---- starting and stopping the resident kernel ---- */
 
@@ -73,6 +74,12 @@ void convolver_cuda_send_home(void)
 }
 
 /* ---- set up ---- */
+
+void convolver_cuda_enter(const struct convolver_shape *shape, struct numa_before *before)
+{
+    if (!gpu_devices_are_several(&shape->gpu.devices))
+        gpu_enter(gpu_device(&shape->gpu.devices), before);
+}
 
 static void live_destroy(struct convolution *convolution)
 {
@@ -253,19 +260,13 @@ static cudaError_t live_init(struct gpu_live *live)
     return live_graph_create(live);
 }
 
-/* Memory that both reach, and the threads that copy it, are on the device's own node. */
-static enum status create_beside(struct gpu_live *live)
+static enum status fill(struct gpu_live *live)
 {
-    char bus[GPU_BUS_CHARS];
-    const struct numa_place place = gpu_place(live->device, bus);
-    struct numa_before before;
-    numa_enter(&place, &before);
     cudaError_t error = live_init(live);
     enum status status = error == cudaSuccess ? fft_double_create(live->state.fft, &live->fft)
                                               : gpu_failed(error, "set up a live stream");
     if (status == STATUS_OK && !live->resident)
         status = live_copies_create(live);
-    numa_leave(&before);
     return status;
 }
 
@@ -285,7 +286,7 @@ static enum status live_create(const struct convolver_shape *shape, struct convo
     alive = live;
     lay_out(live);
     *result = (struct convolution *)live;
-    enum status status = create_beside(live);
+    enum status status = fill(live);
     if (status == STATUS_OK)
         return STATUS_OK;
     live_destroy(*result);
@@ -359,6 +360,8 @@ static const char *live_failure(const struct convolution *convolution)
 const struct convolver_backend convolver_cuda_live = {
     .name = "cuda",
     .share_out = live_share_out,
+    .choose_spare = live_choose_spare,
+    .enter = convolver_cuda_enter,
     .create = live_create,
     .destroy = live_destroy,
     .reset = live_reset,

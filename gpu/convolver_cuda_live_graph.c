@@ -13,7 +13,8 @@
 enum {
     HEADER_BYTES = 64,     /* the samples begin on a line of their own */
     READ_BYTES = 8 << 10,  /* of samples: more are copied to the device */
-    COPY_BYTES = 1 << 20,  /* while the host writes the next ones */
+    COPY_LEAST = 1 << 17,  /* bytes: a copy takes its caller as long as so many take on the bus */
+    COPY_PARTS = 8,        /* of all: each on its way while the host writes the next */
     SLOW_BYTES = 1 << 24,  /* of spectra: with more, a new mask is armed block by block */
     TEAMS_MOST = 4,        /* per processor: beyond, a warp answers alone */
     PAIRS_LEAST = 1 << 10, /* of bins per processor: below, warps share their products */
@@ -316,7 +317,8 @@ HALO_REALTIME static cudaError_t copy_on(struct gpu_live *live, size_t count)
 {
     struct gpu_live_graph *graph = &live->graph;
     size_t from = graph->copied, until = HEADER_BYTES + count * graph->state.stride * sizeof(float);
-    if (!graph->on_device || (until < graph->bytes && until - from < COPY_BYTES))
+    size_t part = graph->bytes / COPY_PARTS > COPY_LEAST ? graph->bytes / COPY_PARTS : COPY_LEAST;
+    if (!graph->on_device || (until < graph->bytes && until - from < part))
         return cudaSuccess;
     graph->copied = until;
     return cudaMemcpyAsync(graph->on_device + from, (const char *)graph->header + from,

@@ -1,12 +1,15 @@
-/* Launchers of the fft kernel: a fused kernel for short transforms (fft_fused.cu), passes around
- * cuFFT for long ones (fft_passes.cu). Complex numbers are float2. */
+/* Launchers of the fft kernel: a fused kernel for short transforms (fft_fused.cu), three passes for
+ * long ones (fft_long.cu). Complex numbers are float2. */
 #ifndef HALO_GPU_FFT_KERNELS_H
 #define HALO_GPU_FFT_KERNELS_H
 
 #include "gpu/fft_plan.h"
 #include "gpu/kernel.h"
 
-/* The table of factors that the fused kernel of this length reads, filled in host memory. */
+/* The table of factors that transforms of this length read, in device memory: cudaFree it. */
+cudaError_t fft_table_create(size_t fft, bool fused, float **table);
+
+/* That of the fused kernel, filled in host memory. */
 size_t fft_fused_table_floats(size_t fft);
 void fft_fused_fill_table(size_t fft, float *table);
 
@@ -33,24 +36,15 @@ size_t fft_fused_most(void);
 cudaError_t fft_fused_pairs(size_t fft, const struct fft_pair *pairs, size_t count,
                             const float *table, cudaStream_t stream);
 
-/* The passes around cuFFT for pairs, as those below. */
-cudaError_t fft_pairs_gather(size_t fft, const struct fft_pair *pairs, size_t count, float2 *work,
-                             cudaStream_t stream);
-cudaError_t fft_pairs_multiply(size_t fft, const struct fft_pair *pairs, size_t count, float2 *work,
-                               cudaStream_t stream);
-cudaError_t fft_pairs_scatter(size_t fft, const struct fft_pair *pairs, size_t count,
-                              const float2 *work, cudaStream_t stream);
-
-/* work[i] = taps[i] / fft, zero after them. */
-cudaError_t fft_pass_pad(const float *taps, size_t count, size_t fft, float2 *work,
-                         cudaStream_t stream);
-/* The chunks of pairs [first, first + pairs), two by two, into `work`. */
-cudaError_t fft_pass_gather(const struct kernel_job *job, const struct fft_plan *plan, size_t first,
-                            size_t pairs, float2 *work, cudaStream_t stream);
-cudaError_t fft_pass_multiply(const struct fft_plan *plan, size_t pairs, const float *form,
-                              float2 *work, cudaStream_t stream);
-/* The chunks' valid output, to its place in job->out. */
-cudaError_t fft_pass_scatter(const struct kernel_job *job, const struct fft_plan *plan,
-                             size_t first, size_t pairs, const float2 *work, cudaStream_t stream);
+/* The same beyond what a thread block can hold, with `work`: device, fft points for each pair. */
+size_t fft_long_table_floats(size_t fft);
+void fft_long_fill_table(size_t fft, float *table);
+cudaError_t fft_long_form(size_t fft, const float *table, const float *taps, size_t count,
+                          float *form, cudaStream_t stream);
+/* Pairs [first, first + count). */
+cudaError_t fft_long_launch(const struct kernel_job *job, const struct fft_plan *plan, size_t first,
+                            size_t count, const float *table, float2 *work, cudaStream_t stream);
+cudaError_t fft_long_pairs(size_t fft, const struct fft_pair *pairs, size_t count,
+                           const float *table, float2 *work, cudaStream_t stream);
 
 #endif

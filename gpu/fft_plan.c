@@ -15,8 +15,8 @@ static double pair_cost(size_t fft)
 {
     static const double costs[] = {
         0.0050, 0.0050, 0.0058, 0.0093, 0.0168,                 /* 2^10 to 2^14, fused */
-        0.0261, 0.0294, 0.0308, 0.0314, 0.0328, 0.0345, 0.0348, /* 2^15 to 2^21, cuFFT */
-        0.0414, 0.0451, 0.0459, 0.0470,                         /* 2^22 to 2^25 */
+        0.0126, 0.0133, 0.0144, 0.0143, 0.0144, 0.0151, 0.0174, /* 2^15 to 2^21, three passes */
+        0.0193, 0.0218, 0.0288, 0.0327,                         /* 2^22 to 2^25 */
     };
     size_t power = 0;
     while ((size_t)FFT_FUSED_LEAST << power < fft)
@@ -41,8 +41,8 @@ static struct fft_plan plan_length(size_t taps, size_t frames, size_t fused_most
 static double plan_cost(const struct fft_plan *plan)
 {
     size_t batches = (plan->pairs + plan->batch - 1) / plan->batch;
-    double launches = plan->fused ? 1 : 5 * (double)batches;
-    return LAUNCH_COST * launches + pair_cost(plan->fft) * (double)(batches * plan->batch);
+    double launches = plan->fused ? 1 : 3 * (double)batches;
+    return LAUNCH_COST * launches + pair_cost(plan->fft) * (double)plan->pairs;
 }
 
 size_t fft_plan_length_among_many(size_t taps, size_t frames, size_t fused_most)

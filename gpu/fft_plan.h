@@ -21,7 +21,7 @@ struct fft_plan {
     size_t history_frames; /* at least taps - 1 */
     size_t pairs;          /* of chunks, for all frames */
     size_t batch;          /* pairs transformed at a time; all of them where fused */
-    bool fused;            /* the fused kernel, not cuFFT */
+    bool fused;            /* the fused kernel, not three passes */
 };
 
 /* The cheapest plan, by costs measured on an H200 (docs/measurements.md). `fused_most`: the longest

@@ -100,6 +100,7 @@ static enum status cuda_open(int number, struct gather_device **result)
         cuda_close(&device->base);
         return gpu_failed(error, "begin");
     }
+    gpu_note_place(number, "batches");
     *result = &device->base;
     return STATUS_OK;
 }
@@ -174,6 +175,7 @@ static void cuda_let_go(struct gather_device *base, struct gather_form *forms)
 
 const struct gather_device_kind gather_cuda = {.name = "cuda",
                                                .count = cuda_count,
+                                               .enter = gpu_enter,
                                                .open = cuda_open,
                                                .close = cuda_close,
                                                .cost = cuda_cost,

@@ -3,12 +3,11 @@
  *
  * Each stretch is split into chunks for overlap-save, two to a complex transform; the pairs of all
  * stretches of one transform length are rows of one launch, whatever their masks: fused kernels up
- * to 16384 points, cuFFT between passes above. Copies there and back have streams of their own. */
+ * to 16384 points, three passes above. Copies there and back have streams of their own. */
 #ifndef HALO_GPU_GATHER_CUDA_H
 #define HALO_GPU_GATHER_CUDA_H
 
 #include "convolve/gather_device.h"
-#include "gpu/cufft_library.h"
 #include "gpu/fault.h"
 #include "gpu/fft_kernels.h"
 #include "gpu/gpu.h"
@@ -16,8 +15,7 @@
 enum {
     GATHER_POWER_LEAST = 10, /* transforms of 2^10 points */
     GATHER_POWERS = 16,
-    GATHER_WORK_POINTS = 1 << 23, /* that cuFFT transforms at a time: 64 MB */
-    GATHER_WORK_POWERS = 24,
+    GATHER_WORK_POINTS = 1 << 23, /* of long transforms at a time: 64 MB */
 };
 
 /* What a device has of a batch. */
@@ -31,10 +29,8 @@ struct gather_cuda_device {
     struct gather_device base;
     size_t fused_most;
     cudaStream_t up, work, down;
-    float *tables[GATHER_POWERS]; /* of fused kernels; NULL: not yet needed */
-    const struct cufft_library *library;
-    cufftHandle plans[GATHER_POWERS][GATHER_WORK_POWERS]; /* by length and number; 0: not yet */
-    float2 *points;                                       /* GATHER_WORK_POINTS; or NULL */
+    float *tables[GATHER_POWERS]; /* NULL: not yet needed */
+    float2 *points;               /* GATHER_WORK_POINTS; NULL: not yet needed */
     uint64_t begun;
     struct fault fault;
     char problem[256];

@@ -156,6 +156,26 @@ struct numa_place gpu_place(int device, char bus[GPU_BUS_CHARS])
     return numa_place_of("/sys", bus);
 }
 
+void gpu_enter(int device, struct numa_before *before)
+{
+    char bus[GPU_BUS_CHARS];
+    const struct numa_place place = gpu_place(device, bus);
+    numa_enter(&place, before);
+}
+
+void gpu_note_place(int device, const char *what)
+{
+    struct cudaDeviceProp properties = {0};
+    char bus[GPU_BUS_CHARS], where[192] = "";
+    const struct numa_place place = gpu_place(device, bus);
+    if (cudaGetDeviceProperties(&properties, device) != cudaSuccess)
+        (void)cudaGetLastError();
+    if (place.node >= 0)
+        snprintf(where, sizeof where, ", memory node %d with processors %s", place.node,
+                 place.cpu_list);
+    note_detail("%s: GPU %d, %s at %s%s", what, device, properties.name, bus, where);
+}
+
 static _Atomic uint64_t abandoned; /* bit d: GPU d */
 
 /* The driver's exit handler would wait for the kernel too. */

@@ -45,6 +45,12 @@ static inline int gpu_device(const struct gpu_devices *wanted)
 enum { GPU_BUS_CHARS = 32 };
 struct numa_place gpu_place(int device, char bus[GPU_BUS_CHARS]);
 
+/* Go to its memory node, until numa_leave. */
+void gpu_enter(int device, struct numa_before *before);
+
+/* A note for --verbose: what it is, and where on the machine. `what`: "share 1 of the outputs". */
+void gpu_note_place(int device, const char *what);
+
 /* A kernel does not end: freeing memory would wait for it forever, perhaps that of another device
  * too, so nothing is freed from now on and the process exits without the driver's clean-up. The
  * other devices go on with their work. May be called in a step. */

@@ -51,8 +51,8 @@ static const char *block_obstacle(const struct kernel2d *kernel, const struct ke
                                   const struct tile2d *tile)
 {
     const struct block2d *block = &tile->block;
-    bool strips =
-        kernel->way == TILE2D_REGISTER && strip_side(job->mask_rows, job->mask_columns) > 0;
+    bool strips = kernel->way == TILE2D_REGISTER &&
+                  strip_shape_for(job->mask_rows, job->mask_columns).rows > 0;
     if (strips && block->columns != STRIP_THREADS)
         return "takes blocks of 32 threads across";
     if (!strips && (size_t)block->columns * block->rows > TILE2D_THREADS_MOST)

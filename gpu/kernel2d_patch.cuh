@@ -18,6 +18,8 @@ static constexpr int PATCH_RUN = 4;           /* mask rows summed in a row */
 static constexpr int PATCH_SKEWED = 12;       /* cells that 8 take in shared memory */
 static constexpr int PATCH_PITCH =
     (PATCH_ACROSS * PATCH_COLUMNS + PATCH_MASK_COLUMNS) / PATCH_COLUMNS * PATCH_SKEWED;
+static constexpr int PATCH_ACROSS_LOADS =
+    (PATCH_ACROSS * PATCH_COLUMNS + PATCH_MASK_COLUMNS + 31) / 32;
 static constexpr int PATCH_TILE_ROWS = PATCH_DOWN * PATCH_ROWS + PATCH_MASK_ROWS - 1;
 
 typedef float patch_cells[PATCH_ROWS][PATCH_COLUMNS];
@@ -91,37 +93,68 @@ __device__ __forceinline__ void move_sum(patch_cells &total, patch_cells &sum)
         }
 }
 
+/* A warp takes a row; a lane's cells are 32 apart, a multiple of 8, so their skew is the same. */
 template <typename T>
-__global__ void __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS) convolve2d_patch(kernel2d_job job)
+__device__ __forceinline__ void load_tile(float *shared, const channel2d<T> &p, int first_row,
+                                          int first_column, int rows, int columns)
+{
+    int thread = (int)(threadIdx.y * PATCH_ACROSS + threadIdx.x), lane = thread % 32;
+    bool is_inside = first_row >= 0 && first_row + rows <= p.rows_in && first_column >= 0 &&
+                     first_column + columns <= p.columns;
+    float *to = shared + lane / PATCH_COLUMNS * PATCH_SKEWED + lane % PATCH_COLUMNS;
+    auto at = [](int r, int k) { return r * PATCH_PITCH + 32 / PATCH_COLUMNS * PATCH_SKEWED * k; };
+    if (is_inside) {
+        const T *from = row_at(p.in, first_row, p.pitch_in) + first_column + lane;
+#pragma unroll 4
+        for (int r = thread / 32; r < rows; r += PATCH_THREADS / 32)
+#pragma unroll
+            for (int k = 0; k < PATCH_ACROSS_LOADS; k++)
+                if (lane + 32 * k < columns)
+                    to[at(r, k)] = (float)__ldg(row_at(from, r, p.pitch_in) + 32 * k);
+    } else {
+        for (int r = thread / 32; r < rows; r += PATCH_THREADS / 32)
+            for (int k = 0; lane + 32 * k < columns; k++)
+                to[at(r, k)] = cell(p, first_row + r, first_column + lane + 32 * k);
+    }
+}
+
+/* Pieces of up to `most`, as few as possible and as even, in steps of `step`. */
+__device__ __forceinline__ int piece_of(int length, int most, int step)
+{
+    int pieces = (length + most - 1) / most;
+    return ((length + pieces - 1) / pieces + step - 1) / step * step;
+}
+
+/* The rows of the mask in constant memory have `mask_columns`, zeros after their own. */
+template <typename T>
+__global__ void __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS)
+    convolve2d_patch(kernel2d_job job, int mask_columns)
 {
     __shared__ __align__(16) float shared[PATCH_TILE_ROWS * PATCH_PITCH];
     channel2d<T> p = channel2d_of<T>(job);
-    int thread = (int)(threadIdx.y * PATCH_ACROSS + threadIdx.x);
     int x = (int)threadIdx.x * PATCH_COLUMNS, y = (int)threadIdx.y * PATCH_ROWS;
     int row, column;
     tile_corner(p.columns, PATCH_ACROSS * PATCH_COLUMNS, PATCH_DOWN * PATCH_ROWS, &row, &column);
 
+    int height = piece_of(p.mask_rows, PATCH_MASK_ROWS, 1);
+    int width = piece_of(mask_columns, PATCH_MASK_COLUMNS, PATCH_COLUMNS);
     patch_cells total = {}, sum = {};
-    for (int i0 = 0; i0 < p.mask_rows; i0 += PATCH_MASK_ROWS)
-        for (int j0 = 0; j0 < p.mask_columns; j0 += PATCH_MASK_COLUMNS) {
-            int piece_rows = min(PATCH_MASK_ROWS, p.mask_rows - i0);
-            int piece_columns = min(PATCH_MASK_COLUMNS, p.mask_columns - j0);
+    for (int i0 = 0; i0 < p.mask_rows; i0 += height)
+        for (int j0 = 0; j0 < mask_columns; j0 += width) {
+            int piece_rows = min(height, p.mask_rows - i0);
+            int piece_columns = min(width, mask_columns - j0);
             int history = (piece_columns + PATCH_COLUMNS - 1) / PATCH_COLUMNS * PATCH_COLUMNS;
             int tile_columns = PATCH_ACROSS * PATCH_COLUMNS + history;
-            int tile_cells = (PATCH_DOWN * PATCH_ROWS + piece_rows - 1) * tile_columns;
             int first_row = row + p.row_origin - (i0 + piece_rows - 1);
             int first_column = column + p.column_origin - j0 - history;
             __syncthreads();
-            for (int n = thread; n < tile_cells; n += PATCH_THREADS) {
-                int r = n / tile_columns, c = n % tile_columns;
-                shared[r * PATCH_PITCH + c + c / PATCH_COLUMNS * (PATCH_SKEWED - PATCH_COLUMNS)] =
-                    cell(p, first_row + r, first_column + c);
-            }
+            load_tile(shared, p, first_row, first_column, PATCH_DOWN * PATCH_ROWS + piece_rows - 1,
+                      tile_columns);
             __syncthreads();
             const float *at = shared + (y + piece_rows - 1) * PATCH_PITCH +
                               (history + x) / PATCH_COLUMNS * PATCH_SKEWED;
             for (int i = 0; i < piece_rows; i++, at -= PATCH_PITCH) {
-                add_mask_row(sum, at, (i0 + i) * p.mask_columns + j0, piece_columns);
+                add_mask_row(sum, at, (i0 + i) * mask_columns + j0, piece_columns);
                 if (i % PATCH_RUN == PATCH_RUN - 1)
                     move_sum(total, sum);
             }

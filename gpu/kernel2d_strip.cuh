@@ -1,22 +1,24 @@
-/* Small masks: a thread runs down a strip of 4 columns. Each input row is loaded as a window in
- * registers, by 16-byte loads through the L1 cache, and multiplied into the sums of all output rows
- * that it contributes to, one for each mask row. The sums then move up by one at no cost: an FMA
- * reads one register and writes another. A thread loads no cell twice; mask coefficients are
- * constant-memory operands of a fully unrolled loop.
+/* Small masks: a thread runs down a strip of 4 columns, or 2 with those above 15x15. Each input row
+ * is loaded as a window in registers, by 16-byte (8-byte) loads through the L1 cache, and
+ * multiplied into the sums of all output rows that it contributes to, one for each mask row. The
+ * sums then move up by one at no cost: an FMA reads one register and writes another. A thread loads
+ * no cell twice; mask coefficients are constant-memory operands of a fully unrolled loop.
  *
  * Measured to cost a fifth or more in that loop: any branch, also one that skips unused products
  * at the ends of a strip; registers for cells beyond the picture; more than the 32 KB of the
- * instruction cache (8 columns with the largest mask). Strips at the picture's boundary therefore
+ * instruction cache (8 columns with 15x15). Strips at the picture's boundary therefore
  * have a loop of their own. Blocks with boundary columns are launched first, since they take
  * longer; a block is one warp for the same reason.
  *
- * The kernel for a square of odd side also serves smaller masks, padded with zeros around the
- * origin. */
+ * A kernel made for an odd number of rows and columns also serves smaller masks, padded with zeros
+ * around the origin (tile2d.c chooses). */
 #ifndef HALO_GPU_KERNEL2D_STRIP_CUH
 #define HALO_GPU_KERNEL2D_STRIP_CUH
 
 #include "gpu/constant_mask.cuh"
 #include "gpu/kernel2d_device.cuh"
+
+#include <type_traits>
 
 /* Resident blocks per multiprocessor: an architectural limit. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 700 && __CUDA_ARCH__ != 800 &&                      \
@@ -26,65 +28,92 @@ static constexpr int STRIP_BLOCKS_MOST = 16;
 static constexpr int STRIP_BLOCKS_MOST = 32;
 #endif
 
-template <int SIDE> struct strip {
-    static constexpr int BEFORE = (SIDE / 2 + 3) / 4 * 4; /* columns of the window, in fours */
-    static constexpr int WINDOW = 2 * BEFORE + STRIP_OUTPUTS;
-    static constexpr int BLOCKS =
-        strip_blocks(SIDE) < STRIP_BLOCKS_MOST ? strip_blocks(SIDE) : STRIP_BLOCKS_MOST;
+template <int ROWS, int COLUMNS> struct strip {
+    static constexpr int OUTPUTS = strip_outputs(ROWS, COLUMNS);
+    static constexpr int BEFORE =
+        (COLUMNS / 2 + OUTPUTS - 1) / OUTPUTS * OUTPUTS; /* of the window */
+    static constexpr int WINDOW = 2 * BEFORE + OUTPUTS;
+    static constexpr int FITTING = strip_blocks(ROWS, COLUMNS);
+    static constexpr int BLOCKS = FITTING < STRIP_BLOCKS_MOST ? FITTING : STRIP_BLOCKS_MOST;
     /* Rows loaded together: small masks are bound by memory latency. */
-    static constexpr int BATCH = SIDE <= 3 ? 6 : SIDE <= 5 ? 4 : SIDE <= 9 ? 2 : 1;
+    static constexpr int AREA = ROWS * COLUMNS;
+    static constexpr int BATCH = AREA <= 9      ? 6
+                                 : AREA <= 25   ? 4
+                                 : COLUMNS == 1 ? 4
+                                 : WINDOW > 20  ? 1
+                                 : AREA <= 81   ? 2
+                                                : 1;
 };
 
-__device__ __forceinline__ void load_four(float *window, const float *from)
+/* `OUTPUTS` cells at once. */
+template <int OUTPUTS> __device__ __forceinline__ void load_few(float *window, const float *from)
 {
-    float4 four = __ldg(reinterpret_cast<const float4 *>(from));
-    window[0] = four.x, window[1] = four.y, window[2] = four.z, window[3] = four.w;
+    if constexpr (OUTPUTS == 4) {
+        float4 four = __ldg(reinterpret_cast<const float4 *>(from));
+        window[0] = four.x, window[1] = four.y, window[2] = four.z, window[3] = four.w;
+    } else {
+        float2 two = __ldg(reinterpret_cast<const float2 *>(from));
+        window[0] = two.x, window[1] = two.y;
+    }
 }
 
 /* The bits 0x4B000000 | byte are 2^23 + byte: cheaper than a conversion. */
-__device__ __forceinline__ void load_four(float *window, const unsigned char *from)
+template <int OUTPUTS>
+__device__ __forceinline__ void load_few(float *window, const unsigned char *from)
 {
-    unsigned word = __ldg(reinterpret_cast<const unsigned *>(from));
+    unsigned word = OUTPUTS == 4 ? __ldg(reinterpret_cast<const unsigned *>(from))
+                                 : __ldg(reinterpret_cast<const unsigned short *>(from));
 #pragma unroll
-    for (unsigned k = 0; k < 4; k++)
+    for (unsigned k = 0; k < OUTPUTS; k++)
         window[k] = __uint_as_float(__byte_perm(word, 0x4B000000u, 0x7650u + k)) - 8388608.0f;
 }
 
-__device__ __forceinline__ void store_four(float *at, const float *sum)
+template <int OUTPUTS>
+__device__ __forceinline__ void store_few(float *at, const float (&sum)[OUTPUTS])
 {
-    __stcs(reinterpret_cast<float4 *>(at), make_float4(sum[0], sum[1], sum[2], sum[3]));
+    if constexpr (OUTPUTS == 4)
+        __stcs(reinterpret_cast<float4 *>(at), make_float4(sum[0], sum[1], sum[2], sum[3]));
+    else
+        __stcs(reinterpret_cast<float2 *>(at), make_float2(sum[0], sum[1]));
 }
 
-__device__ __forceinline__ void store_four(unsigned char *at, const float *sum)
+template <int OUTPUTS>
+__device__ __forceinline__ void store_few(unsigned char *at, const float (&sum)[OUTPUTS])
 {
-    uchar4 four;
-    store(&four.x, sum[0]), store(&four.y, sum[1]), store(&four.z, sum[2]), store(&four.w, sum[3]);
-    *reinterpret_cast<uchar4 *>(at) = four;
+    unsigned char few[OUTPUTS];
+#pragma unroll
+    for (int w = 0; w < OUTPUTS; w++)
+        store(&few[w], sum[w]);
+    if constexpr (OUTPUTS == 4)
+        *reinterpret_cast<uchar4 *>(at) = make_uchar4(few[0], few[1], few[2], few[3]);
+    else
+        *reinterpret_cast<uchar2 *>(at) = make_uchar2(few[0], few[1]);
 }
 
 /* Only the `left` columns within the picture. */
-template <typename T>
-__device__ __forceinline__ void store_cells(T *to, const float (&sum)[STRIP_OUTPUTS], int left)
+template <int OUTPUTS, typename T>
+__device__ __forceinline__ void store_cells(T *to, const float (&sum)[OUTPUTS], int left)
 {
 #pragma unroll
-    for (int w = 0; w < STRIP_OUTPUTS; w++)
+    for (int w = 0; w < OUTPUTS; w++)
         if (w < left)
             store(to + w, sum[w]);
 }
 
-/* Whether four cells can be read or written at once. */
-template <typename T> __device__ __forceinline__ bool in_fours(const T *at, size_t pitch)
+/* Whether `OUTPUTS` cells can be read or written at once. */
+template <int OUTPUTS, typename T>
+__device__ __forceinline__ bool is_aligned(const T *at, size_t pitch)
 {
-    return (reinterpret_cast<size_t>(at) | pitch) % (4 * sizeof(T)) == 0;
+    return (reinterpret_cast<size_t>(at) | pitch) % (OUTPUTS * sizeof(T)) == 0;
 }
 
 /* window[j] = from[j]. */
-template <int WINDOW, typename T>
-__device__ __forceinline__ void load_fours(float (&window)[WINDOW], const T *from)
+template <int OUTPUTS, int WINDOW, typename T>
+__device__ __forceinline__ void load_window(float (&window)[WINDOW], const T *from)
 {
 #pragma unroll
-    for (int j = 0; j < WINDOW; j += 4)
-        load_four(&window[j], from + j);
+    for (int j = 0; j < WINDOW; j += OUTPUTS)
+        load_few<OUTPUTS>(&window[j], from + j);
 }
 
 /* The same for unaligned rows. */
@@ -98,8 +127,9 @@ __device__ __forceinline__ void load_cells(float (&window)[WINDOW], const T *fro
 
 /* The columns of the values of a window, the same for all rows. */
 template <int WINDOW> struct window_places {
+    using bits = typename std::conditional<(WINDOW > 32), unsigned long long, unsigned>::type;
     int at[WINDOW];
-    unsigned is_there; /* bit j: at[j] is valid; else the value is zero */
+    bits is_there; /* bit j: at[j] is valid; else the value is zero */
 };
 
 template <int WINDOW, typename T>
@@ -110,7 +140,7 @@ __device__ __forceinline__ void find_places(window_places<WINDOW> &places, const
 #pragma unroll
     for (int j = 0; j < WINDOW; j++) {
         int at = place(column + j, p.columns, p.boundary);
-        places.is_there |= (at >= 0 ? 1u : 0u) << j;
+        places.is_there |= (typename window_places<WINDOW>::bits)(at >= 0 ? 1 : 0) << j;
         places.at[j] = max(at, 0);
     }
 }
@@ -122,7 +152,7 @@ __device__ __forceinline__ void load_ghosts(float (&window)[WINDOW], const chann
 {
     row = place(row, p.rows_in, p.boundary);
     const T *from = row_at(p.in, max(row, 0), p.pitch_in);
-    unsigned is_there = row < 0 ? 0 : places.is_there;
+    auto is_there = row < 0 ? 0 : places.is_there;
 #pragma unroll
     for (int j = 0; j < WINDOW; j++)
         window[j] = (float)__ldg(from + places.at[j]);
@@ -132,21 +162,21 @@ __device__ __forceinline__ void load_ghosts(float (&window)[WINDOW], const chann
 }
 
 /* Add an input row: sum k, for the output whose mask row k meets it, moves from sum k + 1. */
-template <int SIDE>
-__device__ __forceinline__ void add_row(float (&sum)[SIDE][STRIP_OUTPUTS],
-                                        const float (&window)[strip<SIDE>::WINDOW])
+template <int ROWS, int COLUMNS>
+__device__ __forceinline__ void add_row(float (&sum)[ROWS][strip<ROWS, COLUMNS>::OUTPUTS],
+                                        const float (&window)[strip<ROWS, COLUMNS>::WINDOW])
 {
+    constexpr int OUTPUTS = strip<ROWS, COLUMNS>::OUTPUTS, BEFORE = strip<ROWS, COLUMNS>::BEFORE;
 #pragma unroll
-    for (int k = 0; k < SIDE; k++) {
+    for (int k = 0; k < ROWS; k++) {
 #pragma unroll
-        for (int w = 0; w < STRIP_OUTPUTS; w++)
-            sum[k][w] = k + 1 < SIDE ? sum[k + 1 < SIDE ? k + 1 : k][w] : 0.0f;
+        for (int w = 0; w < OUTPUTS; w++)
+            sum[k][w] = k + 1 < ROWS ? sum[k + 1 < ROWS ? k + 1 : k][w] : 0.0f;
 #pragma unroll
-        for (int j = 0; j < SIDE; j++)
+        for (int j = 0; j < COLUMNS; j++)
 #pragma unroll
-            for (int w = 0; w < STRIP_OUTPUTS; w++)
-                sum[k][w] +=
-                    constant_mask[k * SIDE + j] * window[strip<SIDE>::BEFORE + SIDE / 2 + w - j];
+            for (int w = 0; w < OUTPUTS; w++)
+                sum[k][w] += constant_mask[k * COLUMNS + j] * window[BEFORE + COLUMNS / 2 + w - j];
     }
 }
 
@@ -158,24 +188,25 @@ struct strip_start {
     bool is_inside; /* the columns of all windows of the warp are within the picture */
 };
 
-/* INSIDE: the rows are within the picture too, and all accesses are 16 bytes. */
-template <int SIDE, bool INSIDE, typename T>
+/* INSIDE: the rows are within the picture too, and all accesses are aligned. */
+template <int ROWS, int COLUMNS, bool INSIDE, typename T>
 __device__ __forceinline__ void run_down(const channel2d<T> &p, const strip_start &start)
 {
-    constexpr int BEFORE = strip<SIDE>::BEFORE, WINDOW = strip<SIDE>::WINDOW;
-    constexpr int BATCH = INSIDE ? strip<SIDE>::BATCH : SIDE <= 3 ? 2 : 1;
-    bool fours_in = INSIDE || in_fours(p.in, p.pitch_in);
-    bool fours_out = INSIDE || (start.is_inside && in_fours(p.out, p.pitch_out));
-    int row = start.top + p.row_origin + SIDE / 2 - p.mask_rows / 2 - (SIDE - 1);
+    using shape = strip<ROWS, COLUMNS>;
+    constexpr int BEFORE = shape::BEFORE, WINDOW = shape::WINDOW, OUTPUTS = shape::OUTPUTS;
+    constexpr int BATCH = INSIDE ? shape::BATCH : shape::AREA <= 9 ? 2 : 1;
+    bool aligned_in = INSIDE || is_aligned<OUTPUTS>(p.in, p.pitch_in);
+    bool aligned_out = INSIDE || (start.is_inside && is_aligned<OUTPUTS>(p.out, p.pitch_out));
+    int row = start.top + p.row_origin + ROWS / 2 - p.mask_rows / 2 - (ROWS - 1);
     const char *from = reinterpret_cast<const char *>(p.in + start.column - BEFORE) +
                        (long long)row * (long long)p.pitch_in;
     char *to = reinterpret_cast<char *>(p.out + start.column) + (size_t)start.top * p.pitch_out;
     window_places<WINDOW> places;
     if (!INSIDE)
         find_places(places, p, start.column - BEFORE);
-    float sum[SIDE][STRIP_OUTPUTS] = {};
+    float sum[ROWS][OUTPUTS] = {};
 #pragma unroll 1
-    for (int t = 0; t < start.count + SIDE - 1; t += BATCH, row += BATCH) {
+    for (int t = 0; t < start.count + ROWS - 1; t += BATCH, row += BATCH) {
         float window[BATCH][WINDOW];
         bool is_inside = INSIDE || (start.is_inside && row >= 0 && row + BATCH <= p.rows_in);
 #pragma unroll
@@ -183,38 +214,38 @@ __device__ __forceinline__ void run_down(const channel2d<T> &p, const strip_star
             const T *cells = reinterpret_cast<const T *>(from);
             if (!is_inside)
                 load_ghosts(window[b], p, row + b, places);
-            else if (fours_in)
-                load_fours(window[b], cells);
+            else if (aligned_in)
+                load_window<OUTPUTS>(window[b], cells);
             else
                 load_cells(window[b], cells);
         }
 #pragma unroll
         for (int b = 0; b < BATCH; b++) {
-            int done = t + b - (SIDE - 1); /* the output row that this input row completes */
-            add_row<SIDE>(sum, window[b]);
+            int done = t + b - (ROWS - 1); /* the output row that this input row completes */
+            add_row<ROWS, COLUMNS>(sum, window[b]);
             if (done < 0 || done >= start.count)
                 continue;
-            if (fours_out)
-                store_four(reinterpret_cast<T *>(to), sum[0]);
+            if (aligned_out)
+                store_few<OUTPUTS>(reinterpret_cast<T *>(to), sum[0]);
             else
-                store_cells(reinterpret_cast<T *>(to), sum[0], p.columns - start.column);
+                store_cells<OUTPUTS>(reinterpret_cast<T *>(to), sum[0], p.columns - start.column);
             to += p.pitch_out;
         }
     }
 }
 
 /* Not inlined, so that it takes no registers from the other loop. */
-template <int SIDE, typename T>
+template <int ROWS, int COLUMNS, typename T>
 __device__ __noinline__ void run_isolated(const kernel2d_job &job, strip_start start)
 {
-    run_down<SIDE, false>(channel2d_of<T>(job), start);
+    run_down<ROWS, COLUMNS, false>(channel2d_of<T>(job), start);
 }
 
 /* Strips of the first and last columns first. */
-__device__ __forceinline__ void strip_corner(int columns, int rows, int height, int *row,
+__device__ __forceinline__ void strip_corner(int columns, int rows, int width, int height, int *row,
                                              int *column)
 {
-    int across = (columns + STRIP_COLUMNS - 1) / STRIP_COLUMNS, down = (rows + height - 1) / height;
+    int across = (columns + width - 1) / width, down = (rows + height - 1) / height;
     int block = (int)blockIdx.x, inner = across - 2, rest = block - 2 * down;
     if (inner <= 0) {
         *row = block / across, *column = block % across;
@@ -224,46 +255,66 @@ __device__ __forceinline__ void strip_corner(int columns, int rows, int height, 
         *row = rest / inner, *column = 1 + rest % inner;
     }
     *row *= height;
-    *column *= STRIP_COLUMNS;
+    *column *= width;
 }
 
-template <int SIDE, typename T>
-__global__ void __launch_bounds__(STRIP_THREADS, strip<SIDE>::BLOCKS)
+template <int ROWS, int COLUMNS, typename T>
+__global__ void __launch_bounds__(STRIP_THREADS, strip<ROWS, COLUMNS>::BLOCKS)
     convolve2d_strip(const __grid_constant__ kernel2d_job job, int height)
 {
-    constexpr int BEFORE = strip<SIDE>::BEFORE, WINDOW = strip<SIDE>::WINDOW;
-    constexpr int BATCH = strip<SIDE>::BATCH;
+    using shape = strip<ROWS, COLUMNS>;
+    constexpr int BEFORE = shape::BEFORE, WINDOW = shape::WINDOW, OUTPUTS = shape::OUTPUTS;
+    constexpr int BATCH = shape::BATCH;
     channel2d<T> p = channel2d_of<T>(job);
     strip_start start;
-    strip_corner(p.columns, p.rows, height, &start.top, &start.column);
-    start.column += (int)threadIdx.x * STRIP_OUTPUTS;
+    strip_corner(p.columns, p.rows, STRIP_THREADS * OUTPUTS, height, &start.top, &start.column);
+    start.column += (int)threadIdx.x * OUTPUTS;
     start.count = min(height, p.rows - start.top);
     start.is_inside = __all_sync(0xFFFFFFFFu, start.column >= BEFORE &&
                                                   start.column - BEFORE + WINDOW <= p.columns);
     if (start.column >= p.columns)
         return;
-    int first_row = start.top + p.row_origin + SIDE / 2 - p.mask_rows / 2 - (SIDE - 1);
-    int end_row = first_row + (start.count + SIDE - 2) / BATCH * BATCH + BATCH;
-    if (start.is_inside && first_row >= 0 && end_row <= p.rows_in && in_fours(p.in, p.pitch_in) &&
-        in_fours(p.out, p.pitch_out))
-        run_down<SIDE, true>(p, start);
+    int first_row = start.top + p.row_origin + ROWS / 2 - p.mask_rows / 2 - (ROWS - 1);
+    int end_row = first_row + (start.count + ROWS - 2) / BATCH * BATCH + BATCH;
+    if (start.is_inside && first_row >= 0 && end_row <= p.rows_in &&
+        is_aligned<OUTPUTS>(p.in, p.pitch_in) && is_aligned<OUTPUTS>(p.out, p.pitch_out))
+        run_down<ROWS, COLUMNS, true>(p, start);
     else
-        run_isolated<SIDE, T>(job, start);
+        run_isolated<ROWS, COLUMNS, T>(job, start);
 }
 
-/* Finds the kernel made for this side. */
-template <int SIDE, typename T>
-static void launch_strip(const struct kernel2d_job *job, const struct tile2d *tile, size_t side,
-                         cudaStream_t stream)
+/* False: made for another shape. */
+template <int ROWS, int COLUMNS, typename T>
+static bool launches_strip(const struct kernel2d_job *job, const struct tile2d *tile,
+                           struct strip_shape shape, cudaStream_t stream)
 {
-    if constexpr (SIDE > 3) {
-        if (side < (size_t)SIDE) {
-            launch_strip<SIDE - 2, T>(job, tile, side, stream);
-            return;
-        }
-    }
-    convolve2d_strip<SIDE, T>
+    if (shape.rows != ROWS || shape.columns != COLUMNS)
+        return false;
+    convolve2d_strip<ROWS, COLUMNS, T>
         <<<grid_of(job, tile), STRIP_THREADS, 0, stream>>>(*job, (int)tile->block.rows);
+    return true;
+}
+
+/* The shapes of tile2d.c. */
+template <typename T>
+static cudaError_t launch_strip(const struct kernel2d_job *job, const struct tile2d *tile,
+                                struct strip_shape shape, cudaStream_t stream)
+{
+    bool launched = launches_strip<3, 3, T>(job, tile, shape, stream) ||
+                    launches_strip<5, 5, T>(job, tile, shape, stream) ||
+                    launches_strip<1, 31, T>(job, tile, shape, stream) ||
+                    launches_strip<31, 1, T>(job, tile, shape, stream) ||
+                    launches_strip<3, 15, T>(job, tile, shape, stream) ||
+                    launches_strip<15, 3, T>(job, tile, shape, stream) ||
+                    launches_strip<7, 7, T>(job, tile, shape, stream) ||
+                    launches_strip<9, 9, T>(job, tile, shape, stream) ||
+                    launches_strip<3, 31, T>(job, tile, shape, stream) ||
+                    launches_strip<31, 3, T>(job, tile, shape, stream) ||
+                    launches_strip<11, 11, T>(job, tile, shape, stream) ||
+                    launches_strip<13, 13, T>(job, tile, shape, stream) ||
+                    launches_strip<15, 15, T>(job, tile, shape, stream) ||
+                    launches_strip<17, 17, T>(job, tile, shape, stream);
+    return launched ? cudaGetLastError() : cudaErrorInvalidDeviceFunction;
 }
 
 #endif

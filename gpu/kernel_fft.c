@@ -1,6 +1,5 @@
-/* Overlap-save: one fused kernel where a transform fits a multiprocessor, otherwise cuFFT between
- * passes of our own. The plan says which. */
-#include "gpu/cufft_library.h"
+/* Overlap-save: one fused kernel where a transform fits a multiprocessor, otherwise three passes
+ * over device memory. The plan says which. */
 #include "gpu/fft_kernels.h"
 #include "gpu/gpu.h"
 
@@ -10,48 +9,41 @@
 struct kernel_plan {
     struct fft_plan fft;
     size_t taps;
-    float *table;                        /* device; fused */
-    const struct cufft_library *library; /* this and the following: cuFFT only */
-    cufftHandle batch;
-    cufftHandle one; /* for masks */
-    float2 *work;    /* device: fft.batch x fft.fft */
+    float *table; /* device */
+    float2 *work; /* device: fft.batch x fft.fft; fused: NULL */
 };
 
 static void fft_close(struct kernel_plan *plan)
 {
     cudaFree(plan->table);
     cudaFree(plan->work);
-    if (plan->batch)
-        plan->library->destroy(plan->batch);
-    if (plan->one)
-        plan->library->destroy(plan->one);
     free(plan);
 }
 
-static enum status open_fused(struct kernel_plan *plan)
+cudaError_t fft_table_create(size_t fft, bool fused, float **table)
 {
-    size_t floats = fft_fused_table_floats(plan->fft.fft);
-    float *table = malloc(floats * sizeof *table);
-    if (!table)
-        return fail_memory("a transform");
-    fft_fused_fill_table(plan->fft.fft, table);
-    cudaError_t error = cudaMalloc((void **)&plan->table, floats * sizeof *table);
+    size_t floats = fused ? fft_fused_table_floats(fft) : fft_long_table_floats(fft);
+    float *filled_in = malloc(floats * sizeof *filled_in);
+    if (!filled_in)
+        return cudaErrorMemoryAllocation;
+    if (fused)
+        fft_fused_fill_table(fft, filled_in);
+    else
+        fft_long_fill_table(fft, filled_in);
+    cudaError_t error = cudaMalloc((void **)table, floats * sizeof *filled_in);
     if (error == cudaSuccess)
-        error = gpu_send(plan->table, table, floats * sizeof *table);
-    free(table);
-    return error == cudaSuccess ? STATUS_OK : gpu_failed(error, "allocate memory for transforms");
+        error = gpu_send(*table, filled_in, floats * sizeof *filled_in);
+    free(filled_in);
+    return error;
 }
 
-static enum status open_passes(struct kernel_plan *plan)
+static enum status allocate(struct kernel_plan *plan)
 {
     const struct fft_plan *fft = &plan->fft;
-    TRY(cufft_library_open(&plan->library));
-    cudaError_t error = cudaMalloc((void **)&plan->work, fft->batch * fft->fft * sizeof(float2));
-    if (error != cudaSuccess)
-        return gpu_failed(error, "allocate memory for transforms");
-    int length = (int)fft->fft;
-    TRY(cufft_library_plan(plan->library, length, CUFFT_C2C, (int)fft->batch, &plan->batch));
-    return cufft_library_plan(plan->library, length, CUFFT_C2C, 1, &plan->one);
+    cudaError_t error = fft_table_create(fft->fft, fft->fused, &plan->table);
+    if (error == cudaSuccess && !fft->fused)
+        error = cudaMalloc((void **)&plan->work, fft->batch * fft->fft * sizeof(float2));
+    return error == cudaSuccess ? STATUS_OK : gpu_failed(error, "allocate memory for transforms");
 }
 
 size_t fft_fused_most(void)
@@ -77,7 +69,7 @@ static enum status fft_open(const struct kernel_shape *shape, struct kernel_plan
         status = fail(STATUS_FAILED,
                       "a mask of %zu taps is too long for the GPU; use --backend cpu", shape->taps);
     else
-        status = plan->fft.fused ? open_fused(plan) : open_passes(plan);
+        status = allocate(plan);
     if (status != STATUS_OK) {
         fft_close(plan);
         return status;
@@ -91,45 +83,23 @@ static size_t fft_form_floats(const struct kernel_plan *plan)
     return 2 * plan->fft.fft;
 }
 
-static cudaError_t transform(const struct kernel_plan *plan, cufftHandle handle, float2 *work,
-                             int direction, cudaStream_t stream)
-{
-    cufftResult result = plan->library->set_stream(handle, stream);
-    if (result == CUFFT_SUCCESS)
-        result = plan->library->complex(handle, work, work, direction);
-    return cufft_library_error(result);
-}
-
 static cudaError_t fft_form(struct kernel_plan *plan, const float *taps, float *form,
                             cudaStream_t stream)
 {
-    if (plan->fft.fused)
-        return fft_fused_form(plan->fft.fft, plan->table, taps, plan->taps, form, stream);
-    float2 *work = (float2 *)(void *)form;
-    CUDA_TRY(fft_pass_pad(taps, plan->taps, plan->fft.fft, work, stream));
-    return transform(plan, plan->one, work, CUFFT_FORWARD, stream);
-}
-
-static cudaError_t run_batch(const struct kernel_job *job, size_t first, size_t pairs,
-                             cudaStream_t stream)
-{
-    const struct kernel_plan *plan = job->plan;
-    CUDA_TRY(fft_pass_gather(job, &plan->fft, first, pairs, plan->work, stream));
-    CUDA_TRY(transform(plan, plan->batch, plan->work, CUFFT_FORWARD, stream));
-    CUDA_TRY(fft_pass_multiply(&plan->fft, pairs, job->mask, plan->work, stream));
-    CUDA_TRY(transform(plan, plan->batch, plan->work, CUFFT_INVERSE, stream));
-    return fft_pass_scatter(job, &plan->fft, first, pairs, plan->work, stream);
+    return (plan->fft.fused ? fft_fused_form : fft_long_form)(plan->fft.fft, plan->table, taps,
+                                                              plan->taps, form, stream);
 }
 
 static cudaError_t fft_launch(const struct kernel_job *job, cudaStream_t stream)
 {
     const struct kernel_plan *plan = job->plan;
-    if (plan->fft.fused)
-        return fft_fused_launch(job, &plan->fft, plan->table, stream);
-    size_t pairs = (job->frames + 2 * plan->fft.hop - 1) / (2 * plan->fft.hop);
-    for (size_t first = 0; first < pairs; first += plan->fft.batch) {
-        size_t left = pairs - first;
-        CUDA_TRY(run_batch(job, first, left < plan->fft.batch ? left : plan->fft.batch, stream));
+    const struct fft_plan *fft = &plan->fft;
+    if (fft->fused)
+        return fft_fused_launch(job, fft, plan->table, stream);
+    size_t pairs = (job->frames + 2 * fft->hop - 1) / (2 * fft->hop);
+    for (size_t first = 0; first < pairs; first += fft->batch) {
+        size_t left = pairs - first, count = left < fft->batch ? left : fft->batch;
+        CUDA_TRY(fft_long_launch(job, fft, first, count, plan->table, plan->work, stream));
     }
     return cudaSuccess;
 }

@@ -1,5 +1,6 @@
 #include "gpu/live_copies.h"
 
+#include "base/monotonic.h"
 #include "base/step_crew.h"
 #include "base/workers.h"
 
@@ -109,6 +110,7 @@ HALO_REALTIME cudaError_t live_copy_in(struct gpu_live *live, const float *const
     cudaError_t error = cudaSuccess;
     size_t ready = 0, count = 0;
     live->graph.copies.in = in;
+    step_crew_expect(live->graph.copies.crew, monotonic_ns() + convolver_period(&live->shape));
     begin(live, help_in);
     while (count < live->graph.state.inputs) {
         if (!copy_piece_in(live))

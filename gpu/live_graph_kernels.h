@@ -77,4 +77,15 @@ cudaError_t live_graph_transform(const struct live_graph_state *state, unsigned 
                                  const double *column, unsigned taps, unsigned partitions,
                                  float2 *spectra, cudaStream_t stream);
 
+/* Its parts: kernels that are loaded, for transforms of so many bins, and launched. */
+cudaError_t live_answer_load(void);
+cudaError_t live_answer_launch(const struct live_graph_state *state, cudaStream_t stream);
+cudaError_t live_spectra_load(unsigned bins_most);
+cudaError_t live_inputs_launch(const struct live_graph_state *state, cudaStream_t stream);
+cudaError_t live_results_load(unsigned bins_most);
+
+/* `past`: of the job before, for masks that are new. */
+cudaError_t live_results_launch(const struct live_graph_state *state, bool past,
+                                cudaStream_t stream);
+
 #endif

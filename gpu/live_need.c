@@ -59,3 +59,12 @@ size_t live_devices_needed(const struct live_job *job, const struct live_device 
     }
     return count;
 }
+
+/* Masks that follow are for its own shares as well. */
+bool live_spare_suits(const struct live_job *job, const struct live_need *need, size_t shares,
+                      double free)
+{
+    double later = job->masks > 1 ? (double)shares : 0;
+    return (1 + later) * need->bytes <= MEMORY_SHARE * free &&
+           (double)(shares + 1) * need->seconds <= BUSY_SHARE * job->period;
+}

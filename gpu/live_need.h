@@ -36,4 +36,9 @@ struct live_need live_need_for(const struct live_job *job, size_t shares,
 size_t live_devices_needed(const struct live_job *job, const struct live_device *devices,
                            size_t count, struct live_need *first);
 
+/* Whether a device that has `shares` shares like that one, and `free` bytes left, could stand by
+ * for it: it hears its inputs, and may have to do its work beside its own. */
+bool live_spare_suits(const struct live_job *job, const struct live_need *need, size_t shares,
+                      double free);
+
 #endif

@@ -1,26 +1,63 @@
 #include "gpu/tile2d.h"
 
-/* The longest strips, by the mask's side. Long strips load fewer halo rows; short strips read the
- * picture in memory order, and balance the slower strips at the boundary, which matters less the
- * larger the mask. (3 and 5: two and four batches of loads.) */
-static const unsigned STRIP_ROWS_MOST[] = {
-    [3] = 10, [5] = 12, [7] = 24, [9] = 84, [11] = 256, [13] = 256, [15] = 256,
+#include "gpu/kernel.h"
+
+/* The strip kernels, by coefficients, and their longest strips. Long strips load fewer halo rows;
+ * short strips read the picture in memory order, and balance the slower strips at the boundary,
+ * which matters less the larger the mask. (3 and 5: two and four batches of loads.) */
+static const struct strip_kernel {
+    struct strip_shape shape;
+    unsigned rows_most;
+} strips[] = {
+    {{3, 3}, 10},    {{5, 5}, 12},    {{1, 31}, 10},   {{31, 1}, 96},   {{3, 15}, 12},
+    {{15, 3}, 48},   {{7, 7}, 24},    {{9, 9}, 84},    {{3, 31}, 24},   {{31, 3}, 128},
+    {{11, 11}, 256}, {{13, 13}, 256}, {{15, 15}, 256}, {{17, 17}, 256},
 };
 static const size_t STRIP_ROWS_LEAST = 8;
-static const size_t STRIP_SIDE_ROUNDS = 11;
+static const size_t STRIP_ROUNDS = 11 * 11; /* coefficients from which strips take whole rounds */
+
+/* What padding may cost: nothing where a kernel is bound by memory, half of the products of others
+ * up to 15x15, which do better than patches by so much, and less of those beyond. */
+static const size_t STRIP_ALWAYS = 7 * 7;
+static const size_t STRIP_HALF = 15 * 15;
+static const double STRIP_BEYOND = 1.3;
+
+/* A row's last coefficients without their zeros need a comparison each. */
+static const size_t PATCH_PADDING_MOST = 3;
 
 static struct block2d own_block(enum tile2d_way way)
 {
     return way == TILE2D_NONE ? (struct block2d){32, 8} : (struct block2d){32, 32};
 }
 
-size_t strip_side(size_t mask_rows, size_t mask_columns)
+static bool pays(const struct strip_shape *shape, size_t mask_rows, size_t mask_columns)
 {
-    size_t side = mask_rows > mask_columns ? mask_rows : mask_columns;
-    side = side < 3 ? 3 : side | 1;
-    if (side > STRIP_SIDE_MOST)
-        return 0;
-    return side <= STRIP_SIDE_ALWAYS || side * side <= 2 * mask_rows * mask_columns ? side : 0;
+    size_t area = (size_t)shape->rows * shape->columns, own = mask_rows * mask_columns;
+    return area <= STRIP_ALWAYS || (area <= STRIP_HALF && area <= 2 * own) ||
+           (double)area <= STRIP_BEYOND * (double)own;
+}
+
+/* The kernel of the fewest coefficients that the mask fits, origin on origin, if it pays. */
+static const struct strip_kernel *strip_for(size_t mask_rows, size_t mask_columns)
+{
+    size_t i = 0, count = sizeof strips / sizeof *strips;
+    while (i < count &&
+           ((mask_rows | 1) > strips[i].shape.rows || (mask_columns | 1) > strips[i].shape.columns))
+        i++;
+    return i < count && pays(&strips[i].shape, mask_rows, mask_columns) ? &strips[i] : NULL;
+}
+
+struct strip_shape strip_shape_for(size_t mask_rows, size_t mask_columns)
+{
+    const struct strip_kernel *strip = strip_for(mask_rows, mask_columns);
+    return strip ? strip->shape : (struct strip_shape){0, 0};
+}
+
+size_t patch_mask_columns(size_t mask_rows, size_t mask_columns)
+{
+    size_t padded = (mask_columns + PATCH_COLUMNS - 1) / PATCH_COLUMNS * PATCH_COLUMNS;
+    bool pays = padded - mask_columns <= PATCH_PADDING_MOST;
+    return pays && mask_rows * padded <= KERNEL_TAPS_CONSTANT ? padded : mask_columns;
 }
 
 static size_t divide_up(size_t a, size_t b)
@@ -30,13 +67,15 @@ static size_t divide_up(size_t a, size_t b)
 
 /* A round is what the multiprocessors hold at a time. Small pictures take one; the largest masks,
  * whose strips are few and long, take whole rounds. */
-static size_t strip_rows(const struct picture2d *picture, size_t side, size_t multiprocessors)
+static size_t strip_rows(const struct picture2d *picture, const struct strip_kernel *strip,
+                         size_t strip_columns, size_t multiprocessors)
 {
-    size_t wide = divide_up(picture->columns, STRIP_COLUMNS) * picture->channels;
-    size_t capacity = multiprocessors * (size_t)strip_blocks((int)side);
-    size_t most = STRIP_ROWS_MOST[side];
+    int mask_rows = (int)strip->shape.rows, mask_columns = (int)strip->shape.columns;
+    size_t wide = divide_up(picture->columns, strip_columns) * picture->channels;
+    size_t capacity = multiprocessors * (size_t)strip_blocks(mask_rows, mask_columns);
+    size_t most = strip->rows_most;
     size_t rounds = 1;
-    if (side >= STRIP_SIDE_ROUNDS)
+    if ((size_t)mask_rows * (size_t)mask_columns >= STRIP_ROUNDS)
         rounds = divide_up(divide_up(picture->rows, most) * wide, capacity);
     size_t rows = divide_up(picture->rows, rounds * capacity < wide ? 1 : rounds * capacity / wide);
     rows = rows < STRIP_ROWS_LEAST ? STRIP_ROWS_LEAST : rows;
@@ -46,12 +85,14 @@ static size_t strip_rows(const struct picture2d *picture, size_t side, size_t mu
 static struct tile2d register_tile(struct block2d block, const struct picture2d *picture,
                                    size_t mask_rows, size_t mask_columns, size_t multiprocessors)
 {
-    size_t side = strip_side(mask_rows, mask_columns);
-    if (side > 0) {
+    const struct strip_kernel *strip = strip_for(mask_rows, mask_columns);
+    if (strip) {
+        int outputs = strip_outputs((int)strip->shape.rows, (int)strip->shape.columns);
+        size_t columns = STRIP_THREADS * (size_t)outputs;
         if (block.columns == 0)
-            block = (struct block2d){STRIP_THREADS,
-                                     (unsigned)strip_rows(picture, side, multiprocessors)};
-        return (struct tile2d){.block = block, .columns = STRIP_COLUMNS, .rows = block.rows};
+            block = (struct block2d){
+                STRIP_THREADS, (unsigned)strip_rows(picture, strip, columns, multiprocessors)};
+        return (struct tile2d){.block = block, .columns = columns, .rows = block.rows};
     }
     return (struct tile2d){.block = {PATCH_ACROSS, PATCH_DOWN},
                            .columns = PATCH_ACROSS * PATCH_COLUMNS,

@@ -16,12 +16,10 @@ enum tile2d_way {
 
 enum {
     TILE2D_THREADS_MOST = 1024,
-    STRIP_SIDE_MOST = 15,  /* masks up to here run down strips */
-    STRIP_SIDE_ALWAYS = 7, /* up to here whatever their shape: memory-bound anyway */
-    STRIP_OUTPUTS = 4,     /* neighbouring columns of a thread */
-    STRIP_THREADS = 32,    /* of a block: side by side */
-    STRIP_COLUMNS = STRIP_OUTPUTS * STRIP_THREADS,
-    PATCH_ACROSS = 16, /* threads, each with 8 x 4 outputs */
+    STRIP_SIDE_MOST =
+        31,             /* masks up to here may run down strips; 17 where both sides are so long */
+    STRIP_THREADS = 32, /* of a block: side by side */
+    PATCH_ACROSS = 16,  /* threads, each with 8 x 4 outputs */
     PATCH_DOWN = 8,
     PATCH_COLUMNS = 8,
     PATCH_ROWS = 4,
@@ -33,10 +31,19 @@ enum {
 #define TILE2D_CONSTANT static inline
 #endif
 
-/* Blocks of strips whose registers fit a multiprocessor, for masks of this side. */
-TILE2D_CONSTANT int strip_blocks(int side)
+/* Neighbouring columns of a thread: with 2 the unrolled loop of large masks stays within the
+ * instruction cache, and their sums within the registers. */
+TILE2D_CONSTANT int strip_outputs(int mask_rows, int mask_columns)
 {
-    return side <= 7 ? 32 : side <= 9 ? 20 : 16;
+    return mask_rows * mask_columns <= 15 * 15 ? 4 : 2;
+}
+
+/* Blocks of strips whose registers fit a multiprocessor: a thread has a sum for each mask row and
+ * output. */
+TILE2D_CONSTANT int strip_blocks(int mask_rows, int mask_columns)
+{
+    int sums = mask_rows * strip_outputs(mask_rows, mask_columns);
+    return sums <= 28 ? 32 : sums <= 36 ? 20 : sums <= 64 ? 16 : 12;
 }
 
 /* Threads of a block across and down; strips: 32, and the rows of a strip; patches: ignored. */
@@ -64,8 +71,17 @@ struct picture2d {
 struct tile2d tile2d_for(enum tile2d_way way, struct block2d block, const struct picture2d *picture,
                          size_t mask_rows, size_t mask_columns, size_t multiprocessors);
 
-/* The odd side of the strip kernel for this mask; 0: patches. */
-size_t strip_side(size_t mask_rows, size_t mask_columns);
+/* The mask that a strip kernel is made for, both sides odd; smaller ones are padded with zeros. */
+struct strip_shape {
+    unsigned rows; /* 0: none, patches */
+    unsigned columns;
+};
+
+/* The strip kernel for this mask. */
+struct strip_shape strip_shape_for(size_t mask_rows, size_t mask_columns);
+
+/* The columns that patches take a mask of so many for: the rest are zeros after each row's own. */
+size_t patch_mask_columns(size_t mask_rows, size_t mask_columns);
 
 /* Arithmetic intensity: a multiplication and an addition for each coefficient and output, over the
  * bytes that a tile loads (with_stores: loads and stores). */

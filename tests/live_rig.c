@@ -152,7 +152,11 @@ pid_t live_rig_start(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    pid_t process = live_rig_launch("live --plain --no-feedback-guard", text);
+    char command[100];
+    const char *backend = getenv("HALO_TEST_BACKEND");
+    snprintf(command, sizeof command, "live --plain --no-feedback-guard --backend %s",
+             backend ? backend : "auto");
+    pid_t process = live_rig_launch(command, text);
     wait_for("\n", false, (const size_t[2]){0, 0}); /* the first line of the status */
     return process;
 }

@@ -102,5 +102,25 @@ START_TEST(shares_need_less)
 }
 END_TEST
 
-SUITE_MAIN("block_plan", slices_cover_the_block, live_partitions_hold_the_mask,
-           streams_take_as_few_gpus_as_they_need, shares_need_less)
+/* A GPU stands by for another's share where it has the memory, and the time for both. */
+START_TEST(spares_have_room_and_time)
+{
+    struct live_job half = diagonal(4096, 480000), heavy = diagonal(12288, 480000);
+    struct live_need need = live_need_for(&half, 1, &H200[0]);
+    double all = 150.7e9;
+    ck_assert(live_spare_suits(&half, &need, 1, all - need.bytes));
+    ck_assert(live_spare_suits(&half, &need, 0, all));
+    ck_assert(!live_spare_suits(&half, &need, 1, 0.9 * need.bytes));
+    ck_assert(!live_spare_suits(&half, &need, 1, 0));
+    ck_assert(!live_spare_suits(&half, &need, 100, all)); /* no time */
+    half.masks = 2;                                       /* later ones need the room */
+    need = live_need_for(&half, 1, &H200[0]);
+    ck_assert(!live_spare_suits(&half, &need, 1, 1.5 * need.bytes));
+    ck_assert(live_spare_suits(&half, &need, 0, 1.5 * need.bytes));
+    need = live_need_for(&heavy, 1, &H200[0]);
+    ck_assert(!live_spare_suits(&heavy, &need, 1, all - need.bytes));
+}
+END_TEST
+
+SUITE_MAIN("block_plan", spares_have_room_and_time, slices_cover_the_block,
+           live_partitions_hold_the_mask, streams_take_as_few_gpus_as_they_need, shares_need_less)

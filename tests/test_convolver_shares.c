@@ -1,10 +1,8 @@
 /* Several processors that share the outputs of one convolver, as GPUs do: equality with one, the
- * deadline, a share that is late or lost, and masks that change. The processors are the CPU's
- * backends, with their answers held back or spoilt where a test wants that. */
+ * deadline, a share that is late or lost, and masks that change (shares_rig.h). */
 #include "allocations.h"
-#include "cells.h"
-#include "convolve/convolver.h"
 #include "convolve/mask_excerpt.h"
+#include "shares_rig.h"
 #include "suite.h"
 
 #include <math.h>
@@ -12,184 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOCK = 64, SHARES_MOST = 8 };
-
-/* ---- processors ---- */
-
-/* What happens in a share, by the number of its block from 0. */
-struct deed {
-    size_t late_from, late_until; /* answers that do not come in time */
-    size_t late_every;            /* and every so many; 0: none */
-    size_t lost_at;               /* from here on it has failed; SIZE_MAX: never */
-    size_t arm_calls;             /* until a new mask is ready */
-};
-
-static struct {
-    size_t wanted; /* shares */
-    struct deed deed[SHARES_MOST];
-    const struct convolution *of[SHARES_MOST];
-    size_t inputs[SHARES_MOST], outputs[SHARES_MOST], destroyed;
-    _Atomic size_t posted[SHARES_MOST];
-    size_t collected[SHARES_MOST], armed[SHARES_MOST];
-    int64_t until[SHARES_MOST];
-    atomic_bool out_of_order; /* a share was waited for before all were sent */
-} rig;
-
-static void rig_set(size_t shares)
-{
-    memset(&rig, 0, sizeof rig);
-    rig.wanted = shares;
-    for (size_t p = 0; p < SHARES_MOST; p++)
-        rig.deed[p].lost_at = rig.deed[p].late_from = SIZE_MAX;
-}
-
-static size_t share_of(const struct convolution *convolution)
-{
-    size_t p = 0;
-    while (p < SHARES_MOST && rig.of[p] != convolution)
-        p++;
-    if (p == SHARES_MOST)
-        abort(); /* Check allocates, which a step must not */
-    return p;
-}
-
-static enum status rig_share_out(const struct convolver_shape *shape, const struct mask *mask,
-                                 struct gpu_devices *devices)
-{
-    ck_assert_uint_eq(shape->outputs, mask->outputs);
-    *devices = (struct gpu_devices){.count = rig.wanted};
-    for (size_t p = 0; p < rig.wanted; p++)
-        devices->of[p] = (unsigned char)(3 * p); /* names, which nothing else depends on */
-    return STATUS_OK;
-}
-
-static enum status rig_create(const struct convolver_shape *shape, struct convolution **result)
-{
-    size_t device = shape->gpu.devices.of[0];
-    if (device != (shape->shares > 1 ? 3 * shape->share : 0))
-        abort(); /* Check is for one thread */
-    struct convolver_shape own = *shape;
-    own.workers = NULL; /* they serve one caller at a time */
-    TRY(convolver_direct.create(&own, result));
-    rig.of[shape->share] = *result;
-    rig.inputs[shape->share] = shape->inputs;
-    rig.outputs[shape->share] = shape->outputs;
-    return STATUS_OK;
-}
-
-static void rig_destroy(struct convolution *convolution)
-{
-    rig.destroyed++;
-    convolver_direct.destroy(convolution);
-}
-
-static void rig_post(struct convolution *convolution, const float *const *in,
-                     const struct convolver_slot slots[CONVOLVER_SLOTS])
-{
-    atomic_fetch_add(&rig.posted[share_of(convolution)], 1);
-    convolver_direct.step(convolution, in, slots);
-}
-
-static void spoil(const struct convolver_slot slots[CONVOLVER_SLOTS], size_t outputs)
-{
-    for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
-        for (size_t o = 0; o < outputs && slots[v].prepared; o++)
-            for (size_t i = 0; i < BLOCK; i++)
-                slots[v].out[o][i] = NAN;
-}
-
-static bool rig_collect(struct convolution *convolution,
-                        const struct convolver_slot slots[CONVOLVER_SLOTS], int64_t until)
-{
-    size_t p = share_of(convolution), block = rig.collected[p]++;
-    const struct deed *deed = &rig.deed[p];
-    bool late = (block >= deed->late_from && block < deed->late_until) ||
-                (deed->late_every && block % deed->late_every == deed->late_every - 1);
-    rig.until[p] = until;
-    for (size_t q = 0; q < rig.wanted; q++)
-        if (atomic_load(&rig.posted[q]) <= block && rig.deed[q].lost_at >= block)
-            atomic_store(&rig.out_of_order, true);
-    if (!late && block < deed->lost_at)
-        return true;
-    spoil(slots, rig.outputs[p]);
-    return false;
-}
-
-static const char *rig_failure(const struct convolution *convolution)
-{
-    size_t p = share_of(convolution);
-    return rig.collected[p] > rig.deed[p].lost_at ? "unplugged" : NULL;
-}
-
-static bool rig_arm(struct convolution *convolution, size_t slot, const struct prepared *prepared,
-                    bool at_once)
-{
-    size_t p = share_of(convolution);
-    if (slot >= CONVOLVER_SLOTS || !prepared)
-        abort();
-    return at_once || ++rig.armed[p] > rig.deed[p].arm_calls;
-}
-
-static struct convolver_backend rig_backend(void)
-{
-    struct convolver_backend backend = convolver_direct;
-    backend.name = "rig";
-    backend.share_out = rig_share_out;
-    backend.create = rig_create;
-    backend.destroy = rig_destroy;
-    backend.post = rig_post;
-    backend.collect = rig_collect;
-    backend.failure = rig_failure;
-    backend.arm = rig_arm;
-    return backend;
-}
-
-/* ---- masks ---- */
-
-/* Each output from one input or from all; or random paths, of which some share a column and some
- * outputs have none. */
-enum paths { DIAGONAL, MATRIX, FROM_ONE, SPARSE, PATHS };
-
-static struct mask *make_mask(uint64_t seed, enum paths paths, size_t inputs, size_t outputs,
-                              size_t taps)
-{
-    struct mask *mask;
-    size_t columns = paths == MATRIX ? inputs * outputs : outputs;
-    ck_assert_int_eq(mask_create("of noise", columns, taps, &mask), STATUS_OK);
-    truth_noise_taps(seed, mask->coefficients, columns * taps);
-    mask->inputs = inputs;
-    mask->outputs = outputs;
-    mask->paths = calloc(inputs * outputs, sizeof *mask->paths);
-    ck_assert_ptr_nonnull(mask->paths);
-    for (size_t o = 0; o < outputs; o++)
-        for (size_t i = 0; i < inputs; i++) {
-            float chance[1];
-            truth_noise(seed + 7 * o + 1000 * i, chance, 1);
-            bool there = paths == DIAGONAL   ? i == o % inputs
-                         : paths == FROM_ONE ? i == 0
-                         : paths == MATRIX   ? true
-                                             : chance[0] > 0.2F && o % 5 != 2;
-            size_t column = paths == MATRIX   ? i * outputs + o
-                            : paths == SPARSE ? (3 * i + o) % columns
-                                              : o;
-            if (there)
-                mask->paths[mask->path_count++] = (struct mask_path){i, o, column};
-        }
-    return mask;
-}
-
-static struct convolver_settings settings_with(struct workers *workers)
-{
-    return (struct convolver_settings){
-        .backend = "", .rate = 48000, .block = BLOCK, .live = true, .workers = workers};
-}
-
 /* ---- equality ---- */
 
 static struct block outputs_of(const struct convolver_backend *backend, const struct mask *mask,
                                const struct block *x, struct workers *workers, size_t *shares)
 {
-    struct convolver_settings settings = settings_with(workers);
+    struct convolver_settings settings = rig_settings(workers);
     struct filter *filter;
     ck_assert_int_eq(convolver_create_on(backend, &settings, mask, &filter), STATUS_OK);
     *shares = convolver_share_count(filter);
@@ -199,13 +25,6 @@ static struct block outputs_of(const struct convolver_backend *backend, const st
     return out;
 }
 
-static void expect_equal(const struct block *a, const struct block *b, const char *what)
-{
-    for (size_t c = 0; c < a->channels; c++)
-        ck_assert_msg(memcmp(a->data[c], b->data[c], a->frames * sizeof(float)) == 0,
-                      "%s: output %zu differs from that of one share", what, c);
-}
-
 static void check_equality(enum paths paths, size_t inputs, size_t outputs, size_t taps,
                            size_t shares, size_t threads)
 {
@@ -213,7 +32,7 @@ static void check_equality(enum paths paths, size_t inputs, size_t outputs, size
     size_t one, several;
     struct workers *workers = cells_crew(threads);
     const struct convolver_backend backend = rig_backend();
-    struct mask *mask = make_mask(taps, paths, inputs, outputs, taps);
+    struct mask *mask = rig_mask(taps, paths, inputs, outputs, taps);
     struct block x = stream_noise(5, inputs, 40 * BLOCK + 17);
     snprintf(what, sizeof what, "paths %d, %zu to %zu, %zu shares", (int)paths, inputs, outputs,
              shares);
@@ -224,7 +43,7 @@ static void check_equality(enum paths paths, size_t inputs, size_t outputs, size
     ck_assert_uint_eq(one, 1);
     ck_assert_uint_eq(several, shares < outputs ? shares : outputs);
     ck_assert_uint_eq(rig.destroyed, several);
-    expect_equal(&whole, &shared, what);
+    rig_expect_equal(&whole, &shared, what);
     block_free(&whole);
     block_free(&shared);
     block_free(&x);
@@ -253,10 +72,10 @@ START_TEST(long_masks_in_shares)
     backend.share_out = NULL;
     for (enum paths paths = DIAGONAL; paths < PATHS; paths++)
         for (size_t live = 0; live < 2; live++) {
-            struct mask *mask = make_mask(3, paths, 4, 6, 5000);
+            struct mask *mask = rig_mask(3, paths, 4, 6, 5000);
             struct block x = stream_noise(5, 4, 20000);
             double **truth = truth_render(mask, x.data, x.frames);
-            struct convolver_settings settings = settings_with(workers);
+            struct convolver_settings settings = rig_settings(workers);
             struct filter *filter;
             settings.live = live;
             settings.gpu.mode = GPU_MODE_GRAPH; /* block by block */
@@ -283,8 +102,8 @@ START_TEST(shares_have_what_they_need)
 {
     struct workers *workers = cells_crew(1);
     const struct convolver_backend backend = rig_backend();
-    struct convolver_settings settings = settings_with(workers);
-    struct mask *mask = make_mask(3, DIAGONAL, 7, 7, 10), *share;
+    struct convolver_settings settings = rig_settings(workers);
+    struct mask *mask = rig_mask(3, DIAGONAL, 7, 7, 10), *share;
     struct filter *filter;
     rig_set(3);
     ck_assert_int_eq(convolver_create_on(&backend, &settings, mask, &filter), STATUS_OK);
@@ -320,10 +139,10 @@ START_TEST(later_masks_may_need_other_inputs)
     const struct convolver_backend backend = rig_backend();
     static const size_t channels[] = {6, 300};
     for (size_t n = 0; n < 2; n++) {
-        struct convolver_settings settings = settings_with(workers);
-        struct mask *mask = make_mask(3, DIAGONAL, channels[n], channels[n], 4);
-        struct mask *crossed = make_mask(4, FROM_ONE, channels[n], channels[n], 4);
-        struct mask *again = make_mask(5, DIAGONAL, channels[n], channels[n], 4);
+        struct convolver_settings settings = rig_settings(workers);
+        struct mask *mask = rig_mask(3, DIAGONAL, channels[n], channels[n], 4);
+        struct mask *crossed = rig_mask(4, FROM_ONE, channels[n], channels[n], 4);
+        struct mask *again = rig_mask(5, DIAGONAL, channels[n], channels[n], 4);
         struct filter *filter;
         struct convolver_mask *prepared;
         settings.taps = 4;
@@ -344,92 +163,22 @@ END_TEST
 
 /* ---- shares that are late or lost ---- */
 
-/* A rate at which the CPU can run along, and one at which no processor could. */
-enum { RATE_EASY = 1000, RATE_HOPELESS = 2000000000 };
-
-struct outcome {
-    struct block out;
-    uint64_t late, failures, began;
-    char notice[200], backend[16];
-    bool failed;
-};
-
-/* 6 channels crosswise, through one mask and, from frame `at` on, another. */
-static struct outcome run_deeds(uint32_t rate, const struct mask *mask, const struct mask *other,
-                                size_t at, size_t fade, const struct block *x, size_t threads)
-{
-    struct workers *workers = cells_crew(threads);
-    const struct convolver_backend backend = rig_backend();
-    struct convolver_settings settings = settings_with(workers);
-    struct outcome outcome = {0};
-    struct filter *filter;
-    settings.rate = rate;
-    ck_assert_int_eq(convolver_create_on(&backend, &settings, mask, &filter), STATUS_OK);
-    cells_switch(filter, other, at, fade);
-    outcome.out = stream_through(filter, x->data, x->frames, x->frames);
-    ck_assert(convolver_switched(filter, &outcome.began));
-    outcome.late = convolver_late(filter);
-    outcome.failures = convolver_failures(filter);
-    outcome.failed = filter->failure;
-    snprintf(outcome.notice, sizeof outcome.notice, "%s", filter->notice ? filter->notice : "");
-    snprintf(outcome.backend, sizeof outcome.backend, "%s", convolver_backend(filter));
-    filter_destroy(filter);
-    workers_destroy(workers);
-    return outcome;
-}
-
-struct scene {
-    struct mask *mask, *other;
-    struct block x;
-    double **truth, **after;
-};
-
-enum { CHANNELS = 6, FADE = 300, AT = 2 * 64 + 5, BLOCKS = 120 };
-
-static struct scene scene_make(size_t taps)
-{
-    struct scene scene = {.mask = truth_noise_mask(1, CHANNELS, taps),
-                          .other = truth_noise_mask(2, CHANNELS, taps),
-                          .x = stream_noise(3, CHANNELS, BLOCKS * BLOCK)};
-    scene.truth = truth_render(scene.mask, scene.x.data, scene.x.frames);
-    scene.after = truth_render(scene.other, scene.x.data, scene.x.frames);
-    return scene;
-}
-
-static void scene_free(struct scene *scene)
-{
-    truth_free(scene->truth, CHANNELS);
-    truth_free(scene->after, CHANNELS);
-    mask_destroy(scene->mask);
-    mask_destroy(scene->other);
-    block_free(&scene->x);
-}
-
-static void expect_exact(struct scene *scene, const struct outcome *outcome, const char *what)
-{
-    cells_crossfade(scene->truth, scene->after, CHANNELS, scene->x.frames, (size_t)outcome->began,
-                    FADE);
-    cells_expect_within(&outcome->out, scene->truth, scene->mask, &scene->x, true, what);
-    ck_assert_msg(!outcome->failed, "%s: the filter failed", what);
-    ck_assert_msg(!rig.out_of_order, "%s: a share was waited for before all were sent", what);
-}
-
 START_TEST(late_shares_come_from_the_cpu)
 {
     for (size_t threads = 1; threads <= 3; threads += 2) {
-        struct scene scene = scene_make(500);
+        struct scene scene = rig_scene_make(500);
         rig_set(3);
         rig.deed[0].late_every = 7;
         rig.deed[2].late_from = 3; /* in the fade, too */
         rig.deed[2].late_until = 13;
         struct outcome outcome =
-            run_deeds(RATE_EASY, scene.mask, scene.other, AT, FADE, &scene.x, threads);
-        expect_exact(&scene, &outcome, "late shares");
+            rig_run(RATE_EASY, scene.mask, scene.other, AT, FADE, &scene.x, threads);
+        rig_expect_exact(&scene, &outcome, "late shares");
         ck_assert_uint_eq(outcome.late, BLOCKS / 7 + 10);
         ck_assert_uint_eq(outcome.failures, 0);
         ck_assert_str_eq(outcome.notice, "");
         block_free(&outcome.out);
-        scene_free(&scene);
+        rig_scene_free(&scene);
     }
 }
 END_TEST
@@ -438,12 +187,12 @@ END_TEST
 static void check_lost(uint32_t rate, size_t lost, size_t at, size_t threads)
 {
     char what[100], place[64];
-    struct scene scene = scene_make(500);
+    struct scene scene = rig_scene_make(500);
     rig_set(3);
     rig.deed[lost].lost_at = at;
-    struct outcome outcome = run_deeds(rate, scene.mask, scene.other, AT, FADE, &scene.x, threads);
+    struct outcome outcome = rig_run(rate, scene.mask, scene.other, AT, FADE, &scene.x, threads);
     snprintf(what, sizeof what, "share %zu lost at block %zu", lost, at);
-    expect_exact(&scene, &outcome, what);
+    rig_expect_exact(&scene, &outcome, what);
     ck_assert_uint_eq(outcome.failures, 1);
     ck_assert_str_eq(outcome.backend, "rig");
     snprintf(place, sizeof place, "GPU %zu failed (unplugged): its outputs %zu to %zu ", 3 * lost,
@@ -452,7 +201,7 @@ static void check_lost(uint32_t rate, size_t lost, size_t at, size_t threads)
     for (size_t p = 0; p < 3; p++) /* the others went on to the end */
         ck_assert_uint_eq(rig.posted[p], p == lost ? at + 1 : BLOCKS);
     block_free(&outcome.out);
-    scene_free(&scene);
+    rig_scene_free(&scene);
 }
 
 START_TEST(a_lost_share_is_replaced_alone)
@@ -468,16 +217,16 @@ END_TEST
 
 START_TEST(all_shares_may_be_lost)
 {
-    struct scene scene = scene_make(500);
+    struct scene scene = rig_scene_make(500);
     rig_set(3);
     for (size_t p = 0; p < 3; p++)
         rig.deed[p].lost_at = p == 1 ? 5 : 30;
-    struct outcome outcome = run_deeds(RATE_EASY, scene.mask, scene.other, AT, FADE, &scene.x, 1);
-    expect_exact(&scene, &outcome, "all lost");
+    struct outcome outcome = rig_run(RATE_EASY, scene.mask, scene.other, AT, FADE, &scene.x, 1);
+    rig_expect_exact(&scene, &outcome, "all lost");
     ck_assert_uint_eq(outcome.failures, 3);
     ck_assert_str_eq(outcome.backend, "cpu");
     block_free(&outcome.out);
-    scene_free(&scene);
+    rig_scene_free(&scene);
 }
 END_TEST
 
@@ -485,14 +234,14 @@ END_TEST
 START_TEST(a_late_share_without_the_cpu_is_silent_alone)
 {
     enum { LATE = 40 };
-    struct scene scene = scene_make(500);
+    struct scene scene = rig_scene_make(500);
     rig_set(3);
-    struct outcome right = run_deeds(RATE_HOPELESS, scene.mask, scene.other, AT, FADE, &scene.x, 1);
+    struct outcome right = rig_run(RATE_HOPELESS, scene.mask, scene.other, AT, FADE, &scene.x, 1);
     ck_assert_uint_eq(right.late, 0);
     rig_set(3);
     rig.deed[1].late_from = LATE;
     rig.deed[1].late_until = LATE + 2;
-    struct outcome late = run_deeds(RATE_HOPELESS, scene.mask, scene.other, AT, FADE, &scene.x, 1);
+    struct outcome late = rig_run(RATE_HOPELESS, scene.mask, scene.other, AT, FADE, &scene.x, 1);
     ck_assert_uint_eq(late.late, 2);
     for (size_t c = 0; c < CHANNELS; c++)
         for (size_t i = 0; i < scene.x.frames; i++) {
@@ -502,7 +251,7 @@ START_TEST(a_late_share_without_the_cpu_is_silent_alone)
         }
     block_free(&right.out);
     block_free(&late.out);
-    scene_free(&scene);
+    rig_scene_free(&scene);
 }
 END_TEST
 
@@ -515,7 +264,7 @@ START_TEST(shares_have_one_deadline)
     for (size_t r = 0; r < 2; r++) {
         struct workers *workers = cells_crew(1);
         const struct convolver_backend backend = rig_backend();
-        struct convolver_settings settings = settings_with(workers);
+        struct convolver_settings settings = rig_settings(workers);
         struct mask *mask = truth_noise_mask(1, 4, 100);
         struct block x = stream_noise(3, 4, BLOCK), out = stream_noise(4, 4, BLOCK);
         struct filter *filter;
@@ -546,7 +295,7 @@ START_TEST(alone_there_is_no_deadline)
 {
     struct workers *workers = cells_crew(1);
     const struct convolver_backend backend = rig_backend();
-    struct convolver_settings settings = settings_with(workers);
+    struct convolver_settings settings = rig_settings(workers);
     struct mask *mask = truth_noise_mask(1, 4, 100);
     struct block x = stream_noise(3, 4, BLOCK), out = stream_noise(4, 4, BLOCK);
     struct filter *filter;
@@ -569,16 +318,15 @@ END_TEST
 START_TEST(masks_enter_all_shares_in_one_block)
 {
     for (size_t slowest = 0; slowest < 3; slowest++) {
-        struct scene scene = scene_make(500);
+        struct scene scene = rig_scene_make(500);
         rig_set(3);
         rig.deed[slowest].arm_calls = 20;
         rig.deed[(slowest + 1) % 3].arm_calls = 3;
-        struct outcome outcome =
-            run_deeds(RATE_EASY, scene.mask, scene.other, AT, FADE, &scene.x, 3);
+        struct outcome outcome = rig_run(RATE_EASY, scene.mask, scene.other, AT, FADE, &scene.x, 3);
         ck_assert_uint_eq(outcome.began, 20 * BLOCK);
-        expect_exact(&scene, &outcome, "shares that are ready one after the other");
+        rig_expect_exact(&scene, &outcome, "shares that are ready one after the other");
         block_free(&outcome.out);
-        scene_free(&scene);
+        rig_scene_free(&scene);
     }
 }
 END_TEST
@@ -587,7 +335,7 @@ START_TEST(reset_clears_all_shares)
 {
     struct workers *workers = cells_crew(1);
     const struct convolver_backend backend = rig_backend();
-    struct convolver_settings settings = settings_with(workers);
+    struct convolver_settings settings = rig_settings(workers);
     struct mask *mask = truth_noise_mask(1, 4, 1000);
     struct block x = stream_noise(3, 4, 2000);
     struct filter *filter;
@@ -596,7 +344,7 @@ START_TEST(reset_clears_all_shares)
     struct block before = stream_through(filter, x.data, 2000, 2000);
     filter_reset(filter);
     struct block after = stream_through(filter, x.data, 2000, 2000);
-    expect_equal(&before, &after, "after a reset");
+    rig_expect_equal(&before, &after, "after a reset");
     filter_destroy(filter);
     block_free(&before);
     block_free(&after);
@@ -612,7 +360,7 @@ START_TEST(the_step_allocates_nothing)
 {
     struct workers *workers = cells_crew(3);
     const struct convolver_backend backend = rig_backend();
-    struct convolver_settings settings = settings_with(workers);
+    struct convolver_settings settings = rig_settings(workers);
     struct mask *mask = truth_noise_mask(1, 4, 100), *other = truth_noise_mask(2, 4, 100);
     struct block x = stream_noise(3, 4, BLOCK), out = stream_noise(4, 4, BLOCK);
     struct filter *filter;
@@ -643,10 +391,10 @@ END_TEST
 static void rig_step(struct convolution *convolution, const float *const *in,
                      const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
-    size_t p = share_of(convolution), block = rig.collected[p]++;
+    size_t p = rig_share_of(convolution), block = rig.collected[p]++;
     convolver_direct.step(convolution, in, slots);
     if (block >= rig.deed[p].lost_at)
-        spoil(slots, rig.outputs[p]);
+        rig_spoil(slots, rig.outputs[p]);
 }
 
 static struct convolver_backend file_backend(void)
@@ -665,7 +413,7 @@ static void check_file(size_t threads, size_t lost, bool stays)
 {
     struct workers *workers = cells_crew(threads);
     const struct convolver_backend backend = file_backend();
-    struct mask *mask = make_mask(3, SPARSE, 5, 7, 500);
+    struct mask *mask = rig_mask(3, SPARSE, 5, 7, 500);
     struct block x = stream_noise(2, 5, 100 * BLOCK);
     double **truth = truth_render(mask, x.data, x.frames);
     struct convolver_settings settings = {
@@ -697,13 +445,79 @@ START_TEST(files_in_shares)
 }
 END_TEST
 
+/* ---- places ---- */
+
+static atomic_uint entered;
+
+/* The first processor that this process may use is all that is near a GPU. */
+static void go_beside(struct numa_before *before)
+{
+    struct numa_place place = {.node = 0};
+    cpu_set_t all;
+    size_t cpu = 0;
+    if (sched_getaffinity(0, sizeof all, &all) != 0)
+        abort();
+    while (!CPU_ISSET(cpu, &all))
+        cpu++;
+    CPU_ZERO(&place.cpus);
+    CPU_SET(cpu, &place.cpus);
+    numa_enter(&place, before);
+}
+
+static void rig_enter(const struct convolver_shape *shape, struct numa_before *before)
+{
+    if (shape->gpu.devices.count != 1)
+        abort();
+    atomic_fetch_add(&entered, 1);
+    go_beside(before);
+}
+
+static int processors_here(void)
+{
+    cpu_set_t now;
+    return sched_getaffinity(0, sizeof now, &now) == 0 ? CPU_COUNT(&now) : 0;
+}
+
+static enum status create_beside(const struct convolver_shape *shape, struct convolution **result)
+{
+    if (processors_here() != 1)
+        return fail(STATUS_FAILED, "it is made anywhere");
+    return rig_create(shape, result);
+}
+
+/* What a share needs is made beside its processor, its workers, too, and nothing else is. */
+START_TEST(shares_are_made_beside_their_processors)
+{
+    for (size_t live = 0; live < 2; live++) {
+        struct workers *workers = cells_crew(4);
+        struct convolver_backend backend = live ? rig_spared_backend() : file_backend();
+        struct mask *mask = rig_mask(3, DIAGONAL, 6, 6, 100);
+        struct convolver_settings settings = rig_settings(workers);
+        struct filter *filter;
+        int before = processors_here();
+        backend.enter = rig_enter;
+        backend.create = create_beside;
+        settings.live = live;
+        settings.gpus_alone = live;
+        atomic_store(&entered, 0);
+        rig_set(3);
+        ck_assert_int_eq(convolver_create_on(&backend, &settings, mask, &filter), STATUS_OK);
+        ck_assert_uint_eq(entered, 6); /* three shares, and their spares or workers */
+        ck_assert_int_eq(processors_here(), before);
+        filter_destroy(filter);
+        mask_destroy(mask);
+        workers_destroy(workers);
+    }
+}
+END_TEST
+
 /* What fails in a thread is reported by the caller, once. */
 static enum status refuse(const struct convolution *convolution, const struct mask *mask,
                           struct prepared **prepared)
 {
     (void)mask, (void)prepared;
-    return share_of(convolution) > 0 ? fail(STATUS_FAILED, "cannot load the mask: no room")
-                                     : convolver_direct.prepare(convolution, mask, prepared);
+    return rig_share_of(convolution) > 0 ? fail(STATUS_FAILED, "cannot load the mask: no room")
+                                         : convolver_direct.prepare(convolution, mask, prepared);
 }
 
 START_TEST(failures_of_shares_are_reported_once)
@@ -711,7 +525,7 @@ START_TEST(failures_of_shares_are_reported_once)
     char failure[200] = "";
     struct workers *workers = cells_crew(2);
     struct convolver_backend backend = file_backend();
-    struct mask *mask = make_mask(3, MATRIX, 4, 4, 10);
+    struct mask *mask = rig_mask(3, MATRIX, 4, 4, 10);
     struct convolver_settings settings = {.backend = "", .block = BLOCK, .workers = workers};
     struct filter *filter = NULL;
     backend.prepare = refuse;
@@ -768,5 +582,5 @@ SUITE_MAIN("convolver_shares", shares_equal_the_whole, long_masks_in_shares,
            late_shares_come_from_the_cpu, a_lost_share_is_replaced_alone, all_shares_may_be_lost,
            a_late_share_without_the_cpu_is_silent_alone, shares_have_one_deadline,
            alone_there_is_no_deadline, masks_enter_all_shares_in_one_block, reset_clears_all_shares,
-           the_step_allocates_nothing, files_in_shares, failures_of_shares_are_reported_once,
-           devices_are_parsed)
+           the_step_allocates_nothing, files_in_shares, shares_are_made_beside_their_processors,
+           failures_of_shares_are_reported_once, devices_are_parsed)

@@ -288,6 +288,83 @@ START_TEST(a_lost_device_costs_nothing)
 }
 END_TEST
 
+/* A place that no other thread of this process is bound to: one processor. */
+static void enter_one(int number, struct numa_before *before)
+{
+    struct numa_place place = {.node = 0};
+    cpu_set_t all;
+    size_t cpu = 0;
+    (void)number;
+    if (sched_getaffinity(0, sizeof all, &all) != 0)
+        abort();
+    while (!CPU_ISSET(cpu, &all))
+        cpu++;
+    CPU_ZERO(&place.cpus);
+    CPU_SET(cpu, &place.cpus);
+    numa_enter(&place, before);
+}
+
+static int processors_here(void)
+{
+    cpu_set_t now;
+    return sched_getaffinity(0, sizeof now, &now) == 0 ? CPU_COUNT(&now) : 0;
+}
+
+static struct gather_device_kind beside; /* gather_cpu_kind with places */
+static atomic_uint elsewhere, begun;
+
+static enum status open_beside(int number, struct gather_device **device)
+{
+    enum status status = gather_cpu_kind.open(number, device);
+    if (status == STATUS_OK)
+        (*device)->kind = &beside;
+    return status;
+}
+
+static enum status open_here(struct gather_device *device, struct gather_batch *batch)
+{
+    elsewhere += processors_here() != 1;
+    return gather_cpu_kind.batch_open(device, batch);
+}
+
+static const char *begin_here(struct gather_device *device, struct gather_batch *batch)
+{
+    elsewhere += processors_here() != 1;
+    begun++;
+    return gather_cpu_kind.begin(device, batch);
+}
+
+/* A device's batches are made beside it, its thread stays there, and nobody else does. */
+START_TEST(what_serves_a_device_is_beside_it)
+{
+    static const int numbers[] = {0, 1};
+    const struct gather_settings settings = {&beside, 2, numbers, 0};
+    struct gather *gather = NULL;
+    struct job job;
+    int before = processors_here();
+    beside = gather_cpu_kind;
+    beside.enter = enter_one;
+    beside.open = open_beside;
+    beside.batch_open = open_here;
+    beside.begin = begin_here;
+    gather_cpu_reset(2);
+    ck_assert_int_eq(gather_create(&settings, &gather), STATUS_OK);
+    ck_assert_int_eq(processors_here(), before);
+    make_masks();
+    for (size_t j = 0; j < 4; j++) {
+        job_init(&job, gather, j);
+        job_run(&job);
+        ck_assert(job.done);
+        expect_right(&job);
+        job_free(&job);
+    }
+    free_masks();
+    gather_destroy(gather);
+    ck_assert_uint_eq(elsewhere, 0);
+    ck_assert_uint_eq(begun, 4);
+}
+END_TEST
+
 /* All of them: each job says so, and what was done before is right. */
 START_TEST(without_devices_jobs_say_so)
 {
@@ -319,4 +396,5 @@ END_TEST
 
 SUITE_MAIN("gather", jobs_of_any_lengths_and_masks_are_right,
            what_comes_while_a_batch_runs_is_the_next_one, a_full_batch_takes_no_more,
-           masks_on_a_device_are_bounded, a_lost_device_costs_nothing, without_devices_jobs_say_so)
+           masks_on_a_device_are_bounded, a_lost_device_costs_nothing,
+           what_serves_a_device_is_beside_it, without_devices_jobs_say_so)

@@ -1,4 +1,5 @@
 /* Every kernel against the truth, on a GPU; exit 77 (skipped) where there is none. */
+#include "gpu/fft_plan.h"
 #include "gpu/kernel.h"
 #include "suite.h"
 #include "truth.h"
@@ -16,7 +17,7 @@ static const double PEAK_DB = -125;
 static const double TRANSFORM_DB = -120;
 enum { FEW_TAPS = 64 };
 
-enum { TAPS_MOST = 70000, FORM_FLOATS = 1 << 20 };
+enum { TAPS_MOST = 70000, FORM_FLOATS = 2 * FFT_MOST };
 
 #define CUDA(call)                                                                                 \
     ck_assert_msg((call) == cudaSuccess, "%s: %s", #call, cudaGetErrorString(cudaGetLastError()))
@@ -109,7 +110,6 @@ static void check_job(struct kernel_job *job, struct data *data)
     for (size_t k = 0; kernel_at(k); k++) {
         const struct kernel *kernel = kernel_at(k);
         const unsigned threads[] = {0, 32, 128};
-        const size_t ffts[] = {0, 1024, 2048, 4096, 8192, 16384, 32768, 65536};
         if ((kernel->taps_most && job->taps > kernel->taps_most) || !kernel_is_usable(kernel))
             continue;
         for (size_t t = 0; t < (kernel->transforms || job->taps >= 300 ? 1 : 3); t++) {
@@ -117,9 +117,11 @@ static void check_job(struct kernel_job *job, struct data *data)
             compare_noise(kernel, 0, job, data);
         }
         job->threads = 0;
-        for (size_t f = 1; kernel->transforms && f < sizeof ffts / sizeof *ffts; f++)
-            if (ffts[f] > job->taps && (ffts[f] <= 16384 || job->taps >= 1000))
-                compare_noise(kernel, ffts[f], job, data);
+        bool is_long = job->taps >= 20001 && job->frames > 4096;
+        size_t most = is_long ? FFT_MOST : job->taps >= 1000 ? 65536 : 16384;
+        for (size_t fft = 1024; kernel->transforms && fft <= most; fft *= 2)
+            if (fft > job->taps)
+                compare_noise(kernel, fft, job, data);
     }
 }
 

@@ -154,6 +154,54 @@ START_TEST(a_lost_share_is_replaced_alone)
 }
 END_TEST
 
+/* Without a CPU the other GPU takes over, in the block of the loss. */
+static void check_moved(enum gpu_mode mode, size_t taps, const char *fault)
+{
+    enum { CHANNELS = 4 };
+    struct workers *workers = cells_crew(3);
+    struct convolver_settings settings = settings_with(mode, workers);
+    struct mask *mask = truth_noise_mask(1, CHANNELS, taps);
+    struct mask *other = truth_noise_mask(2, CHANNELS, taps);
+    struct block x = stream_noise(3, CHANNELS, 3 * taps + 200 * BLOCK);
+    settings.gpus_alone = true;
+    settings.rate = 100; /* time for both, however slow the GPU is */
+    struct filter *filter = make(&settings, mask, fault);
+    cells_switch(filter, other, 18 * BLOCK + 5, 300);
+    double **truth = truth_render(mask, x.data, x.frames);
+    double **after = truth_render(other, x.data, x.frames);
+    struct block out = stream_through(filter, x.data, x.frames, x.frames);
+    uint64_t began;
+    ck_assert(convolver_switched(filter, &began));
+    cells_crossfade(truth, after, CHANNELS, x.frames, (size_t)began, 300);
+    cells_expect_within(&out, truth, mask, &x, true, fault);
+    ck_assert_uint_eq(convolver_failures(filter), 1);
+    ck_assert_uint_eq(convolver_late(filter), 0);
+    ck_assert_str_eq(convolver_backend(filter), "cuda");
+    ck_assert_ptr_null(filter->failure);
+    ck_assert_msg(filter->notice && strstr(filter->notice, "continue on GPU"), "%s: %s", fault,
+                  filter->notice ? filter->notice : "no notice");
+    truth_free(truth, CHANNELS);
+    truth_free(after, CHANNELS);
+    filter_destroy(filter);
+    mask_destroy(mask);
+    mask_destroy(other);
+    block_free(&x);
+    block_free(&out);
+    workers_destroy(workers);
+}
+
+START_TEST(a_lost_share_moves_to_the_other_gpu)
+{
+    static const char *const faults[] = {"0:memory@0", "1:memory@1", "19:lost@1", "40:lost@0",
+                                         "150:lost@1"};
+    for (size_t m = 0; m < MODE_COUNT; m++)
+        for (size_t f = 0; f < sizeof faults / sizeof *faults; f++) {
+            check_moved(MODES[m], 64, faults[f]);
+            check_moved(MODES[m], 5000, faults[f]);
+        }
+}
+END_TEST
+
 /* The share of a GPU that does not answer comes from the CPU; the other GPU goes on. It is then
  * given up for the whole process: run this test last. */
 START_TEST(a_silent_share_is_replaced_alone)
@@ -172,9 +220,10 @@ int main(void)
     pair = (struct gpu_devices){.count = 2, .of = {0, devices > 1}};
     printf("shares on GPU 0 and %d\n", pair.of[1]);
     const TTest *const tests[] = {
-        two_shares_equal_truth,         many_channels_equal_truth,
-        masks_change_in_both_shares,    a_late_share_comes_from_the_cpu,
-        a_lost_share_is_replaced_alone, a_silent_share_is_replaced_alone,
+        two_shares_equal_truth,           many_channels_equal_truth,
+        masks_change_in_both_shares,      a_late_share_comes_from_the_cpu,
+        a_lost_share_is_replaced_alone,   a_lost_share_moves_to_the_other_gpu,
+        a_silent_share_is_replaced_alone,
     };
     return suite_run("live_gpus", tests, sizeof tests / sizeof *tests);
 }

@@ -1,6 +1,8 @@
 /* The threads that share a real-time step's pieces: each piece is done once, whoever comes, and
  * nobody is at work after the end. */
 #include "base/step_crew.h"
+
+#include "base/monotonic.h"
 #include "suite.h"
 
 #include <stdatomic.h>
@@ -90,4 +92,35 @@ START_TEST(all_threads_come)
 }
 END_TEST
 
-SUITE_MAIN("step_crew", pieces_are_done_once, alone_is_a_crew_too, all_threads_come)
+/* Whenever the next step was said to come: threads that sleep until then are woken, and those whose
+ * step did not come sleep. */
+START_TEST(steps_come_at_any_time)
+{
+    static const int64_t after[] = {-1000000000, -1, 0, 1, 100000, 200000, 1000000, 1000000000000};
+    struct shared shared = {0};
+    struct step_crew *crew = NULL;
+    unsigned steps = 0;
+    step_crew_expect(NULL, 0);
+    ck_assert_int_eq(step_crew_create(THREADS, &crew), STATUS_OK);
+    for (size_t n = 0; n < 10 * sizeof after / sizeof *after; n++) {
+        step_crew_expect(crew, monotonic_ns() + after[n % (sizeof after / sizeof *after)]);
+        if (n % 3 == 0)
+            monotonic_sleep_until(monotonic_ns() + 1500000);
+        step_crew_begin(crew, wait_for_company, &shared);
+        while (atomic_load(&shared.together) < (steps + 1) * THREADS)
+            ;
+        step_crew_end(crew);
+        ck_assert_uint_eq(atomic_load(&shared.together), ++steps * THREADS);
+    }
+    step_crew_expect(crew, INT64_MAX);
+    step_crew_destroy(crew); /* it ends threads that sleep for long, too */
+    crew = NULL;
+    ck_assert_int_eq(step_crew_create(THREADS, &crew), STATUS_OK);
+    step_crew_expect(crew, INT64_MIN + 1000000);
+    run_steps(crew, &shared, 100);
+    step_crew_destroy(crew);
+}
+END_TEST
+
+SUITE_MAIN("step_crew", pieces_are_done_once, alone_is_a_crew_too, all_threads_come,
+           steps_come_at_any_time)

@@ -48,17 +48,60 @@ START_TEST(operations_per_byte_are_the_textbooks)
 }
 END_TEST
 
+static void expect_shape(size_t mask_rows, size_t mask_columns, unsigned rows, unsigned columns)
+{
+    struct strip_shape shape = strip_shape_for(mask_rows, mask_columns);
+    ck_assert_msg(shape.rows == rows && shape.columns == columns, "%zux%zu: strips of %ux%u",
+                  mask_rows, mask_columns, shape.rows, shape.columns);
+}
+
 START_TEST(strips_are_for_small_masks)
 {
-    ck_assert_uint_eq(strip_side(1, 1), 3);
-    ck_assert_uint_eq(strip_side(3, 3), 3);
-    ck_assert_uint_eq(strip_side(4, 2), 5);
-    ck_assert_uint_eq(strip_side(1, 7), 7);
-    ck_assert_uint_eq(strip_side(14, 14), 15);
-    ck_assert_uint_eq(strip_side(15, 8), 15);
-    ck_assert_uint_eq(strip_side(15, 7), 0); /* less than half of the square */
-    ck_assert_uint_eq(strip_side(1, 9), 0);
-    ck_assert_uint_eq(strip_side(16, 16), 0);
+    expect_shape(1, 1, 3, 3);
+    expect_shape(3, 3, 3, 3);
+    expect_shape(4, 2, 5, 5);
+    expect_shape(1, 7, 1, 31);
+    expect_shape(31, 1, 31, 1);
+    expect_shape(2, 9, 3, 15);
+    expect_shape(25, 3, 31, 3);
+    expect_shape(14, 14, 15, 15);
+    expect_shape(15, 8, 15, 15);
+    expect_shape(15, 7, 0, 0); /* less than half of the square */
+    expect_shape(17, 2, 0, 0);
+    expect_shape(16, 16, 17, 17);
+    expect_shape(19, 19, 0, 0);
+    expect_shape(31, 31, 0, 0);
+    expect_shape(32, 31, 0, 0);
+    expect_shape(1, 33, 0, 0);
+}
+END_TEST
+
+/* Each shape is the one for a mask of its size, and strips never cut a mask off. */
+START_TEST(strips_hold_their_masks)
+{
+    for (size_t rows = 1; rows <= 40; rows++)
+        for (size_t columns = 1; columns <= 40; columns++) {
+            struct strip_shape shape = strip_shape_for(rows, columns);
+            if (shape.rows == 0)
+                continue;
+            ck_assert_uint_ge(shape.rows, rows | 1);
+            ck_assert_uint_ge(shape.columns, columns | 1);
+            ck_assert_uint_le(shape.rows, STRIP_SIDE_MOST);
+            ck_assert_uint_le(shape.columns, STRIP_SIDE_MOST);
+            expect_shape(shape.rows, shape.columns, shape.rows, shape.columns);
+        }
+}
+END_TEST
+
+START_TEST(patches_pad_rows_that_fit_almost)
+{
+    ck_assert_uint_eq(patch_mask_columns(31, 31), 32);
+    ck_assert_uint_eq(patch_mask_columns(29, 29), 32);
+    ck_assert_uint_eq(patch_mask_columns(28, 28), 28);
+    ck_assert_uint_eq(patch_mask_columns(33, 33), 33);
+    ck_assert_uint_eq(patch_mask_columns(64, 64), 64);
+    ck_assert_uint_eq(patch_mask_columns(16384 / 7, 7), 7); /* no room in constant memory */
+    ck_assert_uint_eq(patch_mask_columns(16384 / 8, 7), 8);
 }
 END_TEST
 
@@ -163,5 +206,5 @@ START_TEST(kernels_have_names)
 END_TEST
 
 SUITE_MAIN("tile2d", tiles_and_what_they_load, operations_per_byte_are_the_textbooks,
-           strips_are_for_small_masks, strips_fill_the_gpu, unsupported_sizes_are_reported,
-           truth_by_hand, kernels_have_names)
+           strips_are_for_small_masks, strips_hold_their_masks, patches_pad_rows_that_fit_almost,
+           strips_fill_the_gpu, unsupported_sizes_are_reported, truth_by_hand, kernels_have_names)

@@ -8,10 +8,12 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 enum {
-    SPIN = 1000000, /* ns, for another part of the same step */
-    OPEN = 1,       /* the door's lowest bit; the others count who is inside */
+    SPIN = 1000000,  /* ns, for another part of the same step */
+    MARGIN = 150000, /* ns before and after the time for which a step is expected */
+    OPEN = 1,        /* the door's lowest bit; the others count who is inside */
     INSIDE = 2,
 };
 
@@ -19,6 +21,7 @@ struct step_crew {
     struct futex bell; /* parts begun */
     atomic_uint door;
     atomic_bool ending;
+    atomic_int_fast64_t expected; /* monotonic_ns() */
     void (*task)(void *context);
     void *context;
     size_t count; /* of threads */
@@ -35,12 +38,26 @@ static bool enter(struct step_crew *crew)
     return false;
 }
 
+/* For a part after `heard`: until one begins, or the next step is near, or does not come. */
+static bool wait_for_part(struct step_crew *crew, uint32_t heard, int64_t spin)
+{
+    int64_t now = monotonic_ns(), expected = atomic_load(&crew->expected);
+    if (now < expected - MARGIN)
+        return futex_wait(&crew->bell, heard + 1, spin, expected - MARGIN);
+    if (now < expected + MARGIN)
+        return futex_wait(&crew->bell, heard + 1, 2 * MARGIN, expected + MARGIN);
+    return futex_wait(&crew->bell, heard + 1, spin, INT64_MAX);
+}
+
 static void *help(void *argument)
 {
     struct step_crew *crew = argument;
+    bool has_begun = true;
     realtime_flush_denormals();
+    (void)prctl(PR_SET_TIMERSLACK, 1UL); /* else 50 us, without a real-time priority */
     for (uint32_t heard = 0; !atomic_load(&crew->ending);) {
-        if (!futex_wait(&crew->bell, heard + 1, SPIN, INT64_MAX))
+        has_begun = wait_for_part(crew, heard, has_begun ? SPIN : 0);
+        if (!has_begun)
             continue;
         heard = atomic_load(&crew->bell.value);
         if (!enter(crew))
@@ -78,6 +95,12 @@ void step_crew_destroy(struct step_crew *crew)
     for (size_t t = 0; t < crew->count; t++)
         pthread_join(crew->started[t], NULL);
     free(crew);
+}
+
+HALO_REALTIME void step_crew_expect(struct step_crew *crew, int64_t at)
+{
+    if (crew)
+        atomic_store(&crew->expected, at);
 }
 
 HALO_REALTIME void step_crew_begin(struct step_crew *crew, void (*task)(void *context),

@@ -13,10 +13,12 @@ static void convolver_reset(struct filter *filter)
     if (atomic_load(&convolver->switching))
         convolver_finish_switch(convolver);
     for (size_t p = 0; p < convolver->share_count; p++) {
-        const struct convolver_share *share = &convolver->shares[p];
+        struct convolver_share *share = &convolver->shares[p];
         for (enum side s = convolver_side_of(share); s < SIDES; s++)
             if (share->backend[s])
                 share->backend[s]->reset(share->convolution[s]);
+        share->spare.posted = false;
+        share->spare.behind = 0;
     }
     if (convolver->shares[0].backend[STANDBY] || convolver->kept_mask)
         (convolver_is_in_double(convolver) ? convolver_reset_history_in_double
@@ -122,7 +124,7 @@ static enum status fill(struct convolver *convolver, const struct convolver_back
     TRY(create_prover(convolver, settings));
     TRY(convolver_shares_create(convolver, backend, mask));
     backend = convolver->shares[0].backend[MAIN];
-    bool stands_by = backend->failure && !settings->alone;
+    bool stands_by = backend->failure && !settings->alone && !settings->gpus_alone;
     bool in_files = settings->mask_stays && !convolver->shape.live && settings->taps == 0;
     if (stands_by)
         TRY(keep_history(convolver));
@@ -134,7 +136,11 @@ static enum status fill(struct convolver *convolver, const struct convolver_back
     convolver->current = convolver->first;
     bool may_wait = settings->live && !settings->alone && backend->collect;
     convolver->patience_alone = INT64_MAX;
-    return may_wait ? convolver_shares_run_standbys(convolver) : STATUS_OK;
+    if (may_wait && !settings->gpus_alone)
+        TRY(convolver_shares_run_standbys(convolver));
+    if (may_wait)
+        convolver_spares_create(convolver, mask);
+    return STATUS_OK;
 }
 
 static struct convolver_shape shape_for(const struct convolver_settings *settings,
@@ -147,6 +153,7 @@ static struct convolver_shape shape_for(const struct convolver_settings *setting
                                         settings->taps > mask->taps ? settings->taps : mask->taps,
                                     .rate = settings->rate,
                                     .block = settings->block,
+                                    .frames = settings->frames,
                                     .live = settings->live || settings->gpu.mode != GPU_MODE_AUTO,
                                     .reproducible = settings->reproducible,
                                     .paths = mask->path_count,
@@ -219,7 +226,7 @@ static const struct convolver_share *active_share(const struct filter *filter)
 {
     const struct convolver *convolver = (const struct convolver *)filter;
     for (size_t p = 0; p < convolver->share_count; p++)
-        if (convolver_side_of(&convolver->shares[p]) == MAIN)
+        if (!convolver_is_replaced(&convolver->shares[p]))
             return &convolver->shares[p];
     return &convolver->shares[0];
 }
@@ -233,13 +240,18 @@ const char *convolver_backend(const struct filter *filter)
 const char *convolver_algorithm(const struct filter *filter)
 {
     const struct convolver_share *share = active_share(filter);
-    return convolver_side_of(share) == MAIN ? ((const struct convolver *)filter)->algorithm
-                                            : share->algorithm[STANDBY];
+    return convolver_is_replaced(share) ? share->algorithm[STANDBY]
+                                        : ((const struct convolver *)filter)->algorithm;
 }
 
 const char *convolver_reason(const struct filter *filter)
 {
     return ((const struct convolver *)filter)->reason;
+}
+
+const char *convolver_share_reason(const struct filter *filter)
+{
+    return ((const struct convolver *)filter)->share_reason;
 }
 
 uint64_t convolver_late(const struct filter *filter)
@@ -252,7 +264,7 @@ uint64_t convolver_failures(const struct filter *filter)
     const struct convolver *convolver = (const struct convolver *)filter;
     uint64_t failures = 0;
     for (size_t p = 0; p < convolver->share_count; p++)
-        failures += convolver_side_of(&convolver->shares[p]) == STANDBY;
+        failures += convolver_side_of(&convolver->shares[p]) != MAIN;
     return failures;
 }
 

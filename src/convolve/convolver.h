@@ -9,6 +9,8 @@
 #ifndef HALO_CONVOLVER_H
 #define HALO_CONVOLVER_H
 
+#include "base/numa_place.h"
+#include "base/realtime.h"
 #include "base/status.h"
 #include "base/workers.h"
 #include "convolve/gpu_devices.h"
@@ -49,7 +51,8 @@ struct convolver_settings {
     size_t taps;       /* of the longest mask to come; 0: of the first one */
     int64_t frames;    /* of the whole sound, for auto; 0 or less: unknown */
     bool live;         /* the caller waits for each block */
-    bool alone;        /* on a GPU, without the CPU standing by: for measurements */
+    bool alone;        /* on a GPU, without anything standing by: for measurements */
+    bool gpus_alone;   /* on GPUs, of which one stands by for another, and the CPU for none */
     bool reproducible; /* neither the preferred block nor a rounding depends on the machine */
     bool mask_stays;   /* the first mask outlives the convolver, and no other follows */
     struct gpu_settings gpu;
@@ -69,7 +72,9 @@ const char *convolver_choice_name(size_t index); /* "auto" first, then the backe
  * in parallel and supplies any block that the GPU does not finish within 60 % of the block's time.
  * Live, several GPUs may share the outputs: each share has a standby, is late and fails alone. One
  * that is not there when the block's time is over, and has no CPU beside it, is silent for
- * that block.
+ * that block. Where the CPU is too slow to compute a share along, another GPU that has the memory
+ * and the time stands by for it: it gets the share's inputs, and takes over in the block in which
+ * that one fails.
  * Errors: memory, an unknown backend, one that is not available. */
 MUST_CHECK enum status convolver_create(const struct convolver_settings *settings,
                                         const struct mask *mask, struct filter **convolver);
@@ -99,10 +104,12 @@ MUST_CHECK enum status convolver_create_on(const struct convolver_backend *backe
                                            const struct convolver_settings *settings,
                                            const struct mask *mask, struct filter **convolver);
 
-/* The active backend, its algorithm, and why auto chose it ("" if the user did). */
+/* The active backend, its algorithm, why auto chose it ("" if the user did), and why so many GPUs
+ * ("" if the user did, or there are not several). */
 const char *convolver_backend(const struct filter *convolver);
 const char *convolver_algorithm(const struct filter *convolver);
 const char *convolver_reason(const struct filter *convolver);
+const char *convolver_share_reason(const struct filter *convolver);
 uint64_t convolver_failures(const struct filter *convolver); /* GPUs that failed */
 uint64_t convolver_late(const struct filter *convolver);     /* late blocks, of each GPU */
 size_t
@@ -158,7 +165,10 @@ size_t convolver_preferred_block(const struct convolver_settings *settings, cons
 
 /* ---- interface of a backend ---- */
 
-enum { CONVOLVER_SLOTS = 2 }; /* masks active at once */
+enum {
+    CONVOLVER_SLOTS = 2, /* masks active at once */
+    CONVOLVER_WHY = 192, /* characters */
+};
 
 struct convolution; /* a backend's history and scratch memory */
 struct prepared;    /* a backend's form of a mask */
@@ -171,6 +181,7 @@ struct convolver_shape {
     enum precision precision;
     uint32_t rate; /* Hz; 0: unknown */
     size_t block;
+    int64_t frames; /* of the whole sound; 0 or less: unknown */
     bool live;
     bool reproducible;
     bool has_choices; /* other masks may follow the first one */
@@ -180,6 +191,12 @@ struct convolver_shape {
     const struct convolver_service *service;
     struct workers *workers;
 };
+
+/* Nanoseconds from one block of a stream to the next; at 48 kHz, if its rate is not known. */
+HALO_REALTIME static inline int64_t convolver_period(const struct convolver_shape *shape)
+{
+    return (int64_t)(1e9 * (double)shape->block / (double)(shape->rate ? shape->rate : 48000));
+}
 
 /* A mask active in a step. A slot keeps its mask from step to step; pending results belong to
  * the slot. */
@@ -201,10 +218,19 @@ struct convolver_backend {
     /* The backend to use for this shape and first mask. NULL: this one. */
     const struct convolver_backend *(*variant)(const struct convolver_shape *shape,
                                                const struct mask *mask);
-    /* The processors that share the outputs of a stream, each with a convolution of its own, at
-     * least one; a share's is shape->gpu.devices.of[0]. NULL: there is one. */
+    /* The processors that share the outputs, each with a convolution of its own, at least one; a
+     * share's is shape->gpu.devices.of[0]. `why` is empty before, and says it where there was a
+     * choice. NULL: there is one. */
     enum status (*share_out)(const struct convolver_shape *shape, const struct mask *mask,
-                             struct gpu_devices *devices);
+                             struct gpu_devices *devices, char why[CONVOLVER_WHY]);
+    /* Live, for a share that no processor computes along: the one that is to stand by for it, of
+     * those that do not have it. `taken`: the processors of all shares, of which this is one.
+     * False: there is none with the room and the time for that. NULL: there never is. */
+    bool (*choose_spare)(const struct convolver_shape *shape, const struct gpu_devices *taken,
+                         unsigned char *device);
+    /* Go beside its processor, until numa_leave: memory and threads that are made then are near it.
+     * NULL: it is the same everywhere. */
+    void (*enter)(const struct convolver_shape *shape, struct numa_before *before);
     /* In files: a step waits for another processor, so that those of several shares may run at
      * once, each in a thread, and so may creating them and preparing masks. */
     bool steps_at_once;

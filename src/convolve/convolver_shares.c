@@ -27,7 +27,7 @@ struct share_job {
     const struct convolver_backend *backend;
     const struct mask *mask; /* the whole one */
     struct convolver_forms *forms;
-    bool on_main; /* or on the standby */
+    bool sides[SIDES]; /* those that prepare the mask */
 
     enum status status;
     char failure[512]; /* for the control thread to report */
@@ -77,12 +77,25 @@ static const struct convolver_backend *variant_of(const struct convolver_backend
 }
 
 /* `backend`: the variant. */
-static enum status create_side(struct convolver_share *share, enum side side,
-                               const struct convolver_backend *backend)
+static void enter_place(const struct convolver_backend *backend,
+                        const struct convolver_shape *shape, struct numa_before *before)
 {
+    *before = (struct numa_before){0};
+    if (backend && backend->enter)
+        backend->enter(shape, before);
+}
+
+enum status convolver_create_side(struct convolver_share *share, enum side side,
+                                  const struct convolver_backend *backend,
+                                  const struct convolver_shape *shape)
+{
+    struct numa_before before;
     if (!backend || !backend->create)
         return fail_no_cuda();
-    TRY(backend->create(&share->shape, &share->convolution[side]));
+    enter_place(backend, shape, &before);
+    enum status status = backend->create(shape, &share->convolution[side]);
+    numa_leave(&before);
+    TRY(status);
     share->backend[side] = backend;
     backend->describe(share->convolution[side], share->algorithm[side],
                       sizeof share->algorithm[side]);
@@ -91,12 +104,13 @@ static enum status create_side(struct convolver_share *share, enum side side,
 
 static enum status create_main(const struct share_job *job)
 {
-    return create_side(job->share, MAIN, job->backend);
+    return convolver_create_side(job->share, MAIN, job->backend, &job->share->shape);
 }
 
 static enum status create_standby(struct convolver_share *share, const struct mask *mask)
 {
-    return create_side(share, STANDBY, variant_of(&convolver_cpu, &share->shape, mask));
+    const struct convolver_shape *shape = &share->shape;
+    return convolver_create_side(share, STANDBY, variant_of(&convolver_cpu, shape, mask), shape);
 }
 
 /* ---- which share has what ---- */
@@ -119,7 +133,9 @@ static enum status choose_devices(struct convolver *convolver,
     const struct convolver_shape *shape = &convolver->shape;
     *devices = (struct gpu_devices){.count = 1};
     if (backend && backend->share_out && shape->precision == PRECISION_SINGLE)
-        TRY(backend->share_out(shape, mask, devices));
+        TRY(backend->share_out(shape, mask, devices, convolver->share_reason));
+    if (*convolver->share_reason)
+        note_detail("%s", convolver->share_reason);
     if (devices->count > shape->outputs)
         devices->count = shape->outputs; /* the others would be idle */
     return STATUS_OK;
@@ -174,14 +190,19 @@ static enum status create_crew(struct convolver *convolver)
 }
 
 /* Threads of its own for each share, where they step at once: the stream's serve one caller. */
-static enum status divide_workers(struct convolver *convolver)
+static enum status divide_workers(struct convolver *convolver,
+                                  const struct convolver_backend *backend)
 {
     const struct workers *all = convolver->shape.workers;
     size_t count = convolver->share_count;
     size_t each = all ? workers_count(all) / count : 1;
     for (size_t p = 0; p < count; p++) {
         struct convolver_share *share = &convolver->shares[p];
-        TRY(workers_create(each ? each : 1, &share->workers));
+        struct numa_before before;
+        enter_place(backend, &share->shape, &before);
+        enum status status = workers_create(each ? each : 1, &share->workers);
+        numa_leave(&before);
+        TRY(status);
         share->shape.workers = share->workers;
     }
     return STATUS_OK;
@@ -202,7 +223,7 @@ enum status convolver_shares_create(struct convolver *convolver,
     lay_out(convolver, &devices, mask);
     bool at_once = backend && backend->steps_at_once && devices.count > 1;
     if (at_once)
-        TRY(divide_workers(convolver));
+        TRY(divide_workers(convolver, backend));
     for (size_t p = 0; p < devices.count; p++)
         jobs[p] = (struct share_job){
             .run = create_main, .share = &convolver->shares[p], .backend = backend};
@@ -236,11 +257,15 @@ void convolver_shares_destroy(struct convolver *convolver)
 
 static enum status prepare_sides(const struct share_job *job, const struct mask *mask)
 {
-    const struct convolver_share *share = job->share;
+    struct convolver_share *share = job->share;
     for (enum side s = convolver_side_of(share); s < SIDES; s++) {
         struct prepared *form = NULL;
-        if (!share->backend[s] || (s == MAIN) != job->on_main)
+        if (!share->backend[s] || !job->sides[s])
             continue;
+        if (s == SPARE) {
+            TRY(convolver_spare_prepare(share, mask, &job->forms->of[s]));
+            continue;
+        }
         enum status status = share->backend[s]->prepare(share->convolution[s], mask, &form);
         job->forms->of[s] = form;
         TRY(status);
@@ -261,7 +286,7 @@ static enum status prepare_share(const struct share_job *job)
 }
 
 static enum status prepare_on(const struct convolver *convolver, const struct mask *mask,
-                              struct convolver_mask *prepared, bool on_main)
+                              struct convolver_mask *prepared, bool on_gpus)
 {
     struct share_job jobs[GPU_MOST];
     size_t count = convolver->share_count;
@@ -271,8 +296,8 @@ static enum status prepare_on(const struct convolver *convolver, const struct ma
                                      .share = &convolver->shares[p],
                                      .mask = mask,
                                      .forms = &prepared->forms[p],
-                                     .on_main = on_main};
-    return run_jobs(jobs, count, on_main && (backend->post || backend->steps_at_once));
+                                     .sides = {on_gpus, on_gpus, !on_gpus}};
+    return run_jobs(jobs, count, on_gpus && (backend->post || backend->steps_at_once));
 }
 
 enum status convolver_shares_prepare(const struct convolver *convolver, const struct mask *mask,
@@ -280,6 +305,16 @@ enum status convolver_shares_prepare(const struct convolver *convolver, const st
 {
     TRY(prepare_on(convolver, mask, prepared, true));
     return prepare_on(convolver, mask, prepared, false);
+}
+
+enum status convolver_shares_prepare_spare(const struct convolver *convolver,
+                                           struct convolver_share *share, const struct mask *mask)
+{
+    const struct share_job job = {.share = share,
+                                  .mask = mask,
+                                  .forms = &convolver->first->forms[share->shape.share],
+                                  .sides = {[SPARE] = true}};
+    return prepare_share(&job);
 }
 
 void convolver_shares_release(const struct convolver *convolver,
@@ -297,8 +332,10 @@ void convolver_shares_release(const struct convolver *convolver,
 bool convolver_make_standby(struct convolver *convolver, struct convolver_share *share)
 {
     const struct mask *mask = convolver->kept_mask;
-    struct share_job job = {
-        .share = share, .mask = mask, .forms = &convolver->first->forms[share->shape.share]};
+    struct share_job job = {.share = share,
+                            .mask = mask,
+                            .forms = &convolver->first->forms[share->shape.share],
+                            .sides = {[STANDBY] = true}};
     if (share->backend[STANDBY] || !mask)
         return share->backend[STANDBY] != NULL;
     log_as_notes(true); /* the failure is reported */
@@ -337,7 +374,7 @@ static double standby_time(const struct convolver *convolver, const struct convo
 enum status convolver_shares_run_standbys(struct convolver *convolver)
 {
     const struct convolver_shape *shape = &convolver->shape;
-    double period = 1e9 * (double)shape->block / (double)(shape->rate ? shape->rate : 48000);
+    double period = (double)convolver_period(shape);
     double left = AFFORDABLE_SHARE * period;
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
         TRY(block_init(&convolver->spare[v], shape->outputs, shape->block, "a convolver"));

@@ -37,21 +37,30 @@ HALO_REALTIME static void run_posted(struct convolver *convolver,
 
 HALO_REALTIME static void post(struct convolver *convolver, struct convolver_share *share)
 {
-    share->backend[MAIN]->post(share->convolution[MAIN], convolver->work.in + share->first_input,
+    enum side side = convolver_side_of(share);
+    share->backend[side]->post(share->convolution[side], convolver->work.in + share->first_input,
                                share->slots);
+}
+
+HALO_REALTIME int64_t convolver_wait_until(const struct convolver *convolver,
+                                           const struct convolver_share *share)
+{
+    int64_t patience = share->along ? convolver->patience : convolver->patience_alone;
+    return patience == INT64_MAX ? INT64_MAX : convolver->work.begun + patience;
 }
 
 HALO_REALTIME static void collect(struct convolver *convolver, struct convolver_share *share)
 {
-    int64_t patience = share->along ? convolver->patience : convolver->patience_alone;
-    int64_t until = patience == INT64_MAX ? INT64_MAX : convolver->work.begun + patience;
-    if (!share->backend[MAIN]->collect) {
-        share->backend[MAIN]->step(share->convolution[MAIN],
-                                   convolver->work.in + share->first_input, share->slots);
-        share->answered = !convolver_failure_of(share, MAIN);
+    enum side side = convolver_side_of(share);
+    const struct convolver_backend *backend = share->backend[side];
+    if (!backend->collect) {
+        backend->step(share->convolution[side], convolver->work.in + share->first_input,
+                      share->slots);
+        share->answered = !convolver_failure_of(share, side);
         return;
     }
-    share->answered = share->backend[MAIN]->collect(share->convolution[MAIN], share->slots, until);
+    share->answered = backend->collect(share->convolution[side], share->slots,
+                                       convolver_wait_until(convolver, share));
 }
 
 /* ---- the CPU ---- */
@@ -83,8 +92,13 @@ HALO_REALTIME static void fill_outputs(const struct convolver *convolver,
 HALO_REALTIME static void replace(struct convolver *convolver, struct convolver_share *share,
                                   const float *const *in, float *const *out, bool entering)
 {
-    const char *failure = convolver_failure_of(share, MAIN);
+    const char *failure = convolver_failure_of(share, convolver_side_of(share));
     bool along = share->along;
+    if (failure && convolver_move_to_spare(convolver, share, failure, in, out, entering)) {
+        if (share->answered)
+            return;
+        failure = NULL; /* the spare is late, no more */
+    }
     if (failure && !along) {
         convolver_replace_share(convolver, share, failure, in, out, entering);
         return;
@@ -93,7 +107,7 @@ HALO_REALTIME static void replace(struct convolver *convolver, struct convolver_
     if (entering)
         fill_outputs(convolver, share, along ? &convolver->spare[1] : NULL, convolver->coming.data);
     if (failure)
-        convolver_leave_main(convolver, share, failure);
+        convolver_leave_side(convolver, share, STANDBY, failure);
     else
         atomic_fetch_add(&convolver->late, 1);
 }
@@ -107,7 +121,7 @@ HALO_REALTIME static bool is_in_halves(const struct convolver *convolver,
 {
     const struct convolver_backend *backend = share->backend[MAIN];
     bool several = convolver->share_count > 1;
-    return convolver_side_of(share) == MAIN &&
+    return !convolver_is_replaced(share) &&
            ((backend->post && backend->collect && (share->along || several)) ||
             (backend->steps_at_once && several));
 }
@@ -121,8 +135,8 @@ HALO_REALTIME static bool choose_halves(struct convolver *convolver, float *cons
         share->posted = is_in_halves(convolver, share);
         any = any || share->posted;
         if (share->posted)
-            convolver_set_slots(convolver, share, MAIN, entering, false, out, &convolver->coming,
-                                share->slots);
+            convolver_set_slots(convolver, share, convolver_side_of(share), entering, false, out,
+                                &convolver->coming, share->slots);
     }
     return any;
 }
@@ -134,6 +148,9 @@ HALO_REALTIME void convolver_run_shares(struct convolver *convolver, const float
     if (any) {
         convolver->work.in = in;
         convolver->work.begun = monotonic_ns();
+        if (convolver->shape.live)
+            step_crew_expect(convolver->crew,
+                             convolver->work.begun + convolver_period(&convolver->shape));
         if (convolver->shares[0].backend[MAIN]->post)
             run_posted(convolver, post);
     }
@@ -149,4 +166,6 @@ HALO_REALTIME void convolver_run_shares(struct convolver *convolver, const float
     for (size_t p = 0; p < convolver->share_count; p++)
         if (convolver->shares[p].posted && !convolver->shares[p].answered)
             replace(convolver, &convolver->shares[p], in, out, entering);
+    if (any && convolver->has_spares)
+        run_posted(convolver, convolver_feed_spare);
 }

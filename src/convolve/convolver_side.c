@@ -44,7 +44,7 @@ HALO_REALTIME static bool is_history_needed(const struct convolver *convolver)
 {
     for (size_t p = 0; p < convolver->share_count; p++) {
         const struct convolver_share *share = &convolver->shares[p];
-        if (convolver_side_of(share) == MAIN && !share->along &&
+        if (!convolver_is_replaced(share) && !share->along &&
             (share->backend[STANDBY] || convolver->kept_mask))
             return true;
     }
@@ -87,7 +87,7 @@ HALO_REALTIME static void run_side(struct convolver *convolver, const struct con
     share->backend[side]->REAL(step)(share->convolution[side], in + share->first_input, slots);
 }
 
-/* The main backend has failed within this block: feed the standby the history, with no slot
+/* The active backend has failed within this block: feed the standby the history, with no slot
  * active, so that it is up to date. */
 HALO_REALTIME static void take_over(struct convolver *convolver, struct convolver_share *share,
                                     const char *failure)
@@ -102,7 +102,7 @@ HALO_REALTIME static void take_over(struct convolver *convolver, struct convolve
             recent[c] = history->REAL(frames).data[share->first_input + c] + at * block;
         share->backend[STANDBY]->REAL(step)(share->convolution[STANDBY], recent, silent);
     }
-    convolver_leave_main(convolver, share, failure);
+    convolver_leave_side(convolver, share, STANDBY, failure);
 }
 
 HALO_REALTIME void REAL(convolver_replace_share)(struct convolver *convolver,
@@ -111,7 +111,7 @@ HALO_REALTIME void REAL(convolver_replace_share)(struct convolver *convolver,
                                                  bool entering)
 {
     bool stands_by =
-        convolver_side_of(share) == MAIN && (share->backend[STANDBY] || convolver->kept_mask);
+        !convolver_is_replaced(share) && (share->backend[STANDBY] || convolver->kept_mask);
     if (stands_by && convolver_make_standby(convolver, share)) {
         take_over(convolver, share, failure);
         run_side(convolver, share, STANDBY, in, out, entering, true);

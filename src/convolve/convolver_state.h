@@ -1,5 +1,5 @@
 /* The state of a convolver, private to its control side (convolver.c, convolver_shares.c) and its
- * step (convolver_step.c, convolver_shares_step.c, convolver_side.c). */
+ * step (convolver_step.c, convolver_shares_step.c, convolver_spares_step.c, convolver_side.c). */
 #ifndef HALO_CONVOLVER_STATE_H
 #define HALO_CONVOLVER_STATE_H
 
@@ -11,8 +11,9 @@
 
 #include <stdatomic.h>
 
-/* The requested backend, and the CPU as its standby. */
-enum side { MAIN, STANDBY, SIDES };
+/* The requested backend; the same on another processor, which knows the inputs and takes over
+ * first; and the CPU as their standby. */
+enum side { MAIN, SPARE, STANDBY, SIDES };
 
 /* A mask prepared for each side of a share; NULL if there is no such side. */
 struct convolver_forms {
@@ -26,19 +27,30 @@ struct convolver_mask {
     struct convolver_forms forms[]; /* of each share */
 };
 
+/* What the spare of a share is at. */
+struct convolver_spare {
+    unsigned char device;
+    _Atomic bool lacks; /* a mask: written by the control thread */
+    bool lost;          /* it failed, or was behind for too long; the step's */
+    bool posted;        /* a block whose answer was not collected */
+    size_t behind;      /* blocks in a row that were not answered when the next came */
+};
+
 /* The outputs that one processor computes, and the inputs that they need: all of both, unless
  * several GPUs share a stream. Both are in a row. */
 struct convolver_share {
     struct convolver_shape shape; /* of its own inputs and outputs */
     size_t first_input, first_output;
-    const struct convolver_backend *backend[SIDES]; /* STANDBY: NULL if none is needed */
+    const struct convolver_backend *backend[SIDES]; /* NULL: there is no such side */
     struct convolution *convolution[SIDES];
     char algorithm[SIDES][128];
     struct workers *workers; /* its own; NULL: those of the stream */
     bool along;              /* live: the standby runs in parallel, without history */
     _Atomic int side;        /* written by the step, read by any thread */
 
-    /* Of the main side, in this block. */
+    struct convolver_spare spare;
+
+    /* Of the active side, if it is a GPU, in this block. */
     bool posted, answered;
     struct convolver_slot slots[CONVOLVER_SLOTS];
 };
@@ -67,6 +79,7 @@ struct convolver {
     size_t origin;
     size_t share_count;
     struct convolver_share *shares;
+    bool has_spares;
     struct step_crew *crew; /* one thread less than shares; NULL: the step does all of them */
     struct convolver_shared_work work;
     const struct mask *kept_mask; /* for a standby that is made when it is needed; NULL: it is */
@@ -77,7 +90,8 @@ struct convolver {
     _Atomic uint64_t late;
     struct prover *prover; /* NULL: no proof was asked for */
     char algorithm[160];
-    char reason[192];
+    char reason[CONVOLVER_WHY];
+    char share_reason[CONVOLVER_WHY];
     char notice[200];
     char failure[200];
 
@@ -127,12 +141,30 @@ MUST_CHECK enum status convolver_shares_create(struct convolver *convolver,
                                                const struct convolver_backend *backend,
                                                const struct mask *mask);
 void convolver_shares_destroy(struct convolver *convolver);
+MUST_CHECK enum status convolver_create_side(struct convolver_share *share, enum side side,
+                                             const struct convolver_backend *backend,
+                                             const struct convolver_shape *shape);
 MUST_CHECK enum status convolver_shares_add_standby(struct convolver *convolver,
                                                     const struct mask *mask);
 
-/* Of a convolver whose first mask is prepared: which standbys run in parallel, and how long the
+/* Of one whose first mask is prepared: which standbys run in parallel, and how long the
  * others are waited for. */
 MUST_CHECK enum status convolver_shares_run_standbys(struct convolver *convolver);
+
+/* Of one whose first mask, `mask`, is prepared: processors that stand by for shares of others,
+ * where the CPU does not run along, as many as are to be had. convolver_spares.c. */
+void convolver_spares_create(struct convolver *convolver, const struct mask *mask);
+
+/* The form of a mask for the spare of a share; `mask` has its inputs and outputs. A spare that
+ * cannot have it takes nothing over any more. Errors: it has done so already. */
+MUST_CHECK enum status convolver_spare_prepare(struct convolver_share *share,
+                                               const struct mask *mask,
+                                               const struct prepared **form);
+
+/* The first mask's. */
+MUST_CHECK enum status convolver_shares_prepare_spare(const struct convolver *convolver,
+                                                      struct convolver_share *share,
+                                                      const struct mask *mask);
 
 /* The forms of a mask for all shares; those of an unfinished one are released as well. */
 MUST_CHECK enum status convolver_shares_prepare(const struct convolver *convolver,
@@ -151,8 +183,23 @@ void convolver_set_masks(const struct convolver *convolver, const struct convolv
                          enum side side, bool entering, bool all_fresh,
                          struct convolver_slot slots[CONVOLVER_SLOTS]);
 const char *convolver_failure_of(const struct convolver_share *share, enum side side);
-void convolver_leave_main(struct convolver *convolver, struct convolver_share *share,
+
+/* The active side of a share has failed: `to` is the active one. */
+void convolver_leave_side(struct convolver *convolver, struct convolver_share *share, enum side to,
                           const char *failure);
+
+/* The time until which a share is waited for. */
+int64_t convolver_wait_until(const struct convolver *convolver,
+                             const struct convolver_share *share);
+
+/* After the answers: send the block, convolver->work.in, to the share's spare, if it has one. */
+void convolver_feed_spare(struct convolver *convolver, struct convolver_share *share);
+
+/* The main side of a share has failed in this block: let the spare do that, if there is one. Then
+ * share->answered says whether it was in time. False: the spare cannot. */
+bool convolver_move_to_spare(struct convolver *convolver, struct convolver_share *share,
+                             const char *failure, const float *const *in, float *const *out,
+                             bool entering);
 
 /* Fill in the slots of one side, with outputs in `out` and `coming`, which are those of the whole
  * convolver; `coming` may only be looked at while a mask enters: until then the control thread may
@@ -172,13 +219,18 @@ void convolver_run_share(struct convolver *convolver, struct convolver_share *sh
 void convolver_run_share_in_double(struct convolver *convolver, struct convolver_share *share,
                                    const double *const *in, double *const *out, bool entering);
 
-/* The main side of a share has failed in this block: do that. */
+/* The active side of a share has failed in this block: let the standby do that. */
 void convolver_replace_share(struct convolver *convolver, struct convolver_share *share,
                              const char *failure, const float *const *in, float *const *out,
                              bool entering);
 void convolver_replace_share_in_double(struct convolver *convolver, struct convolver_share *share,
                                        const char *failure, const double *const *in,
                                        double *const *out, bool entering);
+
+HALO_REALTIME static inline bool convolver_is_replaced(const struct convolver_share *share)
+{
+    return convolver_side_of(share) == STANDBY;
+}
 
 /* The block becomes the newest of the history, if a share may need that. */
 void convolver_remember(struct convolver *convolver, const float *const *in);

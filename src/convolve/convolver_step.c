@@ -116,25 +116,32 @@ HALO_REALTIME const char *convolver_failure_of(const struct convolver_share *sha
     return backend->failure ? backend->failure(share->convolution[side]) : NULL;
 }
 
-HALO_REALTIME void convolver_leave_main(struct convolver *convolver, struct convolver_share *share,
-                                        const char *failure)
+HALO_REALTIME static unsigned device_of(const struct convolver_share *share, enum side side)
 {
-    char *notice = convolver->notice;
+    return side == SPARE ? share->spare.device : share->shape.gpu.devices.of[0];
+}
+
+HALO_REALTIME void convolver_leave_side(struct convolver *convolver, struct convolver_share *share,
+                                        enum side to, const char *failure)
+{
+    char *notice = convolver->notice, place[24] = "the CPU";
     unsigned long long at = convolver->position;
+    if (to == SPARE)
+        snprintf(place, sizeof place, "GPU %u", device_of(share, SPARE));
     if (convolver->share_count == 1)
         snprintf(notice, sizeof convolver->notice,
                  "the GPU failed (%s): continuing on the CPU from frame %llu, nothing is lost",
                  failure, at);
     else
         snprintf(notice, sizeof convolver->notice,
-                 "GPU %u failed (%s): its outputs %zu to %zu continue on the CPU from frame %llu, "
+                 "GPU %u failed (%s): its outputs %zu to %zu continue on %s from frame %llu, "
                  "nothing is lost",
-                 share->shape.gpu.devices.of[0], failure, share->first_output + 1,
-                 share->first_output + share->shape.outputs, at);
+                 device_of(share, convolver_side_of(share)), failure, share->first_output + 1,
+                 share->first_output + share->shape.outputs, place, at);
     if (!share->shape.service) /* which says it once for all convolvers */
         convolver->filter.notice = notice;
     share->along = false;
-    atomic_store(&share->side, STANDBY);
+    atomic_store(&share->side, (int)to);
 }
 
 HALO_REALTIME static void end_block(struct convolver *convolver, bool entering)

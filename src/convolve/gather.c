@@ -254,14 +254,9 @@ const struct convolver_service *gather_service(const struct gather *gather)
     return gather ? &gather->service : NULL;
 }
 
-static enum status worker_start(struct gather *gather, struct gather_worker *worker, int number,
-                                size_t mask_bytes)
+static enum status worker_fill(struct gather *gather, struct gather_worker *worker, int number,
+                               size_t mask_bytes)
 {
-    worker->gather = gather;
-    pthread_cond_init(&worker->ready, NULL);
-    for (size_t i = 0; i < GATHER_BATCHES; i++)
-        pthread_cond_init(&worker->slots[i].done, NULL);
-    gather->worker_count++;
     TRY(gather->kind->open(number, &worker->device));
     worker->mask_bytes_most = mask_bytes ? mask_bytes : worker->device->mask_bytes;
     for (; worker->open_slots < GATHER_BATCHES; worker->open_slots++)
@@ -271,6 +266,23 @@ static enum status worker_start(struct gather *gather, struct gather_worker *wor
     worker->has_thread = true;
     gather->left++;
     return STATUS_OK;
+}
+
+/* Its batches and its thread are beside the device. */
+static enum status worker_start(struct gather *gather, struct gather_worker *worker, int number,
+                                size_t mask_bytes)
+{
+    struct numa_before before = {0};
+    worker->gather = gather;
+    pthread_cond_init(&worker->ready, NULL);
+    for (size_t i = 0; i < GATHER_BATCHES; i++)
+        pthread_cond_init(&worker->slots[i].done, NULL);
+    gather->worker_count++;
+    if (gather->kind->enter)
+        gather->kind->enter(number, &before);
+    enum status status = worker_fill(gather, worker, number, mask_bytes);
+    numa_leave(&before);
+    return status;
 }
 
 static void worker_end(struct gather *gather, struct gather_worker *worker)

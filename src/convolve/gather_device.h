@@ -10,6 +10,7 @@
 #ifndef HALO_GATHER_DEVICE_H
 #define HALO_GATHER_DEVICE_H
 
+#include "base/numa_place.h"
 #include "base/status.h"
 #include "convolve/path_table.h"
 
@@ -67,6 +68,9 @@ struct gather_device_kind {
     const char *name;
     /* NULL: not in this build. Errors: there is none. */
     enum status (*count)(size_t *count);
+    /* Go beside a device, until numa_leave: memory and threads that are made then are near it.
+     * NULL: it is the same everywhere. */
+    void (*enter)(int number, struct numa_before *before);
     enum status (*open)(int number, struct gather_device **device);
     void (*close)(struct gather_device *device);
 

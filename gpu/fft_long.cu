@@ -1,0 +1,355 @@
+/* Overlap-save with transforms that no multiprocessor holds, in three passes over device memory:
+ * of N = N1 N2 points, the columns of N1 are transformed, times factors, then the rows of N2
+ * (Bailey, "FFTs in External or Hierarchical Memory", 1990); while a row is in shared memory it is
+ * multiplied by the mask's spectrum and transformed back; then the columns are. The first pass
+ * reads the chunks and the last writes their valid parts, so that nothing is copied between.
+ *
+ * A pair of chunks is one complex sequence, as in fft_fused.cu. Both transforms leave their
+ * frequencies digit-reversed; the columns' place of a frequency is its row in `work`. */
+extern "C" {
+#include "gpu/fft_kernels.h"
+#include "gpu/gpu.h"
+}
+#include "gpu/fft_device.cuh"
+#include "gpu/kernel_device.cuh"
+
+/* What the passes read and write: a pair of chunks for each blockIdx.y. */
+struct long_pairs {
+    const fft_pair *any; /* of any sounds; NULL: of the one sound below */
+    kernel_job job;
+    size_t history_frames;
+    size_t first; /* pair of the sound */
+};
+
+/* One pair. */
+struct chunks {
+    const float *in;
+    float *out;
+    long long from; /* the frame of in that point 0 of the first chunk is */
+    long long frames_in;
+    long long frames; /* of out, from its beginning here, for both chunks */
+    int history;
+    int hop;
+    bool add;
+    kernel_boundary boundary;
+};
+
+__device__ __forceinline__ chunks chunks_of(const long_pairs &pairs, int fft)
+{
+    const kernel_job &job = pairs.any ? pairs.any[blockIdx.y].job : pairs.job;
+    int history = (int)(pairs.any ? pairs.any[blockIdx.y].history_frames : pairs.history_frames);
+    int hop = fft - history;
+    long long base = pairs.any ? 0 : (long long)(pairs.first + blockIdx.y) * 2 * hop;
+    return {job.in,
+            job.out + base,
+            base + (long long)job.origin - history,
+            (long long)job.frames_in,
+            (long long)job.frames - base,
+            history,
+            hop,
+            job.add,
+            job.boundary};
+}
+
+/* ---- columns ---- */
+
+/* A block of threads transforms C neighbouring columns. */
+template <int N1, int C> struct columns {
+    static constexpr int THREADS_EACH = N1 / POINTS, THREADS = THREADS_EACH * C;
+    static constexpr int BLOCKS = THREADS == 256 ? 3 : 1024 / THREADS;
+    static constexpr int SHARED = stages<N1>() > 1 ? (N1 + N1 / 16) * C * (int)sizeof(float2) : 0;
+};
+
+/* Point p = 16 u + k of a spectrum is frequency_of(u) + k N1 / 16. */
+template <int N1, int S = 0> __device__ __forceinline__ int frequency_of(int u)
+{
+    if constexpr (S + 1 < stages<N1>()) {
+        constexpr int WEIGHT = N1 / length<N1, S>();
+        constexpr int STRIDE = length<N1, S>() / radices<N1>::of[S] / POINTS;
+        return u / STRIDE * WEIGHT + frequency_of<N1, S + 1>(u % STRIDE);
+    } else {
+        return 0;
+    }
+}
+
+/* v[k] times exp(-2 pi i column frequency / fft), or the conjugate. The angle is exact: a
+ * multiple of a power of two below 2^24 of its units. */
+template <int N1, bool BACK>
+__device__ __forceinline__ void turn_columns(float2 *v, int thread, int column, int fft)
+{
+    float unit = 2.0f / (float)fft;
+    int units = column * frequency_of<N1>(thread), step = column * (N1 / POINTS);
+#pragma unroll
+    for (int k = 0; k < POINTS; k++, units += step) {
+        float sine, cosine;
+        sincospif((float)(2 * units >= fft ? units - fft : units) * unit, &sine, &cosine);
+        v[k] = turn<BACK>(v[k], make_float2(cosine, -sine));
+    }
+}
+
+template <int N1, int C>
+__global__ void __launch_bounds__(columns<N1, C>::THREADS, columns<N1, C>::BLOCKS)
+    columns_forth(const __grid_constant__ long_pairs pairs, int width,
+                  const float2 *__restrict__ table, float2 *__restrict__ work)
+{
+    extern __shared__ float2 shared[];
+    int thread = (int)threadIdx.x / C, lane = (int)threadIdx.x % C;
+    int column = (int)blockIdx.x * C + lane;
+    chunks pair = chunks_of(pairs, N1 * width);
+    float2 v[POINTS];
+    long long from = pair.from + column;
+    if (pair.from >= 0 && pair.from + pair.hop + (long long)N1 * width <= pair.frames_in) {
+        const float *__restrict__ in = pair.in + from;
+        each_point<N1, 0>(thread, [&](int i, int p) {
+            v[i] = make_float2(__ldg(in + (size_t)p * width), __ldg(in + pair.hop + (size_t)p * width));
+        });
+    } else {
+        each_point<N1, 0>(thread, [&](int i, int p) {
+            long long at = from + (long long)p * width;
+            v[i] = make_float2(ghost(pair.in, at, pair.frames_in, pair.boundary),
+                               ghost(pair.in, at + pair.hop, pair.frames_in, pair.boundary));
+        });
+    }
+    transform<N1, 0, false, C>(v, shared + lane, table, thread);
+    turn_columns<N1, false>(v, thread, column, N1 * width);
+    float2 *to = work + (size_t)blockIdx.y * N1 * width + column;
+    each_point<N1, stages<N1>() - 1>(
+        thread, [&](int i, int p) { to[(size_t)p * width] = v[i]; });
+}
+
+template <int N1, int C>
+__global__ void __launch_bounds__(columns<N1, C>::THREADS, columns<N1, C>::BLOCKS)
+    columns_back(const __grid_constant__ long_pairs pairs, int width,
+                 const float2 *__restrict__ table, const float2 *__restrict__ work)
+{
+    extern __shared__ float2 shared[];
+    int thread = (int)threadIdx.x / C, lane = (int)threadIdx.x % C;
+    int column = (int)blockIdx.x * C + lane;
+    float2 v[POINTS];
+    const float2 *from = work + (size_t)blockIdx.y * N1 * width + column;
+    each_point<N1, stages<N1>() - 1>(
+        thread, [&](int i, int p) { v[i] = __ldg(from + (size_t)p * width); });
+    turn_columns<N1, true>(v, thread, column, N1 * width);
+    transform<N1, stages<N1>() - 1, true, C>(v, shared + lane, table, thread);
+    chunks pair = chunks_of(pairs, N1 * width);
+    each_point<N1, 0>(thread, [&](int i, int p) {
+        int q = p * width + column - pair.history;
+        if (q < 0)
+            return;
+        if (q < pair.frames)
+            pair.out[q] = pair.add ? pair.out[q] + v[i].x : v[i].x;
+        if (pair.hop + (long long)q < pair.frames)
+            pair.out[pair.hop + q] = pair.add ? pair.out[pair.hop + q] + v[i].y : v[i].y;
+    });
+}
+
+/* ---- rows ---- */
+
+template <int N> __host__ __device__ constexpr int row_blocks()
+{
+    int blocks = WARPS * 32 * POINTS / N;
+    return blocks < 1 ? 1 : blocks > 16 ? 16 : blocks;
+}
+
+/* The form of a row: point m of thread t at m * threads + t. */
+template <int N>
+__global__ void __launch_bounds__(N / POINTS)
+    rows_form(const float2 *__restrict__ table, float scale, float2 *form)
+{
+    extern __shared__ float2 shared[];
+    int thread = (int)threadIdx.x;
+    float2 v[POINTS], *row = form + (size_t)blockIdx.x * N;
+    each_point<N, 0>(thread, [&](int i, int p) { v[i] = row[p]; });
+    transform<N, 0, false>(v, shared, table, thread);
+#pragma unroll
+    for (int m = 0; m < POINTS; m++)
+        row[m * (N / POINTS) + thread] = make_float2(v[m].x * scale, v[m].y * scale);
+}
+
+/* One row of one pair; the same row of all pairs side by side, for whose form the caches then serve.
+ * table_back is the same table: see fft_fused.cu. */
+template <int N>
+__global__ void __launch_bounds__(N / POINTS, row_blocks<N>())
+    rows_convolve(const fft_pair *__restrict__ any, const float2 *__restrict__ form,
+                  const float2 *__restrict__ table, const float2 *__restrict__ table_back,
+                  float2 *__restrict__ work)
+{
+    extern __shared__ float2 shared[];
+    int thread = (int)threadIdx.x;
+    float2 v[POINTS], *row = work + ((size_t)blockIdx.x * gridDim.y + blockIdx.y) * N;
+    each_point<N, 0>(thread, [&](int i, int p) { v[i] = row[p]; });
+    transform<N, 0, false>(v, shared, table, thread);
+    const float2 *__restrict__ spectrum =
+        (any ? reinterpret_cast<const float2 *>(any[blockIdx.x].job.mask) : form) +
+        (size_t)blockIdx.y * N;
+#pragma unroll
+    for (int m = 0; m < POINTS; m++)
+        v[m] = v[m] * __ldg(spectrum + m * (N / POINTS) + thread);
+    transform<N, stages<N>() - 1, true>(v, shared, table_back, thread);
+    each_point<N, 0>(thread, [&](int i, int p) { row[p] = v[i]; });
+}
+
+/* ---- launchers ---- */
+
+/* Rows as long as fused transforms are fast, and columns of at least 16. */
+static size_t width_of(size_t fft)
+{
+    size_t width = fft / 16 < 4096 ? fft / 16 : 4096;
+    return fft / width > 4096 ? fft / 4096 : width;
+}
+
+struct passes {
+    size_t height; /* N1: points of a column */
+    size_t width;  /* N2 */
+    const float2 *table_columns;
+    const float2 *table_rows;
+};
+
+template <int N> static size_t table_points()
+{
+    return (size_t)table_at<N>();
+}
+
+#define FOR_HEIGHT(height, function, ...)                                                          \
+    ((height) == 16     ? function<16>(__VA_ARGS__)                                                \
+     : (height) == 32   ? function<32>(__VA_ARGS__)                                                \
+     : (height) == 64   ? function<64>(__VA_ARGS__)                                                \
+     : (height) == 128  ? function<128>(__VA_ARGS__)                                               \
+     : (height) == 256  ? function<256>(__VA_ARGS__)                                               \
+     : (height) == 512  ? function<512>(__VA_ARGS__)                                               \
+     : (height) == 1024 ? function<1024>(__VA_ARGS__)                                              \
+     : (height) == 2048 ? function<2048>(__VA_ARGS__)                                              \
+                        : function<4096>(__VA_ARGS__))
+
+#define FOR_WIDTH(width, function, ...)                                                            \
+    ((width) == 512    ? function<512>(__VA_ARGS__)                                                \
+     : (width) == 1024 ? function<1024>(__VA_ARGS__)                                               \
+     : (width) == 2048 ? function<2048>(__VA_ARGS__)                                               \
+     : (width) == 4096 ? function<4096>(__VA_ARGS__)                                               \
+                       : function<8192>(__VA_ARGS__))
+
+static size_t column_table_points(size_t fft)
+{
+    return FOR_HEIGHT(fft / width_of(fft), table_points);
+}
+
+size_t fft_long_table_floats(size_t fft)
+{
+    return 2 * (column_table_points(fft) + FOR_WIDTH(width_of(fft), table_points));
+}
+
+void fft_long_fill_table(size_t fft, float *table)
+{
+    float2 *points = reinterpret_cast<float2 *>(table);
+    FOR_HEIGHT(fft / width_of(fft), fill_table, points);
+    FOR_WIDTH(width_of(fft), fill_table, points + column_table_points(fft));
+}
+
+static struct passes passes_of(size_t fft, const float *table)
+{
+    const float2 *points = reinterpret_cast<const float2 *>(table);
+    return {fft / width_of(fft), width_of(fft), points, points + column_table_points(fft)};
+}
+
+template <typename F> static cudaError_t allow_shared(F *kernel, int bytes)
+{
+    if (bytes <= 48 * 1024)
+        return cudaSuccess;
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+}
+
+template <int N1, int C>
+static cudaError_t launch_columns(bool back, const long_pairs &pairs, size_t count,
+                                  const passes &by, float2 *work, cudaStream_t stream)
+{
+    using shape = columns<N1, C>;
+    dim3 grid((unsigned)(by.width / C), (unsigned)count);
+    CUDA_TRY(allow_shared(columns_forth<N1, C>, shape::SHARED));
+    CUDA_TRY(allow_shared(columns_back<N1, C>, shape::SHARED));
+    if (back)
+        columns_back<N1, C><<<grid, shape::THREADS, shape::SHARED, stream>>>(
+            pairs, (int)by.width, by.table_columns, work);
+    else
+        columns_forth<N1, C><<<grid, shape::THREADS, shape::SHARED, stream>>>(
+            pairs, (int)by.width, by.table_columns, work);
+    return cudaGetLastError();
+}
+
+/* 4096 points fit every multiprocessor's shared memory; where there is more, long columns are
+ * wider, so that more of what memory moves at a time is used. */
+template <int N1>
+static cudaError_t run_columns(bool back, const long_pairs &pairs, size_t count, const passes &by,
+                               float2 *work, cudaStream_t stream)
+{
+    constexpr int NARROW = 4096 / N1;
+    constexpr int WIDE = N1 <= 256 ? NARROW : N1 == 512 ? 16 : N1 <= 2048 ? 8 : 4;
+    if (WIDE > NARROW) {
+        int shared;
+        CUDA_TRY(gpu_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &shared));
+        if (columns<N1, WIDE>::SHARED <= shared)
+            return launch_columns<N1, WIDE>(back, pairs, count, by, work, stream);
+    }
+    return launch_columns<N1, NARROW>(back, pairs, count, by, work, stream);
+}
+
+template <int N> static constexpr int row_bytes()
+{
+    return (N + N / 16) * (int)sizeof(float2);
+}
+
+template <int N>
+static cudaError_t run_rows(const fft_pair *any, const float *form, size_t count, const passes &by,
+                            float2 *work, cudaStream_t stream)
+{
+    CUDA_TRY(allow_shared(rows_convolve<N>, row_bytes<N>()));
+    dim3 grid((unsigned)count, (unsigned)by.height);
+    rows_convolve<N><<<grid, N / POINTS, row_bytes<N>(), stream>>>(
+        any, reinterpret_cast<const float2 *>(form), by.table_rows, by.table_rows, work);
+    return cudaGetLastError();
+}
+
+template <int N>
+static cudaError_t run_rows_form(const passes &by, float2 *form, cudaStream_t stream)
+{
+    CUDA_TRY(allow_shared(rows_form<N>, row_bytes<N>()));
+    rows_form<N><<<(unsigned)by.height, N / POINTS, row_bytes<N>(), stream>>>(
+        by.table_rows, 1.0f / (float)(by.height * by.width), form);
+    return cudaGetLastError();
+}
+
+/* As a pair whose second chunk is beyond the taps. */
+cudaError_t fft_long_form(size_t fft, const float *table, const float *taps, size_t count,
+                          float *form, cudaStream_t stream)
+{
+    passes by = passes_of(fft, table);
+    long_pairs pairs = {};
+    pairs.job.in = taps;
+    pairs.job.frames_in = count;
+    pairs.job.boundary = KERNEL_ZERO;
+    float2 *points = reinterpret_cast<float2 *>(form);
+    CUDA_TRY(FOR_HEIGHT(by.height, run_columns, false, pairs, 1, by, points, stream));
+    return FOR_WIDTH(by.width, run_rows_form, by, points, stream);
+}
+
+static cudaError_t run_passes(const long_pairs &pairs, size_t count, const float *form,
+                              const passes &by, float2 *work, cudaStream_t stream)
+{
+    CUDA_TRY(FOR_HEIGHT(by.height, run_columns, false, pairs, count, by, work, stream));
+    CUDA_TRY(FOR_WIDTH(by.width, run_rows, pairs.any, form, count, by, work, stream));
+    return FOR_HEIGHT(by.height, run_columns, true, pairs, count, by, work, stream);
+}
+
+cudaError_t fft_long_launch(const struct kernel_job *job, const struct fft_plan *plan, size_t first,
+                            size_t count, const float *table, float2 *work, cudaStream_t stream)
+{
+    long_pairs pairs = {NULL, *job, plan->history_frames, first};
+    return run_passes(pairs, count, job->mask, passes_of(plan->fft, table), work, stream);
+}
+
+cudaError_t fft_long_pairs(size_t fft, const struct fft_pair *pairs, size_t count,
+                           const float *table, float2 *work, cudaStream_t stream)
+{
+    long_pairs all = {};
+    all.any = pairs;
+    return run_passes(all, count, NULL, passes_of(fft, table), work, stream);
+}
