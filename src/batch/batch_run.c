@@ -86,6 +86,7 @@ static enum status keep_report(void *context, const struct report *report)
     struct batch_work *work = context;
     work->entry->frames = report->totals.frames_out;
     work->entry->rate = report->rate;
+    work->entry->channels = report->channels;
     json_t *metadata = report->metadata ? metadata_report(report->metadata) : NULL;
     json_decref(work->details); /* of a try that failed in the end */
     work->details = json_pack("{s:o, s:o, s:I, s:I, s:I, s:f, s:f, s:I, s:o, s:o*, s:o*}", "input",

@@ -12,6 +12,16 @@
 
 enum { RUNS_MOST = 4 }; /* where a plugin reports its latency late, and again later */
 
+static enum status open_channels(struct render_job *job)
+{
+    const struct number_list *channel = &job->options->channel;
+    struct source *inner = job->source;
+    if (channel->count == 0)
+        return STATUS_OK;
+    job->source = NULL; /* taken over, also on failure */
+    return source_open_channels(inner, channel->values, channel->count, &job->source);
+}
+
 static enum status open_part(struct render_job *job)
 {
     const struct render_options *options = job->options;
@@ -40,6 +50,7 @@ static enum status prepare(struct render_job *job, struct render_options *option
     TRY(source_open_sound(options->input, settings->allow_truncated, &job->source));
     TRY(stated_layout_apply(options->layout, job->source->name, &job->source->format));
     TRY(render_read_metadata(options, job->source));
+    TRY(open_channels(job));
     TRY(open_part(job));
     job->format = job->source->format;
     render_settle_precision(job, options);

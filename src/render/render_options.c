@@ -8,6 +8,8 @@
 
 enum { BLOCK_MOST = 1 << 24, /* frames */ SECONDS_MOST = 1 << 30 };
 
+enum { CHANNELS_MOST = 1024 };
+
 static const char *const boundary_names[] = {"zero", "replicate", "reflect", "wrap", NULL};
 static const char *const tail_names[] = {"full", "none", "until:-80dB", NULL}; /* and others */
 static const char *const format_names[] = {"pcm16", "pcm24", "pcm32", "float", "double", NULL};
@@ -36,6 +38,8 @@ const struct option_row render_options_sound_rows[] = {
                 "what is before it is not read"),
     OPT_SECONDS("duration", "TIME", struct render_options, duration, 0, SECONDS_MOST,
                 "take that much of IN", .given = OPT_GIVEN(struct render_options, duration_given)),
+    OPT_INTEGERS("channel", "LIST", struct render_options, channel, 1, CHANNELS_MOST,
+                 "take these channels of IN, as if it had no others: 2, or 1,3"),
     OPT_CHOICE("edge", "EDGE", struct render_options, boundary, boundary_names,
                "samples beyond the ends of the sound: zero (default),\n"
                "replicate, reflect or wrap; implies --tail none"),
@@ -154,10 +158,11 @@ enum status render_options_check(struct render_options *options)
         (options->chain.stages.count > 0 || options->save_chain || options->normalize ||
          options->tail_given || options->boundary != BOUNDARY_ZERO || options->block ||
          options->start > 0 || options->duration_given || options->json ||
-         options->chain.settings.convolver.reproducible))
-        return fail(STATUS_USAGE,
-                    "--replay takes everything from its log: no stages, --save-chain, --normalize, "
-                    "--start, --duration, --tail, --edge, --block, --reproducible or --json");
+         options->channel.count > 0 || options->chain.settings.convolver.reproducible))
+        return fail(
+            STATUS_USAGE,
+            "--replay takes everything from its log: no stages, --save-chain, --normalize, "
+            "--start, --duration, --channel, --tail, --edge, --block, --reproducible or --json");
     if (options->collect && !options->save_chain)
         return fail(STATUS_USAGE, "--collect needs --save-chain FILE");
     if (options->save_chain && options->output &&

@@ -167,6 +167,12 @@ MUST_CHECK enum status source_open_boundary_in_double(struct source *inner, enum
 MUST_CHECK enum status source_open_span(struct source *inner, double start, double duration,
                                         struct source **source);
 
+/* The channels of these numbers, from 1, each once, in that order; it keeps the traits of `inner`,
+ * which it takes over, also on failure. Errors (usage): channels that the sound lacks, one twice.
+ */
+MUST_CHECK enum status source_open_channels(struct source *inner, const size_t *numbers,
+                                            size_t count, struct source **source);
+
 /* The sound at another rate, independent of seeks. Takes over `inner`, also on failure.
  * Errors: memory. */
 MUST_CHECK enum status source_open_resampled(struct source *inner, uint32_t rate,
