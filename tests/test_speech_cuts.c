@@ -131,6 +131,23 @@ START_TEST(a_job_of_another_channel_is_done_again)
 }
 END_TEST
 
+/* Kaldi counts them from 0. */
+START_TEST(segments_are_of_their_channel)
+{
+    begin();
+    command_done("printf 'r two.wav\\ns three.flac\\n' >wav.scp; printf 'a r 0.5 1 1\\nb r 0 1\\n"
+                 "c s 0.25 -1 2\\n' >segments; $HALO batch --from kaldi wav.scp --segments "
+                 "segments -O K -q --gain 0");
+    expect_channels(&(struct expected){"K/a.wav", "two.wav", {1}, 1, 8000, 8000});
+    expect_channels(&(struct expected){"K/b.wav", "two.wav", {0, 1}, 2, 0, 16000});
+    expect_channels(&(struct expected){"K/c.wav", "three.flac", {2}, 1, 11025, 58976});
+    command_done("echo 'd r 0 1 2' >segments");
+    command_expect(
+        command_run("$HALO batch --from kaldi wav.scp --segments segments -O L --gain 0").err,
+        "two.wav has no channel 3");
+}
+END_TEST
+
 /* ---- lhotse ---- */
 
 /* The cut of that id, in the listed outputs. */
@@ -235,5 +252,5 @@ END_TEST
 SUITE_MAIN("speech_cuts", channels_are_taken_in_any_order,
            a_channel_is_filtered_as_a_file_of_its_own, the_layout_is_that_of_the_channels,
            channels_that_are_not_there_are_refused, a_job_of_another_channel_is_done_again,
-           cuts_are_of_their_channels, cuts_tell_the_channels_of_the_outputs,
-           cuts_that_are_not_in_one_file_are_refused)
+           segments_are_of_their_channel, cuts_are_of_their_channels,
+           cuts_tell_the_channels_of_the_outputs, cuts_that_are_not_in_one_file_are_refused)

@@ -195,7 +195,9 @@ static enum status print_options(const struct render_options *options, FILE *tex
             settings->convolver.backend, settings->allow_truncated, settings->distrusts_configs,
             settings->isolate);
     print_conditions(options, text);
-    fprintf(text, "%.17g %.17g\n", options->start, options->duration);
+    fprintf(text, "%.17g %.17g\n", options->part.start, options->part.duration);
+    if (options->end_given)
+        fprintf(text, "end %.17g\n", options->part.end);
     for (size_t i = 0; i < options->channel.count; i++)
         fprintf(text, "channel %zu\n", options->channel.values[i]);
     fprintf(text, "%.17g %u/%u\n", settings->tempo.bpm, settings->tempo.bar, settings->tempo.unit);

@@ -20,8 +20,8 @@ struct render_options {
     const char *layout;         /* of the input; NULL: that of its file */
     struct number_list channel; /* of the input, from 1; none: all */
     struct sound_format_request request;
-    double start, duration; /* of the part of the input, in seconds; 0: to its end */
-    bool duration_given;
+    struct sound_part part; /* of the input */
+    bool duration_given, end_given;
     enum boundary boundary;
     enum tail tail;
     double until; /* linear */
