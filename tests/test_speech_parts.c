@@ -29,6 +29,7 @@ static void begin(void)
     sound_noise_file("a.wav", 1, FLOAT, RATE, 2, FRAMES);
     sound_noise_file("b.flac", 2, SF_FORMAT_FLAC | SF_FORMAT_PCM_16, RATE, 1, FRAMES);
     sound_noise_file("c.wav", 3, FLOAT, 44100, 1, FRAMES);
+    sound_noise_file("d.wav", 4, FLOAT, 22050, 1, FRAMES);
 }
 
 START_TEST(a_part_is_exact_to_the_frame)
@@ -45,6 +46,14 @@ START_TEST(a_part_is_exact_to_the_frame)
         {"c.wav", "--start 0.29 --duration 0.33", 12789, 14553},
         {"a.wav", "--start 2.5 --duration 0.02", 40000, 9}, /* as manifests round */
         {"a.wav", "--start 0.5 --duration 2.0005625", 8000, 32009},
+        /* half a frame is one more, also where its decimals are less in binary */
+        {"a.wav", "--start 0.50003125 --duration 0.25003125", 8001, 4001},
+        {"d.wav", "--start 0.57 --duration 0.57", 12569, 12569},
+        {"d.wav", "--start 0.69 --duration 0.01", 15215, 221},
+        /* an end is a frame of the sound */
+        {"a.wav", "--start 0.00002 --end 1.00004", 0, 16001},
+        {"b.flac", "--end 1500ms", 0, 24000},
+        {"a.wav", "--start 2 --end 2.51", 32000, 8009},
     };
     begin();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -104,6 +113,13 @@ START_TEST(parts_that_are_not_there_are_refused)
         {"--start", "--start ''"},
         {"--duration must be more than 0", "--duration 0"},
         {"--duration takes seconds", "--duration=-0.1"},
+        {"it has 2.501 s", "--end 2.6"},
+        {"it has 2.501 s", "--start 3 --end 4"},
+        {"--end must be after --start", "--start 1 --end 1"},
+        {"--end must be after --start", "--end 0"},
+        {"exclude each other", "--duration 1 --end 2"},
+        {"--end takes seconds", "--end nan"},
+        {"--end takes seconds", "--end=-1"},
     };
     begin();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -157,12 +173,14 @@ START_TEST(segments_of_kaldi_are_jobs)
     begin();
     command_done(
         "printf 'r1 a.wav\\nr2 b.flac\\nr3 cat a.wav |\\n' > wav.scp; printf 'u1 r2 0.25 "
-        "0.75\\nu2 r1 1.5 -1\\n\\nu3 r2 0 2.5\\n' > segments; $HALO batch --from kaldi wav.scp "
+        "0.75\\nu2 r1 1.5 -1\\n\\nu3 r2 0 2.5\\nu4 r2 0.00002 1.00004 0 \\n' > segments; $HALO batch --from kaldi wav.scp "
         "--segments segments -O K -q --gain 0 --format float");
     expect_part("K/u1.wav", "b.flac", 4000, 8000);
     expect_part("K/u2.wav", "a.wav", 24000, FRAMES - 24000);
     expect_part("K/u3.wav", "b.flac", 0, 40000);
-    ck_assert_str_eq(command_done("cat K/wav.scp").out, "u1 K/u1.wav\nu2 K/u2.wav\nu3 K/u3.wav\n");
+    expect_part("K/u4.wav", "b.flac", 0, 16001);
+    ck_assert_str_eq(command_done("cat K/wav.scp").out,
+                     "u1 K/u1.wav\nu2 K/u2.wav\nu3 K/u3.wav\nu4 K/u4.wav\n");
     struct command_result result = command_done(
         "sed -i 's/0.75/0.8/' segments; $HALO batch --from kaldi wav.scp --segments segments -O K -q "
         "--gain 0 --format float --json");
@@ -178,9 +196,17 @@ START_TEST(segments_of_kaldi_are_jobs)
         "segments --allow-commands -O L -q --gain 0 && cp kept wav.scp");
     expect_part("L/v.wav", "long.wav", 16000, 16000);
     static const char *const lines[][2] = {
-        {"u1 r9 0 1", "no recording 'r9'"}, {"u1 r1 0", "a line"},     {"u1 r1 1 1", "a line"},
-        {"u1 r1 -1 1", "a line"},           {"u1 r1 0 nan", "a line"}, {"u1 r1 0 1 2", "a line"},
-        {"u1 r3 0 1", "--allow-commands"},  {"u1 r1 0 -2", "a line"},
+        {"u1 r9 0 1", "no recording 'r9'"},
+        {"u1 r1 0", "a line"},
+        {"u1 r1 1 1", "a line"},
+        {"u1 r1 -1 1", "a line"},
+        {"u1 r1 0 nan", "a line"},
+        {"u1 r1 0 1 x", "a line"},
+        {"u1 r1 0 1 -1", "a line"},
+        {"u1 r1 0 1 1 1", "a line"},
+        {"u1 r1 0 1 9999", "a line"},
+        {"u1 r3 0 1", "--allow-commands"},
+        {"u1 r1 0 -2", "a line"},
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         command_done("echo '%s' > segments", lines[i][0]);

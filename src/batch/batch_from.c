@@ -2,11 +2,11 @@
 #include "base/atomic_file.h"
 #include "base/json_text.h"
 #include "batch/batch_list.h"
+#include "batch/lhotse_cut.h"
 #include "batch/zlib_library.h"
 #include "render/output_names.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,53 +97,15 @@ static enum status nemo_to_job(const struct batch_options *options, const char *
     return status;
 }
 
-static const char *only_source(const json_t *cut)
-{
-    const json_t *sources = json_object_get(json_object_get(cut, "recording"), "sources");
-    const json_t *source = json_array_get(sources, 0);
-    const char *type = json_string_value(json_object_get(source, "type"));
-    bool is_file = json_array_size(sources) == 1 && type && strcmp(type, "file") == 0;
-    return is_file ? json_string_value(json_object_get(source, "source")) : NULL;
-}
-
-/* Whether a cut is not all of its recording. */
-static bool is_part(const json_t *cut)
-{
-    const json_t *recording = json_object_get(cut, "recording");
-    double rate = json_number_value(json_object_get(recording, "sampling_rate"));
-    double length = json_number_value(json_object_get(cut, "duration"));
-    double whole = json_number_value(json_object_get(recording, "duration"));
-    return json_number_value(json_object_get(cut, "start")) != 0 ||
-           fabs(length - whole) > (rate > 0 ? 0.5 / rate : 1e-3);
-}
-
 static enum status lhotse_to_job(const struct batch_options *options, const char *line, char **job)
 {
-    json_t *cut = json_loads(line, 0, NULL), *object = NULL;
-    const char *id = json_string_value(json_object_get(cut, "id")), *path = only_source(cut);
-    double start = json_number_value(json_object_get(cut, "start"));
-    double duration = json_number_value(json_object_get(cut, "duration"));
-    enum status status = STATUS_OK;
-    if (!id || !path)
-        status = fail(STATUS_USAGE, "a cut of lhotse has an id and a recording of one file");
-    else if (json_array_size(json_object_get(json_object_get(cut, "recording"), "transforms")) > 0)
-        status =
-            fail(STATUS_USAGE,
-                 "cut %s: lhotse transforms its recording when it loads it; save the sounds by "
-                 "lhotse first (CutSet.save_audios)",
-                 id);
-    else if (is_part(cut) && !(start >= 0 && duration > 0))
-        status = fail(STATUS_USAGE, "cut %s: its start is from 0 on, and its duration above 0", id);
-    else
-        object = is_part(cut) ? json_pack("{s:s, s:s, s:f, s:f}", "id", id, "in", path, "start",
-                                          start, "duration", duration)
-                              : json_pack("{s:s, s:s}", "id", id, "in", path);
-    if (object && !options->render.name)
-        json_object_set_new(object, "out", json_sprintf("%s.wav", id));
-    if (status == STATUS_OK)
-        status = print_job(object, job);
-    json_decref(cut);
-    return status;
+    json_t *object = NULL;
+    TRY(lhotse_cut_read(line, &object));
+    if (!options->render.name)
+        json_object_set_new(
+            object, "out",
+            json_sprintf("%s.wav", json_string_value(json_object_get(object, "id"))));
+    return print_job(object, job);
 }
 
 enum status batch_line_to_job(const struct batch_options *options, const char *line, char **job)
@@ -176,30 +138,6 @@ static json_t *nemo_output(const char *original, const struct batch_job *job,
     return root;
 }
 
-/* The sound is a recording of its own, of which no features are known. */
-static json_t *lhotse_output(const char *original, const struct batch_job *job,
-                             const struct batch_entry *entry)
-{
-    json_t *cut = json_loads(original, 0, NULL), *supervision;
-    json_t *recording = json_object_get(cut, "recording");
-    json_t *source = json_array_get(json_object_get(recording, "sources"), 0);
-    size_t i;
-    json_object_set_new(source, "source", json_text(job->output));
-    json_object_set_new(recording, "id", json_text(job->id));
-    json_array_foreach(json_object_get(cut, "supervisions"), i, supervision)
-        json_object_set_new(supervision, "recording_id", json_text(job->id));
-    (void)json_object_del(cut, "features");
-    json_object_set_new(cut, "start", json_integer(0));
-    if (entry->frames) {
-        double seconds = (double)entry->frames / (double)entry->rate;
-        json_object_set_new(recording, "sampling_rate", json_integer((json_int_t)entry->rate));
-        json_object_set_new(recording, "num_samples", json_integer((json_int_t)entry->frames));
-        json_object_set_new(recording, "duration", json_real(seconds));
-        json_object_set_new(cut, "duration", json_real(seconds));
-    }
-    return cut;
-}
-
 /* NULL: memory. */
 static char *output_line(const struct batch_options *options, const struct batch_job *job,
                          const struct batch_entry *entry)
@@ -207,8 +145,10 @@ static char *output_line(const struct batch_options *options, const struct batch
     char *line = NULL;
     if (options->from == BATCH_FROM_KALDI)
         return asprintf(&line, "%s %s", job->id, job->output) < 0 ? NULL : line;
+    const struct lhotse_sound sound = {job->id, job->output, entry->frames, entry->rate,
+                                       entry->channels};
     json_t *root = options->from == BATCH_FROM_NEMO ? nemo_output(entry->original, job, entry)
-                                                    : lhotse_output(entry->original, job, entry);
+                                                    : lhotse_cut_of_sound(entry->original, &sound);
     line = root ? json_dumps(root, JSON_COMPACT) : NULL;
     json_decref(root);
     return line;
@@ -223,6 +163,7 @@ static void measure_output(const struct batch_job *job, struct batch_entry *entr
     if (entry->frames == 0 && source_open_sound(job->output, true, &source) == STATUS_OK) {
         entry->frames = source->frames > 0 ? (uint64_t)source->frames : 0;
         entry->rate = source->format.rate;
+        entry->channels = source->format.channels;
         source_close(source);
     }
     log_keep_again(&before);

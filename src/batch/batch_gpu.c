@@ -47,6 +47,8 @@ static bool look_at(struct render_options *options, struct mask_cache *masks,
     struct stream_format format = {0};
     if (is_known)
         format = source->format;
+    if (options->channel.count > 0)
+        format.channels = options->channel.count;
     is_known = is_known && stage_list_load(&options->chain.stages, &settings, &format) == STATUS_OK;
     for (size_t i = 0; is_known && i < options->chain.stages.count; i++) {
         const struct stage *stage = &options->chain.stages.stages[i];

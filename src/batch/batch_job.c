@@ -137,6 +137,9 @@ static enum status set_member(struct batch_job *job, const char *name, const jso
         return fail(STATUS_USAGE, "\"%s\" is for the whole batch, not for a job", name);
     if (!json_is_array(value))
         return set_option(job, name, value);
+    if (!stage_ops_named(name) && strcmp(name, "chain") != 0 && json_array_size(value) > 1)
+        return fail(STATUS_USAGE, "\"%s\" is one value; a list of numbers is a text: \"1,3\"",
+                    name);
     json_array_foreach(value, index, item) TRY(set_option(job, name, item));
     return STATUS_OK;
 }
@@ -192,7 +195,11 @@ static enum status print_options(const struct render_options *options, FILE *tex
             settings->convolver.backend, settings->allow_truncated, settings->distrusts_configs,
             settings->isolate);
     print_conditions(options, text);
-    fprintf(text, "%.17g %.17g\n", options->start, options->duration);
+    fprintf(text, "%.17g %.17g\n", options->part.start, options->part.duration);
+    if (options->end_given)
+        fprintf(text, "end %.17g\n", options->part.end);
+    for (size_t i = 0; i < options->channel.count; i++)
+        fprintf(text, "channel %zu\n", options->channel.values[i]);
     fprintf(text, "%.17g %u/%u\n", settings->tempo.bpm, settings->tempo.bar, settings->tempo.unit);
     return stage_files_print_all(&options->chain.stages, text);
 }

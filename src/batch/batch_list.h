@@ -15,6 +15,7 @@ struct batch_entry {
     enum batch_result result;
     uint64_t frames; /* of the output, once known; 0: not */
     uint32_t rate;
+    size_t channels;
 };
 
 struct batch_list {

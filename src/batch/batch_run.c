@@ -86,6 +86,7 @@ static enum status keep_report(void *context, const struct report *report)
     struct batch_work *work = context;
     work->entry->frames = report->totals.frames_out;
     work->entry->rate = report->rate;
+    work->entry->channels = report->channels;
     json_t *metadata = report->metadata ? metadata_report(report->metadata) : NULL;
     json_decref(work->details); /* of a try that failed in the end */
     work->details = json_pack("{s:o, s:o, s:I, s:I, s:I, s:f, s:f, s:I, s:o, s:o*, s:o*}", "input",
@@ -177,8 +178,10 @@ static bool is_for_later(const struct batch_work *work)
     struct stat about;
     const struct render_options *options = &work->job.options;
     double bytes = stat(options->input, &about) == 0 ? (double)about.st_size : 0;
-    if (options->duration_given) /* a part, which is seldom of more bytes */
-        bytes = fmin(bytes, options->duration * STUDIO_BYTES);
+    const struct sound_part *part = &options->part; /* which is seldom of more bytes */
+    if (options->duration_given || options->end_given)
+        bytes = fmin(bytes, STUDIO_BYTES *
+                                (options->end_given ? part->end - part->start : part->duration));
     size_t files = work->batch->gather ? SIZE_MAX : work->batch->list.count; /* few: no matter */
     return !work->batch->sharing && render_is_long(bytes, files, work->batch->threads);
 }

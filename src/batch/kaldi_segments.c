@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CHANNELS_MOST = 1024 };
+
 static const char BLANKS[] = " \t\r";
 
 struct kaldi_recording {
@@ -112,6 +114,12 @@ static bool read_time(const char *field, size_t length, double *seconds)
     return decimal_parse(text, seconds);
 }
 
+static bool read_channel(const char *field, size_t length, double *channel)
+{
+    return strspn(field, "0123456789") == length && read_time(field, length, channel) &&
+           *channel < CHANNELS_MOST;
+}
+
 static const char *path_of(const struct kaldi_recordings *recordings, const char *field,
                            size_t length)
 {
@@ -128,25 +136,29 @@ static const char *path_of(const struct kaldi_recordings *recordings, const char
 enum status kaldi_segment_read(const struct kaldi_recordings *recordings, const char *line,
                                json_t **job)
 {
-    const char *fields[4];
-    size_t lengths[4];
-    double start = 0, end = 0;
+    const char *fields[5];
+    size_t lengths[5];
+    double start = 0, end = 0, channel = 0;
     const char *rest = line;
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < 5; i++)
         rest = next_field(rest, &fields[i], &lengths[i]);
     bool is_read = read_time(fields[2], lengths[2], &start) &&
-                   read_time(fields[3], lengths[3], &end) && rest[strspn(rest, BLANKS)] == '\0';
+                   read_time(fields[3], lengths[3], &end) &&
+                   (lengths[4] == 0 || read_channel(fields[4], lengths[4], &channel)) &&
+                   rest[strspn(rest, BLANKS)] == '\0';
     if (!is_read || start < 0 || (end <= start && end != -1))
         return fail(
             STATUS_USAGE,
             "segments has an id, a recording, its start and its end in seconds (-1: that of "
-            "the recording) a line");
+            "the recording), and perhaps a channel from 0, a line");
     const char *path = path_of(recordings, fields[1], lengths[1]);
     if (!path)
         return fail(STATUS_USAGE, "the wav.scp has no recording '%.*s'", (int)lengths[1],
                     fields[1]);
     *job = json_pack("{s:s%, s:s, s:f}", "id", fields[0], lengths[0], "in", path, "start", start);
     if (*job && end != -1)
-        json_object_set_new(*job, "duration", json_real(end - start));
+        json_object_set_new(*job, "end", json_real(end));
+    if (*job && lengths[4] > 0)
+        json_object_set_new(*job, "channel", json_integer((json_int_t)channel + 1));
     return *job ? STATUS_OK : fail(STATUS_USAGE, "not UTF-8");
 }

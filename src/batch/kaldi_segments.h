@@ -1,7 +1,7 @@
 /* Parts of recordings as Kaldi lists them: a file `segments` beside a wav.scp.
  *
  *   wav.scp     RECORDING PATH
- *   segments    UTTERANCE RECORDING START END         seconds; END -1: to the end
+ *   segments    UTTERANCE RECORDING START END [CHANNEL]     seconds; END -1: to the end
  *
  * Threads: the control thread.
  */

@@ -12,14 +12,24 @@
 
 enum { RUNS_MOST = 4 }; /* where a plugin reports its latency late, and again later */
 
+static enum status open_channels(struct render_job *job)
+{
+    const struct number_list *channel = &job->options->channel;
+    struct source *inner = job->source;
+    if (channel->count == 0)
+        return STATUS_OK;
+    job->source = NULL; /* taken over, also on failure */
+    return source_open_channels(inner, channel->values, channel->count, &job->source);
+}
+
 static enum status open_part(struct render_job *job)
 {
     const struct render_options *options = job->options;
     struct source *inner = job->source;
-    if (options->start == 0 && !options->duration_given)
+    if (options->part.start == 0 && !options->duration_given && !options->end_given)
         return STATUS_OK;
     job->source = NULL; /* taken over, also on failure */
-    return source_open_span(inner, options->start, options->duration, &job->source);
+    return source_open_span(inner, &options->part, &job->source);
 }
 
 static enum status make_chains(struct render_job *job)
@@ -40,6 +50,7 @@ static enum status prepare(struct render_job *job, struct render_options *option
     TRY(source_open_sound(options->input, settings->allow_truncated, &job->source));
     TRY(stated_layout_apply(options->layout, job->source->name, &job->source->format));
     TRY(render_read_metadata(options, job->source));
+    TRY(open_channels(job));
     TRY(open_part(job));
     job->format = job->source->format;
     render_settle_precision(job, options);
@@ -117,7 +128,8 @@ static enum status work(struct render_job *job)
     job->run.progress_context = &job->progress;
     int64_t lap = lap_begin();
     const struct filter *whole = &job->passes.whole;
-    struct metadata_change change = {.start = (uint64_t)rint(options->start * job->format.rate),
+    struct metadata_change change = {.start =
+                                         sound_part_frames(options->part.start, job->format.rate),
                                      .has_memory = whole->tail > 0 || whole->tail_unknown ||
                                                    stage_list_is_uneven(&options->chain.stages),
                                      .wraps = options->boundary == BOUNDARY_WRAP};

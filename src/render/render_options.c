@@ -8,6 +8,8 @@
 
 enum { BLOCK_MOST = 1 << 24, /* frames */ SECONDS_MOST = 1 << 30 };
 
+enum { CHANNELS_MOST = 1024 };
+
 static const char *const boundary_names[] = {"zero", "replicate", "reflect", "wrap", NULL};
 static const char *const tail_names[] = {"full", "none", "until:-80dB", NULL}; /* and others */
 static const char *const format_names[] = {"pcm16", "pcm24", "pcm32", "float", "double", NULL};
@@ -31,11 +33,15 @@ static enum status parse_tail(void *context, const struct option_row *row, const
 }
 
 const struct option_row render_options_sound_rows[] = {
-    OPT_SECONDS("start", "TIME", struct render_options, start, 0, SECONDS_MOST,
+    OPT_SECONDS("start", "TIME", struct render_options, part.start, 0, SECONDS_MOST,
                 "take IN from there on, in seconds, to the nearest frame;\n"
                 "what is before it is not read"),
-    OPT_SECONDS("duration", "TIME", struct render_options, duration, 0, SECONDS_MOST,
+    OPT_SECONDS("duration", "TIME", struct render_options, part.duration, 0, SECONDS_MOST,
                 "take that much of IN", .given = OPT_GIVEN(struct render_options, duration_given)),
+    OPT_SECONDS("end", "TIME", struct render_options, part.end, 0, SECONDS_MOST,
+                "take IN up to there", .given = OPT_GIVEN(struct render_options, end_given)),
+    OPT_INTEGERS("channel", "LIST", struct render_options, channel, 1, CHANNELS_MOST,
+                 "take these channels of IN, as if it had no others: 2, or 1,3"),
     OPT_CHOICE("edge", "EDGE", struct render_options, boundary, boundary_names,
                "samples beyond the ends of the sound: zero (default),\n"
                "replicate, reflect or wrap; implies --tail none"),
@@ -136,8 +142,12 @@ static enum status check_arguments(const struct render_options *options)
 
 enum status render_options_check_job(struct render_options *options)
 {
-    if (options->duration_given && options->duration == 0)
+    if (options->duration_given && options->part.duration == 0)
         return fail(STATUS_USAGE, "--duration must be more than 0");
+    if (options->duration_given && options->end_given)
+        return fail(STATUS_USAGE, "--duration and --end exclude each other");
+    if (options->end_given && !(options->part.end > options->part.start))
+        return fail(STATUS_USAGE, "--end must be after --start");
     if (options->boundary != BOUNDARY_ZERO) {
         if (options->tail_given && options->tail != TAIL_NONE)
             return fail(STATUS_USAGE, "--edge %s needs --tail none: an extended sound has no tail",
@@ -153,11 +163,13 @@ enum status render_options_check(struct render_options *options)
     if (options->replay &&
         (options->chain.stages.count > 0 || options->save_chain || options->normalize ||
          options->tail_given || options->boundary != BOUNDARY_ZERO || options->block ||
-         options->start > 0 || options->duration_given || options->json ||
+         options->part.start > 0 || options->duration_given || options->end_given ||
+         options->json || options->channel.count > 0 ||
          options->chain.settings.convolver.reproducible))
-        return fail(STATUS_USAGE,
-                    "--replay takes everything from its log: no stages, --save-chain, --normalize, "
-                    "--start, --duration, --tail, --edge, --block, --reproducible or --json");
+        return fail(
+            STATUS_USAGE,
+            "--replay takes everything from its log: no stages, --save-chain, --normalize, "
+            "--start, --duration, --end, --channel, --tail, --edge, --block, --reproducible or --json");
     if (options->collect && !options->save_chain)
         return fail(STATUS_USAGE, "--collect needs --save-chain FILE");
     if (options->save_chain && options->output &&

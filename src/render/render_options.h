@@ -13,14 +13,15 @@ struct render_options {
     struct chain_options chain;
     const char *input;
     const char *output;
-    bool output_given;      /* as an option, not an argument */
-    const char *save_chain; /* NULL: not saved */
-    bool collect;           /* copy the files that it names */
-    const char *replay;     /* a log; NULL: none */
-    const char *layout;     /* of the input; NULL: that of its file */
+    bool output_given;          /* as an option, not an argument */
+    const char *save_chain;     /* NULL: not saved */
+    bool collect;               /* copy the files that it names */
+    const char *replay;         /* a log; NULL: none */
+    const char *layout;         /* of the input; NULL: that of its file */
+    struct number_list channel; /* of the input, from 1; none: all */
     struct sound_format_request request;
-    double start, duration; /* of the part of the input, in seconds; 0: to its end */
-    bool duration_given;
+    struct sound_part part; /* of the input */
+    bool duration_given, end_given;
     enum boundary boundary;
     enum tail tail;
     double until; /* linear */

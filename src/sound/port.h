@@ -161,11 +161,28 @@ MUST_CHECK enum status source_open_boundary_in_double(struct source *inner, enum
                                                       uint64_t before, uint64_t after,
                                                       struct source **source);
 
-/* A part of a sound, in seconds, each rounded to the nearest frame; `duration` 0: to the end. It is
- * cut where the sound ends up to 25 ms too early, as times in manifests are rounded; it keeps the
- * traits of `inner`, which it takes over, also on failure. Errors: beyond the end. */
-MUST_CHECK enum status source_open_span(struct source *inner, double start, double duration,
+/* In seconds, each rounded to the nearest frame by sound_part_frames(). */
+struct sound_part {
+    double start;
+    double duration; /* 0: to `end` */
+    double end;      /* 0: that of the sound */
+};
+
+/* Frames of so many seconds: the nearest, half a frame is one more, as toolkits for speech have it.
+ * Seconds that were written as decimals count as these. */
+uint64_t sound_part_frames(double seconds, double rate);
+
+/* A part of a sound. It is cut where the sound ends up to 25 ms too early, as times in manifests
+ * are rounded; it keeps the traits of `inner`, which it takes over, also on failure. Errors: beyond
+ * the end. */
+MUST_CHECK enum status source_open_span(struct source *inner, const struct sound_part *part,
                                         struct source **source);
+
+/* The channels of these numbers, from 1, each once, in that order; it keeps the traits of `inner`,
+ * which it takes over, also on failure. Errors (usage): channels that the sound lacks, one twice.
+ */
+MUST_CHECK enum status source_open_channels(struct source *inner, const size_t *numbers,
+                                            size_t count, struct source **source);
 
 /* The sound at another rate, independent of seeks. Takes over `inner`, also on failure.
  * Errors: memory. */

@@ -32,7 +32,7 @@ static enum status refuse_end(const struct sound_span *span, uint64_t frames)
     double rate = span->source.format.rate;
     return fail(STATUS_FAILED,
                 "cannot take %.3f s from %.3f s on of %s: it has %.3f s; correct --start and "
-                "--duration, or what lists them",
+                "--duration or --end, or what lists them",
                 (double)span->frames / rate, (double)span->from / rate, span->source.name,
                 (double)frames / rate);
 }
@@ -106,7 +106,14 @@ static enum status check_end(struct sound_span *span, int64_t frames)
     return STATUS_OK;
 }
 
-enum status source_open_span(struct source *inner, double start, double duration,
+/* A product that is off by what decimals and products are rounded is still a half. */
+uint64_t sound_part_frames(double seconds, double rate)
+{
+    static const double exact = 1e8; /* parts of a frame */
+    return (uint64_t)floor(rint(seconds * rate * exact) / exact + 0.5);
+}
+
+enum status source_open_span(struct source *inner, const struct sound_part *part,
                              struct source **result)
 {
     struct sound_span *span = calloc(1, sizeof *span);
@@ -120,9 +127,12 @@ enum status source_open_span(struct source *inner, double start, double duration
     span->source.seekable = false;
     span->source.frames = FRAMES_UNKNOWN;
     span->inner = inner;
-    span->from = (uint64_t)rint(start * rate);
-    span->frames = (uint64_t)rint(duration * rate);
-    span->is_open = duration == 0;
+    uint64_t end = sound_part_frames(part->end, rate);
+    span->from = sound_part_frames(part->start, rate);
+    span->frames = part->duration > 0 ? sound_part_frames(part->duration, rate)
+                   : end > span->from ? end - span->from
+                                      : 0;
+    span->is_open = part->duration == 0 && part->end == 0;
     span->may_lack = (uint64_t)(ROUNDED * rate);
     enum status status = check_end(span, inner->frames);
     if (status == STATUS_OK && span->from > 0)
