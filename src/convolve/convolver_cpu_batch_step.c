@@ -39,7 +39,7 @@ static void transform_chunk(void *context, size_t piece, size_t worker)
         history_now(&convolution->history, input) + chunk * plan->hop - plan->history_frames;
     real *to = spectrum_at(convolution, input, convolution->newest + chunk);
     bool *silent = silence_at(convolution, input, convolution->newest + chunk);
-    *silent = audio_peak(from, there) == 0; /* as after the end of a sound */
+    *silent = audio_is_silent(from, there); /* as after the end of a sound */
     if (*silent) {
         memset(to, 0, convolution->floats * sizeof *to);
         return;
