@@ -112,7 +112,7 @@ static enum status work(struct render_job *job)
     const struct render_options *options = job->options;
     job->run.tail = options->tail;
     job->run.until = options->until;
-    job->run.alone = job->settings->alone;
+    job->run.alone = job->settings->alone || render_is_brief(job);
     job->run.true_peak = options->verbosity == VERBOSITY_VERBOSE;
     job->run.progress = progress_update;
     job->run.progress_context = &job->progress;
