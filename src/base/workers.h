@@ -18,8 +18,9 @@ typedef void workers_task(void *context, size_t piece, size_t worker);
 /* Errors: memory or threads. `count` 0: one worker per processor. */
 MUST_CHECK enum status workers_create(size_t count, struct workers **workers);
 
-/* The same, but each thread is started by the first job that has a piece for it. Where it cannot be,
- * which a note says once, the others do its work. Not for jobs of a real-time step. Errors: memory. */
+/* The same, but each thread is started by the first job that has a piece for it. Where it cannot
+ * be, which a note says once, the others do its work. Not for jobs of a real-time step. Errors:
+ * memory. */
 MUST_CHECK enum status workers_create_for_later(size_t count, struct workers **workers);
 
 /* The workers for a job of so many nanoseconds on one thread: NULL where to wake others would take
