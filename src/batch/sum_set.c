@@ -4,15 +4,20 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { CAPACITY_LEAST = 1 << 10, CAPACITY_LARGE = 1 << 17, HUGE_PAGE = 1 << 21 };
+enum {
+    CAPACITY_LEAST = 1 << 10,
+    CAPACITY_LARGE = 1 << 17,
+    HUGE_PAGE = 1 << 21,
+    HUGE_MOST = 1 << 23
+};
 
 /* Each place is used on its own: with small pages, each of the first uses costs a fault, and most
- * others a walk through the page tables. */
+ * others a walk through the page tables. Not of large tables: see huge_bytes() in samples.c. */
 static struct sum_place *make_places(size_t capacity)
 {
     size_t bytes = capacity * sizeof(struct sum_place);
     void *places;
-    if (bytes < HUGE_PAGE)
+    if (bytes < HUGE_PAGE || bytes > HUGE_MOST)
         return calloc(capacity, sizeof(struct sum_place));
     if (posix_memalign(&places, HUGE_PAGE, bytes) != 0)
         return NULL;
