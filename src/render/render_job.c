@@ -45,8 +45,7 @@ static enum status prepare(struct render_job *job, struct render_options *option
     render_settle_precision(job, options);
     settings->convolver.frames = job->source->frames;
     settings->convolver.mask_stays = true;
-    TRY(workers_create_for_later(job->settings->alone ? 1 : options->chain.threads,
-                                 &job->workers));
+    TRY(workers_create_for_later(job->settings->alone ? 1 : options->chain.threads, &job->workers));
     settings->convolver.workers = job->workers;
     settings->masks = job->settings->masks;
     settings->in_passes = true;
