@@ -56,7 +56,7 @@ add_custom_command(
 add_custom_target(halo_archive ALL DEPENDS ${archive})
 
 # What the archive leaves to the program's link.
-set(HALO_LIBRARY_PRIVATE "-ljansson -lyaml -lm -ldl -lrt -pthread")
+set(HALO_LIBRARY_PRIVATE "-ljansson -lm -ldl -lrt -pthread")
 file(RELATIVE_PATH prefix_from_pc /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 string(REGEX REPLACE "/$" "" prefix_from_pc "${prefix_from_pc}")
 configure_file(${PROJECT_SOURCE_DIR}/cmake/halo.pc.in ${PROJECT_BINARY_DIR}/halo.pc @ONLY)

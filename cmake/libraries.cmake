@@ -128,6 +128,28 @@ halo_library(fftw_double signal FFTW_DOUBLE "FFTW in double precision"
 halo_library(soxr sound SOXR libsoxr
   HEADERS soxr.h
   SYMBOLS soxr_create soxr_delete soxr_io_spec soxr_process soxr_quality_spec)
+halo_library(ebur128 signal EBUR128 libebur128
+  HEADERS ebur128.h
+  SYMBOLS ebur128_add_frames_float ebur128_destroy ebur128_init ebur128_loudness_momentary ebur128_loudness_window
+    ebur128_prev_true_peak ebur128_set_channel)
+halo_library(sodium sound SODIUM libsodium
+  HEADERS sodium.h
+  SYMBOLS crypto_hash_sha256 randombytes_uniform sodium_base642bin sodium_base64_encoded_len sodium_bin2base64
+    sodium_bin2hex sodium_init)
+halo_library(cyaml chain CYAML libcyaml
+  HEADERS cyaml/cyaml.h
+  SYMBOLS cyaml_free cyaml_load_data cyaml_mem cyaml_save_data cyaml_strerror)
+halo_library(yaml mask YAML libyaml
+  HEADERS yaml.h
+  SYMBOLS yaml_document_add_scalar yaml_document_append_mapping_pair yaml_document_delete yaml_document_get_node
+    yaml_document_get_root_node yaml_parser_delete yaml_parser_initialize yaml_parser_load
+    yaml_parser_set_input_string)
+if(HALO_WITH_SECCOMP)
+  halo_library(seccomp plugin SECCOMP libseccomp
+    HEADERS seccomp.h
+    SYMBOLS seccomp_attr_set seccomp_init seccomp_load seccomp_release seccomp_rule_add
+      seccomp_syscall_resolve_name)
+endif()
 halo_library(zlib batch ZLIB zlib
   HEADERS zlib.h
   SYMBOLS gzclose_r gzclose_w gzdopen gzerror gzputs gzread)

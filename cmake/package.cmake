@@ -37,7 +37,7 @@ set(CPACK_DEBIAN_LIBHALO-DEV_PACKAGE_NAME libhalo-dev)
 set(CPACK_DEBIAN_LIBHALO-DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_LIBHALO-DEV_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_LIBHALO-DEV_PACKAGE_DEPENDS
-    "libhalo0 (= ${PROJECT_VERSION}), libjansson-dev, libyaml-dev")
+    "libhalo0 (= ${PROJECT_VERSION}), libjansson-dev")
 set(CPACK_DEBIAN_LIBHALO-DEV_DESCRIPTION "${description}
 These are the header, the archive, the manual pages and examples of its
 library.")

@@ -67,12 +67,18 @@ mask=$sources/filters/small-room.wav
 out=$folder/out.wav
 "$halo" render -q "$sound" "$folder/16k.wav" --format pcm16 --gain -6
 
+printf 'halo-chain: 1\nstages:\n  - gain: -6\n' >"$folder/chain.yml"
+printf 'devices: {samplerate: 48000, capture: {channels: 1}, playback: {channels: 1}}\nfilters:\n  half: {type: Gain, parameters: {gain: -6}}\npipeline:\n  - {type: Filter, channels: [0], names: [half]}\n' >"$folder/dsp.yml"
+
 opens "" "$halo" --version
 opens "" "$halo" --help
 opens "sndfile fftw fftw_double" "$halo" mask show "$mask"
 opens "sndfile" "$halo" render -f --gain -6 "$sound" "$out"
 opens "sndfile fftw" "$halo" render -f --mask "$mask" "$sound" "$out"
 opens "sndfile fftw_double" "$halo" render -f --precision double --mask "$mask" "$sound" "$out"
+opens "sndfile ebur128" "$halo" render -v -f --gain -6 "$sound" "$out"
+opens "sndfile cyaml yaml" "$halo" render -f --chain "$folder/chain.yml" "$sound" "$out"
+opens "sndfile yaml" "$halo" render -f --mask "$folder/dsp.yml" "$folder/16k.wav" "$out"
 opens "sndfile fftw fftw_double" "$halo" live --device null:out="$out" --plain --seconds 0.2 --mask "$mask"
 echo '{"tags": {"MYTAG": "a name that only ID3 can hold"}}' >"$folder/tags.json"
 [ -z "$(file_of tags)" ] ||
@@ -85,6 +91,8 @@ lacks sndfile 1 libsndfile "$halo" render -f --mask "$mask" "$sound" "$out"
 lacks sndfile 1 libsndfile "$halo" mask show "$mask"
 lacks fftw 1 FFTW "$halo" render -f --mask "$mask" "$sound" "$out"
 lacks fftw_double 1 "FFTW in double precision" "$halo" render -f --precision double --mask "$mask" "$sound" "$out"
+lacks cyaml 1 libcyaml "$halo" render -f --chain "$folder/chain.yml" "$sound" "$out"
+lacks yaml 1 libyaml "$halo" render -f --mask "$folder/dsp.yml" "$folder/16k.wav" "$out"
 lacks lo 1 liblo "$halo" live --osc 0 --device null --seconds 0.2
 lacks lilv 1 lilv "$halo" render -f --lv2 urn:none "$sound" "$out"
 lacks lilv 0 lilv env CLAP_PATH="$folder" LADSPA_PATH="$folder" "$halo" plugins list

@@ -22,8 +22,8 @@ enum {
 START_TEST(workers_share_a_block)
 {
     struct workers *workers = cells_crew(2);
-    cells_check("cpu", 20000, 8192, 2, 50000, workers);
-    cells_check("cpu", 300, 4096, 3, 20000, workers);
+    cells_check("cpu", 20000, 32768, 4, 70000, workers); /* long enough to be shared, as is */
+    cells_check("cpu", 300, 65536, 4, 70000, workers);
     workers_destroy(workers);
 }
 END_TEST

@@ -7,6 +7,7 @@
 static void expect(const char *text, const char *right)
 {
     char digest[DIGEST_TEXT];
+    ck_assert_int_eq(secure_random_start(), STATUS_OK);
     digest_of_text(text, digest);
     ck_assert_str_eq(digest, right);
 }

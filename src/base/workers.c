@@ -14,17 +14,21 @@ struct worker {
     pthread_t thread;
 };
 
+/* A thread that sleeps runs 50 us after it is woken, or later. */
+static const double WORTH = 150e3;
+
 struct workers {
     size_t count;
     size_t started; /* threads: at most count - 1 */
+    bool is_short;  /* the next one could not be started */
     struct worker *threads;
 
     pthread_mutex_t lock;
     pthread_cond_t begin;
     pthread_cond_t done;
-    unsigned job; /* lock: number of the current job */
-    size_t busy;  /* lock: threads that have not finished it */
-    bool leave;   /* lock */
+    size_t wanted; /* lock: threads that may still join the job */
+    size_t busy;   /* lock: threads that have joined it and not finished */
+    bool leave;    /* lock */
 
     workers_task *task; /* written before a job begins, read while it runs */
     void *context;
@@ -42,32 +46,37 @@ static void take_pieces(struct workers *workers, size_t worker)
     }
 }
 
+/* Signals are sent without the lock, which who is woken would else wait for once more. */
 static void *worker_main(void *argument)
 {
     struct worker *own = argument;
     struct workers *workers = own->workers;
-    unsigned seen = 0;
     for (;;) {
         pthread_mutex_lock(&workers->lock);
-        while (workers->job == seen && !workers->leave)
+        while (workers->wanted == 0 && !workers->leave)
             pthread_cond_wait(&workers->begin, &workers->lock);
-        seen = workers->job;
         bool leave = workers->leave;
+        if (!leave) {
+            workers->wanted--;
+            workers->busy++;
+        }
         pthread_mutex_unlock(&workers->lock);
         if (leave)
             return NULL;
         take_pieces(workers, own->number);
         pthread_mutex_lock(&workers->lock);
-        if (--workers->busy == 0)
-            pthread_cond_signal(&workers->done);
+        bool last = --workers->busy == 0;
         pthread_mutex_unlock(&workers->lock);
+        if (last)
+            pthread_cond_signal(&workers->done);
     }
 }
 
-static int start_threads(struct workers *workers)
+/* Until `most` run. */
+static int start_threads(struct workers *workers, size_t most)
 {
     int error = 0;
-    while (error == 0 && workers->started < workers->count - 1) {
+    while (error == 0 && workers->started < most) {
         struct worker *own = &workers->threads[workers->started];
         *own = (struct worker){.workers = workers, .number = workers->started + 1};
         error = thread_start(&own->thread, "halo worker", THREAD_AS_CALLER, worker_main, own);
@@ -76,7 +85,7 @@ static int start_threads(struct workers *workers)
     return error;
 }
 
-enum status workers_create(size_t count, struct workers **result)
+enum status workers_create_for_later(size_t count, struct workers **result)
 {
     struct workers *workers = calloc(1, sizeof *workers);
     if (!workers)
@@ -86,7 +95,19 @@ enum status workers_create(size_t count, struct workers **result)
     pthread_cond_init(&workers->begin, NULL);
     pthread_cond_init(&workers->done, NULL);
     workers->threads = calloc(workers->count, sizeof *workers->threads);
-    int error = workers->threads ? start_threads(workers) : ENOMEM;
+    if (!workers->threads) {
+        workers_destroy(workers);
+        return fail_memory("threads");
+    }
+    *result = workers;
+    return STATUS_OK;
+}
+
+enum status workers_create(size_t count, struct workers **result)
+{
+    struct workers *workers;
+    TRY(workers_create_for_later(count, &workers));
+    int error = start_threads(workers, workers->count - 1);
     if (error) {
         workers_destroy(workers);
         return fail(STATUS_FAILED, "cannot start a thread: %s; try fewer with --threads",
@@ -118,6 +139,47 @@ size_t workers_count(const struct workers *workers)
     return workers ? workers->count : 1;
 }
 
+struct workers *workers_worth(struct workers *workers, double nanoseconds)
+{
+    return nanoseconds < WORTH ? NULL : workers;
+}
+
+/* Threads that did not run yet join at once. */
+static void start_missing(struct workers *workers, size_t wanted)
+{
+    if (workers->started >= wanted || workers->is_short)
+        return;
+    int error = start_threads(workers, wanted);
+    workers->is_short = error != 0;
+    if (error)
+        note("cannot start more than %zu of %zu threads: %s", workers->started + 1, workers->count,
+             thread_error(error));
+}
+
+/* No more than have a piece to take: each thread that wakes costs as much as a short piece. */
+static void begin(struct workers *workers, size_t wanted)
+{
+    size_t sleeping = workers->started;
+    pthread_mutex_lock(&workers->lock);
+    workers->wanted = wanted;
+    pthread_mutex_unlock(&workers->lock);
+    start_missing(workers, wanted);
+    if (sleeping <= wanted)
+        pthread_cond_broadcast(&workers->begin);
+    for (size_t i = 0; sleeping > wanted && i < wanted; i++)
+        pthread_cond_signal(&workers->begin);
+}
+
+/* All pieces are taken: who has not woken by now is not waited for. */
+static void finish(struct workers *workers)
+{
+    pthread_mutex_lock(&workers->lock);
+    workers->wanted = 0;
+    while (workers->busy > 0)
+        pthread_cond_wait(&workers->done, &workers->lock);
+    pthread_mutex_unlock(&workers->lock);
+}
+
 void workers_run(struct workers *workers, size_t pieces, workers_task *task, void *context)
 {
     if (!workers || workers->count == 1 || pieces <= 1) {
@@ -129,14 +191,7 @@ void workers_run(struct workers *workers, size_t pieces, workers_task *task, voi
     workers->context = context;
     workers->pieces = pieces;
     atomic_store(&workers->next, 0);
-    pthread_mutex_lock(&workers->lock);
-    workers->job++;
-    workers->busy = workers->count - 1;
-    pthread_cond_broadcast(&workers->begin);
-    pthread_mutex_unlock(&workers->lock);
+    begin(workers, (pieces < workers->count ? pieces : workers->count) - 1);
     take_pieces(workers, 0);
-    pthread_mutex_lock(&workers->lock);
-    while (workers->busy > 0)
-        pthread_cond_wait(&workers->done, &workers->lock);
-    pthread_mutex_unlock(&workers->lock);
+    finish(workers);
 }

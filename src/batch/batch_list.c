@@ -110,6 +110,10 @@ static void keep_first(struct batch_clash *clash, size_t one, size_t other)
 static enum status add_sums(struct batch_names *names, const struct job_sums *sums, size_t place)
 {
     size_t earlier;
+    sum_set_expect(&names->ids, sums->id);
+    sum_set_expect(&names->outputs, sums->output);
+    sum_set_expect(&names->input_files, sums->input_file);
+    sum_set_expect(&names->output_files, sums->output_file);
     TRY(sum_set_add(&names->ids, sums->id, place, &earlier));
     keep_first(&names->same_id, earlier, place);
     TRY(sum_set_add(&names->outputs, sums->output, place, &earlier));

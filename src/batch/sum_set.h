@@ -21,6 +21,10 @@ struct sum_set {
 MUST_CHECK enum status sum_set_add(struct sum_set *set, uint64_t sum, size_t place,
                                    size_t *earlier);
 
+/* A sum that is about to be added or looked for: of several sets, their places are fetched at once.
+ */
+void sum_set_expect(const struct sum_set *set, uint64_t sum);
+
 /* 0: it is not there. */
 size_t sum_set_place(const struct sum_set *set, uint64_t sum);
 void sum_set_free(struct sum_set *set);

@@ -226,8 +226,10 @@ enum status chain_file_load(const char *path, struct stage_list *list, struct ch
     struct chain_document *document = NULL;
     struct chain_live own = {.stage = SIZE_MAX, .mask = 1};
     chain_schema_init(&schema);
+    enum status status = library_open(&cyaml_library);
     const cyaml_config_t config = chain_schema_config(&error);
-    enum status status = parse_file(path, &schema, &document);
+    if (status == STATUS_OK)
+        status = parse_file(path, &schema, &document);
     if (status == STATUS_OK)
         status = read_document(document, path, list, &own);
     if (status == STATUS_OK && !live)

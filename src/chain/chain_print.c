@@ -105,6 +105,7 @@ static enum status print_entry(const struct printer *printer, struct chain_entry
     const cyaml_schema_value_t one = {
         CYAML_VALUE_SEQUENCE(CYAML_FLAG_POINTER, struct chain_entry, &printer->schema.entry, 1, 1)};
     struct chain_error error = {0};
+    TRY(library_open(&cyaml_library));
     const cyaml_config_t config = chain_schema_config(&error);
     char *text = NULL;
     size_t length = 0;

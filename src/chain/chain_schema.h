@@ -2,9 +2,9 @@
 #ifndef HALO_CHAIN_SCHEMA_H
 #define HALO_CHAIN_SCHEMA_H
 
+#include "chain/cyaml_library.h"
 #include "chain/stages.h"
 
-#include <cyaml/cyaml.h>
 #include <limits.h>
 
 enum { CHAIN_VERSION = 1, CHAIN_STAGES_MOST = 256, CHAIN_BYTES_MOST = 1 << 20 };

@@ -234,6 +234,8 @@ static void stage_mask_expect(const char *text, const struct stage_settings *set
     char *file = NULL, problem[256];
     struct source *source = NULL;
     struct stat about;
+    if (!convolver_expects(&settings->convolver))
+        return;
     const struct log_keeper before = log_keep_in(problem, sizeof problem);
     bool is_file = stage_mask_file(text, &file) == STATUS_OK && file && stat(file, &about) == 0 &&
                    S_ISREG(about.st_mode);

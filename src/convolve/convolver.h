@@ -87,6 +87,9 @@ bool convolver_needs_mask(const struct filter *convolver);
 struct backend_job;
 void convolver_expect(const struct convolver_settings *settings, const struct backend_job *job);
 
+/* Whether there may be such a backend, and a job is worth looking for. */
+bool convolver_expects(const struct convolver_settings *settings);
+
 /* Wait for that, before the program ends. */
 void convolver_settle(void);
 

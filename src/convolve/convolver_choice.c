@@ -2,6 +2,7 @@
 #include "convolve/convolver_state.h"
 
 #include "base/laps.h"
+#include "base/machine.h"
 #include "convolve/backend_cost.h"
 #include "convolve/partition.h"
 #include "signal/fft.h"
@@ -53,13 +54,19 @@ static double estimate_gpu(const struct backend_job *job)
     return backend_cost_gpu(job, machine_speed_now());
 }
 
+bool convolver_expects(const struct convolver_settings *settings)
+{
+    return convolver_cuda.expect && strcmp(settings->backend, convolver_cpu.name) != 0 &&
+           machine_may_have_gpu();
+}
+
 void convolver_expect(const struct convolver_settings *settings, const struct backend_job *job)
 {
     bool is_auto = strcmp(settings->backend, "auto") == 0;
     bool likely = is_auto ? implies_gpu(&settings->gpu) : strcmp(settings->backend, "cuda") == 0;
     if (is_auto && job && job->frames > 0)
         likely = backend_cost_clearly_gpu(estimate_cpu(job), estimate_gpu(job));
-    if (likely && convolver_cuda.expect)
+    if (likely && convolver_expects(settings))
         convolver_cuda.expect(&settings->gpu, job ? job->taps : 0);
 }
 

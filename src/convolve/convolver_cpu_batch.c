@@ -66,6 +66,16 @@ static enum status init_spectra(struct cpu_batch_convolution *convolution)
                         : fft_create(plan->fft, &convolution->fft);
 }
 
+/* Of the two jobs of a step: transforms of inputs, then products and transforms back. */
+static struct workers *sharers_of(const struct cpu_batch_convolution *convolution)
+{
+    const struct convolver_shape *shape = &convolution->shape;
+    double step = partition_step_cost(&convolution->plan, shape->inputs, shape->outputs,
+                                      shape->paths, shape->block);
+    bool direct = convolution->plan.algorithm == PARTITION_DIRECT;
+    return workers_worth(batch_workers(convolution), direct ? step : step / 2);
+}
+
 static enum status batch_create(const struct convolver_shape *shape, struct convolution **result)
 {
     struct cpu_batch_convolution *convolution = calloc(1, sizeof *convolution);
@@ -73,6 +83,7 @@ static enum status batch_create(const struct convolver_shape *shape, struct conv
         return fail_memory("a convolver");
     convolution->shape = *shape;
     convolution->plan = cpu_plan(shape);
+    convolution->sharers = sharers_of(convolution);
     const struct partition_plan *plan = &convolution->plan;
     double floats = 2.0 * (double)plan->history_frames + 3.0 * (double)shape->block;
     floats += (double)plan->fft * (double)(plan->chunks + 2 * plan->partitions);
@@ -201,18 +212,19 @@ static enum status prepare_spectra(const struct cpu_batch_convolution *convoluti
 {
     const struct partition_plan *plan = &convolution->plan;
     size_t taps = plan->partitions > 1 ? plan->hop : mask->taps;
-    struct workers *workers = batch_workers(convolution);
     prepared->partitions = (mask->taps + taps - 1) / taps;
     size_t pieces = mask->columns * prepared->partitions;
+    struct workers *all = batch_workers(convolution);
+    struct workers *workers = workers_worth(all, (double)pieces * partition_fft_cost(plan->fft));
     prepared->spectra = audio_alloc_unset(pieces * convolution->floats);
     struct mask_job job = {convolution, mask, prepared,
-                           rows_alloc_unset(workers_count(workers), plan->fft)};
+                           rows_alloc_unset(workers_count(all), plan->fft)};
     enum status status = prepared->spectra && job.samples ? STATUS_OK : fail_memory("a mask");
     if (status == STATUS_OK) {
         workers_run(workers, pieces, transform_mask, &job);
         status = prepare_precise(&job);
     }
-    rows_free(job.samples, workers_count(workers));
+    rows_free(job.samples, workers_count(all));
     return status;
 }
 

@@ -32,6 +32,7 @@ struct cpu_batch_convolution {
     real peak;                         /* of the sound so far */
     const struct cpu_batch_mask *near; /* of the step's masks, one with `precise`, or NULL */
     atomic_size_t precise_frames;      /* how long outputs may come near the bound from now on */
+    struct workers *sharers;           /* of a step: NULL where it is too short, or live */
 };
 
 struct cpu_batch_mask {

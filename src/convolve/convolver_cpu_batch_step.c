@@ -39,7 +39,7 @@ static void transform_chunk(void *context, size_t piece, size_t worker)
         history_now(&convolution->history, input) + chunk * plan->hop - plan->history_frames;
     real *to = spectrum_at(convolution, input, convolution->newest + chunk);
     bool *silent = silence_at(convolution, input, convolution->newest + chunk);
-    *silent = audio_peak(from, there) == 0; /* as after the end of a sound */
+    *silent = audio_is_silent(from, there); /* as after the end of a sound */
     if (*silent) {
         memset(to, 0, convolution->floats * sizeof *to);
         return;
@@ -264,14 +264,13 @@ void cpu_batch_step(struct convolution *base, const real *const *in,
         look_at(convolution, in, slots);
         groups = (chunks + convolution->group - 1) / convolution->group;
         convolution->newest = (convolution->newest + chunks) % convolution->depth;
-        workers_run(batch_workers(convolution), shape->inputs * chunks, transform_chunk,
-                    convolution);
+        workers_run(convolution->sharers, shape->inputs * chunks, transform_chunk, convolution);
     }
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++) {
         struct cpu_batch_job job = {convolution, (const struct cpu_batch_mask *)slots[v].prepared,
                                     slots[v].REAL(out)};
         if (job.prepared)
-            workers_run(batch_workers(convolution), shape->outputs * groups,
+            workers_run(convolution->sharers, shape->outputs * groups,
                         direct ? direct_output : overlap_save_output, &job);
     }
 }

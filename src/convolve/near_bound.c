@@ -18,6 +18,8 @@ static const double NEAR = 0.25;
 /* A sample's own error is up to 11 roundings of it; those of several taps average. */
 static const double NEAR_DELTA = 0.35;
 
+static const double NS_A_TAP = 2; /* to measure it and its spectra */
+
 enum { SUMS = 8 }; /* at once, so that they vectorise */
 
 /* What a column adds to an output. */
@@ -127,7 +129,8 @@ enum status near_bound_measure(struct near_bound *bound, const struct mask *mask
     struct measure_job job = {mask, sets, count, calloc(mask->columns, sizeof *job.columns)};
     if (!job.columns)
         return fail_memory("a mask");
-    workers_run(workers, mask->columns, measure_column, &job);
+    double time = NS_A_TAP * (double)(mask->columns * mask->taps);
+    workers_run(workers_worth(workers, time), mask->columns, measure_column, &job);
     *bound = (struct near_bound){0};
     for (size_t o = 0; o < mask->outputs; o++)
         include_output(&job, o, bound);

@@ -19,6 +19,9 @@ static const double STEP_COST = 50;      /* fixed, per transform */
 static const double COLD_COST = 250;
 enum { COLD_CHANNELS = 2 }; /* that it was measured with */
 
+/* Of two jobs that are not worth waking a thread (workers.h). */
+static const double SHORT_STEP = 300e3;
+
 enum {
     FFT_LARGE = 1 << 17,
     FFT_HUGE = 1 << 18,
@@ -303,6 +306,9 @@ size_t partition_preferred_block(const struct partition_job *job, size_t most)
     if (job->may_be_odd && most / 2 / hop * job->channels >= sharers)
         most /= 2; /* their chunks are short: of these blocks, more stays in the cache */
     size_t fit = most / hop > 0 ? most / hop : 1;
+    double step = best_cost * (double)(hop * fit * job->channels);
+    if (job->may_be_odd && fit < chunks && fit > 2 && step < SHORT_STEP)
+        fit /= 2; /* of a step that no thread shares as it is, less memory is new */
     return hop * (chunks < fit ? chunks : fit);
 }
 

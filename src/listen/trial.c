@@ -1,12 +1,14 @@
 #include "listen/trial.h"
 
+#include "sound/sodium_library.h"
+
 #include <math.h>
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum status secure_random_start(void)
 {
+    TRY(library_open(&sodium_library));
     if (sodium_init() < 0)
         return fail(STATUS_FAILED, "cannot draw trials: the system has no random source");
     return STATUS_OK;
@@ -35,6 +37,7 @@ void digest_of_text(const char *text, char digest[DIGEST_TEXT])
 enum status trial_commit(const char *draws, const char *salt, char commitment[DIGEST_TEXT])
 {
     char *text = NULL;
+    TRY(library_open(&sodium_library));
     if (asprintf(&text, "%s %s", draws, salt) < 0)
         return fail_memory("a test's key");
     digest_of_text(text, commitment);

@@ -309,6 +309,7 @@ static enum status read_camilladsp(struct mask_config *config, struct mask **mas
     struct camilladsp dsp = {.config = config};
     yaml_parser_t parser;
     enum status status;
+    TRY(library_open(&yaml_library));
     if (!yaml_parser_initialize(&parser))
         return fail_memory("a mask");
     yaml_parser_set_input_string(&parser, (const unsigned char *)config->text,

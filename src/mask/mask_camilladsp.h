@@ -4,8 +4,7 @@
 
 #include "mask/mask_config.h"
 #include "mask/mask_matrix.h"
-
-#include <yaml.h>
+#include "mask/yaml_library.h"
 
 enum { CAMILLADSP_NAME_MOST = 1024 };
 #define CAMILLADSP_BYPASS_ADVICE "set bypassed: true on its step, or remove it"

@@ -239,6 +239,8 @@ enum status plugin_sandbox_enter(const struct plugin_sandbox *sandbox, char *con
     set_limits(sandbox);
     supervisor_drop_capabilities();
     enum status status = STATUS_OK;
+    if (sandbox->parts & SANDBOX_CALLS)
+        TRY(sandbox_prepare_calls());
     if (sandbox->parts & SANDBOX_FILES) {
         TRY(plugin_reads_init(&reads, named));
         status = sandbox_enter_files(sandbox->folder, &reads);

@@ -3,11 +3,12 @@
 
 #ifdef HALO_WITH_SECCOMP
 
+#include "plugin/seccomp_library.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
-#include <seccomp.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -207,6 +208,11 @@ bool sandbox_offers_calls(void)
     return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
+enum status sandbox_prepare_calls(void)
+{
+    return library_open(&seccomp_library);
+}
+
 enum status sandbox_enter_calls(void)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
@@ -235,6 +241,11 @@ enum status sandbox_enter_calls(void)
 bool sandbox_offers_calls(void)
 {
     return false;
+}
+
+enum status sandbox_prepare_calls(void)
+{
+    return STATUS_OK;
 }
 
 enum status sandbox_enter_calls(void)

@@ -56,7 +56,7 @@ static enum status prepare(struct render_job *job, struct render_options *option
     render_settle_precision(job, options);
     settings->convolver.frames = job->source->frames;
     settings->convolver.mask_stays = true;
-    TRY(workers_create(job->settings->alone ? 1 : options->chain.threads, &job->workers));
+    TRY(workers_create_for_later(job->settings->alone ? 1 : options->chain.threads, &job->workers));
     settings->convolver.workers = job->workers;
     settings->masks = job->settings->masks;
     settings->in_passes = true;
@@ -122,7 +122,7 @@ static enum status work(struct render_job *job)
     const struct render_options *options = job->options;
     job->run.tail = options->tail;
     job->run.until = options->until;
-    job->run.alone = job->settings->alone;
+    job->run.alone = job->settings->alone || render_is_brief(job);
     job->run.true_peak = options->verbosity == VERBOSITY_VERBOSE;
     job->run.progress = progress_update;
     job->run.progress_context = &job->progress;

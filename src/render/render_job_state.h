@@ -44,6 +44,9 @@ bool render_is_reproducible(const struct render_job *job);
  * report; or FRAMES_UNKNOWN. */
 int64_t render_frames_to_come(const struct render_job *job);
 
+/* Whether the sound is so short that threads to read and to write take as long as they save. */
+bool render_is_brief(const struct render_job *job);
+
 /* Once the source is open: unless it is asked for, the precision that keeps the bits of the
  * samples. Some options of a GPU are for single precision alone. */
 void render_settle_precision(const struct render_job *job, struct render_options *options);

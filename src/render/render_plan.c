@@ -22,6 +22,15 @@ int64_t render_frames_to_come(const struct render_job *job)
     return frames;
 }
 
+bool render_is_brief(const struct render_job *job)
+{
+    enum { BRIEF = 1 << 18 };
+    int64_t frames = render_frames_to_come(job);
+    size_t in = job->source->format.channels, out = job->format.channels;
+    size_t most = BRIEF / (in > out ? in : out);
+    return frames != FRAMES_UNKNOWN && (uint64_t)frames <= most;
+}
+
 static enum status check_peak(const struct render_job *job)
 {
     const struct render_options *options = job->options;

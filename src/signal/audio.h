@@ -67,6 +67,10 @@ double *audio_alloc_unset_in_double(size_t count);
 float audio_peak(const float *samples, size_t count);
 double audio_peak_in_double(const double *samples, size_t count);
 
+/* Whether all are zero. Real-time. */
+bool audio_is_silent(const float *samples, size_t count);
+bool audio_is_silent_in_double(const double *samples, size_t count);
+
 /* Sample by sample; no two overlap. Real-time. */
 void audio_multiply(const float *a, const float *b, float *product, size_t count);
 void audio_multiply_in_double(const double *a, const double *b, double *product, size_t count);

@@ -2,8 +2,8 @@
 
 #include "base/simd.h"
 #include "signal/audio.h"
+#include "signal/ebur128_library.h"
 
-#include <ebur128.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +53,7 @@ void loudness_destroy(struct loudness *meter)
 
 enum status loudness_create(uint32_t rate, size_t channels, struct loudness **result)
 {
+    TRY(library_open(&ebur128_library));
     struct loudness *meter = calloc(1, sizeof *meter);
     if (!meter)
         return fail_memory("a meter");
@@ -211,6 +212,7 @@ static bool may_exceed(const struct true_peak *meter, const float *now, size_t f
 
 enum status true_peak_create(size_t channels, struct true_peak **result)
 {
+    TRY(library_open(&ebur128_library));
     struct true_peak *meter = calloc(1, sizeof *meter + channels * sizeof *meter->channel);
     if (!meter)
         return fail_memory("a meter");

@@ -33,6 +33,7 @@
 #define block_silence REAL(block_silence)
 #define audio_alloc REAL(audio_alloc)
 #define audio_alloc_unset REAL(audio_alloc_unset)
+#define audio_is_silent REAL(audio_is_silent)
 #define audio_peak REAL(audio_peak)
 #define audio_multiply REAL(audio_multiply)
 #define audio_find_nonfinite REAL(audio_find_nonfinite)

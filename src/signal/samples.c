@@ -158,6 +158,14 @@ HALO_REALTIME real audio_peak(const real *samples, size_t count)
     return peak;
 }
 
+HALO_REALTIME bool audio_is_silent(const real *samples, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (samples[i] != 0)
+            return false;
+    return true;
+}
+
 /* Static, since clang 14 names the clones of a global function otherwise than its callers do. */
 SIMD_CLONES
 HALO_REALTIME static void multiply_rows(const real *restrict a, const real *restrict b,

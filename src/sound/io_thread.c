@@ -39,7 +39,9 @@ static void *io_thread_main(void *argument)
         io_thread->work(io_thread->context, slot);
         pthread_mutex_lock(&io_thread->lock);
         io_thread->done++;
+        pthread_mutex_unlock(&io_thread->lock);
         pthread_cond_signal(&io_thread->done_some);
+        pthread_mutex_lock(&io_thread->lock);
     }
     pthread_mutex_unlock(&io_thread->lock);
     return NULL;
@@ -104,8 +106,8 @@ void io_thread_give(struct io_thread *io_thread)
 {
     pthread_mutex_lock(&io_thread->lock);
     io_thread->given++;
-    pthread_cond_signal(&io_thread->given_some);
     pthread_mutex_unlock(&io_thread->lock);
+    pthread_cond_signal(&io_thread->given_some); /* who wakes would wait for the lock */
 }
 
 void io_thread_finish(struct io_thread *io_thread)

@@ -3,8 +3,8 @@
 #include "sound/metadata.h"
 
 #include "sound/ogg_pages.h"
+#include "sound/sodium_library.h"
 
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -20,6 +20,7 @@ static enum status parse_picture_text(struct sound_metadata *metadata, const cha
                                       size_t size)
 {
     size_t length = 0;
+    TRY(library_open(&sodium_library));
     unsigned char *bytes = malloc(size + 1);
     if (!bytes)
         return fail_memory("tags");
@@ -73,8 +74,10 @@ static void put_comment(struct metadata_buffer *buffer, const char *name, const 
 
 static void put_picture_text(struct metadata_buffer *buffer, struct metadata_picture *picture)
 {
-    size_t size = sodium_base64_encoded_len(picture->size, sodium_base64_VARIANT_ORIGINAL);
-    char *text = malloc(size);
+    bool is_there = library_is_there(&sodium_library);
+    size_t size =
+        is_there ? sodium_base64_encoded_len(picture->size, sodium_base64_VARIANT_ORIGINAL) : 0;
+    char *text = is_there ? malloc(size) : NULL;
     if (text) {
         sodium_bin2base64(text, size, picture->bytes, picture->size,
                           sodium_base64_VARIANT_ORIGINAL);

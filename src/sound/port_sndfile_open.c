@@ -238,7 +238,7 @@ static enum status open_stream(struct sound_source *sound)
     }
     sound->source.frames = FRAMES_UNKNOWN;
     sound->source.waits = true;
-    sound_io_begin_stream(&sound->io, sound->stream);
+    TRY(sound_io_begin_stream(&sound->io, sound->stream));
     bool wav = stream_header_is_wav(head);
     if (wav) {
         TRY(open_wav_stream(sound, head, &info));

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -142,7 +143,7 @@ static SF_VIRTUAL_IO sent_functions = {
 static void keep_tail(struct sound_io *io, const unsigned char *bytes, size_t count)
 {
     size_t part = count < OGG_TAIL ? count : OGG_TAIL;
-    if (io->tail_size + part > sizeof io->tail) {
+    if (io->tail_size + part > SOUND_IO_TAIL) {
         memmove(io->tail, io->tail + io->tail_size - OGG_TAIL, OGG_TAIL);
         io->tail_size = OGG_TAIL;
     }
@@ -245,7 +246,7 @@ void sound_io_begin(struct sound_io *io, int fd)
     io->position = io->passed = 0;
 }
 
-void sound_io_begin_stream(struct sound_io *io, FILE *stream)
+enum status sound_io_begin_stream(struct sound_io *io, FILE *stream)
 {
     io->fd = -1;
     io->stream = stream;
@@ -255,11 +256,16 @@ void sound_io_begin_stream(struct sound_io *io, FILE *stream)
     io->tail_size = 0;
     io->pages = (struct ogg_pages){0};
     io->end = (struct open_end){0};
+    io->head = malloc(STREAM_HEAD);
+    io->tail = malloc(SOUND_IO_TAIL);
+    return io->head && io->tail ? STATUS_OK : fail_memory("reading");
 }
 
 void sound_io_free(struct sound_io *io)
 {
     open_end_free(&io->end);
+    free(io->head);
+    free(io->tail);
 }
 
 void sound_io_begin_at(struct sound_io *io, uint64_t origin)

@@ -22,7 +22,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { STREAM_HEAD = 1 << 16 };
+enum { STREAM_HEAD = 1 << 16, SOUND_IO_TAIL = 2 * OGG_TAIL };
 
 #ifdef HALO_SNDFILE_MP3
 enum { SOUND_MPEG = SF_FORMAT_MPEG };
@@ -41,8 +41,8 @@ struct sound_io {
     int open_error;         /* libsndfile's, if sound_io_open failed; 0: none */
     char open_problem[256]; /* the same as text */
     bool has_codec;         /* whose library allocates at any call */
-    unsigned char head[STREAM_HEAD];  /* of a stream that is read */
-    unsigned char tail[2 * OGG_TAIL]; /* the last bytes of it */
+    unsigned char *head;    /* of a stream that is read: STREAM_HEAD bytes */
+    unsigned char *tail;    /* the last bytes of it, of SOUND_IO_TAIL */
     size_t tail_size;
     struct ogg_pages pages; /* of a stream that is read; lost if it is no Ogg */
     struct open_end end;    /* of one; sought after sound_io_begin_stream if its header has none */
@@ -52,9 +52,11 @@ struct sound_io {
 
 /* From the current offset of `fd` on. */
 void sound_io_begin(struct sound_io *io, int fd);
-void sound_io_begin_stream(struct sound_io *io, FILE *stream);
 
-/* What a stream holds back. */
+/* Errors: memory. */
+MUST_CHECK enum status sound_io_begin_stream(struct sound_io *io, FILE *stream);
+
+/* What a stream keeps and holds back. */
 void sound_io_free(struct sound_io *io);
 
 /* Read again from an offset on of which the head is kept, as if the sound began there. */

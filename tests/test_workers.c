@@ -1,0 +1,117 @@
+/* The threads that share a job: each piece is done once and by a worker of the right number, nobody
+ * is at work after the end, and no thread is there that has nothing to do. */
+#include "base/workers.h"
+#include "suite.h"
+
+#include <dirent.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+enum { PIECES = 60, JOBS = 3000, THREADS = 5 };
+
+struct job {
+    atomic_uint done[PIECES];
+    atomic_uint at_work[THREADS]; /* scratch memory is one thread's at a time */
+    atomic_uint clashes;
+    atomic_uint together; /* pieces that are to begin before any ends */
+};
+
+static void do_piece(void *context, size_t piece, size_t worker)
+{
+    struct job *job = context;
+    if (worker >= THREADS || atomic_fetch_add(&job->at_work[worker], 1) > 0)
+        atomic_fetch_add(&job->clashes, 1);
+    atomic_fetch_add(&job->done[piece], 1);
+    if (worker < THREADS)
+        atomic_fetch_sub(&job->at_work[worker], 1);
+}
+
+/* Jobs of any number of pieces, one straight after the other: who was woken for one comes when the
+ * next has begun, or when there is none. */
+static void run_jobs(struct workers *workers, size_t most)
+{
+    for (size_t n = 0; n < JOBS; n++) {
+        struct job job = {0};
+        size_t pieces = n * 7919 % (most + 1);
+        workers_run(workers, pieces, do_piece, &job);
+        ck_assert_uint_eq(atomic_load(&job.clashes), 0);
+        for (size_t w = 0; w < THREADS; w++)
+            ck_assert_uint_eq(atomic_load(&job.at_work[w]), 0);
+        for (size_t p = 0; p < PIECES; p++)
+            ck_assert_uint_eq(atomic_load(&job.done[p]), p < pieces);
+    }
+}
+
+START_TEST(pieces_are_done_once)
+{
+    for (size_t count = 1; count <= THREADS; count++) {
+        struct workers *now, *later;
+        ck_assert_int_eq(workers_create(count, &now), STATUS_OK);
+        ck_assert_int_eq(workers_create_for_later(count, &later), STATUS_OK);
+        ck_assert_uint_eq(workers_count(now), count);
+        ck_assert_uint_eq(workers_count(later), count);
+        run_jobs(now, PIECES);
+        run_jobs(later, 3); /* threads are started one after the other */
+        run_jobs(later, PIECES);
+        workers_destroy(now);
+        workers_destroy(later);
+    }
+}
+END_TEST
+
+/* Ends when all pieces of the job are under way: each has a thread to itself. */
+static void meet(void *context, size_t piece, size_t worker)
+{
+    struct job *job = context;
+    (void)worker;
+    atomic_fetch_add(&job->done[piece], 1);
+    atomic_fetch_sub(&job->together, 1);
+    while (atomic_load(&job->together) > 0)
+        ;
+}
+
+static size_t threads_of_process(void)
+{
+    size_t count = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    ck_assert_ptr_nonnull(tasks);
+    for (const struct dirent *task; (task = readdir(tasks));)
+        count += task->d_name[0] != '.';
+    closedir(tasks);
+    return count;
+}
+
+START_TEST(threads_start_when_a_piece_is_for_them)
+{
+    struct workers *workers;
+    size_t before = threads_of_process();
+    ck_assert_int_eq(workers_create_for_later(THREADS, &workers), STATUS_OK);
+    for (size_t pieces = 0; pieces <= THREADS; pieces++) {
+        struct job job = {.together = (unsigned)pieces};
+        workers_run(workers, pieces, meet, &job);
+        ck_assert_uint_eq(threads_of_process() - before, pieces > 1 ? pieces - 1 : 0);
+    }
+    for (size_t pieces = 0; pieces <= THREADS; pieces++) {
+        struct job job = {.together = (unsigned)pieces};
+        workers_run(workers, pieces, meet, &job); /* of the threads that sleep, some are woken */
+    }
+    workers_destroy(workers);
+    while (threads_of_process() > before) /* the kernel lists who has just ended */
+        sched_yield();
+}
+END_TEST
+
+START_TEST(a_job_of_a_moment_wakes_nobody)
+{
+    struct workers *workers;
+    ck_assert_int_eq(workers_create_for_later(THREADS, &workers), STATUS_OK);
+    ck_assert_ptr_null(workers_worth(workers, 0));
+    ck_assert_ptr_null(workers_worth(workers, 1e3));
+    ck_assert_ptr_null(workers_worth(NULL, 1e9));
+    ck_assert_ptr_eq(workers_worth(workers, 1e9), workers);
+    workers_destroy(workers);
+}
+END_TEST
+
+SUITE_MAIN("workers", threads_start_when_a_piece_is_for_them, pieces_are_done_once,
+           a_job_of_a_moment_wakes_nobody)
