@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,10 @@ bool fault_at_path(const char *call, int error, const char *path)
     if (!fault.armed || within || !is_wanted(call) ||
         (strcmp(fault.name, "*") != 0 && !(path && strstr(path, fault.name))) || !is_now(call))
         return false;
+    if (fault.error < 0) {
+        raise(-fault.error);
+        return false;
+    }
     errno = fault.error ? fault.error : error;
     return true;
 }

@@ -5,6 +5,8 @@
  *   FAULT="CALL NAME NUMBER ERRNO"    the NUMBER-th CALL that concerns a file whose path contains
  *                                     NAME fails (a file without a name: its folder, then
  *                                     "(deleted)"; *: any). NUMBER 0: all of them, -1: none
+ *                                     ERRNO below 0: it does what it always does, just after that
+ *                                     signal (-2: SIGINT)
  *   FAULT_COUNT=FILE                  counts calls, in native unsigned, together with its children
  *   FAULT_MARK=FILE                   created when a call failed for this; says which, and who
  * called HALO                              the program; others (a shell, gnuplot) run unharmed

@@ -42,9 +42,12 @@ static const char keeper_script[] =
     "pipewire </dev/null & server=$!\n"
     "echo $server >&4; exec 4>&-\n"
     "until [ -S \"$XDG_RUNTIME_DIR/pipewire-0\" ]; do sleep 0.05; done\n"
-    "wireplumber </dev/null & manager=$!\n"
+    "while :; do\n"
+    "  wireplumber </dev/null & manager=$!\n"
+    "  echo $manager >\"$XDG_RUNTIME_DIR/manager\"; wait $manager\n"
+    "done & managers=$!\n"
     "cat\n"
-    "kill $manager $server; sleep 0.2\n"
+    "kill $managers $(cat \"$XDG_RUNTIME_DIR/manager\") $server; sleep 0.2\n"
     "rm -f \"$XDG_RUNTIME_DIR\"/pipewire-0*\n"
     "kill -KILL 0\n";
 
@@ -121,6 +124,24 @@ void pipewire_rig_default(const char *what, const char *node)
         for (int i = 0; is_sink && i < 40 && !has_default(what, node); i++)
             server_rig_pause();
     } while (is_sink && !has_default(what, node));
+}
+
+static void signal_manager(const char *name)
+{
+    ck_assert_int_eq(pipewire_rig_run("kill -%s $(cat \"$XDG_RUNTIME_DIR/manager\")", name), 0);
+}
+
+void pipewire_rig_pause_manager(bool pauses)
+{
+    signal_manager(pauses ? "STOP" : "CONT");
+}
+
+/* Its metadata go with it. */
+void pipewire_rig_restart_manager(void)
+{
+    signal_manager("TERM");
+    pipewire_rig_wait("! pw-metadata | grep -q default.audio");
+    pipewire_rig_wait("pw-metadata | grep -q default.audio.source");
 }
 
 void pipewire_rig_plug(const char *name, int priority)

@@ -27,6 +27,10 @@ void pipewire_rig_wait(const char *command);
 void pipewire_rig_force(const char *what, unsigned value);
 /* Configure a default device, as a user does; what: "sink" or "source". */
 void pipewire_rig_default(const char *what, const char *node);
+/* The session manager ends and begins again. */
+void pipewire_rig_restart_manager(void);
+/* It stands still, or goes on. */
+void pipewire_rig_pause_manager(bool pauses);
 /* A new sink, of that priority among the defaults. */
 void pipewire_rig_plug(const char *name, int priority);
 

@@ -1,6 +1,7 @@
 /* halo live through PipeWire: every output sample, defaults that change, a server that dies. */
 #include "live_rig.h"
 #include "pipewire_rig.h"
+#include "pipewire_unheard.h"
 #include "suite.h"
 
 #include <math.h>
@@ -189,6 +190,55 @@ START_TEST(defaults_are_followed)
 }
 END_TEST
 
+/* Of a change that comes while another program reads the defaults the server tells that one alone.
+ */
+START_TEST(an_unheard_default_is_followed)
+{
+    command_clean();
+    pipewire_rig_start();
+    pid_t process = live_rig_start(" ");
+    pipewire_rig_wait_link("halo:output_FR", "speakers:playback_FR");
+    pipewire_rig_default_unheard("phones");
+    pipewire_rig_wait_link("halo:output_FR", "phones:playback_FR");
+    ck_assert(!pipewire_rig_is_linked("halo:output_FL", "speakers:playback_FL"));
+    live_rig_end_well(process);
+    pipewire_rig_end(SIGTERM);
+}
+END_TEST
+
+START_TEST(a_new_session_manager_is_followed)
+{
+    command_clean();
+    pipewire_rig_start();
+    pid_t process = live_rig_start(" ");
+    pipewire_rig_wait_link("halo:output_FR", "speakers:playback_FR");
+    pipewire_rig_restart_manager();
+    ck_assert(pipewire_rig_is_linked("halo:output_FR", "speakers:playback_FR"));
+    pipewire_rig_default("sink", "phones");
+    pipewire_rig_wait_link("halo:output_FR", "phones:playback_FR");
+    live_rig_end_well(process);
+    pipewire_rig_end(SIGTERM);
+}
+END_TEST
+
+/* As of a stream that was moved, and ends. The source changes after it. */
+START_TEST(defaults_outlive_what_others_set)
+{
+    command_clean();
+    pipewire_rig_start();
+    pid_t process = live_rig_start(" ");
+    pipewire_rig_wait_link("halo:output_FR", "speakers:playback_FR");
+    ck_assert_int_eq(pipewire_rig_run("pw-metadata 1 default.audio.sink '{\"name\":\"line\"}' && "
+                                      "pw-metadata -d 1"),
+                     0);
+    pipewire_rig_default("source", "line");
+    pipewire_rig_wait_link("line:capture_FR", "halo:input_FR");
+    ck_assert(pipewire_rig_is_linked("halo:output_FR", "speakers:playback_FR"));
+    live_rig_end_well(process);
+    pipewire_rig_end(SIGTERM);
+}
+END_TEST
+
 START_TEST(each_device_has_its_mask)
 {
     command_clean();
@@ -299,6 +349,35 @@ START_TEST(the_last_of_two_devices_has_its_mask)
 }
 END_TEST
 
+/* It was not the first, whose rule must not count before it is played to again. */
+START_TEST(a_device_that_goes_leaves_its_mask)
+{
+    command_clean();
+    pipewire_rig_start();
+    ck_assert_int_eq(pipewire_rig_run("pw-loopback --capture-props='media.class=Audio/Sink "
+                                      "node.name=other node.description=Other' & echo $! >%s",
+                                      command_path("other")),
+                     0);
+    pipewire_rig_wait("pw-link -i | grep -q other:playback_FR");
+    pid_t process = live_rig_start("--reconnect --mask \"$FILTERS/identity.txt\" --or " MASK
+                                   " --for-device loud=2 --for-device other=1");
+    pipewire_rig_default("sink", "other");
+    live_rig_wait("Other: ");
+    pipewire_rig_pause_manager(true);
+    ck_assert_int_eq(pipewire_rig_run("kill -KILL $(cat %s)", command_path("other")), 0);
+    live_rig_wait("the device is lost");
+    pipewire_rig_pause_manager(false);
+    live_rig_wait("the device is back");
+    live_rig_keys("q");
+    struct command_result result = live_rig_end(process);
+    ck_assert_int_eq(result.code, 0);
+    const char *lost = strstr(result.err, "the device is lost");
+    const char *first = strstr(result.err, "Loud Speakers: ");
+    ck_assert_msg(lost && first && strstr(first + 1, "Loud Speakers: ") > lost, "%s", result.err);
+    pipewire_rig_end(SIGTERM);
+}
+END_TEST
+
 START_TEST(a_chain_for_a_device_must_fit)
 {
     command_clean();
@@ -390,6 +469,8 @@ END_TEST
 
 SUITE_MAIN("live_pipewire", sink_filters_what_is_played, input_passes_without_delay,
            devices_are_listed, own_monitor_is_refused, named_devices_and_rates_are_checked,
-           a_server_without_devices_is_named, defaults_are_followed, each_device_has_its_mask,
-           each_device_has_its_chain, the_last_of_two_devices_has_its_mask,
+           a_server_without_devices_is_named, defaults_are_followed, an_unheard_default_is_followed,
+           a_new_session_manager_is_followed, defaults_outlive_what_others_set,
+           each_device_has_its_mask, each_device_has_its_chain,
+           the_last_of_two_devices_has_its_mask, a_device_that_goes_leaves_its_mask,
            a_chain_for_a_device_must_fit, a_device_that_stays_is_reported, another_rate_is_followed)

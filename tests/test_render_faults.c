@@ -342,8 +342,34 @@ START_TEST(unwritten_report_leaves_the_sound)
 }
 END_TEST
 
+/* A signal just before a call that waits for ever: for the other end of a FIFO. */
+START_TEST(a_signal_before_a_wait_is_not_lost)
+{
+    static const char *const lines[] = {
+        "render closed out.wav",
+        "render in.wav closed",
+        "render in.wav out.wav --replay closed",
+        "spectrogram closed out.png",
+        "live --plain --device null:in=closed",
+    };
+    make_sound(1000);
+    command_done("mkfifo closed");
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct command_result result =
+            command_run("exec env " FAULTY "\"$HALO\" %s", "open", "closed", 1, -SIGINT, lines[i]);
+        ck_assert_msg(access(command_path("mark"), F_OK) == 0, "%s opens no FIFO", lines[i]);
+        ck_assert_msg(result.code == 128 + SIGINT, "%s: exit code %d\n%s", lines[i], result.code,
+                      result.err);
+        ck_assert_msg(strcmp(command_files(), "closed in.wav mark") == 0, "%s left %s", lines[i],
+                      command_files());
+        command_done("rm mark");
+    }
+}
+END_TEST
+
 SUITE_MAIN("render_faults", full_disks_keep_the_old_file, file_size_limits_keep_the_old_file,
            full_devices_are_errors, read_errors_are_not_silence, write_errors_keep_the_old_file,
            replaced_files_keep_their_owner, files_are_on_the_disk_unless_asked,
            hidden_files_serve_where_there_are_no_nameless, leftovers_of_killed_runs_are_removed,
-           killed_runs_leave_nothing, closed_output_is_an_error, unwritten_report_leaves_the_sound)
+           killed_runs_leave_nothing, closed_output_is_an_error, unwritten_report_leaves_the_sound,
+           a_signal_before_a_wait_is_not_lost)

@@ -10,8 +10,32 @@
 static volatile sig_atomic_t caught = 0;
 
 enum { HALF_FILES_MOST = 4 };
+enum { AGAIN = 1 /* seconds */ };
 static const char *_Atomic half_files[HALF_FILES_MOST];
 static void (*volatile tidy_up)(void) = NULL;
+
+/* No SA_RESTART: a blocked read or write returns, and the flag is checked. */
+static struct sigaction caught_by(void (*handler)(int))
+{
+    struct sigaction action = {.sa_handler = handler};
+    sigemptyset(&action.sa_mask);
+    return action;
+}
+
+static void catch_alarm(int number)
+{
+    (void)number;
+    alarm(AGAIN);
+}
+
+/* The signal may have come between a check of the flag and a call that then waits, such as that
+ * which opens a FIFO without a writer: others interrupt it. */
+static void interrupt_again(void)
+{
+    const struct sigaction action = caught_by(catch_alarm);
+    sigaction(SIGALRM, &action, NULL);
+    alarm(AGAIN);
+}
 
 static void catch_signal(int number)
 {
@@ -25,6 +49,7 @@ static void catch_signal(int number)
         raise(number);
     }
     caught = number;
+    interrupt_again();
 }
 
 static void replace(const char *path, const char *by)
@@ -51,9 +76,7 @@ void stop_before_end(void (*tidy)(void))
 
 void stop_watch(void)
 {
-    /* No SA_RESTART: a blocked read or write returns, and the flag is checked. */
-    struct sigaction action = {.sa_handler = catch_signal};
-    sigemptyset(&action.sa_mask);
+    const struct sigaction action = caught_by(catch_signal);
     const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sigaction before;

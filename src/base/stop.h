@@ -1,7 +1,9 @@
 /* Signals that stop the program: a flag that long work checks between blocks.
  *
- * The first SIGINT, SIGTERM or SIGHUP sets the flag. A second one removes the files registered with
- * stop_remove and ends the program at once.
+ * The first SIGINT, SIGTERM or SIGHUP sets the flag. From then on SIGALRM interrupts the main
+ * thread's calls that wait, once a second, so that one that began just after the flag was checked
+ * ends, too. A second one removes the files registered with stop_remove and ends the program at
+ * once.
  */
 #ifndef HALO_STOP_H
 #define HALO_STOP_H

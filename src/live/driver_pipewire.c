@@ -8,6 +8,7 @@
 #include "live/driver_pipewire_channels.h"
 #include "live/driver_pipewire_filter.h"
 #include "live/driver_pipewire_links.h"
+#include "live/driver_pipewire_metadata.h"
 #include "live/driver_pipewire_registry.h"
 #include "live/driver_pipewire_server.h"
 #include "live/driver_pipewire_sink.h"
@@ -54,19 +55,18 @@ static size_t count_ports(const struct pipewire_registry_node *node, bool is_inp
 }
 
 /* As much of it as there is room for. */
-static void put_name(const struct pipewire_registry_node *node, bool is_monitor, char *text,
-                     size_t size)
+static void put_name(const char *description, bool is_monitor, char *text, size_t size)
 {
     static const char before[] = "Monitor of ";
     int room = (int)(size - sizeof before);
-    snprintf(text, size, "%s%.*s", is_monitor ? before : "", room, node->description);
+    snprintf(text, size, "%s%.*s", is_monitor ? before : "", room, description);
 }
 
 static enum status add_row(struct device_list *list, const struct pipewire_registry_node *node,
                            bool is_monitor, struct device_row **row)
 {
     char name[PIPEWIRE_NAME];
-    put_name(node, is_monitor, name, sizeof name);
+    put_name(node->description, is_monitor, name, sizeof name);
     TRY(device_list_add(list, list->host_count - 1, name, row));
     snprintf((*row)->alias, sizeof(*row)->alias, "%.*s%s",
              (int)(sizeof(*row)->alias - sizeof monitor_suffix), node->name,
@@ -307,12 +307,18 @@ static enum status pipewire_open(const struct device_target *target, struct devi
 
 /* ---- while it runs ---- */
 
+/* Its end arrives also while a session manager that hangs keeps the links as they are. */
+static bool is_there(const struct pipewire_end *end)
+{
+    return end->is_there && pipewire_registry_named(&pipewire.graph, end->target);
+}
+
 /* A refused monitor is warned of, and not lost. */
 static bool has_devices(void)
 {
     const struct pipewire_links *links = &pipewire.links;
     for (size_t i = 0; i < 2; i++)
-        if (links->ends[i].is_wanted && !links->ends[i].is_there && !links->refused[0])
+        if (links->ends[i].is_wanted && !is_there(&links->ends[i]) && !links->refused[0])
             return false;
     return true;
 }
@@ -322,6 +328,7 @@ static bool pipewire_is_running(void *opened)
     (void)opened;
     pw_thread_loop_lock(pipewire.graph.loop);
     int64_t now = monotonic_ns();
+    pipewire_metadata_check(&pipewire.graph);
     if (has_devices())
         pipewire.seen_at = now;
     bool runs = !pipewire.graph.gone && !pipewire.cycle.failed &&
@@ -331,12 +338,11 @@ static bool pipewire_is_running(void *opened)
     return runs;
 }
 
+/* Where it is gone, and no other is named yet, it is the last one still. */
 static void put_target(const struct pipewire_end *end, char *text, size_t size)
 {
-    const struct pipewire_registry_node *node =
-        pipewire_registry_named(&pipewire.graph, end->target);
-    if (node && end->is_wanted)
-        put_name(node, end->is_monitor, text, size);
+    if (end->is_wanted && end->description[0])
+        put_name(end->description, end->is_monitor, text, size);
 }
 
 static void pipewire_describe(void *opened, struct device_info *info)

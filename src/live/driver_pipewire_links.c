@@ -39,8 +39,10 @@ static void find_targets(struct pipewire_links *links,
         struct pipewire_end *end = &links->ends[i];
         end->is_there = targets[i] && !(is_loop && i == PIPEWIRE_INPUT);
         links->moves += end->is_there && strcmp(end->target, targets[i]->name) != 0;
-        if (end->is_there)
-            snprintf(end->target, sizeof end->target, "%s", targets[i]->name);
+        if (!end->is_there)
+            continue;
+        snprintf(end->target, sizeof end->target, "%s", targets[i]->name);
+        snprintf(end->description, sizeof end->description, "%s", targets[i]->description);
     }
     if (is_loop)
         targets[PIPEWIRE_INPUT] = NULL;

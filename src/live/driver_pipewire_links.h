@@ -13,13 +13,14 @@
 #include "live/device.h"
 
 struct pipewire_end {
-    bool is_wanted;             /* it is linked, not left to programs */
-    bool is_monitor;            /* the input is the monitor of a sink */
-    bool is_default_sink;       /* the input is that of the default sink, as it changes */
-    char named[PIPEWIRE_NAME];  /* of the device; empty: the server's default one */
-    char target[PIPEWIRE_NAME]; /* of the last one */
-    bool is_there;              /* the target */
-    bool is_stated;             /* halo's channels are called as a user or the chain says */
+    bool is_wanted;                  /* it is linked, not left to programs */
+    bool is_monitor;                 /* the input is the monitor of a sink */
+    bool is_default_sink;            /* the input is that of the default sink, as it changes */
+    char named[PIPEWIRE_NAME];       /* of the device; empty: the server's default one */
+    char target[PIPEWIRE_NAME];      /* of the last one */
+    char description[PIPEWIRE_NAME]; /* of the same; empty: none was there */
+    bool is_there;                   /* the target */
+    bool is_stated;                  /* halo's channels are called as a user or the chain says */
     size_t channels;
 };
 

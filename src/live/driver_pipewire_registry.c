@@ -1,7 +1,8 @@
 #include "live/driver_pipewire_registry.h"
 
+#include "live/driver_pipewire_metadata.h"
+
 #include <errno.h>
-#include <jansson.h>
 #include <pipewire/extensions/metadata.h>
 #include <spa/utils/result.h>
 #include <stdio.h>
@@ -83,77 +84,12 @@ static void add_link(struct pipewire_registry *graph, uint32_t id,
         };
 }
 
-/* ---- metadata ---- */
+/* ---- events ---- */
 
-/* {"name":"alsa_output.usb"} */
-static void read_name(const char *value, char *name)
-{
-    json_t *object = value ? json_loads(value, 0, NULL) : NULL;
-    const char *text = json_string_value(json_object_get(object, "name"));
-    snprintf(name, PIPEWIRE_NAME, "%s", text ? text : "");
-    json_decref(object);
-}
-
-static void ask(struct pipewire_registry *graph)
+void pipewire_registry_ask(struct pipewire_registry *graph)
 {
     graph->asked = pw_core_sync(graph->core, PW_ID_CORE, 0);
 }
-
-static int default_changed(void *context, uint32_t subject, const char *key, const char *type,
-                           const char *value)
-{
-    struct pipewire_registry *graph = context;
-    (void)subject, (void)type;
-    if (!key || strcmp(key, "default.audio.sink") == 0)
-        read_name(key ? value : NULL, graph->default_sink);
-    if (!key || strcmp(key, "default.configured.audio.sink") == 0)
-        read_name(key ? value : NULL, graph->configured_sink);
-    if (!key || strcmp(key, "default.audio.source") == 0)
-        read_name(key ? value : NULL, graph->default_source);
-    ask(graph);
-    return 0;
-}
-
-static const struct pw_metadata_events defaults_events = {
-    PW_VERSION_METADATA_EVENTS,
-    .property = default_changed,
-};
-
-static int setting_changed(void *context, uint32_t subject, const char *key, const char *type,
-                           const char *value)
-{
-    struct pipewire_registry *graph = context;
-    uint32_t number = value ? (uint32_t)strtoul(value, NULL, 10) : 0;
-    (void)subject, (void)type;
-    if (key && strcmp(key, "clock.rate") == 0)
-        graph->rate = number;
-    if (key && strcmp(key, "clock.force-rate") == 0)
-        graph->forced_rate = number;
-    return 0;
-}
-
-static const struct pw_metadata_events settings_events = {
-    PW_VERSION_METADATA_EVENTS,
-    .property = setting_changed,
-};
-
-static void add_metadata(struct pipewire_registry *graph, uint32_t id,
-                         const struct spa_dict *properties)
-{
-    const char *name = text_of(properties, PW_KEY_METADATA_NAME);
-    bool are_defaults = strcmp(name, "default") == 0;
-    struct pw_proxy **proxy = are_defaults ? &graph->defaults : &graph->settings;
-    if ((!are_defaults && strcmp(name, "settings") != 0) || *proxy)
-        return;
-    *proxy =
-        pw_registry_bind(graph->registry, id, PW_TYPE_INTERFACE_Metadata, PW_VERSION_METADATA, 0);
-    if (*proxy)
-        pw_metadata_add_listener((struct pw_metadata *)*proxy,
-                                 are_defaults ? &graph->defaults_hook : &graph->settings_hook,
-                                 are_defaults ? &defaults_events : &settings_events, graph);
-}
-
-/* ---- events ---- */
 
 static void global_added(void *context, uint32_t id, uint32_t permissions, const char *type,
                          uint32_t version, const struct spa_dict *properties)
@@ -166,18 +102,20 @@ static void global_added(void *context, uint32_t id, uint32_t permissions, const
         {PW_TYPE_INTERFACE_Node, add_node},
         {PW_TYPE_INTERFACE_Port, add_port},
         {PW_TYPE_INTERFACE_Link, add_link},
-        {PW_TYPE_INTERFACE_Metadata, add_metadata},
+        {PW_TYPE_INTERFACE_Metadata, pipewire_metadata_add},
     };
     (void)permissions, (void)version;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(type, kinds[i].type) == 0) {
             kinds[i].add(context, id, properties);
-            ask(context);
+            pipewire_registry_ask(context);
         }
+    if (strcmp(type, PW_TYPE_INTERFACE_Client) == 0)
+        pipewire_metadata_doubt(context);
 }
 
-/* `id` is the first member of each row. */
-static void remove_row(void *rows, size_t *count, size_t size, uint32_t id)
+/* `id` is the first member of each row. False: there is no such row. */
+static bool remove_row(void *rows, size_t *count, size_t size, uint32_t id)
 {
     for (size_t i = 0; i < *count; i++) {
         char *row = (char *)rows + i * size;
@@ -185,17 +123,22 @@ static void remove_row(void *rows, size_t *count, size_t size, uint32_t id)
             continue;
         memmove(row, row + size, (*count - i - 1) * size);
         --*count;
-        return;
+        return true;
     }
+    return false;
 }
 
 static void global_removed(void *context, uint32_t id)
 {
     struct pipewire_registry *graph = context;
-    remove_row(graph->nodes, &graph->node_count, sizeof *graph->nodes, id);
-    remove_row(graph->ports, &graph->port_count, sizeof *graph->ports, id);
-    remove_row(graph->links, &graph->link_count, sizeof *graph->links, id);
-    ask(graph);
+    bool is_known = remove_row(graph->nodes, &graph->node_count, sizeof *graph->nodes, id) ||
+                    remove_row(graph->ports, &graph->port_count, sizeof *graph->ports, id) ||
+                    remove_row(graph->links, &graph->link_count, sizeof *graph->links, id);
+    pipewire_metadata_removed(graph, id);
+    if (is_known)
+        pipewire_registry_ask(graph);
+    else
+        pipewire_metadata_doubt(graph); /* most of these are programs */
 }
 
 static const struct pw_registry_events registry_events = {
@@ -255,7 +198,7 @@ static bool is_answered(void *context)
 static bool is_managed(void *context)
 {
     const struct pipewire_registry *graph = context;
-    return graph->defaults && graph->default_sink[0];
+    return graph->defaults.proxy && graph->default_sink[0];
 }
 
 /* The data thread's priority is asked for by PipeWire's own module, which a configuration loads. */
@@ -280,10 +223,10 @@ static bool connect_core(struct pipewire_registry *graph)
     if (!graph->registry)
         return false;
     pw_registry_add_listener(graph->registry, &graph->registry_hook, &registry_events, graph);
-    ask(graph);
+    pipewire_registry_ask(graph);
     if (!pipewire_registry_wait(graph, is_answered, graph, ANSWER_MS))
         return false;
-    if (!graph->defaults)
+    if (!graph->defaults.proxy)
         pipewire_registry_wait(graph, is_managed, graph, MANAGER_MS);
     return !graph->gone;
 }
@@ -317,10 +260,7 @@ enum status pipewire_registry_open(struct pipewire_registry *graph, bool *found)
 
 static void disconnect(struct pipewire_registry *graph)
 {
-    if (graph->defaults)
-        pw_proxy_destroy(graph->defaults);
-    if (graph->settings)
-        pw_proxy_destroy(graph->settings);
+    pipewire_metadata_close(graph);
     if (graph->registry)
         pw_proxy_destroy((struct pw_proxy *)graph->registry);
     if (graph->core)

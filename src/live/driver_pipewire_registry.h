@@ -39,13 +39,19 @@ struct pipewire_registry_link {
     uint32_t out_node, in_node;
 };
 
+struct pipewire_metadata {
+    uint32_t id;
+    struct pw_proxy *proxy; /* NULL: not there yet */
+    struct spa_hook hook;
+};
+
 struct pipewire_registry {
     struct pw_thread_loop *loop;
     struct pw_context *context;
     struct pw_core *core;
     struct pw_registry *registry;
-    struct pw_proxy *defaults, *settings; /* metadata; NULL: not there yet */
-    struct spa_hook core_hook, registry_hook, defaults_hook, settings_hook;
+    struct pipewire_metadata defaults, settings;
+    struct spa_hook core_hook, registry_hook;
 
     struct pipewire_registry_node *nodes;
     struct pipewire_registry_port *ports;
@@ -55,6 +61,8 @@ struct pipewire_registry {
     char default_source[PIPEWIRE_NAME];
     char configured_sink[PIPEWIRE_NAME]; /* by the user as default, also while it is not there */
     uint32_t rate, forced_rate;          /* Hz; 0: unknown, none */
+    bool is_doubted;                     /* the names of the defaults: read them again */
+    int64_t doubted_at, read_at;         /* the last time, monotonic */
 
     atomic_bool gone;               /* the server */
     int asked, answered;            /* syncs: the last sent, the last answered */
@@ -69,6 +77,9 @@ void pipewire_registry_close(struct pipewire_registry *graph);
 /* Wait until `is_done` holds, the server is gone or the time is over. Returns whether it holds. */
 bool pipewire_registry_wait(struct pipewire_registry *graph, bool (*is_done)(void *context),
                             void *context, int milliseconds);
+
+/* Have `changed` called when all has arrived that the server has sent until now. */
+void pipewire_registry_ask(struct pipewire_registry *graph);
 
 /* NULL: none. */
 const struct pipewire_registry_node *pipewire_registry_node(const struct pipewire_registry *graph,

@@ -112,11 +112,14 @@ bool live_change_is_under_way(const struct live_change *change)
 
 /* ---- the step, real-time ---- */
 
-/* Whether the coming slot did the block that begins at `now`; its output is in change->out. */
+/* Whether the coming slot did the block that begins at `now`; its output is in change->out. One
+ * without a memory, offered within this block, begins with the next. */
 HALO_REALTIME static bool catch_up(struct live_change *change, struct live_coming *coming,
                                    uint64_t now, int64_t deadline)
 {
     const float *in[CHANNELS_MOST];
+    if (coming->since > now)
+        return false;
     for (size_t i = 0; i < FED_AT_A_TIME && coming->at <= now; i++) {
         live_history_at(&change->history, coming->at, in);
         coming->slot.chain->deadline = deadline;

@@ -3,6 +3,7 @@
 
 #include "signal/audio.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -372,6 +373,10 @@ void live_preset_finish(struct live_session *session)
     struct stream_session *stream = &session->stream;
     struct live_presets *presets = &session->presets;
     live_preset_advance(session);
+    while (presets->loader && live_change_is_under_way(live_change_of(stream->live))) {
+        sched_yield(); /* it has offered its slot, and is done at once */
+        live_preset_advance(session);
+    }
     if (presets->coming && !stream->stuck && live_change_of(stream->live)->has_begun)
         log_change(session, presets->coming);
 }

@@ -2,6 +2,7 @@
 
 #include "base/files_read.h"
 #include "base/options.h"
+#include "base/stop.h"
 #include "live/live_log.h"
 #include "signal/audio.h"
 
@@ -314,8 +315,11 @@ enum status replay_load(struct replay *replay, const char *path,
     replay->options.settings = options->settings;
     FILE *file = files_read_add(path) ? fopen(path, "re") : NULL;
     if (!file)
-        return fail(STATUS_FAILED, "cannot open %s: %s", path, strerror(errno));
+        return stop_requested() ? STATUS_INTERRUPTED
+                                : fail(STATUS_FAILED, "cannot open %s: %s", path, strerror(errno));
     enum status status = read_lines(replay, file);
+    if (stop_requested()) /* within a line, perhaps */
+        status = STATUS_INTERRUPTED;
     fclose(file);
     if (replay->event_count > 0)
         qsort(replay->events, replay->event_count, sizeof *replay->events, in_order);
