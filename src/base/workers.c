@@ -5,6 +5,7 @@
 #include "base/thread.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -22,6 +23,8 @@ struct workers {
     size_t started; /* threads: at most count - 1 */
     bool is_short;  /* the next one could not be started */
     struct worker *threads;
+    bool has_cpus; /* below: the creator's, whoever starts a thread (numa_place.h) */
+    cpu_set_t cpus;
 
     pthread_mutex_t lock;
     pthread_cond_t begin;
@@ -51,6 +54,8 @@ static void *worker_main(void *argument)
 {
     struct worker *own = argument;
     struct workers *workers = own->workers;
+    if (workers->has_cpus)
+        (void)sched_setaffinity(0, sizeof workers->cpus, &workers->cpus);
     for (;;) {
         pthread_mutex_lock(&workers->lock);
         while (workers->wanted == 0 && !workers->leave)
@@ -91,6 +96,7 @@ enum status workers_create_for_later(size_t count, struct workers **result)
     if (!workers)
         return fail_memory("threads");
     workers->count = count > 0 ? count : machine_processors();
+    workers->has_cpus = sched_getaffinity(0, sizeof workers->cpus, &workers->cpus) == 0;
     pthread_mutex_init(&workers->lock, NULL);
     pthread_cond_init(&workers->begin, NULL);
     pthread_cond_init(&workers->done, NULL);
