@@ -71,7 +71,7 @@ START_TEST(direct_equals_truth)
     for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
         for (size_t t = 0; t < sizeof taps / sizeof *taps; t++)
             for (size_t channels = 1; channels <= 6; channels += channels == 1 ? 1 : 4)
-                if (taps[t] * channels <= (full() ? 20000 : 2048))
+                if (taps[t] * channels <= (full() ? 20000 : 2048) && (taps[t] < 16385 || b % 2))
                     cells_check_lengths("direct", taps[t], blocks[b], channels, workers);
     workers_destroy(workers);
 }
@@ -148,6 +148,8 @@ START_TEST(masks_in_phase_with_the_sound)
         for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
             for (enum cells_near signal = 0; signal < CELLS_NEAR; signal++) {
                 if (!full() && (taps[t] > 20000 || (taps[t] > 5000 && signal > 0)))
+                    continue;
+                if (taps[t] > 20000 && (t + b + signal) % 2) /* each with half of the others */
                     continue;
                 cells_check_near("cpu", signal, taps[t], blocks[b], workers);
                 if (blocks[b] <= 1024)

@@ -90,10 +90,12 @@ static void expect_layout(const char *name, const char *target, size_t channels,
     ck_assert_str_eq(probed(name), is_unstated ? "unknown" : is_fixed ? fixed[channels] : layout);
 }
 
-/* From the files of these endings. FFmpeg up to 5.1 writes 7.1 into CAF in another order than it
- * says, and no 5.1(side) into Opus. */
+/* From the files of these endings, each into every second target: reading knows nothing of writing,
+ * and each target has as many. FFmpeg up to 5.1 writes 7.1 into CAF in another order than it says,
+ * and no 5.1(side) into Opus. */
 static void convert_all(size_t channels, const char *layout, const char *endings)
 {
+    size_t files = 0;
     for (size_t s = 0; s < sizeof sources / sizeof *sources; s++) {
         char in[32], out[32], own[64];
         if (!strstr(endings, sources[s].ending))
@@ -101,7 +103,7 @@ static void convert_all(size_t channels, const char *layout, const char *endings
         snprintf(in, sizeof in, "in.%s", sources[s].ending);
         make_tones(in, channels, layout, sources[s].options);
         snprintf(own, sizeof own, "%s", probed(in));
-        for (size_t t = 0; t < TARGETS; t++) {
+        for (size_t t = files++ % 2; t < TARGETS; t += 2) {
             snprintf(out, sizeof out, "out.%s", targets[t]);
             command_done("\"$HALO\" render %s %s -qf --no-sync --gain 0", in, out);
             expect_layout(out, targets[t], channels, own);

@@ -188,6 +188,7 @@ static void check_convolver(const struct case_of_convolver *one, enum kind sound
     mask_destroy(mask);
 }
 
+/* Each case has each sound and each mask, with half of each other. */
 START_TEST(convolvers_keep_the_bound)
 {
     static const struct case_of_convolver cases[] = {
@@ -201,7 +202,7 @@ START_TEST(convolvers_keep_the_bound)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (enum kind sound = 0; sound < KINDS; sound++)
-            for (enum kind taps = 0; taps < KINDS; taps++)
+            for (enum kind taps = (sound + i) % 2; taps < KINDS; taps += 2)
                 check_convolver(&cases[i], sound, taps);
 }
 END_TEST

@@ -1311,8 +1311,8 @@ static double free_gigabytes(void)
     return strtod(result.out, NULL) / 1e6;
 }
 
-/* 2.2 GB of 16 bits, silent except for some noise at the end. */
-enum { FRAMES_LONG = 1100000000, FRAMES_LAST = 1000 };
+/* 1.1 GB of 16 bits, silent except for some noise at the end; a hole on the disk. */
+enum { FRAMES_LONG = 550000000, FRAMES_LAST = 1000 };
 
 static void make_long(const char *name)
 {
@@ -1322,39 +1322,38 @@ static void make_long(const char *name)
                  2 * FRAMES_LAST, name, 22 + FRAMES_LONG - FRAMES_LAST);
 }
 
-/* Compares samples only; the headers may differ. */
-static void expect_same_samples(const char *name, const char *other)
+/* What `line` prints is a WAV with the samples of in.wav; only the headers may differ. */
+static void expect_same_samples(const char *line)
 {
-    command_done("cmp -i 44:$(($(stat -c %%s %s) - 2 * %d)) %s %s", other, FRAMES_LONG, name,
-                 other);
+    command_done("%s | { head -c 4096 >head; at=$(grep -abo data head | head -n 1 | cut -d: -f1); "
+                 "{ tail -c +$((at + 9)) head; cat; } | cmp -i 44:0 in.wav -; }",
+                 line);
 }
 
-/* As 32 bits it takes 4.4 GB. */
+/* As 64 bits it takes 4.4 GB. */
 START_TEST(wav_past_4_gb_is_rf64)
 {
     command_clean();
     if (!getenv("HALO_TEST_FULL"))
         return;
-    if (free_gigabytes() < 10) {
-        puts("not run: wav_past_4_gb_is_rf64, for want of 10 GB of disk");
+    if (free_gigabytes() < 5) {
+        puts("not run: wav_past_4_gb_is_rf64, for want of 5 GB of disk");
         return;
     }
     make_long("in.wav");
-    command_done("\"$HALO\" render in.wav out.wav --format pcm32");
+    command_done("\"$HALO\" render in.wav out.wav --format double --no-sync");
     SF_INFO info = {0};
     SNDFILE *file = sf_open(command_path("out.wav"), SFM_READ, &info);
     ck_assert_ptr_nonnull(file);
     sf_close(file);
-    ck_assert_int_eq(info.format, SF_FORMAT_RF64 | SF_FORMAT_PCM_32);
+    ck_assert_int_eq(info.format, SF_FORMAT_RF64 | SF_FORMAT_DOUBLE);
     ck_assert_int_eq(info.frames, FRAMES_LONG);
     /* And it is read back, by name, from a pipe, and from a pipe that never was a file. */
-    command_done("\"$HALO\" render out.wav back.wav --format pcm16");
-    expect_same_samples("in.wav", "back.wav");
-    command_done("cat out.wav | \"$HALO\" render - back.wav --format pcm16 -f");
-    expect_same_samples("in.wav", "back.wav");
-    command_done("rm out.wav; \"$HALO\" render in.wav - --format pcm32 | "
-                 "\"$HALO\" render - back.wav --format pcm16 -f");
-    expect_same_samples("in.wav", "back.wav");
+    expect_same_samples("\"$HALO\" render out.wav - --format pcm16");
+    expect_same_samples("cat out.wav | \"$HALO\" render - - --format pcm16");
+    command_done("rm out.wav");
+    expect_same_samples("\"$HALO\" render in.wav - --format double | "
+                        "\"$HALO\" render - - --format pcm16");
 }
 END_TEST
 

@@ -164,7 +164,10 @@ END_TEST
 START_TEST(homes_change_nothing)
 {
     save_files();
-    command_done("XDG_CACHE_HOME=$PWD/tuned \"$HALO\" bench tune --most 4096");
+    /* Plans of this processor, if the tests have some, are tuned as well. */
+    command_done(
+        "test -z \"$HALO_TEST_EMULATOR\" && mkdir tuned && cp -r \"$XDG_CACHE_HOME/halo\" tuned || "
+        "XDG_CACHE_HOME=$PWD/tuned \"$HALO\" bench tune --most 4096");
     expect_all("XDG_CACHE_HOME=$PWD/new", "--reproducible -q", true);
     expect_all("XDG_CACHE_HOME=$PWD/tuned", "--reproducible -q", true);
 }

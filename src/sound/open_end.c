@@ -1,5 +1,6 @@
 #include "sound/open_end.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,14 +15,16 @@ enum {
 enum chunks_there { NO, PERHAPS, YES };
 
 /* The first of them begins so: what programs write after samples. */
+static const char known[][ID + 1] = {
+    "LIST", "id3 ", "ID3 ", "bext", "cue ", "smpl", "inst", "iXML", "acid", "cart", "levl",
+    "PEAK", "fact", "JUNK", "junk", "PAD ", "FLLR", "FILL", "axml", "bxml", "chna", "_PMX",
+    "plst", "DISP", "umid", "strc", "afsp", "clm ", "elm1", "R64M", "MD5 ", "dbmd", "ubxt"};
+enum { KNOWN = sizeof known / sizeof *known };
+
 static bool begins_known(const unsigned char *bytes, size_t count)
 {
-    static const char ids[][ID + 1] = {
-        "LIST", "id3 ", "ID3 ", "bext", "cue ", "smpl", "inst", "iXML", "acid", "cart", "levl",
-        "PEAK", "fact", "JUNK", "junk", "PAD ", "FLLR", "FILL", "axml", "bxml", "chna", "_PMX",
-        "plst", "DISP", "umid", "strc", "afsp", "clm ", "elm1", "R64M", "MD5 ", "dbmd", "ubxt"};
-    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
-        if (memcmp(ids[i], bytes, count) == 0)
+    for (size_t i = 0; i < KNOWN; i++)
+        if (memcmp(known[i], bytes, count) == 0)
             return true;
     return false;
 }
@@ -57,13 +60,19 @@ static enum chunks_there are_chunks(const unsigned char *bytes, size_t size, boo
     return at == size || (is_padded && at == size + 1) ? YES : NO;
 }
 
-/* Moves end->samples up to where chunks may begin. */
+/* Moves end->samples up to where chunks may begin. Their first letter decides at most places of
+ * what may be gigabytes. */
 static void find_chunks(struct open_end *end)
 {
     const struct metadata_buffer *held = &end->held;
     size_t at = end->samples + ((end->samples & 1) != end->is_odd);
     enum chunks_there answer = NO;
+    bool is_first[UCHAR_MAX + 1] = {false};
+    for (size_t i = 0; i < KNOWN; i++)
+        is_first[(unsigned char)*known[i]] = true;
     for (; at < held->size; at += 2) {
+        if (!is_first[held->bytes[at]])
+            continue;
         answer = are_chunks(held->bytes + at, held->size - at, end->big_endian, end->ended);
         if (answer != NO)
             break;
