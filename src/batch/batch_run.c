@@ -87,15 +87,17 @@ static enum status keep_report(void *context, const struct report *report)
     work->entry->frames = report->totals.frames_out;
     work->entry->rate = report->rate;
     json_t *metadata = report->metadata ? metadata_report(report->metadata) : NULL;
+    json_t *length_open = report->length_is_open ? json_true() : NULL;
     json_decref(work->details); /* of a try that failed in the end */
-    work->details = json_pack("{s:o, s:o, s:I, s:I, s:I, s:f, s:f, s:I, s:o, s:o*, s:o*}", "input",
-                              json_text(report->input), "output", json_text(report->output),
-                              "frames", (json_int_t)report->totals.frames_out, "rate",
-                              (json_int_t)report->rate, "channels", (json_int_t)report->channels,
-                              "sound_seconds", (double)report->totals.frames_out / report->rate,
-                              "peak", report->totals.peak, "clipped", (json_int_t)report->clipped,
-                              "layout", report_layout(report->layout, report->channels), "metadata",
-                              metadata, "stages", stage_list_drawn(report->stages));
+    work->details =
+        json_pack("{s:o, s:o, s:I, s:I, s:I, s:f, s:f, s:I, s:o, s:o*, s:o*, s:o*}", "input",
+                  json_text(report->input), "output", json_text(report->output), "frames",
+                  (json_int_t)report->totals.frames_out, "rate", (json_int_t)report->rate,
+                  "channels", (json_int_t)report->channels, "sound_seconds",
+                  (double)report->totals.frames_out / report->rate, "peak", report->totals.peak,
+                  "clipped", (json_int_t)report->clipped, "layout",
+                  report_layout(report->layout, report->channels), "metadata", metadata, "stages",
+                  stage_list_drawn(report->stages), "length_open", length_open);
     return STATUS_OK;
 }
 

@@ -71,6 +71,8 @@ void report_print(const struct report *report)
          (double)report->totals.frames_out / report->rate, report->channels,
          plural_s(report->channels), report->rate, sound_format_name(report->sound_format), peak,
          true_peak, times_real_time(report));
+    if (report->length_is_open)
+        source_note_open_length(report->input);
     if (report->clipped > 0) {
         unsigned bits = sound_format_bits(report->sound_format);
         double most = 1 - ldexp(1, -(int)(bits ? bits - 1 : 24));
@@ -191,6 +193,8 @@ json_t *report_object(const struct report *report)
         json_real(times_real_time(report)), "proof", proof_json(&report->proof));
     if (root && report->metadata)
         json_object_set_new(root, "metadata", metadata_report(report->metadata));
+    if (root && report->length_is_open)
+        json_object_set_new(root, "length_open", json_true());
     json_t *drawn = stage_list_drawn(report->stages);
     if (root && drawn)
         json_object_set(root, "drawn", drawn);

@@ -19,7 +19,9 @@ static bool begins_known(const unsigned char *bytes, size_t count)
     static const char ids[][ID + 1] = {
         "LIST", "id3 ", "ID3 ", "bext", "cue ", "smpl", "inst", "iXML", "acid", "cart", "levl",
         "PEAK", "fact", "JUNK", "junk", "PAD ", "FLLR", "FILL", "axml", "bxml", "chna", "_PMX",
-        "plst", "DISP", "umid", "strc", "afsp", "clm ", "elm1", "R64M", "MD5 ", "dbmd", "ubxt"};
+        "plst", "DISP", "umid", "strc", "afsp", "clm ", "elm1", "R64M", "MD5 ", "dbmd", "ubxt",
+        /* AIFF */
+        "NAME", "AUTH", "(c) ", "ANNO", "COMT", "MARK", "INST", "MIDI", "AESD", "APPL", "CHAN"};
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
         if (memcmp(ids[i], bytes, count) == 0)
             return true;

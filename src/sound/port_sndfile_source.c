@@ -81,7 +81,7 @@ static enum status end_early(struct sound_source *sound)
     if (error)
         return fail(STATUS_FAILED, "cannot read %s after frame %lld: %s", source->name,
                     (long long)sound->position, error);
-    if (sound->io.end.has_chunks && source->traits.metadata)
+    if (sound->stream && sound->io.end.has_chunks && source->traits.metadata)
         source->traits.metadata->more_follows = true;
     if (!claimed || sound->allow_truncated)
         return STATUS_OK;

@@ -140,13 +140,6 @@ static enum status read_sizes_64(struct reader *reader, uint32_t size, struct si
     return skip_bytes(reader, (uint64_t)size - sizeof bytes + (size & 1));
 }
 
-/* Sizes that sox (just under 0x7FFFF000) and arecord (about 0x80000000) write if unknown. */
-static bool is_made_up(uint32_t size, size_t frame)
-{
-    return (size > 0x7FFFF000 - frame && size <= 0x7FFFF000) ||
-           (size >= 0x7FFFFF00 && size <= 0x80000000);
-}
-
 bool stream_header_is_wav(const unsigned char head[12])
 {
     bool riff = memcmp(head, "RIFF", 4) == 0 || memcmp(head, "RIFX", 4) == 0 ||
@@ -179,7 +172,7 @@ enum status stream_header_read_wav(FILE *stream, const unsigned char head[12], c
             if (header->frame_bytes == 0)
                 return fail(STATUS_FAILED, "cannot read %s: its WAV header has no format", name);
             uint64_t bytes = size == SIZE_UNKNOWN ? sizes.data : size;
-            if (is_made_up(size, header->frame_bytes))
+            if (sound_size_is_made_up(bytes, header->frame_bytes))
                 bytes = 0;
             if (bytes > 0 && bytes <= INT64_MAX) {
                 header->frames = (int64_t)(bytes / header->frame_bytes);
