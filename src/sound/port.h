@@ -37,6 +37,7 @@ struct source {
     const char *name; /* for messages */
     struct stream_format format;
     int64_t frames;          /* or FRAMES_UNKNOWN */
+    const char *wide_option; /* of its reader, to read in double precision; NULL: it has none */
     bool length_is_open;     /* a file that does not say where it ends, and was read to its end */
     bool seekable;
     bool waits;                 /* for another program, interrupted only by a signal */

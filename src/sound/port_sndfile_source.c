@@ -150,12 +150,14 @@ static size_t read_chunk(struct sound_source *sound, const struct planar_rows *r
 static enum status refuse_beyond(const struct sound_source *sound, size_t read)
 {
     size_t channels = sound->source.format.channels, sample = sound->beyond.sample;
+    const char *option = sound->source.wide_option;
     return fail(STATUS_FAILED,
-                "cannot read %s: frame %lld of channel %zu is %g, beyond single precision; use "
-                "--precision double",
+                "cannot read %s: frame %lld of channel %zu is %g, beyond single precision; %s%s",
                 sound->source.name,
                 (long long)(sound->position - (int64_t)read + (int64_t)(sample / channels) + 1),
-                sample % channels + 1, sound->beyond.value);
+                sample % channels + 1, sound->beyond.value, option ? "use " : "",
+                option ? option
+                       : "make it quieter first: halo render --precision double --normalize -1");
 }
 
 /* No longer than the sound: a mask is often short, and its chunk new memory. */
