@@ -141,6 +141,53 @@ START_TEST(a_stopped_run_says_so)
 }
 END_TEST
 
+/* Nobody writes to the FIFO, and a job that waited for that would hold its thread for ever. */
+START_TEST(what_is_no_file_is_refused_at_once)
+{
+    command_clean();
+    sound_noise_file("a.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 1, 5000);
+    command_done("mkfifo f && ln -s f link.wav && python3 -c 'import socket; "
+                 "socket.socket(socket.AF_UNIX).bind(\"s\")'");
+    command_done("for in in f link.wav s /dev/zero /dev/stdin -; do echo '{\"in\": \"'$in'\", "
+                 "\"out\": \"'${in##*/}'.au\"}'; done >list; echo '{\"in\": \"a.wav\", \"out\": "
+                 "\"n.wav\", \"noise\": \"f,snr=10\"}\n{\"in\": \"a.wav\"}' >>list");
+    struct command_result result = command_run("sleep 1 | $HALO batch list -O D --threads 2");
+    ck_assert_int_eq(result.code, 3);
+    for (const char *const *name =
+             (const char *const[]){"f", "link.wav", "s", "/dev/zero", "/dev/stdin", NULL};
+         *name; name++) {
+        char line[80];
+        snprintf(line, sizeof line, "cannot open %s: it is not a regular file; save it to one",
+                 *name);
+        command_expect(result.err, line);
+    }
+    command_expect(result.err, "-.au: a job reads a file, not standard input");
+    command_expect(result.err, "n.wav: cannot open f: it is not a regular file");
+    command_expect(result.err, "8 jobs: 1 made, 0 were done, 7 failed, 0 left");
+    command_refused(1, "cannot open f: it is not a regular file",
+                    "$HALO render a.wav out.wav --noise f,snr=10");
+}
+END_TEST
+
+/* Halo alone gets the signal, and the command would go on for ever. */
+START_TEST(a_command_that_hangs_is_stopped)
+{
+    command_clean();
+    command_done("for i in 1 2 3; do echo \"$i touch begun$i; exec cat hung |\"; done >wav.scp; "
+                 "mkfifo hung");
+    pid_t halo = command_start("exec 3<>hung; exec $HALO batch --from kaldi wav.scp "
+                               "--allow-commands -O D -q --threads 3 3>&-");
+    command_done("for i in 1 2 3; do while [ ! -e begun$i ]; do sleep 0.02; done; done; sleep 0.3");
+    command_done("kill -TERM %d", (int)halo);
+    struct command_result result = command_wait(halo);
+    ck_assert_int_eq(result.code, 1);
+    command_expect(result.err, "stopped; the same command does the rest");
+    ck_assert_uint_eq(command_lines(result.err), 1);
+    command_done(": >hung"); /* ends the commands */
+}
+END_TEST
+
 SUITE_MAIN("batch_outputs", only_files_of_a_batch_are_replaced,
            outputs_of_renamed_jobs_are_replaced, changed_options_make_the_output_again,
-           clipping_and_lost_metadata_are_reported, a_stopped_run_says_so)
+           clipping_and_lost_metadata_are_reported, a_stopped_run_says_so,
+           what_is_no_file_is_refused_at_once, a_command_that_hangs_is_stopped)

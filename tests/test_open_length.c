@@ -32,8 +32,7 @@ static void state_size(const char *name, const struct container *container, uint
     FILE *file = fopen(command_path(name), "r+b");
     ck_assert_ptr_nonnull(file);
     size_t count = fread(bytes, 1, sizeof bytes, file);
-    unsigned char *chunk =
-        container->chunk ? memmem(bytes, count, container->chunk, 4) : bytes;
+    unsigned char *chunk = container->chunk ? memmem(bytes, count, container->chunk, 4) : bytes;
     ck_assert_ptr_nonnull(chunk);
     for (size_t i = 0; i < container->bytes; i++)
         chunk[container->at + (container->big_endian ? container->bytes - 1 - i : i)] =
@@ -68,8 +67,8 @@ START_TEST(open_lengths_go_to_the_end)
         {&wav, SF_FORMAT_PCM_24, 3, 0x7FFFF000 - 1},
         {&wav, SF_FORMAT_PCM_24, 11, 0x7FFFF000 - 31},
         {&wav, SF_FORMAT_DOUBLE, 2, 0x7FFFF000},
-        {&wav, SF_FORMAT_PCM_16, 2, 0x80000000}, /* arecord */
-        {&wav, SF_FORMAT_FLOAT, 1, INT32_MAX},   /* lame, opusdec */
+        {&wav, SF_FORMAT_PCM_16, 2, 0x80000000},     /* arecord */
+        {&wav, SF_FORMAT_FLOAT, 1, INT32_MAX},       /* lame, opusdec */
         {&wav, SF_FORMAT_PCM_16, 2, INT32_MAX - 44}, /* oggdec */
         {&wav, SF_FORMAT_PCM_16, 2, UINT32_MAX - 36},
         {&aiff, SF_FORMAT_PCM_16, 2, 0},
@@ -161,8 +160,7 @@ START_TEST(chunks_of_aiff_are_no_samples)
     const uint64_t sizes[] = {0, UINT32_C(0x7F000008)};
     for (size_t i = 0; i < 8; i++) {
         command_clean();
-        struct sound in =
-            sound_noise("in", i, SF_FORMAT_AIFF | SF_FORMAT_PCM_24, 48000, 1, LENGTH);
+        struct sound in = sound_noise("in", i, SF_FORMAT_AIFF | SF_FORMAT_PCM_24, 48000, 1, LENGTH);
         state_size("in", &aiff, sizes[i % 2]);
         command_done("printf '%s' >>in", tails[i / 2]);
         command_done(RENDER "in out.aiff");
@@ -220,17 +218,26 @@ END_TEST
 START_TEST(programs_leave_lengths_open)
 {
     static const char *const commands[] = {
-        "sox $RAW - -t wav -", "sox $RAW - -b 24 -t wav -", "sox $RAW - -b 32 -t wav -",
-        "sox $RAW - -e float -b 32 -t wav -", "sox $RAW - -B -t wav -", "sox $RAW - -t aiff -",
-        "sox $RAW - -t aifc -", "sox $RAW - -t au -", "ffmpeg $FRAW -f wav -",
-        "ffmpeg $FRAW -rf64 always -f wav -", "ffmpeg $FRAW -c:a pcm_f32le -f wav -",
-        "ffmpeg $FRAW -f w64 -", "ffmpeg $FRAW -c:a pcm_f32le -f w64 -", "ffmpeg $FRAW -f caf -",
-        "ffmpeg $FRAW -f aiff -", "ffmpeg $FRAW -f au -",
+        "sox $RAW - -t wav -",
+        "sox $RAW - -b 24 -t wav -",
+        "sox $RAW - -b 32 -t wav -",
+        "sox $RAW - -e float -b 32 -t wav -",
+        "sox $RAW - -B -t wav -",
+        "sox $RAW - -t aiff -",
+        "sox $RAW - -t aifc -",
+        "sox $RAW - -t au -",
+        "ffmpeg $FRAW -f wav -",
+        "ffmpeg $FRAW -rf64 always -f wav -",
+        "ffmpeg $FRAW -c:a pcm_f32le -f wav -",
+        "ffmpeg $FRAW -f w64 -",
+        "ffmpeg $FRAW -c:a pcm_f32le -f w64 -",
+        "ffmpeg $FRAW -f caf -",
+        "ffmpeg $FRAW -f aiff -",
+        "ffmpeg $FRAW -f au -",
         "flac -s --force-raw-format --sign=signed --endian=little --channels=2 --bps=16 "
         "--sample-rate=48000 -c - 2>/dev/null | flac -s -d -c -"};
     command_clean();
-    struct sound in =
-        sound_noise("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 2, LENGTH);
+    struct sound in = sound_noise("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 2, LENGTH);
     command_done("tail -c %d in.wav >raw", 4 * LENGTH);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         command_done("RAW='-D -t raw -r 48000 -c 2 -b 16 -e signed'; "
@@ -273,11 +280,10 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        open_lengths_go_to_the_end,    they_are_masks_as_well, truncated_files_stay_refused,
+        open_lengths_go_to_the_end,    they_are_masks_as_well,     truncated_files_stay_refused,
         chunks_of_aiff_are_no_samples, chunks_at_the_end_are_kept, a_batch_counts_them,
     };
-    const TTest *const with_programs[] = {programs_leave_lengths_open,
-                                          decoders_leave_lengths_open};
+    const TTest *const with_programs[] = {programs_leave_lengths_open, decoders_leave_lengths_open};
     int failed = suite_run("open_length", tests, sizeof tests / sizeof *tests);
     if (system("for p in sox ffmpeg flac lame oggenc oggdec opusenc opusdec arecord; do "
                "command -v $p || exit 1; done >/dev/null 2>&1") == 0)

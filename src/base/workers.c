@@ -7,6 +7,9 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
+
+enum { LOOK_NS = 100000000, SECOND_NS = 1000000000 };
 
 struct worker {
     struct workers *workers;
@@ -47,6 +50,7 @@ static void *worker_main(void *argument)
     struct worker *own = argument;
     struct workers *workers = own->workers;
     unsigned seen = 0;
+    stop_allow_interrupt();
     for (;;) {
         pthread_mutex_lock(&workers->lock);
         while (workers->job == seen && !workers->leave)
@@ -84,7 +88,7 @@ enum status workers_create(size_t count, struct workers **result)
     workers->count = count > 0 ? count : machine_processors();
     pthread_mutex_init(&workers->lock, NULL);
     pthread_cond_init(&workers->begin, NULL);
-    pthread_cond_init(&workers->done, NULL);
+    thread_condition_init(&workers->done);
     workers->threads = calloc(workers->count, sizeof *workers->threads);
     int error = workers->threads ? start_threads(workers) : ENOMEM;
     if (error) {
@@ -118,6 +122,22 @@ size_t workers_count(const struct workers *workers)
     return workers ? workers->count : 1;
 }
 
+/* One that waits for another program, as for the writer of a pipe, goes on only if that is
+ * interrupted. The lock is held. */
+static void wait_for_others(struct workers *workers)
+{
+    while (workers->busy > 0) {
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += LOOK_NS;
+        until.tv_sec += until.tv_nsec / SECOND_NS;
+        until.tv_nsec %= SECOND_NS;
+        pthread_cond_timedwait(&workers->done, &workers->lock, &until);
+        for (size_t i = 0; stop_requested() && i < workers->started; i++)
+            stop_interrupt(workers->threads[i].thread);
+    }
+}
+
 void workers_run(struct workers *workers, size_t pieces, workers_task *task, void *context)
 {
     if (!workers || workers->count == 1 || pieces <= 1) {
@@ -136,7 +156,6 @@ void workers_run(struct workers *workers, size_t pieces, workers_task *task, voi
     pthread_mutex_unlock(&workers->lock);
     take_pieces(workers, 0);
     pthread_mutex_lock(&workers->lock);
-    while (workers->busy > 0)
-        pthread_cond_wait(&workers->done, &workers->lock);
+    wait_for_others(workers);
     pthread_mutex_unlock(&workers->lock);
 }

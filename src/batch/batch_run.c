@@ -65,8 +65,10 @@ struct batch_work {
 static enum status end_command(struct batch_work *work)
 {
     char rest[4096];
-    while (work->command && fread(rest, 1, sizeof rest, work->command) > 0)
+    while (work->command && !stop_requested() && fread(rest, 1, sizeof rest, work->command) > 0)
         continue;
+    if (work->command && stop_requested())
+        return STATUS_INTERRUPTED;
     int code = work->command ? pclose(work->command) : 0;
     work->command = NULL;
     return code == 0 ? STATUS_OK
@@ -141,7 +143,7 @@ static enum status render_work(struct batch_work *work)
         pthread_mutex_unlock(&batch->alone_lock);
     files_read_forget(options->input);
     options->input = work->input;
-    if (work->command) /* not read to its end */
+    if (work->command && !stop_requested()) /* not read to its end; or it may not end at all */
         pclose(work->command);
     work->command = NULL;
     return status;

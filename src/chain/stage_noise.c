@@ -6,6 +6,7 @@
  * samples of all channels: of what is written the ratio is snr= exactly.
  */
 #include "base/decimal.h"
+#include "base/files_read.h"
 #include "base/options.h"
 #include "base/plural.h"
 #include "base/realtime.h"
@@ -163,6 +164,7 @@ static enum status parse_word(const char *word, struct stage_noise *noise)
 static enum status check_file(const struct stage *stage, struct stage_noise *noise)
 {
     struct source *source = NULL;
+    TRY(files_read_refuse_waits(noise->path)); /* it is read twice */
     TRY(source_open_sound(noise->path, stage->settings.allow_truncated, &source));
     size_t channels = source->format.channels;
     noise->format = source->format;

@@ -1,6 +1,6 @@
 /* Sounds whose header leaves their length open, as programs write it to a pipe. libsndfile refuses
- * such sizes, or takes them for an empty or a cut sound, or what follows the samples for samples: it
- * is shown the size that the header lacks. */
+ * such sizes, or takes them for an empty or a cut sound, or what follows the samples for samples:
+ * it is shown the size that the header lacks. */
 #include "sound/port_sndfile_source.h"
 
 #include <stdlib.h>
@@ -112,8 +112,7 @@ static void open_caf_size(struct caf_head *head)
     }
 }
 
-enum status sound_source_show_stream_size(struct sound_source *sound,
-                                          const unsigned char start[12])
+enum status sound_source_show_stream_size(struct sound_source *sound, const unsigned char start[12])
 {
     struct caf_head head = {.stream = sound->stream, .bytes = malloc(STREAM_HEAD), .size = 12};
     if (!head.bytes)
