@@ -33,7 +33,8 @@ struct batch {
     struct batch_options *options;
     struct batch_shard shard;
     struct batch_list list;
-    char set[JOB_SET_NAME]; /* of its jobs */
+    char set[JOB_SET_NAME]; /* of its jobs; empty: not saved */
+    int set_held;
     struct batch_journal *journal;
     struct batch_report report;
     struct mask_cache *masks;
@@ -347,7 +348,7 @@ static enum status begin_batch(struct batch *batch)
     TRY(status);
     const char *folder = options->render.out_dir;
     TRY(batch_journal_open(folder, &batch->shard, &batch->list.outputs, &batch->journal));
-    if (job_set_save(&batch->list.ids, folder, batch->set) != STATUS_OK)
+    if (job_set_save(&batch->list.ids, folder, batch->set, &batch->set_held) != STATUS_OK)
         *batch->set = '\0'; /* the status counts without it; no job needs it */
     return STATUS_OK;
 }
@@ -382,6 +383,8 @@ static enum status run_batch(struct batch *batch)
     TRY(batch_report_open(&batch->report, options->report));
     sweep_folders(batch);
     note_run(batch, "begun", NULL);
+    if (*batch->set) /* which the status is about from now on */
+        job_set_sweep(options->render.out_dir, batch->set);
     pthread_mutex_init(&batch->alone_lock, NULL);
     progress_of_many_begin(&batch->progress, batch->list.count, (double)batch->list.count,
                            options->render.verbosity != VERBOSITY_QUIET);
@@ -393,7 +396,7 @@ static enum status run_batch(struct batch *batch)
 
 enum status batch_run(void *context)
 {
-    struct batch batch = {.options = context};
+    struct batch batch = {.options = context, .set_held = -1};
     failure_json_to(stdout); /* "-" is a list of jobs, not sound */
     note_verbosity(batch.options->render.verbosity);
     fft_fix_plans();
@@ -407,6 +410,8 @@ enum status batch_run(void *context)
     mask_cache_destroy(batch.masks); /* before the gather, which knows of them */
     gather_destroy(batch.gather);
     batch_journal_close(batch.journal);
+    if (batch.set_held >= 0)
+        close(batch.set_held);
     batch_list_free(&batch.list);
     return status;
 }
