@@ -249,8 +249,8 @@ static enum status stage_noise_settle(struct stage *stage, const struct stage_po
             noise->format.rate, noise->sound.block.channels, noise->sound.own_rate);
     double own = power_of(noise, stage->inputs, power->frames);
     if (own == 0)
-        return fail(STATUS_FAILED, "noise %s is silent in the %llu frames from frame %llu on",
-                    noise->path, (unsigned long long)power->frames,
+        return fail(STATUS_FAILED, "noise %s is silent in the %llu frame%s from frame %llu on",
+                    noise->path, (unsigned long long)power->frames, plural_s(power->frames),
                     (unsigned long long)noise->sound.start);
     noise->lead = power->lead;
     noise->frames = power->all_frames;

@@ -2,6 +2,7 @@
 #include "sound/port_sndfile_source.h"
 
 #include "base/files_read.h"
+#include "base/plural.h"
 #include "base/stop.h"
 #include "base/suggest.h"
 #include "sound/foreign_sound.h"
@@ -83,8 +84,9 @@ static enum status use_info(struct sound_source *sound, const SF_INFO *info)
     /* libsndfile turns an AIFF's rate of 0 into 1 Hz. */
     bool rateless = info->samplerate == 1 && (info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AIFF;
     if (info->channels < 1 || info->samplerate < 1 || rateless)
-        return fail(STATUS_FAILED, "cannot read %s: its header says %d channels at %d Hz",
-                    source->name, info->channels, rateless ? 0 : info->samplerate);
+        return fail(STATUS_FAILED, "cannot read %s: its header says %d channel%s at %d Hz",
+                    source->name, info->channels, plural_s((uint64_t)info->channels),
+                    rateless ? 0 : info->samplerate);
     source->format.rate = (uint32_t)info->samplerate;
     source->format.channels = (size_t)info->channels;
     sound->is_double = (info->format & SF_FORMAT_SUBMASK) == SF_FORMAT_DOUBLE;
@@ -106,9 +108,10 @@ static enum status refuse_short(const struct sound_source *sound, uint64_t missi
     uint64_t frame = info ? sound_format_bytes(info->format) * (uint64_t)info->channels : 0;
     if (frame == 0)
         return fail(STATUS_FAILED,
-                    "%s is truncated: %llu bytes are missing; use --allow-truncated to render the "
+                    "%s is truncated: %llu byte%s %s missing; use --allow-truncated to render the "
                     "rest",
-                    sound->source.name, (unsigned long long)missing);
+                    sound->source.name, (unsigned long long)missing, plural_s(missing),
+                    plural_are(missing));
     uint64_t frames = (missing + frame - 1) / frame;
     return sound_source_refuse_truncated(&sound->source, (uint64_t)info->frames + frames, frames);
 }
@@ -315,8 +318,8 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
     if (claim.kind == CLAIM_FAILED)
         return refuse_read(sound, errno);
     if (claim.bits > 0 && claim.bits < BITS_LEAST)
-        return fail(STATUS_FAILED, "cannot read %s: its header says %u bits a sample",
-                    sound->source.name, claim.bits);
+        return fail(STATUS_FAILED, "cannot read %s: its header says %u bit%s a sample",
+                    sound->source.name, claim.bits, plural_s(claim.bits));
     struct sound_bytes bytes = sound_bytes_of_file(sound->fd);
     sound_io_begin(&sound->io, sound->fd);
     if (claim.kind == CLAIM_OPEN)

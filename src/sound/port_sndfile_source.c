@@ -1,5 +1,6 @@
 #include "sound/port_sndfile_source.h"
 
+#include "base/plural.h"
 #include "base/simd.h"
 #include "base/stop.h"
 #include "sound/planar_rows.h"
@@ -31,9 +32,10 @@ enum status sound_source_refuse_truncated(const struct source *source, uint64_t 
                                           uint64_t missing)
 {
     return fail(STATUS_FAILED,
-                "%s is truncated: its header says %llu frames, %llu are missing; use "
+                "%s is truncated: its header says %llu frame%s, %llu %s missing; use "
                 "--allow-truncated to render the rest",
-                source->name, (unsigned long long)frames, (unsigned long long)missing);
+                source->name, (unsigned long long)frames, plural_s(frames),
+                (unsigned long long)missing, plural_are(missing));
 }
 
 enum status sound_source_refuse_cut(const struct sound_source *sound)

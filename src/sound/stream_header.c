@@ -1,5 +1,6 @@
 #include "sound/stream_header.h"
 
+#include "base/plural.h"
 #include "base/stop.h"
 #include "sound/channel_order.h"
 #include "sound/port.h"
@@ -82,13 +83,14 @@ static enum status read_format(struct reader *reader, uint32_t size, struct wav_
         tag = number(reader, bytes + 24, 2);
     int subtype = subtype_for(tag, bits);
     if (!subtype)
-        return fail(STATUS_FAILED,
-                    "cannot read %s: a WAV stream with format tag %u and %u bits is not supported; "
-                    "use a file",
-                    reader->name, tag, bits);
+        return fail(
+            STATUS_FAILED,
+            "cannot read %s: a WAV stream with format tag %u and %u bit%s is not supported; "
+            "use a file",
+            reader->name, tag, bits, plural_s(bits));
     if (channels == 0 || channels > CHANNELS_MOST || rate == 0 || rate > RATE_MOST)
-        return fail(STATUS_FAILED, "cannot read %s: its header says %u channels at %u Hz",
-                    reader->name, channels, rate);
+        return fail(STATUS_FAILED, "cannot read %s: its header says %u channel%s at %u Hz",
+                    reader->name, channels, plural_s(channels), rate);
     header->is_extensible = extensible;
     header->stream = (struct stream_format){
         .rate = rate,
