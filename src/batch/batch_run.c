@@ -124,6 +124,15 @@ static enum status begin_command(struct batch_work *work)
     return STATUS_OK;
 }
 
+/* By another name than that which the list was checked for. */
+static bool is_report(const struct batch *batch, const char *input)
+{
+    const char *report = batch->options->report;
+    struct stat one, other;
+    return report && stat(report, &one) == 0 && stat(input, &other) == 0 &&
+           one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
 static enum status render_work(struct batch_work *work)
 {
     struct batch *batch = work->batch;
@@ -142,7 +151,8 @@ static enum status render_work(struct batch_work *work)
     enum status status = render_job_run(options, &settings);
     if (!beside)
         pthread_mutex_unlock(&batch->alone_lock);
-    files_read_forget(options->input);
+    if (!is_report(batch, options->input)) /* which the report shall not replace */
+        files_read_forget(options->input);
     options->input = work->input;
     if (work->command && !stop_requested()) /* not read to its end; or it may not end at all */
         pclose(work->command);
