@@ -169,7 +169,9 @@ START_TEST(a_report_replaces_no_sound)
         struct command_result result =
             command_run("$HALO batch list -O D -q --report %s", i ? "m.wav" : "a.wav");
         ck_assert_msg(result.code == 1, "%d: %s", result.code, result.err);
-        command_expect(result.err, i ? "cannot write m.wav" : "cannot write a.wav");
+        command_expect(result.err,
+                       i ? "cannot write m.wav: this command reads it; choose another name"
+                         : "cannot write a.wav: this command reads it");
         command_done("rm -r D");
     }
     command_done("cmp a.wav want.wav && cmp b.wav want.wav && cmp m.wav want_m.wav");
