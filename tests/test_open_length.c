@@ -125,6 +125,48 @@ START_TEST(they_are_masks_as_well)
 }
 END_TEST
 
+/* The stream became longer than the size that was made up. Sparse: what is not silent stands where
+ * it is looked for. */
+START_TEST(more_than_was_made_up_is_read)
+{
+    const uint64_t sizes[] = {0x7FFFF000, INT32_MAX, 0x80000000};
+    for (size_t i = 0; i < 3; i++) {
+        command_clean();
+        struct sound in =
+            sound_noise("in.wav", i, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 1, LENGTH);
+        sound_noise_file("long.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 1, 10);
+        state_size("long.wav", &wav, sizes[i]);
+        /* 1.2e9 frames and then those */
+        command_done("truncate -s 2400000044 long.wav && tail -c +45 in.wav >>long.wav");
+        struct command_result result =
+            command_done(RENDER "long.wav out.wav --start 25000 --duration 0.1");
+        command_expect(result.err, SAID);
+        in.block.frames = 4800;
+        expect_sound("out.wav", &in, "a long file");
+        in.block.frames = LENGTH;
+        sound_free(&in);
+    }
+}
+END_TEST
+
+/* Sounds that really have such a size, with and without chunks after them. */
+START_TEST(true_sizes_are_believed)
+{
+    for (int has_chunk = 0; has_chunk < 2; has_chunk++) {
+        command_clean();
+        sound_noise_file("long.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 1, 10);
+        state_size("long.wav", &wav, 0x7FFFF000);
+        command_done("truncate -s %u long.wav", 0x7FFFF000 + 44u);
+        if (has_chunk)
+            command_done("printf 'LIST\\20\\0\\0\\0INFOINAM\\4\\0\\0\\0abc\\0' >>long.wav");
+        struct command_result result =
+            command_done(RENDER "long.wav out.wav --start 22369 --duration 0.5");
+        ck_assert_ptr_null(strstr(result.err, SAID));
+        command_refused(1, "it has 22369.5787 s", RENDER "long.wav none.wav --start 22369.6");
+    }
+}
+END_TEST
+
 /* What no program makes up. */
 START_TEST(truncated_files_stay_refused)
 {
@@ -280,8 +322,9 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        open_lengths_go_to_the_end,    they_are_masks_as_well,     truncated_files_stay_refused,
-        chunks_of_aiff_are_no_samples, chunks_at_the_end_are_kept, a_batch_counts_them,
+        open_lengths_go_to_the_end, they_are_masks_as_well,       more_than_was_made_up_is_read,
+        true_sizes_are_believed,    truncated_files_stay_refused, chunks_of_aiff_are_no_samples,
+        chunks_at_the_end_are_kept, a_batch_counts_them,
     };
     const TTest *const with_programs[] = {programs_leave_lengths_open, decoders_leave_lengths_open};
     int failed = suite_run("open_length", tests, sizeof tests / sizeof *tests);

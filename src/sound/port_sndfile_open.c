@@ -308,6 +308,13 @@ static SNDFILE *open_quietly(struct sound_source *sound, const struct sound_clai
                     : sound_io_open_quietly(&sound->io, info);
 }
 
+/* Whose sizes have 32 bits, unlike an RF64's. */
+static bool is_wav(const SF_INFO *info)
+{
+    int container = info->format & SF_FORMAT_TYPEMASK;
+    return container == SF_FORMAT_WAV || container == SF_FORMAT_WAVEX;
+}
+
 static enum status open_file(struct sound_source *sound, uint64_t size)
 {
     SF_INFO info = {0};
@@ -340,8 +347,9 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
     bool is_plain = (claim.kind == CLAIM_END || is_open) && claim.bits > 0 && !sound->file &&
                     strstr(sf_strerror(NULL), "No 'data' chunk");
     sound->source.length_is_open = is_open;
+    bool is_unshown = is_open && sound->file && sound->io.patch.size == 0;
     if (((is_short || is_plain) && !sound->file) || is_guess ||
-        (is_open && sound->file && info.frames == 0 && sound->io.patch.size == 0)) {
+        (is_unshown && (info.frames == 0 || is_wav(&info)))) {
         if (sound->file)
             sf_close(sound->file);
         sound->file = NULL;

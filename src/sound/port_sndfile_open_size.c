@@ -46,7 +46,7 @@ void sound_source_show_size(struct sound_source *sound, struct sound_bytes *byte
     uint64_t size = claim->end - claim->start + (layout ? layout->counted : 0);
     bool big_endian = layout ? layout->big_endian : memcmp(head, ".snd", 4) == 0;
     if (claim->size_bytes == 4 && size >= UINT32_MAX)
-        return;
+        return; /* it has no right one, and is read as a stream */
     struct sound_patch *patch = &sound->io.patch;
     *patch = (struct sound_patch){.at = (int64_t)claim->size_at, .size = claim->size_bytes};
     put_size(patch->bytes, patch->size, size, big_endian);

@@ -115,12 +115,31 @@ static void take_frame(struct sound_chunks *chunks, const struct sound_chunk *ch
         chunks->frame = channels * ((bits + 7) / 8);
 }
 
+/* Whether chunks of a WAV or an AIFF follow one another from `at` to the very end of the file. */
+static bool reach_end(struct sound_bytes *bytes, uint64_t at)
+{
+    uint64_t size;
+    char id[4], beyond;
+    while (sound_bytes_read(bytes, at, &beyond, 1)) {
+        if (!sound_bytes_read(bytes, at, id, 4) || !sound_bytes_number(bytes, at + 4, 4, &size))
+            return false;
+        for (size_t i = 0; i < sizeof id; i++)
+            if (id[i] < ' ' || id[i] > '~') /* samples, typically silence */
+                return false;
+        at += 8 + size + (size & 1);
+    }
+    return sound_bytes_read(bytes, at - 1, &beyond, 1);
+}
+
+/* There is less than that; or more, where no chunks follow, of a stream that became that long. */
 static bool is_made_up(const struct sound_chunks *chunks, const struct sound_chunk *chunk)
 {
     uint64_t lead = chunks->layout->lead, most = chunks->bytes->size;
-    return chunk->is_data && !chunk->is_open && chunk->size >= lead && chunk->content <= most &&
-           chunk->size > most - chunk->content &&
-           sound_size_is_made_up(chunk->size - lead, chunks->frame);
+    if (!chunk->is_data || chunk->is_open || chunk->size < lead || chunk->content > most ||
+        !sound_size_is_made_up(chunk->size - lead, chunks->frame))
+        return false;
+    return chunk->size > most - chunk->content ||
+           (chunks->layout->size_bytes == 4 && !reach_end(chunks->bytes, chunks->at));
 }
 
 bool sound_chunks_next(struct sound_chunks *chunks, struct sound_chunk *chunk)
@@ -146,25 +165,9 @@ bool sound_chunks_next(struct sound_chunks *chunks, struct sound_chunk *chunk)
     chunk->size = size - layout->counted;
     chunks->at = chunk->content + (chunk->size + layout->align - 1) / layout->align * layout->align;
     chunk->is_absurd |= chunks->at < chunk->content && !chunk->is_open;
-    chunk->is_made_up = is_made_up(chunks, chunk);
     take_frame(chunks, chunk);
+    chunk->is_made_up = is_made_up(chunks, chunk);
     return true;
-}
-
-/* Whether chunks of a WAV or an AIFF follow one another from `at` to the very end of the file. */
-static bool reach_end(struct sound_bytes *bytes, uint64_t at)
-{
-    uint64_t size;
-    char id[4], beyond;
-    while (sound_bytes_read(bytes, at, &beyond, 1)) {
-        if (!sound_bytes_read(bytes, at, id, 4) || !sound_bytes_number(bytes, at + 4, 4, &size))
-            return false;
-        for (size_t i = 0; i < sizeof id; i++)
-            if (id[i] < ' ' || id[i] > '~') /* samples, typically silence */
-                return false;
-        at += 8 + size + (size & 1);
-    }
-    return sound_bytes_read(bytes, at - 1, &beyond, 1);
 }
 
 bool sound_chunk_is_open(const struct sound_chunks *chunks, const struct sound_chunk *chunk)

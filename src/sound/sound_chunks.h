@@ -53,7 +53,7 @@ struct sound_chunk {
     uint64_t content, size; /* offset, bytes; of an RF64's samples those of ds64 */
     bool is_data;           /* the samples */
     bool is_open;           /* of a size that is left open */
-    bool is_made_up;        /* samples of such a size (below), which are fewer */
+    bool is_made_up;        /* samples of such a size (below), which are fewer, or more */
     bool is_absurd;         /* the size is none: there is no next one */
 };
 
