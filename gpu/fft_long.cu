@@ -57,7 +57,7 @@ __device__ __forceinline__ chunks chunks_of(const long_pairs &pairs, int fft)
 template <int N1, int C> struct columns {
     static constexpr int THREADS_EACH = N1 / POINTS, THREADS = THREADS_EACH * C;
     static constexpr int BLOCKS = THREADS == 256 ? 3 : 1024 / THREADS;
-    static constexpr int SHARED = stages<N1>() > 1 ? (N1 + N1 / 16) * C * (int)sizeof(float2) : 0;
+    static constexpr int SHARED = stages<N1>() > 1 ? (N1 + N1 / 16) * C *(int)sizeof(float2) : 0;
 };
 
 /* Point p = 16 u + k of a spectrum is frequency_of(u) + k N1 / 16. */
@@ -101,7 +101,8 @@ __global__ void __launch_bounds__(columns<N1, C>::THREADS, columns<N1, C>::BLOCK
     if (pair.from >= 0 && pair.from + pair.hop + (long long)N1 * width <= pair.frames_in) {
         const float *__restrict__ in = pair.in + from;
         each_point<N1, 0>(thread, [&](int i, int p) {
-            v[i] = make_float2(__ldg(in + (size_t)p * width), __ldg(in + pair.hop + (size_t)p * width));
+            v[i] = make_float2(__ldg(in + (size_t)p * width),
+                               __ldg(in + pair.hop + (size_t)p * width));
         });
     } else {
         each_point<N1, 0>(thread, [&](int i, int p) {
@@ -113,8 +114,7 @@ __global__ void __launch_bounds__(columns<N1, C>::THREADS, columns<N1, C>::BLOCK
     transform<N1, 0, false, C>(v, shared + lane, table, thread);
     turn_columns<N1, false>(v, thread, column, N1 * width);
     float2 *to = work + (size_t)blockIdx.y * N1 * width + column;
-    each_point<N1, stages<N1>() - 1>(
-        thread, [&](int i, int p) { to[(size_t)p * width] = v[i]; });
+    each_point<N1, stages<N1>() - 1>(thread, [&](int i, int p) { to[(size_t)p * width] = v[i]; });
 }
 
 template <int N1, int C>
@@ -127,8 +127,8 @@ __global__ void __launch_bounds__(columns<N1, C>::THREADS, columns<N1, C>::BLOCK
     int column = (int)blockIdx.x * C + lane;
     float2 v[POINTS];
     const float2 *from = work + (size_t)blockIdx.y * N1 * width + column;
-    each_point<N1, stages<N1>() - 1>(
-        thread, [&](int i, int p) { v[i] = __ldg(from + (size_t)p * width); });
+    each_point<N1, stages<N1>() - 1>(thread,
+                                     [&](int i, int p) { v[i] = __ldg(from + (size_t)p * width); });
     turn_columns<N1, true>(v, thread, column, N1 * width);
     transform<N1, stages<N1>() - 1, true, C>(v, shared + lane, table, thread);
     chunks pair = chunks_of(pairs, N1 * width);
@@ -166,8 +166,8 @@ __global__ void __launch_bounds__(N / POINTS)
         row[m * (N / POINTS) + thread] = make_float2(v[m].x * scale, v[m].y * scale);
 }
 
-/* One row of one pair; the same row of all pairs side by side, for whose form the caches then serve.
- * table_back is the same table: see fft_fused.cu. */
+/* One row of one pair; the same row of all pairs side by side, for whose form the caches then
+ * serve. table_back is the same table: see fft_fused.cu. */
 template <int N>
 __global__ void __launch_bounds__(N / POINTS, row_blocks<N>())
     rows_convolve(const fft_pair *__restrict__ any, const float2 *__restrict__ form,

@@ -5,8 +5,10 @@
 #include "base/stop.h"
 #include "command/commands.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 /* A closed standard descriptor would be reused by the next open file, and messages written to it.
@@ -22,9 +24,11 @@ static void open_standard_files(void)
 /* Standard output is complete, or it is a failure. */
 static enum status end_output(enum status status)
 {
-    if (status == STATUS_OK && (fflush(stdout) != 0 || ferror(stdout)))
-        return fail(STATUS_FAILED, "cannot write standard output");
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (fflush(stdout) != 0)
+        return fail(STATUS_FAILED, "cannot write standard output: %s", strerror(errno));
+    return ferror(stdout) ? fail(STATUS_FAILED, "cannot write standard output") : STATUS_OK;
 }
 
 int main(int argc, char **argv)

@@ -361,8 +361,6 @@ START_TEST(the_status_knows_what_is_missing)
 }
 END_TEST
 
-/* At random moments, then once to the end: the bytes of a quiet run, and nothing else. What had its
- * name when a run was killed has not been made again. */
 /* Of a list that has fewer jobs than the one before. */
 START_TEST(the_status_is_that_of_the_last_list)
 {
@@ -389,6 +387,55 @@ START_TEST(the_status_is_that_of_the_last_list)
 }
 END_TEST
 
+/* And only those, but for that of a run that hangs in its job, until it ends or dies. */
+START_TEST(jobs_of_old_lists_are_removed)
+{
+    static const char sets[] = "cd D/.halo-batch && echo $(ls | grep -c '[.]jobs$')";
+    begin();
+    command_done("for i in 1 2 3; do head -n $i jobs.jsonl >$i; done; mkfifo hung; "
+                 "echo 'a touch begun; exec cat hung |' >wav.scp; mkdir -p D/.halo-batch; cd "
+                 "D/.halo-batch; touch mine.jobs 0123456789abcdeg.jobs 0123456789abcdef0.jobs");
+    for (int i = 1; i <= 3; i++) {
+        command_done("$HALO batch %d -O D -q", i);
+        ck_assert_str_eq(command_done(sets).out, "4\n");
+    }
+    for (int is_killed = 0; is_killed < 2; is_killed++) {
+        pid_t halo =
+            command_start("exec $HALO batch --from kaldi wav.scp --allow-commands -O D -q");
+        command_done("until [ -e begun ]; do sleep 0.02; done; rm begun");
+        ck_assert_str_eq(command_done(sets).out, "4\n");
+        command_done("$HALO batch 2 -O D -q");
+        ck_assert_str_eq(command_done(sets).out, "5\n");
+        command_expect(command_done("$HALO batch status D").out, "2 of 2 jobs done");
+        command_done("kill -%s %d", is_killed ? "KILL" : "INT", (int)halo);
+        command_wait(halo);
+        command_expect(command_done("$HALO batch status D").out,
+                       is_killed ? "2 of 2 jobs done" : "0 of 1 job done");
+        command_done("$HALO batch 3 -O D -q");
+        ck_assert_str_eq(command_done(sets).out, "4\n");
+        command_done(": >hung");
+    }
+}
+END_TEST
+
+/* Whichever of them ends last, what its list has is there. */
+START_TEST(runs_at_once_keep_their_lists)
+{
+    begin();
+    command_done("for i in 1 2 3 4; do head -n $i jobs.jsonl >$i; done; $HALO batch 4 -O D -q");
+    for (int round = 0; round < 10; round++) {
+        command_done("for i in 1 2 3 4; do { $HALO batch $i -O D -q || touch failed; } & done; "
+                     "wait; [ ! -e failed ]");
+        const char *status = command_done("$HALO batch status D --json").out;
+        ck_assert_msg(command_number(status, "done") == command_number(status, "jobs"), "%s",
+                      status);
+    }
+    command_done("$HALO batch 1 -O D -q && [ $(ls D/.halo-batch/*.jobs | wc -l) = 1 ]");
+}
+END_TEST
+
+/* At random moments, then once to the end: the bytes of a quiet run, and nothing else. What had its
+ * name when a run was killed has not been made again. */
 START_TEST(killed_runs_lose_nothing_and_leave_nothing)
 {
     begin();
@@ -585,6 +632,7 @@ SUITE_MAIN("batch", the_bytes_are_those_of_reproducible_renders,
            a_shard_reads_names_alone_of_the_others, clashes_of_shards_are_refused_by_all,
            schedulers_say_which_shard, nonsense_of_schedulers_is_refused,
            the_status_knows_what_is_missing, the_status_is_that_of_the_last_list,
+           jobs_of_old_lists_are_removed, runs_at_once_keep_their_lists,
            killed_runs_lose_nothing_and_leave_nothing, runs_at_once_share_the_work,
            manifests_come_back_as_their_kind, a_room_begins_at_its_direct_sound,
            a_missing_gpu_is_not_mentioned, seeds_are_whole_numbers, damaged_lists_are_refused,

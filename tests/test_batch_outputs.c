@@ -141,6 +141,92 @@ START_TEST(a_stopped_run_says_so)
 }
 END_TEST
 
+START_TEST(a_report_replaces_no_sound)
+{
+    command_clean();
+    sound_noise_file("a.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 1, 5000);
+    sound_noise_file("m.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 50);
+    command_done(
+        "cp a.wav b.wav; cp a.wav want.wav; cp m.wav want_m.wav; ln -s a.wav soft.wav; mkdir "
+        "D; printf '%%s\\n' '{\"in\": \"a.wav\", \"out\": \"1.wav\"}' '{\"in\": \"b.wav\", "
+        "\"mask\": \"m.wav\", \"out\": \"x/2.wav\"}' >list");
+    static const char *const reports[][2] = {
+        {"a.wav", "the input of line 1"},    {"D/../b.wav", "the input of line 2"},
+        {"soft.wav", "the input of line 1"}, {"$PWD/a.wav", "the input of line 1"},
+        {"D/1.wav", "the output of line 1"}, {"./D//x/2.wav", "the output of line 2"}};
+    for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
+        struct command_result result =
+            command_run("$HALO batch list -O D -f -q --report %s", reports[i][0]);
+        ck_assert_int_eq(result.code, 2);
+        command_expect(result.err, reports[i][1]);
+        ck_assert_str_eq(command_done("ls -A D").out, "");
+    }
+    command_expect(command_run("$HALO batch --glob '?.wav' -O D -q --report b.wav").err,
+                   "would replace the input of file 2");
+    /* Under another name, and what a job names besides: when the report is complete. */
+    command_done("sed -i 's/a.wav/soft.wav/' list");
+    for (int i = 0; i < 2; i++) {
+        struct command_result result =
+            command_run("$HALO batch list -O D -q --report %s", i ? "m.wav" : "a.wav");
+        ck_assert_msg(result.code == 1, "%d: %s", result.code, result.err);
+        command_expect(result.err,
+                       i ? "cannot write m.wav: this command reads it; choose another name"
+                         : "cannot write a.wav: this command reads it");
+        command_done("rm -r D");
+    }
+    command_done("cmp a.wav want.wav && cmp b.wav want.wav && cmp m.wav want_m.wav");
+    command_done("$HALO batch list -O D -q --report r && $HALO batch list -O D -q --report r");
+}
+END_TEST
+
+/* Nobody writes to the FIFO, and a job that waited for that would hold its thread for ever. */
+START_TEST(what_is_no_file_is_refused_at_once)
+{
+    command_clean();
+    sound_noise_file("a.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 1, 5000);
+    command_done("mkfifo f && ln -s f link.wav && python3 -c 'import socket; "
+                 "socket.socket(socket.AF_UNIX).bind(\"s\")'");
+    command_done("for in in f link.wav s /dev/zero /dev/stdin -; do echo '{\"in\": \"'$in'\", "
+                 "\"out\": \"'${in##*/}'.au\"}'; done >list; echo '{\"in\": \"a.wav\", \"out\": "
+                 "\"n.wav\", \"noise\": \"f,snr=10\"}\n{\"in\": \"a.wav\"}' >>list");
+    struct command_result result = command_run("sleep 1 | $HALO batch list -O D --threads 2");
+    ck_assert_int_eq(result.code, 3);
+    for (const char *const *name =
+             (const char *const[]){"f", "link.wav", "s", "/dev/zero", "/dev/stdin", NULL};
+         *name; name++) {
+        char line[80];
+        snprintf(line, sizeof line, "cannot open %s: it is not a regular file; save it to one",
+                 *name);
+        command_expect(result.err, line);
+    }
+    command_expect(result.err, "-.au: a job reads a file, not standard input");
+    command_expect(result.err, "n.wav: cannot open f: it is not a regular file");
+    command_expect(result.err, "8 jobs: 1 made, 0 were done, 7 failed, 0 left");
+    command_refused(1, "cannot open f: it is not a regular file",
+                    "$HALO render a.wav out.wav --noise f,snr=10");
+}
+END_TEST
+
+/* Halo alone gets the signal, and the command would go on for ever. */
+START_TEST(a_command_that_hangs_is_stopped)
+{
+    command_clean();
+    command_done("for i in 1 2 3; do echo \"$i touch begun$i; exec cat hung |\"; done >wav.scp; "
+                 "mkfifo hung");
+    pid_t halo = command_start("exec 3<>hung; exec $HALO batch --from kaldi wav.scp "
+                               "--allow-commands -O D -q --threads 3 3>&-");
+    command_done("for i in 1 2 3; do while [ ! -e begun$i ]; do sleep 0.02; done; done; sleep 0.3");
+    command_done("kill -TERM %d", (int)halo);
+    struct command_result result = command_wait(halo);
+    ck_assert_int_eq(result.code, 1);
+    command_expect(result.err, "stopped; the same command does the rest");
+    ck_assert_uint_eq(command_lines(result.err), 1);
+    command_done(": >hung"); /* ends the commands */
+}
+END_TEST
+
 SUITE_MAIN("batch_outputs", only_files_of_a_batch_are_replaced,
            outputs_of_renamed_jobs_are_replaced, changed_options_make_the_output_again,
-           clipping_and_lost_metadata_are_reported, a_stopped_run_says_so)
+           clipping_and_lost_metadata_are_reported, a_stopped_run_says_so,
+           what_is_no_file_is_refused_at_once, a_report_replaces_no_sound,
+           a_command_that_hangs_is_stopped)

@@ -208,6 +208,8 @@ START_TEST(lost_output_is_a_failure)
     command_clean();
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         command_refused(1, "cannot", "\"$HALO\" %s", lines[i]);
+    command_refused(1, "cannot write standard output: No space left on device",
+                    "\"$HALO\" --version >/dev/full");
 }
 END_TEST
 

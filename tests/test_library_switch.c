@@ -108,7 +108,7 @@ START_TEST(switches_that_cannot_be_are_refused)
         ck_assert_int_eq(halo_convolver_switch(convolver, own[1], 0, 100, &error), HALO_USAGE);
         command_expect(error.text, "501 taps");
         ck_assert_int_eq(halo_convolver_switch(convolver, own[2], 0, 100, &error), HALO_USAGE);
-        command_expect(error.text, "1 inputs");
+        command_expect(error.text, "it has 1 input and");
         ck_assert_int_eq(halo_convolver_switch(convolver, NULL, 0, 100, NULL), HALO_USAGE);
         ck_assert(halo_convolver_switched(convolver, NULL));
         ck_assert_int_eq(halo_convolver_switch(convolver, own[3], 0, 100, &error), HALO_OK);

@@ -268,7 +268,7 @@ START_TEST(sample_sizes_that_no_file_has_are_refused)
     for (int bits = 1; bits < 8; bits++) {
         command_done("{ head -c 34 good.wav; printf '\\%o'; tail -c +36 good.wav; } >bad.wav",
                      bits);
-        refuse_sound("bad.wav", "bits a sample");
+        refuse_sound("bad.wav", bits == 1 ? "says 1 bit a sample" : "bits a sample");
     }
     /* 12 bits in 16 are a sample format; ADPCM has 4. */
     sound_noise_file("good.wav", 1, WAV16, 48000, 1, 1000);
@@ -347,6 +347,15 @@ START_TEST(doubles_beyond_floats_are_refused)
     command_refused(1, advice, "\"$HALO\" render in.wav out.wav --mask bad.wav");
     command_refused(1, "choose --format double",
                     "\"$HALO\" render bad.wav out.wav --format float --precision double");
+    /* Where the precision does not matter, the advice is another one, and works. */
+    for (int in_double = 0; in_double < 2; in_double++)
+        command_refused(1,
+                        "beyond single precision; make it quieter first: halo render --precision "
+                        "double --normalize -1",
+                        "\"$HALO\" render in.wav out.wav --noise bad.wav,snr=10 --precision %s",
+                        in_double ? "double" : "single");
+    command_done("\"$HALO\" render bad.wav quiet.wav --precision double --normalize -1 && "
+                 "\"$HALO\" render in.wav out.wav --noise quiet.wav,snr=10,start=0");
 }
 END_TEST
 
@@ -532,7 +541,11 @@ START_TEST(unsupported_container_contents_are_refused)
     sound_noise_file("fast.wav", 1, WAV16, 768000, 1, 100);
     command_refused(2, "9 channels", "\"$HALO\" render nine.wav out.flac --format pcm16");
     command_refused(0, "", "\"$HALO\" render odd.wav out.opus");
-    command_refused(0, "", "\"$HALO\" render fast.wav out.flac");
+    command_refused(2, "FLAC cannot hold 1 channel at 768000 Hz; choose another container",
+                    "\"$HALO\" render fast.wav out.flac");
+    if (strstr(command_done("\"$HALO\" render in.wav 2>&1 out.xyz || :").out, "mp3"))
+        command_refused(2, "MP3 cannot hold 1 channel at 768000 Hz; choose another container",
+                        "\"$HALO\" render fast.wav out.mp3");
     command_refused(0, "", "\"$HALO\" render in.wav out.ogg --format float");
     /* Containers that do not stream are refused, with a list of those that do. */
     command_refused(0, "wav",

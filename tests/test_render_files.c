@@ -283,6 +283,20 @@ START_TEST(any_rate_is_kept)
 }
 END_TEST
 
+START_TEST(one_frame_is_one)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAV24, 48000, 1, 1);
+    command_expect(command_done("\"$HALO\" render in.wav out.wav").err,
+                   "out.wav: 1 frame (0.00 s), 1 channel,");
+    command_done("head -c -2 in.wav >cut.wav");
+    command_refused(1, "its header says 1 frame, 1 is missing", "\"$HALO\" render cut.wav cut.au");
+    command_done("printf '1\\n' >m.txt");
+    command_expect(command_done("\"$HALO\" render in.wav o.wav -v --threads 1 --mask m.txt").err,
+                   "on 1 thread\n");
+}
+END_TEST
+
 /* An identity filter loses no bit in any format that float32 can hold. */
 START_TEST(identity_is_exact)
 {
@@ -1371,13 +1385,13 @@ END_TEST
 SUITE_MAIN("render_files",
            memory_does_not_grow_with_the_sound, /* first, while the suite itself is small */
            every_format_of_the_library_is_read, container_by_name_and_samples_as_the_input,
-           format_and_container_can_be_chosen, any_rate_is_kept, identity_is_exact,
-           tags_are_carried_over, tags_go_through_pipes, pipes_give_what_files_give,
-           redirected_streams_are_streams, au_goes_through_pipes, zero_sizes_mean_a_stream,
-           other_chunks_are_ignored, report_of_a_stream_goes_to_standard_error,
-           streams_are_passed_on_while_they_arrive, fifo_is_written_through,
-           devices_are_written_through, devices_named_for_streams_work, closed_pipe_is_an_error,
-           symbolic_links_are_followed, permissions_follow_the_umask,
+           format_and_container_can_be_chosen, any_rate_is_kept, one_frame_is_one,
+           identity_is_exact, tags_are_carried_over, tags_go_through_pipes,
+           pipes_give_what_files_give, redirected_streams_are_streams, au_goes_through_pipes,
+           zero_sizes_mean_a_stream, other_chunks_are_ignored,
+           report_of_a_stream_goes_to_standard_error, streams_are_passed_on_while_they_arrive,
+           fifo_is_written_through, devices_are_written_through, devices_named_for_streams_work,
+           closed_pipe_is_an_error, symbolic_links_are_followed, permissions_follow_the_umask,
            existing_file_is_kept_without_force, failure_keeps_the_existing_file,
            input_is_never_the_output, same_command_same_bytes, same_command_same_samples_of_ogg,
            truncated_files_are_refused, ogg_without_its_end_is_refused, ogg_chains_are_refused,

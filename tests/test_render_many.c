@@ -229,7 +229,30 @@ START_TEST(a_signal_stops_all_without_litter)
 }
 END_TEST
 
+/* Each thread waits for the writer of a FIFO: until it comes, or a signal. */
+START_TEST(waits_for_other_programs_end_with_a_signal)
+{
+    begin();
+    command_done("mkfifo f0 f1 f2 && cp in/s0.wav f.wav && $HALO render -q f.wav right.wav");
+    command_done("for f in f0 f1 f2; do cat f.wav >$f & done; $HALO render -q -O out --name "
+                 "'{name}.wav' --threads 3 f0 f1 f2 && for f in f0 f1 f2; do cmp out/$f.wav "
+                 "right.wav || exit 1; done; wait");
+    for (int begun = 0; begun < 2; begun++) {
+        const char *writers =
+            begun
+                ? "for f in f0 f1 f2; do { head -c 20000 f.wav; while kill -0 $$; do sleep 0.1; done; } >$f 2>$f.err & done; "
+                : "";
+        pid_t halo = command_start(
+            "%s exec $HALO render -q -O none --name '{name}.wav' --threads 3 f0 f1 f2", writers);
+        command_done("sleep 0.5; kill -INT %d", (int)halo);
+        struct command_result result = command_wait(halo);
+        ck_assert_msg(result.code == 130, "exit code %d: %s", result.code, result.err);
+        ck_assert_str_eq(command_done("ls -A none | wc -l").out, "0\n");
+    }
+}
+END_TEST
+
 SUITE_MAIN("render_many", the_bytes_are_those_of_single_renders,
            a_mask_is_made_once_and_kept_within_its_memory, names_are_made_by_a_pattern,
            a_bad_file_fails_alone, masks_by_name_follow_each_layout, warnings_name_their_file,
-           a_signal_stops_all_without_litter)
+           a_signal_stops_all_without_litter, waits_for_other_programs_end_with_a_signal)

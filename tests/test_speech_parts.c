@@ -103,10 +103,13 @@ START_TEST(parts_that_are_not_there_are_refused)
     static const struct {
         const char *expected, *options;
     } rows[] = {
-        {"it has 2.501 s", "--start 3"},
-        {"it has 2.501 s", "--start 1 --duration 1.6"},
-        {"it has 2.501 s", "--duration 2.53"},
-        {"it has 2.501 s", "--start 1e9"},
+        {"cannot begin at 3 s of", "--start 3"},
+        {"cannot take 1.6 s from 1 s on of", "--start 1 --duration 1.6"},
+        {"it has 2.5005625 s", "--duration 2.53"},
+        {"cannot begin at 1e+09 s of", "--start 1e9"},
+        {"cannot take 0.5 s from 2.500625 s on of", "--start 2.5006 --duration 0.5"},
+        {"cannot take 1e-05 s of", "--duration 1e-5"},
+        {"that is less than a frame at 16000 Hz", "--start 1 --duration 0.00003"},
         {"--start takes seconds", "--start=-1"},
         {"--start takes seconds", "--start nan"},
         {"--start takes seconds", "--start 1e30"},

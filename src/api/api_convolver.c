@@ -167,9 +167,11 @@ static enum status check_fit(const struct halo_convolver *convolver, const struc
         return fail(STATUS_USAGE, "cannot switch masks: there is none");
     const struct mask *own = mask->mask;
     if (own->inputs != convolver->inputs || own->outputs != convolver->outputs)
-        return fail(STATUS_USAGE,
-                    "cannot switch to mask %s: it has %zu inputs and %zu outputs, not %zu and %zu",
-                    own->name, own->inputs, own->outputs, convolver->inputs, convolver->outputs);
+        return fail(
+            STATUS_USAGE,
+            "cannot switch to mask %s: it has %zu input%s and %zu output%s, not %zu and %zu",
+            own->name, own->inputs, plural_s(own->inputs), own->outputs, plural_s(own->outputs),
+            convolver->inputs, convolver->outputs);
     if (own->taps > convolver->taps)
         return fail(STATUS_USAGE,
                     "cannot switch to mask %s: it has %zu tap%s, and the convolver is made for %zu",

@@ -301,7 +301,7 @@ enum status atomic_file_keep(struct atomic_file *file, const char *name)
     struct stat about;
     int error = atomic_file_sync(file->held);
     if (!error && stat(file->path, &about) == 0 && files_read_hold(&about))
-        error = EBUSY; /* since it was opened */
+        return fail(STATUS_FAILED, "cannot write %s: " FILES_READ_ADVICE, name); /* since then */
     if (!error && file->record && fstat(file->held, &about) != 0)
         error = errno;
     if (!error && file->record)

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define NOT_REGULAR "it is not a regular file; save it to one"
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char **paths;    /* lock */
 static size_t count;    /* lock */
@@ -102,14 +104,21 @@ const char *files_read_open(const char *path, FILE **stream)
     bool refused = fd < 0 && errno != ENXIO; /* ENXIO: a socket */
     const char *flaw = refused || (fd >= 0 && fstat(fd, &about) != 0) ? strerror(errno)
                        : fd >= 0 && S_ISDIR(about.st_mode)            ? "it is a directory"
-                       : fd < 0 || !S_ISREG(about.st_mode)
-                           ? "it is not a regular file; save it to one"
-                           : NULL;
+                       : fd < 0 || !S_ISREG(about.st_mode)            ? NOT_REGULAR
+                                                                      : NULL;
     if (!flaw && !(*stream = fdopen(fd, "rb")))
         flaw = strerror(errno);
     if (flaw && fd >= 0)
         close(fd);
     return flaw;
+}
+
+enum status files_read_refuse_waits(const char *path)
+{
+    struct stat about;
+    if (stat(path, &about) != 0 || S_ISREG(about.st_mode) || S_ISDIR(about.st_mode))
+        return STATUS_OK;
+    return fail(STATUS_FAILED, "cannot open %s: " NOT_REGULAR, path);
 }
 
 const char *files_read_open_text(const char *path, FILE **stream)

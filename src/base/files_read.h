@@ -6,6 +6,8 @@
 #ifndef HALO_FILES_READ_H
 #define HALO_FILES_READ_H
 
+#include "base/status.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -27,7 +29,11 @@ bool files_read_add_below(const char *folder);
  * file, permissions, memory, or no such file; valid until this thread's next call. */
 const char *files_read_open(const char *path, FILE **stream);
 
-/* The same of a file that is text if it can be (plain_text.h). */
+/* Prints why not and fails where a path is a FIFO, a socket or a device, which may make its reader
+ * wait. What is not there, or a folder, is for who opens it. */
+MUST_CHECK enum status files_read_refuse_waits(const char *path);
+
+/* The same as files_read_open of a file that is text if it can be (plain_text.h). */
 const char *files_read_open_text(const char *path, FILE **stream);
 
 /* Whether a file is among them. */

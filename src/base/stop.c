@@ -12,6 +12,7 @@ static volatile sig_atomic_t caught = 0;
 enum { HALF_FILES_MOST = 4 };
 enum { AGAIN = 1 /* seconds */ };
 static const char *_Atomic half_files[HALF_FILES_MOST];
+static atomic_bool watching = false;
 static void (*volatile tidy_up)(void) = NULL;
 
 /* No SA_RESTART: a blocked read or write returns, and the flag is checked. */
@@ -74,6 +75,33 @@ void stop_before_end(void (*tidy)(void))
     tidy_up = tidy;
 }
 
+/* No signal that users, schedulers or libraries send. */
+static int interruption(void)
+{
+    return SIGRTMIN + 1;
+}
+
+static void do_nothing(int number)
+{
+    (void)number;
+}
+
+/* In the library signals are the program's own. */
+void stop_allow_interrupt(void)
+{
+    if (!atomic_load(&watching))
+        return;
+    sigset_t own;
+    sigemptyset(&own);
+    sigaddset(&own, interruption());
+    pthread_sigmask(SIG_UNBLOCK, &own, NULL);
+}
+
+void stop_interrupt(pthread_t thread)
+{
+    pthread_kill(thread, interruption());
+}
+
 void stop_watch(void)
 {
     const struct sigaction action = caught_by(catch_signal);
@@ -84,6 +112,9 @@ void stop_watch(void)
         if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
     }
+    action.sa_handler = do_nothing;
+    sigaction(interruption(), &action, NULL);
+    atomic_store(&watching, true);
     /* write() reports these as errors. */
     signal(SIGPIPE, SIG_IGN);
 }

@@ -8,12 +8,19 @@
 #ifndef HALO_STOP_H
 #define HALO_STOP_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
 void stop_watch(void);       /* install the handlers; SIGPIPE becomes an error of write() */
 bool stop_requested(void);   /* any thread; real-time */
 int stop_code(void);         /* 128 and the signal's number: the exit code that shells see */
 void stop_raise_again(void); /* end by the received signal, as shells expect; may return */
+
+/* Signals interrupt the main thread alone. Where stop_requested, this ends a wait of another thread
+ * as well (EINTR), if that has allowed it after stop_watch: call it again and again, since the next
+ * wait may be about to begin. */
+void stop_allow_interrupt(void); /* of the calling thread */
+void stop_interrupt(pthread_t thread);
 
 /* Register an incomplete file for removal, and unregister it. The name is not copied, and is the
  * same pointer in both calls. At most four files; more are ignored. */

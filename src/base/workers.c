@@ -8,6 +8,9 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
+
+enum { LOOK_NS = 100000000, SECOND_NS = 1000000000 };
 
 struct worker {
     struct workers *workers;
@@ -56,6 +59,7 @@ static void *worker_main(void *argument)
     struct workers *workers = own->workers;
     if (workers->has_cpus)
         (void)sched_setaffinity(0, sizeof workers->cpus, &workers->cpus);
+    stop_allow_interrupt();
     for (;;) {
         pthread_mutex_lock(&workers->lock);
         while (workers->wanted == 0 && !workers->leave)
@@ -99,7 +103,7 @@ enum status workers_create_for_later(size_t count, struct workers **result)
     workers->has_cpus = sched_getaffinity(0, sizeof workers->cpus, &workers->cpus) == 0;
     pthread_mutex_init(&workers->lock, NULL);
     pthread_cond_init(&workers->begin, NULL);
-    pthread_cond_init(&workers->done, NULL);
+    thread_condition_init(&workers->done);
     workers->threads = calloc(workers->count, sizeof *workers->threads);
     if (!workers->threads) {
         workers_destroy(workers);
@@ -176,13 +180,28 @@ static void begin(struct workers *workers, size_t wanted)
         pthread_cond_signal(&workers->begin);
 }
 
+/* One that waits for another program, as for the writer of a pipe, goes on only if that is
+ * interrupted. The lock is held. */
+static void wait_for_others(struct workers *workers)
+{
+    while (workers->busy > 0) {
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += LOOK_NS;
+        until.tv_sec += until.tv_nsec / SECOND_NS;
+        until.tv_nsec %= SECOND_NS;
+        pthread_cond_timedwait(&workers->done, &workers->lock, &until);
+        for (size_t i = 0; stop_requested() && i < workers->started; i++)
+            stop_interrupt(workers->threads[i].thread);
+    }
+}
+
 /* All pieces are taken: who has not woken by now is not waited for. */
 static void finish(struct workers *workers)
 {
     pthread_mutex_lock(&workers->lock);
     workers->wanted = 0;
-    while (workers->busy > 0)
-        pthread_cond_wait(&workers->done, &workers->lock);
+    wait_for_others(workers);
     pthread_mutex_unlock(&workers->lock);
 }
 

@@ -214,9 +214,9 @@ json_t *batch_gpu_report(struct gather *gather)
                                               "pieces", (json_int_t)count.items, "masks_sent",
                                               (json_int_t)count.masks_sent, "done_again",
                                               (json_int_t)count.lost_items, "lost", count.loss));
-        note_detail("GPU %d: %zu piece%s of sound in %zu batch%s, %zu masks sent", count.number,
+        note_detail("GPU %d: %zu piece%s of sound in %zu batch%s, %zu mask%s sent", count.number,
                     count.items, plural_s(count.items), count.batches,
-                    count.batches == 1 ? "" : "es", count.masks_sent);
+                    count.batches == 1 ? "" : "es", count.masks_sent, plural_s(count.masks_sent));
         if (count.loss)
             note("GPU %d was lost (%s): %zu piece%s of sound done again elsewhere", count.number,
                  count.loss, count.lost_items, plural_s(count.lost_items));

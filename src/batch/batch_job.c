@@ -2,6 +2,7 @@
 
 #include "base/build_info.h"
 #include "base/cache_file.h"
+#include "base/files_read.h"
 #include "chain/stage_draw.h"
 #include "chain/stage_files.h"
 #include "render/output_names.h"
@@ -234,6 +235,16 @@ static enum status make_digest(struct batch_job *job)
     return status;
 }
 
+/* ---- its input ---- */
+
+/* A job may be done again, or by another run, and nothing ends its wait for a pipe's other end. */
+static enum status check_input(const char *input)
+{
+    if (strcmp(input, "-") == 0)
+        return fail(STATUS_USAGE, "a job reads a file, not standard input");
+    return files_read_refuse_waits(input);
+}
+
 /* ---- all of it ---- */
 
 /* A job's own, as a number or as text, as --seed takes it. */
@@ -290,5 +301,6 @@ enum status batch_job_prepare(const struct batch_options *defaults, struct batch
         return fail(STATUS_USAGE, "\"backend\": \"cuda\" is for the whole batch: --backend cuda");
     job->options.output = job->output; /* whatever a member was, it stays in the folder */
     TRY(render_options_check_job(&job->options));
+    TRY(check_input(input));
     return make_digest(job);
 }

@@ -182,6 +182,24 @@ static void free_names(struct batch_names *names)
     free(names->path);
 }
 
+/* A report replaces the one of an earlier run, and nothing else. unit: see check_names. */
+static enum status check_report(const struct batch_names *names, const char *unit,
+                                const char *report)
+{
+    struct batch_folder folder = {0};
+    char *real = realpath(report, NULL);
+    const char *path = real ? real : report;
+    uint64_t sum = place_sum(&folder, path, strlen(path));
+    size_t input = sum ? sum_set_place(&names->input_files, sum) : 0;
+    size_t output = sum ? sum_set_place(&names->output_files, sum) : 0;
+    free(folder.path);
+    free(real);
+    if (input == 0 && output == 0)
+        return STATUS_OK;
+    return fail(STATUS_USAGE, "--report %s would replace the %s of %s %zu; choose another name",
+                report, input > 0 ? "input" : "output", unit, input > 0 ? input : output);
+}
+
 /* unit: "line" or "file". */
 static enum status check_names(const struct batch_names *names, const char *unit)
 {
@@ -354,6 +372,8 @@ enum status batch_list_load(struct batch_options *options, const struct batch_sh
     enum status status = (options->glob ? read_glob : read_list)(options, shard, &names, list);
     if (status == STATUS_OK)
         status = check_names(&names, options->glob ? "file" : "line");
+    if (status == STATUS_OK && options->report)
+        status = check_report(&names, options->glob ? "file" : "line", options->report);
     list->ids = names.ids;
     names.ids = (struct sum_set){0};
     free_names(&names);

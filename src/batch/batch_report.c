@@ -70,6 +70,7 @@ static void count_made(struct batch_report *report, const json_t *details)
     const json_t *metadata = json_object_get(details, "metadata");
     report->sound_seconds += json_number_value(json_object_get(details, "sound_seconds"));
     report->clipped += json_integer_value(json_object_get(details, "clipped")) > 0;
+    report->open += json_is_true(json_object_get(details, "length_open"));
     report->lossy += json_array_size(json_object_get(metadata, "dropped")) > 0;
 }
 
@@ -78,6 +79,11 @@ void batch_report_note_losses(const struct batch_report *report)
     if (report->clipped > 0)
         warning("%zu of %zu output%s clipped; --gain or --normalize avoids it", report->clipped,
                 report->made, plural_s(report->made));
+    if (report->open > 0)
+        note(
+            "%zu of %zu input%s read to the end, since the header leaves the length open, as those "
+            "of pipes do; --report FILE says which",
+            report->open, report->made, plural_s(report->made));
     if (report->lossy > 0)
         note("%zu of %zu output%s made without some of the metadata; --report FILE says which",
              report->lossy, report->made, plural_s(report->made));

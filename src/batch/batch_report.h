@@ -20,6 +20,7 @@ struct batch_report {
     double start;
     size_t made, kept, failed;
     size_t clipped, lossy; /* of those made: without some samples, or metadata */
+    size_t open;           /* and of inputs whose length was open */
     double sound_seconds;  /* of outputs made */
     json_t *devices;       /* what became of GPUs; NULL: none were used. Owned */
     size_t reason_count;

@@ -33,7 +33,8 @@ struct batch {
     struct batch_options *options;
     struct batch_shard shard;
     struct batch_list list;
-    char set[JOB_SET_NAME]; /* of its jobs */
+    char set[JOB_SET_NAME]; /* of its jobs; empty: not saved */
+    int set_held;
     struct batch_journal *journal;
     struct batch_report report;
     struct mask_cache *masks;
@@ -65,8 +66,10 @@ struct batch_work {
 static enum status end_command(struct batch_work *work)
 {
     char rest[4096];
-    while (work->command && fread(rest, 1, sizeof rest, work->command) > 0)
+    while (work->command && !stop_requested() && fread(rest, 1, sizeof rest, work->command) > 0)
         continue;
+    if (work->command && stop_requested())
+        return STATUS_INTERRUPTED;
     int code = work->command ? pclose(work->command) : 0;
     work->command = NULL;
     return code == 0 ? STATUS_OK
@@ -88,15 +91,17 @@ static enum status keep_report(void *context, const struct report *report)
     work->entry->rate = report->rate;
     work->entry->channels = report->channels;
     json_t *metadata = report->metadata ? metadata_report(report->metadata) : NULL;
+    json_t *length_open = report->length_is_open ? json_true() : NULL;
     json_decref(work->details); /* of a try that failed in the end */
-    work->details = json_pack("{s:o, s:o, s:I, s:I, s:I, s:f, s:f, s:I, s:o, s:o*, s:o*}", "input",
-                              json_text(report->input), "output", json_text(report->output),
-                              "frames", (json_int_t)report->totals.frames_out, "rate",
-                              (json_int_t)report->rate, "channels", (json_int_t)report->channels,
-                              "sound_seconds", (double)report->totals.frames_out / report->rate,
-                              "peak", report->totals.peak, "clipped", (json_int_t)report->clipped,
-                              "layout", report_layout(report->layout, report->channels), "metadata",
-                              metadata, "stages", stage_list_drawn(report->stages));
+    work->details =
+        json_pack("{s:o, s:o, s:I, s:I, s:I, s:f, s:f, s:I, s:o, s:o*, s:o*, s:o*}", "input",
+                  json_text(report->input), "output", json_text(report->output), "frames",
+                  (json_int_t)report->totals.frames_out, "rate", (json_int_t)report->rate,
+                  "channels", (json_int_t)report->channels, "sound_seconds",
+                  (double)report->totals.frames_out / report->rate, "peak", report->totals.peak,
+                  "clipped", (json_int_t)report->clipped, "layout",
+                  report_layout(report->layout, report->channels), "metadata", metadata, "stages",
+                  stage_list_drawn(report->stages), "length_open", length_open);
     return STATUS_OK;
 }
 
@@ -120,6 +125,15 @@ static enum status begin_command(struct batch_work *work)
     return STATUS_OK;
 }
 
+/* By another name than that which the list was checked for. */
+static bool is_report(const struct batch *batch, const char *input)
+{
+    const char *report = batch->options->report;
+    struct stat one, other;
+    return report && stat(report, &one) == 0 && stat(input, &other) == 0 &&
+           one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
 static enum status render_work(struct batch_work *work)
 {
     struct batch *batch = work->batch;
@@ -138,9 +152,10 @@ static enum status render_work(struct batch_work *work)
     enum status status = render_job_run(options, &settings);
     if (!beside)
         pthread_mutex_unlock(&batch->alone_lock);
-    files_read_forget(options->input);
+    if (!is_report(batch, options->input)) /* which the report shall not replace */
+        files_read_forget(options->input);
     options->input = work->input;
-    if (work->command) /* not read to its end */
+    if (work->command && !stop_requested()) /* not read to its end; or it may not end at all */
         pclose(work->command);
     work->command = NULL;
     return status;
@@ -346,7 +361,7 @@ static enum status begin_batch(struct batch *batch)
     TRY(status);
     const char *folder = options->render.out_dir;
     TRY(batch_journal_open(folder, &batch->shard, &batch->list.outputs, &batch->journal));
-    if (job_set_save(&batch->list.ids, folder, batch->set) != STATUS_OK)
+    if (job_set_save(&batch->list.ids, folder, batch->set, &batch->set_held) != STATUS_OK)
         *batch->set = '\0'; /* the status counts without it; no job needs it */
     return STATUS_OK;
 }
@@ -381,6 +396,8 @@ static enum status run_batch(struct batch *batch)
     TRY(batch_report_open(&batch->report, options->report));
     sweep_folders(batch);
     note_run(batch, "begun", NULL);
+    if (*batch->set) /* which the status is about from now on */
+        job_set_sweep(options->render.out_dir, batch->set);
     pthread_mutex_init(&batch->alone_lock, NULL);
     progress_of_many_begin(&batch->progress, batch->list.count, (double)batch->list.count,
                            options->render.verbosity != VERBOSITY_QUIET);
@@ -392,7 +409,7 @@ static enum status run_batch(struct batch *batch)
 
 enum status batch_run(void *context)
 {
-    struct batch batch = {.options = context};
+    struct batch batch = {.options = context, .set_held = -1};
     failure_json_to(stdout); /* "-" is a list of jobs, not sound */
     note_verbosity(batch.options->render.verbosity);
     fft_fix_plans();
@@ -406,6 +423,8 @@ enum status batch_run(void *context)
     mask_cache_destroy(batch.masks); /* before the gather, which knows of them */
     gather_destroy(batch.gather);
     batch_journal_close(batch.journal);
+    if (batch.set_held >= 0)
+        close(batch.set_held);
     batch_list_free(&batch.list);
     return status;
 }

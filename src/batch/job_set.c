@@ -3,17 +3,25 @@
 #include "base/atomic_file.h"
 #include "base/cache_file.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#define ENDING ".jobs"
+
+enum { DIGITS = JOB_SET_NAME - 1 };
 
 static char *path_of(const char *folder, const char *name)
 {
     char *path;
-    return asprintf(&path, "%s/.halo-batch/%s.jobs", folder, name) < 0 ? NULL : path;
+    return asprintf(&path, "%s/.halo-batch/%s" ENDING, folder, name) < 0 ? NULL : path;
 }
 
 static enum status write_sums(const struct job_set *set, const char *path)
@@ -64,15 +72,67 @@ static uint64_t sum_of_all(const struct sum_set *ids)
     return all;
 }
 
-enum status job_set_save(const struct sum_set *ids, const char *folder, char name[JOB_SET_NAME])
+/* -1: it is not there any more: another run has just removed it. Where there are no locks, nothing
+ * is removed. */
+static int hold(const char *path)
 {
+    struct stat about;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    (void)flock(fd, LOCK_SH);
+    if (fstat(fd, &about) == 0 && about.st_nlink > 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+enum status job_set_save(const struct sum_set *ids, const char *folder, char name[JOB_SET_NAME],
+                         int *held)
+{
+    enum { TRIES = 100 };
     snprintf(name, JOB_SET_NAME, "%016" PRIx64, sum_of_all(ids));
     char *path = path_of(folder, name);
-    if (!path)
-        return fail_memory("jobs");
-    enum status status = access(path, F_OK) == 0 ? STATUS_OK : write_sorted(ids, path);
+    enum status status = path ? STATUS_OK : fail_memory("jobs");
+    *held = -1;
+    for (int i = 0; i < TRIES && status == STATUS_OK && *held < 0; i++) {
+        if (access(path, F_OK) != 0)
+            status = write_sorted(ids, path);
+        if (status == STATUS_OK)
+            *held = hold(path);
+    }
     free(path);
     return status;
+}
+
+static bool is_set(const char *file)
+{
+    return strspn(file, "0123456789abcdef") == DIGITS && strcmp(file + DIGITS, ENDING) == 0;
+}
+
+/* Nobody holds it while it is locked here, and who comes to hold it then notices that it is gone.
+ */
+static void remove_unless_held(int folder, const char *file)
+{
+    int fd = openat(folder, file, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        (void)unlinkat(folder, file, 0);
+    if (fd >= 0)
+        close(fd);
+}
+
+void job_set_sweep(const char *folder, const char *name)
+{
+    char *place;
+    if (asprintf(&place, "%s/.halo-batch", folder) < 0)
+        return;
+    DIR *directory = opendir(place);
+    for (const struct dirent *entry; directory && (entry = readdir(directory));)
+        if (is_set(entry->d_name) && strncmp(entry->d_name, name, DIGITS) != 0)
+            remove_unless_held(dirfd(directory), entry->d_name);
+    if (directory)
+        closedir(directory);
+    free(place);
 }
 
 bool job_set_load(struct job_set *set, const char *folder, const char *name)

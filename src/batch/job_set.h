@@ -1,6 +1,7 @@
 /* Which jobs a list has, by the sums of their ids, for halo batch status: a file beside the
  * journals, named by a sum of them all, so that each list has one, whatever shards and runs there
- * are.
+ * are. A run holds a shared lock on that of its list; the others are those of earlier lists, which
+ * the next run removes.
  *
  * Threads: the control thread.
  */
@@ -20,9 +21,13 @@ struct job_set {
     size_t count;
 };
 
-/* Saved in the folder of outputs, unless it is there. Errors: memory, writing. */
+/* Saved in the folder of outputs, unless it is there, and held by the descriptor *held until that
+ * is closed. Errors: memory, writing. */
 MUST_CHECK enum status job_set_save(const struct sum_set *ids, const char *folder,
-                                    char name[JOB_SET_NAME]);
+                                    char name[JOB_SET_NAME], int *held);
+
+/* Remove those of the folder that no run holds, but for `name`. */
+void job_set_sweep(const char *folder, const char *name);
 
 /* False: it is not there, or damaged, and `set` is empty. */
 bool job_set_load(struct job_set *set, const char *folder, const char *name);

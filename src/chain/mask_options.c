@@ -302,8 +302,8 @@ static enum status resample(struct mask *mask, uint32_t rate, struct workers *wo
     if (old == 0 || old == rate)
         return STATUS_OK;
     TRY(mask_resample(mask, rate, workers));
-    note("mask %s is resampled from %u to %u Hz (%zu to %zu taps)", mask->name, old, rate, taps,
-         mask->taps);
+    note("mask %s is resampled from %u to %u Hz (%zu to %zu tap%s)", mask->name, old, rate, taps,
+         mask->taps, plural_s(mask->taps));
     return STATUS_OK;
 }
 

@@ -66,11 +66,13 @@ void report_print(const struct report *report)
     char peak[32] = "silent";
     if (report->totals.peak > 0)
         snprintf(peak, sizeof peak, "peak %.2f dBFS", audio_to_db(report->totals.peak));
-    note("%s: %llu frames (%.2f s), %zu channel%s, %u Hz, %s; %s%s; %.0fx real time",
+    note("%s: %llu frame%s (%.2f s), %zu channel%s, %u Hz, %s; %s%s; %.0fx real time",
          report_output(report), (unsigned long long)report->totals.frames_out,
-         (double)report->totals.frames_out / report->rate, report->channels,
-         plural_s(report->channels), report->rate, sound_format_name(report->sound_format), peak,
-         true_peak, times_real_time(report));
+         plural_s(report->totals.frames_out), (double)report->totals.frames_out / report->rate,
+         report->channels, plural_s(report->channels), report->rate,
+         sound_format_name(report->sound_format), peak, true_peak, times_real_time(report));
+    if (report->length_is_open)
+        source_note_open_length(report->input);
     if (report->clipped > 0) {
         unsigned bits = sound_format_bits(report->sound_format);
         double most = 1 - ldexp(1, -(int)(bits ? bits - 1 : 24));
@@ -83,8 +85,8 @@ void report_print(const struct report *report)
         note("computed in double precision");
     stage_list_warn_of_precision(report->stages);
     if (report->reproducible)
-        note("reproducible: on the CPU by fixed plans, in blocks of %zu frames",
-             report->chain->block);
+        note("reproducible: on the CPU by fixed plans, in blocks of %zu frame%s",
+             report->chain->block, plural_s(report->chain->block));
     print_drawn(report->stages);
     report_print_stages(report->stages);
     print_tail(report);
@@ -191,6 +193,8 @@ json_t *report_object(const struct report *report)
         json_real(times_real_time(report)), "proof", proof_json(&report->proof));
     if (root && report->metadata)
         json_object_set_new(root, "metadata", metadata_report(report->metadata));
+    if (root && report->length_is_open)
+        json_object_set_new(root, "length_open", json_true());
     json_t *drawn = stage_list_drawn(report->stages);
     if (root && drawn)
         json_object_set(root, "drawn", drawn);

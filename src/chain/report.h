@@ -26,6 +26,7 @@ struct report {
     bool true_peak; /* totals hold one */
     double scale;   /* factor of --normalize, else 1; totals include it */
     uint64_t clipped;
+    bool length_is_open;  /* of the input: see struct source */
     bool precision_given; /* asked for */
     bool reproducible;
     size_t threads;

@@ -212,9 +212,9 @@ static enum status stage_mask_create(struct stage *stage, size_t block, struct w
     settings.block = block;
     settings.workers = workers;
     TRY(convolver_create(&settings, mask, filter));
-    note_detail("mask %s: backend %s, %s, blocks of %zu frames on %zu threads", mask->name,
-                convolver_backend(*filter), convolver_algorithm(*filter), block,
-                workers_count(workers));
+    note_detail("mask %s: backend %s, %s, blocks of %zu frame%s on %zu thread%s", mask->name,
+                convolver_backend(*filter), convolver_algorithm(*filter), block, plural_s(block),
+                workers_count(workers), plural_s(workers_count(workers)));
     if (*convolver_reason(*filter))
         note_detail("mask %s: auto chose that backend: %s", mask->name, convolver_reason(*filter));
     return STATUS_OK;

@@ -6,6 +6,7 @@
  * samples of all channels: of what is written the ratio is snr= exactly.
  */
 #include "base/decimal.h"
+#include "base/files_read.h"
 #include "base/options.h"
 #include "base/plural.h"
 #include "base/realtime.h"
@@ -163,6 +164,7 @@ static enum status parse_word(const char *word, struct stage_noise *noise)
 static enum status check_file(const struct stage *stage, struct stage_noise *noise)
 {
     struct source *source = NULL;
+    TRY(files_read_refuse_waits(noise->path)); /* it is read twice */
     TRY(source_open_sound(noise->path, stage->settings.allow_truncated, &source));
     size_t channels = source->format.channels;
     noise->format = source->format;
@@ -247,8 +249,8 @@ static enum status stage_noise_settle(struct stage *stage, const struct stage_po
             noise->format.rate, noise->sound.block.channels, noise->sound.own_rate);
     double own = power_of(noise, stage->inputs, power->frames);
     if (own == 0)
-        return fail(STATUS_FAILED, "noise %s is silent in the %llu frames from frame %llu on",
-                    noise->path, (unsigned long long)power->frames,
+        return fail(STATUS_FAILED, "noise %s is silent in the %llu frame%s from frame %llu on",
+                    noise->path, (unsigned long long)power->frames, plural_s(power->frames),
                     (unsigned long long)noise->sound.start);
     noise->lead = power->lead;
     noise->frames = power->all_frames;

@@ -27,10 +27,10 @@ struct chain_check_settings {
 static void print_text(const struct chain_check_settings *settings, const struct stage_list *list,
                        const struct filter *chain)
 {
-    printf("%s: %zu stage%s, %zu channel%s in, %zu out, latency %llu frames at %zu Hz\n",
+    printf("%s: %zu stage%s, %zu channel%s in, %zu out, latency %llu frame%s at %zu Hz\n",
            printable(settings->file), list->count, plural_s(list->count), settings->channels,
            plural_s(settings->channels), chain->outputs, (unsigned long long)chain->latency,
-           settings->rate);
+           plural_s(chain->latency), settings->rate);
     for (size_t i = 0; i < list->count; i++)
         printf("  %zu  %zu > %-3zu latency %-6llu --%s %s\n", i + 1, list->stages[i].inputs,
                list->stages[i].outputs, (unsigned long long)list->stages[i].filter->latency,

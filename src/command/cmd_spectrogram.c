@@ -229,6 +229,9 @@ static enum status draw(struct spectrogram_job *job)
     for (size_t i = 0; i < options->sounds.count; i++)
         TRY(source_open_sound(options->sounds.values[i], options->allow_truncated,
                               &job->sources[i]));
+    for (size_t i = 0; i < options->sounds.count; i++)
+        if (job->sources[i]->length_is_open)
+            source_note_open_length(options->sounds.values[i]);
     TRY(options->file ? draw_file(job) : measure_all(job));
     if (options->json)
         return print_json(options, &job->figure, job->measured);

@@ -1,6 +1,7 @@
 #include "convolve/convolver_state.h"
 
 #include "base/laps.h"
+#include "base/plural.h"
 #include "base/thread_usage.h"
 
 #include <stdio.h>
@@ -283,9 +284,11 @@ enum status convolver_prepare(struct filter *filter, const struct mask *mask,
 {
     struct convolver *convolver = (struct convolver *)filter;
     if (mask->inputs != filter->inputs || mask->outputs != filter->outputs)
-        return fail(STATUS_FAILED,
-                    "cannot switch to mask %s: it has %zu inputs and %zu outputs, not %zu and %zu",
-                    mask->name, mask->inputs, mask->outputs, filter->inputs, filter->outputs);
+        return fail(
+            STATUS_FAILED,
+            "cannot switch to mask %s: it has %zu input%s and %zu output%s, not %zu and %zu",
+            mask->name, mask->inputs, plural_s(mask->inputs), mask->outputs,
+            plural_s(mask->outputs), filter->inputs, filter->outputs);
     if (mask->taps > convolver->shape.taps || mask->origin != convolver->origin)
         return fail(STATUS_FAILED,
                     "cannot switch to mask %s: its %zu taps with origin %zu do not fit the "

@@ -293,9 +293,9 @@ static enum status fit(const struct live_chain *chain, struct mask *mask)
 {
     if (mask->outputs > chain->masks[0]->outputs)
         return fail(STATUS_FAILED,
-                    "mask %s does not fit: it makes %zu channels, and those at the start at most "
+                    "mask %s does not fit: it makes %zu channel%s, and those at the start at most "
                     "%zu; restart with it",
-                    mask->name, mask->outputs, chain->masks[0]->outputs);
+                    mask->name, mask->outputs, plural_s(mask->outputs), chain->masks[0]->outputs);
     TRY(widen(mask, chain->masks[0]->outputs));
     if (mask->origin > chain->origin)
         return fail(STATUS_FAILED,

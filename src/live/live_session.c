@@ -269,8 +269,9 @@ static enum status report(struct live_session *session)
     size_t latency = live_status_latency(&status);
     if (stream->options->json)
         return report_json(session, &status);
-    note("%.1f s of %s, blocks of %zu frames at %u Hz; latency %zu frames, %.1f ms", status.seconds,
-         stream->device_name, status.block, status.rate, latency, ms * (double)latency);
+    note("%.1f s of %s, blocks of %zu frames at %u Hz; latency %zu frame%s, %.1f ms",
+         status.seconds, stream->device_name, status.block, status.rate, latency, plural_s(latency),
+         ms * (double)latency);
     if (status.has_bridge)
         note("two clocks: the input's at %+.1f ppm of the output's; the bridge between them added "
              "%zu frames",

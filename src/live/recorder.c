@@ -2,6 +2,7 @@
 
 #include "base/atomic_file.h"
 #include "base/monotonic.h"
+#include "base/plural.h"
 #include "base/realtime.h"
 #include "base/ring.h"
 #include "base/thread.h"
@@ -113,9 +114,10 @@ static enum status choose_format(const char *path, const struct stream_format *f
         *info = (SF_INFO){.samplerate = (int)format->rate,
                           .channels = (int)format->channels,
                           .format = endings[i].major | SF_FORMAT_FLOAT};
-        return sf_format_check(info) ? STATUS_OK
-                                     : fail(STATUS_USAGE, "%s cannot hold %zu channels at %u Hz",
-                                            dot, format->channels, format->rate);
+        return sf_format_check(info)
+                   ? STATUS_OK
+                   : fail(STATUS_USAGE, "%s cannot hold %zu channel%s at %u Hz", dot,
+                          format->channels, plural_s(format->channels), format->rate);
     }
     return fail(STATUS_USAGE,
                 "cannot record to %s: use .wav, .w64 or .caf, which hold any length and stay "

@@ -117,7 +117,8 @@ static void check_silence_first(struct lint *at)
         }
     }
     if (sudden && (double)onset >= silence_seconds * stats->rate)
-        snprintf(report(at, "%zu samples of silence first", onset), REMEDY, "trim=%zu", onset);
+        snprintf(report(at, "%zu sample%s of silence first", onset, plural_s(onset)), REMEDY,
+                 "trim=%zu", onset);
 }
 
 static void check_silence_last(struct lint *at)

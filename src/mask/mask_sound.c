@@ -75,6 +75,8 @@ static enum status read_sound(const char *file, FILE *stream,
     (void)stream;
     struct source *source;
     TRY(source_open_sound(file, options->allow_truncated, &source));
+    if (source->length_is_open)
+        source_note_open_length(file);
     source->workers = options->workers;
     enum status status = read_columns(file, source, mask);
     source_close(source);

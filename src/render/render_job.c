@@ -48,6 +48,8 @@ static enum status prepare(struct render_job *job, struct render_options *option
     struct stage_settings *settings = &options->chain.settings;
     int64_t lap = lap_begin();
     TRY(source_open_sound(options->input, settings->allow_truncated, &job->source));
+    job->source->wide_option = "--precision double";
+    job->report.length_is_open = job->source->length_is_open;
     TRY(stated_layout_apply(options->layout, job->source->name, &job->source->format));
     TRY(render_read_metadata(options, job->source));
     TRY(open_channels(job));

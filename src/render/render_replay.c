@@ -19,9 +19,9 @@ static enum status check_source(const struct replay *replay, const struct source
     if (format->rate == replay->format.rate && format->channels == replay->format.channels)
         return STATUS_OK;
     return fail(STATUS_FAILED,
-                "%s does not belong to %s: it has %zu channels at %u Hz, the log %zu at %u Hz",
-                source->name, replay->path, format->channels, format->rate, replay->format.channels,
-                replay->format.rate);
+                "%s does not belong to %s: it has %zu channel%s at %u Hz, the log %zu at %u Hz",
+                source->name, replay->path, format->channels, plural_s(format->channels),
+                format->rate, replay->format.channels, replay->format.rate);
 }
 
 static enum status replay_sound(struct render_options *options, struct replay_job *job)

@@ -14,27 +14,29 @@ enum {
 
 enum chunks_there { NO, PERHAPS, YES };
 
-/* The first of them begins so: what programs write after samples. */
-static const char known[][ID + 1] = {
-    "LIST", "id3 ", "ID3 ", "bext", "cue ", "smpl", "inst", "iXML", "acid", "cart", "levl",
-    "PEAK", "fact", "JUNK", "junk", "PAD ", "FLLR", "FILL", "axml", "bxml", "chna", "_PMX",
-    "plst", "DISP", "umid", "strc", "afsp", "clm ", "elm1", "R64M", "MD5 ", "dbmd", "ubxt"};
-enum { KNOWN = sizeof known / sizeof *known };
-
-static bool begins_known(const unsigned char *bytes, size_t count)
-{
-    for (size_t i = 0; i < KNOWN; i++)
-        if (memcmp(known[i], bytes, count) == 0)
-            return true;
-    return false;
-}
-
 static bool is_text(const unsigned char *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (bytes[i] < ' ' || bytes[i] > '~')
             return false;
     return true;
+}
+
+/* The first of them begins so: what programs write after samples. */
+static bool begins_known(const unsigned char *bytes, size_t count)
+{
+    static const char ids[][ID + 1] = {
+        "LIST", "id3 ", "ID3 ", "bext", "cue ", "smpl", "inst", "iXML", "acid", "cart", "levl",
+        "PEAK", "fact", "JUNK", "junk", "PAD ", "FLLR", "FILL", "axml", "bxml", "chna", "_PMX",
+        "plst", "DISP", "umid", "strc", "afsp", "clm ", "elm1", "R64M", "MD5 ", "dbmd", "ubxt",
+        /* AIFF */
+        "NAME", "AUTH", "(c) ", "ANNO", "COMT", "MARK", "INST", "MIDI", "AESD", "APPL", "CHAN"};
+    if (!is_text(bytes, count)) /* nearly all samples */
+        return false;
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (memcmp(ids[i], bytes, count) == 0)
+            return true;
+    return false;
 }
 
 /* Whether these bytes are chunks up to the end of the stream, as far as is known. */

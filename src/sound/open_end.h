@@ -1,5 +1,5 @@
-/* The end of a WAV whose header leaves its length open, as those of pipes do: chunks after the
- * samples (LIST, bext, id3, ...) are kept apart from them.
+/* The end of a WAV, or an AIFF file, whose header leaves its length open, as those of pipes do:
+ * chunks after the samples (LIST, bext, id3, ...) are kept apart from them.
  *
  * A stream's bytes are passed on as they arrive, but for those from which on chunks seem to follow
  * one another. They are held back until the stream ends where the last of the chunks does, and then

@@ -36,7 +36,9 @@ struct source {
     const struct source_kind *kind;
     const char *name; /* for messages */
     struct stream_format format;
-    int64_t frames; /* or FRAMES_UNKNOWN */
+    int64_t frames;          /* or FRAMES_UNKNOWN */
+    const char *wide_option; /* of its reader, to read in double precision; NULL: it has none */
+    bool length_is_open;     /* a file that does not say where it ends, and was read to its end */
     bool seekable;
     bool waits;                 /* for another program, interrupted only by a signal */
     struct workers *workers;    /* the opener's, to share the conversion of samples; NULL: none */
@@ -77,6 +79,9 @@ MUST_CHECK static inline enum status source_seek(struct source *source, uint64_t
 {
     return source->kind->seek(source, frame);
 }
+
+/* One line about a sound whose length_is_open. */
+void source_note_open_length(const char *name);
 
 /* Set source->traits.metadata, which stays empty if there is none. Before reading. Of a stream it
  * is what is before its samples. Errors: memory. */

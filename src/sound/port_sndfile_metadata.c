@@ -47,10 +47,14 @@ enum status source_read_metadata(struct source *source)
         return STATUS_OK;
     int fd = sound->stream ? fileno(sound->stream) : sound->fd;
     bool is_file = is_whole_file(sound, fd);
-    if (is_file)
+    if (is_file) {
+        struct sound_bytes chunks = open_end_chunks(&sound->io.end);
         TRY(read_all(sound, sound_bytes_of_file(fd)));
-    else if (!source->traits.metadata)
+        if (!sound->stream && sound->io.end.has_chunks)
+            TRY(metadata_read_after(&chunks, sound->layout, source->traits.metadata));
+    } else if (!source->traits.metadata) {
         TRY(read_all(sound, bytes_of_head(sound)));
+    }
     source->traits.metadata->more_follows = !is_file && sound->end > sound->next;
     if (!source->traits.metadata->more_follows)
         metadata_remove_unplaced(source->traits.metadata);

@@ -2,6 +2,7 @@
 #include "sound/port_sndfile_source.h"
 
 #include "base/files_read.h"
+#include "base/plural.h"
 #include "base/stop.h"
 #include "base/suggest.h"
 #include "sound/foreign_sound.h"
@@ -83,8 +84,9 @@ static enum status use_info(struct sound_source *sound, const SF_INFO *info)
     /* libsndfile turns an AIFF's rate of 0 into 1 Hz. */
     bool rateless = info->samplerate == 1 && (info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AIFF;
     if (info->channels < 1 || info->samplerate < 1 || rateless)
-        return fail(STATUS_FAILED, "cannot read %s: its header says %d channels at %d Hz",
-                    source->name, info->channels, rateless ? 0 : info->samplerate);
+        return fail(STATUS_FAILED, "cannot read %s: its header says %d channel%s at %d Hz",
+                    source->name, info->channels, plural_s((uint64_t)info->channels),
+                    rateless ? 0 : info->samplerate);
     source->format.rate = (uint32_t)info->samplerate;
     source->format.channels = (size_t)info->channels;
     sound->is_double = (info->format & SF_FORMAT_SUBMASK) == SF_FORMAT_DOUBLE;
@@ -106,9 +108,10 @@ static enum status refuse_short(const struct sound_source *sound, uint64_t missi
     uint64_t frame = info ? sound_format_bytes(info->format) * (uint64_t)info->channels : 0;
     if (frame == 0)
         return fail(STATUS_FAILED,
-                    "%s is truncated: %llu bytes are missing; use --allow-truncated to render the "
+                    "%s is truncated: %llu byte%s %s missing; use --allow-truncated to render the "
                     "rest",
-                    sound->source.name, (unsigned long long)missing);
+                    sound->source.name, (unsigned long long)missing, plural_s(missing),
+                    plural_are(missing));
     uint64_t frames = (missing + frame - 1) / frame;
     return sound_source_refuse_truncated(&sound->source, (uint64_t)info->frames + frames, frames);
 }
@@ -146,6 +149,19 @@ static void limit_frames(struct sound_source *sound, SF_INFO *info, uint64_t byt
     sound->limit = info->frames;
 }
 
+/* The chunk of the samples. False: there is none, or its size is none. */
+static bool find_data(struct sound_bytes *bytes, struct sound_chunks *chunks,
+                      struct sound_chunk *data)
+{
+    if (!sound_chunks_begin(bytes, chunks))
+        return false;
+    do {
+        if (!sound_chunks_next(chunks, data) || data->is_absurd)
+            return false;
+    } while (!data->is_data);
+    return true;
+}
+
 /* From what was kept of its head. Of compressed samples libsndfile does not read all that there is.
  */
 static void find_next(struct sound_source *sound, SF_INFO *info)
@@ -154,14 +170,10 @@ static void find_next(struct sound_source *sound, SF_INFO *info)
     struct sound_chunks chunks;
     struct sound_chunk data;
     uint64_t whole;
-    if (sound_format_bytes(info->format) == 0 || !sound_chunks_begin(&bytes, &chunks) ||
-        chunks.layout->whole_bytes == 0 ||
+    if (sound_format_bytes(info->format) == 0 || !find_data(&bytes, &chunks, &data) ||
+        data.is_made_up || chunks.layout->whole_bytes == 0 ||
         !sound_bytes_number(&bytes, chunks.layout->whole_at, chunks.layout->whole_bytes, &whole))
         return;
-    do {
-        if (!sound_chunks_next(&chunks, &data) || data.is_absurd)
-            return;
-    } while (!data.is_data);
     limit_frames(sound, info, data.size);
     sound->layout = chunks.layout;
     sound->next = sound->end = chunks.at;
@@ -172,20 +184,16 @@ static void find_next(struct sound_source *sound, SF_INFO *info)
 
 /* Lossy formats only guess their length from a stream's head; others know it, or claim an absurd
  * one. */
-static void take_stream_claim(struct sound_source *sound, const SF_INFO *info)
+static void take_stream_claim(struct sound_source *sound, struct sound_bytes *head,
+                              const SF_INFO *info)
 {
+    struct sound_chunks chunks;
+    struct sound_chunk data;
+    bool is_open = find_data(head, &chunks, &data) && data.is_made_up;
+    bool exact = sound_format_bytes(info->format) > 0 && !is_open;
     sound->source.traits.format = info->format;
-    bool exact = sound_format_bytes(info->format) > 0;
     if (exact && !sound->allow_truncated && info->frames > 0 && info->frames < FRAMES_ABSURD)
         sound->source.frames = info->frames;
-}
-
-/* libsndfile takes an AU stream with a size of 0 for empty. */
-static void open_au_size(unsigned char head[12])
-{
-    bool au = memcmp(head, ".snd", 4) == 0 || memcmp(head, "dns.", 4) == 0;
-    if (au && memcmp(head + 8, "\0\0\0", 4) == 0)
-        memset(head + 8, 0xFF, 4);
 }
 
 /* What libsndfile would read as other samples than they are. */
@@ -217,7 +225,7 @@ static enum status use_head(struct sound_source *sound, SF_INFO *info)
     open_again_raw(sound, &head, info);
     if (!sound->file || sound->io.error)
         return refuse_sound(sound);
-    take_stream_claim(sound, info);
+    take_stream_claim(sound, &head, info);
     TRY(use_info(sound, info));
     return read_layout(sound, head);
 }
@@ -243,8 +251,7 @@ static enum status open_stream(struct sound_source *sound)
     if (wav) {
         TRY(open_wav_stream(sound, head, &info));
     } else {
-        open_au_size(head);
-        sound_io_unread(&sound->io, head, sizeof head);
+        TRY(sound_source_show_stream_size(sound, head));
     }
     sound->file = sound_io_open(&sound->io, SFM_READ, &info);
     if (!sound->file && !sound->io.error)
@@ -301,25 +308,11 @@ static SNDFILE *open_quietly(struct sound_source *sound, const struct sound_clai
                     : sound_io_open_quietly(&sound->io, info);
 }
 
-/* Of a WAV whose header leaves its length open: chunks at its end are no samples. */
-static void limit_to_open_end(struct sound_source *sound, struct sound_bytes *bytes, SF_INFO *info)
+/* Whose sizes have 32 bits, unlike an RF64's. */
+static bool is_wav(const SF_INFO *info)
 {
-    struct sound_chunks chunks;
-    struct sound_chunk data;
-    uint64_t frame = sound_format_bytes(info->format) * (uint64_t)info->channels;
-    if (frame == 0 || !sound_chunks_begin(bytes, &chunks) ||
-        strcmp(chunks.layout->form, "WAVE") != 0)
-        return;
-    do {
-        if (!sound_chunks_next(&chunks, &data))
-            return;
-    } while (!data.is_data);
-    uint64_t at = open_end_find(&sound->io.end, bytes, data.content);
-    if (!sound->io.end.has_chunks)
-        return;
-    sound->layout = chunks.layout;
-    info->frames = (sf_count_t)((at - data.content) / frame);
-    sound->limit = info->frames;
+    int container = info->format & SF_FORMAT_TYPEMASK;
+    return container == SF_FORMAT_WAV || container == SF_FORMAT_WAVEX;
 }
 
 static enum status open_file(struct sound_source *sound, uint64_t size)
@@ -327,14 +320,17 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
     SF_INFO info = {0};
     bool is_guess;
     TRY(library_open(&sndfile_library));
-    const struct sound_claim claim = sound_claim_read(sound->fd);
+    struct sound_claim claim = sound_claim_read(sound->fd);
     bool is_short = (claim.kind == CLAIM_END && claim.end > size) || claim.kind == CLAIM_CUT;
     if (claim.kind == CLAIM_FAILED)
         return refuse_read(sound, errno);
     if (claim.bits > 0 && claim.bits < BITS_LEAST)
-        return fail(STATUS_FAILED, "cannot read %s: its header says %u bits a sample",
-                    sound->source.name, claim.bits);
+        return fail(STATUS_FAILED, "cannot read %s: its header says %u bit%s a sample",
+                    sound->source.name, claim.bits, plural_s(claim.bits));
+    struct sound_bytes bytes = sound_bytes_of_file(sound->fd);
     sound_io_begin(&sound->io, sound->fd);
+    if (claim.kind == CLAIM_OPEN)
+        sound_source_show_size(sound, &bytes, &claim);
     sound->file = open_quietly(sound, &claim, &info);
     if (sound->io.error)
         return refuse_read(sound, sound->io.error);
@@ -347,21 +343,24 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
     TRY(find_guess(sound, &info, &is_guess));
     /* libsndfile rejects some truncated containers, and those where a chunk of odd size comes
      * before the samples; and takes others of unknown size for empty: read them as a stream. */
-    bool is_plain = claim.kind == CLAIM_END && claim.bits > 0 && !sound->file &&
+    bool is_open = claim.kind == CLAIM_OPEN;
+    bool is_plain = (claim.kind == CLAIM_END || is_open) && claim.bits > 0 && !sound->file &&
                     strstr(sf_strerror(NULL), "No 'data' chunk");
-    bool is_open = claim.kind == CLAIM_OPEN && sound->file;
-    if (((is_short || is_plain) && !sound->file) || is_guess || (is_open && info.frames == 0)) {
+    sound->source.length_is_open = is_open;
+    bool is_unshown = is_open && sound->file && sound->io.patch.size == 0;
+    if (((is_short || is_plain) && !sound->file) || is_guess ||
+        (is_unshown && (info.frames == 0 || is_wav(&info)))) {
         if (sound->file)
             sf_close(sound->file);
         sound->file = NULL;
+        sound_io_free(&sound->io);
         lseek(sound->fd, 0, SEEK_SET);
         return use_stream(sound);
     }
-    struct sound_bytes bytes = sound_bytes_of_file(sound->fd);
     if (sound->file && claim.kind == CLAIM_END)
         limit_frames(sound, &info, claim.bytes);
-    if (is_open)
-        limit_to_open_end(sound, &bytes, &info);
+    if (sound->file && is_open)
+        sound_source_limit_to_chunks(sound, &claim, &info);
     if (sound->file)
         open_again_raw(sound, &bytes, &info);
     if (bytes.error)

@@ -1,5 +1,6 @@
 #include "sound/port_sndfile_source.h"
 
+#include "base/plural.h"
 #include "base/simd.h"
 #include "base/stop.h"
 #include "sound/planar_rows.h"
@@ -31,9 +32,10 @@ enum status sound_source_refuse_truncated(const struct source *source, uint64_t 
                                           uint64_t missing)
 {
     return fail(STATUS_FAILED,
-                "%s is truncated: its header says %llu frames, %llu are missing; use "
+                "%s is truncated: its header says %llu frame%s, %llu %s missing; use "
                 "--allow-truncated to render the rest",
-                source->name, (unsigned long long)frames, (unsigned long long)missing);
+                source->name, (unsigned long long)frames, plural_s(frames),
+                (unsigned long long)missing, plural_are(missing));
 }
 
 enum status sound_source_refuse_cut(const struct sound_source *sound)
@@ -81,7 +83,7 @@ static enum status end_early(struct sound_source *sound)
     if (error)
         return fail(STATUS_FAILED, "cannot read %s after frame %lld: %s", source->name,
                     (long long)sound->position, error);
-    if (sound->io.end.has_chunks && source->traits.metadata)
+    if (sound->stream && sound->io.end.has_chunks && source->traits.metadata)
         source->traits.metadata->more_follows = true;
     if (!claimed || sound->allow_truncated)
         return STATUS_OK;
@@ -150,12 +152,14 @@ static size_t read_chunk(struct sound_source *sound, const struct planar_rows *r
 static enum status refuse_beyond(const struct sound_source *sound, size_t read)
 {
     size_t channels = sound->source.format.channels, sample = sound->beyond.sample;
+    const char *option = sound->source.wide_option;
     return fail(STATUS_FAILED,
-                "cannot read %s: frame %lld of channel %zu is %g, beyond single precision; use "
-                "--precision double",
+                "cannot read %s: frame %lld of channel %zu is %g, beyond single precision; %s%s",
                 sound->source.name,
                 (long long)(sound->position - (int64_t)read + (int64_t)(sample / channels) + 1),
-                sample % channels + 1, sound->beyond.value);
+                sample % channels + 1, sound->beyond.value, option ? "use " : "",
+                option ? option
+                       : "make it quieter first: halo render --precision double --normalize -1");
 }
 
 /* No longer than the sound: a mask is often short, and its chunk new memory. */

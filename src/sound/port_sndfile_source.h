@@ -50,6 +50,21 @@ MUST_CHECK enum status sound_source_refuse_cut(const struct sound_source *sound)
 /* A chain of Ogg streams, of which the first is read. Errors: unless that is allowed. */
 MUST_CHECK enum status sound_source_refuse_chain(const struct sound_source *sound);
 
+/* Of a file whose header leaves its length open (CLAIM_OPEN), before libsndfile opens it: shows it
+ * the right size. Sets claim->end, and sound->layout where chunks follow the samples. Errors are in
+ * `bytes`. */
+void sound_source_show_size(struct sound_source *sound, struct sound_bytes *bytes,
+                            struct sound_claim *claim);
+
+/* And after that, where it does not obey. */
+void sound_source_limit_to_chunks(struct sound_source *sound, const struct sound_claim *claim,
+                                  SF_INFO *info);
+
+/* The same of a stream that begins so, and goes on from there; all that is read of it is read again
+ * by sound->io. Errors: memory. */
+MUST_CHECK enum status sound_source_show_stream_size(struct sound_source *sound,
+                                                     const unsigned char start[12]);
+
 /* At the end of a stream, which is read to its end if it is an Ogg. An error of that is the
  * caller's to report. */
 MUST_CHECK enum status sound_source_check_ogg(struct sound_source *sound);

@@ -30,8 +30,13 @@ static void span_close(struct source *source)
 static enum status refuse_end(const struct sound_span *span, uint64_t frames)
 {
     double rate = span->source.format.rate;
+    if (span->is_open)
+        return fail(
+            STATUS_FAILED,
+            "cannot begin at %.9g s of %s: it has %.9g s; correct --start, or what lists it",
+            (double)span->from / rate, span->source.name, (double)frames / rate);
     return fail(STATUS_FAILED,
-                "cannot take %.3f s from %.3f s on of %s: it has %.3f s; correct --start and "
+                "cannot take %.9g s from %.9g s on of %s: it has %.9g s; correct --start and "
                 "--duration or --end, or what lists them",
                 (double)span->frames / rate, (double)span->from / rate, span->source.name,
                 (double)frames / rate);
@@ -134,7 +139,13 @@ enum status source_open_span(struct source *inner, const struct sound_part *part
                                       : 0;
     span->is_open = part->duration == 0 && part->end == 0;
     span->may_lack = (uint64_t)(ROUNDED * rate);
-    enum status status = check_end(span, inner->frames);
+    enum status status = STATUS_OK;
+    if (!span->is_open && span->frames == 0)
+        status =
+            fail(STATUS_FAILED, "cannot take %.9g s of %s: that is less than a frame at %.0f Hz",
+                 part->duration > 0 ? part->duration : part->end - part->start, inner->name, rate);
+    if (status == STATUS_OK)
+        status = check_end(span, inner->frames);
     if (status == STATUS_OK && span->from > 0)
         status = inner->seekable ? source_seek(inner, span->from) : skip(span);
     if (status == STATUS_OK)

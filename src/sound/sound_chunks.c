@@ -84,6 +84,64 @@ uint64_t sound_chunks_size_64(const unsigned char content[DS64_LEAST])
     return number_of(content + 8, 8, false);
 }
 
+/* sox: whole frames below 0x7F000000 (AIFF) and 0x7FFFF000 (WAV); others: near what 31, 32 and 63
+ * bits hold, some less the header. */
+bool sound_size_is_made_up(uint64_t size, uint64_t frame)
+{
+    enum { HEADER_MOST = 256 };
+    const struct {
+        uint64_t most, less;
+    } rows[] = {{0x7F000000, frame ? frame - 1 : 0},
+                {0x7FFFF000, frame ? frame - 1 : 0},
+                {0x80000000, HEADER_MOST},
+                {UINT32_MAX, HEADER_MOST},
+                {INT64_MAX, HEADER_MOST},
+                {UINT64_MAX, HEADER_MOST}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (size <= rows[i].most && rows[i].most - size <= rows[i].less)
+            return true;
+    return false;
+}
+
+/* By the chunk of the format, in front of the samples. */
+static void take_frame(struct sound_chunks *chunks, const struct sound_chunk *chunk)
+{
+    uint64_t channels, bits;
+    if (memcmp(chunk->id, "fmt ", 4) == 0)
+        (void)sound_bytes_number(chunks->bytes, chunk->content + 12, 2, &chunks->frame);
+    else if (memcmp(chunk->id, "COMM", 4) == 0 &&
+             sound_bytes_number(chunks->bytes, chunk->content, 2, &channels) &&
+             sound_bytes_number(chunks->bytes, chunk->content + 6, 2, &bits))
+        chunks->frame = channels * ((bits + 7) / 8);
+}
+
+/* Whether chunks of a WAV or an AIFF follow one another from `at` to the very end of the file. */
+static bool reach_end(struct sound_bytes *bytes, uint64_t at)
+{
+    uint64_t size;
+    char id[4], beyond;
+    while (sound_bytes_read(bytes, at, &beyond, 1)) {
+        if (!sound_bytes_read(bytes, at, id, 4) || !sound_bytes_number(bytes, at + 4, 4, &size))
+            return false;
+        for (size_t i = 0; i < sizeof id; i++)
+            if (id[i] < ' ' || id[i] > '~') /* samples, typically silence */
+                return false;
+        at += 8 + size + (size & 1);
+    }
+    return sound_bytes_read(bytes, at - 1, &beyond, 1);
+}
+
+/* There is less than that; or more, where no chunks follow, of a stream that became that long. */
+static bool is_made_up(const struct sound_chunks *chunks, const struct sound_chunk *chunk)
+{
+    uint64_t lead = chunks->layout->lead, most = chunks->bytes->size;
+    if (!chunk->is_data || chunk->is_open || chunk->size < lead || chunk->content > most ||
+        !sound_size_is_made_up(chunk->size - lead, chunks->frame))
+        return false;
+    return chunk->size > most - chunk->content ||
+           (chunks->layout->size_bytes == 4 && !reach_end(chunks->bytes, chunks->at));
+}
+
 bool sound_chunks_next(struct sound_chunks *chunks, struct sound_chunk *chunk)
 {
     const struct chunk_layout *layout = chunks->layout;
@@ -107,23 +165,9 @@ bool sound_chunks_next(struct sound_chunks *chunks, struct sound_chunk *chunk)
     chunk->size = size - layout->counted;
     chunks->at = chunk->content + (chunk->size + layout->align - 1) / layout->align * layout->align;
     chunk->is_absurd |= chunks->at < chunk->content && !chunk->is_open;
+    take_frame(chunks, chunk);
+    chunk->is_made_up = is_made_up(chunks, chunk);
     return true;
-}
-
-/* Whether chunks of a WAV or an AIFF follow one another from `at` to the very end of the file. */
-static bool reach_end(struct sound_bytes *bytes, uint64_t at)
-{
-    uint64_t size;
-    char id[4], beyond;
-    while (sound_bytes_read(bytes, at, &beyond, 1)) {
-        if (!sound_bytes_read(bytes, at, id, 4) || !sound_bytes_number(bytes, at + 4, 4, &size))
-            return false;
-        for (size_t i = 0; i < sizeof id; i++)
-            if (id[i] < ' ' || id[i] > '~') /* samples, typically silence */
-                return false;
-        at += 8 + size + (size & 1);
-    }
-    return sound_bytes_read(bytes, at - 1, &beyond, 1);
 }
 
 bool sound_chunk_is_open(const struct sound_chunks *chunks, const struct sound_chunk *chunk)
@@ -131,7 +175,7 @@ bool sound_chunk_is_open(const struct sound_chunks *chunks, const struct sound_c
     bool is_narrow = chunks->layout->size_bytes == 4;
     if (!chunk->is_data)
         return false;
-    return chunk->is_open ||
+    return chunk->is_open || chunk->is_made_up ||
            (is_narrow && chunk->size == 0 && !reach_end(chunks->bytes, chunk->content));
 }
 

@@ -53,6 +53,7 @@ struct sound_chunk {
     uint64_t content, size; /* offset, bytes; of an RF64's samples those of ds64 */
     bool is_data;           /* the samples */
     bool is_open;           /* of a size that is left open */
+    bool is_made_up;        /* samples of such a size (below), which are fewer, or more */
     bool is_absurd;         /* the size is none: there is no next one */
 };
 
@@ -62,6 +63,7 @@ struct sound_chunks {
     const struct chunk_layout *layout;
     uint64_t at; /* offset of the next chunk */
     uint64_t size_64;
+    uint64_t frame; /* bytes of one, or of a block; 0: not known yet */
 };
 
 /* From the first chunk on; sets bytes->big_endian. False: they are no such file. */
@@ -71,11 +73,15 @@ bool sound_chunks_begin(struct sound_bytes *bytes, struct sound_chunks *chunks);
 bool sound_chunks_next(struct sound_chunks *chunks, struct sound_chunk *chunk);
 
 /* Whether samples go on to the end of the file: their chunk does not say how many there are, or
- * says 0 where no chunks follow. */
+ * says 0 where no chunks follow, or a made-up size. */
 bool sound_chunk_is_open(const struct sound_chunks *chunks, const struct sound_chunk *chunk);
 
 /* The first chunk of a name, before the samples or that of the samples. False: there is none. */
 bool sound_chunks_find(struct sound_bytes *bytes, const char id[5], struct sound_chunk *chunk);
+
+/* Whether programs that cannot seek back to the header write such a size of all samples there: sox,
+ * FFmpeg, arecord, lame, oggdec, opusdec. `frame`: see struct sound_chunks. */
+bool sound_size_is_made_up(uint64_t size, uint64_t frame);
 
 /* The size of an RF64's samples, from the content of its chunk `ds64`. */
 enum { DS64_LEAST = 16 };

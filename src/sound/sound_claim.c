@@ -27,12 +27,23 @@ static void claim_bits(struct sound_bytes *bytes, uint64_t at, struct sound_clai
         claim->bits = (unsigned)bits;
 }
 
+static enum sound_claim_kind claim_open(uint64_t start, uint64_t size_at, unsigned size_bytes,
+                                        struct sound_claim *claim)
+{
+    claim->start = start;
+    claim->size_at = size_at;
+    claim->size_bytes = size_bytes;
+    return CLAIM_OPEN;
+}
+
 static enum sound_claim_kind claim_of_chunks(struct sound_chunks *chunks, struct sound_claim *claim)
 {
+    const struct chunk_layout *layout = chunks->layout;
     struct sound_chunk chunk;
     while (sound_chunks_next(chunks, &chunk)) {
         if (sound_chunk_is_open(chunks, &chunk))
-            return CLAIM_OPEN;
+            return claim_open(chunk.content, chunk.content - layout->header + layout->size_at,
+                              layout->size_bytes, claim);
         if (chunk.is_absurd)
             return CLAIM_NONE;
         if (memcmp(chunk.id, "fmt ", 4) == 0)
@@ -49,8 +60,10 @@ static enum sound_claim_kind claim_of_au(struct sound_bytes *bytes, struct sound
     char beyond;
     if (!sound_bytes_number(bytes, 4, 4, &offset) || !sound_bytes_number(bytes, 8, 4, &size))
         return CLAIM_NONE;
-    bool open = size == UINT32_MAX || (size == 0 && sound_bytes_read(bytes, offset, &beyond, 1));
-    return open ? CLAIM_OPEN : claim_from(offset, size, claim);
+    bool is_beyond = offset <= bytes->size && size > bytes->size - offset;
+    bool is_open = (is_beyond && sound_size_is_made_up(size, 0)) ||
+                   (size == 0 && sound_bytes_read(bytes, offset, &beyond, 1));
+    return is_open ? claim_open(offset, 8, 4, claim) : claim_from(offset, size, claim);
 }
 
 bool sound_claim_ogg_ends(const unsigned char *tail, size_t size)

@@ -6,6 +6,7 @@
 #include "sound/foreign_sound.h"
 #include "sound/metadata.h"
 #include "sound/sndfile_library.h"
+#include "sound/sound_io.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -213,13 +214,29 @@ static enum status choose_container(const char *path, const struct sound_format_
                 *near ? "" : ", or --container");
 }
 
+/* libsndfile says of these only when it opens them that they cannot have any rate. */
+static bool has_rate(int format, uint32_t rate)
+{
+    static const uint32_t opus[] = {8000, 12000, 16000, 24000, 48000, 0};
+    static const uint32_t mp3[] = {8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000, 0};
+    enum { FLAC_MOST = 655350 };
+    bool is_mp3 = (format & SF_FORMAT_TYPEMASK) == SOUND_MPEG;
+    const uint32_t *rates = (format & SF_FORMAT_SUBMASK) == SF_FORMAT_OPUS ? opus
+                            : is_mp3                                       ? mp3
+                                                                           : NULL;
+    if (!rates)
+        return (format & SF_FORMAT_TYPEMASK) != SF_FORMAT_FLAC || rate <= FLAC_MOST;
+    while (*rates && *rates != rate)
+        rates++;
+    return *rates != 0;
+}
+
 static bool holds(int format, const struct stream_format *stream)
 {
-    uint32_t rate = stream->rate;
-    if ((format & SF_FORMAT_SUBMASK) == SF_FORMAT_OPUS && rate != 8000 && rate != 12000 &&
-        rate != 16000 && rate != 24000 && rate != 48000)
+    if (!has_rate(format, stream->rate))
         return false;
-    SF_INFO info = {.samplerate = (int)rate, .channels = (int)stream->channels, .format = format};
+    SF_INFO info = {
+        .samplerate = (int)stream->rate, .channels = (int)stream->channels, .format = format};
     return sf_format_check(&info);
 }
 

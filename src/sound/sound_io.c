@@ -75,10 +75,21 @@ static sf_count_t file_tell(void *user)
     return file_seek(0, SEEK_CUR, user);
 }
 
+/* Of what was read at an offset. */
+static void patch_bytes(const struct sound_patch *patch, unsigned char *bytes, int64_t at,
+                        int64_t count)
+{
+    for (size_t i = 0; i < patch->size; i++) {
+        int64_t to = patch->at + (int64_t)i - at;
+        if (to >= 0 && to < count)
+            bytes[to] = patch->bytes[i];
+    }
+}
+
 static sf_count_t file_read(void *bytes, sf_count_t count, void *user)
 {
     struct sound_io *io = user;
-    sf_count_t done = 0;
+    sf_count_t done = 0, at = io->patch.size > 0 ? lseek(io->fd, 0, SEEK_CUR) : 0;
     while (done < count) {
         ssize_t part = read(io->fd, (char *)bytes + done, (size_t)(count - done));
         if (part < 0 && interrupted())
@@ -89,6 +100,7 @@ static sf_count_t file_read(void *bytes, sf_count_t count, void *user)
             break;
         done += part;
     }
+    patch_bytes(&io->patch, bytes, at, done);
     return done;
 }
 
@@ -241,6 +253,7 @@ void sound_io_begin(struct sound_io *io, int fd)
     off_t at = lseek(fd, 0, SEEK_CUR);
     io->fd = fd;
     io->stream = NULL;
+    io->patch = (struct sound_patch){0};
     io->error = at < 0 && errno != ESPIPE ? errno : 0;
     io->origin = at > 0 ? at : 0;
     io->position = io->passed = 0;

@@ -30,19 +30,27 @@ enum { SOUND_MPEG = SF_FORMAT_MPEG };
 enum { SOUND_MPEG = -1 }; /* libsndfile reads none */
 #endif
 
+/* Bytes that a file has not, and which are read all the same in place of what is there. */
+struct sound_patch {
+    int64_t at;
+    size_t size; /* 0: none */
+    unsigned char bytes[8];
+};
+
 struct sound_io {
-    int fd;                 /* not owned; or instead, for reading without seeking: */
-    FILE *stream;           /* not owned */
-    int error;              /* errno of the first call that failed; 0: none did */
-    int64_t origin;         /* offset of the sound in a file, or in a stream that is read */
-    int64_t position;       /* of a stream */
-    int64_t passed;         /* bytes that went through a stream */
-    bool ended;             /* and a stream that is read has no more */
-    int open_error;         /* libsndfile's, if sound_io_open failed; 0: none */
-    char open_problem[256]; /* the same as text */
-    bool has_codec;         /* whose library allocates at any call */
-    unsigned char *head;    /* of a stream that is read: STREAM_HEAD bytes */
-    unsigned char *tail;    /* the last bytes of it, of SOUND_IO_TAIL */
+    int fd;                   /* not owned; or instead, for reading without seeking: */
+    FILE *stream;             /* not owned */
+    int error;                /* errno of the first call that failed; 0: none did */
+    int64_t origin;           /* offset of the sound in a file, or in a stream that is read */
+    struct sound_patch patch; /* of a file that is read, set after sound_io_begin */
+    int64_t position;         /* of a stream */
+    int64_t passed;           /* bytes that went through a stream */
+    bool ended;               /* and a stream that is read has no more */
+    int open_error;           /* libsndfile's, if sound_io_open failed; 0: none */
+    char open_problem[256];   /* the same as text */
+    bool has_codec;           /* whose library allocates at any call */
+    unsigned char *head;      /* of a stream that is read: STREAM_HEAD bytes */
+    unsigned char *tail;      /* the last bytes of it, of SOUND_IO_TAIL */
     size_t tail_size;
     struct ogg_pages pages; /* of a stream that is read; lost if it is no Ogg */
     struct open_end end;    /* of one; sought after sound_io_begin_stream if its header has none */

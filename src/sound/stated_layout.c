@@ -1,5 +1,7 @@
 #include "sound/stated_layout.h"
 
+#include "base/plural.h"
+
 static void note_layout(const char *input, const struct stream_format *format)
 {
     char text[CHANNEL_LAYOUT_TEXT];
@@ -25,8 +27,8 @@ enum status stated_layout_apply(const char *name, const char *input, struct stre
     }
     TRY(channel_layout_parse(name, &layout, &named));
     if (!fits(layout, format->channels, named))
-        return fail(STATUS_USAGE, "--layout %s is for %zu channels, but %s has %zu", name, named,
-                    input, format->channels);
+        return fail(STATUS_USAGE, "--layout %s is for %zu channel%s, but %s has %zu", name, named,
+                    plural_s(named), input, format->channels);
     bool contradicts = channel_layout_is_known(own) && !channel_layout_equals(own, layout) &&
                        !channel_layout_equals(own, channel_layout_implied(format->channels));
     if (contradicts)

@@ -1,5 +1,6 @@
 #include "sound/stream_header.h"
 
+#include "base/plural.h"
 #include "base/stop.h"
 #include "sound/channel_order.h"
 #include "sound/port.h"
@@ -82,13 +83,14 @@ static enum status read_format(struct reader *reader, uint32_t size, struct wav_
         tag = number(reader, bytes + 24, 2);
     int subtype = subtype_for(tag, bits);
     if (!subtype)
-        return fail(STATUS_FAILED,
-                    "cannot read %s: a WAV stream with format tag %u and %u bits is not supported; "
-                    "use a file",
-                    reader->name, tag, bits);
+        return fail(
+            STATUS_FAILED,
+            "cannot read %s: a WAV stream with format tag %u and %u bit%s is not supported; "
+            "use a file",
+            reader->name, tag, bits, plural_s(bits));
     if (channels == 0 || channels > CHANNELS_MOST || rate == 0 || rate > RATE_MOST)
-        return fail(STATUS_FAILED, "cannot read %s: its header says %u channels at %u Hz",
-                    reader->name, channels, rate);
+        return fail(STATUS_FAILED, "cannot read %s: its header says %u channel%s at %u Hz",
+                    reader->name, channels, plural_s(channels), rate);
     header->is_extensible = extensible;
     header->stream = (struct stream_format){
         .rate = rate,
@@ -140,13 +142,6 @@ static enum status read_sizes_64(struct reader *reader, uint32_t size, struct si
     return skip_bytes(reader, (uint64_t)size - sizeof bytes + (size & 1));
 }
 
-/* Sizes that sox (just under 0x7FFFF000) and arecord (about 0x80000000) write if unknown. */
-static bool is_made_up(uint32_t size, size_t frame)
-{
-    return (size > 0x7FFFF000 - frame && size <= 0x7FFFF000) ||
-           (size >= 0x7FFFFF00 && size <= 0x80000000);
-}
-
 bool stream_header_is_wav(const unsigned char head[12])
 {
     bool riff = memcmp(head, "RIFF", 4) == 0 || memcmp(head, "RIFX", 4) == 0 ||
@@ -179,7 +174,7 @@ enum status stream_header_read_wav(FILE *stream, const unsigned char head[12], c
             if (header->frame_bytes == 0)
                 return fail(STATUS_FAILED, "cannot read %s: its WAV header has no format", name);
             uint64_t bytes = size == SIZE_UNKNOWN ? sizes.data : size;
-            if (is_made_up(size, header->frame_bytes))
+            if (sound_size_is_made_up(bytes, header->frame_bytes))
                 bytes = 0;
             if (bytes > 0 && bytes <= INT64_MAX) {
                 header->frames = (int64_t)(bytes / header->frame_bytes);

@@ -2,7 +2,7 @@
  * streams, whose sizes it would seek back to write; and the length that a file's header claims.
  * Samples after the header are read and written as SF_FORMAT_RAW.
  *
- * A data size of 0, 0xFFFFFFFF, or as made up by sox and arecord means: to the end of the stream.
+ * A data size of 0, 0xFFFFFFFF, or a made-up one (sound_chunks.h) means: to the end of the stream.
  * WAV: RIFF, RIFX, RF64; PCM of 8 to 32 bits and IEEE float.
  */
 #ifndef HALO_STREAM_HEADER_H
@@ -53,7 +53,7 @@ MUST_CHECK enum status stream_header_write_au(FILE *stream, const char *name,
 enum sound_claim_kind {
     CLAIM_NONE,   /* unknown container, or one without a length */
     CLAIM_END,    /* the samples should end at byte `end` */
-    CLAIM_OPEN,   /* a stream's header (size 0 or 0xFFFFFFFF): to the end of the file */
+    CLAIM_OPEN,   /* a stream's header (sound_chunk_is_open): to the end of the file */
     CLAIM_CUT,    /* its end is missing, at least a byte */
     CLAIM_CHAIN,  /* an Ogg of several streams one after another (ogg_pages.h) */
     CLAIM_FAILED, /* reading failed, see errno */
@@ -62,8 +62,10 @@ enum sound_claim_kind {
 struct sound_claim {
     enum sound_claim_kind kind;
     uint64_t end;
-    uint64_t bytes; /* before it that are samples, and what their chunk begins with */
-    unsigned bits;  /* of a sample of PCM in a WAV; 0: not said */
+    uint64_t bytes;          /* before it that are samples, and what their chunk begins with */
+    uint64_t start, size_at; /* CLAIM_OPEN: where samples begin, and where their size stands, */
+    unsigned size_bytes;     /* in as many bytes */
+    unsigned bits;           /* of a sample of PCM in a WAV; 0: not said */
 };
 
 /* What the header of regular file `fd` claims (WAV, RF64, W64, AIFF, AU, CAF), and whether the last

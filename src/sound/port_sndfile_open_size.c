@@ -1,0 +1,128 @@
+/* Sounds whose header leaves their length open, as programs write it to a pipe. libsndfile refuses
+ * such sizes, or takes them for an empty or a cut sound, or what follows the samples for samples:
+ * it is shown the size that the header lacks. */
+#include "sound/port_sndfile_source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Far beyond any stream, and far from overflow in libsndfile. */
+#define STREAM_SIZE (UINT64_C(1) << 58)
+
+enum { CAF_FIRST = 8, CAF_HEADER = 12, CAF_ID = 4 };
+
+static void put_size(unsigned char *bytes, size_t count, uint64_t size, bool big_endian)
+{
+    for (size_t i = 0; i < count; i++)
+        bytes[big_endian ? count - 1 - i : i] = (unsigned char)(size >> 8 * i);
+}
+
+/* ---- a file ---- */
+
+/* Of those containers whose chunks open_end.h knows. */
+static void find_chunks(struct sound_source *sound, struct sound_bytes *bytes,
+                        struct sound_claim *claim)
+{
+    struct sound_chunks chunks;
+    if (!sound_chunks_begin(bytes, &chunks) ||
+        (strcmp(chunks.layout->form, "WAVE") != 0 && strcmp(chunks.layout->magic, "FORM") != 0))
+        return;
+    uint64_t end = open_end_find(&sound->io.end, bytes, claim->start);
+    if (sound->io.end.has_chunks) {
+        claim->end = end;
+        sound->layout = chunks.layout;
+    }
+}
+
+void sound_source_show_size(struct sound_source *sound, struct sound_bytes *bytes,
+                            struct sound_claim *claim)
+{
+    unsigned char head[12];
+    claim->end = bytes->size;
+    find_chunks(sound, bytes, claim);
+    if (!sound_bytes_read(bytes, 0, head, sizeof head) || memcmp(head, "RF64", 4) == 0)
+        return; /* which has the size elsewhere, and libsndfile asks for that of the file */
+    const struct chunk_layout *layout = sound_chunks_layout(head);
+    uint64_t size = claim->end - claim->start + (layout ? layout->counted : 0);
+    bool big_endian = layout ? layout->big_endian : memcmp(head, ".snd", 4) == 0;
+    if (claim->size_bytes == 4 && size >= UINT32_MAX)
+        return; /* it has no right one, and is read as a stream */
+    struct sound_patch *patch = &sound->io.patch;
+    *patch = (struct sound_patch){.at = (int64_t)claim->size_at, .size = claim->size_bytes};
+    put_size(patch->bytes, patch->size, size, big_endian);
+}
+
+void source_note_open_length(const char *name)
+{
+    note("%s: its header leaves the length open, as those of pipes do: read to the end of the file",
+         name);
+}
+
+void sound_source_limit_to_chunks(struct sound_source *sound, const struct sound_claim *claim,
+                                  SF_INFO *info)
+{
+    uint64_t frame = sound_format_bytes(info->format) * (uint64_t)info->channels;
+    if (!sound->io.end.has_chunks || sound->io.patch.size > 0 || frame == 0)
+        return;
+    info->frames = (sf_count_t)((claim->end - claim->start) / frame);
+    sound->limit = info->frames;
+}
+
+/* ---- a stream ---- */
+
+static bool is_au(const unsigned char *head)
+{
+    return memcmp(head, ".snd", 4) == 0 || memcmp(head, "dns.", 4) == 0;
+}
+
+static void open_au_size(unsigned char *head)
+{
+    bool big_endian = head[0] == '.';
+    uint64_t size = (big_endian ? metadata_big : metadata_little)(head + 8, 4);
+    if (size == 0 || sound_size_is_made_up(size, 0))
+        memset(head + 8, 0xFF, 4);
+}
+
+/* Of a CAF, up to its samples. */
+struct caf_head {
+    FILE *stream;
+    unsigned char *bytes; /* STREAM_HEAD */
+    size_t size;
+};
+
+static bool read_to(struct caf_head *head, size_t size)
+{
+    if (size > STREAM_HEAD)
+        return false;
+    if (size > head->size)
+        head->size += fread(head->bytes + head->size, 1, size - head->size, head->stream);
+    return head->size >= size;
+}
+
+static void open_caf_size(struct caf_head *head)
+{
+    for (size_t at = CAF_FIRST; read_to(head, at + CAF_HEADER);) {
+        unsigned char *chunk = head->bytes + at;
+        uint64_t size = metadata_big(chunk + CAF_ID, 8);
+        if (memcmp(chunk, "data", CAF_ID) == 0 && size == UINT64_MAX)
+            put_size(chunk + CAF_ID, 8, STREAM_SIZE, true);
+        if (memcmp(chunk, "data", CAF_ID) == 0 || size > STREAM_HEAD)
+            return;
+        at += CAF_HEADER + (size_t)size;
+    }
+}
+
+enum status sound_source_show_stream_size(struct sound_source *sound, const unsigned char start[12])
+{
+    struct caf_head head = {.stream = sound->stream, .bytes = malloc(STREAM_HEAD), .size = 12};
+    if (!head.bytes)
+        return fail_memory("reading");
+    memcpy(head.bytes, start, head.size);
+    if (is_au(start))
+        open_au_size(head.bytes);
+    else if (memcmp(start, "caff", 4) == 0)
+        open_caf_size(&head);
+    sound_io_unread(&sound->io, head.bytes, head.size);
+    free(head.bytes);
+    return STATUS_OK;
+}

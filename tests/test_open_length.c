@@ -1,0 +1,335 @@
+/* Files whose header leaves their length open, since who wrote them wrote to a pipe. */
+#include "command.h"
+#include "sound.h"
+#include "suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RENDER "\"$HALO\" render --no-sync "
+#define SAID "leaves the length open"
+
+enum { LENGTH = 5000, BYTES_MOST = 1 << 18 };
+
+/* Where a container has the size of its samples. */
+struct container {
+    const char *name, *chunk; /* NULL: at byte `at` */
+    size_t at, bytes;         /* behind the chunk's name */
+    bool big_endian;
+    int format;
+};
+
+static const struct container wav = {"wav", "data", 4, 4, false, SF_FORMAT_WAV};
+static const struct container aiff = {"aiff", "SSND", 4, 4, true, SF_FORMAT_AIFF};
+static const struct container au = {"au", NULL, 8, 4, true, SF_FORMAT_AU};
+static const struct container caf = {"caf", "data", 4, 8, true, SF_FORMAT_CAF};
+static const struct container w64 = {"w64", "data", 16, 8, false, SF_FORMAT_W64};
+
+static void state_size(const char *name, const struct container *container, uint64_t size)
+{
+    static unsigned char bytes[BYTES_MOST];
+    FILE *file = fopen(command_path(name), "r+b");
+    ck_assert_ptr_nonnull(file);
+    size_t count = fread(bytes, 1, sizeof bytes, file);
+    unsigned char *chunk = container->chunk ? memmem(bytes, count, container->chunk, 4) : bytes;
+    ck_assert_ptr_nonnull(chunk);
+    for (size_t i = 0; i < container->bytes; i++)
+        chunk[container->at + (container->big_endian ? container->bytes - 1 - i : i)] =
+            (unsigned char)(size >> 8 * i);
+    rewind(file);
+    ck_assert_uint_eq(fwrite(bytes, 1, count, file), count);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static void expect_sound(const char *name, const struct sound *in, const char *of)
+{
+    struct sound out = sound_load(name);
+    ck_assert_msg(out.block.frames == in->block.frames, "%s of %s: %zu frames", name, of,
+                  out.block.frames);
+    sound_expect_same(&out, in);
+    sound_free(&out);
+}
+
+/* Sizes as they were seen, and what the programs do for other formats. */
+START_TEST(open_lengths_go_to_the_end)
+{
+    const struct {
+        const struct container *container;
+        int subtype;
+        size_t channels;
+        uint64_t size;
+    } rows[] = {
+        {&wav, SF_FORMAT_PCM_16, 2, 0},
+        {&wav, SF_FORMAT_PCM_16, 2, UINT32_MAX},
+        {&wav, SF_FORMAT_PCM_16, 2, 0x7FFFF000},
+        {&wav, SF_FORMAT_PCM_U8, 1, 0x7FFFF000},
+        {&wav, SF_FORMAT_PCM_24, 3, 0x7FFFF000 - 1},
+        {&wav, SF_FORMAT_PCM_24, 11, 0x7FFFF000 - 31},
+        {&wav, SF_FORMAT_DOUBLE, 2, 0x7FFFF000},
+        {&wav, SF_FORMAT_PCM_16, 2, 0x80000000},     /* arecord */
+        {&wav, SF_FORMAT_FLOAT, 1, INT32_MAX},       /* lame, opusdec */
+        {&wav, SF_FORMAT_PCM_16, 2, INT32_MAX - 44}, /* oggdec */
+        {&wav, SF_FORMAT_PCM_16, 2, UINT32_MAX - 36},
+        {&aiff, SF_FORMAT_PCM_16, 2, 0},
+        {&aiff, SF_FORMAT_PCM_16, 2, UINT32_C(0x7F000008)},
+        {&aiff, SF_FORMAT_PCM_24, 5, UINT32_C(0x7F000008) - 14},
+        {&aiff, SF_FORMAT_FLOAT, 1, UINT32_C(0x7F000008)},
+        {&au, SF_FORMAT_PCM_16, 2, 0},
+        {&au, SF_FORMAT_PCM_16, 2, UINT32_MAX},
+        {&au, SF_FORMAT_PCM_24, 1, UINT32_MAX - 1}, /* arecord */
+        {&caf, SF_FORMAT_PCM_16, 2, UINT64_MAX},
+        {&caf, SF_FORMAT_DOUBLE, 1, UINT64_MAX},
+        {&w64, SF_FORMAT_PCM_16, 2, INT64_MAX}, /* FFmpeg */
+        {&w64, SF_FORMAT_FLOAT, 3, INT64_MAX},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct container *container = rows[i].container;
+        char of[80];
+        snprintf(of, sizeof of, "%s, format %#x, size %#llx", container->name, rows[i].subtype,
+                 (unsigned long long)rows[i].size);
+        command_clean();
+        struct sound in = sound_noise("in", i, container->format | rows[i].subtype, 48000,
+                                      rows[i].channels, LENGTH);
+        state_size("in", container, rows[i].size);
+        struct command_result file = command_run(RENDER "in file.wav --precision double");
+        ck_assert_msg(file.code == 0 && strstr(file.err, "in: ") && strstr(file.err, SAID),
+                      "%s: %s", of, file.err);
+        struct command_result pipe = command_run("cat in | " RENDER "- pipe.wav");
+        ck_assert_msg(pipe.code == 0 && !strstr(pipe.err, SAID), "%s: %s", of, pipe.err);
+        command_done(RENDER "- redirected.wav <in");
+        expect_sound("file.wav", &in, of);
+        expect_sound("pipe.wav", &in, of);
+        expect_sound("redirected.wav", &in, of);
+        sound_free(&in);
+    }
+}
+END_TEST
+
+START_TEST(they_are_masks_as_well)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, LENGTH);
+    const struct container *const containers[] = {&wav, &aiff, &au, &caf, &w64};
+    for (size_t i = 0; i < 5; i++) {
+        sound_noise_file("m", i, containers[i]->format | SF_FORMAT_PCM_16, 48000, 1, 100);
+        command_done(RENDER "in.wav right.au -f --mask m,gain=-20");
+        state_size("m", containers[i],
+                   containers[i]->bytes == 4 ? UINT32_MAX
+                   : containers[i] == &w64   ? INT64_MAX
+                                             : UINT64_MAX);
+        struct command_result result =
+            command_done(RENDER "in.wav out.au -f --mask m,gain=-20 && cmp out.au right.au");
+        command_expect(result.err, "m: its header " SAID);
+    }
+}
+END_TEST
+
+/* The stream became longer than the size that was made up. Sparse: what is not silent stands where
+ * it is looked for. */
+START_TEST(more_than_was_made_up_is_read)
+{
+    const uint64_t sizes[] = {0x7FFFF000, INT32_MAX, 0x80000000};
+    for (size_t i = 0; i < 3; i++) {
+        command_clean();
+        struct sound in =
+            sound_noise("in.wav", i, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 1, LENGTH);
+        sound_noise_file("long.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 1, 10);
+        state_size("long.wav", &wav, sizes[i]);
+        /* 1.2e9 frames and then those */
+        command_done("truncate -s 2400000044 long.wav && tail -c +45 in.wav >>long.wav");
+        struct command_result result =
+            command_done(RENDER "long.wav out.wav --start 25000 --duration 0.1");
+        command_expect(result.err, SAID);
+        in.block.frames = 4800;
+        expect_sound("out.wav", &in, "a long file");
+        in.block.frames = LENGTH;
+        sound_free(&in);
+    }
+}
+END_TEST
+
+/* Sounds that really have such a size, with and without chunks after them. */
+START_TEST(true_sizes_are_believed)
+{
+    for (int has_chunk = 0; has_chunk < 2; has_chunk++) {
+        command_clean();
+        sound_noise_file("long.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 1, 10);
+        state_size("long.wav", &wav, 0x7FFFF000);
+        command_done("truncate -s %u long.wav", 0x7FFFF000 + 44u);
+        if (has_chunk)
+            command_done("printf 'LIST\\20\\0\\0\\0INFOINAM\\4\\0\\0\\0abc\\0' >>long.wav");
+        struct command_result result =
+            command_done(RENDER "long.wav out.wav --start 22369 --duration 0.5");
+        ck_assert_ptr_null(strstr(result.err, SAID));
+        command_refused(1, "it has 22369.5787 s", RENDER "long.wav none.wav --start 22369.6");
+    }
+}
+END_TEST
+
+/* What no program makes up. */
+START_TEST(truncated_files_stay_refused)
+{
+    const struct {
+        const struct container *container;
+        uint64_t size;
+    } rows[] = {
+        {&wav, LENGTH * 4 + 4},        {&wav, LENGTH * 4 + 100000},
+        {&wav, UINT32_C(0x70000000)},  {&wav, UINT32_C(0x7FFFF000) - 4},
+        {&wav, UINT32_C(0x7FFFF004)},  {&wav, UINT32_C(0x80000004)},
+        {&wav, UINT32_C(0xFFFF0000)},  {&aiff, LENGTH * 4 + 12},
+        {&aiff, UINT32_C(0x70000000)}, {&au, LENGTH * 4 + 4},
+        {&au, UINT32_C(0xF0000000)},   {&caf, LENGTH * 4 + 8},
+        {&caf, UINT64_C(1) << 33},     {&w64, LENGTH * 4 + 64},
+        {&w64, UINT64_C(1) << 40},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        command_clean();
+        sound_noise_file("in", i, rows[i].container->format | SF_FORMAT_PCM_16, 48000, 2, LENGTH);
+        state_size("in", rows[i].container, rows[i].size);
+        command_refused(1, "missing", RENDER "in out.wav");
+        struct command_result rest = command_done(RENDER "in out.wav --allow-truncated");
+        ck_assert_msg(!strstr(rest.err, SAID), "%s", rest.err);
+    }
+}
+END_TEST
+
+START_TEST(chunks_of_aiff_are_no_samples)
+{
+    static const char *const tails[] = {
+        "NAME\\0\\0\\0\\3abc\\0", "ANNO\\0\\0\\0\\4text(c) \\0\\0\\0\\2ab",
+        "ID3 \\0\\0\\0\\12ID3\\3\\0\\0\\0\\0\\0\\0", "MARK\\0\\0\\0\\2\\0\\0"};
+    const uint64_t sizes[] = {0, UINT32_C(0x7F000008)};
+    for (size_t i = 0; i < 8; i++) {
+        command_clean();
+        struct sound in = sound_noise("in", i, SF_FORMAT_AIFF | SF_FORMAT_PCM_24, 48000, 1, LENGTH);
+        state_size("in", &aiff, sizes[i % 2]);
+        command_done("printf '%s' >>in", tails[i / 2]);
+        command_done(RENDER "in out.aiff");
+        expect_sound("out.aiff", &in, tails[i / 2]);
+        sound_free(&in);
+    }
+}
+END_TEST
+
+/* They are in the file all the time, which a stream's are not. */
+START_TEST(chunks_at_the_end_are_kept)
+{
+    const struct {
+        const struct container *container;
+        uint64_t size;
+        const char *tail;
+    } rows[] = {{&aiff, UINT32_C(0x7F000008), "NAME\\0\\0\\0\\3abc\\0"},
+                {&wav, UINT32_C(0x7FFFF000), "LIST\\20\\0\\0\\0INFOINAM\\3\\0\\0\\0abc\\0"},
+                {&wav, UINT32_MAX, "LIST\\20\\0\\0\\0INFOINAM\\3\\0\\0\\0abc\\0"}};
+    for (size_t i = 0; i < 3; i++) {
+        command_clean();
+        sound_noise_file("in", i, rows[i].container->format | SF_FORMAT_PCM_16, 48000, 1, LENGTH);
+        state_size("in", rows[i].container, rows[i].size);
+        command_done("printf '%s' >>in", rows[i].tail);
+        ck_assert_ptr_null(strstr(command_done(RENDER "in out.wav -f --gain -6").err, "keep"));
+        command_done("grep -a INAM out.wav | grep -aq abc");
+    }
+}
+END_TEST
+
+START_TEST(a_batch_counts_them)
+{
+    command_clean();
+    for (int i = 0; i < 3; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "%d.wav", i);
+        sound_noise_file(name, 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 1, LENGTH);
+        if (i > 0)
+            state_size(name, &wav, 0x7FFFF000);
+    }
+    struct command_result result =
+        command_done("\"$HALO\" batch --glob '*.wav' -O out --no-sync --report r --gain -6");
+    command_expect(result.err, "2 of 3 inputs read to the end, since the header " SAID);
+    ck_assert_str_eq(command_done("grep -c '\"length_open\":true' r").out, "2\n");
+    result = command_done(RENDER "1.wav o.wav --json");
+    command_expect(result.out, "\"length_open\": true");
+    result = command_done(RENDER "0.wav o.wav -f --json");
+    ck_assert_ptr_null(strstr(result.out, "length_open"));
+    result = command_done("\"$HALO\" spectrogram 1.wav --json 2>&1 >/dev/null");
+    command_expect(result.out, "1.wav: its header " SAID);
+}
+END_TEST
+
+/* As the programs write them, into a pipe and from there into a file. */
+START_TEST(programs_leave_lengths_open)
+{
+    static const char *const commands[] = {
+        "sox $RAW - -t wav -",
+        "sox $RAW - -b 24 -t wav -",
+        "sox $RAW - -b 32 -t wav -",
+        "sox $RAW - -e float -b 32 -t wav -",
+        "sox $RAW - -B -t wav -",
+        "sox $RAW - -t aiff -",
+        "sox $RAW - -t aifc -",
+        "sox $RAW - -t au -",
+        "ffmpeg $FRAW -f wav -",
+        "ffmpeg $FRAW -rf64 always -f wav -",
+        "ffmpeg $FRAW -c:a pcm_f32le -f wav -",
+        "ffmpeg $FRAW -f w64 -",
+        "ffmpeg $FRAW -c:a pcm_f32le -f w64 -",
+        "ffmpeg $FRAW -f caf -",
+        "ffmpeg $FRAW -f aiff -",
+        "ffmpeg $FRAW -f au -",
+        "flac -s --force-raw-format --sign=signed --endian=little --channels=2 --bps=16 "
+        "--sample-rate=48000 -c - 2>/dev/null | flac -s -d -c -"};
+    command_clean();
+    struct sound in = sound_noise("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 2, LENGTH);
+    command_done("tail -c %d in.wav >raw", 4 * LENGTH);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        command_done("RAW='-D -t raw -r 48000 -c 2 -b 16 -e signed'; "
+                     "FRAW='-nostdin -v error -f s16le -ar 48000 -ac 2 -i -'; "
+                     "cat raw | %s 2>err | cat >open",
+                     commands[i]);
+        command_expect(command_done(RENDER "open out.wav -f").err, SAID);
+        command_done("cat open | " RENDER "- pipe.wav -f");
+        expect_sound("out.wav", &in, commands[i]);
+        expect_sound("pipe.wav", &in, commands[i]);
+    }
+    sound_free(&in);
+}
+END_TEST
+
+/* These decode what has lost something: as the stream of the same bytes. */
+START_TEST(decoders_leave_lengths_open)
+{
+    static const char *const commands[] = {
+        "lame --quiet - x.mp3 <in.wav && lame --quiet --decode x.mp3 -",
+        "oggenc -Q - -o x.ogg <in.wav && cat x.ogg | oggdec -Q -o - -",
+        "opusenc --quiet in.wav x.opus && cat x.opus | opusdec --quiet --force-wav - -",
+        "arecord -q -D null -f S16_LE -c 2 -r 48000 | head -c 96044",
+        "arecord -q -D null -f S24_3LE -c 2 -r 48000 | head -c 96044",
+        "arecord -q -D null -f S16_BE -c 1 -r 48000 -t au | head -c 96044"};
+    command_clean();
+    sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 2, 20 * LENGTH);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        command_done("{ %s; } 2>err | cat >open", commands[i]);
+        command_expect(command_done(RENDER "open out.wav -f").err, SAID);
+        command_done("cat open | " RENDER "- pipe.wav -f");
+        struct sound pipe = sound_load("pipe.wav");
+        ck_assert_uint_ge(pipe.block.frames, 16000);
+        expect_sound("out.wav", &pipe, commands[i]);
+        sound_free(&pipe);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        open_lengths_go_to_the_end, they_are_masks_as_well,       more_than_was_made_up_is_read,
+        true_sizes_are_believed,    truncated_files_stay_refused, chunks_of_aiff_are_no_samples,
+        chunks_at_the_end_are_kept, a_batch_counts_them,
+    };
+    const TTest *const with_programs[] = {programs_leave_lengths_open, decoders_leave_lengths_open};
+    int failed = suite_run("open_length", tests, sizeof tests / sizeof *tests);
+    if (system("for p in sox ffmpeg flac lame oggenc oggdec opusenc opusdec arecord; do "
+               "command -v $p || exit 1; done >/dev/null 2>&1") == 0)
+        failed = suite_run("open_length_programs", with_programs, 2) || failed;
+    return failed;
+}
