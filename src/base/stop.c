@@ -112,8 +112,8 @@ void stop_watch(void)
         if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
     }
-    action.sa_handler = do_nothing;
-    sigaction(interruption(), &action, NULL);
+    const struct sigaction interrupts = caught_by(do_nothing);
+    sigaction(interruption(), &interrupts, NULL);
     atomic_store(&watching, true);
     /* write() reports these as errors. */
     signal(SIGPIPE, SIG_IGN);
