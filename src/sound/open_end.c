@@ -23,18 +23,18 @@ static bool is_text(const unsigned char *bytes, size_t count)
 }
 
 /* The first of them begins so: what programs write after samples. */
+static const char known[][ID + 1] = {
+    "LIST", "id3 ", "ID3 ", "bext", "cue ", "smpl", "inst", "iXML", "acid", "cart", "levl",
+    "PEAK", "fact", "JUNK", "junk", "PAD ", "FLLR", "FILL", "axml", "bxml", "chna", "_PMX",
+    "plst", "DISP", "umid", "strc", "afsp", "clm ", "elm1", "R64M", "MD5 ", "dbmd", "ubxt",
+    /* AIFF */
+    "NAME", "AUTH", "(c) ", "ANNO", "COMT", "MARK", "INST", "MIDI", "AESD", "APPL", "CHAN"};
+enum { KNOWN = sizeof known / sizeof *known };
+
 static bool begins_known(const unsigned char *bytes, size_t count)
 {
-    static const char ids[][ID + 1] = {
-        "LIST", "id3 ", "ID3 ", "bext", "cue ", "smpl", "inst", "iXML", "acid", "cart", "levl",
-        "PEAK", "fact", "JUNK", "junk", "PAD ", "FLLR", "FILL", "axml", "bxml", "chna", "_PMX",
-        "plst", "DISP", "umid", "strc", "afsp", "clm ", "elm1", "R64M", "MD5 ", "dbmd", "ubxt",
-        /* AIFF */
-        "NAME", "AUTH", "(c) ", "ANNO", "COMT", "MARK", "INST", "MIDI", "AESD", "APPL", "CHAN"};
-    if (!is_text(bytes, count)) /* nearly all samples */
-        return false;
-    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
-        if (memcmp(ids[i], bytes, count) == 0)
+    for (size_t i = 0; i < KNOWN; i++)
+        if (memcmp(known[i], bytes, count) == 0)
             return true;
     return false;
 }
