@@ -24,9 +24,9 @@ static bool is_text(const unsigned char *bytes, size_t count)
 
 /* The first of them begins so: what programs write after samples. */
 static const char known[][ID + 1] = {
-    "LIST", "id3 ", "ID3 ", "bext", "cue ", "smpl", "inst", "iXML", "acid", "cart", "levl",
-    "PEAK", "fact", "JUNK", "junk", "PAD ", "FLLR", "FILL", "axml", "bxml", "chna", "_PMX",
-    "plst", "DISP", "umid", "strc", "afsp", "clm ", "elm1", "R64M", "MD5 ", "dbmd", "ubxt",
+    "LIST", "id3 ", "ID3 ", "bext", "cue ", "smpl", "inst", "iXML", "acid", "cart", "levl", "PEAK",
+    "fact", "JUNK", "junk", "PAD ", "FLLR", "FILL", "axml", "bxml", "chna", "_PMX", "plst", "DISP",
+    "umid", "strc", "afsp", "clm ", "elm1", "R64M", "MD5 ", "dbmd", "ubxt",
     /* AIFF */
     "NAME", "AUTH", "(c) ", "ANNO", "COMT", "MARK", "INST", "MIDI", "AESD", "APPL", "CHAN"};
 enum { KNOWN = sizeof known / sizeof *known };
