@@ -202,7 +202,9 @@ for id in $doomed; do
     [ "$(cat "/proc/${parent:-0}/comm" 2>/dev/null || true)" != slurmstepd ] || doomed="$parent $doomed"
 done
 [ "$(wc -w <<<"$doomed")" -ge 4 ] || fail "slurmd, slurmstepd, halo and the job were to be killed"
-# All at once: slurmstepd must not live to say that its job has failed.
+# All at once: slurmstepd must not live to say that its job has failed. Children before parents:
+# what is left behind stopped is sent SIGHUP and goes on, and halo would have the time to say so.
+doomed=$(tr -s ' ' '\n' <<<"$doomed" | sort -rnu)
 # shellcheck disable=SC2086
 kill -STOP $doomed 2>/dev/null
 # shellcheck disable=SC2086

@@ -158,14 +158,15 @@ bool fault_short(int fd, size_t count)
 /* ---- allocations ---- */
 
 /* Whose allocations never fail: those of libraries that end the program or crash then (FFTW by
- * design; the others do not check; halo.lv2 registers CUDA kernels when it is loaded). halo makes
- * sure of the memory before it calls them. */
+ * design, libjack by an exception as it is loaded; the others do not check; halo.lv2 registers CUDA
+ * kernels when it is loaded). halo makes sure of the memory before it calls them. */
 static bool is_exempt_object(const char *name)
 {
     static const char *const names[] = {
         "/libfftw3", "/libsndfile", "/libFLAC",   "/libvorbis", "/libogg",
         "/libopus",  "/libmp3lame", "/libmpg123", "/libsoxr",   "/liblilv",
         "/libserd",  "/libsord",    "/libsratom", "/ld-linux",  "/halo.lv2/",
+        "/libjack",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strstr(name, names[i]))
@@ -179,8 +180,13 @@ static const char *object_of(const void *code)
     return _dl_find_object((void *)code, &found) == 0 ? found.dlfo_link_map->l_name : "";
 }
 
-/* What the C library allocates, in strdup or realpath, is its caller's. */
-static const char *object_behind_libc(void)
+static bool is_language(const char *name)
+{
+    return strstr(name, "/libc.so") || strstr(name, "/libstdc++");
+}
+
+/* What the libraries of C and C++ allocate, in strdup or for new, is their caller's. */
+static const char *object_behind_language(void)
 {
     void *frames[24];
     within = true;
@@ -188,7 +194,7 @@ static const char *object_behind_libc(void)
     within = false;
     for (int i = 0; i < count; i++) {
         const char *name = object_of(frames[i]);
-        if (!strstr(name, "/libc.so") && !strstr(name, "/libfaults"))
+        if (!is_language(name) && !strstr(name, "/libfaults"))
             return name;
     }
     return "";
@@ -197,7 +203,7 @@ static const char *object_behind_libc(void)
 static bool is_exempt(const void *caller)
 {
     const char *name = object_of(caller);
-    return is_exempt_object(strstr(name, "/libc.so") ? object_behind_libc() : name);
+    return is_exempt_object(is_language(name) ? object_behind_language() : name);
 }
 
 bool fault_of_memory(const void *caller)
