@@ -259,31 +259,31 @@ END_TEST
 /* As the programs write them, into a pipe and from there into a file. */
 START_TEST(programs_leave_lengths_open)
 {
-    static const char *const commands[] = {
-        "sox $RAW - -t wav -",
-        "sox $RAW - -b 24 -t wav -",
-        "sox $RAW - -b 32 -t wav -",
-        "sox $RAW - -e float -b 32 -t wav -",
-        "sox $RAW - -B -t wav -",
-        "sox $RAW - -t aiff -",
-        "sox $RAW - -t aifc -",
-        "sox $RAW - -t au -",
-        "ffmpeg $FRAW -f wav -",
-        "ffmpeg $FRAW -rf64 always -f wav -",
-        "ffmpeg $FRAW -c:a pcm_f32le -f wav -",
-        "ffmpeg $FRAW -f w64 -",
-        "ffmpeg $FRAW -c:a pcm_f32le -f w64 -",
-        "ffmpeg $FRAW -f caf -",
-        "ffmpeg $FRAW -f aiff -",
-        "ffmpeg $FRAW -f au -",
-        "flac -s --force-raw-format --sign=signed --endian=little --channels=2 --bps=16 "
-        "--sample-rate=48000 -c - 2>/dev/null | flac -s -d -c -"};
+    static const char *const commands[] = {"sox $RAW - -t wav -",
+                                           "sox $RAW - -b 24 -t wav -",
+                                           "sox $RAW - -b 32 -t wav -",
+                                           "sox $RAW - -e float -b 32 -t wav -",
+                                           "sox $RAW - -B -t wav -",
+                                           "sox $RAW - -t aiff -",
+                                           "sox $RAW - -t aifc -",
+                                           "sox $RAW - -t au -",
+                                           "ffmpeg $FRAW -f wav -",
+                                           "ffmpeg $FRAW -rf64 always -f wav -",
+                                           "ffmpeg $FRAW -c:a pcm_f32le -f wav -",
+                                           "ffmpeg $FRAW -f w64 -",
+                                           "ffmpeg $FRAW -c:a pcm_f32le -f w64 -",
+                                           "ffmpeg $FRAW -f caf -",
+                                           "ffmpeg $FRAW -f aiff -",
+                                           "ffmpeg $FRAW -f au -",
+                                           "flac $LRAW -c - 2>/dev/null | flac -s -d -c -"};
     command_clean();
     struct sound in = sound_noise("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 2, LENGTH);
     command_done("tail -c %d in.wav >raw", 4 * LENGTH);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         command_done("RAW='-D -t raw -r 48000 -c 2 -b 16 -e signed'; "
                      "FRAW='-nostdin -v error -f s16le -ar 48000 -ac 2 -i -'; "
+                     "LRAW='-s --force-raw-format --sign=signed --endian=little --channels=2 "
+                     "--bps=16 --sample-rate=48000'; "
                      "cat raw | %s 2>err | cat >open",
                      commands[i]);
         command_expect(command_done(RENDER "open out.wav -f").err, SAID);
