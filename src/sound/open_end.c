@@ -124,8 +124,12 @@ size_t open_end_read(struct open_end *end, FILE *stream, unsigned char *bytes, s
 
 struct sound_bytes open_end_chunks(const struct open_end *end)
 {
-    return (struct sound_bytes){
-        .fd = -1, .memory = end->held.bytes + end->samples, .size = end->held.size - end->samples};
+    struct sound_bytes chunks = {.fd = -1};
+    if (end->held.bytes) {
+        chunks.memory = end->held.bytes + end->samples;
+        chunks.size = end->held.size - end->samples;
+    }
+    return chunks;
 }
 
 uint64_t open_end_find(struct open_end *end, struct sound_bytes *bytes, uint64_t from)
