@@ -45,8 +45,9 @@ static const struct convolver_backend *cuda_variant(const struct convolver_shape
     return &convolver_cuda_batch;
 }
 
-/* In whole lines of memory, so that the copies of every channel are aligned: blocks of odd numbers
- * of frames took up to 2.7 times as long (docs/measurements.md). */
+/* In whole lines of memory: files in blocks of odd numbers of frames took up to 2.7 times as long,
+ * presumably since the copies of all channels but the first are not aligned (docs/measurements.md).
+ */
 static size_t cuda_preferred_block(size_t taps, size_t most)
 {
     size_t preferred_block = most / PREFERRED_SHARE, least = taps / PREFERRED_TAPS;

@@ -56,6 +56,12 @@ template <int N> __host__ __device__ constexpr int blocks()
     return WARPS * 32 * POINTS / N > 0 ? WARPS * 32 * POINTS / N : 1;
 }
 
+/* Of a sequence, padded. */
+template <int N> __host__ __device__ constexpr int shared_bytes()
+{
+    return (N + N / 16) * (int)sizeof(float2);
+}
+
 template <int N> __host__ __device__ constexpr int stages()
 {
     int count = 0;

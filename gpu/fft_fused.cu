@@ -104,11 +104,6 @@ __global__ void __launch_bounds__(N / POINTS, blocks<N>())
 
 /* ---- launchers ---- */
 
-template <int N> static constexpr int shared_bytes()
-{
-    return (N + N / 16) * (int)sizeof(float2);
-}
-
 template <int N>
 static cudaError_t launch_form(const float *table, const float *taps, size_t count, float *form,
                                cudaStream_t stream)

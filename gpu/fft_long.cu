@@ -57,7 +57,7 @@ __device__ __forceinline__ chunks chunks_of(const long_pairs &pairs, int fft)
 template <int N1, int C> struct columns {
     static constexpr int THREADS_EACH = N1 / POINTS, THREADS = THREADS_EACH * C;
     static constexpr int BLOCKS = THREADS == 256 ? 3 : 1024 / THREADS;
-    static constexpr int SHARED = stages<N1>() > 1 ? (N1 + N1 / 16) * C *(int)sizeof(float2) : 0;
+    static constexpr int SHARED = stages<N1>() > 1 ? shared_bytes<N1>() * C : 0;
 };
 
 /* Point p = 16 u + k of a spectrum is frequency_of(u) + k N1 / 16. */
@@ -145,12 +145,6 @@ __global__ void __launch_bounds__(columns<N1, C>::THREADS, columns<N1, C>::BLOCK
 
 /* ---- rows ---- */
 
-template <int N> __host__ __device__ constexpr int row_blocks()
-{
-    int blocks = WARPS * 32 * POINTS / N;
-    return blocks < 1 ? 1 : blocks > 16 ? 16 : blocks;
-}
-
 /* The form of a row: point m of thread t at m * threads + t. */
 template <int N>
 __global__ void __launch_bounds__(N / POINTS)
@@ -169,7 +163,7 @@ __global__ void __launch_bounds__(N / POINTS)
 /* One row of one pair; the same row of all pairs side by side, for whose form the caches then
  * serve. table_back is the same table: see fft_fused.cu. */
 template <int N>
-__global__ void __launch_bounds__(N / POINTS, row_blocks<N>())
+__global__ void __launch_bounds__(N / POINTS, blocks<N>())
     rows_convolve(const fft_pair *__restrict__ any, const float2 *__restrict__ form,
                   const float2 *__restrict__ table, const float2 *__restrict__ table_back,
                   float2 *__restrict__ work)
@@ -292,18 +286,13 @@ static cudaError_t run_columns(bool back, const long_pairs &pairs, size_t count,
     return launch_columns<N1, NARROW>(back, pairs, count, by, work, stream);
 }
 
-template <int N> static constexpr int row_bytes()
-{
-    return (N + N / 16) * (int)sizeof(float2);
-}
-
 template <int N>
 static cudaError_t run_rows(const fft_pair *any, const float *form, size_t count, const passes &by,
                             float2 *work, cudaStream_t stream)
 {
-    CUDA_TRY(allow_shared(rows_convolve<N>, row_bytes<N>()));
+    CUDA_TRY(allow_shared(rows_convolve<N>, shared_bytes<N>()));
     dim3 grid((unsigned)count, (unsigned)by.height);
-    rows_convolve<N><<<grid, N / POINTS, row_bytes<N>(), stream>>>(
+    rows_convolve<N><<<grid, N / POINTS, shared_bytes<N>(), stream>>>(
         any, reinterpret_cast<const float2 *>(form), by.table_rows, by.table_rows, work);
     return cudaGetLastError();
 }
@@ -311,8 +300,8 @@ static cudaError_t run_rows(const fft_pair *any, const float *form, size_t count
 template <int N>
 static cudaError_t run_rows_form(const passes &by, float2 *form, cudaStream_t stream)
 {
-    CUDA_TRY(allow_shared(rows_form<N>, row_bytes<N>()));
-    rows_form<N><<<(unsigned)by.height, N / POINTS, row_bytes<N>(), stream>>>(
+    CUDA_TRY(allow_shared(rows_form<N>, shared_bytes<N>()));
+    rows_form<N><<<(unsigned)by.height, N / POINTS, shared_bytes<N>(), stream>>>(
         by.table_rows, 1.0f / (float)(by.height * by.width), form);
     return cudaGetLastError();
 }

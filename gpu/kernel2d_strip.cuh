@@ -295,25 +295,14 @@ static bool launches_strip(const struct kernel2d_job *job, const struct tile2d *
     return true;
 }
 
-/* The shapes of tile2d.c. */
 template <typename T>
 static cudaError_t launch_strip(const struct kernel2d_job *job, const struct tile2d *tile,
                                 struct strip_shape shape, cudaStream_t stream)
 {
-    bool launched = launches_strip<3, 3, T>(job, tile, shape, stream) ||
-                    launches_strip<5, 5, T>(job, tile, shape, stream) ||
-                    launches_strip<1, 31, T>(job, tile, shape, stream) ||
-                    launches_strip<31, 1, T>(job, tile, shape, stream) ||
-                    launches_strip<3, 15, T>(job, tile, shape, stream) ||
-                    launches_strip<15, 3, T>(job, tile, shape, stream) ||
-                    launches_strip<7, 7, T>(job, tile, shape, stream) ||
-                    launches_strip<9, 9, T>(job, tile, shape, stream) ||
-                    launches_strip<3, 31, T>(job, tile, shape, stream) ||
-                    launches_strip<31, 3, T>(job, tile, shape, stream) ||
-                    launches_strip<11, 11, T>(job, tile, shape, stream) ||
-                    launches_strip<13, 13, T>(job, tile, shape, stream) ||
-                    launches_strip<15, 15, T>(job, tile, shape, stream) ||
-                    launches_strip<17, 17, T>(job, tile, shape, stream);
+#define OR_LAUNCH(ROWS, COLUMNS, ROWS_MOST)                                                        \
+    || launches_strip<ROWS, COLUMNS, T>(job, tile, shape, stream)
+    bool launched = false STRIP_KERNELS(OR_LAUNCH);
+#undef OR_LAUNCH
     return launched ? cudaGetLastError() : cudaErrorInvalidDeviceFunction;
 }
 

@@ -2,17 +2,12 @@
 
 #include "gpu/kernel.h"
 
-/* The strip kernels, by coefficients, and their longest strips. Long strips load fewer halo rows;
- * short strips read the picture in memory order, and balance the slower strips at the boundary,
- * which matters less the larger the mask. (3 and 5: two and four batches of loads.) */
+#define ROW(ROWS, COLUMNS, ROWS_MOST) {{ROWS, COLUMNS}, ROWS_MOST},
 static const struct strip_kernel {
     struct strip_shape shape;
     unsigned rows_most;
-} strips[] = {
-    {{3, 3}, 10},    {{5, 5}, 12},    {{1, 31}, 10},   {{31, 1}, 96},   {{3, 15}, 12},
-    {{15, 3}, 48},   {{7, 7}, 24},    {{9, 9}, 84},    {{3, 31}, 24},   {{31, 3}, 128},
-    {{11, 11}, 256}, {{13, 13}, 256}, {{15, 15}, 256}, {{17, 17}, 256},
-};
+} strips[] = {STRIP_KERNELS(ROW)};
+#undef ROW
 static const size_t STRIP_ROWS_LEAST = 8;
 static const size_t STRIP_ROUNDS = 11 * 11; /* coefficients from which strips take whole rounds */
 

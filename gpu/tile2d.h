@@ -77,6 +77,26 @@ struct strip_shape {
     unsigned columns;
 };
 
+/* The strip kernels by coefficients: X(rows, columns, rows of the longest strip). Long strips load
+ * fewer halo rows; short ones read the picture in memory order, and balance the slower strips at
+ * the boundary, which matters less the larger the mask. (3 and 5: two and four batches of loads.)
+ */
+#define STRIP_KERNELS(X)                                                                           \
+    X(3, 3, 10)                                                                                    \
+    X(5, 5, 12)                                                                                    \
+    X(1, 31, 10)                                                                                   \
+    X(31, 1, 96)                                                                                   \
+    X(3, 15, 12)                                                                                   \
+    X(15, 3, 48)                                                                                   \
+    X(7, 7, 24)                                                                                    \
+    X(9, 9, 84)                                                                                    \
+    X(3, 31, 24)                                                                                   \
+    X(31, 3, 128)                                                                                  \
+    X(11, 11, 256)                                                                                 \
+    X(13, 13, 256)                                                                                 \
+    X(15, 15, 256)                                                                                 \
+    X(17, 17, 256)
+
 /* The strip kernel for this mask. */
 struct strip_shape strip_shape_for(size_t mask_rows, size_t mask_columns);
 

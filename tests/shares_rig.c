@@ -183,6 +183,21 @@ void rig_expect_equal(const struct block *a, const struct block *b, const char *
 
 /* ---- streams ---- */
 
+bool rig_play(struct filter *filter, const struct mask *other, size_t at, size_t fade,
+              const struct block *x, struct outcome *outcome)
+{
+    cells_switch(filter, other, at, fade);
+    outcome->out = stream_through(filter, x->data, x->frames, x->frames);
+    bool switched = convolver_switched(filter, &outcome->began);
+    outcome->late = convolver_late(filter);
+    outcome->failures = convolver_failures(filter);
+    outcome->failed = filter->failure;
+    snprintf(outcome->notice, sizeof outcome->notice, "%s", filter->notice ? filter->notice : "");
+    snprintf(outcome->backend, sizeof outcome->backend, "%s", convolver_backend(filter));
+    filter_destroy(filter);
+    return switched;
+}
+
 /* 6 channels crosswise, through one mask and, from frame `at` on, another. */
 struct outcome rig_run(uint32_t rate, const struct mask *mask, const struct mask *other, size_t at,
                        size_t fade, const struct block *x, size_t threads)
@@ -194,15 +209,7 @@ struct outcome rig_run(uint32_t rate, const struct mask *mask, const struct mask
     struct filter *filter;
     settings.rate = rate;
     ck_assert_int_eq(convolver_create_on(&backend, &settings, mask, &filter), STATUS_OK);
-    cells_switch(filter, other, at, fade);
-    outcome.out = stream_through(filter, x->data, x->frames, x->frames);
-    ck_assert(convolver_switched(filter, &outcome.began));
-    outcome.late = convolver_late(filter);
-    outcome.failures = convolver_failures(filter);
-    outcome.failed = filter->failure;
-    snprintf(outcome.notice, sizeof outcome.notice, "%s", filter->notice ? filter->notice : "");
-    snprintf(outcome.backend, sizeof outcome.backend, "%s", convolver_backend(filter));
-    filter_destroy(filter);
+    ck_assert(rig_play(filter, other, at, fade, x, &outcome));
     workers_destroy(workers);
     return outcome;
 }

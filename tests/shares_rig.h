@@ -79,6 +79,11 @@ enum { CHANNELS = 6, FADE = 300, AT = 2 * 64 + 5, BLOCKS = 120 };
 struct scene rig_scene_make(size_t taps);
 void rig_scene_free(struct scene *scene);
 
+/* The stream through `filter`, which is then destroyed, and from frame `at` on through another
+ * mask. False: that mask was not changed to. */
+bool rig_play(struct filter *filter, const struct mask *other, size_t at, size_t fade,
+              const struct block *x, struct outcome *outcome);
+
 /* CHANNELS channels crosswise, through one mask and, from frame `at` on, another. */
 struct outcome rig_run(uint32_t rate, const struct mask *mask, const struct mask *other, size_t at,
                        size_t fade, const struct block *x, size_t threads);

@@ -20,15 +20,7 @@ static struct outcome run_spared(uint32_t rate, const struct scene *scene, size_
     settings.rate = rate ? rate : RATE_HOPELESS;
     settings.gpus_alone = rate == GPUS_ALONE;
     ck_assert_int_eq(convolver_create_on(&backend, &settings, scene->mask, &filter), STATUS_OK);
-    cells_switch(filter, scene->other, AT, FADE);
-    outcome.out = stream_through(filter, scene->x.data, scene->x.frames, scene->x.frames);
-    (void)convolver_switched(filter, &outcome.began);
-    outcome.late = convolver_late(filter);
-    outcome.failures = convolver_failures(filter);
-    outcome.failed = filter->failure;
-    snprintf(outcome.notice, sizeof outcome.notice, "%s", filter->notice ? filter->notice : "");
-    snprintf(outcome.backend, sizeof outcome.backend, "%s", convolver_backend(filter));
-    filter_destroy(filter);
+    (void)rig_play(filter, scene->other, AT, FADE, &scene->x, &outcome);
     workers_destroy(workers);
     return outcome;
 }
