@@ -1,5 +1,5 @@
-/* Transforms of sequences whose points threads hold in registers, shared by the fused kernels and
- * those of long transforms.
+/* Transforms of sequences whose points threads hold in registers, for the passes of long
+ * transforms, and the butterflies of all.
  *
  * They are mixed-radix, decimation in frequency (Gentleman and Sande 1966), in place: a thread
  * holds 16 points, and the stages exchange points through shared memory. The spectrum stays
@@ -46,9 +46,6 @@ template <> struct radices<4096> {
 };
 template <> struct radices<8192> {
     static constexpr int of[4] = {8, 8, 8, 16};
-};
-template <> struct radices<16384> {
-    static constexpr int of[4] = {16, 8, 8, 16};
 };
 
 template <int N> __host__ __device__ constexpr int blocks()
@@ -119,17 +116,97 @@ template <bool BACK> __device__ __forceinline__ float2 quarter(float2 a)
     return BACK ? make_float2(-a.y, a.x) : make_float2(a.y, -a.x);
 }
 
-template <bool BACK>
-__device__ __forceinline__ void butterfly_4(float2 &a, float2 &b, float2 &c, float2 &d)
+/* Of turns / 32, known when this is compiled. */
+__device__ __forceinline__ constexpr float cosine_32(int turns)
 {
-    float2 sum = a + c, difference = a - c, other = b + d, turned = quarter<BACK>(b - d);
-    a = sum + other, b = difference + turned, c = sum - other, d = difference - turned;
+    turns %= 32;
+    turns = turns > 16 ? 32 - turns : turns;
+    float sign = turns > 8 ? -1.0f : 1.0f;
+    turns = turns > 8 ? 16 - turns : turns;
+    return sign * (turns == 0   ? 1.0f
+                   : turns == 1 ? 0.98078528040323045f
+                   : turns == 2 ? 0.92387953251128674f
+                   : turns == 3 ? 0.83146961230254524f
+                   : turns == 4 ? 0.70710678118654752f
+                   : turns == 5 ? 0.55557023301960218f
+                   : turns == 6 ? 0.38268343236508977f
+                   : turns == 7 ? 0.19509032201612828f
+                                : 0.0f);
+}
+
+/* exp(-2 pi i turns / 32), or its conjugate, is `scale` times a number of which one part is 1, so
+ * that a product with that takes two fused operations (Linzer and Feig 1993); the sums that follow
+ * take the scale at no cost. */
+template <bool BACK> struct factor_32 {
+    float cosine, sine, scale;
+    bool upright; /* the imaginary part is the larger one */
+    __device__ __forceinline__ constexpr factor_32(int turns)
+        : cosine(cosine_32(turns)), sine(BACK ? -cosine_32(turns + 8) : cosine_32(turns + 8)),
+          scale(0), upright(sine * sine > cosine * cosine)
+    {
+        scale = upright ? sine : cosine;
+    }
+    __device__ __forceinline__ float2 unscaled(float2 a) const
+    {
+        if (cosine == 0)
+            return make_float2(-a.y, a.x);
+        if (sine == 0)
+            return a;
+        if (upright) {
+            float ratio = cosine / sine;
+            return make_float2(fmaf(a.x, ratio, -a.y), fmaf(a.y, ratio, a.x));
+        }
+        float ratio = sine / cosine;
+        return make_float2(fmaf(a.y, -ratio, a.x), fmaf(a.x, ratio, a.y));
+    }
+};
+
+__device__ __forceinline__ float2 add_scaled(float2 a, float scale, float2 b)
+{
+    if (scale == 1)
+        return a + b;
+    if (scale == -1)
+        return a - b;
+    return make_float2(fmaf(scale, b.x, a.x), fmaf(scale, b.y, a.y));
+}
+
+/* Of a, scale_b b, scale_c c and scale_d d. */
+template <bool BACK>
+__device__ __forceinline__ void butterfly_4(float2 &a, float2 &b, float2 &c, float2 &d,
+                                            float scale_b = 1, float scale_c = 1, float scale_d = 1)
+{
+    float2 sum = add_scaled(a, scale_c, c), difference = add_scaled(a, -scale_c, c);
+    float2 other = add_scaled(b, scale_d / scale_b, d);
+    float2 turned = quarter<BACK>(add_scaled(b, -scale_d / scale_b, d));
+    a = add_scaled(sum, scale_b, other), b = add_scaled(difference, scale_b, turned);
+    c = add_scaled(sum, -scale_b, other), d = add_scaled(difference, -scale_b, turned);
+}
+
+/* The second half of a butterfly of R = R / 4 x 4: transforms of 4 of the rows v[4 k + n], n = 0 to
+ * 3, after the factors exp(-2 pi i k n / R); output k + R / 4 n to v[k + R / 4 n]. */
+template <int R, bool BACK> __device__ __forceinline__ void rows_of_4(float2 *v)
+{
+    constexpr int UNIT = 32 / R;
+#pragma unroll
+    for (int k = 0; k < R / 4; k++) {
+        const factor_32<BACK> b(k * UNIT), c(2 * k * UNIT), d(3 * k * UNIT);
+        float2 *row = v + 4 * k;
+        row[1] = b.unscaled(row[1]), row[2] = c.unscaled(row[2]), row[3] = d.unscaled(row[3]);
+        butterfly_4<BACK>(row[0], row[1], row[2], row[3], b.scale, c.scale, d.scale);
+    }
+    float2 y[R];
+#pragma unroll
+    for (int k = 0; k < R / 4; k++)
+#pragma unroll
+        for (int n = 0; n < 4; n++)
+            y[k + R / 4 * n] = v[4 * k + n];
+#pragma unroll
+    for (int k = 0; k < R; k++)
+        v[k] = y[k];
 }
 
 template <int R, bool BACK> __device__ __forceinline__ void butterfly(float2 *v)
 {
-    constexpr float HALF = 0.70710678118654752f, COS = 0.92387953251128674f,
-                    SIN = 0.38268343236508977f;
     if constexpr (R == 2) {
         float2 sum = v[0] + v[1];
         v[1] = v[0] - v[1];
@@ -139,45 +216,36 @@ template <int R, bool BACK> __device__ __forceinline__ void butterfly(float2 *v)
     } else if constexpr (R == 8) {
         butterfly_4<BACK>(v[0], v[2], v[4], v[6]);
         butterfly_4<BACK>(v[1], v[3], v[5], v[7]);
-        v[3] = turn<BACK>(v[3], make_float2(HALF, -HALF));
-        v[5] = quarter<BACK>(v[5]);
-        v[7] = turn<BACK>(v[7], make_float2(-HALF, -HALF));
         float2 y[8];
 #pragma unroll
         for (int k = 0; k < 4; k++) {
-            y[k] = v[2 * k] + v[2 * k + 1];
-            y[k + 4] = v[2 * k] - v[2 * k + 1];
+            const factor_32<BACK> factor(4 * k);
+            float2 turned = factor.unscaled(v[2 * k + 1]);
+            y[k] = add_scaled(v[2 * k], factor.scale, turned);
+            y[k + 4] = add_scaled(v[2 * k], -factor.scale, turned);
         }
 #pragma unroll
         for (int k = 0; k < 8; k++)
             v[k] = y[k];
-    } else {
-        static_assert(R == 16, "one of the radices above");
+    } else if constexpr (R == 16) {
 #pragma unroll
         for (int n = 0; n < 4; n++)
             butterfly_4<BACK>(v[n], v[4 + n], v[8 + n], v[12 + n]);
-        /* v[4 k + n] times exp(-2 pi i k n / 16). */
-        v[5] = turn<BACK>(v[5], make_float2(COS, -SIN));
-        v[6] = turn<BACK>(v[6], make_float2(HALF, -HALF));
-        v[7] = turn<BACK>(v[7], make_float2(SIN, -COS));
-        v[9] = turn<BACK>(v[9], make_float2(HALF, -HALF));
-        v[10] = quarter<BACK>(v[10]);
-        v[11] = turn<BACK>(v[11], make_float2(-HALF, -HALF));
-        v[13] = turn<BACK>(v[13], make_float2(SIN, -COS));
-        v[14] = turn<BACK>(v[14], make_float2(-HALF, -HALF));
-        v[15] = turn<BACK>(v[15], make_float2(-COS, SIN));
+        rows_of_4<16, BACK>(v);
+    } else {
+        static_assert(R == 32, "one of the radices above");
 #pragma unroll
-        for (int k = 0; k < 4; k++)
-            butterfly_4<BACK>(v[4 * k], v[4 * k + 1], v[4 * k + 2], v[4 * k + 3]);
-        float2 y[16];
+        for (int n = 0; n < 4; n++) {
+            float2 eight[8];
 #pragma unroll
-        for (int k = 0; k < 4; k++)
+            for (int m = 0; m < 8; m++)
+                eight[m] = v[n + 4 * m];
+            butterfly<8, BACK>(eight);
 #pragma unroll
-            for (int n = 0; n < 4; n++)
-                y[k + 4 * n] = v[4 * k + n];
-#pragma unroll
-        for (int k = 0; k < 16; k++)
-            v[k] = y[k];
+            for (int m = 0; m < 8; m++)
+                v[n + 4 * m] = eight[m];
+        }
+        rows_of_4<32, BACK>(v);
     }
 }
 

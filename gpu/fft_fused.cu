@@ -5,101 +5,132 @@ extern "C" {
 #include "gpu/fft_kernels.h"
 #include "gpu/gpu.h"
 }
-#include "gpu/fft_device.cuh"
+#include "gpu/fft_warp.cuh"
 #include "gpu/kernel_device.cuh"
 
 /* ---- kernels ---- */
 
 /* The form: point m of thread t at m * threads + t, scaled by 1 / N for the inverse. */
 template <int N>
-__global__ void __launch_bounds__(N / POINTS)
+__global__ void __launch_bounds__(split_of<N>::THREADS)
     fused_form(const float *__restrict__ taps, int count, const float2 *__restrict__ table,
                float2 *__restrict__ form)
 {
     extern __shared__ float2 shared[];
-    float2 v[POINTS];
-    using at = place<N, 0>;
+    float2 v[HELD];
     int thread = (int)threadIdx.x;
-    for (int b = 0; b < at::BUTTERFLIES; b++)
-        for (int k = 0; k < at::R; k++) {
-            int p = at(thread, b).first + k * at::STRIDE;
-            v[b * at::R + k] = make_float2(p < count ? taps[p] * (1.0f / N) : 0.0f, 0.0f);
-        }
-    transform<N, 0, false>(v, shared, table, thread);
-    for (int m = 0; m < POINTS; m++)
-        form[m * (N / POINTS) + thread] = v[m];
+    each_held<N>([&](int i, int p) {
+        v[i] = make_float2(thread + p < count ? taps[thread + p] * (1.0f / N) : 0.0f, 0.0f);
+    });
+    split<N>(v, shared, table, thread);
+    warp_transform(v, shared + thread / 32 * WARP_PITCH, table, thread % 32);
+#pragma unroll
+    for (int m = 0; m < HELD; m++)
+        form[m * split_of<N>::THREADS + thread] = v[m];
 }
 
-/* Two chunks, from output frame `base` on. table_back is the same table: if the compiler knew, it
- * would keep the factors in registers, and half as many threads would fit. */
+/* The points from history_frames on, where out and second are those of point `thread`. In groups of
+ * rows, most of which need no predicate for each store. */
 template <int N>
-__device__ __forceinline__ void
-convolve_pair(const kernel_job &job, int history_frames, long long base, float2 *shared,
-              const float2 *__restrict__ table, const float2 *__restrict__ table_back)
+__device__ __forceinline__ void store_rows(const float2 *v, float *out, float *second, int thread,
+                                           int history_frames)
 {
-    using at = place<N, 0>;
+    constexpr int GROUP = 4, THREADS = split_of<N>::THREADS;
+#pragma unroll
+    for (int first = 0; first < HELD; first += GROUP) {
+        if (first * THREADS >= history_frames) {
+#pragma unroll
+            for (int row = first; row < first + GROUP; row++) {
+                __stcs(out + row * THREADS, v[held_at<N>(row)].y);
+                __stcs(second + row * THREADS, v[held_at<N>(row)].x);
+            }
+        } else if ((first + GROUP) * THREADS > history_frames) {
+#pragma unroll
+            for (int row = first; row < first + GROUP; row++)
+                if (thread + row * THREADS >= history_frames) {
+                    __stcs(out + row * THREADS, v[held_at<N>(row)].y);
+                    __stcs(second + row * THREADS, v[held_at<N>(row)].x);
+                }
+        }
+    }
+}
+
+/* Two chunks, from output frame `base` on. */
+template <int N>
+__device__ __forceinline__ void convolve_pair(const kernel_job &job, int history_frames,
+                                              long long base, float2 *shared,
+                                              const float2 *__restrict__ table)
+{
+    using at = split_of<N>;
     int thread = (int)threadIdx.x;
-    float2 v[POINTS];
+    float2 v[HELD];
     int hop = N - history_frames;
     long long from = base + (long long)job.origin - history_frames;
     long long frames_in = (long long)job.frames_in, frames = (long long)job.frames;
     if (from >= 0 && from + hop + N <= frames_in) {
-        const float *__restrict__ in = job.in + from;
-#pragma unroll
-        for (int b = 0; b < at::BUTTERFLIES; b++)
-#pragma unroll
-            for (int k = 0; k < at::R; k++) {
-                int p = at(thread, b).first + k * at::STRIDE;
-                v[b * at::R + k] = make_float2(__ldg(in + p), __ldg(in + hop + p));
-            }
-    } else {
-#pragma unroll
-        for (int b = 0; b < at::BUTTERFLIES; b++)
-#pragma unroll
-            for (int k = 0; k < at::R; k++) {
-                long long p = from + at(thread, b).first + k * at::STRIDE;
-                v[b * at::R + k] = make_float2(ghost(job.in, p, frames_in, job.boundary),
-                                               ghost(job.in, p + hop, frames_in, job.boundary));
-            }
+        const float *__restrict__ in = job.in + from + thread;
+        const float *__restrict__ second = in + hop;
+        each_held<N>([&](int i, int p) { v[i] = make_float2(__ldg(in + p), __ldg(second + p)); });
+    } else { /* through shared memory, as a loop, which takes less code and fewer registers */
+#pragma unroll 1
+        for (int p = thread; p < N; p += at::THREADS)
+            shared[p] = make_float2(ghost(job.in, from + p, frames_in, job.boundary),
+                                    ghost(job.in, from + p + hop, frames_in, job.boundary));
+        each_held<N>([&](int i, int p) { v[i] = shared[thread + p]; });
+        __syncthreads();
     }
-    transform<N, 0, false>(v, shared, table, thread);
-    const float2 *__restrict__ form = reinterpret_cast<const float2 *>(job.mask);
+    split<N>(v, shared, table, thread);
+    /* The transform back is one forth with real and imaginary parts exchanged. */
+    const float2 *__restrict__ form = reinterpret_cast<const float2 *>(job.mask) + thread;
+    int turn;
+    asm volatile("mov.u32 %0, 0;" : "=r"(turn)); /* or the compiler would write both turns out */
+#pragma unroll 1
+    do {
+        warp_transform(v, shared + thread / 32 * WARP_PITCH, table, thread % 32);
+        if (turn == 0)
 #pragma unroll
-    for (int m = 0; m < POINTS; m++)
-        v[m] = v[m] * __ldg(form + m * (N / POINTS) + thread);
-    transform<N, stages<N>() - 1, true>(v, shared, table_back, thread);
-#pragma unroll
-    for (int b = 0; b < at::BUTTERFLIES; b++)
-#pragma unroll
-        for (int k = 0; k < at::R; k++) {
-            int q = at(thread, b).first + k * at::STRIDE - history_frames;
+            for (int m = 0; m < HELD; m++) {
+                float2 product = v[m] * __ldg(form + m * at::THREADS);
+                v[m] = make_float2(product.y, product.x);
+            }
+        asm volatile("add.s32 %0, %0, 1;" : "+r"(turn));
+    } while (turn < 2);
+    join<N>(v, shared, table, thread);
+    if (base + 2 * hop <= frames && !job.add) {
+        float *out = job.out + base - history_frames + thread, *second = out + hop;
+        store_rows<N>(v, out, second, thread, history_frames);
+    } else {
+        __syncthreads();
+        each_held<N>([&](int i, int p) { shared[thread + p] = v[i]; });
+#pragma unroll 1
+        for (int p = thread; p < N; p += at::THREADS) {
+            int q = p - history_frames;
             if (q >= 0 && base + q < frames)
-                put(job, base + q, v[b * at::R + k].x);
+                put(job, base + q, shared[p].y);
             if (q >= 0 && base + hop + q < frames)
-                put(job, base + hop + q, v[b * at::R + k].y);
+                put(job, base + hop + q, shared[p].x);
         }
+    }
 }
 
 template <int N>
-__global__ void __launch_bounds__(N / POINTS, blocks<N>())
-    fused_convolve(kernel_job job, int history_frames, const float2 *__restrict__ table,
-                   const float2 *__restrict__ table_back)
+__global__ void __launch_bounds__(split_of<N>::THREADS, split_of<N>::BLOCKS)
+    fused_convolve(kernel_job job, int history_frames, const float2 *__restrict__ table)
 {
     extern __shared__ float2 shared[];
     long long base =
         (long long)blockIdx.x * 2 * (N - history_frames); /* the first output's frame */
-    convolve_pair<N>(job, history_frames, base, shared, table, table_back);
+    convolve_pair<N>(job, history_frames, base, shared, table);
 }
 
 /* A pair of chunks of any sound a thread block. */
 template <int N>
-__global__ void __launch_bounds__(N / POINTS, blocks<N>())
-    fused_pairs(const fft_pair *__restrict__ pairs, const float2 *__restrict__ table,
-                const float2 *__restrict__ table_back)
+__global__ void __launch_bounds__(split_of<N>::THREADS, split_of<N>::BLOCKS)
+    fused_pairs(const fft_pair *__restrict__ pairs, const float2 *__restrict__ table)
 {
     extern __shared__ float2 shared[];
     const kernel_job job = pairs[blockIdx.x].job;
-    convolve_pair<N>(job, (int)pairs[blockIdx.x].history_frames, 0, shared, table, table_back);
+    convolve_pair<N>(job, (int)pairs[blockIdx.x].history_frames, 0, shared, table);
 }
 
 /* ---- launchers ---- */
@@ -109,9 +140,9 @@ static cudaError_t launch_form(const float *table, const float *taps, size_t cou
                                cudaStream_t stream)
 {
     constexpr cudaFuncAttribute SHARED = cudaFuncAttributeMaxDynamicSharedMemorySize;
-    CUDA_TRY(cudaFuncSetAttribute(fused_form<N>, SHARED, shared_bytes<N>()));
-    CUDA_TRY(cudaFuncSetAttribute(fused_convolve<N>, SHARED, shared_bytes<N>()));
-    fused_form<N><<<1, N / POINTS, shared_bytes<N>(), stream>>>(
+    CUDA_TRY(cudaFuncSetAttribute(fused_form<N>, SHARED, split_of<N>::SHARED));
+    CUDA_TRY(cudaFuncSetAttribute(fused_convolve<N>, SHARED, split_of<N>::SHARED));
+    fused_form<N><<<1, split_of<N>::THREADS, split_of<N>::SHARED, stream>>>(
         taps, (int)count, reinterpret_cast<const float2 *>(table),
         reinterpret_cast<float2 *>(form));
     return cudaGetLastError();
@@ -122,9 +153,8 @@ static cudaError_t launch_convolve(const struct kernel_job *job, size_t history_
                                    const float *table, cudaStream_t stream)
 {
     unsigned pairs = blocks_for(job->frames, 2 * (N - history_frames));
-    fused_convolve<N><<<pairs, N / POINTS, shared_bytes<N>(), stream>>>(
-        *job, (int)history_frames, reinterpret_cast<const float2 *>(table),
-        reinterpret_cast<const float2 *>(table));
+    fused_convolve<N><<<pairs, split_of<N>::THREADS, split_of<N>::SHARED, stream>>>(
+        *job, (int)history_frames, reinterpret_cast<const float2 *>(table));
     return cudaGetLastError();
 }
 
@@ -133,10 +163,15 @@ static cudaError_t launch_pairs(const struct fft_pair *pairs, size_t count, cons
                                 cudaStream_t stream)
 {
     constexpr cudaFuncAttribute SHARED = cudaFuncAttributeMaxDynamicSharedMemorySize;
-    CUDA_TRY(cudaFuncSetAttribute(fused_pairs<N>, SHARED, shared_bytes<N>()));
-    fused_pairs<N><<<(unsigned)count, N / POINTS, shared_bytes<N>(), stream>>>(
-        pairs, reinterpret_cast<const float2 *>(table), reinterpret_cast<const float2 *>(table));
+    CUDA_TRY(cudaFuncSetAttribute(fused_pairs<N>, SHARED, split_of<N>::SHARED));
+    fused_pairs<N><<<(unsigned)count, split_of<N>::THREADS, split_of<N>::SHARED, stream>>>(
+        pairs, reinterpret_cast<const float2 *>(table));
     return cudaGetLastError();
+}
+
+template <int N> static constexpr int fused_shared()
+{
+    return split_of<N>::SHARED;
 }
 
 /* Call `function<N>(...)` for the length. */
@@ -149,17 +184,17 @@ static cudaError_t launch_pairs(const struct fft_pair *pairs, size_t count, cons
 
 size_t fft_fused_table_floats(size_t fft)
 {
-    return 2 * (size_t)FOR_LENGTH(fft, table_at);
+    return 2 * (size_t)FOR_LENGTH(fft, split_table_points);
 }
 
 void fft_fused_fill_table(size_t fft, float *table)
 {
-    FOR_LENGTH(fft, fill_table, reinterpret_cast<float2 *>(table));
+    FOR_LENGTH(fft, fill_split_table, reinterpret_cast<float2 *>(table));
 }
 
 size_t fft_fused_shared(size_t fft)
 {
-    return (size_t)FOR_LENGTH(fft, shared_bytes);
+    return (size_t)FOR_LENGTH(fft, fused_shared);
 }
 
 cudaError_t fft_fused_form(size_t fft, const float *table, const float *taps, size_t count,

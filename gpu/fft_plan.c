@@ -9,19 +9,21 @@ enum {
 
 static const double LAUNCH_COST = 5000; /* ns per launch */
 
+static const double STORE_COST = 0.0015; /* ns per frame of output of one of both chunks */
+
 /* Nanoseconds per pair, forward and inverse, in a large batch. The table is per point, measured
- * with halo bench kernels --kernel fft --fft ... on an H200. */
-static double pair_cost(size_t fft)
+ * with halo bench kernels --kernel fft --fft ... on an H200, less the output. */
+static double pair_cost(size_t fft, size_t hop)
 {
     static const double costs[] = {
-        0.0050, 0.0050, 0.0058, 0.0093, 0.0168,                 /* 2^10 to 2^14, fused */
-        0.0126, 0.0133, 0.0144, 0.0143, 0.0144, 0.0151, 0.0174, /* 2^15 to 2^21, three passes */
-        0.0193, 0.0218, 0.0288, 0.0327,                         /* 2^22 to 2^25 */
+        0.0028, 0.0031, 0.0034, 0.0043, 0.0054,                 /* 2^10 to 2^14, fused */
+        0.0114, 0.0121, 0.0132, 0.0131, 0.0132, 0.0139, 0.0162, /* 2^15 to 2^21, three passes */
+        0.0181, 0.0206, 0.0276, 0.0315,                         /* 2^22 to 2^25 */
     };
     size_t power = 0;
     while ((size_t)FFT_FUSED_LEAST << power < fft)
         power++;
-    return costs[power] * (double)fft;
+    return costs[power] * (double)fft + STORE_COST * (double)hop;
 }
 
 static struct fft_plan plan_length(size_t taps, size_t frames, size_t fused_most, size_t fft)
@@ -42,7 +44,7 @@ static double plan_cost(const struct fft_plan *plan)
 {
     size_t batches = (plan->pairs + plan->batch - 1) / plan->batch;
     double launches = plan->fused ? 1 : 3 * (double)batches;
-    return LAUNCH_COST * launches + pair_cost(plan->fft) * (double)plan->pairs;
+    return LAUNCH_COST * launches + pair_cost(plan->fft, plan->hop) * (double)plan->pairs;
 }
 
 size_t fft_plan_length_among_many(size_t taps, size_t frames, size_t fused_most)
@@ -53,7 +55,7 @@ size_t fft_plan_length_among_many(size_t taps, size_t frames, size_t fused_most)
         if (length < taps + HOP_MULTIPLE)
             continue;
         struct fft_plan plan = plan_length(taps, frames, fused_most, length);
-        double cost = pair_cost(length) * (double)plan.pairs;
+        double cost = pair_cost(length, plan.hop) * (double)plan.pairs;
         if (cost < best_cost) {
             best_cost = cost;
             best = length;

@@ -41,8 +41,8 @@ START_TEST(short_masks_take_one_kernel)
 {
     ck_assert_uint_eq(fft_plan_choose(1024, 1 << 28, FFT_FUSED_MOST, 0).fft, 4096);
     ck_assert_uint_eq(fft_plan_length_among_many(1024, 1 << 28, FFT_FUSED_MOST), 4096);
-    ck_assert(fft_plan_choose(2048, 1 << 28, FFT_FUSED_MOST, 0).fused);
-    ck_assert(!fft_plan_choose(8192, 1 << 28, FFT_FUSED_MOST, 0).fused);
+    ck_assert(fft_plan_choose(8192, 1 << 28, FFT_FUSED_MOST, 0).fused);
+    ck_assert(!fft_plan_choose(12000, 1 << 28, FFT_FUSED_MOST, 0).fused);
     ck_assert(!fft_plan_choose(65536, 1 << 28, FFT_FUSED_MOST, 0).fused);
     /* The transform for a short sound is no longer than needed. */
     ck_assert_uint_le(fft_plan_choose(100, 200, FFT_FUSED_MOST, 0).fft, 2048);
