@@ -218,6 +218,7 @@ static enum status time_render(struct render_bench *bench, size_t round)
     getrusage(RUSAGE_SELF, &before);
     enum status status = render_to_end(bench, &render);
     bench->wall[round] = monotonic_seconds() - start;
+    laps_note();
     getrusage(RUSAGE_SELF, &after);
     bench->user[round] = seconds_of(after.ru_utime) - seconds_of(before.ru_utime);
     bench->system[round] = seconds_of(after.ru_stime) - seconds_of(before.ru_stime);
