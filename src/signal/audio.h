@@ -63,6 +63,11 @@ double *audio_alloc_in_double(size_t count);
 float *audio_alloc_unset(size_t count);
 double *audio_alloc_unset_in_double(size_t count);
 
+/* free(), for any size: workers share what the kernel does to take the pages of a large one back
+ * (NULL: none). */
+void audio_free(float *samples, size_t count, struct workers *workers);
+void audio_free_in_double(double *samples, size_t count, struct workers *workers);
+
 /* The largest magnitude; NaN or infinity if there is one. */
 float audio_peak(const float *samples, size_t count);
 double audio_peak_in_double(const double *samples, size_t count);
@@ -105,6 +110,11 @@ void audio_copy_rows(float *const *to, size_t at, const float *const *from, size
                      size_t frames, struct workers *workers);
 void audio_copy_rows_in_double(double *const *to, size_t at, const double *const *from, size_t rows,
                                size_t frames, struct workers *workers);
+
+/* Zeros in rows[c][0..frames); workers share them (NULL: none). */
+void audio_clear_rows(float *const *rows, size_t count, size_t frames, struct workers *workers);
+void audio_clear_rows_in_double(double *const *rows, size_t count, size_t frames,
+                                struct workers *workers);
 
 /* The greatest common divisor. */
 uint64_t audio_common_divisor(uint64_t a, uint64_t b);

@@ -33,6 +33,8 @@
 #define block_silence REAL(block_silence)
 #define audio_alloc REAL(audio_alloc)
 #define audio_alloc_unset REAL(audio_alloc_unset)
+#define audio_free REAL(audio_free)
+#define audio_clear_rows REAL(audio_clear_rows)
 #define audio_is_silent REAL(audio_is_silent)
 #define audio_peak REAL(audio_peak)
 #define audio_multiply REAL(audio_multiply)

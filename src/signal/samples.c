@@ -23,9 +23,13 @@ enum {
     SMALL_PAGE = 1 << 12,
     HUGE_PAGE = 1 << 21,
     HUGE_MOST = 2 * HUGE_PAGE,
-    SIDE = 4,              /* of squares that are transposed in registers */
-    COPY_FRAMES = 1 << 16, /* that a worker copies at a time */
+    SIDE = 4,               /* of squares that are transposed in registers */
+    COPY_FRAMES = 1 << 16,  /* that a worker copies at a time */
+    FREED = 1 << 22,        /* bytes that a worker gives back at a time */
+    FREED_SHARED = 1 << 26, /* at least: malloc maps so many for themselves */
 };
+
+static const double NS_CLEARED = 0.5; /* a sample, most of it for a new page */
 
 typedef real square_row __attribute__((vector_size(SIDE * sizeof(real))));
 
@@ -66,6 +70,31 @@ real *audio_alloc(size_t count)
     if (samples)
         memset(samples, 0, count * sizeof *samples);
     return samples;
+}
+
+/* Whole pages of it: the rest of them may be a neighbour's. */
+struct free_job {
+    char *first;
+    size_t bytes;
+};
+
+static void free_piece(void *context, size_t piece, size_t worker)
+{
+    (void)worker;
+    const struct free_job *job = context;
+    size_t begin = piece * FREED, left = job->bytes - begin;
+    (void)madvise(job->first + begin, left < FREED ? left : FREED, MADV_DONTNEED);
+}
+
+void audio_free(real *samples, size_t count, struct workers *workers)
+{
+    size_t bytes = count * sizeof *samples, page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t skipped = -(uintptr_t)samples % page;
+    if (samples && workers_count(workers) > 1 && bytes >= FREED_SHARED) {
+        struct free_job job = {(char *)samples + skipped, (bytes - skipped) / page * page};
+        workers_run(workers, (job.bytes + FREED - 1) / FREED, free_piece, &job);
+    }
+    free(samples);
 }
 
 static enum status init_by(real *(*alloc)(size_t), struct real_block *block, size_t channels,
@@ -127,6 +156,23 @@ HALO_REALTIME void audio_copy_rows(real *const *to, size_t at, const real *const
 {
     struct copy_job job = {to, from, at, frames, (frames + COPY_FRAMES - 1) / COPY_FRAMES};
     workers_run(workers, rows * job.pieces, copy_piece, &job);
+}
+
+static void clear_piece(void *context, size_t piece, size_t worker)
+{
+    (void)worker;
+    const struct copy_job *job = context;
+    size_t begin = piece % job->pieces * COPY_FRAMES, left = job->frames - begin;
+    size_t frames = left < COPY_FRAMES ? left : COPY_FRAMES;
+    memset(job->to[piece / job->pieces] + begin, 0, frames * sizeof(real));
+}
+
+void audio_clear_rows(real *const *rows, size_t count, size_t frames, struct workers *workers)
+{
+    struct copy_job job = {
+        .to = rows, .frames = frames, .pieces = (frames + COPY_FRAMES - 1) / COPY_FRAMES};
+    workers = workers_worth(workers, NS_CLEARED * (double)count * (double)frames);
+    workers_run(workers, count * job.pieces, clear_piece, &job);
 }
 
 HALO_REALTIME void block_silence(struct real_block *block, size_t from, size_t frames)
