@@ -97,12 +97,9 @@ void audio_deinterleave(const float *interleaved, size_t channels, size_t frames
 void audio_deinterleave_in_double(const double *interleaved, size_t channels, size_t frames,
                                   double *const *planar, size_t at);
 
-/* The same for `rows` of the channels, planar[0] being the first of them and interleaved[0] its
- * first sample. */
-void audio_deinterleave_rows(const float *interleaved, size_t channels, size_t frames,
-                             float *const *planar, size_t rows, size_t at);
-void audio_deinterleave_rows_in_double(const double *interleaved, size_t channels, size_t frames,
-                                       double *const *planar, size_t rows, size_t at);
+/* The same, from single precision to double. */
+void audio_deinterleave_widened(const float *interleaved, size_t channels, size_t frames,
+                                double *const *planar, size_t at);
 
 /* `frames` frames of `rows` channels to to[c][at] on; workers share them (NULL: none). Real-time
  * without. */

@@ -42,7 +42,6 @@
 #define audio_interleave REAL(audio_interleave)
 #define audio_deinterleave REAL(audio_deinterleave)
 #define audio_copy_rows REAL(audio_copy_rows)
-#define audio_deinterleave_rows REAL(audio_deinterleave_rows)
 #define fft_create REAL(fft_create)
 #define fft_destroy REAL(fft_destroy)
 #define fft_length REAL(fft_length)

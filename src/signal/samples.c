@@ -320,12 +320,12 @@ HALO_REALTIME void audio_interleave(const real *const *planar, size_t at, size_t
             interleaved[i * channels + c] = planar[c][at + i];
 }
 
-void audio_deinterleave_rows(const real *interleaved, size_t channels, size_t frames,
-                             real *const *planar, size_t rows, size_t at)
+static void deinterleave_many(const real *interleaved, size_t channels, size_t frames,
+                              real *const *planar, size_t at)
 {
-    size_t squares = rows / SIDE * SIDE, whole = frames / SIDE * SIDE;
+    size_t squares = channels / SIDE * SIDE, whole = frames / SIDE * SIDE;
     deinterleave_squares(interleaved, channels, whole, planar, squares, at);
-    for (size_t c = 0; c < rows; c++)
+    for (size_t c = 0; c < channels; c++)
         for (size_t i = c < squares ? whole : 0; i < frames; i++)
             planar[c][at + i] = interleaved[i * channels + c];
 }
@@ -338,5 +338,39 @@ void audio_deinterleave(const real *interleaved, size_t channels, size_t frames,
     else if (channels == 2)
         deinterleave_two(interleaved, frames, planar[0] + at, planar[1] + at);
     else
-        audio_deinterleave_rows(interleaved, channels, frames, planar, channels, at);
+        deinterleave_many(interleaved, channels, frames, planar, at);
 }
+
+#ifndef HALO_DOUBLE
+SIMD_CLONES
+static void widen_squares(const float *interleaved, size_t channels, size_t frames,
+                          double *const *planar, size_t rows, size_t at)
+{
+    typedef double wide_row __attribute__((vector_size(SIDE * sizeof(double))));
+    for (size_t c = 0; c < rows; c += SIDE)
+        for (size_t i = 0; i < frames; i += SIDE) {
+            square_row row[SIDE];
+            for (size_t k = 0; k < SIDE; k++)
+                memcpy(&row[k], interleaved + (i + k) * channels + c, sizeof row[k]);
+            transpose(row);
+            for (size_t k = 0; k < SIDE; k++) {
+                wide_row wide = __builtin_convertvector(row[k], wide_row);
+                memcpy(planar[c + k] + at + i, &wide, sizeof wide);
+            }
+        }
+}
+
+/* Strip by strip: the frames of many channels are far apart, and share few lines of the cache. */
+void audio_deinterleave_widened(const float *interleaved, size_t channels, size_t frames,
+                                double *const *planar, size_t at)
+{
+    enum { STRIP = 32 };
+    size_t squares = channels / SIDE * SIDE, whole = frames / SIDE * SIDE;
+    for (size_t i = 0; i < whole; i += STRIP)
+        widen_squares(interleaved + i * channels, channels, whole - i < STRIP ? whole - i : STRIP,
+                      planar, squares, at + i);
+    for (size_t c = 0; c < channels; c++)
+        for (size_t i = c < squares ? whole : 0; i < frames; i++)
+            planar[c][at + i] = (double)interleaved[i * channels + c];
+}
+#endif
