@@ -24,6 +24,7 @@ START_TEST(workers_share_a_block)
     struct workers *workers = cells_crew(2);
     cells_check("cpu", 20000, 32768, 4, 70000, workers); /* long enough to be shared, as is */
     cells_check("cpu", 300, 65536, 4, 70000, workers);
+    cells_check("cpu", 3000, 1 << 17, 4, 140000, workers); /* its inputs are shared as well */
     workers_destroy(workers);
 }
 END_TEST

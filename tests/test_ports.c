@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The textbook's index of extended frame `i` of a sound of `n` frames; n: silence. */
 static size_t boundary_index(enum boundary boundary, int64_t i, int64_t n)
@@ -153,5 +154,115 @@ START_TEST(files_are_read_as_libsndfile_reads_them)
 }
 END_TEST
 
+/* From `from` on but for the last `less`, and then these: by `workers` the same as by libsndfile.
+ */
+static void check_parts(const char *name, size_t from, size_t less, struct workers *workers)
+{
+    char path[256];
+    struct source *source[2];
+    struct block_in_double read[2];
+    size_t got;
+    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
+    for (size_t s = 0; s < 2; s++) {
+        ck_assert_int_eq(source_open_sound(path, false, &source[s]), STATUS_OK);
+        size_t frames = (size_t)source[s]->frames - from - less;
+        source[s]->workers = s > 0 ? workers : NULL;
+        ck_assert_int_eq(
+            block_init_in_double(&read[s], source[s]->format.channels, frames + less, "block"),
+            STATUS_OK);
+        if (from > 0)
+            ck_assert_int_eq(source_seek(source[s], from), STATUS_OK);
+        ck_assert_int_eq(source_read_in_double(source[s], read[s].data, frames, &got), STATUS_OK);
+        ck_assert_uint_eq(got, frames);
+        for (size_t c = 0; c < read[s].channels; c++)
+            read[s].data[c] += frames;
+        ck_assert_int_eq(source_read_in_double(source[s], read[s].data, less, &got), STATUS_OK);
+        ck_assert_uint_eq(got, less);
+        for (size_t c = 0; c < read[s].channels; c++)
+            read[s].data[c] -= frames;
+        source_close(source[s]);
+    }
+    for (size_t c = 0; c < read[0].channels; c++)
+        ck_assert_msg(
+            memcmp(read[1].data[c], read[0].data[c], read[0].frames * sizeof *read[0].data[c]) == 0,
+            "%s from %zu: channel %zu", name, from, c + 1);
+    block_free_in_double(&read[0]);
+    block_free_in_double(&read[1]);
+}
+
+/* Parts that threads read at once, of samples that single precision holds and others. */
+START_TEST(parts_are_read_as_the_whole)
+{
+    static const struct {
+        const char *name;
+        int format;
+    } rows[] = {
+        {"a.wav", SF_FORMAT_WAV | SF_FORMAT_FLOAT},
+        {"b.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16},
+        {"c.aiff", SF_FORMAT_AIFF | SF_FORMAT_PCM_24},
+        {"d.caf", SF_FORMAT_CAF | SF_FORMAT_PCM_32},
+        {"e.w64", SF_FORMAT_W64 | SF_FORMAT_DOUBLE},
+        {"f.au", SF_FORMAT_AU | SF_FORMAT_FLOAT},
+        {"g.rf64", SF_FORMAT_RF64 | SF_FORMAT_PCM_U8},
+        {"h.wav", SF_FORMAT_WAV | SF_FORMAT_ULAW},
+        {"i.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_24},
+        {"j.wav", SF_FORMAT_WAV | SF_FORMAT_IMA_ADPCM},
+    };
+    static const size_t channels[] = {1, 2, 7, 38};
+    struct workers *workers;
+    ck_assert_int_eq(workers_create(3, &workers), STATUS_OK);
+    command_clean();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t n = 0; n < sizeof channels / sizeof *channels; n++) {
+            int samples = rows[i].format & SF_FORMAT_SUBMASK;
+            bool is_few = samples == SF_FORMAT_IMA_ADPCM ? channels[n] <= 2 : channels[n] <= 8;
+            bool holds_many = samples != SF_FORMAT_IMA_ADPCM &&
+                              (rows[i].format & SF_FORMAT_TYPEMASK) != SF_FORMAT_FLAC;
+            if (!is_few && !holds_many)
+                continue;
+            size_t frames = (1 << 20) / channels[n] + 4321;
+            struct sound sound = sound_create(rows[i].format, 16000, channels[n], frames);
+            for (size_t c = 0; c < channels[n]; c++)
+                for (size_t k = 0; k < frames; k++)
+                    sound.block.data[c][k] = noise_next(&(uint64_t){k * channels[n] + c});
+            sound_save(&sound, rows[i].name);
+            sound_free(&sound);
+            check_parts(rows[i].name, 0, 0, workers);
+            check_parts(rows[i].name, 0, 777, workers);
+            if (samples != SF_FORMAT_IMA_ADPCM)
+                check_parts(rows[i].name, 1234, 5, workers);
+        }
+    workers_destroy(workers);
+}
+END_TEST
+
+/* A file that shrinks after it was opened. */
+START_TEST(parts_that_are_missing_are_found)
+{
+    enum { CHANNELS = 4, FRAMES = (1 << 18) + 99 };
+    char path[256];
+    size_t got;
+    struct workers *workers;
+    struct source *source;
+    struct block_in_double in;
+    command_clean();
+    ck_assert_int_eq(workers_create(3, &workers), STATUS_OK);
+    struct sound sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, 16000, CHANNELS, FRAMES);
+    sound_save(&sound, "a.wav");
+    sound_free(&sound);
+    ck_assert_int_eq(block_init_in_double(&in, CHANNELS, FRAMES, "block"), STATUS_OK);
+    snprintf(path, sizeof path, "%s/a.wav", command_folder());
+    ck_assert_int_eq(source_open_sound(path, false, &source), STATUS_OK);
+    source->workers = workers;
+    ck_assert_int_eq(truncate(path, 4 * CHANNELS * (FRAMES - 7)), 0);
+    ck_assert_int_eq(source_read_in_double(source, in.data, FRAMES, &got), STATUS_FAILED);
+    ck_assert_uint_lt(got, FRAMES);
+    source_close(source);
+    block_free_in_double(&in);
+    workers_destroy(workers);
+}
+END_TEST
+
 SUITE_MAIN("ports", boundaries_follow_the_textbook, spool_returns_its_content,
-           files_are_read_as_libsndfile_reads_them)
+           files_are_read_as_libsndfile_reads_them, parts_are_read_as_the_whole,
+           parts_that_are_missing_are_found)

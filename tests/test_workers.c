@@ -1,11 +1,14 @@
 /* The threads that share a job: each piece is done once and by a worker of the right number, nobody
  * is at work after the end, and no thread is there that has nothing to do. */
 #include "base/workers.h"
+#include "signal/audio.h"
 #include "suite.h"
 
 #include <dirent.h>
+#include <malloc.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <time.h>
 
 enum { PIECES = 60, JOBS = 3000, THREADS = 5 };
@@ -129,5 +132,58 @@ START_TEST(a_job_of_a_moment_wakes_nobody)
 }
 END_TEST
 
+START_TEST(rows_are_cleared_to_their_end)
+{
+    enum { ROWS = 7, FRAMES = 3 * 65536 + 5, BEHIND = 3 };
+    struct workers *workers;
+    float *rows[ROWS];
+    ck_assert_int_eq(workers_create_for_later(THREADS, &workers), STATUS_OK);
+    for (size_t r = 0; r < ROWS; r++) {
+        rows[r] = audio_alloc_unset(FRAMES + BEHIND);
+        ck_assert_ptr_nonnull(rows[r]);
+        for (size_t i = 0; i < FRAMES + BEHIND; i++)
+            rows[r][i] = 1;
+    }
+    audio_clear_rows(rows, ROWS, FRAMES, workers);
+    for (size_t r = 0; r < ROWS; r++) {
+        ck_assert(audio_is_silent(rows[r], FRAMES));
+        for (size_t i = FRAMES; i < FRAMES + BEHIND; i++)
+            ck_assert(rows[r][i] == 1);
+        free(rows[r]);
+    }
+    workers_destroy(workers);
+}
+END_TEST
+
+/* Among others on the heap, whose pages it shares. */
+START_TEST(what_is_freed_by_all_has_neighbours)
+{
+    enum { COUNT = (1 << 25) + 3, NEAR = 999 };
+    struct workers *workers;
+    char before[NEAR], *beside[2];
+    memset(before, 'x', sizeof before);
+    ck_assert_int_eq(workers_create_for_later(THREADS, &workers), STATUS_OK);
+    ck_assert_int_eq(mallopt(M_MMAP_THRESHOLD, 1 << 30), 1);
+    for (size_t n = 0; n < 3; n++) {
+        beside[0] = malloc(NEAR);
+        float *samples = audio_alloc_unset(COUNT);
+        beside[1] = malloc(NEAR);
+        ck_assert(beside[0] && samples && beside[1]);
+        for (size_t i = 0; i < COUNT; i++)
+            samples[i] = 1;
+        memset(beside[0], 'x', NEAR);
+        memset(beside[1], 'x', NEAR);
+        audio_free(samples, COUNT, workers);
+        for (size_t b = 0; b < 2; b++) {
+            ck_assert_mem_eq(beside[b], before, NEAR);
+            free(beside[b]);
+        }
+    }
+    audio_free(NULL, COUNT, workers);
+    workers_destroy(workers);
+}
+END_TEST
+
 SUITE_MAIN("workers", threads_start_when_a_piece_is_for_them, pieces_are_done_once,
-           a_job_of_a_moment_wakes_nobody)
+           a_job_of_a_moment_wakes_nobody, rows_are_cleared_to_their_end,
+           what_is_freed_by_all_has_neighbours)

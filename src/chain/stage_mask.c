@@ -224,7 +224,7 @@ static enum status stage_mask_create(struct stage *stage, size_t block, struct w
 static void stage_mask_discard(struct stage *stage)
 {
     if (!convolver_needs_mask(stage->filter))
-        mask_discard_coefficients(stage->data);
+        mask_discard_coefficients(stage->data, stage->settings.convolver.workers);
 }
 
 /* What a sound file's header tells of it: the truth for most masks. */

@@ -12,6 +12,17 @@ enum { GROUP_MOST = 8 }; /* chunks of an output that share one pass over a mask'
 
 static const size_t CACHE_FLOATS = 1 << 18; /* of masks' spectra per output that stay cached */
 
+static const double NS_TAKEN = 0.4; /* a sample of the input: copied and measured */
+
+/* Rows in one piece of memory. */
+static void free_spectra(const struct cpu_batch_convolution *convolution)
+{
+    size_t rows = convolution->shape.inputs, each = convolution->depth * convolution->floats;
+    if (convolution->spectra)
+        audio_free(convolution->spectra[0], rows * each, batch_workers(convolution));
+    free(convolution->spectra);
+}
+
 static void batch_destroy(struct convolution *base)
 {
     struct cpu_batch_convolution *convolution = (struct cpu_batch_convolution *)base;
@@ -19,8 +30,9 @@ static void batch_destroy(struct convolution *base)
     history_free(&convolution->history);
     fft_destroy(convolution->fft);
     odd_fft_destroy(convolution->odd);
-    rows_free(convolution->spectra, convolution->shape.inputs);
+    free_spectra(convolution);
     free(convolution->silent);
+    free(convolution->peaks);
     rows_free(convolution->sums, workers);
     rows_free(convolution->samples, workers);
     free(convolution);
@@ -32,10 +44,11 @@ static real **make_spectra(const struct cpu_batch_convolution *convolution)
 {
     size_t rows = convolution->shape.inputs, each = convolution->floats;
     size_t bins = 2 * (convolution->plan.fft / 2 + 1);
-    if (convolution->plan.partitions > 1)
-        return rows_alloc(rows, convolution->depth * each);
+    bool stays = convolution->plan.partitions > 1;
     real **spectra = rows_alloc_unset(rows, convolution->depth * each);
-    for (size_t r = 0; spectra && r < rows; r++)
+    if (spectra && stays)
+        audio_clear_rows(spectra, rows, convolution->depth * each, batch_workers(convolution));
+    for (size_t r = 0; spectra && !stays && r < rows; r++)
         for (size_t i = 0; i < convolution->depth; i++)
             memset(spectra[r] + i * each + bins, 0, (each - bins) * sizeof **spectra);
     return spectra;
@@ -59,8 +72,9 @@ static enum status init_spectra(struct cpu_batch_convolution *convolution)
     convolution->silent = calloc(shape->inputs * convolution->depth, sizeof *convolution->silent);
     if (convolution->silent)
         memset(convolution->silent, true, shape->inputs * convolution->depth);
+    convolution->peaks = calloc(shape->inputs, sizeof *convolution->peaks);
     if (!convolution->spectra || !convolution->silent || !convolution->sums ||
-        !convolution->samples)
+        !convolution->samples || !convolution->peaks)
         return fail_memory("a convolver");
     return plan->is_odd ? odd_fft_create(plan->fft, &convolution->odd)
                         : fft_create(plan->fft, &convolution->fft);
@@ -84,6 +98,8 @@ static enum status batch_create(const struct convolver_shape *shape, struct conv
     convolution->shape = *shape;
     convolution->plan = cpu_plan(shape);
     convolution->sharers = sharers_of(convolution);
+    convolution->takers = workers_worth(batch_workers(convolution),
+                                        NS_TAKEN * (double)shape->inputs * (double)shape->block);
     const struct partition_plan *plan = &convolution->plan;
     double floats = 2.0 * (double)plan->history_frames + 3.0 * (double)shape->block;
     floats += (double)plan->fft * (double)(plan->chunks + 2 * plan->partitions);
@@ -91,7 +107,8 @@ static enum status batch_create(const struct convolver_shape *shape, struct conv
     size_t kept = direct ? shape->taps - 1 : plan->history_frames;
     enum status status;
     if ((status = check_memory(shape, floats)) ||
-        (status = history_init(&convolution->history, shape->inputs, kept, shape->block)) ||
+        (status = history_init_with(&convolution->history, shape->inputs, kept, shape->block,
+                                    batch_workers(convolution))) ||
         (plan->algorithm == PARTITION_OVERLAP_SAVE && (status = init_spectra(convolution))))
         batch_destroy((struct convolution *)convolution);
     else
@@ -138,6 +155,8 @@ static void batch_release(const struct convolution *base, struct prepared *mask)
     for (size_t w = 0; w < workers; w++)
         fft_double_destroy(prepared->precise[w]);
     free(prepared->precise);
+    audio_free(prepared->spectra, prepared->floats, batch_workers(convolution));
+    prepared->spectra = NULL;
     destroy_form(prepared);
 }
 
@@ -216,7 +235,8 @@ static enum status prepare_spectra(const struct cpu_batch_convolution *convoluti
     size_t pieces = mask->columns * prepared->partitions;
     struct workers *all = batch_workers(convolution);
     struct workers *workers = workers_worth(all, (double)pieces * partition_fft_cost(plan->fft));
-    prepared->spectra = audio_alloc_unset(pieces * convolution->floats);
+    prepared->floats = pieces * convolution->floats;
+    prepared->spectra = audio_alloc_unset(prepared->floats);
     struct mask_job job = {convolution, mask, prepared,
                            rows_alloc_unset(workers_count(all), plan->fft)};
     enum status status = prepared->spectra && job.samples ? STATUS_OK : fail_memory("a mask");

@@ -30,16 +30,19 @@ struct cpu_batch_convolution {
     real **sums;                       /* [worker], `group` spectra each */
     real **samples;                    /* [worker] */
     real peak;                         /* of the sound so far */
+    real *peaks;                       /* [input] of the block */
     const struct cpu_batch_mask *near; /* of the step's masks, one with `precise`, or NULL */
     atomic_size_t precise_frames;      /* how long outputs may come near the bound from now on */
     struct workers *sharers;           /* of a step: NULL where it is too short, or live */
+    struct workers *takers;            /* of its inputs: the same */
 };
 
 struct cpu_batch_mask {
     struct path_table paths;
     real *head;        /* direct form: column by column */
     size_t partitions; /* that are not all zero */
-    real *spectra;     /* column by column, partition by partition */
+    real *spectra;     /* column by column, partition by partition: */
+    size_t floats;     /* of all */
     struct near_bound bound;
     struct fft_double **precise; /* [worker]; NULL: not needed */
     bool is_shared;              /* a form of the mask (mask_share.h): without `precise` */

@@ -27,6 +27,30 @@ static size_t chunk_frames(const struct cpu_batch_convolution *convolution, size
     return left < convolution->plan.hop ? left : convolution->plan.hop;
 }
 
+struct input_job {
+    struct cpu_batch_convolution *convolution;
+    const real *const *in;
+};
+
+static void take_input(void *context, size_t input, size_t worker)
+{
+    (void)worker;
+    const struct input_job *job = context;
+    struct cpu_batch_convolution *convolution = job->convolution;
+    history_write(&convolution->history, input, job->in[input]);
+    convolution->peaks[input] = audio_peak(job->in[input], convolution->shape.block);
+}
+
+static void take_inputs(struct cpu_batch_convolution *convolution, const real *const *in)
+{
+    struct input_job job = {convolution, in};
+    history_turn(&convolution->history);
+    workers_run(convolution->takers, convolution->shape.inputs, take_input, &job);
+    for (size_t c = 0; c < convolution->shape.inputs; c++)
+        if (convolution->peaks[c] > convolution->peak)
+            convolution->peak = convolution->peaks[c];
+}
+
 /* The spectrum of one input's chunk and the history before it. */
 static void transform_chunk(void *context, size_t piece, size_t worker)
 {
@@ -238,10 +262,9 @@ static void direct_output(void *context, size_t output, size_t worker)
 }
 
 /* What its transforms need to know. */
-static void look_at(struct cpu_batch_convolution *convolution, const real *const *in,
+static void look_at(struct cpu_batch_convolution *convolution,
                     const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
-    convolution->peak = peak_with(convolution->peak, &convolution->shape, in);
     size_t frames = convolution->precise_frames, block = convolution->shape.block;
     convolution->precise_frames = frames > block ? frames - block : 0;
     convolution->near = NULL;
@@ -259,9 +282,11 @@ void cpu_batch_step(struct convolution *base, const real *const *in,
     const struct convolver_shape *shape = &convolution->shape;
     size_t chunks = convolution->plan.chunks, groups = 1;
     bool direct = convolution->plan.algorithm == PARTITION_DIRECT;
-    history_advance(&convolution->history, in);
-    if (!direct) {
-        look_at(convolution, in, slots);
+    if (direct) {
+        history_advance(&convolution->history, in);
+    } else {
+        take_inputs(convolution, in);
+        look_at(convolution, slots);
         groups = (chunks + convolution->group - 1) / convolution->group;
         convolution->newest = (convolution->newest + chunks) % convolution->depth;
         workers_run(convolution->sharers, shape->inputs * chunks, transform_chunk, convolution);

@@ -6,6 +6,12 @@
 
 enum status history_init(struct history *history, size_t inputs, size_t keep, size_t block)
 {
+    return history_init_with(history, inputs, keep, block, NULL);
+}
+
+enum status history_init_with(struct history *history, size_t inputs, size_t keep, size_t block,
+                              struct workers *workers)
+{
     *history = (struct history){.keep = keep, .block = block, .end = keep + block};
     size_t capacity = keep + block;
     if (keep > block) {
@@ -13,7 +19,9 @@ enum status history_init(struct history *history, size_t inputs, size_t keep, si
         history->end = history->ring + block;
         capacity = 2 * history->ring;
     }
-    return block_init(&history->frames, inputs, capacity, "a convolver");
+    TRY(block_init_unset(&history->frames, inputs, capacity, "a convolver"));
+    audio_clear_rows(history->frames.data, inputs, capacity, workers);
+    return STATUS_OK;
 }
 
 void history_free(struct history *history)

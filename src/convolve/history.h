@@ -13,6 +13,7 @@
 
 /* For each precision. */
 #define history_init REAL(history_init)
+#define history_init_with REAL(history_init_with)
 #define history_free REAL(history_free)
 #define history_reset REAL(history_reset)
 #define history_advance REAL(history_advance)
@@ -31,6 +32,9 @@ struct history {
 
 MUST_CHECK enum status history_init(struct history *history, size_t inputs, size_t keep,
                                     size_t block);
+/* The same by many threads. */
+MUST_CHECK enum status history_init_with(struct history *history, size_t inputs, size_t keep,
+                                         size_t block, struct workers *workers);
 void history_free(struct history *history);
 void history_reset(struct history *history);
 

@@ -268,7 +268,7 @@ enum status live_chain_init(struct live_chain *chain, const struct live_chain_re
     settle_first(chain);
     stage_list_discard(&chain->stages);
     for (size_t i = 1; i < chain->choice_count; i++)
-        mask_discard_coefficients(chain->masks[i]);
+        mask_discard_coefficients(chain->masks[i], NULL);
     return STATUS_OK;
 }
 
@@ -314,7 +314,7 @@ static enum status fit(const struct live_chain *chain, struct mask *mask)
 static void put_mask(struct live_chain *chain, size_t choice, char *text, struct mask *mask)
 {
     struct stage *stage = &chain->stages.stages[chain->request.stage];
-    mask_discard_coefficients(mask);
+    mask_discard_coefficients(mask, NULL);
     mask_destroy(chain->masks[choice]);
     chain->masks[choice] = mask;
     if (choice == 0)

@@ -35,7 +35,8 @@ uint64_t mask_taps_most(void)
     return audio_memory_limit() / 9 / sizeof(float);
 }
 
-enum status mask_create(const char *name, size_t columns, uint64_t taps, struct mask **result)
+static enum status create_with(double *(*alloc)(size_t), const char *name, size_t columns,
+                               uint64_t taps, struct mask **result)
 {
     uint64_t limit = mask_taps_most();
     if (columns == 0 || taps > limit / columns)
@@ -49,13 +50,23 @@ enum status mask_create(const char *name, size_t columns, uint64_t taps, struct 
     mask->name = strdup(name);
     mask->columns = columns;
     mask->taps = (size_t)taps;
-    mask->coefficients = audio_alloc_in_double(columns * (size_t)taps);
+    mask->coefficients = alloc(columns * (size_t)taps);
     if (!mask->name || !mask->coefficients) {
         mask_destroy(mask);
         return fail_memory("a mask");
     }
     *result = mask;
     return STATUS_OK;
+}
+
+enum status mask_create(const char *name, size_t columns, uint64_t taps, struct mask **result)
+{
+    return create_with(audio_alloc_in_double, name, columns, taps, result);
+}
+
+enum status mask_create_unset(const char *name, size_t columns, uint64_t taps, struct mask **result)
+{
+    return create_with(audio_alloc_unset_in_double, name, columns, taps, result);
 }
 
 void mask_destroy(struct mask *mask)
@@ -330,11 +341,11 @@ void mask_scale(struct mask *mask, double gain, struct workers *workers)
     workers_run(workers_for(workers, mask), mask->columns, scale_column, &job);
 }
 
-void mask_discard_coefficients(struct mask *mask)
+void mask_discard_coefficients(struct mask *mask, struct workers *workers)
 {
     if (mask->share)
         return;
-    free(mask->coefficients);
+    audio_free_in_double(mask->coefficients, mask->columns * mask->taps, workers);
     mask->coefficients = NULL;
 }
 
@@ -346,7 +357,7 @@ void mask_align(struct mask *mask, enum mask_align align)
 
 enum status mask_pad(struct mask *mask, size_t frames)
 {
-    struct mask *padded;
+    struct mask *padded = NULL;
     if (frames == 0)
         return STATUS_OK;
     TRY(mask_create(mask->name, mask->columns, (uint64_t)mask->taps + frames, &padded));

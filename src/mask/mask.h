@@ -69,6 +69,9 @@ uint64_t mask_taps_most(void);
 /* Zeroed columns. Errors: memory, or more than this machine has. */
 MUST_CHECK enum status mask_create(const char *name, size_t columns, uint64_t taps,
                                    struct mask **mask);
+/* The same with any coefficients, for what is filled by many threads. */
+MUST_CHECK enum status mask_create_unset(const char *name, size_t columns, uint64_t taps,
+                                         struct mask **mask);
 /* Of a shared one: give it back. */
 void mask_destroy(struct mask *mask);
 
@@ -133,8 +136,8 @@ void mask_align(struct mask *mask, enum mask_align align); /* sets origin */
 MUST_CHECK enum status mask_pad(struct mask *mask, size_t frames);
 
 /* Free the coefficients of a prepared mask, a third of its memory; the other fields stay. A shared
- * mask keeps them. */
-void mask_discard_coefficients(struct mask *mask);
+ * mask keeps them. workers: share it; NULL: none. */
+void mask_discard_coefficients(struct mask *mask, struct workers *workers);
 
 /* Resample the columns, keeping the frequency response (mask_resample.c). Both rates are known.
  * Errors: memory. */

@@ -50,7 +50,7 @@ static enum status read_columns(const char *file, struct source *source, struct 
     if (source->frames < 0)
         return fail(STATUS_FAILED,
                     "cannot use mask %s: it does not say how long it is; convert it to WAV", file);
-    TRY(mask_create(file, source->format.channels, (uint64_t)source->frames, result));
+    TRY(mask_create_unset(file, source->format.channels, (uint64_t)source->frames, result));
     struct mask *mask = *result; /* destroyed by mask_load_with after an error */
     mask->rate = source->format.rate;
     mask->layout = source->format.layout;

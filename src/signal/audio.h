@@ -63,6 +63,11 @@ double *audio_alloc_in_double(size_t count);
 float *audio_alloc_unset(size_t count);
 double *audio_alloc_unset_in_double(size_t count);
 
+/* free(), for any size: workers share what the kernel does to take the pages of a large one back
+ * (NULL: none). */
+void audio_free(float *samples, size_t count, struct workers *workers);
+void audio_free_in_double(double *samples, size_t count, struct workers *workers);
+
 /* The largest magnitude; NaN or infinity if there is one. */
 float audio_peak(const float *samples, size_t count);
 double audio_peak_in_double(const double *samples, size_t count);
@@ -92,12 +97,9 @@ void audio_deinterleave(const float *interleaved, size_t channels, size_t frames
 void audio_deinterleave_in_double(const double *interleaved, size_t channels, size_t frames,
                                   double *const *planar, size_t at);
 
-/* The same for `rows` of the channels, planar[0] being the first of them and interleaved[0] its
- * first sample. */
-void audio_deinterleave_rows(const float *interleaved, size_t channels, size_t frames,
-                             float *const *planar, size_t rows, size_t at);
-void audio_deinterleave_rows_in_double(const double *interleaved, size_t channels, size_t frames,
-                                       double *const *planar, size_t rows, size_t at);
+/* The same, from single precision to double. */
+void audio_deinterleave_widened(const float *interleaved, size_t channels, size_t frames,
+                                double *const *planar, size_t at);
 
 /* `frames` frames of `rows` channels to to[c][at] on; workers share them (NULL: none). Real-time
  * without. */
@@ -105,6 +107,11 @@ void audio_copy_rows(float *const *to, size_t at, const float *const *from, size
                      size_t frames, struct workers *workers);
 void audio_copy_rows_in_double(double *const *to, size_t at, const double *const *from, size_t rows,
                                size_t frames, struct workers *workers);
+
+/* Zeros in rows[c][0..frames); workers share them (NULL: none). */
+void audio_clear_rows(float *const *rows, size_t count, size_t frames, struct workers *workers);
+void audio_clear_rows_in_double(double *const *rows, size_t count, size_t frames,
+                                struct workers *workers);
 
 /* The greatest common divisor. */
 uint64_t audio_common_divisor(uint64_t a, uint64_t b);

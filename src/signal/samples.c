@@ -23,9 +23,13 @@ enum {
     SMALL_PAGE = 1 << 12,
     HUGE_PAGE = 1 << 21,
     HUGE_MOST = 2 * HUGE_PAGE,
-    SIDE = 4,              /* of squares that are transposed in registers */
-    COPY_FRAMES = 1 << 16, /* that a worker copies at a time */
+    SIDE = 4,               /* of squares that are transposed in registers */
+    COPY_FRAMES = 1 << 16,  /* that a worker copies at a time */
+    FREED = 1 << 22,        /* bytes that a worker gives back at a time */
+    FREED_SHARED = 1 << 26, /* at least: malloc maps so many for themselves */
 };
+
+static const double NS_CLEARED = 0.5; /* a sample, most of it for a new page */
 
 typedef real square_row __attribute__((vector_size(SIDE * sizeof(real))));
 
@@ -66,6 +70,31 @@ real *audio_alloc(size_t count)
     if (samples)
         memset(samples, 0, count * sizeof *samples);
     return samples;
+}
+
+/* Whole pages of it: the rest of them may be a neighbour's. */
+struct free_job {
+    char *first;
+    size_t bytes;
+};
+
+static void free_piece(void *context, size_t piece, size_t worker)
+{
+    (void)worker;
+    const struct free_job *job = context;
+    size_t begin = piece * FREED, left = job->bytes - begin;
+    (void)madvise(job->first + begin, left < FREED ? left : FREED, MADV_DONTNEED);
+}
+
+void audio_free(real *samples, size_t count, struct workers *workers)
+{
+    size_t bytes = count * sizeof *samples, page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t skipped = -(uintptr_t)samples % page;
+    if (samples && workers_count(workers) > 1 && bytes >= FREED_SHARED) {
+        struct free_job job = {(char *)samples + skipped, (bytes - skipped) / page * page};
+        workers_run(workers, (job.bytes + FREED - 1) / FREED, free_piece, &job);
+    }
+    free(samples);
 }
 
 static enum status init_by(real *(*alloc)(size_t), struct real_block *block, size_t channels,
@@ -127,6 +156,23 @@ HALO_REALTIME void audio_copy_rows(real *const *to, size_t at, const real *const
 {
     struct copy_job job = {to, from, at, frames, (frames + COPY_FRAMES - 1) / COPY_FRAMES};
     workers_run(workers, rows * job.pieces, copy_piece, &job);
+}
+
+static void clear_piece(void *context, size_t piece, size_t worker)
+{
+    (void)worker;
+    const struct copy_job *job = context;
+    size_t begin = piece % job->pieces * COPY_FRAMES, left = job->frames - begin;
+    size_t frames = left < COPY_FRAMES ? left : COPY_FRAMES;
+    memset(job->to[piece / job->pieces] + begin, 0, frames * sizeof(real));
+}
+
+void audio_clear_rows(real *const *rows, size_t count, size_t frames, struct workers *workers)
+{
+    struct copy_job job = {
+        .to = rows, .frames = frames, .pieces = (frames + COPY_FRAMES - 1) / COPY_FRAMES};
+    workers = workers_worth(workers, NS_CLEARED * (double)count * (double)frames);
+    workers_run(workers, count * job.pieces, clear_piece, &job);
 }
 
 HALO_REALTIME void block_silence(struct real_block *block, size_t from, size_t frames)
@@ -274,12 +320,12 @@ HALO_REALTIME void audio_interleave(const real *const *planar, size_t at, size_t
             interleaved[i * channels + c] = planar[c][at + i];
 }
 
-void audio_deinterleave_rows(const real *interleaved, size_t channels, size_t frames,
-                             real *const *planar, size_t rows, size_t at)
+static void deinterleave_many(const real *interleaved, size_t channels, size_t frames,
+                              real *const *planar, size_t at)
 {
-    size_t squares = rows / SIDE * SIDE, whole = frames / SIDE * SIDE;
+    size_t squares = channels / SIDE * SIDE, whole = frames / SIDE * SIDE;
     deinterleave_squares(interleaved, channels, whole, planar, squares, at);
-    for (size_t c = 0; c < rows; c++)
+    for (size_t c = 0; c < channels; c++)
         for (size_t i = c < squares ? whole : 0; i < frames; i++)
             planar[c][at + i] = interleaved[i * channels + c];
 }
@@ -292,5 +338,39 @@ void audio_deinterleave(const real *interleaved, size_t channels, size_t frames,
     else if (channels == 2)
         deinterleave_two(interleaved, frames, planar[0] + at, planar[1] + at);
     else
-        audio_deinterleave_rows(interleaved, channels, frames, planar, channels, at);
+        deinterleave_many(interleaved, channels, frames, planar, at);
 }
+
+#ifndef HALO_DOUBLE
+SIMD_CLONES
+static void widen_squares(const float *interleaved, size_t channels, size_t frames,
+                          double *const *planar, size_t rows, size_t at)
+{
+    typedef double wide_row __attribute__((vector_size(SIDE * sizeof(double))));
+    for (size_t c = 0; c < rows; c += SIDE)
+        for (size_t i = 0; i < frames; i += SIDE) {
+            square_row row[SIDE];
+            for (size_t k = 0; k < SIDE; k++)
+                memcpy(&row[k], interleaved + (i + k) * channels + c, sizeof row[k]);
+            transpose(row);
+            for (size_t k = 0; k < SIDE; k++) {
+                wide_row wide = __builtin_convertvector(row[k], wide_row);
+                memcpy(planar[c + k] + at + i, &wide, sizeof wide);
+            }
+        }
+}
+
+/* Strip by strip: the frames of many channels are far apart, and share few lines of the cache. */
+void audio_deinterleave_widened(const float *interleaved, size_t channels, size_t frames,
+                                double *const *planar, size_t at)
+{
+    enum { STRIP = 32 };
+    size_t squares = channels / SIDE * SIDE, whole = frames / SIDE * SIDE;
+    for (size_t i = 0; i < whole; i += STRIP)
+        widen_squares(interleaved + i * channels, channels, whole - i < STRIP ? whole - i : STRIP,
+                      planar, squares, at + i);
+    for (size_t c = 0; c < channels; c++)
+        for (size_t i = c < squares ? whole : 0; i < frames; i++)
+            planar[c][at + i] = (double)interleaved[i * channels + c];
+}
+#endif

@@ -30,17 +30,10 @@ static enum status measure(const struct engine_job *run, const real *const *plan
     return STATUS_OK;
 }
 
-static enum status emit(const struct engine_job *run, struct sink *sink, real *const *planar,
-                        size_t from, size_t frames)
+static enum status emit_some(const struct engine_job *run, struct sink *sink, const real *const *at,
+                             size_t frames)
 {
-    const real *at[run->chain->outputs];
-    if (frames == 0)
-        return STATUS_OK;
     int64_t lap = lap_begin();
-    for (size_t c = 0; c < run->chain->outputs; c++)
-        at[c] = planar[c] + from;
-    if (sink == run->tail)
-        return REAL(sink_write)(sink, at, frames);
     TRY(measure(run, at, frames));
     lap_end(LAP_MEASURE, lap);
     run->totals->frames_out += frames;
@@ -48,6 +41,23 @@ static enum status emit(const struct engine_job *run, struct sink *sink, real *c
     enum status status = REAL(sink_write)(sink, at, frames);
     lap_end(LAP_WRITE, lap);
     return status;
+}
+
+/* A few frames at a time are still in the cache when they are written; a true peak is measured in
+ * pieces of its own. */
+static enum status emit(const struct engine_job *run, struct sink *sink, real *const *planar,
+                        size_t from, size_t frames)
+{
+    const real *at[run->chain->outputs];
+    bool at_once = sink == run->tail || run->true_peak;
+    size_t most = at_once ? frames : audio_chunk_frames(run->chain->outputs);
+    for (size_t done = 0, part; done < frames; done += part) {
+        part = frames - done < most ? frames - done : most;
+        for (size_t c = 0; c < run->chain->outputs; c++)
+            at[c] = planar[c] + from + done;
+        TRY(sink == run->tail ? REAL(sink_write)(sink, at, part) : emit_some(run, sink, at, part));
+    }
+    return STATUS_OK;
 }
 
 /* Of the frames from `first` to `end` of the chain, which are written. */

@@ -41,7 +41,7 @@ struct source {
     bool length_is_open;     /* a file that does not say where it ends, and was read to its end */
     bool seekable;
     bool waits;                 /* for another program, interrupted only by a signal */
-    struct workers *workers;    /* the opener's, to share the conversion of samples; NULL: none */
+    struct workers *workers;    /* the opener's, to share reading in double; NULL: none */
     struct sound_traits traits; /* empty if not from a file */
 };
 

@@ -3,7 +3,7 @@
 #include "base/plural.h"
 #include "base/simd.h"
 #include "base/stop.h"
-#include "sound/planar_rows.h"
+#include "sound/port_sndfile_parts.h"
 #include "sound/sndfile_library.h"
 
 #include <math.h>
@@ -133,6 +133,12 @@ static sf_count_t read_frames(struct sound_source *sound, bool single, size_t fr
                            : sf_readf_float(sound->file, sound->interleaved, (sf_count_t)frames);
 }
 
+/* What is read to: one of them. */
+struct planar_rows {
+    float *const *single;
+    double *const *in_double;
+};
+
 /* The next frames, at most a chunk, to the rows from `at` on. */
 static size_t read_chunk(struct sound_source *sound, const struct planar_rows *rows, size_t at,
                          size_t frames)
@@ -144,7 +150,10 @@ static size_t read_chunk(struct sound_source *sound, const struct planar_rows *r
     size_t read = count > 0 ? (size_t)count : 0;
     if (rows->single && sound->is_double)
         narrow(sound->interleaved, read * channels, &sound->beyond);
-    planar_rows_put(rows, at, sound->interleaved, channels, read, sound->source.workers);
+    if (rows->single)
+        audio_deinterleave(sound->interleaved, channels, read, rows->single, at);
+    else
+        audio_deinterleave_in_double(sound->interleaved, channels, read, rows->in_double, at);
     sound->position += (int64_t)read;
     return read;
 }
@@ -166,7 +175,7 @@ static enum status refuse_beyond(const struct sound_source *sound, size_t read)
 static enum status make_chunk(struct sound_source *sound)
 {
     size_t channels = sound->source.format.channels;
-    size_t frames = planar_rows_chunk(channels, sound->source.workers);
+    size_t frames = audio_chunk_frames(channels);
     if (sound->source.frames > 0 && (uint64_t)sound->source.frames < frames)
         frames = (size_t)sound->source.frames;
     sound->interleaved = audio_alloc_unset_in_double(frames * channels);
@@ -196,6 +205,16 @@ static enum status read_rows(struct sound_source *sound, const struct planar_row
     return STATUS_OK;
 }
 
+static enum status sound_source_seek(struct source *source, uint64_t frame)
+{
+    struct sound_source *sound = (struct sound_source *)source;
+    if (frame > INT64_MAX || sf_seek(sound->file, (sf_count_t)frame, SEEK_SET) < 0)
+        return fail(STATUS_FAILED, "cannot seek in %s: %s", source->name,
+                    sound->io.error ? strerror(sound->io.error) : sf_strerror(sound->file));
+    sound->position = (int64_t)frame;
+    return STATUS_OK;
+}
+
 static enum status sound_source_read(struct source *source, float *const *planar, size_t frames,
                                      size_t *got)
 {
@@ -215,17 +234,10 @@ static enum status sound_source_read_in_double(struct source *source, double *co
     for (size_t c = 0; c < sound->order.count; c++)
         sorted[c] = planar[sound->order.rows[c]];
     const struct planar_rows rows = {.in_double = sound->order.count ? sorted : planar};
-    return read_rows(sound, &rows, frames, got);
-}
-
-static enum status sound_source_seek(struct source *source, uint64_t frame)
-{
-    struct sound_source *sound = (struct sound_source *)source;
-    if (frame > INT64_MAX || sf_seek(sound->file, (sf_count_t)frame, SEEK_SET) < 0)
-        return fail(STATUS_FAILED, "cannot seek in %s: %s", source->name,
-                    sound->io.error ? strerror(sound->io.error) : sf_strerror(sound->file));
-    sound->position = (int64_t)frame;
-    return STATUS_OK;
+    if (!sound_parts_read(sound, rows.in_double, frames))
+        return stop_requested() ? STATUS_INTERRUPTED : read_rows(sound, &rows, frames, got);
+    *got = frames;
+    return sound_source_seek(source, (uint64_t)sound->position + frames);
 }
 
 const struct source_kind sound_source_kind = {.read = sound_source_read,

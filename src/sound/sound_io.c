@@ -49,7 +49,7 @@ static sf_count_t write_all(struct sound_io *io, const void *bytes, sf_count_t c
     return done;
 }
 
-/* ---- a file ---- */
+/* ---- a file that is written ---- */
 
 static sf_count_t file_length(void *user)
 {
@@ -75,6 +75,32 @@ static sf_count_t file_tell(void *user)
     return file_seek(0, SEEK_CUR, user);
 }
 
+static sf_count_t file_write(const void *bytes, sf_count_t count, void *user)
+{
+    return write_all(user, bytes, count);
+}
+
+static SF_VIRTUAL_IO written_functions = {
+    .get_filelen = file_length, .seek = file_seek, .write = file_write, .tell = file_tell};
+
+/* ---- a file that is read, by several at once ---- */
+
+static sf_count_t read_position(void *user)
+{
+    return ((const struct sound_io *)user)->position;
+}
+
+/* A damaged header leads anywhere: -1. */
+static sf_count_t read_seek(sf_count_t offset, int whence, void *user)
+{
+    struct sound_io *io = user;
+    sf_count_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? io->position : file_length(io);
+    if (from < 0 || offset < -from - io->origin || offset > LENGTH_UNKNOWN - from)
+        return -1;
+    io->position = from + offset;
+    return io->position;
+}
+
 /* Of what was read at an offset. */
 static void patch_bytes(const struct sound_patch *patch, unsigned char *bytes, int64_t at,
                         int64_t count)
@@ -89,9 +115,9 @@ static void patch_bytes(const struct sound_patch *patch, unsigned char *bytes, i
 static sf_count_t file_read(void *bytes, sf_count_t count, void *user)
 {
     struct sound_io *io = user;
-    sf_count_t done = 0, at = io->patch.size > 0 ? lseek(io->fd, 0, SEEK_CUR) : 0;
+    sf_count_t done = 0, at = io->origin + io->position;
     while (done < count) {
-        ssize_t part = read(io->fd, (char *)bytes + done, (size_t)(count - done));
+        ssize_t part = pread(io->fd, (char *)bytes + done, (size_t)(count - done), at + done);
         if (part < 0 && interrupted())
             continue;
         if (part < 0)
@@ -101,19 +127,12 @@ static sf_count_t file_read(void *bytes, sf_count_t count, void *user)
         done += part;
     }
     patch_bytes(&io->patch, bytes, at, done);
+    io->position += done;
     return done;
 }
 
-static sf_count_t file_write(const void *bytes, sf_count_t count, void *user)
-{
-    return write_all(user, bytes, count);
-}
-
-static SF_VIRTUAL_IO file_functions = {.get_filelen = file_length,
-                                       .seek = file_seek,
-                                       .read = file_read,
-                                       .write = file_write,
-                                       .tell = file_tell};
+static SF_VIRTUAL_IO read_functions = {
+    .get_filelen = file_length, .seek = read_seek, .read = file_read, .tell = read_position};
 
 /* ---- a stream that is written ---- */
 
@@ -259,6 +278,11 @@ void sound_io_begin(struct sound_io *io, int fd)
     io->position = io->passed = 0;
 }
 
+void sound_io_begin_beside(struct sound_io *io, const struct sound_io *other)
+{
+    *io = (struct sound_io){.fd = other->fd, .origin = other->origin, .patch = other->patch};
+}
+
 enum status sound_io_begin_stream(struct sound_io *io, FILE *stream)
 {
     io->fd = -1;
@@ -320,7 +344,9 @@ static SF_VIRTUAL_IO *functions_of(const struct sound_io *io, int mode)
 {
     if (io->stream)
         return &stream_functions;
-    return mode == SFM_WRITE && !sound_io_seekable(io->fd) ? &sent_functions : &file_functions;
+    if (mode == SFM_READ)
+        return &read_functions;
+    return sound_io_seekable(io->fd) ? &written_functions : &sent_functions;
 }
 
 static sf_count_t no_length(void *user)

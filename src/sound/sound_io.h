@@ -43,7 +43,7 @@ struct sound_io {
     int error;                /* errno of the first call that failed; 0: none did */
     int64_t origin;           /* offset of the sound in a file, or in a stream that is read */
     struct sound_patch patch; /* of a file that is read, set after sound_io_begin */
-    int64_t position;         /* of a stream */
+    int64_t position;         /* of a stream, or a file that is read: from its origin */
     int64_t passed;           /* bytes that went through a stream */
     bool ended;               /* and a stream that is read has no more */
     int open_error;           /* libsndfile's, if sound_io_open failed; 0: none */
@@ -60,6 +60,9 @@ struct sound_io {
 
 /* From the current offset of `fd` on. */
 void sound_io_begin(struct sound_io *io, int fd);
+
+/* The same part of the file that another one reads, independently. */
+void sound_io_begin_beside(struct sound_io *io, const struct sound_io *other);
 
 /* Errors: memory. */
 MUST_CHECK enum status sound_io_begin_stream(struct sound_io *io, FILE *stream);
