@@ -261,8 +261,8 @@ static void expect_done(struct batch_journal *const *runs, const struct batch_jo
     }
 }
 
-/* Runs of one shard write by turns, at random, some lines before the others look, and a foreign hand
- * puts lines between them. */
+/* Runs of one shard write by turns, at random, some lines before the others look, and a foreign
+ * hand puts lines between them. */
 START_TEST(no_run_misses_a_line_of_another)
 {
     static struct journal_line lines[LINES];

@@ -263,8 +263,8 @@ static void know_one(void *context, size_t piece, size_t worker)
     bool right = files_read_add(stays) && files_read_add(goes) && stat(goes, &about) == 0 &&
                  files_read_hold(&about);
     files_read_forget(goes);
-    right = right && !files_read_hold(&about) && stat(stays, &about) == 0 &&
-            files_read_hold(&about);
+    right =
+        right && !files_read_hold(&about) && stat(stays, &about) == 0 && files_read_hold(&about);
     atomic_fetch_add(wrong, !right);
 }
 
