@@ -41,6 +41,7 @@ void gather_cpu_let_on(void)
 
 static enum status cpu_count(size_t *count)
 {
+    gather_cpu.asked++;
     *count = gather_cpu.count;
     return gather_cpu.count ? STATUS_OK : fail(STATUS_FAILED, "there is no device");
 }

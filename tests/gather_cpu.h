@@ -16,6 +16,7 @@ struct gather_cpu {
     } fails[GATHER_CPU_DEVICES]; /* SIZE_MAX: never */
     size_t mask_bytes;           /* 0: plenty */
     /* What happened. */
+    size_t asked; /* how many there are */
     size_t batches[GATHER_CPU_DEVICES];
     size_t items[GATHER_CPU_DEVICES][GATHER_CPU_BATCHES]; /* of each batch */
     size_t floats_most;                                   /* of a batch, in or out */

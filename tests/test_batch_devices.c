@@ -38,19 +38,25 @@ static void begin(size_t devices)
         "jobs.jsonl");
 }
 
-static enum status run(const char *list, const char *folder, const char *devices)
+static enum status run_on(const char *backend, const char *list, const char *folder,
+                          const char *devices)
 {
     struct batch_options options = *(const struct batch_options *)command_batch.defaults;
     options.list = list;
     options.render.out_dir = folder;
     options.report = "report.jsonl";
     options.render.verbosity = VERBOSITY_QUIET;
-    options.render.chain.settings.convolver.backend = "cuda";
+    options.render.chain.settings.convolver.backend = backend;
     struct gpu_devices *named = &options.render.chain.settings.convolver.gpu.devices;
     if (devices)
         ck_assert_int_eq(gpu_devices_parse("devices", devices, named), STATUS_OK);
     options.device_kind = &gather_cpu_kind;
     return batch_run(&options);
+}
+
+static enum status run(const char *list, const char *folder, const char *devices)
+{
+    return run_on("cuda", list, folder, devices);
 }
 
 static void expect_output(const char *folder, int i)
@@ -242,7 +248,21 @@ START_TEST(reproducible_bytes_are_those_of_the_render)
 }
 END_TEST
 
+/* CUDA takes longer to count GPUs than a small batch takes. */
+START_TEST(devices_that_a_small_batch_would_not_use_are_not_asked_for)
+{
+    begin(1);
+    ck_assert_int_eq(run_on("auto", "jobs.jsonl", "D", NULL), STATUS_OK);
+    ck_assert_uint_eq(gather_cpu.asked, 0);
+    expect_output("D", 0);
+    ck_assert_int_eq(run_on("auto", "jobs.jsonl", "E", "0"), STATUS_OK); /* named */
+    ck_assert_uint_eq(gather_cpu.asked, 1);
+    expect_output("E", 0);
+}
+END_TEST
+
 SUITE_MAIN("batch_devices", outputs_are_right_and_done_once, every_kind_of_job_equals_the_cpu,
            a_bad_job_in_a_batch_fails_alone, lost_devices_cost_no_job,
            what_is_not_possible_is_refused, what_needs_double_precision_is_left_to_the_cpu,
-           reproducible_bytes_are_those_of_the_render)
+           reproducible_bytes_are_those_of_the_render,
+           devices_that_a_small_batch_would_not_use_are_not_asked_for)

@@ -1,11 +1,15 @@
 /* halo batch: which outputs it replaces and makes again, and what it says of them. */
+#include "base/noise.h"
+#include "batch/batch_journal.h"
 #include "command.h"
 #include "sound.h"
 #include "suite.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { WAV16 = SF_FORMAT_WAV | SF_FORMAT_PCM_16 };
 
@@ -225,8 +229,74 @@ START_TEST(a_command_that_hangs_is_stopped)
 }
 END_TEST
 
+/* ---- the journal ---- */
+
+enum { RUNS = 3, LINES = 200 };
+
+struct journal_line {
+    char id[32], name[32], path[32];
+    struct batch_job job;
+};
+
+/* A job whose output is there. */
+static void make_line(struct journal_line *line, uint64_t number)
+{
+    snprintf(line->id, sizeof line->id, "job%" PRIu64, number);
+    snprintf(line->name, sizeof line->name, "%" PRIu64 ".wav", number);
+    snprintf(line->path, sizeof line->path, "D/%s", line->name);
+    line->job = (struct batch_job){.id = line->id, .name = line->name, .output = line->path};
+    snprintf(line->job.digest, BATCH_DIGEST, "%016" PRIx64 "%016" PRIx64, noise_hash(number),
+             noise_hash(~number));
+    FILE *file = fopen(line->path, "w");
+    ck_assert_ptr_nonnull(file);
+    fprintf(file, "%" PRIu64, number);
+    fclose(file);
+}
+
+static void expect_done(struct batch_journal *const *runs, const struct batch_job *job)
+{
+    for (size_t r = 0; r < RUNS; r++) {
+        batch_journal_refresh(runs[r]);
+        ck_assert_int_eq(batch_journal_state(runs[r], job), BATCH_DONE);
+    }
+}
+
+/* Runs of one shard write by turns, at random, some lines before the others look, and a foreign
+ * hand puts lines between them. */
+START_TEST(no_run_misses_a_line_of_another)
+{
+    static struct journal_line lines[LINES];
+    struct batch_journal *runs[RUNS];
+    const struct batch_shard whole = {1, 1};
+    const struct sum_set none = {0};
+    command_clean();
+    ck_assert_int_eq(chdir(command_folder()), 0);
+    command_done("mkdir D");
+    for (size_t r = 0; r < RUNS; r++)
+        ck_assert_int_eq(batch_journal_open("D", &whole, &none, &runs[r]), STATUS_OK);
+    for (uint64_t i = 0; i < LINES; i++) {
+        uint64_t random = noise_hash(i);
+        struct batch_journal *run = runs[random % RUNS];
+        struct stat about;
+        make_line(&lines[i], i);
+        ck_assert_int_eq(stat(lines[i].path, &about), 0);
+        if (random >> 8 & 1)
+            batch_journal_note(run, json_pack("{s:s}", "run", "a note"));
+        if ((random >> 9 & 15) == 0)
+            command_done("echo 'no line of ours' >>D/.halo-batch/1-of-1.jsonl");
+        ck_assert_int_eq(batch_journal_add(run, &lines[i].job, &about), STATUS_OK);
+        if (random >> 16 & 1)
+            expect_done(runs, &lines[i].job);
+    }
+    for (size_t i = 0; i < LINES; i++)
+        expect_done(runs, &lines[i].job);
+    for (size_t r = 0; r < RUNS; r++)
+        batch_journal_close(runs[r]);
+}
+END_TEST
+
 SUITE_MAIN("batch_outputs", only_files_of_a_batch_are_replaced,
            outputs_of_renamed_jobs_are_replaced, changed_options_make_the_output_again,
            clipping_and_lost_metadata_are_reported, a_stopped_run_says_so,
            what_is_no_file_is_refused_at_once, a_report_replaces_no_sound,
-           a_command_that_hangs_is_stopped)
+           a_command_that_hangs_is_stopped, no_run_misses_a_line_of_another)

@@ -1,6 +1,7 @@
 /* Transforms: correct at every kind of length; plans are saved and found again, and a damaged or
  * missing cache does no harm. */
 #include "base/noise.h"
+#include "base/workers.h"
 #include "command.h"
 #include "signal/audio.h"
 #include "signal/fft.h"
@@ -424,8 +425,56 @@ START_TEST(a_render_writes_plans_only_where_it_learnt)
 }
 END_TEST
 
+enum { KEPT_LENGTHS = 3, KEPT_PIECES = 48 };
+static const size_t kept_lengths[KEPT_LENGTHS] = {96, 4096, 15360};
+
+struct kept {
+    struct odd_fft *single[KEPT_PIECES];
+    struct odd_fft_in_double *twice[KEPT_PIECES];
+    bool failed[KEPT_PIECES];
+};
+
+static void create_kept(void *context, size_t piece, size_t worker)
+{
+    struct kept *kept = context;
+    size_t n = kept_lengths[piece % KEPT_LENGTHS];
+    (void)worker;
+    kept->failed[piece] = odd_fft_create(n, &kept->single[piece]) != STATUS_OK ||
+                          odd_fft_create_in_double(n, &kept->twice[piece]) != STATUS_OK;
+    if (!kept->failed[piece] && piece % 2) { /* whose user has ended: the others' stays */
+        odd_fft_destroy(kept->single[piece]);
+        odd_fft_destroy_in_double(kept->twice[piece]);
+    }
+}
+
+START_TEST(kept_odd_transforms_have_one_plan_a_length)
+{
+    struct workers *workers;
+    struct kept kept = {0};
+    struct odd_fft *before;
+    ck_assert_int_eq(odd_fft_create(kept_lengths[0], &before), STATUS_OK);
+    fft_keep_plans();
+    ck_assert_int_eq(workers_create(4, &workers), STATUS_OK);
+    workers_run(workers, KEPT_PIECES, create_kept, &kept);
+    workers_destroy(workers);
+    for (size_t i = 0; i < KEPT_PIECES; i++) {
+        ck_assert(!kept.failed[i]);
+        for (size_t j = 0; j < i; j++) {
+            bool same = i % KEPT_LENGTHS == j % KEPT_LENGTHS;
+            ck_assert((kept.single[i] == kept.single[j]) == same);
+            ck_assert((kept.twice[i] == kept.twice[j]) == same);
+        }
+    }
+    ck_assert_ptr_ne(before, kept.single[0]); /* its user still destroys it */
+    odd_fft_destroy(before);
+    for (size_t i = 0; i < KEPT_LENGTHS; i++)
+        check_odd_length(kept_lengths[i], kept_lengths[i] / 2);
+}
+END_TEST
+
 /* What plans_are_kept measures would be kept in the common cache by a later test. */
 SUITE_MAIN("fft", transforms_are_right, odd_transforms_are_right, odd_products_convolve,
            odd_products_add_up, products_add_up, damaged_plans_are_ignored,
            what_is_no_file_of_plans_is_ignored, plans_that_are_there_are_not_written_again,
-           a_render_writes_plans_only_where_it_learnt, plans_are_kept)
+           a_render_writes_plans_only_where_it_learnt, kept_odd_transforms_have_one_plan_a_length,
+           plans_are_kept)

@@ -1,9 +1,12 @@
 /* No file that a command reads is ever its output, under whatever name, forced or not; and what is
  * not a file is not waited for. */
+#include "base/files_read.h"
+#include "base/workers.h"
 #include "command.h"
 #include "sound.h"
 #include "suite.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -200,6 +203,91 @@ START_TEST(resource_forks_are_ignored)
 }
 END_TEST
 
+/* ---- which files are known ---- */
+
+static bool holds(const char *path)
+{
+    struct stat about;
+    ck_assert_int_eq(stat(path, &about), 0);
+    return files_read_hold(&about);
+}
+
+static void add(const char *path)
+{
+    ck_assert(files_read_add(path));
+}
+
+START_TEST(a_file_is_known_by_its_inode)
+{
+    command_clean();
+    ck_assert_int_eq(chdir(command_folder()), 0);
+    command_done("mkdir d && echo a >a && echo b >b && echo c >c && ln a hard && ln -s b soft");
+    add("a");
+    add("hard"); /* one inode by two names */
+    add("soft");
+    add("soft");
+    add("d");
+    add("later");
+    ck_assert(holds("a") && holds("hard") && holds("b") && holds("soft"));
+    ck_assert(!holds("c") && !holds("d"));
+    files_read_forget("a");
+    files_read_forget("a");
+    files_read_forget("nothing");
+    ck_assert(holds("a")); /* by its other name */
+    files_read_forget("hard");
+    ck_assert(!holds("a"));
+    command_done("echo l >later && ln b old && mv c b"); /* soft leads to another file */
+    ck_assert(!holds("later") && !holds("b") && !holds("old"));
+    add("later");
+    add("soft");
+    ck_assert(holds("later") && holds("b") && !holds("old"));
+    ck_assert(files_read_below("."));
+    ck_assert(!files_read_below("d"));
+    command_done("mv later d/x && ln -s d/x later && mkdir e && echo y >e/y");
+    ck_assert(files_read_below("d") && !files_read_below("e"));
+    ck_assert(files_read_add_below("e"));
+    ck_assert(files_read_below("e") && holds("e/y"));
+}
+END_TEST
+
+enum { KNOWN = 200, PIECES = 2000 };
+
+/* Some names stay, others come and go, as the masks and sounds of a batch do. */
+static void know_one(void *context, size_t piece, size_t worker)
+{
+    atomic_size_t *wrong = context;
+    char stays[32], goes[32];
+    struct stat about;
+    snprintf(stays, sizeof stays, "stays%zu", piece % KNOWN);
+    snprintf(goes, sizeof goes, "goes%zu", worker);
+    bool right = files_read_add(stays) && files_read_add(goes) && stat(goes, &about) == 0 &&
+                 files_read_hold(&about);
+    files_read_forget(goes);
+    right =
+        right && !files_read_hold(&about) && stat(stays, &about) == 0 && files_read_hold(&about);
+    atomic_fetch_add(wrong, !right);
+}
+
+START_TEST(many_threads_know_many_files)
+{
+    struct workers *workers;
+    atomic_size_t wrong = 0;
+    command_clean();
+    ck_assert_int_eq(chdir(command_folder()), 0);
+    command_done("for i in $(seq 0 %d); do echo $i >stays$i; echo $i >goes$i; done", KNOWN - 1);
+    ck_assert_int_eq(workers_create(4, &workers), STATUS_OK);
+    workers_run(workers, PIECES, know_one, &wrong);
+    workers_destroy(workers);
+    ck_assert_uint_eq(atomic_load(&wrong), 0);
+    for (size_t i = 0; i < KNOWN; i++) {
+        char stays[32];
+        snprintf(stays, sizeof stays, "stays%zu", i);
+        ck_assert(holds(stays));
+    }
+}
+END_TEST
+
 SUITE_MAIN("files_read", what_render_reads_is_kept, what_others_read_is_kept,
            what_is_read_later_is_kept, fifos_are_not_waited_for, what_is_no_file_is_not_replaced,
-           streams_are_read, resource_forks_are_ignored)
+           streams_are_read, resource_forks_are_ignored, a_file_is_known_by_its_inode,
+           many_threads_know_many_files)

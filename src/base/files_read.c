@@ -8,39 +8,89 @@
 #include <ftw.h>
 #include <limits.h>
 #include <pthread.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define NOT_REGULAR "it is not a regular file; save it to one"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char **paths;    /* lock */
-static size_t count;    /* lock */
-static size_t capacity; /* lock */
+struct file_read {
+    char *path;   /* NULL: a key that finds any path of an inode */
+    bool is_file; /* regular when it was last added, and of this inode */
+    dev_t device;
+    ino_t inode;
+};
 
-static bool is_known(const char *path)
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of both trees, and what is in them */
+static void *by_path, *by_inode;                         /* of struct file_read, by tsearch */
+
+static int compare_paths(const void *one, const void *other)
 {
-    size_t i = 0;
-    while (i < count && strcmp(paths[i], path) != 0)
-        i++;
-    return i < count;
+    return strcmp(((const struct file_read *)one)->path, ((const struct file_read *)other)->path);
+}
+
+static int compare_inodes(const void *one, const void *other)
+{
+    const struct file_read *a = one, *b = other;
+    if (a->device != b->device)
+        return a->device < b->device ? -1 : 1;
+    if (a->inode != b->inode)
+        return a->inode < b->inode ? -1 : 1;
+    return a->path && b->path ? strcmp(a->path, b->path) : 0;
+}
+
+static struct file_read *find(const char *path)
+{
+    const struct file_read key = {.path = (char *)path};
+    struct file_read *const *found = tfind(&key, &by_path, compare_paths);
+    return found ? *found : NULL;
+}
+
+/* NULL: no memory. */
+static struct file_read *find_or_make(const char *path)
+{
+    struct file_read *file = find(path);
+    if (file)
+        return file;
+    file = calloc(1, sizeof *file);
+    if (file && (file->path = strdup(path)) && tsearch(file, &by_path, compare_paths))
+        return file;
+    if (file)
+        free(file->path);
+    free(file);
+    return NULL;
+}
+
+static bool look_at(const char *path, struct stat *about)
+{
+    int found = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, about) : stat(path, about);
+    return found == 0 && S_ISREG(about->st_mode);
+}
+
+static void leave_inode(struct file_read *file)
+{
+    if (file->is_file)
+        (void)tdelete(file, &by_inode, compare_inodes);
+    file->is_file = false;
 }
 
 static bool add(const char *path)
 {
-    if (is_known(path))
+    struct stat about;
+    struct file_read *file = find_or_make(path);
+    if (!file)
+        return false;
+    bool is_file = look_at(path, &about);
+    if (is_file && file->is_file && file->device == about.st_dev && file->inode == about.st_ino)
         return true;
-    if (count == capacity) {
-        size_t more = capacity ? 2 * capacity : 16;
-        char **larger = realloc(paths, more * sizeof *larger);
-        if (!larger)
-            return false;
-        paths = larger;
-        capacity = more;
-    }
-    paths[count] = strdup(path);
-    return paths[count] && ++count;
+    leave_inode(file);
+    if (!is_file)
+        return true;
+    file->device = about.st_dev;
+    file->inode = about.st_ino;
+    file->is_file = tsearch(file, &by_inode, compare_inodes);
+    return file->is_file;
 }
 
 bool files_read_add(const char *path)
@@ -54,12 +104,12 @@ bool files_read_add(const char *path)
 void files_read_forget(const char *path)
 {
     pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(paths[i], path) != 0)
-            continue;
-        free(paths[i]);
-        paths[i] = paths[--count];
-        break;
+    struct file_read *file = find(path);
+    if (file) {
+        leave_inode(file);
+        (void)tdelete(file, &by_path, compare_paths);
+        free(file->path);
+        free(file);
     }
     pthread_mutex_unlock(&lock);
 }
@@ -133,36 +183,47 @@ const char *files_read_open_text(const char *path, FILE **stream)
     return flaw;
 }
 
-static bool look_at(const char *path, struct stat *about)
-{
-    int found = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, about) : stat(path, about);
-    return found == 0 && S_ISREG(about->st_mode);
-}
-
 bool files_read_hold(const struct stat *about)
 {
-    struct stat known;
+    const struct file_read key = {.device = about->st_dev, .inode = about->st_ino};
+    struct file_read *const *found;
+    struct stat now;
     bool held = false;
     pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < count && !held; i++)
-        held = look_at(paths[i], &known) && known.st_dev == about->st_dev &&
-               known.st_ino == about->st_ino;
+    while (!held && (found = tfind(&key, &by_inode, compare_inodes))) {
+        held = look_at((*found)->path, &now) && now.st_dev == about->st_dev &&
+               now.st_ino == about->st_ino;
+        if (!held) /* that file is gone, and another one has its inode */
+            leave_inode(*found);
+    }
     pthread_mutex_unlock(&lock);
     return held;
 }
 
+struct folder_search {
+    char top[PATH_MAX];
+    bool found;
+};
+
+static void look_below(const void *node, VISIT visit, void *context)
+{
+    const struct file_read *file = *(struct file_read *const *)node;
+    struct folder_search *search = context;
+    char path[PATH_MAX];
+    size_t length = strlen(search->top);
+    if ((visit == preorder || visit == leaf) && !search->found && realpath(file->path, path))
+        search->found = strncmp(path, search->top, length) == 0 && path[length] == '/';
+}
+
 bool files_read_below(const char *folder)
 {
-    char top[PATH_MAX], path[PATH_MAX];
-    bool below = false;
-    if (!realpath(folder, top))
+    struct folder_search search = {.found = false};
+    if (!realpath(folder, search.top))
         return false;
-    size_t length = strlen(top);
     pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < count && !below; i++)
-        below = realpath(paths[i], path) && strncmp(path, top, length) == 0 && path[length] == '/';
+    twalk_r(by_path, look_below, &search);
     pthread_mutex_unlock(&lock);
-    return below;
+    return search.found;
 }
 
 ssize_t files_read_at(int fd, void *buffer, size_t size, off_t at)

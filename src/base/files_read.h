@@ -1,7 +1,9 @@
 /* The files that this command reads, so that it never replaces one of them, under whatever name.
  *
  * Files are remembered by name until the program ends; whether another one is among them is decided
- * by device and inode, when asked. Only regular files count. Threads: any, but no real-time step.
+ * by the device and inode that a name had when it was last added and still has, in a time that
+ * hardly depends on how many there are, since many jobs ask. Only regular files count. Threads:
+ * any, but no real-time step.
  */
 #ifndef HALO_FILES_READ_H
 #define HALO_FILES_READ_H

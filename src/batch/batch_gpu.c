@@ -124,19 +124,20 @@ static enum status choose_devices(const struct gather_device_kind *kind,
     return STATUS_OK;
 }
 
-static bool are_faster(const struct batch_options *options, const struct batch_list *list,
-                       struct mask_cache *masks, size_t devices)
+/* One: more are only used by name. */
+static bool is_faster(const struct batch_options *options, const struct batch_list *list,
+                      struct mask_cache *masks)
 {
     const struct chain_options *chain = &options->render.chain;
     struct backend_set set = {.processors = chain->threads ? chain->threads : machine_processors(),
-                              .devices = devices};
+                              .devices = 1};
     look_at_some(options, list, masks, &set);
     struct backend_set_times times = backend_set_cost(&set, machine_speed_now());
     bool faster = backend_cost_clearly_gpu(times.cpu, times.gpu);
-    note_detail("auto takes %s: estimated %.2f s on %zu processor%s, %.2f s with %zu GPU%s, of "
+    note_detail("auto takes %s: estimated %.2f s on %zu processor%s, %.2f s with a GPU, of "
                 "which decoding and encoding on the processors take %.2f s",
                 faster ? "the GPU" : "the CPU", times.cpu, set.processors, plural_s(set.processors),
-                times.gpu, devices, plural_s(devices), times.files);
+                times.gpu, times.files);
     return faster;
 }
 
@@ -148,10 +149,24 @@ static enum status check(const struct convolver_settings *convolver)
     return STATUS_OK;
 }
 
+static bool may_be_there(const struct gather_device_kind *kind)
+{
+    return kind != &gather_cuda || (convolver_cuda.is_usable && machine_may_have_gpu());
+}
+
 /* Most machines have none, of which nobody wants to read. */
 static bool is_there(const struct gather_device_kind *kind)
 {
-    return kind != &gather_cuda || (convolver_cuda.is_usable && convolver_cuda.is_usable());
+    return kind != &gather_cuda || convolver_cuda.is_usable();
+}
+
+/* Without being named. CUDA is asked last: it takes longer to start than small batches. */
+static bool is_chosen(const struct batch_options *options, const struct batch_list *list,
+                      struct mask_cache *masks, const struct gather_device_kind *kind)
+{
+    const struct convolver_settings *convolver = &options->render.chain.settings.convolver;
+    return strcmp(convolver->backend, "auto") == 0 && !convolver->reproducible &&
+           may_be_there(kind) && is_faster(options, list, masks) && is_there(kind);
 }
 
 enum status batch_gpu_choose(const struct batch_options *options, const struct batch_list *list,
@@ -168,14 +183,12 @@ enum status batch_gpu_choose(const struct batch_options *options, const struct b
         gpu_devices_are_given(&convolver->gpu.devices) || strcmp(convolver->backend, "cuda") == 0;
     if (convolver->reproducible)
         note_detail("--reproducible: the batch stays on the CPU");
-    if (!named && (strcmp(convolver->backend, "auto") != 0 || !is_there(kind)))
+    if (!named && !is_chosen(options, list, masks, kind))
         return STATUS_OK;
     log_as_notes(!named);
     enum status status = choose_devices(kind, &convolver->gpu.devices, numbers, &count);
-    if (status == STATUS_OK && !named && !are_faster(options, list, masks, count))
-        count = 0;
     const struct gather_settings settings = {kind, count, numbers, 0};
-    if (status == STATUS_OK && count > 0)
+    if (status == STATUS_OK)
         status = gather_create(&settings, gather);
     log_as_notes(false);
     if (status != STATUS_OK && named)

@@ -327,18 +327,34 @@ void batch_journal_sweep(struct batch_journal *journal, const char *folder)
 
 /* ---- writing ---- */
 
-/* In one call, so that the lines of two runs do not mix. 0 or an errno. */
-static int write_line(struct batch_journal *journal, json_t *line)
+/* Where it follows what has been read, no other run has written since, and it need not be read. */
+static void skip_own(struct batch_journal *journal, off_t length)
+{
+    off_t end = lseek(journal->file, 0, SEEK_CUR);
+    if (end - length == journal->seen)
+        journal->seen = end;
+}
+
+/* With its end; before the lock is taken, for which others wait. NULL: no memory. */
+static char *line_text(json_t *line)
 {
     char *text = json_line(line, JSON_COMPACT), *ended = NULL;
-    int length = text ? asprintf(&ended, "%s\n", text) : -1;
-    int error = length < 0 ? ENOMEM : 0;
-    if (!error && write(journal->file, ended, (size_t)length) != length)
-        error = errno ? errno : ENOSPC;
+    if (text && asprintf(&ended, "%s\n", text) < 0)
+        ended = NULL;
     free(text);
-    if (length >= 0)
-        free(ended);
-    return error;
+    return ended;
+}
+
+/* In one call, so that the lines of two runs do not mix. The lock is held. 0 or an errno. */
+static int write_text(struct batch_journal *journal, const char *text)
+{
+    ssize_t length = text ? (ssize_t)strlen(text) : 0;
+    if (!text)
+        return ENOMEM;
+    if (write(journal->file, text, (size_t)length) != length)
+        return errno ? errno : ENOSPC;
+    skip_own(journal, length);
+    return 0;
 }
 
 /* One thread syncs for all that have written meanwhile. The lock is held. 0 or an errno. */
@@ -377,13 +393,16 @@ enum status batch_journal_add(struct batch_journal *journal, const struct batch_
                   json_text(job->name), "digest", job->digest, "bytes", (json_int_t)about->st_size,
                   "changed", (json_int_t)about->st_mtim.tv_sec, "changed_ns",
                   (json_int_t)about->st_mtim.tv_nsec, "at_ms", (json_int_t)now_ms());
+    char *text = line_text(json_incref(line));
     pthread_mutex_lock(&journal->lock);
     if (line)
         learn_line(journal, line);
-    int error = write_line(journal, line);
+    int error = write_text(journal, text);
     if (!error)
         error = sync_until(journal, ++journal->written);
     pthread_mutex_unlock(&journal->lock);
+    json_decref(line);
+    free(text);
     return error ? fail(STATUS_FAILED, "cannot write the journal: %s", strerror(error)) : STATUS_OK;
 }
 
@@ -391,7 +410,9 @@ void batch_journal_note(struct batch_journal *journal, json_t *line)
 {
     if (line)
         json_object_set_new(line, "at_ms", json_integer((json_int_t)now_ms()));
+    char *text = line_text(line);
     pthread_mutex_lock(&journal->lock);
-    (void)write_line(journal, line);
+    (void)write_text(journal, text);
     pthread_mutex_unlock(&journal->lock);
+    free(text);
 }

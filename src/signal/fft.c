@@ -213,6 +213,11 @@ void fft_keep_plans(void)
     pthread_mutex_unlock(&planner);
 }
 
+bool fft_keeps_plans(void)
+{
+    return plans_kept;
+}
+
 /* NULL: none of that length is kept. */
 static struct fft *find_kept(size_t n)
 {

@@ -29,6 +29,7 @@ bool fft_plans_are_fixed(void);
 /* From now on plans stay until the process ends, and all users of a length share one: for many jobs
  * in one process. */
 void fft_keep_plans(void);
+bool fft_keeps_plans(void); /* the planner's lock is held */
 
 /* Around uses of FFTW's planner elsewhere (fft_odd.c), which wisdom shares in single precision. In
  * double precision fft_double.c has a lock of its own; FFTW's planner is made safe for both. */

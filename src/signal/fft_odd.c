@@ -34,7 +34,11 @@ struct real_odd_fft {
     FFTW(plan) inverse;
     real *cosines; /* of pi j / n, for the first half */
     real *sines;
+    bool is_kept;
+    struct real_odd_fft *next; /* of those that are kept */
 };
+
+static struct real_odd_fft *kept_ffts; /* the planner's lock */
 
 /* See fft.c. */
 enum { PLANNER_BYTES = 1 << 21, PLANNER_BYTES_EACH = 10 * sizeof(real) };
@@ -68,16 +72,26 @@ static void plan(struct real_odd_fft *fft, real *samples, real *bins)
     int half = (int)(fft->n / 2);
     unsigned flags = FFTW_ESTIMATE | (fft_plans_are_fixed() ? FFTW_NO_SIMD : 0);
     FFTW(complex) *from = (FFTW(complex) *)samples, *to = (FFTW(complex) *)bins;
-    fft_lock_planner();
     FFTW(make_planner_thread_safe)();
     fft->forward = FFTW(plan_dft_1d)(half, from, to, FFTW_BACKWARD, flags);
     fft->inverse = FFTW(plan_dft_1d)(half, from, to, FFTW_FORWARD, flags);
-    fft_unlock_planner();
 }
 
-enum status odd_fft_create(size_t n, struct real_odd_fft **result)
+/* The planner's lock is held, here and in the next ones. */
+static void free_fft(struct real_odd_fft *fft)
 {
-    TRY(library_open(&library));
+    if (fft->forward)
+        FFTW(destroy_plan)(fft->forward);
+    if (fft->inverse)
+        FFTW(destroy_plan)(fft->inverse);
+    free(fft->cosines);
+    free(fft->sines);
+    free(fft);
+}
+
+/* NULL: no memory. */
+static struct real_odd_fft *make(size_t n)
+{
     struct real_odd_fft *fft = calloc(1, sizeof *fft);
     real *samples = audio_alloc_unset(n), *bins = audio_alloc_unset(n);
     bool has_memory = memory_is_there(PLANNER_BYTES + PLANNER_BYTES_EACH * n);
@@ -89,28 +103,44 @@ enum status odd_fft_create(size_t n, struct real_odd_fft **result)
     }
     free(bins);
     free(samples);
-    if (!fft || !fft->cosines || !fft->sines || !fft->forward || !fft->inverse) {
-        odd_fft_destroy(fft);
-        return fail_memory("a Fourier transform");
+    if (fft && fft->cosines && fft->sines && fft->forward && fft->inverse) {
+        fill_tables(fft);
+        return fft;
     }
-    fill_tables(fft);
-    *result = fft;
-    return STATUS_OK;
+    if (fft)
+        free_fft(fft);
+    return NULL;
+}
+
+static struct real_odd_fft *find_or_make(size_t n)
+{
+    struct real_odd_fft *fft = kept_ffts;
+    while (fft && fft->n != n)
+        fft = fft->next;
+    if (fft || !(fft = make(n)) || !fft_keeps_plans())
+        return fft;
+    fft->is_kept = true;
+    fft->next = kept_ffts;
+    kept_ffts = fft;
+    return fft;
+}
+
+enum status odd_fft_create(size_t n, struct real_odd_fft **result)
+{
+    TRY(library_open(&library));
+    fft_lock_planner();
+    *result = find_or_make(n);
+    fft_unlock_planner();
+    return *result ? STATUS_OK : fail_memory("a Fourier transform");
 }
 
 void odd_fft_destroy(struct real_odd_fft *fft)
 {
-    if (!fft)
+    if (!fft || fft->is_kept)
         return;
     fft_lock_planner();
-    if (fft->forward)
-        FFTW(destroy_plan)(fft->forward);
-    if (fft->inverse)
-        FFTW(destroy_plan)(fft->inverse);
+    free_fft(fft);
     fft_unlock_planner();
-    free(fft->cosines);
-    free(fft->sines);
-    free(fft);
 }
 
 /* (x[j] + i x[j + n/2]) e^(i pi j / n) */
