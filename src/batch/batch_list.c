@@ -30,7 +30,8 @@ struct batch_clash {
 struct batch_names {
     struct job_reader reader; /* of the stages of a job: */
     size_t place;             /* this one; ALL_JOBS: those of all */
-    struct sum_set ids, outputs, input_files, output_files, stage_files;
+    struct sum_set ids, outputs, input_files, output_files;
+    struct sum_set stage_paths, stage_files;  /* as they are written, and where they are */
     struct batch_clash same_id, same_output;  /* the first */
     struct batch_clash replaced, stage_loses; /* what is an output: an input, a stage's file */
     struct batch_folder inputs_at, outputs_at, stages_at;
@@ -137,8 +138,10 @@ static enum status add_sums(struct batch_names *names, const struct job_sums *su
 static enum status add_stage_file(struct job_reader *reader, const char *path, size_t length)
 {
     struct batch_names *names = (struct batch_names *)reader;
-    uint64_t sum = place_sum(&names->stages_at, path, length);
     size_t earlier;
+    TRY(sum_set_add(&names->stage_paths, cache_file_sum(CACHE_FILE_SUM, path, length), names->place,
+                    &earlier));
+    uint64_t sum = earlier ? 0 : place_sum(&names->stages_at, path, length);
     if (sum == 0)
         return STATUS_OK;
     keep_first(&names->stage_loses, names->place, sum_set_place(&names->output_files, sum));
@@ -207,6 +210,7 @@ static void free_names(struct batch_names *names)
     sum_set_free(&names->input_files);
     sum_set_free(&names->output_files);
     sum_set_free(&names->stage_files);
+    sum_set_free(&names->stage_paths);
     free(names->inputs_at.path);
     free(names->outputs_at.path);
     free(names->stages_at.path);

@@ -45,8 +45,7 @@ static enum status find_in_members(const json_t *object, struct job_reader *read
 {
     const char *name;
     json_t *value;
-    json_object_foreach((json_t *)object, name, value)
-        TRY(find_in_member(name, value, reader));
+    json_object_foreach((json_t *)object, name, value) TRY(find_in_member(name, value, reader));
     return STATUS_OK;
 }
 
