@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-/* Who is told each of them; the path is not ended by a 0. */
+/* What is called with each of them; the path has no 0 at its end. */
 struct job_reader {
     enum status (*found)(struct job_reader *reader, const char *path, size_t length);
 };
