@@ -168,6 +168,19 @@ START_TEST(wrong_usage_is_refused_before_anything_is_written)
          "-O . -f"},
         {"the output of line 1 would replace the input of line 2", /* which is not there yet */
          "{\"in\": \"a.wav\", \"out\": \"x/y.wav\"}\n{\"in\": \"./D//x/./y.wav\"}", "-O D"},
+        {"the output of line 1 would replace what the stages of line 2 read",
+         "{\"in\": \"in/s00.wav\"}\n{\"in\": \"in/s01.wav\", \"noise\": \"D/s00.wav,snr=3\"}",
+         "-O D"},
+        {"the output of line 2 would replace what the stages of line 1 read",
+         "{\"in\": \"in/s00.wav\", \"stages\": [{\"gain\": 1}, {\"mask\": [\"a.wav\", "
+         "\".//D/x.wav,gain=3\"]}]}\n{\"in\": \"in/s01.wav\", \"out\": \"x.wav\"}",
+         "-O D"},
+        {"the output of line 1 would replace what the stages of line 1 read",
+         "{\"in\": \"in/s00.wav\", \"chain\": \"D/s00.wav\"}", "-O D"},
+        {"the output of line 1 would replace what the stages of all jobs read",
+         "{\"in\": \"in/s00.wav\"}", "-O D --mask a.wav --mask D/s00.wav,gain=-3"},
+        {"the output of line 1 would replace what the stages of all jobs read",
+         "{\"in\": \"in/s00.wav\"}", "-O D --masks masks"},
         {"lines 1 and 3 have the same output", "{\"in\": \"a.wav\"}\n\n{\"in\": \"b/a.wav\"}",
          "-O D"},
         {"lines 1 and 2 have the same \"id\"",
@@ -177,6 +190,7 @@ START_TEST(wrong_usage_is_refused_before_anything_is_written)
         {"--backend", "{\"in\": \"in/s00.wav\"}", "-O D --backend cuda --reproducible"},
     };
     begin();
+    command_done("echo D/s00.wav >masks");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         command_done("printf '%%s\\n' '%s' > list", rows[i].job);
         command_refused(2, rows[i].expected, "$HALO batch list %s", rows[i].arguments);
@@ -592,6 +606,23 @@ enum { MEMORY_MOST = 400000 };
 enum { MEMORY_MOST = 200000 };
 #endif
 
+/* The bytes of a name that are no text: the others are done. */
+START_TEST(names_that_are_no_text_fail_alone)
+{
+    begin();
+    command_done("mkdir g && cp in/s00.wav g/a.wav && cp in/s01.wav g/z.wav && cp in/s02.wav "
+                 "\"g/$(printf 'm\\377')\" && cp in/s02.wav \"g/$(printf 'm\\376')\"");
+    for (int run = 0; run < 2; run++) {
+        struct command_result result = command_run("$HALO batch --glob 'g/*' -O D");
+        ck_assert_int_eq(result.code, 3);
+        command_expect(result.err, "m\\xff: its name is not UTF-8");
+        command_expect(result.err, "m\\xfe: its name is not UTF-8");
+        command_expect(result.err, "2 of 4 jobs failed");
+        ck_assert_str_eq(command_done("ls D").out, "a.wav\nz.wav\n");
+    }
+}
+END_TEST
+
 /* As editors of Windows save files. */
 START_TEST(byte_order_marks_are_skipped)
 {
@@ -636,4 +667,4 @@ SUITE_MAIN("batch", the_bytes_are_those_of_reproducible_renders,
            killed_runs_lose_nothing_and_leave_nothing, runs_at_once_share_the_work,
            manifests_come_back_as_their_kind, a_room_begins_at_its_direct_sound,
            a_missing_gpu_is_not_mentioned, seeds_are_whole_numbers, damaged_lists_are_refused,
-           byte_order_marks_are_skipped)
+           names_that_are_no_text_fail_alone, byte_order_marks_are_skipped)

@@ -205,6 +205,54 @@ START_TEST(long_sums_keep_their_accuracy)
 }
 END_TEST
 
+/* Rows that are filled up to whole vectors carry what is no number no further than the mask
+ * reaches. */
+static void spread(const struct shape *shape, const struct mask2d *mask, float bad)
+{
+    struct convolve2d *convolution;
+    struct convolve2d_settings settings = {.backend = "cpu",
+                                           .channels = CHANNELS,
+                                           .columns = shape->picture_columns,
+                                           .rows_most = shape->picture_rows};
+    ck_assert_int_eq(convolve2d_create(&settings, mask, &convolution), STATUS_OK);
+    size_t pitch = shape->picture_columns + 1, before = shape->rows - 1 - shape->rows / 2;
+    size_t row = shape->picture_rows / 2, column = shape->picture_columns / 2;
+    struct picture pictures[CHANNELS];
+    float *out[CHANNELS];
+    for (size_t c = 0; c < CHANNELS; c++) {
+        pictures[c] = make_picture(shape, 10 + c);
+        pictures[c].all[(before + row) * pictures[c].pitch + column] = bad;
+        out[c] = calloc(shape->picture_rows * pitch, sizeof **out);
+    }
+    convolve(convolution, shape, pictures, 3, out, pitch);
+    for (size_t c = 0; c < CHANNELS; c++) {
+        for (size_t r = 0; r < shape->picture_rows; r++)
+            for (size_t k = 0; k < shape->picture_columns; k++) {
+                size_t down = r + shape->rows / 2 - row, across = k + shape->columns / 2 - column;
+                bool is_reached = down < shape->rows && across < shape->columns; /* wraps */
+                ck_assert_msg(isfinite(out[c][r * pitch + k]) == !is_reached,
+                              "%zux%zu: %g at row %zu, column %zu", shape->rows, shape->columns,
+                              (double)out[c][r * pitch + k], r, k);
+            }
+        free(pictures[c].all);
+        free(out[c]);
+    }
+    convolve2d_destroy(convolution);
+}
+
+START_TEST(what_is_no_number_stays_within_the_mask)
+{
+    static const float bad[] = {INFINITY, -INFINITY, NAN};
+    for (size_t s = 0; s < SHAPES; s++)
+        for (int separable = 0; separable < 2; separable++) {
+            struct mask2d *mask = make_mask(&shapes[s], separable);
+            for (size_t b = 0; b < 3; b++)
+                spread(&shapes[s], mask, bad[b]);
+            mask2d_destroy(mask);
+        }
+}
+END_TEST
+
 /* An impulse reproduces the mask as written: the definition of convolution. */
 START_TEST(an_impulse_becomes_the_mask)
 {
@@ -241,5 +289,5 @@ START_TEST(an_unknown_backend_is_refused)
 END_TEST
 
 SUITE_MAIN("convolve2d", cpu_agrees_with_the_truth, workers_make_no_difference,
-           long_sums_keep_their_accuracy, an_impulse_becomes_the_mask,
-           an_unknown_backend_is_refused)
+           long_sums_keep_their_accuracy, what_is_no_number_stays_within_the_mask,
+           an_impulse_becomes_the_mask, an_unknown_backend_is_refused)

@@ -260,6 +260,8 @@ START_TEST(a_discriminating_listener_passes_abx)
                      output);
     json_decref(reported);
     command_done("\"$HALO\" listen --verify log.json");
+    command_done("{ printf '\\357\\273\\277'; cat log.json; } >marked.json && \"$HALO\" listen "
+                 "--verify marked.json");
     command_done("sed 's/\"hits\": 8/\"hits\": 7/' log.json >wrong.json && ! cmp -s log.json "
                  "wrong.json");
     command_refused(1, "result does not follow", "\"$HALO\" listen --verify wrong.json");

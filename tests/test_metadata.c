@@ -183,6 +183,9 @@ START_TEST(user_decides)
     command_done("echo '{\"tags\": {\"title\": \"Another\", \"ARTIST\": [\"x\", \"y\"], \"MYTAG\": "
                  "null}}' >tags.json");
     command_done("\"$HALO\" render in.flac out.flac -qf --gain -6 --metadata tags.json");
+    command_done(
+        "{ printf '\\357\\273\\277'; cat tags.json; } >marked.json && \"$HALO\" render in.flac "
+        "marked.flac -qf --gain -6 --metadata marked.json && cmp marked.flac out.flac");
     command_expect(command_done("ffprobe -v error -show_entries format_tags out.flac").out,
                    "TAG:TITLE=Another\nTAG:ARTIST=x;y\n[/FORMAT]");
     command_done("echo '{\"tags\": {\"TITLE\": 3}}' >wrong.json; echo '{' >broken.json");

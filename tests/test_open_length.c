@@ -205,10 +205,38 @@ START_TEST(chunks_of_aiff_are_no_samples)
         struct sound in = sound_noise("in", i, SF_FORMAT_AIFF | SF_FORMAT_PCM_24, 48000, 1, LENGTH);
         state_size("in", &aiff, sizes[i % 2]);
         command_done("printf '%s' >>in", tails[i / 2]);
-        command_done(RENDER "in out.aiff");
+        command_done(RENDER "in out.aiff && cat in | " RENDER "- pipe.aiff");
         expect_sound("out.aiff", &in, tails[i / 2]);
+        expect_sound("pipe.aiff", &in, tails[i / 2]);
         sound_free(&in);
     }
+}
+END_TEST
+
+/* A stream of more than its made-up size: 2.1 GB, of which the last tenth of a second is not
+ * silent; and files of it, which are sparse: the larger one of a size that the header has no room
+ * for. */
+START_TEST(aiff_goes_on_past_a_made_up_size)
+{
+    command_clean();
+    struct sound in = sound_noise("in", 1, SF_FORMAT_AIFF | SF_FORMAT_PCM_16, 48000, 1, LENGTH);
+    in.block.frames = 4800;
+    state_size("in", &aiff, UINT32_C(0x7F000008));
+    command_done("tail -c %d in >samples && head -c -%d in >head", 2 * LENGTH, 2 * LENGTH);
+    bool is_full = getenv("HALO_TEST_FULL");
+    for (int seconds = 25000; seconds <= (is_full ? 50000 : 25000); seconds *= 2) {
+        command_done("cp head long && truncate -s +%d000 long", 96 * seconds);
+        command_done("cat samples >>long && " RENDER "long out.wav -f --start %d --duration 0.1",
+                     seconds);
+        expect_sound("out.wav", &in, "a long file");
+    }
+    if (is_full) {
+        command_done("{ cat head; head -c 2140800000 /dev/zero; cat samples; } | " RENDER
+                     "- pipe.wav --start 22300 --duration 0.1");
+        expect_sound("pipe.wav", &in, "a long stream");
+    }
+    in.block.frames = LENGTH;
+    sound_free(&in);
 }
 END_TEST
 
@@ -229,6 +257,67 @@ START_TEST(chunks_at_the_end_are_kept)
         command_done("printf '%s' >>in", rows[i].tail);
         ck_assert_ptr_null(strstr(command_done(RENDER "in out.wav -f --gain -6").err, "keep"));
         command_done("grep -a INAM out.wav | grep -aq abc");
+    }
+}
+END_TEST
+
+/* A WAV of no samples, and not one of unknown length: its own size says that chunks follow, of
+ * whatever name. What are no chunks is sound, and so is what begins with a name in vain. */
+START_TEST(chunks_after_no_samples_are_no_samples)
+{
+    static const struct {
+        const char *after;
+        int claims; /* bytes behind the header */
+        int frames;
+    } rows[] = {
+        {"Qxyz\\4\\0\\0\\0abcd", 12, 0},   {"Qxyz\\3\\0\\0\\0abc\\0LIST\\4\\0\\0\\0INFO", 24, 0},
+        {"Qxyz\\4\\0\\0\\0abcd", 0, 6}, /* the header's size was written before anything else */
+        {"Qxyz\\2\\0\\0\\0abcd", 12, 6},   {"Qxyz\\5\\0\\0\\0abcd", 12, 6},
+        {"Qx\\1z\\4\\0\\0\\0abcd", 12, 6}, {"abQxyz\\4\\0\\0\\0abcd", 14, 7},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        command_clean();
+        command_done(
+            "python3 -S -c 'import struct; import sys; sys.stdout.buffer.write(b\"RIFF\" + "
+            "struct.pack(\"<I\", %d) + b\"WAVEfmt \" + struct.pack(\"<IHHIIHH\", 16, 1, 1, "
+            "48000, 96000, 2, 16) + b\"data\" + bytes(4))' >in",
+            36 + rows[i].claims);
+        command_done("printf '%s' >>in", rows[i].after);
+        command_done("cat in | " RENDER "- pipe.wav");
+        struct sound out = sound_load("pipe.wav");
+        ck_assert_msg((int)out.block.frames == rows[i].frames, "%zu: %zu frames", i,
+                      out.block.frames);
+        sound_free(&out);
+    }
+}
+END_TEST
+
+/* As sox has libsndfile write them to a pipe: the header once more before and behind the samples.
+ * Not all of it may have arrived at once. */
+START_TEST(headers_that_stand_twice_are_refused)
+{
+    const struct {
+        const struct container *container;
+        uint64_t none; /* the size of no samples */
+    } rows[] = {{&caf, 4}, {&w64, 24}, {&w64, 23}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        command_clean();
+        struct sound in =
+            sound_noise("in", i, rows[i].container->format | SF_FORMAT_PCM_16, 48000, 2, LENGTH);
+        sound_free(&in);
+        state_size("in", rows[i].container, rows[i].none);
+        command_done("head -c -%d in >h && cat h in h >twice && cat h h h >none", 4 * LENGTH);
+        command_refused(1, "stands there twice", RENDER "twice out.wav");
+        command_refused(1, "stands there twice", "cat twice | " RENDER "- out.wav");
+        command_refused(1, "stands there twice",
+                        "{ cat h; sleep 0.1; cat in h; } | " RENDER "- out.wav");
+        command_refused(1, "stands there twice", RENDER "none out.wav");
+        command_refused(1, "stands there twice", RENDER "$WAV/drums.wav out.wav --mask twice");
+        /* of no samples, without a second one */
+        command_done("cat h | " RENDER "- out.wav");
+        struct sound out = sound_load("out.wav");
+        ck_assert_uint_eq(out.block.frames, 0);
+        sound_free(&out);
     }
 }
 END_TEST
@@ -295,6 +384,21 @@ START_TEST(programs_leave_lengths_open)
 }
 END_TEST
 
+/* libsndfile writes headers for sox that it cannot go back to. */
+START_TEST(sox_is_told_what_it_wrote)
+{
+    static const char *const kinds[] = {"caf", "w64", "caf -b 24", "w64 -e float -b 32"};
+    command_clean();
+    sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 2, LENGTH);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        command_done("sox in.wav -t %s - | cat >open", kinds[i]);
+        command_refused(1, "-t wav", RENDER "open out.wav");
+        command_refused(1, "-t wav", "sox in.wav -t %s - | " RENDER "- out.wav", kinds[i]);
+        command_done("sox in.wav -t %s file && " RENDER "file out.wav -f", kinds[i]);
+    }
+}
+END_TEST
+
 /* These decode what has lost something: as the stream of the same bytes. */
 START_TEST(decoders_leave_lengths_open)
 {
@@ -322,14 +426,18 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        open_lengths_go_to_the_end, they_are_masks_as_well,       more_than_was_made_up_is_read,
-        true_sizes_are_believed,    truncated_files_stay_refused, chunks_of_aiff_are_no_samples,
-        chunks_at_the_end_are_kept, a_batch_counts_them,
+        open_lengths_go_to_the_end,           they_are_masks_as_well,
+        more_than_was_made_up_is_read,        true_sizes_are_believed,
+        truncated_files_stay_refused,         chunks_of_aiff_are_no_samples,
+        chunks_at_the_end_are_kept,           a_batch_counts_them,
+        aiff_goes_on_past_a_made_up_size,     chunks_after_no_samples_are_no_samples,
+        headers_that_stand_twice_are_refused,
     };
-    const TTest *const with_programs[] = {programs_leave_lengths_open, decoders_leave_lengths_open};
+    const TTest *const with_programs[] = {programs_leave_lengths_open, sox_is_told_what_it_wrote,
+                                          decoders_leave_lengths_open};
     int failed = suite_run("open_length", tests, sizeof tests / sizeof *tests);
     if (system("for p in sox ffmpeg flac lame oggenc oggdec opusenc opusdec arecord; do "
                "command -v $p || exit 1; done >/dev/null 2>&1") == 0)
-        failed = suite_run("open_length_programs", with_programs, 2) || failed;
+        failed = suite_run("open_length_programs", with_programs, 3) || failed;
     return failed;
 }

@@ -463,6 +463,59 @@ START_TEST(boundaries_and_peaks_keep_the_bound)
 }
 END_TEST
 
+/* Below about 1e-38 a float loses bits, and below 1e-45 all of them. */
+START_TEST(what_single_precision_loses_is_said)
+{
+    static const struct {
+        const char *tap, *options;
+        bool is_said;
+    } masks[] = {
+        {"1e-37", "", false},
+        {"1e-39", "", true},
+        {"-1e-39\\n1e-320", "", true},
+        {"1e-300", "", true},
+        {"0", "", false},
+        {"1e-39", ",normalize=peak", false},
+        {"1e-30", ",gain=-200", true},
+        {"1\\n1e-300", "", false},
+    };
+    static const struct {
+        double peak;
+        bool is_said;
+    } sounds[] = {{1e-37, false}, {1e-39, true}, {-1e-300, true}, {0, false}};
+    struct block_in_double x = sound_of(NOISE, 1, 2000);
+    command_clean();
+    save("in.wav", &x, SF_FORMAT_WAV | SF_FORMAT_DOUBLE);
+    for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
+        command_done("printf -- '%s\n' >m.txt", masks[i].tap);
+        const char *single =
+            command_done("$HALO render in.wav out.wav -f --precision single --mask "
+                         "m.txt%s",
+                         masks[i].options)
+                .err;
+        ck_assert_msg(!!strstr(single, "mask m.txt: its largest tap is") == masks[i].is_said,
+                      "%zu: %s", i, single);
+        const char *wide = command_done("$HALO render in.wav out.wav -f --precision double --mask "
+                                        "m.txt%s",
+                                        masks[i].options)
+                               .err;
+        ck_assert_msg(!strstr(wide, "largest"), "%zu: %s", i, wide);
+    }
+    for (size_t i = 0; i < sizeof sounds / sizeof *sounds; i++) {
+        for (size_t n = 0; n < x.frames; n++)
+            x.data[0][n] = n == 1234 ? sounds[i].peak : sounds[i].peak / 2;
+        save("small.wav", &x, SF_FORMAT_WAV | SF_FORMAT_DOUBLE);
+        const char *single =
+            command_done("$HALO render small.wav out.wav -f --precision single").err;
+        ck_assert_msg(!!strstr(single, "small.wav: its largest sample is") == sounds[i].is_said,
+                      "%zu: %s", i, single);
+        const char *wide = command_done("$HALO render small.wav out.wav -f --precision double").err;
+        ck_assert_msg(!strstr(wide, "largest"), "%zu: %s", i, wide);
+    }
+    block_free_in_double(&x);
+}
+END_TEST
+
 START_TEST(single_precision_is_said)
 {
     static const char render[] = "$HALO render in.wav out.wav -f --json --precision double ";
@@ -577,6 +630,7 @@ int main(void)
                                   mixes_keep_the_bound,
                                   boundaries_and_peaks_keep_the_bound,
                                   single_precision_is_said,
+                                  what_single_precision_loses_is_said,
                                   replays_are_in_double_precision};
     enum { ALL = sizeof tests / sizeof *tests, OF_GPU = 5 };
     return suite_run("precision", tests, is_gpu ? OF_GPU : ALL);

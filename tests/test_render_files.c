@@ -1045,6 +1045,31 @@ START_TEST(integers_saturate_and_are_reported)
 }
 END_TEST
 
+/* Steps below full scale, where the sound itself fits. */
+START_TEST(the_advice_holds_where_dither_alone_clips)
+{
+    static const char *const dithers[] = {"tpdf", "shaped"};
+    for (size_t i = 0; i < 2; i++) {
+        command_clean();
+        struct sound in = sound_create(WAVF, 48000, 1, 20000);
+        for (size_t n = 0; n < 20000; n++)
+            in.block.data[0][n] = 1 - 1.1F / 32768;
+        sound_save(&in, "in.wav");
+        sound_free(&in);
+        struct command_result result = command_done(
+            "\"$HALO\" render in.wav out.wav --json --format pcm16 --dither %s", dithers[i]);
+        ck_assert_double_gt(command_number(result.out, "clipped"), 0);
+        const char *advice = strstr(result.err, "--gain ");
+        ck_assert_msg(advice && strtod(advice + strlen("--gain "), NULL) < 0, "%s", result.err);
+        double gain = strtod(advice + strlen("--gain "), NULL);
+        result = command_done("\"$HALO\" render in.wav out.wav -f --json --gain %g --format pcm16 "
+                              "--dither %s",
+                              gain, dithers[i]);
+        ck_assert_double_eq(command_number(result.out, "clipped"), 0);
+    }
+}
+END_TEST
+
 START_TEST(floats_do_not_clip)
 {
     command_clean();
@@ -1397,7 +1422,8 @@ SUITE_MAIN("render_files",
            truncated_files_are_refused, ogg_without_its_end_is_refused, ogg_chains_are_refused,
            truncated_streams_are_refused, sound_before_a_truncated_chunk_is_read,
            dither_is_triangular_or_none, dither_keeps_what_is_below_a_step,
-           integers_saturate_and_are_reported, floats_do_not_clip, normalizing_sets_the_peak,
+           integers_saturate_and_are_reported, the_advice_holds_where_dither_alone_clips,
+           floats_do_not_clip, normalizing_sets_the_peak,
            normalizing_keeps_the_samples_in_proportion, silence_cannot_be_normalized_and_stays,
            signals_leave_no_partial_file, signals_end_a_wait, signals_leave_no_spool,
            full_disk_leaves_no_partial_file, file_size_limit_leaves_no_partial_file,

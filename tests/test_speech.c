@@ -230,6 +230,44 @@ START_TEST(noise_has_its_ratio_to_what_it_is_added_to)
 }
 END_TEST
 
+/* What is added to nearly nothing is the noise itself, scaled, with all bits of a double, and also
+ * where single precision would have none of it. */
+START_TEST(noise_keeps_double_precision)
+{
+    command_clean();
+    command_done("python3 - <<'END'\n"
+                 "import random, struct\n"
+                 "random.seed(1)\n"
+                 "def save(name, rate, values):\n"
+                 "    data = struct.pack('<%%dd' %% len(values), *values)\n"
+                 "    open(name, 'wb').write(struct.pack('<4sI4s4sIHHIIHH4sI', b'RIFF', 36 + "
+                 "len(data), b'WAVE', b'fmt ', 16, 3, 1, rate, 8 * rate, 8, 64, b'data', "
+                 "len(data)) + data)\n"
+                 "noise = [random.uniform(-1, 1) for _ in range(4000)]\n"
+                 "save('noise.wav', 16000, noise)\n"
+                 "save('faint.wav', 16000, [1e-60 * x for x in noise])\n"
+                 "save('in.wav', 16000, [1e-12 * random.uniform(-1, 1) for _ in range(4000)])\n"
+                 "END");
+    command_done(
+        "$HALO render in.wav out.wav --precision double --noise noise.wav,snr=-200,start=0 && "
+        "$HALO render in.wav faint-out.wav --precision double --noise "
+        "faint.wav,snr=-200,start=0");
+    command_done(
+        "python3 - <<'END'\n"
+        "import struct\n"
+        "def load(name):\n"
+        "    return struct.unpack('<4000d', open(name, 'rb').read()[-32000:])\n"
+        "of, to = load('noise.wav'), load('out.wav')\n"
+        "before = load('in.wav')\n"
+        "factor = sum((t - b) * n for t, b, n in zip(to, before, of)) / sum(n * n for n in of)\n"
+        "worst = max(abs(t - b - factor * n) for t, b, n in zip(to, before, of))\n"
+        "assert worst < 1e-14 * factor, (worst, factor)\n"
+        "worst = max(abs(a - b) for a, b in zip(to, load('faint-out.wav')))\n"
+        "assert worst < 1e-14 * factor, (worst, factor)\n"
+        "END");
+}
+END_TEST
+
 START_TEST(noise_begins_where_it_is_told_to_and_is_repeated)
 {
     static const struct {
@@ -416,6 +454,9 @@ START_TEST(what_cannot_work_is_refused)
         {"beyond 1e-145 or 1e145", "loud.wav out.wav --noise noise.wav,snr=3"},
         {"beyond 1e-145 or 1e145", "quiet.wav out.wav --mask room.wav,level=input"},
         {"beyond 1e-145 or 1e145", "quiet.wav out.wav --noise noise.wav,snr=3"},
+        {"noise loud.wav", "mono.wav out.wav --precision double --noise loud.wav,snr=3"},
+        {"noise quiet.wav", "mono.wav out.wav --precision double --noise quiet.wav,snr=3"},
+        {"beyond single precision", "mono.wav out.wav --noise loud.wav,snr=3"},
     };
     begin();
     struct sound silent = sound_create(FLOAT, 16000, 1, 9000);
@@ -456,6 +497,7 @@ END_TEST
 SUITE_MAIN("speech", the_output_has_the_power_of_the_input,
            the_level_of_kaldi_is_that_of_the_whole_convolution, rooms_are_those_of_lhotse_and_kaldi,
            passes_give_the_sound_of_one, noise_has_its_ratio_to_what_it_is_added_to,
-           noise_begins_where_it_is_told_to_and_is_repeated, what_is_drawn_can_be_drawn_again,
-           draws_fill_their_range, changed_draws_and_noise_make_the_output_again, chains_keep_them,
+           noise_keeps_double_precision, noise_begins_where_it_is_told_to_and_is_repeated,
+           what_is_drawn_can_be_drawn_again, draws_fill_their_range,
+           changed_draws_and_noise_make_the_output_again, chains_keep_them,
            a_noise_that_is_replaced_is_noticed, what_cannot_work_is_refused)

@@ -1,5 +1,6 @@
 #include "base/json_text.h"
 
+#include "base/plain_text.h"
 #include "base/printable.h"
 
 #include <errno.h>
@@ -29,6 +30,17 @@ json_t *json_text(const char *bytes)
     string = json_stringn(readable, at);
     free(readable);
     return string;
+}
+
+json_t *json_text_load(const char *path, size_t flags, json_error_t *error)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return json_load_file(path, flags, error); /* which says why */
+    plain_text_skip_mark(file);
+    json_t *root = json_loadf(file, flags, error);
+    fclose(file);
+    return root;
 }
 
 static atomic_bool incomplete;

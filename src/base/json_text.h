@@ -11,6 +11,9 @@
 /* A new reference; each byte that is not UTF-8 becomes U+FFFD, NULL becomes null. NULL: memory. */
 json_t *json_text(const char *bytes);
 
+/* As json_load_file, behind a byte order mark if there is one. */
+json_t *json_text_load(const char *path, size_t flags, json_error_t *error);
+
 /* Take note of memory that runs out while JSON is made, where a missing member would not be seen:
  * from then on nothing is written. Once, before any JSON. */
 void json_watch_memory(void);

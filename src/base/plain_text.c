@@ -11,6 +11,25 @@ enum {
     PADDING_MOST = 128,
 };
 
+#define MARK "\xEF\xBB\xBF"
+
+size_t plain_text_mark(const char *text)
+{
+    return strncmp(text, MARK, strlen(MARK)) == 0 ? strlen(MARK) : 0;
+}
+
+/* No text begins with its first byte alone. */
+void plain_text_skip_mark(FILE *stream)
+{
+    int first = getc(stream);
+    if (first == (unsigned char)*MARK) {
+        for (size_t i = 1; i < strlen(MARK); i++)
+            (void)getc(stream);
+    } else if (first != EOF) {
+        (void)ungetc(first, stream);
+    }
+}
+
 /* Where a text comes from: bytes, or units of UTF-16. */
 struct text_source {
     FILE *stream;

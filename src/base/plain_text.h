@@ -10,4 +10,10 @@
  * copy, reading; then the stream stays. */
 const char *plain_text_convert(FILE **stream);
 
+/* Bytes of the byte order mark of UTF-8 that a text begins with: 3, or 0. */
+size_t plain_text_mark(const char *text);
+
+/* The same of a stream, which is left behind it. */
+void plain_text_skip_mark(FILE *stream);
+
 #endif

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t caught = 0;
@@ -23,19 +24,20 @@ static struct sigaction caught_by(void (*handler)(int))
     return action;
 }
 
-static void catch_alarm(int number)
+static void do_nothing(int number)
 {
     (void)number;
-    alarm(AGAIN);
 }
 
 /* The signal may have come between a check of the flag and a call that then waits, such as that
- * which opens a FIFO without a writer: others interrupt it. */
+ * which opens a FIFO without a writer: others interrupt it, from a timer, which those that are sent
+ * to other threads do not put off. */
 static void interrupt_again(void)
 {
-    const struct sigaction action = caught_by(catch_alarm);
+    const struct sigaction action = caught_by(do_nothing);
+    const struct timeval again = {.tv_sec = AGAIN};
     sigaction(SIGALRM, &action, NULL);
-    alarm(AGAIN);
+    setitimer(ITIMER_REAL, &(struct itimerval){again, again}, NULL);
 }
 
 static void catch_signal(int number)
@@ -49,8 +51,8 @@ static void catch_signal(int number)
         signal(number, SIG_DFL);
         raise(number);
     }
+    interrupt_again(); /* before others see the flag, and interrupt as well */
     caught = number;
-    interrupt_again();
 }
 
 static void replace(const char *path, const char *by)
@@ -75,17 +77,6 @@ void stop_before_end(void (*tidy)(void))
     tidy_up = tidy;
 }
 
-/* No signal that users, schedulers or libraries send. */
-static int interruption(void)
-{
-    return SIGRTMIN + 1;
-}
-
-static void do_nothing(int number)
-{
-    (void)number;
-}
-
 /* In the library signals are the program's own. */
 void stop_allow_interrupt(void)
 {
@@ -93,13 +84,13 @@ void stop_allow_interrupt(void)
         return;
     sigset_t own;
     sigemptyset(&own);
-    sigaddset(&own, interruption());
+    sigaddset(&own, SIGALRM);
     pthread_sigmask(SIG_UNBLOCK, &own, NULL);
 }
 
 void stop_interrupt(pthread_t thread)
 {
-    pthread_kill(thread, interruption());
+    pthread_kill(thread, SIGALRM);
 }
 
 void stop_watch(void)
@@ -112,8 +103,6 @@ void stop_watch(void)
         if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
     }
-    const struct sigaction interrupts = caught_by(do_nothing);
-    sigaction(interruption(), &interrupts, NULL);
     atomic_store(&watching, true);
     /* write() reports these as errors. */
     signal(SIGPIPE, SIG_IGN);

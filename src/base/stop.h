@@ -17,8 +17,8 @@ int stop_code(void);         /* 128 and the signal's number: the exit code that 
 void stop_raise_again(void); /* end by the received signal, as shells expect; may return */
 
 /* Signals interrupt the main thread alone. Where stop_requested, this ends a wait of another thread
- * as well (EINTR), if that has allowed it after stop_watch: call it again and again, since the next
- * wait may be about to begin. */
+ * as well (EINTR), by SIGALRM, if that has allowed it after stop_watch: call it again and again,
+ * since the next wait may be about to begin. */
 void stop_allow_interrupt(void); /* of the calling thread */
 void stop_interrupt(pthread_t thread);
 

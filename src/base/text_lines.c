@@ -1,6 +1,7 @@
 #include "base/text_lines.h"
 
 #include "base/decimal.h"
+#include "base/plain_text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -93,8 +94,7 @@ enum status text_lines_next(struct text_lines *lines, char **line)
         return text_lines_refuse(lines, "lines end as on an old Macintosh, with CR alone; save the "
                                         "file with the line ends of Unix or Windows");
     lines->line[shown] = '\0';
-    bool marked = lines->number == 1 && strncmp(lines->line, "\xEF\xBB\xBF", 3) == 0;
-    *line = lines->line + (marked ? 3 : 0);
+    *line = lines->line + (lines->number == 1 ? plain_text_mark(lines->line) : 0);
     text_lines_plain(*line);
     return STATUS_OK;
 }

@@ -1,7 +1,9 @@
 #include "batch/batch_list.h"
 
 #include "base/cache_file.h"
+#include "base/printable.h"
 #include "batch/job_line.h"
+#include "batch/job_reads.h"
 #include "batch/lines_read.h"
 
 #include <glob.h>
@@ -16,6 +18,8 @@ struct batch_folder {
     uint64_t sum; /* 0: not known */
 };
 
+#define ALL_JOBS SIZE_MAX
+
 /* Two jobs that contradict each other, by their places: lines, or the numbers of files from 1. */
 struct batch_clash {
     size_t one, other; /* 0: none */
@@ -24,10 +28,13 @@ struct batch_clash {
 /* Of all jobs, to find what occurs twice. Files are those of folders, by the folder's number and
  * their name in it. */
 struct batch_names {
+    struct job_reader reader; /* of the stages of a job: */
+    size_t place;             /* this one; ALL_JOBS: those of all */
     struct sum_set ids, outputs, input_files, output_files;
-    struct batch_clash same_id, same_output,
-        replaced; /* the first; replaced: an input by an output */
-    struct batch_folder inputs_at, outputs_at;
+    struct sum_set stage_paths, stage_files;  /* as they are written, and where they are */
+    struct batch_clash same_id, same_output;  /* the first */
+    struct batch_clash replaced, stage_loses; /* what is an output: an input, a stage's file */
+    struct batch_folder inputs_at, outputs_at, stages_at;
     char *path; /* of an output, and its room */
     size_t path_room;
 };
@@ -124,7 +131,30 @@ static enum status add_sums(struct batch_names *names, const struct job_sums *su
         TRY(sum_set_add(&names->output_files, sums->output_file, place, &earlier));
     keep_first(&names->replaced, place, sum_set_place(&names->output_files, sums->input_file));
     keep_first(&names->replaced, sum_set_place(&names->input_files, sums->output_file), place);
+    keep_first(&names->stage_loses, sum_set_place(&names->stage_files, sums->output_file), place);
     return STATUS_OK;
+}
+
+static enum status add_stage_file(struct job_reader *reader, const char *path, size_t length)
+{
+    struct batch_names *names = (struct batch_names *)reader;
+    size_t earlier;
+    TRY(sum_set_add(&names->stage_paths, cache_file_sum(CACHE_FILE_SUM, path, length), names->place,
+                    &earlier));
+    uint64_t sum = earlier ? 0 : place_sum(&names->stages_at, path, length);
+    if (sum == 0)
+        return STATUS_OK;
+    keep_first(&names->stage_loses, names->place, sum_set_place(&names->output_files, sum));
+    return sum_set_add(&names->stage_files, sum, names->place, &earlier);
+}
+
+/* What the jobs read that have no stages of their own. */
+static enum status add_stages_of_all(struct batch_names *names, const struct batch_options *options)
+{
+    names->place = ALL_JOBS;
+    for (size_t i = 0; i < options->mask_list.count; i++)
+        TRY(job_reads_find_for("mask", options->mask_list.values[i], &names->reader));
+    return job_reads_find_in(&options->render.chain.stages, &names->reader);
 }
 
 static enum status add_names(struct batch_names *names, const struct batch_job *job, size_t place)
@@ -135,7 +165,9 @@ static enum status add_names(struct batch_names *names, const struct batch_job *
         .output = batch_id_sum(job->name),
         .input_file = place_sum(&names->inputs_at, input, strlen(input)),
         .output_file = place_sum(&names->outputs_at, job->output, strlen(job->output))};
-    return add_sums(names, &sums, place);
+    TRY(add_sums(names, &sums, place));
+    names->place = place;
+    return job_reads_find(job->root, &names->reader);
 }
 
 /* In names->path; its length, or 0: no memory. */
@@ -177,8 +209,11 @@ static void free_names(struct batch_names *names)
     sum_set_free(&names->outputs);
     sum_set_free(&names->input_files);
     sum_set_free(&names->output_files);
+    sum_set_free(&names->stage_files);
+    sum_set_free(&names->stage_paths);
     free(names->inputs_at.path);
     free(names->outputs_at.path);
+    free(names->stages_at.path);
     free(names->path);
 }
 
@@ -216,10 +251,20 @@ static enum status check_names(const struct batch_names *names, const char *unit
                     "the output of %s %zu would replace the input of %s %zu; choose another folder "
                     "for -O",
                     unit, names->replaced.other, unit, names->replaced.one);
-    return STATUS_OK;
+    const struct batch_clash *loses = &names->stage_loses;
+    char whose[32] = "all jobs";
+    if (loses->one == 0)
+        return STATUS_OK;
+    if (loses->one != ALL_JOBS)
+        snprintf(whose, sizeof whose, "%s %zu", unit, loses->one);
+    return fail(STATUS_USAGE,
+                "the output of %s %zu would replace what the stages of %s read; choose another "
+                "folder for -O",
+                unit, loses->other, whose);
 }
 
-static enum status add_entry(struct batch_list *list, char *line, const char *original)
+static enum status add_entry(struct batch_list *list, char *line, const char *original,
+                             const char *flaw)
 {
     if (list->count == list->capacity) {
         size_t more = list->capacity ? 2 * list->capacity : 1024;
@@ -232,13 +277,14 @@ static enum status add_entry(struct batch_list *list, char *line, const char *or
     char *copy = original ? strdup(original) : NULL;
     if (original && !copy)
         return fail_memory("jobs");
-    list->entries[list->count++] = (struct batch_entry){.line = line, .original = copy};
+    list->entries[list->count++] =
+        (struct batch_entry){.line = line, .original = copy, .flaw = flaw};
     return STATUS_OK;
 }
 
-/* Takes `line` over, also on failure. */
+/* Takes `line` over, also on failure. flaw: see struct batch_entry. */
 static enum status add_job(const struct batch_options *options, const struct batch_shard *shard,
-                           char *line, const char *original, size_t place,
+                           char *line, const char *original, const char *flaw, size_t place,
                            struct batch_names *names, struct batch_list *list)
 {
     struct batch_job job = {0};
@@ -252,7 +298,7 @@ static enum status add_job(const struct batch_options *options, const struct bat
         status = sum_set_add(&list->outputs, batch_id_sum(job.name), place, &earlier);
     batch_job_free(&job);
     if (is_ours && status == STATUS_OK)
-        status = add_entry(list, line, original);
+        status = add_entry(list, line, original, flaw);
     if (!is_ours || status != STATUS_OK)
         free(line);
     return status;
@@ -266,7 +312,7 @@ static enum status add_line(const struct batch_options *options, const struct ba
     TRY(batch_line_to_job(options, line, &job));
     if (!job)
         return STATUS_OK;
-    return add_job(options, shard, job, options->from == BATCH_FROM_JOBS ? NULL : line, place,
+    return add_job(options, shard, job, options->from == BATCH_FROM_JOBS ? NULL : line, NULL, place,
                    names, list);
 }
 
@@ -312,6 +358,15 @@ static enum status read_list(const struct batch_options *options, const struct b
     return status;
 }
 
+/* Which a job, being JSON, has to be. */
+static bool is_utf8(const char *text)
+{
+    for (size_t length; *text; text += length)
+        if ((length = printable_utf8(text)) == 0)
+            return false;
+    return true;
+}
+
 static enum status read_glob(const struct batch_options *options, const struct batch_shard *shard,
                              struct batch_names *names, struct batch_list *list)
 {
@@ -322,11 +377,13 @@ static enum status read_glob(const struct batch_options *options, const struct b
         status = fail(STATUS_FAILED, "--glob '%s': %s", options->glob,
                       failed == GLOB_NOMATCH ? "no such files" : "cannot read the folder");
     for (size_t i = 0; status == STATUS_OK && i < found.gl_pathc; i++) {
-        json_t *job = json_pack("{s:s}", "in", found.gl_pathv[i]);
+        const char *flaw = is_utf8(found.gl_pathv[i]) ? NULL : "its name is not UTF-8; rename it";
+        json_t *job =
+            json_pack("{s:s}", "in", flaw ? printable(found.gl_pathv[i]) : found.gl_pathv[i]);
         char *line = job ? json_dumps(job, JSON_COMPACT) : NULL;
         json_decref(job);
-        status = line ? add_job(options, shard, line, NULL, i + 1, names, list)
-                      : fail(STATUS_FAILED, "%s: its name is not UTF-8", found.gl_pathv[i]);
+        status = line ? add_job(options, shard, line, NULL, flaw, i + 1, names, list)
+                      : fail_memory("jobs");
     }
     globfree(&found);
     return status;
@@ -364,12 +421,14 @@ static enum status read_masks(struct batch_options *options)
 enum status batch_list_load(struct batch_options *options, const struct batch_shard *shard,
                             struct batch_list *list)
 {
-    struct batch_names names = {0};
+    struct batch_names names = {.reader = {add_stage_file}};
     if (options->masks)
         TRY(read_masks(options));
     if (options->segments)
         TRY(kaldi_recordings_load(options->list, &options->recordings));
-    enum status status = (options->glob ? read_glob : read_list)(options, shard, &names, list);
+    enum status status = add_stages_of_all(&names, options);
+    if (status == STATUS_OK)
+        status = (options->glob ? read_glob : read_list)(options, shard, &names, list);
     if (status == STATUS_OK)
         status = check_names(&names, options->glob ? "file" : "line");
     if (status == STATUS_OK && options->report)

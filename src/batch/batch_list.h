@@ -10,8 +10,9 @@
 enum batch_result { BATCH_LEFT, BATCH_MADE, BATCH_KEPT, BATCH_FAILED };
 
 struct batch_entry {
-    char *line;     /* a job, as JSON */
-    char *original; /* of a manifest, for the one of the outputs; NULL: a list of jobs */
+    char *line;       /* a job, as JSON */
+    char *original;   /* of a manifest, for the one of the outputs; NULL: a list of jobs */
+    const char *flaw; /* why it cannot be done; NULL: it may be */
     enum batch_result result;
     uint64_t frames; /* of the output, once known; 0: not */
     uint32_t rate;
@@ -27,7 +28,8 @@ struct batch_list {
 };
 
 /* Also reads options->masks. Errors: reading, a line that is no job, two jobs of one id or output,
- * an output that is an input or that leads out of the folder (usage). */
+ * an output that is an input or that its stages or those of another job read, or that leads out of
+ * the folder (usage). */
 MUST_CHECK enum status batch_list_load(struct batch_options *options,
                                        const struct batch_shard *shard, struct batch_list *list);
 void batch_list_free(struct batch_list *list);

@@ -205,6 +205,8 @@ static enum status do_work(struct batch_work *work, enum batch_result *result)
 {
     const struct batch *batch = work->batch;
     TRY(batch_job_identify(batch->options, work->entry->line, &work->job));
+    if (work->entry->flaw)
+        return fail(STATUS_FAILED, "%s", work->entry->flaw);
     TRY(batch_job_prepare(batch->options, &work->job));
     if (batch_journal_state(batch->journal, &work->job) == BATCH_DONE) {
         *result = BATCH_KEPT;

@@ -1,6 +1,7 @@
 #include "batch/lines_read.h"
 
 #include "base/files_read.h"
+#include "base/plain_text.h"
 #include "batch/zlib_library.h"
 
 #include <errno.h>
@@ -9,9 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BYTE_ORDER_MARK "\xEF\xBB\xBF" /* of UTF-8, which editors of Windows put first */
-
-enum { BUFFER_BYTES = 1 << 16, MARK_BYTES = sizeof BYTE_ORDER_MARK - 1 };
+enum { BUFFER_BYTES = 1 << 16 };
 
 struct lines_read {
     const char *path;
@@ -143,7 +142,6 @@ enum status lines_read_next(struct lines_read *lines, char **line)
     }
     if (length > 0 && lines->line[length - 1] == '\r')
         lines->line[length - 1] = '\0';
-    bool has_mark = lines->number++ == 0 && strncmp(lines->line, BYTE_ORDER_MARK, MARK_BYTES) == 0;
-    *line = lines->line + (has_mark ? MARK_BYTES : 0);
+    *line = lines->line + (lines->number++ == 0 ? plain_text_mark(lines->line) : 0);
     return STATUS_OK;
 }

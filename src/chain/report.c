@@ -57,6 +57,15 @@ void report_clipping(const char *output, uint64_t clipped)
                 plural_s(clipped));
 }
 
+/* In tenths of a dB. Below full scale dither needs two steps of room. */
+static double gain_without_clipping(const struct report *report)
+{
+    unsigned bits = sound_format_bits(report->sound_format);
+    bool has_dither = bits > 0 && bits <= 16;
+    double most = 1 - ldexp(has_dither ? 3 : 1, -(int)(bits ? bits - 1 : 24));
+    return fmin(floor(-10 * audio_to_db(report->totals.peak / most)) / 10, -0.1);
+}
+
 void report_print(const struct report *report)
 {
     char true_peak[48] = "";
@@ -73,14 +82,10 @@ void report_print(const struct report *report)
          sound_format_name(report->sound_format), peak, true_peak, times_real_time(report));
     if (report->length_is_open)
         source_note_open_length(report->input);
-    if (report->clipped > 0) {
-        unsigned bits = sound_format_bits(report->sound_format);
-        double most = 1 - ldexp(1, -(int)(bits ? bits - 1 : 24));
+    if (report->clipped > 0)
         warning("%llu sample%s clipped; %s--gain %.1f would have avoided it",
                 (unsigned long long)report->clipped, plural_s(report->clipped),
-                report->stages->count ? "a further " : "",
-                floor(-10 * audio_to_db(report->totals.peak / most)) / 10);
-    }
+                report->stages->count ? "a further " : "", gain_without_clipping(report));
     if (report->precision_given && stage_list_precision(report->stages) == PRECISION_DOUBLE)
         note("computed in double precision");
     stage_list_warn_of_precision(report->stages);

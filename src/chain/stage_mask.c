@@ -11,6 +11,7 @@
 #include "mask/design.h"
 #include "sound/port.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,15 @@ enum {
     HESUVI_CHANNELS = 8, /* 7.1, which has them all */
     PATHS_SHOWN = 64,
 };
+
+static void note_too_small(const struct mask *mask)
+{
+    double largest = audio_peak_in_double(mask->coefficients, mask->columns * mask->taps);
+    if (largest > 0 && largest < (double)FLT_MIN)
+        note("mask %s: its largest tap is %g: single precision holds it inexactly or as silence; "
+             "use --precision double",
+             mask->name, largest);
+}
 
 static enum status load_mask(char **spec, const struct stream_format *format,
                              const struct stage_settings *settings, struct mask **mask)
@@ -35,7 +45,10 @@ static enum status load_mask(char **spec, const struct stream_format *format,
     TRY(mask_spec_load(spec, &options, mask));
     if (options.level)
         TRY(stage_check_passes(settings, "level="));
-    return mask_options_apply(&options, format, settings->align, *mask);
+    TRY(mask_options_apply(&options, format, settings->align, *mask));
+    if (!options.load.in_double)
+        note_too_small(*mask);
+    return STATUS_OK;
 }
 
 static void note_mask(const struct mask *mask)

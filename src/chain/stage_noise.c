@@ -40,11 +40,10 @@ struct noise_filter {
     uint64_t position;
 };
 
-HALO_REALTIME static const float *samples_of(const struct stage_noise *noise, size_t channel)
+/* For a channel of the sound. */
+HALO_REALTIME static size_t channel_of(const struct stage_noise *noise, size_t channel)
 {
-    const struct block *block = &noise->sound.block;
-    size_t own = noise->channel ? noise->channel - 1 : block->channels == 1 ? 0 : channel;
-    return block->data[own];
+    return noise->channel ? noise->channel - 1 : noise->sound.channels == 1 ? 0 : channel;
 }
 
 /* The frames of a block that get noise, and where that begins in what is heard. */
@@ -63,7 +62,7 @@ HALO_REALTIME static struct noise_part next_part(struct noise_filter *filter)
     if (first >= last)
         return (struct noise_part){0};
     return (struct noise_part){(size_t)(first - start), (size_t)(last - start),
-                               (size_t)((first - noise->lead) % noise->sound.block.frames)};
+                               (size_t)((first - noise->lead) % noise->sound.frames)};
 }
 
 HALO_REALTIME static void noise_process(struct filter *base, const float *const *in,
@@ -71,13 +70,14 @@ HALO_REALTIME static void noise_process(struct filter *base, const float *const 
 {
     struct noise_filter *filter = (struct noise_filter *)base;
     const struct noise_part part = next_part(filter);
-    size_t length = filter->noise->sound.block.frames;
+    const struct looped_sound *sound = &filter->noise->sound;
     float factor = (float)filter->noise->factor;
     for (size_t c = 0; c < base->inputs; c++) {
+        const float *samples = sound->block.data[channel_of(filter->noise, c)];
         memcpy(out[c], in[c], base->block * sizeof **out);
         for (size_t i = part.from, at = part.at; i < part.to;
-             i++, at = at + 1 < length ? at + 1 : 0)
-            out[c][i] += factor * samples_of(filter->noise, c)[at];
+             i++, at = at + 1 < sound->frames ? at + 1 : 0)
+            out[c][i] += factor * samples[at];
     }
 }
 
@@ -86,12 +86,13 @@ HALO_REALTIME static void noise_process_in_double(struct filter *base, const dou
 {
     struct noise_filter *filter = (struct noise_filter *)base;
     const struct noise_part part = next_part(filter);
-    size_t length = filter->noise->sound.block.frames;
+    const struct looped_sound *sound = &filter->noise->sound;
     for (size_t c = 0; c < base->inputs; c++) {
+        const double *samples = sound->block_in_double.data[channel_of(filter->noise, c)];
         memcpy(out[c], in[c], base->block * sizeof **out);
         for (size_t i = part.from, at = part.at; i < part.to;
-             i++, at = at + 1 < length ? at + 1 : 0)
-            out[c][i] += filter->noise->factor * (double)samples_of(filter->noise, c)[at];
+             i++, at = at + 1 < sound->frames ? at + 1 : 0)
+            out[c][i] += filter->noise->factor * samples[at];
     }
 }
 
@@ -220,9 +221,10 @@ static enum stage_needs stage_noise_needs(const struct stage *stage)
 static double power_of(const struct stage_noise *noise, size_t channels, uint64_t frames)
 {
     double sum = 0;
-    bool is_one = noise->channel || noise->sound.block.channels == 1;
+    bool is_one = noise->channel || noise->sound.channels == 1;
     for (size_t c = 0; c < (is_one ? 1 : channels); c++)
-        sum += looped_sound_energy(&noise->sound, noise->channel ? noise->channel - 1 : c, frames);
+        sum += (noise->sound.block.data ? looped_sound_energy : looped_sound_energy_in_double)(
+            &noise->sound, channel_of(noise, c), frames);
     return sum / (double)frames / (double)(is_one ? 1 : channels);
 }
 
@@ -238,16 +240,23 @@ static enum status stage_noise_settle(struct stage *stage, const struct stage_po
                                              .rate = stage->rate,
                                              .start = noise->start,
                                              .wanted = power->all_frames};
-    TRY(looped_sound_load(&settings, &noise->sound));
-    if (noise->sound.block.channels != noise->format.channels ||
+    bool in_double = stage->settings.convolver.precision == PRECISION_DOUBLE;
+    TRY((in_double ? looped_sound_load_in_double : looped_sound_load)(&settings, &noise->sound));
+    if (noise->sound.channels != noise->format.channels ||
         noise->sound.own_rate != noise->format.rate)
         return fail(
             STATUS_FAILED,
             "noise %s has changed since the render began: it had %zu channel%s at %u Hz, and has "
             "%zu at %u Hz",
             noise->path, noise->format.channels, plural_s(noise->format.channels),
-            noise->format.rate, noise->sound.block.channels, noise->sound.own_rate);
+            noise->format.rate, noise->sound.channels, noise->sound.own_rate);
     double own = power_of(noise, stage->inputs, power->frames);
+    double peak = own == 0 ? looped_sound_peak(&noise->sound) : 1;
+    if (!stage_power_is_exact(own) || (peak > 0 && peak < STAGE_SAMPLE_LEAST))
+        return fail(STATUS_FAILED,
+                    "cannot measure the power of noise %s: its samples are beyond 1e-145 or 1e145; "
+                    "scale it first: halo render --precision double --gain",
+                    noise->path);
     if (own == 0)
         return fail(STATUS_FAILED, "noise %s is silent in the %llu frame%s from frame %llu on",
                     noise->path, (unsigned long long)power->frames, plural_s(power->frames),

@@ -120,6 +120,15 @@ struct stage_power {
     uint64_t all_frames; /* that it gets without these: with a tail that is not written */
 };
 
+/* Squares of samples beyond about 1e-145 and 1e145 are no exact doubles any more; of no others than
+ * those the sum is 0. */
+#define STAGE_SAMPLE_LEAST 1e-145
+
+static inline bool stage_power_is_exact(double power)
+{
+    return power == 0 || (power > 1e-290 && power < 1e290);
+}
+
 /* A kind of stage. Members that may be NULL say so. */
 struct stage_ops {
     const char *option;            /* "mask": the command line says --mask */

@@ -1,5 +1,6 @@
 #include "listen/trial_verify.h"
 
+#include "base/json_text.h"
 #include "listen/trial_ranking.h"
 #include "signal/binomial.h"
 
@@ -164,7 +165,7 @@ enum status trial_verify(const char *file, const char **fault)
 {
     json_error_t error;
     struct record record;
-    json_t *root = json_load_file(file, 0, &error);
+    json_t *root = json_text_load(file, 0, &error);
     if (!root)
         return fail(STATUS_FAILED, "cannot read %s: %s", file, error.text);
     enum status status = read_record(root, file, &record);

@@ -2,6 +2,7 @@
 
 #include "base/files_read.h"
 #include "base/options.h"
+#include "base/plain_text.h"
 #include "base/stop.h"
 #include "live/live_log.h"
 #include "signal/audio.h"
@@ -267,7 +268,8 @@ static enum status add_event(struct replay *replay, const json_t *line)
 /* `number` counts from 1. */
 static enum status read_line(struct replay *replay, const char *text, size_t length, size_t number)
 {
-    json_t *line = json_loadb(text, length, 0, NULL);
+    size_t mark = number == 1 ? plain_text_mark(text) : 0;
+    json_t *line = json_loadb(text + mark, length - mark, 0, NULL);
     enum status status = STATUS_OK;
     if (!line && number == 1)
         status = replay_refuse(replay, "it is not a log of a recording by halo");

@@ -1,5 +1,6 @@
 #include "mask/mask_config.h"
 #include "base/decimal.h"
+#include "base/plain_text.h"
 #include "mask/mask_matrix.h"
 
 #include <ctype.h>
@@ -27,8 +28,8 @@ static bool read_text(struct mask_config *config, FILE *stream)
     if (size == 0 || cut || size > CONFIG_BYTES_MOST || memchr(config->text, 0, size))
         return false;
     config->text[size] = '\0';
-    if (strncmp(config->text, "\xEF\xBB\xBF", 3) == 0)
-        memmove(config->text, config->text + 3, size - 2);
+    size_t mark = plain_text_mark(config->text);
+    memmove(config->text, config->text + mark, size + 1 - mark);
     bool is_old_mac = !strchr(config->text, '\n'); /* whose lines end with CR alone */
     for (char *at = config->text; is_old_mac && (at = strchr(at, '\r'));)
         *at = '\n';

@@ -3,6 +3,7 @@
  * Lines that begin with `*` are remarks, others in the header are `VALUE // LABEL`. After
  * `* Data start` comes one sample a line. A normalised response is multiplied by its original peak,
  * so that levels of different exports match. Decimals have a point or a comma. */
+#include "base/plain_text.h"
 #include "base/text_lines.h"
 #include "mask/mask.h"
 
@@ -32,7 +33,7 @@ static enum status is_rew(const char *file, FILE *stream, const struct mask_load
     char head[HEAD_BYTES + 1];
     size_t size = fread(head, 1, HEAD_BYTES, stream);
     head[size] = '\0';
-    const char *begin = head + (strncmp(head, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0);
+    const char *begin = head + plain_text_mark(head);
     begin += strspn(begin, " \t\r\n");
     *mine = *begin == '*' && (strstr(begin, "// Sample interval") ||
                               strstr(begin, "* Data start") || strstr(begin, "saved by REW"));

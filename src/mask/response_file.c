@@ -1,6 +1,7 @@
 #include "mask/response_file.h"
 
 #include "base/decimal.h"
+#include "base/plain_text.h"
 #include "base/text_lines.h"
 #include "mask/first_column.h"
 #include "mask/number_line.h"
@@ -305,11 +306,11 @@ static enum status read_head(FILE *stream, struct response_form *form, struct ma
     for (size_t size = 0; size < HEAD_BYTES && fgets(line, sizeof line, stream);) {
         struct response_row row;
         const char *flaw;
-        bool is_marked = size == 0 && strncmp(line, "\xEF\xBB\xBF", 3) == 0;
+        size_t mark = size == 0 ? plain_text_mark(line) : 0;
         size += strlen(line);
         line[strcspn(line, "\r\n")] = '\0';
         text_lines_plain(line);
-        read_row(form, line + (is_marked ? 3 : 0), &row, &flaw);
+        read_row(form, line + mark, &row, &flaw);
         *is_whole = !flaw;
         if (flaw)
             break;

@@ -99,18 +99,12 @@ enum status render_passes_check(const struct render_passes *passes,
 
 /* ---- the runs ---- */
 
-/* Squares of samples beyond about 1e-145 and 1e145 are no exact doubles any more; of no others than
- * those the sum is 0. */
-static bool is_measured(double sum)
-{
-    return sum == 0 || (sum > 1e-290 && sum < 1e290);
-}
-
 static enum status check_measured(const struct engine_totals *totals)
 {
     const struct engine_power *power = &totals->power;
     double out = power->lead + power->sound + power->tail;
-    if (is_measured(power->in) && is_measured(out) && !(out == 0 && totals->peak > 0))
+    if (stage_power_is_exact(power->in) && stage_power_is_exact(out) &&
+        !(out == 0 && totals->peak > 0))
         return STATUS_OK;
     return fail(STATUS_FAILED, "cannot measure the power of the sound for level= or --noise: its "
                                "samples are beyond 1e-145 or 1e145; scale it by --gain first");
@@ -173,7 +167,7 @@ static enum status hand_over(struct render_passes *passes, struct render_pass *p
     }
     (passes->in_double ? spool_scale_in_double : spool_scale)(spooled, factor);
     power->in = power->out * factor * factor;
-    if (!is_measured(power->in))
+    if (!stage_power_is_exact(power->in))
         return fail(STATUS_FAILED, "cannot scale the sound by %g for level=: use --gain", factor);
     struct stage_list *next = &pass[1].stages;
     return needs_of(next, 0) == STAGE_NEEDS_INPUT ? next->stages->ops->settle(next->stages, power)

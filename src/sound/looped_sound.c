@@ -1,17 +1,35 @@
+/* Compiled for each precision. */
 #include "sound/looped_sound.h"
 
 #include "base/stop.h"
+#include "signal/real.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { PART = 1 << 16 }; /* frames read at a time */
 
+#define own_block REAL(block)
+
+#ifndef HALO_DOUBLE
 void looped_sound_free(struct looped_sound *sound)
 {
     block_free(&sound->block);
+    block_free_in_double(&sound->block_in_double);
     *sound = (struct looped_sound){0};
 }
+
+double looped_sound_peak(const struct looped_sound *sound)
+{
+    double peak = 0;
+    for (size_t c = 0; c < sound->channels; c++)
+        peak =
+            fmax(peak, sound->block.data
+                           ? (double)audio_peak(sound->block.data[c], sound->frames)
+                           : audio_peak_in_double(sound->block_in_double.data[c], sound->frames));
+    return peak;
+}
+#endif
 
 static enum status open_at_rate(const struct looped_settings *settings, struct looped_sound *sound,
                                 struct source **result)
@@ -20,12 +38,12 @@ static enum status open_at_rate(const struct looped_settings *settings, struct l
     TRY(source_open_sound(settings->path, settings->allow_truncated, &inner));
     sound->own_rate = inner->format.rate;
     if (inner->format.rate != settings->rate)
-        return source_open_resampled(inner, settings->rate, result);
+        return REAL(source_open_resampled)(inner, settings->rate, result);
     *result = inner;
     return STATUS_OK;
 }
 
-static enum status check_part(const struct source *source, float *const *planar, size_t frames)
+static enum status check_part(const struct source *source, real *const *planar, size_t frames)
 {
     for (size_t c = 0; c < source->format.channels; c++) {
         size_t bad = audio_find_nonfinite(planar[c], frames);
@@ -41,14 +59,14 @@ static enum status read_frames(struct source *source, struct looped_sound *sound
                                size_t frames)
 {
     size_t channels = source->format.channels;
-    float *to[channels];
+    real *to[channels];
     for (size_t done = 0, got; done < frames; done += got) {
         size_t part = frames - done < PART ? frames - done : PART;
         for (size_t c = 0; c < channels; c++)
-            to[c] = sound->block.data[c] + at + done;
+            to[c] = sound->own_block.data[c] + at + done;
         if (stop_requested())
             return STATUS_INTERRUPTED;
-        TRY(source_read(source, to, part, &got));
+        TRY(REAL(source_read)(source, to, part, &got));
         TRY(check_part(source, to, got));
         if (got == 0)
             return fail(STATUS_FAILED, "cannot use %s: it ends before its header says",
@@ -89,7 +107,9 @@ static enum status load(const struct looped_settings *settings, struct source *s
     size_t first = (size_t)(length - start < frames ? length - start : frames);
     if (start > 0) /* what was opened just now is at its beginning */
         TRY(source_seek(source, start));
-    TRY(block_init(&sound->block, source->format.channels, frames, "a repeated sound"));
+    sound->channels = source->format.channels;
+    sound->frames = frames;
+    TRY(block_init(&sound->own_block, sound->channels, frames, "a repeated sound"));
     TRY(read_frames(source, sound, 0, first));
     if (first == frames)
         return STATUS_OK;
@@ -97,7 +117,8 @@ static enum status load(const struct looped_settings *settings, struct source *s
     return read_frames(source, sound, first, frames - first);
 }
 
-enum status looped_sound_load(const struct looped_settings *settings, struct looped_sound *sound)
+enum status REAL(looped_sound_load)(const struct looped_settings *settings,
+                                    struct looped_sound *sound)
 {
     struct source *source = NULL;
     *sound = (struct looped_sound){0};
@@ -108,11 +129,11 @@ enum status looped_sound_load(const struct looped_settings *settings, struct loo
     return status;
 }
 
-double looped_sound_energy(const struct looped_sound *sound, size_t channel, uint64_t frames)
+double REAL(looped_sound_energy)(const struct looped_sound *sound, size_t channel, uint64_t frames)
 {
-    const float *samples = sound->block.data[channel];
+    const real *samples = sound->own_block.data[channel];
     double all = 0, some = 0;
-    size_t length = sound->block.frames, rest = (size_t)(frames % length);
+    size_t length = sound->frames, rest = (size_t)(frames % length);
     for (size_t i = 0; i < length; i++) {
         if (i == rest)
             some = all;

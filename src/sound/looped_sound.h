@@ -23,20 +23,29 @@ struct looped_settings {
     uint64_t wanted; /* frames that are heard */
 };
 
-/* All zero: nothing. `block` holds at most the whole file: frame i is at i mod block.frames. */
+/* All zero: nothing. A block holds at most the whole file: frame i is at i mod its frames. */
 struct looped_sound {
     struct block block;
-    uint64_t start, length; /* frames of the file at the wanted rate */
-    uint32_t own_rate;      /* of the file */
+    struct block_in_double block_in_double; /* or instead */
+    size_t channels, frames;                /* of either */
+    uint64_t start, length;                 /* frames of the file at the wanted rate */
+    uint32_t own_rate;                      /* of the file */
 };
 
 /* Errors: as source_open_sound; its length is unknown; it starts after its end; NaN or infinity;
  * memory. To be freed in any case. */
 MUST_CHECK enum status looped_sound_load(const struct looped_settings *settings,
                                          struct looped_sound *sound);
+MUST_CHECK enum status looped_sound_load_in_double(const struct looped_settings *settings,
+                                                   struct looped_sound *sound);
 void looped_sound_free(struct looped_sound *sound);
 
 /* Sum of squares of the first `frames` that are heard of a channel. */
 double looped_sound_energy(const struct looped_sound *sound, size_t channel, uint64_t frames);
+double looped_sound_energy_in_double(const struct looped_sound *sound, size_t channel,
+                                     uint64_t frames);
+
+/* Of all channels. */
+double looped_sound_peak(const struct looped_sound *sound);
 
 #endif

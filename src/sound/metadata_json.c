@@ -219,7 +219,7 @@ static enum status set_tags(const char *path, struct sound_metadata *metadata, j
 enum status metadata_load(const char *path, struct sound_metadata *metadata)
 {
     json_error_t error;
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    json_t *root = json_text_load(path, JSON_REJECT_DUPLICATES, &error);
     if (!root && error.line < 1)
         return fail(STATUS_FAILED, "cannot use --metadata %s: %s", path, error.text);
     if (!root)

@@ -39,25 +39,26 @@ static bool begins_known(const unsigned char *bytes, size_t count)
     return false;
 }
 
-/* Whether these bytes are chunks up to the end of the stream, as far as is known. */
-static enum chunks_there are_chunks(const unsigned char *bytes, size_t size, bool big_endian,
-                                    bool ended)
+/* Whether these bytes are chunks up to the end of the stream, as far as is known. any: the first of
+ * them, too, has any name. */
+static enum chunks_there are_chunks(const struct open_end *end, const unsigned char *bytes,
+                                    size_t size, bool any)
 {
     size_t at = 0;
     bool is_padded = false;
     for (int chunks = 0; at < size; chunks++) {
         size_t left = size - at, part = left < ID ? left : ID;
-        if (!(at == 0 ? begins_known : is_text)(bytes + at, part))
+        if (!(at == 0 && !any ? begins_known : is_text)(bytes + at, part))
             return NO;
         if (left < HEADER)
-            return ended ? NO : PERHAPS;
-        uint64_t content = (big_endian ? metadata_big : metadata_little)(bytes + at + ID, 4);
+            return end->ended ? NO : PERHAPS;
+        uint64_t content = (end->big_endian ? metadata_big : metadata_little)(bytes + at + ID, 4);
         is_padded = content & 1;
         at += HEADER + (size_t)content + is_padded;
         if (at > HELD_MOST || chunks == CHUNKS_MOST)
             return NO;
     }
-    if (!ended)
+    if (!end->ended)
         return PERHAPS;
     return at == size || (is_padded && at == size + 1) ? YES : NO;
 }
@@ -73,11 +74,13 @@ static void find_chunks(struct open_end *end)
     for (size_t i = 0; i < KNOWN; i++)
         is_first[(unsigned char)*known[i]] = true;
     for (; at < held->size; at += 2) {
-        if (!is_first[held->bytes[at]])
+        bool any = at == 0 && end->may_begin;
+        if (!any && !is_first[held->bytes[at]])
             continue;
-        answer = are_chunks(held->bytes + at, held->size - at, end->big_endian, end->ended);
+        answer = are_chunks(end, held->bytes + at, held->size - at, any);
         if (answer != NO)
             break;
+        end->may_begin = false;
     }
     end->samples = at < held->size ? at : held->size;
     end->has_chunks = answer == YES;

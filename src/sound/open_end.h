@@ -18,6 +18,7 @@
 struct open_end {
     bool is_sought;              /* else bytes are read as they are */
     bool big_endian;             /* the chunks */
+    bool may_begin;              /* the first byte may be that of a chunk of any name */
     struct metadata_buffer held; /* owned; from the stream */
     size_t first, samples;       /* of it: not passed on yet, and known to be samples */
     bool is_odd;                 /* `held` begins with an odd byte, where no chunk begins */

@@ -193,6 +193,8 @@ MUST_CHECK enum status source_open_channels(struct source *inner, const size_t *
  * Errors: memory. */
 MUST_CHECK enum status source_open_resampled(struct source *inner, uint32_t rate,
                                              struct source **source);
+MUST_CHECK enum status source_open_resampled_in_double(struct source *inner, uint32_t rate,
+                                                       struct source **source);
 
 /* A sound kept on disk between two passes: written through the sink, then read from the source.
  * The file is unlinked and freed with the last of the two. beside: a path in the folder to use, or

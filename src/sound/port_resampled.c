@@ -1,5 +1,9 @@
 /* A sound at another rate, by libsoxr. Seeks do not change the output: resampling restarts at a
- * frame that both rates share, early enough for the filter to settle. */
+ * frame that both rates share, early enough for the filter to settle.
+ *
+ * Compiled for each precision.
+ */
+#include "signal/real.h"
 #include "sound/port.h"
 
 #include "sound/soxr_library.h"
@@ -18,9 +22,9 @@ struct resampled {
     struct source *inner;
     uint64_t up, down; /* ratio of the rates in lowest terms */
     soxr_t soxr;
-    struct block chunk; /* of the inner sound */
-    size_t from, held;  /* pending frames of `chunk` */
-    bool ended;         /* the inner sound */
+    struct real_block chunk; /* of the inner sound */
+    size_t from, held;       /* pending frames of `chunk` */
+    bool ended;              /* the inner sound */
     uint64_t position;
 };
 
@@ -48,7 +52,8 @@ static enum status restart(struct resampled *resampled)
     TRY(library_open(&soxr_library));
     if (!memory_is_there(SOXR_BYTES * (channels + 1)))
         return fail_memory("resampling a sound");
-    soxr_io_spec_t planar = soxr_io_spec(SOXR_FLOAT32_S, SOXR_FLOAT32_S);
+    const soxr_datatype_t type = REAL_IS_DOUBLE ? SOXR_FLOAT64_S : SOXR_FLOAT32_S;
+    soxr_io_spec_t planar = soxr_io_spec(type, type);
     soxr_quality_spec_t quality = soxr_quality_spec(SOXR_VHQ, SOXR_HI_PREC_CLOCK);
     soxr_delete(resampled->soxr);
     resampled->soxr =
@@ -63,18 +68,18 @@ static enum status refill(struct resampled *resampled)
 {
     resampled->from = 0;
     enum status status =
-        source_read(resampled->inner, resampled->chunk.data, CHUNK, &resampled->held);
+        REAL(source_read)(resampled->inner, resampled->chunk.data, CHUNK, &resampled->held);
     resampled->ended = resampled->held < CHUNK;
     return status;
 }
 
 /* Up to `frames` frames; *got == 0: the end. */
-static enum status convert(struct resampled *resampled, float *const *planar, size_t at,
+static enum status convert(struct resampled *resampled, real *const *planar, size_t at,
                            size_t frames, size_t *got)
 {
     size_t channels = resampled->source.format.channels;
-    const float *in[channels];
-    float *out[channels];
+    const real *in[channels];
+    real *out[channels];
     for (size_t c = 0; c < channels; c++)
         out[c] = planar[c] + at;
     for (*got = 0; *got == 0;) {
@@ -96,7 +101,7 @@ static enum status convert(struct resampled *resampled, float *const *planar, si
     return STATUS_OK;
 }
 
-static enum status resampled_read(struct source *source, float *const *planar, size_t frames,
+static enum status resampled_read(struct source *source, real *const *planar, size_t frames,
                                   size_t *got)
 {
     struct resampled *resampled = (struct resampled *)source;
@@ -110,7 +115,7 @@ static enum status resampled_read(struct source *source, float *const *planar, s
 
 static enum status skip(struct resampled *resampled, uint64_t frames)
 {
-    struct block nowhere;
+    struct real_block nowhere;
     enum status status =
         block_init(&nowhere, resampled->source.format.channels, CHUNK, "resampling");
     for (size_t got = 1; frames > 0 && got > 0 && status == STATUS_OK; frames -= got)
@@ -133,9 +138,9 @@ static enum status resampled_seek(struct source *source, uint64_t frame)
 }
 
 static const struct source_kind resampled_kind = {
-    .read = resampled_read, .seek = resampled_seek, .close = resampled_close};
+    .REAL(read) = resampled_read, .seek = resampled_seek, .close = resampled_close};
 
-enum status source_open_resampled(struct source *inner, uint32_t rate, struct source **result)
+enum status REAL(source_open_resampled)(struct source *inner, uint32_t rate, struct source **result)
 {
     struct resampled *resampled = calloc(1, sizeof *resampled);
     if (!resampled) {

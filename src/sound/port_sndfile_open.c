@@ -33,7 +33,7 @@ static bool is_foreign(struct sound_source *sound, struct foreign_sound *foreign
         return foreign_sound_recognise_file(sound->fd, foreign);
     size_t kept = io->passed < STREAM_HEAD ? (size_t)io->passed : STREAM_HEAD;
     return foreign_sound_recognise(io->head, kept, NULL, 0, foreign) &&
-           foreign_sound_recognise(io->head, sound_io_fill_head(io), NULL, 0, foreign);
+           foreign_sound_recognise(io->head, sound_io_fill_head(io, STREAM_HEAD), NULL, 0, foreign);
 }
 
 /* libsndfile reports some errors only as "System error", others as a sentence. */
@@ -131,6 +131,7 @@ static enum status open_wav_stream(struct sound_source *sound, const unsigned ch
     sound->next = header.next;
     sound->end = header.end;
     sound->io.end.is_sought = header.frames == FRAMES_UNKNOWN;
+    sound->io.end.may_begin = header.has_more;
     sound->io.end.big_endian = header.layout && header.layout->big_endian;
     sound->source.format.layout = header.stream.layout;
     if (!sound->allow_truncated)
@@ -149,17 +150,37 @@ static void limit_frames(struct sound_source *sound, SF_INFO *info, uint64_t byt
     sound->limit = info->frames;
 }
 
-/* The chunk of the samples. False: there is none, or its size is none. */
+/* The chunk of the samples. False: there is none. */
 static bool find_data(struct sound_bytes *bytes, struct sound_chunks *chunks,
                       struct sound_chunk *data)
 {
     if (!sound_chunks_begin(bytes, chunks))
         return false;
     do {
-        if (!sound_chunks_next(chunks, data) || data->is_absurd)
+        if (!sound_chunks_next(chunks, data) || (data->is_absurd && !data->is_data))
             return false;
     } while (!data->is_data);
     return true;
+}
+
+static enum status refuse_twice(const struct sound_source *sound)
+{
+    return fail(STATUS_FAILED,
+                "cannot read %s: its header stands there twice, without a length, as sox writes "
+                "W64 and CAF to a pipe; let it write WAV (-t wav), or a file",
+                sound->source.name);
+}
+
+static enum status check_twice(struct sound_source *sound)
+{
+    struct sound_bytes bytes = {.memory = sound->io.head, .size = sound_io_kept(&sound->io)};
+    struct sound_chunks chunks;
+    struct sound_chunk data;
+    if (!find_data(&bytes, &chunks, &data))
+        return STATUS_OK;
+    uint64_t wanted = data.content + chunks.layout->lead + SOUND_CHUNKS_MAGIC;
+    bytes.size = sound_io_fill_head(&sound->io, wanted < STREAM_HEAD ? (size_t)wanted : 0);
+    return sound_chunk_begins_again(&chunks, &data) ? refuse_twice(sound) : STATUS_OK;
 }
 
 /* From what was kept of its head. Of compressed samples libsndfile does not read all that there is.
@@ -170,8 +191,9 @@ static void find_next(struct sound_source *sound, SF_INFO *info)
     struct sound_chunks chunks;
     struct sound_chunk data;
     uint64_t whole;
-    if (sound_format_bytes(info->format) == 0 || !find_data(&bytes, &chunks, &data) ||
-        data.is_made_up || chunks.layout->whole_bytes == 0 ||
+    if (sound->layout || sound_format_bytes(info->format) == 0 ||
+        !find_data(&bytes, &chunks, &data) || data.is_absurd || data.is_made_up ||
+        chunks.layout->whole_bytes == 0 ||
         !sound_bytes_number(&bytes, chunks.layout->whole_at, chunks.layout->whole_bytes, &whole))
         return;
     limit_frames(sound, info, data.size);
@@ -189,7 +211,7 @@ static void take_stream_claim(struct sound_source *sound, struct sound_bytes *he
 {
     struct sound_chunks chunks;
     struct sound_chunk data;
-    bool is_open = find_data(head, &chunks, &data) && data.is_made_up;
+    bool is_open = sound->io.end.is_sought || (find_data(head, &chunks, &data) && data.is_made_up);
     bool exact = sound_format_bytes(info->format) > 0 && !is_open;
     sound->source.traits.format = info->format;
     if (exact && !sound->allow_truncated && info->frames > 0 && info->frames < FRAMES_ABSURD)
@@ -220,6 +242,7 @@ static void open_again_raw(struct sound_source *sound, struct sound_bytes *bytes
 /* Of a stream that libsndfile opened, what its head says. */
 static enum status use_head(struct sound_source *sound, SF_INFO *info)
 {
+    TRY(check_twice(sound));
     struct sound_bytes head = {.memory = sound->io.head, .size = sound_io_kept(&sound->io)};
     find_next(sound, info);
     open_again_raw(sound, &head, info);
@@ -309,10 +332,11 @@ static SNDFILE *open_quietly(struct sound_source *sound, const struct sound_clai
 }
 
 /* Whose sizes have 32 bits, unlike an RF64's. */
-static bool is_wav(const SF_INFO *info)
+static bool is_narrow(const SF_INFO *info)
 {
     int container = info->format & SF_FORMAT_TYPEMASK;
-    return container == SF_FORMAT_WAV || container == SF_FORMAT_WAVEX;
+    return container == SF_FORMAT_WAV || container == SF_FORMAT_WAVEX ||
+           container == SF_FORMAT_AIFF;
 }
 
 static enum status open_file(struct sound_source *sound, uint64_t size)
@@ -324,6 +348,8 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
     bool is_short = (claim.kind == CLAIM_END && claim.end > size) || claim.kind == CLAIM_CUT;
     if (claim.kind == CLAIM_FAILED)
         return refuse_read(sound, errno);
+    if (claim.kind == CLAIM_TWICE)
+        return refuse_twice(sound);
     if (claim.bits > 0 && claim.bits < BITS_LEAST)
         return fail(STATUS_FAILED, "cannot read %s: its header says %u bit%s a sample",
                     sound->source.name, claim.bits, plural_s(claim.bits));
@@ -349,7 +375,7 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
     sound->source.length_is_open = is_open;
     bool is_unshown = is_open && sound->file && sound->io.patch.size == 0;
     if (((is_short || is_plain) && !sound->file) || is_guess ||
-        (is_unshown && (info.frames == 0 || is_wav(&info)))) {
+        (is_unshown && (info.frames == 0 || is_narrow(&info)))) {
         if (sound->file)
             sf_close(sound->file);
         sound->file = NULL;

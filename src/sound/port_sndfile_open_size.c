@@ -9,8 +9,6 @@
 /* Far beyond any stream, and far from overflow in libsndfile. */
 #define STREAM_SIZE (UINT64_C(1) << 58)
 
-enum { CAF_FIRST = 8, CAF_HEADER = 12, CAF_ID = 4 };
-
 static void put_size(unsigned char *bytes, size_t count, uint64_t size, bool big_endian)
 {
     for (size_t i = 0; i < count; i++)
@@ -83,45 +81,69 @@ static void open_au_size(unsigned char *head)
         memset(head + 8, 0xFF, 4);
 }
 
-/* Of a CAF, up to its samples. */
-struct caf_head {
+/* Up to its samples. */
+struct stream_head {
     FILE *stream;
     unsigned char *bytes; /* STREAM_HEAD */
     size_t size;
 };
 
-static bool read_to(struct caf_head *head, size_t size)
+static bool read_to(struct stream_head *head, uint64_t size)
 {
     if (size > STREAM_HEAD)
         return false;
     if (size > head->size)
-        head->size += fread(head->bytes + head->size, 1, size - head->size, head->stream);
+        head->size += fread(head->bytes + head->size, 1, (size_t)size - head->size, head->stream);
     return head->size >= size;
 }
 
-static void open_caf_size(struct caf_head *head)
+/* With what the samples begin with, or what a chunk of the format has of channels and bits. */
+static bool read_to_data(struct stream_head *head, const struct chunk_layout *layout,
+                         struct sound_chunk *data)
 {
-    for (size_t at = CAF_FIRST; read_to(head, at + CAF_HEADER);) {
-        unsigned char *chunk = head->bytes + at;
-        uint64_t size = metadata_big(chunk + CAF_ID, 8);
-        if (memcmp(chunk, "data", CAF_ID) == 0 && size == UINT64_MAX)
-            put_size(chunk + CAF_ID, 8, STREAM_SIZE, true);
-        if (memcmp(chunk, "data", CAF_ID) == 0 || size > STREAM_HEAD)
-            return;
-        at += CAF_HEADER + (size_t)size;
-    }
+    enum { MORE = 8 };
+    struct sound_bytes bytes = {.memory = head->bytes, .big_endian = layout->big_endian};
+    struct sound_chunks chunks = {.bytes = &bytes, .layout = layout, .at = layout->first};
+    do {
+        if (!read_to(head, chunks.at + layout->header))
+            return false;
+        (void)read_to(head, chunks.at + layout->header + MORE);
+        bytes.size = head->size;
+        if (!sound_chunks_next(&chunks, data) || data->is_absurd)
+            return false;
+    } while (!data->is_data);
+    return true;
+}
+
+/* Of a CAF or an AIFF. libsndfile reads an AIFF of no samples to the end of the stream. */
+static void open_chunk_size(struct sound_source *sound, struct stream_head *head,
+                            const struct chunk_layout *layout)
+{
+    struct sound_chunk data;
+    bool is_aiff = strcmp(layout->magic, "FORM") == 0;
+    if (!read_to_data(head, layout, &data) ||
+        !(data.is_open || (is_aiff && (data.is_made_up || data.size == 0))))
+        return;
+    unsigned char *size = head->bytes + data.content - layout->header + layout->size_at;
+    put_size(size, layout->size_bytes, is_aiff ? 0 : STREAM_SIZE, true);
+    if (!is_aiff)
+        return;
+    sound->io.end.is_sought = sound->io.end.big_endian = true;
+    sound->layout = layout;
+    sound->next = sound->end = data.content;
 }
 
 enum status sound_source_show_stream_size(struct sound_source *sound, const unsigned char start[12])
 {
-    struct caf_head head = {.stream = sound->stream, .bytes = malloc(STREAM_HEAD), .size = 12};
+    struct stream_head head = {.stream = sound->stream, .bytes = malloc(STREAM_HEAD), .size = 12};
+    const struct chunk_layout *layout = sound_chunks_layout(start);
     if (!head.bytes)
         return fail_memory("reading");
     memcpy(head.bytes, start, head.size);
     if (is_au(start))
         open_au_size(head.bytes);
-    else if (memcmp(start, "caff", 4) == 0)
-        open_caf_size(&head);
+    else if (layout && layout->big_endian)
+        open_chunk_size(sound, &head, layout);
     sound_io_unread(&sound->io, head.bytes, head.size);
     free(head.bytes);
     return STATUS_OK;

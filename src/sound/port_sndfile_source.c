@@ -6,15 +6,27 @@
 #include "sound/port_sndfile_parts.h"
 #include "sound/sndfile_library.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Of all that was read. */
+static void note_too_small(const struct sound_source *sound)
+{
+    double largest = sound->narrowed.largest;
+    if (largest > 0 && largest < (double)FLT_MIN)
+        note("%s: its largest sample is %g: single precision holds it inexactly or as silence; "
+             "use --precision double",
+             sound->source.name, largest);
+}
+
 static void sound_source_close(struct source *source)
 {
     struct sound_source *sound = (struct sound_source *)source;
+    note_too_small(sound);
     if (sound->file)
         sf_close(sound->file);
     if (sound->fd >= 0)
@@ -92,7 +104,7 @@ static enum status end_early(struct sound_source *sound)
 }
 
 /* In place, from double to single precision. What that does not hold would become infinite. */
-static void narrow(void *samples, size_t count, struct beyond *beyond)
+static void narrow(void *samples, size_t count, struct narrowed *narrowed)
 {
     char *bytes = samples;
     for (size_t i = 0; i < count; i++) {
@@ -100,8 +112,11 @@ static void narrow(void *samples, size_t count, struct beyond *beyond)
         memcpy(&value, bytes + i * sizeof value, sizeof value);
         float rounded = (float)value;
         memcpy(bytes + i * sizeof rounded, &rounded, sizeof rounded);
-        if (isinf(rounded) && isfinite(value) && beyond->value == 0)
-            *beyond = (struct beyond){value, i};
+        narrowed->largest = fmax(narrowed->largest, fabs(value));
+        if (isinf(rounded) && isfinite(value) && narrowed->beyond == 0) {
+            narrowed->beyond = value;
+            narrowed->sample = i;
+        }
     }
 }
 
@@ -149,7 +164,7 @@ static size_t read_chunk(struct sound_source *sound, const struct planar_rows *r
         count = read_frames(sound, rows->single != NULL, frames);
     size_t read = count > 0 ? (size_t)count : 0;
     if (rows->single && sound->is_double)
-        narrow(sound->interleaved, read * channels, &sound->beyond);
+        narrow(sound->interleaved, read * channels, &sound->narrowed);
     if (rows->single)
         audio_deinterleave(sound->interleaved, channels, read, rows->single, at);
     else
@@ -160,13 +175,13 @@ static size_t read_chunk(struct sound_source *sound, const struct planar_rows *r
 
 static enum status refuse_beyond(const struct sound_source *sound, size_t read)
 {
-    size_t channels = sound->source.format.channels, sample = sound->beyond.sample;
+    size_t channels = sound->source.format.channels, sample = sound->narrowed.sample;
     const char *option = sound->source.wide_option;
     return fail(STATUS_FAILED,
                 "cannot read %s: frame %lld of channel %zu is %g, beyond single precision; %s%s",
                 sound->source.name,
                 (long long)(sound->position - (int64_t)read + (int64_t)(sample / channels) + 1),
-                sample % channels + 1, sound->beyond.value, option ? "use " : "",
+                sample % channels + 1, sound->narrowed.beyond, option ? "use " : "",
                 option ? option
                        : "make it quieter first: halo render --precision double --normalize -1");
 }
@@ -197,7 +212,7 @@ static enum status read_rows(struct sound_source *sound, const struct planar_row
             want = (size_t)(sound->limit - sound->position);
         size_t read = read_chunk(sound, rows, *got, want);
         *got += read;
-        if (sound->beyond.value != 0)
+        if (sound->narrowed.beyond != 0)
             return refuse_beyond(sound, read);
         if (read == 0 || read < want || sound->io.error)
             return end_early(sound);

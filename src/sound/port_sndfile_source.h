@@ -11,10 +11,11 @@
 
 #include <stdio.h>
 
-/* The first sample of a file that the precision of the reader cannot hold. */
-struct beyond {
-    double value;  /* 0: none */
-    size_t sample; /* of those read together */
+/* Doubles that are read in single precision. */
+struct narrowed {
+    double beyond;  /* the first that it cannot hold; 0: none */
+    size_t sample;  /* which of those read together */
+    double largest; /* of all so far */
 };
 
 struct sound_source {
@@ -26,9 +27,9 @@ struct sound_source {
     struct sound_io io;
     char *path;
     bool allow_truncated;
-    bool is_double;       /* the samples of the file; */
-    bool is_short;        /* integers of 16 bits, which libsndfile hands out as they are */
-    struct beyond beyond; /* of single precision */
+    bool is_double; /* the samples of the file; */
+    bool is_short;  /* integers of 16 bits, which libsndfile hands out as they are */
+    struct narrowed narrowed;
     int64_t position;
     int64_t limit; /* frames of sound, without trailing data, or FRAMES_UNKNOWN */
     struct channel_order order;

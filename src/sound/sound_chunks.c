@@ -57,7 +57,7 @@ bool sound_bytes_number(struct sound_bytes *bytes, uint64_t at, size_t count, ui
     return true;
 }
 
-const struct chunk_layout *sound_chunks_layout(const unsigned char head[12])
+const struct chunk_layout *sound_chunks_layout(const unsigned char head[SOUND_CHUNKS_MAGIC])
 {
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
         if (memcmp(head, layouts[i].magic, 4) == 0 &&
@@ -68,7 +68,7 @@ const struct chunk_layout *sound_chunks_layout(const unsigned char head[12])
 
 bool sound_chunks_begin(struct sound_bytes *bytes, struct sound_chunks *chunks)
 {
-    unsigned char head[12];
+    unsigned char head[SOUND_CHUNKS_MAGIC];
     if (!sound_bytes_read(bytes, 0, head, sizeof head))
         return false;
     const struct chunk_layout *layout = sound_chunks_layout(head);
@@ -177,6 +177,17 @@ bool sound_chunk_is_open(const struct sound_chunks *chunks, const struct sound_c
         return false;
     return chunk->is_open || chunk->is_made_up ||
            (is_narrow && chunk->size == 0 && !reach_end(chunks->bytes, chunk->content));
+}
+
+bool sound_chunk_begins_again(const struct sound_chunks *chunks, const struct sound_chunk *chunk)
+{
+    unsigned char first[SOUND_CHUNKS_MAGIC], again[SOUND_CHUNKS_MAGIC];
+    const struct chunk_layout *layout = chunks->layout;
+    bool is_empty = chunk->is_data && (chunk->is_absurd || chunk->size <= layout->lead);
+    return is_empty && layout->size_bytes == 8 &&
+           sound_bytes_read(chunks->bytes, 0, first, sizeof first) &&
+           sound_bytes_read(chunks->bytes, chunk->content + layout->lead, again, sizeof again) &&
+           memcmp(first, again, sizeof first) == 0;
 }
 
 bool sound_chunks_find(struct sound_bytes *bytes, const char id[5], struct sound_chunk *chunk)

@@ -43,8 +43,10 @@ struct chunk_layout {
     uint8_t whole_less; /* and bytes that it leaves out */
 };
 
-/* By the first twelve bytes; NULL: none of them. */
-const struct chunk_layout *sound_chunks_layout(const unsigned char head[12]);
+enum { SOUND_CHUNKS_MAGIC = 12 }; /* bytes of a file that tell its kind */
+
+/* By these; NULL: none of them. */
+const struct chunk_layout *sound_chunks_layout(const unsigned char head[SOUND_CHUNKS_MAGIC]);
 
 enum { CHUNK_ID = 16 }; /* four letters and zeros, or a GUID */
 
@@ -75,6 +77,10 @@ bool sound_chunks_next(struct sound_chunks *chunks, struct sound_chunk *chunk);
 /* Whether samples go on to the end of the file: their chunk does not say how many there are, or
  * says 0 where no chunks follow, or a made-up size. */
 bool sound_chunk_is_open(const struct sound_chunks *chunks, const struct sound_chunk *chunk);
+
+/* Whether samples that are none are followed by the beginning of the file once more: libsndfile
+ * writes W64 and CAF so to a pipe, for sox, and the whole header once more behind the samples. */
+bool sound_chunk_begins_again(const struct sound_chunks *chunks, const struct sound_chunk *chunk);
 
 /* The first chunk of a name, before the samples or that of the samples. False: there is none. */
 bool sound_chunks_find(struct sound_bytes *bytes, const char id[5], struct sound_chunk *chunk);

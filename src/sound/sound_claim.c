@@ -41,6 +41,8 @@ static enum sound_claim_kind claim_of_chunks(struct sound_chunks *chunks, struct
     const struct chunk_layout *layout = chunks->layout;
     struct sound_chunk chunk;
     while (sound_chunks_next(chunks, &chunk)) {
+        if (sound_chunk_begins_again(chunks, &chunk))
+            return CLAIM_TWICE;
         if (sound_chunk_is_open(chunks, &chunk))
             return claim_open(chunk.content, chunk.content - layout->header + layout->size_at,
                               layout->size_bytes, claim);

@@ -322,12 +322,18 @@ size_t sound_io_kept(const struct sound_io *io)
     return (size_t)(io->passed < STREAM_HEAD ? io->passed : STREAM_HEAD);
 }
 
-size_t sound_io_fill_head(struct sound_io *io)
+size_t sound_io_fill_head(struct sound_io *io, size_t size)
 {
     char scrap[4096];
+    int64_t next = io->position;
     io->position = io->passed;
-    while (io->passed < STREAM_HEAD && stream_read(scrap, sizeof scrap, io) == sizeof scrap)
-        ;
+    size = size < STREAM_HEAD ? size : STREAM_HEAD;
+    for (size_t kept; (kept = sound_io_kept(io)) < size;) {
+        size_t part = size - kept < sizeof scrap ? size - kept : sizeof scrap;
+        if (stream_read(scrap, (sf_count_t)part, io) < (sf_count_t)part)
+            break;
+    }
+    io->position = next;
     return sound_io_kept(io);
 }
 

@@ -95,8 +95,9 @@ SNDFILE *sound_io_open_quietly(struct sound_io *io, SF_INFO *info);
  * stored as they are. */
 MUST_CHECK bool sound_io_has_memory(struct sound_io *io, size_t channels);
 
-/* Read a stream until its head is full or it ends. Returns how many bytes the head has. */
-size_t sound_io_fill_head(struct sound_io *io);
+/* Read a stream until its head has `size` bytes, or all that are kept, or it ends. What is read
+ * next stays what it was. Returns how many bytes the head has. */
+size_t sound_io_fill_head(struct sound_io *io, size_t size);
 
 /* Read the rest of a stream that is read, which io->pages then knows. Whether its last bytes end an
  * Ogg. */

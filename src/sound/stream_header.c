@@ -149,11 +149,12 @@ bool stream_header_is_wav(const unsigned char head[12])
     return riff && memcmp(head + 8, "WAVE", 4) == 0;
 }
 
+enum { LESS = 8 }; /* of the file, which its size leaves out */
+
 /* After samples of so many bytes, which is known. */
 static void find_next(const struct reader *reader, uint64_t whole, uint64_t bytes,
                       struct wav_header *header)
 {
-    enum { LESS = 8 }; /* of the file, which its size leaves out */
     header->next = header->end = bytes + (bytes & 1);
     if (whole != SIZE_UNKNOWN && whole + LESS > reader->at + header->next)
         header->end = whole + LESS - reader->at;
@@ -179,6 +180,9 @@ enum status stream_header_read_wav(FILE *stream, const unsigned char head[12], c
             if (bytes > 0 && bytes <= INT64_MAX) {
                 header->frames = (int64_t)(bytes / header->frame_bytes);
                 find_next(&reader, sizes.whole, bytes, header);
+            } else {
+                header->has_more = sizes.whole + LESS > reader.at && sizes.whole != SIZE_UNKNOWN &&
+                                   !sound_size_is_made_up(sizes.whole, header->frame_bytes);
             }
             int major = reader.big_endian       ? SF_FORMAT_WAV | SF_ENDIAN_BIG
                         : header->is_extensible ? SF_FORMAT_WAVEX

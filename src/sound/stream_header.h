@@ -24,6 +24,7 @@ struct wav_header {
     size_t frame_bytes;
     bool is_extensible;
     const struct chunk_layout *layout;
+    bool has_more; /* of unknown length, and the file claims to go on behind its samples' header */
     /* From the first sample on: where the next chunk begins, and where the file claims to end.
      * Equal: there is no next one, or none is known. */
     uint64_t next, end;
@@ -54,6 +55,7 @@ enum sound_claim_kind {
     CLAIM_NONE,   /* unknown container, or one without a length */
     CLAIM_END,    /* the samples should end at byte `end` */
     CLAIM_OPEN,   /* a stream's header (sound_chunk_is_open): to the end of the file */
+    CLAIM_TWICE,  /* the header stands twice (sound_chunk_begins_again) */
     CLAIM_CUT,    /* its end is missing, at least a byte */
     CLAIM_CHAIN,  /* an Ogg of several streams one after another (ogg_pages.h) */
     CLAIM_FAILED, /* reading failed, see errno */
