@@ -185,7 +185,10 @@ START_TEST(defaults_are_followed)
     live_rig_wait("the input is now the monitor of the device that halo plays to");
     live_rig_rest(300);
     ck_assert(!pipewire_rig_is_linked("phones:monitor_FL", "halo:input_FL"));
-    live_rig_end_well(process);
+    live_rig_keys("q");
+    struct command_result result = live_rig_end(process);
+    ck_assert_int_eq(result.code, 0);
+    command_expect(result.err, "PipeWire: nothing -> Headphones,"); /* nor what it was before */
     pipewire_rig_end(SIGTERM);
 }
 END_TEST

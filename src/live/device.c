@@ -173,7 +173,8 @@ static enum status enumerate_for(struct device_request *request, struct device_l
         return STATUS_OK;
     if (list->empty)
         return fail(STATUS_FAILED, "%s", list->empty);
-    return fail(STATUS_FAILED, "%s", wants_sinks ? no_sinks : drivers[*first]->absent);
+    bool has_none = wants_sinks && !(*named && drivers[*first]->has_sinks);
+    return fail(STATUS_FAILED, "%s", has_none ? no_sinks : drivers[*first]->absent);
 }
 
 static bool is_used(const struct device *device, const struct device_driver *driver)
