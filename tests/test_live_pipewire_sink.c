@@ -191,5 +191,5 @@ END_TEST
 
 SUITE_MAIN("live_pipewire_sink", no_sound_is_lost_to_a_change, own_sink_becomes_the_default,
            a_new_device_is_played_to, a_second_sink_of_a_name_is_refused,
-           letters_of_any_script_name_a_sink, it_comes_back_with_the_server, latency_is_reported_to_programs,
-           latency_of_the_device_is_kept)
+           letters_of_any_script_name_a_sink, it_comes_back_with_the_server,
+           latency_is_reported_to_programs, latency_of_the_device_is_kept)

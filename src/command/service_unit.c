@@ -144,7 +144,8 @@ static enum status print_unit(FILE *file, const struct service_unit *unit,
     fputs(" live --quiet --plain --reconnect", file);
     for (size_t i = 0; i < arguments->count && done; i++)
         done = print_word(file, arguments->values[i], false);
-    /* Also after wrong usage: arguments were checked, and a device that they name may come later. */
+    /* Also after wrong usage: arguments were checked, and a device that they name may come later.
+     */
     fputs("\nRestart=on-failure\nRestartSec=2\n"
           "LimitRTPRIO=95\nLimitMEMLOCK=infinity\n\n[Install]\nWantedBy=default.target\n",
           file);

@@ -243,6 +243,11 @@ enum status device_close(struct device *device)
     return status;
 }
 
+double device_hangs(void)
+{
+    return device_sides_hang();
+}
+
 /* ---- while it runs ---- */
 
 void device_run(struct device *device, device_step *step, void *context)
