@@ -1,4 +1,5 @@
 /* halo live --sink through PipeWire: defaults and devices that change, a second one, latency. */
+#include "live/driver_pipewire_registry.h"
 #include "live_rig.h"
 #include "pipewire_rig.h"
 #include "suite.h"
@@ -92,6 +93,57 @@ START_TEST(a_second_sink_of_a_name_is_refused)
     ck_assert_int_eq(pipewire_rig_run("\"$HALO\" live -q --sink 'Room correction' --seconds 0.1"),
                      0);
     ck_assert_int_eq(live_rig_end(process).code, 0);
+    pipewire_rig_end(SIGTERM);
+}
+END_TEST
+
+/* As the default device becomes a mono one while it runs, it may be one from the start. */
+START_TEST(a_mono_device_plays_all_channels)
+{
+    command_clean();
+    pipewire_rig_start();
+    ck_assert_int_eq(
+        pipewire_rig_run("pw-cli create-node adapter '{ factory.name = support.null-audio-sink "
+                         "node.name = handsfree media.class = Audio/Sink object.linger = true "
+                         "audio.position = [ MONO ] priority.session = 100 }'"),
+        0);
+    pipewire_rig_wait("pw-link -i | grep -q handsfree:playback_MONO");
+    static const char *const options[] = {"--sink 'Room correction'", "--channels 2"};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        pid_t process =
+            live_rig_start("%s --output handsfree --mask \"$FILTERS/hall.wav\"", options[i]);
+        pipewire_rig_wait_link("halo:output_FL", "handsfree:playback_MONO");
+        pipewire_rig_wait_link("halo:output_FR", "handsfree:playback_MONO");
+        live_rig_end_well(process);
+    }
+    command_refused(2, "handsfree has 1 output channel, no channel 2",
+                    "\"$HALO\" live --output handsfree --output-map 1,2");
+    pipewire_rig_end(SIGTERM);
+}
+END_TEST
+
+static bool has_looked_often(void *context)
+{
+    int *looks = context;
+    return ++*looks > 100;
+}
+
+/* Nothing happens in the graph that would end the wait: a cycle, which may, tells no one. */
+START_TEST(what_a_wait_is_for_is_looked_at)
+{
+    enum { HOUR_MS = 3600000 };
+    struct pipewire_registry graph = {0};
+    bool found = false;
+    int looks = 0;
+    command_clean();
+    pipewire_rig_start();
+    ck_assert_int_eq(library_open(&pipewire_library), STATUS_OK);
+    ck_assert_int_eq(pipewire_registry_open(&graph, &found), STATUS_OK);
+    ck_assert(found);
+    pw_thread_loop_lock(graph.loop);
+    ck_assert(pipewire_registry_wait(&graph, has_looked_often, &looks, HOUR_MS));
+    pw_thread_loop_unlock(graph.loop);
+    pipewire_registry_close(&graph);
     pipewire_rig_end(SIGTERM);
 }
 END_TEST
@@ -191,5 +243,6 @@ END_TEST
 
 SUITE_MAIN("live_pipewire_sink", no_sound_is_lost_to_a_change, own_sink_becomes_the_default,
            a_new_device_is_played_to, a_second_sink_of_a_name_is_refused,
+           a_mono_device_plays_all_channels, what_a_wait_is_for_is_looked_at,
            letters_of_any_script_name_a_sink, it_comes_back_with_the_server,
            latency_is_reported_to_programs, latency_of_the_device_is_kept)

@@ -237,6 +237,8 @@ static enum status choose_channels(const struct device_row *row, const char *sin
     size_t there = sink ? request ? request : 2 : row ? channels_of(row, direction) : 0;
     if (!name)
         return STATUS_OK;
+    if (row && direction == OUTPUT && there == 1 && !map_count && row->driver->mixes_to_mono)
+        there = request > there ? request : there;
     channels->count = map_count ? map_count : request ? request : there < 2 ? there : 2;
     for (size_t c = 0; c < channels->count; c++) {
         size_t number = map_count ? map[c] : c + 1;

@@ -94,6 +94,7 @@ struct device_driver {
     void (*end)(void);    /* release what enumerate started; no stream is open */
     bool noisy;           /* silence standard error during close and end */
     bool outlives_stalls; /* no calls: not a loss, since is_running tells when the server is gone */
+    bool mixes_to_mono;   /* a device of one channel plays what all are together */
     bool has_sinks;       /* does what a request's `sink` and `loopback` ask for */
     bool only_named;      /* used by its name alone, so never in place of a missing device */
 };

@@ -409,5 +409,6 @@ const struct device_driver driver_pipewire = {
     .close = pipewire_close,
     .end = pipewire_end,
     .outlives_stalls = true,
+    .mixes_to_mono = true,
     .has_sinks = true,
 };
