@@ -125,6 +125,13 @@ MUST_CHECK enum status device_choose_driver(const struct device_driver *driver,
                                             struct device_request *request, bool *named,
                                             const char **spec);
 
+/* The driver that a name stands for, and its spec; NULL: none. */
+const struct device_driver *device_choose_named(const struct device_driver *const *drivers,
+                                                size_t count, const char *name, const char **spec);
+
+/* Whether `name`, or a part of it, is that of a device. */
+bool device_choose_is_there(const struct device_list *list, const char *name);
+
 /* Whether input and output name two drivers, or two specs of one. */
 bool device_choose_names_two(const struct device_driver *const *drivers, size_t count,
                              const struct device_request *request);
