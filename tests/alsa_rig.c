@@ -22,8 +22,9 @@ static void write_card(FILE *file, const struct alsa_card *card, const char *nam
         fprintf(file, " infile \"%s/%s\"", command_folder(), card->infile);
     if (card->outfile)
         fprintf(file, " outfile \"%s/%s\"", command_folder(), card->outfile);
-    fprintf(file, " rate %u channels %u speed %.6f unplug %lu }\n", card->rate ? card->rate : 48000,
-            card->channels ? card->channels : 2, card->speed > 0 ? card->speed : 1, card->unplug);
+    fprintf(file, " rate %u channels %u speed %.6f unplug %lu hangs %d }\n",
+            card->rate ? card->rate : 48000, card->channels ? card->channels : 2,
+            card->speed > 0 ? card->speed : 1, card->unplug, card->hangs);
 }
 
 void alsa_rig_cards(const struct alsa_card *cards, size_t count)

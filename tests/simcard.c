@@ -11,6 +11,7 @@
  *     speed 1.0                  its clock runs that much faster than the system's
  *     unplug 0                   after this many frames it behaves as an unplugged USB card:
  *                                DISCONNECTED, and every call fails; 0: never
+ *     hangs 0                    1: then a call to close it does not return
  */
 #include <alsa/asoundlib.h>
 #include <alsa/pcm_external.h>
@@ -34,6 +35,7 @@ struct card {
     double speed;
     long channels;
     long unplug;
+    long hangs;
     bool running;
     int64_t begun;     /* ns */
     uint64_t reported; /* frames since then that alsa-lib knows about */
@@ -183,6 +185,9 @@ static void release(struct card *card)
 
 static int card_close(snd_pcm_ioplug_t *plug)
 {
+    struct card *card = plug->private_data;
+    while (card->hangs && is_unplugged(card))
+        pause();
     release(plug->private_data);
     return 0;
 }
@@ -229,6 +234,8 @@ static int parse_entry(struct card *card, snd_config_t *entry)
         return snd_config_get_integer(entry, &card->channels);
     if (strcmp(id, "unplug") == 0)
         return snd_config_get_integer(entry, &card->unplug);
+    if (strcmp(id, "hangs") == 0)
+        return snd_config_get_integer(entry, &card->hangs);
     SNDERR("simcard: no such entry: %s", id);
     return -EINVAL;
 }

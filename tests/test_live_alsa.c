@@ -144,6 +144,24 @@ START_TEST(a_card_that_is_plugged_in_again_resumes)
 }
 END_TEST
 
+/* As libpulse may when its server is killed: nothing else in that process gets sound again, and a
+ * service is started anew. */
+START_TEST(a_sound_system_that_hangs_ends_it)
+{
+    command_clean();
+    if (!getenv("HALO_TEST_FULL")) /* it takes as long as it has to be given to return */
+        return;
+    const struct alsa_card card = {.name = "card", .unplug = RATE / 2, .hangs = true};
+    alsa_rig_cards(&card, 1);
+    struct command_result result =
+        command_run("\"$HALO\" live --plain --device card --block 256 --reconnect");
+    ck_assert_int_eq(result.code, 1);
+    command_expect(result.err, "the device is lost; waiting for it to return");
+    command_expect(result.err,
+                   "the sound system hangs since ALSA: card was lost: start halo again");
+}
+END_TEST
+
 /* ---- two cards ---- */
 
 static double number_of(const json_t *root, const char *object, const char *name)
@@ -189,4 +207,5 @@ START_TEST(two_cards_have_two_clocks)
 END_TEST
 
 SUITE_MAIN("live_alsa", output_equals_render, an_unplugged_card_ends_it_with_one_line,
-           a_card_that_is_plugged_in_again_resumes, two_cards_have_two_clocks)
+           a_card_that_is_plugged_in_again_resumes, a_sound_system_that_hangs_ends_it,
+           two_cards_have_two_clocks)

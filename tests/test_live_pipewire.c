@@ -167,6 +167,28 @@ START_TEST(named_devices_and_rates_are_checked)
 }
 END_TEST
 
+/* The driver's name is its default device, beside the name of another one. */
+START_TEST(the_driver_and_a_device_are_named)
+{
+    static const char *const names[][3] = {
+        {"--input line --output pipewire", "line:capture_FL", "speakers:playback_FL"},
+        {"--input pipewire --output phones", "mic:capture_FL", "phones:playback_FL"},
+        {"--input pipewire --output pipewire", "mic:capture_FL", "speakers:playback_FL"},
+    };
+    command_clean();
+    pipewire_rig_start();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        pid_t process = live_rig_start("%s", names[i][0]);
+        pipewire_rig_wait_link(names[i][1], "halo:input_FL");
+        pipewire_rig_wait_link("halo:output_FL", names[i][2]);
+        live_rig_end_well(process);
+    }
+    command_refused(1, "there is no input", /* of another driver */
+                    "\"$HALO\" live --input 'nothing of that name' --output pipewire");
+    pipewire_rig_end(SIGTERM);
+}
+END_TEST
+
 /* ---- changes ---- */
 
 START_TEST(defaults_are_followed)
@@ -185,7 +207,10 @@ START_TEST(defaults_are_followed)
     live_rig_wait("the input is now the monitor of the device that halo plays to");
     live_rig_rest(300);
     ck_assert(!pipewire_rig_is_linked("phones:monitor_FL", "halo:input_FL"));
-    live_rig_end_well(process);
+    live_rig_keys("q");
+    struct command_result result = live_rig_end(process);
+    ck_assert_int_eq(result.code, 0);
+    command_expect(result.err, "PipeWire: nothing -> Headphones,"); /* nor what it was before */
     pipewire_rig_end(SIGTERM);
 }
 END_TEST
@@ -468,9 +493,9 @@ START_TEST(a_server_without_devices_is_named)
 END_TEST
 
 SUITE_MAIN("live_pipewire", sink_filters_what_is_played, input_passes_without_delay,
-           devices_are_listed, own_monitor_is_refused, named_devices_and_rates_are_checked,
-           a_server_without_devices_is_named, defaults_are_followed, an_unheard_default_is_followed,
-           a_new_session_manager_is_followed, defaults_outlive_what_others_set,
-           each_device_has_its_mask, each_device_has_its_chain,
+           devices_are_listed, own_monitor_is_refused, the_driver_and_a_device_are_named,
+           named_devices_and_rates_are_checked, a_server_without_devices_is_named,
+           defaults_are_followed, an_unheard_default_is_followed, a_new_session_manager_is_followed,
+           defaults_outlive_what_others_set, each_device_has_its_mask, each_device_has_its_chain,
            the_last_of_two_devices_has_its_mask, a_device_that_goes_leaves_its_mask,
            a_chain_for_a_device_must_fit, a_device_that_stays_is_reported, another_rate_is_followed)

@@ -1,4 +1,5 @@
 /* halo live --sink through PipeWire: defaults and devices that change, a second one, latency. */
+#include "live/driver_pipewire_registry.h"
 #include "live_rig.h"
 #include "pipewire_rig.h"
 #include "suite.h"
@@ -96,6 +97,85 @@ START_TEST(a_second_sink_of_a_name_is_refused)
 }
 END_TEST
 
+/* As the default device becomes a mono one while it runs, it may be one from the start. */
+START_TEST(a_mono_device_plays_all_channels)
+{
+    command_clean();
+    pipewire_rig_start();
+    ck_assert_int_eq(
+        pipewire_rig_run("pw-cli create-node adapter '{ factory.name = support.null-audio-sink "
+                         "node.name = handsfree media.class = Audio/Sink object.linger = true "
+                         "audio.position = [ MONO ] priority.session = 100 }'"),
+        0);
+    pipewire_rig_wait("pw-link -i | grep -q handsfree:playback_MONO");
+    static const char *const options[] = {"--sink 'Room correction'", "--channels 2"};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        pid_t process =
+            live_rig_start("%s --output handsfree --mask \"$FILTERS/hall.wav\"", options[i]);
+        pipewire_rig_wait_link("halo:output_FL", "handsfree:playback_MONO");
+        pipewire_rig_wait_link("halo:output_FR", "handsfree:playback_MONO");
+        live_rig_end_well(process);
+    }
+    command_refused(2, "handsfree has 1 output channel, no channel 2",
+                    "\"$HALO\" live --output handsfree --output-map 1,2");
+    pipewire_rig_end(SIGTERM);
+}
+END_TEST
+
+static bool has_looked_often(void *context)
+{
+    int *looks = context;
+    return ++*looks > 100;
+}
+
+/* Nothing happens in the graph that would end the wait: a cycle, which may, tells no one. */
+START_TEST(what_a_wait_is_for_is_looked_at)
+{
+    enum { HOUR_MS = 3600000 };
+    struct pipewire_registry graph = {0};
+    bool found = false;
+    int looks = 0;
+    command_clean();
+    pipewire_rig_start();
+    ck_assert_int_eq(library_open(&pipewire_library), STATUS_OK);
+    ck_assert_int_eq(pipewire_registry_open(&graph, &found), STATUS_OK);
+    ck_assert(found);
+    pw_thread_loop_lock(graph.loop);
+    ck_assert(pipewire_registry_wait(&graph, has_looked_often, &looks, HOUR_MS));
+    pw_thread_loop_unlock(graph.loop);
+    pipewire_registry_close(&graph);
+    pipewire_rig_end(SIGTERM);
+}
+END_TEST
+
+#define JAPAN "\xe6\x97\xa5\xe6\x9c\xac"
+#define CHINA "\xe4\xb8\xad\xe5\x9b\xbd" /* as many bytes */
+#define ROOM "\xc3\xa9tage \"2\""
+#define TEN(TEXT) TEXT TEXT TEXT TEXT TEXT TEXT TEXT TEXT TEXT TEXT
+
+START_TEST(letters_of_any_script_name_a_sink)
+{
+    command_clean();
+    pipewire_rig_start();
+    pid_t process = live_rig_start("--sink " JAPAN);
+    pipewire_rig_wait("pw-link -i | grep -q 'halo." JAPAN ":playback_FL'");
+    command_done("\"$HALO\" live -q --sink " CHINA " --seconds 0.1");
+    command_refused(1, "there is a sink '" JAPAN "' already",
+                    "\"$HALO\" live --sink " JAPAN " --seconds 0.1");
+    live_rig_end_well(process);
+    process = live_rig_start("--sink '" ROOM "'");
+    pipewire_rig_wait("pw-link -i | grep -q 'halo.\xc3\xa9tage--2-:playback_FL'");
+    live_rig_end_well(process);
+    process = live_rig_start("--sink " TEN(JAPAN JAPAN JAPAN)); /* cut between two of them */
+    pipewire_rig_wait("pw-link -i | grep -q 'halo." TEN(JAPAN JAPAN) ":playback_FL'");
+    live_rig_end_well(process);
+    process = live_rig_start("--sink \"$(printf 'a\\377b')\"");
+    pipewire_rig_wait("pw-link -i | grep -q 'halo.a-b:playback_FL'");
+    live_rig_end_well(process);
+    pipewire_rig_end(SIGTERM);
+}
+END_TEST
+
 /* Links by hand, and the absence of those that were cut by hand. */
 START_TEST(it_comes_back_with_the_server)
 {
@@ -113,6 +193,8 @@ START_TEST(it_comes_back_with_the_server)
         pipewire_rig_end(i == 0 ? SIGKILL : SIGTERM);
         if (i == 0)
             live_rig_wait("the device is lost; waiting for it to return");
+        if (i == 0) /* with --sink, too, PipeWire is known to be meant */
+            live_rig_wait("still waiting: no PipeWire server with sound devices answers");
         pipewire_rig_start();
         pipewire_rig_wait_link("halo:output_FL", "phones:playback_FR");
         pipewire_rig_wait_link("line:capture_FL", SINK ":playback_FL");
@@ -161,5 +243,6 @@ END_TEST
 
 SUITE_MAIN("live_pipewire_sink", no_sound_is_lost_to_a_change, own_sink_becomes_the_default,
            a_new_device_is_played_to, a_second_sink_of_a_name_is_refused,
-           it_comes_back_with_the_server, latency_is_reported_to_programs,
-           latency_of_the_device_is_kept)
+           a_mono_device_plays_all_channels, what_a_wait_is_for_is_looked_at,
+           letters_of_any_script_name_a_sink, it_comes_back_with_the_server,
+           latency_is_reported_to_programs, latency_of_the_device_is_kept)

@@ -101,6 +101,53 @@ START_TEST(what_cannot_run_is_refused)
 }
 END_TEST
 
+/* Wrong usage at a start is also a device that is named and not there yet. */
+START_TEST(it_is_started_again_after_any_failure)
+{
+    start();
+    command_done(SETTING "\"$HALO\" service install -- --output 'a device of another day'");
+    expect_unit("Restart=on-failure\n");
+    command_done("! grep RestartPrevent " UNIT);
+    command_done(SETTING "\"$HALO\" service remove");
+}
+END_TEST
+
+/* A systemctl of our own notes what it is asked for. */
+START_TEST(the_service_of_another_is_not_stopped)
+{
+    start();
+    command_done("mkdir bin; printf '#!/bin/sh\\necho \"$@\" >>asked\\n' >bin/systemctl; "
+                 "chmod +x bin/systemctl; mkdir -p config/systemd/user; "
+                 "printf '[Service]\\nExecStart=/bin/true\\n' >config/systemd/user/music.service");
+    command_refused(1, "is not halo's",
+                    SETTING "PATH=\"$PWD/bin:$PATH\" \"$HALO\" service remove --name music");
+    command_done("test ! -e asked && test -e config/systemd/user/music.service");
+    command_done(SETTING "PATH=\"$PWD/bin:$PATH\"; \"$HALO\" service install && "
+                         "\"$HALO\" service remove && grep -q 'disable --now halo.service' asked");
+}
+END_TEST
+
+START_TEST(a_folder_that_systemd_misreads_is_refused)
+{
+    start();
+    command_done("mkdir config 'odd\\' \"$(printf 'tab\\t')\"");
+    command_refused(1, "systemd cannot run in a folder of this name",
+                    SETTING "cd 'odd\\' && \"$HALO\" service install");
+    command_refused(1, "systemd cannot run in a folder of this name",
+                    SETTING "cd tab* && \"$HALO\" service install");
+}
+END_TEST
+
+START_TEST(what_is_not_known_is_not_claimed)
+{
+    start();
+    command_done(SETTING "\"$HALO\" service install");
+    struct command_result result = command_done(SETTING "\"$HALO\" service status");
+    command_expect(result.out, "state unknown");
+    ck_assert_ptr_null(strstr(result.out, "not running"));
+}
+END_TEST
+
 START_TEST(live_is_checked_without_a_device)
 {
     start();
@@ -112,4 +159,6 @@ END_TEST
 
 SUITE_MAIN("service", arguments_are_quoted_as_systemd_reads_them,
            a_service_is_installed_shown_and_removed, several_have_names, what_cannot_run_is_refused,
+           it_is_started_again_after_any_failure, the_service_of_another_is_not_stopped,
+           a_folder_that_systemd_misreads_is_refused, what_is_not_known_is_not_claimed,
            live_is_checked_without_a_device)

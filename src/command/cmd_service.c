@@ -125,7 +125,8 @@ static enum status show(void *context)
         printf("%s is not installed\n", unit.name);
     else
         printf("%s is installed, %s, %s\n  %s\n  %s\n", unit.name,
-               *enabled ? enabled : "not known to systemd", *active ? active : "not running",
+               *enabled ? enabled : "not known to systemd",
+               *active ? active : "state unknown (systemd's user manager does not answer)",
                printable(unit.path), printable(command));
     free(command);
     service_unit_free(&unit);
@@ -139,10 +140,12 @@ static enum status remove_it(void *context)
     const struct service_settings *settings = context;
     struct service_unit unit;
     enum status status = service_unit_init(&unit, settings->name);
-    if (status == STATUS_OK && service_unit_exists(&unit))
-        (void)order_systemd("disable --now", unit.name);
     if (status == STATUS_OK)
+        status = service_unit_check_ours(&unit); /* no other's is stopped */
+    if (status == STATUS_OK) {
+        (void)order_systemd("disable --now", unit.name);
         status = service_unit_remove(&unit);
+    }
     if (status == STATUS_OK) {
         (void)order_systemd("daemon-reload", "");
         printf("%s is removed\n", unit.name);

@@ -60,8 +60,10 @@ bool service_unit_exists(const struct service_unit *unit)
     return access(unit->path, F_OK) == 0;
 }
 
-static enum status check_ours(const struct service_unit *unit)
+enum status service_unit_check_ours(const struct service_unit *unit)
 {
+    if (!service_unit_exists(unit))
+        return fail(STATUS_FAILED, "%s is not installed", unit->name);
     char line[sizeof mark] = "";
     FILE *file = fopen(unit->path, "r");
     if (!file)
@@ -112,7 +114,7 @@ static enum status find_places(char *program, char *folder)
     program[length] = '\0';
     if (!getcwd(folder, PATH_BYTES))
         return fail(STATUS_FAILED, "cannot find the current folder: %s", strerror(errno));
-    if (folder[strcspn(folder, "\n\r")] || folder[strlen(folder) - 1] == ' ')
+    if (folder[strcspn(folder, "\n\r")] || strchr(" \t\\", folder[strlen(folder) - 1]))
         return fail(STATUS_FAILED, "systemd cannot run in a folder of this name; install from "
                                    "another one");
     return STATUS_OK;
@@ -142,7 +144,9 @@ static enum status print_unit(FILE *file, const struct service_unit *unit,
     fputs(" live --quiet --plain --reconnect", file);
     for (size_t i = 0; i < arguments->count && done; i++)
         done = print_word(file, arguments->values[i], false);
-    fputs("\nRestart=on-failure\nRestartSec=2\nRestartPreventExitStatus=2\n"
+    /* Also after wrong usage: arguments were checked, and a device that they name may come later.
+     */
+    fputs("\nRestart=on-failure\nRestartSec=2\n"
           "LimitRTPRIO=95\nLimitMEMLOCK=infinity\n\n[Install]\nWantedBy=default.target\n",
           file);
     return done ? STATUS_OK : fail_memory("a service");
@@ -179,7 +183,7 @@ enum status service_unit_write(const struct service_unit *unit, const struct str
         return fail(STATUS_FAILED, "%s is installed; --force replaces it, --name adds another",
                     unit->name);
     if (service_unit_exists(unit))
-        TRY(check_ours(unit));
+        TRY(service_unit_check_ours(unit));
     TRY(make_folder(unit->folder));
     TRY(atomic_file_open(&destination, unit->path, force));
     FILE *file = fdopen(destination.fd, "w");
@@ -196,9 +200,7 @@ enum status service_unit_write(const struct service_unit *unit, const struct str
 
 enum status service_unit_remove(const struct service_unit *unit)
 {
-    if (!service_unit_exists(unit))
-        return fail(STATUS_FAILED, "%s is not installed", unit->name);
-    TRY(check_ours(unit));
+    TRY(service_unit_check_ours(unit));
     if (unlink(unit->path) < 0)
         return fail(STATUS_FAILED, "cannot remove %s: %s", unit->path, strerror(errno));
     (void)unlink(unit->link);

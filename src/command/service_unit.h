@@ -17,6 +17,9 @@ void service_unit_free(struct service_unit *unit);
 
 bool service_unit_exists(const struct service_unit *unit);
 
+/* Errors: it is not there or not halo's. */
+MUST_CHECK enum status service_unit_check_ours(const struct service_unit *unit);
+
 /* Write it, with these arguments for halo live, which runs in the current folder. Errors: it is
  * there (without `force`) or not halo's, writing. */
 MUST_CHECK enum status service_unit_write(const struct service_unit *unit,

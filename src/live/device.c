@@ -153,9 +153,22 @@ static bool is_enough(const struct device_request *request, const struct device_
     return has_default && !request->driver && !request->input && !request->output;
 }
 
-/* Drivers that can do what is asked: a named one alone, or all but those that must be named. */
-static enum status enumerate_for(struct device_request *request, struct device_list *list,
-                                 size_t *first, size_t *begun, bool *named)
+static bool is_used(const struct device *device, const struct device_driver *driver)
+{
+    return driver == device->sides[0].driver || driver == device->sides[1].driver;
+}
+
+/* With a spec there may be two devices of a driver; a server is opened once. */
+static bool is_taken(const struct device *device, const struct device_driver *driver)
+{
+    return is_used(device, driver) && !driver->spec;
+}
+
+/* Drivers that can do what is asked: a named one alone, or all but those that must be named, and
+ * the one that has the other direction open. */
+static enum status enumerate_for(const struct device *device, struct device_request *request,
+                                 struct device_list *list, size_t *first, size_t *begun,
+                                 bool *named)
 {
     const char *spec = NULL;
     size_t end = DRIVER_COUNT;
@@ -166,19 +179,15 @@ static enum status enumerate_for(struct device_request *request, struct device_l
     }
     bool wants_sinks = request->sink || request->loopback;
     for (*begun = *first; *begun < end && (*named || !is_enough(request, list)); ++*begun)
-        if ((*named || !drivers[*begun]->only_named) &&
+        if ((*named || !drivers[*begun]->only_named) && !is_taken(device, drivers[*begun]) &&
             (!wants_sinks || drivers[*begun]->has_sinks))
             TRY(enumerate(drivers[*begun], spec, *named, list));
     if (list->host_count > 0 || (!*named && !wants_sinks))
         return STATUS_OK;
     if (list->empty)
         return fail(STATUS_FAILED, "%s", list->empty);
-    return fail(STATUS_FAILED, "%s", wants_sinks ? no_sinks : drivers[*first]->absent);
-}
-
-static bool is_used(const struct device *device, const struct device_driver *driver)
-{
-    return driver == device->sides[0].driver || driver == device->sides[1].driver;
+    bool has_none = wants_sinks && !(*named && drivers[*first]->has_sinks);
+    return fail(STATUS_FAILED, "%s", has_none ? no_sinks : drivers[*first]->absent);
 }
 
 static enum status open_device(const struct device_request *asked, struct device *device)
@@ -188,7 +197,7 @@ static enum status open_device(const struct device_request *asked, struct device
     bool named = false;
     size_t first = 0, begun = 0;
     TRY(device_sides_are_clear());
-    enum status status = enumerate_for(&request, &list, &first, &begun, &named);
+    enum status status = enumerate_for(device, &request, &list, &first, &begun, &named);
     if (status == STATUS_OK)
         status = open_chosen(&request, &list, named, device);
     device_list_free(&list);
@@ -198,12 +207,39 @@ static enum status open_device(const struct device_request *asked, struct device
     return status;
 }
 
+/* Whether `name` is of one of the driver's devices; it runs again for nothing else. */
+static bool has_device(const struct device_driver *driver, const char *name)
+{
+    struct device_list list = {0};
+    char reason[300]; /* opening says it */
+    const struct log_keeper before = log_keep_in(reason, sizeof reason);
+    enum status status = enumerate(driver, NULL, true, &list);
+    log_keep_again(&before);
+    bool found = status == STATUS_OK && device_choose_is_there(&list, name);
+    device_list_free(&list);
+    device_side_end(driver);
+    return found;
+}
+
+/* A driver's name beside that of one of its devices, as in "--input mic --output pipewire", is the
+ * driver's default device. */
+static bool are_of_one(const struct device_request *request)
+{
+    const char *spec_in = NULL, *spec_out = NULL;
+    const struct device_driver *in =
+        device_choose_named(drivers, DRIVER_COUNT, request->input, &spec_in);
+    const struct device_driver *out =
+        device_choose_named(drivers, DRIVER_COUNT, request->output, &spec_out);
+    const struct device_driver *one = in ? in : out;
+    return (!in || !out) && !one->spec && has_device(one, in ? request->output : request->input);
+}
+
 /* Two drivers, or two devices of one that takes a spec, are opened one after the other. */
 static enum status open_directions(const struct device_request *request, struct device *device)
 {
     struct device_request one = *request;
     bool both = request->wants_input && request->wants_output;
-    if (!both || !device_choose_names_two(drivers, DRIVER_COUNT, request))
+    if (!both || !device_choose_names_two(drivers, DRIVER_COUNT, request) || are_of_one(request))
         return open_device(request, device);
     one.wants_input = false;
     one.input = NULL;
@@ -240,6 +276,11 @@ enum status device_close(struct device *device)
         status = device_sides_close(device->sides, device->join);
     free(device);
     return status;
+}
+
+double device_hangs(void)
+{
+    return device_sides_hang();
 }
 
 /* ---- while it runs ---- */

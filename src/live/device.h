@@ -156,6 +156,9 @@ const char *device_notice(const struct device *device);
  * Errors: a file that the device wrote is not complete. */
 enum status device_close(struct device *device);
 
+/* Seconds since a close was abandoned that has not returned; 0: none. */
+double device_hangs(void);
+
 /* ---- messages ---- */
 
 /* What allows a real-time priority, and locked memory. */

@@ -42,8 +42,7 @@ enum status device_choose_driver(const struct device_driver *driver, struct devi
     return STATUS_OK;
 }
 
-/* The driver that a name stands for, and its spec; NULL: none. */
-static const struct device_driver *named_driver(const struct device_driver *const *drivers,
+const struct device_driver *device_choose_named(const struct device_driver *const *drivers,
                                                 size_t count, const char *name, const char **spec)
 {
     for (size_t i = 0; i < count; i++) {
@@ -61,8 +60,9 @@ bool device_choose_names_two(const struct device_driver *const *drivers, size_t 
     const char *spec_in = NULL, *spec_out = NULL;
     if (!request->input || !request->output)
         return false;
-    const struct device_driver *in = named_driver(drivers, count, request->input, &spec_in);
-    const struct device_driver *out = named_driver(drivers, count, request->output, &spec_out);
+    const struct device_driver *in = device_choose_named(drivers, count, request->input, &spec_in);
+    const struct device_driver *out =
+        device_choose_named(drivers, count, request->output, &spec_out);
     return in != out || (spec_in && spec_out && strcmp(spec_in, spec_out) != 0);
 }
 
@@ -191,6 +191,15 @@ static enum status choose_default(const struct device_list *list, enum device_di
                 host != NO_HOST ? list->hosts[host].name : "");
 }
 
+bool device_choose_is_there(const struct device_list *list, const char *name)
+{
+    size_t i = 0;
+    while (i < list->count && !strcasestr(list->rows[i].name, name) &&
+           !strcasestr(list->rows[i].alias, name))
+        i++;
+    return i < list->count;
+}
+
 static enum status choose_named(const struct device_list *list, const char *request,
                                 enum device_direction direction, int *host,
                                 const struct device_row **row)
@@ -237,6 +246,8 @@ static enum status choose_channels(const struct device_row *row, const char *sin
     size_t there = sink ? request ? request : 2 : row ? channels_of(row, direction) : 0;
     if (!name)
         return STATUS_OK;
+    if (row && direction == OUTPUT && there == 1 && !map_count && row->driver->mixes_to_mono)
+        there = request > there ? request : there;
     channels->count = map_count ? map_count : request ? request : there < 2 ? there : 2;
     for (size_t c = 0; c < channels->count; c++) {
         size_t number = map_count ? map[c] : c + 1;

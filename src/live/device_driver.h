@@ -94,6 +94,7 @@ struct device_driver {
     void (*end)(void);    /* release what enumerate started; no stream is open */
     bool noisy;           /* silence standard error during close and end */
     bool outlives_stalls; /* no calls: not a loss, since is_running tells when the server is gone */
+    bool mixes_to_mono;   /* a device of one channel plays what all are together */
     bool has_sinks;       /* does what a request's `sink` and `loopback` ask for */
     bool only_named;      /* used by its name alone, so never in place of a missing device */
 };
@@ -123,6 +124,13 @@ struct device_choice {
 MUST_CHECK enum status device_choose_driver(const struct device_driver *driver,
                                             struct device_request *request, bool *named,
                                             const char **spec);
+
+/* The driver that a name stands for, and its spec; NULL: none. */
+const struct device_driver *device_choose_named(const struct device_driver *const *drivers,
+                                                size_t count, const char *name, const char **spec);
+
+/* Whether `name`, or a part of it, is that of a device. */
+bool device_choose_is_there(const struct device_list *list, const char *name);
 
 /* Whether input and output name two drivers, or two specs of one. */
 bool device_choose_names_two(const struct device_driver *const *drivers, size_t count,

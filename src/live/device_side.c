@@ -135,6 +135,7 @@ struct closing {
 
 /* A close that hangs; until it returns nothing can be opened. */
 static struct closing *abandoned;
+static int64_t abandoned_at; /* monotonic */
 
 static void free_stream(struct device_stream *stream)
 {
@@ -209,6 +210,7 @@ enum status device_sides_close(const struct device_side *sides, struct device_jo
         free_closing(closing);
     } else {
         abandoned = closing;
+        abandoned_at = monotonic_ns();
     }
     return status;
 }
@@ -226,8 +228,11 @@ enum status device_sides_are_clear(void)
         free_closing(abandoned);
         abandoned = NULL;
     }
-    return abandoned
-               ? fail(STATUS_FAILED, "the sound system still hangs after a device was lost; if "
-                                     "this persists, restart halo")
-               : STATUS_OK;
+    return abandoned ? fail(STATUS_FAILED, "the sound system still hangs after a device was lost")
+                     : STATUS_OK;
+}
+
+double device_sides_hang(void)
+{
+    return abandoned ? 1e-9 * (double)(monotonic_ns() - abandoned_at) : 0;
 }

@@ -39,5 +39,6 @@ void device_side_end(const struct device_driver *driver);
 
 /* Errors: a close that hung has not returned. */
 MUST_CHECK enum status device_sides_are_clear(void);
+double device_sides_hang(void); /* seconds for which it is so by now */
 
 #endif

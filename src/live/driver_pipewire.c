@@ -358,7 +358,9 @@ static void pipewire_describe(void *opened, struct device_info *info)
     info->output_latency = pipewire_cycle_latency(&pipewire.cycle, SPA_DIRECTION_INPUT);
     info->follows_default = !*pipewire.links.ends[PIPEWIRE_OUTPUT].named;
     put_target(&pipewire.links.ends[PIPEWIRE_OUTPUT], info->output, sizeof info->output);
-    if (!pipewire.sink_description)
+    if (pipewire.links.refused[0])
+        snprintf(info->input, sizeof info->input, "nothing");
+    else if (!pipewire.sink_description)
         put_target(&pipewire.links.ends[PIPEWIRE_INPUT], info->input, sizeof info->input);
     pw_thread_loop_unlock(pipewire.graph.loop);
 }
@@ -407,5 +409,6 @@ const struct device_driver driver_pipewire = {
     .close = pipewire_close,
     .end = pipewire_end,
     .outlives_stalls = true,
+    .mixes_to_mono = true,
     .has_sinks = true,
 };

@@ -2,6 +2,8 @@
 
 #include "live/driver_pipewire_metadata.h"
 
+#include "base/monotonic.h"
+
 #include <errno.h>
 #include <pipewire/extensions/metadata.h>
 #include <spa/utils/result.h>
@@ -9,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ANSWER_MS = 2000, MANAGER_MS = 2000 };
+enum { ANSWER_MS = 2000, MANAGER_MS = 2000, LOOK_MS = 20 };
 
 /* ---- what the registry announces ---- */
 
@@ -176,14 +178,16 @@ static const struct pw_core_events core_events = {
 
 /* ---- opening and closing ---- */
 
+/* Nothing tells of what a cycle has done, such as that there is a rate: it is looked at. */
 bool pipewire_registry_wait(struct pipewire_registry *graph, bool (*is_done)(void *context),
                             void *context, int milliseconds)
 {
-    struct timespec limit;
-    pw_thread_loop_get_time(graph->loop, &limit, milliseconds * SPA_NSEC_PER_MSEC);
-    while (!is_done(context) && !graph->gone)
-        if (pw_thread_loop_timed_wait_full(graph->loop, &limit) < 0)
-            break;
+    int64_t deadline = monotonic_ns() + milliseconds * SPA_NSEC_PER_MSEC;
+    while (!is_done(context) && !graph->gone && monotonic_ns() < deadline) {
+        struct timespec limit;
+        pw_thread_loop_get_time(graph->loop, &limit, LOOK_MS * SPA_NSEC_PER_MSEC);
+        (void)pw_thread_loop_timed_wait_full(graph->loop, &limit);
+    }
     return is_done(context);
 }
 

@@ -1,5 +1,6 @@
 #include "live/driver_pipewire_sink.h"
 
+#include "base/printable.h"
 #include "base/realtime.h"
 #include "live/driver_pipewire_channels.h"
 
@@ -10,12 +11,22 @@
 
 enum { ENDS_MS = 3000 };
 
+/* Letters of all scripts stay, whole: two names in the same script would be one of hyphens. */
 void pipewire_sink_name(const char *description, char *name, size_t size)
 {
-    snprintf(name, size, "halo.%s", description);
-    for (char *at = name; *at; at++)
-        if (!isalnum((unsigned char)*at) && *at != '.')
-            *at = '-';
+    static const char start[] = "halo.";
+    char *to = name + sizeof start - 1;
+    snprintf(name, size, "%s", start);
+    for (size_t length; *description; description += length) {
+        bool is_plain = isalnum((unsigned char)*description) || *description == '.';
+        size_t whole = printable_utf8(description);
+        length = whole ? whole : 1;
+        if (length >= size - (size_t)(to - name))
+            break;
+        memcpy(to, is_plain || length > 1 ? description : "-", length);
+        to += length;
+    }
+    *to = '\0';
 }
 
 struct wanted_name {

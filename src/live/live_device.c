@@ -13,6 +13,10 @@
 enum { WIDEN_LOST = 3, WIDEN_MOST = 8 /* times in all */ };
 static const double WIDEN_SECONDS = 10;
 
+/* Libraries of sound servers may deadlock when these end: only a new process has them as they were,
+ * and a service is started again. */
+static const double HANGS_SECONDS = 20;
+
 /* Open it, with the chain for its rate. */
 static enum status reopen_device(struct live_session *session)
 {
@@ -140,5 +144,14 @@ bool live_device_check(struct live_session *session)
         view_warning(stream->view, "the device is back");
     else if (stream->device && !live_fits_device(session))
         return change_chain(session);
-    return true;
+    return stream->device || device_hangs() < HANGS_SECONDS;
+}
+
+enum status live_device_fail(const struct live_session *session)
+{
+    const char *name = session->stream.device_name;
+    if (device_hangs() >= HANGS_SECONDS)
+        return fail(STATUS_FAILED, "the sound system hangs since %s was lost: start halo again",
+                    name);
+    return fail(STATUS_FAILED, "the device %s is lost; --reconnect waits until it returns", name);
 }

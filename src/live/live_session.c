@@ -357,8 +357,7 @@ static enum status run(struct live_session *session)
     struct stream_session *stream = &session->stream;
     while (!stream_session_is_over(stream)) {
         if (!live_device_check(session))
-            return fail(STATUS_FAILED, "the device %s is lost; --reconnect waits until it returns",
-                        stream->device_name);
+            return live_device_fail(session);
         live_control_wait(session, tick(session));
         update(session);
         show(session);

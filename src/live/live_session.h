@@ -109,8 +109,11 @@ void live_session_end_recordings(struct live_session *session);
 /* ---- live_device.c ---- */
 
 /* What became of the device; opens it again where that is needed. False: it is lost, without
- * --reconnect. Call it about four times a second. */
+ * --reconnect or for good. Call it about four times a second. */
 bool live_device_check(struct live_session *session);
+
+/* The failure after that. */
+MUST_CHECK enum status live_device_fail(const struct live_session *session);
 
 /* ---- live_follow.c ---- */
 
