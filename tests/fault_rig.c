@@ -1,17 +1,20 @@
 #include "fault_rig.h"
 
 #include "command.h"
+#include "faults.h"
 #include "suite.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -79,8 +82,8 @@ static void list(const char *folder, struct listing *listing)
 /* ---- one run ---- */
 
 struct run {
-    int code; /* or 128 + the signal; -1: it did not end */
-    unsigned calls;
+    int code;                    /* or 128 + the signal; -1: it did not end */
+    unsigned calls[FAULT_KINDS]; /* of "each" */
     bool left_processes;
     char err[4096];  /* standard error */
     char mark[4096]; /* which call failed; empty: none did */
@@ -96,14 +99,43 @@ static void read_text(const char *path, char *text, size_t size)
         fclose(file);
 }
 
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *where)
+{
+    (void)about, (void)kind, (void)where;
+    return remove(path);
+}
+
+static void make_empty(const char *folder)
+{
+    nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    if (mkdir(folder, 0777) != 0)
+        fprintf(stderr, "cannot make %s: %s\n", folder, strerror(errno));
+}
+
+/* Most runs leave out/ as it was: then it is there for the next one. */
+static void prepare_out(const char *old)
+{
+    static const char *prepared;
+    static struct listing before, now;
+    char line[1024];
+    list("out", &now);
+    if (old && old == prepared && strcmp(now.text, before.text) == 0)
+        return;
+    make_empty("out");
+    snprintf(line, sizeof line, "{ %s; } >stdout 2>&1", old ? old : ":");
+    if (old && system(line) != 0)
+        fprintf(stderr, "cannot prepare: %s\n", line);
+    list("out", &before);
+    prepared = old;
+}
+
 static void prepare(const struct fault_row *row)
 {
-    char line[1024];
-    snprintf(line, sizeof line,
-             "rm -rf out tmp count mark stdout stderr; mkdir out tmp; %s >stdout 2>&1",
-             row->old ? row->old : ":");
-    if (system(line) != 0)
-        fprintf(stderr, "cannot prepare: %s\n", line);
+    static const char *const files[] = {"count", "mark", "stdout", "stderr"};
+    make_empty("tmp");
+    prepare_out(row->old);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        unlink(files[i]);
 }
 
 static void set_path(const char *variable, const char *folder, const char *name)
@@ -139,14 +171,14 @@ static void pause_ms(long ms)
 static int wait_for(pid_t process)
 {
     int status;
-    for (int ms = 0; waitpid(process, &status, WNOHANG) == 0; ms++) {
-        if (ms > 1000 * COMMAND_PATIENCE) {
-            kill(-process, SIGKILL);
-            waitpid(process, &status, 0);
-            return -1;
-        }
-        pause_ms(1);
-    }
+    struct pollfd end = {.fd = pidfd_open(process, 0), .events = POLLIN};
+    bool ended = poll(&end, 1, 1000 * COMMAND_PATIENCE) == 1;
+    close(end.fd);
+    if (!ended)
+        kill(-process, SIGKILL);
+    waitpid(process, &status, 0);
+    if (!ended)
+        return -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -173,10 +205,9 @@ static void run_row(const struct fault_row *row, const char *call, int number, i
         become(row, fault);
     run->code = wait_for(process);
     run->left_processes = lives(process);
-    run->calls = 0;
     int fd = open("count", O_RDONLY);
-    if (fd < 0 || read(fd, &run->calls, sizeof run->calls) != sizeof run->calls)
-        run->calls = 0;
+    if (fd < 0 || read(fd, run->calls, sizeof run->calls) != sizeof run->calls)
+        memset(run->calls, 0, sizeof run->calls);
     close(fd);
     read_text("stderr", run->err, sizeof run->err);
     read_text("mark", run->mark, sizeof run->mark);
@@ -206,9 +237,9 @@ static void find_varying(const char *a, const char *b, char varying[TEXT_MOST])
 
 /* What is expected of a row. */
 struct expected {
-    struct run before, whole; /* nothing failing */
-    char varying[TEXT_MOST];  /* names of what differs from run to run, each within line ends */
-    bool grows;               /* all of it */
+    struct run before, whole, again; /* nothing failing */
+    char varying[TEXT_MOST]; /* names of what differs from run to run, each within line ends */
+    bool grows;              /* all of it */
 };
 
 static bool next_line(const char **text, char line[512])
@@ -306,13 +337,12 @@ static const char *flaw_of(const struct fault_row *row, const struct run *run,
 
 static void expect_row(const struct fault_row *row, struct expected *expected)
 {
-    static struct run again;
     const struct fault_row nothing = {.line = ":", .old = row->old};
     expected->grows = row->grows;
     run_row(&nothing, "none", -1, 0, &expected->before);
     run_row(row, "none", -1, 0, &expected->whole);
-    run_row(row, "none", -1, 0, &again);
-    find_varying(expected->whole.out.text, again.out.text, expected->varying);
+    run_row(row, "each", 0, 0, &expected->again);
+    find_varying(expected->whole.out.text, expected->again.out.text, expected->varying);
 }
 
 /* ---- the workers ---- */
@@ -322,18 +352,25 @@ struct rig {
     size_t row_count;
     const struct fault_kind *kinds;
     size_t kind_count;
-    unsigned most, seed;
+    unsigned seed;
     int report;        /* flaws */
     atomic_uint *next; /* row that no worker has taken; shared */
 };
+
+static unsigned calls_of(const struct run *run, const char *kind)
+{
+    static const char *const kinds[FAULT_KINDS] = {"any", "wait", "short", "memory"};
+    for (size_t i = 0; i < FAULT_KINDS; i++)
+        if (strcmp(kinds[i], kind) == 0)
+            return run->calls[i];
+    return 0;
+}
 
 static unsigned try_kind(const struct rig *rig, const struct fault_row *row,
                          const struct fault_kind *kind, const struct expected *expected)
 {
     static struct run run;
-    unsigned cases = 0;
-    run_row(row, kind->call, -1, 0, &run);
-    unsigned calls = run.calls, most = rig->most;
+    unsigned cases = 0, calls = calls_of(&expected->again, kind->call), most = kind->most;
     unsigned step = most && calls > most ? (calls + most - 1) / most : 1;
     for (unsigned number = 1 + rig->seed % step; number <= calls; number += step, cases++) {
         run_row(row, kind->call, (int)number, kind->error, &run);
@@ -374,11 +411,12 @@ static void work(const struct rig *rig, size_t worker)
 }
 
 void fault_rig_run(const struct fault_row *rows, size_t row_count, const struct fault_kind *kinds,
-                   size_t kind_count, unsigned most)
+                   size_t kind_count)
 {
     static char flaws[1 << 20];
     const char *given = getenv("HALO_TEST_FAULT_SEED");
-    struct rig rig = {rows, row_count, kinds, kind_count, .most = most};
+    struct rig rig = {
+        .rows = rows, .row_count = row_count, .kinds = kinds, .kind_count = kind_count};
     rig.seed = given ? (unsigned)strtoul(given, NULL, 10) : 1;
     rig.next =
         mmap(NULL, sizeof *rig.next, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -13,14 +13,16 @@ struct fault_row {
     bool tells;       /* what went wrong may be a part of its output; libraries print lines, too */
 };
 
-/* What fails: a CALL of faults.h, and an errno or 0. */
+/* What fails: any, wait, short or memory (faults.h), with an errno or 0; and at how many calls at
+ * most, 0: at all. */
 struct fault_kind {
     const char *call;
     int error;
+    unsigned most;
 };
 
-/* For each row and kind let one call after the other fail, at most `most` of them (0: all), evenly
- * spread from a random first one. The test fails unless each time
+/* For each row and kind let one call after the other fail, evenly spread from a random first one.
+ * The test fails unless each time
  *
  *   - the program ends within seconds, by exit code 0 and with all that it writes as without a
  *     fault; or by another one and with one line "halo: ...", and what was in out/ before, unless
@@ -28,6 +30,6 @@ struct fault_kind {
  *   - nothing is left over: no file, no process.
  */
 void fault_rig_run(const struct fault_row *rows, size_t row_count, const struct fault_kind *kinds,
-                   size_t kind_count, unsigned most);
+                   size_t kind_count);
 
 #endif

@@ -17,10 +17,10 @@ static struct {
     bool armed;
     char call[16], name[128];
     int number, error;
-    atomic_uint *seen; /* shared with children */
+    atomic_uint *seen; /* shared with children: of "each" as many as kinds, otherwise one */
 } fault;
 
-static atomic_uint seen_alone;
+static atomic_uint seen_alone[FAULT_KINDS];
 static _Thread_local bool within; /* a call of ours */
 
 static bool is_the_program(void)
@@ -36,23 +36,23 @@ static atomic_uint *map_count(const char *path)
 {
     int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     void *map = MAP_FAILED;
-    if (fd >= 0 && syscall(SYS_ftruncate, fd, sizeof *fault.seen) == 0)
-        map = (void *)syscall(SYS_mmap, NULL, sizeof *fault.seen, PROT_READ | PROT_WRITE,
-                              MAP_SHARED, fd, 0);
+    if (fd >= 0 && syscall(SYS_ftruncate, fd, sizeof seen_alone) == 0)
+        map = (void *)syscall(SYS_mmap, NULL, sizeof seen_alone, PROT_READ | PROT_WRITE, MAP_SHARED,
+                              fd, 0);
     if (fd >= 0)
         syscall(SYS_close, fd);
-    return map == MAP_FAILED ? &seen_alone : map;
+    return map == MAP_FAILED ? seen_alone : map;
 }
 
 static void arm(void)
 {
     void *frames[1];
     const char *text = getenv("FAULT"), *count = getenv("FAULT_COUNT");
-    backtrace(frames, 1); /* which allocates at its first call */
     if (text && is_the_program() &&
         sscanf(text, "%15s %127s %d %d", fault.call, fault.name, &fault.number, &fault.error) ==
             4) {
-        fault.seen = count ? map_count(count) : &seen_alone;
+        backtrace(frames, 1); /* which allocates at its first call */
+        fault.seen = count ? map_count(count) : seen_alone;
         fault.armed = true;
     }
 }
@@ -92,22 +92,44 @@ static void mark(const char *call)
     syscall(SYS_close, fd);
 }
 
-static bool is_wanted(const char *call)
+static bool is_of_kind(const char *kind, const char *call)
 {
     static const char *const waiting[] = {"read", "write", "open", "fsync", "poll", "wait"};
-    if (strcmp(fault.call, call) == 0)
+    if (strcmp(kind, call) == 0)
         return true;
-    if (strcmp(fault.call, "any") == 0)
+    if (strcmp(kind, "any") == 0)
         return strcmp(call, "memory") != 0 && strcmp(call, "short") != 0 &&
                strcmp(call, "wait") != 0;
-    for (size_t i = 0; strcmp(fault.call, "wait") == 0 && i < sizeof waiting / sizeof *waiting; i++)
+    for (size_t i = 0; strcmp(kind, "wait") == 0 && i < sizeof waiting / sizeof *waiting; i++)
         if (strcmp(waiting[i], call) == 0)
             return true;
     return false;
 }
 
+static bool counts_each(void)
+{
+    return strcmp(fault.call, "each") == 0;
+}
+
+static bool is_wanted(const char *call)
+{
+    return counts_each() || is_of_kind(fault.call, call);
+}
+
+static void count_kinds_of(const char *call)
+{
+    static const char *const kinds[FAULT_KINDS] = {"any", "wait", "short", "memory"};
+    for (size_t i = 0; i < FAULT_KINDS; i++)
+        if (is_of_kind(kinds[i], call))
+            atomic_fetch_add(&fault.seen[i], 1);
+}
+
 static bool is_now(const char *call)
 {
+    if (counts_each()) {
+        count_kinds_of(call);
+        return false;
+    }
     unsigned now = atomic_fetch_add(fault.seen, 1) + 1;
     if (fault.number != 0 && (fault.number < 0 || now != (unsigned)fault.number))
         return false;
@@ -207,8 +229,7 @@ static bool is_exempt(const void *caller)
 
 bool fault_of_memory(const void *caller)
 {
-    if (!fault.armed || within || strcmp(fault.call, "memory") != 0 || is_exempt(caller) ||
-        !is_now("memory"))
+    if (!fault.armed || within || !is_wanted("memory") || is_exempt(caller) || !is_now("memory"))
         return false;
     errno = ENOMEM;
     return true;

@@ -8,6 +8,8 @@
  *                                     ERRNO below 0: it does what it always does, just after that
  *                                     signal (-2: SIGINT)
  *   FAULT_COUNT=FILE                  counts calls, in native unsigned, together with its children
+ *                                     (CALL each: of any, wait, short and memory, one after the
+ *                                     other, and none fails)
  *   FAULT_MARK=FILE                   created when a call failed for this; says which, and who
  * called HALO                              the program; others (a shell, gnuplot) run unharmed
  *
@@ -21,6 +23,8 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+
+enum { FAULT_KINDS = 4 }; /* any, wait, short, memory */
 
 /* Whether this call is to fail; errno is then set. `path` may be NULL. */
 bool fault_at_path(const char *call, int error, const char *path);
