@@ -229,7 +229,7 @@ END_TEST
 /* What needs a GPU says so where there is none, or no CUDA in the library. */
 START_TEST(without_a_gpu_that_is_said)
 {
-    struct halo_mask *mask;
+    struct halo_mask *mask, *brief;
     struct halo_error error;
     struct halo_convolver *convolver = NULL;
     struct halo_device_convolver *device = NULL;
@@ -238,6 +238,8 @@ START_TEST(without_a_gpu_that_is_said)
     float x[1] = {1}, y[1];
     const struct halo_job job = {x, 0, 1, y, 0, 1};
     ck_assert_int_eq(halo_mask_load("lowpass:3000", LIBRARY_RATE, 1, &mask, &error), HALO_OK);
+    ck_assert_int_eq(halo_mask_load("lowpass:3000,taps=9", LIBRARY_RATE, 1, &brief, &error),
+                     HALO_OK);
     library_refused(halo_device_convolver_create(mask, 0, &device, &error), &error, HALO_USAGE,
                     "no frames", device);
     library_refused(halo_device_convolver_create(NULL, 1, &device, &error), &error, HALO_USAGE,
@@ -249,11 +251,14 @@ START_TEST(without_a_gpu_that_is_said)
         ck_assert_str_ne(error.text, "");
         status = halo_convolver_create(mask, &options, &convolver, &error);
         library_refused(status, &error, HALO_NO_GPU, "", convolver);
+        status = halo_convolver_create(brief, &options, &convolver, &error);
+        library_refused(status, &error, HALO_NO_GPU, "", convolver);
         status = halo_convolve_many(mask, &job, 1, &whole, &error);
         library_refused(status, &error, HALO_NO_GPU, "", NULL);
         ck_assert_str_ne(error.text, "");
     }
     halo_device_convolver_destroy(device);
+    halo_mask_destroy(brief);
     halo_mask_destroy(mask);
 }
 END_TEST
