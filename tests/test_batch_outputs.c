@@ -76,6 +76,59 @@ START_TEST(outputs_of_renamed_jobs_are_replaced)
 }
 END_TEST
 
+/* Of another number of shards, as a scheduler leaves them that is given the list once more: the run
+ * that waits for its first input has read the journals before the others begin. */
+START_TEST(shards_that_overlap_share_the_work)
+{
+    enum { JOBS = 12 };
+    begin();
+    command_done("mkfifo go; for i in $(seq 1 %d); do echo \"u$i in/s01.wav\"; done >wav.scp; "
+                 "(echo 'gate touch begun; exec cat go |'; cat wav.scp) >gated.scp",
+                 JOBS);
+    pid_t whole = command_start("exec $HALO batch --from kaldi gated.scp --allow-commands -O D -q "
+                                "--threads 1 --gain -1");
+    command_done("while [ ! -e begun ]; do sleep 0.02; done");
+    for (int k = 1; k <= 2; k++)
+        command_done("$HALO batch --from kaldi wav.scp -O D -q --gain -1 --shard %d/2", k);
+    command_done("cat in/s02.wav >go");
+    struct command_result result = command_wait(whole);
+    ck_assert_int_eq(result.code, 0);
+    ck_assert_str_eq(result.err, "");
+    result = command_done("cat D/.halo-batch/*.jsonl | grep -c digest");
+    ck_assert_int_eq(atoi(result.out), JOBS + 1);
+}
+END_TEST
+
+/* Lines of the journal are of a time to come, as after a clock was set back. */
+START_TEST(what_is_done_does_not_depend_on_the_clock)
+{
+    begin();
+    command_done("echo '{\"id\": \"a\", \"in\": \"in/s01.wav\"}' >list; $HALO batch list -O D -q "
+                 "--gain 0 && sed -i 's/\"at_ms\":[0-9]*/\"at_ms\":4102444800000/' "
+                 "D/.halo-batch/1-of-1.jsonl");
+    for (int made = 1; made >= 0; made--) {
+        struct command_result result = command_done("$HALO batch list -O D -q --gain -1 --json");
+        ck_assert_double_eq(command_number(result.out, "made"), made);
+    }
+    ck_assert_int_eq(command_run("$HALO batch list -O D -q --mask missing.wav").code, 3);
+    command_expect(command_done("$HALO batch status D").out, "0 of 1 job done, 1 failed");
+}
+END_TEST
+
+START_TEST(what_is_kept_has_not_failed)
+{
+    begin();
+    command_done("echo '{\"id\": \"a\", \"in\": \"in/s01.wav\"}' >list; $HALO batch list -O D -q "
+                 "--gain 0");
+    ck_assert_int_eq(command_run("$HALO batch list -O D -q --mask missing.wav").code, 3);
+    command_expect(command_done("$HALO batch status D --failed").out, "a: cannot open mask");
+    struct command_result result = command_done("$HALO batch list -O D -q --gain 0 --json");
+    ck_assert_double_eq(command_number(result.out, "kept"), 1);
+    ck_assert_str_eq(command_done("$HALO batch status D --failed").out,
+                     "1 of 1 job done, 0 failed; 1 of 1 shard begun, 0 not ended\n");
+}
+END_TEST
+
 /* Each of which decides about the output. */
 START_TEST(changed_options_make_the_output_again)
 {
@@ -226,7 +279,8 @@ START_TEST(a_command_that_hangs_is_stopped)
 END_TEST
 
 SUITE_MAIN("batch_outputs", only_files_of_a_batch_are_replaced,
-           outputs_of_renamed_jobs_are_replaced, changed_options_make_the_output_again,
+           outputs_of_renamed_jobs_are_replaced, shards_that_overlap_share_the_work,
+           what_is_done_does_not_depend_on_the_clock, what_is_kept_has_not_failed, changed_options_make_the_output_again,
            clipping_and_lost_metadata_are_reported, a_stopped_run_says_so,
            what_is_no_file_is_refused_at_once, a_report_replaces_no_sound,
            a_command_that_hangs_is_stopped)

@@ -223,6 +223,8 @@ static void tell(struct batch_work *work, enum batch_result result)
         progress_of_many_skip(&batch->progress, 1);
     else
         progress_of_many_add(&batch->progress, 1, result == BATCH_FAILED);
+    if (result == BATCH_KEPT)
+        batch_journal_confirm(batch->journal, &work->job);
     if (result == BATCH_FAILED) {
         batch_failure_report(work->job.id, &work->problem);
         batch_journal_note(batch->journal, json_pack("{s:o, s:o}", "id", json_text(id), "failed",
