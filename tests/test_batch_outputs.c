@@ -3,6 +3,7 @@
 #include "sound.h"
 #include "suite.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -233,6 +234,28 @@ START_TEST(a_report_replaces_no_sound)
 END_TEST
 
 /* Nobody writes to the FIFO, and a job that waited for that would hold its thread for ever. */
+START_TEST(a_report_without_room_costs_nothing_else)
+{
+    begin();
+    command_done("echo 'u1 in/s01.wav' >wav.scp");
+    struct command_result result =
+        command_run("FAULT='link what-became 1 %d' LD_PRELOAD=" FAULTS
+                    " $HALO batch --from kaldi wav.scp -O D -q --gain -1 --report what-became --json",
+                    ENOSPC);
+    ck_assert_int_eq(result.code, 4);
+    command_expect(result.out, "\"made\": 1,");
+    command_expect(result.err, "cannot write what-became: No space left on device");
+    command_done("! test -e what-became && grep -qx 'u1 D/u1.wav' D/wav.scp && rm D/wav.scp");
+    result = command_run("FAULT='link wav.scp 1 %d' LD_PRELOAD=" FAULTS
+                         " $HALO batch --from kaldi wav.scp -O D -q --gain -1 --report what-became",
+                         ENOSPC);
+    ck_assert_int_eq(result.code, 4);
+    command_expect(result.err, "cannot write D/wav.scp: No space left on device");
+    command_done("test -s what-became && $HALO batch --from kaldi wav.scp -O D -q --gain -1 --report what-became");
+    command_done("test -s D/wav.scp");
+}
+END_TEST
+
 START_TEST(what_is_no_file_is_refused_at_once)
 {
     command_clean();
@@ -282,5 +305,6 @@ SUITE_MAIN("batch_outputs", only_files_of_a_batch_are_replaced,
            outputs_of_renamed_jobs_are_replaced, shards_that_overlap_share_the_work,
            what_is_done_does_not_depend_on_the_clock, what_is_kept_has_not_failed, changed_options_make_the_output_again,
            clipping_and_lost_metadata_are_reported, a_stopped_run_says_so,
-           what_is_no_file_is_refused_at_once, a_report_replaces_no_sound,
+           a_report_without_room_costs_nothing_else, what_is_no_file_is_refused_at_once,
+           a_report_replaces_no_sound,
            a_command_that_hangs_is_stopped)

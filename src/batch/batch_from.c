@@ -194,7 +194,8 @@ static enum status write_lines(const struct batch_options *options, const struct
             measure_output(&job, entry);
         char *line = status == STATUS_OK ? output_line(options, &job, entry) : NULL;
         if (status == STATUS_OK && (!line || put_line(to, line)))
-            status = fail(STATUS_FAILED, "cannot write %s", path);
+            status = fail(STATUS_FAILED, "cannot write %s: %s", path,
+                          line ? strerror(errno) : "not enough memory");
         free(line);
         batch_job_free(&job);
         TRY(status);

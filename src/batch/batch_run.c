@@ -368,25 +368,53 @@ static enum status begin_batch(struct batch *batch)
     return STATUS_OK;
 }
 
+/* Of the report or the manifest: what is wrong with a full disk is not wrong with the run. */
+static enum status try_again_if_full(const struct log_keeper *before, const struct failure *problem,
+                                     enum status status)
+{
+    log_keep_again(before);
+    if (status == STATUS_OK)
+        return STATUS_OK;
+    status = fail_again(status, problem);
+    return batch_disk_is_full(problem->message) ? STATUS_TRY_AGAIN : status;
+}
+
+static enum status keep_lists(struct batch *batch)
+{
+    const struct batch_options *options = batch->options;
+    struct failure problem;
+    struct log_keeper before = log_keep_failure(&problem);
+    enum status kept = batch_report_keep(&batch->report, options->report, batch->list.count);
+    kept = try_again_if_full(&before, &problem, kept);
+    if (stop_requested()) /* what is written then is not all */
+        return kept;
+    before = log_keep_failure(&problem);
+    enum status written = batch_manifest_write(options, &batch->shard, &batch->list);
+    written = try_again_if_full(&before, &problem, written);
+    return kept != STATUS_OK ? kept : written;
+}
+
+/* A report that cannot be written costs no manifest. */
 static enum status conclude(struct batch *batch)
 {
     const struct batch_report *report = &batch->report;
-    const struct batch_options *options = batch->options;
     size_t left = count_left(batch), jobs = batch->list.count;
     batch->report.devices = batch_gpu_report(batch->gather);
     note_run(batch, "ended", batch_report_summary(&batch->report, jobs));
-    TRY(batch_report_keep(&batch->report, options->report, jobs));
-    if (options->json)
-        TRY(json_print(batch_report_summary(&batch->report, jobs),
-                       JSON_INDENT(2) | JSON_REAL_PRECISION(9), "the summary"));
+    enum status printed = STATUS_OK;
+    if (batch->options->json)
+        printed = json_print(batch_report_summary(&batch->report, jobs),
+                             JSON_INDENT(2) | JSON_REAL_PRECISION(9), "the summary");
     note("%zu job%s: %zu made, %zu were done, %zu failed, %zu left", jobs, plural_s(jobs),
          report->made, report->kept, report->failed, left);
     batch_report_note_losses(report);
+    enum status kept = keep_lists(batch);
     if (stop_requested())
         return fail(STATUS_FAILED, "stopped; the same command does the rest");
-    TRY(batch_manifest_write(options, &batch->shard, &batch->list));
     if (left) /* the last failure says why */
         return STATUS_TRY_AGAIN;
+    TRY(printed);
+    TRY(kept);
     return report->failed ? fail(STATUS_SOME_FAILED, "%zu of %zu job%s failed", report->failed,
                                  jobs, plural_s(jobs))
                           : STATUS_OK;
@@ -395,7 +423,10 @@ static enum status conclude(struct batch *batch)
 static enum status run_batch(struct batch *batch)
 {
     const struct batch_options *options = batch->options;
-    TRY(batch_report_open(&batch->report, options->report));
+    struct failure problem;
+    const struct log_keeper before = log_keep_failure(&problem);
+    enum status opened = batch_report_open(&batch->report, options->report);
+    TRY(try_again_if_full(&before, &problem, opened));
     sweep_folders(batch);
     note_run(batch, "begun", NULL);
     if (*batch->set) /* which the status is about from now on */
