@@ -256,6 +256,27 @@ START_TEST(a_report_without_room_costs_nothing_else)
 }
 END_TEST
 
+/* Nothing is wrong with the jobs then, and it is found out once, not for each. */
+START_TEST(a_run_without_a_journal_stops)
+{
+    static const char *const calls[] = {"fsync", "write"};
+    begin();
+    command_done("for i in $(seq 1 9); do echo \"u$i in/s01.wav\"; done >wav.scp");
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct command_result result = command_run(
+            "FAULT='%s 1-of-1 %zu %d' LD_PRELOAD=" FAULTS
+            " $HALO batch --from kaldi wav.scp -O D%zu --gain -1 --threads 1 --retries 0",
+            calls[i], i + 1, EIO, i); /* the first line is that of the run's beginning */
+        ck_assert_int_eq(result.code, 1);
+        command_expect(result.err, "u1: cannot write the journal: Input/output error\n");
+        command_expect(result.err, "9 jobs: 0 made, 0 were done, 0 failed, 9 left\n");
+        ck_assert_uint_eq(command_lines(result.err), 2);
+        command_done("$HALO batch --from kaldi wav.scp -O D%zu -q --gain -1", i);
+        command_expect(command_done("$HALO batch status D%zu", i).out, "9 of 9 jobs done");
+    }
+}
+END_TEST
+
 START_TEST(what_is_no_file_is_refused_at_once)
 {
     command_clean();
@@ -305,6 +326,7 @@ SUITE_MAIN("batch_outputs", only_files_of_a_batch_are_replaced,
            outputs_of_renamed_jobs_are_replaced, shards_that_overlap_share_the_work,
            what_is_done_does_not_depend_on_the_clock, what_is_kept_has_not_failed, changed_options_make_the_output_again,
            clipping_and_lost_metadata_are_reported, a_stopped_run_says_so,
-           a_report_without_room_costs_nothing_else, what_is_no_file_is_refused_at_once,
+           a_report_without_room_costs_nothing_else, a_run_without_a_journal_stops,
+           what_is_no_file_is_refused_at_once,
            a_report_replaces_no_sound,
            a_command_that_hangs_is_stopped)

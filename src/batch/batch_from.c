@@ -35,6 +35,7 @@ static enum status check_command(const struct batch_options *options, const char
 /* "ID PATH" or "ID COMMAND |". */
 static enum status read_recording(const char *line, json_t **job)
 {
+    line += strspn(line, " \t");
     size_t id = strcspn(line, " \t");
     const char *path = line + id + strspn(line + id, " \t");
     size_t length = strlen(path);
