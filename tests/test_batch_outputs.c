@@ -207,7 +207,8 @@ START_TEST(a_report_replaces_no_sound)
     static const char *const reports[][2] = {
         {"a.wav", "the input of line 1"},    {"D/../b.wav", "the input of line 2"},
         {"soft.wav", "the input of line 1"}, {"$PWD/a.wav", "the input of line 1"},
-        {"D/1.wav", "the output of line 1"}, {"./D//x/2.wav", "the output of line 2"}};
+        {"D/1.wav", "the output of line 1"}, {"./D//x/2.wav", "the output of line 2"},
+        {"D/.halo-batch/1-of-1.jsonl", "the folder of a journal"}};
     for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
         struct command_result result =
             command_run("$HALO batch list -O D -f -q --report %s", reports[i][0]);
@@ -215,6 +216,9 @@ START_TEST(a_report_replaces_no_sound)
         command_expect(result.err, reports[i][1]);
         ck_assert_str_eq(command_done("ls -A D").out, "");
     }
+    command_done("echo '{\"in\": \"a.wav\", \"out\": \".halo-batch//1-of-1.jsonl\"}' >journal");
+    command_refused(2, "'.halo-batch/1-of-1.jsonl' is in the folder of a journal",
+                    "$HALO batch journal -O D -f --container wav");
     command_expect(command_run("$HALO batch --glob '?.wav' -O D -q --report b.wav").err,
                    "would replace the input of file 2");
     /* Under another name, and what a job names besides: when the report is complete. */
