@@ -263,6 +263,29 @@ START_TEST(without_a_gpu_that_is_said)
 }
 END_TEST
 
+/* Of any machine: 17 and 8 TB. */
+START_TEST(what_no_memory_holds_is_said_to_be_that)
+{
+    static float samples[100000] = {1};
+    struct halo_mask *mask, *none = NULL;
+    struct halo_error error;
+    struct halo_convolver *convolver = NULL;
+    const struct halo_convolver_options options = {.size = sizeof options, .taps = 1ULL << 32};
+    const struct halo_taps taps = {.size = sizeof taps,
+                                   .samples = samples,
+                                   .columns = 1,
+                                   .taps = sizeof samples / sizeof *samples,
+                                   .rate = 1};
+    ck_assert_int_eq(halo_mask_load("lowpass:3000", LIBRARY_RATE, HALO_CHANNELS_MOST, &mask, &error),
+                     HALO_OK);
+    library_refused(halo_convolver_create(mask, &options, &convolver, &error), &error,
+                    HALO_NO_MEMORY, "not enough memory", convolver);
+    library_refused(halo_mask_from_taps(&taps, HALO_RATE_MOST, 1, &none, &error), &error,
+                    HALO_NO_MEMORY, "not enough memory", none);
+    halo_mask_destroy(mask);
+}
+END_TEST
+
 /* What is made and used once in the life of a program, with its n-th allocation failing; returns
  * whether that came. */
 static bool lives_without(size_t number, const char *spec)
@@ -414,5 +437,5 @@ END_TEST
 SUITE_MAIN("library_masks", columns_are_routed_by_their_counts, masks_come_from_files_and_specs,
            numbers_do_not_depend_on_the_locale, specs_that_cannot_be_are_refused,
            taps_that_cannot_be_are_refused, options_that_cannot_be_are_refused,
-           without_a_gpu_that_is_said, each_allocation_may_fail, threads_that_find_no_memory_say_so,
+           without_a_gpu_that_is_said, what_no_memory_holds_is_said_to_be_that, each_allocation_may_fail, threads_that_find_no_memory_say_so,
            a_name_is_no_reason, nothing_is_printed)

@@ -41,7 +41,7 @@ enum status mask_create(const char *name, size_t columns, uint64_t taps, struct 
     if (columns == 0 || taps > limit / columns)
         return fail(
             STATUS_FAILED,
-            "cannot use mask %s: %llu taps in %zu channel%s do not fit this machine's memory", name,
+            "cannot use mask %s: not enough memory for %llu taps in %zu channel%s", name,
             (unsigned long long)taps, columns, plural_s(columns));
     struct mask *mask = calloc(1, sizeof *mask);
     if (!mask)
