@@ -205,9 +205,12 @@ START_TEST(a_report_replaces_no_sound)
         "D; printf '%%s\\n' '{\"in\": \"a.wav\", \"out\": \"1.wav\"}' '{\"in\": \"b.wav\", "
         "\"mask\": \"m.wav\", \"out\": \"x/2.wav\"}' >list");
     static const char *const reports[][2] = {
-        {"a.wav", "the input of line 1"},    {"D/../b.wav", "the input of line 2"},
-        {"soft.wav", "the input of line 1"}, {"$PWD/a.wav", "the input of line 1"},
-        {"D/1.wav", "the output of line 1"}, {"./D//x/2.wav", "the output of line 2"},
+        {"a.wav", "the input of line 1"},
+        {"D/../b.wav", "the input of line 2"},
+        {"soft.wav", "the input of line 1"},
+        {"$PWD/a.wav", "the input of line 1"},
+        {"D/1.wav", "the output of line 1"},
+        {"./D//x/2.wav", "the output of line 2"},
         {"D/.halo-batch/1-of-1.jsonl", "the folder of a journal"}};
     for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
         struct command_result result =
@@ -242,10 +245,10 @@ START_TEST(a_report_without_room_costs_nothing_else)
 {
     begin();
     command_done("echo 'u1 in/s01.wav' >wav.scp");
-    struct command_result result =
-        command_run("FAULT='link what-became 1 %d' LD_PRELOAD=" FAULTS
-                    " $HALO batch --from kaldi wav.scp -O D -q --gain -1 --report what-became --json",
-                    ENOSPC);
+    struct command_result result = command_run(
+        "FAULT='link what-became 1 %d' LD_PRELOAD=" FAULTS
+        " $HALO batch --from kaldi wav.scp -O D -q --gain -1 --report what-became --json",
+        ENOSPC);
     ck_assert_int_eq(result.code, 4);
     command_expect(result.out, "\"made\": 1,");
     command_expect(result.err, "cannot write what-became: No space left on device");
@@ -255,7 +258,8 @@ START_TEST(a_report_without_room_costs_nothing_else)
                          ENOSPC);
     ck_assert_int_eq(result.code, 4);
     command_expect(result.err, "cannot write D/wav.scp: No space left on device");
-    command_done("test -s what-became && $HALO batch --from kaldi wav.scp -O D -q --gain -1 --report what-became");
+    command_done(
+        "test -s what-became && $HALO batch --from kaldi wav.scp -O D -q --gain -1 --report what-became");
     command_done("test -s D/wav.scp");
 }
 END_TEST
@@ -328,9 +332,8 @@ END_TEST
 
 SUITE_MAIN("batch_outputs", only_files_of_a_batch_are_replaced,
            outputs_of_renamed_jobs_are_replaced, shards_that_overlap_share_the_work,
-           what_is_done_does_not_depend_on_the_clock, what_is_kept_has_not_failed, changed_options_make_the_output_again,
-           clipping_and_lost_metadata_are_reported, a_stopped_run_says_so,
-           a_report_without_room_costs_nothing_else, a_run_without_a_journal_stops,
-           what_is_no_file_is_refused_at_once,
-           a_report_replaces_no_sound,
-           a_command_that_hangs_is_stopped)
+           what_is_done_does_not_depend_on_the_clock, what_is_kept_has_not_failed,
+           changed_options_make_the_output_again, clipping_and_lost_metadata_are_reported,
+           a_stopped_run_says_so, a_report_without_room_costs_nothing_else,
+           a_run_without_a_journal_stops, what_is_no_file_is_refused_at_once,
+           a_report_replaces_no_sound, a_command_that_hangs_is_stopped)

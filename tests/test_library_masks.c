@@ -276,8 +276,8 @@ START_TEST(what_no_memory_holds_is_said_to_be_that)
                                    .columns = 1,
                                    .taps = sizeof samples / sizeof *samples,
                                    .rate = 1};
-    ck_assert_int_eq(halo_mask_load("lowpass:3000", LIBRARY_RATE, HALO_CHANNELS_MOST, &mask, &error),
-                     HALO_OK);
+    ck_assert_int_eq(
+        halo_mask_load("lowpass:3000", LIBRARY_RATE, HALO_CHANNELS_MOST, &mask, &error), HALO_OK);
     library_refused(halo_convolver_create(mask, &options, &convolver, &error), &error,
                     HALO_NO_MEMORY, "not enough memory", convolver);
     library_refused(halo_mask_from_taps(&taps, HALO_RATE_MOST, 1, &none, &error), &error,
@@ -437,5 +437,6 @@ END_TEST
 SUITE_MAIN("library_masks", columns_are_routed_by_their_counts, masks_come_from_files_and_specs,
            numbers_do_not_depend_on_the_locale, specs_that_cannot_be_are_refused,
            taps_that_cannot_be_are_refused, options_that_cannot_be_are_refused,
-           without_a_gpu_that_is_said, what_no_memory_holds_is_said_to_be_that, each_allocation_may_fail, threads_that_find_no_memory_say_so,
-           a_name_is_no_reason, nothing_is_printed)
+           without_a_gpu_that_is_said, what_no_memory_holds_is_said_to_be_that,
+           each_allocation_may_fail, threads_that_find_no_memory_say_so, a_name_is_no_reason,
+           nothing_is_printed)

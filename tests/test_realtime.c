@@ -77,8 +77,9 @@ static void check_steps(const char *backend, size_t taps, size_t block, size_t c
     locks = locks_of_thread() - locks;
     ck_assert_msg(after == before, "%s, %zu taps, blocks of %zu: %zu allocations in %zu steps",
                   backend, taps, block, after - before, steps);
-    ck_assert_msg(!settings.live || locks == 0, "%s, %zu taps, blocks of %zu: %zu locks in %zu steps",
-                  backend, taps, block, locks, steps);
+    ck_assert_msg(!settings.live || locks == 0,
+                  "%s, %zu taps, blocks of %zu: %zu locks in %zu steps", backend, taps, block,
+                  locks, steps);
     ck_assert(convolver_switched(convolver, NULL));
     filter_destroy(chain);
     mask_destroy(mask);

@@ -96,7 +96,8 @@ enum status batch_job_identify(const struct batch_options *defaults, const char 
     job->name = job->output + strlen(defaults->render.out_dir);
     job->name += strspn(job->name, "/");
     if (batch_is_journal(job->name))
-        return fail(STATUS_USAGE, "the output '%s' is in the folder of a journal; choose another name",
+        return fail(STATUS_USAGE,
+                    "the output '%s' is in the folder of a journal; choose another name",
                     job->name);
     if (!job->id || !*job->id)
         job->id = job->name;

@@ -42,8 +42,8 @@ struct batch {
     struct progress_of_many progress;
     pthread_mutex_t alone_lock; /* stages of which one runs at a time */
     size_t threads;
-    bool sharing; /* all threads share each job: the long ones */
-    bool waiting; /* for jobs of another run */
+    bool sharing;               /* all threads share each job: the long ones */
+    bool waiting;               /* for jobs of another run */
     _Atomic(enum status) ended; /* but for OK early: a full disk, or no journal */
 };
 

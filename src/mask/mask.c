@@ -39,10 +39,9 @@ enum status mask_create(const char *name, size_t columns, uint64_t taps, struct 
 {
     uint64_t limit = mask_taps_most();
     if (columns == 0 || taps > limit / columns)
-        return fail(
-            STATUS_FAILED,
-            "cannot use mask %s: not enough memory for %llu taps in %zu channel%s", name,
-            (unsigned long long)taps, columns, plural_s(columns));
+        return fail(STATUS_FAILED,
+                    "cannot use mask %s: not enough memory for %llu taps in %zu channel%s", name,
+                    (unsigned long long)taps, columns, plural_s(columns));
     struct mask *mask = calloc(1, sizeof *mask);
     if (!mask)
         return fail_memory("a mask");

@@ -170,8 +170,8 @@ enum status mask_resample(struct mask *mask, uint32_t rate, struct workers *work
         return fail(STATUS_FAILED,
                     "cannot resample mask %s from %u to %u Hz: not enough memory for %llu taps in "
                     "%zu channel%s",
-                    mask->name, mask->rate, rate, (unsigned long long)padding.output,
-                    mask->columns, plural_s(mask->columns));
+                    mask->name, mask->rate, rate, (unsigned long long)padding.output, mask->columns,
+                    plural_s(mask->columns));
     TRY(library_open(&soxr_library));
     double *columns = calloc(mask->columns * padding.output, sizeof *columns);
     if (!columns)
