@@ -152,7 +152,7 @@ if(HALO_WITH_SECCOMP)
 endif()
 halo_library(zlib batch ZLIB zlib
   HEADERS zlib.h
-  SYMBOLS gzclose_r gzclose_w gzdopen gzerror gzputs gzread)
+  SYMBOLS gzclose_w gzdopen gzputs inflate inflateEnd inflateInit2_ inflateReset)
 if(HALO_WITH_SOFA)
   halo_library(mysofa mask MYSOFA libmysofa HEADERS mysofa.h SYMBOLS mysofa_load_data)
 endif()

@@ -30,18 +30,22 @@ static int run(SNDFILE *in, const SF_INFO *format, const char *spec, const char 
     SF_INFO made = {.samplerate = format->samplerate,
                     .channels = (int)info.outputs,
                     .format = SF_FORMAT_WAV | SF_FORMAT_FLOAT};
-    int failed =
-        !mixed || !x || !y || sf_readf_float(in, mixed, (sf_count_t)frames) != format->frames;
-    for (size_t c = 0; c < channels && !failed; c++)
+    const char *why = mixed && x && y ? NULL : "not enough memory";
+    if (!why && sf_readf_float(in, mixed, (sf_count_t)frames) != format->frames)
+        why = "the sound cannot be read to its end";
+    for (size_t c = 0; c < channels && !why; c++)
         copy(mixed + c, channels, x + c * frames, 1, frames);
-    failed = failed || halo_convolve(mask, x, frames, frames, y, all, all, &error) != HALO_OK;
-    for (size_t c = 0; c < info.outputs && !failed; c++)
+    if (!why && halo_convolve(mask, x, frames, frames, y, all, all, &error) != HALO_OK)
+        why = error.text;
+    for (size_t c = 0; c < info.outputs && !why; c++)
         copy(y + c * all, 1, mixed + c, info.outputs, all);
-    SNDFILE *file = failed ? NULL : sf_open(out, SFM_WRITE, &made);
-    failed = !file || sf_writef_float(file, mixed, (sf_count_t)all) != (sf_count_t)all;
-    failed = (file && sf_close(file) != 0) || failed;
+    SNDFILE *file = why ? NULL : sf_open(out, SFM_WRITE, &made);
+    if (!why && (!file || sf_writef_float(file, mixed, (sf_count_t)all) != (sf_count_t)all))
+        why = sf_strerror(file);
+    if (why)
+        fprintf(stderr, "cannot make %s: %s\n", out, why);
     halo_mask_destroy(mask);
-    return free(mixed), free(x), free(y), failed;
+    return free(mixed), free(x), free(y), (file && sf_close(file) != 0) || why;
 }
 
 int main(int count, char **arguments)

@@ -13,7 +13,8 @@
 
 static constexpr int HELD = 32; /* points of a thread */
 static constexpr int WARP_POINTS = 1024;
-static constexpr int WARP_PITCH = 1024 + 1024 / 32; /* one unused after every 32: no bank conflicts */
+static constexpr int WARP_PITCH =
+    1024 + 1024 / 32; /* one unused after every 32: no bank conflicts */
 
 /* Of N points. */
 template <int N> struct split_of {
@@ -27,7 +28,8 @@ template <int N> struct split_of {
 /* ---- factors ---- */
 
 /* The table of a stage of radix R on R COUNT points has COUNT factors, exp(-2 pi i j k / (R COUNT))
- * for j = 0, 1, ..., for each of k = 1, 2, 3, 4, 8, 12, ...; others are products of two of these. */
+ * for j = 0, 1, ..., for each of k = 1, 2, 3, 4, 8, 12, ...; others are products of two of these.
+ */
 template <int R> static constexpr int factor_rows()
 {
     return R <= 4 ? R - 1 : 3 + R / 4 - 1;

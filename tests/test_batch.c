@@ -501,6 +501,10 @@ START_TEST(manifests_come_back_as_their_kind)
     command_done(
         "$HALO batch --from kaldi wav.scp --masks rirs.scp --seed 4 -O K2 -q --tail none && cmp "
         "K/u1.wav K2/u1.wav");
+    command_done(
+        "(echo '  u1  in/s01.wav '; printf '\\n\\t\\r\\n\\tu2\\tin/s02.wav\\r\\n') >spaced.scp && $HALO "
+        "batch --from kaldi spaced.scp --masks rirs.scp --seed 4 -O K -q --tail none");
+    ck_assert_str_eq(command_done("cat K/wav.scp").out, "u1 K/u1.wav\nu2 K/u2.wav\n");
     command_done("echo 'u3 cat in/s03.wav |' >> wav.scp");
     command_refused(2, "--allow-commands", "$HALO batch --from kaldi wav.scp -O K3 --gain 0");
     command_done(
@@ -649,6 +653,16 @@ START_TEST(damaged_lists_are_refused)
     command_refused(1, "cut", "$HALO batch cut.gz -O D");
     command_refused(1, "damaged", "$HALO batch bad.gz -O D");
     command_refused(1, "it is not text", "$HALO batch in/s00.wav -O D");
+    command_done("cat jobs.jsonl.gz jobs.jsonl >half.gz; head -c 70000 /dev/zero >zeros; cat "
+                 "jobs.jsonl.gz zeros jobs.jsonl >later.gz");
+    command_refused(1, "follows one that is not", "$HALO batch half.gz -O D");
+    command_refused(1, "follows one that is not", "$HALO batch later.gz -O D");
+    command_done(
+        "(head -n 3 jobs.jsonl | gzip; cat zeros; gzip </dev/null; tail -n +4 jobs.jsonl | "
+        "gzip; cat zeros) >tape.gz; head -c -70001 tape.gz >cut.gz");
+    command_refused(1, "cut off", "$HALO batch cut.gz -O D");
+    struct command_result result = command_done("$HALO batch tape.gz -O D -q --gain -1 --json");
+    ck_assert_double_eq(command_number(result.out, "made"), FILES);
     command_done("head -c 5000000 /dev/zero | tr '\\0' x > long.jsonl");
     command_refused(1, "longer than 4 MiB", "$HALO batch long.jsonl -O D");
     command_done("head -c 300000000 /dev/zero | tr '\\0' x | gzip -1 > bomb.gz");

@@ -5,6 +5,7 @@
 #include "sound.h"
 #include "suite.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -77,6 +78,59 @@ START_TEST(outputs_of_renamed_jobs_are_replaced)
         refused += command_run("$HALO batch list -O D -q --gain -3 --shard %d/%d", k, SHARDS).code;
     ck_assert_int_eq(refused, 3);
     command_done("grep -qx mine D/x/7.wav");
+}
+END_TEST
+
+/* Of another number of shards, as a scheduler leaves them that is given the list once more: the run
+ * that waits for its first input has read the journals before the others begin. */
+START_TEST(shards_that_overlap_share_the_work)
+{
+    enum { JOBS = 12 };
+    begin();
+    command_done("mkfifo go; for i in $(seq 1 %d); do echo \"u$i in/s01.wav\"; done >wav.scp; "
+                 "(echo 'gate touch begun; exec cat go |'; cat wav.scp) >gated.scp",
+                 JOBS);
+    pid_t whole = command_start("exec $HALO batch --from kaldi gated.scp --allow-commands -O D -q "
+                                "--threads 1 --gain -1");
+    command_done("while [ ! -e begun ]; do sleep 0.02; done");
+    for (int k = 1; k <= 2; k++)
+        command_done("$HALO batch --from kaldi wav.scp -O D -q --gain -1 --shard %d/2", k);
+    command_done("cat in/s02.wav >go");
+    struct command_result result = command_wait(whole);
+    ck_assert_int_eq(result.code, 0);
+    ck_assert_str_eq(result.err, "");
+    result = command_done("cat D/.halo-batch/*.jsonl | grep -c digest");
+    ck_assert_int_eq(atoi(result.out), JOBS + 1);
+}
+END_TEST
+
+/* Lines of the journal are of a time to come, as after a clock was set back. */
+START_TEST(what_is_done_does_not_depend_on_the_clock)
+{
+    begin();
+    command_done("echo '{\"id\": \"a\", \"in\": \"in/s01.wav\"}' >list; $HALO batch list -O D -q "
+                 "--gain 0 && sed -i 's/\"at_ms\":[0-9]*/\"at_ms\":4102444800000/' "
+                 "D/.halo-batch/1-of-1.jsonl");
+    for (int made = 1; made >= 0; made--) {
+        struct command_result result = command_done("$HALO batch list -O D -q --gain -1 --json");
+        ck_assert_double_eq(command_number(result.out, "made"), made);
+    }
+    ck_assert_int_eq(command_run("$HALO batch list -O D -q --mask missing.wav").code, 3);
+    command_expect(command_done("$HALO batch status D").out, "0 of 1 job done, 1 failed");
+}
+END_TEST
+
+START_TEST(what_is_kept_has_not_failed)
+{
+    begin();
+    command_done("echo '{\"id\": \"a\", \"in\": \"in/s01.wav\"}' >list; $HALO batch list -O D -q "
+                 "--gain 0");
+    ck_assert_int_eq(command_run("$HALO batch list -O D -q --mask missing.wav").code, 3);
+    command_expect(command_done("$HALO batch status D --failed").out, "a: cannot open mask");
+    struct command_result result = command_done("$HALO batch list -O D -q --gain 0 --json");
+    ck_assert_double_eq(command_number(result.out, "kept"), 1);
+    ck_assert_str_eq(command_done("$HALO batch status D --failed").out,
+                     "1 of 1 job done, 0 failed; 1 of 1 shard begun, 0 not ended\n");
 }
 END_TEST
 
@@ -155,9 +209,13 @@ START_TEST(a_report_replaces_no_sound)
         "D; printf '%%s\\n' '{\"in\": \"a.wav\", \"out\": \"1.wav\"}' '{\"in\": \"b.wav\", "
         "\"mask\": \"m.wav\", \"out\": \"x/2.wav\"}' >list");
     static const char *const reports[][2] = {
-        {"a.wav", "the input of line 1"},    {"D/../b.wav", "the input of line 2"},
-        {"soft.wav", "the input of line 1"}, {"$PWD/a.wav", "the input of line 1"},
-        {"D/1.wav", "the output of line 1"}, {"./D//x/2.wav", "the output of line 2"}};
+        {"a.wav", "the input of line 1"},
+        {"D/../b.wav", "the input of line 2"},
+        {"soft.wav", "the input of line 1"},
+        {"$PWD/a.wav", "the input of line 1"},
+        {"D/1.wav", "the output of line 1"},
+        {"./D//x/2.wav", "the output of line 2"},
+        {"D/.halo-batch/1-of-1.jsonl", "the folder of a journal"}};
     for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
         struct command_result result =
             command_run("$HALO batch list -O D -f -q --report %s", reports[i][0]);
@@ -165,6 +223,9 @@ START_TEST(a_report_replaces_no_sound)
         command_expect(result.err, reports[i][1]);
         ck_assert_str_eq(command_done("ls -A D").out, "");
     }
+    command_done("echo '{\"in\": \"a.wav\", \"out\": \".halo-batch//1-of-1.jsonl\"}' >journal");
+    command_refused(2, "'.halo-batch/1-of-1.jsonl' is in the folder of a journal",
+                    "$HALO batch journal -O D -f --container wav");
     command_expect(command_run("$HALO batch --glob '?.wav' -O D -q --report b.wav").err,
                    "would replace the input of file 2");
     /* Under another name, and what a job names besides: when the report is complete. */
@@ -184,6 +245,50 @@ START_TEST(a_report_replaces_no_sound)
 END_TEST
 
 /* Nobody writes to the FIFO, and a job that waited for that would hold its thread for ever. */
+START_TEST(a_report_without_room_costs_nothing_else)
+{
+    begin();
+    command_done("echo 'u1 in/s01.wav' >wav.scp");
+    struct command_result result = command_run(
+        "FAULT='link what-became 1 %d' LD_PRELOAD=" FAULTS
+        " $HALO batch --from kaldi wav.scp -O D -q --gain -1 --report what-became --json",
+        ENOSPC);
+    ck_assert_int_eq(result.code, 4);
+    command_expect(result.out, "\"made\": 1,");
+    command_expect(result.err, "cannot write what-became: No space left on device");
+    command_done("! test -e what-became && grep -qx 'u1 D/u1.wav' D/wav.scp && rm D/wav.scp");
+    result = command_run("FAULT='link wav.scp 1 %d' LD_PRELOAD=" FAULTS
+                         " $HALO batch --from kaldi wav.scp -O D -q --gain -1 --report what-became",
+                         ENOSPC);
+    ck_assert_int_eq(result.code, 4);
+    command_expect(result.err, "cannot write D/wav.scp: No space left on device");
+    command_done(
+        "test -s what-became && $HALO batch --from kaldi wav.scp -O D -q --gain -1 --report what-became");
+    command_done("test -s D/wav.scp");
+}
+END_TEST
+
+/* Nothing is wrong with the jobs then, and it is found out once, not for each. */
+START_TEST(a_run_without_a_journal_stops)
+{
+    static const char *const calls[] = {"fsync", "write"};
+    begin();
+    command_done("for i in $(seq 1 9); do echo \"u$i in/s01.wav\"; done >wav.scp");
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct command_result result = command_run(
+            "FAULT='%s 1-of-1 %zu %d' LD_PRELOAD=" FAULTS
+            " $HALO batch --from kaldi wav.scp -O D%zu --gain -1 --threads 1 --retries 0",
+            calls[i], i + 1, EIO, i); /* the first line is that of the run's beginning */
+        ck_assert_int_eq(result.code, 1);
+        command_expect(result.err, "u1: cannot write the journal: Input/output error\n");
+        command_expect(result.err, "9 jobs: 0 made, 0 were done, 0 failed, 9 left\n");
+        ck_assert_uint_eq(command_lines(result.err), 2);
+        command_done("$HALO batch --from kaldi wav.scp -O D%zu -q --gain -1", i);
+        command_expect(command_done("$HALO batch status D%zu", i).out, "9 of 9 jobs done");
+    }
+}
+END_TEST
+
 START_TEST(what_is_no_file_is_refused_at_once)
 {
     command_clean();
@@ -296,7 +401,10 @@ START_TEST(no_run_misses_a_line_of_another)
 END_TEST
 
 SUITE_MAIN("batch_outputs", only_files_of_a_batch_are_replaced,
-           outputs_of_renamed_jobs_are_replaced, changed_options_make_the_output_again,
-           clipping_and_lost_metadata_are_reported, a_stopped_run_says_so,
-           what_is_no_file_is_refused_at_once, a_report_replaces_no_sound,
-           a_command_that_hangs_is_stopped, no_run_misses_a_line_of_another)
+           outputs_of_renamed_jobs_are_replaced, shards_that_overlap_share_the_work,
+           what_is_done_does_not_depend_on_the_clock, what_is_kept_has_not_failed,
+           changed_options_make_the_output_again, clipping_and_lost_metadata_are_reported,
+           a_stopped_run_says_so, a_report_without_room_costs_nothing_else,
+           a_run_without_a_journal_stops, what_is_no_file_is_refused_at_once,
+           a_report_replaces_no_sound, a_command_that_hangs_is_stopped,
+           no_run_misses_a_line_of_another)

@@ -78,6 +78,10 @@ START_TEST(convolve_is_as_render)
     result = command_run("./convolve nothing.wav lowpass:300 no.wav");
     ck_assert_int_eq(result.code, 1);
     command_expect(result.err, "cannot open nothing.wav");
+    result = command_run("./convolve in.wav lowpass:300 nowhere/out.wav");
+    ck_assert_int_eq(result.code, 1);
+    command_expect(result.err, "cannot make nowhere/out.wav: ");
+    ck_assert_uint_eq(command_lines(result.err), 1);
 }
 END_TEST
 

@@ -229,7 +229,7 @@ END_TEST
 /* What needs a GPU says so where there is none, or no CUDA in the library. */
 START_TEST(without_a_gpu_that_is_said)
 {
-    struct halo_mask *mask;
+    struct halo_mask *mask, *brief;
     struct halo_error error;
     struct halo_convolver *convolver = NULL;
     struct halo_device_convolver *device = NULL;
@@ -238,6 +238,8 @@ START_TEST(without_a_gpu_that_is_said)
     float x[1] = {1}, y[1];
     const struct halo_job job = {x, 0, 1, y, 0, 1};
     ck_assert_int_eq(halo_mask_load("lowpass:3000", LIBRARY_RATE, 1, &mask, &error), HALO_OK);
+    ck_assert_int_eq(halo_mask_load("lowpass:3000,taps=9", LIBRARY_RATE, 1, &brief, &error),
+                     HALO_OK);
     library_refused(halo_device_convolver_create(mask, 0, &device, &error), &error, HALO_USAGE,
                     "no frames", device);
     library_refused(halo_device_convolver_create(NULL, 1, &device, &error), &error, HALO_USAGE,
@@ -249,11 +251,37 @@ START_TEST(without_a_gpu_that_is_said)
         ck_assert_str_ne(error.text, "");
         status = halo_convolver_create(mask, &options, &convolver, &error);
         library_refused(status, &error, HALO_NO_GPU, "", convolver);
+        status = halo_convolver_create(brief, &options, &convolver, &error);
+        library_refused(status, &error, HALO_NO_GPU, "", convolver);
         status = halo_convolve_many(mask, &job, 1, &whole, &error);
         library_refused(status, &error, HALO_NO_GPU, "", NULL);
         ck_assert_str_ne(error.text, "");
     }
     halo_device_convolver_destroy(device);
+    halo_mask_destroy(brief);
+    halo_mask_destroy(mask);
+}
+END_TEST
+
+/* Of any machine: 17 and 8 TB. */
+START_TEST(what_no_memory_holds_is_said_to_be_that)
+{
+    static float samples[100000] = {1};
+    struct halo_mask *mask, *none = NULL;
+    struct halo_error error;
+    struct halo_convolver *convolver = NULL;
+    const struct halo_convolver_options options = {.size = sizeof options, .taps = 1ULL << 32};
+    const struct halo_taps taps = {.size = sizeof taps,
+                                   .samples = samples,
+                                   .columns = 1,
+                                   .taps = sizeof samples / sizeof *samples,
+                                   .rate = 1};
+    ck_assert_int_eq(
+        halo_mask_load("lowpass:3000", LIBRARY_RATE, HALO_CHANNELS_MOST, &mask, &error), HALO_OK);
+    library_refused(halo_convolver_create(mask, &options, &convolver, &error), &error,
+                    HALO_NO_MEMORY, "not enough memory", convolver);
+    library_refused(halo_mask_from_taps(&taps, HALO_RATE_MOST, 1, &none, &error), &error,
+                    HALO_NO_MEMORY, "not enough memory", none);
     halo_mask_destroy(mask);
 }
 END_TEST
@@ -409,5 +437,6 @@ END_TEST
 SUITE_MAIN("library_masks", columns_are_routed_by_their_counts, masks_come_from_files_and_specs,
            numbers_do_not_depend_on_the_locale, specs_that_cannot_be_are_refused,
            taps_that_cannot_be_are_refused, options_that_cannot_be_are_refused,
-           without_a_gpu_that_is_said, each_allocation_may_fail, threads_that_find_no_memory_say_so,
-           a_name_is_no_reason, nothing_is_printed)
+           without_a_gpu_that_is_said, what_no_memory_holds_is_said_to_be_that,
+           each_allocation_may_fail, threads_that_find_no_memory_say_so, a_name_is_no_reason,
+           nothing_is_printed)

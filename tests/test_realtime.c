@@ -1,9 +1,10 @@
-/* The step makes no allocations. */
+/* The step makes no allocations, and live takes no lock. */
 #include "allocations.h"
 #include "cells.h"
 #include "chain/chain.h"
 #include "chain/precision_adapter.h"
 #include "convolve/convolver.h"
+#include "locks.h"
 #include "signal/fft.h"
 #include "signal/fft_double.h"
 #include "sound/engine.h"
@@ -11,6 +12,7 @@
 #include "stream.h"
 #include "suite.h"
 
+#include <pthread.h>
 #include <stdio.h>
 
 START_TEST(counters_count)
@@ -19,6 +21,11 @@ START_TEST(counters_count)
     void *volatile memory = malloc(10);
     free(memory);
     ck_assert_uint_eq(allocations_of_all(), before + 2);
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    before = locks_of_thread();
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+    ck_assert_uint_eq(locks_of_thread(), before + locks_are_counted());
 }
 END_TEST
 
@@ -63,12 +70,16 @@ static void check_steps(const char *backend, size_t taps, size_t block, size_t c
     struct block in = stream_noise(3, channels, block), out = stream_noise(4, channels, block);
     size_t steps = 10 * taps / block + 50;
     cells_switch(convolver, other, 5 * taps + 3, taps);
-    size_t before = allocations_of_all();
+    size_t before = allocations_of_all(), locks = locks_of_thread();
     for (size_t step = 0; step < steps; step++)
         filter_process(chain, (const float *const *)in.data, out.data);
     size_t after = allocations_of_all();
+    locks = locks_of_thread() - locks;
     ck_assert_msg(after == before, "%s, %zu taps, blocks of %zu: %zu allocations in %zu steps",
                   backend, taps, block, after - before, steps);
+    ck_assert_msg(!settings.live || locks == 0,
+                  "%s, %zu taps, blocks of %zu: %zu locks in %zu steps", backend, taps, block,
+                  locks, steps);
     ck_assert(convolver_switched(convolver, NULL));
     filter_destroy(chain);
     mask_destroy(mask);
@@ -113,7 +124,10 @@ START_TEST(steps_allocate_nothing)
         for (size_t t = 0; t < sizeof taps / sizeof *taps; t++)
             for (size_t live_threads = 0; live_threads <= 2; live_threads++)
                 check_steps("cpu", taps[t], blocks[b], 2, live_threads, PRECISION_SINGLE);
-    check_steps("direct", 1000, 64, 2, 0, PRECISION_SINGLE);
+    for (size_t live_threads = 0; live_threads <= 2; live_threads++) {
+        check_steps("direct", 1000, 64, 2, live_threads, PRECISION_SINGLE);
+        check_steps("direct", 1000, 64, 2, live_threads, PRECISION_DOUBLE);
+    }
     const size_t odd[] = {37, 74, 1009}; /* FFTW takes memory in transforms of twice that */
     for (size_t b = 0; b < sizeof odd / sizeof *odd; b++)
         for (size_t live_threads = 0; live_threads <= 2; live_threads++) {

@@ -235,7 +235,7 @@ START_TEST(cuts_that_are_not_in_one_file_are_refused)
         {"sed -n 8p " LHOTSE_CUTS, "not JSON: invalid token near 'NaN'"},
         {"sed -n 2p " LHOTSE_CUTS " | sed 's/\"channel\": 1/\"channel\": 7/'", "not in one file"},
         {"sed -n 2p " LHOTSE_CUTS " | sed 's/\"type\": \"file\"/\"type\": \"command\"/'",
-         "not in one file"},
+         "its recording is of type 'command', not a file"},
         {"sed -n 5p " LHOTSE_CUTS " | sed 's/\"channel\": 1, //'", "not in one file"},
         {"sed -n 2p " LHOTSE_CUTS " | sed 's/\"recording\"/\"x\"/'", "has an id and a recording"},
         {"echo '[' && sed -n 2p " LHOTSE_CUTS " && echo ']'", "a cut a line"},

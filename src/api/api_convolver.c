@@ -100,6 +100,8 @@ static enum status fill(struct halo_convolver *convolver,
     convolver->split = options->block ? 0 : SPLIT_BLOCK;
     convolver->block = options->block ? options->block : SPLIT_BLOCK;
     convolver->on_gpu = options->backend && strcmp(options->backend, "cuda") == 0;
+    if (convolver->on_gpu && convolver->taps <= convolver->split)
+        convolver->taps = convolver->split + 1; /* its part, however short the masks are */
     TRY(workers_create(options->threads ? options->threads : 1, &convolver->workers));
     TRY(make_rows(convolver));
     if (convolver->split)

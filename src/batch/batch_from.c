@@ -35,6 +35,7 @@ static enum status check_command(const struct batch_options *options, const char
 /* "ID PATH" or "ID COMMAND |". */
 static enum status read_recording(const char *line, json_t **job)
 {
+    line += strspn(line, " \t");
     size_t id = strcspn(line, " \t");
     const char *path = line + id + strspn(line + id, " \t");
     size_t length = strlen(path);
@@ -194,7 +195,8 @@ static enum status write_lines(const struct batch_options *options, const struct
             measure_output(&job, entry);
         char *line = status == STATUS_OK ? output_line(options, &job, entry) : NULL;
         if (status == STATUS_OK && (!line || put_line(to, line)))
-            status = fail(STATUS_FAILED, "cannot write %s", path);
+            status = fail(STATUS_FAILED, "cannot write %s: %s", path,
+                          line ? strerror(errno) : "not enough memory");
         free(line);
         batch_job_free(&job);
         TRY(status);

@@ -65,6 +65,18 @@ static const char *text_of(const json_t *root, const char *name)
     return json_string_value(json_object_get(root, name));
 }
 
+bool batch_is_journal(const char *path)
+{
+    static const char folder[] = ".halo-batch";
+    bool is_one = false;
+    for (const char *part = path; *part && !is_one;) {
+        size_t length = strcspn(part, "/");
+        is_one = length == sizeof folder - 1 && memcmp(part, folder, length) == 0;
+        part += length + strspn(part + length, "/");
+    }
+    return is_one;
+}
+
 enum status batch_job_identify(const struct batch_options *defaults, const char *line,
                                struct batch_job *job)
 {
@@ -83,6 +95,10 @@ enum status batch_job_identify(const struct batch_options *defaults, const char 
         TRY(name_output(defaults, job));
     job->name = job->output + strlen(defaults->render.out_dir);
     job->name += strspn(job->name, "/");
+    if (batch_is_journal(job->name))
+        return fail(STATUS_USAGE,
+                    "the output '%s' is in the folder of a journal; choose another name",
+                    job->name);
     if (!job->id || !*job->id)
         job->id = job->name;
     return STATUS_OK;

@@ -40,6 +40,9 @@ MUST_CHECK enum status batch_job_prepare(const struct batch_options *defaults,
                                          struct batch_job *job);
 void batch_job_free(struct batch_job *job);
 
+/* Whether a path leads into the folder of a journal, of this batch or another one. */
+bool batch_is_journal(const char *path);
+
 uint64_t batch_id_sum(const char *id);
 
 #endif

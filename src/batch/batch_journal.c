@@ -23,14 +23,26 @@
 
 enum { LINE_MOST = 1 << 16, READ_BYTES = 1 << 18 };
 
+/* How far a file has been read. */
+struct journal_file {
+    char *name;
+    off_t seen;
+};
+
 struct batch_journal {
-    char *place;          /* DIR/.halo-batch */
-    int locks, file;      /* this shard's */
+    char *place;     /* DIR/.halo-batch */
+    int locks, file; /* this shard's */
+    char name[80];   /* of the file */
+    const struct batch_shard *shard;
+    const struct sum_set *outputs;
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t synced_more;
-    struct done_table done;
-    struct done_table files;  /* of all outputs there were, each by file_sum */
-    off_t seen;               /* of the file */
+    struct done_table last;      /* what became of each job: with no bytes, it failed */
+    struct done_table files;     /* of all outputs there were, each by file_sum */
+    off_t seen;                  /* of the file */
+    struct journal_file *others; /* of other shards */
+    size_t other_count;
+    int64_t latest;           /* at_ms of all lines */
     uint64_t written, synced; /* lines of ours */
     bool syncing;
     int sync_error;
@@ -56,21 +68,26 @@ static uint64_t file_sum(const char *name, const struct done_entry *file)
     return cache_file_sum(batch_id_sum(name), text, strlen(text));
 }
 
+/* Without memory a job is made again. */
 static void learn_line(struct batch_journal *journal, const json_t *line)
 {
     const char *id = json_string_value(json_object_get(line, "id"));
     const char *digest = json_string_value(json_object_get(line, "digest"));
     const char *out = json_string_value(json_object_get(line, "out"));
     const json_t *bytes = json_object_get(line, "bytes");
-    struct done_entry entry = {.bytes = json_integer_value(bytes)};
+    bool has_failed = json_object_get(line, "failed");
+    struct done_entry entry = {.digest = "x", .bytes = json_integer_value(bytes)};
+    entry.at = json_integer_value(json_object_get(line, "at_ms"));
+    journal->latest = entry.at > journal->latest ? entry.at : journal->latest;
+    entry.id = id ? batch_id_sum(id) : 0;
+    if (id && has_failed)
+        done_table_add(&journal->last, &entry);
     if (!id || !digest || !json_is_integer(bytes) || strlen(digest) != BATCH_DIGEST - 1)
         return;
-    entry.id = batch_id_sum(id);
     memcpy(entry.digest, digest, BATCH_DIGEST);
     entry.changed = json_integer_value(json_object_get(line, "changed"));
     entry.changed_ns = json_integer_value(json_object_get(line, "changed_ns"));
-    entry.at = json_integer_value(json_object_get(line, "at_ms"));
-    done_table_add(&journal->done, &entry); /* without memory it is made again */
+    done_table_add(&journal->last, &entry);
     entry.id = out ? file_sum(out, &entry) : 0;
     if (out)
         done_table_add(&journal->files, &entry);
@@ -133,19 +150,39 @@ static bool is_journal(const char *name)
     return name[0] != '.' && length > ending && strcmp(name + length - ending, JOURNAL_ENDING) == 0;
 }
 
-/* Errors are errnos. */
-static int read_folder(const char *place, const struct line_reader *reader)
+/* Where to go on in a file of the journal's folder; NULL: no memory. */
+static off_t *seen_of(struct batch_journal *journal, const char *name)
+{
+    if (strcmp(name, journal->name) == 0)
+        return &journal->seen;
+    for (size_t i = 0; i < journal->other_count; i++)
+        if (strcmp(name, journal->others[i].name) == 0)
+            return &journal->others[i].seen;
+    size_t bytes = (journal->other_count + 1) * sizeof *journal->others;
+    struct journal_file *larger = realloc(journal->others, bytes);
+    char *copy = larger ? strdup(name) : NULL;
+    journal->others = larger ? larger : journal->others;
+    if (!copy)
+        return NULL;
+    larger[journal->other_count] = (struct journal_file){.name = copy};
+    return &larger[journal->other_count++].seen;
+}
+
+/* All of each file, or for a journal what it has not seen of it. Errors are errnos. */
+static int read_folder(const char *place, struct batch_journal *journal,
+                       const struct line_reader *reader)
 {
     DIR *folder = opendir(place);
     int error = folder ? 0 : errno;
     for (const struct dirent *entry; folder && !error && (entry = readdir(folder));) {
-        off_t at = 0;
+        off_t from_start = 0;
         int file = is_journal(entry->d_name)
                        ? openat(dirfd(folder), entry->d_name, O_RDONLY | O_CLOEXEC)
                        : -1;
         if (file < 0)
             continue;
-        error = read_lines(file, &at, reader);
+        off_t *at = journal ? seen_of(journal, entry->d_name) : &from_start;
+        error = at ? read_lines(file, at, reader) : ENOMEM;
         close(file);
     }
     if (folder)
@@ -160,7 +197,7 @@ enum status batch_journal_read_all(const char *folder,
     if (asprintf(&place, "%s/" JOURNAL_FOLDER, folder) < 0)
         return fail_memory("a journal");
     const struct line_reader reader = {.found = found, .context = context};
-    int error = read_folder(place, &reader);
+    int error = read_folder(place, NULL, &reader);
     free(place);
     if (error == ENOENT)
         return fail(STATUS_FAILED, "%s has no journal of halo batch", folder);
@@ -176,6 +213,13 @@ void batch_journal_refresh(struct batch_journal *journal)
     if (fstat(journal->file, &about) == 0 && about.st_size > journal->seen)
         (void)read_lines(journal->file, &journal->seen, &reader);
     pthread_mutex_unlock(&journal->lock);
+}
+
+/* What all runs have added, of the jobs of this one. The lock is held. 0 or an errno. */
+static int read_others(struct batch_journal *journal)
+{
+    const struct line_reader reader = {learn_into, journal, journal->shard, journal->outputs};
+    return read_folder(journal->place, journal, &reader);
 }
 
 /* ---- opening ---- */
@@ -202,11 +246,10 @@ static int open_in(const struct batch_journal *journal, const char *name, int fl
     return fd;
 }
 
-static enum status open_journal(struct batch_journal *journal, const char *folder,
-                                const struct batch_shard *shard, const struct sum_set *outputs)
+static enum status open_journal(struct batch_journal *journal, const char *folder)
 {
-    char name[80];
-    snprintf(name, sizeof name, "%zu-of-%zu" JOURNAL_ENDING, shard->number, shard->count);
+    snprintf(journal->name, sizeof journal->name, "%zu-of-%zu" JOURNAL_ENDING,
+             journal->shard->number, journal->shard->count);
     int error = asprintf(&journal->place, "%s/" JOURNAL_FOLDER, folder) < 0 ? ENOMEM : 0;
     if (error)
         journal->place = NULL;
@@ -214,15 +257,11 @@ static enum status open_journal(struct batch_journal *journal, const char *folde
         error = errno;
     if (!error && (journal->locks = open_in(journal, "locks", 0)) < 0)
         error = errno;
-    if (!error && (journal->file = open_in(journal, name, O_APPEND)) < 0)
+    if (!error && (journal->file = open_in(journal, journal->name, O_APPEND)) < 0)
         error = errno;
     if (!error) {
-        struct stat about;
         end_last_line(journal->file);
-        if (fstat(journal->file, &about) == 0)
-            journal->seen = about.st_size; /* as read with the others, or more */
-        const struct line_reader reader = {learn_into, journal, shard, outputs};
-        error = outputs->count > 0 ? read_folder(journal->place, &reader) : 0;
+        error = journal->outputs->count > 0 ? read_others(journal) : 0;
     }
     if (!error)
         error = atomic_file_sync_folder(journal->place);
@@ -237,9 +276,11 @@ enum status batch_journal_open(const char *folder, const struct batch_shard *sha
     if (!journal)
         return fail_memory("a journal");
     journal->locks = journal->file = -1;
+    journal->shard = shard;
+    journal->outputs = outputs;
     pthread_mutex_init(&journal->lock, NULL);
     pthread_cond_init(&journal->synced_more, NULL);
-    enum status status = open_journal(journal, folder, shard, outputs);
+    enum status status = open_journal(journal, folder);
     if (status != STATUS_OK)
         batch_journal_close(journal);
     else
@@ -257,19 +298,23 @@ void batch_journal_close(struct batch_journal *journal)
         close(journal->file);
     pthread_cond_destroy(&journal->synced_more);
     pthread_mutex_destroy(&journal->lock);
-    done_table_free(&journal->done);
+    done_table_free(&journal->last);
     done_table_free(&journal->files);
+    for (size_t i = 0; i < journal->other_count; i++)
+        free(journal->others[i].name);
+    free(journal->others);
     free(journal->place);
     free(journal);
 }
 
 /* ---- what is done ---- */
 
-/* A run that was killed may have left an earlier output than the journal's last: any will do. */
+/* A run that was killed may have left an earlier output than the journal's last: any will do. What
+ * nobody is known to have written may be of a run of other shards, which began after this one. */
 enum batch_state batch_journal_state(struct batch_journal *journal, const struct batch_job *job)
 {
     struct stat about;
-    struct done_entry entry, file;
+    struct done_entry file;
     if (stat(job->output, &about) != 0)
         return BATCH_NEW;
     file = (struct done_entry){.bytes = about.st_size,
@@ -278,14 +323,12 @@ enum batch_state batch_journal_state(struct batch_journal *journal, const struct
     uint64_t sum = file_sum(job->name, &file);
     pthread_mutex_lock(&journal->lock);
     bool is_ours = done_table_find(&journal->files, sum, &file);
-    bool is_known = done_table_find(&journal->done, batch_id_sum(job->id), &entry);
+    if (!is_ours && read_others(journal) == 0)
+        is_ours = done_table_find(&journal->files, sum, &file);
     pthread_mutex_unlock(&journal->lock);
     if (!is_ours)
         return BATCH_NEW;
-    bool is_last = is_known && strcmp(entry.digest, job->digest) == 0 &&
-                   about.st_size == entry.bytes && about.st_mtim.tv_sec == entry.changed &&
-                   about.st_mtim.tv_nsec == entry.changed_ns;
-    return is_last ? BATCH_DONE : BATCH_CHANGED;
+    return strcmp(file.digest, job->digest) == 0 ? BATCH_DONE : BATCH_CHANGED;
 }
 
 /* ---- claims: locks of open files, which end with the last of their descriptors ---- */
@@ -335,26 +378,21 @@ static void skip_own(struct batch_journal *journal, off_t length)
         journal->seen = end;
 }
 
-/* With its end; before the lock is taken, for which others wait. NULL: no memory. */
-static char *line_text(json_t *line)
+/* In one call, so that the lines of two runs do not mix; takes the line. The lock is held. 0 or an
+ * errno. */
+static int write_line(struct batch_journal *journal, json_t *line)
 {
     char *text = json_line(line, JSON_COMPACT), *ended = NULL;
-    if (text && asprintf(&ended, "%s\n", text) < 0)
-        ended = NULL;
+    int length = text ? asprintf(&ended, "%s\n", text) : -1;
     free(text);
-    return ended;
-}
-
-/* In one call, so that the lines of two runs do not mix. The lock is held. 0 or an errno. */
-static int write_text(struct batch_journal *journal, const char *text)
-{
-    ssize_t length = text ? (ssize_t)strlen(text) : 0;
-    if (!text)
+    if (length < 0)
         return ENOMEM;
-    if (write(journal->file, text, (size_t)length) != length)
-        return errno ? errno : ENOSPC;
-    skip_own(journal, length);
-    return 0;
+    ssize_t written = write(journal->file, ended, (size_t)length);
+    int error = written == length ? 0 : errno ? errno : ENOSPC;
+    free(ended);
+    if (!error)
+        skip_own(journal, length);
+    return error;
 }
 
 /* One thread syncs for all that have written meanwhile. The lock is held. 0 or an errno. */
@@ -378,41 +416,58 @@ static int sync_until(struct batch_journal *journal, uint64_t mine)
     return journal->sync_error;
 }
 
-static int64_t now_ms(void)
+/* Later than all lines that are known, whatever the clock says: of two lines about a job the later
+ * one counts. The lock is held. */
+static int64_t next_ms(struct batch_journal *journal)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    int64_t ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    journal->latest = ms > journal->latest ? ms : journal->latest + 1;
+    return journal->latest;
 }
 
-enum status batch_journal_add(struct batch_journal *journal, const struct batch_job *job,
-                              const struct stat *about)
+/* The lock is held. 0 or an errno. */
+static int write_done(struct batch_journal *journal, const struct batch_job *job,
+                      const struct stat *about)
 {
     json_t *line =
         json_pack("{s:o, s:o, s:s, s:I, s:I, s:I, s:I}", "id", json_text(job->id), "out",
                   json_text(job->name), "digest", job->digest, "bytes", (json_int_t)about->st_size,
                   "changed", (json_int_t)about->st_mtim.tv_sec, "changed_ns",
-                  (json_int_t)about->st_mtim.tv_nsec, "at_ms", (json_int_t)now_ms());
-    char *text = line_text(json_incref(line));
-    pthread_mutex_lock(&journal->lock);
+                  (json_int_t)about->st_mtim.tv_nsec, "at_ms", (json_int_t)next_ms(journal));
     if (line)
         learn_line(journal, line);
-    int error = write_text(journal, text);
+    return write_line(journal, line);
+}
+
+enum status batch_journal_add(struct batch_journal *journal, const struct batch_job *job,
+                              const struct stat *about)
+{
+    pthread_mutex_lock(&journal->lock);
+    int error = write_done(journal, job, about);
     if (!error)
         error = sync_until(journal, ++journal->written);
     pthread_mutex_unlock(&journal->lock);
-    json_decref(line);
-    free(text);
     return error ? fail(STATUS_FAILED, "cannot write the journal: %s", strerror(error)) : STATUS_OK;
+}
+
+void batch_journal_confirm(struct batch_journal *journal, const struct batch_job *job)
+{
+    struct done_entry last;
+    struct stat about;
+    pthread_mutex_lock(&journal->lock);
+    if (done_table_find(&journal->last, batch_id_sum(job->id), &last) && last.bytes == 0 &&
+        stat(job->output, &about) == 0)
+        (void)write_done(journal, job, &about);
+    pthread_mutex_unlock(&journal->lock);
 }
 
 void batch_journal_note(struct batch_journal *journal, json_t *line)
 {
-    if (line)
-        json_object_set_new(line, "at_ms", json_integer((json_int_t)now_ms()));
-    char *text = line_text(line);
     pthread_mutex_lock(&journal->lock);
-    (void)write_text(journal, text);
+    if (line)
+        json_object_set_new(line, "at_ms", json_integer((json_int_t)next_ms(journal)));
+    (void)write_line(journal, line);
     pthread_mutex_unlock(&journal->lock);
-    free(text);
 }

@@ -7,8 +7,9 @@
  * content: a run that works at a job holds a lock on the byte that its digest selects, which ends
  * with the run, however it ends.
  *
- * Lines only ever follow each other: a run reads all shards' at its start, and those that another
- * run of its shard has added since when it begins a job. A line that is cut off is none.
+ * Lines only ever follow each other: a run reads all shards' at its start, those that another run
+ * of its shard has added since when it begins a job, and those of others where it finds an output
+ * that it does not know. A line that is cut off is none.
  * Threads: any, after batch_journal_open.
  */
 #ifndef HALO_BATCH_JOURNAL_H
@@ -23,8 +24,8 @@
 struct batch_journal;
 
 /* Makes the folder where it is missing, and reads what concerns the shard: its jobs, and who wrote
- * the outputs that they have, which are given by their names' batch_id_sum. Errors: permissions,
- * memory. */
+ * the outputs that they have, which are given by their names' batch_id_sum. Both outlive the
+ * journal. Errors: permissions, memory. */
 MUST_CHECK enum status batch_journal_open(const char *folder, const struct batch_shard *shard,
                                           const struct sum_set *outputs,
                                           struct batch_journal **journal);
@@ -48,6 +49,10 @@ void batch_journal_refresh(struct batch_journal *journal);
  * Errors: writing. */
 MUST_CHECK enum status batch_journal_add(struct batch_journal *journal, const struct batch_job *job,
                                          const struct stat *about);
+
+/* The job is done. If it has failed since, the journal gets the line of its output again, for the
+ * status. */
+void batch_journal_confirm(struct batch_journal *journal, const struct batch_job *job);
 
 /* A line that is no output's, such as a run's beginning or a failure; releases it. Not synced. */
 void batch_journal_note(struct batch_journal *journal, json_t *line);

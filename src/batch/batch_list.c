@@ -222,6 +222,9 @@ static enum status check_report(const struct batch_names *names, const char *uni
                                 const char *report)
 {
     struct batch_folder folder = {0};
+    if (batch_is_journal(report))
+        return fail(STATUS_USAGE, "--report %s is in the folder of a journal; choose another name",
+                    report);
     char *real = realpath(report, NULL);
     const char *path = real ? real : report;
     uint64_t sum = place_sum(&folder, path, strlen(path));

@@ -61,8 +61,8 @@ static void write_result(struct batch_report *report, const char *id, enum batch
                              result_names[result], "reason", reason ? json_text(reason) : NULL);
     if (line && details)
         json_object_update(line, details);
-    if (json_write(line, JSON_COMPACT | JSON_REAL_PRECISION(9), report->stream) != 0)
-        report->broken = true;
+    int error = json_write(line, JSON_COMPACT | JSON_REAL_PRECISION(9), report->stream);
+    report->error = report->error ? report->error : error;
 }
 
 static void count_made(struct batch_report *report, const json_t *details)
@@ -129,8 +129,8 @@ enum status batch_report_keep(struct batch_report *report, const char *path, siz
         return STATUS_OK;
     json_t *line = json_pack("{s:o}", "summary", batch_report_summary(report, jobs));
     int error = json_write(line, JSON_COMPACT | JSON_REAL_PRECISION(9), report->stream);
-    if (!error && report->broken)
-        error = EIO;
+    if (report->error)
+        error = report->error;
     if (error)
         return fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(error));
     return atomic_file_keep(&report->file, path);

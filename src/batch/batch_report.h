@@ -16,7 +16,7 @@ struct batch_report {
     pthread_mutex_t lock;
     struct atomic_file file;
     FILE *stream; /* NULL: not wanted */
-    bool broken;  /* a line could not be written */
+    int error;    /* an errno: a line could not be written */
     double start;
     size_t made, kept, failed;
     size_t clipped, lossy; /* of those made: without some samples, or metadata */

@@ -42,9 +42,9 @@ struct batch {
     struct progress_of_many progress;
     pthread_mutex_t alone_lock; /* stages of which one runs at a time */
     size_t threads;
-    bool sharing; /* all threads share each job: the long ones */
-    bool waiting; /* for jobs of another run */
-    atomic_bool disk_full;
+    bool sharing;               /* all threads share each job: the long ones */
+    bool waiting;               /* for jobs of another run */
+    _Atomic(enum status) ended; /* but for OK early: a full disk, or no journal */
 };
 
 /* One job on one thread. */
@@ -56,6 +56,7 @@ struct batch_work {
     const char *input;     /* as the job has it */
     FILE *command;         /* whose output it is, or NULL */
     char command_path[32]; /* of that output */
+    bool is_unrecorded;    /* the output is complete, and the journal cannot be written */
     struct failure problem;
 };
 
@@ -81,7 +82,9 @@ static enum status record_output(void *context, const struct stat *about)
 {
     struct batch_work *work = context;
     TRY(end_command(work));
-    return batch_journal_add(work->batch->journal, &work->job, about);
+    enum status status = batch_journal_add(work->batch->journal, &work->job, about);
+    work->is_unrecorded = status != STATUS_OK;
+    return status;
 }
 
 static enum status keep_report(void *context, const struct report *report)
@@ -141,6 +144,7 @@ static enum status render_work(struct batch_work *work)
     const struct output_record record = {work->job.digest, record_output, work};
     const struct render_job_settings settings = {
         .alone = !batch->sharing, .masks = batch->masks, .report = keep_report, .context = work};
+    work->is_unrecorded = false;
     options->record = &record;
     options->chain.threads = batch->threads;
     batch_gpu_settle(batch->gather, options);
@@ -225,6 +229,8 @@ static void tell(struct batch_work *work, enum batch_result result)
         progress_of_many_skip(&batch->progress, 1);
     else
         progress_of_many_add(&batch->progress, 1, result == BATCH_FAILED);
+    if (result == BATCH_KEPT)
+        batch_journal_confirm(batch->journal, &work->job);
     if (result == BATCH_FAILED) {
         batch_failure_report(work->job.id, &work->problem);
         batch_journal_note(batch->journal, json_pack("{s:o, s:o}", "id", json_text(id), "failed",
@@ -235,22 +241,28 @@ static void tell(struct batch_work *work, enum batch_result result)
     work->details = NULL;
 }
 
+/* What no other job would do better: the first one says so. */
+static void end_early(struct batch_work *work, enum status status)
+{
+    enum status none = STATUS_OK;
+    if (atomic_compare_exchange_strong(&work->batch->ended, &none, status))
+        batch_failure_report(work->job.id, &work->problem);
+}
+
 static void run_entry(struct batch *batch, struct batch_entry *entry)
 {
     struct batch_work work = {.batch = batch, .entry = entry};
     enum batch_result result = BATCH_LEFT;
-    if (entry->result != BATCH_LEFT || atomic_load(&batch->disk_full))
+    if (entry->result != BATCH_LEFT || atomic_load(&batch->ended) != STATUS_OK)
         return;
     const struct log_keeper before = log_keep_failure(&work.problem);
     enum status status = do_work(&work, &result);
     log_keep_again(&before);
     if (status != STATUS_OK && status != STATUS_INTERRUPTED) {
-        result = BATCH_FAILED;
-        if (batch_disk_is_full(work.problem.message)) {
-            result = BATCH_LEFT;
-            if (!atomic_exchange(&batch->disk_full, true))
-                batch_failure_report(work.job.id, &work.problem);
-        }
+        bool is_full = batch_disk_is_full(work.problem.message);
+        result = is_full || work.is_unrecorded ? BATCH_LEFT : BATCH_FAILED;
+        if (result == BATCH_LEFT)
+            end_early(&work, is_full ? STATUS_TRY_AGAIN : STATUS_FAILED);
     }
     if (result != BATCH_LEFT && status != STATUS_INTERRUPTED)
         tell(&work, result);
@@ -263,6 +275,11 @@ static void run_piece(void *context, size_t piece, size_t worker)
     struct batch *batch = context;
     (void)worker;
     run_entry(batch, &batch->list.entries[piece]);
+}
+
+static bool goes_on(const struct batch *batch)
+{
+    return !stop_requested() && atomic_load(&batch->ended) == STATUS_OK;
 }
 
 static size_t count_left(const struct batch *batch)
@@ -284,10 +301,10 @@ static enum status run_jobs(struct batch *batch)
     workers_run(workers, batch->list.count, run_piece, batch);
     workers_destroy(workers);
     batch->sharing = true;
-    while (count_left(batch) > 0 && !stop_requested() && !atomic_load(&batch->disk_full)) {
+    while (count_left(batch) > 0 && goes_on(batch)) {
         for (size_t i = 0; i < batch->list.count && !stop_requested(); i++)
             run_entry(batch, &batch->list.entries[i]);
-        if (count_left(batch) > 0 && !stop_requested() && !atomic_load(&batch->disk_full)) {
+        if (count_left(batch) > 0 && goes_on(batch)) {
             if (!batch->waiting)
                 note("%zu job%s left to another run, which works at them", count_left(batch),
                      plural_s(count_left(batch)));
@@ -368,25 +385,53 @@ static enum status begin_batch(struct batch *batch)
     return STATUS_OK;
 }
 
+/* Of the report or the manifest: what is wrong with a full disk is not wrong with the run. */
+static enum status try_again_if_full(const struct log_keeper *before, const struct failure *problem,
+                                     enum status status)
+{
+    log_keep_again(before);
+    if (status == STATUS_OK)
+        return STATUS_OK;
+    status = fail_again(status, problem);
+    return batch_disk_is_full(problem->message) ? STATUS_TRY_AGAIN : status;
+}
+
+static enum status keep_lists(struct batch *batch)
+{
+    const struct batch_options *options = batch->options;
+    struct failure problem;
+    struct log_keeper before = log_keep_failure(&problem);
+    enum status kept = batch_report_keep(&batch->report, options->report, batch->list.count);
+    kept = try_again_if_full(&before, &problem, kept);
+    if (stop_requested()) /* what is written then is not all */
+        return kept;
+    before = log_keep_failure(&problem);
+    enum status written = batch_manifest_write(options, &batch->shard, &batch->list);
+    written = try_again_if_full(&before, &problem, written);
+    return kept != STATUS_OK ? kept : written;
+}
+
+/* A report that cannot be written costs no manifest. */
 static enum status conclude(struct batch *batch)
 {
     const struct batch_report *report = &batch->report;
-    const struct batch_options *options = batch->options;
     size_t left = count_left(batch), jobs = batch->list.count;
     batch->report.devices = batch_gpu_report(batch->gather);
     note_run(batch, "ended", batch_report_summary(&batch->report, jobs));
-    TRY(batch_report_keep(&batch->report, options->report, jobs));
-    if (options->json)
-        TRY(json_print(batch_report_summary(&batch->report, jobs),
-                       JSON_INDENT(2) | JSON_REAL_PRECISION(9), "the summary"));
+    enum status printed = STATUS_OK;
+    if (batch->options->json)
+        printed = json_print(batch_report_summary(&batch->report, jobs),
+                             JSON_INDENT(2) | JSON_REAL_PRECISION(9), "the summary");
     note("%zu job%s: %zu made, %zu were done, %zu failed, %zu left", jobs, plural_s(jobs),
          report->made, report->kept, report->failed, left);
     batch_report_note_losses(report);
+    enum status kept = keep_lists(batch);
     if (stop_requested())
         return fail(STATUS_FAILED, "stopped; the same command does the rest");
-    TRY(batch_manifest_write(options, &batch->shard, &batch->list));
     if (left) /* the last failure says why */
-        return STATUS_TRY_AGAIN;
+        return atomic_load(&batch->ended);
+    TRY(printed);
+    TRY(kept);
     return report->failed ? fail(STATUS_SOME_FAILED, "%zu of %zu job%s failed", report->failed,
                                  jobs, plural_s(jobs))
                           : STATUS_OK;
@@ -395,7 +440,10 @@ static enum status conclude(struct batch *batch)
 static enum status run_batch(struct batch *batch)
 {
     const struct batch_options *options = batch->options;
-    TRY(batch_report_open(&batch->report, options->report));
+    struct failure problem;
+    const struct log_keeper before = log_keep_failure(&problem);
+    enum status opened = batch_report_open(&batch->report, options->report);
+    TRY(try_again_if_full(&before, &problem, opened));
     sweep_folders(batch);
     note_run(batch, "begun", NULL);
     if (*batch->set) /* which the status is about from now on */

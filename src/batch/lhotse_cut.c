@@ -124,8 +124,12 @@ static enum status check(const json_t *cut)
                     id);
     const json_t *source = source_of(cut);
     const char *type = json_string_value(json_object_get(source, "type"));
-    if (!source || !type || strcmp(type, "file") != 0 ||
-        !json_is_string(json_object_get(source, "source")))
+    if (type && strcmp(type, "file") != 0)
+        return fail(STATUS_USAGE,
+                    "cut %s: its recording is of type '%s', not a file; save the sounds by lhotse "
+                    "first (CutSet.save_audios)",
+                    id, type);
+    if (!type || !json_is_string(json_object_get(source, "source")))
         return fail(STATUS_USAGE,
                     "cut %s: its channels are not in one file; save the sounds by lhotse first "
                     "(CutSet.save_audios)",

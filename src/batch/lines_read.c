@@ -8,14 +8,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { BUFFER_BYTES = 1 << 16 };
+enum {
+    BUFFER_BYTES = 1 << 16,
+    GZIP_FIRST = 0x1f, /* bytes of a part */
+    GZIP_SECOND = 0x8b,
+};
+
+/* Parts follow each other, as "cat a.gz b.gz" makes them. */
+struct packed_lines {
+    z_stream stream;
+    bool has_ended; /* a part; another one may follow */
+    unsigned char buffer[BUFFER_BYTES];
+};
 
 struct lines_read {
     const char *path;
-    FILE *plain; /* or: */
-    gzFile packed;
+    FILE *file;
+    struct packed_lines *packed; /* NULL: it is not */
     char *line;
     size_t capacity, number;
     size_t at, end; /* in the buffer */
@@ -27,9 +37,10 @@ void lines_read_close(struct lines_read *lines)
     if (!lines)
         return;
     if (lines->packed)
-        gzclose_r(lines->packed);
-    if (lines->plain && lines->plain != stdin)
-        fclose(lines->plain);
+        (void)inflateEnd(&lines->packed->stream);
+    free(lines->packed);
+    if (lines->file && lines->file != stdin)
+        fclose(lines->file);
     free(lines->line);
     free(lines);
 }
@@ -46,28 +57,29 @@ static enum status refuse_lines(const struct lines_read *lines, const char *why)
 
 static enum status open_packed(struct lines_read *lines)
 {
+    enum { GZIP = 16 }; /* its header, not zlib's */
     TRY(library_open(&zlib_library));
-    int fd = dup(fileno(lines->plain));
-    lines->packed = fd < 0 || lseek(fd, 0, SEEK_SET) < 0 ? NULL : gzdopen(fd, "rb");
-    if (lines->packed)
+    struct packed_lines *packed = calloc(1, sizeof *packed);
+    if (packed && inflateInit2(&packed->stream, MAX_WBITS + GZIP) == Z_OK) {
+        lines->packed = packed;
         return STATUS_OK;
-    if (fd >= 0)
-        close(fd);
-    return refuse_lines(lines, "not enough memory");
+    }
+    free(packed);
+    return fail_memory("a list");
 }
 
 static enum status open_lines(struct lines_read *lines)
 {
     if (strcmp(lines->path, "-") == 0) {
-        lines->plain = stdin;
+        lines->file = stdin;
         return STATUS_OK;
     }
-    const char *flaw = files_read_open(lines->path, &lines->plain);
+    const char *flaw = files_read_open(lines->path, &lines->file);
     if (flaw)
         return fail(STATUS_FAILED, "cannot open %s: %s", lines->path, flaw);
-    int first = getc(lines->plain), second = getc(lines->plain);
-    bool is_packed = first == 0x1f && second == 0x8b;
-    rewind(lines->plain);
+    int first = getc(lines->file), second = getc(lines->file);
+    bool is_packed = first == GZIP_FIRST && second == GZIP_SECOND;
+    rewind(lines->file);
     return is_packed ? open_packed(lines) : STATUS_OK;
 }
 
@@ -85,20 +97,63 @@ enum status lines_read_open(const char *path, struct lines_read **result)
     return status;
 }
 
+static enum status read_packed(struct lines_read *lines)
+{
+    struct packed_lines *packed = lines->packed;
+    z_stream *stream = &packed->stream;
+    stream->next_in = packed->buffer;
+    stream->avail_in = (unsigned)fread(packed->buffer, 1, BUFFER_BYTES, lines->file);
+    return ferror(lines->file) ? refuse_lines(lines, strerror(errno)) : STATUS_OK;
+}
+
+/* Behind a part: zeros, which fill the blocks of tapes, or the next one. */
+static enum status begin_part(struct lines_read *lines)
+{
+    z_stream *stream = &lines->packed->stream;
+    for (; stream->avail_in > 0 && *stream->next_in == 0; stream->avail_in--)
+        stream->next_in++;
+    if (stream->avail_in == 0)
+        return STATUS_OK;
+    if (*stream->next_in != GZIP_FIRST)
+        return refuse_lines(lines, "after its compressed part follows one that is not");
+    lines->packed->has_ended = inflateReset(stream) != Z_OK;
+    return STATUS_OK;
+}
+
+/* Until there is something, or nothing more. */
+static enum status unpack(struct lines_read *lines)
+{
+    struct packed_lines *packed = lines->packed;
+    z_stream *stream = &packed->stream;
+    stream->next_out = (unsigned char *)lines->buffer;
+    stream->avail_out = BUFFER_BYTES;
+    while (stream->avail_out == BUFFER_BYTES) {
+        if (stream->avail_in == 0)
+            TRY(read_packed(lines));
+        if (stream->avail_in == 0 && !packed->has_ended)
+            return refuse_lines(lines, "it is cut off");
+        if (stream->avail_in == 0)
+            break;
+        if (packed->has_ended)
+            TRY(begin_part(lines));
+        int code = packed->has_ended ? Z_OK : inflate(stream, Z_NO_FLUSH);
+        if (code == Z_MEM_ERROR)
+            return fail_memory("a list");
+        if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
+            return refuse_lines(lines, "it is damaged");
+        packed->has_ended = packed->has_ended || code == Z_STREAM_END;
+    }
+    lines->end = BUFFER_BYTES - stream->avail_out;
+    return STATUS_OK;
+}
+
 static enum status fill(struct lines_read *lines)
 {
-    int error = 0;
     lines->at = lines->end = 0;
-    if (lines->packed) {
-        int got = gzread(lines->packed, lines->buffer, BUFFER_BYTES);
-        if (got < 0)
-            return refuse_lines(lines, "it is damaged");
-        (void)gzerror(lines->packed, &error);
-        lines->end = (size_t)got;
-        return got == 0 && error == Z_BUF_ERROR ? refuse_lines(lines, "it is cut off") : STATUS_OK;
-    }
-    lines->end = fread(lines->buffer, 1, BUFFER_BYTES, lines->plain);
-    return ferror(lines->plain) ? refuse_lines(lines, strerror(errno)) : STATUS_OK;
+    if (lines->packed)
+        return unpack(lines);
+    lines->end = fread(lines->buffer, 1, BUFFER_BYTES, lines->file);
+    return ferror(lines->file) ? refuse_lines(lines, strerror(errno)) : STATUS_OK;
 }
 
 /* Also a 0 behind it. */

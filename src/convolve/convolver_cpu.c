@@ -1,6 +1,7 @@
 /* The backend "cpu": selects a variant, and what both share. */
 #include "convolve/convolver_cpu.h"
 
+#include "base/plural.h"
 #include "base/realtime.h"
 #include "signal/audio.h"
 #include "signal/fir.h"
@@ -163,8 +164,9 @@ enum status check_memory(const struct convolver_shape *shape, double floats)
     double bytes = floats * (double)(shape->inputs + shape->outputs) * (double)sizeof(real);
     if (bytes < (double)audio_memory_limit())
         return STATUS_OK;
-    return fail(STATUS_FAILED,
-                "a mask of %zu taps on %zu channels needs about %.0f GB of memory, "
-                "more than this machine has; use a shorter mask",
-                shape->taps, shape->inputs, bytes / 1e9);
+    return fail(
+        STATUS_FAILED,
+        "cannot convolve with %zu taps on %zu channel%s: not enough memory for about %.0f GB; "
+        "use a shorter mask",
+        shape->taps, shape->inputs, plural_s(shape->inputs), bytes / 1e9);
 }

@@ -35,6 +35,7 @@ static enum status direct_create(const struct convolver_shape *shape, struct con
     if (!convolution)
         return fail_memory("a convolver");
     convolution->shape = *shape;
+    convolution->shape.workers = shape->live ? NULL : shape->workers; /* they take a lock */
     convolution->tiles = (shape->block + FIR_TILE - 1) / FIR_TILE;
     enum status status =
         history_init(&convolution->history, shape->inputs, shape->taps - 1, shape->block);

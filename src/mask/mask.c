@@ -40,10 +40,9 @@ static enum status create_with(double *(*alloc)(size_t), const char *name, size_
 {
     uint64_t limit = mask_taps_most();
     if (columns == 0 || taps > limit / columns)
-        return fail(
-            STATUS_FAILED,
-            "cannot use mask %s: %llu taps in %zu channel%s do not fit this machine's memory", name,
-            (unsigned long long)taps, columns, plural_s(columns));
+        return fail(STATUS_FAILED,
+                    "cannot use mask %s: not enough memory for %llu taps in %zu channel%s", name,
+                    (unsigned long long)taps, columns, plural_s(columns));
     struct mask *mask = calloc(1, sizeof *mask);
     if (!mask)
         return fail_memory("a mask");

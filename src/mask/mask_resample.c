@@ -5,6 +5,7 @@
  * is kept as taps before time zero (the origin moves), unless it is negligible. */
 #include "mask/mask.h"
 
+#include "base/plural.h"
 #include "signal/audio.h"
 #include "sound/soxr_library.h"
 
@@ -167,10 +168,10 @@ enum status mask_resample(struct mask *mask, uint32_t rate, struct workers *work
     struct padding padding = padding_for(mask, rate);
     if (padding.output > audio_memory_limit() / 8 / sizeof(double) / mask->columns)
         return fail(STATUS_FAILED,
-                    "cannot resample mask %s from %u to %u Hz: %llu taps in %zu "
-                    "channels do not fit this machine's memory",
-                    mask->name, mask->rate, rate, (unsigned long long)padding.output,
-                    mask->columns);
+                    "cannot resample mask %s from %u to %u Hz: not enough memory for %llu taps in "
+                    "%zu channel%s",
+                    mask->name, mask->rate, rate, (unsigned long long)padding.output, mask->columns,
+                    plural_s(mask->columns));
     TRY(library_open(&soxr_library));
     double *columns = calloc(mask->columns * padding.output, sizeof *columns);
     if (!columns)

@@ -252,9 +252,12 @@ static enum status fill(struct lv2_events *events, const LilvPlugin *plugin,
     for (size_t i = 0; i < settings->setting_count; i++)
         messages += FRAME_BYTES + strlen(settings->settings[i].value) + PATH_MAX;
     for (uint32_t i = 0; i < info->port_count; i++) {
+        if (info->ports[i].type != PLUGIN_ATOM)
+            continue;
         const LilvPort *port = lilv_plugin_get_port_by_index(plugin, i);
-        if (info->ports[i].type == PLUGIN_ATOM)
-            TRY(add_port(events, plugin, port, messages));
+        if (!port) /* the file that describes it could be read before, and no longer */
+            return fail(STATUS_FAILED, "cannot read what describes %s; start halo again", info->id);
+        TRY(add_port(events, plugin, port, messages));
     }
     events->control = find_control(events, plugin);
     return write_messages(events, info, settings);
