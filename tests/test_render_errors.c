@@ -347,13 +347,15 @@ START_TEST(doubles_beyond_floats_are_refused)
     command_refused(1, advice, "\"$HALO\" render in.wav out.wav --mask bad.wav");
     command_refused(1, "choose --format double",
                     "\"$HALO\" render bad.wav out.wav --format float --precision double");
-    /* Where the precision does not matter, the advice is another one, and works. */
-    for (int in_double = 0; in_double < 2; in_double++)
-        command_refused(1,
-                        "beyond single precision; make it quieter first: halo render --precision "
-                        "double --normalize -1",
-                        "\"$HALO\" render in.wav out.wav --noise bad.wav,snr=10 --precision %s",
-                        in_double ? "double" : "single");
+    /* Where the precision does not help, the advice is another one, and works. */
+    command_refused(1,
+                    "beyond single precision; make it quieter first: halo render --precision "
+                    "double --normalize -1",
+                    "\"$HALO\" render in.wav out.wav --noise bad.wav,snr=10 --precision single");
+    command_refused(1,
+                    "beyond 1e-145 or 1e145; scale it first: halo render --precision double "
+                    "--normalize -1",
+                    "\"$HALO\" render in.wav out.wav --noise bad.wav,snr=10 --precision double");
     command_done("\"$HALO\" render bad.wav quiet.wav --precision double --normalize -1 && "
                  "\"$HALO\" render in.wav out.wav --noise quiet.wav,snr=10,start=0");
 }

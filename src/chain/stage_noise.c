@@ -255,7 +255,7 @@ static enum status stage_noise_settle(struct stage *stage, const struct stage_po
     if (!stage_power_is_exact(own) || (peak > 0 && peak < STAGE_SAMPLE_LEAST))
         return fail(STATUS_FAILED,
                     "cannot measure the power of noise %s: its samples are beyond 1e-145 or 1e145; "
-                    "scale it first: halo render --precision double --gain",
+                    "scale it first: halo render --precision double --normalize -1",
                     noise->path);
     if (own == 0)
         return fail(STATUS_FAILED, "noise %s is silent in the %llu frame%s from frame %llu on",
