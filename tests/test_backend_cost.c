@@ -250,10 +250,11 @@ START_TEST(times_of_a_gpu_are_learnt)
 END_TEST
 
 /* Sounds of 10 s of 16 kHz through rooms of 0.6 s. */
-static struct backend_set_times many(size_t jobs, size_t processors, bool compressed)
+static struct backend_set_times many(size_t jobs, size_t masks, size_t processors, bool compressed)
 {
     const struct backend_job job = {160000, 1, 1, 1, 1, 9600, 1};
-    struct backend_set set = {.jobs = (double)jobs, .processors = processors, .devices = 1};
+    struct backend_set set = {
+        .jobs = (double)jobs, .processors = processors, .devices = 1, .masks = (double)masks};
     backend_set_add_file(&set, 160000, 160000, compressed ? 320000 : 0, &machine_speed_default);
     backend_set_add(&set, &job, &machine_speed_default);
     return backend_set_cost(&set, &machine_speed_default);
@@ -263,16 +264,22 @@ START_TEST(many_sounds)
 {
     for (size_t processors = 1; processors <= 64; processors *= 2)
         for (int compressed = 0; compressed < 2; compressed++) {
-            struct backend_set_times few = many(8, processors, compressed);
-            struct backend_set_times all = many(100000, processors, compressed);
+            struct backend_set_times few = many(8, 8, processors, compressed);
+            struct backend_set_times all = many(100000, 1000, processors, compressed);
             ck_assert(few.cpu < few.gpu); /* the context takes longer */
             ck_assert(backend_cost_clearly_gpu(all.cpu, all.gpu));
             ck_assert(all.gpu > all.files && all.cpu > all.files);
         }
     /* FLAC and 16 processors: decoding and encoding are most of it. */
-    struct backend_set_times flac = many(100000, 16, true), wav = many(100000, 16, false);
+    struct backend_set_times flac = many(100000, 50, 16, true), wav = many(100000, 50, 16, false);
     ck_assert(flac.files > 0.5 * flac.gpu);
     ck_assert(flac.cpu / flac.gpu < wav.cpu / wav.gpu);
+    /* As measured: 3,000 with 50 masks are faster on an H200, 1,600 with one each are not. */
+    struct backend_set_times few = many(3000, 50, 16, false), own = many(1600, 1600, 16, false);
+    ck_assert(backend_cost_clearly_gpu(few.cpu, few.gpu));
+    ck_assert(!backend_cost_clearly_gpu(own.cpu, own.gpu));
+    own = many(1600, 1600, 16, true);
+    ck_assert(!backend_cost_clearly_gpu(own.cpu, own.gpu));
 }
 END_TEST
 

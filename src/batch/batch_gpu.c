@@ -2,15 +2,19 @@
 
 #include "base/machine.h"
 #include "base/plural.h"
+#include "batch/job_reads.h"
+#include "batch/sum_set.h"
 #include "chain/mask_cache.h"
 #include "convolve/backend_cost.h"
 #include "sound/port.h"
 
+#include <math.h>
 #include <string.h>
 #include <strings.h>
 
 enum {
-    LOOKED_AT = 8, /* jobs */
+    LOOKED_AT = 8,         /* jobs, whose files are opened */
+    NAMES_LOOKED_AT = 128, /* jobs, whose masks are named */
     DEVICES_MOST = 64,
     THREADS_EACH = 3, /* a processor: one computes while others wait for a GPU or a disk */
     THREADS_MORE = 8,
@@ -35,13 +39,20 @@ static bool is_compressed(const char *path)
     return i == sizeof plain / sizeof *plain;
 }
 
-/* Adds what a job's sound and masks cost. False: it cannot be looked at; its render says why. */
-static bool look_at(struct render_options *options, struct mask_cache *masks,
-                    struct backend_set *set)
+struct looked_at {
+    struct mask_cache *masks;
+    struct backend_set *set;
+};
+
+/* Adds what a job's sound and masks cost. False: it cannot be looked at. */
+static bool look_at(struct batch_job *job, void *context)
 {
+    const struct looked_at *at = context;
+    struct render_options *options = &job->options;
+    struct backend_set *set = at->set;
     struct source *source = NULL;
     struct stage_settings settings = options->chain.settings;
-    settings.masks = masks;
+    settings.masks = at->masks;
     bool is_known = source_open_sound(options->input, true, &source) == STATUS_OK &&
                     source->frames != FRAMES_UNKNOWN;
     struct stream_format format = {0};
@@ -54,15 +65,15 @@ static bool look_at(struct render_options *options, struct mask_cache *masks,
         const struct stage *stage = &options->chain.stages.stages[i];
         size_t taps = stage_describe(stage).taps;
         size_t widest = stage->inputs > stage->outputs ? stage->inputs : stage->outputs;
-        const struct backend_job job = {.frames = (double)source->frames,
-                                        .inputs = stage->inputs,
-                                        .outputs = stage->outputs,
-                                        .paths = widest,
-                                        .columns = widest,
-                                        .taps = taps,
-                                        .threads = 1};
+        const struct backend_job convolved = {.frames = (double)source->frames,
+                                              .inputs = stage->inputs,
+                                              .outputs = stage->outputs,
+                                              .paths = widest,
+                                              .columns = widest,
+                                              .taps = taps,
+                                              .threads = 1};
         if (taps > 0)
-            backend_set_add(set, &job, machine_speed_now());
+            backend_set_add(set, &convolved, machine_speed_now());
     }
     if (is_known) {
         double in = (double)source->frames * (double)source->format.channels;
@@ -77,23 +88,73 @@ static bool look_at(struct render_options *options, struct mask_cache *masks,
     return is_known;
 }
 
-/* Of jobs that are spread over the list; those of all are as many times as much. */
-static void look_at_some(const struct batch_options *options, const struct batch_list *list,
-                         struct mask_cache *masks, struct backend_set *set)
+/* Up to `most` jobs that are spread over the list. What cannot be looked at says why when it runs.
+ */
+static size_t visit_some(const struct batch_options *options, const struct batch_list *list,
+                         size_t most, bool (*visit)(struct batch_job *job, void *context),
+                         void *context)
 {
     char problem[PROBLEM_BYTES] = "";
-    size_t looks = list->count < LOOKED_AT ? list->count : LOOKED_AT, seen = 0;
+    size_t looks = list->count < most ? list->count : most, seen = 0;
     const struct log_keeper before = log_keep_in(problem, sizeof problem);
     for (size_t i = 0; i < looks; i++) {
         struct batch_job job;
         const char *line = list->entries[i * list->count / looks].line;
         if (batch_job_identify(options, line, &job) == STATUS_OK &&
             batch_job_prepare(options, &job) == STATUS_OK)
-            seen += look_at(&job.options, masks, set);
+            seen += visit(&job, context);
         batch_job_free(&job);
     }
     log_keep_again(&before);
-    set->jobs = seen > 0 ? (double)list->count / (double)seen : 0;
+    return seen;
+}
+
+/* Different files that stages name, among those of some jobs. */
+struct named_files {
+    struct job_reader reader;
+    struct sum_set set;
+    size_t count; /* with those that are the same */
+};
+
+static enum status note_file(struct job_reader *reader, const char *path, size_t length)
+{
+    struct named_files *files = (struct named_files *)reader;
+    size_t earlier;
+    char *name = strndup(path, length);
+    if (!name)
+        return fail_memory("a list");
+    uint64_t sum = batch_id_sum(name);
+    free(name);
+    return sum_set_add(&files->set, sum, ++files->count, &earlier);
+}
+
+static bool note_files(struct batch_job *job, void *context)
+{
+    struct named_files *files = context;
+    return job_reads_find_in(&job->options.chain.stages, &files->reader) == STATUS_OK;
+}
+
+/* How many there are where `named` of them at random have `different`: that of which so many are
+ * expected, d = n (1 - exp(-named / n)), by bisection. */
+static double there_are(double named, double different, double most)
+{
+    double low = different, high = most;
+    for (int i = 0; i < 60; i++) {
+        double n = (low + high) / 2;
+        *(n * -expm1(-named / n) < different ? &low : &high) = n;
+    }
+    return low;
+}
+
+static double masks_of(const struct batch_options *options, const struct batch_list *list)
+{
+    struct named_files files = {.reader = {note_file}};
+    size_t seen = visit_some(options, list, NAMES_LOOKED_AT, note_files, &files);
+    double named = (double)files.count, different = (double)files.set.count;
+    sum_set_free(&files.set);
+    return seen > 0 && named > 0
+               ? there_are(named, different, named * (double)list->count / (double)seen)
+               : 0;
 }
 
 /* ---- which devices ---- */
@@ -131,7 +192,10 @@ static bool is_faster(const struct batch_options *options, const struct batch_li
     const struct chain_options *chain = &options->render.chain;
     struct backend_set set = {.processors = chain->threads ? chain->threads : machine_processors(),
                               .devices = 1};
-    look_at_some(options, list, masks, &set);
+    struct looked_at looked = {masks, &set};
+    size_t seen = visit_some(options, list, LOOKED_AT, look_at, &looked);
+    set.jobs = seen > 0 ? (double)list->count / (double)seen : 0;
+    set.masks = masks_of(options, list);
     struct backend_set_times times = backend_set_cost(&set, machine_speed_now());
     bool faster = backend_cost_clearly_gpu(times.cpu, times.gpu);
     note_detail("auto takes %s: estimated %.2f s on %zu processor%s, %.2f s with a GPU, of "

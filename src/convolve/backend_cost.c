@@ -33,6 +33,10 @@ static const double FILE_COST = 1e-3;
 static const double CODEC = 11;
 static const double FIXED_PLANS = 3;
 static const double HAND_OVER = 0.5;
+/* Seconds a mask: on a processor, and until a GPU has it, while others wait (1,600 rooms of 0.2 to
+ * 1.2 s beside 50, docs/measurements.md). */
+static const double MASK_COST = 1e-3;
+static const double MASK_SENT = 0.2e-3;
 
 static const double CLEARLY = 0.95; /* of the CPU's time */
 static const double SHORT = 0.005;  /* seconds: less is no measurement */
@@ -269,11 +273,12 @@ struct backend_set_times backend_set_cost(const struct backend_set *set,
                                           const struct machine_speed *speed)
 {
     double each = set->jobs / (double)set->processors;
+    double masks = set->masks * MASK_COST / (double)set->processors;
     double beside = each * (set->files + set->hand_over);
     double device = set->devices ? set->jobs * set->device / (double)set->devices : INFINITY;
-    double start = (1 + GPU_LEAVE) * speed->value[SPEED_CONTEXT];
-    return (struct backend_set_times){.cpu = each * (set->files + set->convolve),
-                                      .gpu = start + larger(beside, device),
+    double start = (1 + GPU_LEAVE) * speed->value[SPEED_CONTEXT] + MASK_SENT * set->masks;
+    return (struct backend_set_times){.cpu = masks + each * (set->files + set->convolve),
+                                      .gpu = masks + start + larger(beside, device),
                                       .files = each * set->files};
 }
 

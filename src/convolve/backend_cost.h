@@ -31,6 +31,7 @@ struct backend_set {
     double files, convolve; /* on the CPU: each file read and written, and convolved */
     double hand_over;       /* to a GPU and back */
     double device;          /* seconds of a GPU */
+    double masks;           /* different ones, of all jobs: each is read and prepared once */
 };
 
 struct backend_set_times {
