@@ -50,7 +50,7 @@ template <> struct radices<8192> {
 
 template <int N> __host__ __device__ constexpr int blocks()
 {
-    return WARPS * 32 * POINTS / N > 0 ? WARPS * 32 * POINTS / N : 1;
+    return WARPS * 32 * POINTS / N;
 }
 
 /* Of a sequence, padded. */

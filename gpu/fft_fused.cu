@@ -1,6 +1,7 @@
 /* Overlap-save in one pass over device memory: a thread block loads two chunks as one complex
  * sequence, transforms it, multiplies it by the mask's spectrum, transforms it back and writes
- * the valid part of both chunks. The spectrum stays digit-reversed, like the mask's. */
+ * the valid part of both chunks. The spectrum stays in the order in which the
+ * warps have it, like the mask's. */
 extern "C" {
 #include "gpu/fft_kernels.h"
 #include "gpu/gpu.h"

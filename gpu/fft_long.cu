@@ -161,7 +161,8 @@ __global__ void __launch_bounds__(N / POINTS)
 }
 
 /* One row of one pair; the same row of all pairs side by side, for whose form the caches then
- * serve. table_back is the same table: see fft_fused.cu. */
+ * serve. table_back is the same table: if the compiler knew, it would keep the factors in
+ * registers, and half as many threads would fit. */
 template <int N>
 __global__ void __launch_bounds__(N / POINTS, blocks<N>())
     rows_convolve(const fft_pair *__restrict__ any, const float2 *__restrict__ form,
@@ -185,7 +186,7 @@ __global__ void __launch_bounds__(N / POINTS, blocks<N>())
 
 /* ---- launchers ---- */
 
-/* Rows as long as fused transforms are fast, and columns of at least 16. */
+/* Rows as long as transforms of 16 points a thread are fast, and columns of at least 16. */
 static size_t width_of(size_t fft)
 {
     size_t width = fft / 16 < 4096 ? fft / 16 : 4096;

@@ -13,8 +13,9 @@ static const double STORE_COST = 0.0015; /* ns per frame of output of one of bot
 
 /* Nanoseconds per pair, forward and inverse, in a large batch. The table is per point, measured
  * with halo bench kernels --kernel fft --fft ... on an H200, less the output. */
-static double pair_cost(size_t fft, size_t hop)
+static double pair_cost(size_t fft, size_t hop, bool fused)
 {
+    enum { PASSES_FIRST = 5 }; /* shorter ones in passes are not measured */
     static const double costs[] = {
         0.0028, 0.0031, 0.0034, 0.0043, 0.0054,                 /* 2^10 to 2^14, fused */
         0.0114, 0.0121, 0.0132, 0.0131, 0.0132, 0.0139, 0.0162, /* 2^15 to 2^21, three passes */
@@ -23,6 +24,8 @@ static double pair_cost(size_t fft, size_t hop)
     size_t power = 0;
     while ((size_t)FFT_FUSED_LEAST << power < fft)
         power++;
+    if (!fused && power < PASSES_FIRST)
+        power = PASSES_FIRST;
     return costs[power] * (double)fft + STORE_COST * (double)hop;
 }
 
@@ -44,7 +47,8 @@ static double plan_cost(const struct fft_plan *plan)
 {
     size_t batches = (plan->pairs + plan->batch - 1) / plan->batch;
     double launches = plan->fused ? 1 : 3 * (double)batches;
-    return LAUNCH_COST * launches + pair_cost(plan->fft, plan->hop) * (double)plan->pairs;
+    return LAUNCH_COST * launches +
+           pair_cost(plan->fft, plan->hop, plan->fused) * (double)plan->pairs;
 }
 
 size_t fft_plan_length_among_many(size_t taps, size_t frames, size_t fused_most)
@@ -55,7 +59,7 @@ size_t fft_plan_length_among_many(size_t taps, size_t frames, size_t fused_most)
         if (length < taps + HOP_MULTIPLE)
             continue;
         struct fft_plan plan = plan_length(taps, frames, fused_most, length);
-        double cost = pair_cost(length, plan.hop) * (double)plan.pairs;
+        double cost = pair_cost(length, plan.hop, plan.fused) * (double)plan.pairs;
         if (cost < best_cost) {
             best_cost = cost;
             best = length;

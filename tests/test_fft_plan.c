@@ -44,6 +44,10 @@ START_TEST(short_masks_take_one_kernel)
     ck_assert(fft_plan_choose(8192, 1 << 28, FFT_FUSED_MOST, 0).fused);
     ck_assert(!fft_plan_choose(12000, 1 << 28, FFT_FUSED_MOST, 0).fused);
     ck_assert(!fft_plan_choose(65536, 1 << 28, FFT_FUSED_MOST, 0).fused);
+    /* On GPUs with less shared memory, passes are no cheaper for being short. */
+    ck_assert_uint_eq(fft_plan_choose(4097, 1 << 28, 8192, 0).fft, 8192);
+    ck_assert_uint_eq(fft_plan_choose(2049, 1 << 28, 4096, 0).fft, 4096);
+    ck_assert_uint_eq(fft_plan_length_among_many(2049, 1 << 28, 4096), 4096);
     /* The transform for a short sound is no longer than needed. */
     ck_assert_uint_le(fft_plan_choose(100, 200, FFT_FUSED_MOST, 0).fft, 2048);
 }
