@@ -71,6 +71,7 @@ static uint64_t file_sum(const char *name, const struct done_entry *file)
 /* Without memory a job is made again. */
 static void learn_line(struct batch_journal *journal, const json_t *line)
 {
+    const int64_t AT_MOST = INT64_MAX / 2; /* a damaged line may have any number */
     const char *id = json_string_value(json_object_get(line, "id"));
     const char *digest = json_string_value(json_object_get(line, "digest"));
     const char *out = json_string_value(json_object_get(line, "out"));
@@ -78,7 +79,8 @@ static void learn_line(struct batch_journal *journal, const json_t *line)
     bool has_failed = json_object_get(line, "failed");
     struct done_entry entry = {.digest = "x", .bytes = json_integer_value(bytes)};
     entry.at = json_integer_value(json_object_get(line, "at_ms"));
-    journal->latest = entry.at > journal->latest ? entry.at : journal->latest;
+    if (entry.at > journal->latest && entry.at < AT_MOST)
+        journal->latest = entry.at;
     entry.id = id ? batch_id_sum(id) : 0;
     if (id && has_failed)
         done_table_add(&journal->last, &entry);
@@ -388,7 +390,9 @@ static int write_line(struct batch_journal *journal, json_t *line)
     if (length < 0)
         return ENOMEM;
     ssize_t written = write(journal->file, ended, (size_t)length);
-    int error = written == length ? 0 : errno ? errno : ENOSPC;
+    int error = written == length ? 0 : written < 0 ? errno : ENOSPC;
+    if (written > 0 && error) /* so that it is no part of the next line */
+        (void)!write(journal->file, "\n", 1);
     free(ended);
     if (!error)
         skip_own(journal, length);

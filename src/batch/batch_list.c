@@ -217,6 +217,16 @@ static void free_names(struct batch_names *names)
     free(names->path);
 }
 
+enum { WHOSE_BYTES = 32 };
+
+static const char *name_place(char whose[WHOSE_BYTES], const char *unit, size_t place)
+{
+    if (place == ALL_JOBS)
+        return "all jobs";
+    snprintf(whose, WHOSE_BYTES, "%s %zu", unit, place);
+    return whose;
+}
+
 /* A report replaces the one of an earlier run, and nothing else. unit: see check_names. */
 static enum status check_report(const struct batch_names *names, const char *unit,
                                 const char *report)
@@ -230,8 +240,14 @@ static enum status check_report(const struct batch_names *names, const char *uni
     uint64_t sum = place_sum(&folder, path, strlen(path));
     size_t input = sum ? sum_set_place(&names->input_files, sum) : 0;
     size_t output = sum ? sum_set_place(&names->output_files, sum) : 0;
+    size_t stages = sum ? sum_set_place(&names->stage_files, sum) : 0;
+    char whose[WHOSE_BYTES];
     free(folder.path);
     free(real);
+    if (stages > 0)
+        return fail(STATUS_USAGE,
+                    "--report %s would replace what the stages of %s read; choose another name",
+                    report, name_place(whose, unit, stages));
     if (input == 0 && output == 0)
         return STATUS_OK;
     return fail(STATUS_USAGE, "--report %s would replace the %s of %s %zu; choose another name",
@@ -255,15 +271,13 @@ static enum status check_names(const struct batch_names *names, const char *unit
                     "for -O",
                     unit, names->replaced.other, unit, names->replaced.one);
     const struct batch_clash *loses = &names->stage_loses;
-    char whose[32] = "all jobs";
+    char whose[WHOSE_BYTES];
     if (loses->one == 0)
         return STATUS_OK;
-    if (loses->one != ALL_JOBS)
-        snprintf(whose, sizeof whose, "%s %zu", unit, loses->one);
     return fail(STATUS_USAGE,
                 "the output of %s %zu would replace what the stages of %s read; choose another "
                 "folder for -O",
-                unit, loses->other, whose);
+                unit, loses->other, name_place(whose, unit, loses->one));
 }
 
 static enum status add_entry(struct batch_list *list, char *line, const char *original,

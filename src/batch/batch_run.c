@@ -56,7 +56,7 @@ struct batch_work {
     const char *input;     /* as the job has it */
     FILE *command;         /* whose output it is, or NULL */
     char command_path[32]; /* of that output */
-    bool is_unrecorded;    /* the output is complete, and the journal cannot be written */
+    bool is_unrecorded;    /* the journal cannot be written, and the output is discarded */
     struct failure problem;
 };
 
