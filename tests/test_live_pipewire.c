@@ -185,6 +185,8 @@ START_TEST(the_driver_and_a_device_are_named)
     }
     command_refused(1, "there is no input", /* of another driver */
                     "\"$HALO\" live --input 'nothing of that name' --output pipewire");
+    command_refused(2, "cannot take device 0 by its number beside the driver pipewire",
+                    "\"$HALO\" live --input 0 --output pipewire");
     pipewire_rig_end(SIGTERM);
 }
 END_TEST

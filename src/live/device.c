@@ -234,13 +234,32 @@ static bool are_of_one(const struct device_request *request)
     return (!in || !out) && !one->spec && has_device(one, in ? request->output : request->input);
 }
 
+/* Numbers count the devices of all drivers, and that one's are not listed again. */
+static enum status refuse_number(const struct device_request *request)
+{
+    const char *const names[] = {request->input, request->output};
+    for (size_t i = 0; i < 2; i++) {
+        const char *spec = NULL, *other = names[1 - i];
+        const struct device_driver *driver =
+            device_choose_named(drivers, DRIVER_COUNT, names[i], &spec);
+        if (driver && !driver->spec && other && device_choose_is_number(other))
+            return fail(STATUS_USAGE,
+                        "cannot take device %s by its number beside the driver %s; give its name, "
+                        "which halo devices lists",
+                        other, names[i]);
+    }
+    return STATUS_OK;
+}
+
 /* Two drivers, or two devices of one that takes a spec, are opened one after the other. */
 static enum status open_directions(const struct device_request *request, struct device *device)
 {
     struct device_request one = *request;
     bool both = request->wants_input && request->wants_output;
+    TRY(device_sides_are_clear());
     if (!both || !device_choose_names_two(drivers, DRIVER_COUNT, request) || are_of_one(request))
         return open_device(request, device);
+    TRY(refuse_number(request));
     one.wants_input = false;
     one.input = NULL;
     TRY(open_device(&one, device));

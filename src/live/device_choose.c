@@ -191,9 +191,14 @@ static enum status choose_default(const struct device_list *list, enum device_di
                 host != NO_HOST ? list->hosts[host].name : "");
 }
 
+bool device_choose_is_number(const char *request)
+{
+    return *request && request[strspn(request, "0123456789")] == '\0';
+}
+
 bool device_choose_is_there(const struct device_list *list, const char *name)
 {
-    size_t i = 0;
+    size_t i = device_choose_is_number(name) ? list->count : 0;
     while (i < list->count && !strcasestr(list->rows[i].name, name) &&
            !strcasestr(list->rows[i].alias, name))
         i++;
@@ -204,9 +209,8 @@ static enum status choose_named(const struct device_list *list, const char *requ
                                 enum device_direction direction, int *host,
                                 const struct device_row **row)
 {
-    bool is_index = *request && request[strspn(request, "0123456789")] == '\0';
-    TRY(is_index ? choose_index(list, request, direction, *host, row)
-                 : choose_name(list, request, direction, *host, row));
+    TRY(device_choose_is_number(request) ? choose_index(list, request, direction, *host, row)
+                                         : choose_name(list, request, direction, *host, row));
     *host = (int)(*row)->host;
     return STATUS_OK;
 }

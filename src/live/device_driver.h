@@ -129,6 +129,9 @@ MUST_CHECK enum status device_choose_driver(const struct device_driver *driver,
 const struct device_driver *device_choose_named(const struct device_driver *const *drivers,
                                                 size_t count, const char *name, const char **spec);
 
+/* Whether it is the number of a device, as "halo devices" counts them, and no name. */
+bool device_choose_is_number(const char *request);
+
 /* Whether `name`, or a part of it, is that of a device. */
 bool device_choose_is_there(const struct device_list *list, const char *name);
 

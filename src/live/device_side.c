@@ -209,8 +209,8 @@ enum status device_sides_close(const struct device_side *sides, struct device_jo
         status = closing->status;
         free_closing(closing);
     } else {
-        abandoned = closing;
-        abandoned_at = monotonic_ns();
+        abandoned_at = abandoned ? abandoned_at : monotonic_ns();
+        abandoned = closing; /* one before is leaked: its close may still run */
     }
     return status;
 }
