@@ -261,8 +261,8 @@ START_TEST(chunks_at_the_end_are_kept)
 }
 END_TEST
 
-/* A WAV of no samples, and not one of unknown length: its own size says that chunks follow, of
- * whatever name. What are no chunks is sound, and so is what begins with a name in vain. */
+/* The size of the WAV says that chunks follow its empty data: they may have any name, and are not
+ * played. Bytes that are not chunks are sound, even if they begin with the name of one. */
 START_TEST(chunks_after_no_samples_are_no_samples)
 {
     static const struct {

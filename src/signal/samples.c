@@ -287,6 +287,14 @@ HALO_REALTIME static void interleave_squares(const real *const *planar, size_t a
         }
 }
 
+/* SIDE frames of SIDE channels, a row for each channel. */
+static inline void take_square(const real *interleaved, size_t channels, square_row row[SIDE])
+{
+    for (size_t k = 0; k < SIDE; k++)
+        memcpy(&row[k], interleaved + k * channels, sizeof row[k]);
+    transpose(row);
+}
+
 SIMD_CLONES
 static void deinterleave_squares(const real *interleaved, size_t channels, size_t frames,
                                  real *const *planar, size_t rows, size_t at)
@@ -294,9 +302,7 @@ static void deinterleave_squares(const real *interleaved, size_t channels, size_
     for (size_t c = 0; c < rows; c += SIDE)
         for (size_t i = 0; i < frames; i += SIDE) {
             square_row row[SIDE];
-            for (size_t k = 0; k < SIDE; k++)
-                memcpy(&row[k], interleaved + (i + k) * channels + c, sizeof row[k]);
-            transpose(row);
+            take_square(interleaved + i * channels + c, channels, row);
             for (size_t k = 0; k < SIDE; k++)
                 memcpy(planar[c + k] + at + i, &row[k], sizeof row[k]);
         }
@@ -350,9 +356,7 @@ static void widen_squares(const float *interleaved, size_t channels, size_t fram
     for (size_t c = 0; c < rows; c += SIDE)
         for (size_t i = 0; i < frames; i += SIDE) {
             square_row row[SIDE];
-            for (size_t k = 0; k < SIDE; k++)
-                memcpy(&row[k], interleaved + (i + k) * channels + c, sizeof row[k]);
-            transpose(row);
+            take_square(interleaved + i * channels + c, channels, row);
             for (size_t k = 0; k < SIDE; k++) {
                 wide_row wide = __builtin_convertvector(row[k], wide_row);
                 memcpy(planar[c + k] + at + i, &wide, sizeof wide);
