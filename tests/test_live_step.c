@@ -27,7 +27,7 @@
 #include <ucontext.h>
 
 enum { RATE = 48000, STEPS = 10000, WINDOW = 100 };
-enum { WORKER_TAPS = 480000 }; /* too many for the step alone */
+enum { WORKER_TAPS = 1920000 }; /* too many for the step alone */
 
 /* ---- a thread without system calls ---- */
 

@@ -13,8 +13,7 @@ enum { WAV16 = SF_FORMAT_WAV | SF_FORMAT_PCM_16, WAVF = SF_FORMAT_WAV | SF_FORMA
 
 #define RENDER "\"$HALO\" render in.wav out.wav -f "
 
-/* The address sanitizer would be loaded first. */
-#define FAULTY "ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=" KERNEL_FAULTS " KERNEL_FAULT="
+#define FAULTY "HALO=" HALO_FAULTY "; KERNEL_FAULT="
 
 /* ---- good renders pass ---- */
 

@@ -282,8 +282,7 @@ static enum status time_copy(const struct render_bench *bench, uint64_t bytes, d
 }
 
 struct bench_transform {
-    struct fft *fft;     /* one of these */
-    struct odd_fft *odd; /* NULL: the other */
+    struct odd_fft *fft;
     size_t n;
     float *samples;
     float *spectrum;
@@ -294,15 +293,10 @@ struct bench_transform {
 static void transform_pair(const struct bench_transform *transform)
 {
     /* Not in place: unscaled, the values would soon be infinite. */
-    if (transform->odd) {
-        odd_fft_forward(transform->odd, transform->samples, transform->n, transform->scratch,
-                        transform->spectrum);
-        odd_fft_inverse(transform->odd, transform->spectrum, transform->scratch, 0, transform->n,
-                        transform->back);
-        return;
-    }
-    fft_forward(transform->fft, transform->samples, transform->spectrum);
-    fft_inverse(transform->fft, transform->spectrum, transform->back);
+    odd_fft_forward(transform->fft, transform->samples, transform->n, transform->scratch,
+                    transform->spectrum);
+    odd_fft_inverse(transform->fft, transform->spectrum, transform->scratch, 0, transform->n,
+                    transform->back);
 }
 
 static enum status time_some(const struct bench_transform *transform, uint64_t count,
@@ -324,7 +318,7 @@ static enum status time_some(const struct bench_transform *transform, uint64_t c
 }
 
 /* Add `count` of length n, extrapolated from some. */
-static enum status time_transforms(size_t n, bool is_odd, uint64_t count, struct render_row *row)
+static enum status time_transforms(size_t n, uint64_t count, struct render_row *row)
 {
     struct bench_transform transform = {.n = n,
                                         .samples = audio_alloc(n),
@@ -336,15 +330,14 @@ static enum status time_transforms(size_t n, bool is_odd, uint64_t count, struct
     if (!transform.samples || !transform.spectrum || !transform.back || !transform.scratch)
         status = fail_memory("a transform");
     else
-        status = is_odd ? odd_fft_create(n, &transform.odd) : fft_create(n, &transform.fft);
+        status = odd_fft_create(n, &transform.fft);
     if (status != STATUS_OK)
         goto end;
     for (size_t i = 0; i < n; i++)
         transform.samples[i] = noise_next(&state);
     status = time_some(&transform, count, row);
 end:
-    fft_destroy(transform.fft);
-    odd_fft_destroy(transform.odd);
+    odd_fft_destroy(transform.fft);
     free(transform.scratch);
     free(transform.back);
     free(transform.spectrum);
@@ -364,17 +357,16 @@ static enum status measure_transforms(const struct render_bench *bench)
 {
     struct render_row *row = bench->row;
     size_t block = row->block, channels = bench->cell->channels;
-    const struct partition_job job = {
-        bench->cell->taps, block,        PARTITION_AVERAGE,
-        channels,          row->threads, partition_odd_pays(channels, channels, bench->cell->taps)};
+    const struct partition_job job = {bench->cell->taps, block, PARTITION_AVERAGE, channels,
+                                      row->threads};
     struct partition_plan plan = partition_plan(&job);
     uint64_t blocks = (frames_out(bench) + block - 1) / block;
     row->transforms = 0;
     if (plan.algorithm == PARTITION_OVERLAP_SAVE)
-        TRY(time_transforms(plan.fft, plan.is_odd, blocks * plan.chunks * channels, row));
+        TRY(time_transforms(plan.fft, blocks * plan.chunks * channels, row));
     for (size_t s = 0; s < plan.segment_count; s++) {
         const struct partition_segment *cut = &plan.segments[s];
-        TRY(time_transforms(cut->fft, false, blocks * block / cut->size * channels, row));
+        TRY(time_transforms(cut->fft, blocks * block / cut->size * channels, row));
     }
     row->transforms /= (double)row->threads;
     return STATUS_OK;

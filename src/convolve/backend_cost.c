@@ -27,12 +27,11 @@ static const double GPU_CELL_TAP = 0.0001;
 static const double GPU_CLEARLY = 1.2; /* files, which both read and write, are left out */
 
 /* Many sounds: seconds a file apart from its samples, ns a sample of a compressed format (FLAC),
- * how much slower plans are that are the same everywhere, and ns a sample that is copied to where a
- * GPU gets it, and back. */
-static const double FILE_COST = 1e-3;
+ * and ns a sample that is copied to where a GPU gets it, and back. */
+static const double FILE_COST = 0.5e-3;
 static const double CODEC = 11;
-static const double FIXED_PLANS = 3;
 static const double HAND_OVER = 0.5;
+static const double DEVICE_TURN = 0.07e-3; /* seconds a job that a GPU's own thread takes for it */
 /* Seconds a mask: on a processor, and until a GPU has it, while others wait (1,600 rooms of 0.2 to
  * 1.2 s beside 50, docs/measurements.md). */
 static const double MASK_COST = 1e-3;
@@ -100,9 +99,7 @@ static struct work work_of_cpu(const struct backend_job *job)
     struct partition_job plan_job = {.taps = job->taps,
                                      .pace = PARTITION_AVERAGE,
                                      .channels = widest(job),
-                                     .threads = job->threads,
-                                     .may_be_odd =
-                                         partition_odd_pays(widest(job), job->paths, job->taps)};
+                                     .threads = job->threads};
     size_t block = partition_preferred_block(&plan_job, block_most(job));
     plan_job.block = block;
     plan_job.channels = rows;
@@ -264,9 +261,9 @@ void backend_set_add(struct backend_set *set, const struct backend_job *job,
     double samples = samples_in(job) + samples_out(job);
     double carry = samples * speed->value[SPEED_CARRY] / 2;
     double compute = gpu.point * speed->value[SPEED_POINT];
-    set->convolve += FIXED_PLANS * cpu.step * speed->value[SPEED_STEP];
+    set->convolve += cpu.step * speed->value[SPEED_STEP];
     set->hand_over += NS * HAND_OVER * samples;
-    set->device += larger(carry, compute);
+    set->device += larger(carry, compute) + DEVICE_TURN;
 }
 
 struct backend_set_times backend_set_cost(const struct backend_set *set,

@@ -152,10 +152,6 @@ size_t convolver_preferred_block(const struct convolver_settings *settings, cons
     size_t channels = mask->inputs > mask->outputs ? mask->inputs : mask->outputs;
     size_t threads =
         settings->reproducible ? CONVOLVER_THREADS_ASSUMED : workers_count(settings->workers);
-    const struct partition_job job = {
-        .taps = mask->taps,
-        .channels = channels,
-        .threads = threads,
-        .may_be_odd = partition_odd_pays(channels, mask->path_count, mask->taps)};
+    const struct partition_job job = {.taps = mask->taps, .channels = channels, .threads = threads};
     return partition_preferred_block(&job, most);
 }

@@ -18,14 +18,12 @@ static struct partition_plan plan_for(const struct convolver_shape *shape, enum 
 {
     size_t threads = workers_count(shape->workers);
     size_t rows = shape->inputs < shape->outputs ? shape->inputs : shape->outputs;
-    size_t widest = shape->inputs + shape->outputs - rows;
-    struct partition_job job = {
-        .taps = shape->taps,
-        .block = shape->block,
-        .pace = pace,
-        .channels = rows,
-        .may_be_odd = !shape->live && partition_odd_pays(widest, shape->paths, shape->taps),
-        .threads = shape->reproducible ? CONVOLVER_THREADS_ASSUMED : threads};
+    struct partition_job job = {.taps = shape->taps,
+                                .block = shape->block,
+                                .pace = pace,
+                                .channels = rows,
+                                .threads =
+                                    shape->reproducible ? CONVOLVER_THREADS_ASSUMED : threads};
     return partition_plan(&job);
 }
 
@@ -103,24 +101,22 @@ void rows_free(real **rows, size_t count)
     free(rows);
 }
 
-void transform_taps(const struct real_fft *fft, const struct fft_double *precise,
+void transform_taps(const struct real_odd_fft *fft, const struct fft_double *precise,
                     const struct mask *mask, size_t column, size_t from, size_t count,
                     real *samples, real *spectrum)
 {
-    size_t n = fft_length(fft);
-    size_t there = from >= mask->taps ? 0 : mask->taps - from;
+    size_t n = odd_fft_size(fft), there = from >= mask->taps ? 0 : mask->taps - from;
     if (count > there)
         count = there;
     const double *taps = mask_column(mask, column) + from;
+    real *scaled = precise ? samples : spectrum;
     for (size_t k = 0; k < count; k++)
-        samples[k] = (real)taps[k] / (real)n;
-    memset(samples + count, 0, (n - count) * sizeof *samples);
-    if (precise)
-        near_bound_forward(precise, samples, spectrum);
-    else
-        fft_forward(fft, samples, spectrum);
-    size_t bins = 2 * (n / 2 + 1); /* the rest is multiplied, too */
-    memset(spectrum + bins, 0, (fft_spectrum_floats(n) - bins) * sizeof *spectrum);
+        scaled[k] = (real)taps[k] / (real)n;
+    if (!precise) {
+        odd_fft_forward(fft, scaled, count, samples, spectrum);
+        return;
+    }
+    near_bound_forward(precise, samples, count, spectrum);
 }
 
 real *copy_head(const struct mask *mask, size_t head)

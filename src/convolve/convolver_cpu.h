@@ -38,7 +38,7 @@ void rows_free(real **rows, size_t count);
 /* The spectrum of taps [from, from + count) of a mask's column, scaled for the inverse transform;
  * in double precision if `precise`, of the same length, is not NULL. samples: scratch of that
  * length. */
-void transform_taps(const struct real_fft *fft, const struct fft_double *precise,
+void transform_taps(const struct real_odd_fft *fft, const struct fft_double *precise,
                     const struct mask *mask, size_t column, size_t from, size_t count,
                     real *samples, real *spectrum);
 

@@ -28,8 +28,7 @@ static void batch_destroy(struct convolution *base)
     struct cpu_batch_convolution *convolution = (struct cpu_batch_convolution *)base;
     size_t workers = workers_count(convolution->shape.workers);
     history_free(&convolution->history);
-    fft_destroy(convolution->fft);
-    odd_fft_destroy(convolution->odd);
+    odd_fft_destroy(convolution->fft);
     free_spectra(convolution);
     free(convolution->silent);
     free(convolution->peaks);
@@ -63,7 +62,7 @@ static enum status init_spectra(struct cpu_batch_convolution *convolution)
     convolution->depth = plan->chunks + plan->partitions - 1;
     /* Spectra beyond the cache are read once for several chunks. */
     bool far = shape->inputs * plan->partitions * convolution->floats > CACHE_FLOATS;
-    size_t parts = plan->is_odd ? (workers + shape->outputs - 1) / shape->outputs : workers;
+    size_t parts = (workers + shape->outputs - 1) / shape->outputs;
     size_t group = far ? (plan->chunks + parts - 1) / parts : 1;
     convolution->group = group < GROUP_MOST ? group : GROUP_MOST;
     convolution->spectra = make_spectra(convolution);
@@ -76,8 +75,7 @@ static enum status init_spectra(struct cpu_batch_convolution *convolution)
     if (!convolution->spectra || !convolution->silent || !convolution->sums ||
         !convolution->samples || !convolution->peaks)
         return fail_memory("a convolver");
-    return plan->is_odd ? odd_fft_create(plan->fft, &convolution->odd)
-                        : fft_create(plan->fft, &convolution->fft);
+    return odd_fft_create(plan->fft, &convolution->fft);
 }
 
 /* Of the two jobs of a step: transforms of inputs, then products and transforms back. */
@@ -167,24 +165,6 @@ struct mask_job {
     real **samples; /* [worker] */
 };
 
-/* transform_taps for the transforms of fft_odd.h. */
-static void transform_odd_taps(const struct mask_job *job, const struct fft_double *precise,
-                               const double *taps, size_t count, real *samples, real *spectrum)
-{
-    const struct cpu_batch_convolution *convolution = job->convolution;
-    size_t n = convolution->plan.fft;
-    real *scaled = precise ? samples : spectrum, scale = 1 / (real)n;
-    for (size_t k = 0; k < count; k++)
-        scaled[k] = (real)taps[k] * scale;
-    if (!precise) {
-        odd_fft_forward(convolution->odd, scaled, count, samples, spectrum);
-        return;
-    }
-    memset(samples + count, 0, (n - count) * sizeof *samples);
-    near_bound_forward(precise, samples, spectrum);
-    memset(spectrum + n, 0, (convolution->floats - n) * sizeof *spectrum);
-}
-
 /* One partition of one column. */
 static void transform_mask(void *context, size_t piece, size_t worker)
 {
@@ -196,13 +176,8 @@ static void transform_mask(void *context, size_t piece, size_t worker)
     struct fft_double *const *every = job->prepared->precise;
     const struct fft_double *precise = every ? every[worker] : NULL;
     real *spectrum = job->prepared->spectra + piece * job->convolution->floats;
-    size_t there = job->mask->taps - from, count = there < taps ? there : taps;
-    if (plan->is_odd)
-        transform_odd_taps(job, precise, mask_column(job->mask, column) + from, count,
-                           job->samples[worker], spectrum);
-    else
-        transform_taps(job->convolution->fft, precise, job->mask, column, from, taps,
-                       job->samples[worker], spectrum);
+    transform_taps(job->convolution->fft, precise, job->mask, column, from, taps,
+                   job->samples[worker], spectrum);
 }
 
 /* For a mask whose outputs may come near the bound. */
@@ -211,8 +186,7 @@ static enum status prepare_precise(struct mask_job *job)
     struct cpu_batch_mask *prepared = job->prepared;
     struct workers *workers = batch_workers(job->convolution);
     size_t n = job->convolution->plan.fft, count = workers_count(job->convolution->shape.workers);
-    const struct near_bound_spectra spectra = {prepared->spectra, prepared->partitions, n,
-                                               job->convolution->plan.is_odd};
+    const struct near_bound_spectra spectra = {prepared->spectra, prepared->partitions, n};
     TRY(near_bound_measure(&prepared->bound, job->mask, &spectra, 1, workers));
     if (!near_bound_is_possible(&prepared->bound))
         return STATUS_OK;
@@ -220,8 +194,7 @@ static enum status prepare_precise(struct mask_job *job)
     if (!prepared->precise)
         return fail_memory("a mask");
     for (size_t w = 0; w < count; w++)
-        TRY(job->convolution->plan.is_odd ? fft_double_create_odd(n, &prepared->precise[w])
-                                          : fft_double_create(n, &prepared->precise[w]));
+        TRY(fft_double_create_odd(n, &prepared->precise[w]));
     workers_run(workers, job->mask->columns * prepared->partitions, transform_mask, job);
     return STATUS_OK;
 }
@@ -250,14 +223,14 @@ static enum status prepare_spectra(const struct cpu_batch_convolution *convoluti
 
 /* What the form of a mask depends on. */
 struct batch_form_key {
-    uint64_t precision, algorithm, head, fft, hop, partitions, is_odd;
+    uint64_t precision, algorithm, head, fft, hop, partitions;
 };
 
 static struct batch_form_key form_key(const struct cpu_batch_convolution *convolution)
 {
     const struct partition_plan *plan = &convolution->plan;
-    return (struct batch_form_key){sizeof(real), plan->algorithm,  plan->head,  plan->fft,
-                                   plan->hop,    plan->partitions, plan->is_odd};
+    return (struct batch_form_key){sizeof(real), plan->algorithm, plan->head,
+                                   plan->fft,    plan->hop,       plan->partitions};
 }
 
 /* For the next convolver of a shared mask. */

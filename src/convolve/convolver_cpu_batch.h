@@ -19,8 +19,7 @@ struct cpu_batch_convolution {
     struct convolver_shape shape;
     struct partition_plan plan;
     struct history history;
-    struct real_fft *fft; /* one of these two */
-    struct real_odd_fft *odd;
+    struct real_odd_fft *fft;
     size_t floats;                     /* of a spectrum */
     size_t depth;                      /* spectra per input */
     size_t newest;                     /* the block's first chunk; the others follow */

@@ -70,24 +70,12 @@ static void transform_chunk(void *context, size_t piece, size_t worker)
     }
     const struct cpu_batch_mask *near = convolution->near;
     real *samples = convolution->samples[worker];
-    if (plan->is_odd && !near) {
-        odd_fft_forward(convolution->odd, from, there, samples, to);
+    if (!near || !near_bound_is_near(&near->bound, from, there, plan->fft, convolution->peak)) {
+        odd_fft_forward(convolution->fft, from, there, samples, to);
         return;
     }
-    if (there < plan->fft || plan->is_odd || !fft_is_aligned(from)) {
-        memcpy(samples, from, there * sizeof *samples);
-        memset(samples + there, 0, (plan->fft - there) * sizeof *samples);
-        from = samples;
-    }
-    if (near && near_bound_is_near(&near->bound, from, plan->fft, convolution->peak)) {
-        convolution->precise_frames = plan->fft + shape->block + shape->taps;
-        near_bound_forward(near->precise[worker], from, to);
-    } else if (plan->is_odd) {
-        from = history_now(&convolution->history, input) + chunk * plan->hop - plan->history_frames;
-        odd_fft_forward(convolution->odd, from, there, samples, to);
-    } else {
-        fft_forward(convolution->fft, from, to);
-    }
+    convolution->precise_frames = plan->fft + shape->block + shape->taps;
+    near_bound_forward(near->precise[worker], from, there, to);
 }
 
 struct cpu_batch_job {
@@ -96,27 +84,14 @@ struct cpu_batch_job {
     real *const *out;
 };
 
-static void write_chunk(const struct cpu_batch_job *job, size_t output, size_t chunk,
-                        const real *samples)
-{
-    const struct partition_plan *plan = &job->convolution->plan;
-    memcpy(job->out[output] + chunk * plan->hop, samples + plan->history_frames,
-           chunk_frames(job->convolution, chunk) * sizeof *samples);
-}
-
 /* One chunk of one output, from the sum of its products. */
-static void transform_sum(const struct cpu_batch_job *job, size_t output, size_t chunk, real *sum,
-                          real *samples)
+static void transform_sum(const struct cpu_batch_job *job, size_t output, size_t chunk,
+                          const real *sum, real *samples)
 {
     const struct cpu_batch_convolution *convolution = job->convolution;
     const struct partition_plan *plan = &convolution->plan;
-    if (plan->is_odd) {
-        odd_fft_inverse(convolution->odd, sum, samples, plan->history_frames,
-                        chunk_frames(convolution, chunk), job->out[output] + chunk * plan->hop);
-        return;
-    }
-    fft_inverse(convolution->fft, sum, samples);
-    write_chunk(job, output, chunk, samples);
+    odd_fft_inverse(convolution->fft, sum, samples, plan->history_frames,
+                    chunk_frames(convolution, chunk), job->out[output] + chunk * plan->hop);
 }
 
 static const real *mask_spectrum(const struct cpu_batch_job *job, const struct mask_path *path,
@@ -126,11 +101,12 @@ static const real *mask_spectrum(const struct cpu_batch_job *job, const struct m
            (path->column * job->prepared->partitions + partition) * job->convolution->floats;
 }
 
-/* One chunk of one output in double precision, into the worker's samples. */
-static void add_precisely(const struct cpu_batch_job *job, size_t output, size_t chunk,
-                          size_t worker)
+/* The same in double precision, from the spectra. */
+static void transform_precisely(const struct cpu_batch_job *job, size_t output, size_t chunk,
+                                size_t worker)
 {
     const struct cpu_batch_convolution *convolution = job->convolution;
+    const struct partition_plan *plan = &convolution->plan;
     const struct path_table *table = &job->prepared->paths;
     const struct fft_double *fft = job->prepared->precise[worker];
     size_t newest = convolution->newest + convolution->depth + chunk;
@@ -140,7 +116,8 @@ static void add_precisely(const struct cpu_batch_job *job, size_t output, size_t
             near_bound_multiply_add(fft,
                                     spectrum_at(convolution, table->paths[p].input, newest - i),
                                     mask_spectrum(job, &table->paths[p], i));
-    near_bound_inverse(fft, convolution->samples[worker]);
+    near_bound_inverse(fft, plan->history_frames, chunk_frames(convolution, chunk),
+                       job->out[output] + chunk * plan->hop);
 }
 
 /* Products summed in one pass. */
@@ -167,9 +144,8 @@ static void add_products(const struct cpu_batch_convolution *convolution, struct
             inputs[i] = spectrum_at(convolution, products->input[i],
                                     newest + chunk - products->partition[i]) +
                         tile->from;
-        (convolution->odd ? odd_fft_multiply_add : fft_multiply_add_all)(
-            sums + (chunk - first) * convolution->floats + tile->from, inputs, products->mask,
-            products->count, tile->floats);
+        odd_fft_multiply_add(sums + (chunk - first) * convolution->floats + tile->from, inputs,
+                             products->mask, products->count, tile->floats);
     }
     products->count = 0;
 }
@@ -199,10 +175,9 @@ static void add_paths(const struct cpu_batch_job *job, size_t output, size_t fir
                       real *sums)
 {
     const struct cpu_batch_convolution *convolution = job->convolution;
-    size_t floats = convolution->odd ? convolution->plan.fft : convolution->floats;
-    size_t most = convolution->odd ? TILE : floats; /* many long spectra are best read in a row */
-    for (struct tile tile = {0}; tile.from < floats; tile.from += most) {
-        tile.floats = floats - tile.from < most ? floats - tile.from : most;
+    size_t floats = convolution->plan.fft;
+    for (struct tile tile = {0}; tile.from < floats; tile.from += TILE) {
+        tile.floats = floats - tile.from < TILE ? floats - tile.from : TILE;
         add_tile(job, output, first, end, &tile, sums);
     }
 }
@@ -241,13 +216,11 @@ static void overlap_save_output(void *context, size_t piece, size_t worker)
     if (!precise)
         add_paths(job, output, first, end, sums);
     for (size_t chunk = first; chunk < end; chunk++) {
-        if (precise) {
-            add_precisely(job, output, chunk, worker);
-            write_chunk(job, output, chunk, samples);
-        } else {
+        if (precise)
+            transform_precisely(job, output, chunk, worker);
+        else
             transform_sum(job, output, chunk, sums + (chunk - first) * convolution->floats,
                           samples);
-        }
     }
 }
 

@@ -24,7 +24,7 @@ static void live_destroy(struct convolution *base)
     history_free(&convolution->history);
     for (size_t s = 0; s < convolution->plan.segment_count; s++) {
         struct segment *segment = &convolution->segments[s];
-        fft_destroy(segment->fft);
+        odd_fft_destroy(segment->fft);
         rows_free(segment->spectra, shape->inputs);
         for (size_t i = 0; segment->lanes && i < segment->lane_count; i++) {
             free(segment->lanes[i].job.sum);
@@ -114,7 +114,7 @@ static enum status init_segment(struct cpu_live_convolution *convolution, size_t
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
         if (!(segment->due[v] = audio_alloc(shape->outputs * segment->due_length)))
             return fail_memory("a convolver");
-    return fft_create(cut->fft, &segment->fft);
+    return odd_fft_create(cut->fft, &segment->fft);
 }
 
 static size_t history_needed(const struct partition_plan *plan)

@@ -95,7 +95,7 @@ struct lane {
 
 struct segment {
     struct partition_segment cut;
-    struct real_fft *fft;
+    struct real_odd_fft *fft;
     size_t floats;                       /* of a spectrum */
     double transform_cost, product_cost; /* estimated ns */
     size_t depth;

@@ -29,15 +29,8 @@ HALO_REALTIME static const struct cpu_live_mask *mask_near_bound(const struct se
     return NULL;
 }
 
-/* With zeros after it, which change nothing in the second half: that is all that results take. */
-HALO_REALTIME static const real *copy_input(real *samples, const real *from, size_t n, size_t fft)
-{
-    memcpy(samples, from, n * sizeof *from);
-    memset(samples + n, 0, (fft - n) * sizeof *samples);
-    return samples;
-}
-
-/* Transform one input's partition and the one before it. */
+/* Transform one input's partition and the one before it; zeros after them change nothing in the
+ * second half, all that results take. */
 HALO_REALTIME static void transform_input(const struct cpu_live_convolution *convolution,
                                           struct segment *segment, size_t s,
                                           const struct segment_job *job)
@@ -46,14 +39,12 @@ HALO_REALTIME static void transform_input(const struct cpu_live_convolution *con
     const struct cpu_live_mask *near = mask_near_bound(segment, s);
     const real *from = segment->ends[input] - n;
     real *to = segment->spectra[input] + segment->newest * segment->floats;
-    if (!fft_is_aligned(from) || segment->cut.fft > n)
-        from = copy_input(job->samples, from, n, segment->cut.fft);
-    if (near && near_bound_is_near(&near->bound, from, n, atomic_load(&convolution->peak))) {
+    if (near && near_bound_is_near(&near->bound, from, n, n, atomic_load(&convolution->peak))) {
         atomic_store(&segment->near_until,
                      segment->full + (segment->depth + 1) * segment->cut.size);
-        near_bound_forward(near->precise[job->lane][s], from, to);
+        near_bound_forward(near->precise[job->lane][s], from, n, to);
     } else {
-        fft_forward(segment->fft, from, to);
+        odd_fft_forward(segment->fft, from, n, job->samples, to);
     }
 }
 
@@ -68,15 +59,16 @@ HALO_REALTIME static uint64_t due_at(const struct segment *segment, uint64_t ful
 HALO_REALTIME static void add_results(const struct cpu_live_convolution *convolution,
                                       const struct segment *segment, const struct segment_job *job)
 {
+    size_t block = convolution->shape.block, size = segment->cut.size;
+    real *results = job->samples;
     if (job->precise)
-        near_bound_inverse(job->precise, job->samples);
+        near_bound_inverse(job->precise, size, size, results);
     else
-        fft_inverse(segment->fft, job->sum, job->samples);
-    size_t block = convolution->shape.block;
+        odd_fft_inverse(segment->fft, job->sum, results, size, size, results);
     uint64_t at = due_at(segment, job->full), now = job->only ? convolution->end : 0;
-    for (size_t i = now > at ? (size_t)(now - at) : 0; i < segment->cut.size; i += block) {
+    for (size_t i = now > at ? (size_t)(now - at) : 0; i < size; i += block) {
         real *due = due_block(convolution, segment, job->slot, job->output, at + i);
-        memcpy(due, job->samples + segment->cut.size + i, block * sizeof *due);
+        memcpy(due, results + i, block * sizeof *due);
     }
 }
 
@@ -99,7 +91,7 @@ HALO_REALTIME static void add_partitions(const struct segment *segment,
     for (size_t i = 0; job->precise && i < count; i++)
         near_bound_multiply_add(job->precise, inputs[i], masks[i]);
     if (!job->precise)
-        fft_multiply_add_all(job->sum, inputs, masks, count, segment->floats);
+        odd_fft_multiply_add(job->sum, inputs, masks, count, segment->cut.fft);
 }
 
 HALO_REALTIME static double job_cost(const struct segment *segment, size_t s,

@@ -91,7 +91,7 @@ static enum status prepare_precise(const struct cpu_live_convolution *convolutio
     size_t count = convolution->plan.segment_count;
     for (size_t s = 0; s < count; s++)
         sets[s] = (struct near_bound_spectra){prepared->spectra[s], prepared->partitions[s],
-                                              convolution->segments[s].cut.fft, false};
+                                              convolution->segments[s].cut.fft};
     TRY(near_bound_measure(&prepared->bound, mask, sets, count, NULL));
     if (!near_bound_is_possible(&prepared->bound))
         return STATUS_OK;
@@ -99,7 +99,7 @@ static enum status prepare_precise(const struct cpu_live_convolution *convolutio
         const struct segment *segment = &convolution->segments[s];
         for (size_t i = 0; i <= segment->lane_count; i++) {
             size_t lane = i < segment->lane_count ? i : LANE_ARMING;
-            TRY(fft_double_create(segment->cut.fft, &prepared->precise[lane][s]));
+            TRY(fft_double_create_odd(segment->cut.fft, &prepared->precise[lane][s]));
         }
         transform_segment(convolution, s, mask, samples, prepared);
     }

@@ -162,7 +162,7 @@ static bool is_near(const struct gather_mask *mask, const float *samples, size_t
     enum { PART = 8192 };
     for (size_t at = 0; at < frames; at += PART) {
         size_t part = frames - at < PART ? frames - at : PART;
-        if (near_bound_is_near(&mask->bound, samples + at, part, peak))
+        if (near_bound_is_near(&mask->bound, samples + at, part, part, peak))
             return true;
     }
     return false;

@@ -39,26 +39,6 @@ struct measure_job {
 /* The largest magnitude in a spectrum, squared. */
 static double largest_square(const real *spectrum, size_t n)
 {
-    real largest[SUMS] = {0};
-    size_t floats = 2 * (n / 2 + 1), i = 0;
-    for (; i + 2 * SUMS <= floats; i += 2 * SUMS)
-        for (size_t k = 0; k < SUMS; k++) {
-            real re = spectrum[i + 2 * k], im = spectrum[i + 2 * k + 1];
-            real square = re * re + im * im;
-            largest[k] = square > largest[k] ? square : largest[k];
-        }
-    for (; i < floats; i += 2) {
-        real square = spectrum[i] * spectrum[i] + spectrum[i + 1] * spectrum[i + 1];
-        largest[0] = square > largest[0] ? square : largest[0];
-    }
-    for (size_t k = 1; k < SUMS; k++)
-        largest[0] = largest[k] > largest[0] ? largest[k] : largest[0];
-    return (double)largest[0];
-}
-
-/* The same of a spectrum of fft_odd.h. */
-static double largest_odd_square(const real *spectrum, size_t n)
-{
     real largest[ODD_FFT_PARTS] = {0};
     for (size_t i = 0; i < n; i += 2 * ODD_FFT_PARTS)
         for (size_t k = 0; k < ODD_FFT_PARTS; k++) {
@@ -101,8 +81,7 @@ static void measure_column(void *context, size_t column, size_t worker)
         size_t floats = fft_spectrum_floats(set->n);
         const real *spectra = set->spectra + column * set->partitions * floats;
         for (size_t i = 0; i < set->partitions; i++)
-            sums->gain += (double)set->n * sqrt((set->is_odd ? largest_odd_square : largest_square)(
-                                               spectra + i * floats, set->n));
+            sums->gain += (double)set->n * sqrt(largest_square(spectra + i * floats, set->n));
     }
 }
 
@@ -231,25 +210,26 @@ HALO_REALTIME static real energy_of(const real *values, size_t count)
     return sums[0];
 }
 
-HALO_REALTIME bool near_bound_is_near(const struct near_bound *bound, const real *samples, size_t n,
-                                      real peak)
+HALO_REALTIME bool near_bound_is_near(const struct near_bound *bound, const real *samples,
+                                      size_t count, size_t n, real peak)
 {
     if (bound->delta > NEAR_DELTA * bound->norm)
         return true;
     double near = NEAR * bound->norm * (double)peak / bound->gain;
-    return (double)energy_of(samples, n) > near * near * (double)n;
+    return (double)energy_of(samples, count) > near * near * (double)n;
 }
 
 HALO_REALTIME void near_bound_forward(const struct fft_double *fft, const real *samples,
-                                      real *spectrum)
+                                      size_t count, real *spectrum)
 {
     size_t n = fft_double_length(fft);
     double *wide = fft_double_samples(fft);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < count; i++)
         wide[i] = samples[i];
+    memset(wide + count, 0, (n - count) * sizeof *wide);
     fft_double_forward(fft);
     const double *bins = (const double *)fft_double_bins(fft);
-    for (size_t i = 0; i < 2 * (n / 2 + 1); i++)
+    for (size_t i = 0; i < fft_spectrum_floats(n); i++)
         spectrum[i] = (real)bins[i];
 }
 
@@ -259,8 +239,8 @@ HALO_REALTIME void near_bound_clear(const struct fft_double *fft)
 }
 
 SIMD_CLONES
-HALO_REALTIME static void multiply_add_odd(double *restrict sum, const real *restrict a,
-                                           const real *restrict b, size_t floats)
+HALO_REALTIME static void multiply_add(double *restrict sum, const real *restrict a,
+                                       const real *restrict b, size_t floats)
 {
     for (size_t i = 0; i < floats; i += 2 * ODD_FFT_PARTS)
         for (size_t k = i; k < i + ODD_FFT_PARTS; k++) {
@@ -270,32 +250,17 @@ HALO_REALTIME static void multiply_add_odd(double *restrict sum, const real *res
         }
 }
 
-SIMD_CLONES
-HALO_REALTIME static void multiply_add_double(double *restrict sum, const real *restrict a,
-                                              const real *restrict b, size_t floats)
-{
-    for (size_t i = 0; i < floats; i += 2) {
-        double ar = a[i], ai = a[i + 1], br = b[i], bi = b[i + 1];
-        sum[i] = sum[i] + ar * br - ai * bi; /* this order: see fft.c */
-        sum[i + 1] = sum[i + 1] + ar * bi + ai * br;
-    }
-}
-
 HALO_REALTIME void near_bound_multiply_add(const struct fft_double *fft, const real *a,
                                            const real *b)
 {
-    size_t n = fft_double_length(fft);
-    if (fft_double_is_odd(fft))
-        multiply_add_odd((double *)fft_double_bins(fft), a, b, n);
-    else
-        multiply_add_double((double *)fft_double_bins(fft), a, b, 2 * (n / 2 + 1));
+    multiply_add((double *)fft_double_bins(fft), a, b, fft_double_length(fft));
 }
 
-HALO_REALTIME void near_bound_inverse(const struct fft_double *fft, real *samples)
+HALO_REALTIME void near_bound_inverse(const struct fft_double *fft, size_t from, size_t frames,
+                                      real *samples)
 {
-    size_t n = fft_double_length(fft);
     fft_double_inverse(fft);
-    const double *wide = fft_double_samples(fft);
-    for (size_t i = 0; i < n; i++)
+    const double *wide = fft_double_samples(fft) + from;
+    for (size_t i = 0; i < frames; i++)
         samples[i] = (real)wide[i];
 }

@@ -45,7 +45,6 @@ struct near_bound_spectra {
     const real *spectra;
     size_t partitions;
     size_t n;
-    bool is_odd; /* of fft_odd.h */
 };
 
 /* From the mask and all its spectra, `count` sets of them. The work is shared out. Errors: memory.
@@ -65,17 +64,18 @@ MUST_CHECK enum status near_bound_find(struct near_bound *bound, const struct ma
  * work is shared out. Control thread. */
 bool near_bound_concerns(const struct mask *mask, struct workers *workers);
 
-/* Whether these samples may, or a transform of them; peak: of the whole sound so far. */
-bool near_bound_is_near(const struct near_bound *bound, const real *samples, size_t n, real peak);
+/* Whether these samples may, or a transform of n samples, zeros after them; peak: of the whole
+ * sound so far. */
+bool near_bound_is_near(const struct near_bound *bound, const real *samples, size_t count, size_t n,
+                        real peak);
 
-/* As fft_forward, rounded at the end. */
-void near_bound_forward(const struct fft_double *fft, const real *samples, real *spectrum);
+/* The `fft` is one of fft_double_create_odd. As odd_fft_forward, rounded at the end. */
+void near_bound_forward(const struct fft_double *fft, const real *samples, size_t count,
+                        real *spectrum);
 
-/* As clearing a sum, fft_multiply_add and fft_inverse, or those of fft_odd.h, with the sum in
- * `fft`.
- */
+/* As clearing a sum, odd_fft_multiply_add and odd_fft_inverse, with the sum in `fft`. */
 void near_bound_clear(const struct fft_double *fft);
 void near_bound_multiply_add(const struct fft_double *fft, const real *a, const real *b);
-void near_bound_inverse(const struct fft_double *fft, real *samples);
+void near_bound_inverse(const struct fft_double *fft, size_t from, size_t frames, real *samples);
 
 #endif

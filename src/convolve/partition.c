@@ -1,16 +1,18 @@
 #include "convolve/partition.h"
 
-#include "signal/fft.h"
+#include "signal/fft_odd.h"
 
 #include <math.h>
 
 /* Approximate costs in ns, measured on one core of a server; only their ratios matter. */
-static const double TAP_COST = 0.03;       /* per tap and frame, time domain */
-static const double FFT_COST = 0.075;      /* times n log2 n, cached */
-static const double FFT_COST_LARGE = 0.12; /* uncached */
-static const double FFT_COST_HUGE = 0.17;  /* beyond the TLB as well */
-static const double TURN_COST = 0.1;       /* of an odd transform, per point */
-static const double MULTIPLY_COST = 0.1;   /* per float of a spectrum, cached */
+static const double TAP_COST = 0.03; /* per tap and frame, time domain */
+/* Times n log2 n. On one processor all lengths take about as much; on many, which share memory and
+ * the chunks of a block, shorter ones finish first. */
+static const double FFT_COST = 0.05;
+static const double FFT_COST_LONG = 0.07;
+static const double FFT_COST_LARGE = 0.08;
+static const double FFT_COST_HUGE = 0.13;
+static const double MULTIPLY_COST = 0.1; /* per float of a spectrum, cached */
 static const double MULTIPLY_COST_LARGE = 0.25;
 static const double WORKER_WEIGHT = 0.3; /* of a worker's time, relative to the step's */
 static const double STEP_COST = 50;      /* fixed, per transform */
@@ -23,14 +25,11 @@ enum { COLD_CHANNELS = 2 }; /* that it was measured with */
 static const double SHORT_STEP = 300e3;
 
 enum {
+    FFT_LONG = 1 << 15, /* points */
     FFT_LARGE = 1 << 17,
     FFT_HUGE = 1 << 18,
-    ODD_FFT_LEAST = 1 << 8,
-    ODD_FFT_MULTIPLE = 32,          /* fft_odd.h */
-    ODD_PATHS_MOST = 2,             /* of a mask, per channel */
-    ODD_SAMPLES_MOST = 1 << 20,     /* of a mask as long in all channels */
-    ODD_FFT_MOST = 1 << 18,         /* points: longer ones lose to real transforms */
     MASK_LARGE = 1 << 18,           /* floats of spectra that stay cached */
+    PATHS_FEW = 2,                  /* of a mask, for each channel */
     FFT_MOST = 1 << 23,             /* points */
     CHUNK_FFT_MOST = 1 << 18,       /* for partitioned masks: longer ones leave the cache */
     REQUEST_LEAST = 1 << 17,        /* frames: enough work between two reads */
@@ -48,33 +47,11 @@ enum {
 
 double partition_fft_cost(size_t n)
 {
-    double factor = n > FFT_LARGE ? FFT_COST_LARGE : FFT_COST;
-    if (n > FFT_HUGE)
-        factor = FFT_COST_HUGE;
+    double factor = n <= FFT_LONG    ? FFT_COST
+                    : n <= FFT_LARGE ? FFT_COST_LONG
+                    : n <= FFT_HUGE  ? FFT_COST_LARGE
+                                     : FFT_COST_HUGE;
     return STEP_COST + factor * (double)n * log2((double)n);
-}
-
-/* As plans by FFTW's estimate take; n: a power of two, 15/16 or 3/4 of one. */
-static double odd_fft_cost(size_t n)
-{
-    static const struct {
-        size_t most;
-        double whole, fifteen, three; /* ns a point: of the power, 15/16 of it, 3/4 of it */
-    } rows[] = {{1 << 12, 0.40, 0.62, 0.62}, {1 << 13, 0.61, 0.62, 0.66},
-                {1 << 14, 1.25, 0.69, 0.89}, {1 << 15, 1.64, 1.08, 0.90},
-                {1 << 16, 1.65, 1.5, 2.2},   {1 << 17, 1.8, 1.5, 2.5},
-                {1 << 18, 2.1, 1.75, 2.9}};
-    size_t r = 0;
-    while (rows[r].most < n)
-        r++;
-    bool is_power = (n & (n - 1)) == 0;
-    double each = is_power ? rows[r].whole : n % 5 == 0 ? rows[r].fifteen : rows[r].three;
-    return STEP_COST + (each + TURN_COST) * (double)n;
-}
-
-bool partition_odd_pays(size_t channels, size_t paths, size_t taps)
-{
-    return paths <= ODD_PATHS_MOST * channels && taps <= ODD_SAMPLES_MOST / channels;
 }
 
 double partition_multiply_cost(size_t n)
@@ -98,17 +75,11 @@ static double products_cost(double floats)
     return (floats > MASK_LARGE ? MULTIPLY_COST_LARGE : MULTIPLY_COST) * floats;
 }
 
-static double transform_cost(const struct partition_plan *plan)
-{
-    return plan->is_odd ? odd_fft_cost(plan->fft) : partition_fft_cost(plan->fft);
-}
-
-/* The cost of one chunk. */
+/* The cost of one chunk; those of a block read a mask's spectra once, tile by tile. */
 static double chunk_cost(const struct partition_plan *plan)
 {
-    double floats = (double)plan->fft * (double)plan->partitions;
-    return 2 * transform_cost(plan) +
-           (plan->is_odd ? MULTIPLY_COST * floats : products_cost(floats));
+    return 2 * partition_fft_cost(plan->fft) +
+           MULTIPLY_COST * (double)plan->fft * (double)plan->partitions;
 }
 
 /* Overlap-save by transforms of n points: the mask whole, or in partitions of n / 2 taps. */
@@ -117,7 +88,7 @@ static bool cut(size_t taps, size_t n, bool partitions, struct partition_plan *p
     size_t history_frames = divide_up(taps - 1, PARTITION_LINE) * PARTITION_LINE;
     if (partitions)
         history_frames = n / 2;
-    if (n % PARTITION_LINE || history_frames >= n ||
+    if (!odd_fft_fits(n) || history_frames >= n ||
         (partitions &&
          (n > CHUNK_FFT_MOST || history_frames >= taps || history_frames % PARTITION_LINE)))
         return false;
@@ -130,30 +101,14 @@ static bool cut(size_t taps, size_t n, bool partitions, struct partition_plan *p
            taps / 4 * 9 + SPARE_FLOATS; /* memory is bounded by the mask's */
 }
 
-/* What transforms may be made of each power of two. */
-static const struct cut_kind {
-    size_t sixteenths;
-    bool partitions, is_odd;
-} cut_kinds[] = {{16, false, false}, {16, true, false}, {12, false, false}, {12, true, false},
-                 {16, false, true},  {16, true, true},  {12, false, true},  {12, true, true},
-                 {15, false, true},  {15, true, true}};
-
-enum { REAL_KINDS = 4, ALL_KINDS = sizeof cut_kinds / sizeof *cut_kinds };
-
 /* Enumerate all cuts, whole and partitioned. */
 static bool next_cut(const struct partition_job *job, size_t *number, struct partition_plan *plan)
 {
-    size_t kinds = job->may_be_odd ? ALL_KINDS : REAL_KINDS;
-    for (size_t n; (n = (size_t)PARTITION_LINE << (*number / kinds)) <= FFT_MOST;) {
-        const struct cut_kind *kind = &cut_kinds[(*number)++ % kinds];
-        size_t points = n / PARTITION_LINE * kind->sixteenths;
-        bool has_odd = job->may_be_odd && n >= ODD_FFT_LEAST && n <= ODD_FFT_MOST;
-        if (kind->is_odd != has_odd || (kind->is_odd && points % ODD_FFT_MULTIPLE))
-            continue; /* where both are, odd ones are cheaper */
-        if (cut(job->taps, points, kind->partitions, plan)) {
-            plan->is_odd = kind->is_odd;
+    enum { WHOLE, PARTITIONS, KINDS };
+    for (size_t n; (n = (size_t)ODD_FFT_LEAST << (*number / (2 * KINDS))) <= FFT_MOST;) {
+        size_t kind = (*number)++ % (2 * KINDS), points = kind < KINDS ? n : n / 4 * 3;
+        if (cut(job->taps, points, kind % KINDS == PARTITIONS, plan))
             return true;
-        }
     }
     return false;
 }
@@ -232,7 +187,7 @@ static double plan_partitioned(const struct partition_job *job, size_t size, siz
         size_t until = last ? taps : least_offset(next, block);
         *segment = (struct partition_segment){.offset = done,
                                               .size = size,
-                                              .fft = fft_realtime_length(2 * size),
+                                              .fft = odd_fft_length(2 * size),
                                               .partitions = divide_up(until - done, size)};
         cost += segment_cost(segment, job);
         done += segment->partitions * size;
@@ -303,11 +258,11 @@ size_t partition_preferred_block(const struct partition_job *job, size_t most)
     size_t chunks = divide_up(REQUEST_LEAST, hop);
     chunks = divide_up(chunks, job->threads) * job->threads;
     size_t sharers = job->threads < SHARERS_MOST ? job->threads : SHARERS_MOST;
-    if (job->may_be_odd && most / 2 / hop * job->channels >= sharers)
+    if (most / 2 / hop * job->channels >= sharers)
         most /= 2; /* their chunks are short: of these blocks, more stays in the cache */
     size_t fit = most / hop > 0 ? most / hop : 1;
     double step = best_cost * (double)(hop * fit * job->channels);
-    if (job->may_be_odd && fit < chunks && fit > 2 && step < SHORT_STEP)
+    if (fit < chunks && fit > 2 && step < SHORT_STEP)
         fit /= 2; /* of a step that no thread shares as it is, less memory is new */
     return hop * (chunks < fit ? chunks : fit);
 }
@@ -316,8 +271,9 @@ double partition_step_cost(const struct partition_plan *plan, size_t inputs, siz
                            size_t paths, size_t block)
 {
     double floats = (double)plan->fft * (double)plan->partitions, chunks = (double)plan->chunks;
-    double transforms = plan->fft > 0 ? chunks * transform_cost(plan) : 0;
-    double products = chunks * products_cost(floats);
+    double transforms = plan->fft > 0 ? chunks * partition_fft_cost(plan->fft) : 0;
+    bool are_few = paths <= PATHS_FEW * (inputs > outputs ? inputs : outputs);
+    double products = chunks * (are_few ? MULTIPLY_COST * floats : products_cost(floats));
     products += TAP_COST * (double)plan->head * (double)block;
     for (size_t s = 0; s < plan->segment_count; s++) {
         const struct partition_segment *segment = &plan->segments[s];

@@ -31,7 +31,7 @@ enum {
 struct partition_segment {
     size_t offset; /* first tap */
     size_t size;   /* taps per partition, a multiple of the block */
-    size_t fft;    /* transform length: fft_realtime_length() of twice that */
+    size_t fft;    /* transform length: odd_fft_length() of twice that */
     size_t partitions;
 };
 
@@ -47,7 +47,6 @@ struct partition_plan {
     enum partition_pace pace;
     size_t head;           /* taps in the time domain */
     size_t fft;            /* overlap-save: transform length, history_frames + hop */
-    bool is_odd;           /* overlap-save: by the transforms of fft_odd.h */
     size_t history_frames; /* overlap-save: taps - 1 rounded up; hop if partitioned */
     size_t hop;            /* overlap-save: frames per chunk */
     size_t chunks;         /* overlap-save: transforms per block */
@@ -65,14 +64,8 @@ struct partition_job {
     size_t block;
     enum partition_pace pace;
     size_t channels;
-    size_t threads;  /* PARTITION_AVERAGE: that can share the work of a step */
-    bool may_be_odd; /* transforms */
+    size_t threads; /* PARTITION_AVERAGE: that can share the work of a step */
 };
-
-/* Whether odd transforms pay for a mask: where products are few and spectra stay near the
- * processor.
- */
-bool partition_odd_pays(size_t channels, size_t paths, size_t taps);
 
 /* The cheapest plan by a model of the costs. */
 struct partition_plan partition_plan(const struct partition_job *job);

@@ -187,11 +187,6 @@ HALO_REALTIME void fft_double_inverse(const struct fft_double *fft)
         fftw_execute(fft->plans->inverse);
 }
 
-HALO_REALTIME bool fft_double_is_odd(const struct fft_double *fft)
-{
-    return fft->odd != NULL;
-}
-
 size_t fft_double_fitting(size_t length)
 {
     size_t n = 2;

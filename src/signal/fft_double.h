@@ -30,7 +30,6 @@ MUST_CHECK enum status fft_double_create_odd(size_t n, struct fft_double **fft);
 void fft_double_destroy(struct fft_double *fft);
 
 size_t fft_double_length(const struct fft_double *fft);
-bool fft_double_is_odd(const struct fft_double *fft);
 double *fft_double_samples(const struct fft_double *fft);
 double complex *fft_double_bins(const struct fft_double *fft);
 

@@ -9,109 +9,139 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef HALO_DOUBLE
-#include "signal/fftw_double_library.h"
-#define FFTW(name) fftw_##name
-#define library fftw_double_library
-#else
-#include "signal/fftw_library.h"
-#define FFTW(name) fftwf_##name
-#define library fftw_library
-#endif
-
 /* Of each precision: clang gives clones resolvers that the linker sees. */
-#define turn REAL(turn)
-#define part REAL(part)
-#define pair REAL(pair)
+#define divide REAL(divide)
+#define join REAL(join)
+#define finish_tiles REAL(finish_tiles)
+#define begin_tiles REAL(begin_tiles)
 #define multiply_add_few REAL(multiply_add_few)
-#define turn_first REAL(turn_first)
-#define turn_back REAL(turn_back)
-#define turn_back_second REAL(turn_back_second)
+
+enum {
+    LANES = 8, /* numbers of a vector, and points of the last blocks */
+    POWERS = 3,
+    TILE = LANES * LANES,
+    NEAR = 1 << 12, /* points of a block that stays in the cache from level to level */
+    PLACES = ODD_FFT_PARTS / LANES, /* vectors of a group's real parts */
+    FEW = 4,                        /* products of a place at once */
+};
+
+/* Powers 1 to 3 of a block's s; its division needs one less than it has parts. */
+struct factor {
+    real re[POWERS], im[POWERS];
+};
 
 struct real_odd_fft {
     size_t n;
-    FFTW(plan) forward;
-    FFTW(plan) inverse;
-    real *cosines; /* of pi j / n, for the first half */
-    real *sines;
+    struct factor *factors; /* level by level, block by block */
+    real *turns; /* of the last blocks: of each, LANES cosines of its points' angles, then
+                    the sines */
     bool is_kept;
     struct real_odd_fft *next; /* of those that are kept */
 };
 
 static struct real_odd_fft *kept_ffts; /* the planner's lock */
 
-/* See fft.c. */
-enum { PLANNER_BYTES = 1 << 21, PLANNER_BYTES_EACH = 10 * sizeof(real) };
+typedef real lanes __attribute__((vector_size(LANES * sizeof(real)), aligned(sizeof(real))));
 
-enum { FEW = 4 /* products of a place at once */ };
+/* LANES complex numbers. */
+struct lane_points {
+    lanes re, im;
+};
 
-enum { STRIDE = 256 }; /* between angles whose sine and cosine are computed */
+static const double TURN = 2 * 3.14159265358979323846;
 
-static const double PI = 3.14159265358979323846;
-
-/* From those of multiples of STRIDE and of the angles below it. */
-static void fill_tables(struct real_odd_fft *fft)
-{
-    double step = PI / (double)fft->n, cosines[STRIDE], sines[STRIDE];
-    for (size_t k = 0; k < STRIDE; k++) {
-        cosines[k] = cos(step * (double)k);
-        sines[k] = sin(step * (double)k);
-    }
-    for (size_t j = 0; j < fft->n / 2; j += STRIDE) {
-        double c = cos(step * (double)j), s = sin(step * (double)j);
-        size_t left = fft->n / 2 - j, count = left < STRIDE ? left : STRIDE;
-        for (size_t k = 0; k < count; k++) {
-            fft->cosines[j + k] = (real)(c * cosines[k] - s * sines[k]);
-            fft->sines[j + k] = (real)(s * cosines[k] + c * sines[k]);
-        }
-    }
-}
-
-static void plan(struct real_odd_fft *fft, real *samples, real *bins)
-{
-    int half = (int)(fft->n / 2);
-    unsigned flags = FFTW_ESTIMATE | (fft_plans_are_fixed() ? FFTW_NO_SIMD : 0);
-    FFTW(complex) *from = (FFTW(complex) *)samples, *to = (FFTW(complex) *)bins;
-    FFTW(make_planner_thread_safe)();
-    fft->forward = FFTW(plan_dft_1d)(half, from, to, FFTW_BACKWARD, flags);
-    fft->inverse = FFTW(plan_dft_1d)(half, from, to, FFTW_FORWARD, flags);
-}
-
-/* The planner's lock is held, here and in the next ones. */
 static void free_fft(struct real_odd_fft *fft)
 {
-    if (fft->forward)
-        FFTW(destroy_plan)(fft->forward);
-    if (fft->inverse)
-        FFTW(destroy_plan)(fft->inverse);
-    free(fft->cosines);
-    free(fft->sines);
+    if (!fft)
+        return;
+    free(fft->factors);
+    free(fft->turns);
     free(fft);
+}
+
+/* Into how many parts the next level divides each of `blocks`: by four, after one by three or two
+ * where the length needs it. */
+HALO_REALTIME static size_t ways_of(const struct real_odd_fft *fft, size_t blocks)
+{
+    size_t left = fft->n / 2 / LANES / blocks;
+    if (left % 3 == 0)
+        return 3;
+    while (left > 2)
+        left /= 4;
+    return left == 2 ? 2 : 4;
+}
+
+/* e^(i TURN angle k), each from two before: three roundings at most. */
+static void fill_powers(double angle, double re[LANES], double im[LANES])
+{
+    re[0] = 1;
+    im[0] = 0;
+    re[1] = cos(TURN * angle);
+    im[1] = sin(TURN * angle);
+    for (size_t k = 2; k < LANES; k++) {
+        size_t a = k / 2, b = k - a;
+        re[k] = re[a] * re[b] - im[a] * im[b];
+        im[k] = re[a] * im[b] + im[a] * re[b];
+    }
+}
+
+/* The roots of z^ways = e^(i TURN angle), of each block; the angles of its parts replace its own.
+ */
+static void divide_angles(double *angles, size_t blocks, size_t ways, struct factor *factors)
+{
+    for (size_t b = blocks; b-- > 0;) {
+        double angle = angles[b] / (double)ways, re[LANES], im[LANES];
+        fill_powers(angle, re, im);
+        for (size_t p = 0; p < POWERS; p++) {
+            factors[b].re[p] = (real)re[p + 1];
+            factors[b].im[p] = (real)im[p + 1];
+        }
+        for (size_t q = 0; q < ways; q++)
+            angles[b * ways + q] = angle + (double)q / (double)ways;
+    }
+}
+
+static void fill_tables(struct real_odd_fft *fft, double *angles)
+{
+    size_t last = fft->n / 2 / LANES;
+    struct factor *factors = fft->factors;
+    angles[0] = 0.25;
+    for (size_t blocks = 1, ways; blocks < last; blocks *= ways) {
+        ways = ways_of(fft, blocks);
+        divide_angles(angles, blocks, ways, factors);
+        factors += blocks;
+    }
+    for (size_t b = 0; b < last; b++) {
+        double re[LANES], im[LANES];
+        fill_powers(angles[b] / LANES, re, im);
+        for (size_t j = 0; j < LANES; j++) {
+            fft->turns[2 * b * LANES + j] = (real)re[j];
+            fft->turns[(2 * b + 1) * LANES + j] = (real)im[j];
+        }
+    }
 }
 
 /* NULL: no memory. */
 static struct real_odd_fft *make(size_t n)
 {
     struct real_odd_fft *fft = calloc(1, sizeof *fft);
-    real *samples = audio_alloc_unset(n), *bins = audio_alloc_unset(n);
-    bool has_memory = memory_is_there(PLANNER_BYTES + PLANNER_BYTES_EACH * n);
-    if (fft && samples && bins && has_memory) {
+    double *angles = calloc(n / 2 / LANES, sizeof *angles);
+    if (fft) {
         fft->n = n;
-        fft->cosines = audio_alloc_unset(n / 2);
-        fft->sines = audio_alloc_unset(n / 2);
-        plan(fft, samples, bins); /* an estimate leaves both as they are */
+        fft->factors = calloc(n / 2 / LANES, sizeof *fft->factors);
+        fft->turns = audio_alloc_unset(n);
     }
-    free(bins);
-    free(samples);
-    if (fft && fft->cosines && fft->sines && fft->forward && fft->inverse) {
-        fill_tables(fft);
+    if (angles && fft && fft->factors && fft->turns) {
+        fill_tables(fft, angles);
+        free(angles);
         return fft;
     }
-    if (fft)
-        free_fft(fft);
+    free(angles);
+    free_fft(fft);
     return NULL;
 }
 
+/* NULL: no memory. */
 static struct real_odd_fft *find_or_make(size_t n)
 {
     struct real_odd_fft *fft = kept_ffts;
@@ -127,119 +157,351 @@ static struct real_odd_fft *find_or_make(size_t n)
 
 enum status odd_fft_create(size_t n, struct real_odd_fft **result)
 {
-    TRY(library_open(&library));
     fft_lock_planner();
     *result = find_or_make(n);
     fft_unlock_planner();
     return *result ? STATUS_OK : fail_memory("a Fourier transform");
 }
 
+HALO_REALTIME size_t odd_fft_size(const struct real_odd_fft *fft)
+{
+    return fft->n;
+}
+
 void odd_fft_destroy(struct real_odd_fft *fft)
 {
-    if (!fft || fft->is_kept)
+    if (fft && !fft->is_kept)
+        free_fft(fft);
+}
+
+/* z = (re + i im) e^(i angle) */
+HALO_REALTIME static inline __attribute__((always_inline)) void
+turn(struct lane_points *z, const lanes *re, const lanes *im, const real *cosine, const real *sine)
+{
+    z->re = *re * *cosine - *im * *sine;
+    z->im = *re * *sine + *im * *cosine;
+}
+
+/* The same back. */
+HALO_REALTIME static inline __attribute__((always_inline)) void
+turn_back(lanes *re, lanes *im, const struct lane_points *z, const real *cosine, const real *sine)
+{
+    *re = z->re * *cosine + z->im * *sine;
+    *im = z->im * *cosine - z->re * *sine;
+}
+
+/* Blocks [first, end) of a level; a row holds `length` points of each block. */
+struct level {
+    size_t n;
+    size_t ways;
+    size_t first, end;
+    size_t length; /* of a part */
+    const struct factor *factors;
+};
+
+/* Parts of one block, at LANES of their points: what is before and after the division. */
+HALO_REALTIME static inline __attribute__((always_inline)) void
+take_points(const real *re, const real *im, size_t ways, size_t length, const struct factor *s,
+            struct lane_points y[4])
+{
+    y[0] = (struct lane_points){*(const lanes *)re, *(const lanes *)im};
+    for (size_t p = 1; p < ways; p++)
+        turn(&y[p], (const lanes *)(re + p * length), (const lanes *)(im + p * length),
+             &s->re[p - 1], &s->im[p - 1]);
+}
+
+HALO_REALTIME static inline __attribute__((always_inline)) void
+put_points(real *re, real *im, size_t ways, size_t length, const struct factor *s,
+           const struct lane_points y[4])
+{
+    *(lanes *)re = y[0].re;
+    *(lanes *)im = y[0].im;
+    for (size_t p = 1; p < ways; p++)
+        turn_back((lanes *)(re + p * length), (lanes *)(im + p * length), &y[p], &s->re[p - 1],
+                  &s->im[p - 1]);
+}
+
+/* y[q] = sum of y[p] e^(i TURN pq/ways); with `back`, e^(-i TURN pq/ways). */
+HALO_REALTIME static inline __attribute__((always_inline)) void add_points(struct lane_points y[4],
+                                                                           size_t ways, bool back)
+{
+    const real height = (real)0.86602540378443864676; /* of a triangle */
+    struct lane_points a = y[0], b = y[1], c = y[2], d = y[3];
+    if (ways == 2) {
+        y[0] = (struct lane_points){a.re + b.re, a.im + b.im};
+        y[1] = (struct lane_points){a.re - b.re, a.im - b.im};
+    } else if (ways == 3) {
+        struct lane_points sum = {b.re + c.re, b.im + c.im};
+        struct lane_points turned = {(c.im - b.im) * height, (b.re - c.re) * height};
+        struct lane_points rest = {a.re - sum.re / 2, a.im - sum.im / 2};
+        y[0] = (struct lane_points){a.re + sum.re, a.im + sum.im};
+        y[back ? 2 : 1] = (struct lane_points){rest.re + turned.re, rest.im + turned.im};
+        y[back ? 1 : 2] = (struct lane_points){rest.re - turned.re, rest.im - turned.im};
+    } else {
+        struct lane_points sum = {a.re + c.re, a.im + c.im}, rest = {a.re - c.re, a.im - c.im};
+        struct lane_points odd = {b.re + d.re, b.im + d.im};
+        struct lane_points turned = {d.im - b.im, b.re - d.re}; /* i (b - d) */
+        y[0] = (struct lane_points){sum.re + odd.re, sum.im + odd.im};
+        y[2] = (struct lane_points){sum.re - odd.re, sum.im - odd.im};
+        y[back ? 3 : 1] = (struct lane_points){rest.re + turned.re, rest.im + turned.im};
+        y[back ? 1 : 3] = (struct lane_points){rest.re - turned.re, rest.im - turned.im};
+    }
+}
+
+/* ways: a constant. from and to may be the same. */
+HALO_REALTIME static inline __attribute__((always_inline)) void
+divide_blocks(const struct level *level, size_t ways, const real *from, real *to)
+{
+    size_t length = level->length, half = level->n / 2;
+    for (size_t b = level->first; b < level->end; b++)
+        for (size_t at = ways * length * b; at < (ways * b + 1) * length; at += LANES) {
+            struct lane_points y[4] = {0};
+            take_points(from + at, from + half + at, ways, length, &level->factors[b], y);
+            add_points(y, ways, false);
+            for (size_t q = 0; q < ways; q++) {
+                *(lanes *)(to + at + q * length) = y[q].re;
+                *(lanes *)(to + half + at + q * length) = y[q].im;
+            }
+        }
+}
+
+HALO_REALTIME static inline __attribute__((always_inline)) void
+join_blocks(const struct level *level, size_t ways, real *samples)
+{
+    size_t length = level->length, half = level->n / 2;
+    for (size_t b = level->first; b < level->end; b++)
+        for (size_t at = ways * length * b; at < (ways * b + 1) * length; at += LANES) {
+            real *re = samples + at, *im = re + half;
+            struct lane_points y[4] = {0};
+            for (size_t q = 0; q < ways; q++)
+                y[q] =
+                    (struct lane_points){*(lanes *)(re + q * length), *(lanes *)(im + q * length)};
+            add_points(y, ways, true);
+            put_points(re, im, ways, length, &level->factors[b], y);
+        }
+}
+
+SIMD_CLONES
+HALO_REALTIME static void divide(const struct level *level, const real *from, real *to)
+{
+    if (level->ways == 2)
+        divide_blocks(level, 2, from, to);
+    else if (level->ways == 3)
+        divide_blocks(level, 3, from, to);
+    else
+        divide_blocks(level, 4, from, to);
+}
+
+SIMD_CLONES
+HALO_REALTIME static void join(const struct level *level, real *samples)
+{
+    if (level->ways == 2)
+        join_blocks(level, 2, samples);
+    else if (level->ways == 3)
+        join_blocks(level, 3, samples);
+    else
+        join_blocks(level, 4, samples);
+}
+
+/* Rows into columns. */
+HALO_REALTIME static inline __attribute__((always_inline)) void transpose(lanes row[LANES])
+{
+    lanes two[LANES], four[LANES];
+    for (size_t k = 0; k < LANES; k += 2) {
+        two[k] = __builtin_shufflevector(row[k], row[k + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+        two[k + 1] = __builtin_shufflevector(row[k], row[k + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+    }
+    for (size_t k = 0; k < LANES; k += 4)
+        for (size_t i = 0; i < 2; i++) {
+            const lanes *a = &two[k + i];
+            four[k + 2 * i] = __builtin_shufflevector(a[0], a[2], 0, 1, 8, 9, 4, 5, 12, 13);
+            four[k + 2 * i + 1] = __builtin_shufflevector(a[0], a[2], 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+    for (size_t k = 0; k < 4; k++) {
+        row[k] = __builtin_shufflevector(four[k], four[k + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        row[k + 4] = __builtin_shufflevector(four[k], four[k + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+}
+
+/* y[k] = sum of x[j], j = first, first + 2 and so on, times i^(jk) but for `first` */
+HALO_REALTIME static inline __attribute__((always_inline)) void
+transform_four(const lanes *re, const lanes *im, size_t first, struct lane_points y[4])
+{
+    size_t a = first, b = first + 2, c = first + 4, d = first + 6;
+    struct lane_points sum = {re[a] + re[c], im[a] + im[c]}, rest = {re[a] - re[c], im[a] - im[c]};
+    struct lane_points odd = {re[b] + re[d], im[b] + im[d]};
+    struct lane_points turned = {im[d] - im[b], re[b] - re[d]}; /* i (x[b] - x[d]) */
+    y[0] = (struct lane_points){sum.re + odd.re, sum.im + odd.im};
+    y[1] = (struct lane_points){rest.re + turned.re, rest.im + turned.im};
+    y[2] = (struct lane_points){sum.re - odd.re, sum.im - odd.im};
+    y[3] = (struct lane_points){rest.re - turned.re, rest.im - turned.im};
+}
+
+/* Of eight numbers, in each lane: sums with e^(i TURN jk/8). With re and im exchanged, the inverse.
+ */
+HALO_REALTIME static inline __attribute__((always_inline)) void transform_eight(lanes re[LANES],
+                                                                                lanes im[LANES])
+{
+    const real half = (real)0.70710678118654752440; /* its root */
+    struct lane_points even[4], odd[4];
+    transform_four(re, im, 0, even);
+    transform_four(re, im, 1, odd);
+    struct lane_points turned[4] = {
+        odd[0],
+        {(odd[1].re - odd[1].im) * half, (odd[1].re + odd[1].im) * half},
+        {-odd[2].im, odd[2].re},
+        {(odd[3].re + odd[3].im) * -half, (odd[3].re - odd[3].im) * half}};
+    for (size_t k = 0; k < 4; k++) {
+        re[k] = even[k].re + turned[k].re;
+        im[k] = even[k].im + turned[k].im;
+        re[k + 4] = even[k].re - turned[k].re;
+        im[k + 4] = even[k].im - turned[k].im;
+    }
+}
+
+/* A vector of bins in a tile's groups; the imaginary parts follow ODD_FFT_PARTS later. */
+HALO_REALTIME static inline size_t place_of(size_t k)
+{
+    return k / PLACES * 2 * ODD_FFT_PARTS + k % PLACES * LANES;
+}
+
+/* The last blocks, LANES of them at once: points [from, end). */
+SIMD_CLONES
+HALO_REALTIME static void finish_tiles(const struct real_odd_fft *fft, size_t from, size_t end,
+                                       const real *samples, real *spectrum)
+{
+    size_t n = fft->n;
+    const real *turns = fft->turns;
+    for (size_t at = from; at < end; at += TILE) {
+        lanes re[LANES], im[LANES];
+        for (size_t k = 0; k < LANES; k++) {
+            const lanes *x = (const lanes *)(samples + at + k * LANES);
+            const lanes *y = (const lanes *)(samples + n / 2 + at + k * LANES);
+            const lanes *t = (const lanes *)(turns + 2 * (at + k * LANES));
+            re[k] = *x * t[0] - *y * t[1];
+            im[k] = *x * t[1] + *y * t[0];
+        }
+        transpose(re);
+        transpose(im);
+        transform_eight(re, im);
+        for (size_t k = 0; k < LANES; k++) {
+            real *bins = spectrum + 2 * at + place_of(k);
+            *(lanes *)bins = re[k];
+            *(lanes *)(bins + ODD_FFT_PARTS) = im[k];
+        }
+    }
+}
+
+/* Twice what goes to the transform's other half, the bins' conjugates, is in it as well. */
+SIMD_CLONES
+HALO_REALTIME static void begin_tiles(const struct real_odd_fft *fft, size_t from, size_t end,
+                                      const real *spectrum, real *samples)
+{
+    size_t n = fft->n;
+    const real *turns = fft->turns;
+    for (size_t at = from; at < end; at += TILE) {
+        lanes re[LANES], im[LANES];
+        for (size_t k = 0; k < LANES; k++) {
+            const real *bins = spectrum + 2 * at + place_of(k);
+            re[k] = 2 * *(const lanes *)bins;
+            im[k] = 2 * *(const lanes *)(bins + ODD_FFT_PARTS);
+        }
+        transform_eight(im, re);
+        transpose(re);
+        transpose(im);
+        for (size_t k = 0; k < LANES; k++) {
+            const lanes *t = (const lanes *)(turns + 2 * (at + k * LANES));
+            *(lanes *)(samples + at + k * LANES) = re[k] * t[0] + im[k] * t[1];
+            *(lanes *)(samples + n / 2 + at + k * LANES) = im[k] * t[0] - re[k] * t[1];
+        }
+    }
+}
+
+/* Blocks [first, end) of `blocks`, and all that comes of them. */
+struct block_range {
+    size_t blocks, first, end;
+    const struct factor *factors; /* of the level */
+};
+
+HALO_REALTIME static struct level level_of(const struct real_odd_fft *fft,
+                                           const struct block_range *part)
+{
+    size_t ways = ways_of(fft, part->blocks);
+    return (struct level){.n = fft->n,
+                          .ways = ways,
+                          .first = part->first,
+                          .end = part->end,
+                          .length = fft->n / 2 / part->blocks / ways,
+                          .factors = part->factors};
+}
+
+HALO_REALTIME static struct block_range parts_of(const struct block_range *part, size_t ways)
+{
+    return (struct block_range){part->blocks * ways, part->first * ways, part->end * ways,
+                                part->factors + part->blocks};
+}
+
+HALO_REALTIME static bool is_last(const struct real_odd_fft *fft, const struct block_range *part)
+{
+    return part->blocks == fft->n / 2 / LANES;
+}
+
+/* Far blocks are divided to the end one after the other, near ones level by level. from: may be the
+ * scratch. */
+HALO_REALTIME static void forward(const struct real_odd_fft *fft, const struct block_range *part,
+                                  const real *from, real *scratch, real *spectrum)
+{
+    if (is_last(fft, part)) {
+        finish_tiles(fft, part->first * LANES, part->end * LANES, scratch, spectrum);
         return;
-    fft_lock_planner();
-    free_fft(fft);
-    fft_unlock_planner();
-}
-
-/* (x[j] + i x[j + n/2]) e^(i pi j / n) */
-SIMD_CLONES
-HALO_REALTIME static void turn(const real *restrict first, const real *restrict second,
-                               const real *restrict cosines, const real *restrict sines,
-                               size_t count, real *restrict turned)
-{
-    for (size_t j = 0; j < count; j++) {
-        turned[2 * j] = first[j] * cosines[j] - second[j] * sines[j];
-        turned[2 * j + 1] = first[j] * sines[j] + second[j] * cosines[j];
+    }
+    struct level level = level_of(fft, part);
+    struct block_range parts = parts_of(part, level.ways);
+    divide(&level, from, scratch);
+    size_t step = level.length > NEAR ? 1 : parts.end - parts.first;
+    for (struct block_range some = parts; some.first < parts.end; some.first += step) {
+        some.end = some.first + step;
+        forward(fft, &some, scratch, scratch, spectrum);
     }
 }
 
-/* The same where x[j + n/2] is zero. */
-SIMD_CLONES
-HALO_REALTIME static void turn_first(const real *restrict first, const real *restrict cosines,
-                                     const real *restrict sines, size_t count,
-                                     real *restrict turned)
+HALO_REALTIME static void inverse(const struct real_odd_fft *fft, const struct block_range *part,
+                                  const real *spectrum, real *samples)
 {
-    for (size_t j = 0; j < count; j++) {
-        turned[2 * j] = first[j] * cosines[j];
-        turned[2 * j + 1] = first[j] * sines[j];
+    if (is_last(fft, part)) {
+        begin_tiles(fft, part->first * LANES, part->end * LANES, spectrum, samples);
+        return;
     }
-}
-
-/* Of pairs (re, im), in place: the real parts of ODD_FFT_PARTS, then the imaginary ones. */
-SIMD_CLONES
-HALO_REALTIME static void part(real *spectrum, size_t n)
-{
-    for (size_t i = 0; i < n; i += 2 * ODD_FFT_PARTS) {
-        real *bins = spectrum + i, pairs[2 * ODD_FFT_PARTS];
-        memcpy(pairs, bins, sizeof pairs);
-        for (size_t k = 0; k < ODD_FFT_PARTS; k++) {
-            bins[k] = pairs[2 * k];
-            bins[ODD_FFT_PARTS + k] = pairs[2 * k + 1];
-        }
+    struct level level = level_of(fft, part);
+    struct block_range parts = parts_of(part, level.ways);
+    size_t step = level.length > NEAR ? 1 : parts.end - parts.first;
+    for (struct block_range some = parts; some.first < parts.end; some.first += step) {
+        some.end = some.first + step;
+        inverse(fft, &some, spectrum, samples);
     }
-}
-
-SIMD_CLONES
-HALO_REALTIME static void pair(real *spectrum, size_t n)
-{
-    for (size_t i = 0; i < n; i += 2 * ODD_FFT_PARTS) {
-        real *bins = spectrum + i, parts[2 * ODD_FFT_PARTS];
-        memcpy(parts, bins, sizeof parts);
-        for (size_t k = 0; k < ODD_FFT_PARTS; k++) {
-            bins[2 * k] = parts[k];
-            bins[2 * k + 1] = parts[ODD_FFT_PARTS + k];
-        }
-    }
+    join(&level, samples);
 }
 
 HALO_REALTIME void odd_fft_forward(const struct real_odd_fft *fft, const real *samples,
                                    size_t count, real *scratch, real *spectrum)
 {
-    size_t n = fft->n, half = n / 2;
-    size_t first = count < half ? count : half, both = count - first;
-    turn(samples, samples + half, fft->cosines, fft->sines, both, scratch);
-    turn_first(samples + both, fft->cosines + both, fft->sines + both, first - both,
-               scratch + 2 * both);
-    memset(scratch + 2 * first, 0, (n - 2 * first) * sizeof *scratch);
-    FFTW(execute_dft)(fft->forward, (FFTW(complex) *)scratch, (FFTW(complex) *)spectrum);
-    part(spectrum, n);
+    const struct block_range whole = {1, 0, 1, fft->factors};
+    size_t n = fft->n;
+    if (count < n) {
+        memcpy(scratch, samples, count * sizeof *scratch);
+        memset(scratch + count, 0, (n - count) * sizeof *scratch);
+        samples = scratch;
+    }
+    forward(fft, &whole, samples, scratch, spectrum);
     memset(spectrum + n, 0, (fft_spectrum_floats(n) - n) * sizeof *spectrum);
 }
 
-/* The real part of 2 z[j] e^(-i pi j / n). */
-SIMD_CLONES
-HALO_REALTIME static void turn_back(const real *restrict turned, const real *restrict cosines,
-                                    const real *restrict sines, size_t count,
-                                    real *restrict samples)
+HALO_REALTIME void odd_fft_inverse(const struct real_odd_fft *fft, const real *spectrum,
+                                   real *scratch, size_t from, size_t frames, real *samples)
 {
-    for (size_t j = 0; j < count; j++)
-        samples[j] = 2 * (turned[2 * j] * cosines[j] + turned[2 * j + 1] * sines[j]);
-}
-
-/* Its imaginary part. */
-SIMD_CLONES
-HALO_REALTIME static void turn_back_second(const real *restrict turned,
-                                           const real *restrict cosines, const real *restrict sines,
-                                           size_t count, real *restrict samples)
-{
-    for (size_t j = 0; j < count; j++)
-        samples[j] = 2 * (turned[2 * j + 1] * cosines[j] - turned[2 * j] * sines[j]);
-}
-
-HALO_REALTIME void odd_fft_inverse(const struct real_odd_fft *fft, real *spectrum, real *scratch,
-                                   size_t from, size_t frames, real *samples)
-{
-    size_t half = fft->n / 2, before = from < half ? half - from : 0;
-    size_t first = frames < before ? frames : before, at = from + first - half;
-    pair(spectrum, fft->n);
-    FFTW(execute_dft)(fft->inverse, (FFTW(complex) *)spectrum, (FFTW(complex) *)scratch);
-    if (first > 0)
-        turn_back(scratch + 2 * from, fft->cosines + from, fft->sines + from, first, samples);
-    if (frames > first)
-        turn_back_second(scratch + 2 * at, fft->cosines + at, fft->sines + at, frames - first,
-                         samples + first);
+    const struct block_range whole = {1, 0, 1, fft->factors};
+    inverse(fft, &whole, spectrum, scratch);
+    memcpy(samples, scratch + from, frames * sizeof *samples);
 }
 
 /* Of ODD_FFT_PARTS bins. */

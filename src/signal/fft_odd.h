@@ -1,34 +1,62 @@
 /* Fourier transforms of n real samples at the odd multiples of half a bin, for convolution alone.
  *
- * n real samples are n/2 complex ones, x[j] + i x[j + n/2], turned by half a bin: one complex
- * transform of half the length, and no pass that sorts its bins ("right-angle convolution",
- * Crandall and Pomerance, Prime Numbers, 9.5). Of the bins m + 1/2 those with even m are kept; the
- * others are their conjugates. A product of such spectra convolves as one of fft.h's does, but what
- * wraps around the end changes its sign; overlap-save discards that.
+ * n real samples are n/2 complex ones, x[j] + i x[j + n/2]; their transform is sum x[j] z^j at the
+ * n/2 roots of z^(n/2) = i ("right-angle convolution", Crandall and Pomerance, Prime Numbers, 9.5):
+ * of the odd multiples of half a bin every second, as the others are their conjugates. A product of
+ * such spectra convolves as one of fft.h's does, but what wraps around the end changes its sign;
+ * overlap-save discards that.
  *
- * FFTW estimates plans of complex transforms in half a millisecond and well, those of real ones in
- * 3 to 9 and badly.
+ * Each level of a transform divides the polynomial by factors z^L - s of a quarter of its length
+ * (Fiduccia 1972; Bernstein, Multidigit multiplication for mathematicians, 2001): one factor serves
+ * a whole block, nothing turns the samples first, and nothing sorts the bins. Their order is one of
+ * its own, the same for all spectra of a length, of either precision. Code and tables are small: a
+ * live step runs a transform once a block, when both have left the caches.
+ *
+ * Bits of the results depend neither on the processor nor on anything measured.
  *
  * A spectrum has n/2 bins: the real parts of ODD_FFT_PARTS of them, their imaginary parts, and so
  * on, which products read without sorting them. It is padded with zeros to fft_spectrum_floats(n).
  * Neither direction scales: inverse(forward(x)) = n x.
- * Compiled for each precision. Threads: as fft.h; buffers from audio_alloc.
+ * Compiled for each precision. Threads: as fft.h; spectra from audio_alloc.
  */
 #ifndef HALO_FFT_ODD_H
 #define HALO_FFT_ODD_H
 
 #include "base/status.h"
 
-enum { ODD_FFT_PARTS = 16 };
+#include <stdbool.h>
+
+enum { ODD_FFT_PARTS = 16, ODD_FFT_LEAST = 1 << 7 };
 
 struct odd_fft;
 struct odd_fft_in_double;
 
-/* n: a multiple of 32. Errors: memory, no FFTW. */
+/* Whether there is a transform of n samples: a power of two, or three times one, from ODD_FFT_LEAST
+ * on. */
+static inline bool odd_fft_fits(size_t n)
+{
+    size_t power = n % 3 ? n : n / 3;
+    return power >= ODD_FFT_LEAST && (power & (power - 1)) == 0;
+}
+
+/* The least length from n on that fits. */
+static inline size_t odd_fft_length(size_t n)
+{
+    size_t power = ODD_FFT_LEAST;
+    while (power < n)
+        power *= 2;
+    size_t less = power / 4 * 3;
+    return less >= n && odd_fft_fits(less) ? less : power;
+}
+
+/* n: one that fits. Errors: memory. */
 MUST_CHECK enum status odd_fft_create(size_t n, struct odd_fft **fft);
 MUST_CHECK enum status odd_fft_create_in_double(size_t n, struct odd_fft_in_double **fft);
 void odd_fft_destroy(struct odd_fft *fft);
 void odd_fft_destroy_in_double(struct odd_fft_in_double *fft);
+
+size_t odd_fft_size(const struct odd_fft *fft); /* n */
+size_t odd_fft_size_in_double(const struct odd_fft_in_double *fft);
 
 /* The samples from `count` on are zero and not read. scratch: n samples. Real-time. */
 void odd_fft_forward(const struct odd_fft *fft, const float *samples, size_t count, float *scratch,
@@ -36,12 +64,10 @@ void odd_fft_forward(const struct odd_fft *fft, const float *samples, size_t cou
 void odd_fft_forward_in_double(const struct odd_fft_in_double *fft, const double *samples,
                                size_t count, double *scratch, double *spectrum);
 
-/* Samples [from, from + frames) of the inverse. Destroys the spectrum. scratch: n samples.
- * Real-time.
- */
-void odd_fft_inverse(const struct odd_fft *fft, float *spectrum, float *scratch, size_t from,
+/* Samples [from, from + frames) of the inverse. scratch: n samples. Real-time. */
+void odd_fft_inverse(const struct odd_fft *fft, const float *spectrum, float *scratch, size_t from,
                      size_t frames, float *samples);
-void odd_fft_inverse_in_double(const struct odd_fft_in_double *fft, double *spectrum,
+void odd_fft_inverse_in_double(const struct odd_fft_in_double *fft, const double *spectrum,
                                double *scratch, size_t from, size_t frames, double *samples);
 
 /* sum += a b for `count` products, over some bins: floats, a multiple of 2 ODD_FFT_PARTS from a

@@ -51,6 +51,7 @@
 #define fft_multiply_add REAL(fft_multiply_add)
 #define fft_multiply_add_all REAL(fft_multiply_add_all)
 #define odd_fft_create REAL(odd_fft_create)
+#define odd_fft_size REAL(odd_fft_size)
 #define odd_fft_destroy REAL(odd_fft_destroy)
 #define odd_fft_forward REAL(odd_fft_forward)
 #define odd_fft_inverse REAL(odd_fft_inverse)
