@@ -60,10 +60,11 @@ const struct command bench_tune = {
     .name = "halo bench tune",
     .summary = "find the fastest transforms on this machine and store them",
     .usage = "usage: halo bench tune [options]\n\n"
-             "Time many plans of each transform used for convolution, and store the fastest in\n"
-             "the user's cache folder ($XDG_CACHE_HOME/halo, ~/.cache/halo), where later runs\n"
-             "find them. Without stored plans a run searches for at most half a second and then\n"
-             "estimates. On a busy machine the results are poor.",
+             "Time many plans of FFTW's transforms, which pictures and the feedback guard use,\n"
+             "and store the fastest in the user's cache folder ($XDG_CACHE_HOME/halo,\n"
+             "~/.cache/halo), where later runs find them. Convolution has transforms of its own.\n"
+             "Without stored plans a run searches for at most half a second and then estimates.\n"
+             "On a busy machine the results are poor.",
     .ending = "example: halo bench tune",
     .groups = OPTION_GROUP(rows),
     .size = sizeof(struct tune_options),
