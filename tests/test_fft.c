@@ -228,38 +228,6 @@ START_TEST(odd_products_add_up)
 }
 END_TEST
 
-/* Seven: radix 4, and the remainder. */
-START_TEST(products_add_up)
-{
-    enum { FLOATS = 96, COUNT = 7 };
-    uint64_t random = 1;
-    float *sum = audio_alloc(FLOATS), *a[COUNT], *b[COUNT];
-    for (size_t k = 0; k < COUNT; k++) {
-        a[k] = audio_alloc(FLOATS);
-        b[k] = audio_alloc(FLOATS);
-        for (size_t i = 0; i < FLOATS; i++) {
-            a[k][i] = noise_next(&random);
-            b[k][i] = noise_next(&random);
-        }
-    }
-    fft_multiply_add_all(sum, (const float *const *)a, (const float *const *)b, COUNT, FLOATS);
-    for (size_t i = 0; i < FLOATS; i += 2) {
-        double re = 0, im = 0;
-        for (size_t k = 0; k < COUNT; k++) {
-            re += (double)a[k][i] * (double)b[k][i] - (double)a[k][i + 1] * (double)b[k][i + 1];
-            im += (double)a[k][i] * (double)b[k][i + 1] + (double)a[k][i + 1] * (double)b[k][i];
-        }
-        ck_assert_double_eq_tol((double)sum[i], re, 1e-5);
-        ck_assert_double_eq_tol((double)sum[i + 1], im, 1e-5);
-    }
-    for (size_t k = 0; k < COUNT; k++) {
-        free(a[k]);
-        free(b[k]);
-    }
-    free(sum);
-}
-END_TEST
-
 static bool exists(const char *path)
 {
     struct stat about;
@@ -477,6 +445,6 @@ END_TEST
 
 /* What plans_are_kept measures would be kept in the common cache by a later test. */
 SUITE_MAIN("fft", transforms_are_right, odd_transforms_are_right, odd_products_convolve,
-           odd_products_add_up, products_add_up, damaged_plans_are_ignored,
-           what_is_no_file_of_plans_is_ignored, plans_that_are_there_are_not_written_again,
-           kept_odd_transforms_have_one_plan_a_length, plans_are_kept)
+           odd_products_add_up, damaged_plans_are_ignored, what_is_no_file_of_plans_is_ignored,
+           plans_that_are_there_are_not_written_again, kept_odd_transforms_have_one_plan_a_length,
+           plans_are_kept)

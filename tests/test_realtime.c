@@ -93,25 +93,21 @@ START_TEST(transforms_allocate_nothing)
 {
     for (size_t from = 2; from < 9000; from += 122) {
         struct fft *fft;
-        struct fft_in_double *fft_in_double;
+        struct fft_double *wide;
         size_t n = fft_realtime_length(from);
         float *x = audio_alloc(n), *spectrum = audio_alloc(fft_spectrum_floats(n));
-        double *wide = audio_alloc_in_double(n);
-        double *wide_spectrum = audio_alloc_in_double(fft_spectrum_floats(n));
         ck_assert_int_eq(fft_create(n, &fft), STATUS_OK);
-        ck_assert_int_eq(fft_create_in_double(n, &fft_in_double), STATUS_OK);
+        ck_assert_int_eq(fft_double_create(n, &wide), STATUS_OK);
         size_t before = allocations_of_all();
         fft_forward(fft, x, spectrum);
         fft_inverse(fft, spectrum, x);
-        fft_forward_in_double(fft_in_double, wide, wide_spectrum);
-        fft_inverse_in_double(fft_in_double, wide_spectrum, wide);
+        fft_double_forward(wide);
+        fft_double_inverse(wide);
         ck_assert_msg(allocations_of_all() == before && n >= from, "%zu from %zu", n, from);
         fft_destroy(fft);
-        fft_destroy_in_double(fft_in_double);
+        fft_double_destroy(wide);
         free(x);
         free(spectrum);
-        free(wide);
-        free(wide_spectrum);
     }
 }
 END_TEST

@@ -91,9 +91,8 @@ void convolver_learn(const struct filter *convolver, const struct convolver_sett
                      const struct mask *mask, struct machine_speed *measured)
 {
     bool on_gpu = strcmp(convolver_backend(convolver), convolver_cuda.name) == 0;
-    double made = lap_seconds(LAP_CHAIN) - fft_seconds_planned();
     const struct backend_times times = {
-        .form = on_gpu ? lap_seconds(LAP_FORM) : made,
+        .form = on_gpu ? lap_seconds(LAP_FORM) : lap_seconds(LAP_CHAIN),
         .read = lap_seconds(LAP_READ),
         .write = lap_seconds(LAP_MEASURE) + lap_seconds(LAP_WRITE),
         .loop = lap_seconds(LAP_STARVED) + lap_seconds(LAP_STEP) + lap_seconds(LAP_HELD),

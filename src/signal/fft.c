@@ -3,6 +3,7 @@
 #include "base/cache_file.h"
 #include "base/monotonic.h"
 #include "base/realtime.h"
+#include "base/simd.h"
 #include "signal/audio.h"
 #include "signal/fft_wisdom.h"
 #include "signal/fftw_library.h"
@@ -74,14 +75,6 @@ size_t fft_realtime_length(size_t n)
     while (has_prime_above(PRIME_FAST, n))
         n += 2;
     return n;
-}
-
-double fft_seconds_planned(void)
-{
-    pthread_mutex_lock(&planner);
-    double seconds = seconds_tried;
-    pthread_mutex_unlock(&planner);
-    return seconds;
 }
 
 static const char wisdom_file[] = "fft-wisdom";
@@ -306,4 +299,22 @@ HALO_REALTIME void fft_forward(const struct fft *fft, const float *samples, floa
 HALO_REALTIME void fft_inverse(const struct fft *fft, float *spectrum, float *samples)
 {
     fftwf_execute_dft_c2r(fft->plans[INVERSE], (fftwf_complex *)spectrum, samples);
+}
+
+/* Here a product meets a sum, never a product: gcc 12 fuses "ab - cd" beside "ad + cb" whatever
+ * -ffp-contract says, and what is fused depends on compiler and processor. */
+SIMD_CLONES
+HALO_REALTIME static void multiply_add(float *restrict sum, const float *restrict a,
+                                       const float *restrict b, size_t floats)
+{
+    for (size_t i = 0; i < floats; i += 2) {
+        sum[i] = sum[i] + a[i] * b[i] - a[i + 1] * b[i + 1];
+        sum[i + 1] = sum[i + 1] + a[i] * b[i + 1] + a[i + 1] * b[i];
+    }
+}
+
+HALO_REALTIME void fft_multiply_add(float *restrict sum, const float *restrict a,
+                                    const float *restrict b, size_t floats)
+{
+    multiply_add(sum, a, b, floats);
 }

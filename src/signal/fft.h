@@ -45,24 +45,14 @@ MUST_CHECK enum status fft_create(size_t n, struct fft **fft);
 void fft_destroy(struct fft *fft);
 
 size_t fft_length(const struct fft *fft);
-
-/* Seconds spent so far on trying plans, which the next program finds in the cache. Threads: any. */
-double fft_seconds_planned(void);
 size_t fft_spectrum_floats(size_t n); /* per spectrum: 2 (n/2 + 1), padded */
 
 void fft_forward(const struct fft *fft, const float *samples, float *spectrum);
 void fft_inverse(const struct fft *fft, float *spectrum, float *samples); /* destroys spectrum */
 
-/* Whether transforms can use the buffer: from audio_alloc, at a whole cache line. */
-bool fft_is_aligned(const float *samples);
-
 /* sum += a b, bin by bin, over whole spectra. */
 void fft_multiply_add(float *restrict sum, const float *restrict a, const float *restrict b,
                       size_t floats);
-
-/* The same with several products in one pass. */
-void fft_multiply_add_all(float *restrict sum, const float *const *a, const float *const *b,
-                          size_t count, size_t floats);
 
 /* Measure and keep the fastest plans of a length: seconds, or with `patient` minutes. *known: they
  * were kept already. Errors: memory, the cache folder. */

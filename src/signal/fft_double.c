@@ -10,16 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct fft_in_double {
-    size_t n;
-    fftw_plan forward;
-    fftw_plan inverse;
-};
-
 struct fft_double {
     size_t n;
-    struct fft_in_double *plans;   /* one of these two */
-    struct odd_fft_in_double *odd; /* with */
+    fftw_plan forward; /* these two, */
+    fftw_plan inverse;
+    struct odd_fft_in_double *odd; /* or this one with its scratch */
     double *scratch;
     double *samples;
     fftw_complex *bins;
@@ -29,73 +24,19 @@ struct fft_double {
 enum { DOUBLE_PLANNER_BYTES = 1 << 21, DOUBLE_PLANNER_BYTES_EACH = 40 };
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
-static void plan(struct fft_in_double *fft, bool fixed, double *samples, fftw_complex *bins)
+static enum status make_plans(struct fft_double *fft, bool fixed)
 {
     int n = (int)fft->n;
     unsigned flags = FFTW_ESTIMATE | (fixed ? FFTW_NO_SIMD : 0);
+    if (!fft->samples || !fft->bins ||
+        !memory_is_there(DOUBLE_PLANNER_BYTES + DOUBLE_PLANNER_BYTES_EACH * fft->n))
+        return fail_memory("a Fourier transform");
     pthread_mutex_lock(&planner);
     fftw_make_planner_thread_safe();
-    fft->forward = fftw_plan_dft_r2c_1d(n, samples, bins, flags | FFTW_PRESERVE_INPUT);
-    fft->inverse = fftw_plan_dft_c2r_1d(n, bins, samples, flags);
+    fft->forward = fftw_plan_dft_r2c_1d(n, fft->samples, fft->bins, flags | FFTW_PRESERVE_INPUT);
+    fft->inverse = fftw_plan_dft_c2r_1d(n, fft->bins, fft->samples, flags);
     pthread_mutex_unlock(&planner);
-}
-
-static enum status create_plans(size_t n, bool fixed, double *samples, fftw_complex *bins,
-                                struct fft_in_double **result)
-{
-    struct fft_in_double *fft = calloc(1, sizeof *fft);
-    if (fft)
-        fft->n = n;
-    if (fft && samples && bins &&
-        memory_is_there(DOUBLE_PLANNER_BYTES + DOUBLE_PLANNER_BYTES_EACH * n))
-        plan(fft, fixed, samples, bins);
-    if (!fft || !fft->forward || !fft->inverse) {
-        fft_destroy_in_double(fft);
-        return fail_memory("a Fourier transform");
-    }
-    *result = fft;
-    return STATUS_OK;
-}
-
-enum status fft_create_in_double(size_t n, struct fft_in_double **result)
-{
-    TRY(library_open(&fftw_double_library));
-    double *samples = audio_alloc_in_double(n);
-    double *spectrum = audio_alloc_in_double(fft_spectrum_floats(n));
-    enum status status =
-        create_plans(n, fft_plans_are_fixed(), samples, (fftw_complex *)spectrum, result);
-    free(spectrum);
-    free(samples);
-    return status;
-}
-
-void fft_destroy_in_double(struct fft_in_double *fft)
-{
-    if (!fft)
-        return;
-    pthread_mutex_lock(&planner);
-    fftw_destroy_plan(fft->forward);
-    fftw_destroy_plan(fft->inverse);
-    pthread_mutex_unlock(&planner);
-    free(fft);
-}
-
-HALO_REALTIME size_t fft_length_in_double(const struct fft_in_double *fft)
-{
-    return fft->n;
-}
-
-HALO_REALTIME void fft_forward_in_double(const struct fft_in_double *fft, const double *samples,
-                                         double *spectrum)
-{
-    /* FFTW takes no pointer to const, but preserves this input. */
-    fftw_execute_dft_r2c(fft->forward, (double *)samples, (fftw_complex *)spectrum);
-}
-
-HALO_REALTIME void fft_inverse_in_double(const struct fft_in_double *fft, double *spectrum,
-                                         double *samples)
-{
-    fftw_execute_dft_c2r(fft->inverse, (fftw_complex *)spectrum, samples);
+    return fft->forward && fft->inverse ? STATUS_OK : fail_memory("a Fourier transform");
 }
 
 static enum status make_odd(struct fft_double *fft)
@@ -116,8 +57,7 @@ static enum status create(size_t n, bool fixed, bool odd, struct fft_double **re
     fft->samples = fftw_alloc_real(n);
     /* Products take whole cache lines. */
     fft->bins = (fftw_complex *)audio_alloc_in_double(fft_spectrum_floats(n));
-    enum status status =
-        odd ? make_odd(fft) : create_plans(n, fixed, fft->samples, fft->bins, &fft->plans);
+    enum status status = odd ? make_odd(fft) : make_plans(fft, fixed);
     if (status != STATUS_OK) {
         fft_double_destroy(fft);
         return status;
@@ -146,7 +86,10 @@ void fft_double_destroy(struct fft_double *fft)
 {
     if (!fft)
         return;
-    fft_destroy_in_double(fft->plans);
+    pthread_mutex_lock(&planner);
+    fftw_destroy_plan(fft->forward);
+    fftw_destroy_plan(fft->inverse);
+    pthread_mutex_unlock(&planner);
     odd_fft_destroy_in_double(fft->odd);
     fftw_free(fft->scratch);
     fftw_free(fft->samples);
@@ -175,7 +118,7 @@ HALO_REALTIME void fft_double_forward(const struct fft_double *fft)
         odd_fft_forward_in_double(fft->odd, fft->samples, fft->n, fft->scratch,
                                   (double *)fft->bins);
     else
-        fftw_execute(fft->plans->forward);
+        fftw_execute(fft->forward);
 }
 
 HALO_REALTIME void fft_double_inverse(const struct fft_double *fft)
@@ -184,7 +127,7 @@ HALO_REALTIME void fft_double_inverse(const struct fft_double *fft)
         odd_fft_inverse_in_double(fft->odd, (double *)fft->bins, fft->scratch, 0, fft->n,
                                   fft->samples);
     else
-        fftw_execute(fft->plans->inverse);
+        fftw_execute(fft->inverse);
 }
 
 size_t fft_double_fitting(size_t length)

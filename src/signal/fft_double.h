@@ -2,7 +2,6 @@
  * single precision does not suffice.
  *
  * A struct fft_double owns its buffers: n samples and n/2 + 1 bins; one thread at a time uses it.
- * A struct fft_in_double takes the caller's, from audio_alloc_in_double, as fft.h does.
  * Neither direction scales: forward and inverse give n times the samples. Plans are FFTW's
  * estimates.
  * Threads: created and destroyed on any thread. Transforms are real-time as those
@@ -14,7 +13,6 @@
 #include "base/status.h"
 
 #include <complex.h>
-#include <stdbool.h>
 
 struct fft_double;
 
@@ -35,20 +33,6 @@ double complex *fft_double_bins(const struct fft_double *fft);
 
 void fft_double_forward(const struct fft_double *fft); /* samples -> bins */
 void fft_double_inverse(const struct fft_double *fft); /* bins, which it destroys, -> samples */
-
-/* As in fft.h: a spectrum has fft_spectrum_floats(n) numbers. */
-struct fft_in_double;
-MUST_CHECK enum status fft_create_in_double(size_t n, struct fft_in_double **fft);
-void fft_destroy_in_double(struct fft_in_double *fft);
-size_t fft_length_in_double(const struct fft_in_double *fft);
-void fft_forward_in_double(const struct fft_in_double *fft, const double *samples,
-                           double *spectrum);
-void fft_inverse_in_double(const struct fft_in_double *fft, double *spectrum, double *samples);
-bool fft_is_aligned_in_double(const double *samples);
-void fft_multiply_add_in_double(double *restrict sum, const double *restrict a,
-                                const double *restrict b, size_t numbers);
-void fft_multiply_add_all_in_double(double *restrict sum, const double *const *a,
-                                    const double *const *b, size_t count, size_t numbers);
 
 /* The least power of two not below `length`. */
 size_t fft_double_fitting(size_t length);

@@ -25,7 +25,6 @@
 #endif
 
 #define real_block REAL(block)
-#define real_fft REAL(fft)
 #define real_odd_fft REAL(odd_fft)
 #define block_init REAL(block_init)
 #define block_init_unset REAL(block_init_unset)
@@ -42,14 +41,6 @@
 #define audio_interleave REAL(audio_interleave)
 #define audio_deinterleave REAL(audio_deinterleave)
 #define audio_copy_rows REAL(audio_copy_rows)
-#define fft_create REAL(fft_create)
-#define fft_destroy REAL(fft_destroy)
-#define fft_length REAL(fft_length)
-#define fft_is_aligned REAL(fft_is_aligned)
-#define fft_forward REAL(fft_forward)
-#define fft_inverse REAL(fft_inverse)
-#define fft_multiply_add REAL(fft_multiply_add)
-#define fft_multiply_add_all REAL(fft_multiply_add_all)
 #define odd_fft_create REAL(odd_fft_create)
 #define odd_fft_size REAL(odd_fft_size)
 #define odd_fft_destroy REAL(odd_fft_destroy)
