@@ -42,7 +42,7 @@ static void check_segments(const struct partition_plan *plan, size_t taps, size_
 
 static void check_plan(size_t taps, size_t block, enum partition_pace pace)
 {
-    const struct partition_job job = {taps, block, pace, 1, 1};
+    const struct partition_job job = {taps, block, pace, 1, 1, 1};
     struct partition_plan plan = partition_plan(&job);
     if (plan.algorithm == PARTITION_DIRECT)
         ck_assert_uint_eq(plan.head, taps);

@@ -357,8 +357,9 @@ static enum status measure_transforms(const struct render_bench *bench)
 {
     struct render_row *row = bench->row;
     size_t block = row->block, channels = bench->cell->channels;
-    const struct partition_job job = {bench->cell->taps, block, PARTITION_AVERAGE, channels,
-                                      row->threads};
+    const struct partition_job job = {bench->cell->taps, block,
+                                      PARTITION_AVERAGE, channels,
+                                      row->threads,      bench->mask->path_count / channels};
     struct partition_plan plan = partition_plan(&job);
     uint64_t blocks = (frames_out(bench) + block - 1) / block;
     row->transforms = 0;

@@ -99,7 +99,9 @@ static struct work work_of_cpu(const struct backend_job *job)
     struct partition_job plan_job = {.taps = job->taps,
                                      .pace = PARTITION_AVERAGE,
                                      .channels = widest(job),
-                                     .threads = job->threads};
+                                     .threads = job->threads,
+                                     .paths =
+                                         partition_paths(job->inputs, job->outputs, job->paths)};
     size_t block = partition_preferred_block(&plan_job, block_most(job));
     plan_job.block = block;
     plan_job.channels = rows;

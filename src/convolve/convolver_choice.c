@@ -151,6 +151,10 @@ size_t convolver_preferred_block(const struct convolver_settings *settings, cons
     size_t channels = mask->inputs > mask->outputs ? mask->inputs : mask->outputs;
     size_t threads =
         settings->reproducible ? CONVOLVER_THREADS_ASSUMED : workers_count(settings->workers);
-    const struct partition_job job = {.taps = mask->taps, .channels = channels, .threads = threads};
+    const struct partition_job job = {
+        .taps = mask->taps,
+        .channels = channels,
+        .threads = threads,
+        .paths = partition_paths(mask->inputs, mask->outputs, mask->path_count)};
     return partition_preferred_block(&job, most);
 }

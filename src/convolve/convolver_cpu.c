@@ -18,12 +18,13 @@ static struct partition_plan plan_for(const struct convolver_shape *shape, enum 
 {
     size_t threads = workers_count(shape->workers);
     size_t rows = shape->inputs < shape->outputs ? shape->inputs : shape->outputs;
-    struct partition_job job = {.taps = shape->taps,
-                                .block = shape->block,
-                                .pace = pace,
-                                .channels = rows,
-                                .threads =
-                                    shape->reproducible ? CONVOLVER_THREADS_ASSUMED : threads};
+    struct partition_job job = {
+        .taps = shape->taps,
+        .block = shape->block,
+        .pace = pace,
+        .channels = rows,
+        .threads = shape->reproducible ? CONVOLVER_THREADS_ASSUMED : threads,
+        .paths = partition_paths(shape->inputs, shape->outputs, shape->paths)};
     return partition_plan(&job);
 }
 

@@ -28,8 +28,9 @@ enum {
     FFT_LONG = 1 << 15, /* points */
     FFT_LARGE = 1 << 17,
     FFT_HUGE = 1 << 18,
-    MASK_LARGE = 1 << 18,           /* floats of spectra that stay cached */
-    PATHS_FEW = 2,                  /* of a mask, for each channel */
+    MASK_LARGE = 1 << 18, /* floats of spectra that stay cached */
+    PATHS_FEW = 2,        /* of a mask, for each channel */
+    CHANNELS_MANY = 8,
     FFT_MOST = 1 << 23,             /* points */
     CHUNK_FFT_MOST = 1 << 18,       /* for partitioned masks: longer ones leave the cache */
     REQUEST_LEAST = 1 << 17,        /* frames: enough work between two reads */
@@ -75,11 +76,25 @@ static double products_cost(double floats)
     return (floats > MASK_LARGE ? MULTIPLY_COST_LARGE : MULTIPLY_COST) * floats;
 }
 
+size_t partition_paths(size_t inputs, size_t outputs, size_t paths)
+{
+    size_t widest = inputs > outputs ? inputs : outputs;
+    return widest > 0 ? paths / widest : 0;
+}
+
+/* The weight of products: a channel is transformed once there and back, however many paths use it.
+ * With few channels, short chunks keep more threads busy. */
+static double paths_of(const struct partition_job *job)
+{
+    bool is_many = job->pace == PARTITION_AVERAGE && job->channels >= CHANNELS_MANY;
+    return is_many && job->paths > 1 ? (double)job->paths : 1;
+}
+
 /* The cost of one chunk; those of a block read a mask's spectra once, tile by tile. */
-static double chunk_cost(const struct partition_plan *plan)
+static double chunk_cost(const struct partition_plan *plan, const struct partition_job *job)
 {
     return 2 * partition_fft_cost(plan->fft) +
-           MULTIPLY_COST * (double)plan->fft * (double)plan->partitions;
+           paths_of(job) * MULTIPLY_COST * (double)plan->fft * (double)plan->partitions;
 }
 
 /* Overlap-save by transforms of n points: the mask whole, or in partitions of n / 2 taps. */
@@ -139,7 +154,8 @@ static void plan_overlap_save(const struct partition_job *job, double *best_cost
         if (plan.partitions > 1 && block % plan.hop)
             continue; /* later blocks must be able to reuse a chunk's spectrum */
         plan.chunks = divide_up(block, plan.hop);
-        keep_cheaper(&plan, (double)plan.chunks * (chunk_cost(&plan) + 2 * cold), best_cost, best);
+        keep_cheaper(&plan, (double)plan.chunks * (chunk_cost(&plan, job) + 2 * cold), best_cost,
+                     best);
     }
 }
 
@@ -155,7 +171,7 @@ static double segment_cost(const struct partition_segment *segment, const struct
     double floats = (double)segment->fft * (double)segment->partitions;
     double products =
         job->pace == PARTITION_AVERAGE ? products_cost(floats) : MULTIPLY_COST * floats;
-    double cost = 2 * partition_fft_cost(segment->fft) + products;
+    double cost = 2 * partition_fft_cost(segment->fft) + paths_of(job) * products;
     return fires * (helped ? WORKER_WEIGHT * cost : cost + 2 * cold_cost(job->pace, job->channels));
 }
 
@@ -178,7 +194,7 @@ static double plan_partitioned(const struct partition_job *job, size_t size, siz
     size_t done = plan->head, longest = FFT_MOST / 2;
     if (job->pace != PARTITION_AVERAGE)
         longest = (job->pace == PARTITION_SPREAD ? SPREAD_MOST : WORKER_MOST) * block;
-    double cost = partition_head_cost(plan->head, block);
+    double cost = paths_of(job) * partition_head_cost(plan->head, block);
     while (done < taps) {
         struct partition_segment *segment = &plan->segments[plan->segment_count++];
         size_t next = size * growth;
@@ -231,7 +247,7 @@ size_t partition_sharers(const struct partition_plan *plan, size_t channels, siz
 struct partition_plan partition_plan(const struct partition_job *job)
 {
     struct partition_plan best = {.algorithm = PARTITION_DIRECT, .head = job->taps};
-    double cost = partition_head_cost(job->taps, job->block);
+    double cost = paths_of(job) * partition_head_cost(job->taps, job->block);
     plan_overlap_save(job, &cost, &best);
     if (job->pace == PARTITION_AVERAGE)
         cost /= (double)partition_sharers(&best, job->channels, job->threads);
@@ -249,7 +265,7 @@ size_t partition_preferred_block(const struct partition_job *job, size_t most)
     struct partition_plan plan;
     size_t hop = most;
     for (size_t number = 0; next_cut(job, &number, &plan);) {
-        double cost = chunk_cost(&plan) / (double)plan.hop;
+        double cost = chunk_cost(&plan, job) / (double)plan.hop;
         if (plan.hop > most || cost >= best_cost)
             continue;
         best_cost = cost;

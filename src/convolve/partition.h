@@ -58,14 +58,18 @@ struct partition_plan {
 /* Whether a worker, if any, handles partitions of that size. */
 bool partition_is_helped(size_t size, size_t block);
 
-/* All at least 1. */
+/* All but the paths at least 1. */
 struct partition_job {
     size_t taps;
     size_t block;
     enum partition_pace pace;
     size_t channels;
     size_t threads; /* PARTITION_AVERAGE: that can share the work of a step */
+    size_t paths;   /* PARTITION_AVERAGE: of the mask, for each channel; 0 is as good as 1 */
 };
+
+/* The paths of a mask for each channel, rounded down. */
+size_t partition_paths(size_t inputs, size_t outputs, size_t paths);
 
 /* The cheapest plan by a model of the costs. */
 struct partition_plan partition_plan(const struct partition_job *job);
