@@ -117,14 +117,12 @@ list(APPEND FFTW_LDFLAGS ${HALO_FFTW_LOCKS})
 list(APPEND FFTW_DOUBLE_LDFLAGS ${HALO_FFTW_DOUBLE_LOCKS})
 halo_library(fftw signal FFTW FFTW
   HEADERS fftw3.h
-  SYMBOLS fftwf_destroy_plan fftwf_execute_dft fftwf_execute_dft_c2r
-    fftwf_execute_dft_r2c fftwf_export_wisdom_to_string fftwf_import_wisdom_from_string fftwf_make_planner_thread_safe
-    fftwf_plan_dft_1d fftwf_plan_dft_c2r_1d fftwf_plan_dft_r2c_1d fftwf_set_timelimit fftwf_version)
+  SYMBOLS fftwf_destroy_plan fftwf_execute_dft_c2r fftwf_execute_dft_r2c fftwf_export_wisdom_to_string
+    fftwf_import_wisdom_from_string fftwf_make_planner_thread_safe fftwf_plan_dft_c2r_1d fftwf_plan_dft_r2c_1d
+    fftwf_set_timelimit fftwf_version)
 halo_library(fftw_double signal FFTW_DOUBLE "FFTW in double precision"
   HEADERS complex.h fftw3.h
-  SYMBOLS fftw_alloc_complex fftw_alloc_real fftw_destroy_plan fftw_execute fftw_execute_dft
-    fftw_execute_dft_c2r fftw_execute_dft_r2c fftw_free fftw_make_planner_thread_safe fftw_plan_dft_1d
-    fftw_plan_dft_c2r_1d fftw_plan_dft_r2c_1d)
+  SYMBOLS fftw_destroy_plan fftw_execute fftw_make_planner_thread_safe fftw_plan_dft_c2r_1d fftw_plan_dft_r2c_1d)
 halo_library(soxr sound SOXR libsoxr
   HEADERS soxr.h
   SYMBOLS soxr_create soxr_delete soxr_io_spec soxr_process soxr_quality_spec)

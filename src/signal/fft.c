@@ -50,16 +50,6 @@ HALO_REALTIME size_t fft_spectrum_floats(size_t n)
     return (floats + FLOATS_PER_LINE - 1) / FLOATS_PER_LINE * FLOATS_PER_LINE;
 }
 
-void fft_lock_planner(void)
-{
-    pthread_mutex_lock(&planner);
-}
-
-void fft_unlock_planner(void)
-{
-    pthread_mutex_unlock(&planner);
-}
-
 static bool has_prime_above(size_t prime_most, size_t n)
 {
     for (size_t prime = 2; prime <= prime_most; prime++)
@@ -208,7 +198,10 @@ void fft_keep_plans(void)
 
 bool fft_keeps_plans(void)
 {
-    return plans_kept;
+    pthread_mutex_lock(&planner);
+    bool kept = plans_kept;
+    pthread_mutex_unlock(&planner);
+    return kept;
 }
 
 /* NULL: none of that length is kept. */

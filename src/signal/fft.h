@@ -29,12 +29,7 @@ bool fft_plans_are_fixed(void);
 /* From now on plans stay until the process ends, and all users of a length share one: for many jobs
  * in one process. */
 void fft_keep_plans(void);
-bool fft_keeps_plans(void); /* the planner's lock is held */
-
-/* Around uses of FFTW's planner elsewhere (fft_odd.c), which wisdom shares in single precision. In
- * double precision fft_double.c has a lock of its own; FFTW's planner is made safe for both. */
-void fft_lock_planner(void);
-void fft_unlock_planner(void);
+bool fft_keeps_plans(void);
 
 /* A length from n on, which is even, whose transforms allocate nothing: FFTW takes memory in each
  * one of a length with a large prime factor. n itself, or one of factors up to 7. */

@@ -41,7 +41,7 @@ static enum status make_plans(struct fft_double *fft, bool fixed)
 
 static enum status make_odd(struct fft_double *fft)
 {
-    fft->scratch = fftw_alloc_real(fft->n);
+    fft->scratch = audio_alloc_in_double(fft->n);
     if (!fft->scratch || !fft->samples || !fft->bins)
         return fail_memory("a Fourier transform");
     return odd_fft_create_in_double(fft->n, &fft->odd);
@@ -49,12 +49,13 @@ static enum status make_odd(struct fft_double *fft)
 
 static enum status create(size_t n, bool fixed, bool odd, struct fft_double **result)
 {
-    TRY(library_open(&fftw_double_library));
+    if (!odd)
+        TRY(library_open(&fftw_double_library));
     struct fft_double *fft = calloc(1, sizeof *fft);
     if (!fft)
         return fail_memory("a Fourier transform");
     fft->n = n;
-    fft->samples = fftw_alloc_real(n);
+    fft->samples = audio_alloc_in_double(n);
     /* Products take whole cache lines. */
     fft->bins = (fftw_complex *)audio_alloc_in_double(fft_spectrum_floats(n));
     enum status status = odd ? make_odd(fft) : make_plans(fft, fixed);
@@ -87,12 +88,14 @@ void fft_double_destroy(struct fft_double *fft)
     if (!fft)
         return;
     pthread_mutex_lock(&planner);
-    fftw_destroy_plan(fft->forward);
-    fftw_destroy_plan(fft->inverse);
+    if (fft->forward)
+        fftw_destroy_plan(fft->forward);
+    if (fft->inverse)
+        fftw_destroy_plan(fft->inverse);
     pthread_mutex_unlock(&planner);
     odd_fft_destroy_in_double(fft->odd);
-    fftw_free(fft->scratch);
-    fftw_free(fft->samples);
+    free(fft->scratch);
+    free(fft->samples);
     free(fft->bins);
     free(fft);
 }

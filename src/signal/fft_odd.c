@@ -6,6 +6,7 @@
 #include "signal/real.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +40,8 @@ struct real_odd_fft {
     struct real_odd_fft *next; /* of those that are kept */
 };
 
-static struct real_odd_fft *kept_ffts; /* the planner's lock */
+static pthread_mutex_t keeping = PTHREAD_MUTEX_INITIALIZER;
+static struct real_odd_fft *kept_ffts; /* its lock */
 
 typedef real lanes __attribute__((vector_size(LANES * sizeof(real)), aligned(sizeof(real))));
 
@@ -157,9 +159,9 @@ static struct real_odd_fft *find_or_make(size_t n)
 
 enum status odd_fft_create(size_t n, struct real_odd_fft **result)
 {
-    fft_lock_planner();
+    pthread_mutex_lock(&keeping);
     *result = find_or_make(n);
-    fft_unlock_planner();
+    pthread_mutex_unlock(&keeping);
     return *result ? STATUS_OK : fail_memory("a Fourier transform");
 }
 
