@@ -3,6 +3,9 @@
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 pkg_check_modules(SNDFILE REQUIRED IMPORTED_TARGET sndfile>=1.0.31)
+# What libsndfile uses itself, and halo beside it.
+pkg_check_modules(FLAC REQUIRED IMPORTED_TARGET flac)
+pkg_check_modules(OGG REQUIRED IMPORTED_TARGET ogg)
 pkg_check_modules(FFTW REQUIRED IMPORTED_TARGET fftw3f)
 pkg_check_modules(FFTW_DOUBLE REQUIRED IMPORTED_TARGET fftw3)
 # Makes the planner thread-safe, since other plugins and hosts in the process may use it.

@@ -105,9 +105,16 @@ struct library @name@_library = {
   endforeach()
 endfunction()
 
+# The second and third files are those that it uses itself.
+list(APPEND SNDFILE_LDFLAGS ${FLAC_LDFLAGS} ${OGG_LDFLAGS})
 halo_library(sndfile sound SNDFILE libsndfile
-  HEADERS sndfile.h
-  SYMBOLS sf_close sf_command sf_error sf_format_check sf_get_string sf_open_virtual
+  HEADERS sndfile.h FLAC/stream_decoder.h ogg/ogg.h
+  SYMBOLS FLAC__stream_decoder_delete FLAC__stream_decoder_finish
+    FLAC__stream_decoder_get_decode_position FLAC__stream_decoder_get_state
+    FLAC__stream_decoder_init_stream FLAC__stream_decoder_new FLAC__stream_decoder_process_single
+    FLAC__stream_decoder_process_until_end_of_metadata FLAC__stream_decoder_seek_absolute
+    FLAC__stream_decoder_set_md5_checking ogg_page_bos ogg_page_eos ogg_page_granulepos ogg_page_pageno
+    ogg_page_serialno ogg_sync_buffer ogg_sync_clear ogg_sync_pageseek ogg_sync_wrote sf_close sf_command sf_error sf_format_check sf_get_string sf_open_virtual
     sf_readf_double sf_readf_float sf_readf_short sf_seek sf_set_chunk sf_set_string sf_strerror
     sf_writef_double sf_writef_float sf_writef_int sf_writef_short)
 

@@ -600,10 +600,11 @@ START_TEST(damaged_headers_never_crash)
                 ck_assert_int_ne(fputc((int)((random[2 * c + 1] + 1) * 127), file), EOF);
             }
             ck_assert_int_eq(fclose(file), 0);
+            enum { ALLOWED = 3 };
             const char *const ways[] = {"bad out.wav", "- out.wav <bad",
                                         "in.wav out.wav --mask bad",
-                                        "bad out.wav --allow-truncated"};
-            for (size_t w = 0; w < 4; w++) {
+                                        [ALLOWED] = "bad out.wav --allow-truncated"};
+            for (size_t w = 0; w <= ALLOWED; w++) {
                 struct command_result result = command_run(
                     "rm -f out.wav; timeout 120 \"$HALO\" render -q --format float %s", ways[w]);
                 ck_assert_msg(result.code >= 0 && result.code <= 2, "%s, round %d, %s: %d\n%s",
@@ -613,7 +614,8 @@ START_TEST(damaged_headers_never_crash)
                                                         : "bad good in.wav m.wav out.wav") == 0,
                               "%s, round %d, %s: exit code %d and %s", kinds[k].name, (int)round,
                               ways[w], result.code, files);
-                ck_assert_msg(command_lines(result.err) == (result.code ? 1 : 0),
+                size_t lines = command_lines(result.err);
+                ck_assert_msg(result.code ? lines == 1 : lines <= (w == ALLOWED),
                               "%s, round %d, %s: exit code %d and\n%s", kinds[k].name, (int)round,
                               ways[w], result.code, result.err);
             }

@@ -81,7 +81,7 @@ const struct option_row chain_options_rows[] = {
     OPT_INTEGER("threads", "N", struct chain_options, threads, 1, THREADS_MOST,
                 "threads; default: one per processor, two in a stream"),
     OPT_FLAG("allow-truncated", struct chain_options, settings.allow_truncated,
-             "accept a file that is shorter than its header says"),
+             "accept a truncated or damaged file, and say what is lost"),
     OPT_CHOICE("trust-config", "no|yes", struct chain_options, settings.distrusts_configs,
                mask_options_trust,
                "no: configurations that are masks may name files in their\n"

@@ -1,39 +1,94 @@
 #include "sound/ogg_pages.h"
 
+#include "sound/sndfile_library.h"
+
 #include <string.h>
 
-enum { FLAGS = 5, FIRST = 2, SEGMENTS = 26 };
-
-static void finish_header(struct ogg_pages *pages)
+static void add_damage(struct ogg_pages *pages, uint64_t at, uint64_t bytes)
 {
-    bool is_first = pages->header[FLAGS] & FIRST;
-    pages->is_chain |= is_first && pages->has_begun;
-    pages->has_begun |= !is_first;
-    for (size_t i = 0; i < pages->header[SEGMENTS]; i++)
-        pages->skip += pages->header[OGG_HEADER + i];
-    pages->count = 0;
+    if (pages->damages++ > 0)
+        return;
+    pages->damaged_at = at;
+    pages->damaged_bytes = bytes;
+    pages->after = -1;
 }
 
-static void add_byte(struct ogg_pages *pages, unsigned char byte)
+/* Whether the page is the next one of its stream. */
+static bool is_next(struct ogg_pages *pages, const ogg_page *page)
 {
-    static const char magic[] = "OggS";
-    size_t at = pages->count++;
-    pages->header[at] = byte;
-    pages->is_lost = at < strlen(magic) && byte != (unsigned char)magic[at];
-    if (at >= SEGMENTS && pages->count == OGG_HEADER + (size_t)pages->header[SEGMENTS])
-        finish_header(pages);
+    int serial = ogg_page_serialno(page);
+    long number = ogg_page_pageno(page);
+    size_t i = 0;
+    while (i < pages->streams && pages->next[i].serial != serial)
+        i++;
+    if (i == pages->streams && i < OGG_STREAMS_MOST)
+        pages->next[pages->streams++] = (struct ogg_next){.serial = serial, .page = number};
+    if (i == OGG_STREAMS_MOST)
+        return true;
+    bool is = pages->next[i].page == number;
+    pages->next[i].page = number + 1;
+    return is;
 }
 
-void ogg_pages_feed(struct ogg_pages *pages, const unsigned char *bytes, size_t count)
+static void add_page(struct ogg_pages *pages, const ogg_page *page, uint64_t size)
 {
-    size_t at = 0;
-    while (at < count && !pages->is_lost) {
-        if (pages->skip == 0) {
-            add_byte(pages, bytes[at++]);
-            continue;
+    bool is_first = ogg_page_bos(page);
+    pages->is_chain |= is_first && pages->has_headers;
+    if (pages->is_chain)
+        return;
+    int64_t granule = ogg_page_granulepos(page);
+    bool is_there = is_next(pages, page);
+    if (pages->skipped > 0)
+        add_damage(pages, pages->at - pages->skipped, pages->skipped);
+    else if (!is_there && pages->has_samples) /* what was recorded from a server begins anywhere */
+        add_damage(pages, pages->at, 0);
+    if (granule > 0 && pages->damages == 0)
+        pages->before = granule;
+    if (granule > 0 && pages->damages > 0 && pages->after < 0)
+        pages->after = granule;
+    pages->has_headers |= !is_first;
+    pages->has_samples |= granule > 0;
+    pages->has_ended = ogg_page_eos(page);
+    pages->skipped = 0;
+    pages->at += size;
+}
+
+static void take_pages(struct ogg_pages *pages)
+{
+    ogg_page page;
+    long step;
+    while ((step = ogg_sync_pageseek(&pages->sync, &page)) != 0) {
+        if (step > 0) {
+            add_page(pages, &page, (uint64_t)step);
+        } else {
+            pages->skipped += (uint64_t)-step;
+            pages->at += (uint64_t)-step;
         }
-        size_t left = count - at, part = pages->skip < left ? (size_t)pages->skip : left;
-        pages->skip -= part;
-        at += part;
     }
+}
+
+void ogg_pages_feed(struct ogg_pages *pages, const void *bytes, size_t count)
+{
+    char *room = pages->failed || count == 0 ? NULL : ogg_sync_buffer(&pages->sync, (long)count);
+    pages->failed |= !room && count > 0;
+    if (!room)
+        return;
+    memcpy(room, bytes, count);
+    (void)ogg_sync_wrote(&pages->sync, (long)count);
+    take_pages(pages);
+}
+
+void ogg_pages_end(struct ogg_pages *pages)
+{
+    uint64_t left = (uint64_t)(pages->sync.fill - pages->sync.returned);
+    pages->skipped += left;
+    pages->at += left;
+    pages->sync.returned = pages->sync.fill;
+}
+
+void ogg_pages_free(struct ogg_pages *pages)
+{
+    if (pages->sync.data)
+        ogg_sync_clear(&pages->sync);
+    pages->sync = (ogg_sync_state){0};
 }

@@ -36,6 +36,13 @@ static bool is_foreign(struct sound_source *sound, struct foreign_sound *foreign
            foreign_sound_recognise(io->head, sound_io_fill_head(io, STREAM_HEAD), NULL, 0, foreign);
 }
 
+static enum status refuse_header(const struct sound_source *sound)
+{
+    return fail(STATUS_FAILED,
+                "cannot read %s: its header gives no possible rate, number of channels or length",
+                sound->source.name);
+}
+
 /* libsndfile reports some errors only as "System error", others as a sentence. */
 static enum status refuse_sound(struct sound_source *sound)
 {
@@ -51,10 +58,7 @@ static enum status refuse_sound(struct sound_source *sound)
         return fail(STATUS_FAILED, "cannot read %s: it is not a sound file of a known format",
                     sound->source.name);
     if (strstr(sound->io.open_problem, "SF_INFO"))
-        return fail(STATUS_FAILED,
-                    "cannot read %s: its header gives no possible rate, number of channels or "
-                    "length",
-                    sound->source.name);
+        return refuse_header(sound);
     if (strstr(sound->io.open_problem, "not a regular file")) /* it is one */
         return fail(STATUS_FAILED, "cannot read %s: it is damaged", sound->source.name);
     char text[256];
@@ -81,8 +85,12 @@ static bool has_shorts(int format)
 static enum status use_info(struct sound_source *sound, const SF_INFO *info)
 {
     struct source *source = &sound->source;
-    /* libsndfile turns an AIFF's rate of 0 into 1 Hz. */
-    bool rateless = info->samplerate == 1 && (info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AIFF;
+    /* libsndfile turns an AIFF's rate of 0 into 1 Hz, and rates beyond its own into these. */
+    enum { AIFF_RATE_MOST = 0x4000000 };
+    bool is_aiff = (info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AIFF;
+    bool rateless = is_aiff && info->samplerate == 1;
+    if (is_aiff && info->samplerate >= AIFF_RATE_MOST)
+        return refuse_header(sound);
     if (info->channels < 1 || info->samplerate < 1 || rateless)
         return fail(STATUS_FAILED, "cannot read %s: its header says %d channel%s at %d Hz",
                     source->name, info->channels, plural_s((uint64_t)info->channels),
@@ -102,18 +110,12 @@ static enum status read_layout(struct sound_source *sound, struct sound_bytes by
     return bytes.error ? refuse_read(sound, bytes.error) : STATUS_OK;
 }
 
-static enum status refuse_short(const struct sound_source *sound, uint64_t missing,
-                                const SF_INFO *info)
+static enum status judge_short(struct sound_source *sound, uint64_t missing, const SF_INFO *info)
 {
     uint64_t frame = info ? sound_format_bytes(info->format) * (uint64_t)info->channels : 0;
-    if (frame == 0)
-        return fail(STATUS_FAILED,
-                    "%s is truncated: %llu byte%s %s missing; use --allow-truncated to render the "
-                    "rest",
-                    sound->source.name, (unsigned long long)missing, plural_s(missing),
-                    plural_are(missing));
-    uint64_t frames = (missing + frame - 1) / frame;
-    return sound_source_refuse_truncated(&sound->source, (uint64_t)info->frames + frames, frames);
+    uint64_t frames = frame > 0 ? (missing + frame - 1) / frame : 0;
+    return sound_source_judge_missing(sound, frame > 0 ? (uint64_t)info->frames + frames : 0,
+                                      frame > 0 ? frames : missing);
 }
 
 static enum status open_wav_stream(struct sound_source *sound, const unsigned char head[12],
@@ -183,6 +185,19 @@ static enum status check_twice(struct sound_source *sound)
     return sound_chunk_begins_again(&chunks, &data) ? refuse_twice(sound) : STATUS_OK;
 }
 
+/* An AIFF says twice how many frames it has; libsndfile goes by the size of their chunk. */
+static enum status check_count(struct sound_source *sound, struct sound_bytes *bytes,
+                               const SF_INFO *info)
+{
+    struct sound_chunk common;
+    uint64_t count, frames = (uint64_t)info->frames;
+    if ((info->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_AIFF ||
+        sound_format_bytes(info->format) == 0 || !sound_chunks_find(bytes, "COMM", &common) ||
+        !sound_bytes_number(bytes, common.content + 2, 4, &count) || count <= frames)
+        return STATUS_OK;
+    return sound_source_judge_missing(sound, count, count - frames);
+}
+
 /* From what was kept of its head. Of compressed samples libsndfile does not read all that there is.
  */
 static void find_next(struct sound_source *sound, SF_INFO *info)
@@ -249,8 +264,50 @@ static enum status use_head(struct sound_source *sound, SF_INFO *info)
     if (!sound->file || sound->io.error)
         return refuse_sound(sound);
     take_stream_claim(sound, &head, info);
+    if (!sound->io.end.is_sought)
+        TRY(check_count(sound, &head, info));
     TRY(use_info(sound, info));
     return read_layout(sound, head);
+}
+
+/* Also behind an ID3 tag, where the head that is kept holds all of it. */
+static bool is_flac_stream(struct sound_source *sound)
+{
+    const unsigned char *head = sound->io.head;
+    uint64_t next;
+    size_t kept = sound_io_kept(&sound->io);
+    if (flac_reader_knows(head, kept, &next))
+        return true;
+    if (next > 0 && next < STREAM_HEAD)
+        kept = sound_io_fill_head(&sound->io, (size_t)next + 4);
+    return next > 0 && next < kept && flac_reader_knows(head + next, kept - next, &next);
+}
+
+static bool is_flac_file(struct sound_bytes *bytes)
+{
+    unsigned char head[10];
+    uint64_t next;
+    if (!sound_bytes_read(bytes, 0, head, sizeof head))
+        return false;
+    return flac_reader_knows(head, sizeof head, &next) ||
+           (next > 0 && sound_bytes_read(bytes, next, head, 4) &&
+            flac_reader_knows(head, 4, &next));
+}
+
+static enum status open_flac(struct sound_source *sound, SF_INFO *info)
+{
+    struct source *source = &sound->source;
+    struct sound_bytes bytes = sound_bytes_of_file(sound->fd);
+    sound->flac = flac_reader_open(&sound->io, info);
+    if (!sound->flac)
+        return refuse_sound(sound);
+    if (sound->stream)
+        bytes = (struct sound_bytes){.memory = sound->io.head, .size = sound_io_kept(&sound->io)};
+    source->traits.format = info->format;
+    source->frames = sound->stream && sound->allow_truncated ? FRAMES_UNKNOWN : info->frames;
+    source->seekable = info->seekable;
+    TRY(use_info(sound, info));
+    return read_layout(sound, bytes);
 }
 
 static enum status open_stream(struct sound_source *sound)
@@ -276,6 +333,8 @@ static enum status open_stream(struct sound_source *sound)
     } else {
         TRY(sound_source_show_stream_size(sound, head));
     }
+    if (is_flac_stream(sound))
+        return open_flac(sound, &info);
     sound->file = sound_io_open(&sound->io, SFM_READ, &info);
     if (!sound->file && !sound->io.error)
         TRY(sound_source_check_ogg(sound));
@@ -324,11 +383,8 @@ static enum status find_guess(const struct sound_source *sound, const SF_INFO *i
 static SNDFILE *open_quietly(struct sound_source *sound, const struct sound_claim *claim,
                              SF_INFO *info)
 {
-    char head[4];
-    bool is_known = claim->bits > 0 || (pread(sound->fd, head, sizeof head, 0) == sizeof head &&
-                                        memcmp(head, "fLaC", sizeof head) == 0);
-    return is_known ? sound_io_open(&sound->io, SFM_READ, info)
-                    : sound_io_open_quietly(&sound->io, info);
+    return claim->bits > 0 ? sound_io_open(&sound->io, SFM_READ, info)
+                           : sound_io_open_quietly(&sound->io, info);
 }
 
 /* Whose sizes have 32 bits, unlike an RF64's. */
@@ -345,7 +401,7 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
     bool is_guess;
     TRY(library_open(&sndfile_library));
     struct sound_claim claim = sound_claim_read(sound->fd);
-    bool is_short = (claim.kind == CLAIM_END && claim.end > size) || claim.kind == CLAIM_CUT;
+    bool is_short = claim.kind == CLAIM_END && claim.end > size;
     if (claim.kind == CLAIM_FAILED)
         return refuse_read(sound, errno);
     if (claim.kind == CLAIM_TWICE)
@@ -355,17 +411,15 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
                     sound->source.name, claim.bits, plural_s(claim.bits));
     struct sound_bytes bytes = sound_bytes_of_file(sound->fd);
     sound_io_begin(&sound->io, sound->fd);
+    if (is_flac_file(&bytes))
+        return open_flac(sound, &info);
     if (claim.kind == CLAIM_OPEN)
         sound_source_show_size(sound, &bytes, &claim);
     sound->file = open_quietly(sound, &claim, &info);
     if (sound->io.error)
         return refuse_read(sound, sound->io.error);
-    if (is_short && !sound->allow_truncated)
-        return claim.kind == CLAIM_CUT
-                   ? sound_source_refuse_cut(sound)
-                   : refuse_short(sound, claim.end - size, sound->file ? &info : NULL);
-    if (claim.kind == CLAIM_CHAIN)
-        TRY(sound_source_refuse_chain(sound));
+    if (is_short)
+        TRY(judge_short(sound, claim.end - size, sound->file ? &info : NULL));
     TRY(find_guess(sound, &info, &is_guess));
     /* libsndfile rejects some truncated containers, and those where a chunk of odd size comes
      * before the samples; and takes others of unknown size for empty: read them as a stream. */
@@ -391,9 +445,13 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
         open_again_raw(sound, &bytes, &info);
     if (bytes.error)
         return refuse_read(sound, bytes.error);
-    if (!sound->file)
-        return refuse_sound(sound);
+    if (sound->file && claim.kind == CLAIM_END)
+        TRY(check_count(sound, &bytes, &info));
     sound->source.traits.format = info.format;
+    sound->source.format.rate = (uint32_t)info.samplerate;
+    TRY(sound_source_check_ogg(sound));
+    if (!sound->file || sound->io.error)
+        return refuse_sound(sound);
     /* Some formats do not know their length, some guess an absurd one. */
     sound->source.frames =
         info.frames >= 0 && info.frames < FRAMES_ABSURD ? info.frames : FRAMES_UNKNOWN;

@@ -39,10 +39,10 @@ static bool fits_single(int format)
 static bool may_be_parted(const struct sound_source *sound, size_t frames)
 {
     const struct source *source = &sound->source;
-    return source->workers && source->seekable && !sound->stream && sound->io.origin == 0 &&
-           sound->limit == FRAMES_UNKNOWN && source->frames != FRAMES_UNKNOWN &&
-           sound_format_bytes(source->traits.format) > 0 && source->format.channels <= PIECE &&
-           frames >= LEAST / source->format.channels &&
+    return source->workers && source->seekable && !sound->stream && !sound->flac &&
+           sound->io.origin == 0 && sound->limit == FRAMES_UNKNOWN &&
+           source->frames != FRAMES_UNKNOWN && sound_format_bytes(source->traits.format) > 0 &&
+           source->format.channels <= PIECE && frames >= LEAST / source->format.channels &&
            frames <= (uint64_t)(source->frames - sound->position);
 }
 

@@ -27,6 +27,8 @@ static void sound_source_close(struct source *source)
 {
     struct sound_source *sound = (struct sound_source *)source;
     note_too_small(sound);
+    sound_source_report_damage(sound);
+    flac_reader_close(sound->flac);
     if (sound->file)
         sf_close(sound->file);
     if (sound->fd >= 0)
@@ -40,67 +42,29 @@ static void sound_source_close(struct source *source)
     free(sound);
 }
 
-enum status sound_source_refuse_truncated(const struct source *source, uint64_t frames,
-                                          uint64_t missing)
-{
-    return fail(STATUS_FAILED,
-                "%s is truncated: its header says %llu frame%s, %llu %s missing; use "
-                "--allow-truncated to render the rest",
-                source->name, (unsigned long long)frames, plural_s(frames),
-                (unsigned long long)missing, plural_are(missing));
-}
-
-enum status sound_source_refuse_cut(const struct sound_source *sound)
-{
-    return fail(STATUS_FAILED,
-                "%s is truncated: its end is missing; use --allow-truncated to render the rest",
-                sound->source.name);
-}
-
-enum status sound_source_refuse_chain(const struct sound_source *sound)
-{
-    if (!sound->allow_truncated)
-        return fail(STATUS_FAILED,
-                    "cannot read all of %s: it is a chain of Ogg streams, of which only the first "
-                    "can be read; use --allow-truncated to render that one",
-                    sound->source.name);
-    warning("%s is a chain of Ogg streams, of which only the first is read", sound->source.name);
-    return STATUS_OK;
-}
-
-enum status sound_source_check_ogg(struct sound_source *sound)
-{
-    if (!sound->stream || memcmp(sound->io.head, "OggS", 4) != 0)
-        return STATUS_OK;
-    bool ends = sound_io_ogg_ends(&sound->io);
-    if (sound->io.error)
-        return STATUS_OK;
-    if (sound->io.pages.is_chain)
-        return sound_source_refuse_chain(sound);
-    return ends || sound->allow_truncated ? STATUS_OK : sound_source_refuse_cut(sound);
-}
-
 static enum status end_early(struct sound_source *sound)
 {
     const struct source *source = &sound->source;
     if (stop_requested())
         return STATUS_INTERRUPTED;
-    TRY(sound_source_check_ogg(sound));
-    bool claimed = source->frames != FRAMES_UNKNOWN && sound->position < source->frames;
+    if (sound->stream)
+        TRY(sound_source_check_ogg(sound));
+    int64_t claim = source->frames != FRAMES_UNKNOWN ? source->frames : sound->limit;
+    bool claimed = claim != FRAMES_UNKNOWN && sound->position < claim;
     const char *error = NULL;
     if (sound->io.error)
         error = strerror(sound->io.error);
-    else if (!claimed && sf_error(sound->file) != SF_ERR_NO_ERROR && !sound->allow_truncated)
+    else if (!claimed && sound->file && sf_error(sound->file) != SF_ERR_NO_ERROR &&
+             !sound->allow_truncated)
         error = sf_strerror(sound->file);
     if (error)
         return fail(STATUS_FAILED, "cannot read %s after frame %lld: %s", source->name,
                     (long long)sound->position, error);
     if (sound->stream && sound->io.end.has_chunks && source->traits.metadata)
         source->traits.metadata->more_follows = true;
-    if (!claimed || sound->allow_truncated)
-        return STATUS_OK;
-    return sound_source_refuse_truncated(source, (uint64_t)source->frames,
-                                         (uint64_t)(source->frames - sound->position));
+    return claimed ? sound_source_judge_missing(sound, (uint64_t)claim,
+                                                (uint64_t)(claim - sound->position))
+                   : STATUS_OK;
 }
 
 /* In place, from double to single precision. What that does not hold would become infinite. */
@@ -142,6 +106,9 @@ static sf_count_t read_shorts(struct sound_source *sound, size_t frames)
 
 static sf_count_t read_frames(struct sound_source *sound, bool single, size_t frames)
 {
+    if (sound->flac)
+        return flac_reader_read(sound->flac, frames, single ? sound->interleaved : NULL,
+                                single ? NULL : sound->interleaved);
     if (!single || sound->is_double)
         return sf_readf_double(sound->file, sound->interleaved, (sf_count_t)frames);
     return sound->is_short ? read_shorts(sound, frames)
@@ -214,6 +181,7 @@ static enum status read_rows(struct sound_source *sound, const struct planar_row
         *got += read;
         if (sound->narrowed.beyond != 0)
             return refuse_beyond(sound, read);
+        TRY(sound_source_check(sound));
         if (read == 0 || read < want || sound->io.error)
             return end_early(sound);
     }
@@ -223,9 +191,16 @@ static enum status read_rows(struct sound_source *sound, const struct planar_row
 static enum status sound_source_seek(struct source *source, uint64_t frame)
 {
     struct sound_source *sound = (struct sound_source *)source;
-    if (frame > INT64_MAX || sf_seek(sound->file, (sf_count_t)frame, SEEK_SET) < 0)
+    bool is_there = frame <= INT64_MAX;
+    if (is_there && sound->flac)
+        is_there = flac_reader_seek(sound->flac, (int64_t)frame);
+    else if (is_there)
+        is_there = sf_seek(sound->file, (sf_count_t)frame, SEEK_SET) >= 0;
+    if (!is_there)
         return fail(STATUS_FAILED, "cannot seek in %s: %s", source->name,
-                    sound->io.error ? strerror(sound->io.error) : sf_strerror(sound->file));
+                    sound->io.error ? strerror(sound->io.error)
+                    : sound->flac   ? "it is damaged"
+                                    : sf_strerror(sound->file));
     sound->position = (int64_t)frame;
     return STATUS_OK;
 }

@@ -6,6 +6,7 @@
 #define HALO_PORT_SNDFILE_SOURCE_H
 
 #include "sound/channel_order.h"
+#include "sound/flac_reader.h"
 #include "sound/port.h"
 #include "sound/sound_io.h"
 
@@ -21,14 +22,16 @@ struct narrowed {
 struct sound_source {
     struct source source;
     SNDFILE *file;
+    struct flac_reader *flac; /* instead of it */
     int fd;
     FILE *stream;    /* instead of fd if the input does not seek */
     bool is_in_part; /* standard input that is not at its beginning, or has none */
     struct sound_io io;
     char *path;
     bool allow_truncated;
-    bool is_double; /* the samples of the file; */
-    bool is_short;  /* integers of 16 bits, which libsndfile hands out as they are */
+    bool reported_missing; /* by a warning */
+    bool is_double;        /* the samples of the file; */
+    bool is_short;         /* integers of 16 bits, which libsndfile hands out as they are */
     struct narrowed narrowed;
     int64_t position;
     int64_t limit; /* frames of sound, without trailing data, or FRAMES_UNKNOWN */
@@ -43,13 +46,10 @@ struct sound_source {
 
 extern const struct source_kind sound_source_kind;
 
-/* Errors for what its header says or what its end lacks; `missing` of `frames`. */
-MUST_CHECK enum status sound_source_refuse_truncated(const struct source *source, uint64_t frames,
-                                                     uint64_t missing);
-MUST_CHECK enum status sound_source_refuse_cut(const struct sound_source *sound);
-
-/* A chain of Ogg streams, of which the first is read. Errors: unless that is allowed. */
-MUST_CHECK enum status sound_source_refuse_chain(const struct sound_source *sound);
+/* Its header says `frames`, of which `missing` are; 0 frames: as many bytes are; 0: its end is.
+ * Errors: unless that is allowed, which one warning says. */
+MUST_CHECK enum status sound_source_judge_missing(struct sound_source *sound, uint64_t frames,
+                                                  uint64_t missing);
 
 /* Of a file whose header leaves its length open (CLAIM_OPEN), before libsndfile opens it: shows it
  * the right size. Sets claim->end, and sound->layout where chunks follow the samples. Errors are in
@@ -66,8 +66,15 @@ void sound_source_limit_to_chunks(struct sound_source *sound, const struct sound
 MUST_CHECK enum status sound_source_show_stream_size(struct sound_source *sound,
                                                      const unsigned char start[12]);
 
-/* At the end of a stream, which is read to its end if it is an Ogg. An error of that is the
- * caller's to report. */
+/* What was read so far has the checksums of its pages or frames. Errors: unless damage is allowed.
+ */
+MUST_CHECK enum status sound_source_check(struct sound_source *sound);
+
+/* All of an Ogg, which is read to its end: whether its pages are right, its end is there, and it is
+ * one sound. Errors: unless that is allowed; that of io->error is the caller's to report. */
 MUST_CHECK enum status sound_source_check_ogg(struct sound_source *sound);
+
+/* A warning that names the damage of a FLAC that was read. */
+void sound_source_report_damage(const struct sound_source *sound);
 
 #endif

@@ -1,12 +1,9 @@
-#include "sound/ogg_pages.h"
 #include "sound/sound_chunks.h"
 #include "sound/stream_header.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { OGG_FLAGS = 5, OGG_LAST = 4, OGG_SEGMENTS = 26 }; /* of a page */
 
 static enum sound_claim_kind claim_from(uint64_t start, uint64_t size, struct sound_claim *claim)
 {
@@ -68,60 +65,11 @@ static enum sound_claim_kind claim_of_au(struct sound_bytes *bytes, struct sound
     return is_open ? claim_open(offset, 8, 4, claim) : claim_from(offset, size, claim);
 }
 
-bool sound_claim_ogg_ends(const unsigned char *tail, size_t size)
-{
-    bool ends = false;
-    for (size_t at = 0; at < size;) {
-        const unsigned char *page = memmem(tail + at, size - at, "OggS", 4);
-        if (!page)
-            break;
-        size_t left = size - (size_t)(page - tail), length = OGG_HEADER;
-        if (left < OGG_HEADER || left < OGG_HEADER + (size_t)page[OGG_SEGMENTS])
-            return false;
-        for (size_t i = 0; i < page[OGG_SEGMENTS]; i++)
-            length += 1 + (size_t)page[OGG_HEADER + i];
-        if (left < length)
-            return false;
-        ends = page[OGG_FLAGS] & OGG_LAST;
-        at = (size_t)(page - tail) + length;
-    }
-    return ends;
-}
-
-static bool is_ogg_chain(struct sound_bytes *bytes)
-{
-    struct ogg_pages pages = {0};
-    unsigned char part[OGG_HEADER + OGG_SEGMENTS_MOST];
-    uint64_t size = bytes->size;
-    for (uint64_t at = 0; at < size && !pages.is_chain && !pages.is_lost;) {
-        size_t count = size - at < sizeof part ? (size_t)(size - at) : sizeof part;
-        if (!sound_bytes_read(bytes, at, part, count))
-            break;
-        ogg_pages_feed(&pages, part, count);
-        at += count + pages.skip;
-        pages.skip = 0;
-    }
-    return pages.is_chain;
-}
-
-static enum sound_claim_kind claim_of_ogg(struct sound_bytes *bytes)
-{
-    unsigned char tail[OGG_TAIL];
-    if (is_ogg_chain(bytes))
-        return CLAIM_CHAIN;
-    size_t size = bytes->size < OGG_TAIL ? (size_t)bytes->size : OGG_TAIL;
-    if (!sound_bytes_read(bytes, bytes->size - size, tail, size))
-        return CLAIM_NONE;
-    return sound_claim_ogg_ends(tail, size) ? CLAIM_NONE : CLAIM_CUT;
-}
-
 static enum sound_claim_kind claim_of(struct sound_bytes *bytes, struct sound_claim *claim)
 {
     char head[12];
     if (!sound_bytes_read(bytes, 0, head, sizeof head))
         return CLAIM_NONE;
-    if (memcmp(head, "OggS", 4) == 0)
-        return claim_of_ogg(bytes);
     struct sound_chunks chunks;
     if (sound_chunks_begin(bytes, &chunks))
         return claim_of_chunks(&chunks, claim);

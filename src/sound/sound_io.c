@@ -171,16 +171,14 @@ static SF_VIRTUAL_IO sent_functions = {
 
 /* ---- a stream that is read ---- */
 
-static void keep_tail(struct sound_io *io, const unsigned char *bytes, size_t count)
+static void follow_pages(struct sound_io *io, const void *bytes, size_t count)
 {
-    size_t part = count < OGG_TAIL ? count : OGG_TAIL;
-    if (io->tail_size + part > SOUND_IO_TAIL) {
-        memmove(io->tail, io->tail + io->tail_size - OGG_TAIL, OGG_TAIL);
-        io->tail_size = OGG_TAIL;
-    }
-    memcpy(io->tail + io->tail_size, bytes + count - part, part);
-    io->tail_size += part;
-    ogg_pages_feed(&io->pages, bytes, count);
+    if (io->passed == 0)
+        io->is_ogg = count >= 4 && memcmp(bytes, "OggS", 4) == 0;
+    if (io->is_ogg)
+        ogg_pages_feed(&io->pages, bytes, count);
+    if (io->pages.failed && io->error == 0)
+        io->error = ENOMEM;
 }
 
 static sf_count_t stream_read(void *buffer, sf_count_t count, void *user)
@@ -202,7 +200,7 @@ static sf_count_t stream_read(void *buffer, sf_count_t count, void *user)
         errno = ENOMEM;
     if (more < count - done && (ferror(io->stream) || io->end.held.failed))
         keep_error(io);
-    keep_tail(io, bytes + done, (size_t)more);
+    follow_pages(io, bytes + done, (size_t)more);
     if (io->passed < STREAM_HEAD) {
         int64_t capacity = STREAM_HEAD - io->passed;
         memcpy(io->head + io->passed, bytes + done, (size_t)(more < capacity ? more : capacity));
@@ -290,19 +288,18 @@ enum status sound_io_begin_stream(struct sound_io *io, FILE *stream)
     io->error = 0;
     io->origin = io->position = io->passed = 0;
     io->ended = false;
-    io->tail_size = 0;
+    io->is_ogg = false;
     io->pages = (struct ogg_pages){0};
     io->end = (struct open_end){0};
     io->head = malloc(STREAM_HEAD);
-    io->tail = malloc(SOUND_IO_TAIL);
-    return io->head && io->tail ? STATUS_OK : fail_memory("reading");
+    return io->head ? STATUS_OK : fail_memory("reading");
 }
 
 void sound_io_free(struct sound_io *io)
 {
     open_end_free(&io->end);
+    ogg_pages_free(&io->pages);
     free(io->head);
-    free(io->tail);
 }
 
 void sound_io_begin_at(struct sound_io *io, uint64_t origin)
@@ -313,8 +310,8 @@ void sound_io_begin_at(struct sound_io *io, uint64_t origin)
 void sound_io_unread(struct sound_io *io, const void *bytes, size_t count)
 {
     memcpy(io->head, bytes, count);
+    follow_pages(io, bytes, count);
     io->passed = (int64_t)count;
-    keep_tail(io, bytes, count);
 }
 
 size_t sound_io_kept(const struct sound_io *io)
@@ -337,15 +334,6 @@ size_t sound_io_fill_head(struct sound_io *io, size_t size)
     return sound_io_kept(io);
 }
 
-bool sound_io_ogg_ends(struct sound_io *io)
-{
-    char scrap[4096];
-    io->position = io->passed;
-    while (stream_read(scrap, sizeof scrap, io) == sizeof scrap)
-        ;
-    return sound_claim_ogg_ends(io->tail, io->tail_size);
-}
-
 static SF_VIRTUAL_IO *functions_of(const struct sound_io *io, int mode)
 {
     if (io->stream)
@@ -353,6 +341,40 @@ static SF_VIRTUAL_IO *functions_of(const struct sound_io *io, int mode)
     if (mode == SFM_READ)
         return &read_functions;
     return sound_io_seekable(io->fd) ? &written_functions : &sent_functions;
+}
+
+const SF_VIRTUAL_IO *sound_io_functions(const struct sound_io *io)
+{
+    return functions_of(io, SFM_READ);
+}
+
+static void read_stream_pages(struct sound_io *io)
+{
+    char scrap[4096];
+    io->position = io->passed;
+    while (io->is_ogg && stream_read(scrap, sizeof scrap, io) == sizeof scrap)
+        ;
+}
+
+static void read_file_pages(struct sound_io *io)
+{
+    unsigned char part[1 << 15];
+    sf_count_t got, before = io->position;
+    io->position = 0;
+    do {
+        got = file_read(part, sizeof part, io);
+        follow_pages(io, part, (size_t)got);
+        io->passed += got;
+    } while (io->is_ogg && got == sizeof part);
+    io->position = before;
+    io->passed = 0;
+}
+
+void sound_io_read_pages(struct sound_io *io)
+{
+    (io->stream ? read_stream_pages : read_file_pages)(io);
+    if (io->is_ogg)
+        ogg_pages_end(&io->pages);
 }
 
 static sf_count_t no_length(void *user)

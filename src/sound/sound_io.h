@@ -22,7 +22,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { STREAM_HEAD = 1 << 16, SOUND_IO_TAIL = 2 * OGG_TAIL };
+enum { STREAM_HEAD = 1 << 16 };
 
 #ifdef HALO_SNDFILE_MP3
 enum { SOUND_MPEG = SF_FORMAT_MPEG };
@@ -50,10 +50,9 @@ struct sound_io {
     char open_problem[256];   /* the same as text */
     bool has_codec;           /* whose library allocates at any call */
     unsigned char *head;      /* of a stream that is read: STREAM_HEAD bytes */
-    unsigned char *tail;      /* the last bytes of it, of SOUND_IO_TAIL */
-    size_t tail_size;
-    struct ogg_pages pages; /* of a stream that is read; lost if it is no Ogg */
-    struct open_end end;    /* of one; sought after sound_io_begin_stream if its header has none */
+    bool is_ogg;              /* a stream that is read, or a file after sound_io_read_pages */
+    struct ogg_pages pages;   /* of an Ogg: those that were read */
+    struct open_end end; /* of one; sought after sound_io_begin_stream if its header has none */
     struct sound_splice
         splice; /* what is written beside libsndfile's bytes, set before it is opened */
 };
@@ -99,9 +98,12 @@ MUST_CHECK bool sound_io_has_memory(struct sound_io *io, size_t channels);
  * next stays what it was. Returns how many bytes the head has. */
 size_t sound_io_fill_head(struct sound_io *io, size_t size);
 
-/* Read the rest of a stream that is read, which io->pages then knows. Whether its last bytes end an
- * Ogg. */
-bool sound_io_ogg_ends(struct sound_io *io);
+/* Read an Ogg to its end, so that io->pages knows all of it: the rest of a stream, or all of a
+ * file, whose position stays. Nothing of other sounds. Errors: io->error. */
+void sound_io_read_pages(struct sound_io *io);
+
+/* How libsndfile and other decoders read. Reading: seek is of a file alone. */
+const SF_VIRTUAL_IO *sound_io_functions(const struct sound_io *io);
 
 /* Write `count` bytes where libsndfile's end. Returns io->error. */
 int sound_io_append(struct sound_io *io, const void *bytes, size_t count);

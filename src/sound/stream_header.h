@@ -56,8 +56,6 @@ enum sound_claim_kind {
     CLAIM_END,    /* the samples should end at byte `end` */
     CLAIM_OPEN,   /* a stream's header (sound_chunk_is_open): to the end of the file */
     CLAIM_TWICE,  /* the header stands twice (sound_chunk_begins_again) */
-    CLAIM_CUT,    /* its end is missing, at least a byte */
-    CLAIM_CHAIN,  /* an Ogg of several streams one after another (ogg_pages.h) */
     CLAIM_FAILED, /* reading failed, see errno */
 };
 
@@ -70,13 +68,8 @@ struct sound_claim {
     unsigned bits;           /* of a sample of PCM in a WAV; 0: not said */
 };
 
-/* What the header of regular file `fd` claims (WAV, RF64, W64, AIFF, AU, CAF), and whether the last
- * page of an Ogg is there, and it is one sound, since libsndfile does not report truncation. Keeps
- * the file's position. */
+/* What the header of regular file `fd` claims (WAV, RF64, W64, AIFF, AU, CAF), since libsndfile does
+ * not report truncation. Keeps the file's position. */
 struct sound_claim sound_claim_read(int fd);
-
-/* Whether an Ogg whose last OGG_TAIL bytes (or fewer, if it has no more) these are has its end. */
-enum { OGG_TAIL = 1 << 16 }; /* no page is longer */
-bool sound_claim_ogg_ends(const unsigned char *tail, size_t size);
 
 #endif

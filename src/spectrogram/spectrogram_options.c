@@ -46,7 +46,7 @@ static const struct option_row rows[] = {
     OPT_INTEGER("height", "N", struct spectrogram_options, height, 1, EXTENT_MOST,
                 "of the whole, in the same units"),
     OPT_FLAG("allow-truncated", struct spectrogram_options, allow_truncated,
-             "draw a truncated sound"),
+             "draw a truncated or damaged sound"),
     OPT_FLAG("force", struct spectrogram_options, force, "replace FILE if it exists",
              .letter = 'f'),
     OPT_NO_SYNC,

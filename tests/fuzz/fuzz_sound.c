@@ -2,7 +2,9 @@
 #include "fuzz.h"
 #include "sound/port.h"
 
-enum { BLOCK = 256, BLOCKS_MOST = 64, CHANNELS_MOST = 64 };
+#include <fcntl.h>
+
+enum { BLOCK = 256, BLOCKS_MOST = 1024, CHANNELS_MOST = 64, PIPE = 1 << 17 };
 
 /* libsndfile itself loses what it has of a damaged Vorbis header. */
 const char *__lsan_default_suppressions(void);
@@ -48,7 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int fd = fuzz_file(data, size, path), ends[2];
     read_sound(path, true);
     close(fd);
-    if (pipe(ends) != 0 || write(ends[1], data, size) != (ssize_t)size) /* less than it holds */
+    if (pipe(ends) != 0 || fcntl(ends[1], F_SETPIPE_SZ, PIPE) < (int)size ||
+        write(ends[1], data, size) != (ssize_t)size)
         abort();
     close(ends[1]);
     snprintf(path, sizeof path, "/proc/self/fd/%d", ends[0]);
