@@ -547,6 +547,44 @@ END_TEST
 
 /* What a room means for speech: the output begins with its direct sound and is as long as the
  * input. */
+/* Each job has the stages of the command line in their order, one of --masks among them; the report
+ * has them, and they make the same job again. */
+START_TEST(masks_stand_among_the_other_stages)
+{
+    static const char *const orders[] = {
+        "--masks rirs --noise in/s03.wav,channel=1,snr=0..9 --gain -6..0",
+        "--noise in/s03.wav,channel=1,snr=3 --masks rirs",
+        "--gain -3 --chain c.yml --masks rirs --mask b.wav,gain=-20",
+        "--lv2 http://lv2plug.in/plugins/eg-amp,gain=-6 --masks rirs"};
+    begin();
+    command_done(
+        "printf 'r1 a.wav,gain=-30\\nr2 b.wav,gain=-30\\n' >rirs; printf 'halo-chain: 1\\nstages: [{gain: "
+        "-20}]\\n' >c.yml");
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        command_done(
+            "rm -rf D E; $HALO batch --glob 'in/s0[012].wav' -O D -q --tail none --seed %zu "
+            "--report rep %s",
+            i, orders[i]);
+        command_done("grep -c '\"mask\":\"[ab].wav,gain=-30\"' rep | grep -x 3");
+        command_done(
+            "sed -n 's/^{\"id\":\"\\(s0.\\).wav\".*\\(\"stages\":.*\\]\\).*/{\"in\":\"in\\/\\1.wav\","
+            "\\2}/p' rep >again; grep -c stages again | grep -x 3; $HALO batch again -O E -q --tail none");
+        command_done("for f in s00 s01 s02; do cmp D/$f.wav E/$f.wav || exit 1; done");
+    }
+    /* By hand, in the order of the options. */
+    command_done(
+        "rm -rf D; $HALO batch --glob in/s00.wav -O D -q --tail none --report rep --noise "
+        "in/s03.wav,channel=1,snr=3,start=0 --masks rirs --gain -3 && m=$(grep -o '[ab].wav,gain=-30' rep) && "
+        "$HALO render in/s00.wav hand.wav --reproducible --tail none --noise in/s03.wav,channel=1,snr=3,start=0 --mask "
+        "$m --gain -3 && cmp hand.wav D/s00.wav");
+    /* Stages of a job stand in their place, which is said. */
+    command_done("echo '{\"in\": \"in/s00.wav\", \"gain\": -1}' >own");
+    command_expect(
+        command_done("$HALO batch own -O E --masks rirs --noise in/s03.wav,channel=1,snr=3").err,
+        "1 of 1 job has stages of its own, in place of those of the command line");
+}
+END_TEST
+
 START_TEST(a_room_begins_at_its_direct_sound)
 {
     static const float whole[] = {-1, 0.5F, 0.25F, 0.125F}, early[] = {-1, 0.5F, 0, 0};
@@ -679,6 +717,7 @@ SUITE_MAIN("batch", the_bytes_are_those_of_reproducible_renders,
            the_status_knows_what_is_missing, the_status_is_that_of_the_last_list,
            jobs_of_old_lists_are_removed, runs_at_once_keep_their_lists,
            killed_runs_lose_nothing_and_leave_nothing, runs_at_once_share_the_work,
-           manifests_come_back_as_their_kind, a_room_begins_at_its_direct_sound,
-           a_missing_gpu_is_not_mentioned, seeds_are_whole_numbers, damaged_lists_are_refused,
-           names_that_are_no_text_fail_alone, byte_order_marks_are_skipped)
+           manifests_come_back_as_their_kind, masks_stand_among_the_other_stages,
+           a_room_begins_at_its_direct_sound, a_missing_gpu_is_not_mentioned,
+           seeds_are_whole_numbers, damaged_lists_are_refused, names_that_are_no_text_fail_alone,
+           byte_order_marks_are_skipped)

@@ -179,7 +179,7 @@ static enum status set_stages(struct batch_job *job, const json_t *stages)
                                             : fail(STATUS_USAGE, "\"stages\" is a list of stages");
 }
 
-static bool has_stages(const json_t *root)
+bool batch_job_has_stages(const json_t *root)
 {
     bool has = json_object_get(root, "stages") || json_object_get(root, "chain");
     const struct stage_ops *ops;
@@ -306,10 +306,11 @@ enum status batch_job_prepare(const struct batch_options *defaults, struct batch
     job->options.input = input;
     job->options.verbosity = VERBOSITY_QUIET;
     TRY(check_seed(defaults, job));
-    if (has_stages(job->root) || defaults->mask_list.count > 0)
+    if (batch_job_has_stages(job->root))
         stage_list_free(&job->options.chain.stages);
-    if (!has_stages(job->root) && defaults->mask_list.count > 0)
-        TRY(program_set(&command_render, &job->options, "mask", choose_mask(defaults, job)));
+    else if (defaults->mask_list.count > 0)
+        TRY(stage_list_insert(&job->options.chain.stages, defaults->masks_at,
+                              stage_ops_named("mask"), choose_mask(defaults, job)));
     TRY(set_members(job));
     TRY(stage_list_draw(&job->options.chain.stages, job->seed, job->id));
     if (strcmp(job->options.chain.settings.convolver.backend, "cuda") == 0 &&

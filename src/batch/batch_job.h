@@ -40,6 +40,9 @@ MUST_CHECK enum status batch_job_prepare(const struct batch_options *defaults,
                                          struct batch_job *job);
 void batch_job_free(struct batch_job *job);
 
+/* Whether a job has stages of its own, in place of those of the command line. */
+bool batch_job_has_stages(const json_t *root);
+
 /* Whether a path leads into the folder of a journal, of this batch or another one. */
 bool batch_is_journal(const char *path);
 

@@ -1,6 +1,7 @@
 #include "batch/batch_list.h"
 
 #include "base/cache_file.h"
+#include "base/plural.h"
 #include "base/printable.h"
 #include "batch/job_line.h"
 #include "batch/job_reads.h"
@@ -311,6 +312,7 @@ static enum status add_job(const struct batch_options *options, const struct bat
     list->all++;
     bool is_ours = status == STATUS_OK && batch_shard_has(shard, batch_id_sum(job.id));
     size_t earlier;
+    list->own += is_ours && batch_job_has_stages(job.root);
     if (is_ours)
         status = sum_set_add(&list->outputs, batch_id_sum(job.name), place, &earlier);
     batch_job_free(&job);
@@ -450,6 +452,11 @@ enum status batch_list_load(struct batch_options *options, const struct batch_sh
         status = check_names(&names, options->glob ? "file" : "line");
     if (status == STATUS_OK && options->report)
         status = check_report(&names, options->glob ? "file" : "line", options->report);
+    if (status == STATUS_OK && list->own > 0 &&
+        (options->render.chain.stages.count > 0 || options->mask_list.count > 0))
+        note("%zu of %zu job%s %s stages of %s own, in place of those of the command line",
+             list->own, list->count, plural_s(list->count), list->own == 1 ? "has" : "have",
+             list->own == 1 ? "its" : "their");
     list->ids = names.ids;
     names.ids = (struct sum_set){0};
     free_names(&names);

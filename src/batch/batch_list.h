@@ -22,6 +22,7 @@ struct batch_entry {
 struct batch_list {
     struct batch_entry *entries;
     size_t count, capacity;
+    size_t own;             /* of these, jobs with stages of their own */
     size_t all;             /* with those of other shards, */
     struct sum_set ids;     /* which they are, by batch_id_sum */
     struct sum_set outputs; /* the names of their outputs */

@@ -6,6 +6,16 @@
 
 static const char *const from_names[] = {"jobs", "kaldi", "lhotse", "nemo", NULL};
 
+/* Its place among the stages is that of the mask that each job gets. */
+static enum status parse_masks(void *options, const struct option_row *row, const char *value)
+{
+    struct batch_options *batch = options;
+    (void)row;
+    batch->masks = value;
+    batch->masks_at = batch->render.chain.stages.count;
+    return STATUS_OK;
+}
+
 static const struct option_row rows[] = {
     OPT_OUT_DIR(struct batch_options, render.out_dir,
                 "where outputs go, with the journal of what is done\n"
@@ -23,9 +33,11 @@ static const struct option_row rows[] = {
              "id, a recording, its start and its end a line"),
     OPT_STRING("glob", "PATTERN", struct batch_options, glob,
                "instead of LIST: the files of that pattern, as 'in/*.wav'"),
-    OPT_FILE("masks", "LIST", struct batch_options, masks,
-             "masks, one a line, alone or after an id, as in rirs.scp:\n"
-             "each job without a mask gets one of them, by its id and --seed"),
+    OPT_PARSE("masks", "LIST", parse_masks,
+              "masks, one a line, alone or after an id, as in rirs.scp:\n"
+              "a stage that is another one of them for each job, by its id\n"
+              "and --seed",
+              .is_file = true),
     OPT_SEED(struct batch_options, render.seed,
              "for what is drawn at random by it and the job's id: one of\n"
              "--masks, --gain -6..0, where --noise begins; default: 0"),

@@ -22,6 +22,7 @@ struct batch_options {
     struct kaldi_recordings *recordings; /* read from it */
     const char *glob;                    /* inputs instead of a list; NULL: none */
     const char *masks;            /* a list of masks, of which each job gets one; NULL: none */
+    size_t masks_at;              /* the number of stages before that mask */
     struct string_list mask_list; /* read from it */
     const char *shard;            /* K/N; NULL: all, or what a scheduler says */
     const char *report;           /* a file; NULL: none */

@@ -96,15 +96,14 @@ static enum status keep_report(void *context, const struct report *report)
     json_t *metadata = report->metadata ? metadata_report(report->metadata) : NULL;
     json_t *length_open = report->length_is_open ? json_true() : NULL;
     json_decref(work->details); /* of a try that failed in the end */
-    work->details =
-        json_pack("{s:o, s:o, s:I, s:I, s:I, s:f, s:f, s:I, s:o, s:o*, s:o*, s:o*}", "input",
-                  json_text(report->input), "output", json_text(report->output), "frames",
-                  (json_int_t)report->totals.frames_out, "rate", (json_int_t)report->rate,
-                  "channels", (json_int_t)report->channels, "sound_seconds",
-                  (double)report->totals.frames_out / report->rate, "peak", report->totals.peak,
-                  "clipped", (json_int_t)report->clipped, "layout",
-                  report_layout(report->layout, report->channels), "metadata", metadata, "stages",
-                  stage_list_drawn(report->stages), "length_open", length_open);
+    work->details = json_pack("{s:o, s:o, s:I, s:I, s:I, s:f, s:f, s:I, s:o, s:o*, s:o*}", "input",
+                              json_text(report->input), "output", json_text(report->output),
+                              "frames", (json_int_t)report->totals.frames_out, "rate",
+                              (json_int_t)report->rate, "channels", (json_int_t)report->channels,
+                              "sound_seconds", (double)report->totals.frames_out / report->rate,
+                              "peak", report->totals.peak, "clipped", (json_int_t)report->clipped,
+                              "layout", report_layout(report->layout, report->channels), "metadata",
+                              metadata, "length_open", length_open);
     return STATUS_OK;
 }
 
@@ -236,6 +235,9 @@ static void tell(struct batch_work *work, enum batch_result result)
         batch_journal_note(batch->journal, json_pack("{s:o, s:o}", "id", json_text(id), "failed",
                                                      json_text(work->problem.message)));
     }
+    if (!work->details)
+        work->details = json_object();
+    json_object_set_new(work->details, "stages", stage_list_texts(&work->job.options.chain.stages));
     batch_report_add(&batch->report, id, input, result,
                      result == BATCH_FAILED ? &work->problem : NULL, work->details);
     work->details = NULL;

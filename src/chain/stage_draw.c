@@ -157,14 +157,19 @@ enum status stage_list_draw(struct stage_list *list, uint64_t seed, const char *
     return STATUS_OK;
 }
 
-json_t *stage_list_drawn(const struct stage_list *list)
+json_t *stage_list_texts(const struct stage_list *list)
 {
-    bool any = false;
-    for (size_t i = 0; i < list->count; i++)
-        any = any || list->stages[i].drawn;
-    json_t *stages = any ? json_array() : NULL;
+    json_t *stages = json_array();
     for (size_t i = 0; stages && i < list->count; i++)
         json_array_append_new(stages, json_pack("{s:o}", list->stages[i].ops->option,
                                                 json_text(list->stages[i].text)));
     return stages;
+}
+
+json_t *stage_list_drawn(const struct stage_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->stages[i].drawn)
+            return stage_list_texts(list);
+    return NULL;
 }

@@ -28,7 +28,10 @@ struct stage_draw {
 MUST_CHECK enum status stage_list_draw(struct stage_list *list, uint64_t seed, const char *id);
 
 /* The stages with what was drawn, as in a job of halo batch: [{"mask": "room.wav,gain=-3.142"}].
- * NULL: nothing was drawn, or memory. */
+ * NULL: memory. */
+json_t *stage_list_texts(const struct stage_list *list);
+
+/* The same; NULL also: nothing was drawn. */
 json_t *stage_list_drawn(const struct stage_list *list);
 
 #endif

@@ -88,6 +88,16 @@ enum status stage_list_add(struct stage_list *list, const struct stage_ops *ops,
     return STATUS_OK;
 }
 
+enum status stage_list_insert(struct stage_list *list, size_t at, const struct stage_ops *ops,
+                              const char *text)
+{
+    TRY(stage_list_add(list, ops, text, NULL));
+    struct stage stage = list->stages[list->count - 1];
+    memmove(list->stages + at + 1, list->stages + at, (list->count - 1 - at) * sizeof stage);
+    list->stages[at] = stage;
+    return STATUS_OK;
+}
+
 enum status stage_list_copy(const struct stage_list *list, struct stage_list *copy)
 {
     *copy = (struct stage_list){

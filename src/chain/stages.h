@@ -229,6 +229,10 @@ struct stage_list {
 /* origin: see struct stage. Errors: memory. */
 MUST_CHECK enum status stage_list_add(struct stage_list *list, const struct stage_ops *ops,
                                       const char *text, const char *origin);
+
+/* The same of the command line, as stage number `at` from 0. */
+MUST_CHECK enum status stage_list_insert(struct stage_list *list, size_t at,
+                                         const struct stage_ops *ops, const char *text);
 void stage_list_free(struct stage_list *list);
 
 /* The same specs, nothing loaded; `copy` is empty before. Errors: memory. */
