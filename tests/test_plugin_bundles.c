@@ -13,14 +13,14 @@
 
 #define COPY "urn:halo:test:copy"
 
-/* A folder "lv2" with links to these broken bundles and a copy of the good one, and an empty cache.
+/* A folder "lv2" with copies of these broken bundles and of the good one, and an empty cache.
  * Children are counted, see children(). */
 static void offer(const char *broken)
 {
     command_clean();
     command_done("mkdir lv2 ladspa && cp %s/ladspa/mean.so ladspa && "
                  "cp -r %s/lv2/mean.lv2 lv2 && for name in %s; do"
-                 " ln -s %s/broken/$name.lv2 lv2; done",
+                 " cp -r %s/broken/$name.lv2 lv2; done",
                  HALO_TEST_PLUGINS, HALO_TEST_PLUGINS, broken, HALO_TEST_PLUGINS);
     setenv("LV2_PATH", command_path("lv2"), 1);
     setenv("LADSPA_PATH", "/nowhere", 1);

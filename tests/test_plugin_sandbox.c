@@ -76,7 +76,7 @@ START_TEST(attempts_fail_and_the_sound_goes_on)
         {"trace", "EPERM"},        {"kill-halo", "EPERM"},      {"kill-all", "EPERM"},
         {"read-memory", "EACCES"}, {"fork-bomb", "EPERM"},      {"escape", "EPERM"},
         {"huge-file", "EFBIG"},    {"open-many", "EMFILE"},     {"descriptors", "ENOENT"},
-        {"signals", "ENOENT"},
+        {"signals", "ENOENT"},     {"watch", "EPERM"},          {"priority", "EPERM"},
     };
     prepare();
     int listener = open_listener();
@@ -85,6 +85,62 @@ START_TEST(attempts_fail_and_the_sound_goes_on)
     close(listener);
     command_done("test \"$(ls -A home)\" = .keys && test $(stat -c %%a home/.keys/id) = 600");
     ck_assert_str_eq(command_files(), "home in.wav out.wav");
+}
+END_TEST
+
+/* Those of a bundle, of a folder in it, and of a folder of plugins, to a folder and to a file. */
+START_TEST(links_in_folders_of_plugins_open_nothing)
+{
+    static const char *const places[] = {"home/.lv2/nice.lv2/extra", "home/.ladspa/extra",
+                                         "home/.clap/a/b/c", "paths/x.lv2", "home/.fonts/x"};
+    prepare();
+    setenv("HOME", command_path("home"), 1);
+    setenv("LV2_PATH", command_path("paths"), 1);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const char *target = i % 2 ? "/id" : "";
+        command_done("mkdir -p $(dirname %s) && ln -s $PWD/home/.keys%s %s", places[i], target,
+                     places[i]);
+        check_outcome("read-secret", "", "EACCES");
+    }
+    unsetenv("LV2_PATH");
+}
+END_TEST
+
+/* Threads that a plugin starts while it is opened inherit its priority. */
+START_TEST(plugins_are_opened_without_priority)
+{
+    static const char *const runs[] = {
+        "render in.wav out.wav -f --verbose",
+        "live --plain --device null:in=in.wav,pace=0 --seconds 0.05 --block 64 --verbose"};
+    prepare();
+    if (command_run("chrt -f 20 true").code != 0) {
+        puts("not run: plugins_are_opened_without_priority, since nobody may have one here");
+        return;
+    }
+    for (size_t i = 0; i < 2; i++)
+        command_expect(command_done("chrt -f 20 $HALO %s --ladspa intruder:urgent", runs[i]).err,
+                       "says: urgent: ENOENT");
+    check_outcome("awake", "", "ENOENT");
+}
+END_TEST
+
+/* Its memory is halo's as well: what it counts there beyond what it was asked, and an answer of a
+ * process that is dead, are failures, also in the last block. */
+START_TEST(a_plugin_that_dies_leaves_no_file)
+{
+    static const char *const labels[] = {"filled-with-55", "filled-with-ff", "filled-with-00",
+                                         "answers-and-dies"};
+    prepare();
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+        struct command_result result =
+            command_run("rm -f out.wav; $HALO render in.wav out.wav --tail "
+                        "none --ladspa usurper:%s",
+                        labels[i]);
+        ck_assert_msg(result.code == 1 && command_lines(result.err) == 1, "%s: code %d, %s",
+                      labels[i], result.code, result.err);
+        ck_assert_ptr_null(strstr(result.err, "e+"));
+        ck_assert_str_eq(command_files(), "home in.wav");
+    }
 }
 END_TEST
 
@@ -456,10 +512,12 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const contained[] = {attempts_fail_and_the_sound_goes_on,
-                                      parts_hold_without_each_other, memory_and_threads_are_limited,
-                                      a_live_plugin_is_contained};
+    const TTest *const contained[] = {
+        attempts_fail_and_the_sound_goes_on, links_in_folders_of_plugins_open_nothing,
+        plugins_are_opened_without_priority, parts_hold_without_each_other,
+        memory_and_threads_are_limited,      a_live_plugin_is_contained};
     const TTest *const anywhere[] = {attempts_succeed_without_a_sandbox,
+                                     a_plugin_that_dies_leaves_no_file,
                                      false_numbers_in_shared_memory_are_not_believed,
                                      false_numbers_do_no_harm_live,
                                      what_a_plugin_started_ends_with_it,

@@ -29,6 +29,14 @@ int realtime_priority(pthread_t thread)
     return policy == SCHED_FIFO || policy == SCHED_RR ? parameters.sched_priority : 0;
 }
 
+int realtime_drop(void)
+{
+    int priority = realtime_priority(pthread_self());
+    if (priority > 0)
+        (void)pthread_setschedparam(pthread_self(), SCHED_OTHER, &(const struct sched_param){0});
+    return priority;
+}
+
 void realtime_lower(pthread_t thread)
 {
     int policy;

@@ -30,6 +30,10 @@ struct realtime_before {
 bool realtime_raise(int priority, struct realtime_before *before);
 void realtime_restore(const struct realtime_before *before);
 
+/* Take the real-time priority of the calling thread away, and of threads that it starts. Returns
+ * it; 0: it had none. */
+int realtime_drop(void);
+
 /* Lower a real-time priority of `thread` by one. */
 void realtime_lower(pthread_t thread);
 

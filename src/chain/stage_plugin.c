@@ -278,6 +278,11 @@ static bool stage_clap_path_in(char *const *spec, size_t word, size_t from, stru
     return memchr(spec[0], '/', path->length);
 }
 
+static enum status stage_plugin_confirm(const struct stage *stage)
+{
+    return plugin_filter_confirm(stage->filter);
+}
+
 static enum status stage_plugin_save(const struct stage *stage, const char *folder)
 {
     return plugin_filter_save(stage->filter, folder);
@@ -319,9 +324,9 @@ static void stage_plugin_control_set(const struct stage *stage, size_t port, flo
     .load = stage_plugin_load, .destroy = stage_plugin_destroy, .create = stage_plugin_create,     \
     .describe = stage_plugin_describe, .report = stage_plugin_report,                              \
     .report_json = stage_plugin_report_json, .keep_latency = stage_plugin_keep_latency,            \
-    .save = stage_plugin_save, .state_links = stage_plugin_state_links,                            \
-    .controls = stage_plugin_controls, .control_value = stage_plugin_control_value,                \
-    .control_set = stage_plugin_control_set
+    .confirm = stage_plugin_confirm, .save = stage_plugin_save,                                    \
+    .state_links = stage_plugin_state_links, .controls = stage_plugin_controls,                    \
+    .control_value = stage_plugin_control_value, .control_set = stage_plugin_control_set
 
 const struct stage_ops stage_lv2_ops = {
     .option = "lv2",

@@ -112,6 +112,14 @@ enum status stage_list_copy(const struct stage_list *list, struct stage_list *co
     return status;
 }
 
+enum status stage_list_confirm(const struct stage_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->stages[i].filter && list->stages[i].ops->confirm)
+            TRY(list->stages[i].ops->confirm(&list->stages[i]));
+    return STATUS_OK;
+}
+
 bool stage_list_runs_beside(const struct stage_list *list)
 {
     bool runs_beside = true;

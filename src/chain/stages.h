@@ -179,6 +179,9 @@ struct stage_ops {
      * the stage. NULL: nothing. */
     void (*report)(const struct stage *stage);
     json_t *(*report_json)(const struct stage *stage);
+    /* After the last step of a file: whether the stage did all of it. NULL: it did. Errors: it
+     * ended. */
+    enum status (*confirm)(const struct stage *stage);
     /* After the last step: what was proven, if its settings ask for a proof. NULL: nothing can be.
      */
     void (*prove)(const struct stage *stage, struct proof *proof);
@@ -229,6 +232,9 @@ struct stage_list {
 /* origin: see struct stage. Errors: memory. */
 MUST_CHECK enum status stage_list_add(struct stage_list *list, const struct stage_ops *ops,
                                       const char *text, const char *origin);
+
+/* ops->confirm of all stages. */
+MUST_CHECK enum status stage_list_confirm(const struct stage_list *list);
 
 /* The same of the command line, as stage number `at` from 0. */
 MUST_CHECK enum status stage_list_insert(struct stage_list *list, size_t at,

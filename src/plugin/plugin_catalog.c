@@ -6,10 +6,12 @@
 #include "base/short_list.h"
 #include "base/suggest.h"
 #include "plugin/plugin_info_json.h"
+#include "plugin/plugin_sandbox.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const double SHOW_EVERY = 0.2; /* seconds */
@@ -113,9 +115,26 @@ static enum status compute_contents(struct plugin_catalog *catalog, struct plugi
     return status;
 }
 
+/* A link may lead anywhere, as one in a bundle from an archive: the sandbox does not follow it. */
+static enum status refuse_link(const struct plugin_catalog *catalog, struct plugin_holder *holder)
+{
+    struct stat about;
+    if (lstat(holder->path, &about) != 0 || !S_ISLNK(about.st_mode) ||
+        !(plugin_sandbox_parts() & SANDBOX_FILES) ||
+        plugin_reads_include(&catalog->reads, holder->path))
+        return STATUS_OK;
+    holder->trouble =
+        strdup("it is a link out of the folders of plugins, which isolated plugins do "
+               "not follow; name the folder where it leads in the search path");
+    return holder->trouble ? STATUS_OK : fail_memory("a list of plugins");
+}
+
 static enum status look_into(struct plugin_catalog *catalog, struct plugin_holder *holder)
 {
     if (!holder->kind->contents)
+        return STATUS_OK;
+    TRY(refuse_link(catalog, holder));
+    if (holder->trouble)
         return STATUS_OK;
     json_t *entry = plugin_memory_entry(&catalog->memory, holder->kind, holder->path);
     const char *trouble = json_string_value(json_object_get(entry, "trouble"));
@@ -142,6 +161,7 @@ enum status plugin_catalog_open(struct plugin_catalog *catalog, const struct plu
         catalog->scanner.patience = patience;
     plugin_memory_open(&catalog->memory);
     TRY(list_holders(catalog, kind));
+    TRY(plugin_reads_init(&catalog->reads, (char *const[]){NULL}));
     for (size_t i = 0; i < catalog->count; i++)
         TRY(look_into(catalog, &catalog->holders[i]));
     return STATUS_OK;
@@ -160,6 +180,7 @@ void plugin_catalog_close(struct plugin_catalog *catalog)
         free(holder->trouble);
     }
     free(catalog->holders);
+    plugin_reads_free(&catalog->reads);
 }
 
 /* ---- what a plugin needs ---- */

@@ -10,9 +10,11 @@
 
 #include "plugin/plugin.h"
 #include "plugin/plugin_memory.h"
+#include "plugin/plugin_reads.h"
 #include "plugin/plugin_scanner.h"
 
 struct plugin_catalog {
+    struct plugin_reads reads; /* what an isolated plugin may read by itself */
     struct plugin_scanner scanner;
     struct plugin_memory memory;
     size_t count;

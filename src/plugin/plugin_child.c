@@ -39,6 +39,8 @@ struct plugin_child {
     uint32_t done;
     unsigned long long frames;
     bool hung;
+    atomic_uint posted; /* orders, */
+    atomic_ullong posted_frames;
 
     char end[END_MOST]; /* written before `ended` is */
     atomic_bool ended;
@@ -111,8 +113,11 @@ static void describe_end(struct plugin_child *child, int status)
     char at[64], reason[64] = "", line[OUTPUT_LAST + 16] = "";
     const char *doing = atomic_load(&child->doing), *what = "ended its process";
     unsigned long long frames = atomic_load(&child->settings.head->frames);
-    snprintf(at, sizeof at, "at %.3f s, in block %llu", (double)frames / child->settings.rate,
-             frames / child->settings.block + 1);
+    if (frames <= atomic_load(&child->posted_frames))
+        snprintf(at, sizeof at, "at %.3f s, in block %llu", (double)frames / child->settings.rate,
+                 frames / child->settings.block + 1);
+    else
+        snprintf(at, sizeof at, "at an unknown time");
     if (child->hung) {
         what = "hung";
         snprintf(reason, sizeof reason, "no answer for %g s", atomic_load(&child->patience));
@@ -136,7 +141,9 @@ static void watch_for_hanging(struct plugin_child *child, double passed)
     struct isolated_head *head = child->settings.head;
     uint32_t done = atomic_load(&head->done.value);
     unsigned long long frames = atomic_load(&head->frames);
-    bool waiting = done != atomic_load(&head->posted.value);
+    unsigned long long most = atomic_load(&child->posted_frames);
+    bool waiting = done != atomic_load(&child->posted);
+    frames = frames < most ? frames : most;
     bool same = done == child->done && frames == child->frames;
     child->quiet = waiting && same ? child->quiet + fmin(passed, 2e-3 * POLL_MS) : 0;
     child->done = done;
@@ -258,6 +265,12 @@ void plugin_child_doing(struct plugin_child *child, const char *doing, double pa
     atomic_store(&child->doing, doing);
 }
 
+HALO_REALTIME void plugin_child_posted(struct plugin_child *child, uint32_t orders, uint64_t frames)
+{
+    atomic_store(&child->posted_frames, frames);
+    atomic_store(&child->posted, orders);
+}
+
 enum status plugin_child_start(const struct plugin_child_settings *settings, double patience,
                                struct plugin_child **result)
 {
@@ -265,6 +278,7 @@ enum status plugin_child_start(const struct plugin_child_settings *settings, dou
     int error = child ? 0 : ENOMEM;
     if (child) {
         child->settings = *settings;
+        atomic_init(&child->posted, 1);
         child->channels[PRINTED] = child->channels[MESSAGES] = -1;
         plugin_output_init(&child->printed, settings->name);
         plugin_child_doing(child, "while it was loaded", patience);

@@ -27,6 +27,10 @@ struct plugin_child_settings {
 MUST_CHECK enum status plugin_child_start(const struct plugin_child_settings *settings,
                                           double patience, struct plugin_child **child);
 
+/* What halo has posted: orders, with order 0, and frames since the opening or the last reset. The
+ * plugin may have overwritten the shared numbers. Real-time. */
+void plugin_child_posted(struct plugin_child *child, uint32_t orders, uint64_t frames);
+
 /* `patience` holds for each order or block from now on; `doing` describes the order for the message
  * about an end: "while it was loaded"; NULL: it processes sound. */
 void plugin_child_doing(struct plugin_child *child, const char *doing, double patience);

@@ -323,6 +323,12 @@ float plugin_filter_value(const struct filter *filter, size_t port)
     return atomic_load(&((const struct plugin_filter *)filter)->requested[port]);
 }
 
+enum status plugin_filter_confirm(struct filter *filter)
+{
+    struct plugin_instances *instances = ((struct plugin_filter *)filter)->instances;
+    return instances->kind->confirm ? instances->kind->confirm(instances) : STATUS_OK;
+}
+
 enum status plugin_filter_save(struct filter *filter, const char *folder)
 {
     struct plugin_instances *instances = ((struct plugin_filter *)filter)->instances;

@@ -88,4 +88,8 @@ float plugin_filter_value(const struct filter *filter, size_t port);
 /* Save the state of the plugin, see plugin_kind.save. Not while the step runs. */
 MUST_CHECK enum status plugin_filter_save(struct filter *filter, const char *folder);
 
+/* After the last block of a file: whether the plugin's process did not end with it. Errors: it did.
+ */
+MUST_CHECK enum status plugin_filter_confirm(struct filter *filter);
+
 #endif

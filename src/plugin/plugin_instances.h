@@ -51,6 +51,8 @@ struct plugin_instances_kind {
     void (*process)(struct plugin_instances *instances, const float *const *in, float *const *out,
                     size_t frames, const struct plugin_change *changes, size_t count);
     void (*reset)(struct plugin_instances *instances);
+    /* Whether they still run after the last piece; NULL: they do. Errors: they have ended. */
+    enum status (*confirm)(struct plugin_instances *instances);
     enum status (*save)(struct plugin_instances *instances, const char *folder);
     void (*close)(struct plugin_instances *instances);
 };

@@ -20,6 +20,7 @@ struct server {
     struct plugin_instances *instances;
     int64_t spin;  /* ns, before it sleeps */
     int processor; /* that it stays on; negative: any */
+    int priority;  /* that halo gave the process; 0: none is real-time */
     const float **in;
     float **out;
 };
@@ -117,6 +118,15 @@ static enum status open_instances(struct server *server, const struct isolated_r
                                  &server->instances);
 }
 
+/* Below halo's thread that watches this process. */
+static void begin_realtime(struct server *server)
+{
+    struct realtime_before before;
+    realtime_lock_memory(); /* if permitted */
+    bool is_raised = server->priority > 1 && realtime_raise(server->priority - 1, &before);
+    atomic_store(&server->memory.head->has_priority, is_raised);
+}
+
 static enum status answer_opening(struct server *server, const struct isolated_request *request)
 {
     struct isolated_head *head = server->memory.head;
@@ -125,7 +135,7 @@ static enum status answer_opening(struct server *server, const struct isolated_r
     head->status = (int)status;
     if (status == STATUS_OK) {
         if (request->settings.plugin.live)
-            realtime_lock_memory(); /* if permitted */
+            begin_realtime(server);
         const struct isolated_piece piece = isolated_memory_piece(&server->memory, 0);
         piece.runs[0].latency = server->instances->latency;
         atomic_store(&head->tail, server->instances->tail);
@@ -154,15 +164,14 @@ static enum status enter_sandbox(const struct isolated_request *request)
     return status;
 }
 
+/* Threads that the plugin starts while it is opened, or only measured, are ordinary ones. */
 static void prepare(struct server *server, const struct isolated_request *request)
 {
-    if (!request->settings.plugin.live) {
+    server->priority = realtime_drop();
+    if (request->settings.plugin.live)
+        realtime_flush_denormals();
+    else
         server->spin = SPIN_NS;
-        return;
-    }
-    realtime_lower(pthread_self());
-    atomic_store(&server->memory.head->has_priority, realtime_priority(pthread_self()) > 0);
-    realtime_flush_denormals();
 }
 
 enum status plugin_instances_serve(int argc, char **argv)

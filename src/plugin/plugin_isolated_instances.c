@@ -21,7 +21,7 @@ static const double LEAVE_TIME = 1;    /* seconds */
 /* Report the end of the process, unless a signal came. */
 static enum status report_end(struct isolated_instances *isolated, const char *verb)
 {
-    const char *end = plugin_child_end(isolated->child);
+    const char *end = isolated_end(isolated);
     isolated->instances.failure = end;
     return end ? fail(STATUS_FAILED, "cannot %s %s: it %s", verb, isolated->instances.info->id, end)
                : STATUS_INTERRUPTED;
@@ -61,11 +61,19 @@ static void reset(struct plugin_instances *instances)
     char none[1];
     const struct log_keeper before =
         log_keep_in(none, sizeof none); /* instances->failure says why */
+    isolated->frames = 0;
     enum status status = do_order(isolated, ISOLATED_RESET, "reset", "while it was reset");
     (void)status;
     log_keep_again(&before);
     isolated->resting = isolated->rest = 0;
     instances->late = 0;
+}
+
+/* By an order that does nothing. */
+static enum status confirm(struct plugin_instances *instances)
+{
+    return do_order((struct isolated_instances *)instances, ISOLATED_PIECE, "finish",
+                    "at the end of the sound");
 }
 
 /* The child writes into its own folder only. */
@@ -109,6 +117,7 @@ static void close_instances(struct plugin_instances *instances)
 static const struct plugin_instances_kind isolated_kind = {
     .process = isolated_process,
     .reset = reset,
+    .confirm = confirm,
     .save = save,
     .close = close_instances,
 };

@@ -17,6 +17,8 @@ struct isolated_instances {
     double patience;       /* seconds, for a block */
     double order_patience; /* for other orders */
     uint32_t posted;       /* orders */
+    uint64_t frames;       /* of pieces, since the last reset */
+    bool overwritten;      /* the plugin has changed the count of answers */
     bool given_up;         /* a signal came while an order was pending */
     bool takes_turns;      /* with the child, on one processor */
     int64_t spin;          /* ns, before it sleeps */
@@ -32,6 +34,10 @@ struct isolated_instances {
 struct isolated_piece isolated_begin(const struct isolated_instances *isolated,
                                      enum isolated_what what);
 void isolated_post(struct isolated_instances *isolated);
+
+/* Real-time. Why no more answers come: how the process ended, or that the plugin has overwritten
+ * their count; NULL: they come. */
+const char *isolated_end(const struct isolated_instances *isolated);
 
 /* Real-time. Only the last change of each port at each frame stays. */
 void isolated_add_changes(const struct isolated_instances *isolated, struct isolated_piece *piece,

@@ -48,7 +48,23 @@ HALO_REALTIME struct isolated_piece isolated_begin(const struct isolated_instanc
 HALO_REALTIME void isolated_post(struct isolated_instances *isolated)
 {
     isolated->posted++;
+    if (isolated->child)
+        plugin_child_posted(isolated->child, isolated->posted, isolated->frames);
     futex_raise(&isolated->memory.head->posted);
+}
+
+HALO_REALTIME const char *isolated_end(const struct isolated_instances *isolated)
+{
+    return isolated->overwritten ? "wrote over the memory that it shares with halo"
+                                 : plugin_child_end(isolated->child);
+}
+
+/* Whether all orders are done but for `behind`. More answers than orders are none. */
+HALO_REALTIME static bool is_near(struct isolated_instances *isolated, size_t behind)
+{
+    uint32_t missing = isolated->posted - atomic_load(&isolated->memory.head->done.value);
+    isolated->overwritten |= missing > isolated->memory.slots;
+    return missing <= behind;
 }
 
 /* Until all orders are done; `deadline` 0: however long that takes. False: not done, and either the
@@ -58,10 +74,11 @@ HALO_REALTIME static bool wait_until(struct isolated_instances *isolated, int64_
     struct futex *done = &isolated->memory.head->done;
     for (;;) {
         int64_t until = deadline ? deadline : monotonic_ns() + POLL_NS;
-        if (futex_wait(done, isolated->posted, isolated->spin, until))
+        (void)futex_wait(done, isolated->posted, isolated->spin, until);
+        if (is_near(isolated, 0))
             return true;
-        if (plugin_child_end(isolated->child))
-            return futex_reached(done, isolated->posted); /* it may have answered before */
+        if (isolated_end(isolated)) /* it may have answered before */
+            return is_near(isolated, 0);
         if (deadline ? monotonic_ns() >= deadline : stop_requested()) {
             isolated->given_up = !deadline;
             return false;
@@ -173,6 +190,7 @@ HALO_REALTIME static void post_piece(struct isolated_instances *isolated, const 
 {
     struct isolated_piece piece = begin_piece(isolated, in, frames);
     piece.order->processor = processor;
+    isolated->frames += frames;
     isolated_add_changes(isolated, &piece, isolated->kept, isolated->kept_count);
     isolated_add_changes(isolated, &piece, changes, count);
     isolated->kept_count = 0;
@@ -219,12 +237,6 @@ HALO_REALTIME static bool exchange_piece(struct isolated_instances *isolated,
     return in_time;
 }
 
-/* Whether the child is at most `behind` pieces behind. */
-HALO_REALTIME static bool is_near(const struct isolated_instances *isolated, size_t behind)
-{
-    return futex_reached(&isolated->memory.head->done, isolated->posted - (uint32_t)behind);
-}
-
 HALO_REALTIME void isolated_process(struct plugin_instances *instances, const float *const *in,
                                     float *const *out, size_t frames,
                                     const struct plugin_change *changes, size_t count)
@@ -240,7 +252,7 @@ HALO_REALTIME void isolated_process(struct plugin_instances *instances, const fl
         post_piece(isolated, in, frames, changes, count, -1);
     else if (exchange_piece(isolated, in, out, frames, changes, count))
         return;
-    instances->failure = plugin_child_end(isolated->child);
+    instances->failure = isolated_end(isolated);
     instances->late += !instances->failure;
     output_silence(isolated, out, frames);
 }

@@ -2,14 +2,10 @@
 
 #include "base/cache_file.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-enum { LINKS_DEEP = 2, LINKS_MOST = 4096 };
 
 /* Not all of /etc and /proc: keys of the machine and other processes are there. */
 static const char *const system_places[] = {
@@ -86,43 +82,13 @@ static enum status add_path(struct plugin_reads *reads, const char *path, size_t
     return STATUS_OK;
 }
 
-/* What the links below a folder point to. A folder that cannot be read has none. */
-static enum status add_links(struct plugin_reads *reads, const char *folder, int depth)
-{
-    char path[PATH_MAX];
-    struct stat about;
-    enum status status = STATUS_OK;
-    DIR *listing = opendir(folder);
-    for (struct dirent *entry; listing && status == STATUS_OK && (entry = readdir(listing));) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-            (size_t)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= sizeof path ||
-            lstat(path, &about) != 0 || reads->count >= LINKS_MOST)
-            continue;
-        if (S_ISLNK(about.st_mode))
-            status = add_path(reads, path, strlen(path));
-        else if (S_ISDIR(about.st_mode) && depth > 1)
-            status = add_links(reads, path, depth - 1);
-    }
-    if (listing)
-        closedir(listing);
-    return status;
-}
-
-/* A folder of plugins. */
-static enum status add_place(struct plugin_reads *reads, const char *path, size_t length)
-{
-    TRY(add_path(reads, path, length));
-    const char *added = reads->paths[reads->count - 1];
-    return strncmp(added, "/usr/", 5) == 0 ? STATUS_OK : add_links(reads, added, LINKS_DEEP);
-}
-
 static enum status add_variable(struct plugin_reads *reads, const char *name)
 {
     const char *list = getenv(name);
     for (size_t length; list && *list; list += length + (list[length] == ':')) {
         length = strcspn(list, ":");
         if (length > 0)
-            TRY(add_place(reads, list, length));
+            TRY(add_path(reads, list, length));
     }
     return STATUS_OK;
 }
@@ -133,7 +99,7 @@ static enum status add_all(struct plugin_reads *reads, char *const *named)
     for (size_t i = 0; i < sizeof system_places / sizeof *system_places; i++)
         TRY(add_path(reads, system_places[i], strlen(system_places[i])));
     for (size_t i = 0; i < sizeof home_places / sizeof *home_places; i++)
-        TRY(add_place(reads, home_places[i], strlen(home_places[i])));
+        TRY(add_path(reads, home_places[i], strlen(home_places[i])));
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
         TRY(add_variable(reads, variables[i]));
     if (cache_file_path(cache, "")) /* FFTW's wisdom, for halo.lv2 */

@@ -1,6 +1,7 @@
 #include "plugin/plugin_sandbox.h"
 
 #include "base/hidden_name.h"
+#include "base/realtime.h"
 #include "plugin/plugin_supervisor.h"
 
 #include <ctype.h>
@@ -181,17 +182,18 @@ static void limit(__rlimit_resource_t what, rlim_t most)
     setrlimit(what, &(const struct rlimit){most, most});
 }
 
-/* What root may do without limits stays allowed without capabilities: the priority that the
- * process was started with, and to lock its memory. */
-static void keep_privileges(const struct plugin_sandbox *sandbox)
+/* What root may do without limits stays allowed without capabilities: a priority below that which
+ * the process was started with, and to lock its memory. A thread that does not sleep for long with
+ * such a priority ends the process, before the rest of the machine waits for it. */
+static void limit_priority(const struct plugin_sandbox *sandbox)
 {
-    struct sched_param parameters;
-    int policy = sched_getscheduler(0);
-    if ((policy == SCHED_FIFO || policy == SCHED_RR) && sched_getparam(0, &parameters) == 0) {
-        rlim_t priority = (rlim_t)parameters.sched_priority;
-        setrlimit(RLIMIT_RTPRIO, &(const struct rlimit){priority, priority});
+    enum { AWAKE_US = 1000000 };
+    int priority = realtime_priority(pthread_self());
+    rlim_t most = priority > 0 ? (rlim_t)priority - 1 : 0;
+    setrlimit(RLIMIT_RTPRIO, &(const struct rlimit){most, most});
+    setrlimit(RLIMIT_RTTIME, &(const struct rlimit){AWAKE_US, AWAKE_US});
+    if (priority > 0)
         setrlimit(RLIMIT_MEMLOCK, &(const struct rlimit){sandbox->memory, sandbox->memory});
-    }
 }
 
 /* Memory: all that it alone can write to, so that mere reservations do not count. The supervisor
@@ -231,7 +233,7 @@ enum status plugin_sandbox_enter(const struct plugin_sandbox *sandbox, char *con
 {
     struct plugin_reads reads = {0};
     if (sandbox->memory)
-        keep_privileges(sandbox);
+        limit_priority(sandbox);
     TRY(supervisor_start(sandbox));
     set_environment(sandbox);
     if (sandbox->memory == 0)

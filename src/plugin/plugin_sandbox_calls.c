@@ -87,6 +87,10 @@ static const struct forbidden_call forbidden[] = {
     {"utimensat", 0},
     {"name_to_handle_at", 0},
     {"open_by_handle_at", 0},
+    /* what others do with their files */
+    {"inotify_init", 0},
+    {"inotify_init1", 0},
+    {"fanotify_init", 0},
     /* the system */
     {"mount", 0},
     {"umount2", 0},
@@ -107,7 +111,6 @@ static const struct forbidden_call forbidden[] = {
     {"bpf", 0},
     {"perf_event_open", 0},
     {"userfaultfd", 0},
-    {"fanotify_init", 0},
     {"io_uring_setup", 425},
     {"io_uring_enter", 426},
     {"io_uring_register", 427},

@@ -155,6 +155,7 @@ static enum status work(struct render_job *job)
     TRY(render_run_sound(job));
     if (render_is_too_late(job))
         return STATUS_OK;
+    TRY(stage_list_confirm(&options->chain.stages));
     TRY(prove(job));
     lap = lap_begin();
     TRY(render_end_metadata(options, input, job->report.totals.frames_out, &change, job->sink));

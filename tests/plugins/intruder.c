@@ -12,12 +12,15 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -73,6 +76,32 @@ static int read_secret(void)
     char byte;
     int file = open(getenv("INTRUDER_SECRET"), O_RDONLY | O_CLOEXEC);
     return file >= 0 && read(file, &byte, 1) == 1 ? close(file) : -1;
+}
+
+static int watch_files(void)
+{
+    int watch = inotify_init1(IN_CLOEXEC);
+    return watch >= 0 ? close(watch) : -1;
+}
+
+static int take_priority(void)
+{
+    return sched_setscheduler(0, SCHED_FIFO, &(const struct sched_param){.sched_priority = 1});
+}
+
+/* Whether a thread that is started now would have a real-time priority, and keep it awake for ever.
+ */
+static int be_urgent(void)
+{
+    errno = ENOENT;
+    return sched_getscheduler(0) == SCHED_FIFO ? 0 : -1;
+}
+
+static int stay_awake(void)
+{
+    struct rlimit limit;
+    errno = ENOENT;
+    return getrlimit(RLIMIT_RTTIME, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY ? 0 : -1;
 }
 
 static struct sockaddr_in address_at(int port)
@@ -322,6 +351,10 @@ static const struct attempt {
     {"write-own", write_own},
     {"change-mode", change_mode},
     {"read-secret", read_secret},
+    {"watch", watch_files},
+    {"urgent", be_urgent},
+    {"awake", stay_awake},
+    {"priority", take_priority},
     {"listen", listen_tcp},
     {"connect", connect_tcp},
     {"connect-unix", connect_unix},

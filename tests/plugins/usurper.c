@@ -31,9 +31,12 @@ static const struct lie {
     enum {
         ANSWERING,
         OPENING,
-        ALWAYS
-    } when; /* from the first block on, from the opening on, or
-               from the first block on at any time */
+        ALWAYS,
+        FILLING,
+        DYING
+    } when; /* from the first block on, from the opening on, or from the first block on at any time;
+               or the first block fills the head with a byte, or is answered, and the process aborts
+             */
 } lies[] = {
     {"endless-runs", 0, UINT64_MAX, NULL, ANSWERING},
     {"long-runs", (uint64_t)1 << 40, 3, NULL, ANSWERING},
@@ -43,6 +46,10 @@ static const struct lie {
     {"wrapping-at-once", UINT64_MAX - 250, 1, NULL, OPENING},
     {"changing-counts", 0, (uint64_t)1 << 48, NULL, ALWAYS},
     {"false-word", 0, 0, "all is well", OPENING},
+    {"filled-with-55", 0x55, 0, NULL, FILLING},
+    {"filled-with-ff", 0xff, 0, NULL, FILLING},
+    {"filled-with-00", 0, 0, NULL, FILLING},
+    {"answers-and-dies", 0, 0, NULL, DYING},
 };
 enum { LIES = sizeof lies / sizeof *lies };
 
@@ -151,6 +158,12 @@ static void run(LADSPA_Handle instance, unsigned long frames)
 {
     const struct usurper *usurper = instance;
     const struct memory memory = find_memory();
+    if (memory.head && usurper->lie->when == FILLING)
+        memset(memory.head, (int)usurper->lie->word, sizeof *memory.head);
+    if (memory.head && usurper->lie->when == DYING)
+        answer(&memory);
+    if (memory.head && usurper->lie->when >= FILLING)
+        abort();
     if (memory.head)
         take_over(&memory, usurper->lie);
     memcpy(usurper->ports[OUT], usurper->ports[IN], frames * sizeof(float));
