@@ -133,9 +133,9 @@ START_TEST(brutefir_network)
         "coeff 1 { filename: \"b.txt\"; format: \"text\"; attenuation: 0; blocks: 2; skip: 0;\n"
         "  shared_mem: false; };\n"
         "input \"l\",\"r\" { device: \"file\" { path: \"in.raw\"; }; sample: \"FLOAT_LE\";\n"
-        "  channels: 2; delay: 0,7; maxdelay: -1; mute: false,false; };\n"
+        "  channels: %s; delay: 0,7; maxdelay: -1; mute: false,false; };\n"
         "output 0,1 { device: \"file\" { path: \"theirs.raw\"; }; sample: \"FLOAT_LE\";\n"
-        "  channels: 2; delay: 3,0; maxdelay: -1; mute: false,false; dither: false; };\n"
+        "  channels: %s; delay: 3,0; maxdelay: -1; mute: false,false; dither: false; };\n"
         "filter 0 { from_inputs: \"l\"/6/-1, \"r\"; to_outputs: 0//0.5; coeff: \"a\";\n"
         "  process: 0; delay: 0; crossfade: false; };\n"
         "filter 1 { from_inputs: 1; to_filters: 2; coeff: 1; process: 0; delay: 0;\n"
@@ -143,6 +143,8 @@ START_TEST(brutefir_network)
         "# this one only mixes\n"
         "filter \"end\" { from_filters: 1/2; to_outputs: 1,0/-3; coeff: -1; process: 0;\n"
         "  delay: 1; crossfade: false; };\n";
+    static const char *const channels[][2] = {
+        {"2", "2"}, {"2/1,0", "2"}, {"2/0,1", "2/1,0"}, {"2/1,0", "2/1,0"}};
     if (!installed("brutefir")) {
         puts("brutefir is not installed: its configuration is not compared");
         return;
@@ -156,13 +158,17 @@ START_TEST(brutefir_network)
         taps.block.data[0][k] = (float)(rand() % 2001 - 1000) / 50000;
     save_raw(&taps, "a.raw");
     command_done("seq 1 2500 | awk '{ print sin($1 * $1) / 100 }' > b.txt");
-    char text[8192];
-    snprintf(text, sizeof text, "%s%s", brutefir_head, rest);
-    sound_text("brutefir.conf", text);
-    command_done("brutefir -quiet -nodefault brutefir.conf");
-    wrap_raw(2, in.block.frames);
-    command_done("$HALO render in.wav ours.wav --mask brutefir.conf --tail none --format float");
-    expect_equal("ours.wav", "theirs.wav");
+    for (size_t i = 0; i < sizeof channels / sizeof *channels; i++) {
+        char text[8192];
+        size_t head = (size_t)snprintf(text, sizeof text, "%s", brutefir_head);
+        snprintf(text + head, sizeof text - head, rest, channels[i][0], channels[i][1]);
+        sound_text("brutefir.conf", text);
+        command_done("rm -f theirs.raw; brutefir -quiet -nodefault brutefir.conf");
+        wrap_raw(2, in.block.frames);
+        command_done(
+            "$HALO render in.wav ours.wav -f --mask brutefir.conf --tail none --format float");
+        expect_equal("ours.wav", "theirs.wav");
+    }
     sound_free(&taps);
     sound_free(&in);
 }

@@ -198,6 +198,9 @@ START_TEST(brutefir_refused)
                           "filter 0 { from_inputs: 0; to_outputs: 0; coeff: 0; };\n",
                  "'processed' cannot be read");
     mask_refused("a", "input 0 { subdelay: 50; };\n", "a fractional delay");
+    mask_refused("a", "input 0,1 { channels: 2/1,2; };\n", "channel 2 of 2");
+    mask_refused("a", "input 0,1 { channels: 4/3,3; };\n", "channel 3 is used twice");
+    mask_refused("a", "input 0,1 { channels: 4/3; };\n", "channels: to channel 1 of 1");
     mask_refused("a", CHANNELS "filter 0 { from_inputs: 0\n", "';' is missing");
     mask_refused("a", "coeff \"a { };\n", "an unterminated string");
     mask_refused("a", CHANNELS "frobnicate: 1;\n", "line 3: BruteFIR has no setting");

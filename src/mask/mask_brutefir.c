@@ -120,6 +120,8 @@ struct channel_block {
     size_t first;
     size_t used; /* channels of the device; 0: not given */
     bool is_mapped;
+    size_t chosen_count; /* of them, where they are listed; 0: they are not */
+    uint64_t chosen[BRUTEFIR_NAMES_MOST];
 };
 
 static enum status parse_mapping(struct brutefir_tokens *tokens, struct channel_block *block,
@@ -158,20 +160,57 @@ static enum status parse_values(struct brutefir_tokens *tokens, struct channel_b
     }
 }
 
-/* OPEN[/USED, USED, ...]: the number of channels of the device. */
+/* OPEN[/USED, USED, ...]: the number of channels of the device, and which of them are used. */
 static enum status parse_used(struct brutefir_tokens *tokens, struct channel_block *block)
 {
-    uint64_t value = 0;
-    TRY(brutefir_count(tokens, "channels:", &value));
-    block->used = value < BRUTEFIR_NAMES_MOST ? (size_t)value : BRUTEFIR_NAMES_MOST;
+    uint64_t open = 0, value = 0;
+    TRY(brutefir_count(tokens, "channels:", &open));
+    block->used = open < BRUTEFIR_NAMES_MOST ? (size_t)open : BRUTEFIR_NAMES_MOST;
     if (!brutefir_at(tokens, '/'))
         return STATUS_OK;
-    block->used = 0;
     do {
         TRY(brutefir_next(tokens));
         TRY(brutefir_count(tokens, "channels:", &value));
-        block->used++;
-    } while (brutefir_at(tokens, ',') && block->used < BRUTEFIR_NAMES_MOST);
+        if (value >= open)
+            return mask_config_refuse(tokens->config, "channels: channel %llu of %llu, from 0",
+                                      (unsigned long long)value, (unsigned long long)open);
+        for (size_t i = 0; i < block->chosen_count; i++)
+            if (block->chosen[i] == value)
+                return mask_config_refuse(tokens->config, "channels: channel %llu is used twice",
+                                          (unsigned long long)value);
+        if (block->chosen_count == BRUTEFIR_NAMES_MOST)
+            return mask_config_refuse(tokens->config, "more than %d channels", BRUTEFIR_NAMES_MOST);
+        block->chosen[block->chosen_count++] = value;
+    } while (brutefir_at(tokens, ','));
+    block->used = block->chosen_count;
+    return STATUS_OK;
+}
+
+/* The place among the used channels, in the device's order, of the one that is listed at `at`. */
+static size_t place_of(const struct channel_block *block, size_t at)
+{
+    size_t place = 0;
+    for (size_t i = 0; i < block->chosen_count; i++)
+        place += block->chosen[i] < block->chosen[at];
+    return place;
+}
+
+static enum status settle_channels(struct brutefir_tokens *tokens, struct channel_block *block)
+{
+    struct brutefir_channels *channels = block->channels;
+    if (block->used == 0 || (!block->is_mapped && block->chosen_count == 0))
+        block->used = channels->count - block->first;
+    for (size_t i = block->first; i < channels->count; i++) {
+        size_t at = channels->at[i].device - channels->devices;
+        if (at >= block->used)
+            return mask_config_refuse(tokens->config, "%s: to channel %zu of %zu",
+                                      block->is_mapped ? "mapping" : "channels", at, block->used);
+        if (block->chosen_count > 0)
+            channels->at[i].device = channels->devices + place_of(block, at);
+    }
+    if (channels->devices + block->used > MATRIX_CHANNELS_MOST)
+        return mask_config_refuse(tokens->config, "more than %d channels", MATRIX_CHANNELS_MOST);
+    channels->devices += block->used;
     return STATUS_OK;
 }
 
@@ -259,16 +298,7 @@ static enum status parse_channels(struct brutefir_tokens *tokens,
         channels->at[channels->count++] =
             (struct brutefir_channel){.name = names.at[i].name, .device = channels->devices + i};
     TRY(parse_fields(tokens, &block, parse_channel_field));
-    if (block.used == 0 || !block.is_mapped)
-        block.used = names.count;
-    for (size_t i = block.first; i < channels->count; i++)
-        if (channels->at[i].device >= channels->devices + block.used)
-            return mask_config_refuse(tokens->config, "mapping: to channel %zu of %zu",
-                                      channels->at[i].device - channels->devices, block.used);
-    if (channels->devices + block.used > MATRIX_CHANNELS_MOST)
-        return mask_config_refuse(tokens->config, "more than %d channels", MATRIX_CHANNELS_MOST);
-    channels->devices += block.used;
-    return STATUS_OK;
+    return settle_channels(tokens, &block);
 }
 
 static enum status parse_setting(struct brutefir_tokens *tokens, struct brutefir *brutefir,
