@@ -68,8 +68,8 @@ struct sound_claim {
     unsigned bits;           /* of a sample of PCM in a WAV; 0: not said */
 };
 
-/* What the header of regular file `fd` claims (WAV, RF64, W64, AIFF, AU, CAF), since libsndfile does
- * not report truncation. Keeps the file's position. */
+/* What the header of regular file `fd` claims (WAV, RF64, W64, AIFF, AU, CAF), since libsndfile
+ * does not report truncation. Keeps the file's position. */
 struct sound_claim sound_claim_read(int fd);
 
 #endif
