@@ -9,7 +9,7 @@
 #define RENDER "\"$HALO\" render --no-sync "
 
 static const char *const kinds[] = {"wav", "rf64", "w64", "aiff"};
-static const char *const targets[] = {"wav", "rf64", "w64", "aiff", "caf"};
+static const char *const targets[] = {"wav", "rf64", "aiff", "caf"};
 enum { KINDS = sizeof kinds / sizeof *kinds, TARGETS = sizeof targets / sizeof *targets };
 
 /* A stream is rendered into a file as the file of the same bytes is, but for where it stands. */

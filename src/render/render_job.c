@@ -22,11 +22,16 @@ static enum status open_channels(struct render_job *job)
     return source_open_channels(inner, channel->values, channel->count, &job->source);
 }
 
+static bool takes_part(const struct render_options *options)
+{
+    return options->part.start > 0 || options->duration_given || options->end_given;
+}
+
 static enum status open_part(struct render_job *job)
 {
     const struct render_options *options = job->options;
     struct source *inner = job->source;
-    if (options->part.start == 0 && !options->duration_given && !options->end_given)
+    if (!takes_part(options))
         return STATUS_OK;
     job->source = NULL; /* taken over, also on failure */
     return source_open_span(inner, &options->part, &job->source);
@@ -130,11 +135,9 @@ static enum status work(struct render_job *job)
     job->run.progress_context = &job->progress;
     int64_t lap = lap_begin();
     const struct filter *whole = &job->passes.whole;
-    struct metadata_change change = {.start =
-                                         sound_part_frames(options->part.start, job->format.rate),
-                                     .has_memory = whole->tail > 0 || whole->tail_unknown ||
-                                                   stage_list_is_uneven(&options->chain.stages),
-                                     .wraps = options->boundary == BOUNDARY_WRAP};
+    struct metadata_change change = {
+        .start = sound_part_frames(options->part.start, job->format.rate),
+        .keeps_loops = !takes_part(options) && stage_list_is_memoryless(&options->chain.stages)};
     TRY(render_open_sink(options, job->source, &job->format, job->sound_format,
                          engine_frames_out(whole, job->source->frames, options->tail), &change,
                          &job->sink));
