@@ -53,6 +53,7 @@ static enum status prepare(struct render_job *job, struct render_options *option
     struct stage_settings *settings = &options->chain.settings;
     int64_t lap = lap_begin();
     TRY(source_open_sound(options->input, settings->allow_truncated, &job->source));
+    job->sound = job->source;
     job->source->wide_option = "--precision double";
     job->report.length_is_open = job->source->length_is_open;
     TRY(stated_layout_apply(options->layout, job->source->name, &job->source->format));
@@ -141,8 +142,7 @@ static enum status work(struct render_job *job)
     TRY(render_open_sink(options, job->source, &job->format, job->sound_format,
                          engine_frames_out(whole, job->source->frames, options->tail), &change,
                          &job->sink));
-    struct source *input = job->source; /* which a boundary may own from here on */
-    job->metadata = input->traits.metadata;
+    job->metadata = job->sound->traits.metadata;
     lap_end(LAP_SINK, lap);
     TRY(lay_boundaries(job));
     if (options->save_chain && !*job->save) /* OUT is writable; later runs have the same chain */
@@ -160,7 +160,8 @@ static enum status work(struct render_job *job)
         return STATUS_OK;
     TRY(prove(job));
     lap = lap_begin();
-    TRY(render_end_metadata(options, input, job->report.totals.frames_out, &change, job->sink));
+    TRY(render_end_metadata(options, job->sound, job->report.totals.frames_out, &change,
+                            job->sink));
     TRY(sink_commit(job->sink));
     lap_end(LAP_COMMIT, lap);
     if (*job->save)

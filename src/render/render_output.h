@@ -18,7 +18,7 @@ MUST_CHECK enum status render_open_sink(const struct render_options *options,
                                         struct sink **sink);
 
 /* After the last of so many frames: what goes behind OUT's samples is put there, and what follows
- * those of a stream, too, or is named. `source`: the one that the sink was opened for. Errors: as
+ * those of a stream, too, or is named. `source`: the file or stream itself. Errors: as
  * source_read_metadata_after and sink_put_metadata. */
 MUST_CHECK enum status render_end_metadata(const struct render_options *options,
                                            struct source *source, uint64_t frames,
