@@ -98,6 +98,8 @@ static bool has_place(enum kind kind, size_t size, const struct container *from,
     int major = to->format & SF_FORMAT_TYPEMASK;
     bool has_chunks = major != SF_FORMAT_OGG && to->format >> 16 != 0x23; /* MPEG */
     bool is_riff = has_chunks && to->family == FAMILY_RIFF;
+    if (major == SF_FORMAT_W64 && size == 0) /* an empty chunk */
+        return false;
     if ((to->most && size > to->most) || (from->most && size > from->most))
         return false;
     if (major == SF_FORMAT_FLAC && size > 8000000 && kind != TEXT)
@@ -176,9 +178,10 @@ static void expect_others_open(void)
     command_done("mkdir raw; soxi -s $(ls | grep -v -e opus$ -e mp3$ -e raw) >frames && "
                  "! grep -v -x %d frames",
                  FRAMES);
-    command_done("rm frames; n=0; in=; out=; for f in *.*; do in=\"$in -i $f\"; "
-                 "out=\"$out -map $n:a -f s16le raw/$f\"; n=$((n+1)); done; "
-                 "ffmpeg -v error -threads 1 $in $out </dev/null 2>err; ! grep -v PNG err >&2");
+    command_done(
+        "rm frames; n=0; in=; out=; for f in *.*; do in=\"$in -i $f\"; "
+        "out=\"$out -map $n:a -f s16le raw/$f\"; n=$((n+1)); done; "
+        "ffmpeg -v error -threads 1 $in $out </dev/null 2>err; ! grep -v -e PNG -e picture err >&2");
     for (size_t i = 0; i < CONTAINERS; i++)
         command_done("for f in raw/*.%s; do [ -s $f ] || exit 1; done", containers[i].name);
     for (size_t i = 0; i < CONTAINERS; i++)
@@ -222,7 +225,7 @@ START_TEST(every_output_opens)
         command_clean();
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
             if (full || i == 3 || i == 5 || i == (size_t)kind % 3)
-                try_size((enum kind)kind, sizes[i], full || i == 3);
+                try_size((enum kind)kind, sizes[i], i == 3 || (full && i < 5));
         expect_others_open();
     }
 }

@@ -267,8 +267,9 @@ static void put_chunks(struct sound_metadata *metadata, enum metadata_family fam
 {
     for (size_t i = 0; i < metadata->chunk_count; i++) {
         struct metadata_chunk *chunk = &metadata->chunks[i];
+        bool is_refused = family == FAMILY_W64 && chunk->size == 0; /* by ffmpeg */
         if (chunk->family != FAMILY_RIFF || metadata_kind_of(chunk) != kind ||
-            metadata->without & kind)
+            metadata->without & kind || is_refused)
             continue;
         put_chunk(buffer, family, chunk->id, chunk->bytes, chunk->size);
         chunk->kept = true;

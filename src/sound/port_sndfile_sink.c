@@ -223,6 +223,11 @@ enum status sink_put_metadata(struct sink *sink, struct sound_metadata *metadata
     TRY(finish(sound));
     if (fstat(sound->fd, &about) != 0)
         return sound_sink_refuse(sound, errno);
+    if (sound->rf64 && sound->frames == 0) {
+        metadata->without = METADATA_ALL;
+        metadata->why_without = "an RF64 without samples has no end";
+        return STATUS_OK;
+    }
     uint64_t end = (uint64_t)about.st_size;
     TRY(put_behind(sound, metadata, end, &opens));
     if (opens)
