@@ -185,9 +185,9 @@ bool fault_short(int fd, size_t count)
 static bool is_exempt_object(const char *name)
 {
     static const char *const names[] = {
-        "/libfftw3",   "/libsndfile", "/libFLAC",   "/libvorbis", "/libogg",  "/libopus",
-        "/libmp3lame", "/libmpg123",  "/libsoxr",   "/liblilv",   "/libserd", "/libsord",
-        "/libsratom",  "/ld-linux",   "/halo.lv2/", "/libjack",
+        "/libfftw3",   "/libsndfile", "/libFLAC",   "/libvorbis", "/libogg",    "/libopus",
+        "/libmp3lame", "/libmpg123",  "/libsoxr",   "/liblilv",   "/libserd",   "/libsord",
+        "/libsratom",  "/ld-linux",   "/halo.lv2/", "/libjack",   "/libtag.so",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strstr(name, names[i]))

@@ -110,6 +110,8 @@ FAULTY(int, memfd_create, fault_at_path("open", EMFILE, name), -1,
        (const char *name, unsigned flags), (name, flags))
 FAULTY(int, mkostemp, fault_at_path("open", EMFILE, path), -1, (char *path, int flags),
        (path, flags))
+FAULTY(void *, dlopen, path &&fault_at_path("open", EMFILE, path), NULL,
+       (const char *path, int flags), (path, flags))
 FAULTY(DIR *, opendir, fault_at_path("open", EMFILE, path), NULL, (const char *path), (path))
 FAULTY(DIR *, fdopendir, fault_at("open", ENOMEM, fd), NULL, (int fd), (fd))
 FAULTY(struct dirent *, readdir, fault_at("readdir", EIO, dirfd(folder)), NULL, (DIR * folder),

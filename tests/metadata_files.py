@@ -229,54 +229,29 @@ def show(path):
     print("size", "right" if check_size(data) else "wrong")
 
 
-def words_of_sampler(seed):
-    """Pitch in cents above note 0, four ranges, gain, loops as (direction, start, frame after the end)."""
-    import random  # which takes longer than all the rest
-    dice = random.Random(seed)
-    loops = [(dice.choice([0, 1]), start, dice.randint(start + 1, FRAMES)) for start in
-             dice.sample(range(FRAMES), int(seed) % 3)]
-    pitch = 100 * dice.randint(1, 126) + dice.randint(-49, 50)
-    ranges = [dice.randint(0, 60), dice.randint(61, 127), dice.randint(1, 60), dice.randint(61, 127)]
-    return pitch, ranges, dice.randint(-60, 60), loops
-
-
-def sampler_wav(pitch, ranges, gain, loops, maker=0, smpte=0, fraction=0, plays=0, inst=None):
-    note = (pitch + 49) // 100
-    rows = b"".join(struct.pack("<6I", i, kind, start, end - 1, fraction, plays)
-                    for i, (kind, start, end) in enumerate(loops))
-    head = struct.pack("<9I", maker, 0, 20833, pitch // 100, (pitch % 100 << 32) // 100, 0, smpte, len(loops), 0)
-    inst = inst or struct.pack("<Bbb4B", note, 100 * note - pitch, gain, *ranges)
-    return plain_wav(chunk(b"smpl", head + rows) + chunk(b"inst", inst))
-
-
-def sampler_aiff(pitch, ranges, gain, loops, is_release=False):
-    note, ends, rows = (pitch + 49) // 100, [], bytes(6 * is_release)
-    for kind, start, end in loops:
-        rows += struct.pack(">HHH", kind + 1, len(ends) + 7, len(ends) + 8)
-        ends += [start, end]
-    marks = struct.pack(">H", len(ends)) + b"".join(struct.pack(">HIBx", i + 7, at, 0) for i, at in enumerate(ends))
-    inst = struct.pack(">Bb4Bh", note, 100 * note - pitch, *ranges, gain) + rows.ljust(12, b"\0")
+def sampler(kind):
+    """A note and a loop, as each kind of container tells it."""
+    if kind == "wav":
+        loop = struct.pack("<9I", 0, 0, 20833, 60, 0, 0, 0, 1, 0) + struct.pack("<6I", 0, 0, 10, 20, 0, 0)
+        return plain_wav(chunk(b"smpl", loop) + chunk(b"inst", bytes([60, 0, 0, 0, 127, 1, 127])))
 
     def part(name, content):
-        return name + struct.pack(">I", len(content)) + padded(content)
-    rate = struct.pack(">HQ", 16383 + 15, 48000 << 48)
-    body = part(b"COMM", struct.pack(">HIH", 1, FRAMES, 16) + rate) + part(b"INST", inst) + part(b"MARK", marks)
-    body += part(b"SSND", bytes(8) + samples(True))
-    return b"FORM" + struct.pack(">I", 4 + len(body)) + b"AIFF" + body
-
-
-def sampler_caf(pitch, ranges, gain, loops, start=0, name=0):
-    def part(name, content):
-        return name + struct.pack(">q", len(content)) + content
+        size = struct.pack(">I" if kind == "aiff" else ">q", len(content))
+        return name + size + (padded(content) if kind == "aiff" else content)
+    if kind == "aiff":
+        marks = struct.pack(">H", 2) + b"".join(struct.pack(">HIBx", i + 7, at, 0) for i, at in enumerate((10, 21)))
+        inst = struct.pack(">Bb4Bh", 60, 0, 0, 127, 1, 127, 0) + struct.pack(">HHH", 1, 7, 8).ljust(12, b"\0")
+        rate = struct.pack(">HQ", 16383 + 15, 48000 << 48)
+        body = part(b"COMM", struct.pack(">HIH", 1, FRAMES, 16) + rate) + part(b"INST", inst) + part(b"MARK", marks)
+        body += part(b"SSND", bytes(8) + samples(True))
+        return b"FORM" + struct.pack(">I", 4 + len(body)) + b"AIFF" + body
 
     def marker(kind, frame, number):
         return kind + struct.pack(">dI", frame, number) + b"\xff" * 8 + struct.pack(">I", 0)
-    regions = b"".join(struct.pack(">III", i + 3, (3, 7, 5)[kind], 2) + marker(b"rbeg", first, i + 3)
-                       + marker(b"rend", end, i + 3) for i, (kind, first, end) in enumerate(loops))
-    numbers = [i + 3 for i in range(len(loops))] + [0] * (2 - len(loops))
+    region = struct.pack(">III", 3, 3, 2) + marker(b"rbeg", 10, 3) + marker(b"rend", 21, 3)
     body = part(b"desc", struct.pack(">d4sIIIII", 48000, b"lpcm", 0, 2, 1, 1, 16))
-    body += part(b"inst", struct.pack(">f4Bf4I", pitch / 100, *ranges, gain, start, *numbers, name))
-    body += part(b"regn", struct.pack(">II", 0, len(loops)) + regions)
+    body += part(b"inst", struct.pack(">f4Bf4I", 60, 0, 127, 1, 127, 0, 0, 3, 0, 0))
+    body += part(b"regn", struct.pack(">II", 0, 1) + region)
     return b"caff" + struct.pack(">HH", 1, 0) + body + part(b"data", bytes(4) + samples(True))
 
 
@@ -304,12 +279,9 @@ def impulse(frame):
     points = [(4, frame), (9, 17)]
     marks = struct.pack("<I", 2) + b"".join(struct.pack("<II4sIII", n, at, b"data", 0, 0, at) for n, at in points)
     label = b"adtl" + b"".join(b"labl" + struct.pack("<II", 11, number) + b"impact\0\0" for number, _ in points)
-    loops = struct.pack("<9I", 0, 0, 20833, 60, 0, 0, 0, 2, 0)
-    loops += struct.pack("<6I", 0, 0, 0, FRAMES - 1, 0, 0) + struct.pack("<6I", 1, 0, frame, FRAMES - 1, 0, 0)
     sound = b"".join(struct.pack("<h", 16000 * (i == frame)) for i in range(FRAMES))
     body = (b"WAVE" + chunk(b"fmt ", struct.pack("<HHIIHH", 1, 1, 48000, 96000, 2, 16)) + chunk(b"bext", bext())
-            + chunk(b"cue ", marks) + chunk(b"LIST", label) + chunk(b"smpl", loops)
-            + chunk(b"inst", bytes([60, 0, 0, 0, 127, 1, 127])) + chunk(b"data", sound))
+            + chunk(b"cue ", marks) + chunk(b"LIST", label) + chunk(b"data", sound))
     return b"RIFF" + struct.pack("<I", len(body)) + body
 
 
@@ -325,86 +297,12 @@ def marks(path):
         at = 2
         while at < len(rows[b"MARK"]):
             _, frame, length = struct.unpack(">HIB", rows[b"MARK"][at:at + 7])
-            found += [frame] if length else []  # those of loops have no name
+            found.append(frame)
             at += 8 + (length | 1) - 1
     if b"mark" in rows:
         found = [int(struct.unpack(">d", rows[b"mark"][at + 4:at + 12])[0]) for at in range(8, len(rows[b"mark"]), 28)]
     for frame in sorted(found):
         print("marker", frame)
-    for line in played(path)[1:]:
-        print(line)
-
-
-SAMPLERS = {"wav": sampler_wav, "aiff": sampler_aiff, "caf": sampler_caf}
-
-
-def special(case):
-    """Arguments of one of the makers above."""
-    ranges, loops = [0, 127, 1, 127], [(0, 10, 21)]
-    return {
-        "whole": ((6000, ranges, 0, [(0, 0, FRAMES)]), {}),
-        "beyond": ((6000, ranges, 0, [(0, FRAMES - 10, FRAMES + 1)]), {}),
-        "three": ((6000, ranges, 0, [(0, 10, 21), (0, 30, 41), (1, 50, 60)]), {}),
-        "backward": ((6000, ranges, 0, [(2, 10, 21)]), {}),
-        "plays": ((6000, ranges, 0, loops), {"plays": 3}),
-        "fraction": ((6000, ranges, 0, loops), {"fraction": 1 << 31}),
-        "smpte": ((6000, ranges, 0, loops), {"smpte": 1}),
-        "own": ((6000, ranges, 0, loops), {"maker": 7}),
-        "note": ((20000, ranges, 0, []), {}),
-        "pitch": ((6000, ranges, 0, []), {"inst": struct.pack("<Bbb4B", 62, 0, 0, *ranges)}),
-        "loud": ((6000, ranges, 200, []), {}),
-        "release": ((6000, ranges, 0, [(0, 10, 21)]), {"is_release": True}),
-        "start": ((6000, ranges, 0, loops), {"start": 3}),
-        "name": ((6000, ranges, 0, loops), {"name": 9}),
-    }.get(case)
-
-
-def played(path):
-    """The data for samplers, a line for each; of a WAV, smpl and inst have to agree."""
-    with open(path, "rb") as file:
-        data = file.read()
-    rows, kinds, lines = dict(walk(data)), ["forward", "alternating", "backward"], []
-
-    def tell(pitch, ranges, gain):
-        words = "pitch %d, keys %d to %d, velocities %d to %d, gain %d"
-        lines.append(words % (round(100 * pitch), *ranges, gain))
-
-    def loop(kind, start, end):
-        lines.append("loop %s %d %d" % (kind, start, end))
-    if b"smpl" in rows:
-        note, fraction, _, _, count = struct.unpack("<5I", rows[b"smpl"][12:32])
-        above, low, gain, *ranges = struct.unpack("<Bbb4B", rows[b"inst"][:7])
-        assert abs(note + fraction / 2**32 - above + low / 100) < 0.0001, (note, fraction, above, low)
-        tell(above - low / 100, ranges, gain)
-        for i in range(count):
-            _, kind, start, end, _, _ = struct.unpack("<6I", rows[b"smpl"][36 + 24 * i:60 + 24 * i])
-            loop(kinds[kind], start, end + 1)
-    elif b"INST" in rows:
-        note, low, *ranges, gain = struct.unpack(">Bb4Bh", rows[b"INST"][:8])
-        tell(note - low / 100, ranges, gain)
-        marks, at = {}, 2
-        while b"MARK" in rows and at < len(rows[b"MARK"]):
-            number, frame, length = struct.unpack(">HIB", rows[b"MARK"][at:at + 7])
-            marks[number] = frame
-            at += 8 + (length | 1) - 1
-        for at in (8, 14):
-            kind, start, end = struct.unpack(">HHH", rows[b"INST"][at:at + 6])
-            if kind:
-                loop(kinds[kind - 1], marks[start], marks[end])
-    elif b"inst" in rows:
-        pitch, *ranges, gain, _, sustain, release, _ = struct.unpack(">f4Bf4I", rows[b"inst"])
-        tell(pitch, ranges, gain)
-        regions, at = {}, 8
-        while at < len(rows.get(b"regn", b"")):
-            number, flags, count = struct.unpack(">III", rows[b"regn"][at:at + 12])
-            ends = [struct.unpack(">d", rows[b"regn"][at + 16 + 28 * i:at + 24 + 28 * i])[0] for i in range(count)]
-            regions[number] = (flags, min(ends), max(ends))
-            at += 12 + 28 * count
-        for number in (sustain, release):
-            if number:
-                flags, start, end = regions[number]
-                loop({3: "forward", 7: "alternating", 5: "backward"}[flags], start, end)
-    return lines
 
 
 def main():
@@ -418,25 +316,12 @@ def main():
     elif sys.argv[1] == "with":
         with open(sys.argv[2], "wb") as file:
             file.write(plain_wav(chunk(sys.argv[3].encode(), bytes.fromhex(sys.argv[4]))))
-    elif sys.argv[1] == "sampler":
-        with open(sys.argv[4], "wb") as file:
-            file.write(SAMPLERS[sys.argv[3]](*words_of_sampler(sys.argv[2])))
-    elif special(sys.argv[1]):
-        words, more = special(sys.argv[1])
-        with open(sys.argv[3], "wb") as file:
-            file.write(SAMPLERS[sys.argv[2]](*words, **more))
-    elif sys.argv[1] in ("last", "apart", "impulse"):
-        made = {"last": last, "apart": apart, "impulse": lambda text: impulse(int(text))}[sys.argv[1]]
+    elif sys.argv[1] in ("last", "apart", "impulse", "sampler"):
+        made = {"last": last, "apart": apart, "sampler": sampler, "impulse": lambda text: impulse(int(text))}[sys.argv[1]]
         with open(sys.argv[3], "wb") as file:
             file.write(made(sys.argv[2]))
     elif sys.argv[1] == "marks":
         marks(sys.argv[2])
-    elif sys.argv[1] == "played":
-        print("\n".join(played(sys.argv[2])))
-    elif sys.argv[1] == "alike":
-        heard = [played(path) for path in sys.argv[2:]]
-        if not heard[0] or any(lines != heard[0] for lines in heard):
-            sys.exit("\n".join("%s: %s" % row for row in zip(sys.argv[2:], heard)))
     elif sys.argv[1] == "cut":
         whole = wav(False) + b"long" + struct.pack("<I", int(sys.argv[3])) + b"short"
         with open(sys.argv[2], "wb") as file:

@@ -49,6 +49,19 @@ static const struct fault_row renders[] = {
     {.line = HALO "bench stream --backend cpu --taps 300 --channels 1 --seconds 0.1 --json"},
 };
 
+/* Tags that OUT lacks are bytes that differ. Those of AIFF, MP3 and of FLAC's picture need
+ * libraries of their own. */
+static const struct fault_row tags[] = {
+    {.line = HALO "render \"$IN\"/tags.flac out/o.aiff -q -f", .old = "echo precious >out/o.aiff"},
+    {.line = HALO "render \"$IN\"/tags.flac out/o.ogg -q"},
+    {.line = HALO "render \"$IN\"/tags.ogg out/o.mp3 -q"},
+    {.line = HALO "render \"$IN\"/tags.mp3 out/o.wav -q -f", .old = OLD},
+    {.line = HALO "render \"$IN\"/tags.wav out/o.w64 -q"},
+    {.line = HALO "render \"$IN\"/tags.wav out/o.caf -q --metadata \"$IN\"/tags.json"},
+    {.line = HALO "render - out/o.rf64 -q <\"$IN\"/tags.wav"},
+    {.line = HALO "render - - -q <\"$IN\"/tags.flac"},
+};
+
 static const struct fault_row masks[] = {
     {.line = HALO "mask make lowpass:1000 -o out/m.wav -f", .old = "echo precious >out/m.wav"},
     {.line = HALO "mask make lowpass:1000 -o out/m.caf"},
@@ -160,6 +173,9 @@ static void make_inputs(void)
         "chain.yml && \"$HALO\" live --plain -q --no-feedback-guard "
         "--device null:in=in.wav,pace=0 --seconds 0.1 --mask mask.txt --record take.wav && "
         "sed 's:mask.txt:../in/mask.txt:' take.wav.log >log");
+    command_done("cd in; echo '{\"tags\": {\"TITLE\": \"one\", \"ARTIST\": [\"two\", "
+                 "\"three\"], \"OWN\": \"four\"}}' >tags.json; for e in flac ogg mp3 wav; do "
+                 "\"$HALO\" render in.wav tags.$e -q --metadata tags.json; done; :");
 #ifdef HALO_LV2_BUNDLE
     command_done("cd in; \"$HALO\" render in.wav c.wav -f -q --save-chain state.yml --lv2 "
                  "urn:halo:convolver:stereo,param:urn:halo:convolver#mask=mask.wav");
@@ -202,6 +218,12 @@ static void run(const struct fault_row *rows, size_t count, size_t kind_count)
 START_TEST(failures_of_renders)
 {
     run(renders, COUNT(renders), KINDS);
+}
+END_TEST
+
+START_TEST(failures_of_tags)
+{
+    run(tags, COUNT(tags), KINDS);
 }
 END_TEST
 
@@ -276,5 +298,6 @@ START_TEST(little_memory_is_an_error)
 }
 END_TEST
 
-SUITE_MAIN("faults", little_memory_is_an_error, failures_of_renders, failures_of_collecting,
-           failures_of_masks, failures_of_devices, failures_of_streams, failures_of_plugins)
+SUITE_MAIN("faults", little_memory_is_an_error, failures_of_renders, failures_of_tags,
+           failures_of_collecting, failures_of_masks, failures_of_devices, failures_of_streams,
+           failures_of_plugins)

@@ -91,7 +91,8 @@ void warn_about(const char *subject);
 MUST_CHECK enum status fail_memory(const char *what);
 
 /* Whether that many bytes can be allocated now. For before a call to a library that ends the
- * program, or crashes, where it gets none: FFTW, libsoxr, lilv, libsndfile with its codecs. */
+ * program, or crashes, where it gets none: FFTW, libsoxr, lilv, TagLib, libsndfile with its codecs.
+ */
 MUST_CHECK bool memory_is_there(size_t bytes);
 
 /* On standard error: what spoils the sound or loses a part of it, also when quiet. */

@@ -90,6 +90,7 @@ const struct stage_ops stage_gain_ops = {
     .argument = "DB",
     .keys = keys,
     .draws = draws,
+    .is_memoryless = true,
     .help = "amplify by DB decibels; -6..0: drawn by --seed; at=12.5s:gain=-6 (a step) and\n"
             "at=10s-12.5s:gain=-6 (a ramp) change it later",
     .load = stage_gain_load,

@@ -314,7 +314,6 @@ static const struct stage_draw draws[] = {
 const struct stage_ops stage_noise_ops = {
     .option = "noise",
     .argument = "FILE",
-    .is_uneven = true,
     .is_file = true,
     .keys = keys,
     .draws = draws,

@@ -128,12 +128,12 @@ bool stage_list_runs_beside(const struct stage_list *list)
     return runs_beside;
 }
 
-bool stage_list_is_uneven(const struct stage_list *list)
+bool stage_list_is_memoryless(const struct stage_list *list)
 {
-    bool is_uneven = false;
+    bool is_memoryless = true;
     for (size_t i = 0; i < list->count; i++)
-        is_uneven = is_uneven || list->stages[i].ops->is_uneven || list->stages[i].automated;
-    return is_uneven;
+        is_memoryless &= list->stages[i].ops->is_memoryless && !list->stages[i].automated;
+    return is_memoryless;
 }
 
 void stage_list_unload(struct stage_list *list)

@@ -134,7 +134,7 @@ struct stage_ops {
     const char *option;            /* "mask": the command line says --mask */
     const char *argument;          /* its value, for --help */
     char letter;                   /* short form, or 0 */
-    bool is_uneven;                /* the same sound becomes another one at another time */
+    bool is_memoryless;            /* each output frame depends on one input frame alone */
     bool is_file;                  /* the value begins with the name of a file, for completion */
     const char *help;              /* lines for --help */
     const struct option_row *keys; /* for completion, as in options.h; NULL: none of its own */
@@ -247,9 +247,8 @@ MUST_CHECK enum status stage_list_copy(const struct stage_list *list, struct sta
 /* Whether a job with these stages may run beside others in one process. */
 bool stage_list_runs_beside(const struct stage_list *list);
 
-/* Whether a part of the sound that occurs twice may become two different ones, beside what the
- * memory of filters does. */
-bool stage_list_is_uneven(const struct stage_list *list);
+/* Whether frames that are alike in the input are alike in the output. */
+bool stage_list_is_memoryless(const struct stage_list *list);
 
 /* Free what was loaded, after the chain is destroyed; measured latencies remain. */
 void stage_list_unload(struct stage_list *list);

@@ -22,11 +22,16 @@ static enum status open_channels(struct render_job *job)
     return source_open_channels(inner, channel->values, channel->count, &job->source);
 }
 
+static bool takes_part(const struct render_options *options)
+{
+    return options->part.start > 0 || options->duration_given || options->end_given;
+}
+
 static enum status open_part(struct render_job *job)
 {
     const struct render_options *options = job->options;
     struct source *inner = job->source;
-    if (options->part.start == 0 && !options->duration_given && !options->end_given)
+    if (!takes_part(options))
         return STATUS_OK;
     job->source = NULL; /* taken over, also on failure */
     return source_open_span(inner, &options->part, &job->source);
@@ -48,6 +53,7 @@ static enum status prepare(struct render_job *job, struct render_options *option
     struct stage_settings *settings = &options->chain.settings;
     int64_t lap = lap_begin();
     TRY(source_open_sound(options->input, settings->allow_truncated, &job->source));
+    job->sound = job->source;
     job->source->wide_option = "--precision double";
     job->report.length_is_open = job->source->length_is_open;
     TRY(stated_layout_apply(options->layout, job->source->name, &job->source->format));
@@ -130,16 +136,13 @@ static enum status work(struct render_job *job)
     job->run.progress_context = &job->progress;
     int64_t lap = lap_begin();
     const struct filter *whole = &job->passes.whole;
-    struct metadata_change change = {.start =
-                                         sound_part_frames(options->part.start, job->format.rate),
-                                     .has_memory = whole->tail > 0 || whole->tail_unknown ||
-                                                   stage_list_is_uneven(&options->chain.stages),
-                                     .wraps = options->boundary == BOUNDARY_WRAP};
+    struct metadata_change change = {
+        .start = sound_part_frames(options->part.start, job->format.rate),
+        .keeps_loops = !takes_part(options) && stage_list_is_memoryless(&options->chain.stages)};
     TRY(render_open_sink(options, job->source, &job->format, job->sound_format,
                          engine_frames_out(whole, job->source->frames, options->tail), &change,
                          &job->sink));
-    struct source *input = job->source; /* which a boundary may own from here on */
-    job->metadata = input->traits.metadata;
+    job->metadata = job->sound->traits.metadata;
     lap_end(LAP_SINK, lap);
     TRY(lay_boundaries(job));
     if (options->save_chain && !*job->save) /* OUT is writable; later runs have the same chain */
@@ -158,7 +161,8 @@ static enum status work(struct render_job *job)
     TRY(stage_list_confirm(&options->chain.stages));
     TRY(prove(job));
     lap = lap_begin();
-    TRY(render_end_metadata(options, input, job->report.totals.frames_out, &change, job->sink));
+    TRY(render_end_metadata(options, job->sound, job->report.totals.frames_out, &change,
+                            job->sink));
     TRY(sink_commit(job->sink));
     lap_end(LAP_COMMIT, lap);
     if (*job->save)

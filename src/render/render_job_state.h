@@ -20,6 +20,7 @@ struct render_job {
     const struct render_job_settings *settings;
     struct stage_list *stages; /* of the options */
     struct source *source;
+    struct source *sound; /* the file or stream itself, which `source` is, or owns */
     struct workers *workers;
     struct render_passes passes;
     struct filter *chain;   /* of the last pass, */

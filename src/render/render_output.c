@@ -34,7 +34,6 @@ enum status render_open_sink(const struct render_options *options, const struct 
         .path = options->output,
         .format = *format,
         .sound_format = sound_format,
-        .metadata = metadata,
         .frames = frames,
         .dither = options->dither,
         .force = options->force,
@@ -47,14 +46,13 @@ enum status render_open_sink(const struct render_options *options, const struct 
     change->bits = sound_format_bits(sound_format);
     change->bytes = sound_format_bytes(sound_format);
     change->maker = "halo " HALO_VERSION;
-    settings.metadata_comes =
-        metadata && metadata->more_follows && sink_puts_metadata_after(&settings);
-    if (metadata && !settings.metadata_comes) {
-        metadata_remove_unplaced(metadata);
-        TRY(metadata_adjust(metadata, change));
-    }
+    if (!metadata || sink_puts_metadata_after(&settings))
+        return sink_open_sound(&settings, sink);
+    settings.metadata = metadata;
+    metadata_remove_unplaced(metadata);
+    TRY(metadata_adjust(metadata, change));
     TRY(sink_open_sound(&settings, sink));
-    return metadata && !settings.metadata_comes ? metadata_conclude(metadata) : STATUS_OK;
+    return metadata_conclude(metadata);
 }
 
 static enum status name_late(struct source *source, struct sound_metadata *metadata)
@@ -72,14 +70,16 @@ enum status render_end_metadata(const struct render_options *options, struct sou
                                 uint64_t frames, struct metadata_change *change, struct sink *sink)
 {
     struct sound_metadata *metadata = source->traits.metadata;
-    if (!metadata || !metadata->more_follows)
+    if (!metadata)
         return STATUS_OK;
-    if (!sink->metadata_comes)
-        return name_late(source, metadata);
+    if (!sink->takes_metadata)
+        return metadata->more_follows ? name_late(source, metadata) : STATUS_OK;
     change->frames = (int64_t)frames;
-    TRY(source_read_metadata_after(source, metadata));
+    if (metadata->more_follows) {
+        TRY(source_read_metadata_after(source, metadata));
+        TRY(put_tags(options, metadata));
+    }
     metadata_remove_unplaced(metadata);
-    TRY(put_tags(options, metadata));
     TRY(metadata_adjust(metadata, change));
     TRY(sink_put_metadata(sink, metadata));
     return metadata_conclude(metadata);

@@ -17,8 +17,9 @@ MUST_CHECK enum status render_open_sink(const struct render_options *options,
                                         int64_t frames, struct metadata_change *change,
                                         struct sink **sink);
 
-/* After the last of so many frames: what follows the samples of a stream goes into OUT, or is
- * named. `source`: the one that the sink was opened for. Errors: as source_read_metadata_after. */
+/* After the last of so many frames: what goes behind OUT's samples is put there, and what follows
+ * those of a stream, too, or is named. `source`: the file or stream itself. Errors: as
+ * source_read_metadata_after and sink_put_metadata. */
 MUST_CHECK enum status render_end_metadata(const struct render_options *options,
                                            struct source *source, uint64_t frames,
                                            struct metadata_change *change, struct sink *sink);

@@ -42,7 +42,7 @@ static enum status replay_sound(struct render_options *options, struct replay_jo
     stream_format_set_channels(&format, job->chain.filter->outputs);
     TRY(sound_format_choose(options->output, &options->request, &job->source->traits, &format,
                             &sound_format));
-    struct metadata_change change = {.has_memory = true};
+    struct metadata_change change = {0};
     TRY(render_open_sink(options, job->source, &format, sound_format, job->source->frames, &change,
                          &job->sink));
     struct proof_result proof = {0};

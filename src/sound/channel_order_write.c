@@ -26,8 +26,7 @@ static bool is_wav(int format)
            major == SF_FORMAT_W64;
 }
 
-/* libsndfile before 1.2.1 reads these as integers, which is noise at full scale, if they are
- * extensible. */
+/* libsndfile reads these as integers, which is noise at full scale, if they are extensible. */
 static bool is_misread(int format)
 {
     int submask = format & SF_FORMAT_SUBMASK;
@@ -35,20 +34,11 @@ static bool is_misread(int format)
            (submask == SF_FORMAT_FLOAT || submask == SF_FORMAT_DOUBLE);
 }
 
-/* Readers guess the usual layout, so that it need not be stated at that price. */
-static bool is_left_unstated(int format, struct channel_layout layout, size_t channels)
-{
-    return is_misread(format) && channel_layout_needs_extensible(layout, channels) &&
-           channel_layout_equals(layout, channel_layout_usual(channels));
-}
-
 static bool holds_layout(int format, struct channel_layout layout, size_t channels)
 {
     int major = format & SF_FORMAT_TYPEMASK;
     unsigned char chunk[CHANNEL_CHUNK_MOST];
-    if (channels > CHANNEL_ORDER_MOST)
-        return false;
-    if (is_left_unstated(format, layout, channels))
+    if (channels > CHANNEL_ORDER_MOST || is_misread(format))
         return false;
     if (is_wav(format))
         return layout.ambisonic ? layout.ambisonic == AMBISONIC_FUMA
@@ -95,40 +85,24 @@ void channel_order_choose(const char *name, int format, const struct stream_form
         return;
     }
     channel_layout_name(stream->layout, stream->channels, text);
-    if (is_left_unstated(format, stream->layout, stream->channels))
-        note(
-            "%s: it does not say that its channels are %s, since libsndfile before 1.2.1 would read "
-            "noise; rf64 and caf say it",
-            name, text);
-    else if (holds_layout(format, stream->layout, stream->channels))
+    if (holds_layout(format, stream->layout, stream->channels))
         *stated = stream->layout;
     else if (channel_layout_needs_extensible(stream->layout, stream->channels))
         note("%s: its container cannot hold the channel layout %s%s", name, text,
              stream->layout.ambisonic ? "; caf can" : "; wav and caf can");
-    if (is_misread(format) && channel_layout_needs_extensible(*stated, stream->channels))
-        note(
-            "%s: libsndfile before 1.2.1 reads floating-point samples of W64 with a channel layout "
-            "(%s) as noise; choose rf64 or caf for it",
-            name, text);
 }
 
 /* ---- headers of complete files ---- */
-
-static int write_at(int fd, const void *bytes, size_t count, uint64_t at)
-{
-    errno = EIO;
-    return pwrite(fd, bytes, count, (off_t)at) == (ssize_t)count ? 0 : errno;
-}
 
 /* The format without its extension; what is left becomes a chunk that readers pass over. */
 static int make_plain(int fd, const struct sound_chunk *format, const unsigned char tag[2])
 {
     unsigned char rest[] = {WAV_PLAIN, 0, 0, 0}, junk[24] = "JUNK";
     junk[4] = (unsigned char)(format->size - WAV_PLAIN - 8);
-    int error = write_at(fd, rest, sizeof rest, format->content - 4);
+    int error = sound_bytes_write(fd, format->content - 4, rest, sizeof rest);
     if (!error)
-        error = write_at(fd, tag, 2, format->content);
-    return error ? error : write_at(fd, junk, sizeof junk, format->content + WAV_PLAIN);
+        error = sound_bytes_write(fd, format->content, tag, 2);
+    return error ? error : sound_bytes_write(fd, format->content + WAV_PLAIN, junk, sizeof junk);
 }
 
 int channel_layout_patch_wav(int fd, struct channel_layout layout, bool extensible)
@@ -144,5 +118,5 @@ int channel_layout_patch_wav(int fd, struct channel_layout layout, bool extensib
     if (!extensible && memcmp(magic, "RIFF", 4) == 0 && (tag == TAG_PCM || tag == TAG_FLOAT))
         return make_plain(fd, &format, now + 24);
     channel_layout_put_wav(layout, tag, wanted);
-    return write_at(fd, wanted, sizeof wanted, format.content + WAV_MASK);
+    return sound_bytes_write(fd, format.content + WAV_MASK, wanted, sizeof wanted);
 }

@@ -119,6 +119,9 @@ enum status metadata_set(char **text, const void *bytes, size_t size)
 enum status metadata_add_chunk(struct sound_metadata *metadata, enum metadata_family family,
                                const void *id, const void *bytes, size_t size)
 {
+    for (size_t i = 0; i < 4; i++)
+        if (((const char *)id)[i] < ' ' || ((const char *)id)[i] > '~')
+            return STATUS_OK;
     if (is_full(metadata, metadata->chunk_count, METADATA_CHUNKS_MOST))
         return STATUS_OK;
     struct metadata_chunk *chunk =
@@ -126,7 +129,7 @@ enum status metadata_add_chunk(struct sound_metadata *metadata, enum metadata_fa
     if (!chunk)
         return fail_memory("tags");
     chunk->family = family;
-    memcpy(chunk->id, id, family == FAMILY_W64 ? CHUNK_ID : 4);
+    memcpy(chunk->id, id, sizeof chunk->id);
     chunk->size = size;
     chunk->bytes = copy_of(bytes, size);
     return chunk->bytes ? STATUS_OK : fail_memory("tags");
@@ -158,8 +161,25 @@ enum status metadata_add_text(struct sound_metadata *metadata, const char *name,
     return STATUS_OK;
 }
 
+/* After its type: two texts, 16 bytes, and an image; each has its length before it. */
+static bool is_whole_picture(const unsigned char *bytes, size_t size)
+{
+    size_t at = 4;
+    for (int part = 0; part < 3; part++) {
+        at += part == 2 ? 16 : 0;
+        if (size < 4 || at > size - 4 || metadata_big(bytes + at, 4) > size - at - 4)
+            return false;
+        at += 4 + (size_t)metadata_big(bytes + at, 4);
+    }
+    return true;
+}
+
 enum status metadata_add_picture(struct sound_metadata *metadata, const void *bytes, size_t size)
 {
+    if (!is_whole_picture(bytes, size))
+        return is_full(metadata, metadata->loss_count, METADATA_UNKNOWN_MOST)
+                   ? STATUS_OK
+                   : metadata_lose(metadata, "it is damaged", "a picture");
     if (is_full(metadata, metadata->picture_count, METADATA_PICTURES_MOST))
         return STATUS_OK;
     for (size_t i = 0; i < metadata->picture_count; i++)
@@ -238,7 +258,32 @@ void metadata_remove_marker(struct sound_metadata *metadata, size_t index)
     remove_row(metadata->markers, &metadata->marker_count, sizeof *metadata->markers, index);
 }
 
+void metadata_keep_none(struct sound_metadata *metadata)
+{
+    for (size_t i = 0; i < metadata->chunk_count; i++)
+        metadata->chunks[i].kept = false;
+    for (size_t i = 0; i < metadata->text_count; i++)
+        metadata->texts[i].kept = false;
+    for (size_t i = 0; i < metadata->picture_count; i++)
+        metadata->pictures[i].kept = false;
+    for (size_t i = 0; i < metadata->marker_count; i++)
+        metadata->markers[i].kept = false;
+}
+
+enum metadata_kind metadata_kind_of(const struct metadata_chunk *chunk)
+{
+    bool is_broadcast = memcmp(chunk->id, "bext", 4) == 0 || memcmp(chunk->id, "iXML", 4) == 0;
+    return is_broadcast ? METADATA_BROADCAST : METADATA_OTHERS;
+}
+
 /* ---- bytes that are written ---- */
+
+enum status metadata_buffer_status(const struct metadata_buffer *buffer)
+{
+    if (!buffer->failed)
+        return STATUS_OK;
+    return buffer->said ? STATUS_FAILED : fail_memory("tags");
+}
 
 void metadata_put(struct metadata_buffer *buffer, const void *bytes, size_t size)
 {

@@ -5,8 +5,7 @@
  *   metadata_read.c    finds it in a file or in the head of a stream
  *   metadata_riff.c    WAV, RF64, W64; metadata_aiff.c, metadata_caf.c
  *   metadata_flac.c    FLAC and Ogg
- *   metadata_adjust.c  what a changed sound makes untrue; metadata_loops.c: of samplers
- *   metadata_sampler.c data for samplers, from one container to another
+ *   metadata_adjust.c  what a changed sound makes untrue
  *   metadata_json.c    --metadata FILE.json, and the report
  *
  * Positions are frames of the sound, from 0. Text is as the file has it, which should be UTF-8.
@@ -35,29 +34,26 @@ enum {
     METADATA_REPEATS_MOST = 4,    /* a text may be in several places, a marker has several parts */
 };
 
-/* FAMILY_RF64 is for writing alone: RIFF's chunks, each of an even size. */
+/* FAMILY_RF64 and FAMILY_W64 are RIFF's chunks, written in another way: of even sizes, and with
+ * long names. */
 enum metadata_family { FAMILY_RIFF, FAMILY_RF64, FAMILY_W64, FAMILY_AIFF, FAMILY_CAF };
 
-/* Parts of a chunk that has another form in OUT, which has no place for them. */
-enum metadata_lost {
-    LOST_LOOPS = 1,
-    LOST_PLAYS = 2,     /* how often a loop is played */
-    LOST_FRACTIONS = 4, /* of frames */
-    LOST_PITCH = 8,
-    LOST_GAIN = 16,
-    LOST_SMPTE = 32,
-    LOST_START = 64, /* where to begin */
-    LOST_NAME = 128,
-    LOST_OWN = 256, /* what a manufacturer has there */
+/* What can be left out, from the least to the most valuable: bits. */
+enum metadata_kind {
+    METADATA_OTHERS = 1, /* chunks that are none of the below */
+    METADATA_PICTURES = 2,
+    METADATA_MARKERS = 4,
+    METADATA_TAGS = 8,       /* the ID3 tag, too, which has the pictures */
+    METADATA_BROADCAST = 16, /* bext and iXML */
+    METADATA_ALL = 31,
 };
 
 struct metadata_chunk {
-    enum metadata_family family; /* whose chunks these are; FAMILY_W64: one that RIFF has not */
-    unsigned char id[CHUNK_ID];
+    enum metadata_family family; /* FAMILY_RIFF, FAMILY_AIFF or FAMILY_CAF */
+    char id[4];                  /* printable */
     unsigned char *bytes;
     size_t size;
     bool kept;
-    unsigned lost; /* of enum metadata_lost */
 };
 
 /* As Vorbis comments name them, in capitals; there may be several of a name. */
@@ -84,7 +80,6 @@ struct metadata_marker {
     uint8_t kind[12]; /* of a region: purpose, country, language, dialect, code page, as in ltxt */
     uint32_t flags;   /* of a region of CAF */
     bool placed;      /* `frame` is known: a file may name what it does not place */
-    bool in_loop;     /* it is written as an end of a sampler's loop */
     bool kept;
 };
 
@@ -109,21 +104,21 @@ struct sound_metadata {
     size_t loss_count;
     char **moved; /* what was changed with the sound */
     size_t moved_count;
-    uint32_t rate;                   /* Hz, of the output; 0: not adjusted yet */
     uint64_t bytes;                  /* read so far */
     size_t texts_read, marker_parts; /* those that were there already, too */
     struct metadata_marker surplus;  /* for what is said of markers beyond the most */
     bool cut;                        /* some lay beyond what was read */
     bool more_follows;               /* some lies after the samples of a stream (port.h) */
+    unsigned without;                /* of enum metadata_kind: not to be written, */
+    const char *why_without;         /* and the reason */
+    bool lacks_taglib;               /* which an ID3 tag needs */
 };
 
 MUST_CHECK enum status metadata_create(struct sound_metadata **metadata);
 void metadata_destroy(struct sound_metadata *metadata); /* NULL: nothing */
 
-/* Add what the file has. *known: its container is one of these; of others libsndfile may know more.
- * What is damaged is left. Errors: memory. */
-MUST_CHECK enum status metadata_read(struct sound_bytes *bytes, struct sound_metadata *metadata,
-                                     bool *known);
+/* Add what the file has. What is damaged is left. Errors: memory; bytes->error is not looked at. */
+MUST_CHECK enum status metadata_read(struct sound_bytes *bytes, struct sound_metadata *metadata);
 
 /* Add chunks that follow the samples. */
 MUST_CHECK enum status metadata_read_after(struct sound_bytes *bytes,
@@ -133,7 +128,8 @@ MUST_CHECK enum status metadata_read_after(struct sound_bytes *bytes,
 /* Forget markers that the file names, and places nowhere: when all of it has been read. */
 void metadata_remove_unplaced(struct sound_metadata *metadata);
 
-/* Add; copies are made. Beyond the most nothing is added, and `cut` is set. Errors: memory. */
+/* Add; copies are made. Beyond the most nothing is added, and `cut` is set. A chunk whose name is
+ * not printable is padding, and is not added; a damaged picture is a loss. Errors: memory. */
 MUST_CHECK enum status metadata_add_chunk(struct sound_metadata *metadata,
                                           enum metadata_family family, const void *id,
                                           const void *bytes, size_t size);
@@ -163,9 +159,7 @@ void metadata_remove_marker(struct sound_metadata *metadata, size_t index);
 struct metadata_change {
     uint64_t start;    /* frame of the input that is the output's first */
     int64_t frames;    /* of the output, or -1: unknown */
-    bool has_memory;   /* an output frame depends on earlier ones, or on its time: loops have other
-                          ends */
-    bool wraps;        /* the whole sound is one period (--edge wrap) */
+    bool keeps_loops;  /* it is the whole input, and frames that were alike still are */
     uint32_t rate;     /* Hz, of the output, */
     size_t channels;   /* and for the coding history: */
     unsigned bits;     /* of an integer format, else 0 */
@@ -175,8 +169,8 @@ struct metadata_change {
 };
 
 /* Drops what is untrue of the new sound: ReplayGain and loudness, checksums, overviews, what
- * is said of each channel where there are others now, loops that no longer close, positions after
- * its end; adds a line to the coding history of a broadcast WAV. Frame i of the output belongs to
+ * is said of each channel where there are others now, loops of samplers, positions after its end;
+ * adds a line to the coding history of a broadcast WAV. Frame i of the output belongs to
  * frame start + i of the input (engine.h). Errors: memory. */
 MUST_CHECK enum status metadata_adjust(struct sound_metadata *metadata,
                                        const struct metadata_change *change);
@@ -186,8 +180,12 @@ MUST_CHECK enum status metadata_adjust(struct sound_metadata *metadata,
 struct metadata_buffer {
     unsigned char *bytes;
     size_t size, capacity;
-    bool failed; /* memory ran out */
+    bool failed; /* bytes are missing */
+    bool said;   /* a line was printed about that; otherwise memory ran out */
 };
+
+/* The error, and a line about it. */
+MUST_CHECK enum status metadata_buffer_status(const struct metadata_buffer *buffer);
 
 void metadata_put(struct metadata_buffer *buffer, const void *bytes, size_t size);
 void metadata_put_little(struct metadata_buffer *buffer, uint64_t value, size_t bytes);
@@ -195,23 +193,28 @@ void metadata_put_big(struct metadata_buffer *buffer, uint64_t value, size_t byt
 uint64_t metadata_little(const unsigned char *bytes, size_t count);
 uint64_t metadata_big(const unsigned char *bytes, size_t count);
 
-/* What a container gets, and what is written of it is marked as kept. Bytes for memory that runs
- * out are missing: check buffer->failed. with_texts: tags, too, which FLAC has elsewhere. */
+/* What a container gets, less metadata->without; what is written of it is marked as kept. Check
+ * metadata_buffer_status() then. with_texts: tags, too, which FLAC has elsewhere. */
 void metadata_write_riff(struct sound_metadata *metadata, enum metadata_family family,
                          bool with_texts, struct metadata_buffer *buffer); /* not of AIFF or CAF */
 void metadata_write_aiff(struct sound_metadata *metadata, bool with_texts,
                          struct metadata_buffer *buffer);
 void metadata_write_caf(struct sound_metadata *metadata, struct metadata_buffer *buffer);
 
-/* The list of Vorbis comments, from its count on, of about `most` bytes; and FLAC's blocks besides.
- * The first is `channel_mask`, which says what FLAC's channels are (channel_order.h); it may be
- * NULL, and so may the metadata. */
+/* The list of Vorbis comments, from its count on, of at most `most` bytes; and FLAC's blocks
+ * besides. The first is `channel_mask`, which says what FLAC's channels are (channel_order.h); it
+ * may be NULL, and so may the metadata. */
 enum { COMMENTS_MOST = (1 << 23) - 1 };
 #define METADATA_CHANNEL_MASK "WAVEFORMATEXTENSIBLE_CHANNEL_MASK"
 void metadata_write_comments(struct sound_metadata *metadata, const char *channel_mask,
                              bool with_pictures, size_t most, struct metadata_buffer *buffer);
 void metadata_write_flac(struct sound_metadata *metadata, const struct metadata_change *change,
                          struct metadata_buffer *buffer);
+
+/* Write all of it anew. */
+void metadata_keep_none(struct sound_metadata *metadata);
+
+enum metadata_kind metadata_kind_of(const struct metadata_chunk *chunk);
 
 /* What was not kept becomes a loss, since OUT has no place for it. Errors: memory. */
 MUST_CHECK enum status metadata_conclude(struct sound_metadata *metadata);
@@ -251,9 +254,9 @@ bool metadata_wants_aiff(const char *id);
 bool metadata_wants_caf(const char *id);
 MUST_CHECK enum status metadata_read_flac(struct sound_bytes *bytes, uint64_t at,
                                           struct sound_metadata *metadata);
-/* Of an MP3, or of what has a tag as an MP3 before it; *known: it is one. */
+/* Of an MP3, or of what has a tag as an MP3 before it. */
 MUST_CHECK enum status metadata_read_mp3(struct sound_bytes *bytes, const unsigned char head[12],
-                                         struct sound_metadata *metadata, bool *known);
+                                         struct sound_metadata *metadata);
 MUST_CHECK enum status metadata_read_ogg(struct sound_bytes *bytes,
                                          struct sound_metadata *metadata);
 /* Comments from the length of the vendor's name on. */

@@ -1,5 +1,5 @@
 /* What a filtered sound makes untrue of what was said about it. */
-#include "sound/metadata_sampler.h"
+#include "sound/metadata.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 
 static const char changed[] = "the sound changed";
 static const char before[] = "it is before the part that was taken";
+static const char other_loops[] = "loops are kept by whole sounds through gains alone";
 static const char beyond[] = "it is after the end of the sound";
 
 /* ---- tags ---- */
@@ -71,6 +72,19 @@ static enum status clip_markers(struct sound_metadata *metadata, uint64_t frames
         }
     }
     return STATUS_OK;
+}
+
+/* Regions of CAF say whether they are loops. */
+static enum status drop_loops(struct sound_metadata *metadata)
+{
+    size_t lost = 0;
+    for (size_t i = 0; i < metadata->marker_count; i++) {
+        lost += metadata->markers[i].flags != 0;
+        metadata->markers[i].flags = 0;
+    }
+    return lost == 0
+               ? STATUS_OK
+               : metadata_lose(metadata, other_loops, "%zu loop%s", lost, lost > 1 ? "s" : "");
 }
 
 /* ---- a broadcast WAV: EBU Tech 3285 ---- */
@@ -140,19 +154,21 @@ static const struct {
     enum status (*adjust)(struct sound_metadata *metadata, struct metadata_chunk *chunk,
                           const struct metadata_change *change);
     bool of_channels; /* it is true of as many channels as there were */
+    bool of_loops;    /* it stays with change->keeps_loops */
 } rules[] = {
-    {FAMILY_RIFF, "bext", adjust_bext, false},
-    {FAMILY_RIFF, "smpl", metadata_adjust_smpl, false},
-    {FAMILY_AIFF, "INST", metadata_adjust_inst_of_aiff, false},
-    {FAMILY_CAF, "inst", metadata_adjust_inst_of_caf, false},
-    {FAMILY_RIFF, "MD5 ", NULL, false},
-    {FAMILY_RIFF, "levl", NULL, false},
-    {FAMILY_RIFF, "R64M", NULL, false},
-    {FAMILY_CAF, "ovvw", NULL, false},
+    {FAMILY_RIFF, "bext", .adjust = adjust_bext},
+    {FAMILY_RIFF, "smpl", .of_loops = true},
+    {FAMILY_RIFF, "inst", .of_loops = true},
+    {FAMILY_AIFF, "INST", .of_loops = true},
+    {FAMILY_CAF, "inst", .of_loops = true},
+    {FAMILY_RIFF, "MD5 ", .adjust = NULL},
+    {FAMILY_RIFF, "levl", .adjust = NULL},
+    {FAMILY_RIFF, "R64M", .adjust = NULL},
+    {FAMILY_CAF, "ovvw", .adjust = NULL},
     /* ITU-R BS.2088: which object of a scene each channel is for, and the scene. */
-    {FAMILY_RIFF, "chna", NULL, true},
-    {FAMILY_RIFF, "axml", NULL, true},
-    {FAMILY_RIFF, "bxml", NULL, true},
+    {FAMILY_RIFF, "chna", .of_channels = true},
+    {FAMILY_RIFF, "axml", .of_channels = true},
+    {FAMILY_RIFF, "bxml", .of_channels = true},
 };
 
 static enum status adjust_chunk(struct sound_metadata *metadata, size_t index,
@@ -164,9 +180,10 @@ static enum status adjust_chunk(struct sound_metadata *metadata, size_t index,
             continue;
         if (rules[i].adjust)
             return rules[i].adjust(metadata, chunk, change);
-        if (rules[i].of_channels && change->channels == change->inputs)
+        if ((rules[i].of_channels && change->channels == change->inputs) ||
+            (rules[i].of_loops && change->keeps_loops))
             return STATUS_OK;
-        TRY(metadata_lose(metadata, changed, "%s", rules[i].id));
+        TRY(metadata_lose(metadata, rules[i].of_loops ? other_loops : changed, "%s", rules[i].id));
         metadata_remove_chunk(metadata, index);
         return STATUS_OK;
     }
@@ -175,13 +192,14 @@ static enum status adjust_chunk(struct sound_metadata *metadata, size_t index,
 
 enum status metadata_adjust(struct sound_metadata *metadata, const struct metadata_change *change)
 {
-    metadata->rate = change->rate;
     if (metadata->cut)
         TRY(metadata_lose(metadata, "it is cut short, or more than halo reads", "some of it"));
     drop_layout(metadata);
     TRY(drop_levels(metadata));
     TRY(shift_markers(metadata, change->start));
-    for (size_t i = metadata->chunk_count; i-- > 0;) /* loops need their markers */
+    if (!change->keeps_loops)
+        TRY(drop_loops(metadata));
+    for (size_t i = metadata->chunk_count; i-- > 0;)
         TRY(adjust_chunk(metadata, i, change));
     return change->frames >= 0 ? clip_markers(metadata, (uint64_t)change->frames) : STATUS_OK;
 }

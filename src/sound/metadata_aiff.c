@@ -1,13 +1,13 @@
 /* Metadata of AIFF and AIFF-C. */
 #include "sound/metadata.h"
 #include "sound/metadata_names.h"
-#include "sound/metadata_sampler.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-enum { LABEL_MOST = 255, ID_MOST = 32767 };
+/* libsndfile opens no file with a text of 8,192 bytes: a long one goes into the ID3 tag. */
+enum { LABEL_MOST = 255, ID_MOST = 32767, TEXT_MOST = 4000 };
 
 bool metadata_wants_aiff(const char *id)
 {
@@ -79,46 +79,7 @@ static void put_marker(struct metadata_buffer *list, uint32_t id, uint64_t frame
     metadata_put(list, "", (length & 1) == 0);
 }
 
-/* The ends of loops, numbered from `id` on. Returns how many they are. */
-static uint32_t put_loops(const struct metadata_sampler *sampler, uint32_t id,
-                          struct metadata_buffer *list)
-{
-    uint32_t first = id;
-    for (size_t i = 0; i < SAMPLER_LOOPS; i++) {
-        const struct sampler_loop *loop = &sampler->loops[i];
-        if (!sampler_loop_is_there(loop))
-            continue;
-        put_marker(list, id++, loop->start, NULL);
-        put_marker(list, id++, loop->end, NULL);
-    }
-    return id - first;
-}
-
-/* Number of the first marker of a loop, behind all others. */
-static uint32_t loop_id(const struct sound_metadata *metadata)
-{
-    uint32_t most = 0;
-    for (size_t i = 0; i < metadata->marker_count; i++) {
-        uint32_t id = marker_id(metadata, i);
-        most = id > most && id <= ID_MOST / 2 ? id : most;
-    }
-    return most + 1;
-}
-
-static void put_sampler(struct sound_metadata *metadata, const struct metadata_sampler *sampler,
-                        struct metadata_buffer *buffer)
-{
-    struct metadata_buffer inst = {0};
-    if (!sampler->is_there)
-        return;
-    metadata_sampler_put_aiff(sampler, loop_id(metadata), &inst);
-    put_chunk(buffer, "INST", inst.bytes, inst.size);
-    buffer->failed |= inst.failed;
-    free(inst.bytes);
-}
-
-static void put_markers(struct sound_metadata *metadata, const struct metadata_sampler *sampler,
-                        struct metadata_buffer *buffer)
+static void put_markers(struct sound_metadata *metadata, struct metadata_buffer *buffer)
 {
     struct metadata_buffer list = {0};
     uint32_t count = 0;
@@ -130,8 +91,6 @@ static void put_markers(struct sound_metadata *metadata, const struct metadata_s
             continue;
         const char *label = marker->label ? marker->label : marker->note;
         marker->kept = true;
-        if (marker->in_loop)
-            continue;
         put_marker(&list, id, marker->frame, label);
         count++;
         if (marker->length == 0)
@@ -139,7 +98,6 @@ static void put_markers(struct sound_metadata *metadata, const struct metadata_s
         put_marker(&list, id + ID_MOST / 2, marker->frame + marker->length, label); /* its end */
         count++;
     }
-    count += put_loops(sampler, loop_id(metadata), &list);
     if (list.bytes)
         metadata_put_big(&(struct metadata_buffer){.bytes = list.bytes, .capacity = 2}, count, 2);
     if (count > 0)
@@ -156,33 +114,39 @@ static void put_texts(struct sound_metadata *metadata, struct metadata_buffer *b
         bool is_first = true;
         for (size_t k = 0; k < i; k++)
             is_first &= strcmp(metadata->texts[k].name, text->name) != 0;
-        if (!id || !(is_first || strcmp(id, "ANNO") == 0)) /* of which there may be several */
+        size_t size = strlen(text->value);
+        if (!id || !(is_first || strcmp(id, "ANNO") == 0) || /* of which there may be several */
+            size > TEXT_MOST)
             continue;
-        put_chunk(buffer, id, text->value, strlen(text->value));
+        put_chunk(buffer, id, text->value, size);
         text->kept = true;
     }
 }
 
-void metadata_write_aiff(struct sound_metadata *metadata, bool with_texts,
-                         struct metadata_buffer *buffer)
+static void put_tags(struct sound_metadata *metadata, struct metadata_buffer *buffer)
 {
     struct metadata_buffer id3 = {0};
-    const struct metadata_sampler sampler = metadata_sampler_for(metadata, FAMILY_AIFF);
-    put_markers(metadata, &sampler, buffer);
-    put_sampler(metadata, &sampler, buffer);
-    for (size_t i = 0; i < metadata->chunk_count; i++) {
-        struct metadata_chunk *chunk = &metadata->chunks[i];
-        if (chunk->family != FAMILY_AIFF)
-            continue;
-        put_chunk(buffer, chunk->id, chunk->bytes, chunk->size);
-        chunk->kept = true;
-    }
-    if (!with_texts)
-        return;
     put_texts(metadata, buffer);
     metadata_write_id3(metadata, false, &id3);
     if (id3.size > 0)
         put_chunk(buffer, "ID3 ", id3.bytes, id3.size);
     buffer->failed |= id3.failed;
+    buffer->said |= id3.said;
     free(id3.bytes);
+}
+
+void metadata_write_aiff(struct sound_metadata *metadata, bool with_texts,
+                         struct metadata_buffer *buffer)
+{
+    if (!(metadata->without & METADATA_MARKERS))
+        put_markers(metadata, buffer);
+    if (with_texts && !(metadata->without & METADATA_TAGS))
+        put_tags(metadata, buffer);
+    for (size_t i = 0; i < metadata->chunk_count; i++) {
+        struct metadata_chunk *chunk = &metadata->chunks[i];
+        if (chunk->family != FAMILY_AIFF || metadata->without & METADATA_OTHERS)
+            continue;
+        put_chunk(buffer, chunk->id, chunk->bytes, chunk->size);
+        chunk->kept = true;
+    }
 }

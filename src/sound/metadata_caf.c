@@ -1,7 +1,6 @@
 /* Metadata of Apple's Core Audio Format. */
 #include "sound/metadata.h"
 #include "sound/metadata_names.h"
-#include "sound/metadata_sampler.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -197,49 +196,12 @@ static void put_list(struct metadata_buffer *buffer, const char *id, bool has_sm
     free(content.bytes);
 }
 
-/* A number that no marker has, nor the next one. */
-static uint32_t loop_id(const struct sound_metadata *metadata)
-{
-    uint32_t id = 1;
-    for (size_t i = 0; i < metadata->marker_count; i++) {
-        uint32_t other = metadata->markers[i].id;
-        if (other >= id && other < UINT32_MAX - SAMPLER_LOOPS)
-            id = other + 1;
-    }
-    return id;
-}
-
-static void put_sampler(struct sound_metadata *metadata, struct marker_lists *lists,
-                        struct metadata_buffer *buffer)
-{
-    static const uint32_t flags[] = {
-        [LOOP_FORWARD] = REGION_LOOPS | REGION_FORWARD,
-        [LOOP_ALTERNATING] = REGION_LOOPS | REGION_FORWARD | REGION_BACKWARD,
-        [LOOP_BACKWARD] = REGION_LOOPS | REGION_BACKWARD,
-    };
-    const struct metadata_sampler sampler = metadata_sampler_for(metadata, FAMILY_CAF);
-    struct metadata_buffer inst = {0};
-    uint32_t id = loop_id(metadata);
-    if (!sampler.is_there)
-        return;
-    metadata_sampler_put_caf(&sampler, id, &inst);
-    put_chunk(buffer, "inst", &inst);
-    free(inst.bytes);
-    for (size_t i = 0; i < SAMPLER_LOOPS; i++) {
-        const struct sampler_loop *loop = &sampler.loops[i];
-        if (sampler_loop_is_there(loop))
-            put_region(lists, id++, flags[loop->direction], loop->start, loop->end);
-    }
-}
-
 static void put_markers(struct sound_metadata *metadata, struct metadata_buffer *buffer)
 {
     struct marker_lists lists = {0};
-    put_sampler(metadata, &lists, buffer);
     for (size_t i = 0; i < metadata->marker_count; i++) {
         metadata->markers[i].kept = true;
-        if (!metadata->markers[i].in_loop)
-            add_marker(&lists, &metadata->markers[i]);
+        add_marker(&lists, &metadata->markers[i]);
     }
     put_list(buffer, "mark", true, lists.point_count, &lists.points, NULL);
     put_list(buffer, "regn", true, lists.region_count, &lists.regions, NULL);
@@ -279,14 +241,16 @@ static void put_info(struct sound_metadata *metadata, struct metadata_buffer *bu
 
 void metadata_write_caf(struct sound_metadata *metadata, struct metadata_buffer *buffer)
 {
+    if (!(metadata->without & METADATA_MARKERS))
+        put_markers(metadata, buffer);
+    if (!(metadata->without & METADATA_TAGS))
+        put_info(metadata, buffer);
     for (size_t i = 0; i < metadata->chunk_count; i++) {
         struct metadata_chunk *chunk = &metadata->chunks[i];
         const struct metadata_buffer content = {.bytes = chunk->bytes, .size = chunk->size};
-        if (chunk->family != FAMILY_CAF)
+        if (chunk->family != FAMILY_CAF || metadata->without & METADATA_OTHERS)
             continue;
         put_chunk(buffer, chunk->id, &content);
         chunk->kept = true;
     }
-    put_markers(metadata, buffer);
-    put_info(metadata, buffer);
 }

@@ -60,32 +60,42 @@ enum status metadata_parse_comments(struct sound_metadata *metadata, const unsig
     return STATUS_OK;
 }
 
-static void put_comment(struct metadata_buffer *buffer, const char *name, const char *value)
+/* False: it is too long. */
+static bool put_comment(struct metadata_buffer *buffer, size_t most, const char *name,
+                        const char *value)
 {
     struct metadata_buffer text = {0};
     metadata_put_utf8(&text, name);
     metadata_put(&text, "=", 1);
     metadata_put_utf8(&text, value);
-    metadata_put_little(buffer, text.size, 4);
-    metadata_put(buffer, text.bytes, text.size);
+    bool fits = buffer->size + 4 + text.size <= most;
+    if (fits) {
+        metadata_put_little(buffer, text.size, 4);
+        metadata_put(buffer, text.bytes, text.size);
+    }
     buffer->failed |= text.failed;
     free(text.bytes);
+    return fits;
 }
 
-static void put_picture_text(struct metadata_buffer *buffer, struct metadata_picture *picture)
+static bool put_picture_text(struct metadata_buffer *buffer, size_t most,
+                             const struct metadata_picture *picture)
 {
-    bool is_there = library_is_there(&sodium_library);
-    size_t size =
-        is_there ? sodium_base64_encoded_len(picture->size, sodium_base64_VARIANT_ORIGINAL) : 0;
-    char *text = is_there ? malloc(size) : NULL;
+    bool fits = false;
+    if (library_open(&sodium_library) != STATUS_OK) {
+        buffer->failed = buffer->said = true;
+        return false;
+    }
+    size_t size = sodium_base64_encoded_len(picture->size, sodium_base64_VARIANT_ORIGINAL);
+    char *text = malloc(size);
     if (text) {
         sodium_bin2base64(text, size, picture->bytes, picture->size,
                           sodium_base64_VARIANT_ORIGINAL);
-        put_comment(buffer, picture_name, text);
-        picture->kept = true;
+        fits = put_comment(buffer, most, picture_name, text);
     }
     buffer->failed |= !text;
     free(text);
+    return fits;
 }
 
 /* Names are printable ASCII without '='. */
@@ -104,21 +114,16 @@ void metadata_write_comments(struct sound_metadata *metadata, const char *channe
     size_t start = buffer->size;
     metadata_put_little(buffer, 0, 4); /* their number, which comes */
     if (channel_mask)
-        put_comment(buffer, METADATA_CHANNEL_MASK, channel_mask);
+        (void)put_comment(buffer, most, METADATA_CHANNEL_MASK, channel_mask);
     for (size_t i = 0; metadata && i < metadata->text_count; i++) {
         struct metadata_text *text = &metadata->texts[i];
-        size_t size = strlen(text->name) + 2 * strlen(text->value);
-        if (!can_be_name(text->name) || buffer->size + size > most)
-            continue;
-        put_comment(buffer, text->name, text->value);
-        text->kept = true;
-        count++;
+        text->kept = can_be_name(text->name) && put_comment(buffer, most, text->name, text->value);
+        count += text->kept;
     }
     for (size_t i = 0; metadata && with_pictures && i < metadata->picture_count; i++) {
-        if (buffer->size + metadata->pictures[i].size / 3 * 4 + 64 > most)
-            continue;
-        put_picture_text(buffer, &metadata->pictures[i]);
-        count++;
+        struct metadata_picture *picture = &metadata->pictures[i];
+        picture->kept = put_picture_text(buffer, most, picture);
+        count += picture->kept;
     }
     if (!buffer->failed)
         metadata_put_little(

@@ -5,6 +5,7 @@
 #include "base/library.h"
 #include "sound/tag_module.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -36,35 +37,56 @@ static struct library tag_module = {
 
 static bool has_path;
 
-/* Beside the program: in a build folder, that of its tests, and where it is installed. */
-static void find_module(void)
+/* Beside the program: in a build folder, that of its tests, and where it is installed. 0 or an
+ * errno. */
+static int find_module(void)
 {
     static const char *const folders[] = {"", "../", "../" HALO_TAG_MODULE_FOLDER "/"};
     char program[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     if (length <= 0)
-        return;
+        return errno;
     program[length] = '\0';
     *(strrchr(program, '/') + 1) = '\0';
     for (size_t i = 0; !has_path && i < sizeof folders / sizeof *folders; i++) {
         snprintf(module_path, sizeof module_path, "%s%shalo-tags.so", program, folders[i]);
-        has_path = access(module_path, R_OK) == 0;
+        has_path = access(module_path, F_OK) == 0;
+        if (!has_path && errno != ENOENT && errno != ENOTDIR)
+            return errno;
     }
+    return 0;
 }
 
-/* Several sounds may be read at once; the path stays while one of them opens it. */
-static bool has_module(void)
+/* *is_there: it is installed, and open, and there is memory for `size` bytes in it, without which
+ * TagLib ends the program. Several sounds may be read at once; the path stays while
+ * one of them opens it. Errors: it is installed, and cannot be opened. */
+static enum status open_module(size_t size, bool *is_there)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, find_module);
-    return has_path && library_is_there(&tag_module);
+    enum { LEAST = 1 << 21, COPIES = 8 };
+    static pthread_mutex_t finding = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&finding);
+    int error = has_path ? 0 : find_module();
+    *is_there = has_path;
+    pthread_mutex_unlock(&finding);
+    if (error)
+        return fail(STATUS_FAILED, "cannot use TagLib: %s: %s", module_path, strerror(error));
+    if (*is_there && !memory_is_there(LEAST + COPIES * size))
+        return fail_memory("tags");
+    return *is_there ? library_open(&tag_module) : STATUS_OK;
 }
 
 /* ---- reading ---- */
 
+struct adding {
+    struct sound_metadata *metadata;
+    enum status status;
+};
+
 static int add_text(void *user, const char *name, const char *value)
 {
-    return metadata_add_text(user, name, strlen(name), value, strlen(value)) != STATUS_OK;
+    struct adding *adding = user;
+    adding->status = metadata_add_text(adding->metadata, name, strlen(name), value, strlen(value));
+    return adding->status != STATUS_OK;
 }
 
 static int add_picture(void *user, const struct tag_picture *picture)
@@ -78,9 +100,12 @@ static int add_picture(void *user, const struct tag_picture *picture)
     metadata_put(&block, (const char[16]){0}, 16); /* its size is not known */
     metadata_put_big(&block, picture->size, 4);
     metadata_put(&block, picture->bytes, picture->size);
-    int failed = block.failed || metadata_add_picture(user, block.bytes, block.size) != STATUS_OK;
+    struct adding *adding = user;
+    adding->status = metadata_buffer_status(&block);
+    if (adding->status == STATUS_OK)
+        adding->status = metadata_add_picture(adding->metadata, block.bytes, block.size);
     free(block.bytes);
-    return failed;
+    return adding->status != STATUS_OK;
 }
 
 /* Nothing but padding, or a tag of version 1 in which nothing was filled in. */
@@ -97,13 +122,17 @@ static bool is_blank(const unsigned char *bytes, size_t size)
 enum status metadata_parse_id3(struct sound_metadata *metadata, const unsigned char *bytes,
                                size_t size)
 {
-    if (!has_module())
+    bool is_there;
+    TRY(open_module(size, &is_there));
+    if (!is_there)
         return metadata_lose(metadata, "it needs TagLib, which is not there", "an ID3 tag");
-    const struct tag_visitor visitor = {.user = metadata, .text = add_text, .picture = add_picture};
+    struct adding adding = {.metadata = metadata};
+    const struct tag_visitor visitor = {.user = &adding, .text = add_text, .picture = add_picture};
     int result = module.read(bytes, size, &visitor);
     if (result == TAG_NOTHING)
         return is_blank(bytes, size) ? STATUS_OK
                                      : metadata_lose(metadata, "it is damaged", "an ID3 tag");
+    TRY(adding.status);
     if (result != 0)
         return fail_memory("tags");
     if (metadata->id3 || size < ID3_HEADER || memcmp(bytes, "ID3", 3) != 0)
@@ -163,7 +192,8 @@ static void mark_kept(struct sound_metadata *metadata, const struct tag_picture 
         metadata->pictures[i].kept |= pictures[i].bytes != NULL;
 }
 
-static void write_tag(struct sound_metadata *metadata, struct metadata_buffer *buffer)
+static void write_tag(struct sound_metadata *metadata, size_t picture_count,
+                      struct metadata_buffer *buffer)
 {
     struct tag_text *texts = calloc(metadata->text_count + 1, sizeof *texts);
     struct tag_picture *pictures = calloc(metadata->picture_count + 1, sizeof *pictures);
@@ -177,7 +207,7 @@ static void write_tag(struct sound_metadata *metadata, struct metadata_buffer *b
         texts[i].value = text.failed ? NULL : strdup((char *)text.bytes);
         buffer->failed |= !texts[i].value;
     }
-    for (size_t i = 0; !buffer->failed && i < metadata->picture_count; i++)
+    for (size_t i = 0; !buffer->failed && i < picture_count; i++)
         if (!open_picture(&metadata->pictures[i], &pictures[i]))
             pictures[i].bytes = NULL;
     const struct tag_content content = {.base = metadata->id3,
@@ -185,8 +215,9 @@ static void write_tag(struct sound_metadata *metadata, struct metadata_buffer *b
                                         .texts = texts,
                                         .text_count = metadata->text_count,
                                         .pictures = pictures,
-                                        .picture_count = metadata->picture_count};
-    if (!buffer->failed && module.write(&content, put_tag, buffer) == 0)
+                                        .picture_count = picture_count};
+    buffer->failed = buffer->failed || module.write(&content, put_tag, buffer) != 0;
+    if (!buffer->failed)
         mark_kept(metadata, pictures);
     for (size_t i = 0; texts && i < metadata->text_count; i++)
         free((char *)texts[i].value);
@@ -199,12 +230,29 @@ static void write_tag(struct sound_metadata *metadata, struct metadata_buffer *b
     free(text.bytes);
 }
 
+static size_t content_size(const struct sound_metadata *metadata)
+{
+    size_t size = metadata->id3_size;
+    for (size_t i = 0; i < metadata->text_count; i++)
+        size += strlen(metadata->texts[i].name) + strlen(metadata->texts[i].value);
+    for (size_t i = 0; i < metadata->picture_count; i++)
+        size += metadata->pictures[i].size;
+    return size;
+}
+
 void metadata_write_id3(struct sound_metadata *metadata, bool always,
                         struct metadata_buffer *buffer)
 {
-    bool is_needed = metadata->id3 || metadata->picture_count > 0;
+    size_t picture_count = metadata->without & METADATA_PICTURES ? 0 : metadata->picture_count;
+    bool is_needed = metadata->id3 || picture_count > 0, is_there;
     for (size_t i = 0; i < metadata->text_count; i++)
         is_needed |= always || !metadata->texts[i].kept;
-    if (is_needed && has_module())
-        write_tag(metadata, buffer);
+    if (!is_needed)
+        return;
+    if (open_module(content_size(metadata), &is_there) != STATUS_OK)
+        buffer->failed = buffer->said = true;
+    else if (is_there)
+        write_tag(metadata, picture_count, buffer);
+    else
+        metadata->lacks_taglib = true;
 }

@@ -10,30 +10,14 @@
 
 static const char no_place[] = "the container has no place for it";
 
-/* Four letters, or the beginning of a GUID. */
-static const char *chunk_name(const struct metadata_chunk *chunk, char text[CHUNK_ID])
-{
-    const unsigned char *id = chunk->id;
-    if (chunk->family == FAMILY_W64)
-        snprintf(text, CHUNK_ID, "GUID %02x%02x%02x%02x", id[3], id[2], id[1], id[0]);
-    else
-        snprintf(text, CHUNK_ID, "%.4s", (const char *)id);
-    return text;
-}
+static const char no_taglib[] = "it needs TagLib, which is not there";
 
-/* In the order of enum metadata_lost. */
-static const char *const parts[] = {"loops", "play counts", "fractions of frames",
-                                    "pitch", "gain",        "SMPTE offset",
-                                    "start", "name",        "manufacturer's data"};
-
-static enum status conclude_parts(struct sound_metadata *metadata,
-                                  const struct metadata_chunk *chunk)
+/* Why a thing of `of` was not kept; `why`, unless there is a reason of that kind's own. */
+static const char *reason(const struct sound_metadata *of, enum metadata_kind kind, const char *why)
 {
-    char name[CHUNK_ID];
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (chunk->lost >> i & 1)
-            TRY(metadata_lose(metadata, no_place, "%s of %s", parts[i], chunk_name(chunk, name)));
-    return STATUS_OK;
+    if (of->without & kind)
+        return of->why_without;
+    return of->lacks_taglib && kind & (METADATA_TAGS | METADATA_PICTURES) ? no_taglib : why;
 }
 
 static enum status conclude_counted(struct sound_metadata *metadata,
@@ -45,10 +29,11 @@ static enum status conclude_counted(struct sound_metadata *metadata,
     for (size_t i = 0; i < of->picture_count; i++)
         pictures += !of->pictures[i].kept;
     if (markers > 0)
-        TRY(metadata_lose(metadata, why, "%zu marker%s", markers, plural_s(markers)));
-    return pictures == 0
-               ? STATUS_OK
-               : metadata_lose(metadata, why, "%zu picture%s", pictures, plural_s(pictures));
+        TRY(metadata_lose(metadata, reason(of, METADATA_MARKERS, why), "%zu marker%s", markers,
+                          plural_s(markers)));
+    return pictures == 0 ? STATUS_OK
+                         : metadata_lose(metadata, reason(of, METADATA_PICTURES, why),
+                                         "%zu picture%s", pictures, plural_s(pictures));
 }
 
 /* A stream may have a text on both sides of its samples. */
@@ -67,16 +52,14 @@ static bool has_kept(const struct sound_metadata *metadata, const struct metadat
 static enum status conclude(struct sound_metadata *metadata, const struct sound_metadata *of,
                             const char *why)
 {
-    char name[CHUNK_ID];
     for (size_t i = 0; i < of->chunk_count; i++)
         if (!of->chunks[i].kept)
-            TRY(metadata_lose(metadata, why, "%s", chunk_name(&of->chunks[i], name)));
-        else
-            TRY(conclude_parts(metadata, &of->chunks[i]));
+            TRY(metadata_lose(metadata, reason(of, metadata_kind_of(&of->chunks[i]), why), "%.4s",
+                              of->chunks[i].id));
     TRY(conclude_counted(metadata, of, why));
     for (size_t i = 0; i < of->text_count; i++)
         if (!has_kept(metadata, &of->texts[i]))
-            TRY(metadata_lose(metadata, why, "%s", of->texts[i].name));
+            TRY(metadata_lose(metadata, reason(of, METADATA_TAGS, why), "%s", of->texts[i].name));
     return STATUS_OK;
 }
 
@@ -141,10 +124,9 @@ void metadata_note_losses(const struct sound_metadata *metadata, const char *out
 
 static void report_kept(const struct sound_metadata *metadata, json_t *kept)
 {
-    char name[CHUNK_ID];
     for (size_t i = 0; i < metadata->chunk_count; i++)
         if (metadata->chunks[i].kept)
-            json_array_append_new(kept, json_text(chunk_name(&metadata->chunks[i], name)));
+            json_array_append_new(kept, json_sprintf("%.4s", metadata->chunks[i].id));
     for (size_t i = 0; i < metadata->text_count; i++)
         if (metadata->texts[i].kept)
             json_array_append_new(kept, json_text(metadata->texts[i].name));

@@ -18,12 +18,11 @@ static uint64_t front_size(const unsigned char head[ID3_HEADER])
 }
 
 enum status metadata_read_mp3(struct sound_bytes *bytes, const unsigned char head[12],
-                              struct sound_metadata *metadata, bool *known)
+                              struct sound_metadata *metadata)
 {
     uint64_t front = front_size(head);
     unsigned char *taken, magic[4], tail[ID3V1];
-    *known = front > 0 || (head[0] == 0xFF && (head[1] & 0xE0) == 0xE0);
-    if (!*known)
+    if (front == 0 && (head[0] != 0xFF || (head[1] & 0xE0) != 0xE0))
         return STATUS_OK;
     TRY(metadata_copy(metadata, bytes, 0, front, &taken));
     enum status status = STATUS_OK;

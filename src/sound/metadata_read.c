@@ -84,10 +84,9 @@ void metadata_remove_unplaced(struct sound_metadata *metadata)
             metadata_remove_marker(metadata, i);
 }
 
-enum status metadata_read(struct sound_bytes *bytes, struct sound_metadata *metadata, bool *known)
+enum status metadata_read(struct sound_bytes *bytes, struct sound_metadata *metadata)
 {
     unsigned char head[12];
-    *known = true;
     if (!sound_bytes_read(bytes, 0, head, sizeof head))
         return STATUS_OK;
     enum status status = STATUS_OK;
@@ -101,7 +100,7 @@ enum status metadata_read(struct sound_bytes *bytes, struct sound_metadata *meta
     } else if (memcmp(head, "OggS", 4) == 0) {
         status = metadata_read_ogg(bytes, metadata);
     } else {
-        status = metadata_read_mp3(bytes, head, metadata, known);
+        status = metadata_read_mp3(bytes, head, metadata);
     }
     return status;
 }

@@ -1,7 +1,6 @@
 /* Metadata of WAV, RF64 and W64, which has the same chunks under longer names. */
 #include "sound/metadata.h"
 #include "sound/metadata_names.h"
-#include "sound/metadata_sampler.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -126,7 +125,8 @@ enum status metadata_parse_w64(struct sound_metadata *metadata, const unsigned c
         return metadata_parse_riff(metadata, "LIST", false, bytes, size);
     if (memcmp(guid + 4, guid_rest, sizeof guid_rest) == 0)
         return metadata_parse_riff(metadata, (const char *)guid, false, bytes, size);
-    return metadata_add_chunk(metadata, FAMILY_W64, guid, bytes, size);
+    return metadata_lose(metadata, "halo does not know it", "GUID %02x%02x%02x%02x", guid[3],
+                         guid[2], guid[1], guid[0]);
 }
 
 /* ---- writing ---- */
@@ -215,8 +215,6 @@ static void put_markers(struct sound_metadata *metadata, enum metadata_family fa
         if (marker->frame > UINT32_MAX || marker->length > UINT32_MAX)
             continue;
         marker->kept = true;
-        if (marker->in_loop)
-            continue;
         count++;
         metadata_put_little(&cue, marker->id, 4);
         metadata_put_little(&cue, marker->frame, 4);
@@ -236,23 +234,6 @@ static void put_markers(struct sound_metadata *metadata, enum metadata_family fa
     buffer->failed |= cue.failed || list.failed;
     free(cue.bytes);
     free(list.bytes);
-}
-
-/* What another container says of it. */
-static void put_sampler(struct sound_metadata *metadata, enum metadata_family family,
-                        struct metadata_buffer *buffer)
-{
-    struct metadata_buffer smpl = {0}, inst = {0};
-    struct metadata_sampler sampler = metadata_sampler_for(metadata, family);
-    if (!sampler.is_there)
-        return;
-    metadata_sampler_put_smpl(&sampler, metadata->rate, &smpl);
-    metadata_sampler_put_inst(&sampler, &inst);
-    put_chunk(buffer, family, "smpl", smpl.bytes, smpl.size);
-    put_chunk(buffer, family, "inst", inst.bytes, inst.size);
-    buffer->failed |= smpl.failed || inst.failed;
-    free(smpl.bytes);
-    free(inst.bytes);
 }
 
 /* A list has one text of each name: the first. */
@@ -281,46 +262,40 @@ static void put_info(struct sound_metadata *metadata, enum metadata_family famil
     free(list.bytes);
 }
 
-/* Broadcasters' programs expect these first. */
-static bool is_first(const struct metadata_chunk *chunk)
-{
-    return memcmp(chunk->id, "bext", 4) == 0 || memcmp(chunk->id, "iXML", 4) == 0;
-}
-
-static void put_chunks(struct sound_metadata *metadata, enum metadata_family family, bool first,
-                       struct metadata_buffer *buffer)
+static void put_chunks(struct sound_metadata *metadata, enum metadata_family family,
+                       enum metadata_kind kind, struct metadata_buffer *buffer)
 {
     for (size_t i = 0; i < metadata->chunk_count; i++) {
         struct metadata_chunk *chunk = &metadata->chunks[i];
-        bool is_here = chunk->family == FAMILY_RIFF || chunk->family == family;
-        if (!is_here || is_first(chunk) != first)
+        bool is_refused = family == FAMILY_W64 && chunk->size == 0; /* by ffmpeg */
+        if (chunk->family != FAMILY_RIFF || metadata_kind_of(chunk) != kind ||
+            metadata->without & kind || is_refused)
             continue;
-        if (chunk->family == FAMILY_RIFF) {
-            put_chunk(buffer, family, (const char *)chunk->id, chunk->bytes, chunk->size);
-        } else {
-            metadata_put(buffer, chunk->id, CHUNK_ID);
-            metadata_put_little(buffer, 24 + (uint64_t)chunk->size, 8);
-            metadata_put(buffer, chunk->bytes, chunk->size);
-            put_padding(buffer, chunk->size, 8);
-        }
+        put_chunk(buffer, family, chunk->id, chunk->bytes, chunk->size);
         chunk->kept = true;
     }
 }
 
-void metadata_write_riff(struct sound_metadata *metadata, enum metadata_family family,
-                         bool with_texts, struct metadata_buffer *buffer)
+static void put_tags(struct sound_metadata *metadata, enum metadata_family family,
+                     struct metadata_buffer *buffer)
 {
     struct metadata_buffer id3 = {0};
-    put_chunks(metadata, family, true, buffer);
-    put_chunks(metadata, family, false, buffer);
-    put_sampler(metadata, family, buffer);
-    put_markers(metadata, family, buffer);
-    if (!with_texts)
-        return;
     put_info(metadata, family, buffer);
     metadata_write_id3(metadata, false, &id3);
     if (id3.size > 0)
         put_chunk(buffer, family, "id3 ", id3.bytes, id3.size);
     buffer->failed |= id3.failed;
+    buffer->said |= id3.said;
     free(id3.bytes);
+}
+
+void metadata_write_riff(struct sound_metadata *metadata, enum metadata_family family,
+                         bool with_texts, struct metadata_buffer *buffer)
+{
+    put_chunks(metadata, family, METADATA_BROADCAST, buffer);
+    if (!(metadata->without & METADATA_MARKERS))
+        put_markers(metadata, family, buffer);
+    if (with_texts && !(metadata->without & METADATA_TAGS))
+        put_tags(metadata, family, buffer);
+    put_chunks(metadata, family, METADATA_OTHERS, buffer);
 }

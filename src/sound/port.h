@@ -49,7 +49,8 @@ struct sink;
 struct sink_kind {
     enum status (*write)(struct sink *sink, const float *const *planar, size_t frames);
     enum status (*write_in_double)(struct sink *sink, const double *const *planar, size_t frames);
-    /* The sound is complete: make it permanent. Call once, before close. */
+    /* The sound is complete: make it permanent. Call once, before close. Errors: a file that
+     * libsndfile does not open again as what it is to be. */
     enum status (*commit)(struct sink *sink);
     /* Without a commit, leaves no new file behind. */
     void (*close)(struct sink *sink);
@@ -60,7 +61,7 @@ struct sink {
     bool waits;          /* see struct source */
     uint64_t clipped;    /* samples that an integer format could not hold */
     const char *beside;  /* the regular file being written, or NULL */
-    bool metadata_comes; /* see struct sink_settings */
+    bool takes_metadata; /* with sink_put_metadata */
 };
 
 MUST_CHECK static inline enum status source_read(struct source *source, float *const *planar,
@@ -130,21 +131,22 @@ MUST_CHECK enum status source_open_sound(const char *path, bool allow_truncated,
 struct sink_settings {
     const char *path; /* "-": standard output */
     struct stream_format format;
-    int sound_format;                   /* of sound_format.h */
-    struct sound_metadata *metadata;    /* to write; what was is marked as kept. NULL: none */
-    bool metadata_comes;                /* with sink_put_metadata instead */
-    int64_t frames;                     /* in all, or FRAMES_UNKNOWN */
-    enum dither dither;                 /* of integers */
-    bool force;                         /* replace an existing file */
+    int sound_format;                /* of sound_format.h */
+    struct sound_metadata *metadata; /* to write; what was is marked as kept. NULL: none, or it is
+                                        put behind the samples */
+    int64_t frames;                  /* in all, or FRAMES_UNKNOWN */
+    enum dither dither;              /* of integers */
+    bool force;                      /* replace an existing file */
     const struct output_record *record; /* of a regular file (atomic_file.h), or NULL */
 };
 MUST_CHECK enum status sink_open_sound(const struct sink_settings *settings, struct sink **sink);
 
-/* Whether such a sink can write metadata after the samples. */
+/* Whether such a sink puts metadata behind the samples: sink->takes_metadata. */
 bool sink_puts_metadata_after(const struct sink_settings *settings);
 
-/* Between the last frame and the commit, of a sink that was opened with `metadata_comes`. What does
- * not fit into the container stays without a mark. Errors: memory. */
+/* Between the last frame and the commit. What does not fit into the container stays without a mark;
+ * kinds with which libsndfile does not open the file are left out (metadata->without). Errors:
+ * writing, reading, memory. */
 MUST_CHECK enum status sink_put_metadata(struct sink *sink, struct sound_metadata *metadata);
 
 /* Sound in memory: the source reads `block` (not owned), the sink keeps a growing copy. */

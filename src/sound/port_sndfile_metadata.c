@@ -9,11 +9,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Whether its bytes are there at any time, from the first of the file on. */
-static bool is_whole_file(const struct sound_source *sound, int fd)
+/* *is_whole: its bytes are there at any time, from the first of the file on. */
+static enum status check_whole(const struct sound_source *sound, int fd, bool *is_whole)
 {
     struct stat about;
-    return fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && !sound->is_in_part;
+    if (fstat(fd, &about) != 0)
+        return fail(STATUS_FAILED, "cannot read %s: %s", sound->source.name, strerror(errno));
+    *is_whole = S_ISREG(about.st_mode) && !sound->is_in_part;
+    return STATUS_OK;
 }
 
 /* Of a stream, what is before the samples of a WAV has been read; of another its head is kept, in
@@ -29,15 +32,14 @@ static struct sound_bytes bytes_of_head(const struct sound_source *sound)
 static enum status read_all(struct sound_source *sound, struct sound_bytes bytes)
 {
     struct source *source = &sound->source;
-    bool known = true;
     metadata_destroy(source->traits.metadata);
     source->traits.metadata = NULL;
     TRY(metadata_create(&source->traits.metadata));
     if (!bytes.error)
-        TRY(metadata_read(&bytes, source->traits.metadata, &known));
+        TRY(metadata_read(&bytes, source->traits.metadata));
     if (bytes.error)
         return fail(STATUS_FAILED, "cannot read %s: %s", source->name, strerror(bytes.error));
-    return known ? STATUS_OK : sound_tags_read(sound->file, source->traits.metadata);
+    return STATUS_OK;
 }
 
 enum status source_read_metadata(struct source *source)
@@ -46,7 +48,8 @@ enum status source_read_metadata(struct source *source)
     if (source->kind != &sound_source_kind)
         return STATUS_OK;
     int fd = sound->stream ? fileno(sound->stream) : sound->fd;
-    bool is_file = is_whole_file(sound, fd);
+    bool is_file = false;
+    TRY(check_whole(sound, fd, &is_file));
     if (is_file) {
         struct sound_bytes chunks = open_end_chunks(&sound->io.end);
         TRY(read_all(sound, sound_bytes_of_file(fd)));

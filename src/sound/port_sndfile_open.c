@@ -364,11 +364,11 @@ static enum status find_guess(const struct sound_source *sound, const SF_INFO *i
     *is_guess = false;
     if (!sound->file || (info->format & SF_FORMAT_TYPEMASK) != SOUND_MPEG)
         return STATUS_OK;
-    if (pread(sound->fd, head, sizeof head, 0) < 0)
+    if (files_read_at(sound->fd, head, sizeof head, 0) < 0)
         return refuse_read(sound, errno);
     if (memcmp(head, "ID3", 3) == 0)
         at = 10 + ((off_t)head[6] << 21 | (off_t)head[7] << 14 | (off_t)head[8] << 7 | head[9]);
-    ssize_t size = pread(sound->fd, frame, sizeof frame, at);
+    ssize_t size = files_read_at(sound->fd, frame, sizeof frame, at);
     if (size < 0)
         return refuse_read(sound, errno);
     *is_guess = true;

@@ -23,7 +23,6 @@ static void sound_sink_close(struct sink *sink)
     atomic_file_discard(&sound->regular);
     quantiser_destroy(sound->quantiser);
     sound_splice_free(&sound->io.splice);
-    free(sound->after.bytes);
     free(sound->interleaved);
     free(sound);
 }
@@ -115,6 +114,7 @@ static enum status write_rows(struct sound_sink *sound, const struct rows_to_wri
             return sound_sink_refuse(sound, sound->io.error);
         done += part;
     }
+    sound->frames += frames;
     return STATUS_OK;
 }
 
@@ -147,24 +147,25 @@ static int clear_peak_time(int fd)
     struct sound_chunk peak;
     if (!sound_chunks_find(&bytes, "PEAK", &peak))
         return bytes.error;
-    return pwrite(fd, "\0\0\0", 4, (off_t)peak.content + 4) == 4 ? 0 : errno;
+    return sound_bytes_write(fd, peak.content + 4, "\0\0\0", 4);
 }
 
 /* What libsndfile does not write, or not as it is. */
 static int write_layout(const struct sound_sink *sound)
 {
     if (sound->w64)
-        return w64_header_end(sound->fd, sound->io.splice.bytes.size);
+        return w64_header_end(sound->fd, sound->w64_extensible, sound->io.splice.bytes.size);
     if (sound->major == SF_FORMAT_WAVEX || sound->major == SF_FORMAT_RF64)
         return channel_layout_patch_wav(sound->fd, sound->stated, sound->extensible);
     return 0;
 }
 
-static enum status sound_sink_commit(struct sink *sink)
+/* All of the file but what follows the samples. */
+static enum status finish(struct sound_sink *sound)
 {
-    struct sound_sink *sound = (struct sound_sink *)sink;
     int failed = sf_close(sound->file);
     sound->file = NULL;
+    sound->is_finished = true;
     if (!sound_splice_finish(&sound->io.splice))
         failed = -1;
     int error = sound->io.error ? sound->io.error : failed ? EIO : 0;
@@ -174,24 +175,72 @@ static enum status sound_sink_commit(struct sink *sink)
         error = clear_peak_time(sound->fd);
     if (!error && sound->regular.temporary)
         error = write_layout(sound);
-    if (!error && sound->after.size > 0)
-        error = sink_metadata_append(sound->fd, &sound->after);
-    if (close(sound->fd) != 0 && !error)
-        error = errno;
+    return error ? sound_sink_refuse(sound, error) : STATUS_OK;
+}
+
+static enum status sound_sink_commit(struct sink *sink)
+{
+    struct sound_sink *sound = (struct sound_sink *)sink;
+    bool opens = true;
+    if (!sound->is_finished)
+        TRY(finish(sound));
+    if (sound->regular.temporary)
+        TRY(sound_sink_check(sound, &opens));
+    if (!opens)
+        return fail(STATUS_FAILED,
+                    "cannot write %s: libsndfile does not open what was written; choose another "
+                    "--container, or try --metadata none",
+                    sound->name);
+    int fd = sound->fd;
     sound->fd = -1;
-    if (error)
-        return sound_sink_refuse(sound, error);
+    if (close(fd) != 0)
+        return sound_sink_refuse(sound, errno);
     return sound->regular.temporary ? atomic_file_keep(&sound->regular, sound->name) : STATUS_OK;
+}
+
+/* Behind the samples, which end at `end`. *opens: libsndfile finds them. */
+static enum status put_behind(struct sound_sink *sound, struct sound_metadata *metadata,
+                              uint64_t end, bool *opens)
+{
+    struct metadata_buffer chunks = {0};
+    int container = sound->sound_format & SF_FORMAT_TYPEMASK;
+    enum status status = sink_metadata_plan_after(metadata, container, sound->rf64, end, &chunks);
+    int error = 0;
+    if (status == STATUS_OK && ftruncate(sound->fd, (off_t)end) != 0)
+        error = errno;
+    if (status == STATUS_OK && !error)
+        error = sink_metadata_append(sound->fd, &chunks);
+    free(chunks.bytes);
+    TRY(status);
+    return error ? sound_sink_refuse(sound, error) : sound_sink_check(sound, opens);
 }
 
 enum status sink_put_metadata(struct sink *sink, struct sound_metadata *metadata)
 {
     struct sound_sink *sound = (struct sound_sink *)sink;
     struct stat about;
+    bool opens;
+    TRY(finish(sound));
     if (fstat(sound->fd, &about) != 0)
         return sound_sink_refuse(sound, errno);
-    return sink_metadata_plan_after(metadata, sound->container, sound->rf64,
-                                    (uint64_t)about.st_size, &sound->after);
+    if (sound->rf64 && sound->frames == 0) {
+        metadata->without = METADATA_ALL;
+        metadata->why_without = "an RF64 without samples has no end";
+        return STATUS_OK;
+    }
+    uint64_t end = (uint64_t)about.st_size;
+    TRY(put_behind(sound, metadata, end, &opens));
+    if (opens)
+        return STATUS_OK;
+    unsigned without = METADATA_ALL;
+    metadata->why_without = "libsndfile does not open the file with it";
+    for (unsigned kind = METADATA_BROADCAST; kind > 0; kind >>= 1) {
+        metadata->without = without & ~kind;
+        TRY(put_behind(sound, metadata, end, &opens));
+        without &= opens ? ~kind : METADATA_ALL;
+    }
+    metadata->without = without;
+    return put_behind(sound, metadata, end, &opens);
 }
 
 const struct sink_kind sound_sink_kind = {.write = sound_sink_write,

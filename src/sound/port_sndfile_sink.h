@@ -24,19 +24,24 @@ struct sound_sink {
     struct channel_layout stated; /* by the file */
     int major;                    /* that libsndfile writes */
     bool extensible;              /* if it is a WAV */
-    bool w64;                     /* whose header is ours */
+    bool w64;                     /* whose header is ours, */
+    bool w64_extensible;          /* and has a layout */
     bool has_short;               /* integers of 16 bits */
     double most;                  /* the largest sample of any other format */
     struct quantiser *quantiser;  /* of an integer format, else NULL */
     bool rf64;                    /* or downgraded to WAV */
     bool pad_to_even;             /* a WAV chunk of odd length needs a pad byte */
-    struct metadata_buffer after; /* chunks to be put after the samples */
-    int container;                /* of OUT, whoever writes it */
+    bool is_finished;             /* but for what follows the samples, and its name */
+    uint64_t frames;              /* written */
+    int sound_format;             /* of OUT, whoever writes it */
     size_t chunk;                 /* frames */
     void *interleaved;
 };
 
 extern const struct sink_kind sound_sink_kind;
+
+/* Open a regular file again. *opens: it is what was written. Errors: reading, memory. */
+MUST_CHECK enum status sound_sink_check(const struct sound_sink *sound, bool *opens);
 
 /* The error of a write; 0: what libsndfile says. */
 MUST_CHECK enum status sound_sink_refuse(const struct sound_sink *sound, int error);

@@ -48,28 +48,25 @@ static enum status open_output(struct sound_sink *sound, const struct sink_setti
 }
 
 /* Whether samples of a known length stay below WAV_BYTES_MOST; `otherwise` if unknown. */
-static bool fits_wav(const struct sound_sink *sound, const struct sink_settings *settings,
-                     bool otherwise)
+static bool fits_wav(const struct sink_settings *settings, bool otherwise)
 {
     uint64_t frame =
         sound_format_bytes(settings->sound_format) * (uint64_t)settings->format.channels;
     if (settings->frames == FRAMES_UNKNOWN || frame == 0)
         return otherwise;
-    return (uint64_t)settings->frames <= (WAV_BYTES_MOST - sound->io.splice.bytes.size) / frame;
+    return (uint64_t)settings->frames <= WAV_BYTES_MOST / frame;
 }
 
 /* libsndfile's container; SF_FORMAT_RAW if the header is ours. */
-static int major_of(const struct sound_sink *sound, const struct sink_settings *settings,
-                    bool stream)
+static int major_of(const struct sink_settings *settings, bool stream)
 {
     int major = settings->sound_format & SF_FORMAT_TYPEMASK;
     bool wav = major == SF_FORMAT_WAV || major == SF_FORMAT_WAVEX || major == SF_FORMAT_RF64;
     if (stream && (wav || major == SF_FORMAT_AU))
         return SF_FORMAT_RAW;
-    if (!stream && major == SF_FORMAT_W64 &&
-        channel_layout_needs_extensible(sound->stated, settings->format.channels))
+    if (!stream && major == SF_FORMAT_W64)
         return SF_FORMAT_RAW;
-    return !wav || fits_wav(sound, settings, false) ? major : SF_FORMAT_RF64;
+    return !wav || fits_wav(settings, false) ? major : SF_FORMAT_RF64;
 }
 
 /* Write a header of ours; the samples follow as raw data. */
@@ -78,8 +75,7 @@ static enum status open_stream(struct sound_sink *sound, const struct sink_setti
 {
     if (sound->w64) {
         int error = w64_header_begin(sound->fd, &settings->format, settings->sound_format,
-                                     &sound->io.splice.bytes);
-        sound->io.splice.kind = SPLICE_NONE; /* the header has it */
+                                     sound->w64_extensible, &sound->io.splice.bytes);
         info->format |= SF_ENDIAN_LITTLE;
         return error ? sound_sink_refuse(sound, error) : STATUS_OK;
     }
@@ -100,7 +96,6 @@ static enum status open_stream(struct sound_sink *sound, const struct sink_setti
     if (fclose(stream) != 0 && status == STATUS_OK)
         status = sound_sink_refuse(sound, errno);
     TRY(status);
-    sound->io.splice.kind = SPLICE_NONE; /* the header has it */
     uint64_t bytes = sound_format_bytes(settings->sound_format) *
                      (uint64_t)settings->format.channels * (uint64_t)settings->frames;
     sound->pad_to_even = !au && settings->frames != FRAMES_UNKNOWN && bytes % 2 == 1;
@@ -114,7 +109,7 @@ static enum status check_size(const struct sound_sink *sound, const struct sink_
 {
     bool large = major == SF_FORMAT_RF64 || major == SF_FORMAT_RAW || major == SF_FORMAT_W64 ||
                  major == SF_FORMAT_CAF || major == SF_FORMAT_FLAC || major == SF_FORMAT_OGG;
-    if (large || fits_wav(sound, settings, true))
+    if (large || fits_wav(settings, true))
         return STATUS_OK;
     return fail(STATUS_FAILED,
                 "cannot write %s: its container is limited to 4 GB; choose wav, rf64, caf, w64 or "
@@ -143,26 +138,13 @@ static void set_layout_chunk(struct sound_sink *sound)
     sf_set_chunk(sound->file, &chunk);
 }
 
-/* What surrounds the samples may make an RF64 of a WAV, which has it in another form. */
-static enum status plan_around(struct sound_sink *sound, const struct sink_settings *settings,
-                               bool stream, int *major)
-{
-    bool was_rf64 = major_of(sound, settings, stream) == SF_FORMAT_RF64;
-    TRY(sink_metadata_plan(settings, was_rf64, sound->stated, &sound->io.splice));
-    *major = major_of(sound, settings, stream);
-    if (was_rf64 || *major != SF_FORMAT_RF64)
-        return STATUS_OK;
-    sound_splice_free(&sound->io.splice);
-    return sink_metadata_plan(settings, true, sound->stated, &sound->io.splice);
-}
-
 static enum status open_sound(struct sound_sink *sound, const struct sink_settings *settings,
                               bool stream)
 {
-    int major;
+    int major = major_of(settings, stream);
     channel_order_choose(sound->name, settings->sound_format, &settings->format, &sound->order,
                          &sound->stated);
-    TRY(plan_around(sound, settings, stream, &major));
+    TRY(sink_metadata_plan(settings, stream, sound->stated, &sound->io.splice));
     SF_INFO info = {.samplerate = (int)settings->format.rate,
                     .channels = (int)settings->format.channels,
                     .format = major | (settings->sound_format & SF_FORMAT_SUBMASK)};
@@ -170,6 +152,8 @@ static enum status open_sound(struct sound_sink *sound, const struct sink_settin
     TRY(check_size(sound, settings, major));
     sound->w64 =
         major == SF_FORMAT_RAW && (settings->sound_format & SF_FORMAT_TYPEMASK) == SF_FORMAT_W64;
+    sound->w64_extensible =
+        sound->w64 && channel_layout_needs_extensible(sound->stated, settings->format.channels);
     sound->extensible = (settings->sound_format & SF_FORMAT_TYPEMASK) != SF_FORMAT_WAV;
     if (major == SF_FORMAT_RAW)
         TRY(open_stream(sound, settings, &info));
@@ -196,9 +180,7 @@ static enum status open_sound(struct sound_sink *sound, const struct sink_settin
     sf_command(sound->file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
     if (major == SF_FORMAT_RF64 && (settings->sound_format & SF_FORMAT_TYPEMASK) != major)
         sf_command(sound->file, SFC_RF64_AUTO_DOWNGRADE, NULL, SF_TRUE);
-    if (major != SF_FORMAT_RAW)
-        TRY(sink_metadata_set(settings, &sound->io.splice, sound->file));
-    return STATUS_OK;
+    return sink_metadata_set(&sound->io.splice, sound->file);
 }
 
 bool sink_puts_metadata_after(const struct sink_settings *settings)
@@ -206,7 +188,7 @@ bool sink_puts_metadata_after(const struct sink_settings *settings)
     struct stat about;
     bool is_stream = strcmp(settings->path, "-") == 0 ||
                      (stat(settings->path, &about) == 0 && !S_ISREG(about.st_mode));
-    return !is_stream && sink_metadata_has_chunks(settings->sound_format & SF_FORMAT_TYPEMASK);
+    return !is_stream && sink_metadata_follows(settings->sound_format & SF_FORMAT_TYPEMASK);
 }
 
 static enum status make_quantiser(struct sound_sink *sound, const struct sink_settings *settings)
@@ -229,7 +211,7 @@ enum status sink_open_sound(const struct sink_settings *settings, struct sink **
     sound->regular.fd = -1;
     sound->name = settings->path;
     sound->format = settings->format;
-    sound->container = settings->sound_format & SF_FORMAT_TYPEMASK;
+    sound->sound_format = settings->sound_format;
     bool is_double = (settings->sound_format & SF_FORMAT_SUBMASK) == SF_FORMAT_DOUBLE;
     sound->most = is_double ? DBL_MAX : FLT_MAX;
     sound->chunk = audio_chunk_frames(settings->format.channels);
@@ -245,7 +227,8 @@ enum status sink_open_sound(const struct sink_settings *settings, struct sink **
         return status;
     }
     sound->sink.waits = stream;
-    sound->sink.metadata_comes = settings->metadata_comes;
+    sound->sink.takes_metadata = sound->regular.temporary &&
+                                 sink_metadata_follows(settings->sound_format & SF_FORMAT_TYPEMASK);
     *result = &sound->sink;
     return STATUS_OK;
 }

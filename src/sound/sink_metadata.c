@@ -9,25 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct {
-    int tag;
-    const char *name;
-} names[] = {
-    {SF_STR_TITLE, "TITLE"},     {SF_STR_COPYRIGHT, "COPYRIGHT"},     {SF_STR_SOFTWARE, "ENCODER"},
-    {SF_STR_ARTIST, "ARTIST"},   {SF_STR_COMMENT, "COMMENT"},         {SF_STR_DATE, "DATE"},
-    {SF_STR_ALBUM, "ALBUM"},     {SF_STR_TRACKNUMBER, "TRACKNUMBER"}, {SF_STR_GENRE, "GENRE"},
-    {SF_STR_LICENSE, "LICENSE"},
-};
-enum { NAMES = sizeof names / sizeof *names };
-
-bool sink_metadata_has_chunks(int container)
+static bool is_wav(int container)
 {
-    static const int containers[] = {SF_FORMAT_WAV, SF_FORMAT_WAVEX, SF_FORMAT_RF64,
-                                     SF_FORMAT_W64, SF_FORMAT_AIFF,  SF_FORMAT_CAF};
-    for (size_t i = 0; i < sizeof containers / sizeof *containers; i++)
-        if (container == containers[i])
-            return true;
-    return false;
+    return container == SF_FORMAT_WAV || container == SF_FORMAT_WAVEX ||
+           container == SF_FORMAT_RF64;
+}
+
+bool sink_metadata_follows(int container)
+{
+    return is_wav(container) || container == SF_FORMAT_AIFF || container == SF_FORMAT_CAF;
 }
 
 static void put_chunks(struct sound_metadata *metadata, int container, bool is_rf64,
@@ -41,6 +31,26 @@ static void put_chunks(struct sound_metadata *metadata, int container, bool is_r
         metadata_write_caf(metadata, bytes);
     else
         metadata_write_riff(metadata, is_rf64 ? FAMILY_RF64 : FAMILY_RIFF, true, bytes);
+}
+
+/* libsndfile finds no samples behind about 50,000 bytes of chunks, or behind some that it knows and
+ * are damaged. The most valuable is chosen first. */
+static void put_in_front(struct sound_metadata *metadata, int container,
+                         struct metadata_buffer *bytes)
+{
+    enum { MOST = 32768 };
+    unsigned without = METADATA_ALL;
+    metadata->why_without = "there is no room for it in front of the samples";
+    for (unsigned kind = METADATA_BROADCAST; kind > METADATA_OTHERS; kind >>= 1) {
+        metadata->without = without & ~kind;
+        bytes->size = 0;
+        put_chunks(metadata, container, false, bytes);
+        without &= bytes->size <= MOST ? ~kind : METADATA_ALL;
+    }
+    metadata->without = without;
+    bytes->size = 0;
+    metadata_keep_none(metadata);
+    put_chunks(metadata, container, false, bytes);
 }
 
 static enum splice_kind plan_flac(const struct sink_settings *settings,
@@ -73,18 +83,14 @@ static bool is_opus(const struct sink_settings *settings)
     return (settings->sound_format & SF_FORMAT_SUBMASK) == SF_FORMAT_OPUS;
 }
 
-static enum splice_kind plan(const struct sink_settings *settings, bool is_rf64,
+static enum splice_kind plan(const struct sink_settings *settings, bool is_stream,
                              struct channel_layout layout, struct sound_splice *splice)
 {
     int major = settings->sound_format & SF_FORMAT_TYPEMASK;
     if (major == SF_FORMAT_FLAC)
         return plan_flac(settings, layout, splice);
-    if (!settings->metadata || settings->metadata_comes)
+    if (!settings->metadata)
         return SPLICE_NONE;
-    if (sink_metadata_has_chunks(major)) {
-        put_chunks(settings->metadata, major, is_rf64, &splice->bytes);
-        return splice->bytes.size > 0 ? SPLICE_CHUNKS : SPLICE_NONE;
-    }
     switch (major) {
     case SF_FORMAT_OGG:
         metadata_write_comments(settings->metadata, NULL, true,
@@ -96,47 +102,33 @@ static enum splice_kind plan(const struct sink_settings *settings, bool is_rf64,
         return splice->bytes.size > 0 ? SPLICE_FRONT : SPLICE_NONE;
 #endif
     default:
+        if (is_stream ? is_wav(major) : major == SF_FORMAT_W64)
+            put_in_front(settings->metadata, major, &splice->bytes);
         return SPLICE_NONE;
     }
 }
 
-enum status sink_metadata_plan(const struct sink_settings *settings, bool is_rf64,
+enum status sink_metadata_plan(const struct sink_settings *settings, bool is_stream,
                                struct channel_layout layout, struct sound_splice *splice)
 {
-    splice->kind = plan(settings, is_rf64, layout, splice);
-    return splice->bytes.failed || splice->comments.failed ? fail_memory("tags") : STATUS_OK;
-}
-
-static void keep_none(struct sound_metadata *metadata)
-{
-    for (size_t i = 0; i < metadata->chunk_count; i++)
-        metadata->chunks[i].kept = false;
-    for (size_t i = 0; i < metadata->text_count; i++)
-        metadata->texts[i].kept = false;
-    for (size_t i = 0; i < metadata->picture_count; i++)
-        metadata->pictures[i].kept = false;
-    for (size_t i = 0; i < metadata->marker_count; i++)
-        metadata->markers[i].kept = false;
+    splice->kind = plan(settings, is_stream, layout, splice);
+    TRY(metadata_buffer_status(&splice->bytes));
+    return metadata_buffer_status(&splice->comments);
 }
 
 enum status sink_metadata_plan_after(struct sound_metadata *metadata, int container, bool is_rf64,
                                      uint64_t size, struct metadata_buffer *chunks)
 {
     enum { MARGIN = 64 }; /* for what the file gets at its end */
-    bool is_narrow = !is_rf64 && (container == SF_FORMAT_WAV || container == SF_FORMAT_WAVEX ||
-                                  container == SF_FORMAT_AIFF);
+    bool is_narrow = !is_rf64 && container != SF_FORMAT_CAF;
+    chunks->size = 0;
+    metadata_keep_none(metadata);
     put_chunks(metadata, container, is_rf64, chunks);
     if (is_narrow && size + chunks->size + MARGIN > UINT32_MAX) {
         chunks->size = 0;
-        keep_none(metadata);
+        metadata_keep_none(metadata);
     }
-    return chunks->failed ? fail_memory("tags") : STATUS_OK;
-}
-
-static int write_at(int fd, const void *bytes, size_t count, uint64_t at)
-{
-    errno = EIO;
-    return pwrite(fd, bytes, count, (off_t)at) == (ssize_t)count ? 0 : errno;
+    return metadata_buffer_status(chunks);
 }
 
 /* Where the chunk after the samples is to begin; 0: they have none. */
@@ -160,19 +152,19 @@ int sink_metadata_append(int fd, const struct metadata_buffer *added)
         return bytes.error ? bytes.error : EIO;
     size_t padding =
         at > bytes.size ? (size_t)(at - bytes.size) : 0; /* less than a chunk's align */
-    int error = padding < sizeof zeros ? write_at(fd, zeros, padding, bytes.size) : EIO;
+    int error = padding < sizeof zeros ? sound_bytes_write(fd, bytes.size, zeros, padding) : EIO;
     if (bytes.size >
         at + 1) /* chunks that libsndfile has put there; a byte is its padding of a CAF */
         at = bytes.size;
     if (!error)
-        error = write_at(fd, added->bytes, added->size, at);
+        error = sound_bytes_write(fd, at, added->bytes, added->size);
     const struct chunk_layout *layout = chunks.layout;
     if (error || layout->whole_bytes == 0)
         return error;
     struct metadata_buffer whole = {.bytes = number, .capacity = layout->whole_bytes};
     (layout->big_endian ? metadata_put_big : metadata_put_little)(
         &whole, at + added->size - layout->whole_less, layout->whole_bytes);
-    return write_at(fd, number, layout->whole_bytes, layout->whole_at);
+    return sound_bytes_write(fd, layout->whole_at, number, layout->whole_bytes);
 }
 
 static enum status make_room(size_t room, SNDFILE *file)
@@ -187,32 +179,7 @@ static enum status make_room(size_t room, SNDFILE *file)
     return failed ? fail_memory("tags") : STATUS_OK;
 }
 
-static void set_known(struct sound_metadata *metadata, SNDFILE *file)
+enum status sink_metadata_set(const struct sound_splice *splice, SNDFILE *file)
 {
-    for (size_t i = 0; i < metadata->text_count; i++)
-        for (size_t k = 0; k < NAMES; k++)
-            if (strcmp(metadata->texts[i].name, names[k].name) == 0)
-                metadata->texts[i].kept =
-                    sf_set_string(file, names[k].tag, metadata->texts[i].value) == 0;
-}
-
-enum status sink_metadata_set(const struct sink_settings *settings,
-                              const struct sound_splice *splice, SNDFILE *file)
-{
-    if (splice->kind == SPLICE_OGG)
-        return make_room(sound_splice_room(splice), file);
-    if (splice->kind == SPLICE_NONE && settings->metadata && !settings->metadata_comes)
-        set_known(settings->metadata, file);
-    return STATUS_OK;
-}
-
-enum status sound_tags_read(SNDFILE *file, struct sound_metadata *metadata)
-{
-    for (size_t i = 0; i < NAMES; i++) {
-        const char *text = sf_get_string(file, names[i].tag);
-        if (text)
-            TRY(metadata_add_text(metadata, names[i].name, strlen(names[i].name), text,
-                                  strlen(text)));
-    }
-    return STATUS_OK;
+    return splice->kind == SPLICE_OGG ? make_room(sound_splice_room(splice), file) : STATUS_OK;
 }

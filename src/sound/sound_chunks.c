@@ -40,6 +40,19 @@ bool sound_bytes_read(struct sound_bytes *bytes, uint64_t at, void *buffer, size
     return got == (ssize_t)count;
 }
 
+int sound_bytes_write(int fd, uint64_t at, const void *bytes, size_t count)
+{
+    for (size_t done = 0; done < count;) {
+        ssize_t part = pwrite(fd, (const char *)bytes + done, count - done, (off_t)(at + done));
+        if (part < 0 && errno != EINTR)
+            return errno;
+        if (part == 0)
+            return EIO;
+        done += part > 0 ? (size_t)part : 0;
+    }
+    return 0;
+}
+
 static uint64_t number_of(const unsigned char *bytes, size_t count, bool big_endian)
 {
     uint64_t value = 0;

@@ -6,6 +6,8 @@
 #ifndef HALO_SOUND_CHUNKS_H
 #define HALO_SOUND_CHUNKS_H
 
+#include "base/status.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +27,9 @@ struct sound_bytes sound_bytes_of_file(int fd);
 /* Whether all of them are there. The file's position stays. */
 bool sound_bytes_read(struct sound_bytes *bytes, uint64_t at, void *buffer, size_t count);
 bool sound_bytes_number(struct sound_bytes *bytes, uint64_t at, size_t count, uint64_t *value);
+
+/* Write all of them there, into a regular file. Returns 0 or an errno. */
+MUST_CHECK int sound_bytes_write(int fd, uint64_t at, const void *bytes, size_t count);
 
 /* Each has a name, a size, content, padding. */
 struct chunk_layout {

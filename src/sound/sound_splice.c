@@ -31,52 +31,6 @@ static bool put(struct sound_splice *splice, int64_t at, int64_t dropped,
     return write_at(splice, at, bytes->bytes, bytes->size);
 }
 
-/* ---- chunks ---- */
-
-/* Bytes from the samples' chunk to the first sample, which end the header. */
-static size_t data_header(const struct chunk_layout *layout)
-{
-    return (size_t)layout->header + layout->lead;
-}
-
-static const struct chunk_layout *layout_of(const unsigned char *head, size_t size)
-{
-    enum { LEAST = 40 };
-    const struct chunk_layout *layout = size < LEAST ? NULL : sound_chunks_layout(head);
-    bool is_whole = layout && memcmp(head + size - data_header(layout), layout->data, 4) == 0;
-    return is_whole ? layout : NULL;
-}
-
-static void increase(unsigned char *head, const struct chunk_layout *layout, uint64_t by)
-{
-    unsigned char *number = head + layout->whole_at;
-    size_t count = layout->whole_bytes;
-    struct metadata_buffer value = {.bytes = number, .capacity = count};
-    if (layout->big_endian)
-        metadata_put_big(&value, metadata_big(number, count) + by, count);
-    else
-        metadata_put_little(&value, metadata_little(number, count) + by, count);
-}
-
-/* libsndfile writes the whole header at once, several times. */
-static bool write_header(struct sound_splice *splice, const void *bytes, size_t count)
-{
-    const struct chunk_layout *layout = layout_of(bytes, count);
-    unsigned char *head = layout ? malloc(count) : NULL;
-    if (!head)
-        return false;
-    size_t before = count - data_header(layout);
-    memcpy(head, bytes, count);
-    increase(head, layout, splice->bytes.size);
-    bool done =
-        write_at(splice, 0, head, before) &&
-        (splice->at == (int64_t)before || put(splice, (int64_t)before, 0, &splice->bytes)) &&
-        write_at(splice, (int64_t)(before + splice->bytes.size), head + before,
-                 data_header(layout));
-    free(head);
-    return done;
-}
-
 /* ---- FLAC ---- */
 
 enum { FLAC_HEAD = 42, FLAC_COMMENTS = 4, FLAC_LAST = 0x80 };
@@ -248,8 +202,6 @@ size_t sound_splice_room(const struct sound_splice *splice)
 
 static bool splice_bytes(struct sound_splice *splice, const void *bytes, size_t count)
 {
-    if (splice->kind == SPLICE_CHUNKS && splice->position == 0)
-        return write_header(splice, bytes, count);
     if (splice->kind == SPLICE_OGG && splice->at < 0)
         return hold(splice, bytes, count);
     if (splice->kind == SPLICE_FLAC && splice->at < 0 && splice->position == FLAC_HEAD)

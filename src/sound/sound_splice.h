@@ -1,8 +1,6 @@
 /* Metadata written where it belongs while libsndfile writes a file: it neither knows of these bytes
  * nor of the place they take. This works in files and in pipes, and needs no second pass.
  *
- *   chunks   before the samples' chunk (WAV, RF64, W64, AIFF, CAF); the size of the whole file,
- *            which libsndfile writes into the header, is increased
  *   front    before everything (MP3)
  *   FLAC     in the place of the block of comments that libFLAC writes
  *   Ogg      comments in the place of a comment of the same length, so that pages keep their sizes;
@@ -15,11 +13,12 @@
 
 #include <sndfile.h>
 
-enum splice_kind { SPLICE_NONE, SPLICE_CHUNKS, SPLICE_FRONT, SPLICE_FLAC, SPLICE_OGG };
+enum splice_kind { SPLICE_NONE, SPLICE_FRONT, SPLICE_FLAC, SPLICE_OGG };
 
 struct sound_splice {
     enum splice_kind kind;
-    struct metadata_buffer bytes;    /* owned; chunks, a tag, or FLAC's blocks after the comments */
+    struct metadata_buffer bytes;    /* owned; a tag, FLAC's blocks after the comments, or chunks
+                                        for a header of our own, which are not spliced */
     struct metadata_buffer comments; /* owned; FLAC and Ogg, from their count on */
 
     SF_VIRTUAL_IO *base; /* the file below, */

@@ -10,10 +10,10 @@
 enum {
     RIFF_SIZE_AT = 16,
     FORMAT_AT = 40,
-    CHUNKS_AT = 104,
     CHUNK_HEADER = 24,
+    FORMAT_PLAIN = 16,
     FORMAT_SIZE = 40,
-    ALIGN = 8,
+    CHUNKS_AT = FORMAT_AT + CHUNK_HEADER, /* and the format */
 };
 
 static const unsigned char riff[16] = {'r',  'i',  'f',  'f',  0x2e, 0x91, 0xcf, 0x11,
@@ -34,51 +34,57 @@ static void put_id(unsigned char *bytes, const char id[5])
     memcpy(bytes + 4, chunk_id, sizeof chunk_id);
 }
 
-int w64_header_begin(int fd, const struct stream_format *format, int sound_format,
-                     const struct metadata_buffer *chunks)
+static size_t format_size(bool is_extensible)
 {
-    unsigned char header[CHUNKS_AT] = {0}, data[CHUNK_HEADER] = {0},
-                  *chunk = header + FORMAT_AT + CHUNK_HEADER;
+    return is_extensible ? FORMAT_SIZE : FORMAT_PLAIN;
+}
+
+int w64_header_begin(int fd, const struct stream_format *format, int sound_format,
+                     bool is_extensible, const struct metadata_buffer *chunks)
+{
+    unsigned char header[CHUNKS_AT + FORMAT_SIZE] = {0}, data[CHUNK_HEADER] = {0},
+                                     *chunk = header + CHUNKS_AT;
+    size_t size = CHUNKS_AT + format_size(is_extensible);
     unsigned bytes = sound_format_bytes(sound_format);
     unsigned tag = sound_format_bits(sound_format) ? TAG_PCM : TAG_FLOAT;
     uint64_t frame = bytes * (uint64_t)format->channels;
     memcpy(header, riff, sizeof riff);
     put_id(header + RIFF_SIZE_AT + 8, "wave");
     put_id(header + FORMAT_AT, "fmt ");
-    put(header + FORMAT_AT + 16, CHUNK_HEADER + FORMAT_SIZE, 8);
-    put(chunk, TAG_EXTENSIBLE, 2);
+    put(header + FORMAT_AT + 16, CHUNK_HEADER + format_size(is_extensible), 8);
+    put(chunk, is_extensible ? TAG_EXTENSIBLE : tag, 2);
     put(chunk + 2, format->channels, 2);
     put(chunk + 4, format->rate, 4);
     put(chunk + 8, format->rate * frame, 4);
     put(chunk + 12, frame, 2);
     put(chunk + 14, 8 * bytes, 2);
-    put(chunk + 16, 2 + CHANNEL_WAV_BYTES, 2);
+    put(chunk + 16, 2 + CHANNEL_WAV_BYTES, 2); /* from here on: not if it is plain */
     put(chunk + 18, 8 * bytes, 2);
     channel_layout_put_wav(format->layout, tag, chunk + 20);
     put_id(data, "data");
-    errno = EIO;
-    bool written = write(fd, header, sizeof header) == sizeof header &&
-                   write(fd, chunks->bytes, chunks->size) == (ssize_t)chunks->size &&
-                   write(fd, data, sizeof data) == sizeof data;
-    return written ? 0 : errno;
+    int error = sound_bytes_write(fd, 0, header, size);
+    if (!error)
+        error = sound_bytes_write(fd, size, chunks->bytes, chunks->size);
+    size += chunks->size;
+    if (!error)
+        error = sound_bytes_write(fd, size, data, sizeof data);
+    if (!error && lseek(fd, (off_t)(size + sizeof data), SEEK_SET) < 0)
+        error = errno;
+    return error;
 }
 
-int w64_header_end(int fd, size_t chunks)
+/* Without padding, which libsndfile takes for samples. */
+int w64_header_end(int fd, bool is_extensible, size_t chunks)
 {
     unsigned char size[8];
-    off_t data = (off_t)(CHUNKS_AT + chunks);
-    const char zeros[ALIGN] = "";
+    off_t data = (off_t)(CHUNKS_AT + format_size(is_extensible) + chunks);
     off_t end = lseek(fd, 0, SEEK_END);
     if (end < data + CHUNK_HEADER)
         return end < 0 ? errno : EIO;
-    size_t padding = (size_t)(-end & (ALIGN - 1));
-    errno = EIO;
     put(size, (uint64_t)(end - data), sizeof size);
-    if (pwrite(fd, size, sizeof size, data + 16) != sizeof size ||
-        pwrite(fd, zeros, padding, end) != (ssize_t)padding)
-        return errno;
-    put(size, (uint64_t)end + padding, sizeof size);
-    return pwrite(fd, size, sizeof size, RIFF_SIZE_AT) == sizeof size ? 0 : errno;
+    int error = sound_bytes_write(fd, (uint64_t)data + 16, size, sizeof size);
+    put(size, (uint64_t)end, sizeof size);
+    return error ? error : sound_bytes_write(fd, RIFF_SIZE_AT, size, sizeof size);
 }
 
 bool w64_header_reads_raw(struct sound_bytes *bytes, SF_INFO *info, uint64_t *start,

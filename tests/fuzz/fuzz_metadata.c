@@ -3,10 +3,10 @@
 #include "fuzz.h"
 #include "sound/metadata.h"
 
-static void write_all(struct sound_metadata *metadata, bool has_memory)
+static void write_all(struct sound_metadata *metadata, bool keeps_loops)
 {
     const struct metadata_change change = {.frames = 1000,
-                                           .has_memory = has_memory,
+                                           .keeps_loops = keeps_loops,
                                            .rate = 48000,
                                            .channels = 2,
                                            .bits = 16,
@@ -41,11 +41,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct sound_bytes bytes = {.fd = -1, .memory = data, .size = size};
     struct sound_metadata *metadata = NULL;
-    bool known;
     fuzz_begin();
     enum status status = metadata_create(&metadata);
     if (status == STATUS_OK)
-        status = metadata_read(&bytes, metadata, &known);
+        status = metadata_read(&bytes, metadata);
     if (status == STATUS_OK && size % 3 == 0)
         status = read_after(&bytes, metadata);
     if (metadata)
