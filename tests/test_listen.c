@@ -232,8 +232,8 @@ START_TEST(a_discriminating_listener_passes_abx)
     prepare();
     struct ear *ear = ear_open(120 * RATE);
     struct sound passes[2] = {loop_through('A'), loop_through('B')};
-    pid_t process = start("noise.wav %s " RECORDED "--json --abx %d --switch gap --log log.json",
-                          unmatched, TRIALS);
+    pid_t process =
+        start("noise.wav %s " RECORDED "--json --abx %d --log log.json", unmatched, TRIALS);
     ear_wait(ear, RATE);
     size_t place = find_place(ear, &passes[0]);
     char output[TRIALS + 1] = "";
@@ -428,8 +428,8 @@ START_TEST(a_ranking_rates_the_playing_mask)
     prepare();
     struct ear *ear = ear_open(30 * RATE);
     struct sound passes[2] = {loop_through('A'), loop_through('B')};
-    pid_t process = start("noise.wav %s " RECORDED "--json --blind %d --switch duck --log log.json",
-                          unmatched, TRIALS);
+    pid_t process =
+        start("noise.wav %s " RECORDED "--json --blind %d --log log.json", unmatched, TRIALS);
     ear_wait(ear, RATE);
     size_t place = SIZE_MAX;
     for (size_t trial = 0; trial < TRIALS; trial++) {

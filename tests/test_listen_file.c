@@ -325,6 +325,7 @@ START_TEST(wrong_arguments_are_refused)
         {1, "not the log", "--verify some.json"},
         {2, "--match", "in.wav --match loud"},
         {2, "--switch", "in.wav --switch bang"},
+        {2, "no effect in a test", "in.wav --mask a.txt --or --mask b.txt --abx 4 --switch fade"},
         {2, "--script needs", "in.wav --mask a.txt --script 0:A"},
         {2, "cannot be used with a test",
          "in.wav --to-file o.wav --abx 3 --mask a.txt --or --mask b.txt"},

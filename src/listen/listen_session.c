@@ -109,10 +109,11 @@ enum status listen_session_make_source(struct listen_session *session)
     return status;
 }
 
-struct live_settings listen_session_settings(const struct listen_session *session)
+struct live_settings listen_session_settings(struct listen_session *session)
 {
     struct live_settings settings = stream_session_settings(&session->stream);
     settings.guard = !session->player;
+    settings.gap = session->stream.blind ? &session->gap : NULL;
     return settings;
 }
 
