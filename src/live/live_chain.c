@@ -47,6 +47,19 @@ static enum status read_other(struct live_chain *chain, const struct stage *stag
     return status;
 }
 
+/* Several choices, or one beside the dry sound. Else it is the stage's, which can be changed. */
+static bool has_mixes(const struct live_chain *chain)
+{
+    return chain->request.other_count > 0 || chain->request.adapt;
+}
+
+static void take_mix(struct stage *stage, struct mask *mask)
+{
+    mask->dry = stage_mix_dry(&stage->mix);
+    stage->mix = (struct stage_mix_spec){.given = false};
+    stage->has_mixes = true;
+}
+
 static enum status read_choices(struct live_chain *chain)
 {
     const struct live_chain_request *request = &chain->request;
@@ -54,6 +67,8 @@ static enum status read_choices(struct live_chain *chain)
     chain->choice_count = request->other_count + 1;
     chain->masks[0] = stage_mask_swap(stage, NULL);
     chain->texts[0] = stage->text;
+    if (has_mixes(chain))
+        take_mix(stage, chain->masks[0]);
     for (size_t i = 0; i < request->other_count; i++) {
         TRY(read_other(chain, stage, i));
         chain->texts[i + 1] = request->others[i];
@@ -83,6 +98,8 @@ static enum status widen_choices(struct live_chain *chain)
             outputs = chain->masks[i]->outputs;
     for (size_t i = 0; i < chain->choice_count; i++)
         TRY(widen(chain->masks[i], outputs));
+    for (size_t i = 0; i < chain->choice_count && has_mixes(chain); i++)
+        TRY(mask_mix(chain->masks[i]));
     choosing_stage(chain)->outputs = outputs;
     return STATUS_OK;
 }
@@ -297,6 +314,8 @@ static enum status fit(const struct live_chain *chain, struct mask *mask)
                     "%zu; restart with it",
                     mask->name, mask->outputs, plural_s(mask->outputs), chain->masks[0]->outputs);
     TRY(widen(mask, chain->masks[0]->outputs));
+    if (has_mixes(chain))
+        TRY(mask_mix(mask));
     if (mask->origin > chain->origin)
         return fail(STATUS_FAILED,
                     "mask %s does not fit: its time zero is at tap %zu, later than the %zu of "
