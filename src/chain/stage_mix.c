@@ -96,7 +96,7 @@ HALO_REALTIME void stage_mix_set(struct filter *filter, enum stage_control_kind 
         atomic_store(&mix->bypass, value > 0);
 }
 
-float stage_mix_value(const struct filter *filter, enum stage_control_kind kind)
+HALO_REALTIME float stage_mix_value(const struct filter *filter, enum stage_control_kind kind)
 {
     const struct stage_mix_state *mix = (const struct stage_mix_state *)filter;
     return kind == STAGE_CONTROL_MIX ? (float)atomic_load(&mix->mix)

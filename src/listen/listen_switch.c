@@ -88,7 +88,8 @@ bool listen_source_recent(const struct listen_source *source, struct block *bloc
 
 static size_t slot_count(const struct listen_session *session)
 {
-    return session->stream.chain.choice_count * (session->stream.chain.request.twice ? 2 : 1);
+    const struct live_chain *chain = &session->stream.chain;
+    return live_chain_mask_count(chain) * (chain->request.twice ? 2 : 1);
 }
 
 /* ---- before the stream ---- */
@@ -244,8 +245,8 @@ static enum status replace_masks(struct listen_session *session)
     for (size_t i = 1; i <= count && status == STATUS_OK; i++) {
         size_t slot = (sounding + i) % count;
         struct mask *mask;
-        status =
-            listen_match_mask(&session->matching, slot % session->stream.chain.choice_count, &mask);
+        status = listen_match_mask(&session->matching,
+                                   live_chain_mask_of(&session->stream.chain, slot), &mask);
         if (status != STATUS_OK)
             break;
         status = choices_replace(choices, slot, mask, test ? NULL : &session->stream.way);
@@ -267,7 +268,7 @@ static void measure(struct listen_session *session)
     if (listen_match_measure(&session->matching, &sound, &changed) != STATUS_OK || !changed ||
         replace_masks(session) != STATUS_OK)
         return;
-    for (size_t i = 0; i < session->stream.chain.choice_count; i++) {
+    for (size_t i = 0; i < session->matching.count; i++) {
         char text[400];
         listen_match_describe(&session->matching, i, text, sizeof text);
         view_message(session->stream.view, "%s", text);
@@ -282,8 +283,8 @@ static void follow_input(struct listen_session *session)
     bool due =
         test ? trial->begins
              : stream_session_seconds(&session->stream) > session->measured_at + MEASURE_EVERY;
-    bool is_matched_live = !session->player && session->stream.chain.choice_count > 1 &&
-                           session->options->by != LEVEL_MATCH_NONE;
+    bool is_matched_live =
+        !session->player && session->matching.count > 1 && session->options->by != LEVEL_MATCH_NONE;
     if (!is_matched_live || !due || session->stream.leaving ||
         !listen_source_recent(&session->source, &session->recent))
         return;
