@@ -25,7 +25,7 @@ enum { FLOAT_WAV = SF_FORMAT_WAV | SF_FORMAT_FLOAT };
 static const char choices[] = "--mask bright.txt --or --mask dull.txt";
 
 /* A file is matched as it is written, from silence on, and a loop as it sounds later. */
-static const char unmatched[] = "--mask bright.txt --or --mask dull.txt --match none";
+static const char unmatched[] = "--mask bright.txt --or --mask dull.txt --match none --no-align";
 
 static pid_t start(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static pid_t start(const char *format, ...)
@@ -184,6 +184,46 @@ START_TEST(keys_switch_and_nothing_else_changes)
 END_TEST
 
 /* Nothing shown before the test's end reveals the key. */
+/* One mask is 20 dB softer and 92 ms later than the other and the dry sound. */
+START_TEST(the_dry_sound_is_matched_like_a_mask)
+{
+    static const char masks[] = "--mask late.txt --or --mask one.txt";
+    char taps[3 * 4416 + 8] = "";
+    prepare();
+    for (size_t i = 0; i < 4416; i++)
+        memcpy(taps + 2 * i, "0\n", 3);
+    sound_text("late.txt", strcat(taps, "0.1\n"));
+    sound_text("one.txt", "1\n");
+    command_done("\"$HALO\" listen noise.wav %s --to-file pass.wav --force --seconds 1", masks);
+    struct sound pass = sound_load("pass.wav");
+    struct ear *ear = ear_open(60 * RATE);
+    pid_t process = start("noise.wav %s " RECORDED "--plain", masks);
+    ear_wait(ear, RATE); /* it fades in */
+    size_t place = find_place(ear, &pass);
+    static const char *const keys[][2] = {{"2", "2 one.txt"},
+                                          {"0", "0 dry"},
+                                          {" ", "2 one.txt"},
+                                          {" ", "0 dry"},
+                                          {"1", "1 late.txt"}};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        size_t from = ear_frames(ear);
+        live_rig_keys(keys[i][0]);
+        live_rig_wait_answer(keys[i][1]);
+        size_t end = ear_wait(ear, SETTLED);
+        for (; from + LOOK <= end; from += LOOK)
+            ck_assert_double_lt(distance(ear_channel(ear, 0) + from, &pass, (place + from) % LOOP),
+                                1e-4);
+    }
+    live_rig_keys("q");
+    struct command_result result = finish_well(process);
+    ck_assert_msg(strstr(result.err, "halo: dry: -20.0 dB, 92.0 ms earlier, aligned\n") != NULL,
+                  "%s", result.err);
+    sound_free(&pass);
+    ear_close(ear);
+    put_away();
+}
+END_TEST
+
 static void expect_nothing_reported(const char *out)
 {
     const char *end = strstr(out, "\"event\":\"result\"");
@@ -232,8 +272,8 @@ START_TEST(a_discriminating_listener_passes_abx)
     prepare();
     struct ear *ear = ear_open(120 * RATE);
     struct sound passes[2] = {loop_through('A'), loop_through('B')};
-    pid_t process = start("noise.wav %s " RECORDED "--json --abx %d --switch gap --log log.json",
-                          unmatched, TRIALS);
+    pid_t process =
+        start("noise.wav %s " RECORDED "--json --abx %d --log log.json", unmatched, TRIALS);
     ear_wait(ear, RATE);
     size_t place = find_place(ear, &passes[0]);
     char output[TRIALS + 1] = "";
@@ -428,8 +468,8 @@ START_TEST(a_ranking_rates_the_playing_mask)
     prepare();
     struct ear *ear = ear_open(30 * RATE);
     struct sound passes[2] = {loop_through('A'), loop_through('B')};
-    pid_t process = start("noise.wav %s " RECORDED "--json --blind %d --switch duck --log log.json",
-                          unmatched, TRIALS);
+    pid_t process =
+        start("noise.wav %s " RECORDED "--json --blind %d --log log.json", unmatched, TRIALS);
     ear_wait(ear, RATE);
     size_t place = SIZE_MAX;
     for (size_t trial = 0; trial < TRIALS; trial++) {
@@ -593,12 +633,18 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {
-        keys_switch_and_nothing_else_changes, a_discriminating_listener_passes_abx,
-        a_guesser_scores_by_the_key,          stopping_early_is_confirmed_and_reported,
-        a_ranking_rates_the_playing_mask,     a_loop_is_equally_loud,
-        a_live_input_is_matched_too,          a_lost_device_ends_the_test_and_keeps_the_log,
-        the_rate_of_the_device_is_followed,   what_cannot_follow_a_rate_ends,
-        a_rate_that_no_mask_allows_ends,      a_test_without_answers_is_an_error};
+    const TTest *const tests[] = {keys_switch_and_nothing_else_changes,
+                                  the_dry_sound_is_matched_like_a_mask,
+                                  a_discriminating_listener_passes_abx,
+                                  a_guesser_scores_by_the_key,
+                                  stopping_early_is_confirmed_and_reported,
+                                  a_ranking_rates_the_playing_mask,
+                                  a_loop_is_equally_loud,
+                                  a_live_input_is_matched_too,
+                                  a_lost_device_ends_the_test_and_keeps_the_log,
+                                  the_rate_of_the_device_is_followed,
+                                  what_cannot_follow_a_rate_ends,
+                                  a_rate_that_no_mask_allows_ends,
+                                  a_test_without_answers_is_an_error};
     return suite_run("listen", tests, sizeof tests / sizeof *tests);
 }

@@ -106,6 +106,57 @@ START_TEST(a_softer_later_copy_is_indistinguishable)
 }
 END_TEST
 
+/* Each is what it is alone, whatever the others have. */
+START_TEST(each_choice_has_its_own_mix)
+{
+    enum { PART = RATE / 5 };
+    static const char *const specs[] = {
+        "two.txt,@mix=0.3", "four.txt,@mix=0.6",    "one.txt,@bypass",
+        "two.txt",          "one.txt,@mix=0",       "centred.txt,align=peak,@mix=0.5",
+        "one.txt,@mix=0.8", "four.txt,@bypass=off",
+    };
+    enum { COUNT = sizeof specs / sizeof *specs };
+    char choices[1024] = "", script[200] = "";
+    command_clean();
+    struct sound in = sound_noise("in.wav", 5, FLOAT_WAV, RATE, 2, FRAMES);
+    struct sound masks[] = {sound_noise_mask("one.txt", 2, 1, 700),
+                            sound_noise_mask("two.txt", 3, 2, 90),
+                            sound_noise_mask("four.txt", 4, 4, 300)};
+    sound_text("centred.txt", "0\n0\n0\n0\n1\n0.5\n0\n0\n0\n");
+    for (size_t i = 0; i < COUNT; i++) {
+        size_t length = strlen(choices), end = strlen(script);
+        snprintf(choices + length, sizeof choices - length, "%s--mask %s ", i > 0 ? "--or " : "",
+                 specs[i]);
+        snprintf(script + end, sizeof script - end, "%g:%c ", (double)(i * PART) / RATE,
+                 (char)('A' + i));
+    }
+    command_done(
+        "\"$HALO\" listen in.wav %s --match none --no-align --ceiling 0 --fade 0 --gain -20 "
+        "--to-file out.wav --script '%s'",
+        choices, script);
+    struct sound out = sound_load("out.wav");
+    for (size_t i = 0; i < COUNT; i++) {
+        command_done("\"$HALO\" render in.wav one.wav -f --mask %s --gain -20 --tail none",
+                     specs[i]);
+        struct sound one = sound_load("one.wav");
+        for (size_t c = 0; c < 2; c++)
+            for (size_t k = i * PART; k < (i + 1) * PART; k++)
+                ck_assert_msg(fabs((double)(out.block.data[c][k] - one.block.data[c][k])) < 1e-5,
+                              "%s, channel %zu, frame %zu: %g, not %g", specs[i], c, k,
+                              (double)out.block.data[c][k], (double)one.block.data[c][k]);
+        sound_free(&one);
+    }
+    sound_free(&out);
+    sound_free(&in);
+    for (size_t i = 0; i < sizeof masks / sizeof *masks; i++)
+        sound_free(&masks[i]);
+    command_refused(2, "at= is for files",
+                    "\"$HALO\" listen in.wav --mask one.txt --or --mask "
+                    "two.txt,at=1s:@mix=0.5 --to-file x.wav");
+    command_refused(2, "this mask is none", "\"$HALO\" mask show one.txt,@mix=0.5");
+}
+END_TEST
+
 /* A centred mask has latency; the file has none. */
 START_TEST(the_file_begins_with_the_sound)
 {
@@ -325,6 +376,7 @@ START_TEST(wrong_arguments_are_refused)
         {1, "not the log", "--verify some.json"},
         {2, "--match", "in.wav --match loud"},
         {2, "--switch", "in.wav --switch bang"},
+        {2, "no effect in a test", "in.wav --mask a.txt --or --mask b.txt --abx 4 --switch fade"},
         {2, "--script needs", "in.wav --mask a.txt --script 0:A"},
         {2, "cannot be used with a test",
          "in.wav --to-file o.wav --abx 3 --mask a.txt --or --mask b.txt"},
@@ -365,6 +417,7 @@ int main(void)
     const TTest *const tests[] = {
         a_switch_is_the_two_renders_weighted,
         a_softer_later_copy_is_indistinguishable,
+        each_choice_has_its_own_mix,
         the_file_begins_with_the_sound,
         scripts_outlast_the_sound,
         masks_of_other_widths_are_compared,

@@ -3,6 +3,7 @@
 #include "live/live_controls.h"
 #include "plugin_rig.h"
 #include "suite.h"
+#include "truth.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -163,6 +164,46 @@ START_TEST(the_step_reports_the_frame_of_a_change)
 }
 END_TEST
 
+/* Samples of blocks that went through. */
+static void expect_scaled(double scale, uint64_t latency)
+{
+    enum { BLOCKS = 16 };
+    float in[BLOCKS * BLOCK], out[BLOCKS * BLOCK];
+    truth_noise(1, in, BLOCKS * BLOCK);
+    for (size_t b = 0; b < BLOCKS; b++)
+        live_process(live, (const float *const[]){in + b * BLOCK},
+                     (float *const[]){out + b * BLOCK});
+    for (size_t i = (size_t)latency + BLOCK; i < BLOCKS * BLOCK; i++)
+        ck_assert_double_eq_tol((double)out[i], scale * (double)in[i - latency], 1e-7);
+}
+
+/* It goes past masks and plugins. */
+START_TEST(the_dry_sound_has_the_gains)
+{
+    static const char *const specs[][2] = {{"gain", "-20"},
+                                           {"mask", "lowpass:2000,taps=255"},
+                                           {"gain", "6,@mix=0.5"},
+                                           {"mask", "lowpass:500,@mix=0.5"}};
+    const struct stage_settings settings = {.convolver = {.backend = "cpu", .live = true},
+                                            .streamed = true};
+    struct stream_format format = {.rate = RATE, .channels = 1};
+    stages = (struct stage_list){0};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
+        ck_assert_int_eq(stage_list_add(&stages, stage_ops_named(specs[i][0]), specs[i][1], NULL),
+                         STATUS_OK);
+    ck_assert_int_eq(stage_list_load(&stages, &settings, &format), STATUS_OK);
+    ck_assert_int_eq(stage_list_create(&stages, 1, BLOCK, NULL, &chain), STATUS_OK);
+    const struct live_settings how = {
+        .rate = RATE, .ceiling = 1, .gain = 1, .dry = true, .at_once = true, .stages = &stages};
+    ck_assert_int_eq(live_create(&how, chain, NULL, NULL, &live), STATUS_OK);
+    ck_assert_int_eq(live_controls_init(&controls, &stages, live), STATUS_OK);
+    expect_scaled(0.1 * (0.5 * pow(10, 0.3) + 0.5), chain->latency);
+    set(3, "@bypass", "on");
+    expect_scaled(0.1, chain->latency);
+    end();
+}
+END_TEST
+
 static void refuse(size_t stage, const char *symbol, const char *value, const char *expected)
 {
     char why[600] = "";
@@ -193,7 +234,7 @@ int main(void)
 {
     const TTest *const tests[] = {steps_are_as_ports_are, keys_cycle_through_all_controls,
                                   the_step_reports_the_frame_of_a_change,
-                                  impossible_requests_are_refused};
+                                  the_dry_sound_has_the_gains, impossible_requests_are_refused};
     plugin_rig_prepare();
     return plugin_rig_code(suite_run("live_controls", tests, sizeof tests / sizeof *tests));
 }

@@ -24,7 +24,7 @@ static pid_t begin(const char *options)
     sound_text("b.txt", "0.25\n");
     sound_text("c,1.txt", "0.125\n");
     pid_t process = live_rig_start(
-        LIVE_RIG_DEVICE "--block 256 --osc 0 --mask a.txt --or --mask b.txt %s", options);
+        LIVE_RIG_DEVICE "--block 256 --osc 0 --mask a.txt --or --mask b.txt,@mix=0.25 %s", options);
     snprintf(port, sizeof port, "%u", live_rig_osc_port());
     target = lo_address_new("127.0.0.1", port);
     return process;
@@ -56,6 +56,8 @@ START_TEST(commands_are_obeyed)
     live_rig_wait("  0 dry  gain -6.5 dB  load");
     lo_send(target, "/halo/choose", "i", 2);
     live_rig_wait("  2 b.txt  gain -6.5 dB  load");
+    lo_send(target, "/halo/reload", "");
+    live_rig_wait("mask b.txt is loaded");
     lo_send(target, "/halo/choose", "i", 1);
     lo_send(target, "/halo/load", "is", 2, "c,1.txt"); /* after the switch has ended */
     live_rig_wait("mask c,1.txt is loaded");

@@ -4,6 +4,7 @@
 #include "base/options.h"
 #include "base/plural.h"
 #include "base/suggest.h"
+#include "chain/stage_mix.h"
 #include "mask/mask_minimum_phase.h"
 
 #include <math.h>
@@ -217,6 +218,8 @@ enum status mask_options_parse(const char *word, const char *others, struct mask
     if (!*word)
         return fail(STATUS_USAGE, "there is no mask option after a comma; remove the comma, or "
                                   "write \\, where it belongs to a name");
+    if (stage_mix_is_word(word))
+        return fail(STATUS_USAGE, "%s says how much of a stage is heard: this mask is none", word);
     for (const struct option_row *row = mask_options_rows; row->name; row++)
         if (is_word_of(row, word, &length))
             return parse_once(row, word + length + (word[length] == '='), options);

@@ -72,8 +72,9 @@ enum status stage_controls_find(const struct stage_list *list, size_t index, con
             strcmp(name, "@mix") == 0 ? STAGE_CONTROL_MIX : STAGE_CONTROL_BYPASS;
         if (!stage->mixed || (kind == STAGE_CONTROL_BYPASS && strcmp(name, "@bypass") != 0))
             return fail(STATUS_USAGE, "stage %zu has no control '%s'; %s", index + 1, name,
-                        stage->mixed ? "there are @mix and @bypass"
-                                     : "give it @mix=1 at the start");
+                        stage->has_mixes ? "each of its masks has its own @mix="
+                        : stage->mixed   ? "there are @mix and @bypass"
+                                         : "give it @mix=1 at the start");
         *control = mix_control(stage, kind);
     } else if (stage->ops->controls) {
         TRY(plugin_spec_port(stage->ops->controls(stage), name, &port));

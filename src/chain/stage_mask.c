@@ -70,10 +70,17 @@ enum status stage_mask_read(const char *text, const struct stream_format *format
     if (!spec)
         return fail_memory("a mask");
     struct mask *mask = NULL;
-    enum status status = load_mask(spec, format, settings, &mask);
+    struct stage_mix_spec mix = {.given = false};
+    enum status status = stage_mix_take_all(&mix, format->rate, spec);
+    if (status == STATUS_OK && mix.automation.count > 0)
+        status = stage_refuse_times();
+    if (status == STATUS_OK)
+        status = load_mask(spec, format, settings, &mask);
+    automation_free(&mix.automation);
     free(spec);
     if (status != STATUS_OK)
         goto fail;
+    mask->dry = stage_mix_dry(&mix);
     note_mask(mask);
     *result = mask;
     return STATUS_OK;

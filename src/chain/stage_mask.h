@@ -9,8 +9,9 @@
  * Either may be NULL. */
 struct mask *stage_mask_swap(struct stage *stage, struct mask *mask);
 
-/* A mask from the spec of a mask stage, for a sound of `format`; and the file that the spec names,
- * for free(), or NULL for a made mask (design.h). */
+/* A mask from the spec of a mask stage, for a sound of `format`, with the share that @mix= leaves
+ * of its input in `dry`; and the file that the spec names, for free(), or NULL for a made mask
+ * (design.h). */
 MUST_CHECK enum status stage_mask_read(const char *text, const struct stream_format *format,
                                        const struct stage_settings *settings, struct mask **mask);
 MUST_CHECK enum status stage_mask_file(const char *text, char **file);

@@ -70,6 +70,23 @@ enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate, const cha
     return STATUS_OK;
 }
 
+enum status stage_mix_take_all(struct stage_mix_spec *spec, uint32_t rate, char **words)
+{
+    char **kept = words;
+    for (char **word = words; *word; word++)
+        if (word > words && stage_mix_is_word(*word))
+            TRY(stage_mix_take(spec, rate, *word));
+        else
+            *kept++ = *word;
+    *kept = NULL;
+    return STATUS_OK;
+}
+
+double stage_mix_dry(const struct stage_mix_spec *spec)
+{
+    return spec->bypass ? 1 : spec->has_mix ? 1 - spec->mix : 0;
+}
+
 HALO_REALTIME void stage_mix_set(struct filter *filter, enum stage_control_kind kind, float value)
 {
     struct stage_mix_state *mix = (struct stage_mix_state *)filter;
@@ -79,7 +96,7 @@ HALO_REALTIME void stage_mix_set(struct filter *filter, enum stage_control_kind 
         atomic_store(&mix->bypass, value > 0);
 }
 
-float stage_mix_value(const struct filter *filter, enum stage_control_kind kind)
+HALO_REALTIME float stage_mix_value(const struct filter *filter, enum stage_control_kind kind)
 {
     const struct stage_mix_state *mix = (const struct stage_mix_state *)filter;
     return kind == STAGE_CONTROL_MIX ? (float)atomic_load(&mix->mix)

@@ -42,6 +42,12 @@ MUST_CHECK enum status stage_mix_parse(enum stage_control_kind kind, const char 
 /* Parse an option into `spec`. Errors (usage): invalid value. */
 MUST_CHECK enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate, const char *word);
 
+/* Take these options out of a spec. Errors: as above. */
+MUST_CHECK enum status stage_mix_take_all(struct stage_mix_spec *spec, uint32_t rate, char **words);
+
+/* The share of the input at the start, 0 to 1. */
+double stage_mix_dry(const struct stage_mix_spec *spec);
+
 struct stage_mix_settings {
     const struct stage_mix_spec *spec; /* outlive the filter */
     uint32_t rate;

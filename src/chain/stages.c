@@ -71,6 +71,11 @@ enum status stage_check_passes(const struct stage_settings *settings, const char
         what);
 }
 
+enum status stage_refuse_times(void)
+{
+    return fail(STATUS_USAGE, "at= is for files: a stream has no beginning to count from");
+}
+
 enum status stage_list_add(struct stage_list *list, const struct stage_ops *ops, const char *text,
                            const char *origin)
 {
@@ -161,30 +166,17 @@ void stage_list_free(struct stage_list *list)
     *list = (struct stage_list){0};
 }
 
-/* Removes the options that every stage has. */
-static enum status parse_mix_spec(struct stage *stage, char **spec)
-{
-    char **kept = spec;
-    for (char **word = spec; *word; word++)
-        if (word > spec && stage_mix_is_word(*word))
-            TRY(stage_mix_take(&stage->mix, stage->rate, *word));
-        else
-            *kept++ = *word;
-    *kept = NULL;
-    return STATUS_OK;
-}
-
 static enum status load_stage(struct stage *stage, char **spec, const struct stream_format *format,
                               const struct stage_settings *settings)
 {
     stage->settings = *settings;
     stage->inputs = stage->outputs = format->channels;
     stage->rate = format->rate;
-    TRY(parse_mix_spec(stage, spec));
+    TRY(stage_mix_take_all(&stage->mix, stage->rate, spec));
     stage->automated = stage->mix.automation.count > 0;
     TRY(stage->ops->load(stage, spec, format));
     if (settings->streamed && stage->automated)
-        return fail(STATUS_USAGE, "at= is for files: a stream has no beginning to count from");
+        return stage_refuse_times();
     return STATUS_OK;
 }
 

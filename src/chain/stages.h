@@ -78,6 +78,7 @@ struct stage {
     uint32_t rate;
     bool automated; /* its spec has at= */
     struct stage_mix_spec mix;
+    bool has_mixes; /* its choices have a mix each, within their masks; `mix` is empty */
     struct plugin_latency latency; /* measured in an earlier run */
     uint64_t before;               /* frames of latency of the stages before */
     uint64_t tail_before;          /* and of tail */
@@ -219,6 +220,9 @@ enum stage_needs stage_needs(const struct stage *stage);
 
 /* For ops->load. Errors (usage): the caller runs no passes; `what` is the option, "level=". */
 MUST_CHECK enum status stage_check_passes(const struct stage_settings *settings, const char *what);
+
+/* The error (usage) of a spec that has at= in a stream. */
+enum status stage_refuse_times(void);
 
 struct stage_list {
     enum precision precision;  /* of the chain, once loaded */

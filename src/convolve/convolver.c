@@ -344,7 +344,7 @@ bool convolver_is_within_switch(const struct filter *filter, uint64_t *at)
     return atomic_load(&convolver->switching) && convolver->begun;
 }
 
-bool convolver_switched(const struct filter *filter, uint64_t *at)
+HALO_REALTIME bool convolver_switched(const struct filter *filter, uint64_t *at)
 {
     const struct convolver *convolver = (const struct convolver *)filter;
     bool done = !atomic_load(&convolver->switching);

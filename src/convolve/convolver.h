@@ -139,9 +139,12 @@ void convolver_release(struct filter *convolver, struct convolver_mask *prepared
  * middle half. */
 enum switch_shape { SWITCH_FADE, SWITCH_DUCK, SWITCH_GAP };
 
+#define CONVOLVER_HELD UINT64_MAX
+
 struct convolver_switch {
     const struct convolver_mask *to;
-    uint64_t at; /* input frame; if already past, the next block */
+    uint64_t at; /* input frame; if already past, the next block. CONVOLVER_HELD: it is armed, and
+                    waits for convolver_begin_switch */
     uint64_t frames;
     enum switch_shape shape;
 };
@@ -152,7 +155,11 @@ struct convolver_switch {
 MUST_CHECK enum status convolver_switch(struct filter *convolver,
                                         const struct convolver_switch *to);
 
-/* Control thread: whether no switch is under way. *at, unless NULL: where the last one began. */
+/* The step's thread, real-time: begin a held switch so many frames into the coming block. */
+void convolver_begin_switch(struct filter *convolver, uint64_t frames);
+
+/* Control thread: whether no switch is under way. *at, unless NULL: where the last one began;
+ * with NULL also the step's thread, real-time. */
 bool convolver_switched(const struct filter *convolver, uint64_t *at);
 
 /* The step's thread, real-time: whether the `number`th switch, counted from 1, has begun; then *at

@@ -54,6 +54,13 @@ HALO_REALTIME static bool enter(struct convolver *convolver)
     return due;
 }
 
+HALO_REALTIME void convolver_begin_switch(struct filter *filter, uint64_t frames)
+{
+    struct convolver *convolver = (struct convolver *)filter;
+    if (atomic_load(&convolver->switching) && convolver->change.at == CONVOLVER_HELD)
+        convolver->change.at = convolver->position + frames;
+}
+
 /* Until then the control thread may be writing the switch. */
 HALO_REALTIME bool convolver_has_begun(const struct filter *filter, uint64_t number, uint64_t *at)
 {

@@ -11,7 +11,7 @@ static const double CHANGE_DB = 0.3; /* least change of a live input's gains to 
 
 static void free_measured(struct listen_match *matching)
 {
-    for (size_t i = 0; i < LISTEN_CHOICES_MOST; i++)
+    for (size_t i = 0; i < LISTEN_MATCHED_MOST; i++)
         live_chain_free(&matching->measured[i]);
 }
 
@@ -54,7 +54,7 @@ static enum status make_chain(void *context, size_t choice, const struct mask *m
     request.other_count = 0;
     request.outputs = mask->outputs;
     request.block = block;
-    request.live = request.twice = false;
+    request.live = request.twice = request.dry = false;
     request.priority = 0;
     request.proof = NULL;
     live_chain_free(chain);
@@ -131,7 +131,7 @@ enum status listen_match_measure(struct listen_match *matching,
     const struct level_match_settings settings = settings_of(matching);
     struct mask_levels_sound heard = *sound;
     heard.chain = chain_of(matching);
-    struct level_match matches[LISTEN_CHOICES_MOST];
+    struct level_match matches[LISTEN_MATCHED_MOST];
     *changed = false;
     TRY(level_match_measure(&settings, &heard, (const struct mask *const *)matching->originals,
                             matching->count, matches));
@@ -157,24 +157,37 @@ void listen_match_describe(const struct listen_match *matching, size_t choice, c
     char label[] = "A", number[] = "mask 1";
     const char *name = matching->chain->names[choice];
     bool ranking = matching->options->blind > 0; /* its letters are not these masks */
+    bool dry = choice == matching->chain->choice_count;
     label[0] = (char)('A' + choice);
     number[5] = (char)('1' + choice);
-    level_match_describe(&matching->matches[choice], ranking ? number : label, matching->rate,
-                         matching->options->align, text, size);
+    level_match_describe(&matching->matches[choice],
+                         dry       ? name
+                         : ranking ? number
+                                   : label,
+                         matching->rate, matching->options->align, text, size);
     size_t length = strlen(text);
-    if (!ranking)
+    if (!ranking && !dry)
         snprintf(text + length, size - length, " (%s)", name);
+}
+
+static json_t *match_json(const struct listen_match *matching, size_t choice)
+{
+    const struct level_match *match = &matching->matches[choice];
+    return json_pack("{s:o, s:f, s:I, s:b}", "name", json_text(matching->chain->names[choice]),
+                     "gain_db", match->gain_db, "later", (json_int_t)match->later, "aligned",
+                     matching->options->align);
 }
 
 json_t *listen_match_json(const struct listen_match *matching)
 {
     json_t *array = json_array();
-    for (size_t i = 0; i < matching->count; i++) {
-        const struct level_match *match = &matching->matches[i];
-        json_array_append_new(array, json_pack("{s:o, s:f, s:I, s:b}", "name",
-                                               json_text(matching->chain->names[i]), "gain_db",
-                                               match->gain_db, "later", (json_int_t)match->later,
-                                               "aligned", matching->options->align));
-    }
+    for (size_t i = 0; i < matching->chain->choice_count && i < matching->count; i++)
+        json_array_append_new(array, match_json(matching, i));
     return array;
+}
+
+json_t *listen_match_dry_json(const struct listen_match *matching)
+{
+    size_t dry = matching->chain->choice_count;
+    return dry < matching->count ? match_json(matching, dry) : json_null();
 }

@@ -1,4 +1,4 @@
-/* The masks of halo listen, matched in level and delay.
+/* The masks of halo listen and the sound without one, matched in level and delay.
  *
  * If other stages stand beside them, masks are measured through the whole chain. The chain gets
  * matched copies. The originals are kept, since a live input is measured repeatedly,
@@ -15,16 +15,18 @@
 
 #include <jansson.h>
 
+enum { LISTEN_MATCHED_MOST = LISTEN_CHOICES_MOST + 1 /* the dry sound */ };
+
 struct listen_match {
     const struct listen_options *options;
     struct region *region; /* to measure; NULL: a live input, measured later */
     uint64_t frames;       /* of it that are heard; 0: it loops without end */
     uint32_t rate;
     const struct live_chain *chain;
-    struct live_chain measured[LISTEN_CHOICES_MOST]; /* copies of it with one mask, to measure */
-    size_t count;
-    struct mask *originals[LISTEN_CHOICES_MOST];
-    struct level_match matches[LISTEN_CHOICES_MOST];
+    struct live_chain measured[LISTEN_MATCHED_MOST]; /* copies of it with one mask, to measure */
+    size_t count;                                    /* with the dry sound, which is the last */
+    struct mask *originals[LISTEN_MATCHED_MOST];
+    struct level_match matches[LISTEN_MATCHED_MOST];
 };
 
 void listen_match_free(struct listen_match *matching);
@@ -42,9 +44,12 @@ MUST_CHECK enum status listen_match_measure(struct listen_match *matching,
 MUST_CHECK enum status listen_match_mask(const struct listen_match *matching, size_t choice,
                                          struct mask **mask);
 
-/* "B: -3.2 dB, 12.4 ms later, aligned (hall.wav)"; without names in a blind ranking. */
+/* "B: -3.2 dB, 12.4 ms later, aligned (hall.wav)", "dry: ..."; without names in a blind ranking. */
 void listen_match_describe(const struct listen_match *matching, size_t choice, char *text,
                            size_t size);
+
+/* Of the masks; and of the dry sound, null if it is not matched. */
 json_t *listen_match_json(const struct listen_match *matching);
+json_t *listen_match_dry_json(const struct listen_match *matching);
 
 #endif

@@ -28,7 +28,8 @@ static const struct option_row region_rows[] = {
               "do not align the delays of the masks"),
     OPT_CHOICE("switch", "HOW", struct listen_options, play.way.shape, live_log_shapes,
                "fade (crossfade, default), duck (down, then up) or gap\n"
-               "(with silence between)"),
+               "(with silence between); a test always has out, pause, in",
+               .given = OPT_GIVEN(struct listen_options, play.way_given)),
     {0},
 };
 
@@ -111,6 +112,9 @@ static enum status check_test(const struct listen_options *options)
     if (test && options->sound && strcmp(options->sound, "-") == 0)
         return fail(STATUS_USAGE,
                     "a test reads answers from standard input: the sound must be a file");
+    if (test && options->play.way_given)
+        return fail(STATUS_USAGE, "--switch has no effect in a test, where the sound fades out, "
+                                  "pauses and fades in; leave it out");
     if (options->feedback && !options->abx)
         return fail(STATUS_USAGE, "--feedback needs --abx");
     if (options->log && !test)

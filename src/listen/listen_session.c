@@ -80,6 +80,7 @@ enum status listen_session_make_chain(struct listen_session *session, size_t cha
     request.adapt = listen_match_adapt;
     request.adapt_context = &session->matching;
     request.twice = stream->blind;
+    request.dry = !stream->blind;
     session->matching = (struct listen_match){.options = session->options,
                                               .region = session->region,
                                               .rate = stream->info.rate,
@@ -109,10 +110,11 @@ enum status listen_session_make_source(struct listen_session *session)
     return status;
 }
 
-struct live_settings listen_session_settings(const struct listen_session *session)
+struct live_settings listen_session_settings(struct listen_session *session)
 {
     struct live_settings settings = stream_session_settings(&session->stream);
     settings.guard = !session->player;
+    settings.gap = session->stream.blind ? &session->gap : NULL;
     return settings;
 }
 
@@ -134,6 +136,8 @@ static enum status begin(struct listen_session *session)
              "1-9 mask  space dry  arrows seek  [ ] gain  m mute%s  p picture  q leave",
              live_controls_keys(&stream->controls));
     device_report_grants(&stream->info);
+    if (!stream->chain.choices && stream->chain.stages.count > 0)
+        note("without a mask the dry sound (space) is not matched in loudness");
     if (stream->blind) {
         TRY(listen_switch_settle(session, listen_trial_choice(session)));
         if (!play->json) /* stays in the terminal, beside the key at the end */
@@ -211,11 +215,26 @@ static bool seek_by_key(struct listen_session *session, int key)
     return false;
 }
 
+/* The dry sound as a choice: 0, and space, which also goes back. False: not such a key, or there
+ * are no choices. */
+static bool choose_dry_by_key(struct listen_session *session, int key)
+{
+    const struct live_chain *chain = &session->stream.chain;
+    if (!chain->choices || session->stream.blind || (key != ' ' && key != '0'))
+        return false;
+    size_t dry = chain->choice_count;
+    size_t now = session->wanted != SIZE_MAX ? session->wanted : choices_asked(chain->choices);
+    if (now != dry)
+        session->before_dry = now;
+    listen_switch_to(session, key == ' ' && now == dry ? session->before_dry : dry);
+    return true;
+}
+
 static void handle_key(struct listen_session *session, int key)
 {
     struct stream_session *stream = &session->stream;
     if (stream->leaving || listen_trial_key(session, key) || seek_by_key(session, key) ||
-        stream_session_key(stream, key))
+        choose_dry_by_key(session, key) || stream_session_key(stream, key))
         return;
     if (key == 'p' && session->options->blind > 0) /* its letters are not these masks */
         view_message(stream->view, "no plot in a blind ranking");
@@ -228,7 +247,6 @@ static void handle_key(struct listen_session *session, int key)
         view_message(stream->view, "there is no mask %zu", choice + 1);
         return;
     }
-    stream_session_set_dry(stream, false);
     listen_switch_to(session, choice);
 }
 

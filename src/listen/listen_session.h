@@ -47,10 +47,13 @@ struct listen_session {
     struct listen_match matching;
     struct listen_source source;
 
-    size_t wanted;       /* a choice to switch to; SIZE_MAX: none */
-    uint64_t put_off;    /* frames that each switch in a test is delayed by */
-    struct block recent; /* of a live input, to measure */
-    double measured_at;  /* seconds of the stream */
+    size_t wanted;         /* a choice to switch to; SIZE_MAX: none */
+    size_t before_dry;     /* to go back to */
+    struct switch_gap gap; /* of each switch in a test */
+    size_t switch_trial;   /* the trial of the last one, from 1 */
+    uint64_t late_logged;  /* late ones */
+    struct block recent;   /* of a live input, to measure */
+    double measured_at;    /* seconds of the stream */
     struct listen_trial trial;
     char *picture;    /* plot of the masks' responses, or NULL */
     bool input_ended; /* before the test was over */
@@ -76,7 +79,7 @@ MUST_CHECK enum status listen_session_make_chain(struct listen_session *session,
 /* The player, which takes the region. Errors: those of player_open. */
 MUST_CHECK enum status listen_session_make_player(struct listen_session *session);
 
-struct live_settings listen_session_settings(const struct listen_session *session);
+struct live_settings listen_session_settings(struct listen_session *session);
 
 /* The input of the live step. Errors: memory. */
 MUST_CHECK enum status listen_session_make_source(struct listen_session *session);
@@ -105,12 +108,12 @@ void listen_source_update(struct listen_source *source);
 /* The last frames of the input. False: not enough yet. */
 bool listen_source_recent(const struct listen_source *source, struct block *block);
 
-/* Before the stream: run silence through all masks, find the longest time that a switch needs, and
- * select `choice`. Errors: memory. */
+/* Before the stream of a test: run silence through all masks, time its switches (switch_gap.h) by
+ * the slowest, and select `choice`. Errors: memory. */
 MUST_CHECK enum status listen_switch_settle(struct listen_session *session, size_t choice);
 
-/* Switch after the current switch. A test also switches to the same mask, so that a switch does not
- * reveal whether the mask differs. */
+/* Switch after the current switch. A test also switches to the same mask, and in the same way, so
+ * that a switch does not reveal whether the mask differs. */
 void listen_switch_to(struct listen_session *session, size_t choice);
 void listen_switch_update(struct listen_session *session);
 

@@ -74,7 +74,7 @@ static struct live_status make_status(struct listen_session *session, const char
 {
     struct live_status status = stream_session_status(&session->stream, "halo listen");
     if (session->wanted != SIZE_MAX) { /* about to sound */
-        status.chosen = session->stream.dry ? 0 : session->wanted + 1;
+        status.chosen = (session->wanted + 1) % (session->stream.chain.choice_count + 1);
         status.switching = true;
     }
     if (session->player)
@@ -110,11 +110,12 @@ static enum status report_json(const struct listen_session *session,
 {
     const struct live_load *load = &session->stream.load;
     uint64_t missed = session->player ? player_missed(session->player) : 0;
-    json_t *own = json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:o}", "blocks",
-                            (json_int_t)load->count, "late", (json_int_t)status->late, "lost",
-                            (json_int_t)status->lost, "missed", (json_int_t)missed, "load_worst",
-                            load->worst, "limiter_most_db", -session->stream.reduction_most,
-                            "choices", listen_match_json(&session->matching));
+    json_t *own = json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:o, s:o}", "blocks", (json_int_t)load->count, "late",
+        (json_int_t)status->late, "lost", (json_int_t)status->lost, "missed", (json_int_t)missed,
+        "late_switches", (json_int_t)atomic_load(&session->gap.late), "load_worst", load->worst,
+        "limiter_most_db", -session->stream.reduction_most, "choices",
+        listen_match_json(&session->matching), "dry", listen_match_dry_json(&session->matching));
     return stream_session_report_json(&session->stream, status, own);
 }
 
@@ -128,6 +129,11 @@ enum status listen_report(struct listen_session *session)
     print("%.1f s on %s, blocks of %zu frames at %u Hz; %llu block%s late, %llu lost",
           status.seconds, session->stream.device_name, status.block, status.rate,
           (unsigned long long)status.late, plural_s(status.late), (unsigned long long)status.lost);
+    uint64_t late_switches = atomic_load(&session->gap.late);
+    if (late_switches > 0)
+        warning("%llu switch%s of the test had a longer pause than the others: the machine is too "
+                "slow for these masks; the log has their trials",
+                (unsigned long long)late_switches, late_switches == 1 ? "" : "es");
     stream_session_report_ledger(&session->stream);
     if (session->player && player_missed(session->player) > 0)
         warning("the disk was too slow: %llu frames were silent",

@@ -8,7 +8,11 @@
 
 enum { TRIES_MOST = 1 << 20 /* blocks to prepare a switch */ };
 
-static const double MEASURE_EVERY = 2, PUT_OFF_MOST = 1; /* seconds */
+static const double MEASURE_EVERY = 2; /* seconds */
+
+/* Seconds of a test's switch: of the delay, of the pause, and of it for what is left of the old
+ * choice in the stages after the masks. */
+static const double DELAY_MOST = 4, PAUSE_LEAST = 0.01, TAIL_MOST = 0.5;
 
 /* ---- the input ---- */
 
@@ -84,7 +88,8 @@ bool listen_source_recent(const struct listen_source *source, struct block *bloc
 
 static size_t slot_count(const struct listen_session *session)
 {
-    return session->stream.chain.choice_count * (session->stream.chain.request.twice ? 2 : 1);
+    const struct live_chain *chain = &session->stream.chain;
+    return live_chain_mask_count(chain) * (chain->request.twice ? 2 : 1);
 }
 
 /* ---- before the stream ---- */
@@ -126,17 +131,51 @@ static size_t learn_longest(struct listen_session *session, const struct block *
     return longest;
 }
 
+/* Of the stages after the masks; *unknown: it may be longer. */
+static uint64_t tail_after_masks(const struct live_chain *chain, bool *unknown)
+{
+    uint64_t tail = 0;
+    *unknown = false;
+    for (size_t i = chain->request.stage + 1; i < chain->stages.count; i++) {
+        const struct filter *filter = chain->stages.stages[i].filter;
+        tail += filter->tail;
+        *unknown = *unknown || filter->tail_unknown;
+    }
+    return tail;
+}
+
+/* Twice what arming the slowest mask takes has to pass before the pause. */
+static void set_gap(struct listen_session *session, size_t longest)
+{
+    const struct live_chain *chain = &session->stream.chain;
+    const struct stage *stage = &chain->stages.stages[chain->request.stage];
+    struct switch_gap *gap = &session->gap;
+    double rate = (double)session->stream.info.rate, fade = session->options->play.fade;
+    size_t block = chain->filter->block, arming = (2 * longest + 2) * block;
+    bool unknown;
+    uint64_t tail = tail_after_masks(chain, &unknown), most = (uint64_t)(TAIL_MOST * rate);
+    gap->convolver = stage->filter;
+    gap->fade = (size_t)(fade / 2 * rate);
+    gap->latency = chain->filter->latency - stage->before - stage->filter->latency;
+    gap->delay = arming > gap->fade ? arming - gap->fade : 0;
+    gap->delay = (size_t)fmin((double)gap->delay, DELAY_MOST * rate);
+    gap->pause = (size_t)(fmax(fade, PAUSE_LEAST) * rate) + block +
+                 (size_t)(gap->latency + (tail < most ? tail : most));
+    if (tail > most || unknown)
+        warning("stages after the masks may keep the sound of one for longer than the pause of a "
+                "switch: put them before --mask");
+}
+
 enum status listen_switch_settle(struct listen_session *session, size_t choice)
 {
     struct filter *filter = session->stream.chain.filter;
     struct block silence, nowhere = {0};
-    double most = PUT_OFF_MOST * (double)session->stream.info.rate;
     enum status status;
     if ((status = block_init(&silence, filter->inputs, filter->block, "a stream")) ||
         (status = block_init(&nowhere, filter->outputs, filter->block, "a stream")))
         goto end;
     size_t longest = learn_longest(session, &silence, &nowhere);
-    session->put_off = (uint64_t)fmin(most, (double)((2 * longest + 2) * filter->block));
+    set_gap(session, longest);
     (void)switch_at_once(session, choice, &silence, &nowhere);
     filter_reset(filter);
 end:
@@ -152,17 +191,47 @@ void listen_switch_to(struct listen_session *session, size_t choice)
     session->wanted = choice;
 }
 
-static void ask(struct listen_session *session)
+/* A mask that sounds already is switched to as another one. */
+static void ask_through_gap(struct listen_session *session, size_t slot)
 {
     struct choices *choices = session->stream.chain.choices;
-    size_t slot = session->wanted, count = session->stream.chain.choice_count;
-    uint64_t at = 0;
-    if (session->stream.blind) {
-        slot += choices_sounding(choices) == slot ? count : 0;
-        at = live_frames(session->stream.live) + session->put_off;
-    }
+    const struct choices_way at_once = {0};
+    size_t choice;
+    uint64_t at;
+    if (choices_sounding(choices) == slot)
+        slot += session->stream.chain.choice_count;
+    choices_ask(choices, slot, CONVOLVER_HELD, &at_once);
+    (void)choices_poll(choices, &choice, &at);
+    if (listen_trial_runs(session))
+        session->switch_trial = session->trial.test->answered + 1;
+    if (choices_are_switching(choices))
+        switch_gap_ask(&session->gap);
+}
+
+static void ask(struct listen_session *session)
+{
+    size_t slot = session->wanted;
     session->wanted = SIZE_MAX;
-    choices_ask(choices, slot, at, &session->stream.way);
+    if (session->stream.blind)
+        ask_through_gap(session, slot);
+    else
+        choices_ask(session->stream.chain.choices, slot, 0, &session->stream.way);
+}
+
+/* Not on the screen, where it could tell what was switched to. */
+static void log_late_switch(struct listen_session *session)
+{
+    const struct listen_trial *trial = &session->trial;
+    uint64_t late = atomic_load(&session->gap.late);
+    double rate = (double)session->stream.info.rate;
+    if (late == session->late_logged)
+        return;
+    session->late_logged = late;
+    if (listen_trial_runs(session))
+        trial_log_event(
+            trial->log, stream_session_seconds(&session->stream), session->switch_trial,
+            "late_switch",
+            json_pack("{s:f}", "seconds", (double)atomic_load(&session->gap.late_by) / rate));
 }
 
 /* The sounding mask comes last: nothing can be replaced while it fades, and in a test that waits
@@ -176,8 +245,8 @@ static enum status replace_masks(struct listen_session *session)
     for (size_t i = 1; i <= count && status == STATUS_OK; i++) {
         size_t slot = (sounding + i) % count;
         struct mask *mask;
-        status =
-            listen_match_mask(&session->matching, slot % session->stream.chain.choice_count, &mask);
+        status = listen_match_mask(&session->matching,
+                                   live_chain_mask_of(&session->stream.chain, slot), &mask);
         if (status != STATUS_OK)
             break;
         status = choices_replace(choices, slot, mask, test ? NULL : &session->stream.way);
@@ -199,7 +268,7 @@ static void measure(struct listen_session *session)
     if (listen_match_measure(&session->matching, &sound, &changed) != STATUS_OK || !changed ||
         replace_masks(session) != STATUS_OK)
         return;
-    for (size_t i = 0; i < session->stream.chain.choice_count; i++) {
+    for (size_t i = 0; i < session->matching.count; i++) {
         char text[400];
         listen_match_describe(&session->matching, i, text, sizeof text);
         view_message(session->stream.view, "%s", text);
@@ -214,8 +283,8 @@ static void follow_input(struct listen_session *session)
     bool due =
         test ? trial->begins
              : stream_session_seconds(&session->stream) > session->measured_at + MEASURE_EVERY;
-    bool is_matched_live = !session->player && session->stream.chain.choice_count > 1 &&
-                           session->options->by != LEVEL_MATCH_NONE;
+    bool is_matched_live =
+        !session->player && session->matching.count > 1 && session->options->by != LEVEL_MATCH_NONE;
     if (!is_matched_live || !due || session->stream.leaving ||
         !listen_source_recent(&session->source, &session->recent))
         return;
@@ -232,8 +301,9 @@ void listen_switch_update(struct listen_session *session)
     if (!choices)
         return;
     (void)choices_poll(choices, &choice, &at);
-    if (choices_are_switching(choices))
+    if (choices_are_switching(choices) || switch_gap_is_under_way(&session->gap))
         return;
+    log_late_switch(session);
     follow_input(session);
     if (session->wanted != SIZE_MAX)
         ask(session);

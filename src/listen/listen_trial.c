@@ -2,7 +2,6 @@
 
 #include "base/atomic_file.h"
 #include "base/json_text.h"
-#include "live/live_log.h"
 #include "view/distinct_name.h"
 
 #include <limits.h>
@@ -53,8 +52,7 @@ static void log_settings(struct listen_session *session)
                  (double)region->to / rate);
         trial_log_setting(log, "passage", text);
     }
-    snprintf(text, sizeof text, "%s, %g s", live_log_shapes[options->play.way.shape],
-             options->play.fade);
+    snprintf(text, sizeof text, "out, pause, in, %g s", options->play.fade);
     trial_log_setting(log, "switch", text);
     trial_log_setting(log, "match", bys[options->by]);
     trial_log_setting(log, "align", options->align ? "yes" : "no");

@@ -4,7 +4,8 @@
  *   choices     name, gain_db, delay: what was compared, and how it was matched
  *   settings    names and texts, as passed in
  *   events      time, trial (from 1), event and its details: listen (the first sound of a trial,
- *               or the same again), switch (another sound), answer, rate, confirm
+ *               or the same again), switch (another sound), late_switch (its pause was longer
+ *               by `seconds`, since the machine was too slow), answer, rate, confirm
  *   end         time, answered, stopped_early, key (draws and salt), result
  *
  * Times are seconds since the start, by the caller's clock. The log does not contain the key before

@@ -22,7 +22,7 @@ MUST_CHECK enum status choices_create(struct filter *convolver, struct mask *con
                                       size_t count, struct choices **choices);
 void choices_destroy(struct choices *choices); /* before the convolver */
 
-/* Switch now, or at frame `at` if that is later. */
+/* Switch now, or at frame `at` if that is later; see also CONVOLVER_HELD. */
 void choices_ask(struct choices *choices, size_t choice, uint64_t at,
                  const struct choices_way *way);
 

@@ -32,6 +32,7 @@ struct live {
     struct recorder *recorder; /* these three may be NULL */
     struct recorder *recorder_dry;
     struct feedback_guard *guard;
+    struct switch_gap *gap; /* or NULL */
 
     struct meter *meter_in;
     struct meter *meter_out;
@@ -165,11 +166,15 @@ HALO_REALTIME void live_process(struct live *live, const float *const *in, float
     take_input(live, in);
     if (live->recorder_dry)
         recorder_write(live->recorder_dry, clean, live->block);
+    if (live->gap)
+        switch_gap_begin(live->gap, live->block);
     run_slots(live, clean, out);
     bool fades_in = live->fade.at < live->fade.frames && live->fade.to > live->fade.from;
     ramp_process(&live->fade, outputs, out, live->block);
     detect_feedback(live, out, fades_in);
     limiter_process(&live->limiter, out, live->block);
+    if (live->gap)
+        switch_gap_process(live->gap, outputs, out, live->block);
     meter_process(live->meter_out, (const float *const *)out, live->block);
     if (live->recorder)
         recorder_write(live->recorder, (const float *const *)out, live->block);
@@ -278,6 +283,7 @@ enum status live_create(const struct live_settings *settings, struct filter *cha
     live->freewheels = settings->freewheels;
     live->recorder = recorder;
     live->recorder_dry = recorder_dry;
+    live->gap = settings->gap;
     live->muted = settings->muted;
     limiter_init(&live->limiter, chain->outputs, settings->rate, (float)settings->ceiling);
     ramp_init(&live->fade, 0);

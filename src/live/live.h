@@ -1,7 +1,7 @@
 /* Live sound from an input to an output: the processing of each block.
  *
  *   in -> meter -> slot: chain or dry input, and gain (stream_slot.h) -> fade
- *      -> feedback guard -> limiter -> meter -> out
+ *      -> feedback guard -> limiter -> gap of a test's switch -> meter -> out
  *
  * The slot can change to another one, with a crossfade.
  * Input and output can be recorded. The control thread sends events; the step applies each at the
@@ -22,6 +22,7 @@
 #include "chain/stage_controls.h"
 #include "live/live_change.h"
 #include "live/recorder.h"
+#include "live/switch_gap.h"
 #include "signal/meter.h"
 #include "sound/filter.h"
 
@@ -68,6 +69,7 @@ struct live_settings {
     size_t device_outputs;           /* channels; 0: no device, live_process is called */
     const char *device;              /* what it is, for the log; or NULL */
     bool freewheels;                 /* the device waits for the step, which has no deadline */
+    struct switch_gap *gap;          /* of a test, must outlive the stream; NULL: none */
     size_t history; /* frames of input to keep for live_change; 0: it does not change */
 };
 

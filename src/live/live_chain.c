@@ -25,6 +25,16 @@ const struct filter *live_chain_convolver(const struct live_chain *chain)
     return stage ? stage->filter : NULL;
 }
 
+size_t live_chain_mask_count(const struct live_chain *chain)
+{
+    return chain->choice_count + (chain->choice_count > 0 && chain->request.dry);
+}
+
+size_t live_chain_mask_of(const struct live_chain *chain, size_t choice)
+{
+    return choice % live_chain_mask_count(chain);
+}
+
 size_t live_chain_mask_latency(const struct live_chain *chain)
 {
     size_t latency = 0;
@@ -47,6 +57,19 @@ static enum status read_other(struct live_chain *chain, const struct stage *stag
     return status;
 }
 
+/* Several choices, or one beside the dry sound. Else it is the stage's, which can be changed. */
+static bool has_mixes(const struct live_chain *chain)
+{
+    return chain->request.other_count > 0 || chain->request.adapt;
+}
+
+static void take_mix(struct stage *stage, struct mask *mask)
+{
+    mask->dry = stage_mix_dry(&stage->mix);
+    stage->mix = (struct stage_mix_spec){.given = false};
+    stage->has_mixes = true;
+}
+
 static enum status read_choices(struct live_chain *chain)
 {
     const struct live_chain_request *request = &chain->request;
@@ -54,6 +77,8 @@ static enum status read_choices(struct live_chain *chain)
     chain->choice_count = request->other_count + 1;
     chain->masks[0] = stage_mask_swap(stage, NULL);
     chain->texts[0] = stage->text;
+    if (has_mixes(chain))
+        take_mix(stage, chain->masks[0]);
     for (size_t i = 0; i < request->other_count; i++) {
         TRY(read_other(chain, stage, i));
         chain->texts[i + 1] = request->others[i];
@@ -74,6 +99,24 @@ static enum status widen(struct mask *mask, size_t outputs)
     return mask_widen(mask, outputs);
 }
 
+/* Its input as it is: output n gets input n modulo the number of inputs. */
+static enum status make_dry(struct live_chain *chain, size_t outputs)
+{
+    struct mask *mask;
+    TRY(mask_create("dry", 1, 1, &mask));
+    chain->masks[chain->choice_count] = mask;
+    mask->paths = calloc(outputs, sizeof *mask->paths);
+    if (!mask->paths)
+        return fail_memory("a mask");
+    mask->rate = chain->mask_format.rate;
+    mask->inputs = chain->mask_format.channels;
+    mask->path_count = mask->outputs = outputs;
+    for (size_t o = 0; o < outputs; o++)
+        mask->paths[o] = (struct mask_path){o % mask->inputs, o, 0};
+    *mask_column(mask, 0) = 1;
+    return STATUS_OK;
+}
+
 /* The stages after these masks get what the widest makes. */
 static enum status widen_choices(struct live_chain *chain)
 {
@@ -83,8 +126,10 @@ static enum status widen_choices(struct live_chain *chain)
             outputs = chain->masks[i]->outputs;
     for (size_t i = 0; i < chain->choice_count; i++)
         TRY(widen(chain->masks[i], outputs));
+    for (size_t i = 0; i < chain->choice_count && has_mixes(chain); i++)
+        TRY(mask_mix(chain->masks[i]));
     choosing_stage(chain)->outputs = outputs;
-    return STATUS_OK;
+    return chain->request.dry ? make_dry(chain, outputs) : STATUS_OK;
 }
 
 /* A mask is called by its spec where its name alone is that of another. */
@@ -96,6 +141,7 @@ static void name_choices(struct live_chain *chain)
             same += strcmp(chain->masks[i]->name, chain->masks[j]->name) == 0;
         chain->names[i] = same > 1 ? chain->texts[i] : chain->masks[i]->name;
     }
+    chain->names[chain->choice_count] = "dry";
 }
 
 static enum status adapt_choices(struct live_chain *chain)
@@ -104,7 +150,7 @@ static enum status adapt_choices(struct live_chain *chain)
     enum status status = STATUS_OK;
     name_choices(chain);
     if (request->adapt)
-        status = request->adapt(request->adapt_context, chain->masks, chain->choice_count);
+        status = request->adapt(request->adapt_context, chain->masks, live_chain_mask_count(chain));
     name_choices(chain);
     return status;
 }
@@ -112,11 +158,12 @@ static enum status adapt_choices(struct live_chain *chain)
 static enum status unite(struct live_chain *chain)
 {
     struct mask **masks = chain->masks;
-    for (size_t i = 0; i < chain->choice_count; i++)
+    size_t count = live_chain_mask_count(chain);
+    for (size_t i = 0; i < count; i++)
         if (masks[i]->origin > chain->origin)
             chain->origin = masks[i]->origin;
     chain->taps = chain->request.capacity;
-    for (size_t i = 0; i < chain->choice_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         TRY(mask_pad(masks[i], chain->origin - masks[i]->origin));
         if (masks[i]->taps > chain->taps)
             chain->taps = masks[i]->taps;
@@ -158,10 +205,10 @@ static enum status load_stages(struct live_chain *chain, const struct stage_sett
 
 static enum status prepare_choices(struct live_chain *chain)
 {
-    size_t times = chain->request.twice ? 2 : 1, count = times * chain->choice_count;
-    struct mask *masks[2 * LIVE_CHOICES_MOST];
+    size_t times = chain->request.twice ? 2 : 1, count = times * live_chain_mask_count(chain);
+    struct mask *masks[2 * LIVE_CHOICES_MOST + 2];
     for (size_t i = 0; i < count; i++)
-        masks[i] = chain->masks[i % chain->choice_count];
+        masks[i] = chain->masks[live_chain_mask_of(chain, i)];
     return choices_create(chain->stages.stages[chain->request.stage].filter, masks, count,
                           &chain->choices);
 }
@@ -267,7 +314,7 @@ enum status live_chain_init(struct live_chain *chain, const struct live_chain_re
     TRY(run_silence(chain));
     settle_first(chain);
     stage_list_discard(&chain->stages);
-    for (size_t i = 1; i < chain->choice_count; i++)
+    for (size_t i = 1; i < live_chain_mask_count(chain); i++)
         mask_discard_coefficients(chain->masks[i], NULL);
     return STATUS_OK;
 }
@@ -280,7 +327,7 @@ void live_chain_free(struct live_chain *chain)
     if (choosing_stage(chain))
         (void)stage_mask_swap(choosing_stage(chain), NULL);
     stage_list_free(&chain->stages);
-    for (size_t i = 0; i < LIVE_CHOICES_MOST; i++)
+    for (size_t i = 0; i <= LIVE_CHOICES_MOST; i++)
         mask_destroy(chain->masks[i]);
     for (size_t i = 0; i < LIVE_CHOICES_MOST; i++)
         free(chain->replaced[i]);
@@ -297,6 +344,8 @@ static enum status fit(const struct live_chain *chain, struct mask *mask)
                     "%zu; restart with it",
                     mask->name, mask->outputs, plural_s(mask->outputs), chain->masks[0]->outputs);
     TRY(widen(mask, chain->masks[0]->outputs));
+    if (has_mixes(chain))
+        TRY(mask_mix(mask));
     if (mask->origin > chain->origin)
         return fail(STATUS_FAILED,
                     "mask %s does not fit: its time zero is at tap %zu, later than the %zu of "

@@ -32,6 +32,7 @@ struct live_chain_request {
     enum status (*adapt)(void *context, struct mask **masks, size_t count);
     void *adapt_context;
     bool twice; /* choice i + choice_count is choice i again, for switches to the same mask */
+    bool dry;   /* choice `choice_count` is the sound without a mask; not beside `twice` */
 };
 
 struct live_chain {
@@ -42,12 +43,12 @@ struct live_chain {
     struct channel_layout layout; /* of its output */
     struct choices *choices;      /* NULL: no mask */
     size_t choice_count;
-    const char *texts[LIVE_CHOICES_MOST];  /* specs */
-    const char *names[LIVE_CHOICES_MOST];  /* for messages */
-    struct mask *masks[LIVE_CHOICES_MOST]; /* without coefficients once prepared; the stage
-                                              shares the first */
-    char *replaced[LIVE_CHOICES_MOST];     /* specs of masks loaded later */
-    size_t taps;                           /* of the longest possible mask */
+    const char *texts[LIVE_CHOICES_MOST];      /* specs */
+    const char *names[LIVE_CHOICES_MOST + 1];  /* for messages; the last: of the dry sound */
+    struct mask *masks[LIVE_CHOICES_MOST + 1]; /* without coefficients once prepared; the stage
+                                                  shares the first */
+    char *replaced[LIVE_CHOICES_MOST];         /* specs of masks loaded later */
+    size_t taps;                               /* of the longest possible mask */
     size_t origin;
     struct stream_format mask_format; /* input of that stage */
     uint64_t since;                   /* frame of the stream that was the chain's first */
@@ -66,6 +67,12 @@ MUST_CHECK enum status live_chain_count_outputs(const struct live_chain_request 
  * spec, NULL: that of the choice. Errors: it does not fit, memory; the old one stays. */
 MUST_CHECK enum status live_chain_put(struct live_chain *chain, size_t choice, const char *text,
                                       struct mask *mask, const struct choices_way *way);
+
+/* The masks of all choices, with the dry sound's. */
+size_t live_chain_mask_count(const struct live_chain *chain);
+
+/* Which of these a choice of `choices` is. */
+size_t live_chain_mask_of(const struct live_chain *chain, size_t choice);
 
 /* Latency of the mask stages, in frames; the filter has that of all stages. */
 size_t live_chain_mask_latency(const struct live_chain *chain);

@@ -20,7 +20,8 @@ struct play_options {
     const char *layout;     /* that the input's channels are stated to be; NULL: not */
     struct number_list input_map, output_map; /* which `device` points to, after the check */
     struct choices_way way;                   /* without its frames */
-    double fade;                              /* seconds */
+    bool way_given;
+    double fade; /* seconds */
     double ceiling_db;
     double seconds; /* to run; 0: until stopped */
     bool force;

@@ -42,6 +42,7 @@ struct live_status stream_session_status(struct stream_session *session, const c
     const struct live_load *load = &session->load;
     size_t mask = live_chain_mask_latency(chain);
     bool is_wet = !session->dry && chain->choices;
+    size_t chosen = is_wet ? live_chain_mask_of(chain, choices_asked(chain->choices)) + 1 : 0;
     return (struct live_status){
         .command = command,
         .seconds = stream_session_seconds(session),
@@ -55,7 +56,7 @@ struct live_status stream_session_status(struct stream_session *session, const c
         .out = session->out,
         .choices = session->blind ? 0 : chain->choice_count,
         .names = chain->names,
-        .chosen = is_wet ? choices_asked(chain->choices) % chain->choice_count + 1 : 0,
+        .chosen = chosen <= chain->choice_count ? chosen : 0, /* 0 as a choice, too */
         .without_dry = session->blind,
         .switching = chain->choices && choices_are_switching(chain->choices),
         .hidden = session->blind,

@@ -3,8 +3,27 @@
 #include "base/realtime.h"
 #include "live/live.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* By the gains among the stages, as they are mixed now. */
+HALO_REALTIME static float level_of_dry(const struct stream_slot *slot)
+{
+    double level = 1;
+    for (size_t i = 0; i < slot->stages.count; i++) {
+        const struct filter *mixed = slot->stages.stages[i].mixed;
+        double share = 1;
+        if (isnan(slot->levels[i]))
+            continue;
+        if (mixed)
+            share = stage_mix_value(mixed, STAGE_CONTROL_BYPASS) > 0
+                        ? 0
+                        : (double)stage_mix_value(mixed, STAGE_CONTROL_MIX);
+        level *= share * slot->levels[i] + 1 - share;
+    }
+    return (float)level;
+}
 
 enum status stream_slot_init(struct stream_slot *slot, const struct stream_slot_settings *settings)
 {
@@ -14,8 +33,12 @@ enum status stream_slot_init(struct stream_slot *slot, const struct stream_slot_
         slot->stages = *settings->stages;
     slot->left_out = calloc(slot->stages.count + 1, sizeof *slot->left_out);
     slot->absent = calloc(slot->stages.count + 1, sizeof *slot->absent);
-    if (!slot->left_out || !slot->absent)
+    slot->levels = calloc(slot->stages.count + 1, sizeof *slot->levels);
+    if (!slot->left_out || !slot->absent || !slot->levels)
         return fail_memory("live sound");
+    for (size_t i = 0; i < slot->stages.count; i++)
+        slot->levels[i] = stage_describe(&slot->stages.stages[i]).gain;
+    ramp_init(&slot->level, level_of_dry(slot));
     ramp_init(&slot->gain, (float)settings->gain);
     ramp_init(&slot->wet, settings->dry ? 0 : 1);
     TRY(history_init(&slot->history, chain->inputs, (size_t)chain->latency, chain->block));
@@ -28,6 +51,7 @@ void stream_slot_free(struct stream_slot *slot)
     block_free(&slot->dry);
     free(slot->left_out);
     free(slot->absent);
+    free(slot->levels);
     *slot = (struct stream_slot){0};
 }
 
@@ -47,6 +71,8 @@ HALO_REALTIME static void mix_dry(struct stream_slot *slot, const float *const *
                        .to = 1 - slot->wet.to,
                        .at = slot->wet.at,
                        .frames = slot->wet.frames};
+    ramp_set(&slot->level, level_of_dry(slot), chain->block);
+    ramp_process(&slot->level, chain->outputs, slot->dry.data, chain->block);
     ramp_process(&slot->wet, chain->outputs, out, chain->block);
     ramp_process(&dry, chain->outputs, slot->dry.data, chain->block);
     for (size_t o = 0; o < chain->outputs; o++)

@@ -1,7 +1,8 @@
 /* A chain as a live stream hears it: its output or the dry input, with a gain.
  *
- *   in -> chain, or the dry input with the chain's latency -> gain -> out
+ *   in -> chain, or the dry input with the chain's latency and gains -> gain -> out
  *
+ * The dry input goes past all stages but gains, with their @mix= and @bypass.
  * A stream has one; two while it changes to another preset (live_change.h).
  * Threads: init and free on any; the rest is the step's, real-time.
  */
@@ -29,7 +30,9 @@ struct stream_slot {
     unsigned number;
     bool *left_out; /* by stage, as last reported */
     bool *absent;   /* by stage, as last reported */
+    double *levels; /* by stage: the factor of a gain; NAN: it is more than that */
     struct ramp gain;
+    struct ramp level;      /* of the dry input, by the gains among the stages */
     struct ramp wet;        /* 1: the chain; 0: the dry input */
     struct history history; /* of the input, as long as the chain's latency */
     struct block dry;       /* of the outputs */

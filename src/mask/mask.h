@@ -53,6 +53,7 @@ struct mask {
     struct mask_share *share; /* with others that use it; NULL: it has one owner (mask_share.h) */
     enum mask_output_level level; /* how what it makes is scaled, once all of it is there, */
     double level_gain;            /* and then by that; 0: no level */
+    double dry;     /* share of its input that is to be heard in place of it: mask_mix */
     char *contents; /* lines about all that its file holds, if it is a part of it; or NULL */
 };
 
@@ -152,6 +153,10 @@ MUST_CHECK enum status mask_route(struct mask *mask, size_t channels, enum mask_
  * both of the first pair, more channels stay the first ones, and the rest is silent. Errors:
  * memory. */
 MUST_CHECK enum status mask_widen(struct mask *mask, size_t outputs);
+
+/* Put the share `dry` of the input into a routed mask, at time zero: output n gets input n modulo
+ * the number of inputs. `dry` is 0 then. Errors: memory. */
+MUST_CHECK enum status mask_mix(struct mask *mask);
 
 /* mask_route for MASK_ORDER_HESUVI (mask_hesuvi.c): from loudspeakers of 1, 2, 4, 5, 6 or 8
  * channels to two ears. Errors: the mask has neither 14 nor 7 columns, other channels. */

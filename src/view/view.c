@@ -157,6 +157,7 @@ struct live_status view_visible(const struct live_status *status)
     shown.outputs = 0;
     shown.out = NULL;
     shown.reduction_db = NAN;
+    shown.late = shown.lost = 0; /* a long mask may have more */
     shown.load_now = shown.load_p99 = shown.load_worst = NAN;
     return shown;
 }

@@ -43,7 +43,7 @@ bool view_is_due(const struct view *view);
 void view_show(struct view *view, const struct live_status *status);
 
 /* `status` without what would reveal the hidden choice: chosen 0, not switching, no output meters,
- * no control, load and reduction NaN. Unchanged unless `hidden`. */
+ * no control, no late or lost blocks, load and reduction NaN. Unchanged unless `hidden`. */
 struct live_status view_visible(const struct live_status *status);
 
 /* The columns of a line on the screen; INT_MAX: lines may have any length, as in plain and json,

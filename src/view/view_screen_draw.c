@@ -232,8 +232,12 @@ static void put_counts(const struct layout *layout, int row, const struct live_s
 {
     struct pen pen = pen_at(layout, row);
     pen_print(&pen, STYLE_PLAIN, " %-*s", SCREEN_LABEL - 1, "blocks");
-    put_count(&pen, "late", status->late);
-    put_count(&pen, "  lost", status->lost);
+    if (status->hidden)
+        pen_print(&pen, STYLE_DIM, "hidden");
+    if (!status->hidden)
+        put_count(&pen, "late", status->late);
+    if (!status->hidden)
+        put_count(&pen, "  lost", status->lost);
     if (status->backend)
         pen_print(&pen, STYLE_PLAIN, "   on %s", status->backend);
     if (status->recording) {
