@@ -3,6 +3,7 @@
 #include "base/json_text.h"
 #include "base/progress.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -164,6 +165,15 @@ void listen_match_describe(const struct listen_match *matching, size_t choice, c
     size_t length = strlen(text);
     if (!ranking)
         snprintf(text + length, size - length, " (%s)", name);
+}
+
+void listen_match_show(const struct listen_match *matching, struct view *view)
+{
+    for (size_t i = 0; i < matching->count && view_columns(view) != INT_MAX; i++) {
+        char text[400];
+        listen_match_describe(matching, i, text, sizeof text);
+        view_message(view, "%s", text);
+    }
 }
 
 json_t *listen_match_json(const struct listen_match *matching)

@@ -45,6 +45,9 @@ MUST_CHECK enum status listen_match_mask(const struct listen_match *matching, si
 /* "B: -3.2 dB, 12.4 ms later, aligned (hall.wav)"; without names in a blind ranking. */
 void listen_match_describe(const struct listen_match *matching, size_t choice, char *text,
                            size_t size);
+
+/* All of them on a screen, which has covered what was noted. */
+void listen_match_show(const struct listen_match *matching, struct view *view);
 json_t *listen_match_json(const struct listen_match *matching);
 
 #endif

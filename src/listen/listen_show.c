@@ -64,7 +64,8 @@ static const char *keys_of(const struct listen_session *session)
     if (session->trial.stopping)
         return "y stop the test  any other key continue";
     if (session->options->abx)
-        return "a b x listen  A X is A  B X is B  q stop  arrows seek  [ ] gain  m mute  p picture";
+        return "a b x listen  1 X is A  2 X is B  Enter next  q stop  arrows seek  [ ] gain  "
+               "m mute  p picture";
     if (session->options->blind)
         return session->trial.keys;
     return session->stream.keys;
