@@ -92,6 +92,34 @@ static bool is_in(const char *screen, const char *expected)
     return strstr(screen, expected) != NULL;
 }
 
+/* Also where rows are scarce; it follows the size. */
+START_TEST(a_plot_keeps_its_axes)
+{
+    static const char *const tests[] = {"--abx 4", "--blind 4", ""};
+    prepare();
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+        tmux_open(80, 24, "\"$HALO\" listen noise.wav %s --device null %s", choices, tests[i]);
+        tmux_wait(i == 0 ? "hear B, X" : i == 1 ? ">A:-" : "q leave");
+        tmux_type("p");
+        if (i == 1) {
+            tmux_wait("no plot in a blind ranking");
+            continue;
+        }
+        static const int rows[] = {24, 19, 40};
+        for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+            tmux_resize(80, rows[r]);
+            const char *screen = tmux_wait("Hz 20 ");
+            ck_assert_msg(is_in(screen, "└┴─") && is_in(screen, "dB┤") && is_in(screen, "20k"),
+                          "%s", screen);
+        }
+        tmux_resize(80, 14);
+        tmux_wait("too small for a plot");
+        tmux_wait_gone("Hz 20 ");
+    }
+    tmux_close();
+}
+END_TEST
+
 /* Names that a narrow screen would cut where they are alike. */
 static void make_alike_masks(void)
 {
@@ -195,7 +223,7 @@ int main(void)
 {
     if (!tmux_there())
         return 77;
-    const TTest *const tests[] = {a_screen_shows_masks_and_their_picture,
+    const TTest *const tests[] = {a_screen_shows_masks_and_their_picture, a_plot_keeps_its_axes,
                                   tests_fit_on_a_small_screen, masks_are_named_by_what_differs,
                                   progress_fits_a_narrow_terminal};
     return suite_run("listen_screen", tests, sizeof tests / sizeof *tests);

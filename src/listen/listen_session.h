@@ -63,6 +63,7 @@ struct listen_session {
     double measured_at;  /* seconds of the stream */
     struct listen_trial trial;
     char *picture; /* plot of the masks' responses, or NULL */
+    size_t picture_width, picture_height;
     bool input_ended; /* before the test was over */
 };
 
