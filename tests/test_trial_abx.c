@@ -8,8 +8,11 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 enum { TRIALS = 16 };
 
@@ -501,6 +504,33 @@ START_TEST(a_log_cut_anywhere_goes_on)
 }
 END_TEST
 
+/* Records up to where the disk was full are kept, and the test goes on from there. */
+START_TEST(a_full_disk_costs_the_last_records)
+{
+    enum { ROOM = 700 }; /* bytes behind the first record */
+    struct session session = session_begin(8, false);
+    struct trial_replay replay;
+    struct rlimit before, full;
+    struct stat about;
+    save(session.log);
+    ck_assert_int_eq(stat(command_path("log.json"), &about), 0);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+    full = (struct rlimit){(rlim_t)about.st_size + ROOM, before.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &full), 0);
+    while (!trial_log_failed(session.log))
+        answer(session.abx, listen(session.abx), 1);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+    ck_assert_int_eq(trial_log_check(session.log), STATUS_FAILED);
+    size_t answered = session.abx->answered;
+    session_end(&session);
+    ck_assert_int_eq(trial_replay_init(&replay, command_path("log.json"), true), STATUS_OK);
+    ck_assert(!*replay.fault && !replay.finished);
+    ck_assert_uint_eq(replay.trial->answered, answered - 1);
+    trial_replay_free(&replay);
+}
+END_TEST
+
 /* Of a test that runs, the log can be checked, and is not taken by another one. */
 START_TEST(a_running_test_keeps_its_log)
 {
@@ -523,4 +553,5 @@ SUITE_MAIN("trial_abx", guesses_follow_the_binomial, a_discriminating_listener_i
            feedback_is_given_on_request, answers_need_all_sounds_and_may_change,
            the_log_is_complete_after_each_record, a_log_replaces_no_other_file,
            stopping_early_is_reported, each_change_is_found, results_follow_from_what_is_hashed,
-           verifying_refuses_other_files, a_log_cut_anywhere_goes_on, a_running_test_keeps_its_log)
+           verifying_refuses_other_files, a_log_cut_anywhere_goes_on,
+           a_full_disk_costs_the_last_records, a_running_test_keeps_its_log)

@@ -122,6 +122,10 @@ static void confirm(struct listen_session *session)
                      session->options->abx ? "no answer yet" : "not all are rated yet");
         return;
     }
+    if (trial_log_failed(session->trial.log)) { /* its error is printed at the end */
+        stream_session_leave(&session->stream);
+        return;
+    }
     enum abx_feedback reported =
         session->options->abx ? trial_abx_feedback(test) : ABX_NOT_REVEALED;
     view_message(session->stream.view, "trial %zu %s; head %.*s", test->answered,
@@ -129,10 +133,7 @@ static void confirm(struct listen_session *session)
                  : reported == ABX_WRONG ? "was wrong"
                                          : "is done",
                  HEAD_SHOWN, trial_log_head(session->trial.log));
-    if (trial_log_failed(session->trial.log))
-        listen_trial_stop(session);
-    else
-        listen_trial_go_on(session);
+    listen_trial_go_on(session);
 }
 
 /* The sounds of the trial that were not heard; "": all were. */
@@ -330,12 +331,15 @@ enum status listen_trial_finish(struct listen_session *session)
     const char *log = options->resume ? options->resume : options->log;
     if (!trial->test)
         return STATUS_OK;
+    listen_trial_stop(session);
+    if (trial_log_failed(trial->log) && log)
+        note("no result is shown: once %s can be written, --resume goes on with the test", log);
+    TRY(trial_log_check(trial->log));
     const struct trial_key *key = trial_revealed_key(trial->test);
     if (options->play.json)
         TRY(print_json(trial, key));
     else
         print_text(session, key);
-    TRY(trial_log_check(trial->log));
     if (log)
         note("%s: the log; halo listen --verify checks it", log);
     return STATUS_OK;

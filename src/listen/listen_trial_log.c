@@ -70,7 +70,7 @@ static json_t *stages_json(const struct listen_session *session)
 }
 
 /* "1.000 s to 5.000 s" */
-static json_t *passage_json(const struct listen_session *session)
+static json_t *region_json(const struct listen_session *session)
 {
     char text[64];
     if (!session->player)
@@ -88,8 +88,8 @@ static json_t *settings_json(const struct listen_session *session)
         [LEVEL_MATCH_NONE] = "none", [LEVEL_MATCH_RMS] = "rms", [LEVEL_MATCH_R128] = "r128"};
     const struct listen_options *options = session->options;
     return json_pack("{s:o, s:o, s:s, s:f, s:s, s:b, s:o, s:f, s:o}", "sound",
-                     json_text(options->sound ? options->sound : "live input"), "passage",
-                     passage_json(session), "switch", live_log_shapes[options->play.way.shape],
+                     json_text(options->sound ? options->sound : "live input"), "region",
+                     region_json(session), "switch", live_log_shapes[options->play.way.shape],
                      "fade", options->play.fade, "match", bys[options->by], "align", options->align,
                      "stages", stages_json(session), "ceiling_db", options->play.ceiling_db,
                      "files_sha256", files_json());

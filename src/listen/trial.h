@@ -35,7 +35,7 @@ struct trial_kind {
     const char *draws;                           /* describes the key's draws to a person */
     const char *const *sounds;                   /* names of the sounds a listener can select */
     char *(*draw)(const struct trial *trial);    /* for free(); NULL: no memory */
-    json_t *(*setup)(const struct trial *trial); /* what create was told besides the trials */
+    json_t *(*setup)(const struct trial *trial); /* its members of the log's first record */
     size_t (*choice)(const struct trial *trial, size_t sound);
     /* Does what a logged event says. False: not an event of this kind. */
     bool (*judge)(struct trial *trial, const json_t *event, double seconds);
