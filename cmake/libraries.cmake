@@ -139,8 +139,8 @@ halo_library(ebur128 signal EBUR128 libebur128
     ebur128_prev_true_peak ebur128_set_channel)
 halo_library(sodium sound SODIUM libsodium
   HEADERS sodium.h
-  SYMBOLS crypto_hash_sha256 randombytes_uniform sodium_base642bin sodium_base64_encoded_len sodium_bin2base64
-    sodium_bin2hex sodium_init)
+  SYMBOLS crypto_hash_sha256_final crypto_hash_sha256_init crypto_hash_sha256_update randombytes_uniform
+    sodium_base642bin sodium_base64_encoded_len sodium_bin2base64 sodium_bin2hex sodium_init)
 halo_library(cyaml chain CYAML libcyaml
   HEADERS cyaml/cyaml.h
   SYMBOLS cyaml_free cyaml_load_data cyaml_mem cyaml_save_data cyaml_strerror)

@@ -1,5 +1,6 @@
-/* SHA-256 against the examples of FIPS 180-2, and draws from the system's source. */
-#include "listen/trial.h"
+/* SHA-256 against the examples of FIPS 180-2, of files and of masks; and secrets. */
+#include "command.h"
+#include "listen/digest.h"
 #include "suite.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 static void expect(const char *text, const char *right)
 {
     char digest[DIGEST_TEXT];
-    ck_assert_int_eq(secure_random_start(), STATUS_OK);
+    ck_assert_int_eq(digest_start(), STATUS_OK);
     digest_of_text(text, digest);
     ck_assert_str_eq(digest, right);
 }
@@ -28,36 +29,66 @@ START_TEST(digests_equal_the_standard)
 }
 END_TEST
 
-/* All values are equally frequent: chi-square of 5 degrees exceeds 50.7 once in 10^9 runs. */
-START_TEST(random_draws_are_uniform)
+START_TEST(files_have_the_digest_of_sha256sum)
 {
-    enum { SIDES = 6, DRAWS = 60000 };
-    size_t counts[SIDES] = {0};
+    char digest[DIGEST_TEXT];
+    ck_assert_int_eq(digest_start(), STATUS_OK);
+    command_clean();
+    struct command_result sum = command_done("seq 1 100000 >seq.txt; sha256sum seq.txt");
+    ck_assert(digest_of_file(command_path("seq.txt"), digest));
+    ck_assert_int_eq(strncmp(sum.out, digest, DIGEST_TEXT - 1), 0);
+    ck_assert(!digest_of_file(command_path("none.txt"), digest));
+    ck_assert(!digest_of_file(command_folder(), digest));
+}
+END_TEST
+
+/* One coefficient, the rate or time zero makes another one; the name does not. */
+START_TEST(masks_differ_by_what_is_heard)
+{
+    char digest[5][DIGEST_TEXT];
+    struct mask *mask;
+    ck_assert_int_eq(digest_start(), STATUS_OK);
+    ck_assert_int_eq(mask_create("one", 2, 3, &mask), STATUS_OK);
+    digest_of_mask(mask, digest[0]);
+    mask_column(mask, 1)[2] = 1e-9;
+    digest_of_mask(mask, digest[1]);
+    mask->rate = 44100;
+    digest_of_mask(mask, digest[2]);
+    mask->origin = 1;
+    digest_of_mask(mask, digest[3]);
+    mask_destroy(mask);
+    for (size_t i = 0; i < 4; i++)
+        for (size_t j = 0; j < i; j++)
+            ck_assert_str_ne(digest[i], digest[j]);
+    ck_assert_int_eq(mask_create("other", 2, 3, &mask), STATUS_OK);
+    digest_of_mask(mask, digest[4]);
+    mask_destroy(mask);
+    ck_assert_str_eq(digest[4], digest[0]);
+}
+END_TEST
+
+/* All digits are equally frequent: chi-square of 15 degrees exceeds 74.5 once in 10^9 runs. */
+START_TEST(secrets_are_uniform)
+{
+    enum { SECRETS = 1000, DIGITS = 16 };
+    static const char digits[] = "0123456789abcdef";
+    size_t counts[DIGITS] = {0}, all = (size_t)SECRETS * (DIGEST_TEXT - 1);
     double chi_square = 0;
-    ck_assert_int_eq(secure_random_start(), STATUS_OK);
-    for (int i = 0; i < DRAWS; i++) {
-        uint32_t side = secure_random_below(SIDES);
-        ck_assert_uint_lt(side, SIDES);
-        counts[side]++;
+    ck_assert_int_eq(digest_start(), STATUS_OK);
+    for (int i = 0; i < SECRETS; i++) {
+        char secret[DIGEST_TEXT];
+        digest_draw_secret(secret);
+        ck_assert_uint_eq(strspn(secret, digits), DIGEST_TEXT - 1);
+        for (const char *digit = secret; *digit; digit++)
+            counts[strchr(digits, *digit) - digits]++;
     }
-    for (int side = 0; side < SIDES; side++) {
-        double away = (double)counts[side] - DRAWS / SIDES;
-        chi_square += away * away / (DRAWS / SIDES);
+    for (size_t i = 0; i < DIGITS; i++) {
+        double mean = (double)all / DIGITS, away = (double)counts[i] - mean;
+        chi_square += away * away / mean;
     }
-    ck_assert_double_lt(chi_square, 50.7);
+    ck_assert_double_lt(chi_square, 74.5);
 }
 END_TEST
 
-START_TEST(salts_differ)
-{
-    char one[33], other[33];
-    ck_assert_int_eq(secure_random_start(), STATUS_OK);
-    secure_random_hex(16, one);
-    secure_random_hex(16, other);
-    ck_assert_uint_eq(strspn(one, "0123456789abcdef"), 32);
-    ck_assert_uint_eq(strlen(one), 32);
-    ck_assert_str_ne(one, other);
-}
-END_TEST
-
-SUITE_MAIN("digest", digests_equal_the_standard, random_draws_are_uniform, salts_differ)
+SUITE_MAIN("digest", digests_equal_the_standard, files_have_the_digest_of_sha256sum,
+           masks_differ_by_what_is_heard, secrets_are_uniform)

@@ -230,7 +230,7 @@ static void expect_nothing_reported(const char *out)
     ck_assert_msg(end != NULL, "no result: %s", out);
     static const char *const expected[] = {"\"chosen\":0",       "\"chosen\":1",     "\"chosen\":2",
                                            "\"out\":[",          "\"hidden\":false", "\"draws\"",
-                                           "\"switching\":true", "\"load_now\":0",   "\"salt\""};
+                                           "\"switching\":true", "\"load_now\":0",   "\"seed\""};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         const char *found = strstr(out, expected[i]);
         ck_assert_msg(!found || found > end, "%s is revealed before the end", expected[i]);
@@ -251,19 +251,34 @@ static double number_in(const json_t *result, const char *key)
     return json_number_value(json_object_get(json_object_get(result, "result"), key));
 }
 
-/* The key revealed matches the commitment shown at the start. */
+/* The commitment shown at the start is the one of the log, which fits. */
 static void expect_committed(const char *out, const json_t *result)
 {
-    const char *draws, *salt, *commitment;
     char shown[128];
-    ck_assert_int_eq(json_unpack((json_t *)result, "{s:s, s:{s:s, s:s}}", "commitment", &commitment,
-                                 "key", "draws", &draws, "salt", &salt),
-                     0);
-    struct command_result sum = command_done("printf %%s '%s %s' | sha256sum", draws, salt);
-    ck_assert_int_eq(strncmp(sum.out, commitment, 64), 0);
-    snprintf(shown, sizeof shown, "SHA-256 of the key: %s", commitment);
+    const char *commitment = json_string_value(json_object_get(result, "commitment"));
+    snprintf(shown, sizeof shown, "SHA-256 of key, choices and settings: %s", commitment);
     ck_assert_ptr_nonnull(strstr(out, shown));
     ck_assert(strstr(out, shown) < strstr(out, "\"event\":\"result\""));
+    struct command_result verified = command_done("\"$HALO\" listen --verify log.json");
+    command_expect(verified.out, commitment);
+    command_expect(verified.out, json_string_value(json_object_get(result, "head")));
+}
+
+/* A trial whose first sound has begun: the others, the answer, and its confirmation, each when the
+ * program asks for it. */
+static void judge(int trial, int trials, char said)
+{
+    static const char *const asked[] = {"hear B, X", "hear X", "is X A or B?"};
+    const char *const keys[] = {"b", "x", said == 'A' ? "1" : "2"};
+    char text[64];
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(text, sizeof text, "trial %d of %d: %s", trial, trials, asked[i]);
+        live_rig_wait(text);
+        live_rig_keys(keys[i]);
+    }
+    snprintf(text, sizeof text, "trial %d of %d: X is %c; Enter", trial, trials, said);
+    live_rig_wait(text);
+    live_rig_keys("\n");
 }
 
 START_TEST(a_discriminating_listener_passes_abx)
@@ -280,13 +295,17 @@ START_TEST(a_discriminating_listener_passes_abx)
     for (size_t trial = 0; trial < TRIALS; trial++) {
         ck_assert_uint_eq(which_sounds(ear, passes, place), 0);
         size_t from = ear_frames(ear);
+        live_rig_keys("b");
+        wait_for_gap(ear, from);
+        ck_assert_uint_eq(which_sounds(ear, passes, place), 1);
+        from = ear_frames(ear);
         live_rig_keys("x");
         wait_for_gap(ear, from);
         output[trial] = "AB"[which_sounds(ear, passes, place)];
         /* Whether X is what played before or not, the switch sounds the same. */
         ck_assert_uint_eq(count_gaps(ear, from), 1);
         from = ear_frames(ear);
-        live_rig_keys((char[]){output[trial], '\0'});
+        live_rig_keys(output[trial] == 'A' ? "1\n" : "2\n");
         if (trial + 1 < TRIALS)
             wait_for_gap(ear, from);
     }
@@ -299,16 +318,12 @@ START_TEST(a_discriminating_listener_passes_abx)
     ck_assert_str_eq(json_string_value(json_object_get(json_object_get(reported, "key"), "draws")),
                      output);
     json_decref(reported);
-    command_done("\"$HALO\" listen --verify log.json");
     command_done("{ printf '\\357\\273\\277'; cat log.json; } >marked.json && \"$HALO\" listen "
-                 "--verify marked.json");
+                 "--verify marked.json log.json");
     command_done("sed 's/\"hits\": 8/\"hits\": 7/' log.json >wrong.json && ! cmp -s log.json "
                  "wrong.json");
-    command_refused(1, "result does not follow", "\"$HALO\" listen --verify wrong.json");
-    command_done(
-        "sed 's/\"draws\": \"A/\"draws\": \"C/; s/\"draws\": \"B/\"draws\": \"A/' log.json "
-        ">wrong.json");
-    command_refused(1, "not the one of the commitment", "\"$HALO\" listen --verify wrong.json");
+    command_refused(1, "hits does not follow", "\"$HALO\" listen --verify log.json wrong.json");
+    command_refused(1, "hits does not follow", "\"$HALO\" listen --verify wrong.json log.json");
     sound_free(&passes[0]);
     sound_free(&passes[1]);
     ear_close(ear);
@@ -318,19 +333,21 @@ END_TEST
 
 START_TEST(a_guesser_scores_by_the_key)
 {
-    static const char guesses[] = "ABBABAAABBABABBB";
+    static const char guesses[] = "ABBABAAB";
+    enum { TRIALS = sizeof guesses - 1 };
     prepare();
-    pid_t process = start("noise.wav %s " PLAYED "--json --abx 16 --feedback", choices);
-    live_rig_keys("xaxb");
-    live_rig_keys(guesses);
+    pid_t process = start("noise.wav %s " PLAYED "--json --meter-interval 0.05 --abx %d --feedback",
+                          choices, TRIALS);
+    for (int i = 0; i < TRIALS; i++)
+        judge(i + 1, TRIALS, guesses[i]);
     struct command_result result = finish_well(process);
     json_t *reported = result_of(result.out);
     const char *draws =
         json_string_value(json_object_get(json_object_get(reported, "key"), "draws"));
     size_t hits = 0, right = 0;
-    for (size_t i = 0; i < 16; i++)
+    for (size_t i = 0; i < TRIALS; i++)
         hits += draws[i] == guesses[i];
-    for (const char *at = result.out; (at = strstr(at, ", which is right")) != NULL; at++)
+    for (const char *at = result.out; (at = strstr(at, " was right")) != NULL; at++)
         right++;
     ck_assert_double_eq(number_in(reported, "hits"), (double)hits);
     ck_assert_uint_eq(right, hits); /* the feedback option */
@@ -343,11 +360,26 @@ START_TEST(stopping_early_is_confirmed_and_reported)
 {
     prepare();
     pid_t process = start("noise.wav %s " PLAYED "--plain --abx 5 --log log.json", choices);
-    live_rig_keys("xAxBq");
+    live_rig_keys("2\n");
+    live_rig_wait("not heard yet: ");
+    live_rig_wait("no answer yet");
+    judge(1, 5, 'A');
+    judge(2, 5, 'B');
+    live_rig_wait("trial 3 of 5: hear B, X");
+    live_rig_keys("B"); /* Caps Lock: no answer */
+    live_rig_wait("trial 3 of 5: hear X");
+    live_rig_keys("q");
     live_rig_wait("stop the test early?");
     live_rig_keys("n");
-    live_rig_wait("trial 3 of 5");
-    live_rig_keys("aAqy");
+    live_rig_keys("X");
+    live_rig_wait("trial 3 of 5: is X A or B?");
+    live_rig_keys("1");
+    live_rig_wait("trial 3 of 5: X is A; Enter");
+    live_rig_keys("2");
+    live_rig_wait("trial 3 of 5: X is B; Enter");
+    live_rig_keys("\n");
+    live_rig_wait("trial 4 of 5");
+    live_rig_keys("qy");
     struct command_result result = finish_well(process);
     ck_assert_msg(strstr(result.out, "over the 3 answered of 5 planned trials; not valid") != NULL,
                   "%s", result.out);
@@ -359,17 +391,102 @@ START_TEST(stopping_early_is_confirmed_and_reported)
     command_refused(1, "nope.wav", "\"$HALO\" listen nope.wav %s", choices);
     command_refused(1, "directory", "\"$HALO\" listen . %s", choices);
 
-    /* The same for an end by a signal, and one where no answer is possible any more. */
+    /* The same for an end by a signal. */
     process = start("noise.wav %s " PLAYED "--plain --abx 5 --log log2.json", choices);
-    live_rig_keys("xA");
+    judge(1, 5, 'A');
     live_rig_wait("trial 2 of 5");
     kill(process, SIGINT);
     ck_assert_int_eq(live_rig_end(process).code, 128 + SIGINT);
     command_done("\"$HALO\" listen --verify log2.json");
-    result =
-        command_run("printf xA | \"$HALO\" listen noise.wav %s --abx 5 --device null", choices);
-    ck_assert_int_eq(result.code, 0);
-    ck_assert_msg(strstr(result.out, "over the 1 answered of 5") != NULL, "%s", result.out);
+    put_away();
+}
+END_TEST
+
+/* What was answered before a kill counts, and the order stays. */
+START_TEST(a_killed_test_goes_on)
+{
+    prepare();
+    pid_t process =
+        start("noise.wav %s " PLAYED "--plain --abx 3 --log log.json --listener Eve", choices);
+    judge(1, 3, 'A');
+    live_rig_wait("trial 2 of 3: hear B");
+    command_refused(1, "its test is running",
+                    "\"$HALO\" listen noise.wav %s --abx 3 --resume log.json --device null",
+                    choices);
+    kill(process, SIGKILL);
+    ck_assert_int_eq(live_rig_end(process).code, 128 + SIGKILL);
+    command_refused(1, "incomplete: 1 of 3 trials", "\"$HALO\" listen --verify log.json");
+    static const struct {
+        int code;
+        const char *expected, *arguments;
+    } others[] = {
+        {2, "it is of --abx 3", "noise.wav --mask bright.txt --or --mask dull.txt --abx 4"},
+        {1, "'sound' was another", "other.wav --mask bright.txt --or --mask dull.txt --abx 3"},
+        {1, "the choices", "noise.wav --mask dull.txt --or --mask bright.txt --abx 3"},
+        {1, "'align' was another",
+         "noise.wav --mask bright.txt --or --mask dull.txt --abx 3 --no-align"},
+        {1, "another listener",
+         "noise.wav --mask bright.txt --or --mask dull.txt --abx 3 --listener Ann"},
+    };
+    command_done("cp noise.wav other.wav && cp log.json before.json");
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        command_refused(others[i].code, others[i].expected,
+                        "\"$HALO\" listen %s --resume log.json --device null --quiet",
+                        others[i].arguments);
+    command_done("cmp log.json before.json");
+    process = start("noise.wav %s " PLAYED "--plain --abx 3 --resume log.json", choices);
+    judge(2, 3, 'B');
+    judge(3, 3, 'B');
+    struct command_result result = finish_well(process);
+    command_expect(result.out, "over all 3 planned trials");
+    command_done("\"$HALO\" listen --verify log.json && grep -q '\"listener\": \"Eve\"' log.json");
+    command_refused(1, "its test is over",
+                    "\"$HALO\" listen noise.wav %s --abx 3 --resume log.json --device null",
+                    choices);
+    put_away();
+}
+END_TEST
+
+/* Digests that sha256sum gives, of all files that are heard, and what else tells the tests of two
+ * days apart. */
+START_TEST(the_log_says_what_was_compared)
+{
+    prepare();
+    pid_t process =
+        start("noise.wav %s --gain -2 " PLAYED "--plain --abx 1 --log log.json", choices);
+    live_rig_keys("[");
+    judge(1, 1, 'B');
+    finish_well(process);
+    json_t *root = json_load_file(command_path("log.json"), 0, NULL);
+    ck_assert_ptr_nonnull(root);
+    const json_t *settings = json_object_get(root, "settings");
+    const json_t *files = json_object_get(settings, "files_sha256");
+    static const char *const names[] = {"noise.wav", "bright.txt", "dull.txt"};
+    for (size_t i = 0; i < 3; i++) {
+        struct command_result sum = command_done("sha256sum %s", names[i]);
+        const char *digest = json_string_value(json_object_get(files, names[i]));
+        ck_assert_msg(digest && strncmp(sum.out, digest, 64) == 0, "%s", names[i]);
+    }
+    static const char *const members[] = {"version", "date", "listener", "device"};
+    for (size_t i = 0; i < 4; i++)
+        ck_assert_ptr_nonnull(json_object_get(root, members[i]));
+    const json_t *gain = json_array_get(json_object_get(settings, "stages"), 1);
+    ck_assert_str_eq(json_string_value(json_array_get(gain, 0)), "gain");
+    ck_assert_str_eq(json_string_value(json_array_get(gain, 1)), "-2");
+    static const char *const each[] = {"spec", "taps_sha256", "gain_db", "level", "delay"};
+    for (size_t i = 0; i < 10; i++)
+        ck_assert_ptr_nonnull(
+            json_object_get(json_array_get(json_object_get(root, "choices"), i % 2), each[i / 2]));
+    size_t index;
+    json_t *event;
+    bool softer = false, outages = false;
+    json_array_foreach(json_object_get(root, "events"), index, event)
+    {
+        softer |= json_number_value(json_object_get(event, "gain_db")) < 0;
+        outages |= json_object_get(event, "late") && json_object_get(event, "lost");
+    }
+    ck_assert(softer && outages);
+    json_decref(root);
     put_away();
 }
 END_TEST
@@ -506,7 +623,6 @@ START_TEST(a_ranking_rates_the_playing_mask)
     ck_assert_ptr_null(strstr(result.out, "dull"));
     ck_assert_ptr_null(strstr(result.err, "bright"));
     ck_assert_ptr_null(strstr(result.err, "dull"));
-    command_done("\"$HALO\" listen --verify log.json");
     sound_free(&passes[0]);
     sound_free(&passes[1]);
     ear_close(ear);
@@ -600,15 +716,13 @@ START_TEST(a_live_input_is_matched_too)
 
     process = start(LIVE_INPUT " --abx 2");
     live_rig_wait("measuring the input");
-    live_rig_wait("trial 1 of 2");
-    live_rig_keys("A");
-    live_rig_wait("trial 2 of 2");
-    live_rig_keys("xB");
+    judge(1, 2, 'A');
+    judge(2, 2, 'B');
     struct command_result result = finish_well(process);
     ck_assert_msg(strstr(result.out, " of 2 right") != NULL, "%s", result.out);
 
     process = start(LIVE_INPUT " --abx 1 --match none"); /* nothing waits */
-    live_rig_keys("xA");
+    judge(1, 1, 'A');
     result = finish_well(process);
     ck_assert_msg(strstr(result.out, " of 1 right") != NULL, "%s", result.out);
     put_away();
@@ -620,8 +734,8 @@ START_TEST(a_lost_device_ends_the_test_and_keeps_the_log)
     prepare();
     pid_t process = start("noise.wav %s --device null:pace=2,lose=%d --plain --abx 5 "
                           "--log log.json",
-                          choices, 8 * RATE);
-    live_rig_keys("xA");
+                          choices, 12 * RATE);
+    judge(1, 5, 'A');
     live_rig_wait("trial 2 of 5");
     struct command_result result = live_rig_end(process);
     ck_assert_int_eq(result.code, 1);
@@ -638,6 +752,8 @@ int main(void)
                                   a_discriminating_listener_passes_abx,
                                   a_guesser_scores_by_the_key,
                                   stopping_early_is_confirmed_and_reported,
+                                  a_killed_test_goes_on,
+                                  the_log_says_what_was_compared,
                                   a_ranking_rates_the_playing_mask,
                                   a_loop_is_equally_loud,
                                   a_live_input_is_matched_too,

@@ -372,6 +372,12 @@ START_TEST(wrong_arguments_are_refused)
         {2, "reads answers from standard input", "- --abx 3 --mask a.txt --or --mask b.txt"},
         {2, "--feedback", "in.wav --mask a.txt --feedback"},
         {2, "--log", "in.wav --mask a.txt --log x.json"},
+        {2, "--listener", "in.wav --mask a.txt --listener Eve"},
+        {2, "the sound and masks of the test", "in.wav --mask a.txt --resume some.json"},
+        {2, "either --log or --resume",
+         "in.wav --abx 3 --mask a.txt --or --mask b.txt --log x.json --resume some.json"},
+        {1, "not the log", "in.wav --abx 3 --mask a.txt --or --mask b.txt --resume some.json"},
+        {2, "which log", "--verify"},
         {1, "x.json: No such file", "--verify x.json"},
         {1, "not the log", "--verify some.json"},
         {2, "--match", "in.wav --match loud"},
@@ -403,10 +409,10 @@ END_TEST
 START_TEST(help_lists_the_options)
 {
     struct command_result help = command_done("\"$HALO\" listen --help");
-    static const char *const expected[] = {"--live-input", "--from",    "--match",  "--no-align",
-                                           "--switch",     "--abx",     "--blind",  "--feedback",
-                                           "--verify",     "--to-file", "--script", "--or",
-                                           "--fade",       "--driver",  "q leave"};
+    static const char *const expected[] = {
+        "--live-input", "--from",     "--match",  "--no-align", "--switch",   "--abx",
+        "--blind",      "--feedback", "--verify", "--resume",   "--listener", "--to-file",
+        "--script",     "--or",       "--fade",   "--driver",   "q leave"};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         ck_assert_msg(strstr(help.out, expected[i]) != NULL, "--help lacks %s", expected[i]);
 }

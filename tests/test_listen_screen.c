@@ -19,6 +19,33 @@ static void prepare(void)
     sound_text("dull.txt", "0.5\n0.5\n");
 }
 
+/* A trial whose first sound has begun: each key when the screen asks for it. */
+static void judge(int trial, int trials, char said)
+{
+    static const char *const asked[] = {"hear B, X", "hear X", "is X A or B?"};
+    const char *const keys[] = {"b", "x", said == 'A' ? "1" : "2"};
+    char text[64];
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(text, sizeof text, "trial %d of %d: %s", trial, trials, asked[i]);
+        tmux_wait(text);
+        tmux_type(keys[i]);
+    }
+    snprintf(text, sizeof text, "trial %d of %d: X is %c", trial, trials, said);
+    tmux_wait(text);
+    tmux_type("Enter");
+}
+
+static void rate(const char *letter, const char *rating)
+{
+    char text[8];
+    snprintf(text, sizeof text, ">%c:-", letter[0] - 'a' + 'A');
+    tmux_type(letter);
+    tmux_wait(text);
+    tmux_type(rating);
+    text[3] = rating[0];
+    tmux_wait(text);
+}
+
 START_TEST(a_screen_shows_masks_and_their_picture)
 {
     prepare();
@@ -38,11 +65,10 @@ START_TEST(a_screen_shows_masks_and_their_picture)
               choices);
     const char *screen = tmux_wait("> A  bright.txt");
     ck_assert_ptr_nonnull(strstr(screen, "X  ?"));
-    ck_assert_ptr_nonnull(strstr(screen, "SHA-256: "));
-    tmux_type("x");
-    tmux_wait("> X  ?");
+    ck_assert_ptr_nonnull(strstr(screen, " head "));
+    judge(1, 4, 'B');
     ck_assert_ptr_nonnull(strstr(tmux_screen(), "hidden"));
-    tmux_type("B q");
+    tmux_type("q");
     tmux_wait("stop the test early?");
     tmux_type("y");
     tmux_wait("left with 0");
@@ -51,11 +77,45 @@ START_TEST(a_screen_shows_masks_and_their_picture)
     tmux_open(100, 40, "\"$HALO\" listen noise.wav %s --device null --blind 4; echo left with $?",
               choices);
     tmux_wait(">A:-  B:-");
-    tmux_type("b 4");
-    screen = tmux_wait(">B:4");
+    rate("b", "4");
+    screen = tmux_screen();
+    ck_assert_ptr_nonnull(strstr(screen, "mask 1: "));  /* its gain */
     ck_assert_ptr_null(strstr(screen, "bright.txt (")); /* except for the command line itself */
     tmux_type("q y");
     tmux_wait("left with 0");
+    tmux_close();
+}
+END_TEST
+
+static bool is_in(const char *screen, const char *expected)
+{
+    return strstr(screen, expected) != NULL;
+}
+
+/* Also where rows are scarce; it follows the size. */
+START_TEST(a_plot_keeps_its_axes)
+{
+    static const char *const tests[] = {"--abx 4", "--blind 4", ""};
+    prepare();
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+        tmux_open(80, 24, "\"$HALO\" listen noise.wav %s --device null %s", choices, tests[i]);
+        tmux_wait(i == 0 ? "hear B, X" : i == 1 ? ">A:-" : "q leave");
+        tmux_type("p");
+        if (i == 1) {
+            tmux_wait("no plot in a blind ranking");
+            continue;
+        }
+        static const int rows[] = {24, 19, 40};
+        for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+            tmux_resize(80, rows[r]);
+            const char *screen = tmux_wait("Hz 20 ");
+            ck_assert_msg(is_in(screen, "└┴─") && is_in(screen, "dB┤") && is_in(screen, "20k"),
+                          "%s", screen);
+        }
+        tmux_resize(80, 14);
+        tmux_wait("too small for a plot");
+        tmux_wait_gone("Hz 20 ");
+    }
     tmux_close();
 }
 END_TEST
@@ -71,11 +131,6 @@ static void make_alike_masks(void)
 
 #define ALIKE "measured-in-the-large-hall/microphone-and-loudspeaker-number-1-"
 
-static bool is_in(const char *screen, const char *expected)
-{
-    return strstr(screen, expected) != NULL;
-}
-
 /* The whole of a test can be taken: what is asked, what plays, the answer's keys, what was said. */
 START_TEST(tests_fit_on_a_small_screen)
 {
@@ -83,25 +138,25 @@ START_TEST(tests_fit_on_a_small_screen)
     prepare();
     make_alike_masks();
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        tmux_open(sizes[i][0], sizes[i][1],
-                  "\"$HALO\" listen noise.wav --mask " ALIKE "left.txt --or --mask " ALIKE
-                  "right.txt --device null --abx 2 --feedback 2>notes; echo left with $?; "
-                  "echo hashes: $(grep -c 'SHA-256 of the key: [0-9a-f]*$' notes)");
-        const char *screen = tmux_wait("trial 1 of 2: is X A or B?");
+        tmux_open(
+            sizes[i][0], sizes[i][1],
+            "\"$HALO\" listen noise.wav --mask " ALIKE "left.txt --or --mask " ALIKE
+            "right.txt --device null --abx 2 --feedback 2>notes; echo left with $?; "
+            "echo hashes: $(grep -c 'SHA-256 of key, choices and settings: [0-9a-f]*$' notes)");
+        const char *screen = tmux_wait("trial 1 of 2: hear B, X");
         ck_assert_msg(is_in(tmux_row(screen, "> A  "), "left.txt") &&
                           is_in(tmux_row(screen, "  B  "), "right.txt"),
                       "%s", screen);
-        ck_assert_msg(is_in(screen, "A X is A") && is_in(screen, "B X is B") &&
+        ck_assert_msg(is_in(screen, "1 X is A") && is_in(screen, "2 X is B") &&
                           is_in(screen, "a b x listen") && is_in(screen, "q stop"),
                       "%s", screen);
-        tmux_type("x");
-        tmux_wait("> X  ?");
-        tmux_type("A");
-        screen = tmux_wait("trial 2 of 2: is X A or B?");
-        ck_assert_msg(is_in(screen, "trial 1: A, which is "), "%s", screen);
+        judge(1, 2, 'A');
+        screen = tmux_wait("trial 2 of 2: hear ");
+        ck_assert_msg(is_in(screen, "trial 1 was "), "%s", screen);
         tmux_type("q");
         tmux_wait("stop the test");
-        tmux_type("n B");
+        tmux_type("n");
+        judge(2, 2, 'B');
         tmux_wait("left with 0");
         tmux_wait("hashes: 1");
 
@@ -113,9 +168,13 @@ START_TEST(tests_fit_on_a_small_screen)
         ck_assert_msg(is_in(screen, "trial 1 of 1: rate all") && is_in(screen, "a-d listen") &&
                           is_in(screen, "1-5 rate") && is_in(screen, "Enter confirm"),
                       "%s", screen);
-        tmux_type("5 Enter");
+        tmux_type("5");
+        tmux_wait(">A:5");
+        tmux_type("Enter");
         tmux_wait("not all are");
-        tmux_type("b 1 c 2 d 3");
+        rate("b", "1");
+        rate("c", "2");
+        rate("d", "3");
         tmux_wait(" A:5  B:1  C:2 >D:3");
         tmux_type("Enter");
         tmux_wait("left with 0");
@@ -164,7 +223,7 @@ int main(void)
 {
     if (!tmux_there())
         return 77;
-    const TTest *const tests[] = {a_screen_shows_masks_and_their_picture,
+    const TTest *const tests[] = {a_screen_shows_masks_and_their_picture, a_plot_keeps_its_axes,
                                   tests_fit_on_a_small_screen, masks_are_named_by_what_differs,
                                   progress_fits_a_narrow_terminal};
     return suite_run("listen_screen", tests, sizeof tests / sizeof *tests);

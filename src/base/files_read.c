@@ -200,6 +200,27 @@ bool files_read_hold(const struct stat *about)
     return held;
 }
 
+struct each {
+    void (*call)(void *context, const char *path);
+    void *context;
+};
+
+static void call_for_one(const void *node, VISIT visit, void *context)
+{
+    const struct file_read *file = *(struct file_read *const *)node;
+    const struct each *each = context;
+    if ((visit == postorder || visit == leaf) && file->is_file)
+        each->call(each->context, file->path);
+}
+
+void files_read_each(void (*call)(void *context, const char *path), void *context)
+{
+    struct each each = {call, context};
+    pthread_mutex_lock(&lock);
+    twalk_r(by_path, call_for_one, &each);
+    pthread_mutex_unlock(&lock);
+}
+
 struct folder_search {
     char top[PATH_MAX];
     bool found;

@@ -41,6 +41,9 @@ const char *files_read_open_text(const char *path, FILE **stream);
 /* Whether a file is among them. */
 bool files_read_hold(const struct stat *about);
 
+/* Call for each regular one, by its path, in the order of these. */
+void files_read_each(void (*call)(void *context, const char *path), void *context);
+
 /* Whether one of them lies in the folder or below. */
 bool files_read_below(const char *folder);
 

@@ -3,6 +3,7 @@
 #include "base/json_text.h"
 #include "base/progress.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -176,6 +177,15 @@ static json_t *match_json(const struct listen_match *matching, size_t choice)
     return json_pack("{s:o, s:f, s:I, s:b}", "name", json_text(matching->chain->names[choice]),
                      "gain_db", match->gain_db, "later", (json_int_t)match->later, "aligned",
                      matching->options->align);
+}
+
+void listen_match_show(const struct listen_match *matching, struct view *view)
+{
+    for (size_t i = 0; i < matching->count && view_columns(view) != INT_MAX; i++) {
+        char text[400];
+        listen_match_describe(matching, i, text, sizeof text);
+        view_message(view, "%s", text);
+    }
 }
 
 json_t *listen_match_json(const struct listen_match *matching)

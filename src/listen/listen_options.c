@@ -1,8 +1,7 @@
-#include "base/printable.h"
 #include "base/stop.h"
 #include "listen/listen_file.h"
 #include "listen/listen_session.h"
-#include "listen/trial_verify.h"
+#include "listen/trial_replay.h"
 #include "live/live_log.h"
 #include "signal/binomial.h"
 
@@ -39,10 +38,12 @@ static const struct option_row test_rows[] = {
     OPT_INTEGER("blind", "N", struct listen_options, blind, 1, BINOMIAL_TRIALS_MOST,
                 "N blind trials: rate up to 9 shuffled masks from 1 to 5"),
     OPT_FLAG("feedback", struct listen_options, feedback,
-             "report after each answer whether it was right"),
+             "report after each trial whether it was right"),
     OPT_FILE("log", "FILE", struct listen_options, log, "write a log of the test as JSON"),
-    OPT_FILE("verify", "LOG", struct listen_options, verify,
-             "check the log of a test; play nothing"),
+    OPT_FILE("resume", "LOG", struct listen_options, resume,
+             "go on with the test of a log that was cut off"),
+    OPT_STRING("listener", "NAME", struct listen_options, listener, "who listens, for the log"),
+    OPT_FLAG("verify", struct listen_options, verify, "check the logs of tests; play nothing"),
     {0},
 };
 
@@ -117,8 +118,11 @@ static enum status check_test(const struct listen_options *options)
                                   "pauses and fades in; leave it out");
     if (options->feedback && !options->abx)
         return fail(STATUS_USAGE, "--feedback needs --abx");
-    if (options->log && !test)
-        return fail(STATUS_USAGE, "--log needs --abx or --blind");
+    if ((options->log || options->resume || options->listener) && !test)
+        return fail(STATUS_USAGE, "--log, --resume and --listener need --abx or --blind, and the "
+                                  "sound and masks of the test");
+    if (options->log && options->resume)
+        return fail(STATUS_USAGE, "use either --log or --resume, which goes on with that log");
     if (options->to_file && (test || options->live_input))
         return fail(STATUS_USAGE, "--to-file cannot be used with a test or --live-input");
     if (options->script && !options->to_file)
@@ -126,22 +130,29 @@ static enum status check_test(const struct listen_options *options)
     return STATUS_OK;
 }
 
-static enum status verify(const char *log)
+/* All are checked, also after one that was changed. */
+static enum status verify(const struct string_list *logs)
 {
-    const char *fault = NULL;
-    TRY(trial_verify(log, &fault));
-    if (fault)
-        return fail(STATUS_FAILED, "%s was changed after the test: %s", log, fault);
-    printf("%s: the key matches the commitment, and the result follows from the answers\n",
-           printable(log));
-    return STATUS_OK;
+    enum status status = STATUS_OK;
+    if (logs->count == 0)
+        return fail(STATUS_USAGE, "which log? halo listen --verify LOG...");
+    for (size_t i = 0; i < logs->count; i++) {
+        enum status one = trial_replay_verify(logs->values[i]);
+        status = status == STATUS_OK ? one : status;
+    }
+    return status;
 }
 
 static enum status run(void *context)
 {
     struct listen_options *options = context;
     if (options->verify)
-        return verify(options->verify);
+        return verify(&options->arguments);
+    if (options->arguments.count > 1)
+        return fail(STATUS_USAGE,
+                    "halo listen takes SOUND, not also '%s'; a mask is named with --mask",
+                    options->arguments.values[1]);
+    options->sound = options->arguments.count ? options->arguments.values[0] : NULL;
     options->play.device.wants_input = options->live_input;
     TRY(play_options_check(&options->play));
     TRY(check_source(options));
@@ -160,21 +171,22 @@ static void free_options(void *options)
 const struct command command_listen = {
     .name = "halo listen",
     .summary = "compare masks by ear, also in blind tests",
-    .usage = "usage: halo listen SOUND [stages and options]\n"
-             "       halo listen --live-input [stages and options]\n"
-             "       halo listen --verify LOG\n\n"
-             "Play a sound in a loop and switch between masks, matched in loudness and delay. The\n"
-             "first --mask is A, the one after the first --or is B, and so on.\n"
-             "Keys: 1-9 select a mask, space the dry signal, arrows seek (up and down by 10 s),\n"
-             "home goes to the start, [ ] change the gain, m mutes, p plots the masks, c and C\n"
-             "select a plugin's control, + and - change it, b bypasses the plugin, q leaves.\n"
-             "With --abx: a b x play, A or B answers which one X is. With --blind: a b c... play,\n"
-             "1-5 rate the one playing, Enter ends the trial. q ends a test early.",
+    .usage =
+        "usage: halo listen SOUND [stages and options]\n"
+        "       halo listen --live-input [stages and options]\n"
+        "       halo listen --verify LOG...\n\n"
+        "Play a sound in a loop and switch between masks, matched in loudness and delay. The\n"
+        "first --mask is A, the one after the first --or is B, and so on.\n"
+        "Keys: 1-9 select a mask, space the dry signal, arrows seek (up and down by 10 s),\n"
+        "home goes to the start, [ ] change the gain, m mutes, p plots the masks, c and C\n"
+        "select a plugin's control, + and - change it, b bypasses the plugin, q leaves.\n"
+        "With --abx: a b x play, 1 says that X is A, 2 that X is B. With --blind: a b c... play,\n"
+        "1-5 rate the one playing. Enter ends the trial; until then all can be changed. q ends a\n"
+        "test early.",
     .ending = "example: halo listen voice.wav --mask room.wav --or --mask hall.wav --abx 16",
-    .arguments =
-        OPTION_ARGUMENTS(OPT_ARGUMENT("SOUND", struct listen_options, sound, 0, .is_file = true)),
+    .arguments = OPTION_ARGUMENTS(
+        OPT_ARGUMENTS("SOUND", struct listen_options, arguments, 0, .is_file = true)),
     .groups = groups,
-    .surplus = "a mask is named with --mask",
     .size = sizeof(struct listen_options),
     .defaults = &(const struct listen_options){.play = PLAY_OPTIONS_DEFAULTS,
                                                .by = LEVEL_MATCH_R128,

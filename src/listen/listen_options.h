@@ -9,7 +9,8 @@ enum { LISTEN_CHOICES_MOST = 9 }; /* A to I, keys 1 to 9 */
 
 struct listen_options {
     struct play_options play;
-    const char *sound; /* NULL: the device's input */
+    struct string_list arguments;
+    const char *sound; /* the first of them; NULL: the device's input */
     bool live_input;
     double from, to; /* seconds; `to` 0: the end */
     enum level_match_by by;
@@ -20,7 +21,9 @@ struct listen_options {
     size_t blind; /* trials; 0: no such test */
     bool feedback;
     const char *log;
-    const char *verify;
+    const char *resume; /* a log */
+    const char *listener;
+    bool verify;
 };
 
 extern const struct command command_listen;

@@ -140,14 +140,16 @@ static enum status begin(struct listen_session *session)
         note("without a mask the dry sound (space) is not matched in loudness");
     if (stream->blind) {
         TRY(listen_switch_settle(session, listen_trial_choice(session)));
+        TRY(listen_trial_commit(session));
         if (!play->json) /* stays in the terminal, beside the key at the end */
-            note("SHA-256 of the key: %s", session->trial.test->key.commitment);
+            note("SHA-256 of key, choices and settings: %s", session->trial.test->key.commitment);
     }
     TRY(view_open(play_options_view(play), play->interval, &stream->view));
     if (stream->blind) {
         if (play->json)
-            view_message(stream->view, "SHA-256 of the key: %s",
+            view_message(stream->view, "SHA-256 of key, choices and settings: %s",
                          session->trial.test->key.commitment);
+        listen_match_show(&session->matching, stream->view);
         listen_trial_go_on(session);
     }
     device_run(stream->device, listen_source_step, &session->source);
@@ -256,6 +258,8 @@ static void wait_for_keys(struct listen_session *session, int milliseconds)
     bool end = fd.fd < 0;
     int key;
     (void)poll(&fd, 1, milliseconds);
+    listen_switch_update(session); /* what was heard before the key */
+    listen_trial_update(session);
     while ((key = view_key(session->stream.view)) != VIEW_KEY_NONE)
         handle_key(session, key);
     if (end && listen_trial_runs(session)) {
@@ -272,6 +276,7 @@ static void update(struct listen_session *session)
     const char *failure = session->player ? player_failure(session->player) : NULL;
     listen_source_update(&session->source);
     listen_switch_update(session);
+    listen_trial_update(session);
     stream_session_update(&session->stream);
     if (failure)
         view_warning(session->stream.view, "%s", failure);

@@ -1,8 +1,8 @@
 /* halo listen on a sound device: a player or a live input, masks to choose from, or a blind test.
  *
  * listen_session.c opens, handles keys and closes; listen_switch.c feeds the step and switches
- * masks, listen_follow.c follows the device's rate, listen_trial.c runs a blind test, listen_show.c
- * shows and reports.
+ * masks, listen_follow.c follows the device's rate, listen_trial.c runs a blind test,
+ * listen_trial_log.c logs it, listen_show.c shows and reports.
  * Threads: the control thread.
  */
 #ifndef HALO_LISTEN_SESSION_H
@@ -29,13 +29,23 @@ struct listen_source {
     uint64_t taken;      /* frames written to it */
 };
 
+struct listen_outages {
+    uint64_t late, lost; /* blocks */
+    uint64_t missed;     /* frames of the player */
+};
+
 struct listen_trial {
     struct trial_log *log;
-    struct trial *test; /* or NULL */
-    size_t heard;       /* last selected: an enum abx_sound, or a letter */
-    bool begins;        /* a trial, once the live input is measured */
-    bool stopping;      /* q was pressed: ask for confirmation */
-    char keys[80];      /* help line of a ranking */
+    struct trial *test;           /* or NULL */
+    json_t *resumed;              /* the log that the test goes on from, or NULL */
+    size_t selected;              /* an enum abx_sound, or a letter */
+    bool coming;                  /* it does not sound yet */
+    bool begins;                  /* a trial, once the live input is measured */
+    bool stopping;                /* q was pressed: ask for confirmation */
+    char keys[80];                /* help line of a ranking */
+    struct listen_outages before; /* at the start of the trial */
+    bool level_logged, muted;     /* the level that was logged last */
+    double gain_db;
     char lines[5][160];
 };
 
@@ -55,7 +65,8 @@ struct listen_session {
     struct block recent;   /* of a live input, to measure */
     double measured_at;    /* seconds of the stream */
     struct listen_trial trial;
-    char *picture;    /* plot of the masks' responses, or NULL */
+    char *picture; /* plot of the masks' responses, or NULL */
+    size_t picture_width, picture_height;
     bool input_ended; /* before the test was over */
 };
 
@@ -119,13 +130,17 @@ void listen_switch_update(struct listen_session *session);
 
 /* ---- listen_trial.c ---- */
 
-/* Draw the requested test. Errors: memory, no random source, a log that cannot be written. */
+/* Draw the requested test, or take it from its log. Errors: memory, no random source, a log that
+ * cannot be written, or whose test cannot go on. */
 MUST_CHECK enum status listen_trial_open(struct listen_session *session);
 void listen_trial_close(struct listen_session *session);
 
 /* Start the current trial with A, at once or after a live input is measured; end after the last. */
 void listen_trial_go_on(struct listen_session *session);
 void listen_trial_begin(struct listen_session *session);
+
+/* Log the selected sound once it plays, and each change of the level. */
+void listen_trial_update(struct listen_session *session);
 
 size_t listen_trial_choice(const struct listen_session *session); /* that should sound */
 bool listen_trial_key(struct listen_session *session, int key);   /* true: used by the test */
@@ -137,8 +152,23 @@ bool listen_trial_has_answers(const struct listen_session *session);
  * their number. */
 size_t listen_trial_lines(struct listen_session *session, const char **lines, size_t *questions);
 
-/* Print result and key, write the log. Errors: those of writing. */
+/* Print result and key. Errors: those of writing, also of the log. */
 MUST_CHECK enum status listen_trial_finish(struct listen_session *session);
+
+/* ---- listen_trial_log.c ---- */
+
+/* Test and log of --resume. Errors: reading; that test cannot go on by these options. */
+MUST_CHECK enum status listen_trial_resume(struct listen_session *session);
+
+/* Commit to what is compared, and open the log. Errors: memory, writing; the log that the test goes
+ * on from is of other sounds, masks or settings. */
+MUST_CHECK enum status listen_trial_commit(struct listen_session *session);
+
+void listen_trial_log_begin(struct listen_session *session); /* of a trial */
+void listen_trial_log_level(struct listen_session *session); /* if it has changed */
+
+/* Of the current trial. */
+json_t *listen_trial_outages(const struct listen_session *session);
 
 /* ---- listen_show.c ---- */
 

@@ -10,11 +10,23 @@
 
 enum { PICTURE_WIDTH = 78, PICTURE_HEIGHT = 14, LINES_MOST = PICTURE_HEIGHT + 16 };
 
+/* Of a whole plot, beside the question and its keys, or masks and levels. False: there is no room.
+ */
+static bool fit_picture(const struct listen_session *session, size_t *width, size_t *height)
+{
+    enum { BESIDE = 9, MARGIN = 2 }; /* rows and columns */
+    const int rows = view_rows(session->stream.view) - BESIDE;
+    const int columns = view_columns(session->stream.view) - MARGIN;
+    *height = rows < PICTURE_HEIGHT ? (size_t)(rows > 0 ? rows : 0) : PICTURE_HEIGHT;
+    *width = columns < PICTURE_WIDTH ? (size_t)(columns > 0 ? columns : 0) : PICTURE_WIDTH;
+    return *height >= RESPONSE_PLOT_HEIGHT_LEAST && *width >= RESPONSE_PLOT_WIDTH_LEAST;
+}
+
 static enum status draw(struct listen_session *session)
 {
     const struct response_plot_settings settings = {
-        .width = PICTURE_WIDTH,
-        .height = PICTURE_HEIGHT,
+        .width = session->picture_width,
+        .height = session->picture_height,
         .rate = session->stream.info.rate,
         .braille = !session->options->play.json && strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
     };
@@ -35,10 +47,23 @@ void listen_show_picture(struct listen_session *session, bool shown)
 {
     free(session->picture);
     session->picture = NULL;
-    if (shown && session->stream.chain.choice_count > 0 && draw(session) != STATUS_OK)
+    if (!shown || session->stream.chain.choice_count == 0)
+        return;
+    if (!fit_picture(session, &session->picture_width, &session->picture_height))
+        view_message(session->stream.view, "the screen is too small for a plot");
+    else if (draw(session) != STATUS_OK)
         session->picture = NULL;
     for (char *end = session->picture; end && (end = strchr(end, '\n')); end++)
         *end = '\0'; /* lines become separate texts */
+}
+
+/* The screen may have another size now. */
+static void keep_picture_whole(struct listen_session *session)
+{
+    size_t width, height;
+    (void)fit_picture(session, &width, &height);
+    if (session->picture && (width != session->picture_width || height != session->picture_height))
+        listen_show_picture(session, true);
 }
 
 static void put_time(char *text, size_t size, uint64_t frame, uint32_t rate)
@@ -64,7 +89,8 @@ static const char *keys_of(const struct listen_session *session)
     if (session->trial.stopping)
         return "y stop the test  any other key continue";
     if (session->options->abx)
-        return "a b x listen  A X is A  B X is B  q stop  arrows seek  [ ] gain  m mute  p picture";
+        return "a b x listen  1 X is A  2 X is B  Enter next  q stop  arrows seek  [ ] gain  "
+               "m mute  p picture";
     if (session->options->blind)
         return session->trial.keys;
     return session->stream.keys;
@@ -82,7 +108,7 @@ static struct live_status make_status(struct listen_session *session, const char
     status.lines = lines;
     status.line_count = listen_trial_lines(session, lines, &status.question_lines);
     const char *line = session->picture;
-    for (size_t i = 0; line && i < PICTURE_HEIGHT; i++, line += strlen(line) + 1)
+    for (size_t i = 0; line && i < session->picture_height; i++, line += strlen(line) + 1)
         lines[status.line_count++] = line;
     status.keys = keys_of(session);
     return status;
@@ -95,6 +121,7 @@ void listen_show(struct listen_session *session)
     if (!view_is_due(session->stream.view))
         return;
     stream_session_read_meters(&session->stream);
+    keep_picture_whole(session);
     struct live_status status = make_status(session, lines);
     if (session->player) {
         put_place(session, place, sizeof place);

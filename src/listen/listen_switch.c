@@ -228,10 +228,10 @@ static void log_late_switch(struct listen_session *session)
         return;
     session->late_logged = late;
     if (listen_trial_runs(session))
-        trial_log_event(
-            trial->log, stream_session_seconds(&session->stream), session->switch_trial,
-            "late_switch",
-            json_pack("{s:f}", "seconds", (double)atomic_load(&session->gap.late_by) / rate));
+        trial_remark(trial->test, stream_session_seconds(&session->stream), "late_switch",
+                     json_pack("{s:f, s:I}", "seconds",
+                               round((double)atomic_load(&session->gap.late_by) / rate * 1e6) / 1e6,
+                               "asked_in_trial", (json_int_t)session->switch_trial));
 }
 
 /* The sounding mask comes last: nothing can be replaced while it fades, and in a test that waits

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { HEAD_SHOWN = 16 /* digits in a message */ };
+
 static const char early[] = "stop the test early? y: yes, any other key: no";
 
 bool listen_trial_runs(const struct listen_session *session)
@@ -19,7 +21,7 @@ bool listen_trial_runs(const struct listen_session *session)
 
 size_t listen_trial_choice(const struct listen_session *session)
 {
-    return trial_choice(session->trial.test, session->trial.heard);
+    return trial_choice(session->trial.test, session->trial.selected);
 }
 
 /* ---- up and down ---- */
@@ -37,44 +39,21 @@ static enum status check_log(const struct listen_options *options)
     return status;
 }
 
-static void log_settings(struct listen_session *session)
-{
-    static const char *const bys[] = {
-        [LEVEL_MATCH_NONE] = "none", [LEVEL_MATCH_RMS] = "rms", [LEVEL_MATCH_R128] = "r128"};
-    const struct listen_options *options = session->options;
-    struct trial_log *log = session->trial.log;
-    char text[64];
-    trial_log_setting(log, "sound", options->sound ? options->sound : "live input");
-    if (session->player) {
-        const struct region *region = player_region(session->player);
-        double rate = (double)region->format.rate;
-        snprintf(text, sizeof text, "%.3f s to %.3f s", (double)region->from / rate,
-                 (double)region->to / rate);
-        trial_log_setting(log, "passage", text);
-    }
-    snprintf(text, sizeof text, "out, pause, in, %g s", options->play.fade);
-    trial_log_setting(log, "switch", text);
-    trial_log_setting(log, "match", bys[options->by]);
-    trial_log_setting(log, "align", options->align ? "yes" : "no");
-    trial_log_setting(log, "device", session->stream.device_name);
-    for (size_t i = 0; i < session->matching.count; i++) {
-        const struct level_match *match = &session->matching.matches[i];
-        trial_log_choice(log, session->stream.chain.names[i], match->gain_db, (size_t)match->shift);
-    }
-}
-
 enum status listen_trial_open(struct listen_session *session)
 {
     const struct listen_options *options = session->options;
     struct listen_trial *trial = &session->trial;
     if (!listen_options_test(options))
         return STATUS_OK;
-    TRY(trial_log_create(&trial->log));
-    if (options->abx)
-        TRY(trial_abx_create(options->abx, options->feedback, trial->log, &trial->test));
-    else
-        TRY(trial_ranking_create(listen_options_choices(options), options->blind, trial->log,
-                                 &trial->test));
+    if (options->resume) {
+        TRY(listen_trial_resume(session));
+    } else {
+        TRY(trial_log_create(&trial->log));
+        TRY(options->abx
+                ? trial_abx_create(options->abx, options->feedback, NULL, trial->log, &trial->test)
+                : trial_ranking_create(listen_options_choices(options), options->blind, NULL,
+                                       trial->log, &trial->test));
+    }
     snprintf(trial->keys, sizeof trial->keys,
              "a-%c listen  1-5 rate  Enter confirm  q stop  arrows seek  [ ] gain  m mute",
              (char)('a' + listen_options_choices(options) - 1));
@@ -85,23 +64,29 @@ void listen_trial_close(struct listen_session *session)
 {
     trial_destroy(session->trial.test);
     trial_log_destroy(session->trial.log);
+    json_decref(session->trial.resumed);
     session->trial = (struct listen_trial){0};
 }
 
 /* ---- the listener's keys ---- */
 
-static void play(struct listen_session *session, size_t sound)
+static double now(const struct listen_session *session)
 {
-    struct listen_trial *trial = &session->trial;
-    trial->heard = sound;
-    trial_play(trial->test, sound, stream_session_seconds(&session->stream));
+    return stream_session_seconds(&session->stream);
+}
+
+static void select_sound(struct listen_session *session, size_t sound)
+{
+    session->trial.selected = sound;
+    session->trial.coming = true;
     listen_switch_to(session, listen_trial_choice(session));
 }
 
 void listen_trial_begin(struct listen_session *session)
 {
     session->trial.begins = false;
-    play(session, 0);
+    listen_trial_log_begin(session);
+    select_sound(session, 0);
 }
 
 void listen_trial_go_on(struct listen_session *session)
@@ -114,44 +99,79 @@ void listen_trial_go_on(struct listen_session *session)
         session->trial.begins = true;
 }
 
-static void answer(struct listen_session *session, enum abx_sound said)
+void listen_trial_update(struct listen_session *session)
+{
+    struct listen_trial *trial = &session->trial;
+    if (!listen_trial_runs(session))
+        return;
+    listen_trial_log_level(session);
+    bool sounds = session->wanted == SIZE_MAX && !session->stream.muted &&
+                  !choices_are_switching(session->stream.chain.choices) &&
+                  !switch_gap_is_under_way(&session->gap);
+    if (trial->coming && sounds) {
+        trial->coming = false;
+        trial_play(trial->test, trial->selected, now(session));
+    }
+}
+
+/* The next trial, or the end. */
+static void confirm(struct listen_session *session)
 {
     struct trial *test = session->trial.test;
-    size_t number = test->answered + 1;
+    if (!trial_confirm(test, now(session), listen_trial_outages(session))) {
+        view_message(session->stream.view, "%s",
+                     session->options->abx ? "no answer yet" : "not all are rated yet");
+        return;
+    }
+    if (trial_log_failed(session->trial.log)) { /* its error is printed at the end */
+        stream_session_leave(&session->stream);
+        return;
+    }
     enum abx_feedback reported =
-        trial_abx_answer(test, said, stream_session_seconds(&session->stream));
-    view_message(session->stream.view, "trial %zu: %s%c%s", number,
-                 reported == ABX_NOT_REVEALED ? "your answer is " : "", said == ABX_A ? 'A' : 'B',
-                 reported == ABX_RIGHT   ? ", which is right"
-                 : reported == ABX_WRONG ? ", which is wrong"
-                                         : "");
+        session->options->abx ? trial_abx_feedback(test) : ABX_NOT_REVEALED;
+    view_message(session->stream.view, "trial %zu %s; head %.*s", test->answered,
+                 reported == ABX_RIGHT   ? "was right"
+                 : reported == ABX_WRONG ? "was wrong"
+                                         : "is done",
+                 HEAD_SHOWN, trial_log_head(session->trial.log));
     listen_trial_go_on(session);
+}
+
+/* The sounds of the trial that were not heard; "": all were. */
+static const char *unheard(const struct trial *test)
+{
+    static const char *const names[] = {"A, B, X", "B, X", "A, X", "X", "A, B", "B", "A", ""};
+    return names[test->heard];
+}
+
+static void answer(struct listen_session *session, enum abx_sound said)
+{
+    if (trial_abx_answer(session->trial.test, said, now(session)))
+        return;
+    view_message(session->stream.view, "not heard yet: %s", unheard(session->trial.test));
 }
 
 static bool abx_key(struct listen_session *session, int key)
 {
-    static const char listening[] = "abx123";
+    static const char listening[] = "abxABX"; /* Caps Lock changes nothing */
     const char *found = key > 0 && key < 128 ? strchr(listening, key) : NULL;
     if (found)
-        play(session, (size_t)(found - listening) % 3);
-    else if (key == 'A' || key == 'B')
-        answer(session, key == 'A' ? ABX_A : ABX_B);
-    return found || key == 'A' || key == 'B';
+        select_sound(session, (size_t)(found - listening) % 3);
+    else if (key == '1' || key == '2')
+        answer(session, key == '1' ? ABX_A : ABX_B);
+    return found || key == '1' || key == '2';
 }
 
 static bool ranking_key(struct listen_session *session, int key)
 {
     struct listen_trial *trial = &session->trial;
-    double now = stream_session_seconds(&session->stream);
-    if (key >= 'a' && key < 'a' + (int)session->stream.chain.choice_count) {
-        play(session, (size_t)(key - 'a'));
+    int letter = key < 'a' ? key - 'A' : key - 'a';
+    if (letter >= 0 && letter < (int)session->stream.chain.choice_count) {
+        select_sound(session, (size_t)letter);
     } else if (key >= '0' + RATING_LEAST && key <= '0' + RATING_MOST) {
-        trial_ranking_rate(trial->test, trial->heard, (unsigned)(key - '0'), now);
-    } else if (key == '\n') {
-        if (trial_ranking_confirm(trial->test, now))
-            listen_trial_go_on(session);
-        else
-            view_message(session->stream.view, "not all are rated yet");
+        if (trial->coming ||
+            !trial_ranking_rate(trial->test, trial->selected, (unsigned)(key - '0'), now(session)))
+            view_message(session->stream.view, "not heard yet: %c", (char)('A' + trial->selected));
     } else {
         return false;
     }
@@ -172,7 +192,11 @@ bool listen_trial_key(struct listen_session *session, int key)
     trial->stopping = key == 'q';
     if (trial->stopping || trial->begins)
         return trial->stopping;
-    return session->options->abx ? abx_key(session, key) : ranking_key(session, key);
+    if (key == '\n')
+        confirm(session);
+    else
+        return session->options->abx ? abx_key(session, key) : ranking_key(session, key);
+    return true;
 }
 
 bool listen_trial_has_answers(const struct listen_session *session)
@@ -189,19 +213,54 @@ void listen_trial_stop(struct listen_session *session)
 
 /* ---- what is shown ---- */
 
+/* "hall.wav  -3.2 dB, 12.4 ms later, aligned"; on a narrow screen the name alone. */
+static void describe_choice(const struct listen_session *session, size_t choice, char *text,
+                            size_t size)
+{
+    enum { WIDE = 60, BESIDE = 6 /* "> A  " and the margin */, BLANKS = 2 };
+    const struct live_chain *chain = &session->stream.chain;
+    const int columns = view_columns(session->stream.view);
+    char name[DISTINCT_NAME_BYTES], match[128] = "";
+    if (columns >= WIDE)
+        level_match_describe(&session->matching.matches[choice], "", session->stream.info.rate,
+                             session->options->align, match, sizeof match);
+    const char *gain = match + strspn(match, ": ");
+    int left = columns - BESIDE - (*gain ? BLANKS + (int)strlen(gain) : 0);
+    distinct_name(chain->names, chain->choice_count, choice, left, name);
+    snprintf(text, size, "%s%s%s", name, *gain ? "  " : "", gain);
+}
+
+/* Fits beside the trial's number on a screen of 30 columns. */
+static void ask_abx(const struct trial *test, char *text, size_t size)
+{
+    enum abx_sound said = trial_abx_said(test);
+    if (said != ABX_X)
+        snprintf(text, size, "X is %c; Enter", "AB"[said]);
+    else if (*unheard(test))
+        snprintf(text, size, "hear %s", unheard(test));
+    else
+        snprintf(text, size, "is X A or B?");
+}
+
+/* Of what plays; none during a switch. */
+static char mark_of(const struct listen_trial *trial, size_t sound)
+{
+    return trial->selected == sound && !trial->coming ? '>' : ' ';
+}
+
 static size_t abx_lines(struct listen_session *session)
 {
     struct listen_trial *trial = &session->trial;
-    const struct live_chain *chain = &session->stream.chain;
-    const int left = view_columns(session->stream.view) - 6; /* beside "> A  " and the margin */
-    snprintf(trial->lines[0], sizeof *trial->lines, "trial %zu of %zu: is X A or B?",
-             trial->test->answered + 1, session->options->abx);
+    char question[64];
+    ask_abx(trial->test, question, sizeof question);
+    snprintf(trial->lines[0], sizeof *trial->lines, "trial %zu of %zu: %s",
+             trial->test->answered + 1, session->options->abx, question);
     for (size_t i = 0; i < 3; i++) {
-        char name[DISTINCT_NAME_BYTES] = "?";
+        char name[DISTINCT_NAME_BYTES + 128] = "?";
         if (i < 2)
-            distinct_name(chain->names, chain->choice_count, i, left, name);
-        snprintf(trial->lines[i + 1], sizeof *trial->lines, "%c %c  %s",
-                 trial->heard == i ? '>' : ' ', "ABX"[i], name);
+            describe_choice(session, i, name, sizeof name);
+        snprintf(trial->lines[i + 1], sizeof *trial->lines, "%c %c  %s", mark_of(trial, i),
+                 "ABX"[i], name);
     }
     return 4;
 }
@@ -218,12 +277,12 @@ static size_t ranking_lines(struct listen_session *session)
         unsigned rating = trial_ranking_rating(trial->test, i);
         char mark = rating ? (char)('0' + rating) : '-';
         length += (size_t)snprintf(line + length, size - length, "%s%c%c:%c", i > 0 ? " " : "",
-                                   trial->heard == i ? '>' : ' ', (char)('A' + i), mark);
+                                   mark_of(trial, i), (char)('A' + i), mark);
     }
     return 2;
 }
 
-/* The commitment was printed before the screen opened; it is no news there is to read out. */
+/* The head is no news that is to be read out. */
 size_t listen_trial_lines(struct listen_session *session, const char **lines, size_t *questions)
 {
     struct listen_trial *trial = &session->trial;
@@ -236,8 +295,8 @@ size_t listen_trial_lines(struct listen_session *session, const char **lines, si
         snprintf(trial->lines[0], sizeof *trial->lines, "%s", early);
     *questions = count;
     if (view_columns(session->stream.view) != INT_MAX)
-        snprintf(trial->lines[count++], sizeof *trial->lines, "SHA-256: %s",
-                 trial->test->key.commitment);
+        snprintf(trial->lines[count++], sizeof *trial->lines, "head %s",
+                 trial_log_head(trial->log));
     for (size_t i = 0; i < count; i++)
         lines[i] = trial->lines[i];
     return count;
@@ -245,14 +304,15 @@ size_t listen_trial_lines(struct listen_session *session, const char **lines, si
 
 /* ---- at the end ---- */
 
-static enum status print_json(const struct trial *test, const struct trial_key *key)
+static enum status print_json(const struct listen_trial *trial, const struct trial_key *key)
 {
+    const struct trial *test = trial->test;
     json_t *object =
-        json_pack("{s:s, s:s, s:I, s:I, s:b, s:s, s:{s:s, s:s}, s:o}", "event", "result", "test",
-                  test->kind->name, "answered", (json_int_t)test->answered, "trials",
+        json_pack("{s:s, s:s, s:I, s:I, s:b, s:s, s:s, s:{s:s, s:s}, s:o}", "event", "result",
+                  "test", test->kind->name, "answered", (json_int_t)test->answered, "trials",
                   (json_int_t)test->planned, "stopped_early", test->answered < test->planned,
-                  "commitment", key->commitment, "key", "draws", key->draws, "salt", key->salt,
-                  "result", test->kind->result_json(test));
+                  "commitment", key->commitment, "head", trial_log_head(trial->log), "key", "draws",
+                  key->draws, "seed", key->seed, "result", test->kind->result_json(test));
     int error = json_write(object, JSON_COMPACT, stdout);
     return error ? fail(STATUS_FAILED, "cannot write the result: %s", strerror(error)) : STATUS_OK;
 }
@@ -261,25 +321,27 @@ static void print_text(const struct listen_session *session, const struct trial_
 {
     const struct trial *test = session->trial.test;
     test->kind->result_print(test, session->stream.chain.names, stdout);
-    printf("key: %s (%s)\nto check it: printf '%%s' '%s %s' | sha256sum\n  gives %s\n", key->draws,
-           test->kind->draws, key->draws, key->salt, key->commitment);
+    printf("key: %s (%s), seed %s\ncommitment %s\nhead %s\n", key->draws, test->kind->draws,
+           key->seed, key->commitment, trial_log_head(session->trial.log));
 }
 
 enum status listen_trial_finish(struct listen_session *session)
 {
     const struct listen_options *options = session->options;
     struct listen_trial *trial = &session->trial;
+    const char *log = options->resume ? options->resume : options->log;
     if (!trial->test)
         return STATUS_OK;
+    listen_trial_stop(session);
+    if (trial_log_failed(trial->log) && log)
+        note("no result is shown: once %s can be written, --resume goes on with the test", log);
+    TRY(trial_log_check(trial->log));
     const struct trial_key *key = trial_revealed_key(trial->test);
-    log_settings(session);
     if (options->play.json)
-        TRY(print_json(trial->test, key));
+        TRY(print_json(trial, key));
     else
         print_text(session, key);
-    if (!options->log)
-        return STATUS_OK;
-    TRY(trial_log_save(trial->log, options->log, options->play.force));
-    note("%s: the log; halo listen --verify checks it", options->log);
+    if (log)
+        note("%s: the log; halo listen --verify checks it", log);
     return STATUS_OK;
 }

@@ -1,6 +1,10 @@
 #include "listen/ratings.h"
 
+#include "base/noise.h"
+#include "listen/ratings_exact.h"
+
 #include <math.h>
+#include <string.h>
 
 static const double confidence = 0.95;
 
@@ -50,18 +54,19 @@ struct ratings_mean ratings_mean(const unsigned char *ratings, size_t trials, si
     for (size_t t = 0; t < trials; t++)
         sum += ratings[t * things + thing];
     double mean = sum / count;
-    if (trials < 2)
-        return (struct ratings_mean){mean, -INFINITY, INFINITY};
     for (size_t t = 0; t < trials; t++) {
         double away = ratings[t * things + thing] - mean;
         squares += away * away;
     }
+    if (squares <= 0)
+        return (struct ratings_mean){mean, NAN, NAN};
     double margin = student_limit(trials - 1) * sqrt(squares / (count - 1) / count);
-    return (struct ratings_mean){mean, mean - margin, mean + margin};
+    return (struct ratings_mean){mean, fmax(mean - margin, RATING_LEAST),
+                                 fmin(mean + margin, RATING_MOST)};
 }
 
-/* Its rank in the row minus the mean rank, ties sharing theirs; *equal: ties, with itself. */
-static double rank_in(const unsigned char *row, size_t things, size_t thing, size_t *equal)
+/* Twice its rank in the row, from 0, ties sharing theirs; *equal: ties, with itself. */
+static unsigned rank_in(const unsigned char *row, size_t things, size_t thing, size_t *equal)
 {
     size_t below = 0;
     *equal = 0;
@@ -69,24 +74,56 @@ static double rank_in(const unsigned char *row, size_t things, size_t thing, siz
         below += row[other] < row[thing];
         *equal += row[other] == row[thing];
     }
-    return (double)below + (double)(*equal + 1) / 2 - (double)(things + 1) / 2;
+    return (unsigned)(2 * below + *equal - 1);
+}
+
+/* How often the statistic is `least` or more if each trial's ratings come in random orders. */
+static double permute(const unsigned char *ranks, size_t trials, size_t things, uint64_t least)
+{
+    uint64_t counter = RATINGS_SEED;
+    size_t reached = 0;
+    for (size_t draw = 0; draw < RATINGS_DRAWS; draw++) {
+        uint32_t sums[RATINGS_THINGS_MOST] = {0};
+        for (size_t t = 0; t < trials; t++) {
+            unsigned char row[RATINGS_THINGS_MOST];
+            memcpy(row, ranks + t * things, things);
+            for (size_t left = things; left > 0; left--) {
+                uint64_t random = left > 1 ? noise_hash(counter++) >> 32 : 0;
+                size_t at = (size_t)(random * left >> 32);
+                sums[left - 1] += row[at];
+                row[at] = row[left - 1];
+            }
+        }
+        reached += ratings_spread(sums, things) >= least;
+    }
+    return ((double)reached + 1) / (RATINGS_DRAWS + 1.0); /* with what was observed */
 }
 
 struct ratings_friedman ratings_friedman(const unsigned char *ratings, size_t trials, size_t things)
 {
-    double between = 0, ties = 0, k = (double)things;
-    for (size_t thing = 0; thing < things; thing++) {
-        double sum = 0;
-        for (size_t t = 0; t < trials; t++) {
+    double ties = 0, k = (double)things, centre = (double)trials * (k - 1);
+    unsigned char ranks[RATINGS_PERMUTED_MOST];
+    const bool is_small = trials * things <= sizeof ranks;
+    uint32_t sums[RATINGS_THINGS_MOST] = {0};
+    for (size_t t = 0; t < trials; t++)
+        for (size_t thing = 0; thing < things; thing++) {
             size_t equal;
-            sum += rank_in(ratings + t * things, things, thing, &equal);
+            unsigned rank = rank_in(ratings + t * things, things, thing, &equal);
+            if (is_small)
+                ranks[t * things + thing] = (unsigned char)rank;
+            sums[thing] += rank;
             ties += (double)(equal * equal - 1); /* over a group of t: t^3 - t */
         }
-        between += sum * sum;
-    }
     double scale = (double)trials * k * (k + 1) - ties / (k - 1);
     if (scale <= 0)
-        return (struct ratings_friedman){0, 1};
-    double statistic = 12 * between / scale;
-    return (struct ratings_friedman){statistic, chi_square_above(statistic, things - 1)};
+        return (struct ratings_friedman){0, 1, RATINGS_EXACT};
+    const uint64_t spread = ratings_spread(sums, things);
+    double statistic = 12 * ((double)spread - k * centre * centre) / 4 / scale;
+    struct ratings_friedman result = {statistic, 0, RATINGS_EXACT};
+    if (is_small && ratings_exact(ranks, trials, things, spread, &result.p_value))
+        return result;
+    result.method = is_small ? RATINGS_PERMUTED : RATINGS_APPROXIMATE;
+    result.p_value =
+        is_small ? permute(ranks, trials, things, spread) : chi_square_above(statistic, things - 1);
+    return result;
 }

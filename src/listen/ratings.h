@@ -1,28 +1,38 @@
 /* Statistics of ratings: means, and a test whether the rated things differ.
  *
- * ratings[trial * things + thing]. Exact but for rounding: finite sums for integer degrees of
- * freedom (Abramowitz and Stegun 1964, 26.4 and 26.7). Threads: any.
+ * ratings[trial * things + thing], each RATING_LEAST to RATING_MOST. Student's t: finite sums for
+ * integer degrees of freedom (Abramowitz and Stegun 1964, 26.4 and 26.7). Threads: any.
  */
 #ifndef HALO_RATINGS_H
 #define HALO_RATINGS_H
 
 #include <stddef.h>
 
+enum { RATING_LEAST = 1, RATING_MOST = 5, RATINGS_THINGS_MOST = 9 };
+
 struct ratings_mean {
     double mean;
-    double low;  /* 95 % confidence interval by Student's t, not limited to the scale; */
-    double high; /* infinite with one trial */
+    double low;  /* 95 % confidence interval by Student's t, within the scale. NaN: one trial, or */
+    double high; /* all ratings are equal, from which nothing follows about others */
 };
 
 /* trials >= 1. */
 struct ratings_mean ratings_mean(const unsigned char *ratings, size_t trials, size_t things,
                                  size_t thing);
 
-/* Friedman's test with correction for ties, chi-square approximation (rough below about 20
- * ratings). 2 to 9 things. p_value: 1 if all ratings are equal. */
+enum ratings_method {
+    RATINGS_EXACT,       /* over all orders of each trial's ratings */
+    RATINGS_PERMUTED,    /* over RATINGS_DRAWS random ones, of noise.h from RATINGS_SEED on */
+    RATINGS_APPROXIMATE, /* chi-square: of more than RATINGS_PERMUTED_MOST ratings */
+};
+enum { RATINGS_DRAWS = 1000000, RATINGS_SEED = 1, RATINGS_PERMUTED_MOST = 1000 };
+
+/* Friedman's test with correction for ties. 2 to 9 things. p_value: 1 if all ratings are equal. The
+ * method follows from the ratings: exact if that takes no more than a second or two. */
 struct ratings_friedman {
     double statistic;
     double p_value;
+    enum ratings_method method;
 };
 struct ratings_friedman ratings_friedman(const unsigned char *ratings, size_t trials,
                                          size_t things);

@@ -3,6 +3,7 @@
 #include "signal/median.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const sound_names[] = {"A", "B", "X"};
 static const char *const test_name = "exact binomial test, one-sided";
@@ -21,6 +22,8 @@ struct abx_result {
 struct trial_abx {
     struct trial trial;
     bool feedback;
+    enum abx_sound said; /* in the current trial; ABX_X: nothing yet */
+    bool was_right;      /* in the trial before */
     struct abx_result result;
 };
 
@@ -28,14 +31,44 @@ static char *abx_draw(const struct trial *trial)
 {
     char *draws = calloc(trial->planned + 1, 1);
     for (size_t i = 0; draws && i < trial->planned; i++)
-        draws[i] = (char)('A' + secure_random_below(2));
+        draws[i] = (char)('A' + trial_draw(trial, i + 1, 0, 2));
     return draws;
+}
+
+static json_t *abx_setup(const struct trial *trial)
+{
+    return json_pack("{s:b}", "feedback", ((const struct trial_abx *)trial)->feedback);
 }
 
 static size_t abx_choice(const struct trial *trial, size_t sound)
 {
     size_t at = trial->answered < trial->planned ? trial->answered : trial->planned - 1;
     return sound == ABX_X ? trial->key.draws[at] == 'B' : sound == ABX_B;
+}
+
+static bool abx_is_complete(const struct trial *trial)
+{
+    return trial_abx_said(trial) != ABX_X;
+}
+
+static void abx_count(struct trial *trial)
+{
+    struct trial_abx *abx = (struct trial_abx *)trial;
+    abx->was_right = abx_choice(trial, abx->said) == abx_choice(trial, ABX_X);
+    abx->result.hits += abx->was_right;
+}
+
+static void abx_forget(struct trial *trial)
+{
+    ((struct trial_abx *)trial)->said = ABX_X;
+}
+
+static bool abx_judge(struct trial *trial, const json_t *event, double seconds)
+{
+    const char *said = json_string_value(json_object_get(event, "answer"));
+    if (!said)
+        return false;
+    return trial_abx_answer(trial, strcmp(said, sound_names[ABX_A]) == 0 ? ABX_A : ABX_B, seconds);
 }
 
 static void abx_conclude(struct trial *trial)
@@ -91,40 +124,53 @@ static const struct trial_kind abx_kind = {
     .draws = "X of each trial",
     .sounds = sound_names,
     .draw = abx_draw,
+    .setup = abx_setup,
     .choice = abx_choice,
+    .judge = abx_judge,
+    .is_complete = abx_is_complete,
+    .count = abx_count,
+    .forget = abx_forget,
     .conclude = abx_conclude,
     .result_json = abx_result_json,
     .result_print = abx_result_print,
 };
 
-enum status trial_abx_create(size_t trials, bool feedback, struct trial_log *log,
+enum status trial_abx_create(size_t trials, bool feedback, const char *seed, struct trial_log *log,
                              struct trial **result)
 {
     struct trial_abx *abx = calloc(1, sizeof *abx);
     if (!abx)
         return fail_memory("a test");
     abx->feedback = feedback;
-    enum status status = trial_init(&abx->trial, &abx_kind, trials, log);
-    if (status != STATUS_OK) {
+    abx->said = ABX_X;
+    enum status status = trial_init(&abx->trial, &abx_kind, trials, seed, log);
+    if (status == STATUS_OK)
+        *result = &abx->trial;
+    else
         trial_destroy(&abx->trial);
-        return status;
-    }
-    trial_log_begin(log, json_pack("{s:s, s:I, s:b, s:s}", "test", abx_kind.name, "trials",
-                                   (json_int_t)trials, "feedback", feedback, "commitment",
-                                   abx->trial.key.commitment));
-    *result = &abx->trial;
-    return STATUS_OK;
+    return status;
 }
 
-enum abx_feedback trial_abx_answer(struct trial *trial, enum abx_sound said, double seconds)
+bool trial_abx_answer(struct trial *trial, enum abx_sound said, double seconds)
 {
-    struct trial_abx *abx = (struct trial_abx *)trial;
-    if (trial->over || said == ABX_X)
+    bool heard = trial_has_heard(trial, ABX_A) && trial_has_heard(trial, ABX_B) &&
+                 trial_has_heard(trial, ABX_X);
+    if (trial->over || said == ABX_X || !heard)
+        return false;
+    ((struct trial_abx *)trial)->said = said;
+    trial_remark(trial, seconds, "answer", json_pack("{s:s}", "answer", sound_names[said]));
+    return true;
+}
+
+enum abx_sound trial_abx_said(const struct trial *trial)
+{
+    return ((const struct trial_abx *)trial)->said;
+}
+
+enum abx_feedback trial_abx_feedback(const struct trial *trial)
+{
+    const struct trial_abx *abx = (const struct trial_abx *)trial;
+    if (!abx->feedback || trial->answered == 0)
         return ABX_NOT_REVEALED;
-    bool right = abx_choice(trial, said) == abx_choice(trial, ABX_X);
-    abx->result.hits += right;
-    trial_answer(trial, seconds, "answer", json_pack("{s:s}", "answer", sound_names[said]));
-    if (!abx->feedback)
-        return ABX_NOT_REVEALED;
-    return right ? ABX_RIGHT : ABX_WRONG;
+    return abx->was_right ? ABX_RIGHT : ABX_WRONG;
 }

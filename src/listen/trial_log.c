@@ -3,41 +3,43 @@
 #include "base/atomic_file.h"
 #include "base/json_text.h"
 #include "base/text_stream.h"
-#include "listen/trial.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
+enum { LINE = JSON_REAL_PRECISION(15), TORN_LINES_MOST = 8 };
+
+static const char open_end[] = "\n]}\n"; /* of a log that is not over */
+
 struct trial_log {
-    json_t *start;
-    json_t *choices;
-    json_t *settings;
-    json_t *events;
-    json_t *end;  /* NULL until then */
+    char *text; /* of the records so far, without the end of the file; NULL: none */
+    size_t length, capacity;
+    bool has_events;
+    char head[DIGEST_TEXT], last_event[DIGEST_TEXT];
     size_t trial; /* of the last sound, from 1; 0: none yet */
     const char *sound;
-    bool broken; /* no memory */
+    json_t *end; /* NULL: not yet */
+    struct atomic_file file;
+    bool is_open;
+    char *path; /* as the user gave it; NULL: no file */
+    int error;  /* the first one; 0: none */
 };
-
-/* `failed`: a result of jansson, not 0 if it or its argument lacked memory. */
-static void check(struct trial_log *log, int failed)
-{
-    log->broken |= failed != 0;
-}
 
 void trial_log_destroy(struct trial_log *log)
 {
     if (!log)
         return;
-    json_decref(log->start);
-    json_decref(log->choices);
-    json_decref(log->settings);
-    json_decref(log->events);
+    if (log->is_open)
+        close(log->file.fd);
+    atomic_file_discard(&log->file);
     json_decref(log->end);
+    free(log->path);
+    free(log->text);
     free(log);
 }
 
@@ -46,9 +48,7 @@ enum status trial_log_create(struct trial_log **result)
     struct trial_log *log = calloc(1, sizeof *log);
     if (!log)
         return fail_memory("a log");
-    log->choices = json_array();
-    log->settings = json_object();
-    log->events = json_array();
+    log->file = (struct atomic_file){.fd = -1, .held = -1};
     *result = log;
     return STATUS_OK;
 }
@@ -58,31 +58,168 @@ json_t *trial_log_number(double number)
     return isfinite(number) ? json_real(number) : json_null();
 }
 
-void trial_log_choice(struct trial_log *log, const char *name, double gain_db, size_t delay)
+char *trial_log_text(const json_t *record)
 {
-    check(log, json_array_append_new(
-                   log->choices, json_pack("{s:o, s:o, s:I}", "name", json_text(name), "gain_db",
-                                           trial_log_number(gain_db), "delay", (json_int_t)delay)));
+    return json_line(json_incref((json_t *)record),
+                     JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY | LINE);
 }
 
-void trial_log_setting(struct trial_log *log, const char *name, const char *value)
+/* ---- the file ---- */
+
+static int write_at(int fd, const char *text, size_t size, size_t at)
 {
-    check(log, json_object_set_new(log->settings, name, json_text(value)));
+    while (size > 0) {
+        ssize_t done = pwrite(fd, text, size, (off_t)at);
+        if (done < 0 && errno != EINTR)
+            return errno;
+        if (done > 0) {
+            text += done;
+            at += (size_t)done;
+            size -= (size_t)done;
+        }
+    }
+    return 0;
+}
+
+/* The file's end stands behind the text, which is cut there again. */
+static int write_from(struct trial_log *log, size_t at)
+{
+    const char *end = log->end ? "" : open_end;
+    char *whole;
+    if (asprintf(&whole, "%s%s", log->text + at, end) < 0)
+        return ENOMEM;
+    int error = write_at(log->file.fd, whole, strlen(whole), at);
+    free(whole);
+    return error;
+}
+
+enum status trial_log_open(struct trial_log *log, const char *path, bool force)
+{
+    log->path = strdup(path);
+    if (!log->path)
+        return fail_memory("a log");
+    enum status status = atomic_file_open(&log->file, path, force);
+    log->is_open = log->file.fd >= 0;
+    if (status != STATUS_OK)
+        return status;
+    log->error = log->error ? log->error : write_from(log, 0);
+    TRY(trial_log_check(log));
+    (void)flock(log->file.fd, LOCK_EX | LOCK_NB); /* see trial_log_load */
+    return atomic_file_keep(&log->file, path);
+}
+
+bool trial_log_failed(const struct trial_log *log)
+{
+    return log->error != 0;
+}
+
+enum status trial_log_check(const struct trial_log *log)
+{
+    if (log->error == ENOMEM)
+        return fail_memory("a log");
+    return log->error ? fail(STATUS_FAILED, "cannot write %s: %s", log->path, strerror(log->error))
+                      : STATUS_OK;
+}
+
+void trial_log_sync(struct trial_log *log)
+{
+    if (log->is_open && !log->error)
+        log->error = atomic_file_sync(log->file.fd);
+}
+
+/* ---- records ---- */
+
+const char *trial_log_head(const struct trial_log *log)
+{
+    return log->head;
+}
+
+const char *trial_log_last_event(const struct trial_log *log)
+{
+    return log->last_event;
+}
+
+const json_t *trial_log_the_end(const struct trial_log *log)
+{
+    return log->end;
+}
+
+enum status trial_log_hash(const char *before, const json_t *record, char hash[DIGEST_TEXT])
+{
+    json_t *bare = json_copy((json_t *)record);
+    char *text = NULL, *whole = NULL;
+    json_object_del(bare, "hash");
+    if (bare)
+        text = trial_log_text(bare);
+    json_decref(bare);
+    if (!text || asprintf(&whole, "%s%s", before, text) < 0) {
+        free(text);
+        return fail_memory("a log");
+    }
+    digest_of_text(whole, hash);
+    free(whole);
+    free(text);
+    return STATUS_OK;
+}
+
+static bool add_text(struct trial_log *log, const char *text)
+{
+    size_t size = strlen(text), least = log->length + size + 1;
+    if (least > log->capacity) {
+        char *longer = realloc(log->text, 2 * least);
+        if (!longer)
+            return false;
+        log->text = longer;
+        log->capacity = 2 * least;
+    }
+    memcpy(log->text + log->length, text, size + 1);
+    log->length += size;
+    return true;
+}
+
+/* `text` is freed; NULL: no memory. */
+static void append(struct trial_log *log, const char *before, char *text, const char *after)
+{
+    size_t at = log->length;
+    if (!text || !add_text(log, before) || !add_text(log, text) || !add_text(log, after))
+        log->error = log->error ? log->error : ENOMEM;
+    if (log->is_open && !log->error)
+        log->error = write_from(log, at);
+    free(text);
+}
+
+/* The record as a line, with its hash, which is the head from then on; NULL: no memory. */
+static char *hashed(struct trial_log *log, json_t *record)
+{
+    char hash[DIGEST_TEXT];
+    if (!record || trial_log_hash(log->head, record, hash) != STATUS_OK ||
+        json_object_set_new(record, "hash", json_string(hash)) != 0)
+        return NULL;
+    memcpy(log->head, hash, sizeof hash);
+    return json_line(json_incref(record), LINE);
 }
 
 void trial_log_begin(struct trial_log *log, json_t *start)
 {
-    log->start = start;
-    check(log, start == NULL);
+    char *line = hashed(log, start);
+    if (line)
+        line[strlen(line) - 1] = '\0'; /* its brace */
+    append(log, "", line, ",\n\"events\": [");
+    memcpy(log->last_event, log->head, sizeof log->head);
+    json_decref(start);
 }
 
 void trial_log_event(struct trial_log *log, double seconds, size_t trial, const char *event,
                      json_t *about)
 {
-    json_t *line =
+    json_t *record =
         json_pack("{s:f, s:I, s:s}", "time", seconds, "trial", (json_int_t)trial, "event", event);
-    check(log, json_object_update(line, about));
-    check(log, json_array_append_new(log->events, line));
+    if (about && json_object_update(record, about) != 0)
+        log->error = log->error ? log->error : ENOMEM;
+    append(log, log->has_events ? ",\n" : "\n", hashed(log, record), "");
+    log->has_events = true;
+    memcpy(log->last_event, log->head, sizeof log->head);
+    json_decref(record);
     json_decref(about);
 }
 
@@ -93,6 +230,12 @@ void trial_log_sound(struct trial_log *log, double seconds, size_t trial, const 
     log->sound = sound;
     trial_log_event(log, seconds, trial, other ? "switch" : "listen",
                     json_pack("{s:s}", "sound", sound));
+}
+
+void trial_log_end(struct trial_log *log, json_t *end)
+{
+    log->end = end;
+    append(log, "\n],\n\"end\": ", hashed(log, end), "}\n");
 }
 
 void trial_log_p_value_note(char *text, size_t size, const char *test, size_t answered,
@@ -107,58 +250,69 @@ void trial_log_p_value_note(char *text, size_t size, const char *test, size_t an
                  test, answered, planned);
 }
 
-void trial_log_end(struct trial_log *log, double seconds, const struct trial *trial, json_t *result)
+/* ---- reading ---- */
+
+static enum status read_text(const char *path, bool alone, char **text, size_t *size)
 {
-    log->end =
-        json_pack("{s:f, s:I, s:b, s:{s:s, s:s}, s:o}", "time", seconds, "answered",
-                  (json_int_t)trial->answered, "stopped_early", trial->answered < trial->planned,
-                  "key", "draws", trial->key.draws, "salt", trial->key.salt, "result", result);
-    check(log, log->end == NULL);
+    FILE *file = fopen(path, "re"), *memory = text_stream_open(text, size);
+    char chunk[4096];
+    size_t got;
+    int error = file ? (memory ? 0 : ENOMEM) : errno;
+    if (!error && alone && flock(fileno(file), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        error = ETXTBSY;
+    while (!error && (got = fread(chunk, 1, sizeof chunk, file)) > 0)
+        fwrite(chunk, 1, got, memory);
+    if (!error && ferror(file))
+        error = errno;
+    int finished = text_stream_finish(memory);
+    error = error ? error : finished;
+    if (file)
+        fclose(file);
+    if (error == ETXTBSY)
+        return fail(STATUS_FAILED, "cannot read %s: its test is running", path);
+    return error ? fail(STATUS_FAILED, "cannot read %s: %s", path, strerror(error)) : STATUS_OK;
 }
 
-static json_t *assemble(const struct trial_log *log)
+/* Without the blanks and the comma at its end. */
+static size_t strip(const char *text, size_t size)
 {
-    json_t *root = json_object();
-    int failed = json_object_update(root, log->start);
-    failed |= json_object_set(root, "choices", log->choices);
-    failed |= json_object_set(root, "settings", log->settings);
-    failed |= json_object_set(root, "events", log->events);
-    failed |= json_object_set(root, "end", log->end);
-    if (!failed && !log->broken)
-        return root;
-    json_decref(root);
+    while (size > 0 && strchr(" \t\r\n,", text[size - 1]))
+        size--;
+    return size;
+}
+
+/* The log with its torn last lines left out; NULL: it is none. */
+static json_t *restore(const char *text, size_t size)
+{
+    for (int i = 0; i < TORN_LINES_MOST; i++) {
+        char *whole;
+        size = strip(text, size);
+        if (asprintf(&whole, "%.*s%s", (int)size, text, open_end) < 0)
+            return NULL;
+        json_t *root = json_loads(whole, 0, NULL);
+        free(whole);
+        if (root)
+            return root;
+        while (size > 0 && text[size - 1] != '\n')
+            size--;
+    }
     return NULL;
 }
 
-static enum status write_file(json_t *root, struct atomic_file *file, const char *path)
+enum status trial_log_load(const char *path, bool alone, json_t **root, bool *cut)
 {
-    FILE *stream = fdopen(file->fd, "w");
-    int error = 0;
-    if (stream)
-        error = json_write(json_incref(root), JSON_INDENT(2) | JSON_REAL_PRECISION(15), stream);
-    int finished = text_stream_finish(stream);
-    if (!stream)
-        close(file->fd);
-    error = error ? error : finished;
-    return error ? fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(error))
-                 : atomic_file_keep(file, path);
-}
-
-enum status trial_log_save(const struct trial_log *log, const char *path, bool force)
-{
-    struct atomic_file file;
-    if (!log->end && !log->broken)
-        return fail(STATUS_FAILED, "cannot write %s: the test is not over", path);
-    json_t *root = assemble(log);
-    if (!root)
-        return fail_memory("a log");
-    enum status status = atomic_file_open(&file, path, force);
+    static const char mark[] = "\xEF\xBB\xBF"; /* of UTF-8 */
+    json_error_t error;
+    char *text = NULL;
+    size_t size = 0;
+    enum status status = read_text(path, alone, &text, &size);
     if (status == STATUS_OK) {
-        status = write_file(root, &file, path);
-    } else if (file.fd >= 0) {
-        close(file.fd);
+        size_t skipped = strncmp(text, mark, strlen(mark)) == 0 ? strlen(mark) : 0;
+        *root = json_loadb(text + skipped, size - skipped, 0, &error);
+        *cut = !*root;
+        if (*cut && !(*root = restore(text + skipped, size - skipped)))
+            status = fail(STATUS_FAILED, "cannot read %s: %s", path, error.text);
     }
-    atomic_file_discard(&file);
-    json_decref(root);
+    free(text);
     return status;
 }

@@ -191,6 +191,11 @@ int view_columns(const struct view *view)
     return view && view->kind->width ? view->kind->width() : INT_MAX;
 }
 
+int view_rows(const struct view *view)
+{
+    return view && view->kind->height ? view->kind->height() : INT_MAX;
+}
+
 static void show_line(struct view *view, void (*print)(const char *format, ...), const char *format,
                       va_list arguments)
 {

@@ -49,6 +49,7 @@ struct live_status view_visible(const struct live_status *status);
 /* The columns of a line on the screen; INT_MAX: lines may have any length, as in plain and json,
  * and with a NULL view. */
 int view_columns(const struct view *view);
+int view_rows(const struct view *view); /* of the screen; INT_MAX as view_columns */
 
 /* One line of text, cut at about 400 bytes. screen: in the message area; plain and a NULL view: a
  * note on standard error; json: {"event": "message", "seconds": of the stream, "text": ...}. */

@@ -16,6 +16,7 @@ struct view_kind {
     void (*message)(struct view *view, const char *text); /* any thread; NULL: a note */
     int (*key)(struct view *view);                        /* NULL: view.c reads the keys */
     int (*width)(void);                                   /* columns; NULL: any number */
+    int (*height)(void);                                  /* rows; NULL: any number */
 };
 
 /* Standard input: a terminal in raw mode, or a pipe or file where each character is a key. */

@@ -197,6 +197,7 @@ const struct view_kind view_screen = {
     .message = screen_message,
     .key = screen_key,
     .width = screen_width,
+    .height = screen_height,
     .close = screen_close,
     .interval = 0.05,
 };

@@ -77,6 +77,7 @@ int screen_draw_keys(const char *keys, int row, int width);
 void screen_draw_messages(struct screen *screen, int row, int rows, int width);
 
 int screen_width(void);
+int screen_height(void);
 
 void screen_draw(struct screen *screen, const struct live_status *status);
 

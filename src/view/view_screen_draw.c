@@ -31,6 +31,11 @@ int screen_width(void)
     return COLS < WIDEST ? COLS : WIDEST;
 }
 
+int screen_height(void)
+{
+    return LINES;
+}
+
 static struct pen pen_at(const struct layout *layout, int row)
 {
     return (struct pen){.row = row, .right = layout->width};
@@ -249,15 +254,17 @@ static void put_counts(const struct layout *layout, int row, const struct live_s
         pen_print(&pen, STYLE_WARN, "   OSC refused %llu", (unsigned long long)status->osc_refused);
 }
 
-/* A question comes before all, then the keys to answer it, and what the answer brings. */
+/* A question comes before all, then the keys to answer it, what the answer brings, and the plot
+ * that was asked for. */
 static void grant_question(int *left, struct layout *layout, const struct live_status *status,
-                           int keys)
+                           int keys, int lines)
 {
     if (status->question_lines == 0)
         return;
     grant(left, &layout->questions, screen_draw_questions(status, -1, LINES, layout->width));
     grant(left, &layout->keys, least(keys, 2));
     grant(left, &layout->messages, 1);
+    grant(left, &layout->lines, lines > 1 ? lines : 0);
     grant(left, &layout->keys, least(keys, KEY_ROWS_MOST));
 }
 
@@ -269,7 +276,7 @@ static struct layout plan(const struct live_status *status)
     int choices = (int)listed_choices(status);
     int lines = (int)(status->line_count - status->question_lines);
     int keys = status->keys ? screen_draw_keys(status->keys, -1, layout.width) : 0;
-    grant_question(&left, &layout, status, keys);
+    grant_question(&left, &layout, status, keys, lines);
     grant(&left, &layout.state, 1);
     grant(&left, &layout.control, status->control.text ? 1 : 0);
     grant(&left, &layout.keys, least(keys, 1));
@@ -279,11 +286,12 @@ static struct layout plan(const struct live_status *status)
     grant(&left, &layout.outputs, least(outputs, 1));
     grant(&left, &layout.preset, status->preset || status->coming_preset ? 1 : 0);
     grant(&left, &layout.messages, 1);
+    grant(&left, &layout.lines, lines > 1 ? lines : 0); /* a plot, whole */
     grant(&left, &layout.counts, 1);
     grant(&left, &layout.keys, least(keys, KEY_ROWS_MOST));
     grant(&left, &layout.load, 1);
     grant(&left, &layout.latency, 1);
-    grant(&left, &layout.lines, lines); /* a picture that was asked for, whole */
+    grant(&left, &layout.lines, lines);
     grant(&left, &layout.inputs, least(inputs, 2));
     grant(&left, &layout.outputs, least(outputs, 2));
     grant(&left, &layout.choices, least(choices, 4));

@@ -1,0 +1,235 @@
+#include "listen/trial_replay.h"
+
+#include "base/json_text.h"
+#include "base/printable.h"
+#include "listen/trial_abx.h"
+#include "listen/trial_ranking.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *text_in(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
+}
+
+/* A copy without these members. NULL: memory. */
+static json_t *without(const json_t *record, const char *const *names)
+{
+    json_t *rest = json_copy((json_t *)record);
+    for (; rest && *names; names++)
+        json_object_del(rest, *names);
+    return rest;
+}
+
+static void set_fault(struct trial_replay *replay, const char *format, ...) PRINTF_LIKE(2, 3);
+static void set_fault(struct trial_replay *replay, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (!replay->fault[0])
+        vsnprintf(replay->fault, sizeof replay->fault, format, arguments);
+    va_end(arguments);
+}
+
+/* ---- the set-up ---- */
+
+/* A test of the same kind and seed. Errors: not the log of a blind test. */
+static enum status make_trial(struct trial_replay *replay, const char *path)
+{
+    const json_t *root = replay->root;
+    const char *test = text_in(root, "test");
+    json_int_t trials = json_integer_value(json_object_get(root, "trials"));
+    json_int_t masks = json_integer_value(json_object_get(root, "masks"));
+    bool feedback = json_is_true(json_object_get(root, "feedback"));
+    char seed[DIGEST_TEXT];
+    bool abx = strcmp(test, "abx") == 0, ranking = strcmp(test, "ranking") == 0;
+    if ((!abx && !ranking) || trials < 1 || trials > BINOMIAL_TRIALS_MOST ||
+        !json_is_array(json_object_get(root, "events")) ||
+        (ranking && (masks < 2 || masks > RANKING_MASKS_MOST)) ||
+        trial_unseal(root, seed) != STATUS_OK)
+        return fail(STATUS_FAILED, "cannot check %s: not the log of a blind test", path);
+    TRY(trial_log_create(&replay->log));
+    return abx ? trial_abx_create((size_t)trials, feedback, seed, replay->log, &replay->trial)
+               : trial_ranking_create((size_t)masks, (size_t)trials, seed, replay->log,
+                                      &replay->trial);
+}
+
+static enum status replay_start(struct trial_replay *replay)
+{
+    static const char *const later[] = {"commitment", "sealed_seed", "hash", "events", "end", NULL};
+    json_t *about = without(replay->root, later);
+    if (!about)
+        return fail_memory("checking a log");
+    TRY(trial_begin(replay->trial, about));
+    if (strcmp(text_in(replay->root, "commitment"), replay->trial->key.commitment) != 0)
+        set_fault(replay, "the commitment is not the one of key, choices and settings");
+    if (strcmp(text_in(replay->root, "hash"), trial_log_head(replay->log)) != 0)
+        set_fault(replay, "the first record is not the one of its hash");
+    return STATUS_OK;
+}
+
+/* ---- events ---- */
+
+static bool find_sound(const struct trial_replay *replay, const json_t *event, size_t *sound)
+{
+    const char *name = text_in(event, "sound");
+    size_t masks = (size_t)json_integer_value(json_object_get(replay->root, "masks"));
+    size_t count = masks ? masks : ABX_X + 1;
+    for (*sound = 0; *sound < count; ++*sound)
+        if (strcmp(replay->trial->kind->sounds[*sound], name) == 0)
+            return true;
+    return false;
+}
+
+static void replay_event(struct trial_replay *replay, const json_t *event)
+{
+    static const char *const own[] = {"time", "trial", "event", "hash", NULL};
+    static const char *const judgements[] = {"answer", "rate"};
+    struct trial *trial = replay->trial;
+    const char *name = text_in(event, "event");
+    double seconds = json_number_value(json_object_get(event, "time"));
+    size_t sound;
+    bool judged = false;
+    for (size_t i = 0; i < sizeof judgements / sizeof *judgements; i++)
+        judged |= strcmp(name, judgements[i]) == 0;
+    if (judged)
+        (void)trial->kind->judge(trial, event, seconds);
+    else if (strcmp(name, "confirm") == 0)
+        (void)trial_confirm(trial, seconds, without(event, own));
+    else if (strcmp(name, "resume") == 0)
+        trial_resume(trial, seconds, without(event, own));
+    else if (strcmp(name, "listen") != 0 && strcmp(name, "switch") != 0)
+        trial_remark(trial, seconds, name, without(event, own));
+    else if (find_sound(replay, event, &sound))
+        trial_play(trial, sound, seconds);
+}
+
+/* Each is the one of its hash, and the one that the test makes. */
+static enum status replay_events(struct trial_replay *replay)
+{
+    size_t index;
+    json_t *event;
+    char before[DIGEST_TEXT], hash[DIGEST_TEXT];
+    json_array_foreach(json_object_get(replay->root, "events"), index, event)
+    {
+        if (replay->fault[0])
+            return STATUS_OK;
+        memcpy(before, trial_log_last_event(replay->log), sizeof before);
+        TRY(trial_log_hash(before, event, hash));
+        replay_event(replay, event);
+        if (strcmp(hash, text_in(event, "hash")) != 0 ||
+            strcmp(hash, trial_log_last_event(replay->log)) != 0)
+            set_fault(replay, "event %zu (%s of trial %lld) does not follow from those before it",
+                      index + 1, printable(text_in(event, "event")),
+                      (long long)json_integer_value(json_object_get(event, "trial")));
+    }
+    return STATUS_OK;
+}
+
+/* ---- the end ---- */
+
+/* The name of a value that is not what follows from the answers; NULL: all are. */
+static const char *differing(const char *name, const json_t *found, const json_t *right)
+{
+    const char *key, *different = NULL;
+    json_t *value;
+    size_t index;
+    if (json_is_number(found) && json_is_number(right)) {
+        double number = json_number_value(right);
+        bool same = fabs(json_number_value(found) - number) <= 1e-9 * fabs(number);
+        return same ? NULL : name;
+    }
+    if (json_is_object(right) && json_object_size(found) == json_object_size(right)) {
+        json_object_foreach((json_t *)right, key, value)
+        {
+            different = different ? different : differing(key, json_object_get(found, key), value);
+        }
+        return different;
+    }
+    if (json_is_array(right) && json_array_size(found) == json_array_size(right)) {
+        json_array_foreach((json_t *)right, index, value)
+        {
+            different =
+                different ? different : differing(name, json_array_get(found, index), value);
+        }
+        return different;
+    }
+    return json_equal(found, right) ? NULL : name;
+}
+
+static enum status replay_end(struct trial_replay *replay)
+{
+    static const char *const own[] = {"hash", NULL};
+    const json_t *end = json_object_get(replay->root, "end");
+    char hash[DIGEST_TEXT];
+    replay->finished = end != NULL;
+    if (!end || replay->fault[0])
+        return STATUS_OK;
+    trial_stop(replay->trial, json_number_value(json_object_get(end, "time")));
+    json_t *found = without(end, own), *right = without(trial_log_the_end(replay->log), own);
+    const char *different = differing("end", found, right);
+    if (different)
+        set_fault(replay, "%s does not follow from the answers", different);
+    json_decref(found);
+    json_decref(right);
+    TRY(trial_log_hash(trial_log_last_event(replay->log), end, hash));
+    if (strcmp(text_in(end, "hash"), hash) != 0)
+        set_fault(replay, "the end is not the one of its hash");
+    return STATUS_OK;
+}
+
+enum status trial_replay_init(struct trial_replay *replay, const char *path, bool alone)
+{
+    *replay = (struct trial_replay){.log = NULL};
+    TRY(trial_log_load(path, alone, &replay->root, &replay->cut));
+    TRY(digest_start());
+    TRY(make_trial(replay, path));
+    TRY(replay_start(replay));
+    TRY(replay_events(replay));
+    TRY(replay_end(replay));
+    return trial_log_check(replay->log);
+}
+
+void trial_replay_free(struct trial_replay *replay)
+{
+    trial_destroy(replay->trial);
+    trial_log_destroy(replay->log);
+    json_decref(replay->root);
+    *replay = (struct trial_replay){.log = NULL};
+}
+
+/* ---- --verify ---- */
+
+static enum status report(const struct trial_replay *replay, const char *path)
+{
+    const struct trial *trial = replay->trial;
+    const char *head = text_in(json_object_get(replay->root, "end"), "hash");
+    if (replay->fault[0])
+        return fail(STATUS_FAILED, "%s was changed after the test: %s", path, replay->fault);
+    if (!replay->finished)
+        return fail(STATUS_FAILED,
+                    "%s is incomplete: %zu of %zu trials are answered%s; head %s; halo listen "
+                    "--resume goes on",
+                    path, trial->answered, trial->planned,
+                    replay->cut ? ", and the last record is cut off" : "",
+                    trial_log_head(replay->log));
+    printf("%s: %zu of %zu trials; order, results and hashes follow from key and answers\n"
+           "  commitment %s\n  head       %s\n",
+           printable(path), trial->answered, trial->planned, trial->key.commitment, head);
+    return STATUS_OK;
+}
+
+enum status trial_replay_verify(const char *path)
+{
+    struct trial_replay replay;
+    enum status status = trial_replay_init(&replay, path, false);
+    if (status == STATUS_OK)
+        status = report(&replay, path);
+    trial_replay_free(&replay);
+    return status;
+}
