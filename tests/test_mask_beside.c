@@ -127,16 +127,17 @@ static void wrap_raw(size_t channels, size_t frames)
 
 START_TEST(brutefir_network)
 {
+    /* The input 1 is "0": numbers without quotes are indices. */
     static const char rest[] =
         "coeff \"a\" { filename: \"a.raw\"; format: \"FLOAT_LE\"; attenuation: 3.0;\n"
         "  blocks: -1; skip: 8; shared_mem: false; };\n"
         "coeff 1 { filename: \"b.txt\"; format: \"text\"; attenuation: 0; blocks: 2; skip: 0;\n"
         "  shared_mem: false; };\n"
-        "input \"l\",\"r\" { device: \"file\" { path: \"in.raw\"; }; sample: \"FLOAT_LE\";\n"
+        "input \"1\",\"0\" { device: \"file\" { path: \"in.raw\"; }; sample: \"FLOAT_LE\";\n"
         "  channels: %s; delay: 0,7; maxdelay: -1; mute: false,false; };\n"
         "output 0,1 { device: \"file\" { path: \"theirs.raw\"; }; sample: \"FLOAT_LE\";\n"
         "  channels: %s; delay: 3,0; maxdelay: -1; mute: false,false; dither: false; };\n"
-        "filter 0 { from_inputs: \"l\"/6/-1, \"r\"; to_outputs: 0//0.5; coeff: \"a\";\n"
+        "filter 0 { from_inputs: \"1\"/6/-1, \"0\"; to_outputs: 0//0.5; coeff: \"a\";\n"
         "  process: 0; delay: 0; crossfade: false; };\n"
         "filter 1 { from_inputs: 1; to_filters: 2; coeff: 1; process: 0; delay: 0;\n"
         "  crossfade: false; };\n"
