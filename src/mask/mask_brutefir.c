@@ -349,6 +349,11 @@ static enum status parse_setting(struct brutefir_tokens *tokens, struct brutefir
     }
     if (strcmp(name, "logic") == 0)
         return brutefir_skip(tokens, true);
+    if (strcmp(name, "powersave") == 0 && tokens->now.kind == TOKEN_WORD &&
+        *tokens->now.text == '-')
+        note("mask %s: line %zu: powersave: %s: BruteFIR silences inputs below these dB, a mask "
+             "does not",
+             tokens->config->file, tokens->config->line, tokens->now.text);
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         if (strcmp(name, ignored[i]) == 0)
             return brutefir_skip(tokens, false);

@@ -3,17 +3,16 @@
 
 #include <string.h>
 
-/* BruteFIR's names of formats that other programs use for another format. */
+/* BruteFIR's names of formats that other programs use for another format; those of version 1.0m on,
+ * which has S24_4LE in the low bits, as ALSA has it. */
 static const struct raw_format *format_named(const char *name)
 {
     static const struct {
         const char *theirs, *ours;
     } names[] = {
-        {"S16_NE", "S16_LE"},     {"S24_LE", "S24_3_LE"}, {"S24_BE", "S24_3_BE"},
-        {"S24_NE", "S24_3_LE"},   {"S16_4LE", "S32_LE"},  {"S16_4BE", "S32_BE"},
-        {"S16_4NE", "S32_LE"},    {"S24_4LE", "S32_LE"},  {"S24_4BE", "S32_BE"},
-        {"S24_4NE", "S32_LE"},    {"S32_NE", "S32_LE"},   {"FLOAT_NE", "F32_LE"},
-        {"FLOAT64_NE", "F64_LE"},
+        {"S16_NE", "S16_LE"},   {"S24_LE", "S24_3_LE"},     {"S24_BE", "S24_3_BE"},
+        {"S24_NE", "S24_3_LE"}, {"S24_4LE", "S24_4_RJ_LE"}, {"S24_4NE", "S24_4_RJ_LE"},
+        {"S32_NE", "S32_LE"},   {"FLOAT_NE", "F32_LE"},     {"FLOAT64_NE", "F64_LE"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i].theirs) == 0)
