@@ -85,6 +85,11 @@ START_TEST(a_chain_stands_among_other_stages)
     command_done("\"$HALO\" render in.wav b.wav -q --mask mask.txt --chain chain.yml --gain 2");
     command_done("\"$HALO\" render in.wav c.wav -q --mask mask.txt --gain -3 --gain 2");
     expect_same_files("b.wav", "c.wav");
+    command_done("printf 'live:\\n  gain: 2\\n  dry: true\\n' >>chain.yml"); /* as a preset */
+    struct command_result result =
+        command_done("\"$HALO\" render in.wav d.wav --mask mask.txt --chain chain.yml");
+    expect_same_files("d.wav", "c.wav");
+    command_expect(result.err, "it says dry: true");
 }
 END_TEST
 

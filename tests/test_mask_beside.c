@@ -127,16 +127,17 @@ static void wrap_raw(size_t channels, size_t frames)
 
 START_TEST(brutefir_network)
 {
+    /* The input 1 is "0": numbers without quotes are indices. */
     static const char rest[] =
-        "coeff \"a\" { filename: \"a.raw\"; format: \"FLOAT_LE\"; attenuation: 3.0;\n"
+        "coeff \"a\" { filename: \"a.raw\"; format: \"S24_4LE\"; attenuation: 3.0;\n"
         "  blocks: -1; skip: 8; shared_mem: false; };\n"
         "coeff 1 { filename: \"b.txt\"; format: \"text\"; attenuation: 0; blocks: 2; skip: 0;\n"
         "  shared_mem: false; };\n"
-        "input \"l\",\"r\" { device: \"file\" { path: \"in.raw\"; }; sample: \"FLOAT_LE\";\n"
+        "input \"1\",\"0\" { device: \"file\" { path: \"in.raw\"; }; sample: \"FLOAT_LE\";\n"
         "  channels: %s; delay: 0,7; maxdelay: -1; mute: false,false; };\n"
         "output 0,1 { device: \"file\" { path: \"theirs.raw\"; }; sample: \"FLOAT_LE\";\n"
         "  channels: %s; delay: 3,0; maxdelay: -1; mute: false,false; dither: false; };\n"
-        "filter 0 { from_inputs: \"l\"/6/-1, \"r\"; to_outputs: 0//0.5; coeff: \"a\";\n"
+        "filter 0 { from_inputs: \"1\"/6/-1, \"0\"; to_outputs: 0//0.5; coeff: \"a\";\n"
         "  process: 0; delay: 0; crossfade: false; };\n"
         "filter 1 { from_inputs: 1; to_filters: 2; coeff: 1; process: 0; delay: 0;\n"
         "  crossfade: false; };\n"
@@ -153,10 +154,12 @@ START_TEST(brutefir_network)
     make_sounds(2);
     struct sound in = sound_load("in.wav");
     save_raw(&in, "in.raw");
-    struct sound taps = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 3000);
+    int32_t taps[3000]; /* of 24 bits */
     for (size_t k = 0; k < 3000; k++)
-        taps.block.data[0][k] = (float)(rand() % 2001 - 1000) / 50000;
-    save_raw(&taps, "a.raw");
+        taps[k] = (rand() % 2001 - 1000) * 168;
+    FILE *raw = fopen(command_path("a.raw"), "wb");
+    ck_assert_uint_eq(fwrite(taps, sizeof *taps, 3000, raw), 3000);
+    fclose(raw);
     command_done("seq 1 2500 | awk '{ print sin($1 * $1) / 100 }' > b.txt");
     for (size_t i = 0; i < sizeof channels / sizeof *channels; i++) {
         char text[8192];
@@ -169,7 +172,6 @@ START_TEST(brutefir_network)
             "$HALO render in.wav ours.wav -f --mask brutefir.conf --tail none --format float");
         expect_equal("ours.wav", "theirs.wav");
     }
-    sound_free(&taps);
     sound_free(&in);
 }
 END_TEST

@@ -193,6 +193,15 @@ START_TEST(brutefir_refused)
     mask_refused("a", CHANNELS "filter 0 { from_inputs: 0; to_outputs: 0; coeff: \"x\"; };\n",
                  "line 3: there is no coeff x");
     mask_refused("a", "logic: \"eq\" { };\n" CHANNELS, "line 1: the module eq");
+    mask_refused("a", "logic: \"cli\" { port: 3000; },\n\"eq\" { };\n" CHANNELS,
+                 "line 2: the module eq");
+    mask_refused("a", "logic: \"cli\" { script: \"cfc 0 0;\"; };\n" CHANNELS,
+                 "script: varies over time");
+    mask_refused("a", "input 0/6 { channels: 1; };\n", "0/: BruteFIR scales");
+    mask_refused("a", CHANNELS "filter 0 { from_inputs: 0; to_filters: 1/6; coeff: -1; };\n",
+                 "line 3: 1/: BruteFIR scales");
+    mask_refused("a", CHANNELS "filter 0 { from_inputs: \"7\"; to_outputs: \"1\"; coeff: -1; };\n",
+                 "there is no input 7");
     mask_refused("a",
                  CHANNELS "coeff 0 { filename: \"t.txt\"; format: \"processed\"; };\n"
                           "filter 0 { from_inputs: 0; to_outputs: 0; coeff: 0; };\n",

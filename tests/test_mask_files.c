@@ -114,6 +114,7 @@ START_TEST(own_paths)
     mask_refused("b.mask", "inputs: 1\noutputs: 1\npath: 1 2 1\n1\n", "path 1 goes from input 1");
     mask_refused("b.mask", "path: 1 2\n1\n", "line 1: a column must be a whole number");
     mask_refused("b.mask", "path: 1 1 1\n1\n", "no inputs: N");
+    mask_refused("b.mask", "inputs: 2\n1\n", "no path:");
     mask_refused("b.mask", "origin: 1\n1\n", "no tap 1");
 }
 END_TEST

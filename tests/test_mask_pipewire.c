@@ -90,6 +90,17 @@ START_TEST(instances_follow_the_stream)
     ck_assert_uint_eq(mask->inputs, 2);
     mask_expect_path(mask, 1, 1, 1, (double[]){-1});
     mask_destroy(mask);
+    mask = chain_loaded(CHAIN("nodes = [ { type = builtin label = mixer } ]\n"
+                              "inputs = [ \"In 1\" null null null null null ]",
+                              "capture.props = { audio.position = \"RL,RR,FL,FR,FC,LFE\" }"));
+    ck_assert_uint_eq(mask->inputs, 6);
+    mask_expect_path(mask, 4, 0, 1, (double[]){1}); /* as sounds have it: FL FR FC LFE RL RR */
+    mask_destroy(mask);
+    mask = chain_loaded(CHAIN("nodes = [ { type = builtin label = copy } ]",
+                              "audio.position = [ FL FR ]\n"
+                              "playback.props = { audio.position = [ FR FL ] }"));
+    mask_expect_path(mask, 0, 1, 1, (double[]){1});
+    mask_destroy(mask);
     mask_save_text("a.conf", CHAIN("nodes = [ { type = builtin label = dcblock } ]", ""));
     mask = mask_loaded("a.conf", &options); /* three of its eight */
     ck_assert_uint_eq(mask->inputs, 3);

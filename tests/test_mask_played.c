@@ -1,5 +1,5 @@
 /* Filter chains played by PipeWire, against halo's own render: a mask written for it, and a graph
- * of all kinds of filters. */
+ * of all kinds of filters, whose streams have their channels in different orders. */
 #include "command.h"
 #include "mask_load.h"
 #include "sound.h"
@@ -122,7 +122,8 @@ START_TEST(a_graph)
                                             "room",
                                             "m2:In 2") "] inputs = [ \"l:In\" \"r:In\" ] outputs = [ \"m1:Out\" \"m2:Out\" ] }\n"
                                                        "audio.channels = 2 audio.position = [ FL FR ]\n"
-                                                       "capture.props = { node.name = halo_input.graph media.class = Audio/Sink }\n"
+                                                       "capture.props = { node.name = halo_input.graph media.class = Audio/Sink "
+                                                       "audio.position = [ FR FL ] }\n"
                                                        "playback.props = { node.name = halo_output.graph node.passive = true } } } ]\n",
         command_path("ir.wav"));
     fclose(chain);

@@ -233,9 +233,10 @@ START_TEST(manifests_list_parts_as_recordings)
     command_done(
         "printf '%%s\\n' '{\"audio_filepath\": \"a.wav\", \"offset\": 0.25, \"duration\": 0.5, "
         "\"text\": \"x\"}' '{\"audio_filepath\": \"a.wav\", \"offset\": 0, \"duration\": 1.0}' "
-        "> m.json; $HALO batch --from nemo m.json -O N -q --gain 0");
+        "'{\"audio_filepath\": \"a.wav\", \"duration\": 1.5}' > m.json; $HALO batch --from nemo m.json -O N -q --gain 0");
     expect_part("N/a-0.250-0.500.wav", "a.wav", 4000, 8000);
     expect_part("N/a-0.000-1.000.wav", "a.wav", 0, 16000);
+    expect_part("N/a.wav", "a.wav", 0, 24000);
     json_t *line = command_json(command_done("sed 1q N/manifest.json").out);
     ck_assert_double_eq(command_json_number(line, "offset"), 0);
     ck_assert_double_eq(command_json_number(line, "duration"), 0.5);

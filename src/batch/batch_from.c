@@ -72,7 +72,7 @@ static json_t *part_name(const char *path, double offset, double duration)
     return json_sprintf("%.*s-%.3f-%.3f%s", (int)(end - name), name, offset, duration, end);
 }
 
-/* With "offset" a part of a recording, else all of it. */
+/* As NeMo loads it: so much from "offset" on, or from the start; all without a "duration". */
 static enum status nemo_to_job(const struct batch_options *options, const char *line, char **job)
 {
     json_t *root = json_loads(line, 0, NULL), *object = NULL;
@@ -88,6 +88,8 @@ static enum status nemo_to_job(const struct batch_options *options, const char *
             fail(STATUS_USAGE, "%s: \"offset\" is from 0 on, with a \"duration\" above 0", path);
     else if (offset && !json_is_null(offset))
         object = json_pack("{s:s, s:f, s:f}", "in", path, "start", start, "duration", duration);
+    else if (duration > 0)
+        object = json_pack("{s:s, s:f}", "in", path, "duration", duration);
     else
         object = json_pack("{s:s}", "in", path);
     if (object && json_object_get(object, "start") && !options->render.name)

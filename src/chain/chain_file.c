@@ -144,6 +144,21 @@ static enum status choose_mask(struct stage_list *list, const struct chain_live 
     return STATUS_OK;
 }
 
+/* Where nothing can be changed, the gain is a stage, and all stages are heard. */
+static enum status settle_live(const char *path, struct stage_list *list,
+                               const struct chain_live *live)
+{
+    char gain[32], origin[PATH_MAX + 64];
+    TRY(choose_mask(list, live));
+    if (live->dry)
+        note("chain %s: it says dry: true, which is for presets; its stages are heard", path);
+    if (live->gain_db == 0)
+        return STATUS_OK;
+    snprintf(gain, sizeof gain, "%.9g", live->gain_db);
+    snprintf(origin, sizeof origin, "chain %s, gain:", path);
+    return stage_list_add(list, stage_ops_named("gain"), gain, origin);
+}
+
 void chain_live_free(struct chain_live *live)
 {
     for (size_t i = 0; i < live->other_count; i++)
@@ -233,7 +248,7 @@ enum status chain_file_load(const char *path, struct stage_list *list, struct ch
     if (status == STATUS_OK)
         status = read_document(document, path, list, &own);
     if (status == STATUS_OK && !live)
-        status = choose_mask(list, &own);
+        status = settle_live(path, list, &own);
     if (document)
         cyaml_free(&config, &schema.document, document, 0);
     if (live)

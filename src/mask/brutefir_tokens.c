@@ -106,14 +106,19 @@ enum status brutefir_count(struct brutefir_tokens *tokens, const char *what, uin
     return STATUS_OK;
 }
 
-enum status brutefir_skip(struct brutefir_tokens *tokens, const char *refused)
+enum status brutefir_skip(struct brutefir_tokens *tokens, bool are_modules)
 {
     for (int depth = 0; (depth > 0 || !brutefir_at(tokens, ';'));) {
         if (tokens->now.kind == TOKEN_END || (depth == 0 && brutefir_at(tokens, '}')))
             return mask_config_refuse(tokens->config, "';' is missing");
-        if (refused && tokens->now.kind == TOKEN_WORD && strcmp(tokens->now.text, refused) == 0)
+        if (are_modules && depth == 0 && tokens->now.kind == TOKEN_STRING &&
+            strcmp(tokens->now.text, "cli") != 0)
+            return mask_config_refuse(tokens->config, "the module %.40s cannot be read as a mask",
+                                      tokens->now.text);
+        if (are_modules && tokens->now.kind == TOKEN_WORD &&
+            strcmp(tokens->now.text, "script") == 0)
             return mask_config_refuse(tokens->config,
-                                      "%s: varies over time and cannot be read as a mask", refused);
+                                      "script: varies over time and cannot be read as a mask");
         depth += brutefir_at(tokens, '{') ? 1 : brutefir_at(tokens, '}') ? -1 : 0;
         if (depth > BLOCK_DEPTH_MOST)
             return mask_config_refuse(tokens->config, "too many '{'");

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NAME[/ATTENUATION][/MULTIPLIER], ... */
-static enum status parse_links(struct brutefir_tokens *tokens, struct brutefir_links *links)
+/* NAME[/ATTENUATION][/MULTIPLIER], ...; an unquoted number is an index, not a name. */
+static enum status parse_links(struct brutefir_tokens *tokens, bool may_scale,
+                               struct brutefir_links *links)
 {
     do {
         if (brutefir_at(tokens, ','))
@@ -17,8 +18,14 @@ static enum status parse_links(struct brutefir_tokens *tokens, struct brutefir_l
         if (links->count == BRUTEFIR_NAMES_MOST)
             return mask_config_refuse(tokens->config, "more than %d names", BRUTEFIR_NAMES_MOST);
         struct brutefir_link *link = &links->at[links->count++];
-        *link = (struct brutefir_link){.line = tokens->config->line, .gain = 1};
+        *link = (struct brutefir_link){
+            .line = tokens->config->line, .gain = 1, .is_index = tokens->now.kind == TOKEN_WORD};
         TRY(brutefir_text(tokens, &link->name));
+        if (brutefir_at(tokens, '/') && !may_scale)
+            return mask_config_refuse(tokens->config,
+                                      "%s/: BruteFIR scales from_inputs:, to_outputs: and "
+                                      "from_filters: alone",
+                                      link->name);
         for (int i = 0; i < 2 && brutefir_at(tokens, '/'); i++) {
             double value;
             TRY(brutefir_next(tokens));
@@ -33,7 +40,15 @@ static enum status parse_links(struct brutefir_tokens *tokens, struct brutefir_l
 
 struct brutefir_field {
     const char *name;
-    enum { FIELD_IGNORED, FIELD_TEXT, FIELD_COUNT, FIELD_BLOCKS, FIELD_DB, FIELD_LINKS } kind;
+    enum {
+        FIELD_IGNORED,
+        FIELD_TEXT,
+        FIELD_COUNT,
+        FIELD_BLOCKS,
+        FIELD_DB,
+        FIELD_LINKS,
+        FIELD_NAMES
+    } kind;
     size_t offset; /* in the struct that it sets */
 };
 
@@ -48,7 +63,7 @@ static const struct brutefir_field filter_fields[] = {
     {"from_inputs", FIELD_LINKS, FILTER(from_inputs)},
     {"from_filters", FIELD_LINKS, FILTER(from_filters)},
     {"to_outputs", FIELD_LINKS, FILTER(to_outputs)},
-    {"to_filters", FIELD_LINKS, FILTER(to_filters)},
+    {"to_filters", FIELD_NAMES, FILTER(to_filters)},
     {"coeff", FIELD_TEXT, FILTER(coeff)},
     {"delay", FIELD_BLOCKS, FILTER(delay)},
     {"process", FIELD_IGNORED, 0},
@@ -73,7 +88,8 @@ static enum status parse_field(struct brutefir_tokens *tokens, const struct brut
     case FIELD_COUNT:
         return brutefir_count(tokens, "skip:", to);
     case FIELD_LINKS:
-        return parse_links(tokens, to);
+    case FIELD_NAMES:
+        return parse_links(tokens, field->kind == FIELD_LINKS, to);
     case FIELD_BLOCKS:
         TRY(brutefir_number(tokens, &number));
         *(uint64_t *)to = number > 0 && number < 1e9 ? (uint64_t)number : 0;
@@ -83,7 +99,7 @@ static enum status parse_field(struct brutefir_tokens *tokens, const struct brut
         *(double *)to = audio_from_db(-number);
         return STATUS_OK;
     default:
-        return brutefir_skip(tokens, NULL);
+        return brutefir_skip(tokens, false);
     }
 }
 
@@ -111,7 +127,10 @@ static enum status parse_coeff_field(struct brutefir_tokens *tokens, void *conte
 static enum status parse_filter_field(struct brutefir_tokens *tokens, void *context,
                                       const char *field)
 {
-    return parse_known(tokens, filter_fields, "filter", field, context);
+    struct brutefir_filter *filter = context;
+    if (strcmp(field, "coeff") == 0)
+        filter->has_coeff_index = tokens->now.kind == TOKEN_WORD;
+    return parse_known(tokens, filter_fields, "filter", field, filter);
 }
 
 /* Channels that one input or output block adds to the previous ones. */
@@ -291,7 +310,7 @@ static enum status parse_channels(struct brutefir_tokens *tokens,
 {
     struct channel_block block = {.channels = channels, .first = channels->count};
     struct brutefir_links names = {0};
-    TRY(parse_links(tokens, &names));
+    TRY(parse_links(tokens, false, &names));
     if (names.count > BRUTEFIR_NAMES_MOST - channels->count)
         return mask_config_refuse(tokens->config, "more than %d channels", BRUTEFIR_NAMES_MOST);
     for (size_t i = 0; i < names.count; i++)
@@ -328,15 +347,16 @@ static enum status parse_setting(struct brutefir_tokens *tokens, struct brutefir
             return mask_config_refuse(tokens->config, "an invalid filter_length");
         return STATUS_OK;
     }
-    if (strcmp(name, "logic") == 0 && tokens->now.kind == TOKEN_STRING &&
-        strcmp(tokens->now.text, "cli") != 0)
-        return mask_config_refuse(tokens->config, "the module %.40s cannot be read as a mask",
-                                  tokens->now.text);
     if (strcmp(name, "logic") == 0)
-        return brutefir_skip(tokens, "script");
+        return brutefir_skip(tokens, true);
+    if (strcmp(name, "powersave") == 0 && tokens->now.kind == TOKEN_WORD &&
+        *tokens->now.text == '-')
+        note("mask %s: line %zu: powersave: %s: BruteFIR silences inputs below these dB, a mask "
+             "does not",
+             tokens->config->file, tokens->config->line, tokens->now.text);
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         if (strcmp(name, ignored[i]) == 0)
-            return brutefir_skip(tokens, NULL);
+            return brutefir_skip(tokens, false);
     return mask_config_refuse(tokens->config, "BruteFIR has no setting '%.40s'", name);
 }
 

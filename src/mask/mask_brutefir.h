@@ -13,6 +13,7 @@ struct brutefir_link {
     char *name; /* of a channel or filter */
     size_t line;
     double gain;
+    bool is_index;                  /* the name, if it is a number */
     struct brutefir_filter *filter; /* resolved from the name */
 };
 
@@ -47,7 +48,8 @@ struct brutefir_channels {
 struct brutefir_filter {
     char *name;
     size_t line;
-    char *coeff;    /* NULL: not given */
+    char *coeff; /* NULL: not given */
+    bool has_coeff_index;
     uint64_t delay; /* blocks */
     struct brutefir_links from_inputs, from_filters, to_outputs, to_filters;
     enum { FILTER_NEW, FILTER_ENTERED, FILTER_DONE } state;
@@ -94,7 +96,8 @@ MUST_CHECK enum status brutefir_number(struct brutefir_tokens *tokens, double *v
 MUST_CHECK enum status brutefir_count(struct brutefir_tokens *tokens, const char *what,
                                       uint64_t *value);
 
-/* Skip everything up to the semicolon; the word `refused` (or NULL) is an error. */
-MUST_CHECK enum status brutefir_skip(struct brutefir_tokens *tokens, const char *refused);
+/* Skip everything up to the semicolon. Of logic modules, all but a CLI without script are errors.
+ */
+MUST_CHECK enum status brutefir_skip(struct brutefir_tokens *tokens, bool are_modules);
 
 #endif

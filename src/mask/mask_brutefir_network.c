@@ -3,17 +3,16 @@
 
 #include <string.h>
 
-/* BruteFIR's names of formats that other programs use for another format. */
+/* BruteFIR's names of formats that other programs use for another format; those of version 1.0m on,
+ * which has S24_4LE in the low bits, as ALSA has it. */
 static const struct raw_format *format_named(const char *name)
 {
     static const struct {
         const char *theirs, *ours;
     } names[] = {
-        {"S16_NE", "S16_LE"},     {"S24_LE", "S24_3_LE"}, {"S24_BE", "S24_3_BE"},
-        {"S24_NE", "S24_3_LE"},   {"S16_4LE", "S32_LE"},  {"S16_4BE", "S32_BE"},
-        {"S16_4NE", "S32_LE"},    {"S24_4LE", "S32_LE"},  {"S24_4BE", "S32_BE"},
-        {"S24_4NE", "S32_LE"},    {"S32_NE", "S32_LE"},   {"FLOAT_NE", "F32_LE"},
-        {"FLOAT64_NE", "F64_LE"},
+        {"S16_NE", "S16_LE"},   {"S24_LE", "S24_3_LE"},     {"S24_BE", "S24_3_BE"},
+        {"S24_NE", "S24_3_LE"}, {"S24_4LE", "S24_4_RJ_LE"}, {"S24_4NE", "S24_4_RJ_LE"},
+        {"S32_NE", "S32_LE"},   {"FLOAT_NE", "F32_LE"},     {"FLOAT64_NE", "F64_LE"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i].theirs) == 0)
@@ -22,21 +21,22 @@ static const struct raw_format *format_named(const char *name)
 }
 
 /* The item, whose first member is its name, of a name or an index; NULL: none. */
-static void *find(void *items, size_t count, size_t size, const char *name)
+static void *find(void *items, size_t count, size_t size, const char *name, bool is_index)
 {
     uint64_t number;
-    bool is_index = mask_config_count(name, &number);
+    is_index = is_index && mask_config_count(name, &number);
     for (size_t i = 0; i < count; i++) {
         void *item = (char *)items + i * size;
-        if (strcmp(name, *(char **)item) == 0 || (is_index && number == i))
+        if (is_index ? number == i : strcmp(name, *(char **)item) == 0)
             return item;
     }
     return NULL;
 }
 
-static struct brutefir_channel *find_channel(struct brutefir_channels *channels, const char *name)
+static struct brutefir_channel *find_channel(struct brutefir_channels *channels,
+                                             const struct brutefir_link *link)
 {
-    return find(channels->at, channels->count, sizeof *channels->at, name);
+    return find(channels->at, channels->count, sizeof *channels->at, link->name, link->is_index);
 }
 
 static enum status load_coeff(struct brutefir *brutefir, const struct brutefir_coeff *coeff,
@@ -81,7 +81,8 @@ static enum status apply_coeff(struct brutefir *brutefir, struct brutefir_filter
     if (!filter->coeff || strcmp(filter->coeff, "-1") == 0)
         return mask_matrix_gain(filter->response, 0, 1, delay);
     const struct brutefir_coeff *coeff =
-        find(brutefir->coeffs, brutefir->coeff_count, sizeof *brutefir->coeffs, filter->coeff);
+        find(brutefir->coeffs, brutefir->coeff_count, sizeof *brutefir->coeffs, filter->coeff,
+             filter->has_coeff_index);
     if (!coeff)
         return mask_config_refuse(brutefir->config, "there is no coeff %s", filter->coeff);
     if (coeff->file && strcmp(coeff->file, "dirac pulse") == 0)
@@ -96,7 +97,7 @@ static enum status add_inputs(struct brutefir *brutefir, struct brutefir_filter 
     static const double one = 1;
     for (size_t i = 0; i < filter->from_inputs.count; i++) {
         const struct brutefir_link *link = &filter->from_inputs.at[i];
-        const struct brutefir_channel *input = find_channel(&brutefir->inputs, link->name);
+        const struct brutefir_channel *input = find_channel(&brutefir->inputs, link);
         brutefir->config->line = link->line;
         if (!input)
             return mask_config_refuse(brutefir->config, "there is no input %s", link->name);
@@ -167,7 +168,7 @@ static enum status add_outputs(struct brutefir *brutefir, const struct brutefir_
 {
     for (size_t i = 0; i < filter->to_outputs.count; i++) {
         const struct brutefir_link *link = &filter->to_outputs.at[i];
-        const struct brutefir_channel *output = find_channel(&brutefir->outputs, link->name);
+        const struct brutefir_channel *output = find_channel(&brutefir->outputs, link);
         brutefir->config->line = link->line;
         if (!output)
             return mask_config_refuse(brutefir->config, "there is no output %s", link->name);
@@ -186,8 +187,8 @@ static enum status resolve(struct brutefir *brutefir, struct brutefir_links *lin
 {
     for (size_t i = 0; i < links->count; i++) {
         struct brutefir_link *link = &links->at[i];
-        link->filter =
-            find(brutefir->filters, brutefir->filter_count, sizeof *brutefir->filters, link->name);
+        link->filter = find(brutefir->filters, brutefir->filter_count, sizeof *brutefir->filters,
+                            link->name, link->is_index);
         brutefir->config->line = link->line;
         if (!link->filter)
             return mask_config_refuse(brutefir->config, "there is no filter %s", link->name);

@@ -21,25 +21,41 @@ enum status pipewire_rate(struct pipewire_graph *graph, double *rate)
 
 /* ---- channels ---- */
 
+static void add_position(const char *name, size_t length, uint8_t at[MATRIX_CHANNELS_MOST],
+                         size_t *count)
+{
+    static const struct channel_layout any = {0};
+    if (*count < MATRIX_CHANNELS_MOST)
+        at[*count] = (uint8_t)channel_position_named(name, length, any);
+    ++*count;
+}
+
 /* "[ FL FR ]", also as text. */
-static size_t count_positions(const json_t *positions)
+static size_t read_positions(const json_t *positions, uint8_t at[MATRIX_CHANNELS_MOST])
 {
     const char *text = json_string_value(positions);
-    size_t count = json_array_size(positions);
-    while (text && *text) {
-        text += strspn(text, "[], \t");
-        count += *text != '\0';
-        text += strcspn(text, "[], \t");
+    size_t count = 0, length, i;
+    const json_t *item;
+    json_array_foreach(positions, i, item)
+    {
+        const char *name = json_string_value(item);
+        add_position(name ? name : "", name ? strlen(name) : 0, at, &count);
+    }
+    for (; text && *(text += strspn(text, "[], \t")); text += length) {
+        length = strcspn(text, "[], \t");
+        add_position(text, length, at, &count);
     }
     return count;
 }
 
-/* Of a stream; 0: not said. */
+/* Of a stream; 0: not said. PipeWire links by positions, whose order the sound need not have. */
 static enum status read_channels(struct pipewire_graph *graph, const json_t *properties,
-                                 size_t *channels)
+                                 size_t *channels, struct channel_order *order)
 {
     int64_t count = 0;
-    size_t positions = count_positions(mask_json_get(properties, "audio.position"));
+    uint8_t at[MATRIX_CHANNELS_MOST];
+    struct channel_layout layout;
+    size_t positions = read_positions(mask_json_get(properties, "audio.position"), at);
     TRY(mask_json_count(&graph->json, properties, "audio.channels", 0, MATRIX_CHANNELS_MOST,
                         &count));
     if (positions && count && positions != (size_t)count)
@@ -47,11 +63,18 @@ static enum status read_channels(struct pipewire_graph *graph, const json_t *pro
                                 (long long)count, positions);
     if (positions > MATRIX_CHANNELS_MOST)
         return mask_json_refuse(&graph->json, "more than %d channels", MATRIX_CHANNELS_MOST);
+    if (positions && positions <= CHANNEL_ORDER_MOST)
+        channel_order_sort(at, positions, &layout, order);
     if (positions || count)
         *channels = positions ? positions : (size_t)count;
     else if (mask_json_get(properties, "audio.layout"))
         return mask_json_refuse(&graph->json, "audio.layout: say audio.position instead");
     return STATUS_OK;
+}
+
+size_t pipewire_channel(const struct channel_order *order, size_t channels, size_t port)
+{
+    return order->count == channels ? order->rows[port] : port;
 }
 
 /* Of a stream; unchanged: not said. */
@@ -74,10 +97,11 @@ static enum status read_streams(struct pipewire_graph *graph, const json_t *args
     const json_t *playback = mask_json_get(args, "playback.props");
     int64_t capture_rate = 0, rate;
     graph->json.where[0] = '\0';
-    TRY(read_channels(graph, args, &both));
+    TRY(read_channels(graph, args, &both, &graph->capture));
     *streams = (struct pipewire_streams){.capture = both, .playback = both};
-    TRY(read_channels(graph, capture, &streams->capture));
-    TRY(read_channels(graph, playback, &streams->playback));
+    graph->playback = graph->capture;
+    TRY(read_channels(graph, capture, &streams->capture, &graph->capture));
+    TRY(read_channels(graph, playback, &streams->playback, &graph->playback));
     TRY(read_rate(graph, args, &capture_rate));
     rate = capture_rate;
     TRY(read_rate(graph, capture, &capture_rate));
@@ -131,12 +155,13 @@ static enum status collect(struct pipewire_graph *graph, const struct pipewire_s
     for (size_t o = 0; o < streams->outputs; o++) {
         struct pipewire_source source = graph->outputs[o % graph->output_count];
         struct pipewire_node *node = &graph->nodes[source.index];
+        size_t channel = pipewire_channel(&graph->playback, streams->outputs, o);
         graph->instance = o / graph->output_count;
         if (source.from != PIPEWIRE_NODE)
             continue;
         node->is_used[source.port] = true;
-        TRY(mask_matrix_add_output(result, o, graph->matrix, pipewire_row(graph, node, source.port),
-                                   1));
+        TRY(mask_matrix_add_output(result, channel, graph->matrix,
+                                   pipewire_row(graph, node, source.port), 1));
     }
     return STATUS_OK;
 }

@@ -6,6 +6,7 @@
 
 #include "mask/mask_json.h"
 #include "mask/mask_matrix.h"
+#include "sound/channel_order.h"
 
 enum { PIPEWIRE_PORTS = 8, PIPEWIRE_NODES_MOST = 256 };
 
@@ -61,14 +62,18 @@ struct pipewire_graph {
     size_t node_count;
     size_t rows; /* of an instance */
     struct pipewire_source outputs[MATRIX_CHANNELS_MOST];
-    size_t input_count, output_count; /* of an instance */
-    bool names_inputs, names_outputs; /* it lists them; else they may stay unconnected */
-    size_t instance;                  /* the present one */
-    size_t file_columns;              /* the most of a file whose column is the instance's */
+    size_t input_count, output_count;       /* of an instance */
+    struct channel_order capture, playback; /* of the streams' positions */
+    bool names_inputs, names_outputs;       /* it lists them; else they may stay unconnected */
+    size_t instance;                        /* the present one */
+    size_t file_columns;                    /* the most of a file whose column is the instance's */
 };
 
 /* Read nodes, links, inputs and outputs. The JSON stays in use. */
 MUST_CHECK enum status pipewire_graph_load(struct pipewire_graph *graph, const json_t *json);
+
+/* The channel of the sound that a port of a stream of so many channels is. */
+size_t pipewire_channel(const struct channel_order *order, size_t channels, size_t port);
 
 /* The rows of the present instance that its outputs need. */
 MUST_CHECK enum status pipewire_graph_run(struct pipewire_graph *graph);

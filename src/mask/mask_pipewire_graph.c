@@ -221,8 +221,10 @@ enum status pipewire_feed(struct pipewire_graph *graph, struct pipewire_source s
 {
     static const double one = 1;
     size_t input = graph->instance * graph->input_count + source.index;
-    if (source.from == PIPEWIRE_INPUT && input < mask_matrix_inputs(graph->matrix))
-        return mask_matrix_add(graph->matrix, input, row, gain, 0, &one, 1);
+    size_t inputs = mask_matrix_inputs(graph->matrix);
+    if (source.from == PIPEWIRE_INPUT && input < inputs)
+        return mask_matrix_add(graph->matrix, pipewire_channel(&graph->capture, inputs, input), row,
+                               gain, 0, &one, 1);
     if (source.from != PIPEWIRE_NODE)
         return STATUS_OK;
     const struct pipewire_node *from = &graph->nodes[source.index];
