@@ -56,12 +56,13 @@ static bool read_all(struct source *source, float *samples, size_t *frames)
 }
 
 /* False: it is refused. No frames: it has another rate or more channels. */
-static bool read_path(const char *path, float *samples, size_t *frames)
+static bool read_path(const char *path, bool allows, size_t from, float *samples, size_t *frames)
 {
     struct source *source = NULL;
     *frames = 0;
-    bool is_read =
-        source_open_sound(path, false, &source) == STATUS_OK && read_all(source, samples, frames);
+    bool is_read = source_open_sound(path, allows, &source) == STATUS_OK &&
+                   (from == 0 || source_seek(source, from) == STATUS_OK) &&
+                   read_all(source, samples, frames);
     if (is_read && (source->format.channels != 1 || source->format.rate != RATE))
         *frames = 0;
     source_close(source);
@@ -98,7 +99,7 @@ static bool read_bytes(const unsigned char *bytes, size_t size, bool is_pipe, fl
     if (is_pipe && pthread_create(&thread, NULL, feed_pipe, &feed) != 0)
         abort();
     snprintf(path, sizeof path, "/proc/self/fd/%d", ends[0]);
-    bool is_read = read_path(path, samples, frames);
+    bool is_read = read_path(path, false, 0, samples, frames);
     close(ends[0]); /* ends the thread, if it still writes: SIGPIPE is ignored */
     if (is_pipe)
         pthread_join(thread, NULL);
@@ -201,4 +202,40 @@ bool damaged_holds_without(size_t kind, size_t at, size_t count, bool is_pipe)
     bool is_right = holds(whole, bytes, whole->size - count, is_pipe);
     free(bytes);
     return is_right;
+}
+
+/* ---- what is taken all the same ---- */
+
+static bool read_file(const unsigned char *bytes, size_t size, bool allows, size_t from,
+                      float *samples, size_t *frames)
+{
+    char path[64];
+    int fd = file_of(bytes, size);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    bool is_read = read_path(path, allows, from, samples, frames);
+    close(fd);
+    return is_read;
+}
+
+bool damaged_keeps_places(size_t kind, const struct damaged_edit *edit)
+{
+    static float samples[2 * FRAMES];
+    const struct whole *whole = &wholes[kind];
+    size_t frames, wrong = 0;
+    whole->bytes[edit->at] ^= edit->bits;
+    bool is_read = read_file(whole->bytes, whole->size, true, 0, samples, &frames);
+    whole->bytes[edit->at] ^= edit->bits;
+    for (size_t i = 0; is_read && i < frames && i < whole->frames; i++)
+        wrong += samples[i] != whole->samples[i] && samples[i] != 0;
+    return is_read && frames == whole->frames && wrong == 0;
+}
+
+bool damaged_seeks(size_t kind, size_t frame)
+{
+    static float samples[2 * FRAMES];
+    const struct whole *whole = &wholes[kind];
+    size_t frames;
+    return read_file(whole->bytes, whole->size, false, frame, samples, &frames) &&
+           frames == whole->frames - frame &&
+           memcmp(samples, whole->samples + frame, frames * sizeof *samples) == 0;
 }

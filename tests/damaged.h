@@ -28,6 +28,13 @@ bool damaged_holds(size_t kind, const struct damaged_edit *edits, size_t count, 
 /* The same without `count` bytes from `at` on. */
 bool damaged_holds_without(size_t kind, size_t at, size_t count, bool is_pipe);
 
+/* With --allow-truncated, as a file: whether a FLAC of a known length keeps it, and each sample is
+ * that of the whole one, or 0. */
+bool damaged_keeps_places(size_t kind, const struct damaged_edit *edit);
+
+/* Whether what is read from a frame on is what the whole sound has there. */
+bool damaged_seeks(size_t kind, size_t frame);
+
 void damaged_end(void);
 
 #endif

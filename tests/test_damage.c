@@ -35,10 +35,17 @@ static struct damaged_edit random_edit(uint64_t *state, size_t kind)
 
 static char lines[4096];
 
+static void ignore(void *context, const char *line)
+{
+    (void)context;
+    (void)line;
+}
+
 static void begin(void)
 {
     note_verbosity(VERBOSITY_QUIET);
     log_capture(lines, sizeof lines);
+    messages_to(ignore, NULL);
     ck_assert(damaged_begin());
 }
 
@@ -46,6 +53,7 @@ static void end(void)
 {
     damaged_end();
     log_capture(NULL, 0);
+    messages_to(NULL, NULL);
 }
 
 START_TEST(changed_bytes_change_no_sample)
@@ -84,4 +92,39 @@ START_TEST(missing_bytes_change_no_sample)
 }
 END_TEST
 
-SUITE_MAIN("damage", changed_bytes_change_no_sample, missing_bytes_change_no_sample)
+/* Damaged frames are silent: what follows stays in its place. */
+START_TEST(damage_that_is_allowed_moves_nothing)
+{
+    enum { FIRST = 8000, FLACS = 2 }; /* in the frames, and of these kinds the length is known */
+    uint64_t state = seed();
+    begin();
+    for (size_t kind = 0; kind < FLACS; kind++)
+        for (size_t round = 0; round < rounds(); round++) {
+            struct damaged_edit edit = {
+                .at = FIRST + (uint32_t)random_below(&state, damaged_size(kind) / 2),
+                .bits = (uint8_t)(1 << random_below(&state, 8))};
+            ck_assert_msg(damaged_keeps_places(kind, &edit), "kind %zu, %u by %02x", kind, edit.at,
+                          edit.bits);
+        }
+    end();
+}
+END_TEST
+
+/* Into the last pages, too, which end early. */
+START_TEST(a_part_is_that_of_the_whole)
+{
+    enum { FRAMES = 100000, VORBIS = 3 };
+    uint64_t state = seed();
+    begin();
+    for (size_t kind = 0; kind <= VORBIS; kind++)
+        for (size_t round = 0; round < rounds() / 2; round++) {
+            size_t frame = random_below(&state, round % 2 ? FRAMES : 6000);
+            frame = round % 2 ? frame : FRAMES - 1 - frame;
+            ck_assert_msg(damaged_seeks(kind, frame), "kind %zu, from frame %zu", kind, frame);
+        }
+    end();
+}
+END_TEST
+
+SUITE_MAIN("damage", changed_bytes_change_no_sample, missing_bytes_change_no_sample,
+           damage_that_is_allowed_moves_nothing, a_part_is_that_of_the_whole)

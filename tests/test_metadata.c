@@ -234,6 +234,9 @@ START_TEST(damaged_tag_is_reported)
     command_done("python3 " METADATA_SCRIPTS "/metadata_files.py with tag.wav 'id3 ' "
                  "4944330300000000001001020304050607080910111213141516");
     command_expect(command_done("\"$HALO\" render tag.wav out.wav -f --gain -6").err, lost);
+    command_done("python3 " METADATA_SCRIPTS "/metadata_files.py with short.wav bext 00010203");
+    command_expect(command_done("\"$HALO\" render short.wav out.wav -f --gain -6").err,
+                   "bext (it is damaged)");
     command_done("python3 " METADATA_SCRIPTS "/metadata_files.py with tag.wav 'id3 ' "
                  "4944330300000000001000000000000000000000000000000000");
     struct command_result blank = command_done("\"$HALO\" render tag.wav out.wav -f --gain -6");

@@ -153,24 +153,6 @@ START_TEST(positions_move_with_the_part)
 }
 END_TEST
 
-/* A sampler's loop inside the part still closes. */
-START_TEST(loops_move_with_the_part)
-{
-    begin();
-    command_done("python3 -c 'import struct; d=open(\"a.wav\",\"rb\").read(); "
-                 "c=struct.pack(\"<15I\",0,0,62500,60,0,0,0,1,0,0,0,9000,20000,0,0); "
-                 "d+=b\"smpl\"+struct.pack(\"<I\",60)+c; "
-                 "open(\"m.wav\",\"wb\").write(d[:4]+struct.pack(\"<I\",len(d)-8)+d[8:])'");
-    command_done(
-        "$HALO render m.wav out.wav --start 0.5 --duration 1 && "
-        "python3 -c 'import struct; d=open(\"out.wav\",\"rb\").read(); i=d.index(b\"smpl\"); "
-        "p=struct.unpack(\"<II\",d[i+52:i+60]); assert p==(1000,12000),p'");
-    command_expect(command_done("$HALO render m.wav out.wav -f --start 0.6").err, "1 sampler loop");
-    command_expect(command_done("$HALO render m.wav out.wav -f --duration 1").err,
-                   "1 sampler loop");
-}
-END_TEST
-
 START_TEST(segments_of_kaldi_are_jobs)
 {
     begin();
@@ -274,5 +256,5 @@ END_TEST
 
 SUITE_MAIN("speech_parts", a_part_is_exact_to_the_frame, a_part_is_filtered_as_a_file_of_its_own,
            only_the_part_is_read, parts_that_are_not_there_are_refused,
-           positions_move_with_the_part, loops_move_with_the_part, segments_of_kaldi_are_jobs,
+           positions_move_with_the_part, segments_of_kaldi_are_jobs,
            manifests_list_parts_as_recordings)

@@ -19,10 +19,10 @@ struct flac_reader {
     bool is_beyond;     /* looking for frames that the header does not count */
     bool is_whole;      /* read from the first frame on */
     bool was_checked;   /* the MD5 */
-    bool is_bad;        /* the frame that comes has a wrong checksum */
-    int32_t *samples;   /* of the last frame, interleaved */
+    bool is_bad;        /* libFLAC may send silence for frames that it has lost */
+    int32_t *samples;   /* that were decoded at once, interleaved */
     size_t room;        /* samples */
-    size_t first, held; /* of its frames: the next one to hand out, and all */
+    size_t first, held; /* of their frames: the next one to hand out, and all */
     FLAC__uint64 end;   /* the byte after it */
     int64_t silent;     /* frames to hand out before these */
     int64_t next;       /* the frame after these */
@@ -111,10 +111,11 @@ static void on_error(const FLAC__StreamDecoder *decoder, FLAC__StreamDecoderErro
 {
     struct flac_reader *reader = user;
     (void)decoder;
+    (void)status;
     if (reader->is_beyond) /* a tag, or padding */
         return;
     add_damage(reader, 0);
-    reader->is_bad |= status == FLAC__STREAM_DECODER_ERROR_STATUS_FRAME_CRC_MISMATCH;
+    reader->is_bad = true;
 }
 
 /* Where frames are missing before this one, they are silent, unless its number is damaged, too. */
@@ -135,10 +136,25 @@ static bool make_room(struct flac_reader *reader, size_t samples)
 {
     if (samples <= reader->room)
         return true;
-    free(reader->samples);
-    reader->samples = malloc(samples * sizeof *reader->samples);
-    reader->room = reader->samples ? samples : 0;
-    return reader->samples;
+    int32_t *larger = realloc(reader->samples, samples * sizeof *larger);
+    if (!larger)
+        return false;
+    reader->samples = larger;
+    reader->room = samples;
+    return true;
+}
+
+/* Behind those that are held. Returns whether all are 0. */
+static bool take(struct flac_reader *reader, const FLAC__int32 *const buffer[], size_t channels,
+                 size_t frames)
+{
+    int32_t *to = reader->samples + reader->held * channels, any = 0;
+    for (size_t c = 0; c < channels; c++)
+        for (size_t i = 0; i < frames; i++)
+            any |= to[i * channels + c] = buffer[c][i];
+    reader->held += frames;
+    reader->next += (int64_t)frames;
+    return any == 0;
 }
 
 static FLAC__StreamDecoderWriteStatus on_frame(const FLAC__StreamDecoder *decoder,
@@ -156,20 +172,13 @@ static FLAC__StreamDecoderWriteStatus on_frame(const FLAC__StreamDecoder *decode
         reader->damage.is_format = reader->has_failed = true;
         return FLAC__STREAM_DECODER_WRITE_STATUS_ABORT;
     }
-    if (!make_room(reader, channels * frames)) {
+    if (!make_room(reader, channels * (reader->held + frames))) {
         reader->io->error = ENOMEM;
         return FLAC__STREAM_DECODER_WRITE_STATUS_ABORT;
     }
     fill_gap(reader, (int64_t)frame->header.number.sample_number, frames);
-    if (reader->is_bad)
-        add_damage(reader, (int64_t)frames);
-    reader->is_bad = false;
-    for (size_t c = 0; c < channels; c++)
-        for (size_t i = 0; i < frames; i++)
-            reader->samples[i * channels + c] = buffer[c][i];
-    reader->first = 0;
-    reader->held = frames;
-    reader->next += (int64_t)frames;
+    reader->is_bad = take(reader, buffer, channels, frames) && reader->is_bad;
+    reader->damage.lost += reader->is_bad ? (int64_t)frames : 0;
     (void)FLAC__stream_decoder_get_decode_position(decoder, &reader->end);
     return FLAC__STREAM_DECODER_WRITE_STATUS_CONTINUE;
 }
@@ -195,9 +204,11 @@ static bool begin(struct flac_reader *reader)
         seeks ? on_eof : NULL, on_frame, on_metadata, on_error, reader);
     if (begun == FLAC__STREAM_DECODER_INIT_STATUS_MEMORY_ALLOCATION_ERROR)
         io->error = ENOMEM;
-    return begun == FLAC__STREAM_DECODER_INIT_STATUS_OK &&
-           FLAC__stream_decoder_process_until_end_of_metadata(reader->decoder) &&
-           reader->has_header;
+    bool has_begun = begun == FLAC__STREAM_DECODER_INIT_STATUS_OK &&
+                     FLAC__stream_decoder_process_until_end_of_metadata(reader->decoder);
+    if (has_begun)
+        (void)FLAC__stream_decoder_get_decode_position(reader->decoder, &reader->end);
+    return has_begun && reader->has_header;
 }
 
 /* As libsndfile names these samples. */

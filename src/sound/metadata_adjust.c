@@ -137,8 +137,6 @@ static enum status add_history(struct metadata_chunk *bext, const struct metadat
 static enum status adjust_bext(struct sound_metadata *metadata, struct metadata_chunk *bext,
                                const struct metadata_change *change)
 {
-    if (bext->size < BEXT_LEAST)
-        return STATUS_OK;
     metadata_put_little(&(struct metadata_buffer){.bytes = bext->bytes + BEXT_TIME, .capacity = 8},
                         metadata_little(bext->bytes + BEXT_TIME, 8) + change->start, 8);
     TRY(clear_loudness(metadata, bext));
@@ -175,6 +173,11 @@ static enum status adjust_chunk(struct sound_metadata *metadata, size_t index,
                                 const struct metadata_change *change)
 {
     struct metadata_chunk *chunk = &metadata->chunks[index];
+    if (memcmp(chunk->id, "bext", 4) == 0 && chunk->size < BEXT_LEAST) { /* ffmpeg opens no such */
+        TRY(metadata_lose(metadata, "it is damaged", "bext"));
+        metadata_remove_chunk(metadata, index);
+        return STATUS_OK;
+    }
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         if (rules[i].family != chunk->family || memcmp(rules[i].id, chunk->id, 4) != 0)
             continue;

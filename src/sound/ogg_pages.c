@@ -40,8 +40,13 @@ static void add_page(struct ogg_pages *pages, const ogg_page *page, uint64_t siz
     bool is_there = is_next(pages, page);
     if (pages->skipped > 0)
         add_damage(pages, pages->at - pages->skipped, pages->skipped);
-    else if (!is_there && pages->has_samples) /* what was recorded from a server begins anywhere */
+    else if (!is_there && pages->has_samples)
         add_damage(pages, pages->at, 0);
+    pages->begins_late |= !is_there && !pages->has_samples;
+    if (granule > 0) {
+        pages->granules[1] = pages->granules[0];
+        pages->granules[0] = granule;
+    }
     if (granule > 0 && pages->damages == 0)
         pages->before = granule;
     if (granule > 0 && pages->damages > 0 && pages->after < 0)

@@ -36,6 +36,8 @@ struct ogg_pages {
     uint64_t damages; /* places with damaged or missing pages */
     uint64_t damaged_at, damaged_bytes; /* the first place, and bytes there; 0: pages are missing */
     int64_t before, after;              /* granule positions beside it; after -1: not known */
+    bool begins_late;                   /* pages are missing before the first samples */
+    int64_t granules[2];                /* of the last page, and of the one before it */
 };
 
 /* Errors are in pages->failed. */

@@ -44,8 +44,8 @@ static enum status refuse_flac(struct sound_source *sound, const struct flac_dam
     if (damage->is_format)
         return fail(
             STATUS_FAILED,
-            "%s is damaged: its frames have another rate, or other channels or bits, than its "
-            "header gives",
+            "%s is damaged: its frames have another rate, or other channels, bits or number, "
+            "than its header gives",
             name);
     return fail(STATUS_FAILED, "%s is damaged at frame %" PRId64 ", by its checksums; %s", name,
                 damage->at, cure);
@@ -129,6 +129,8 @@ enum status sound_source_check_ogg(struct sound_source *sound)
         TRY(judge_pages(sound));
     if (io->pages.is_chain)
         return refuse_chain(sound);
+    if (io->pages.begins_late) /* as what was recorded from a server does */
+        warning("%s begins late: pages before its first samples are missing", sound->source.name);
     return io->pages.has_ended ? STATUS_OK : sound_source_judge_missing(sound, 0, 0);
 }
 

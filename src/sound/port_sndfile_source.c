@@ -188,12 +188,35 @@ static enum status read_rows(struct sound_source *sound, const struct planar_row
     return STATUS_OK;
 }
 
+/* libsndfile seeks wrong into the last page of a Vorbis, whose end is cut: from two pages before
+ * on, frames are read. */
+static bool seek_vorbis(struct sound_source *sound, uint64_t frame)
+{
+    enum { PART = 256 };
+    const int64_t safe = sound->io.pages.granules[1] - sound->source.format.rate;
+    uint64_t at = frame;
+    float *part = audio_alloc_unset(PART * sound->source.format.channels);
+    if ((int64_t)frame > safe)
+        at = safe > 0 ? (uint64_t)safe : 0;
+    bool is_there = part && sf_seek(sound->file, (sf_count_t)at, SEEK_SET) >= 0;
+    while (is_there && at < frame) {
+        uint64_t left = frame - at;
+        sf_count_t want = left < PART ? (sf_count_t)left : PART;
+        is_there = sf_readf_float(sound->file, part, want) == want;
+        at += (uint64_t)want;
+    }
+    free(part);
+    return is_there;
+}
+
 static enum status sound_source_seek(struct source *source, uint64_t frame)
 {
     struct sound_source *sound = (struct sound_source *)source;
     bool is_there = frame <= INT64_MAX;
     if (is_there && sound->flac)
         is_there = flac_reader_seek(sound->flac, (int64_t)frame);
+    else if (is_there && (source->traits.format & SF_FORMAT_SUBMASK) == SF_FORMAT_VORBIS)
+        is_there = seek_vorbis(sound, frame);
     else if (is_there)
         is_there = sf_seek(sound->file, (sf_count_t)frame, SEEK_SET) >= 0;
     if (!is_there)
