@@ -52,10 +52,10 @@ static enum status open_ends(struct listen_session *session)
     }
     TRY(listen_session_open_region(session, options->play.device.rate));
     char reason[300]; /* not shown: any rate will do */
-    log_capture(reason, sizeof reason);
+    const struct log_keeper before = log_keep_in(reason, sizeof reason);
     uint32_t rate = session->region->format.rate;
     enum status status = stream_session_open_device(&session->stream, rate, 0);
-    log_capture(NULL, 0);
+    log_keep_again(&before);
     if (status == STATUS_OK)
         return STATUS_OK;
     TRY(stream_session_open_device(&session->stream, 0, 0));
