@@ -112,7 +112,7 @@ enum status listen_session_make_source(struct listen_session *session)
 struct live_settings listen_session_settings(const struct listen_session *session)
 {
     struct live_settings settings = stream_session_settings(&session->stream);
-    settings.guard = !session->player;
+    settings.guard = settings.guard && !session->player;
     return settings;
 }
 
