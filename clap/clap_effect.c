@@ -49,9 +49,9 @@ static bool create_effect(struct clap_effect *clap, uint32_t rate)
 {
     const struct effect_host host = {.handle = clap, .send = send_work, .log = log_line};
     char cause[256] = "";
-    log_capture(cause, sizeof cause);
+    const struct log_keeper before = log_keep_in(cause, sizeof cause);
     enum status status = effect_create(clap->kind, rate, &host, &clap->effect);
-    log_capture(NULL, 0);
+    log_keep_again(&before);
     if (status != STATUS_OK)
         log_line(clap, true, cause);
     else
@@ -225,10 +225,11 @@ const struct clap_plugin *clap_effect_create(enum effect_variant variant,
     if (!clap)
         return NULL;
     char cause[256];
-    log_capture(cause, sizeof cause); /* the host may be called from init on */
+    const struct log_keeper before =
+        log_keep_in(cause, sizeof cause); /* the host may be called from init on */
     enum status status =
         ring_create(sizeof(struct clap_effect_work), WORK_QUEUED, "a plugin", &clap->work);
-    log_capture(NULL, 0);
+    log_keep_again(&before);
     if (status != STATUS_OK) {
         free(clap);
         return NULL;

@@ -64,9 +64,9 @@ static bool fits(const char *file, const struct effect_kind *kind, char *cause, 
                                                 .rate = PRESET_RATE,
                                                 .channels = kind->channels,
                                                 .may_cross = kind->may_cross};
-    log_capture(cause, size);
+    const struct log_keeper before = log_keep_in(cause, size);
     enum status status = processor_check(&settings);
-    log_capture(NULL, 0);
+    log_keep_again(&before);
     return status == STATUS_OK;
 }
 

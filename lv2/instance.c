@@ -159,10 +159,10 @@ static enum status create_effect(struct instance *instance, double rate)
         .log = log_line,
     };
     char cause[256] = "";
-    log_capture(cause, sizeof cause);
+    const struct log_keeper before = log_keep_in(cause, sizeof cause);
     enum status status =
         effect_create(instance->kind, (uint32_t)lrint(rate), &host, &instance->effect);
-    log_capture(NULL, 0);
+    log_keep_again(&before);
     if (status != STATUS_OK)
         log_line(instance, true, cause);
     return status;

@@ -1,118 +1,127 @@
-/* The guard against feedback, on loops of any spectrum and on sounds that are no feedback.
+/* The guard against feedback in the live step, on loops of any spectrum and on sounds that are no
+ * feedback.
  *
- * The input is a source and what was played, later, through a path: a wire or a room. The output is
- * the input through a chain (a few taps), at a gain; then come guard and limiter, as in live.c.
+ * The input is a source and what was played, later, through a path: a wire or a room.
+ * HALO_TEST_FULL=1: thirty minutes of loud sounds instead of two. HALO_TEST_TABLE=1 prints what
+ * docs/measurements.md has.
  */
 #include "command.h"
 #include "live/feedback_guard.h"
+#include "live/live.h"
+#include "live/recorder.h"
 #include "signal/audio.h"
-#include "signal/limiter.h"
 #include "sound.h"
+#include "sound/gain.h"
 #include "suite.h"
 #include "truth.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { RATE = 48000, FRAMES_MOST = 40 * RATE, TAPS_MOST = 2400, BLOCK_MOST = 4096 };
+enum { RATE = 48000, BLOCK_MOST = 1024, SECONDS_MOST = 100, TAPS_MOST = 2400, EVENTS_MOST = 64 };
 
 #define CEILING 0.891251f /* -1 dB */
 #define NEVER SIZE_MAX
 
+static float source[SECONDS_MOST * RATE], played[SECONDS_MOST * RATE];
+
 struct loop {
-    const float *source;
-    size_t frames;
-    size_t block;
-    double gain;  /* of the chain, linear */
+    size_t frames, block; /* block 0: 64 */
+    double gain_db;
     size_t delay; /* of the path; 0: there is none */
-    double path[TAPS_MOST];
+    float path[TAPS_MOST];
     size_t path_taps;
-    double chain[TAPS_MOST];
-    size_t chain_taps;
+    size_t opened; /* since that frame there is no path, either */
+    const char *record;
+    bool first_mute; /* it ends there */
 };
 
 struct outcome {
-    size_t over;   /* since when blocks have exceeded the ceiling, with pauses of half a second at
-                      most */
-    size_t found;  /* the frame after the block, or NEVER */
-    size_t silent; /* since when the output has been silent, at `found` */
-    double tested; /* seconds in which the guard changed the output */
+    size_t over; /* the first frame above the ceiling, or NEVER */
+    float peak;  /* of what was played */
+    struct live_event events[EVENTS_MOST];
+    size_t event_count;
+    size_t mutes;
 };
 
-static float input[FRAMES_MOST], played[FRAMES_MOST + BLOCK_MOST];
-
-static double convolve(const double *taps, size_t count, const float *samples, size_t at)
+static double convolve(const float *taps, size_t count, const float *samples, size_t at)
 {
+    float sums[8] = {0};
+    size_t k = 0;
+    for (; k + 8 <= count && k + 8 <= at + 1; k += 8)
+        for (size_t i = 0; i < 8; i++)
+            sums[i] += taps[k + i] * samples[at - k - i];
+    for (; k < count && k <= at; k++)
+        sums[0] += taps[k] * samples[at - k];
     double sum = 0;
-    for (size_t k = 0; k < count && k <= at; k++)
-        sum += taps[k] * (double)samples[at - k];
+    for (size_t i = 0; i < 8; i++)
+        sum += (double)sums[i];
     return sum;
 }
 
-static struct outcome run_loop(const struct loop *loop)
+/* Plays `source` into `played`. */
+static struct outcome run(const struct loop *loop, bool guarded)
 {
-    struct feedback_guard *guard;
-    struct limiter limiter;
-    struct outcome outcome = {.over = NEVER, .found = NEVER};
-    size_t last_over = 0;
-    static float before[BLOCK_MOST];
-    ck_assert_int_eq(feedback_guard_create(1, 1, RATE, CEILING, &guard), STATUS_OK);
-    limiter_init(&limiter, 1, RATE, CEILING);
-    for (size_t at = 0; at + loop->block <= loop->frames && outcome.found == NEVER;
-         at += loop->block) {
-        float *in = input + at, *out = played + at;
-        for (size_t i = 0; i < loop->block; i++) {
-            in[i] = loop->source[at + i];
-            if (loop->delay > 0 && at + i >= loop->delay)
+    const struct live_settings settings = {.rate = RATE,
+                                           .ceiling = (double)CEILING,
+                                           .gain = audio_from_db(loop->gain_db),
+                                           .guard = guarded,
+                                           .at_once = true};
+    struct outcome outcome = {.over = NEVER};
+    size_t block = loop->block ? loop->block : 64;
+    struct filter *chain;
+    struct live *live;
+    struct recorder *recorder = NULL;
+    ck_assert_int_eq(gain_create(1, block, 1, &chain), STATUS_OK);
+    const struct stream_format format = {.rate = RATE, .channels = 1};
+    if (loop->record)
+        ck_assert_int_eq(recorder_open(loop->record, true, &format, SECONDS_MOST, &recorder),
+                         STATUS_OK);
+    ck_assert_int_eq(recorder_keep(recorder), STATUS_OK);
+    ck_assert_int_eq(live_create(&settings, chain, recorder, NULL, &live), STATUS_OK);
+    for (size_t at = 0; at + block <= loop->frames && !(loop->first_mute && outcome.mutes);
+         at += block) {
+        float in[BLOCK_MOST], *out = played + at;
+        const float *row = in;
+        bool closed = loop->delay > 0 && (loop->opened == 0 || at < loop->opened);
+        for (size_t i = 0; i < block; i++) {
+            in[i] = source[at + i];
+            if (closed && at + i >= loop->delay)
                 in[i] += (float)convolve(loop->path, loop->path_taps, played, at + i - loop->delay);
-            out[i] = (float)(loop->gain * convolve(loop->chain, loop->chain_taps, input, at + i));
         }
-        if (audio_peak(out, loop->block) > CEILING) {
-            if (outcome.over == NEVER || at > last_over + RATE / 2)
-                outcome.over = at;
-            last_over = at;
-        }
-        if (feedback_guard_process(guard, (const float *const *)&out, loop->block, false))
-            outcome.found = at + loop->block;
-        limiter_process(&limiter, &out, loop->block);
-        memcpy(before, out, loop->block * sizeof *before);
-        feedback_guard_play(guard, (const float *const *)&in, &out, loop->block);
-        if (memcmp(before, out, loop->block * sizeof *before) != 0)
-            outcome.tested += (double)loop->block / RATE;
-        if (audio_peak(out, loop->block) > 0.01f)
-            outcome.silent = at + loop->block;
+        live_process(live, &row, &out);
+        outcome.peak = fmaxf(outcome.peak, audio_peak(out, block));
+        if (outcome.over == NEVER && audio_peak(in, block) * (float)settings.gain > CEILING)
+            outcome.over = at;
+        while (outcome.event_count < EVENTS_MOST &&
+               live_receive(live, &outcome.events[outcome.event_count]))
+            outcome.mutes += outcome.events[outcome.event_count++].what == LIVE_FEEDBACK;
     }
-    feedback_guard_destroy(guard);
+    live_destroy(live);
+    filter_destroy(chain);
+    struct recording recording;
+    if (recorder)
+        ck_assert_int_eq(recorder_close(recorder, &recording), STATUS_OK);
     return outcome;
 }
 
-/* A wire at a gain in dB, begun by noise of 50 ms. */
-static struct loop wire(size_t delay, double gain_db, size_t block)
+static size_t first_of(const struct outcome *outcome, enum live_control what)
 {
-    static float source[FRAMES_MOST];
-    memset(source, 0, sizeof source);
-    truth_noise(1, source, RATE / 20);
-    for (size_t i = 0; i < RATE / 20; i++)
-        source[i] *= 0.5f;
-    return (struct loop){.source = source,
-                         .frames = 20 * RATE,
-                         .block = block,
-                         .gain = audio_from_db(gain_db),
-                         .delay = delay,
-                         .path = {1},
-                         .path_taps = 1,
-                         .chain = {1},
-                         .chain_taps = 1};
+    for (size_t i = 0; i < outcome->event_count; i++)
+        if (outcome->events[i].what == what)
+            return outcome->events[i].frame;
+    return NEVER;
 }
 
-static double response(const double *taps, size_t count, double frequency)
+/* ---- loops ---- */
+
+static double response(const float *taps, size_t count, double frequency)
 {
     double re = 0, im = 0;
     for (size_t k = 0; k < count; k++) {
-        re += taps[k] * cos(2 * M_PI * frequency * (double)k / RATE);
-        im -= taps[k] * sin(2 * M_PI * frequency * (double)k / RATE);
+        re += (double)taps[k] * cos(2 * M_PI * frequency * (double)k / RATE);
+        im -= (double)taps[k] * sin(2 * M_PI * frequency * (double)k / RATE);
     }
     return hypot(re, im);
 }
@@ -122,300 +131,421 @@ static double response(const double *taps, size_t count, double frequency)
 static void make_room(struct loop *loop, uint64_t seed, double direct, double decay)
 {
     double most = 0, low = 0, high = 0;
-    truth_noise_taps(seed, loop->path, TAPS_MOST);
+    truth_noise(seed, loop->path, TAPS_MOST);
     for (size_t k = 0; k < TAPS_MOST; k++) {
-        double tap = (k == 0 ? direct : 0) + 0.1 * loop->path[k] * exp(-(double)k / decay);
-        low += 0.5 * (tap - low);
+        double noise = 0.1 * (double)loop->path[k] * exp(-(double)k / decay);
+        low += 0.5 * ((k == 0 ? direct : 0) + noise - low);
         high += 0.04 * (low - high);
-        loop->path[k] = low - high;
+        loop->path[k] = (float)(low - high);
     }
     loop->path_taps = TAPS_MOST;
     for (double f = 100; f < 12000; f += 10)
         most = fmax(most, response(loop->path, TAPS_MOST, f));
     for (size_t k = 0; k < TAPS_MOST; k++)
-        loop->path[k] /= most;
+        loop->path[k] /= (float)most;
 }
 
-/* A recording, again and again. */
-static void repeat(float *source, const char *name, float gain)
+static struct loop wire(double delay_ms, double gain_db, double seconds)
+{
+    return (struct loop){.frames = (size_t)(seconds * RATE),
+                         .gain_db = gain_db,
+                         .delay = (size_t)(delay_ms * RATE / 1000),
+                         .path = {1},
+                         .path_taps = 1};
+}
+
+static void silence(void)
+{
+    memset(source, 0, sizeof source);
+}
+
+static void noise(uint64_t seed, double amplitude, size_t frames)
+{
+    truth_noise(seed, source, frames);
+    for (size_t i = 0; i < frames; i++)
+        source[i] *= (float)amplitude;
+}
+
+/* Adds a recording, again and again. */
+static void add_recording(const char *name, double gain)
 {
     char path[512];
     snprintf(path, sizeof path, "%s/%s", getenv("WAV"), name);
     struct sound sound = sound_load(path);
-    for (size_t i = 0; i < FRAMES_MOST; i++)
-        source[i] = gain * sound.block.data[0][i % sound.block.frames];
+    for (size_t i = 0; i < SECONDS_MOST * RATE; i++)
+        source[i] += (float)gain * sound.block.data[0][i % sound.block.frames];
     sound_free(&sound);
 }
 
-/* Silent after at most that many seconds at the ceiling; `found` comes a quarter of a second later.
- */
-static bool expect_found(const char *name, const struct loop *loop, double most)
+/* ---- sounds that are no feedback ---- */
+
+#define KICK(t) (exp(-6 * (t)) * sin(2 * M_PI * 60 * (t)))
+
+static double limit_hard(double x, double gain)
 {
-    struct outcome outcome = run_loop(loop);
-    ck_assert_msg(outcome.found != NEVER && outcome.over != NEVER, "%s: not found", name);
-    double seconds = ((double)outcome.silent - (double)outcome.over) / RATE;
-    ck_assert_msg(seconds <= most, "%s: at the ceiling for %.2f s", name, seconds);
-    return seconds <= 1;
+    return tanh(gain * x) / tanh(gain);
 }
 
-static void expect_nothing(const char *name, const struct loop *loop)
+static double chord(double t)
 {
-    struct outcome outcome = run_loop(loop);
-    ck_assert_msg(outcome.found == NEVER, "%s: found at %.2f s", name,
-                  (double)outcome.found / RATE);
-    ck_assert_msg(outcome.tested <= 0.15 * (double)loop->frames / RATE, "%s: tested for %.2f s",
-                  name, outcome.tested);
+    return (sin(2 * M_PI * 220 * t) + sin(2 * M_PI * 277.2 * t) + sin(2 * M_PI * 329.6 * t)) / 3;
 }
 
-START_TEST(wires_are_muted_within_a_second)
+/* Notes of half a second, each with an attack of `attack` seconds. */
+static double melody(double t, double attack)
 {
-    const size_t delays[] = {64, 100, 256, 1024, 2048, 3072, 4096};
-    const double gains[] = {0.2, 1, 3, 12};
-    const size_t blocks[] = {64, 1024};
-    char name[64];
-    for (size_t d = 0; d < 7; d++)
-        for (size_t g = 0; g < 4; g++)
-            for (size_t b = 0; b < 2; b++) {
-                if (delays[d] < blocks[b])
-                    continue; /* a loop has a block of delay at least */
-                struct loop loop = wire(delays[d], gains[g], blocks[b]);
-                snprintf(name, sizeof name, "a wire of %zu frames, %+g dB", delays[d], gains[g]);
-                expect_found(name, &loop, 1);
-            }
-    static float noise[FRAMES_MOST];
-    truth_noise(2, noise, RATE / 2);
-    struct loop far = wire(16384, 1, 4096);
-    far.source = noise;
-    expect_found("a long wire", &far, 1.5);
-}
-END_TEST
-
-/* Rooms with and without direct sound, from 2 to 85 ms, with a voice that goes on. */
-START_TEST(rooms_are_muted)
-{
-    static float talk[FRAMES_MOST];
-    const double gains[] = {3, 6, 12};
-    const size_t delays[] = {96, 480, 4096};
-    size_t soon = 0, loops = 0;
-    char name[64];
-    repeat(talk, "voice.wav", 0.3f);
-    for (int kind = 0; kind < 3; kind++)
-        for (size_t g = 0; g < 3; g++)
-            for (size_t d = 0; d < 3; d++, loops++) {
-                struct loop loop = wire(delays[d], gains[g], 64);
-                make_room(&loop, 1, kind == 0 ? 1 : kind == 1 ? 0.3 : 0, kind == 0 ? 200 : 600);
-                loop.source = talk;
-                loop.frames = 8 * RATE;
-                snprintf(name, sizeof name, "room %d, %zu frames, %+g dB", kind, delays[d],
-                         gains[g]);
-                soon += expect_found(name, &loop, 2);
-            }
-    ck_assert_msg(10 * soon >= 8 * loops, "%zu of %zu within a second", soon, loops);
-}
-END_TEST
-
-/* A loud source over a loop that runs away, from the first frame on and until `seconds`. */
-static struct loop hidden_wire(float *source, double seconds, size_t delay, double gain_db)
-{
-    struct loop loop = wire(delay, gain_db, 64);
-    for (size_t i = (size_t)(seconds * RATE); i < FRAMES_MOST; i++)
-        source[i] = 0;
-    loop.source = source;
-    loop.frames = (size_t)((seconds + 3) * RATE);
-    return loop;
+    const double notes[] = {440, 523.25, 659.26, 880, 698.46, 587.33, 110, 55};
+    double within = fmod(t, 0.5), f = notes[(size_t)(t / 0.5) % 8];
+    double level = within < attack ? within / attack : 1;
+    return within > 0.48 ? 0 : level * sin(2 * M_PI * f * within);
 }
 
-/* What hides a loop ends: then it sits at the ceiling alone, mostly for a second at most. */
-START_TEST(loops_are_muted_when_a_loud_source_ends)
+static double organ(double t)
 {
-    static float source[FRAMES_MOST];
-    const char *const names[] = {"voice.wav", "drums.wav", "guitar.wav", "pink-noise.wav"};
-    const size_t delays[] = {256, 4096};
-    size_t soon = 0;
-    for (size_t n = 0; n < 4; n++)
-        for (size_t d = 0; d < 2; d++) {
-            repeat(source, names[n], 4);
-            struct loop loop = hidden_wire(source, 1.5, delays[d], d == 0 ? 3 : 9);
-            struct outcome outcome = run_loop(&loop);
-            double after = (double)outcome.silent / RATE - 1.5;
-            ck_assert_msg(outcome.found != NEVER, "%s: not found", names[n]);
-            ck_assert_msg(after <= 2.5, "%s, %zu frames: %.2f s after its end", names[n], delays[d],
-                          after);
-            soon += after <= 1;
-        }
-    ck_assert_uint_ge(soon, 6); /* the others wait for the rest after a test */
+    double sum = 0;
+    for (int h = 1; h <= 4; h++)
+        sum += sin(2 * M_PI * 130.81 * h * t) / h + sin(2 * M_PI * 164.81 * h * t) / h +
+               sin(2 * M_PI * 196 * h * t) / h;
+    return sum / 4;
 }
-END_TEST
 
-/* The loop's own share of the input tells its gain. */
-START_TEST(loops_are_muted_while_a_source_goes_on)
+/* A bar that repeats itself to the sample: kick, hats, a bass with harmonics or none. */
+static double techno(size_t frame, bool pure)
 {
-    static float source[FRAMES_MOST];
-    const size_t delays[] = {256, 480, 4096};
-    const double gains[] = {3, 6, 12};
-    char name[64];
-    for (size_t d = 0; d < 3; d++)
-        for (size_t g = 0; g < 3; g++) {
-            truth_noise(9, source, FRAMES_MOST);
-            for (size_t i = 0; i < FRAMES_MOST; i++)
-                source[i] *= 0.35f;
-            struct loop loop = hidden_wire(source, 5, delays[d], gains[g]);
-            snprintf(name, sizeof name, "noise in a wire of %zu frames, %+g dB", delays[d],
-                     gains[g]);
-            expect_found(name, &loop, 1.2);
-        }
+    size_t at = frame % (RATE / 2);
+    double t = (double)at / RATE, hat = at % (RATE / 8) < RATE / 40 ? 0.3 : 0;
+    double bass = pure ? sin(2 * M_PI * 56 * t) : 0.3 * (fmod(t * 110, 1) - 0.5);
+    return KICK(t) + 0.8 * bass + hat * (double)source[SECONDS_MOST * RATE - RATE + at];
 }
-END_TEST
 
-/* 20 ms that come back after half a second and a second. */
-START_TEST(bursts_far_apart_are_muted)
+enum { KINDS = 20 };
+
+static const char *const kinds[KINDS] = {"brickwalled music",
+                                         "a master of recordings",
+                                         "the same, 12 dB louder",
+                                         "techno",
+                                         "techno, pure bass",
+                                         "organ",
+                                         "speech",
+                                         "drums at +6 dBFS",
+                                         "a clipped guitar",
+                                         "pink noise",
+                                         "white noise",
+                                         "sines",
+                                         "a sweep",
+                                         "a square wave",
+                                         "a sawtooth",
+                                         "bursts of noise",
+                                         "tremolo",
+                                         "a melody of sines",
+                                         "slow attacks of sines",
+                                         "repeated noise"};
+
+static double synthesise(size_t kind, size_t i, size_t frames)
 {
-    static float source[FRAMES_MOST];
-    const size_t delays[] = {12000, 24000, 48000};
-    char name[64];
-    for (size_t d = 0; d < 3; d++) {
-        truth_noise(11, source, RATE / 50);
-        struct loop loop = hidden_wire(source, 0.02, delays[d], 6);
-        loop.frames = 20 * RATE;
-        snprintf(name, sizeof name, "bursts %zu frames apart", delays[d]);
-        expect_found(name, &loop, 2 + 8 * (double)delays[d] / RATE);
+    double t = (double)i / RATE, seconds = (double)frames / RATE, random = (double)source[i];
+    const double sines[] = {50, 440, 1000, 3000};
+    switch (kind) {
+    case 0:
+        return limit_hard(KICK(fmod(t, 0.5)) + 0.5 * chord(t) + 0.05 * random, 8);
+    case 3:
+    case 4:
+        return limit_hard(techno(i, kind == 4), kind == 4 ? 1 : 4);
+    case 5:
+        return organ(t);
+    case 11:
+        return fmod(t, 3) > 2.8 ? 0 : sin(2 * M_PI * sines[(size_t)(t / 3) % 4] * t);
+    case 12:
+        return sin(2 * M_PI * 20 * seconds / log(1000) * (pow(1000, t / seconds) - 1));
+    case 13:
+        return sin(2 * M_PI * 137 * t) > 0 ? 1 : -1;
+    case 14:
+        return 2 * (double)(i % 1024) / 1024 - 1;
+    case 15:
+        return fmod(t, 1.3) < 0.4 ? 4 * random : 0;
+    case 16:
+        return sin(2 * M_PI * 700 * t) * (0.6 + 0.4 * sin(2 * M_PI * 5 * t));
+    case 17:
+        return melody(t, 0.01);
+    case 18:
+        return melody(t / 4, 0.05 + 0.05 * (double)((size_t)(t / 2) % 5)); /* 0.2 to 1 s */
+    default:
+        return random;
+    }
+}
+
+/* Gain in dB that goes with it. */
+static double make_sound(size_t kind, size_t frames)
+{
+    const double gains[KINDS] = {0, 0, 12, 6, 6, 6, 18, 0, 3, 12, 6, 3, 6, 6, 3, 0, 6, 6, 6, 3};
+    silence();
+    if (kind == 1 || kind == 2 || kind == 7 || kind == 8)
+        add_recording("drums.wav", kind == 8 ? 0 : kind == 7 ? 2 : 1);
+    if (kind == 1 || kind == 2 || kind == 8)
+        add_recording("guitar.wav", kind == 8 ? 12 : 1);
+    if (kind == 1 || kind == 2 || kind == 6)
+        add_recording("voice.wav", kind == 6 ? 1 : 0.5);
+    if (kind == 9)
+        add_recording("pink-noise.wav", 1);
+    else if (kind < 1 || kind > 8 || (kind > 2 && kind < 6))
+        noise(kind, 1, SECONDS_MOST * RATE);
+    for (size_t i = 0; i < frames; i++)
+        source[i] =
+            (float)(kind == 1 || kind == 2    ? limit_hard((double)source[i], kind == 1 ? 10 : 3)
+                    : kind == 8               ? fmax(-1, fmin(1, (double)source[i]))
+                    : kind == 19 && i >= 4096 ? (double)source[i - 4096]
+                                              : synthesise(kind, i, frames));
+    return gains[kind];
+}
+
+/* No sample differs from the output without the guard. */
+START_TEST(loud_sounds_stay_as_they_are)
+{
+    static float with[SECONDS_MOST * RATE];
+    size_t frames = (getenv("HALO_TEST_FULL") ? 90 : 6) * RATE;
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        struct loop loop = {.frames = frames};
+        loop.gain_db = make_sound(kind, frames);
+        struct outcome outcome = run(&loop, true);
+        ck_assert_msg(outcome.event_count == 0, "%s: muted after %.2f s", kinds[kind],
+                      (double)outcome.events[0].frame / RATE);
+        ck_assert_msg(outcome.over != NEVER, "%s is not loud", kinds[kind]);
+        memcpy(with, played, frames * sizeof *with);
+        (void)run(&loop, false);
+        ck_assert_mem_eq(with, played, frames * sizeof *with);
     }
 }
 END_TEST
 
-/* Far above the ceiling, with a wire that would hold, and without one. */
-START_TEST(loud_sounds_with_pauses_are_left_alone)
-{
-    static float source[FRAMES_MOST];
-    for (size_t gap = 0; gap < 3; gap++)
-        for (size_t held = 0; held < 2; held++)
-            for (int kind = 0; kind < 3; kind++) {
-                truth_noise(13, source, FRAMES_MOST);
-                for (size_t i = 0; i < FRAMES_MOST; i++) {
-                    bool pause = i % (12000 + 7000 * gap) > 8000;
-                    double bass = sin(2 * M_PI * 40 * (double)i / RATE);
-                    double sound = kind == 0 ? source[i] : kind == 1 ? bass : 1;
-                    source[i] = pause ? 0 : (float)(4 * sound);
-                }
-                struct loop loop = wire(held ? 480 : 0, held ? -6 : 0, 64);
-                loop.source = source;
-                loop.frames = 6 * RATE;
-                struct outcome outcome = run_loop(&loop);
-                ck_assert_msg(outcome.found == NEVER, "kind %d, gap %zu, held %zu: found at %.2f s",
-                              kind, gap, held, (double)outcome.found / RATE);
-            }
-}
-END_TEST
-
-/* The input follows the output here, too, but would not without the source. */
+/* Sounds beside loops that hold lose nothing: the input follows the output, but would not without
+ * the source. */
 START_TEST(loops_that_hold_are_left_alone)
 {
-    static float source[FRAMES_MOST];
-    const char *const names[] = {"voice.wav", "drums.wav", "pink-noise.wav"};
-    for (size_t n = 0; n < 3; n++)
-        for (int room = 0; room < 2; room++) {
-            struct loop loop = wire(480, -6, 64);
-            if (room)
-                make_room(&loop, 1, 1, 200);
-            repeat(source, names[n], 8);
-            loop.source = source;
-            loop.frames = 8 * RATE;
-            expect_nothing(names[n], &loop);
-        }
+    const char *const names[] = {"drums.wav", "voice.wav", "guitar.wav", "pink-noise.wav"};
+    const double levels[] = {2, 8, 4, 8}, gains[] = {-10, -6, -3}, delays[] = {10, 35, 100};
+    size_t delay_count = getenv("HALO_TEST_FULL") ? 3 : 1;
+    for (size_t n = 0; n < 4; n++)
+        for (size_t d = 0; d < delay_count; d++)
+            for (size_t g = 0; g < 3; g++) {
+                silence();
+                add_recording(names[n], levels[n]);
+                struct loop loop = wire(delays[d], gains[g], 6);
+                if ((d + g) % 2)
+                    make_room(&loop, 1, 1, 200);
+                struct outcome outcome = run(&loop, true);
+                ck_assert_msg(outcome.event_count == 0, "%s beside %g dB, %g ms: after %.2f s",
+                              names[n], gains[g], delays[d],
+                              (double)outcome.events[0].frame / RATE);
+            }
 }
 END_TEST
 
-START_TEST(recordings_at_the_ceiling_are_left_alone)
+/* ---- loops ---- */
+
+struct tally {
+    size_t loops, soon, late; /* that reach the ceiling; muted within 1.12 s, and later */
+};
+
+static void add_to(struct tally *tally, const char *name, const struct loop *loop)
 {
-    DIR *folder = opendir(getenv("WAV"));
-    static float source[FRAMES_MOST];
-    ck_assert_ptr_nonnull(folder);
-    for (struct dirent *entry; (entry = readdir(folder));)
-        for (double gain = 0; strstr(entry->d_name, ".wav") && gain <= 24; gain += 8) {
-            struct loop loop = wire(0, gain, 64);
-            repeat(source, entry->d_name, 1);
-            loop.source = source;
-            loop.frames = 12 * RATE;
-            expect_nothing(entry->d_name, &loop);
+    struct outcome outcome = run(loop, true);
+    size_t muted = first_of(&outcome, LIVE_FEEDBACK);
+    double after = muted == NEVER ? INFINITY : ((double)muted - (double)outcome.over) / RATE;
+    bool is_loud = outcome.over != NEVER;
+    ck_assert_float_le(outcome.peak, CEILING);
+    ck_assert(is_loud || muted == NEVER);
+    if (getenv("HALO_TEST_TABLE") && is_loud)
+        printf("  %-32s %6.2f s\n", name, after);
+    tally->loops += is_loud;
+    tally->soon += is_loud && after <= 1.12;
+    tally->late += is_loud && after > 1.12 && muted != NEVER;
+}
+
+static void show(const char *what, const struct tally *tally)
+{
+    if (getenv("HALO_TEST_TABLE"))
+        printf("%s: %zu of %zu within 1.12 s, %zu later\n", what, tally->soon, tally->loops,
+               tally->late);
+}
+
+/* Begun by noise of 50 ms. */
+static struct tally try_wires(const double *delays, size_t count)
+{
+    const double gains[] = {1, 3, 6, 12};
+    struct tally tally = {0};
+    char name[64];
+    for (size_t d = 0; d < count; d++)
+        for (size_t g = 0; g < 4; g++) {
+            silence();
+            noise(1, 0.5, RATE / 20);
+            struct loop loop = wire(delays[d], gains[g], 2);
+            loop.first_mute = true;
+            snprintf(name, sizeof name, "wire, %g ms, %+g dB", delays[d], gains[g]);
+            add_to(&tally, name, &loop);
         }
-    closedir(folder);
+    show("wires", &tally);
+    return tally;
+}
+
+/* `beside`: a recording, 10 dB below full scale; "": a hiss. */
+static struct tally try_rooms(uint64_t room, const char *beside, const double *gains,
+                              size_t gain_count)
+{
+    const double rooms[][2] = {{1, 200}, {0.3, 600}, {0, 600}}, delays[] = {2, 10, 35, 100};
+    struct tally tally = {0};
+    char name[64];
+    silence();
+    if (*beside)
+        add_recording(beside, 0.3);
+    else
+        noise(7, 1e-4, sizeof source / sizeof *source);
+    for (size_t d = 0; d < 4; d++)
+        for (size_t g = 0; g < gain_count; g++) {
+            struct loop loop = wire(delays[d], gains[g], 8);
+            loop.first_mute = true;
+            make_room(&loop, room, rooms[room - 1][0], rooms[room - 1][1]);
+            snprintf(name, sizeof name, "room %d, %g ms, %+g dB, %s", (int)room, delays[d],
+                     gains[g], *beside ? beside : "a hiss");
+            add_to(&tally, name, &loop);
+        }
+    snprintf(name, sizeof name, "room %d, %s", (int)room, *beside ? beside : "a hiss");
+    show(name, &tally);
+    return tally;
+}
+
+START_TEST(loops_are_muted_soon)
+{
+    const double delays[] = {10, 35, 100}, gains[] = {6};
+    struct tally wires = try_wires(delays, 3), voice = try_rooms(1, "voice.wav", gains, 1),
+                 hiss = try_rooms(2, "", gains, 1);
+    silence();
+    noise(1, 0.3, RATE); /* hides it for a second */
+    struct loop server = wire(1024e3 / RATE, 1, 3);
+    server.block = 1024;
+    struct outcome hidden = run(&server, true);
+    ck_assert_uint_lt(first_of(&hidden, LIVE_FEEDBACK), 2 * RATE);
+    ck_assert_uint_eq(wires.soon, 12);
+    ck_assert_uint_eq(voice.soon, 4);
+    ck_assert_uint_eq(hiss.soon, 4);
 }
 END_TEST
 
-static void expect_no_alarm(const char *name, float *source, bool clipped)
+/* With and without direct sound (room 3 has none), and something loud beside it. */
+START_TEST(most_loops_are_muted)
 {
-    for (int room = 0; room < 2; room++) {
-        struct loop loop = wire(0, 3, 256);
-        for (size_t i = 0; clipped && i < FRAMES_MOST; i++)
-            source[i] = fmaxf(-1, fminf(1, source[i]));
-        if (room) { /* as the mask */
-            make_room(&loop, 1, 1, 200);
-            memcpy(loop.chain, loop.path, sizeof loop.chain);
-            loop.chain_taps = loop.path_taps;
-            loop.gain = 4;
+    const char *const beside[] = {"voice.wav", "", "guitar.wav", "drums.wav"};
+    const double delays[] = {2, 10, 35, 100}, gains[] = {1, 3, 6};
+    struct tally all = try_wires(delays, 4);
+    if (!getenv("HALO_TEST_FULL"))
+        return;
+    for (size_t b = 0; b < 4; b++)
+        for (uint64_t room = 1; room <= 3; room++) {
+            struct tally tally = try_rooms(room, beside[b], gains, 3);
+            all.loops += tally.loops;
+            all.soon += tally.soon;
+            all.late += tally.late;
         }
-        loop.source = source;
-        loop.frames = 6 * RATE;
-        struct outcome outcome = run_loop(&loop);
-        ck_assert_msg(outcome.found == NEVER && outcome.over != NEVER, "%s: %g", name,
-                      (double)outcome.found / RATE);
+    show("all", &all);
+    ck_assert_uint_ge(10 * all.soon, 7 * all.loops);
+}
+END_TEST
+
+/* ---- after a mute ---- */
+
+static const struct live_event *event_of(const struct outcome *outcome, size_t index)
+{
+    ck_assert_msg(index < outcome->event_count, "there are %zu events", outcome->event_count);
+    return &outcome->events[index];
+}
+
+static float peak_between(size_t from, size_t to)
+{
+    return audio_peak(played + from, to - from);
+}
+
+/* Twice it is tried in vain, 20 dB lower; then there is no loop any more. What is recorded is what
+ * was played. */
+START_TEST(a_loop_is_tried_again_quietly)
+{
+    enum { OPENED = 6 * RATE };
+    silence();
+    noise(1, 1e-3, 16 * RATE);
+    struct loop loop = wire(35, 6, 16);
+    loop.opened = OPENED;
+    char path[512];
+    snprintf(path, sizeof path, "%s/recorded.wav", command_folder());
+    loop.record = path;
+    struct outcome outcome = run(&loop, true);
+    const enum live_control expected[] = {LIVE_FEEDBACK, LIVE_TRY, LIVE_FEEDBACK, LIVE_TRY,
+                                          LIVE_TRY};
+    size_t at[5];
+    for (size_t i = 0; i < 5; i++) {
+        ck_assert_int_eq(event_of(&outcome, i)->what, expected[i]);
+        at[i] = event_of(&outcome, i)->frame;
     }
+    ck_assert_uint_eq(outcome.event_count, 5);
+    ck_assert_double_eq_tol(event_of(&outcome, 1)->value, (double)FEEDBACK_QUIET, 1e-9);
+    ck_assert_double_eq(event_of(&outcome, 4)->value, 1);
+    ck_assert_uint_gt(at[3], OPENED);
+    ck_assert_float_eq(peak_between(at[0] + RATE / 10, at[1]), 0);
+    ck_assert_float_le(peak_between(at[1], at[2]), CEILING * FEEDBACK_QUIET);
+    ck_assert_float_gt(peak_between(at[1], at[2]), 0.9f * CEILING * FEEDBACK_QUIET);
+    ck_assert_float_eq(peak_between(at[2] + RATE / 10, at[3]), 0);
+    ck_assert_uint_gt(at[3] - at[2], at[1] - at[0] + RATE);
+    ck_assert_float_gt(peak_between(at[4], loop.frames), 1e-3f);
+    struct sound recorded = sound_load("recorded.wav");
+    ck_assert_uint_eq(recorded.block.frames, loop.frames);
+    ck_assert_mem_eq(recorded.block.data[0], played, loop.frames * sizeof *played);
+    sound_free(&recorded);
 }
+END_TEST
 
-/* What repeats itself exactly, and what a generator makes. */
-START_TEST(periodic_sounds_at_the_ceiling_are_left_alone)
+/* A generator's tone can grow as a loop's does, and stay. The input goes on during the mute. */
+START_TEST(a_wrong_mute_is_undone)
 {
-    static float source[FRAMES_MOST];
-    for (size_t i = 0; i < FRAMES_MOST; i++)
-        source[i] = (float)sin(2 * M_PI * 1000 * (double)i / RATE);
-    expect_no_alarm("a sine", source, false);
-    for (size_t i = 0; i < FRAMES_MOST; i++)
-        source[i] = 2 * (float)(i % 1024) / 1024 - 1;
-    expect_no_alarm("a sawtooth", source, false);
-    truth_noise(3, source, 4096);
-    for (size_t i = 4096; i < FRAMES_MOST; i++)
-        source[i] = source[i - 4096];
-    expect_no_alarm("repeated noise", source, false);
-    repeat(source, "drums.wav", 8);
-    for (size_t i = 24000; i < FRAMES_MOST; i++)
-        source[i] = source[i - 24000];
-    expect_no_alarm("a drum machine, clipped", source, true);
-    repeat(source, "guitar.wav", 12);
-    expect_no_alarm("a clipped guitar", source, true);
+    silence();
+    struct loop loop = {.frames = 20 * RATE};
+    for (size_t i = 0; i < loop.frames; i++) {
+        double t = (double)i / RATE, level = fmin(0, 60 * fmod(t, 6) - 60);
+        source[i] = (float)(1.3 * audio_from_db(level) * sin(2 * M_PI * 1000 * t));
+    }
+    struct outcome outcome = run(&loop, true);
+    ck_assert_uint_eq(outcome.event_count, 2); /* and is trusted from then on */
+    size_t muted = event_of(&outcome, 0)->frame, back = event_of(&outcome, 1)->frame;
+    ck_assert_int_eq(event_of(&outcome, 0)->what, LIVE_FEEDBACK);
+    ck_assert_double_eq_tol(event_of(&outcome, 0)->value, 1000, 5);
+    ck_assert_int_eq(event_of(&outcome, 1)->what, LIVE_TRY);
+    ck_assert_double_eq(event_of(&outcome, 1)->value, 1);
+    ck_assert_uint_lt(back - muted, 0.3 * RATE);
 }
 END_TEST
 
 /* NaN finds nothing and breaks nothing; 16 channels, of which one pair is a loop. */
 START_TEST(one_channel_of_many)
 {
-    enum { CHANNELS = 16, BLOCK = 256 };
-    static float in[CHANNELS][BLOCK], out[CHANNELS][BLOCK];
+    enum { CHANNELS = 16, LONG = 1024 };
+    static float in[CHANNELS][LONG], out[CHANNELS][LONG];
     float *ins[CHANNELS], *outs[CHANNELS];
     struct feedback_guard *guard;
-    bool found = false;
+    enum feedback_act act = FEEDBACK_NOTHING;
     ck_assert_int_eq(feedback_guard_create(CHANNELS, CHANNELS, RATE, CEILING, &guard), STATUS_OK);
     for (size_t c = 0; c < CHANNELS; c++) {
         ins[c] = in[c];
         outs[c] = out[c];
     }
-    truth_noise(5, out[7], BLOCK);
-    for (size_t b = 0; b < 3 * RATE / BLOCK && !found; b++) {
+    truth_noise(5, out[7], LONG);
+    for (size_t b = 0; b < 3 * RATE / LONG && act == FEEDBACK_NOTHING; b++) {
+        float gain = b % 7 == 0 ? 0.5f : 1; /* the limiter's */
         memcpy(in[2], out[7], sizeof in[2]);
-        for (size_t i = 0; i < BLOCK; i++)
-            out[7][i] = fmaxf(-CEILING, fminf(CEILING, 1.2f * in[2][i]));
-        out[7][0] = 1.2f * in[2][0] + 1e-3f;
-        if (b == 20)
-            in[3][5] = NAN;
-        for (size_t c = 0; c < CHANNELS; c++)
-            if (c != 7)
-                memset(out[c], 0, sizeof out[c]);
-        out[7][BLOCK - 1] = CEILING * 1.1f;
-        found = feedback_guard_process(guard, (const float *const *)outs, BLOCK, false);
-        out[7][BLOCK - 1] = CEILING;
-        in[3][5] = 0;
-        feedback_guard_play(guard, (const float *const *)ins, outs, BLOCK);
+        in[3][5] = b == 20 ? NAN : 0;
+        for (size_t i = 0; i < LONG; i++)
+            out[7][i] = 1.1f / gain * in[2][i];
+        feedback_guard_observe(guard, (const float *const *)ins, (const float *const *)outs, LONG);
+        for (size_t i = 0; i < LONG; i++)
+            out[7][i] = fmaxf(-CEILING, fminf(CEILING, gain * out[7][i]));
+        act = feedback_guard_play(guard, (const float *const *)outs, LONG);
     }
-    ck_assert(found);
+    ck_assert_int_eq(act, FEEDBACK_MUTE);
     feedback_guard_destroy(guard);
     feedback_guard_destroy(NULL);
 }
@@ -423,16 +553,10 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {wires_are_muted_within_a_second,
-                                  rooms_are_muted,
-                                  loops_are_muted_when_a_loud_source_ends,
-                                  loops_are_muted_while_a_source_goes_on,
-                                  bursts_far_apart_are_muted,
-                                  loud_sounds_with_pauses_are_left_alone,
-                                  loops_that_hold_are_left_alone,
-                                  recordings_at_the_ceiling_are_left_alone,
-                                  periodic_sounds_at_the_ceiling_are_left_alone,
-                                  one_channel_of_many};
+    const TTest *const tests[] = {
+        loud_sounds_stay_as_they_are, loops_that_hold_are_left_alone, loops_are_muted_soon,
+        most_loops_are_muted,         a_loop_is_tried_again_quietly,  a_wrong_mute_is_undone,
+        one_channel_of_many};
     command_folder(); /* names the folder of the recordings */
     return suite_run("feedback_guard", tests, sizeof tests / sizeof *tests);
 }

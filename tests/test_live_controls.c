@@ -230,11 +230,36 @@ START_TEST(impossible_requests_are_refused)
 }
 END_TEST
 
+/* Words of a spec are looked for as controls; one that is none is no failure of the caller's. */
+START_TEST(failures_after_a_spec_reach_who_keeps_them)
+{
+    if (!begin())
+        return;
+    char why[600], inner[600], *text;
+    memset(why, 'x', sizeof why - 1);
+    log_capture(why, sizeof why);
+    ck_assert_str_eq(why, "");
+    ck_assert_int_eq(live_controls_spec(&controls, 2, "kazoo=1,gain=2", &text), STATUS_OK);
+    free(text);
+    ck_assert_int_eq(fail(STATUS_FAILED, "the caller's"), STATUS_FAILED);
+    ck_assert_str_eq(why, "the caller's");
+    const struct log_keeper before = log_keep_in(inner, sizeof inner);
+    log_keep_again(&before);
+    ck_assert_str_eq(inner, "");
+    ck_assert_str_eq(why, "the caller's");
+    log_capture(NULL, 0);
+    end();
+}
+END_TEST
+
 int main(void)
 {
-    const TTest *const tests[] = {steps_are_as_ports_are, keys_cycle_through_all_controls,
+    const TTest *const tests[] = {steps_are_as_ports_are,
+                                  keys_cycle_through_all_controls,
                                   the_step_reports_the_frame_of_a_change,
-                                  the_dry_sound_has_the_gains, impossible_requests_are_refused};
+                                  the_dry_sound_has_the_gains,
+                                  impossible_requests_are_refused,
+                                  failures_after_a_spec_reach_who_keeps_them};
     plugin_rig_prepare();
     return plugin_rig_code(suite_run("live_controls", tests, sizeof tests / sizeof *tests));
 }

@@ -82,7 +82,8 @@ static bool is_loop_muted(size_t longer)
         memset(signal.data[c] + RATE, 0, 5 * RATE * sizeof(float));
     struct jack_wire *wire = jack_wire_open(&signal, 2, signal.frames);
     pid_t process = live_rig_launch(
-        "live", "--plain --driver jack --input feed --output rec --gain 1 --seconds 30");
+        "live", "--plain -f --driver jack --input feed --output rec --gain 1 --seconds 30 "
+                "--record wet.wav --record-dry dry.wav");
     jack_rig_connect(wires, 2);
     jack_wire_run(wire);
     live_rig_keys("q");
@@ -100,6 +101,11 @@ static bool is_loop_muted(size_t longer)
     command_expect(result.err, "mutes by feedback: 1\n");
     ck_assert_float_gt(loud, 0.5f); /* it ran away */
     ck_assert_float_lt(later, 0.01f);
+    command_done("\"$HALO\" render dry.wav again.wav -q --replay wet.wav.log");
+    struct sound wet = sound_load("wet.wav"), again = sound_load("again.wav");
+    sound_expect_same(&wet, &again); /* with the mute and the try */
+    sound_free(&wet);
+    sound_free(&again);
     return true;
 }
 

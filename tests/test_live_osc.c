@@ -134,8 +134,10 @@ START_TEST(what_cannot_be_done_is_answered)
     expect_reason(server, reason, "/halo/control: stage 2 has no control 'kazoo'");
     SEND("/halo/bypass", "ii", 1, 1);
     expect_reason(server, reason, "/halo/bypass: stage 1 has no control '@bypass'");
+    SEND("/halo/preset/save", "s", "../kazoo");
+    expect_reason(server, reason, "/halo/preset/save: a preset cannot be called '../kazoo'");
 #undef SEND
-    live_rig_wait("\"osc_refused\":10");
+    live_rig_wait("\"osc_refused\":11");
     live_rig_wait("\"text\":\"OSC /halo/");
     struct command_result result = end(process);
     ck_assert_ptr_null(strstr(result.out, "\"gain_db\":24"));

@@ -62,6 +62,8 @@ gone "$code" '\bnew_file\b|\bnew_file_\w' 'atomic_file'
 gone "$code" 'base/draw\.|\bdraw_(bytes|numbers?|below)\b' 'secure_random'
 gone "$code" 'shared_count' 'futex'
 gone "$code" 'failures_keep' 'log_capture'
+# It would end what a caller captures.
+gone 'src|clap|lv2|gpu' 'log_capture\(NULL' 'log_keep_in and log_keep_again'
 gone "$code" 'failures_come_from' 'log_prefix'
 gone "$program" 'port_edge|(enum|struct) \w*edge\b' 'boundary'
 gone "$program" '\bstruct room\b|\broom_bytes\b' 'capacity'

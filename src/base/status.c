@@ -89,9 +89,9 @@ void log_as_notes(bool are_notes)
 
 void log_capture(char *text, size_t size)
 {
-    kept = text;
-    kept_size = size;
-    kept_failure = NULL;
+    if (text)
+        text[0] = '\0';
+    log_keep_again(&(struct log_keeper){text, size, NULL});
 }
 
 struct log_keeper log_keep_in(char *text, size_t size)
@@ -103,7 +103,8 @@ struct log_keeper log_keep_in(char *text, size_t size)
 
 void log_keep_again(const struct log_keeper *before)
 {
-    log_capture(before->text, before->size);
+    kept = before->text;
+    kept_size = before->size;
     kept_failure = before->failure;
 }
 

@@ -59,8 +59,8 @@ void failures_hide(bool hidden);
 /* For this thread: failures are printed as notes, since another way will be tried. */
 void log_as_notes(bool are_notes);
 
-/* For this thread: failures are written to `text`, which is shown as it is. NULL: printed. What is
- * to fail again is kept by log_keep_failure. */
+/* For this thread, until it ends: failures are written to `text`, which is emptied now and shown as
+ * it is. NULL: printed. What is to fail again is kept by log_keep_failure. */
 void log_capture(char *text, size_t size);
 
 /* For this thread: warnings and notes are added to `text`, a string, as lines. NULL: printed. */
@@ -69,7 +69,8 @@ void log_capture_notes(char *text, size_t size);
 /* For this thread: failures begin with "where: ". NULL: without. Returns the previous prefix. */
 const char *log_prefix(const char *where);
 
-/* The same for a while: what log_keep_in returns is restored by log_keep_again. */
+/* The same for a while: what log_keep_in returns is restored by log_keep_again, so that a caller
+ * who keeps failures goes on to get them. */
 struct log_keeper {
     char *text;
     size_t size;

@@ -26,10 +26,10 @@ static struct preset *try_load(const char *name, char reason[REASON])
     struct preset_source source = {.place = PRESET_SAVED, .mask = PRESET_OWN_MASK};
     struct preset *preset = NULL;
     snprintf(source.text, sizeof source.text, "%s", name);
-    log_capture(reason, REASON);
+    const struct log_keeper before = log_keep_in(reason, REASON);
     if (preset_load(&source, &none, &preset) != STATUS_OK)
         preset = NULL;
-    log_capture(NULL, 0);
+    log_keep_again(&before);
     return preset;
 }
 

@@ -40,9 +40,9 @@ static struct processor *make_processor(struct effect *effect, const char *file,
     struct processor *processor = NULL;
     char cause[1024] = "";
     struct plain_locale locale = plain_locale_begin();
-    log_capture(cause, sizeof cause);
+    const struct log_keeper before = log_keep_in(cause, sizeof cause);
     enum status status = processor_create(&settings, &processor);
-    log_capture(NULL, 0);
+    log_keep_again(&before);
     plain_locale_end(locale);
     if (status != STATUS_OK) {
         log_line(effect, true, cause);

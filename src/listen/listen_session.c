@@ -52,10 +52,10 @@ static enum status open_ends(struct listen_session *session)
     }
     TRY(listen_session_open_region(session, options->play.device.rate));
     char reason[300]; /* not shown: any rate will do */
-    log_capture(reason, sizeof reason);
+    const struct log_keeper before = log_keep_in(reason, sizeof reason);
     uint32_t rate = session->region->format.rate;
     enum status status = stream_session_open_device(&session->stream, rate, 0);
-    log_capture(NULL, 0);
+    log_keep_again(&before);
     if (status == STATUS_OK)
         return STATUS_OK;
     TRY(stream_session_open_device(&session->stream, 0, 0));
@@ -113,7 +113,7 @@ enum status listen_session_make_source(struct listen_session *session)
 struct live_settings listen_session_settings(struct listen_session *session)
 {
     struct live_settings settings = stream_session_settings(&session->stream);
-    settings.guard = !session->player;
+    settings.guard = settings.guard && !session->player;
     settings.gap = session->stream.blind ? &session->gap : NULL;
     return settings;
 }

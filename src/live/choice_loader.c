@@ -29,11 +29,11 @@ static void release(struct choice_loader *loader)
 static void *read_mask(void *context)
 {
     struct choice_loader *loader = context;
-    log_capture(loader->reason, sizeof loader->reason);
+    const struct log_keeper before = log_keep_in(loader->reason, sizeof loader->reason);
     if (stage_mask_read(loader->text, &loader->format, &loader->settings, &loader->mask) !=
         STATUS_OK)
         loader->mask = NULL;
-    log_capture(NULL, 0);
+    log_keep_again(&before);
     atomic_store(&loader->is_read, true);
     release(loader);
     return NULL;

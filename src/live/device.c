@@ -369,6 +369,7 @@ static void add_input_side(const struct device *device, struct device_info *info
     side->driver->describe(side->opened, &input);
     info->channels_in = side->stream->in.count;
     info->layout_in = input.layout_in;
+    info->is_deaf = input.is_deaf;
     info->input_latency = input.input_latency * info->rate / input.rate;
     info->has_bridge = true;
     info->bridge_latency = state.delay > 0 ? (uint64_t)(state.delay + 0.5) : 0;

@@ -64,6 +64,7 @@ struct device_info {
     double buffer;      /* seconds; open it again with up to buffer_most, as latency_least, if */
     double buffer_most; /* it loses sound; 0: keep it */
     int priority;       /* real-time; 0: not granted, -1: not requested */
+    bool is_deaf;       /* the input cannot hear the output: a file, or what programs play */
     bool has_bridge;    /* input and output have two clocks: the next two are known */
     uint64_t bridge_latency; /* frames that it adds now */
     double ratio_ppm;        /* the input's clock is faster than the output's */

@@ -93,6 +93,7 @@ static void null_describe(void *opened, struct device_info *info)
 {
     struct null_device *null = opened;
     info->rate = (uint32_t)null->rate;
+    info->is_deaf = true;
     const struct device_channels *in = &null->stream->in;
     if (null->source && in->count == null->source->format.channels && device_channels_are_first(in))
         info->layout_in = null->source->format.layout;

@@ -356,6 +356,7 @@ static void pipewire_describe(void *opened, struct device_info *info)
         info->block = pipewire.block;
     info->input_latency = pipewire_cycle_latency(&pipewire.cycle, SPA_DIRECTION_OUTPUT);
     info->output_latency = pipewire_cycle_latency(&pipewire.cycle, SPA_DIRECTION_INPUT);
+    info->is_deaf = pipewire.sink_description || pipewire.links.ends[PIPEWIRE_INPUT].is_monitor;
     info->follows_default = !*pipewire.links.ends[PIPEWIRE_OUTPUT].named;
     put_target(&pipewire.links.ends[PIPEWIRE_OUTPUT], info->output, sizeof info->output);
     if (pipewire.links.refused[0])

@@ -6,7 +6,6 @@
 #include "signal/fft.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +14,6 @@ enum {
     REACH = 2,             /* bins on each side of a sine's peak, with a Hann window */
     LOWEST_BIN = 3,        /* that can be separated from lower ones */
     MEMORY = 48,           /* windows kept: a second */
-    GROWING = 8,           /* windows at least */
     PINNED = 18,           /* windows of the last PINNED_OF */
     PINNED_OF = 24,
     PAIRED = 40, /* windows of MEMORY */
@@ -29,9 +27,6 @@ enum {
 #define DRIFT 0.02
 #define DRIFT_BINS 0.5
 /* In decibels. */
-#define GROWN 10.0
-#define GROWN_TO (-12.0) /* of the ceiling */
-#define STEP_BACK 0.2
 #define PINNED_TO (-3.0) /* of the ceiling */
 #define PAIRED_TO (-5.0) /* of both together */
 #define DYING 1.5        /* below the highest level kept */
@@ -56,7 +51,6 @@ struct listener {
     size_t filled;
     struct moment moments[MEMORY]; /* newest first */
     size_t known;
-    size_t unfaded; /* of them: since the output was last faded in */
 };
 
 struct feedback_detector {
@@ -66,7 +60,7 @@ struct feedback_detector {
     struct fft *fft;
     float *hann, *windowed, *spectrum, *power;
     struct listener *listeners;
-    _Atomic double frequency;
+    double frequency;
 };
 
 void feedback_detector_destroy(struct feedback_detector *detector)
@@ -98,12 +92,13 @@ static bool alloc_buffers(struct feedback_detector *detector)
 }
 
 /* Channels are staggered, so that no block computes two of their windows. */
-HALO_REALTIME void feedback_detector_reset(struct feedback_detector *detector)
+HALO_REALTIME void feedback_detector_reset(struct feedback_detector *detector, float ceiling)
 {
+    detector->ceiling = ceiling;
     for (size_t c = 0; c < detector->channels; c++) {
         struct listener *listener = &detector->listeners[c];
         listener->filled = detector->window / 2 * c / detector->channels;
-        listener->known = listener->unfaded = 0;
+        listener->known = 0;
         memset(listener->recent, 0, listener->filled * sizeof *listener->recent);
     }
 }
@@ -114,8 +109,7 @@ enum status feedback_detector_create(size_t channels, uint32_t rate, float ceili
     struct feedback_detector *detector = calloc(1, sizeof *detector);
     if (!detector)
         return fail_memory("a feedback detector");
-    *detector = (struct feedback_detector){
-        .channels = channels, .rate = rate, .ceiling = ceiling, .window = 256};
+    *detector = (struct feedback_detector){.channels = channels, .rate = rate, .window = 256};
     while (detector->window < rate / WINDOWS_A_SECOND)
         detector->window *= 2;
     enum status status = alloc_buffers(detector) ? STATUS_OK : fail_memory("a feedback detector");
@@ -126,7 +120,7 @@ enum status feedback_detector_create(size_t channels, uint32_t rate, float ceili
     for (size_t i = 0; i < detector->window; i++)
         detector->hann[i] =
             (float)(0.5 - 0.5 * cos(2 * M_PI * (double)i / (double)detector->window));
-    feedback_detector_reset(detector);
+    feedback_detector_reset(detector, ceiling);
     *result = detector;
     return STATUS_OK;
 }
@@ -209,33 +203,6 @@ HALO_REALTIME static bool is_near(double bin, double other)
     return fabs(bin - other) <= fmax(DRIFT * other, DRIFT_BINS);
 }
 
-/* The number of windows, up to the newest, with the same tone, that no fade made louder. */
-HALO_REALTIME static size_t run_of(const struct listener *listener)
-{
-    const struct moment *moments = listener->moments;
-    size_t run = 0;
-    while (run < listener->unfaded && moments[run].tonal &&
-           is_near(moments[run].strongest.bin, moments[0].strongest.bin))
-        run++;
-    return run;
-}
-
-/* Evenly: half of the growth in each half of the time. */
-HALO_REALTIME static bool is_growing(const struct moment *moments, size_t run)
-{
-    if (moments[0].level < GROWN_TO)
-        return false;
-    for (size_t back = 1; back < run; back++) {
-        if (moments[back].level > moments[back - 1].level + STEP_BACK)
-            return false;
-        double grown = moments[0].level - moments[back].level;
-        double later = moments[0].level - moments[back / 2].level;
-        if (back + 1 >= GROWING && grown >= GROWN && later > 0.35 * grown && later < 0.65 * grown)
-            return true;
-    }
-    return false;
-}
-
 /* How long a tone, or a pair of them, has been at the ceiling. */
 struct pinned {
     double highest;
@@ -275,29 +242,20 @@ HALO_REALTIME static bool is_pinned_pair(const struct moment *moments, size_t kn
            moments[0].level_paired > pinned.highest - DYING;
 }
 
-HALO_REALTIME static enum feedback_kind judge(struct feedback_detector *detector,
-                                              struct listener *listener, bool fades_in)
+HALO_REALTIME static bool judge(struct feedback_detector *detector, struct listener *listener)
 {
     struct moment *moments = listener->moments;
     memmove(moments + 1, moments, (MEMORY - 1) * sizeof *moments);
     moments[0] = analyse(detector, listener->recent);
     listener->known += listener->known < MEMORY;
-    listener->unfaded = fades_in ? 0 : listener->unfaded + (listener->unfaded < MEMORY);
-    enum feedback_kind kind = FEEDBACK_NONE;
-    if (is_growing(moments, run_of(listener)))
-        kind = FEEDBACK_GROWING;
-    else if (is_pinned(moments, listener->known) || is_pinned_pair(moments, listener->known))
-        kind = FEEDBACK_AT_CEILING;
-    else
-        return kind;
-    atomic_store(&detector->frequency,
-                 moments[0].strongest.bin * detector->rate / (double)detector->window);
-    return kind;
+    if (!is_pinned(moments, listener->known) && !is_pinned_pair(moments, listener->known))
+        return false;
+    detector->frequency = moments[0].strongest.bin * detector->rate / (double)detector->window;
+    return true;
 }
 
-HALO_REALTIME static enum feedback_kind listen(struct feedback_detector *detector,
-                                               struct listener *listener, const float *samples,
-                                               size_t frames, bool fades_in)
+HALO_REALTIME static bool listen(struct feedback_detector *detector, struct listener *listener,
+                                 const float *samples, size_t frames)
 {
     size_t window = detector->window, hop = window / 2;
     for (size_t at = 0; at < frames;) {
@@ -307,32 +265,27 @@ HALO_REALTIME static enum feedback_kind listen(struct feedback_detector *detecto
         listener->filled += part;
         at += part;
         if (listener->filled < window)
-            return FEEDBACK_NONE;
-        enum feedback_kind kind = judge(detector, listener, fades_in);
-        if (kind != FEEDBACK_NONE)
-            return kind;
+            return false;
+        if (judge(detector, listener))
+            return true;
         memcpy(listener->recent, listener->recent + hop, hop * sizeof *samples);
         listener->filled = hop;
     }
-    return FEEDBACK_NONE;
+    return false;
 }
 
-HALO_REALTIME enum feedback_kind feedback_detector_process(struct feedback_detector *detector,
-                                                           const float *const *planar,
-                                                           size_t frames, bool fades_in)
+HALO_REALTIME bool feedback_detector_process(struct feedback_detector *detector,
+                                             const float *const *planar, size_t frames)
 {
-    enum feedback_kind kind = FEEDBACK_NONE;
-    for (size_t c = 0; c < detector->channels; c++) {
-        enum feedback_kind other =
-            listen(detector, &detector->listeners[c], planar[c], frames, fades_in);
-        kind = other > kind ? other : kind;
-    }
-    if (kind != FEEDBACK_NONE)
-        feedback_detector_reset(detector);
-    return kind;
+    bool found = false;
+    for (size_t c = 0; c < detector->channels; c++)
+        found = listen(detector, &detector->listeners[c], planar[c], frames) || found;
+    if (found)
+        feedback_detector_reset(detector, detector->ceiling);
+    return found;
 }
 
 HALO_REALTIME double feedback_detector_frequency(const struct feedback_detector *detector)
 {
-    return atomic_load(&detector->frequency);
+    return detector->frequency;
 }

@@ -1,8 +1,9 @@
 #include "live/feedback_guard.h"
 
-#include "base/monotonic.h"
 #include "base/realtime.h"
+#include "base/simd.h"
 #include "live/feedback_detector.h"
+#include "live/output_follower.h"
 #include "signal/audio.h"
 #include "signal/delay_finder.h"
 
@@ -12,69 +13,64 @@
 #include <string.h>
 
 enum {
-    WINDOWS_A_SECOND = 12, /* at least, without overlap */
-    MEMORY = 24,           /* half windows kept: a second */
-    AT_CEILING = 4,        /* of them, for a suspicion, if the input repeats the output */
-    SITS = 10,             /* the same, in a row and without */
-    NOISE_HALVES = 12,     /* half windows of noise */
-    NOISE_SHORT = 6,       /* the same, where the input does not repeat the output */
-    LEAST_HALVES = 3,      /* before it is looked for */
-    BEFORE = 3,            /* half windows before the output is silent */
-    REST_FIRST = 24,       /* half windows after a test without feedback: a second */
-    REST_MOST = 32 * REST_FIRST,
-    FORGIVEN = 8 * 48, /* half windows without suspicion, until the first rest again */
+    WINDOWS_A_SECOND = 12,      /* at least, without overlap */
+    ACTIVE = 24,                /* half windows after a sample above the ceiling: a second */
+    IN_A_ROW = 3,               /* half windows that agree */
+    BLOCK_MOST = 1 << 13,       /* frames */
+    TONE_WINDOWS_A_SECOND = 94, /* without overlap */
+    TONE_OVERLAP = 4,
 };
 
 /* In seconds. */
-static const double DELAY_MOST = 1.2;
-static const double DUCK_FADE = 0.002, DUCK_MARGIN = 0.005, DUCK_WINDOW = 0.03, DUCK_HOLD = 0.5;
-static const double REPEATED = 0.15; /* likeness of input and past output, for a suspicion */
-static const double FOUND = 7;       /* sigmas of the noise in the input */
-#define NOISE 0.125f                 /* over the ceiling */
-#define COLLAPSED 0.2                /* of the input's power, at most, while the output is silent */
-#define UNCERTAIN 1.2                /* powers that are compared may differ by chance, at most */
-#define SHARE_MOST 0.5               /* of them: more may be a sound that decays */
-#define SOUNDING 1e-5                /* of the ceiling's power, at least, in half a window */
-#define OF_ODD 0.6f                  /* weight of odd channels, so that none cancel */
-#define RECENT 0.75f                 /* what a window counts after the next one */
+static const double DELAY_LEAST = 0.0006, DELAY_MOST = 1.2, DELAY_UNKNOWN = 0.12, HISTORY = 2,
+                    MUTE_FADE = 0.02, JUDGED = 0.02, JUDGED_MOST = 0.1, PAUSE_FIRST = 2,
+                    PAUSE_MOST = 64, TRY = 3, FORGIVEN = 60, REST_FIRST = 30, REST_MOST = 600,
+                    SETTLED = 0.3, ARRIVAL_LEAST = 0.012;
+#define LIKENESS 0.1    /* of input and past output, at least */
+#define UNEXPLAINED 0.1 /* of the input, at most, by what was played */
+#define CLOSER 1.3      /* what was played explains it better by that, at least */
+#define ROUNDING 1e-5   /* of the input, explained or not */
+#define WINDOWS 2.5     /* at least */
+#define COLLAPSED 0.25  /* of the input's power, at most, after a mute */
+#define SOUNDING 1e-5   /* of the ceiling's power, at least, in half a window */
+#define OF_ODD 0.6f     /* weight of odd channels, so that none cancel */
+#define RECENT 0.75f    /* what a window counts after the next one */
+#define EVEN_LEAST 0.7  /* the two halves of an arrival */
+#define EVEN_MOST 1.4
 
-enum guard_test { TEST_NONE, TEST_NOISE, TEST_DUCK };
-
-/* The output is silent for a moment. Frames count from its begin. */
-struct duck {
-    size_t at, delay, window, margin, hold;
-    double before; /* energy of the input, until the silence returns */
-    double after;  /* and in a window afterwards */
-    size_t before_frames, after_frames;
-    double least;         /* mean power of half a window before */
-    double share;         /* of it that may remain, if the loop runs away with a source */
-    bool sounds, remains; /* more than if it does without one, and with one */
-    float gain, step;     /* of the output, and its change in a frame */
+enum guard_state {
+    GUARD_LISTENS,
+    GUARD_JUDGES, /* a mute */
+    GUARD_PAUSES,
+    GUARD_TRIES,
 };
 
 struct feedback_guard {
-    size_t inputs, outputs, window, blocks;
-    float ceiling;
+    size_t inputs, outputs, rate, window, blocks;
+    float full, ceiling; /* the present one may be lower */
     struct feedback_detector *tones;
-    struct delay_finder *passive, *active; /* the output in the input, and the noise */
-    float *in, *out, *noise;               /* windows, of the channels' sum */
-    size_t filled;                         /* frames of the three */
-    size_t sits;                           /* half windows at the ceiling, in a row */
-    uint64_t random;
-    bool over;           /* a sample of this half window */
-    bool overs[MEMORY];  /* of the last ones, newest first */
-    bool tonal, repeats; /* suspicions */
-    enum guard_test test;
-    bool found, is_tone;
-    size_t halves;       /* of the test */
-    size_t noise_halves; /* of them with noise, at most */
-    struct duck duck;
-    size_t rest, rest_next, calm;
-    double likeness;           /* of input and past output */
-    double tested_at;          /* the same, when the last test began */
-    double powers[BEFORE];     /* of the input, in the last half windows, newest first */
-    double unlimited, limited; /* energy of the output before and after the limiter, faded */
-    double suspected;          /* Hz */
+    struct delay_finder *finder;
+    struct output_follower *follower;
+    /* The channels' sum, of the last `length` frames. Each frame is there twice, `length` apart, so
+     * that all windows are in one piece. */
+    float *in, *unlimited, *played;
+    size_t length;
+    size_t frames;        /* played so far */
+    size_t filled;        /* of half a window */
+    size_t last_over;     /* the last frame above the ceiling, from 1; 0: none */
+    size_t lag, in_a_row; /* lag 0: none is known */
+    float *cosine, *sine; /* a window of a tone */
+    float *levels; /* of a tone over time, of which the last `levels_left` are to be measured */
+    size_t levels_left, levels_end;
+    double frequency_of_tone;
+    size_t tone_window;
+    bool tonal, follows; /* a tone was found; a half window is to be followed */
+    enum guard_state state;
+    size_t since;           /* frames of the state */
+    size_t pause;           /* frames, of the next one */
+    size_t rest, rest_next; /* frames after a mute without a loop */
+    size_t delay;           /* of the loop that is judged */
+    double before;          /* mean power of the input before a mute */
     _Atomic double frequency;
 };
 
@@ -83,22 +79,45 @@ void feedback_guard_destroy(struct feedback_guard *guard)
     if (!guard)
         return;
     feedback_detector_destroy(guard->tones);
-    delay_finder_destroy(guard->passive);
-    delay_finder_destroy(guard->active);
+    delay_finder_destroy(guard->finder);
+    output_follower_destroy(guard->follower);
     free(guard->in);
-    free(guard->out);
-    free(guard->noise);
+    free(guard->unlimited);
+    free(guard->played);
+    free(guard->cosine);
+    free(guard->sine);
+    free(guard->levels);
     free(guard);
 }
 
-static enum status create_parts(struct feedback_guard *guard, uint32_t rate)
+HALO_REALTIME static size_t least(size_t a, size_t b)
 {
-    if (!(guard->in = audio_alloc(guard->window)) || !(guard->out = audio_alloc(guard->window)) ||
-        !(guard->noise = audio_alloc(guard->window)))
+    return a < b ? a : b;
+}
+
+HALO_REALTIME static size_t frames_of(const struct feedback_guard *guard, double seconds)
+{
+    return (size_t)(seconds * (double)guard->rate);
+}
+
+HALO_REALTIME static size_t count_levels(const struct feedback_guard *guard)
+{
+    return (frames_of(guard, HISTORY) - guard->tone_window) / (guard->tone_window / TONE_OVERLAP);
+}
+
+static enum status create_parts(struct feedback_guard *guard)
+{
+    if (!(guard->in = audio_alloc(2 * guard->length)) ||
+        !(guard->unlimited = audio_alloc(2 * guard->length)) ||
+        !(guard->played = audio_alloc(2 * guard->length)) ||
+        !(guard->cosine = audio_alloc(guard->tone_window)) ||
+        !(guard->sine = audio_alloc(guard->tone_window)) ||
+        !(guard->levels = audio_alloc(count_levels(guard))))
         return fail_memory("a feedback guard");
-    TRY(feedback_detector_create(guard->outputs, rate, guard->ceiling, &guard->tones));
-    TRY(delay_finder_create(guard->window, guard->blocks, RECENT, &guard->passive));
-    return delay_finder_create(guard->window, guard->blocks, 1, &guard->active);
+    TRY(feedback_detector_create(guard->outputs, (uint32_t)guard->rate, guard->full,
+                                 &guard->tones));
+    TRY(output_follower_create(guard->window, &guard->follower));
+    return delay_finder_create(guard->window, guard->blocks, RECENT, &guard->finder);
 }
 
 enum status feedback_guard_create(size_t inputs, size_t outputs, uint32_t rate, float ceiling,
@@ -109,19 +128,20 @@ enum status feedback_guard_create(size_t inputs, size_t outputs, uint32_t rate, 
         return fail_memory("a feedback guard");
     *guard = (struct feedback_guard){.inputs = inputs,
                                      .outputs = outputs,
+                                     .rate = rate,
+                                     .full = ceiling,
                                      .ceiling = ceiling,
                                      .window = 256,
-                                     .random = (uint64_t)monotonic_ns() | 1,
-                                     .rest_next = REST_FIRST};
+                                     .tone_window = TONE_OVERLAP};
     while (guard->window < rate / WINDOWS_A_SECOND)
         guard->window *= 2;
-    guard->duck = (struct duck){.window = (size_t)(DUCK_WINDOW * (double)rate),
-                                .margin = (size_t)(DUCK_MARGIN * (double)rate),
-                                .hold = (size_t)(DUCK_HOLD * (double)rate),
-                                .gain = 1,
-                                .step = (float)(1 / (DUCK_FADE * (double)rate))};
+    while (guard->tone_window < rate / TONE_WINDOWS_A_SECOND)
+        guard->tone_window += TONE_OVERLAP;
+    guard->length = frames_of(guard, HISTORY) + 2 * guard->window + BLOCK_MOST;
     guard->blocks = 1 + (size_t)(2 * DELAY_MOST * (double)rate / (double)guard->window);
-    enum status status = create_parts(guard, rate);
+    guard->pause = frames_of(guard, PAUSE_FIRST);
+    guard->rest_next = frames_of(guard, REST_FIRST);
+    enum status status = create_parts(guard);
     if (status == STATUS_OK)
         *result = guard;
     else
@@ -129,17 +149,43 @@ enum status feedback_guard_create(size_t inputs, size_t outputs, uint32_t rate, 
     return status;
 }
 
-HALO_REALTIME static void start_again(struct feedback_guard *guard)
+HALO_REALTIME static void enter(struct feedback_guard *guard, enum guard_state state, float ceiling)
 {
-    memset(guard->overs, 0, sizeof guard->overs);
-    guard->over = guard->tonal = guard->repeats = guard->found = false;
-    guard->likeness = 0;
-    guard->test = TEST_NONE;
-    delay_finder_reset(guard->passive);
-    feedback_detector_reset(guard->tones);
+    guard->state = state;
+    guard->since = 0;
+    guard->ceiling = ceiling;
+    guard->tonal = guard->follows = false;
+    guard->last_over = guard->lag = guard->in_a_row = guard->levels_left = 0;
+    delay_finder_reset(guard->finder);
+    feedback_detector_reset(guard->tones, ceiling);
 }
 
-/* ---- before the limiter ---- */
+HALO_REALTIME void feedback_guard_restart(struct feedback_guard *guard)
+{
+    enter(guard, GUARD_LISTENS, guard->full);
+}
+
+/* ---- what is heard and played ---- */
+
+HALO_REALTIME static void keep(const struct feedback_guard *guard, const float *const *planar,
+                               size_t channels, size_t frames, float *to)
+{
+    size_t at = guard->frames % guard->length;
+    for (size_t i = 0; i < frames; i++) {
+        float sum = 0;
+        for (size_t c = 0; c < channels; c++)
+            sum += planar[c][i] * (c % 2 ? OF_ODD : 1);
+        to[at] = to[at + guard->length] = isfinite(sum) ? sum : 0;
+        at = at + 1 < guard->length ? at + 1 : 0;
+    }
+}
+
+/* The last `frames` frames until `end`. */
+HALO_REALTIME static const float *window_until(const struct feedback_guard *guard,
+                                               const float *samples, size_t end, size_t frames)
+{
+    return samples + (end + guard->length - frames) % guard->length;
+}
 
 HALO_REALTIME static double energy(const float *samples, size_t frames)
 {
@@ -149,168 +195,125 @@ HALO_REALTIME static double energy(const float *samples, size_t frames)
     return sum;
 }
 
-HALO_REALTIME bool feedback_guard_process(struct feedback_guard *guard, const float *const *out,
-                                          size_t frames, bool fades_in)
+HALO_REALTIME void feedback_guard_observe(struct feedback_guard *guard, const float *const *in,
+                                          const float *const *out, size_t frames)
 {
-    enum feedback_kind kind = feedback_detector_process(guard->tones, out, frames, fades_in);
-    for (size_t c = 0; c < guard->outputs; c++) {
-        guard->over = guard->over || audio_peak(out[c], frames) > guard->ceiling;
-        guard->unlimited += energy(out[c], frames);
+    enum { PART = 64 };
+    keep(guard, in, guard->inputs, frames, guard->in);
+    keep(guard, out, guard->outputs, frames, guard->unlimited);
+    for (size_t c = 0; c < guard->outputs; c++)
+        for (size_t at = 0; at < frames; at += PART) {
+            size_t part = least(frames - at, PART);
+            size_t end = guard->frames + at + part;
+            if (audio_peak(out[c] + at, part) > guard->ceiling && end > guard->last_over)
+                guard->last_over = end;
+        }
+    guard->tonal = feedback_detector_process(guard->tones, out, frames) || guard->tonal;
+}
+
+/* ---- a tone that arrived at a constant rate ---- */
+
+SIMD_CLONES
+HALO_REALTIME static float amplitude_of(const float *samples, const float *cosine,
+                                        const float *sine, size_t frames)
+{
+    float re = 0, im = 0;
+    for (size_t i = 0; i < frames; i++) {
+        re += samples[i] * cosine[i];
+        im += samples[i] * sine[i];
     }
-    if (kind != FEEDBACK_NONE)
-        guard->suspected = feedback_detector_frequency(guard->tones);
-    guard->tonal = guard->tonal || kind == FEEDBACK_AT_CEILING;
-    if (kind != FEEDBACK_GROWING && !guard->found)
-        return false;
-    bool is_tone = kind == FEEDBACK_GROWING || guard->is_tone;
-    atomic_store(&guard->frequency, is_tone ? guard->suspected : 0);
-    start_again(guard);
-    return true;
+    return sqrtf(re * re + im * im);
 }
 
-/* ---- after the limiter ---- */
-
-HALO_REALTIME static size_t count_overs(const struct feedback_guard *guard)
+HALO_REALTIME static void begin_levels(struct feedback_guard *guard)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < MEMORY; i++)
-        count += guard->overs[i];
-    return count;
-}
-
-HALO_REALTIME static void begin_test(struct feedback_guard *guard)
-{
-    guard->test = TEST_NOISE;
-    guard->is_tone = guard->tonal;
-    guard->tested_at = guard->likeness;
-    guard->halves = 0;
-    guard->noise_halves = guard->tonal || guard->repeats ? NOISE_HALVES : NOISE_SHORT;
-    delay_finder_reset(guard->active);
-    memset(guard->noise, 0, guard->window * sizeof *guard->noise);
-}
-
-HALO_REALTIME static void end_test(struct feedback_guard *guard)
-{
-    guard->test = TEST_NONE;
-    guard->tonal = guard->repeats = false;
-    guard->likeness = 0;
-    guard->rest = guard->rest_next;
-    guard->rest_next = guard->rest_next < REST_MOST ? 2 * guard->rest_next : REST_MOST;
-    delay_finder_reset(guard->passive);
-}
-
-/* Silence says nothing: bursts far apart are one after the other. */
-HALO_REALTIME static bool remember_half(struct feedback_guard *guard)
-{
-    size_t half = guard->window / 2;
-    memmove(guard->powers + 1, guard->powers, (BEFORE - 1) * sizeof *guard->powers);
-    guard->powers[0] = energy(guard->in + half, half) / (double)half;
-    guard->sits = guard->over ? guard->sits + 1 : 0;
-    bool finite = isfinite(guard->unlimited) && isfinite(guard->limited);
-    guard->unlimited = finite ? guard->unlimited * RECENT : 0;
-    guard->limited = finite ? guard->limited * RECENT : 0;
-    bool sounds = guard->powers[0] > SOUNDING * (double)(guard->ceiling * guard->ceiling);
-    if (sounds || guard->over) {
-        memmove(guard->overs + 1, guard->overs, (MEMORY - 1) * sizeof *guard->overs);
-        guard->overs[0] = guard->over;
+    double step = 2 * M_PI / (double)guard->tone_window;
+    guard->frequency_of_tone = feedback_detector_frequency(guard->tones);
+    for (size_t i = 0; i < guard->tone_window; i++) {
+        double hann = 0.5 - 0.5 * cos(step * (double)i);
+        double phase = 2 * M_PI * guard->frequency_of_tone / (double)guard->rate * (double)i;
+        guard->cosine[i] = (float)(hann * cos(phase));
+        guard->sine[i] = (float)(hann * sin(phase));
     }
-    return sounds;
+    guard->levels_end = guard->frames;
+    guard->levels_left = count_levels(guard);
 }
 
-HALO_REALTIME static void suspect(struct feedback_guard *guard, size_t overs)
+/* All within half a window. True: the last one was measured. */
+HALO_REALTIME static bool measure_levels(struct feedback_guard *guard, size_t frames)
 {
-    bool suspicious = guard->tonal || guard->sits >= SITS ||
-                      (guard->repeats && guard->over && overs >= AT_CEILING);
-    guard->rest -= guard->rest > 0;
-    guard->calm = suspicious ? 0 : guard->calm + 1;
-    if (guard->calm == FORGIVEN)
-        guard->rest_next = REST_FIRST;
-    double clearer = guard->tested_at + fmin(guard->tested_at / 2, (1 - guard->tested_at) / 3);
-    /* What hid the loop may have ended. */
-    if (suspicious && (guard->rest == 0 || (guard->repeats && guard->likeness > clearer)))
-        begin_test(guard);
-    guard->tonal = false;
+    size_t window = guard->tone_window, hop = window / TONE_OVERLAP, count = count_levels(guard);
+    size_t left = guard->levels_left, part = least(left, 1 + 2 * frames * count / guard->window);
+    for (; guard->levels_left > left - part; guard->levels_left--) {
+        size_t i = count - guard->levels_left;
+        size_t end = guard->levels_end + guard->length - (count - 1 - i) * hop;
+        guard->levels[i] = amplitude_of(window_until(guard, guard->in, end, window), guard->cosine,
+                                        guard->sine, window);
+    }
+    return part > 0 && guard->levels_left == 0;
+}
+
+/* The hop before `from` at which the tone was last below a level. 0: it was not. */
+HALO_REALTIME static size_t crossing(const struct feedback_guard *guard, size_t from, double level)
+{
+    while (from > 0 && (double)guard->levels[from] >= level)
+        from--;
+    return from;
+}
+
+/* As many dB in the first half of the time as in the second. An attack that is linear takes a third
+ * or half of the time for the first, and one that is as short as a window looks like
+ * any other. */
+HALO_REALTIME static bool has_grown_evenly(const struct feedback_guard *guard)
+{
+    static const double spans[][2] = {{-4, 10}, {-3, 6}, {-5, 12}}; /* dB: its end, each half */
+    size_t hop = guard->tone_window / TONE_OVERLAP, count = count_levels(guard);
+    size_t settled = frames_of(guard, SETTLED) / hop, at = count - settled;
+    double level = 0;
+    for (size_t i = at; i < count; i++)
+        level += (double)guard->levels[i] / (double)settled;
+    for (size_t s = 0; s < sizeof spans / sizeof *spans; s++) {
+        double to = spans[s][0], half = spans[s][1];
+        size_t end = crossing(guard, at, level * audio_from_db(to));
+        size_t middle = crossing(guard, end, level * audio_from_db(to - half));
+        size_t begin = crossing(guard, middle, level * audio_from_db(to - 2 * half));
+        double later = (double)(end - middle), earlier = (double)(middle - begin);
+        if (begin > 0 && later * (double)hop >= ARRIVAL_LEAST * (double)guard->rate &&
+            earlier >= EVEN_LEAST * later && earlier <= EVEN_MOST * later)
+            return true;
+    }
+    return false;
+}
+
+/* ---- an input that follows the output ---- */
+
+/* In the half window that ended, and those before it. In the block after its end, which has less to
+ * do. */
+HALO_REALTIME static void follow(struct feedback_guard *guard)
+{
+    bool is_over = guard->last_over + guard->window / 2 > guard->frames;
+    size_t end = guard->frames, window = guard->window, then = end + guard->length - guard->lag;
+    struct followed unexplained =
+        output_follower_write(guard->follower, window_until(guard, guard->in, end, window),
+                              window_until(guard, guard->played, then, window),
+                              window_until(guard, guard->unlimited, then, window));
+    double played = fmax(unexplained.played, ROUNDING),
+           unlimited = fmax(unexplained.unlimited, ROUNDING);
+    bool agrees = is_over && unexplained.windows > WINDOWS && played < UNEXPLAINED &&
+                  unlimited > CLOSER * played;
+    guard->in_a_row = agrees ? guard->in_a_row + 1 : 0;
 }
 
 HALO_REALTIME static void end_half_window(struct feedback_guard *guard)
 {
-    bool sounds = remember_half(guard);
-    size_t overs = count_overs(guard);
-    if (guard->test == TEST_NOISE) {
-        delay_finder_write(guard->active, guard->noise, guard->in);
-        guard->halves++;
-    } else if (guard->test == TEST_NONE) {
-        delay_finder_write(guard->passive, guard->out, overs > 0 && sounds ? guard->in : NULL);
-        suspect(guard, overs);
-    }
-    guard->over = false;
-}
-
-HALO_REALTIME static void begin_duck(struct feedback_guard *guard, size_t delay)
-{
-    struct duck *duck = &guard->duck;
-    guard->test = TEST_DUCK;
-    duck->at = 0;
-    duck->delay = delay;
-    duck->before_frames = duck->window < guard->filled ? duck->window : guard->filled;
-    duck->before = energy(guard->in + guard->filled - duck->before_frames, duck->before_frames);
-    duck->after = 0;
-    duck->after_frames = 0;
-    duck->least = guard->powers[0];
-    for (size_t i = 1; i < BEFORE; i++)
-        duck->least = fmin(duck->least, guard->powers[i]);
-    double passed = guard->unlimited > 0 ? guard->limited / guard->unlimited : 1;
-    duck->share = fmin(SHARE_MOST, (1 - passed) / UNCERTAIN);
-    duck->sounds = duck->remains = false;
-}
-
-/* Where a loop runs away, mostly nothing else is at the input, and nothing comes back by itself, as
- * it does after a pause in speech. With a source beside it the power that the loop had returned is
- * missing: times what the limiter takes away, it is the loop's gain, and that is above 1. */
-HALO_REALTIME static void judge_duck(struct feedback_guard *guard)
-{
-    struct duck *duck = &guard->duck;
-    double before = duck->before / (double)duck->before_frames;
-    double after = duck->after / (double)duck->after_frames;
-    duck->sounds = duck->sounds || after > COLLAPSED * before;
-    duck->remains = duck->remains || after > duck->share * fmin(before, duck->least);
-    if (duck->sounds && duck->remains)
-        end_test(guard);
-    else if (duck->at >= duck->delay + (duck->delay > duck->hold ? duck->delay : duck->hold))
-        guard->found = true;
-    duck->after = 0;
-    duck->after_frames = 0;
-}
-
-HALO_REALTIME static void measure_duck(struct feedback_guard *guard, float in)
-{
-    struct duck *duck = &guard->duck;
-    double power = (double)in * (double)in;
-    if (duck->at < duck->delay) {
-        duck->before += power;
-        duck->before_frames++;
-    } else if (duck->at >= duck->delay + duck->margin) {
-        duck->after += power;
-        duck->after_frames++;
-    }
-    duck->at++;
-    if (duck->after_frames == duck->window)
-        judge_duck(guard);
-}
-
-/* `in`: the sum of the channels. */
-HALO_REALTIME static void run_duck(struct feedback_guard *guard, const float *in, float *const *out,
-                                   size_t from, size_t frames)
-{
-    struct duck *duck = &guard->duck;
-    for (size_t i = 0; i < frames; i++) {
-        bool down = guard->test == TEST_DUCK;
-        if (down && !guard->found)
-            measure_duck(guard, in[i]);
-        duck->gain = down ? fmaxf(0, duck->gain - duck->step) : fminf(1, duck->gain + duck->step);
-        for (size_t c = 0; c < guard->outputs; c++)
-            out[c][from + i] *= duck->gain;
-    }
+    size_t half = guard->window / 2, end = guard->frames;
+    double silent = SOUNDING * (double)(guard->ceiling * guard->ceiling) * (double)half;
+    bool is_active = guard->last_over > 0 && guard->last_over + ACTIVE * half > end;
+    bool compares = is_active && energy(window_until(guard, guard->in, end, half), half) > silent;
+    delay_finder_write(guard->finder, window_until(guard, guard->played, end, guard->window),
+                       compares ? window_until(guard, guard->in, end, guard->window) : NULL);
+    guard->follows = compares && guard->lag > 0;
+    guard->in_a_row = guard->follows ? guard->in_a_row : 0;
 }
 
 /* All blocks within half a window. */
@@ -318,80 +321,101 @@ HALO_REALTIME static void search(struct feedback_guard *guard, size_t frames)
 {
     struct delay_found best;
     size_t count = 1 + 2 * frames * guard->blocks / guard->window;
-    if (guard->test == TEST_DUCK)
+    if (!delay_finder_search(guard->finder, 1 + frames_of(guard, DELAY_LEAST), count, &best))
         return;
-    if (guard->test == TEST_NONE) {
-        if (delay_finder_search(guard->passive, 1, count, &best))
-            guard->likeness = best.likeness;
-        guard->repeats = guard->likeness >= REPEATED;
-        return;
-    }
-    if (!delay_finder_search(guard->active, 0, count, &best) || guard->halves < LEAST_HALVES)
-        return;
-    if (best.sigmas >= FOUND && guard->is_tone)
-        guard->found = true;
-    else if (best.sigmas >= FOUND)
-        begin_duck(guard, best.frames);
-    else if (guard->halves >= guard->noise_halves + guard->blocks) {
-        end_test(guard);
-        /* There is no path that a source could hide. */
-        guard->tested_at = guard->noise_halves == NOISE_HALVES ? 1 : guard->tested_at;
+    size_t lag = best.likeness >= LIKENESS ? best.frames : 0;
+    if (lag > guard->lag + 1 || lag + 1 < guard->lag) {
+        output_follower_reset(guard->follower);
+        guard->in_a_row = 0;
+        guard->lag = lag;
     }
 }
 
-/* Of the same sign in all channels. What was played stays below the ceiling. */
-HALO_REALTIME static void add_noise(struct feedback_guard *guard, float *const *out, size_t from,
-                                    size_t frames)
+/* ---- what is done ---- */
+
+HALO_REALTIME static bool is_loop(struct feedback_guard *guard, size_t frames)
 {
-    float *noise = guard->noise + guard->filled;
-    for (size_t i = 0; i < frames; i++) {
-        guard->random ^= guard->random << 13;
-        guard->random ^= guard->random >> 7;
-        guard->random ^= guard->random << 17;
-        noise[i] = guard->random >> 63 ? NOISE * guard->ceiling : -NOISE * guard->ceiling;
-    }
-    for (size_t c = 0; c < guard->outputs; c++)
-        for (size_t i = 0; i < frames; i++)
-            out[c][from + i] = (1 - NOISE) * out[c][from + i] + noise[i];
+    bool has_grown = measure_levels(guard, frames) && has_grown_evenly(guard);
+    if (guard->tonal && guard->levels_left == 0)
+        begin_levels(guard);
+    guard->tonal = false;
+    if (guard->rest > 0 || (!has_grown && guard->in_a_row < IN_A_ROW))
+        return false;
+    atomic_store(&guard->frequency, has_grown ? guard->frequency_of_tone : 0);
+    return true;
 }
 
-HALO_REALTIME static void sum_channels(const float *const *planar, size_t channels, size_t from,
-                                       float *sum, size_t frames)
+HALO_REALTIME static enum feedback_act mute(struct feedback_guard *guard)
 {
-    memset(sum, 0, frames * sizeof *sum);
-    for (size_t c = 0; c < channels; c++)
-        for (size_t i = 0; i < frames; i++)
-            sum[i] += planar[c][from + i] * (c % 2 ? OF_ODD : 1);
+    guard->delay = guard->lag > 0 ? guard->lag : frames_of(guard, DELAY_UNKNOWN);
+    guard->before =
+        energy(window_until(guard, guard->in, guard->frames, guard->window), guard->window) /
+        (double)guard->window;
+    enter(guard, GUARD_JUDGES, guard->full);
+    return FEEDBACK_MUTE;
 }
 
-HALO_REALTIME void feedback_guard_play(struct feedback_guard *guard, const float *const *in,
-                                       float *const *out, size_t frames)
+/* In a loop the input collapses, and nothing comes back by itself. */
+HALO_REALTIME static enum feedback_act judge(struct feedback_guard *guard)
+{
+    size_t piece = frames_of(guard, JUDGED), first = frames_of(guard, MUTE_FADE) + piece;
+    if (guard->since < first)
+        return FEEDBACK_NOTHING;
+    double after = energy(window_until(guard, guard->in, guard->frames, piece), piece);
+    if (after < COLLAPSED * guard->before * (double)piece) {
+        enter(guard, GUARD_PAUSES, guard->full);
+    } else if (guard->since >= first + guard->delay + frames_of(guard, JUDGED_MOST)) {
+        enter(guard, GUARD_LISTENS, guard->full);
+        guard->rest = guard->rest_next;
+        guard->rest_next = least(2 * guard->rest_next, frames_of(guard, REST_MOST));
+        return FEEDBACK_RESUME;
+    }
+    return FEEDBACK_NOTHING;
+}
+
+HALO_REALTIME static enum feedback_act act(struct feedback_guard *guard, size_t frames)
+{
+    if (guard->state == GUARD_JUDGES)
+        return judge(guard);
+    if (guard->state == GUARD_PAUSES && guard->since >= guard->pause) {
+        guard->pause = least(2 * guard->pause, frames_of(guard, PAUSE_MOST));
+        enter(guard, GUARD_TRIES, guard->full * FEEDBACK_QUIET);
+        return FEEDBACK_TRY;
+    }
+    if (guard->state == GUARD_PAUSES)
+        return FEEDBACK_NOTHING;
+    if (is_loop(guard, frames))
+        return mute(guard);
+    if (guard->state == GUARD_TRIES && guard->since >= frames_of(guard, TRY)) {
+        enter(guard, GUARD_LISTENS, guard->full);
+        return FEEDBACK_RESUME;
+    }
+    if (guard->since >= frames_of(guard, FORGIVEN))
+        guard->pause = frames_of(guard, PAUSE_FIRST);
+    return FEEDBACK_NOTHING;
+}
+
+HALO_REALTIME enum feedback_act feedback_guard_play(struct feedback_guard *guard,
+                                                    const float *const *out, size_t frames)
 {
     size_t half = guard->window / 2;
+    keep(guard, out, guard->outputs, frames, guard->played);
     for (size_t at = 0, part; at < frames; at += part) {
-        size_t left = guard->window - guard->filled;
-        part = left < frames - at ? left : frames - at;
-        for (size_t c = 0; c < guard->outputs; c++)
-            guard->limited += energy(out[c] + at, part);
-        if (guard->test == TEST_NOISE && guard->halves < guard->noise_halves)
-            add_noise(guard, out, at, part);
-        else
-            memset(guard->noise + guard->filled, 0, part * sizeof *guard->noise);
-        sum_channels(in, guard->inputs, at, guard->in + guard->filled, part);
-        if (guard->test == TEST_DUCK || guard->duck.gain < 1)
-            run_duck(guard, guard->in + guard->filled, out, at, part);
-        sum_channels((const float *const *)out, guard->outputs, at, guard->out + guard->filled,
-                     part);
+        if (guard->follows)
+            follow(guard);
+        guard->follows = false;
+        part = least(half - guard->filled, frames - at);
         guard->filled += part;
-        if (guard->filled == guard->window) {
+        guard->frames += part;
+        if (guard->filled == half) {
             end_half_window(guard);
-            memcpy(guard->in, guard->in + half, half * sizeof *guard->in);
-            memcpy(guard->out, guard->out + half, half * sizeof *guard->out);
-            memcpy(guard->noise, guard->noise + half, half * sizeof *guard->noise);
-            guard->filled = half;
+            guard->filled = 0;
         }
         search(guard, part);
     }
+    guard->since += frames;
+    guard->rest -= least(frames, guard->rest);
+    return act(guard, frames);
 }
 
 HALO_REALTIME double feedback_guard_frequency(const struct feedback_guard *guard)

@@ -37,6 +37,7 @@ struct live {
     struct meter *meter_in;
     struct meter *meter_out;
     struct limiter limiter;
+    float ceiling; /* the full one of the limiter */
     struct ramp fade;
     struct block input; /* without NaN and infinity */
     bool muted;
@@ -74,16 +75,22 @@ HALO_REALTIME static void report(struct live *live, struct live_event event, uin
 HALO_REALTIME static void apply_to_output(struct live *live, const struct live_event *event)
 {
     size_t smooth = frames_of(live, LIVE_SMOOTH);
-    if (event->what == LIVE_MUTE || event->what == LIVE_FEEDBACK)
-        live->muted = event->what == LIVE_FEEDBACK || event->value != 0;
-    else if (event->what == LIVE_RISE)
+    bool is_back = event->what == LIVE_TRY && event->value == 1;
+    if (event->what == LIVE_RISE)
         ramp_init(&live->fade, 0);
-    else
+    else if (event->what == LIVE_END)
         live->ending = true;
+    else
+        live->muted =
+            event->what == LIVE_FEEDBACK || (event->what == LIVE_MUTE && event->value != 0);
+    if (event->what == LIVE_MUTE || event->what == LIVE_TRY)
+        live->limiter.ceiling = live->ceiling * (float)(event->what == LIVE_TRY ? event->value : 1);
+    if (event->what == LIVE_MUTE && live->guard)
+        feedback_guard_restart(live->guard);
     if (live->muted)
         ramp_set(&live->fade, 0, smooth);
     else
-        ramp_set(&live->fade, 1, frames_of(live, LIVE_FADE_IN));
+        ramp_set(&live->fade, 1, is_back ? smooth : frames_of(live, LIVE_FADE_IN));
     if (live->ending)
         ramp_set(&live->fade, 0, frames_of(live, LIVE_FADE_OUT));
 }
@@ -143,17 +150,22 @@ HALO_REALTIME static void run_slots(struct live *live, const float *const *in, f
 
 /* ---- the output ---- */
 
-HALO_REALTIME static void detect_feedback(struct live *live, float *const *out, bool fades_in)
+/* From the next block on. */
+HALO_REALTIME static void guard_against_feedback(struct live *live, const float *const *out)
 {
-    if (!live->guard ||
-        !feedback_guard_process(live->guard, (const float *const *)out, live->block, fades_in) ||
-        live->muted)
+    static const struct live_event events[] = {
+        [FEEDBACK_MUTE] = {.what = LIVE_FEEDBACK},
+        [FEEDBACK_TRY] = {.what = LIVE_TRY, .value = (double)FEEDBACK_QUIET},
+        [FEEDBACK_RESUME] = {.what = LIVE_TRY, .value = 1},
+    };
+    enum feedback_act act = feedback_guard_play(live->guard, out, live->block);
+    if (act == FEEDBACK_NOTHING)
         return;
-    live->muted = true;
-    ramp_set(&live->fade, 0, frames_of(live, LIVE_SMOOTH));
-    const struct live_event feedback = {.what = LIVE_FEEDBACK,
-                                        .value = feedback_guard_frequency(live->guard)};
-    report(live, feedback, atomic_load(&live->frames) + live->block);
+    struct live_event event = events[act];
+    if (act == FEEDBACK_MUTE)
+        event.value = feedback_guard_frequency(live->guard);
+    apply_to_output(live, &event);
+    report(live, event, atomic_load(&live->frames) + live->block);
 }
 
 HALO_REALTIME void live_process(struct live *live, const float *const *in, float *const *out)
@@ -169,17 +181,17 @@ HALO_REALTIME void live_process(struct live *live, const float *const *in, float
     if (live->gap)
         switch_gap_begin(live->gap, live->block);
     run_slots(live, clean, out);
-    bool fades_in = live->fade.at < live->fade.frames && live->fade.to > live->fade.from;
     ramp_process(&live->fade, outputs, out, live->block);
-    detect_feedback(live, out, fades_in);
+    if (live->guard)
+        feedback_guard_observe(live->guard, clean, (const float *const *)out, live->block);
     limiter_process(&live->limiter, out, live->block);
     if (live->gap)
         switch_gap_process(live->gap, outputs, out, live->block);
     meter_process(live->meter_out, (const float *const *)out, live->block);
     if (live->recorder)
         recorder_write(live->recorder, (const float *const *)out, live->block);
-    if (live->guard && !live->muted)
-        feedback_guard_play(live->guard, clean, out, live->block);
+    if (live->guard)
+        guard_against_feedback(live, (const float *const *)out);
     atomic_store(&live->frames, atomic_load(&live->frames) + live->block);
     if (live->ending && live->fade.at == live->fade.frames)
         atomic_store(&live->faded_out, true);
@@ -285,14 +297,15 @@ enum status live_create(const struct live_settings *settings, struct filter *cha
     live->recorder_dry = recorder_dry;
     live->gap = settings->gap;
     live->muted = settings->muted;
-    limiter_init(&live->limiter, chain->outputs, settings->rate, (float)settings->ceiling);
+    live->ceiling = (float)settings->ceiling;
+    limiter_init(&live->limiter, chain->outputs, settings->rate, live->ceiling);
     ramp_init(&live->fade, 0);
     if (!live->muted)
         ramp_set(&live->fade, 1, settings->at_once ? 0 : frames_of(live, LIVE_FADE_IN));
     enum status status = create_buffers(live, settings, chain);
     if (status == STATUS_OK && settings->guard)
-        status = feedback_guard_create(chain->inputs, chain->outputs, live->rate,
-                                       (float)settings->ceiling, &live->guard);
+        status = feedback_guard_create(chain->inputs, chain->outputs, live->rate, live->ceiling,
+                                       &live->guard);
     if (status == STATUS_OK)
         *result = live;
     else

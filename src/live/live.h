@@ -8,11 +8,11 @@
  * start of the first block at or after its frame and reports that frame, so that a replay of the
  * events gives the same sound.
  * The sound fades in at the start and after a mute, over LIVE_FADE_IN seconds. The feedback
- * guard mutes when it finds feedback, and reports an event. NaN and infinity in the input are
- * silence. On a device live_step turns the device's calls into blocks of one length and times each
- * block. A single output channel goes to all of the device's; otherwise the device's other channels
- * are silent. Frames count from the first block of the stream, or from `begin`. Gains are linear.
- * Threads: the step on one, real-time; everything else on one control thread.
+ * guard mutes when it finds feedback, tries again later, and reports events. NaN and infinity in
+ * the input are silence. On a device live_step turns the device's calls into blocks of one length
+ * and times each block. A single output channel goes to all of the device's; otherwise the device's
+ * other channels are silent. Frames count from the first block of the stream, or from `begin`.
+ * Gains are linear. Threads: the step on one, real-time; everything else on one control thread.
  */
 #ifndef HALO_LIVE_H
 #define HALO_LIVE_H
@@ -40,6 +40,8 @@ enum live_control {
     LIVE_RISE,          /* fade in from silence, after an interruption */
     LIVE_END,           /* fade out for good */
     LIVE_FEEDBACK,      /* reported by the step, value: Hz. Sent: mute */
+    LIVE_TRY,           /* reported by the step after that: unmute, at a ceiling of that share of
+                           the full one. Sent: the same */
     LIVE_STAGE_CONTROL, /* value: of a stage's control */
     LIVE_STAGE_ABSENT,  /* reported by the step: the stage is late (1), and the dry sound replaces
                            it, or in time again (0). Sent: the same */

@@ -66,11 +66,11 @@ static void begin_load(struct live_session *session)
     char reason[CHOICE_LOADER_REASON] = "";
     *load = session->next_load;
     session->next_load = (struct live_load_request){0};
-    log_capture(reason, sizeof reason);
+    const struct log_keeper before = log_keep_in(reason, sizeof reason);
     enum status status = choice_loader_start(load->text ? load->text : chain->texts[load->choice],
                                              &chain->mask_format, &chain->request.options->settings,
                                              &session->loader);
-    log_capture(NULL, 0);
+    log_keep_again(&before);
     if (status != STATUS_OK)
         end_load(session, reason);
 }
@@ -85,10 +85,14 @@ static void finish_load(struct live_session *session)
     if (!choice_loader_take(session->loader, &mask, reason))
         return;
     session->loader = NULL;
-    log_capture(reason, sizeof reason);
+    if (!mask) {
+        end_load(session, reason);
+        return;
+    }
+    const struct log_keeper before = log_keep_in(reason, sizeof reason);
     bool is_loaded =
-        mask && live_chain_put(chain, load->choice, load->text, mask, &stream->way) == STATUS_OK;
-    log_capture(NULL, 0);
+        live_chain_put(chain, load->choice, load->text, mask, &stream->way) == STATUS_OK;
+    log_keep_again(&before);
     if (is_loaded) {
         live_log_load(stream->log, load->choice, chain->texts[load->choice],
                       live_frames(stream->live));
@@ -175,9 +179,9 @@ static void handle_key(struct live_session *session, int key)
         live_preset_type(session, key);
         return;
     }
-    log_capture(reason, sizeof reason);
+    const struct log_keeper before = log_keep_in(reason, sizeof reason);
     enum status status = act_on_key(session, key);
-    log_capture(NULL, 0);
+    log_keep_again(&before);
     if (status != STATUS_OK)
         view_message(session->stream.view, "%s", reason);
 }

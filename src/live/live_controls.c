@@ -167,9 +167,9 @@ static bool is_replaced(const struct live_controls *controls, size_t stage, cons
     if (length >= sizeof name || strchr(word, ':'))
         return false;
     snprintf(name, sizeof name, "%.*s", (int)length, word);
-    log_capture(ignored, sizeof ignored);
+    const struct log_keeper before = log_keep_in(ignored, sizeof ignored);
     bool is_control = stage_controls_find(controls->stages, stage, name, &control) == STATUS_OK;
-    log_capture(NULL, 0);
+    log_keep_again(&before);
     size_t i =
         is_control ? index_of(controls, stage, control.kind, control.port_index) : controls->count;
     return i < controls->count && controls->changed[i];

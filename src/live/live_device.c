@@ -45,9 +45,9 @@ static bool try_device(struct live_session *session, enum outage_cause cause)
     char reason[sizeof session->away];
     if (stream->stuck)
         return false;
-    log_capture(reason, sizeof reason);
+    const struct log_keeper before = log_keep_in(reason, sizeof reason);
     enum status status = reopen_device(session);
-    log_capture(NULL, 0);
+    log_keep_again(&before);
     if (status != STATUS_OK) {
         if (strcmp(reason, session->away) != 0)
             view_message(stream->view, "still waiting: %s", reason);

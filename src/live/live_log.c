@@ -25,6 +25,7 @@ const char *const live_log_events[] = {
     [LIVE_RISE] = "rise",
     [LIVE_END] = "end",
     [LIVE_FEEDBACK] = "howl",
+    [LIVE_TRY] = "try",
     [LIVE_STAGE_CONTROL] = "control",
     [LIVE_STAGE_ABSENT] = "absent",
     [LIVE_STAGE_FAILED] = "failed",

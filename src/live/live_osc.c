@@ -79,9 +79,9 @@ void live_osc_receive(struct live_session *session)
     const char *refusal;
     while (osc_receive(session->osc, &command)) {
         char reason[256];
-        log_capture(reason, sizeof reason);
+        const struct log_keeper before = log_keep_in(reason, sizeof reason);
         enum status status = execute(session, &command);
-        log_capture(NULL, 0);
+        log_keep_again(&before);
         if (status != STATUS_OK)
             osc_refuse(session->osc, &command.sender, command.path, reason);
     }

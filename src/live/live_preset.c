@@ -19,9 +19,9 @@ static void remember(struct live_session *session)
 {
     const char *name = session->presets.name;
     char reason[PRESET_REASON];
-    log_capture(reason, sizeof reason);
+    const struct log_keeper before = log_keep_in(reason, sizeof reason);
     enum status status = preset_remember(name);
-    log_capture(NULL, 0);
+    log_keep_again(&before);
     if (status != STATUS_OK)
         view_warning(session->stream.view, "--resume will not know preset %s: %s", name, reason);
 }
@@ -248,9 +248,9 @@ static void start_loader(struct live_session *session)
         .way = stream->way,
         .number = ++presets->number,
     };
-    log_capture(reason, sizeof reason);
+    const struct log_keeper before = log_keep_in(reason, sizeof reason);
     enum status status = preset_loader_start(&request, &presets->loader);
-    log_capture(NULL, 0);
+    log_keep_again(&before);
     if (status != STATUS_OK)
         end_request(session, reason);
 }

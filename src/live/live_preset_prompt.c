@@ -65,10 +65,10 @@ static void save(struct live_session *session)
 {
     struct live_preset_prompt *prompt = &session->presets.prompt;
     char reason[PRESET_REASON];
-    log_capture(reason, sizeof reason);
+    const struct log_keeper before = log_keep_in(reason, sizeof reason);
     bool asks = must_ask(session);
     enum status status = asks ? STATUS_OK : live_preset_save(session, prompt->name, true);
-    log_capture(NULL, 0);
+    log_keep_again(&before);
     prompt->is_open = asks;
     prompt->replaces = asks;
     if (status != STATUS_OK)

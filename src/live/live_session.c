@@ -64,7 +64,7 @@ struct live_settings live_session_settings(const struct live_session *session)
 {
     const struct stream_session *stream = &session->stream;
     struct live_settings settings = stream_session_settings(stream);
-    settings.guard = session->options->guard;
+    settings.guard = settings.guard && session->options->guard;
     settings.history = live_change_history(stream->chain.filter->inputs, stream->info.rate);
     return settings;
 }
@@ -88,6 +88,8 @@ static enum status begin(struct live_session *session)
     if (options->save_preset)
         TRY(live_preset_save(session, options->save_preset, options->play.force));
     device_report_grants(&stream->info);
+    if (options->guard && stream->info.is_deaf)
+        note_detail("no feedback guard: the input cannot hear the output");
     if (options->osc && options->osc_port == 0)
         note("OSC control on port %u", osc_port(session->osc));
     TRY(view_open(play_options_view(&options->play), options->play.interval, &stream->view));
@@ -247,16 +249,16 @@ static enum status report_json(const struct live_session *session, const struct 
     const struct stream_session *stream = &session->stream;
     const struct live_load *load = &stream->load;
     json_t *own = json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:o*, s:o*}",
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:b, s:I, s:I, s:o*, s:o*}",
         "latency", (json_int_t)live_status_latency(status), "priority",
         (json_int_t)stream->info.priority, "interruptions", (json_int_t)session->interruptions,
         "widened", (json_int_t)session->widened, "blocks", (json_int_t)load->count, "from_cpu",
         (json_int_t)blocks_from_cpu(session), "late", (json_int_t)status->late, "lost",
         (json_int_t)status->lost, "load_mean", load->count ? load->sum / (double)load->count : 0,
         "load_p99", load->p99, "load_worst", load->worst, "limiter_most_db",
-        -stream->reduction_most, "howls", (json_int_t)stream->feedback_count, "clips_in",
-        (json_int_t)stream->clips_in, "proof", proof_json(&session->proof), "bridge",
-        bridge_json(status));
+        -stream->reduction_most, "feedback_guard", live_session_settings(session).guard, "howls",
+        (json_int_t)stream->feedback_count, "clips_in", (json_int_t)stream->clips_in, "proof",
+        proof_json(&session->proof), "bridge", bridge_json(status));
     return stream_session_report_json(stream, status, own);
 }
 

@@ -103,9 +103,9 @@ static void *run_loader(void *context)
 {
     struct preset_loader *loader = context;
     struct prepared_preset *prepared = loader->prepared;
-    log_capture(prepared->reason, sizeof prepared->reason);
+    const struct log_keeper before = log_keep_in(prepared->reason, sizeof prepared->reason);
     enum status status = prepare(loader);
-    log_capture(NULL, 0);
+    log_keep_again(&before);
     if (status != STATUS_OK && !*prepared->reason)
         strcpy(prepared->reason, "it was interrupted");
     atomic_store(&loader->is_done, true);

@@ -111,6 +111,7 @@ struct live_settings stream_session_settings(const struct stream_session *sessio
         .gain = audio_from_db(session->gain_db),
         .dry = session->dry,
         .muted = session->muted,
+        .guard = !session->info.is_deaf,
         .stages = &session->chain.stages,
         .device_outputs = session->info.channels_out,
         .device = session->device_name,
@@ -237,14 +238,19 @@ static void handle_event(struct stream_session *session, const struct live_event
     bool is_control = event->what == LIVE_STAGE_CONTROL;
     live_log_event(session->log, event,
                    is_control ? live_controls_symbol(&session->controls, event) : NULL);
-    if (event->what != LIVE_FEEDBACK)
+    if (event->what != LIVE_FEEDBACK && event->what != LIVE_TRY)
         return;
-    session->muted = session->feedback_seen = true;
+    session->muted = session->feedback_seen = event->what == LIVE_FEEDBACK;
+    if (event->what == LIVE_TRY) {
+        view_message(session->view, event->value < 1 ? "feedback: tried again, quietly"
+                                                     : "no feedback: at the full level");
+        return;
+    }
     session->feedback_count++;
     char at[32] = "";
     if (event->value > 0)
         snprintf(at, sizeof at, " at %.0f Hz", event->value);
-    view_warning(session->view, "feedback%s: muted; lower a level, then press m", at);
+    view_warning(session->view, "feedback%s: muted for a while; lower a level", at);
 }
 
 static void show_notices(struct stream_session *session)

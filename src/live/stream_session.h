@@ -77,7 +77,7 @@ struct live_chain_request stream_session_chain_request(const struct stream_sessi
 MUST_CHECK enum status stream_session_match_outputs(struct stream_session *session, uint32_t rate,
                                                     const char *makers);
 
-/* As the stream is now; the owner adds `guard`. */
+/* As the stream is now, with a guard if the input can hear the output; the owner may do without. */
 struct live_settings stream_session_settings(const struct stream_session *session);
 
 /* The recorders may be NULL and must outlive the session. Errors: memory. */

@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Power of a bin that is silence. */
+/* Power of a bin that is silence: of any, and over the loudest one. */
 #define SILENT 1e-18f
-/* A Hann window correlates neighbouring bins, and windows that overlap. */
-#define FREE_BINS 0.53
+#define NEARLY_SILENT 1e-10f
+
+enum { PEAK = 8 }; /* frames that belong to one peak */
 
 struct delay_finder {
     size_t window, blocks, floats; /* of a spectrum */
@@ -107,9 +108,15 @@ HALO_REALTIME void delay_finder_reset(struct delay_finder *finder)
 SIMD_CLONES
 HALO_REALTIME static void keep_phases(float *spectrum, size_t bins, float sign)
 {
+    float most = SILENT;
+    for (size_t k = 0; k < bins; k++) {
+        float re = spectrum[2 * k], im = spectrum[2 * k + 1],
+              power = NEARLY_SILENT * (re * re + im * im);
+        most = power > most ? power : most;
+    }
     for (size_t k = 0; k < bins; k++) {
         float re = spectrum[2 * k], im = spectrum[2 * k + 1], power = re * re + im * im;
-        float scale = power > SILENT ? 1 / sqrtf(power) : 0; /* 0 with NaN */
+        float scale = power > most ? 1 / sqrtf(power) : 0; /* 0 with NaN */
         spectrum[2 * k] = re * scale;
         spectrum[2 * k + 1] = im * scale * sign;
     }
@@ -158,34 +165,31 @@ HALO_REALTIME void delay_finder_write(struct delay_finder *finder, const float *
     finder->best = (struct delay_found){0};
 }
 
-HALO_REALTIME static void search_block(struct delay_finder *finder, size_t block)
+HALO_REALTIME static void search_block(struct delay_finder *finder, size_t block, size_t least)
 {
     size_t window = finder->window, reach = window / 4;
     double count = finder->count[block];
+    struct delay_found *best = &finder->best;
     if (count == 0)
         return;
     memcpy(finder->spectrum, finder->sums[block], finder->floats * sizeof *finder->spectrum);
     fft_inverse(finder->fft, finder->spectrum, finder->lags);
-    double noise = sqrt(1 / (FREE_BINS * (double)window * count));
-    for (size_t i = block == 0 ? window + 1 : window - reach + 1; i <= window + reach; i++) {
+    for (size_t i = block == 0 ? window + least : window - reach + 1; i <= window + reach; i++) {
         double likeness = (double)finder->lags[i % window] / ((double)window * count);
-        if (likeness / noise <= finder->best.sigmas)
-            continue;
-        finder->best = (struct delay_found){.likeness = likeness,
-                                            .sigmas = likeness / noise,
-                                            .frames = block * (window / 2) + i - window};
+        size_t frames = block * (window / 2) + i - window;
+        bool is_nearby = frames <= best->frames + PEAK;
+        if (likeness > (is_nearby ? 1 : 3) * best->likeness)
+            *best = (struct delay_found){likeness, frames};
     }
 }
 
-HALO_REALTIME bool delay_finder_search(struct delay_finder *finder, size_t first, size_t count,
+HALO_REALTIME bool delay_finder_search(struct delay_finder *finder, size_t least, size_t count,
                                        struct delay_found *best)
 {
     if (finder->next == finder->blocks)
         return false;
-    if (finder->next < first)
-        finder->next = first;
     for (; count > 0 && finder->next < finder->blocks; count--)
-        search_block(finder, finder->next++);
+        search_block(finder, finder->next++, least);
     *best = finder->best;
     return finder->next == finder->blocks;
 }
