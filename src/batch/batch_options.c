@@ -99,7 +99,7 @@ const struct command command_batch = {
         "halo render --reproducible, on GPUs many at once. A second run does what is missing or has changed. LIST has a job a line:\n"
         "  {\"id\": \"a\", \"in\": \"a.wav\", \"out\": \"a-hall.wav\", \"mask\": \"hall.wav\", \"gain\": -3}\n"
         "and may be compressed (.gz). Members are options of halo render; \"id\" and \"out\" may\n"
-        "be left out. Exit code: 0 all are done, 1 stopped, 2 wrong usage, 3 some jobs failed,\n"
+        "be left out. Exit code: 0 all are done, 1 it cannot go on, 2 wrong usage, 3 some jobs failed,\n"
         "4 try again (a full disk).",
     .ending = "example: halo batch jobs.jsonl.gz -O out --mask hall.wav --tail none --shard 3/16",
     .arguments =
