@@ -19,7 +19,7 @@ static struct filter *chain;
 static struct live *live;
 static struct live_controls controls;
 
-/* Stages: gain, gain with a mix, equaliser, delay. False: a plugin is missing. */
+/* Stages: gain, gain with a mix, equaliser, delay, gain with a level. False: a plugin is missing. */
 static bool begin(void)
 {
     const struct stage_settings settings = {.convolver = {.backend = "cpu", .live = true},
@@ -38,6 +38,8 @@ static bool begin(void)
                      STATUS_OK);
     ck_assert_int_eq(stage_list_add(&stages, stage_ops_named("lv2"), EQUALISER, NULL), STATUS_OK);
     ck_assert_int_eq(stage_list_add(&stages, stage_ops_named("lv2"), DELAY, NULL), STATUS_OK);
+    ck_assert_int_eq(stage_list_add(&stages, stage_ops_named("gain"), "0,@wet=-12", NULL),
+                     STATUS_OK);
     ck_assert_int_eq(stage_list_load(&stages, &settings, &format), STATUS_OK);
     ck_assert_int_eq(stage_list_create(&stages, 1, BLOCK, NULL, &chain), STATUS_OK);
     const struct live_settings how = {.rate = RATE, .ceiling = 1, .gain = 1, .stages = &stages};
@@ -116,6 +118,9 @@ START_TEST(steps_are_as_ports_are)
     ck_assert_double_eq(live_controls_show(&controls).value, 3);
     press("-");
     ck_assert_double_eq(live_controls_show(&controls).value, 2);
+    set(5, "@wet", "-6dB");
+    press("+");
+    expect("5 gain @wet -4 dB");
     end();
 }
 END_TEST
@@ -127,7 +132,7 @@ START_TEST(keys_cycle_through_all_controls)
     size_t count = controls.count;
     ck_assert_uint_gt(count, 20);
     press("C");
-    expect("4 nodelay @bypass off");
+    expect("5 gain @bypass off");
     press("c");
     expect("2 gain @mix 0.5");
     for (size_t i = 0; i < count; i++)
@@ -183,7 +188,8 @@ START_TEST(the_dry_sound_has_the_gains)
     static const char *const specs[][2] = {{"gain", "-20"},
                                            {"mask", "lowpass:2000,taps=255"},
                                            {"gain", "6,@mix=0.5"},
-                                           {"mask", "lowpass:500,@mix=0.5"}};
+                                           {"mask", "lowpass:500,@mix=0.5"},
+                                           {"gain", "-6,@wet=-12"}};
     const struct stage_settings settings = {.convolver = {.backend = "cpu", .live = true},
                                             .streamed = true};
     struct stream_format format = {.rate = RATE, .channels = 1};
@@ -197,8 +203,11 @@ START_TEST(the_dry_sound_has_the_gains)
         .rate = RATE, .ceiling = 1, .gain = 1, .dry = true, .at_once = true, .stages = &stages};
     ck_assert_int_eq(live_create(&how, chain, NULL, NULL, &live), STATUS_OK);
     ck_assert_int_eq(live_controls_init(&controls, &stages, live), STATUS_OK);
-    expect_scaled(0.1 * (0.5 * pow(10, 0.3) + 0.5), chain->latency);
+    const double last = 1 + pow(10, -0.9);
+    expect_scaled(last * 0.1 * (0.5 * pow(10, 0.3) + 0.5), chain->latency);
     set(3, "@bypass", "on");
+    expect_scaled(last * 0.1, chain->latency);
+    set(5, "@bypass", "on");
     expect_scaled(0.1, chain->latency);
     end();
 }
@@ -219,12 +228,15 @@ START_TEST(impossible_requests_are_refused)
     if (!begin())
         return;
     refuse(0, "gain", "1", "there is no stage 0");
-    refuse(5, "gain", "1", "there is no stage 5");
+    refuse(6, "gain", "1", "there is no stage 6");
     refuse(1, "gain", "1", "stage 1 has no control 'gain'");
     refuse(1, "@mix", "1", "stage 1 has no control '@mix'");
     refuse(3, "kazoo", "1", "kazoo");
     refuse(3, "gain", "19", "18");
     refuse(3, "@mix", "2", "@mix= is a number from 0 to 1");
+    refuse(3, "@wet", "-6", "there are @bypass and @mix");
+    refuse(5, "@mix", "1", "there are @bypass and @wet");
+    refuse(5, "@wet", "21", "@wet= must be a number of dB from -80 to 20");
     expect("2 gain @mix 0.5");
     end();
 }

@@ -513,7 +513,7 @@ START_TEST(steps_allocate_nothing)
     rig.settings.live = rig.settings.streamed = true;
     rig.settings.block = 64;
     rig_make(&rig);
-    const struct stage_mix_spec mix_spec = {.has_mix = true, .mix = 0.5f};
+    const struct stage_mix_spec mix_spec = {.has_mix = true, .has_value = true, .value = 0.5};
     const struct stage_mix_settings settings = {.spec = &mix_spec, .rate = RATE, .live = true};
     struct filter *mix;
     ck_assert_int_eq(stage_mix_create(rig.filter, &settings, &mix), STATUS_OK);
@@ -585,17 +585,23 @@ static struct filter *make_mix(const struct stage_mix_spec *spec, bool live,
 START_TEST(dry_is_aligned_and_bypasses)
 {
     static const struct stage_mix_spec rows[] = {
-        {.has_mix = true, .mix = 0.25f}, {.has_mix = true, .mix = 1}, {.bypass = true}, {0}};
-    static const float wet[] = {0.25f, 1, 0, 1};
-    for (size_t r = 0; r < 4; r++) {
+        {.has_mix = true, .has_value = true, .value = 0.25},
+        {.has_mix = true, .has_value = true, .value = 1},
+        {.bypass = true},
+        {0},
+        {.has_wet = true, .has_value = true, .value = -20},
+        {.has_wet = true, .has_value = true, .value = 20},
+        {.has_wet = true, .has_value = true, .value = 20, .bypass = true}};
+    static const float wet[] = {0.25f, 1, 0, 1, 0.1f, 10, 0}, dry[] = {0.75f, 0, 1, 0, 1, 1, 1};
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         struct doubler *doubler;
         struct filter *mix = make_mix(&rows[r], false, &doubler);
         struct block in = stream_noise(1, 1, 4000);
         struct block out = stream_through(mix, in.data, in.frames, 4200);
         for (size_t i = 0; i < 4200; i++) {
             float x = i >= DELAY && i - DELAY < 4000 ? in.data[0][i - DELAY] : 0;
-            ck_assert_float_eq(out.data[0][i], 2 * x * wet[r] + x * (1 - wet[r]));
-            ck_assert_float_eq(out.data[1][i], x * (1 - wet[r]));
+            ck_assert_float_eq(out.data[0][i], 2 * x * wet[r] + x * dry[r]);
+            ck_assert_float_eq(out.data[1][i], x * dry[r]);
         }
         block_free(&in);
         block_free(&out);
@@ -622,6 +628,40 @@ START_TEST(mixes_change_at_their_time)
             float x = in.data[0][i - DELAY];
             ck_assert_msg(fabsf(out.data[0][i] - (2 * x * wet + x * (1 - wet))) < 1e-5f,
                           "frame %zu", i);
+        }
+        block_free(&out);
+        filter_reset(mix);
+    }
+    block_free(&in);
+    filter_destroy(mix);
+    automation_free(&spec.automation);
+}
+END_TEST
+
+/* The dry sound is untouched at all times, also by a mix that would have changed it. */
+START_TEST(levels_change_at_their_time)
+{
+    struct stage_mix_spec spec = {0};
+    char problem[200] = "";
+    ck_assert_int_eq(stage_mix_take(&spec, RATE, "at=1000-2000:@wet=-20dB"), STATUS_OK);
+    ck_assert_int_eq(stage_mix_take(&spec, RATE, "at=3000:@bypass=on"), STATUS_OK);
+    log_capture(problem, sizeof problem);
+    ck_assert_int_eq(stage_mix_take(&spec, RATE, "@mix=0.5"), STATUS_USAGE);
+    log_capture(NULL, 0);
+    ck_assert_ptr_nonnull(strstr(problem, "exclude each other"));
+    spec.has_mix = false;
+    struct doubler *doubler;
+    struct filter *mix = make_mix(&spec, false, &doubler);
+    struct block in = stream_noise(1, 1, 5000);
+    for (int run = 0; run < 2; run++) {
+        struct block out = stream_through(mix, in.data, in.frames, 5000);
+        for (size_t i = DELAY; i < 5000; i++) {
+            float at = (float)i - 150, wet = at < 1000 ? 1 : fmaxf(1 - (at - 1000) / 1000 * 0.9f, 0.1f);
+            if (at >= 3000)
+                wet = 0.1f * fmaxf(1 - (at - 3000) / 480, 0); /* 10 ms */
+            float x = in.data[0][i - DELAY];
+            ck_assert_msg(fabsf(out.data[0][i] - (2 * x * wet + x)) < 1e-5f, "frame %zu", i);
+            ck_assert_float_eq(out.data[1][i], x);
         }
         block_free(&out);
         filter_reset(mix);
@@ -701,6 +741,7 @@ int main(void)
                                   steps_allocate_nothing,
                                   dry_is_aligned_and_bypasses,
                                   mixes_change_at_their_time,
+                                  levels_change_at_their_time,
                                   live_a_failing_stage_is_left_out,
                                   live_a_late_stage_is_left_out_meanwhile};
     plugin_rig_prepare();

@@ -196,7 +196,7 @@ static const char *suggest_key(char near[SUGGEST_TEXT], const char *word, const 
         suggest_offer_list(&all, row->name, "");
     suggest_offer_list(&all, others ? "rate" : "", "=");
     suggest_offer_list(&all, others ? others : "", "=");
-    suggest_offer_list(&all, "@mix=, @bypass", "");
+    suggest_offer_list(&all, "@mix=, @wet=, @bypass", "");
     snprintf(near, SUGGEST_TEXT, "%s", suggest_text(&all));
     suggest_free(&all);
     return near;

@@ -5,11 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-static const struct plugin_port mix_ports[] = {
-    [STAGE_CONTROL_MIX] = {.symbol = "@mix", .maximum = 1, .initial = 1},
-    [STAGE_CONTROL_BYPASS] = {.symbol = "@bypass", .maximum = 1, .is_toggle = true},
-};
-
 static struct stage_control own_control(const struct stage *stage, size_t index)
 {
     const struct plugin_port *port = &stage->ops->controls(stage)->ports[index];
@@ -23,8 +18,8 @@ static struct stage_control own_control(const struct stage *stage, size_t index)
 static struct stage_control mix_control(const struct stage *stage, enum stage_control_kind kind)
 {
     return (struct stage_control){.kind = kind,
-                                  .port = &mix_ports[kind],
-                                  .range = plugin_port_range(&mix_ports[kind], stage->rate),
+                                  .port = &stage_mix_ports[kind],
+                                  .range = plugin_port_range(&stage_mix_ports[kind], stage->rate),
                                   .value = stage_mix_value(stage->mixed, kind)};
 }
 
@@ -40,7 +35,7 @@ static bool control_of(const struct stage *stage, size_t *index, struct stage_co
     }
     for (enum stage_control_kind kind = STAGE_CONTROL_MIX;
          stage->mixed && kind <= STAGE_CONTROL_BYPASS; kind++) {
-        if ((*index)-- > 0)
+        if (!stage_mix_has(stage->mixed, kind) || (*index)-- > 0)
             continue;
         *control = mix_control(stage, kind);
         return true;
@@ -68,13 +63,17 @@ enum status stage_controls_find(const struct stage_list *list, size_t index, con
     const struct stage *stage = &list->stages[index];
     size_t port = 0;
     if (*name == '@') {
-        enum stage_control_kind kind =
-            strcmp(name, "@mix") == 0 ? STAGE_CONTROL_MIX : STAGE_CONTROL_BYPASS;
-        if (!stage->mixed || (kind == STAGE_CONTROL_BYPASS && strcmp(name, "@bypass") != 0))
-            return fail(STATUS_USAGE, "stage %zu has no control '%s'; %s", index + 1, name,
+        enum stage_control_kind kind = STAGE_CONTROL_MIX;
+        while (kind < STAGE_CONTROL_OWN && strcmp(name, stage_mix_ports[kind].symbol) != 0)
+            kind++;
+        if (!stage->mixed || kind == STAGE_CONTROL_OWN || !stage_mix_has(stage->mixed, kind))
+            return fail(STATUS_USAGE, "stage %zu has no control '%s'; %s%s", index + 1, name,
                         stage->has_mixes ? "each of its masks has its own @mix="
-                        : stage->mixed   ? "there are @mix and @bypass"
-                                         : "give it @mix=1 at the start");
+                        : stage->mixed   ? "there are @bypass and "
+                                         : "give it @mix=1 at the start",
+                        !stage->mixed                                   ? ""
+                        : stage_mix_has(stage->mixed, STAGE_CONTROL_WET) ? "@wet"
+                                                                        : "@mix");
         *control = mix_control(stage, kind);
     } else if (stage->ops->controls) {
         TRY(plugin_spec_port(stage->ops->controls(stage), name, &port));

@@ -25,7 +25,7 @@ static enum status parse_word(struct stage *stage, const char *word)
                     stage->text);
     if (!automation_is_word(word))
         return fail(STATUS_USAGE,
-                    "--gain has the options at=TIME:gain=DB, @mix= and @bypass, not "
+                    "--gain has the options at=TIME:gain=DB, @mix=, @wet= and @bypass, not "
                     "'%s'",
                     word);
     TRY(automation_parse(word, stage->rate, &point, &change));

@@ -80,7 +80,8 @@ enum status stage_mask_read(const char *text, const struct stream_format *format
     free(spec);
     if (status != STATUS_OK)
         goto fail;
-    mask->dry = stage_mix_dry(&mix);
+    mask->wet = stage_mix_gains(&mix).wet;
+    mask->dry = stage_mix_gains(&mix).dry;
     note_mask(mask);
     *result = mask;
     return STATUS_OK;

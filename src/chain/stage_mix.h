@@ -2,8 +2,10 @@
  *
  *   @mix=0..1             the share of the stage; the rest is its input, delayed by the latency of
  *                         the stage. Output n gets input n, modulo the number of inputs
- *   @bypass[=on|off]      as @mix=0; the stage keeps running
- *   at=TIME:@mix=VALUE    later; also at=TIME:@bypass=on, see automation.h
+ *   @wet=DB               instead: the level of the stage, added to all of its input
+ *   @bypass[=on|off]      its input alone; the stage keeps running
+ *   at=TIME:@mix=VALUE    later; also of the others, see automation.h. Before the first, a mix is 1
+ *                         and a level 0 dB
  *
  * A live stage that misses its block is bypassed until it is in time again; one that fails is left
  * out for good. Changes are ramps over the time given, or AUTOMATION_SMOOTH seconds. At rest, a mix
@@ -14,20 +16,32 @@
 #define HALO_STAGE_MIX_H
 
 #include "base/options.h"
+#include "plugin/plugin.h"
 #include "sound/automation.h"
 #include "sound/filter.h"
 
-/* Controls of a stage: the first two of its mix, the last its own. */
-enum stage_control_kind { STAGE_CONTROL_MIX, STAGE_CONTROL_BYPASS, STAGE_CONTROL_OWN };
+/* Controls of a stage: the first three of its mix, which has either MIX or WET; the last its own. */
+enum stage_control_kind {
+    STAGE_CONTROL_MIX,
+    STAGE_CONTROL_WET,
+    STAGE_CONTROL_BYPASS,
+    STAGE_CONTROL_OWN
+};
+
+enum { STAGE_WET_LEAST = -80, STAGE_WET_MOST = 20 }; /* dB */
 
 /* All zero: no options. */
 struct stage_mix_spec {
     bool given;
-    bool has_mix;
-    double mix;
+    bool has_mix, has_wet; /* @mix=, @wet=, at whatever time: one of them */
+    bool has_value;        /* at the start */
+    double value;          /* share or dB */
     bool bypass;
     struct automation automation; /* of enum stage_control_kind */
 };
+
+/* The controls, by enum stage_control_kind. */
+extern const struct plugin_port stage_mix_ports[];
 
 /* The options, for completion. */
 extern const struct option_row stage_mix_rows[];
@@ -45,8 +59,14 @@ MUST_CHECK enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate
 /* Take these options out of a spec. Errors: as above. */
 MUST_CHECK enum status stage_mix_take_all(struct stage_mix_spec *spec, uint32_t rate, char **words);
 
-/* The share of the input at the start, 0 to 1. */
-double stage_mix_dry(const struct stage_mix_spec *spec);
+/* Factors of the stage's output and of its input. */
+struct stage_mix_gains {
+    double wet, dry;
+};
+
+/* At the start; the first: its share, or dB. */
+double stage_mix_start(const struct stage_mix_spec *spec);
+struct stage_mix_gains stage_mix_gains(const struct stage_mix_spec *spec);
 
 struct stage_mix_settings {
     const struct stage_mix_spec *spec; /* outlive the filter */
@@ -68,6 +88,8 @@ MUST_CHECK enum status stage_mix_create_in_double(struct filter *stage,
 /* A bypass is 0 or 1. */
 void stage_mix_set(struct filter *filter, enum stage_control_kind kind, float value);
 float stage_mix_value(const struct filter *filter, enum stage_control_kind kind);
+bool stage_mix_has(const struct filter *filter, enum stage_control_kind kind);
+struct stage_mix_gains stage_mix_gains_now(const struct filter *filter); /* real-time */
 
 /* Real-time. Leave the stage out for good. */
 void stage_mix_leave_out(struct filter *filter);

@@ -23,19 +23,19 @@ struct stage_mix {
     bool has_notice; /* that is to be shown */
 };
 
-/* Share of the stage by its controls. */
+/* Factor of the stage by its controls. */
 HALO_REALTIME static real share(const struct stage_mix *mix, bool dry)
 {
-    return dry || atomic_load(&mix->state.bypass) ? 0 : (real)atomic_load(&mix->state.mix);
+    return dry ? 0 : (real)stage_mix_gains_now(&mix->state.filter).wet;
 }
 
 HALO_REALTIME static void apply_points(struct stage_mix *mix)
 {
     for (const struct automation_point *point; (point = automation_due(&mix->cursor));) {
-        if (point->target == STAGE_CONTROL_MIX)
-            atomic_store(&mix->state.mix, point->value);
-        else
+        if (point->target == STAGE_CONTROL_BYPASS)
             atomic_store(&mix->state.bypass, point->value > 0);
+        else
+            atomic_store(&mix->state.value, point->value);
         ramp_set(&mix->wet, share(mix, false),
                  point->over > mix->smooth ? (size_t)point->over : mix->smooth);
     }
@@ -45,8 +45,9 @@ HALO_REALTIME static void blend(struct stage_mix *mix, real *const *out, size_t 
 {
     size_t outputs = mix->state.filter.outputs;
     real *wet[outputs], *dry[outputs];
-    struct ramp rest = {.from = 1 - mix->wet.from,
-                        .to = 1 - mix->wet.to,
+    const real kept = mix->state.keeps_dry ? 0 : 1;
+    struct ramp rest = {.from = 1 - kept * mix->wet.from,
+                        .to = 1 - kept * mix->wet.to,
                         .at = mix->wet.at,
                         .frames = mix->wet.frames};
     for (size_t o = 0; o < outputs; o++) {
@@ -98,7 +99,7 @@ HALO_REALTIME static void stage_mix_process(struct filter *filter, const real *c
     for (size_t at = 0, frames; at < filter->block; at += frames) {
         apply_points(mix);
         frames = automation_advance(&mix->cursor, filter->block - at);
-        bool is_all_wet = mix->wet.at == mix->wet.frames && mix->wet.to == 1;
+        bool is_all_wet = !mix->state.keeps_dry && mix->wet.at == mix->wet.frames && mix->wet.to == 1;
         if (!is_all_wet)
             blend(mix, out, at, frames);
     }
@@ -111,7 +112,7 @@ static void begin(struct stage_mix *mix)
     mix->cursor.next = 0;
     mix->state.absent = mix->state.was_absent = false;
     if (spec->automation.count > 0) {
-        atomic_store(&mix->state.mix, spec->has_mix ? spec->mix : 1);
+        atomic_store(&mix->state.value, stage_mix_start(spec));
         atomic_store(&mix->state.bypass, spec->bypass);
     }
     ramp_init(&mix->wet, share(mix, false));
@@ -156,7 +157,8 @@ enum status REAL(stage_mix_create)(struct filter *stage, const struct stage_mix_
     mix->smooth = (size_t)(AUTOMATION_SMOOTH * settings->rate);
     mix->cursor.automation = &settings->spec->automation;
     mix->cursor.before = settings->before + stage->latency;
-    atomic_init(&mix->state.mix, settings->spec->has_mix ? settings->spec->mix : 1);
+    mix->state.keeps_dry = settings->spec->has_wet;
+    atomic_init(&mix->state.value, stage_mix_start(settings->spec));
     atomic_init(&mix->state.bypass, settings->spec->bypass);
     begin(mix);
     enum status status =

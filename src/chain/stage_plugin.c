@@ -39,7 +39,7 @@ static enum status parse_args(struct stage *stage, char **spec, const struct str
         else if (**word == '@' && strncmp(*word, "@state=", 7) != 0 &&
                  strncmp(*word, "@reads=", 7) != 0)
             return fail(STATUS_USAGE,
-                        "a plugin has the options @mix=, @bypass, @map=, @sidechain=, "
+                        "a plugin has the options @mix=, @wet=, @bypass, @map=, @sidechain=, "
                         "@allow-loud, @state= and @reads=, not '%s'",
                         *word);
         else
@@ -338,7 +338,8 @@ const struct stage_ops stage_lv2_ops = {
             "at=12.5s:SYMBOL=VALUE and at=10s-12.5s:SYMBOL=VALUE, a step and\n"
             "a ramp in a file; @map=each or 1:2:0, the channels of its\n"
             "inputs; @sidechain=3:4 or FILE; @allow-loud: output that is\n"
-            "absurd does not end it. For all stages: @mix=0..1 and @bypass",
+            "absurd does not end it. For all stages: @mix=0..1 (a share),\n"
+            "@wet=DB (beside all of the input) and @bypass",
     .path_in = stage_plugin_path_in,
     PLUGIN_OPS,
 };

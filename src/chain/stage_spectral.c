@@ -76,9 +76,9 @@ static enum status refuse_word(const char *word)
         short_list_add(&list, row->name);
         suggest_offer(&near, row->name);
     }
-    suggest_offer_list(&near, "@mix=, @bypass", "");
+    suggest_offer_list(&near, "@mix=, @wet=, @bypass", "");
     enum status status =
-        fail(STATUS_USAGE, "--spectral has the options %s, @mix= and @bypass, not '%s'%s",
+        fail(STATUS_USAGE, "--spectral has the options %s, @mix=, @wet= and @bypass, not '%s'%s",
              short_list_text(&list, ""), word, suggest_text(&near));
     suggest_free(&near);
     return status;

@@ -65,7 +65,8 @@ static bool has_mixes(const struct live_chain *chain)
 
 static void take_mix(struct stage *stage, struct mask *mask)
 {
-    mask->dry = stage_mix_dry(&stage->mix);
+    mask->wet = stage_mix_gains(&stage->mix).wet;
+    mask->dry = stage_mix_gains(&stage->mix).dry;
     stage->mix = (struct stage_mix_spec){.given = false};
     stage->has_mixes = true;
 }

@@ -13,14 +13,12 @@ HALO_REALTIME static float level_of_dry(const struct stream_slot *slot)
     double level = 1;
     for (size_t i = 0; i < slot->stages.count; i++) {
         const struct filter *mixed = slot->stages.stages[i].mixed;
-        double share = 1;
+        struct stage_mix_gains gains = {.wet = 1};
         if (isnan(slot->levels[i]))
             continue;
         if (mixed)
-            share = stage_mix_value(mixed, STAGE_CONTROL_BYPASS) > 0
-                        ? 0
-                        : (double)stage_mix_value(mixed, STAGE_CONTROL_MIX);
-        level *= share * slot->levels[i] + 1 - share;
+            gains = stage_mix_gains_now(mixed);
+        level *= gains.wet * slot->levels[i] + gains.dry;
     }
     return (float)level;
 }

@@ -53,7 +53,7 @@ struct mask {
     struct mask_share *share; /* with others that use it; NULL: it has one owner (mask_share.h) */
     enum mask_output_level level; /* how what it makes is scaled, once all of it is there, */
     double level_gain;            /* and then by that; 0: no level */
-    double dry;     /* share of its input that is to be heard in place of it: mask_mix */
+    double dry, wet; /* factors of its input and of itself: mask_mix; dry 0: nothing to mix */
     char *contents; /* lines about all that its file holds, if it is a part of it; or NULL */
 };
 
@@ -154,7 +154,7 @@ MUST_CHECK enum status mask_route(struct mask *mask, size_t channels, enum mask_
  * memory. */
 MUST_CHECK enum status mask_widen(struct mask *mask, size_t outputs);
 
-/* Put the share `dry` of the input into a routed mask, at time zero: output n gets input n modulo
+/* Scale a routed mask by `wet` and add `dry` of the input, at time zero: output n gets input n modulo
  * the number of inputs. `dry` is 0 then. Errors: memory. */
 MUST_CHECK enum status mask_mix(struct mask *mask);
 

@@ -50,7 +50,7 @@ static void fill(const struct mask *mask, const size_t *of, struct mask *mixed)
         if (of[c] != SIZE_MAX)
             memmove(mask_column(mixed, of[c]), mask_column(mask, c), bytes);
     }
-    mask_scale(mixed, 1 - mask->dry, NULL);
+    mask_scale(mixed, mask->wet, NULL);
     for (size_t c = 0; c <= mask->columns; c++)
         if (of[c] != SIZE_MAX)
             mask_column(mixed, of[c])[mask->origin] += mask->dry;
