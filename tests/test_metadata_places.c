@@ -111,6 +111,32 @@ START_TEST(every_way_keeps_it)
 }
 END_TEST
 
+START_TEST(marker_keeps_its_time_at_another_rate)
+{
+    static const double rates[] = {2, 0.5, 1.5};
+    command_clean();
+    make_inputs(MIDDLE);
+    struct sound in = sound_load("in.wav");
+    for (size_t i = 0; i < KINDS; i++) {
+        double by = rates[i % 3];
+        char wanted[64];
+        command_done(RENDER "in.%s out.wav --format float --rate %.0f", kinds[i], by * in.rate);
+        snprintf(wanted, sizeof wanted, "marker %.0f\n", rint(MIDDLE * by));
+        const char *marks = command_done(FILES "marks out.wav").out;
+        ck_assert_msg(strstr(marks, wanted), "%s has\n%sand should have\n%s", kinds[i], marks,
+                      wanted);
+        struct sound out = sound_load("out.wav");
+        size_t highest = 0;
+        for (size_t f = 0; f < out.block.frames; f++)
+            if (fabsf(out.block.data[0][f]) > fabsf(out.block.data[0][highest]))
+                highest = f;
+        ck_assert_double_eq_tol((double)highest, MIDDLE * by, 1);
+        sound_free(&out);
+    }
+    sound_free(&in);
+}
+END_TEST
+
 START_TEST(ends_of_the_sound_are_no_exception)
 {
     static const size_t frames[] = {FIRST, LAST};
@@ -143,7 +169,7 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        marker_stands_at_the_impulse,
+        marker_stands_at_the_impulse, marker_keeps_its_time_at_another_rate,
         every_way_keeps_it,
         ends_of_the_sound_are_no_exception,
         a_delay_moves_the_sound_alone,

@@ -1,5 +1,6 @@
 /* Files of halo render: formats read and written, without loss. */
 #include "command.h"
+#include "signal/loudness.h"
 #include "sound.h"
 #include "suite.h"
 #include "truth.h"
@@ -1152,11 +1153,175 @@ START_TEST(normalizing_keeps_the_samples_in_proportion)
 }
 END_TEST
 
+/* By the meter of loudness and true peaks, of the samples that were written. */
+static void expect_loudness(const char *path, double lufs)
+{
+    struct sound sound = sound_load(path);
+    const float *const *planar = (const float *const *)sound.block.data;
+    struct loudness *meter;
+    struct true_peak *peak;
+    ck_assert_int_eq(loudness_create((uint32_t)sound.rate, sound.block.channels, &meter), STATUS_OK);
+    ck_assert_int_eq(true_peak_create(sound.block.channels, &peak), STATUS_OK);
+    ck_assert_int_eq(loudness_add(meter, planar, sound.block.frames), STATUS_OK);
+    true_peak_add(peak, planar, sound.block.frames);
+    double most = 20 * log10(true_peak_finish(peak)), level = loudness_integrated(meter);
+    ck_assert_msg(most <= -1, "%s: %g dBTP", path, most);
+    if (isfinite(lufs))
+        ck_assert_msg(fabs(level - lufs) < 0.02, "%s: %g LUFS, not %g", path, level, lufs);
+    else
+        ck_assert_msg(most > -1.05, "%s: %g dBTP", path, most);
+    loudness_destroy(meter);
+    true_peak_destroy(peak);
+    sound_free(&sound);
+}
+
+START_TEST(normalizing_sets_the_loudness)
+{
+    static const char *const formats[] = {"float", "pcm16", "pcm24 --dither shaped", "double",
+                                          "pcm16 --precision double"};
+    command_clean();
+    sound_noise_file("noise.wav", 1, WAVF, 48000, 2, 100000);
+    command_done("cp \"$WAV/click.wav\" ."); /* a peak with little loudness */
+    command_done("\"$HALO\" render noise.wav quiet.wav --gain -60,at=1s:gain=-80");
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        static const char *const stages[] = {"noise.wav", "quiet.wav --mask \"$FILTERS/small-room.wav\"",
+                                             "noise.wav --gain 30 --tail until:-40dB"};
+        for (size_t s = 0; s < sizeof stages / sizeof *stages; s++) {
+            command_done("\"$HALO\" render -f -o out.wav %s --normalize -23LUFS --format %s",
+                         stages[s], formats[i]);
+            expect_loudness("out.wav", -23);
+        }
+        struct command_result result =
+            command_done("\"$HALO\" render click.wav out.wav -f --json --normalize '-10 LUFS' "
+                         "--format %s",
+                         formats[i]);
+        ck_assert_ptr_nonnull(strstr(result.err, "LUFS, not -10: a peak would be above -1 dBTP"));
+        ck_assert_double_le(command_number(result.out, "true_peak_db"), -1);
+        expect_loudness("out.wav", NAN);
+    }
+    command_done("\"$HALO\" render noise.wav out.wav -f --gain -300 --normalize -16LUFS");
+    expect_loudness("out.wav", -16);
+    command_refused(2, "LUFS from -70 to 0", "\"$HALO\" render noise.wav o.wav --normalize 3LUFS");
+    command_refused(2, "LUFS from -70 to 0", "\"$HALO\" render noise.wav o.wav --normalize xLUFS");
+}
+END_TEST
+
+/* A sine has the same pitch, level and place at another rate, whatever is taken of it. */
+START_TEST(another_rate_is_the_same_sound)
+{
+    static const struct {
+        uint32_t from, to;
+        const char *options;
+        double start;
+    } rows[] = {{48000, 44100, "", 0},
+                {44100, 96000, "--precision double --format double", 0},
+                {48000, 16000, "--start 0.25 --duration 1s", 0.25},
+                {22050, 48000, "--mask one.txt --tail none --channel 2", 0}};
+    command_clean();
+    sound_text("one.txt", "1\n");
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        struct sound in = sound_create(WAVF, rows[r].from, 2, 2 * rows[r].from);
+        for (size_t i = 0; i < in.block.frames; i++)
+            in.block.data[0][i] = in.block.data[1][i] =
+                0.5f * (float)sin(2 * M_PI * 1000 * (double)i / rows[r].from);
+        sound_save(&in, "in.wav");
+        command_done("\"$HALO\" render in.wav out.wav -f --rate %u %s", rows[r].to,
+                     rows[r].options);
+        struct sound out = sound_load("out.wav");
+        ck_assert_uint_eq(out.rate, rows[r].to);
+        ck_assert_uint_eq(out.block.frames, (rows[r].start > 0 ? 1 : 2) * rows[r].to);
+        for (size_t i = rows[r].to / 5; i < 4 * rows[r].to / 5; i++)
+            ck_assert_double_eq_tol(
+                (double)out.block.data[0][i],
+                0.5 * sin(2 * M_PI * 1000 * ((double)i / rows[r].to + rows[r].start)), 1e-5);
+        sound_free(&in);
+        sound_free(&out);
+    }
+}
+END_TEST
+
+START_TEST(a_tail_can_have_a_time)
+{
+    command_clean();
+    struct sound in = sound_noise("in.wav", 3, WAVF, 48000, 1, 30000);
+    struct sound mask = sound_noise_mask("m.wav", 4, 1, 9001);
+    command_done("\"$HALO\" render in.wav full.wav --mask m.wav");
+    struct sound full = sound_load("full.wav");
+    static const char *const times[] = {"0.1s", "250ms", "0"};
+    for (size_t t = 0; t < 3; t++) {
+        size_t frames = 30000 + (size_t[]){4800, 12000, 0}[t];
+        command_done("\"$HALO\" render in.wav out.wav -f --mask m.wav --tail %s --block 4096", times[t]);
+        struct sound out = sound_load("out.wav");
+        ck_assert_uint_eq(out.block.frames, frames);
+        for (size_t i = 0; i < frames; i++)
+            ck_assert_double_eq_tol((double)out.block.data[0][i],
+                                    i < 39000 ? (double)full.block.data[0][i] : 0, 1e-4);
+        sound_free(&out);
+        command_done("cat in.wav | \"$HALO\" render - - --mask m.wav --tail %s >o.wav", times[t]);
+        out = sound_load("o.wav");
+        ck_assert_uint_eq(out.block.frames, frames);
+        sound_free(&out);
+    }
+    sound_free(&in);
+    sound_free(&mask);
+    sound_free(&full);
+    command_refused(2, "full, none, a time", "\"$HALO\" render in.wav o.wav --tail long");
+    command_refused(2, "they need the whole tail",
+                    "\"$HALO\" render in.wav o.wav -f --mask m.wav,level=input --tail 1s");
+}
+END_TEST
+
+START_TEST(channels_have_names)
+{
+    command_clean();
+    struct sound in = sound_noise("in.wav", 3, WAVF, 48000, 6, 3000);
+    command_done("\"$HALO\" render in.wav out.wav --layout 5.1 --channel LFE,1,Ls");
+    struct sound out = sound_load("out.wav");
+    ck_assert_uint_eq(out.block.channels, 3);
+    for (size_t i = 0; i < 3000; i++) {
+        ck_assert_float_eq(out.block.data[0][i], in.block.data[3][i]);
+        ck_assert_float_eq(out.block.data[1][i], in.block.data[0][i]);
+        ck_assert_float_eq(out.block.data[2][i], in.block.data[4][i]);
+    }
+    sound_free(&in);
+    sound_free(&out);
+    command_refused(2, "no channel TFL", "\"$HALO\" render in.wav o.wav --layout 5.1 --channel TFL");
+    command_refused(2, "it is not known", "\"$HALO\" render in.wav o.wav --layout none --channel FL");
+    command_refused(2, "'left' is no channel", "\"$HALO\" render in.wav o.wav --channel left");
+    command_refused(2, "separated by commas", "\"$HALO\" render in.wav o.wav --channel 1,");
+}
+END_TEST
+
+START_TEST(encoders_have_a_quality)
+{
+    static const char *const endings[] = {"ogg", "opus", "mp3"};
+    command_clean();
+    sound_noise_file("in.wav", 1, WAV16, 48000, 2, 96000);
+    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
+        struct command_result tried = command_run("\"$HALO\" render in.wav try.%s", endings[e]);
+        off_t before = 0;
+        for (int q = 0; q <= 10 && tried.code == 0; q += 5) {
+            struct stat about;
+            char name[40];
+            snprintf(name, sizeof name, "%s/q%d.%s", command_folder(), q, endings[e]);
+            command_done("\"$HALO\" render in.wav q%d.%s --quality %d", q, endings[e], q);
+            ck_assert_int_eq(stat(name, &about), 0);
+            ck_assert_int_gt(about.st_size, before + before / 4);
+            before = about.st_size;
+        }
+    }
+    command_refused(2, "loses nothing", "\"$HALO\" render in.wav o.flac --quality 5");
+    command_refused(2, "from 0 to 10", "\"$HALO\" render in.wav o.ogg --quality 11");
+}
+END_TEST
+
 START_TEST(silence_cannot_be_normalized_and_stays)
 {
     command_clean();
     sound_sparse("in.wav", 48000, 1, 1000);
     command_done("\"$HALO\" render in.wav out.wav --normalize -1");
+    ck_assert_double_eq(peak_of("out.wav"), 0);
+    command_done("\"$HALO\" render in.wav out.wav -f --normalize -16LUFS");
     ck_assert_double_eq(peak_of("out.wav"), 0);
 }
 END_TEST
@@ -1424,6 +1589,11 @@ SUITE_MAIN("render_files",
            dither_is_triangular_or_none, dither_keeps_what_is_below_a_step,
            integers_saturate_and_are_reported, the_advice_holds_where_dither_alone_clips,
            floats_do_not_clip, normalizing_sets_the_peak,
+                                  normalizing_sets_the_loudness,
+                                  another_rate_is_the_same_sound,
+                                  a_tail_can_have_a_time,
+                                  channels_have_names,
+                                  encoders_have_a_quality,
            normalizing_keeps_the_samples_in_proportion, silence_cannot_be_normalized_and_stays,
            signals_leave_no_partial_file, signals_end_a_wait, signals_leave_no_spool,
            full_disk_leaves_no_partial_file, file_size_limit_leaves_no_partial_file,

@@ -58,8 +58,8 @@ static bool look_at(struct batch_job *job, void *context)
     struct stream_format format = {0};
     if (is_known)
         format = source->format;
-    if (options->channel.count > 0)
-        format.channels = options->channel.count;
+    for (const char *one = options->channel; one; one = strchr(one + 1, ','))
+        format.channels = one == options->channel ? 1 : format.channels + 1;
     is_known = is_known && stage_list_load(&options->chain.stages, &settings, &format) == STATUS_OK;
     for (size_t i = 0; is_known && i < options->chain.stages.count; i++) {
         const struct stage *stage = &options->chain.stages.stages[i];

@@ -205,7 +205,7 @@ static enum status print_options(const struct render_options *options, FILE *tex
 {
     const struct stage_settings *settings = &options->chain.settings;
     fprintf(text, "%d %d %.17g %d %.17g %d\n", options->boundary, options->tail, options->until,
-            options->normalize, options->peak_db, options->dither);
+            options->normalize + options->to_loudness, options->level, options->dither);
     fprintf(text, "%s\n%s\n", options->request.samples ? options->request.samples : "",
             options->request.container ? options->request.container : "");
     fprintf(text, "%d %d %s %d %d %d\n", settings->align, settings->convolver.precision,
@@ -215,8 +215,14 @@ static enum status print_options(const struct render_options *options, FILE *tex
     fprintf(text, "%.17g %.17g\n", options->part.start, options->part.duration);
     if (options->end_given)
         fprintf(text, "end %.17g\n", options->part.end);
-    for (size_t i = 0; i < options->channel.count; i++)
-        fprintf(text, "channel %zu\n", options->channel.values[i]);
+    for (const char *at = options->channel; at && *at; at += *at == ',') {
+        fprintf(text, "channel %.*s\n", (int)strcspn(at, ","), at);
+        at += strcspn(at, ",");
+    }
+    if (options->rate)
+        fprintf(text, "rate %u\n", options->rate);
+    if (options->quality > 0)
+        fprintf(text, "quality %.17g\n", options->quality);
     fprintf(text, "%.17g %u/%u\n", settings->tempo.bpm, settings->tempo.bar, settings->tempo.unit);
     return stage_files_print_all(&options->chain.stages, text);
 }

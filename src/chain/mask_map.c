@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUMBER_DIGITS = 4 };
-
 /* Part of a word: a pair, IN or TAP. */
 struct span {
     const char *text;
@@ -79,42 +77,10 @@ struct named {
     struct channel_layout layout;
 };
 
-static bool is_number(struct span name, size_t *number)
-{
-    *number = 0;
-    for (size_t i = 0; i < name.length; i++) {
-        if (!isdigit((unsigned char)name.text[i]) || i == NUMBER_DIGITS)
-            return false;
-        *number = 10 * *number + (size_t)(name.text[i] - '0');
-    }
-    return true;
-}
-
 static enum status find_channel(const struct named *of, struct span name, size_t *channel)
 {
-    char text[CHANNEL_LAYOUT_TEXT];
-    if (is_number(name, channel)) {
-        if ((*channel)-- >= 1 && *channel < of->channels)
-            return STATUS_OK;
-        return fail(STATUS_USAGE, "map=: %s has no channel %.*s: it has %zu, counted from 1",
-                    of->what, SPAN(name), of->channels);
-    }
-    enum channel_position position = channel_position_named(name.text, name.length, of->layout);
-    if (position == CHANNEL_OTHER)
-        return fail(
-            STATUS_USAGE,
-            "map=: '%.*s' is no channel; use FL FR FC LFE BL BR SL SR ... or numbers from 1",
-            SPAN(name));
-    *channel = channel_layout_index(of->layout, position);
-    if (of->layout.speakers & UINT32_C(1) << position)
-        return STATUS_OK;
-    if (!of->layout.speakers)
-        return fail(STATUS_USAGE,
-                    "map=: it is not known which of the %zu channel%s of %s is %.*s; use numbers "
-                    "from 1%s",
-                    of->channels, plural_s(of->channels), of->what, SPAN(name), of->advice);
-    return fail(STATUS_USAGE, "map=: %s has no channel %.*s: its layout is %s", of->what,
-                SPAN(name), channel_layout_name(of->layout, of->channels, text));
+    return channel_layout_find("map=", of->what, of->advice, of->channels, of->layout, name.text,
+                               name.length, channel);
 }
 
 void mask_map_guess_sound(const struct mask_map_pairs *map, struct stream_format *sound)
@@ -125,7 +91,7 @@ void mask_map_guess_sound(const struct mask_map_pairs *map, struct stream_format
         while (next_span(&text, map->pairs[w] + strlen(map->pairs[w]), ',', &pair)) {
             size_t number;
             bool is_pair = split_pair(pair, &in, &taps) == STATUS_OK;
-            if (is_pair && is_number(in, &number)) {
+            if (is_pair && channel_number_read(in.text, in.length, &number)) {
                 if (number > sound->channels)
                     sound->channels = number;
             } else if (is_pair) {

@@ -22,7 +22,7 @@ static double times_real_time(const struct report *report)
 
 static bool tail_was_unknown(const struct report *report)
 {
-    return report->chain->tail_unknown && report->tail != TAIL_NONE;
+    return report->chain->tail_unknown && report->tail != TAIL_NONE && report->tail != TAIL_TIME;
 }
 
 void report_print_stages(const struct stage_list *stages)
@@ -68,9 +68,11 @@ static double gain_without_clipping(const struct report *report)
 
 void report_print(const struct report *report)
 {
-    char true_peak[48] = "";
+    char true_peak[64] = "", loudness[32] = "";
+    if (!isnan(report->loudness))
+        snprintf(loudness, sizeof loudness, "%.2f LUFS, ", report->loudness);
     if (report->true_peak && report->totals.peak > 0)
-        snprintf(true_peak, sizeof true_peak, " (true peak %.2f dBTP)",
+        snprintf(true_peak, sizeof true_peak, " (%strue peak %.2f dBTP)", loudness,
                  audio_to_db(report->totals.true_peak));
     char peak[32] = "silent";
     if (report->totals.peak > 0)
@@ -200,6 +202,8 @@ json_t *report_object(const struct report *report)
         json_object_set_new(root, "metadata", metadata_report(report->metadata));
     if (root && report->length_is_open)
         json_object_set_new(root, "length_open", json_true());
+    if (root && isfinite(report->loudness))
+        json_object_set_new(root, "loudness_lufs", json_real(report->loudness));
     json_t *drawn = stage_list_drawn(report->stages);
     if (root && drawn)
         json_object_set(root, "drawn", drawn);

@@ -14,12 +14,31 @@ enum { RUNS_MOST = 4 }; /* where a plugin reports its latency late, and again la
 
 static enum status open_channels(struct render_job *job)
 {
-    const struct number_list *channel = &job->options->channel;
     struct source *inner = job->source;
-    if (channel->count == 0)
+    size_t numbers[OPTIONS_LIST_MOST], count = 0;
+    for (const char *at = job->options->channel; at && *at; at += *at == ',') {
+        size_t length = strcspn(at, ",");
+        TRY(channel_layout_find("--channel", inner->name, ", or say it by --layout",
+                                inner->format.channels, inner->format.layout, at, length,
+                                &numbers[count]));
+        numbers[count++]++;
+        at += length;
+    }
+    if (count == 0)
         return STATUS_OK;
     job->source = NULL; /* taken over, also on failure */
-    return source_open_channels(inner, channel->values, channel->count, &job->source);
+    return source_open_channels(inner, numbers, count, &job->source);
+}
+
+static enum status open_rate(struct render_job *job)
+{
+    uint32_t rate = job->options->rate;
+    struct source *inner = job->source;
+    if (!rate || rate == inner->format.rate)
+        return STATUS_OK;
+    job->source = NULL; /* taken over, also on failure */
+    return (render_is_double(job) ? source_open_resampled_in_double
+                                  : source_open_resampled)(inner, rate, &job->source);
 }
 
 static bool takes_part(const struct render_options *options)
@@ -60,8 +79,9 @@ static enum status prepare(struct render_job *job, struct render_options *option
     TRY(render_read_metadata(options, job->source));
     TRY(open_channels(job));
     TRY(open_part(job));
-    job->format = job->source->format;
     render_settle_precision(job, options);
+    TRY(open_rate(job));
+    job->format = job->source->format;
     settings->convolver.frames = job->source->frames;
     settings->convolver.mask_stays = true;
     TRY(workers_create_for_later(job->settings->alone ? 1 : options->chain.threads, &job->workers));
@@ -137,10 +157,13 @@ static enum status work(struct render_job *job)
     int64_t lap = lap_begin();
     const struct filter *whole = &job->passes.whole;
     struct metadata_change change = {
-        .start = sound_part_frames(options->part.start, job->format.rate),
-        .keeps_loops = !takes_part(options) && stage_list_is_memoryless(&options->chain.stages)};
+        .rate_in = job->sound->format.rate,
+        .start = sound_part_frames(options->part.start, job->sound->format.rate),
+        .keeps_loops = !takes_part(options) && job->source->format.rate == job->sound->format.rate && stage_list_is_memoryless(&options->chain.stages)};
     TRY(render_open_sink(options, job->source, &job->format, job->sound_format,
-                         engine_frames_out(whole, job->source->frames, options->tail), &change,
+                         engine_frames_out(whole, job->source->frames, options->tail,
+                                           sound_part_frames(options->until, job->format.rate)),
+                         &change,
                          &job->sink));
     job->metadata = job->sound->traits.metadata;
     lap_end(LAP_SINK, lap);
@@ -155,6 +178,7 @@ static enum status work(struct render_job *job)
                          job->sink->beside;
     progress_begin(&job->progress, job->format.rate, job->settings->shows_progress);
     job->report.scale = 1;
+    job->report.loudness = NAN;
     TRY(render_run_sound(job));
     if (render_is_too_late(job))
         return STATUS_OK;

@@ -1,17 +1,19 @@
 #include "render/render_options.h"
 
 #include "base/atomic_file.h"
+#include "base/decimal.h"
 #include "base/program.h"
 
+#include <ctype.h>
+#include <math.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { BLOCK_MOST = 1 << 24, /* frames */ SECONDS_MOST = 1 << 30 };
 
-enum { CHANNELS_MOST = 1024 };
-
 static const char *const boundary_names[] = {"zero", "replicate", "reflect", "wrap", NULL};
-static const char *const tail_names[] = {"full", "none", "until:-80dB", NULL}; /* and others */
+static const char *const tail_names[] = {"full", "none", "until:-80dB", "3s", NULL}; /* and others */
 static const char *const format_names[] = {"pcm16", "pcm24", "pcm32", "float", "double", NULL};
 
 static enum status parse_tail(void *context, const struct option_row *row, const char *value)
@@ -22,13 +24,62 @@ static enum status parse_tail(void *context, const struct option_row *row, const
     options->tail = strcmp(value, "none") == 0 ? TAIL_NONE : TAIL_FULL;
     if (options->tail == TAIL_NONE || strcmp(value, "full") == 0)
         return STATUS_OK;
+    if (isdigit((unsigned char)*value) || *value == '.') {
+        options->tail = TAIL_TIME;
+        return options_parse_seconds(row->name, value, 0, SECONDS_MOST, &options->until);
+    }
     if (strncmp(value, "until:", 6) != 0)
-        return fail(STATUS_USAGE, "--%s is full, none or until:LEVEL such as until:-80dB, not '%s'",
+        return fail(STATUS_USAGE,
+                    "--%s is full, none, a time such as 3s, or until:LEVEL such as until:-80dB, not "
+                    "'%s'",
                     row->name, value);
     TRY(options_parse_db("the level of --tail until:", value + 6, -OPTIONS_DB_MOST, OPTIONS_DB_MOST,
                          &db));
     options->tail = TAIL_UNTIL;
     options->until = audio_from_db(db);
+    return STATUS_OK;
+}
+
+/* -1, -1dB or -16LUFS */
+static enum status parse_normalize(void *context, const struct option_row *row, const char *value)
+{
+    struct render_options *options = context;
+    char *end;
+    size_t length = strlen(value);
+    options->to_loudness = length > 4 && strcasecmp(value + length - 4, "LUFS") == 0;
+    if (!options->to_loudness)
+        return options_parse_db("--normalize", value, -OPTIONS_DB_MOST, OPTIONS_DB_MOST,
+                                &options->level);
+    bool is_number = decimal_read(value, &end, &options->level);
+    end += *end == ' ';
+    if (!is_number || end != value + length - 4 || !(options->level >= -70 && options->level <= 0))
+        return fail(STATUS_USAGE, "--%s takes LUFS from -70 to 0, such as -16LUFS, not '%s'",
+                    row->name, value);
+    return STATUS_OK;
+}
+
+/* Names are looked up in the layout of IN (stated_layout.h). */
+static enum status parse_channel(void *context, const struct option_row *row, const char *value)
+{
+    struct render_options *options = context;
+    size_t count = 1;
+    for (const char *at = value; (at = strchr(at, ',')); at++)
+        count++;
+    options->channel = value;
+    if (!*value || value[strspn(value, ",")] != *value || strstr(value, ",,") ||
+        value[strlen(value) - 1] == ',' || count > OPTIONS_LIST_MOST)
+        return fail(STATUS_USAGE, "--%s takes up to %d channels, separated by commas, not '%s'",
+                    row->name, OPTIONS_LIST_MOST, value);
+    return STATUS_OK;
+}
+
+static enum status parse_quality(void *context, const struct option_row *row, const char *value)
+{
+    struct render_options *options = context;
+    double quality;
+    if (!decimal_parse(value, &quality) || !(quality >= 0 && quality <= 10))
+        return fail(STATUS_USAGE, "--%s is a number from 0 to 10, not '%s'", row->name, value);
+    options->quality = 1 + quality;
     return STATUS_OK;
 }
 
@@ -40,14 +91,19 @@ const struct option_row render_options_sound_rows[] = {
                 "take that much of IN", .given = OPT_GIVEN(struct render_options, duration_given)),
     OPT_SECONDS("end", "TIME", struct render_options, part.end, 0, SECONDS_MOST,
                 "take IN up to there", .given = OPT_GIVEN(struct render_options, end_given)),
-    OPT_INTEGERS("channel", "LIST", struct render_options, channel, 1, CHANNELS_MOST,
-                 "take these channels of IN, as if it had no others: 2, or 1,3"),
+    OPT_PARSE("channel", "LIST", parse_channel,
+              "take these channels of IN, as if it had no others: 2, or 1,3;\n"
+              "or by the names of its layout: FL, or FL,LFE"),
+    OPT_INTEGER("rate", "HZ", struct render_options, rate, 1, INT32_MAX,
+                "resample IN to this rate first: OUT has it, and stages,\n"
+                "levels and tails are those of the new sound"),
     OPT_CHOICE("edge", "EDGE", struct render_options, boundary, boundary_names,
                "samples beyond the ends of the sound: zero (default), or\n"
                "replicate, reflect or wrap, which imply --tail none"),
     OPT_PARSE("tail", "TAIL", parse_tail,
               "full (default): frames + taps - 1; none: the input's\n"
-              "frames; until:-80dB: until it stays below that level.\n"
+              "frames; until:-80dB: until it stays below that level; 3s:\n"
+              "the input and 3 s, with silence where the tail is shorter.\n"
               "Plugins report no tail: with them full is until:-80dB,\n"
               "at most 30 s, or until 5 s were quiet",
               .names = tail_names),
@@ -56,12 +112,15 @@ const struct option_row render_options_sound_rows[] = {
     OPT_STRING("container", "NAME", struct render_options, request.container,
                "wav, flac, aiff, au, caf, ...; default: by OUT's suffix",
                .name_at = sound_format_extension),
+    OPT_PARSE("quality", "0..10", parse_quality,
+              "of mp3, ogg and opus: 0 is the smallest file, 10 the best"),
     OPT_STRING("layout", "LAYOUT", struct render_options, layout,
                "what the channels of IN are, where its file does not tell\n"
                "or is wrong: 5.1, 5.1(side), FL+FR+LFE, ambisonic 1, none"),
-    OPT_DB("normalize", struct render_options, peak_db, -OPTIONS_DB_MOST, OPTIONS_DB_MOST,
-           "scale the peak to DB dBFS, such as -1",
-           .given = OPT_GIVEN(struct render_options, normalize)),
+    OPT_PARSE("normalize", "LEVEL", parse_normalize,
+              "scale the peak to dBFS, such as -1; or the loudness to LUFS\n"
+              "(EBU R 128), such as -16LUFS, or less: up to -1 dBTP",
+              .given = OPT_GIVEN(struct render_options, normalize)),
     OPT_CHOICE("dither", "DITHER", struct render_options, dither, dither_names,
                "of integers, where bits are lost: none, tpdf, shaped (to where\n"
                "the ear is dull), or auto (default): tpdf up to 16 bits, else none"),
@@ -164,12 +223,12 @@ enum status render_options_check(struct render_options *options)
         (options->chain.stages.count > 0 || options->save_chain || options->normalize ||
          options->tail_given || options->boundary != BOUNDARY_ZERO || options->block ||
          options->part.start > 0 || options->duration_given || options->end_given ||
-         options->json || options->channel.count > 0 ||
+         options->json || options->channel || options->rate || options->quality > 0 ||
          options->chain.settings.convolver.reproducible))
         return fail(
             STATUS_USAGE,
             "--replay takes everything from its log: no stages, --save-chain, --normalize, "
-            "--start, --duration, --end, --channel, --tail, --edge, --block, --reproducible or --json");
+            "--start, --duration, --end, --channel, --rate, --quality, --tail, --edge, --block, --reproducible or --json");
     if (options->collect && !options->save_chain)
         return fail(STATUS_USAGE, "--collect needs --save-chain FILE");
     if (options->save_chain && options->output &&

@@ -18,16 +18,19 @@ struct render_options {
     bool collect;               /* copy the files that it names */
     const char *replay;         /* a log; NULL: none */
     const char *layout;         /* of the input; NULL: that of its file */
-    struct number_list channel; /* of the input, from 1; none: all */
+    const char *channel;        /* of the input, a list; NULL: all */
+    uint32_t rate;              /* of the output; 0: that of the input */
+    double quality;             /* of the encoder, 1 to 11; 0: its own */
     struct sound_format_request request;
     struct sound_part part; /* of the input */
     bool duration_given, end_given;
     enum boundary boundary;
     enum tail tail;
-    double until; /* linear */
+    double until; /* a level, linear, or seconds: as in engine.h */
     bool tail_given;
     bool normalize;
-    double peak_db; /* to normalize to */
+    bool to_loudness; /* to normalize to LUFS, */
+    double level;     /* else to a peak of dBFS */
     enum dither dither;
     const char *metadata; /* keep, none or a file of JSON */
     size_t block;         /* frames; 0: chosen by the masks */

@@ -36,6 +36,7 @@ enum status render_open_sink(const struct render_options *options, const struct 
         .sound_format = sound_format,
         .frames = frames,
         .dither = options->dither,
+        .quality = options->quality,
         .force = options->force,
         .record = options->record,
     };

@@ -15,6 +15,8 @@ int64_t render_frames_to_come(const struct render_job *job)
     const struct render_options *options = job->options;
     int64_t frames = job->source->frames;
     bool has_more = options->tail != TAIL_NONE || options->boundary != BOUNDARY_ZERO;
+    if (options->tail == TAIL_TIME && frames != FRAMES_UNKNOWN)
+        return frames + (int64_t)sound_part_frames(options->until, job->source->format.rate);
     for (size_t i = 0; frames != FRAMES_UNKNOWN && has_more && i < job->stages->count; i++) {
         size_t taps = stage_describe(&job->stages->stages[i]).taps;
         frames += taps > 0 ? (int64_t)taps - 1 : 0;
@@ -34,12 +36,20 @@ bool render_is_brief(const struct render_job *job)
 static enum status check_peak(const struct render_job *job)
 {
     const struct render_options *options = job->options;
-    if (!options->normalize || options->peak_db <= 0 || !sound_format_is_limited(job->sound_format))
+    if (!options->normalize || options->level <= 0 || !sound_format_is_limited(job->sound_format))
         return STATUS_OK;
     return fail(
         STATUS_USAGE,
         "--normalize %g: %s holds no peak above 0 dBFS; choose 0 or less, or --format float",
-        options->peak_db, sound_format_name(job->sound_format));
+        options->level, sound_format_name(job->sound_format));
+}
+
+static enum status check_quality(const struct render_job *job)
+{
+    if (job->options->quality == 0 || sound_format_is_lossy(job->sound_format))
+        return STATUS_OK;
+    return fail(STATUS_USAGE, "--quality is for mp3, ogg and opus; %s, in %s, loses nothing",
+                job->options->output, sound_format_name(job->sound_format));
 }
 
 static enum status check_container(const struct render_job *job)
@@ -55,6 +65,7 @@ static enum status check_container(const struct render_job *job)
 enum status render_check_output(const struct render_job *job)
 {
     TRY(check_peak(job));
+    TRY(check_quality(job));
     return check_container(job);
 }
 

@@ -1,5 +1,6 @@
 #include "render/render_job_state.h"
 
+#include "signal/loudness.h"
 #include "sound/gain.h"
 
 #include <math.h>
@@ -18,7 +19,25 @@ static enum status run_engine(const struct render_job *job, struct filter *filte
                                                                        settings, totals);
 }
 
-/* Writes the spooled sound, scaled to the peak asked for. */
+/* To the loudness asked for, or less where the true peak would be above TRUE_PEAK_MOST. */
+static double factor_to_loudness(struct render_job *job, const struct loudness *meter)
+{
+    enum { TRUE_PEAK_MOST = -1, ROUNDING = 4 }; /* dBTP; steps of integers, dithered */
+    unsigned bits = sound_format_bits(job->sound_format);
+    const struct render_options *options = job->options;
+    double most = audio_from_db(TRUE_PEAK_MOST) - (bits ? ldexp(ROUNDING, 1 - (int)bits) : 0);
+    double room = floor(100 * audio_to_db(most / job->report.totals.true_peak)) / 100;
+    double gain = loudness_gain_to(meter, options->level);
+    if (gain > room) {
+        warning("%s is %.1f LUFS, not %g: a peak would be above %d dBTP", options->output,
+                loudness_integrated_with(meter, room), options->level, TRUE_PEAK_MOST);
+        gain = room;
+    }
+    job->report.loudness = loudness_integrated_with(meter, gain);
+    return isfinite(gain) ? audio_from_db(gain) : 1;
+}
+
+/* Writes the spooled sound, scaled to the peak or loudness asked for. */
 static enum status write_scaled(struct render_job *job, struct source *spooled)
 {
     unsigned bits = sound_format_bits(job->sound_format);
@@ -35,7 +54,10 @@ static enum status write_scaled(struct render_job *job, struct source *spooled)
     };
     if (peak == 0)
         note("the sound is silent: there is nothing to normalize");
-    job->report.scale = peak > 0 ? fmin(audio_from_db(job->options->peak_db), most) / peak : 1;
+    else if (job->run.loudness)
+        job->report.scale = factor_to_loudness(job, job->run.loudness);
+    else
+        job->report.scale = fmin(audio_from_db(job->options->level), most) / peak;
     TRY((render_is_double(job) ? gain_create_in_double : gain_create)(job->format.channels, 1 << 14,
                                                                       job->report.scale, &gain));
     spooled->frames = (int64_t)job->report.totals.frames_out;
@@ -46,19 +68,24 @@ static enum status write_scaled(struct render_job *job, struct source *spooled)
     return status;
 }
 
-/* Two passes: the first finds the peak. */
+/* Two passes: the first finds the peak, and the loudness. */
 static enum status run_normalized(struct render_job *job)
 {
     struct sink *spool = NULL;
     struct source *spooled = NULL;
     enum status status = (render_is_double(job) ? spool_open_in_double : spool_open)(
         job->sink->beside, job->source, job->format.channels, &spool, &spooled);
+    job->run.true_peak |= job->options->to_loudness;
+    if (status == STATUS_OK && job->options->to_loudness)
+        status = loudness_create(job->format.rate, job->format.channels, &job->run.loudness);
     if (status == STATUS_OK)
         status = run_engine(job, job->chain, job->current, spool, &job->run, &job->report.totals);
     if (status == STATUS_OK)
         status = sink_commit(spool);
     if (status == STATUS_OK && !render_is_too_late(job))
         status = write_scaled(job, spooled);
+    loudness_destroy(job->run.loudness);
+    job->run.loudness = NULL;
     source_close(spooled);
     sink_close(spool);
     return status;

@@ -239,3 +239,44 @@ enum status channel_layout_parse(const char *text, struct channel_layout *layout
         }
     return parse_positions(text, layout, channels);
 }
+
+bool channel_number_read(const char *name, size_t length, size_t *number)
+{
+    enum { DIGITS_MOST = 4 };
+    *number = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (name[i] < '0' || name[i] > '9' || i == DIGITS_MOST)
+            return false;
+        *number = 10 * *number + (size_t)(name[i] - '0');
+    }
+    return length > 0;
+}
+
+enum status channel_layout_find(const char *option, const char *of, const char *advice,
+                                size_t channels, struct channel_layout layout, const char *name,
+                                size_t length, size_t *channel)
+{
+    char text[CHANNEL_LAYOUT_TEXT];
+    int shown = (int)length;
+    if (channel_number_read(name, length, channel)) {
+        if ((*channel)-- >= 1 && *channel < channels)
+            return STATUS_OK;
+        return fail(STATUS_USAGE, "%s: %s has no channel %.*s: it has %zu, counted from 1", option,
+                    of, shown, name, channels);
+    }
+    enum channel_position position = channel_position_named(name, length, layout);
+    if (position == CHANNEL_OTHER)
+        return fail(STATUS_USAGE,
+                    "%s: '%.*s' is no channel; use FL FR FC LFE BL BR SL SR ... or numbers from 1",
+                    option, shown, name);
+    *channel = channel_layout_index(layout, position);
+    if (layout.speakers & UINT32_C(1) << position)
+        return STATUS_OK;
+    if (!layout.speakers)
+        return fail(STATUS_USAGE,
+                    "%s: it is not known which of the %zu channel%s of %s is %.*s; use numbers from "
+                    "1%s",
+                    option, channels, plural_s(channels), of, shown, name, advice);
+    return fail(STATUS_USAGE, "%s: %s has no channel %.*s: its layout is %s", option, of, shown,
+                name, channel_layout_name(layout, channels, text));
+}

@@ -92,6 +92,16 @@ const char *channel_position_name(enum channel_position position);
 enum channel_position channel_position_named(const char *name, size_t length,
                                              struct channel_layout layout);
 
+/* Whether a name is a number, of up to four digits. */
+bool channel_number_read(const char *name, size_t length, size_t *number);
+
+/* The channel, counted from 0, of a number from 1 or of a position's name. For messages: `option`
+ * has it ("map="), `of` is the sound's name, `advice` ends that of an unknown layout. Errors
+ * (usage): there is no such channel. */
+MUST_CHECK enum status channel_layout_find(const char *option, const char *of, const char *advice,
+                                           size_t channels, struct channel_layout layout,
+                                           const char *name, size_t length, size_t *channel);
+
 /* The channel of a position that the layout has, counted from 0. */
 size_t channel_layout_index(struct channel_layout layout, enum channel_position position);
 

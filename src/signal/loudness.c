@@ -103,18 +103,36 @@ static size_t until_hop(const struct loudness *meter, size_t frames)
     return frames < most ? frames : most;
 }
 
+static enum status add_interleaved(struct loudness *meter, size_t frames)
+{
+    if (ebur128_add_frames_float(meter->state, meter->interleaved, frames) != EBUR128_SUCCESS)
+        return fail_memory("measuring loudness");
+    for (size_t i = 0; i < frames * meter->channels; i++)
+        meter->energy += (double)meter->interleaved[i] * (double)meter->interleaved[i];
+    meter->frames += frames;
+    bool ends_block = meter->frames % meter->hop == 0 && meter->frames >= HOPS * meter->hop;
+    return ends_block ? add_block(meter) : STATUS_OK;
+}
+
 enum status loudness_add(struct loudness *meter, const float *const *planar, size_t frames)
 {
     for (size_t done = 0, part; done < frames; done += part) {
         part = until_hop(meter, frames - done);
         audio_interleave(planar, done, meter->channels, part, meter->interleaved);
-        if (ebur128_add_frames_float(meter->state, meter->interleaved, part) != EBUR128_SUCCESS)
-            return fail_memory("measuring loudness");
-        for (size_t i = 0; i < part * meter->channels; i++)
-            meter->energy += (double)meter->interleaved[i] * (double)meter->interleaved[i];
-        meter->frames += part;
-        if (meter->frames % meter->hop == 0 && meter->frames >= HOPS * meter->hop)
-            TRY(add_block(meter));
+        TRY(add_interleaved(meter, part));
+    }
+    return STATUS_OK;
+}
+
+enum status loudness_add_in_double(struct loudness *meter, const double *const *planar,
+                                   size_t frames)
+{
+    for (size_t done = 0, part; done < frames; done += part) {
+        part = until_hop(meter, frames - done);
+        for (size_t c = 0; c < meter->channels; c++)
+            for (size_t i = 0; i < part; i++)
+                meter->interleaved[i * meter->channels + c] = (float)planar[c][done + i];
+        TRY(add_interleaved(meter, part));
     }
     return STATUS_OK;
 }
@@ -147,6 +165,16 @@ double loudness_integrated_with(const struct loudness *meter, double gain_db)
 double loudness_integrated(const struct loudness *meter)
 {
     return loudness_integrated_with(meter, 0);
+}
+
+/* At first all blocks count; another gain gates others. */
+double loudness_gain_to(const struct loudness *meter, double target)
+{
+    enum { LOUD = 300, ROUNDS = 20 };
+    double gain = target - loudness_integrated_with(meter, LOUD) + LOUD;
+    for (int i = 0; i < ROUNDS && isfinite(gain); i++)
+        gain += target - loudness_integrated_with(meter, gain);
+    return floor(gain * 100) / 100;
 }
 
 double loudness_rms(const struct loudness *meter)

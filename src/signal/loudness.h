@@ -22,6 +22,8 @@ void loudness_destroy(struct loudness *meter);
 /* Errors: memory. */
 MUST_CHECK enum status loudness_add(struct loudness *meter, const float *const *planar,
                                     size_t frames);
+MUST_CHECK enum status loudness_add_in_double(struct loudness *meter, const double *const *planar,
+                                              size_t frames);
 
 /* Gated: blocks below -70 LUFS and 10 LU below the rest do not count. A sound shorter than the
  * standard's 400 ms blocks is measured as a whole, weighted but not gated. */
@@ -30,6 +32,10 @@ double loudness_integrated(const struct loudness *meter);
 /* The same, had the sound been louder by `gain_db`. More than the sum of the two, since another
  * gain puts other blocks below -70 LUFS. */
 double loudness_integrated_with(const struct loudness *meter, double gain_db);
+
+/* The gain in dB, of 0.01 steps, that brings the sound to `target` LUFS or just below. Not finite:
+ * the sound is silent. */
+double loudness_gain_to(const struct loudness *meter, double target);
 
 /* Over all channels, unweighted, in dBFS. */
 double loudness_rms(const struct loudness *meter);

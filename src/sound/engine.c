@@ -78,7 +78,7 @@ static enum status step(struct engine_job *run, const struct engine_input *input
 static bool is_quiet(struct engine_job *run, const struct engine_output *output, uint64_t done)
 {
     uint64_t known = engine_sound_frames(run, output->read) + run->known;
-    if (!run->chain->tail_unknown || !output->ended || done <= known)
+    if (!run->chain->tail_unknown || run->kind == TAIL_TIME || !output->ended || done <= known)
         return false;
     for (size_t c = 0; c < run->chain->outputs; c++)
         if (!((double)audio_peak(output->block.data[c], run->chain->block) < run->until))
@@ -149,7 +149,9 @@ static void set_tail(struct engine_job *run)
     run->kind = engine_tail(chain, run->settings->tail);
     run->until = run->kind == run->settings->tail ? run->settings->until : UNKNOWN_LEVEL;
     run->known = run->most = chain->tail;
-    if (chain->tail_unknown)
+    if (run->kind == TAIL_TIME)
+        run->known = run->most = sound_part_frames(run->until, run->source->format.rate);
+    else if (chain->tail_unknown)
         run->most += (uint64_t)UNKNOWN_MOST * run->source->format.rate;
 }
 

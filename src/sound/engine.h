@@ -12,14 +12,17 @@
 
 /* A full tail of unknown length ends when it stays below -80 dBFS, TAIL_UNTIL below its level. If
  * the length is unknown, it ends 30 s after the known part or after 5 s of quiet at the latest. */
-enum tail { TAIL_FULL, TAIL_NONE, TAIL_UNTIL };
+enum tail { TAIL_FULL, TAIL_NONE, TAIL_UNTIL, TAIL_TIME };
+
+struct loudness;
 
 struct engine_run_settings {
     enum tail tail;
-    double until;   /* TAIL_UNTIL: level, linear */
+    double until;   /* TAIL_UNTIL: level, linear; TAIL_TIME: seconds, of silence at last */
     uint64_t lead;  /* frames of the source before the sound's first (boundary) */
     uint64_t trail; /* frames of the source after the sound's last (boundary) */
     bool true_peak; /* measure it */
+    struct loudness *loudness; /* what is written is added to it; NULL: not measured */
     /* For another run to go on with: write all that the chain makes, from its first frame on; the
      * sound's first one is then frame latency + lead. And measure its power. */
     bool whole;
@@ -70,13 +73,13 @@ static inline enum tail engine_tail(const struct filter *chain, enum tail tail)
     return tail == TAIL_FULL && chain->tail_unknown ? TAIL_UNTIL : tail;
 }
 
-/* The number of frames engine_run will write, or FRAMES_UNKNOWN. */
+/* The number of frames engine_run will write, or FRAMES_UNKNOWN. tail_time: those of TAIL_TIME. */
 static inline int64_t engine_frames_out(const struct filter *chain, int64_t frames_in,
-                                        enum tail tail)
+                                        enum tail tail, uint64_t tail_time)
 {
     if (frames_in == FRAMES_UNKNOWN || engine_tail(chain, tail) == TAIL_UNTIL)
         return FRAMES_UNKNOWN;
-    return tail == TAIL_FULL ? frames_in + (int64_t)chain->tail : frames_in;
+    return frames_in + (int64_t)(tail == TAIL_FULL ? chain->tail : tail == TAIL_TIME ? tail_time : 0);
 }
 
 #endif

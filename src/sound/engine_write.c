@@ -27,7 +27,8 @@ static enum status measure(const struct engine_job *run, const real *const *plan
     run->totals->peak = peak;
     if (run->true_peak)
         REAL(true_peak_add)(run->true_peak, planar, frames);
-    return STATUS_OK;
+    struct loudness *loudness = run->settings->loudness;
+    return loudness ? REAL(loudness_add)(loudness, planar, frames) : STATUS_OK;
 }
 
 static enum status emit_some(const struct engine_job *run, struct sink *sink, const real *const *at,

@@ -160,7 +160,8 @@ struct metadata_change {
     uint64_t start;    /* frame of the input that is the output's first */
     int64_t frames;    /* of the output, or -1: unknown */
     bool keeps_loops;  /* it is the whole input, and frames that were alike still are */
-    uint32_t rate;     /* Hz, of the output, */
+    uint32_t rate_in;  /* Hz, of the input, */
+    uint32_t rate;     /* of the output, */
     size_t channels;   /* and for the coding history: */
     unsigned bits;     /* of an integer format, else 0 */
     unsigned bytes;    /* of a sample; 0: compressed */
@@ -171,7 +172,7 @@ struct metadata_change {
 /* Drops what is untrue of the new sound: ReplayGain and loudness, checksums, overviews, what
  * is said of each channel where there are others now, loops of samplers, positions after its end;
  * adds a line to the coding history of a broadcast WAV. Frame i of the output belongs to
- * frame start + i of the input (engine.h). Errors: memory. */
+ * frame start + i of the input (engine.h), at the rate of each. Errors: memory. */
 MUST_CHECK enum status metadata_adjust(struct sound_metadata *metadata,
                                        const struct metadata_change *change);
 

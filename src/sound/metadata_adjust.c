@@ -1,6 +1,7 @@
 /* What a filtered sound makes untrue of what was said about it. */
 #include "sound/metadata.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,12 +46,22 @@ static void drop_layout(struct sound_metadata *metadata)
 
 /* ---- markers ---- */
 
-static enum status shift_markers(struct sound_metadata *metadata, uint64_t start)
+static uint64_t at_rate(uint64_t frames, const struct metadata_change *change)
+{
+    return change->rate == change->rate_in
+               ? frames
+               : (uint64_t)rint((double)frames * change->rate / change->rate_in);
+}
+
+static enum status shift_markers(struct sound_metadata *metadata,
+                                 const struct metadata_change *change)
 {
     for (size_t i = metadata->marker_count; i-- > 0;) {
         struct metadata_marker *marker = &metadata->markers[i];
-        if (marker->frame >= start) {
-            marker->frame -= start;
+        if (marker->frame >= change->start) {
+            uint64_t from = marker->frame - change->start;
+            marker->frame = at_rate(from, change);
+            marker->length = at_rate(from + marker->length, change) - marker->frame;
         } else {
             TRY(metadata_lose(metadata, before, "marker %u", marker->id));
             metadata_remove_marker(metadata, i);
@@ -137,8 +148,9 @@ static enum status add_history(struct metadata_chunk *bext, const struct metadat
 static enum status adjust_bext(struct sound_metadata *metadata, struct metadata_chunk *bext,
                                const struct metadata_change *change)
 {
+    uint64_t time = metadata_little(bext->bytes + BEXT_TIME, 8) + change->start;
     metadata_put_little(&(struct metadata_buffer){.bytes = bext->bytes + BEXT_TIME, .capacity = 8},
-                        metadata_little(bext->bytes + BEXT_TIME, 8) + change->start, 8);
+                        at_rate(time, change), 8);
     TRY(clear_loudness(metadata, bext));
     return change->bytes > 0 ? add_history(bext, change) : STATUS_OK;
 }
@@ -199,7 +211,7 @@ enum status metadata_adjust(struct sound_metadata *metadata, const struct metada
         TRY(metadata_lose(metadata, "it is cut short, or more than halo reads", "some of it"));
     drop_layout(metadata);
     TRY(drop_levels(metadata));
-    TRY(shift_markers(metadata, change->start));
+    TRY(shift_markers(metadata, change));
     if (!change->keeps_loops)
         TRY(drop_loops(metadata));
     for (size_t i = metadata->chunk_count; i-- > 0;)

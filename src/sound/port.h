@@ -136,6 +136,7 @@ struct sink_settings {
                                         put behind the samples */
     int64_t frames;                  /* in all, or FRAMES_UNKNOWN */
     enum dither dither;              /* of integers */
+    double quality;                  /* of an encoder, 1 to 11; 0: its own */
     bool force;                      /* replace an existing file */
     const struct output_record *record; /* of a regular file (atomic_file.h), or NULL */
 };
@@ -191,7 +192,7 @@ MUST_CHECK enum status source_open_span(struct source *inner, const struct sound
 MUST_CHECK enum status source_open_channels(struct source *inner, const size_t *numbers,
                                             size_t count, struct source **source);
 
-/* The sound at another rate, independent of seeks. Takes over `inner`, also on failure.
+/* The sound at another rate, independent of seeks; it keeps the traits of `inner`. Takes over `inner`, also on failure.
  * Errors: memory. */
 MUST_CHECK enum status source_open_resampled(struct source *inner, uint32_t rate,
                                              struct source **source);

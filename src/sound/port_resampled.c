@@ -151,13 +151,9 @@ enum status REAL(source_open_resampled)(struct source *inner, uint32_t rate, str
     resampled->inner = inner;
     resampled->up = rate / divisor;
     resampled->down = inner->format.rate / divisor;
-    resampled->source =
-        (struct source){.kind = &resampled_kind,
-                        .name = inner->name,
-                        .format = {.rate = rate, .channels = inner->format.channels},
-                        .frames = FRAMES_UNKNOWN,
-                        .seekable = inner->seekable,
-                        .waits = inner->waits};
+    resampled->source = *inner;
+    resampled->source.kind = &resampled_kind;
+    resampled->source.format.rate = rate;
     if (inner->frames != FRAMES_UNKNOWN) /* to the nearest frame, as the library ends */
         resampled->source.frames =
             (int64_t)(((uint64_t)inner->frames * resampled->up + resampled->down / 2) /

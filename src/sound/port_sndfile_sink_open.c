@@ -177,6 +177,9 @@ static enum status open_sound(struct sound_sink *sound, const struct sink_settin
     sound->major = major;
     sound->rf64 = major == SF_FORMAT_RF64;
     set_layout_chunk(sound);
+    double quality = (settings->quality - 1) / 10;
+    if (quality >= 0)
+        sf_command(sound->file, SFC_SET_VBR_ENCODING_QUALITY, &quality, sizeof quality);
     sf_command(sound->file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
     if (major == SF_FORMAT_RF64 && (settings->sound_format & SF_FORMAT_TYPEMASK) != major)
         sf_command(sound->file, SFC_RF64_AUTO_DOWNGRADE, NULL, SF_TRUE);

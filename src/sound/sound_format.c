@@ -89,13 +89,18 @@ unsigned sound_format_bits(int format)
     return samples ? samples->bits : 0;
 }
 
+bool sound_format_is_lossy(int format)
+{
+    const struct samples *samples = samples_of(format);
+    return samples && samples->bytes == 0 && samples->like == 0;
+}
+
 bool sound_format_is_limited(int format)
 {
     const struct samples *samples = samples_of(format);
     bool is_float =
         samples && (samples->subtype == SF_FORMAT_FLOAT || samples->subtype == SF_FORMAT_DOUBLE);
-    bool is_perceptual = !samples || (samples->bytes == 0 && samples->like == 0);
-    return !is_float && !is_perceptual;
+    return !is_float && samples && !sound_format_is_lossy(format);
 }
 
 bool sound_format_is_wide(int format)

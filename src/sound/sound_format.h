@@ -23,6 +23,8 @@ void sound_traits_free(struct sound_traits *traits);
 unsigned sound_format_bits(int format);
 /* Whether samples beyond full scale are lost. */
 bool sound_format_is_limited(int format);
+/* Whether an encoder leaves out what the ear would not miss: Vorbis, Opus, MP3. */
+bool sound_format_is_lossy(int format);
 /* Whether files of the same samples differ: Ogg's have a random number, some others the date. */
 bool sound_format_varies(int format);
 /* Whether single precision would lose bits of the samples: 32-bit integers, double, ALAC of 32. */
