@@ -1,10 +1,12 @@
 /* halo render -O: many inputs in one process. The files are those of single renders, to the byte; a
  * file that fails fails alone; nothing is written where names collide. */
+#include "base/progress_of_many.h"
 #include "chain/mask_cache.h"
 #include "command.h"
 #include "sound.h"
 #include "suite.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -198,6 +200,53 @@ START_TEST(masks_by_name_follow_each_layout)
 }
 END_TEST
 
+START_TEST(folders_keep_their_folders)
+{
+    begin();
+    command_done("mkdir -p in/deep/er in/.hid && cp in/s0.wav in/deep/er/x.wav && cp in/s1.wav "
+                 "in/deep/y.WAV && cp in/s2.wav in/.hid/z.wav && echo no >in/notes.txt && "
+                 "$HALO render -q in/s0.wav right.wav --gain -3");
+    struct command_result result = command_done("$HALO render -O out in --gain -3 in/s0.wav --name "
+                                                "'{stem}-{index}.wav'");
+    command_expect(result.err, "in: 8 sound files");
+    command_done("cmp out/deep/er/x-1.wav right.wav && test -e out/deep/y-2.wav && cmp out/s0-9.wav "
+                 "right.wav && test $(find out -type f | wc -l) = 9");
+    command_done("rm -r out && $HALO render -q -O in/out in --gain -3 && cmp in/out/deep/er/x.wav "
+                 "right.wav && test $(find in/out -type f | wc -l) = 8");
+    result = command_run("$HALO render -q -O in/out in --gain -3");
+    ck_assert_int_eq(result.code, 1);
+    command_expect(result.err, "8 of 8 files failed");
+    command_expect(command_run("$HALO render -O in/out in --gain -3").err, "halo batch, which resumes");
+    command_done("$HALO batch in -O done --gain -3 -q && test $(find done -type f -name '*.[wW]*' | wc -l) = "
+                 "16 && cmp done/deep/er/x.wav right.wav && rm done/deep/y.WAV");
+    result = command_done("$HALO batch in/ -O done --gain -3 --json");
+    ck_assert_double_eq(command_number(result.out, "made"), 1);
+    command_done("mkdir empty");
+    command_refused(1, "no sound files", "$HALO render -O none empty");
+    command_refused(1, "no sound files", "$HALO batch empty -O none --gain 0");
+}
+END_TEST
+
+START_TEST(the_progress_moves_within_a_file)
+{
+    struct progress_of_many progress;
+    double moved = 0;
+    progress_of_many_begin(&progress, 2, 40, false);
+    progress.shown = true;
+    progress.next = INFINITY; /* prints nothing */
+    progress_of_many_move(&progress, &moved, 30, 500, 1000);
+    ck_assert_double_eq(progress.weight_done, 15);
+    progress_of_many_move(&progress, &moved, 30, 100, 1000); /* a second pass */
+    progress_of_many_move(&progress, &moved, 30, 100, -1);
+    ck_assert_double_eq(progress.weight_done, 15);
+    progress_of_many_move(&progress, &moved, 30, 2000, 1000);
+    progress_of_many_add(&progress, 30 - moved, false);
+    ck_assert_double_eq(progress.weight_done, 30);
+    ck_assert_uint_eq(progress.done, 1);
+    progress_of_many_end(&progress);
+}
+END_TEST
+
 START_TEST(warnings_name_their_file)
 {
     begin();
@@ -255,4 +304,5 @@ END_TEST
 SUITE_MAIN("render_many", the_bytes_are_those_of_single_renders,
            a_mask_is_made_once_and_kept_within_its_memory, names_are_made_by_a_pattern,
            a_bad_file_fails_alone, masks_by_name_follow_each_layout, warnings_name_their_file,
+           folders_keep_their_folders, the_progress_moves_within_a_file,
            a_signal_stops_all_without_litter, waits_for_other_programs_end_with_a_signal)

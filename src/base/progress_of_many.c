@@ -52,18 +52,19 @@ static void show(const struct progress_of_many *progress, double elapsed)
     else if (seconds >= 0)
         snprintf(left, sizeof left, ", about %d:%02d left", (int)(seconds / 60),
                  (int)fmod(seconds, 60));
-    snprintf(line, sizeof line, "%zu of %zu file%s, %.1f a second%s%s", progress->done,
-             progress->count, plural_s(progress->count), (double)progress->done / elapsed, failed,
-             left);
+    double share = progress->weight > 0 ? progress->weight_done / progress->weight : 0;
+    snprintf(line, sizeof line, "%zu of %zu file%s, %.1f %%, %.1f a second%s%s", progress->done,
+             progress->count, plural_s(progress->count), 100 * fmin(share, 1),
+             (double)progress->done / elapsed, failed, left);
     terminal_output_size(&columns, &rows);
     note_transient("%.*s", (int)(columns > 1 ? columns - 1 : 1), line);
 }
 
-void progress_of_many_add(struct progress_of_many *progress, double weight, bool failed)
+static void count(struct progress_of_many *progress, double weight, bool done, bool failed)
 {
     pthread_mutex_lock(&progress->lock);
     double now = monotonic_seconds();
-    progress->done++;
+    progress->done += done;
     progress->failed += failed;
     progress->weight_done += weight;
     if (progress->shown && now >= progress->next) {
@@ -71,6 +72,22 @@ void progress_of_many_add(struct progress_of_many *progress, double weight, bool
         show(progress, now - progress->start);
     }
     pthread_mutex_unlock(&progress->lock);
+}
+
+void progress_of_many_add(struct progress_of_many *progress, double weight, bool failed)
+{
+    count(progress, weight, true, failed);
+}
+
+/* A job that runs twice does not go back. */
+void progress_of_many_move(struct progress_of_many *progress, double *moved, double weight,
+                           uint64_t frames, int64_t total)
+{
+    double part = total > 0 ? weight * fmin((double)frames / (double)total, 1) : 0;
+    if (!progress->shown || part <= *moved)
+        return;
+    count(progress, part - *moved, false, false);
+    *moved = part;
 }
 
 void progress_of_many_skip(struct progress_of_many *progress, double weight)

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct progress_of_many {
     pthread_mutex_t lock;
@@ -27,6 +28,11 @@ void progress_of_many_end(struct progress_of_many *progress);
 
 /* A job of that weight has ended. */
 void progress_of_many_add(struct progress_of_many *progress, double weight, bool failed);
+
+/* A job of that weight has done a part of its frames; total 0 or less: unknown. *moved: what of its
+ * weight is counted, 0 at first, and to be taken off where it has ended. */
+void progress_of_many_move(struct progress_of_many *progress, double *moved, double weight,
+                           uint64_t frames, int64_t total);
 
 /* A job of that weight had nothing to do. */
 void progress_of_many_skip(struct progress_of_many *progress, double weight);

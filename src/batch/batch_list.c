@@ -6,6 +6,7 @@
 #include "batch/job_line.h"
 #include "batch/job_reads.h"
 #include "batch/lines_read.h"
+#include "render/input_folder.h"
 
 #include <glob.h>
 #include <stdlib.h>
@@ -386,6 +387,36 @@ static bool is_utf8(const char *text)
     return true;
 }
 
+struct found_files {
+    const struct batch_options *options;
+    const struct batch_shard *shard;
+    struct batch_names *names;
+    struct batch_list *list;
+    size_t count;
+};
+
+/* `within` a folder: its id, and its name if --name gives none. */
+static enum status add_file(void *context, const char *path, const char *within)
+{
+    struct found_files *files = context;
+    const char *flaw = is_utf8(path) ? NULL : "its name is not UTF-8; rename it";
+    const char *id = flaw ? NULL : within, *out = files->options->render.name ? NULL : id;
+    json_t *job = json_pack("{s:s, s:s*, s:s*}", "in", flaw ? printable(path) : path, "id", id,
+                            "out", out);
+    char *line = job ? json_dumps(job, JSON_COMPACT) : NULL;
+    json_decref(job);
+    return line ? add_job(files->options, files->shard, line, NULL, flaw, ++files->count,
+                          files->names, files->list)
+                : fail_memory("jobs");
+}
+
+static enum status read_folder(const struct batch_options *options, const struct batch_shard *shard,
+                               struct batch_names *names, struct batch_list *list)
+{
+    struct found_files files = {options, shard, names, list, 0};
+    return input_folder_read(options->list, options->render.out_dir, add_file, &files);
+}
+
 static enum status read_glob(const struct batch_options *options, const struct batch_shard *shard,
                              struct batch_names *names, struct batch_list *list)
 {
@@ -395,15 +426,9 @@ static enum status read_glob(const struct batch_options *options, const struct b
     if (failed)
         status = fail(STATUS_FAILED, "--glob '%s': %s", options->glob,
                       failed == GLOB_NOMATCH ? "no such files" : "cannot read the folder");
-    for (size_t i = 0; status == STATUS_OK && i < found.gl_pathc; i++) {
-        const char *flaw = is_utf8(found.gl_pathv[i]) ? NULL : "its name is not UTF-8; rename it";
-        json_t *job =
-            json_pack("{s:s}", "in", flaw ? printable(found.gl_pathv[i]) : found.gl_pathv[i]);
-        char *line = job ? json_dumps(job, JSON_COMPACT) : NULL;
-        json_decref(job);
-        status = line ? add_job(options, shard, line, NULL, flaw, i + 1, names, list)
-                      : fail_memory("jobs");
-    }
+    struct found_files files = {options, shard, names, list, 0};
+    for (size_t i = 0; status == STATUS_OK && i < found.gl_pathc; i++)
+        status = add_file(&files, found.gl_pathv[i], NULL);
     globfree(&found);
     return status;
 }
@@ -441,17 +466,21 @@ enum status batch_list_load(struct batch_options *options, const struct batch_sh
                             struct batch_list *list)
 {
     struct batch_names names = {.reader = {add_stage_file}};
+    bool is_folder = options->list && options->from == BATCH_FROM_JOBS &&
+                     input_folder_is(options->list);
+    const char *place = options->glob || is_folder ? "file" : "line";
     if (options->masks)
         TRY(read_masks(options));
     if (options->segments)
         TRY(kaldi_recordings_load(options->list, &options->recordings));
     enum status status = add_stages_of_all(&names, options);
     if (status == STATUS_OK)
-        status = (options->glob ? read_glob : read_list)(options, shard, &names, list);
+        status = (options->glob ? read_glob : is_folder ? read_folder
+                                                        : read_list)(options, shard, &names, list);
     if (status == STATUS_OK)
-        status = check_names(&names, options->glob ? "file" : "line");
+        status = check_names(&names, place);
     if (status == STATUS_OK && options->report)
-        status = check_report(&names, options->glob ? "file" : "line", options->report);
+        status = check_report(&names, place, options->report);
     if (status == STATUS_OK && list->own > 0 &&
         (options->render.chain.stages.count > 0 || options->mask_list.count > 0))
         note("%zu of %zu job%s %s stages of %s own, in place of those of the command line",

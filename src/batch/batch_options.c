@@ -94,9 +94,9 @@ const struct command command_batch = {
     .name = "halo batch",
     .summary = "filter many sound files, resumably",
     .usage =
-        "usage: halo batch LIST -O DIR [stages and options]\n"
+        "usage: halo batch LIST|FOLDER -O DIR [stages and options]\n"
         "       halo batch status DIR\n\n"
-        "Filter the sound files of a list, each as halo render does: on the CPU with the bytes of\n"
+        "Filter the sound files of a list, or of a folder and its sub-folders, each as halo render does: on the CPU with the bytes of\n"
         "halo render --reproducible, on GPUs many at once. A second run does what is missing or has changed. LIST has a job a line:\n"
         "  {\"id\": \"a\", \"in\": \"a.wav\", \"out\": \"a-hall.wav\", \"mask\": \"hall.wav\", \"gain\": -3}\n"
         "and may be compressed (.gz). Members are options of halo render; \"id\" and \"out\" may\n"

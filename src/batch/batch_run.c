@@ -54,6 +54,7 @@ struct batch_work {
     struct batch_job job;
     json_t *details;
     const char *input;     /* as the job has it */
+    double moved;          /* of 1, that the progress has of it */
     FILE *command;         /* whose output it is, or NULL */
     char command_path[32]; /* of that output */
     bool is_unrecorded;    /* the journal cannot be written, and the output is discarded */
@@ -107,6 +108,12 @@ static enum status keep_report(void *context, const struct report *report)
     return STATUS_OK;
 }
 
+static void move_on(void *context, uint64_t frames, int64_t total)
+{
+    struct batch_work *work = context;
+    progress_of_many_move(&work->batch->progress, &work->moved, 1, frames, total);
+}
+
 /* The input "COMMAND |" is what the command prints. */
 static enum status begin_command(struct batch_work *work)
 {
@@ -141,8 +148,11 @@ static enum status render_work(struct batch_work *work)
     struct batch *batch = work->batch;
     struct render_options *options = &work->job.options;
     const struct output_record record = {work->job.digest, record_output, work};
-    const struct render_job_settings settings = {
-        .alone = !batch->sharing, .masks = batch->masks, .report = keep_report, .context = work};
+    const struct render_job_settings settings = {.alone = !batch->sharing,
+                                                 .masks = batch->masks,
+                                                 .progress = move_on,
+                                                 .report = keep_report,
+                                                 .context = work};
     work->is_unrecorded = false;
     options->record = &record;
     options->chain.threads = batch->threads;
@@ -227,7 +237,7 @@ static void tell(struct batch_work *work, enum batch_result result)
     if (result == BATCH_KEPT)
         progress_of_many_skip(&batch->progress, 1);
     else
-        progress_of_many_add(&batch->progress, 1, result == BATCH_FAILED);
+        progress_of_many_add(&batch->progress, 1 - work->moved, result == BATCH_FAILED);
     if (result == BATCH_KEPT)
         batch_journal_confirm(batch->journal, &work->job);
     if (result == BATCH_FAILED) {

@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #define OUTPUT_NAMES_USUAL "{name}"
+#define OUTPUT_NAMES_OF_FOLDER "{dir}/{name}" /* of what a folder has, by its path in there */
 
 /* The path in `folder` of input number `index`, from 0, of `count`; for free(). Errors (usage): the
  * pattern, or a name that leads out of the folder. */

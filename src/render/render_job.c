@@ -152,8 +152,9 @@ static enum status work(struct render_job *job)
     job->run.until = options->until;
     job->run.alone = job->settings->alone || render_is_brief(job);
     job->run.true_peak = options->verbosity == VERBOSITY_VERBOSE;
-    job->run.progress = progress_update;
-    job->run.progress_context = &job->progress;
+    bool is_shown = job->settings->progress == NULL;
+    job->run.progress = is_shown ? progress_update : job->settings->progress;
+    job->run.progress_context = is_shown ? (void *)&job->progress : job->settings->context;
     int64_t lap = lap_begin();
     const struct filter *whole = &job->passes.whole;
     struct metadata_change change = {

@@ -14,6 +14,8 @@ struct render_job_settings {
     bool teaches;             /* `auto` learns from it (machine_speed.h) */
     bool shows_progress;      /* of this job, on a terminal */
     struct mask_cache *masks; /* shared with other jobs, or NULL */
+    /* After each block, as in engine.h, in place of the progress shown; or NULL. */
+    void (*progress)(void *context, uint64_t frames, int64_t total);
     /* When the output is complete, unless NULL. */
     enum status (*report)(void *context, const struct report *report);
     void *context;

@@ -9,6 +9,7 @@
 #include "base/stop.h"
 #include "chain/mask_cache.h"
 #include "chain/stage_draw.h"
+#include "render/input_folder.h"
 #include "render/output_names.h"
 #include "render/render_job.h"
 #include "signal/audio.h"
@@ -19,25 +20,37 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum {
     LONG_BYTES = 1 << 26, /* some three minutes of a stereo studio file */
     KEPT_BYTES = 1 << 25, /* the largest block that malloc does not return to the system */
 };
 
+struct render_input {
+    char *path, *within; /* `within` a folder that was named; else NULL */
+    char *output;
+    double bytes;
+};
+
 struct render_set {
     const struct render_options *options;
     size_t count;
-    const char **inputs;
-    char **outputs;
-    double *sizes; /* of the inputs, in bytes */
+    struct render_input *inputs;
     size_t threads;
     bool sharing; /* all threads share each file: the long ones */
     struct mask_cache *masks;
     struct progress_of_many progress;
     pthread_mutex_t print_lock;
     pthread_mutex_t alone_lock; /* stages of which one runs at a time */
-    atomic_size_t failed;
+    atomic_size_t failed, existing; /* files; those whose output was there */
+};
+
+/* One of them, while it runs. */
+struct render_file {
+    struct render_set *set;
+    size_t number;
+    double moved; /* bytes that the progress has of it */
 };
 
 void render_expect_many(void)
@@ -91,7 +104,7 @@ static void report_failure(struct render_set *set, enum status status, const cha
 /* A line a file. */
 static enum status print_result(void *context, const struct report *report)
 {
-    struct render_set *set = context;
+    struct render_set *set = ((struct render_file *)context)->set;
     int error = 0;
     pthread_mutex_lock(&set->print_lock);
     report_print(report);
@@ -104,16 +117,29 @@ static enum status print_result(void *context, const struct report *report)
 /* Its path in the folder of all. */
 static const char *output_in(const struct render_set *set, size_t file)
 {
-    const char *name = set->outputs[file] + strlen(set->options->out_dir);
+    const char *name = set->inputs[file].output + strlen(set->options->out_dir);
     return name + strspn(name, "/");
 }
 
-static enum status run_job(struct render_set *set, size_t file, struct render_options *options)
+static void move_on(void *context, uint64_t frames, int64_t total)
 {
-    const struct render_job_settings settings = {
-        .alone = !set->sharing, .masks = set->masks, .report = print_result, .context = set};
-    options->input = set->inputs[file];
-    options->output = set->outputs[file];
+    struct render_file *file = context;
+    struct render_set *set = file->set;
+    progress_of_many_move(&set->progress, &file->moved, set->inputs[file->number].bytes, frames,
+                          total);
+}
+
+static enum status run_job(struct render_file *job, struct render_options *options)
+{
+    struct render_set *set = job->set;
+    size_t file = job->number;
+    const struct render_job_settings settings = {.alone = !set->sharing,
+                                                 .masks = set->masks,
+                                                 .progress = move_on,
+                                                 .report = print_result,
+                                                 .context = job};
+    options->input = set->inputs[file].path;
+    options->output = set->inputs[file].output;
     options->chain.threads = set->threads;
     TRY(stage_list_draw(&options->chain.stages, options->seed, output_in(set, file)));
     TRY(output_make_folders(options->output));
@@ -130,12 +156,15 @@ static void run_file(struct render_set *set, size_t file)
 {
     struct render_options options;
     struct failure problem;
-    warn_about(set->inputs[file]);
+    struct render_file job = {.set = set, .number = file};
+    const struct render_input *input = &set->inputs[file];
+    warn_about(input->path);
+    bool exists = !set->options->force && access(input->output, F_OK) == 0;
     const struct log_keeper before = log_keep_failure(&problem);
     enum status status = render_options_copy(set->options, &options);
     if (status == STATUS_OK)
-        status = run_job(set, file, &options);
-    files_read_forget(set->inputs[file]); /* which no output is: that was checked */
+        status = run_job(&job, &options);
+    files_read_forget(input->path); /* which no output is: that was checked */
     render_options_free(&options);
     log_keep_again(&before);
     warn_about(NULL);
@@ -143,14 +172,15 @@ static void run_file(struct render_set *set, size_t file)
         return;
     if (status != STATUS_OK) {
         atomic_fetch_add(&set->failed, 1);
-        report_failure(set, status, set->inputs[file], &problem);
+        atomic_fetch_add(&set->existing, exists);
+        report_failure(set, status, input->path, &problem);
     }
-    progress_of_many_add(&set->progress, set->sizes[file], status != STATUS_OK);
+    progress_of_many_add(&set->progress, input->bytes - job.moved, status != STATUS_OK);
 }
 
 static bool is_long(const struct render_set *set, size_t file)
 {
-    return render_is_long(set->sizes[file], set->count, set->threads);
+    return render_is_long(set->inputs[file].bytes, set->count, set->threads);
 }
 
 static void run_short_file(void *context, size_t piece, size_t worker)
@@ -176,50 +206,101 @@ static enum status run_all(struct render_set *set)
     return stop_requested() ? STATUS_INTERRUPTED : STATUS_OK;
 }
 
-static enum status name_files(struct render_set *set)
+/* Grows by twice. `within`: its name in a folder, else NULL. */
+static enum status add_input(struct render_set *set, const char *path, const char *within)
 {
+    if ((set->count & (set->count + 1)) == 0) {
+        struct render_input *inputs = realloc(set->inputs, 2 * (set->count + 1) * sizeof *inputs);
+        if (!inputs)
+            return fail_memory("names");
+        set->inputs = inputs;
+    }
+    struct stat about;
+    struct render_input *input = &set->inputs[set->count++];
+    *input = (struct render_input){
+        .path = strdup(path),
+        .within = within ? strdup(within) : NULL,
+        .bytes = stat(path, &about) == 0 ? (double)about.st_size : 0,
+    };
+    return input->path && (!within || input->within) ? STATUS_OK : fail_memory("names");
+}
+
+static enum status add_found(void *context, const char *path, const char *within)
+{
+    return add_input(context, path, within);
+}
+
+static enum status add_argument(struct render_set *set, const char *argument)
+{
+    if (strcmp(argument, "-") == 0)
+        return fail(STATUS_USAGE, "-O takes files and folders, not standard input");
+    return input_folder_is(argument)
+               ? input_folder_read(argument, set->options->out_dir, add_found, set)
+               : add_input(set, argument, NULL);
+}
+
+/* The sub-folders of a folder are kept, whatever outputs are called. */
+static enum status name_file(struct render_set *set, size_t file)
+{
+    struct render_input *input = &set->inputs[file];
     const struct render_options *options = set->options;
     const char *pattern = options->name ? options->name : OUTPUT_NAMES_USUAL;
-    for (size_t i = 0; i < set->count; i++) {
-        struct stat about;
-        const char *input = i == 0   ? options->input
-                            : i == 1 ? options->output
-                                     : options->more.values[i - 2];
-        if (strcmp(input, "-") == 0)
-            return fail(STATUS_USAGE, "-O takes files, not standard input");
-        set->inputs[i] = input;
-        set->sizes[i] = stat(input, &about) == 0 ? (double)about.st_size : 0;
-        TRY(output_name(options->out_dir, pattern, input, i, set->count, &set->outputs[i]));
+    char *inside = NULL;
+    if (input->within && !strstr(pattern, "{dir}") && asprintf(&inside, "{dir}/%s", pattern) < 0)
+        return fail_memory("names");
+    enum status status =
+        output_name(options->out_dir, inside ? inside : pattern,
+                    input->within ? input->within : input->path, file, set->count, &input->output);
+    free(inside);
+    return status;
+}
+
+static enum status check_names(const struct render_set *set)
+{
+    const char **inputs = calloc(set->count, sizeof *inputs);
+    char **outputs = calloc(set->count, sizeof *outputs);
+    enum status status = inputs && outputs ? STATUS_OK : fail_memory("names");
+    for (size_t i = 0; i < set->count && status == STATUS_OK; i++) {
+        inputs[i] = set->inputs[i].path;
+        outputs[i] = set->inputs[i].output;
     }
-    return output_names_check(set->inputs, set->outputs, set->count);
+    if (status == STATUS_OK)
+        status = output_names_check(inputs, outputs, set->count);
+    free(inputs);
+    free(outputs);
+    return status;
 }
 
 static enum status begin(struct render_set *set)
 {
-    set->inputs = calloc(set->count, sizeof *set->inputs);
-    set->outputs = calloc(set->count, sizeof *set->outputs);
-    set->sizes = calloc(set->count, sizeof *set->sizes);
-    if (!set->inputs || !set->outputs || !set->sizes)
-        return fail_memory("names");
-    TRY(name_files(set));
+    const struct render_options *options = set->options;
+    TRY(add_argument(set, options->input));
+    if (options->output)
+        TRY(add_argument(set, options->output));
+    for (size_t i = 0; i < options->more.count; i++)
+        TRY(add_argument(set, options->more.values[i]));
+    for (size_t i = 0; i < set->count; i++)
+        TRY(name_file(set, i));
+    TRY(check_names(set));
     return mask_cache_create(render_masks_memory(), &set->masks);
 }
 
 static void end(struct render_set *set)
 {
     mask_cache_destroy(set->masks);
-    for (size_t i = 0; set->outputs && i < set->count; i++)
-        free(set->outputs[i]);
+    for (size_t i = 0; i < set->count; i++) {
+        free(set->inputs[i].path);
+        free(set->inputs[i].within);
+        free(set->inputs[i].output);
+    }
     free(set->inputs);
-    free(set->outputs);
-    free(set->sizes);
 }
 
 static enum status run_set(struct render_set *set)
 {
     double bytes = 0;
     for (size_t i = 0; i < set->count; i++)
-        bytes += set->sizes[i];
+        bytes += set->inputs[i].bytes;
     pthread_mutex_init(&set->print_lock, NULL);
     pthread_mutex_init(&set->alone_lock, NULL);
     progress_of_many_begin(&set->progress, set->count, bytes,
@@ -229,6 +310,9 @@ static enum status run_set(struct render_set *set)
     pthread_mutex_destroy(&set->alone_lock);
     pthread_mutex_destroy(&set->print_lock);
     size_t failed = atomic_load(&set->failed);
+    if (atomic_load(&set->existing) > 0)
+        note("outputs exist: --force replaces them; halo batch, which resumes, does what is missing "
+             "or has changed");
     if (status == STATUS_OK && failed)
         status = fail(STATUS_FAILED, "%zu of %zu file%s failed", failed, set->count,
                       plural_s(set->count));
@@ -237,8 +321,7 @@ static enum status run_set(struct render_set *set)
 
 enum status render_many(const struct render_options *options)
 {
-    struct render_set set = {.options = options,
-                             .count = (size_t)1 + (options->output != NULL) + options->more.count};
+    struct render_set set = {.options = options};
     render_expect_many();
     enum status status = begin(&set);
     if (status == STATUS_OK)

@@ -142,7 +142,8 @@ static const struct option_row rows[] = {
              "plans and --block: on the CPU, by slower transforms"),
     OPT_OUT_DIR(struct render_options, out_dir,
                 "render all arguments as inputs, a file on each thread, into\n"
-                "this folder, which is made; --json then prints a line a file"),
+                "this folder, which is made; of a folder all sound files, with\n"
+                "its sub-folders; --json then prints a line a file"),
     OPT_OUT_NAME(struct render_options, name,
                  "with -O: what outputs are called: {name} (default) is that\n"
                  "of the input, {stem} and {ext} its parts, {dir} its folder,\n"

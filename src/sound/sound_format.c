@@ -186,6 +186,13 @@ static const struct container *container_named(const char *extension)
     return container_of_library(extension);
 }
 
+bool sound_format_is_of_name(const char *path)
+{
+    if (library_open(&sndfile_library) != STATUS_OK) /* which reading says again */
+        return true;
+    return container_named(extension_of(path)) != NULL;
+}
+
 static bool is_stream(const char *path)
 {
     struct stat about;

@@ -32,6 +32,9 @@ bool sound_format_is_wide(int format);
 unsigned sound_format_bytes(int format);   /* per sample; 0: variable */
 const char *sound_format_name(int format); /* "pcm16", "float", "vorbis", ... */
 
+/* Whether a file's ending is that of a container. */
+bool sound_format_is_of_name(const char *path);
+
 /* Requested by the user; may be NULL. */
 struct sound_format_request {
     const char *container; /* --container */
