@@ -105,6 +105,8 @@ START_TEST(steps_are_as_ports_are)
     expect("3 fil4#mono HighPass on");
     press("+");
     expect("3 fil4#mono HighPass off");
+    set(3, "HPfreq", "1.25kHz");
+    expect("3 fil4#mono HPfreq 1.25 kHz");
     set(3, "HPfreq", "5");
     press("++++++++++++++++++++++++++++++++++++++++++++++++++");
     ck_assert_double_eq_tol(live_controls_show(&controls).value, 1250, 0.1); /* in 50 steps */
@@ -140,6 +142,8 @@ START_TEST(keys_cycle_through_all_controls)
     expect("2 gain @mix 0.5");
     press("b");
     expect("2 gain @mix 0.5  BYPASSED");
+    press("c");
+    expect("5 gain @wet -12 dB"); /* the command line sets it, too */
     press("c");
     expect("2 gain @bypass on  BYPASSED");
     ck_assert(!live_controls_key(&controls, 'm'));

@@ -6,9 +6,11 @@
 #include <lo/lo.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static lo_address target;
@@ -68,6 +70,53 @@ START_TEST(commands_are_obeyed)
     live_rig_play(100);
     end(process);
     live_rig_expect_replay();
+}
+END_TEST
+
+/* Beside the program that runs, whose output is kept. What it printed is in the file "sent". */
+static int send_words(const char *words)
+{
+    char line[1024];
+    snprintf(line, sizeof line, "$HALO live --osc %s --send '%s' >%s 2>&1", port, words,
+             command_path("sent"));
+    return WEXITSTATUS(system(line));
+}
+
+static void refuse_words(int code, const char *expected, const char *words)
+{
+    char answer[400] = "";
+    ck_assert_int_eq(send_words(words), code);
+    FILE *file = fopen(command_path("sent"), "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_ptr_nonnull(fgets(answer, sizeof answer, file));
+    fclose(file);
+    ck_assert_msg(strstr(answer, expected) != NULL, "%s", answer);
+}
+
+START_TEST(commands_are_sent_by_halo)
+{
+    pid_t process = begin("--meter-interval 0.02");
+    live_rig_wait("1 a.txt");
+    ck_assert_int_eq(send_words("choose 2"), 0);
+    live_rig_wait("  2 b.txt  load");
+    ck_assert_int_eq(send_words("choose a.txt"), 0);
+    live_rig_wait("  1 a.txt  load");
+    ck_assert_int_eq(send_words("/halo/gain -6.5"), 0);
+    live_rig_wait("gain -6.5 dB");
+    ck_assert_int_eq(send_words("mute on"), 0);
+    live_rig_wait("MUTED");
+    ck_assert_int_eq(send_words("mute 0") + send_words("dry"), 0);
+    live_rig_wait("  0 dry  gain -6.5 dB  load");
+    refuse_words(1, "refused: there is no mask 9", "choose 9");
+    refuse_words(1, "refused: there is no stage 7", "control 7 gain -6dB");
+    refuse_words(2, "there is no command 'chose'", "chose 1");
+    refuse_words(2, "gain takes a number of dB, not 'much'", "gain much");
+    ck_assert_int_eq(send_words("quit"), 0);
+    struct command_result result = live_rig_end(process);
+    ck_assert_msg(result.code == 0, "%s", result.err);
+    refuse_words(1, "answers", "choose 2");
+    command_refused(2, "--send needs --osc PORT", "$HALO live --send dry");
+    lo_address_free(target);
 }
 END_TEST
 
@@ -167,5 +216,5 @@ START_TEST(bad_messages_are_counted)
 }
 END_TEST
 
-SUITE_MAIN("live_osc", commands_are_obeyed, a_mask_that_cannot_be_read_stops_nothing,
+SUITE_MAIN("live_osc", commands_are_sent_by_halo, commands_are_obeyed, a_mask_that_cannot_be_read_stops_nothing,
            what_cannot_be_done_is_answered, bad_messages_are_counted)

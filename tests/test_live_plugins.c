@@ -159,7 +159,7 @@ static void check_several(const char *how, const char *device)
                                    device, how);
     live_rig_wait("[1 amp_mono ");
     live_rig_rest(700);
-    live_rig_keys("CCC");
+    live_rig_keys("c");
     live_rig_wait("[3 eg-amp gain -6 dB]");
     live_rig_keys("+");
     live_rig_rest(150);

@@ -132,6 +132,7 @@ START_TEST(wrong_specs_are_refused_with_a_correction)
         {"steps=1.5", "whole numbers from 1 to 16"},
         {"plain=x", "any number, or Half (0.5)"},
         {"plain=3dB", "any number"},
+        {"plain=-30dB", "not '-30dB'; as a factor, 0.0316"},
         {"g", "PORT=VALUE"},
         {"=3", "PORT=VALUE"},
         {"preset=nothing", "Loud and clear, Soft"},

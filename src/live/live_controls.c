@@ -6,8 +6,37 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const double STEPS = 50; /* per range */
+
+/* As live_controls_set, without a message. */
+static bool find_word(const struct stage_list *stages, size_t stage, const char *word,
+                      struct stage_control *control)
+{
+    char name[256], ignored[8];
+    size_t length = strcspn(word, "=");
+    if (length >= sizeof name || strchr(word, ':'))
+        return false;
+    snprintf(name, sizeof name, "%.*s", (int)length, word);
+    const struct log_keeper before = log_keep_in(ignored, sizeof ignored);
+    bool found = stage_controls_find(stages, stage, name, control) == STATUS_OK;
+    log_keep_again(&before);
+    return found;
+}
+
+/* Whether the words of its stage set it. */
+static bool is_named(const struct stage_list *stages, const struct stage_control *control)
+{
+    struct stage_control one;
+    bool named = false;
+    char **words = spec_split(stages->stages[control->stage].text);
+    for (size_t w = 1; words && words[0] && words[w] && !named; w++)
+        named = find_word(stages, control->stage, words[w], &one) && one.kind == control->kind &&
+                one.port_index == control->port_index;
+    free(words);
+    return named;
+}
 
 enum status live_controls_init(struct live_controls *controls, const struct stage_list *stages,
                                struct live *live)
@@ -20,8 +49,11 @@ enum status live_controls_init(struct live_controls *controls, const struct stag
     controls->changed = calloc(controls->count + 1, sizeof *controls->changed);
     if (!controls->controls || !controls->changed)
         return fail_memory("controls");
-    for (size_t i = 0; i < controls->count; i++)
-        (void)stage_controls_at(stages, i, &controls->controls[i]);
+    size_t place = 0;
+    for (int named = 1; named >= 0; named--)
+        for (size_t i = 0; i < controls->count; i++)
+            if (stage_controls_at(stages, i, &one) && is_named(stages, &one) == named)
+                controls->controls[place++] = one;
     return STATUS_OK;
 }
 
@@ -162,14 +194,7 @@ const char *live_controls_symbol(const struct live_controls *controls,
 static bool is_replaced(const struct live_controls *controls, size_t stage, const char *word)
 {
     struct stage_control control;
-    char name[256], ignored[8];
-    size_t length = strcspn(word, "=");
-    if (length >= sizeof name || strchr(word, ':'))
-        return false;
-    snprintf(name, sizeof name, "%.*s", (int)length, word);
-    const struct log_keeper before = log_keep_in(ignored, sizeof ignored);
-    bool is_control = stage_controls_find(controls->stages, stage, name, &control) == STATUS_OK;
-    log_keep_again(&before);
+    bool is_control = find_word(controls->stages, stage, word, &control);
     size_t i =
         is_control ? index_of(controls, stage, control.kind, control.port_index) : controls->count;
     return i < controls->count && controls->changed[i];
@@ -245,7 +270,12 @@ static void put_text(struct live_controls *controls, const struct stage_control 
     const struct stage *stage = &controls->stages->stages[control->stage];
     const char *label = label_of(control), *unit = control->port->unit;
     char number[32];
-    snprintf(number, sizeof number, "%.4g", (double)control->value);
+    double value = (double)control->value;
+    if (unit && strcasecmp(unit, "Hz") == 0 && fabs(value) >= 1000) {
+        unit = "kHz";
+        value /= 1000;
+    }
+    snprintf(number, sizeof number, fabs(value) >= 1e4 ? "%.0f" : "%.4g", value);
     snprintf(controls->text, sizeof controls->text, "%zu %s %s %s%s%s%s", control->stage + 1,
              short_name(stage), control->port->symbol, label ? label : number,
              unit && !label ? " " : "", unit && !label ? unit : "", state);

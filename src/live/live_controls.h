@@ -20,7 +20,7 @@ struct live_controls {
     const struct stage_list *stages;
     struct live *live;
     size_t count;
-    struct stage_control *controls; /* of all stages, in order */
+    struct stage_control *controls; /* of all stages: first those that their words set */
     bool *changed;                  /* of each: by key or OSC */
     size_t chosen;
     const char *notice; /* a message to show and clear, or NULL */

@@ -33,6 +33,9 @@ static const struct option_row rows[] = {
     OPT_INTEGER("osc", "PORT", struct live_options, osc_port, 0, 65535,
                 "accept OSC over UDP from this machine",
                 .given = OPT_GIVEN(struct live_options, osc)),
+    OPT_STRING("send", "COMMAND", struct live_options, send,
+               "send a command of OSC, such as 'choose 2' or 'control 1 gain -6',\n"
+               "to the halo live or service of that --osc PORT, and end"),
     OPT_PROVE(struct live_options, proof),
     OPT_STRING("preset", "NAME", struct live_options, preset,
                "begin with a preset, in place of stages (see halo preset --help)"),
@@ -112,6 +115,10 @@ static enum status run(void *context)
     if (options->record && options->record_dry &&
         atomic_file_is_same(options->record, options->record_dry))
         return fail(STATUS_USAGE, "--record and --record-dry need different files");
+    if (options->send && !options->osc_port)
+        return fail(STATUS_USAGE, "--send needs --osc PORT, that of the halo live to send to");
+    if (options->send)
+        return osc_send((unsigned)options->osc_port, options->send);
     TRY(check_preset(options));
     TRY(play_options_check(&options->play));
     TRY(check_sink(options));

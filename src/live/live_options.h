@@ -19,6 +19,7 @@ struct live_options {
     const char *record_dry;
     bool osc;
     size_t osc_port;
+    const char *send; /* a command to another halo live, instead of running */
     struct proof_options proof;
     const char *preset;      /* to begin with */
     const char *save_preset; /* the name for what it begins with */

@@ -123,12 +123,22 @@ uint64_t osc_refused(const struct osc *osc);
  * others. Valid until the next call. */
 const char *osc_refusal(struct osc *osc);
 
+/* Send a command as words ("choose 2") to the halo live on that port, and wait for its answer. It may
+ * still fail later where it loads a file. Errors (usage): the command; that none answers, or the
+ * reason for which it was refused. */
+MUST_CHECK enum status osc_send(unsigned port, const char *command);
+
 #else /* without liblo osc_open always fails */
 
 MUST_CHECK static inline enum status osc_open(unsigned port, struct osc **osc)
 {
     (void)port, (void)osc;
     return fail(STATUS_FAILED, "cannot listen for OSC messages: halo was built without liblo");
+}
+MUST_CHECK static inline enum status osc_send(unsigned port, const char *command)
+{
+    (void)command;
+    return osc_open(port, NULL);
 }
 #define osc_close(osc) ((void)(osc))
 #define osc_port(osc) ((void)(osc), 0u)

@@ -1,5 +1,6 @@
 #include "live/osc_command.h"
 
+#include "base/decimal.h"
 #include "live/lo_library.h"
 
 #include <arpa/inet.h>
@@ -227,4 +228,60 @@ void osc_packet_read(void *packet, size_t size,
             return;
         at += length;
     }
+}
+
+/* ---- from words ---- */
+
+/* Of a letter of `arguments`; *text moves behind it. A text that is last has blanks, too. */
+static bool add_word(lo_message message, char letter, bool is_last, char **text)
+{
+    char *word = *text, *end = word + (letter == 't' && is_last ? strlen(word) : strcspn(word, " "));
+    double number = 0;
+    *text = end + strspn(end, " ");
+    *end = '\0';
+    if (letter == 't' || letter == 'v')
+        return *word && lo_message_add(message, "s", word) == 0;
+    bool on = strcmp(word, "on") == 0, off = strcmp(word, "off") == 0;
+    if (strchr("oO", letter) && (on || off))
+        number = on;
+    else if (!decimal_parse(word, &number))
+        return false;
+    return lo_message_add(message, "d", number) == 0;
+}
+
+/* NULL: the words are none of this row's. */
+static lo_message message_of(const char *letters, const char *words)
+{
+    char copy[OSC_TEXT_MOST], *at = copy;
+    lo_message message = lo_message_new();
+    bool fits = message && (size_t)snprintf(copy, sizeof copy, "%s", words) < sizeof copy;
+    for (; fits && *letters; letters++)
+        fits = add_word(message, *letters, !letters[1], &at);
+    if (fits && !*at)
+        return message;
+    lo_message_free(message);
+    return NULL;
+}
+
+enum status osc_message_make(const char *text, const char **path, lo_message *message)
+{
+    const char *prefix = "/halo/", *usage = NULL;
+    text += strncmp(text, prefix, strlen(prefix)) == 0 ? strlen(prefix) : 0;
+    size_t length = strcspn(text, " ");
+    const char *words = text + length + strspn(text + length, " ");
+    for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) {
+        *path = messages[i].path;
+        const char *name = *path + strlen(prefix);
+        if (messages[i].kind != OSC_COMMAND || strlen(name) != length ||
+            strncmp(name, text, length) != 0)
+            continue;
+        usage = messages[i].usage;
+        *message = message_of(messages[i].arguments, words);
+        if (*message)
+            return STATUS_OK;
+    }
+    return usage ? fail(STATUS_USAGE, "%.*s takes %s, not '%s'", (int)length, text, usage, words)
+                 : fail(STATUS_USAGE, "there is no command '%.*s'; halo live --help lists those of "
+                                      "OSC",
+                        (int)length, text);
 }

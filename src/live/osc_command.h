@@ -3,6 +3,7 @@
 #ifndef HALO_OSC_COMMAND_H
 #define HALO_OSC_COMMAND_H
 
+#include "live/lo_library.h"
 #include "live/osc.h"
 
 enum osc_kind {
@@ -27,5 +28,9 @@ struct osc_message {
 void osc_packet_read(void *bytes, size_t size,
                      void (*handle)(void *context, const struct osc_message *message),
                      void *context);
+
+/* A command as words, "choose 2" or "/halo/control 1 gain -6dB", as a message for *path, to be
+ * freed. Errors (usage): there is no such command, other arguments. */
+MUST_CHECK enum status osc_message_make(const char *text, const char **path, lo_message *message);
 
 #endif

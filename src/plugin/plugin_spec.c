@@ -3,6 +3,7 @@
 #include "base/decimal.h"
 #include "base/short_list.h"
 #include "base/suggest.h"
+#include "signal/audio.h"
 
 #include <errno.h>
 #include <math.h>
@@ -167,9 +168,13 @@ static enum status fail_value(const struct plugin_info *info, const struct plugi
     if (port->is_enumeration && list.count)
         return fail(STATUS_USAGE, "%s= of %s is one of %s, not '%s'", port->symbol, info->id,
                     short_list_text(&list, MORE), text);
-    return fail(STATUS_USAGE, "%s= of %s takes %s%s%s%s, not '%s'", port->symbol, info->id,
+    char *end, factor[NAME_BYTES] = "";
+    double db;
+    if (decimal_read(text, &end, &db) && strcasecmp(end, "dB") == 0 && !port->unit)
+        snprintf(factor, sizeof factor, "; as a factor, %.3g", audio_from_db(db));
+    return fail(STATUS_USAGE, "%s= of %s takes %s%s%s%s, not '%s'%s", port->symbol, info->id,
                 port->is_integer ? "whole numbers " : "", numbers, list.count ? ", or " : "",
-                list.count ? short_list_text(&list, MORE) : "", text);
+                list.count ? short_list_text(&list, MORE) : "", text, factor);
 }
 
 static bool read_switch(const struct plugin_port *port, struct plugin_range range, const char *text,
