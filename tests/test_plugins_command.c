@@ -51,9 +51,9 @@ START_TEST(a_list_is_complete_and_reports_skipped_plugins)
         ck_assert_str_eq(command_json_string(skip, "reason"), "crashed (segmentation fault)");
         ck_assert(json_is_false(json_object_get(skip, "remembered")));
     }
-    ck_assert_ptr_nonnull(strstr(result.err, "crash-asked.so: crashed (segmentation fault)\n"));
-    ck_assert_ptr_nonnull(strstr(result.err, "crash-loaded.so: crashed (segmentation fault)\n"));
-    ck_assert_uint_eq(command_lines(result.err), 2);
+    ck_assert_ptr_nonnull(strstr(result.err, "crash-asked.so"));
+    ck_assert_ptr_nonnull(strstr(result.err, "crash-loaded.so"));
+    ck_assert_uint_eq(command_lines(result.err), 1);
     json_decref(object);
 }
 END_TEST
@@ -101,11 +101,26 @@ START_TEST(names_are_made_visible)
 }
 END_TEST
 
+/* As people write what they look for. */
+START_TEST(words_are_found_without_their_hyphens)
+{
+    offer("mean");
+    const char *all = command_done("$HALO plugins list 'late-latency'").out;
+    ck_assert_ptr_nonnull(strstr(all, "mean:late-latency"));
+    static const char *const words[] = {"latelatency", "'late latency'", "LATE_latency", "l-atelat-ency"};
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+        ck_assert_str_eq(command_done("$HALO plugins list %s", words[w]).out, all);
+    command_expect(command_done("$HALO plugins list late-latencies").err, "matches");
+}
+END_TEST
+
 START_TEST(a_crash_is_remembered_until_the_file_changes)
 {
     offer("crash-asked");
-    command_done("$HALO plugins list");
     struct command_result result = command_done("$HALO plugins list");
+    ck_assert_uint_eq(command_lines(result.err), 1);
+    result = command_done("$HALO plugins list");
+    ck_assert_uint_eq(command_lines(result.err), 1);
     ck_assert_ptr_nonnull(strstr(result.err, "in an earlier scan"));
     ck_assert_ptr_nonnull(strstr(result.err, "/halo/plugins.json"));
     command_done("touch -d '2001-01-01' ladspa/crash-asked.so");
@@ -134,7 +149,7 @@ START_TEST(a_damaged_cache_is_ignored)
         struct command_result result = command_done("$HALO plugins list");
         ck_assert_uint_eq(command_lines(result.err), 1);
         result = command_done("$HALO plugins list");
-        ck_assert_uint_eq(command_lines(result.err), 2);
+        command_expect(result.err, "in an earlier scan; to scan again, remove ");
     }
     /* An entry that is not an object, and a cache that cannot be written. */
     command_done("sed -i 's/\"crashed.*\"/7/' halo/plugins.json");
@@ -234,25 +249,23 @@ START_TEST(one_plugin_that_crashes_hides_no_other_of_its_library)
 {
     offer("mean");
     setenv("CLAP_PATH", HALO_TEST_PLUGINS "/clap_crowd", 1);
-    const char *earlier = "";
-    for (int scan = 0; scan < 2; scan++, earlier = ", in an earlier scan") {
+    for (int scan = 0; scan < 2; scan++) {
         struct command_result result = command_done("$HALO plugins list --kind clap crowd");
         ck_assert_uint_eq(command_lines(result.out), 6);
         for (int i = 0; i < 12; i++) {
             char expected[200];
-            if (i >= 6)
-                snprintf(expected, sizeof expected, "crowd.clap:org.halo.crowd.%d ", i);
-            else if (i % 2)
-                snprintf(expected, sizeof expected,
-                         "crowd.clap:org.halo.crowd.%d: ended the process that scanned it (exit "
-                         "code 3; last line: number %d)%s\n",
-                         i, i, earlier);
-            else /* its escape became a blank */
-                snprintf(expected, sizeof expected,
-                         "crowd.clap:org.halo.crowd.%d: crashed (aborted; last line: no table  "
-                         "[31m%d)%s\n",
-                         i, i, earlier);
+            snprintf(expected, sizeof expected, "crowd.clap:org.halo.crowd.%d", i);
             command_expect(i < 6 ? result.err : result.out, expected);
+        }
+        const char *json = command_done("$HALO plugins list --kind clap crowd --json").out;
+        for (int i = 0; i < 6; i++) {
+            char reason[200];
+            if (i % 2)
+                snprintf(reason, sizeof reason,
+                         "ended the process that scanned it (exit code 3; last line: number %d)", i);
+            else /* its escape became a blank */
+                snprintf(reason, sizeof reason, "crashed (aborted; last line: no table  [31m%d)", i);
+            command_expect(json, reason);
         }
     }
     command_refused(1, "it crashed (aborted; last line: no table  [31m4)",
@@ -292,9 +305,8 @@ START_TEST(few_of_many_that_were_skipped_are_named)
         "<http://lv2plug.in/ns/lv2core#binary> <lost.so>; "
         "<http://usefulinc.com/ns/doap#name> 'Plugin $i'.\"; done >manifest.ttl");
     struct command_result result = command_done("LV2_PATH=$PWD/lv2 $HALO plugins list --kind lv2");
-    ck_assert_msg(strstr(result.err, "skipped 3 more; --json lists all\n") != NULL, "%s",
-                  result.err);
-    ck_assert_uint_le(command_lines(result.err), 23);
+    command_expect(result.err, " and 3 more: they cannot be used; --json says why\n");
+    ck_assert_uint_le(command_lines(result.err), 2);
     result = command_done("LV2_PATH=$PWD/lv2 $HALO plugins list --kind lv2 --json 2>/dev/null");
     json_t *object = command_json(result.out);
     ck_assert_uint_eq(json_array_size(json_object_get(object, "skipped")), 23);
@@ -453,7 +465,7 @@ int main(void)
         a_list_is_complete_and_reports_skipped_plugins,
         every_search_term_must_occur,
         names_are_made_visible,
-        a_crash_is_remembered_until_the_file_changes,
+        words_are_found_without_their_hyphens, a_crash_is_remembered_until_the_file_changes,
         a_damaged_cache_is_ignored,
         bad_ladspa_libraries_are_skipped,
         hanging_plugins_are_skipped,

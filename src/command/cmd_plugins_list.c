@@ -1,5 +1,6 @@
 #include "base/json_text.h"
 #include "base/printable.h"
+#include "base/short_list.h"
 #include "base/stop.h"
 #include "command/commands.h"
 #include "plugin/plugin_memory.h"
@@ -10,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ID_WIDTH_MOST = 64, SKIPS_SHOWN = 20 };
+enum { ID_WIDTH_MOST = 64, TEXT_MOST = 1024 };
 
 struct plugins_list_settings {
     const char *kind; /* NULL: all */
@@ -18,9 +19,22 @@ struct plugins_list_settings {
     bool json;
 };
 
+/* Blanks and hyphens do not count: "de-esser" is in "DeEsser". */
+static void squeeze(const char *text, char squeezed[TEXT_MOST])
+{
+    size_t length = 0;
+    for (; *text && length < TEXT_MOST - 1; text++)
+        if (!strchr(" -_", *text))
+            squeezed[length++] = *text;
+    squeezed[length] = '\0';
+}
+
 static bool has(const char *text, const char *word)
 {
-    return text && strcasestr(text, word);
+    char all[TEXT_MOST], part[TEXT_MOST];
+    squeeze(text ? text : "", all);
+    squeeze(word, part);
+    return text && strcasestr(all, part);
 }
 
 static bool is_wanted(const struct plugins_list_settings *settings, const struct plugin_row *row)
@@ -65,20 +79,22 @@ static void print_table(const struct plugins_list_settings *settings,
         note("none of the %zu plugins matches", scan->count);
 }
 
+/* One line: of a single one with its reason. */
 static void report_skips(const struct plugin_scan *scan)
 {
+    struct short_list list = {0};
     bool is_remembered = false;
     for (size_t i = 0; i < scan->skip_count; i++) {
-        const struct plugin_skip *skip = &scan->skips[i];
-        if (i < SKIPS_SHOWN)
-            note("skipped %s: %s%s", skip->holder, skip->reason,
-                 skip->is_remembered ? ", in an earlier scan" : "");
-        is_remembered |= skip->is_remembered;
+        const char *holder = scan->skips[i].holder, *slash = strrchr(holder, '/');
+        short_list_add(&list, slash && slash[1] ? slash + 1 : holder);
+        is_remembered |= scan->skips[i].is_remembered;
     }
-    if (scan->skip_count > SKIPS_SHOWN)
-        note("skipped %zu more; --json lists all", scan->skip_count - SKIPS_SHOWN);
-    if (is_remembered)
-        note("to scan these again, remove %s", plugin_memory_place());
+    if (scan->skip_count > 0)
+        note("skipped %s: %s%s%s%s", short_list_text(&list, ""),
+             scan->skip_count == 1 ? scan->skips[0].reason : "they cannot be used; --json says why",
+             is_remembered ? ", in an earlier scan" : "",
+             is_remembered ? "; to scan again, remove " : "",
+             is_remembered ? plugin_memory_place() : "");
 }
 
 static enum status print_json(const struct plugins_list_settings *settings,
@@ -134,7 +150,7 @@ const struct command command_plugins_list = {
         "usage: halo plugins list [WORDS] [options]\n\n"
         "List the LV2, LADSPA and CLAP plugins of this machine: kind, the value for --lv2,\n"
         "--ladspa or --clap, input and output channels, name and maker. With WORDS, list those\n"
-        "whose id, name, maker or category contains each word. LV2_PATH, LADSPA_PATH and CLAP_PATH\n"
+        "whose id, name, maker or category contains each word, blanks and hyphens aside. LV2_PATH, LADSPA_PATH and CLAP_PATH\n"
         "are searched, and the system's folders (of LV2 and LADSPA only without these). A plugin that\n"
         "crashes or hangs is skipped, and in later scans until it is upgraded.",
     .arguments = OPTION_ARGUMENTS(OPT_ARGUMENTS("WORDS", struct plugins_list_settings, args, 0)),
