@@ -147,7 +147,7 @@ void eqapo_select_all(struct eqapo *reading)
 }
 
 /* Equalizer APO splits at blanks alone: with a tab or quotes it finds no channel. */
-static enum status check_words(const struct eqapo *reading, const char *text)
+static enum status check_separators(const struct eqapo *reading, const char *text)
 {
     return strpbrk(text, "\t\"")
                ? mask_config_refuse(reading->now, "a tab or quotes: Equalizer APO separates "
@@ -166,7 +166,7 @@ static char *next_selected(char **text)
 
 enum status eqapo_see_channel(struct eqapo *reading, char *text)
 {
-    TRY(check_words(reading, text));
+    TRY(check_separators(reading, text));
     for (const char *name; (name = next_selected(&text));)
         if (strcasecmp(name, "all") != 0)
             see(reading, name);
@@ -267,7 +267,7 @@ static enum status parse_target(const struct eqapo *reading, char *word, char **
 enum status eqapo_see_copy(struct eqapo *reading, char *text)
 {
     reading->has_routes = true;
-    TRY(check_words(reading, text));
+    TRY(check_separators(reading, text));
     for (char *word; (word = mask_config_word(&text));) {
         char *sum = NULL;
         double factor;
