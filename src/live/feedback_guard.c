@@ -198,8 +198,8 @@ HALO_REALTIME static double energy(const float *samples, size_t frames)
     return sum;
 }
 
-HALO_REALTIME void feedback_guard_hear(struct feedback_guard *guard, const float *const *in,
-                                       const float *const *out, size_t frames)
+HALO_REALTIME void feedback_guard_begin(struct feedback_guard *guard, const float *const *in,
+                                        const float *const *out, size_t frames)
 {
     keep(guard, in, guard->inputs, frames, guard->in);
     keep(guard, out, guard->outputs, frames, guard->unlimited);
@@ -382,7 +382,8 @@ HALO_REALTIME static enum feedback_act resume(struct feedback_guard *guard, bool
     return FEEDBACK_RESUME;
 }
 
-/* After the loop's delay, and that of a room. */
+/* After the loop's delay, and that of a room. A mute that tested a quiet try proves nothing of the
+ * full level: then the guard does not rest. */
 HALO_REALTIME static enum feedback_act act_mute(struct feedback_guard *guard)
 {
     if (guard->since >= frames_of(guard, DIES) + guard->delay && goes_on(guard, guard->before))

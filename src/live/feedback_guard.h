@@ -45,8 +45,8 @@ MUST_CHECK enum status feedback_guard_create(size_t inputs, size_t outputs, uint
 void feedback_guard_destroy(struct feedback_guard *guard);
 
 /* A block of the input, and of the output before it is faded and limited. */
-void feedback_guard_hear(struct feedback_guard *guard, const float *const *in,
-                         const float *const *out, size_t frames);
+void feedback_guard_begin(struct feedback_guard *guard, const float *const *in,
+                          const float *const *out, size_t frames);
 
 /* The same block of the output, faded, before the limiter. */
 void feedback_guard_observe(struct feedback_guard *guard, const float *const *out, size_t frames);
