@@ -80,8 +80,7 @@ void mask_destroy(struct mask *mask)
     free(mask);
 }
 
-/* For all taps. */
-static struct workers *workers_for(struct workers *workers, const struct mask *mask)
+struct workers *mask_workers(struct workers *workers, const struct mask *mask)
 {
     return workers_worth(workers, NS_A_TAP * (double)(mask->columns * mask->taps));
 }
@@ -104,7 +103,7 @@ static void find_nonfinite(void *context, size_t column, size_t worker)
 static enum status check_finite(const struct mask *mask, const struct mask_load_options *options)
 {
     struct finite_job job = {.mask = mask, .most = options->in_double ? DBL_MAX : FLT_MAX};
-    workers_run(workers_for(options->workers, mask), mask->columns, find_nonfinite, &job);
+    workers_run(mask_workers(options->workers, mask), mask->columns, find_nonfinite, &job);
     size_t total = mask->columns * mask->taps, bad = job.found ? 0 : total;
     while (bad < total && fabs(mask->coefficients[bad]) <= job.most) /* not NaN, either */
         bad++;
@@ -338,7 +337,7 @@ static void scale_column(void *context, size_t column, size_t worker)
 void mask_scale(struct mask *mask, double gain, struct workers *workers)
 {
     struct scale_job job = {mask, gain};
-    workers_run(workers_for(workers, mask), mask->columns, scale_column, &job);
+    workers_run(mask_workers(workers, mask), mask->columns, scale_column, &job);
 }
 
 void mask_discard_coefficients(struct mask *mask, struct workers *workers)

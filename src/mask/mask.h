@@ -119,6 +119,9 @@ MUST_CHECK enum status mask_load_with(const char *file, const struct mask_load_o
 
 double *mask_column(const struct mask *mask, size_t column);
 
+/* Those that are worth it for work on all taps. */
+struct workers *mask_workers(struct workers *workers, const struct mask *mask);
+
 /* All coefficients, rounded to single precision, for the caller to free; NULL: no memory. */
 float *mask_round(const struct mask *mask);
 

@@ -145,7 +145,7 @@ static enum status read_path(struct mask_config *config, const struct convolver_
     TRY(read_weights(config, "outputs", mask_matrix_outputs(config->matrix), outs, &out_count));
     for (size_t i = 0; i < in_count; i++)
         for (size_t o = 0; o < out_count; o++)
-            TRY(mask_matrix_add(config->matrix, ins[i].channel, outs[o].channel,
+            TRY(mask_matrix_lend(config->matrix, ins[i].channel, outs[o].channel,
                                 ins[i].gain * outs[o].gain,
                                 delays->inputs[ins[i].channel] + delays->outputs[outs[o].channel],
                                 mask_column(mask, (size_t)channel), mask->taps));
