@@ -88,8 +88,9 @@ void eqapo_note_foreign(struct eqapo *reading, const char *word)
 {
     if (!reading->has_foreign)
         note(
-            "mask %s: line %zu: Equalizer APO would pass over this, for '%s' (it minds spelling and "
-            "units, and lacks some filters of REW); it is applied, as are others like it",
+            "mask %s: line %zu: Equalizer APO would pass over this or read it otherwise, for '%s' (it "
+            "minds spelling and units, and lacks some filters of REW); it is applied, as are "
+            "others like it",
             reading->now->file, reading->now->line, word);
     reading->has_foreign = true;
 }
