@@ -19,27 +19,41 @@ enum width {
     WIDTH_SLOPE,     /* dB per octave */
 };
 
+enum {
+    CORNER = 1,   /* of shelves: Fc is the start of the slope, not its middle */
+    FOREIGN = 2,  /* Equalizer APO does not have it */
+    LINKWITZ = 4, /* a Linkwitz transform, of no other kind */
+};
 struct eq_kind {
     const char *name;
     enum biquad_kind kind;
-    bool is_corner;   /* of shelves: Fc is the start of the slope, not its middle */
-    bool is_foreign;  /* Equalizer APO does not have it */
-    bool is_linkwitz; /* a Linkwitz transform, of no kind */
+    unsigned flags;
 };
 
 static const struct eq_kind kinds[] = {
-    {"PK", BIQUAD_PEAK, false, false},          {"PEQ", BIQUAD_PEAK, false, false},
-    {"Modal", BIQUAD_PEAK, false, false},       {"PA", BIQUAD_PEAK, false, true},
-    {"LP", BIQUAD_LOWPASS, false, false},       {"LPQ", BIQUAD_LOWPASS, false, false},
-    {"LP1", BIQUAD_LOWPASS_FIRST, false, true}, {"HP", BIQUAD_HIGHPASS, false, false},
-    {"HPQ", BIQUAD_HIGHPASS, false, false},     {"HP1", BIQUAD_HIGHPASS_FIRST, false, true},
-    {"BP", BIQUAD_BANDPASS, false, false},      {"NO", BIQUAD_NOTCH, false, false},
-    {"AP", BIQUAD_ALLPASS, false, false},       {"LS", BIQUAD_LOW_SHELF, true, false},
-    {"HS", BIQUAD_HIGH_SHELF, true, false},     {"LSC", BIQUAD_LOW_SHELF, false, false},
-    {"HSC", BIQUAD_HIGH_SHELF, false, false},   {"LSQ", BIQUAD_LOW_SHELF, false, true},
-    {"HSQ", BIQUAD_HIGH_SHELF, false, true},    {"Notch", BIQUAD_NOTCH, false, true},
-    {"NotchQ", BIQUAD_NOTCH, false, true},      {"Allpass", BIQUAD_ALLPASS, false, true},
-    {"L-T", BIQUAD_PEAK, false, true, true},
+    {"PK", BIQUAD_PEAK, 0},
+    {"PEQ", BIQUAD_PEAK, 0},
+    {"Modal", BIQUAD_PEAK, 0},
+    {"PA", BIQUAD_PEAK, FOREIGN},
+    {"LP", BIQUAD_LOWPASS, 0},
+    {"LPQ", BIQUAD_LOWPASS, 0},
+    {"LP1", BIQUAD_LOWPASS_FIRST, FOREIGN},
+    {"HP", BIQUAD_HIGHPASS, 0},
+    {"HPQ", BIQUAD_HIGHPASS, 0},
+    {"HP1", BIQUAD_HIGHPASS_FIRST, FOREIGN},
+    {"BP", BIQUAD_BANDPASS, 0},
+    {"NO", BIQUAD_NOTCH, 0},
+    {"AP", BIQUAD_ALLPASS, 0},
+    {"LS", BIQUAD_LOW_SHELF, CORNER},
+    {"HS", BIQUAD_HIGH_SHELF, CORNER},
+    {"LSC", BIQUAD_LOW_SHELF, 0},
+    {"HSC", BIQUAD_HIGH_SHELF, 0},
+    {"LSQ", BIQUAD_LOW_SHELF, FOREIGN},
+    {"HSQ", BIQUAD_HIGH_SHELF, FOREIGN},
+    {"Notch", BIQUAD_NOTCH, FOREIGN},
+    {"NotchQ", BIQUAD_NOTCH, FOREIGN},
+    {"Allpass", BIQUAD_ALLPASS, FOREIGN},
+    {"L-T", BIQUAD_PEAK, FOREIGN | LINKWITZ},
 };
 
 struct eq_values {
@@ -55,7 +69,7 @@ static bool is_shelf(const struct eq_kind *kind)
 
 static bool has_gain(const struct eq_kind *kind)
 {
-    return (kind->kind == BIQUAD_PEAK && !kind->is_linkwitz) || is_shelf(kind);
+    return (kind->kind == BIQUAD_PEAK && !(kind->flags & LINKWITZ)) || is_shelf(kind);
 }
 
 static bool is_blank(char c)
@@ -82,7 +96,7 @@ static double shelf_q(const struct eq_kind *kind, struct eq_values *values)
         slope = 1 / ((1 / (q * q) - 2) / (a + 1 / a) + 1);
     else
         q = biquad_slope_to_q(slope, values->gain);
-    if (kind->is_corner && (values->width_is == WIDTH_Q || values->width_is == WIDTH_SLOPE))
+    if ((kind->flags & CORNER) && (values->width_is == WIDTH_Q || values->width_is == WIDTH_SLOPE))
         values->frequency = shelf_middle(kind, values, slope);
     return q;
 }
@@ -154,7 +168,7 @@ static enum status parse_kind(const struct mask_config *config, char **text,
             (int)strcspn(name, " \t"), name);
     *text = name + longest;
     mind(filter, *text, (*kind)->name);
-    if ((*kind)->is_foreign)
+    if ((*kind)->flags & FOREIGN)
         filter->foreign = (*kind)->name;
     return STATUS_OK;
 }
@@ -209,9 +223,9 @@ static bool parse_value(char **text, const struct eq_kind *kind, struct eq_value
         return parse_width(text, NULL, WIDTH_Q, values);
     if (take(filter, text, "BW"))
         return parse_bandwidth(text, values, filter);
-    if (kind->is_linkwitz && eq_number_take(text, "Fp"))
+    if ((kind->flags & LINKWITZ) && eq_number_take(text, "Fp"))
         return eq_number_read_hertz(text, &values->wanted_frequency, filter->grouped);
-    if (kind->is_linkwitz && eq_number_take(text, "Qp"))
+    if ((kind->flags & LINKWITZ) && eq_number_take(text, "Qp"))
         return eq_number_read(text, NULL, &values->wanted_q);
     *is_known = false;
     return true;
@@ -258,7 +272,7 @@ static enum status check(const struct mask_config *config, const struct eq_kind 
     if (values->width < 0)
         return mask_config_refuse(config, "%s with a width of %g: Q, BW or slope must be above 0",
                                   kind->name, values->width);
-    if (kind->is_linkwitz &&
+    if (kind->flags & LINKWITZ &&
         !(values->width_is == WIDTH_Q && values->wanted_frequency > 0 && values->wanted_q > 0))
         return mask_config_refuse(config, "L-T takes Fc and Q of the box, and Fp and Qp wanted");
     if (values->width_is == WIDTH_NONE &&
@@ -305,9 +319,10 @@ static enum status make_biquad(const struct mask_config *config, char *text, dou
         return mask_config_refuse(config, "the width or slope is not possible");
     TRY(alloc_filter(filter, 2));
     struct biquad biquad =
-        kind->is_linkwitz ? biquad_linkwitz_transform(values.frequency, q, values.wanted_frequency,
-                                                      values.wanted_q, rate)
-                          : biquad_make(kind->kind, values.frequency, values.gain, q, rate);
+        kind->flags & LINKWITZ
+            ? biquad_linkwitz_transform(values.frequency, q, values.wanted_frequency,
+                                        values.wanted_q, rate)
+            : biquad_make(kind->kind, values.frequency, values.gain, q, rate);
     memcpy(filter->coefficients, biquad.b, sizeof biquad.b);
     filter->coefficients[3] = 1;
     memcpy(filter->coefficients + 4, biquad.a, sizeof biquad.a);
