@@ -335,6 +335,8 @@ START_TEST(refused)
          "there is more than one filter f"},
         {FILTERED("Gain", "gain: -3, inverse: true"), "'inverse' is no setting"},
         {FILTERED("Gain", "gain: -3, gain: -9"), "'gain' is no setting"},
+        {"filters:\n  f: {type: Gain, parameters: {gain: 1}}\n",
+         "c.yml: it has no devices:, which says how many channels"},
         {"devices: {capture: {channels: 2}}\npipline: []\n", "'pipline' is no setting"},
         {"devices: {capture: {channels: 2}, sample_rate: 48000}\npipeline: []\n",
          "'sample_rate' is no setting"},
@@ -381,7 +383,7 @@ START_TEST(refused)
         {DEVICES "pipeline:\n  - {type: Filter, channel: 5, names: []}\n", "line 9: channel 5"},
         {DEVICES "pipeline:\n  - {type: Mixer, name: no}\n", "line 9: there is no mixer no"},
         {"pipeline:\n  - {type: Filter\n  x", "line 4: not YAML"},
-        {"pipeline: []\n", "channels: of capture"},
+        {"pipeline: []\n", "it has no devices:"},
         {"devices: {capture: {channels: 1000000}}\npipeline: []\n", "channels: of capture"},
         {"devices: {capture: {channels: 1}}\n"
          "filters: {f: {type: Biquad, parameters: {type: LowpassFO, freq: 100}}}\n"

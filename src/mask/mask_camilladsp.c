@@ -251,6 +251,13 @@ static enum status parse_devices(struct camilladsp *dsp, const yaml_node_t *root
              dsp->config->file, volume);
     camilladsp_know(dsp, devices, others);
     TRY(camilladsp_check_keys(dsp, devices));
+    if (!devices && channels == 0)
+        return mask_config_refuse(
+            dsp->config, "it has no devices:, which says how many channels it filters; add one, "
+                         "such as devices: {samplerate: 48000, capture: {channels: 2}}");
+    if (!devices)
+        note("mask %s: it has no devices:; it filters the %zu channel%s of the sound",
+             dsp->config->file, (size_t)channels, plural_s((size_t)channels));
     if (rate > MASK_RATE_MOST)
         return mask_config_refuse(dsp->config, "samplerate: is at most %d", MASK_RATE_MOST);
     if (channels < 1 || channels > MATRIX_CHANNELS_MOST)
