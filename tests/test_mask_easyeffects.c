@@ -254,6 +254,25 @@ END_TEST
 #define PLUGIN_TESTS
 #endif
 
+/* Nothing is done to the sound. */
+START_TEST(presets_without_plugins)
+{
+    static const char *const texts[] = {
+        "{ \"output\": { \"blocklist\": [], \"plugins_order\": [] } }",
+        "{ \"input\": { \"plugins_order\": [] } }",
+        "{ \"input\": { \"plugins_order\": [] }, \"output\": { \"plugins_order\": [] } }",
+        "{ \"output\": { \"plugins_order\": [\"limiter#0\"], \"limiter#0\": { \"bypass\": true } } }",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct mask *mask = preset_loaded(texts[i]);
+        ck_assert_uint_eq(mask->path_count, 2);
+        for (size_t c = 0; c < 2; c++)
+            mask_expect_path(mask, c, c, 1, (double[]){1});
+        mask_destroy(mask);
+    }
+}
+END_TEST
+
 START_TEST(refused)
 {
     static const struct {
@@ -278,7 +297,7 @@ START_TEST(refused)
         {EQUALIZER("", "{\"solo\": true}"), "a band is solo"},
         {PRESET("equalizer", "\"mode\": \"FIR\""), "the mode 'FIR'"},
         {PRESET("equalizer", "\"num-bands\": 2"), "equalizer#0, band0: the preset does not have"},
-        {"{ \"output\": { \"plugins_order\": [] } }", "plugins_order must list"},
+        {"{ \"output\": { \"plugins_order\": 3 } }", "plugins_order must list"},
         {"{ \"output\": { \"plugins_order\": [\"gate#0\"] } }", "no settings of it"},
         {"{ \"output\": { \"plugins_order\": [\"a#0\"] }, \"input\": { \"plugins_order\": [\"b#0\"] "
          "} }",
@@ -294,4 +313,4 @@ END_TEST
 
 SUITE_MAIN("mask_easyeffects", PLUGIN_TESTS stereo_kernel, level_and_dry_sound,
            true_stereo_kernel_at_home, kernels_beside_a_preset, kernels_set_the_rate,
-           unknown_settings_are_said, bands, refused)
+           unknown_settings_are_said, bands, presets_without_plugins, refused)

@@ -138,10 +138,10 @@ static enum status run_section(struct easyeffects *preset, const json_t *documen
         return mask_json_refuse(&preset->json, "it has plugins for output and for input; a mask is "
                                                "one of them");
     bool is_input = json_array_size(input) > 0;
-    const json_t *order = is_input ? input : output;
+    const json_t *order = is_input || !output ? input : output;
     const json_t *section = json_object_get(document, is_input ? "input" : "output");
-    if (json_array_size(order) == 0 || json_array_size(order) > PLUGINS_MOST)
-        return mask_json_refuse(&preset->json, "plugins_order must list 1 to %d plugins",
+    if (!json_is_array(order) || json_array_size(order) > PLUGINS_MOST)
+        return mask_json_refuse(&preset->json, "plugins_order must list at most %d plugins",
                                 PLUGINS_MOST);
     TRY(run_all(preset, section, order, true));
     return run_all(preset, section, order, false);
