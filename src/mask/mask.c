@@ -1,7 +1,9 @@
 #include "mask/mask.h"
 
+#include "base/decimal.h"
 #include "base/files_read.h"
 #include "base/plural.h"
+#include "mask/first_column.h"
 #include "mask/mask_config.h"
 #include "mask/mask_share.h"
 #include "signal/audio.h"
@@ -249,6 +251,36 @@ static enum status read_by_kind(const char *file, FILE *stream,
                 file);
 }
 
+/* From 16 kHz on: 48000, 44.1k, 96kHz; lower numbers are other things as well. 0: none. */
+static uint32_t rate_in_name(const char *file)
+{
+    static const double least = 16000;
+    const char *slash = strrchr(file, '/');
+    for (const char *at = slash ? slash + 1 : file; *at;) {
+        char *end;
+        double value = 0;
+        if (!isdigit((unsigned char)*at) || !decimal_read(at, &end, &value)) {
+            at++;
+            continue;
+        }
+        if (tolower((unsigned char)*end) == 'k')
+            value *= 1000;
+        uint32_t rate = value >= least ? usual_rate(value) : 0;
+        if (rate)
+            return rate;
+        at = end;
+    }
+    return 0;
+}
+
+static void note_rate_in_name(const struct mask *mask, const struct mask_load_options *options)
+{
+    uint32_t rate = rate_in_name(mask->name);
+    if (mask->rate == 0 && rate && rate != options->sound.rate && !options->is_named)
+        note("mask %s states no rate, but %u stands in its name: rate=%u sets it", mask->name, rate,
+             rate);
+}
+
 enum status mask_load_with(const char *file, const struct mask_load_options *options,
                            struct mask **mask)
 {
@@ -267,6 +299,7 @@ enum status mask_load_with(const char *file, const struct mask_load_options *opt
     }
     if (rate)
         loaded->rate = rate;
+    note_rate_in_name(loaded, options);
     *mask = loaded;
     return STATUS_OK;
 }
