@@ -217,14 +217,22 @@ bool mask_directions_given(const struct mask_directions *directions)
            directions->interpolate != MASK_INTERPOLATE_DEFAULT;
 }
 
+const char *mask_config_option(const struct mask_load_options *options)
+{
+    return options->folder            ? "folder="
+           : options->files           ? "file="
+           : options->skips_nonlinear ? "skip="
+                                      : "trust-config=";
+}
+
 /* Only a configuration names files. */
 static enum status check_folder(const struct mask_reader *reader, const char *file,
                                 const struct mask_load_options *options)
 {
     if (!options->is_about_configs || options->is_named || reader->read_config)
         return STATUS_OK;
-    return fail(STATUS_USAGE, "mask %s is %s: %s is for configurations, which name files", file,
-                reader->kind, options->folder ? "folder=" : "trust-config=");
+    return fail(STATUS_USAGE, "mask %s is %s: %s is for configurations of other programs", file,
+                reader->kind, mask_config_option(options));
 }
 
 static enum status read_by_kind(const char *file, FILE *stream,

@@ -177,9 +177,13 @@ static enum status processor_step(struct camilladsp *dsp, const yaml_node_t *ste
         TRY(camilladsp_race(dsp, camilladsp_get(dsp, processor.node, "parameters")));
         return camilladsp_check_keys(dsp, processor.node);
     }
+    char stage[CAMILLADSP_NAME_MOST + 64];
+    snprintf(stage, sizeof stage, "processor %.100s, a %.40s,", processor.name, type ? type : "");
+    if (type && mask_config_skips(dsp->config, stage))
+        return STATUS_OK;
     return mask_config_refuse(dsp->config,
                               "processor %.100s: a %.40s is not linear and cannot be a "
-                              "mask; " CAMILLADSP_BYPASS_ADVICE,
+                              "mask; " MASK_CONFIG_SKIP_ADVICE,
                               processor.name, type ? type : "(none)");
 }
 

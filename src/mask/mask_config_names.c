@@ -117,34 +117,50 @@ static const char *next_part(const char *path)
     return *path ? path : NULL;
 }
 
-/* What lies beside the configuration with as many of the last folders of a path as there are. */
-static enum status look_beside(struct search *search, const char *path, const char **found)
+/* What lies in a folder, "" or one beside the configuration, with as many of the last folders of a
+ * path as there are. */
+static enum status look_beside(struct search *search, const char *folder, const char *path,
+                               char **found)
 {
     for (const char *part = path; part && !search->path; part = next_part(part)) {
         size_t length = strcspn(part, "/");
-        *found = part;
-        if (strncmp(part, "..", length) != 0) /* nor "." */
-            TRY(look_in(search, search->config->home, part));
+        if (strncmp(part, "..", length) == 0) /* or "." */
+            continue;
+        free(*found);
+        *found = NULL;
+        if (asprintf(found, "%s%s", folder, part) < 0) {
+            *found = NULL;
+            return fail_memory("a mask");
+        }
+        TRY(look_in(search, search->config->home, *found));
     }
     return STATUS_OK;
 }
 
-/* The file beside the configuration that a path from another machine means. */
+/* The file that a path from another machine means: beside the configuration, or in one of the
+ * folders where CamillaDSP, EasyEffects and others keep kernels. */
 static enum status find_beside(struct search *search)
 {
+    static const char *const folders[] = {"", "coeffs/", "irs/", "../coeffs/", "../irs/"};
     const struct mask_config *config = search->config;
     struct search beside = {.config = config};
-    const char *found = NULL;
+    char *found = NULL;
     char *path = strdup(search->name);
     if (!path)
         return fail_memory("a mask");
     for (char *at = path; (at = strchr(at, '\\'));)
         *at = '/';
     bool is_whole_new = strchr(search->name, '\\'); /* else it was looked for */
-    enum status status = look_beside(&beside, is_whole_new ? path : next_part(path), &found);
+    const char *rest = *path == '/' ? path + 1 : path;
+    enum status status = STATUS_OK;
+    size_t count = search->flaw ? 1 : sizeof folders / sizeof *folders;
+    for (size_t i = 0; i < count && !beside.path && status == STATUS_OK; i++)
+        status = look_beside(&beside, folders[i], i > 0 || is_whole_new ? rest : next_part(path),
+                             &found);
     if (status == STATUS_OK && beside.path)
         note("mask %s: line %zu: using %s beside it for %s", config->file, config->line, found,
              search->name);
+    free(found);
     free(path);
     search->path = beside.path;
     return status != STATUS_OK || beside.path ? status : refuse_name(search);
