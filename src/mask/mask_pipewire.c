@@ -225,6 +225,7 @@ static enum status read_graph(struct mask_config *config, const json_t *args, st
         status = settle_streams(graph, &streams);
     if (status == STATUS_OK)
         status = run(graph, &streams, mask);
+    pipewire_sofa_free(graph->sofa);
     free(graph);
     return status;
 }
