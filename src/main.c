@@ -31,18 +31,27 @@ static enum status end_output(enum status status)
     return ferror(stdout) ? fail(STATUS_FAILED, "cannot write standard output") : STATUS_OK;
 }
 
+/* What failed after a signal may have failed by it: the signal is the reason, once. */
+static enum status report_stop(void)
+{
+    struct failure last;
+    bool is_reported = failure_last(&last) && last.status == STATUS_INTERRUPTED;
+    return is_reported ? STATUS_INTERRUPTED : fail(STATUS_INTERRUPTED, "stopped");
+}
+
 int main(int argc, char **argv)
 {
     open_standard_files();
+    stop_begin();
     signal(SIGXFSZ, SIG_IGN); /* a file beyond a limit of its size is an error of write() */
     json_watch_memory();
     command_line_keep(argv);
     failure_json_begin(argv);
     enum status status = end_output(program_run(&command_halo, argc, argv));
-    bool stopped = status == STATUS_INTERRUPTED;
+    bool stopped = status != STATUS_OK && stop_requested();
     int code = stopped ? stop_code() : (int)status;
     if (stopped)
-        note("stopped");
+        status = report_stop();
     if (status != STATUS_OK && failure_json_print(code) != STATUS_OK)
         code = STATUS_FAILED;
     if (stopped)

@@ -17,6 +17,7 @@ static struct {
     bool armed;
     char call[16], name[128];
     int number, error;
+    pid_t process;
     atomic_uint *seen; /* shared with children: of "each" as many as kinds, otherwise one */
 } fault;
 
@@ -53,6 +54,7 @@ static void arm(void)
             4) {
         backtrace(frames, 1); /* which allocates at its first call */
         fault.seen = count ? map_count(count) : seen_alone;
+        fault.process = getpid();
         fault.armed = true;
     }
 }
@@ -141,7 +143,8 @@ static bool is_now(const char *call)
 
 bool fault_at_path(const char *call, int error, const char *path)
 {
-    if (!fault.armed || within || !is_wanted(call) ||
+    bool is_of_child = fault.error < 0 && getpid() != fault.process; /* signals are for one */
+    if (!fault.armed || within || is_of_child || !is_wanted(call) ||
         (strcmp(fault.name, "*") != 0 && !(path && strstr(path, fault.name))) || !is_now(call))
         return false;
     if (fault.error < 0) {

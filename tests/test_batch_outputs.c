@@ -193,7 +193,7 @@ START_TEST(a_stopped_run_says_so)
         command_run("sleep 0.02");
     command_done("kill -INT %d", (int)halo);
     struct command_result result = command_wait(halo);
-    ck_assert_int_eq(result.code, 1);
+    ck_assert_int_eq(result.code, 128 + SIGINT);
     command_expect(result.err, "stopped; the same command does the rest");
     command_expect(result.out, "\"what\": \"stopped\"");
 }
@@ -326,7 +326,7 @@ START_TEST(a_command_that_hangs_is_stopped)
     command_done("for i in 1 2 3; do while [ ! -e begun$i ]; do sleep 0.02; done; done; sleep 0.3");
     command_done("kill -TERM %d", (int)halo);
     struct command_result result = command_wait(halo);
-    ck_assert_int_eq(result.code, 1);
+    ck_assert_int_eq(result.code, 128 + SIGTERM);
     command_expect(result.err, "stopped; the same command does the rest");
     ck_assert_uint_eq(command_lines(result.err), 1);
     command_done(": >hung"); /* ends the commands */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RATE = LIVE_RIG_RATE, TRIES = 12 };
+enum { RATE = LIVE_RIG_RATE, TRIES = 40 };
 
 #define MASK "--mask \"$FILTERS/small-room.wav\""
 #define SINK "halo.Room-correction"

@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <string.h>
 
-enum { RATE = LIVE_RIG_RATE, TRIES = 12 };
+enum { RATE = LIVE_RIG_RATE, TRIES = 40 };
 
 /* As ALSA has them, which is not the order of WAV. */
 #define OF_ALSA "FL FR RL RR FC LFE"

@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <string.h>
 
-enum { TRIES = 12 };
+enum { TRIES = 40 };
 
 #define SINK "halo.Room-correction"
 

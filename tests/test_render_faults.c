@@ -349,7 +349,7 @@ START_TEST(a_signal_before_a_wait_is_not_lost)
         "render closed out.wav",
         "render in.wav closed",
         "render in.wav out.wav --replay closed",
-        "spectrogram closed out.png",
+        "spectrogram closed -o out.png",
         "live --plain --device null:in=closed",
     };
     make_sound(1000);
@@ -367,9 +367,51 @@ START_TEST(a_signal_before_a_wait_is_not_lost)
 }
 END_TEST
 
+static void expect_frames(const char *name, size_t frames)
+{
+    struct sound sound = sound_load(name);
+    ck_assert_uint_eq(sound.block.frames, frames);
+    sound_free(&sound);
+}
+
+/* At any call, from the first on: it is a line and the signal, and a file is whole or not there. */
+START_TEST(a_signal_ends_it_in_every_phase)
+{
+    static const char *const lines[] = {
+        "render in.wav out.wav --mask mask.wav -q",
+        "render in.wav out.wav --mask mask.wav --json",
+        "batch --glob in.wav -O outs --mask mask.wav -q",
+        "mask convert mask.wav out.txt",
+        "mask show mask.wav",
+        "spectrogram in.wav -o out.png",
+    };
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    make_sound(1000);
+    sound_noise_file("mask.wav", 2, WAV16, 48000, 1, 300);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        bool is_reached = true;
+        for (int call = 1; is_reached; call += full() ? 1 : 1 + call / 8) {
+            int number = signals[(size_t)call % (sizeof signals / sizeof *signals)];
+            struct command_result result = command_run(
+                "rm -rf out.wav out.txt out.png outs mark; exec env " FAULTY "\"$HALO\" %s", "any",
+                "*", call, -number, lines[i]);
+            is_reached = access(command_path("mark"), F_OK) == 0;
+            ck_assert_msg(result.code == 0 || (is_reached && result.code == 128 + number),
+                          "%s, call %d: exit code %d\n%s", lines[i], call, result.code, result.err);
+            ck_assert_msg(result.code == 0 || strstr(result.err, "halo: stopped"),
+                          "%s, call %d: ended without a line\n%s", lines[i], call, result.err);
+            ck_assert_msg(!strstr(result.out, "\"what\": \"failed\""), "%s, call %d: %s", lines[i],
+                          call, result.out);
+            if (result.code == 0 && strncmp(lines[i], "render", strlen("render")) == 0)
+                expect_frames("out.wav", 1299);
+        }
+    }
+}
+END_TEST
+
 SUITE_MAIN("render_faults", full_disks_keep_the_old_file, file_size_limits_keep_the_old_file,
            full_devices_are_errors, read_errors_are_not_silence, write_errors_keep_the_old_file,
            replaced_files_keep_their_owner, files_are_on_the_disk_unless_asked,
            hidden_files_serve_where_there_are_no_nameless, leftovers_of_killed_runs_are_removed,
            killed_runs_leave_nothing, closed_output_is_an_error, unwritten_report_leaves_the_sound,
-           a_signal_before_a_wait_is_not_lost)
+           a_signal_before_a_wait_is_not_lost, a_signal_ends_it_in_every_phase)

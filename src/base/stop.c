@@ -40,17 +40,30 @@ static void interrupt_again(void)
     setitimer(ITIMER_REAL, &(struct itimerval){again, again}, NULL);
 }
 
+static void end_now(int number)
+{
+    for (size_t i = 0; i < HALF_FILES_MOST; i++)
+        if (half_files[i])
+            unlink(half_files[i]);
+    if (tidy_up)
+        tidy_up();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void end_with_a_line(int number)
+{
+    static const char line[] = "halo: stopped\n";
+    if (write(STDERR_FILENO, line, sizeof line - 1) < 0) {
+        /* nobody reads it */
+    }
+    end_now(number);
+}
+
 static void catch_signal(int number)
 {
-    if (caught) {
-        for (size_t i = 0; i < HALF_FILES_MOST; i++)
-            if (half_files[i])
-                unlink(half_files[i]);
-        if (tidy_up)
-            tidy_up();
-        signal(number, SIG_DFL);
-        raise(number);
-    }
+    if (caught)
+        end_now(number);
     interrupt_again(); /* before others see the flag, and interrupt as well */
     caught = number;
 }
@@ -93,9 +106,9 @@ void stop_interrupt(pthread_t thread)
     pthread_kill(thread, SIGALRM);
 }
 
-void stop_watch(void)
+static void handle_by(void (*handler)(int))
 {
-    const struct sigaction action = caught_by(catch_signal);
+    const struct sigaction action = caught_by(handler);
     const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sigaction before;
@@ -103,6 +116,16 @@ void stop_watch(void)
         if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
     }
+}
+
+void stop_begin(void)
+{
+    handle_by(end_with_a_line);
+}
+
+void stop_watch(void)
+{
+    handle_by(catch_signal);
     atomic_store(&watching, true);
     /* write() reports these as errors. */
     signal(SIGPIPE, SIG_IGN);

@@ -1,9 +1,10 @@
 /* Signals that stop the program: a flag that long work checks between blocks.
  *
- * The first SIGINT, SIGTERM or SIGHUP sets the flag. From then on SIGALRM interrupts the main
- * thread's calls that wait, once a second, so that one that began just after the flag was checked
- * ends, too. A second one removes the files registered with stop_remove and ends the program at
- * once.
+ * After stop_begin SIGINT, SIGTERM and SIGHUP end the program with a line; this is for commands
+ * that do not check the flag. After stop_watch the first SIGINT, SIGTERM or SIGHUP sets the flag.
+ * From then on SIGALRM interrupts the main thread's calls that wait, once a second, so that one
+ * that began just after the flag was checked ends, too. A second one removes the files registered
+ * with stop_remove and ends the program at once.
  */
 #ifndef HALO_STOP_H
 #define HALO_STOP_H
@@ -11,6 +12,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+void stop_begin(void);
 void stop_watch(void);       /* install the handlers; SIGPIPE becomes an error of write() */
 bool stop_requested(void);   /* any thread; real-time */
 int stop_code(void);         /* 128 and the signal's number: the exit code that shells see */

@@ -50,7 +50,8 @@ static const struct option_row rows[] = {
                 "try a job again where the failure may pass, such as an error\n"
                 "of the disk; default: 1"),
     OPT_INTEGER("memory", "MIB", struct batch_options, memory, 1, 1 << 24,
-                "for masks that are kept; default: a quarter of the machine's"),
+                "for masks that are kept; default: a quarter of the memory\n"
+                "that the machine and its control group (a container) allow"),
     OPT_FLAG("reproducible", struct batch_options, render.chain.settings.convolver.reproducible,
              "the bytes of halo render --reproducible for each job: no GPU"),
     OPT_FLAG("allow-commands", struct batch_options, allow_commands,
@@ -99,7 +100,7 @@ const struct command command_batch = {
         "halo render --reproducible, on GPUs many at once. A second run does what is missing or has changed. LIST has a job a line:\n"
         "  {\"id\": \"a\", \"in\": \"a.wav\", \"out\": \"a-hall.wav\", \"mask\": \"hall.wav\", \"gain\": -3}\n"
         "and may be compressed (.gz). Members are options of halo render; \"id\" and \"out\" may\n"
-        "be left out. Exit code: 0 all are done, 1 stopped, 2 wrong usage, 3 some jobs failed,\n"
+        "be left out. Exit code: 0 all are done, 1 it cannot go on, 2 wrong usage, 3 some jobs failed,\n"
         "4 try again (a full disk).",
     .ending = "example: halo batch jobs.jsonl.gz -O out --mask hall.wav --tail none --shard 3/16",
     .arguments =

@@ -259,6 +259,8 @@ static void run_entry(struct batch *batch, struct batch_entry *entry)
         return;
     const struct log_keeper before = log_keep_failure(&work.problem);
     enum status status = do_work(&work, &result);
+    if (status != STATUS_OK && stop_requested())
+        status = STATUS_INTERRUPTED; /* it may have failed by the signal */
     log_keep_again(&before);
     if (status != STATUS_OK && status != STATUS_INTERRUPTED) {
         bool is_full = batch_disk_is_full(work.problem.message);
@@ -429,7 +431,7 @@ static enum status conclude(struct batch *batch)
     batch_report_note_losses(report);
     enum status kept = keep_lists(batch);
     if (stop_requested())
-        return fail(STATUS_FAILED, "stopped; the same command does the rest");
+        return fail(STATUS_INTERRUPTED, "stopped; the same command does the rest");
     if (left) /* the last failure says why */
         return atomic_load(&batch->ended);
     TRY(printed);

@@ -247,6 +247,14 @@ enum status mask_options_parse(const char *word, const char *others, struct mask
         others ? others : "");
 }
 
+enum status mask_options_parse_gain(const char *word, double *db)
+{
+    struct mask_options options = {.gain = 0};
+    TRY(mask_options_parse(word, NULL, &options));
+    *db = options.gain;
+    return STATUS_OK;
+}
+
 /* Whole frames, clamped to more than any mask has. */
 static size_t frames_of(struct mask_span span, uint32_t rate)
 {

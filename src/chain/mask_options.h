@@ -97,6 +97,9 @@ extern const struct option_row mask_options_rows[];
 MUST_CHECK enum status mask_options_parse(const char *word, const char *others,
                                           struct mask_options *options);
 
+/* The same of "gain=-6" alone: decibels. */
+MUST_CHECK enum status mask_options_parse_gain(const char *word, double *db);
+
 /* Apply the options for a sound of `format`. With map= or order= the mask then has its own paths.
  * Errors: a length exceeds the mask, no such channel, channel counts do not fit, order= has no
  * effect, memory. */

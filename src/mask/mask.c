@@ -2,6 +2,7 @@
 
 #include "base/decimal.h"
 #include "base/files_read.h"
+#include "base/memory_limit.h"
 #include "base/plural.h"
 #include "mask/first_column.h"
 #include "mask/mask_config.h"
@@ -34,7 +35,7 @@ static const double NS_A_TAP = 1; /* to read it, or to scale it */
 uint64_t mask_taps_most(void)
 {
     /* Spectra and histories take about seven floats a tap, and the tap itself two. */
-    return audio_memory_limit() / 9 / sizeof(float);
+    return memory_limit() / 9 / sizeof(float);
 }
 
 static enum status create_with(double *(*alloc)(size_t), const char *name, size_t columns,

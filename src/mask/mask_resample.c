@@ -5,6 +5,7 @@
  *
  * The low-pass of the resampler rings on both sides of every tap. What it adds before the first tap
  * is kept as taps before time zero (the origin moves), unless it is negligible. */
+#include "base/memory_limit.h"
 #include "mask/mask.h"
 
 #include "base/plural.h"
@@ -182,7 +183,7 @@ enum status mask_resample(struct mask *mask, uint32_t rate, struct workers *work
         return STATUS_OK;
     }
     struct padding padding = padding_for(mask, rate);
-    if (padding.output > audio_memory_limit() / 8 / sizeof(double) / mask->columns)
+    if (padding.output > memory_limit() / 8 / sizeof(double) / mask->columns)
         return fail(STATUS_FAILED,
                     "cannot resample mask %s from %u to %u Hz: not enough memory for %llu taps in "
                     "%zu channel%s",
