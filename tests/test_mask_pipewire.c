@@ -229,6 +229,8 @@ START_TEST(equaliser_module)
     struct mask *mask = mask_loaded("a.conf", NULL);
     ck_assert_uint_eq(mask->inputs, 3);
     mask_destroy(mask);
+    command_expect(command_done("\"$HALO\" mask show a.conf").err,
+                   "a.conf: using EQ.txt beside it for /home/x/eq/EQ.txt");
     mask_refused("a.conf", EQUALISER(""), "without equalizer.filepath");
     mask_refused("a.conf", EQUALISER("equalizer.filepath = \"no.txt\""), "cannot open no.txt");
 }

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,6 +98,19 @@ static enum status look_in(struct search *search, const char *folder, const char
     return STATUS_OK;
 }
 
+/* JSON is read without its lines. */
+static PRINTF_LIKE(2, 3) void note_found(const struct mask_config *config, const char *format, ...)
+{
+    char text[1024], line[32] = "";
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (config->line > 0)
+        snprintf(line, sizeof line, "line %zu: ", config->line);
+    note("mask %s: %susing %s", config->file, line, text);
+}
+
 static enum status refuse_name(const struct search *search)
 {
     const struct mask_config *config = search->config;
@@ -158,8 +173,7 @@ static enum status find_beside(struct search *search)
         status = look_beside(&beside, folders[i], i > 0 || is_whole_new ? rest : next_part(path),
                              &found);
     if (status == STATUS_OK && beside.path)
-        note("mask %s: line %zu: using %s beside it for %s", config->file, config->line, found,
-             search->name);
+        note_found(config, "%s beside it for %s", found, search->name);
     free(found);
     free(path);
     search->path = beside.path;
@@ -207,8 +221,8 @@ static enum status find_name(const struct mask_config *config, const char *name,
     if (!search.path && !search.flaw && config->second) {
         TRY(look_in(&search, config->second, name));
         if (search.path)
-            note("mask %s: line %zu: using %s/%s, since it is not beside the configuration",
-                 config->file, config->line, config->second, name);
+            note_found(config, "%s/%s, since it is not beside the configuration", config->second,
+                       name);
     }
     if (!search.path)
         TRY(find_beside(&search));
