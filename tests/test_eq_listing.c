@@ -80,6 +80,44 @@ START_TEST(filters)
 }
 END_TEST
 
+/* Keys that stand beside each other, in any order, and the listing without those that Equalizer APO
+ * does not take. */
+START_TEST(keys)
+{
+    static const char *const cases[][2] = {
+        {"PK Fc 500 Hz Gain 4 dB BW Oct 2 Q 5", "PK Fc 500 Hz Gain 4 dB BW Oct 2"},
+        {"PK Q 5 Fc 500 Hz BW Oct 2 Gain 4 dB", "PK Fc 500 Hz Gain 4 dB BW Oct 2"},
+        {"HP Fc 90 Hz BW Oct 1.5 Q 4", "HP Fc 90 Hz BW Oct 1.5"},
+        {"NO Fc 900 Hz BW Oct 0.5 Q 1", "NO Fc 900 Hz BW Oct 0.5"},
+        {"AP Q 3 Fc 900 Hz BW Oct 0.5 Q 1", "AP Fc 900 Hz BW Oct 0.5"},
+        {"HSC 8 dB Fc 2000 Hz Gain -5 dB Q 3", "HSC 8 dB Fc 2000 Hz Gain -5 dB"},
+        {"LS 9dB Fc 200 Hz Q 0.4 Gain 5 dB BW Oct 1", "LS 9dB Fc 200 Hz Gain 5 dB"},
+        {"LSC 0 dB Fc 200 Hz Gain 5 dB Q 2", "LSC Fc 200 Hz Gain 5 dB"},
+        {"LS Fc 300 Hz Gain 5 dB Q 0.6 BW Oct 1", "LS Fc 300 Hz Gain 5 dB Q 0.6"},
+        {"HSC Fc 300 Hz Gain 5 dB BW Oct 1 Q 0.6", "HSC Fc 300 Hz Gain 5 dB Q 0.6"},
+        {"PK Fc 200 Hz Gain 5 dB Q 2 Gain -9 dB Q 7 Fc 90 Hz", "PK Fc 200 Hz Gain 5 dB Q 2"},
+        {"PK Fc 200 Hz Gain 5 dB BW Oct 2 BW Oct 1", "PK Fc 200 Hz Gain 5 dB BW Oct 2"},
+        {"HS Fc 200 Hz Gain 0 dB Gain 6 dB", "HS Fc 200 Hz Gain 0 dB"},
+        {"BP Fc 200 Hz Q 0 Q 4", "BP Fc 200 Hz"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct mask *masks[2];
+        for (size_t m = 0; m < 2; m++) {
+            char text[200];
+            snprintf(text, sizeof text, "Filter 1: ON %s\n", cases[i][m]);
+            masks[m] = mask_loaded_text(text, 44100, 2);
+        }
+        ck_assert_msg(masks[0]->taps == masks[1]->taps &&
+                          memcmp(mask_column(masks[0], 0), mask_column(masks[1], 0),
+                                 masks[0]->taps * sizeof(double)) == 0,
+                      "%s", cases[i][0]);
+        mask_destroy(masks[0]);
+        mask_destroy(masks[1]);
+    }
+    mask_refused("e.txt", "Filter: ON PK Fc 100 Hz Gain 3 dB Q 2 BW Oct 0\n", "PK without Q or BW");
+}
+END_TEST
+
 /* What Equalizer APO would pass over, by the word it is said of; NULL: nothing. */
 START_TEST(foreign)
 {
@@ -111,6 +149,10 @@ START_TEST(foreign)
         {"Filter: ON Notch Fc 100 Hz", "Notch"},
         {"Filter: ON L-T Fc 50 Hz Q 1.2 Fp 30 Qp 0.5", "L-T"},
         {"Filter: ON BP Fc 100 Hz BW Oct 1/3", "Oct 1/N"},
+        {"Filter: ON IIR Order 1 Coefficients 1 0 1 0  ", NULL},
+        {"Filter: ON IIR Order 1 Coefficients 1  0 1 0", "wide blanks"},
+        {"Filter: ON IIR Order 1 Coefficients  1 0 1 0", "wide blanks"},
+        {"Filter: ON IIR Order 1 Coefficients 1 0\t1 0", "wide blanks"},
         {"Filter: ON iir Order 1 Coefficients 1 0 1 0", "IIR"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -168,6 +210,40 @@ START_TEST(frequencies)
         double level = mask_magnitude(mask, 0, cases[i].hertz);
         ck_assert_msg(fabs(level + 9.5) < 1e-6, "%s: %g dB", cases[i].text, level);
         mask_destroy(mask);
+    }
+}
+END_TEST
+
+/* What is noted of a frequency; NULL: nothing. */
+START_TEST(other_frequencies)
+{
+    static const struct {
+        const char *text, *note;
+    } cases[] = {
+        {"8.000", "line 2: the separator of 8.000 Hz is taken as one between thousands"},
+        {"1155.000",
+         "line 2: 1155.000 Hz is taken as 1155 Hz, where Equalizer APO takes 1155000 Hz"},
+        {"0.125", "line 2: 0.125 Hz is taken as 0.125 Hz, where Equalizer APO takes 125 Hz"},
+        {"1.155,50", "1.155,50 Hz is taken as 1155.5 Hz, where Equalizer APO takes 1.155 Hz"},
+        {"1'155", "1'155 Hz is taken as 1155 Hz, where Equalizer APO takes 0 Hz"},
+        {"1155.00", NULL},
+        {"1,155.000", NULL},
+        {"63,5", NULL},
+        {"1155.000e0", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[200];
+        snprintf(
+            text, sizeof text,
+            "# EQ\nFilter: ON PK Fc %s Hz Gain 3 dB Q 1\nFilter: ON PK Fc %s Hz Gain 1 dB Q 1\n",
+            cases[i].text, cases[i].text);
+        mask_save_text("e.txt", text);
+        const char *said = command_done("$HALO mask show e.txt,rate=44100").err;
+        if (cases[i].note)
+            command_expect(said, cases[i].note);
+        const char *first = strstr(said, " Hz is taken as");
+        ck_assert_msg(cases[i].note || !strstr(said, "taken as"), "%s: %s", cases[i].text, said);
+        ck_assert(!first || !strstr(first + 1, " Hz is taken as"));
     }
 }
 END_TEST
@@ -230,6 +306,13 @@ START_TEST(expressions)
     }
     mask_refused("e.txt", "Eval: x = 1/0\nPreamp: 0 dB\n", "has no value");
     mask_refused("e.txt", "Preamp: `1 dB\n", "a ` is missing");
+    static const char *const logical[] = {"2 == 2", "1 > 2 or true", "is_loud = 1 < 2; is_loud",
+                                          "2 > 1 ? false : 3", "1 ? 2 < 3 : 4"};
+    for (size_t i = 0; i < sizeof logical / sizeof *logical; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "Preamp: 0 dB\nDelay: `%s` ms\n", logical[i]);
+        mask_refused("e.txt", text, "is true or false, which Equalizer APO does not take as");
+    }
     mask_refused("e.txt", "Preamp: 0 dB\nEval: x = 1; sampleRate = 96000\n",
                  "line 2: the expression sets the rate, which is that of the sound or of rate=, at "
                  "'sampleRate = 96000'");
@@ -385,5 +468,6 @@ START_TEST(steep)
 }
 END_TEST
 
-SUITE_MAIN("eq_listing", filters, foreign, frequencies, filters_refused, expressions,
-           many_expressions, coefficients_by_expressions, rates, rates_of_commands, graphic, steep)
+SUITE_MAIN("eq_listing", filters, keys, other_frequencies, foreign, frequencies, filters_refused,
+           expressions, many_expressions, coefficients_by_expressions, rates, rates_of_commands,
+           graphic, steep)

@@ -254,6 +254,21 @@ START_TEST(bands)
 }
 END_TEST
 
+/* A band without q: has the one that EasyEffects takes then. */
+START_TEST(usual_quality)
+{
+    struct mask *mask = preset_loaded(
+        EQUALIZER("", "{\"type\": \"Hi-pass\", \"mode\": \"APO (DR)\", \"frequency\": 700}"));
+    struct mask *wanted =
+        preset_loaded(EQUALIZER("", BAND("Hi-pass", "APO (DR)", "x1", "700", "0", "4.36")));
+    ck_assert_uint_eq(mask->taps, wanted->taps);
+    for (size_t k = 0; k < mask->taps; k++)
+        ck_assert_double_eq(mask_column(mask, 0)[k], mask_column(wanted, 0)[k]);
+    mask_destroy(mask);
+    mask_destroy(wanted);
+}
+END_TEST
+
 #ifdef HALO_TEST_LSP
 /* All modes of a type in series. The plugin computes in single precision. */
 static void expect_plugin(size_t type, const char *name)
@@ -344,7 +359,19 @@ START_TEST(refused)
         {EQUALIZER("", BAND("Allpass", "RLC (MT)", "x1", "9", "1", "1")), "an Allpass in RLC"},
         {EQUALIZER("", BAND("Bell", "XYZ", "x1", "9", "1", "1")), "there is no mode 'XYZ'"},
         {EQUALIZER("", BAND("Bell", "RLC (BT)", "x9", "9", "1", "1")), "a slope must be"},
-        {EQUALIZER("", BAND("Bell", "RLC (BT)", "x1", "9", "99", "1")), "'gain' is above"},
+        {EQUALIZER("", BAND("Bell", "RLC (BT)", "x1", "99", "36.5", "1")),
+         "'gain' is 36.5, but EasyEffects has -36 to 36"},
+        {EQUALIZER("", BAND("Bell", "RLC (BT)", "x1", "99", "-37", "1")), "'gain' is -37"},
+        {EQUALIZER("", BAND("Bell", "RLC (BT)", "x1", "9.5", "1", "1")), "'frequency' is 9.5"},
+        {EQUALIZER("", BAND("Bell", "RLC (BT)", "x1", "24001", "1", "1")), "has 10 to 24000"},
+        {EQUALIZER("", BAND("Bell", "RLC (BT)", "x1", "99", "1", "-0.1")), "'q' is -0.1"},
+        {EQUALIZER("", BAND("Bell", "RLC (BT)", "x1", "99", "1", "101")), "has 0 to 100"},
+        {EQUALIZER("\"pitch-right\": 121, ", BAND("Bell", "RLC (BT)", "x1", "99", "1", "1")),
+         "'pitch-right' is 121, but EasyEffects has -120 to 120"},
+        {CONVOLVER("\"kernel-name\": \"Room\", \"dry\": 20.5"), "'dry' is 20.5"},
+        {CONVOLVER("\"kernel-name\": \"Room\", \"wet\": -101"), "has -100 to 20"},
+        {CONVOLVER("\"kernel-name\": \"Room\", \"input-gain\": -40"), "'input-gain' is -40"},
+        {CONVOLVER("\"kernel-name\": \"Room\", \"output-gain\": 40"), "'output-gain' is 40"},
         {EQUALIZER("", "{\"solo\": true}"), "a band is solo"},
         {PRESET("equalizer", "\"mode\": \"FIR\""), "the mode 'FIR'"},
         {PRESET("equalizer", "\"num-bands\": 2"), "equalizer#0, band0: the preset does not have"},
@@ -365,4 +392,4 @@ END_TEST
 SUITE_MAIN("mask_easyeffects", PLUGIN_TESTS stereo_kernel, level_and_dry_sound,
            true_stereo_kernel_at_home, kernels_beside_a_preset, kernels_in_a_folder_beside,
            nonlinear_plugins_are_skipped, kernels_set_the_rate, unknown_settings_are_said, bands,
-           presets_without_plugins, refused)
+           usual_quality, presets_without_plugins, refused)

@@ -236,6 +236,29 @@ START_TEST(equaliser_module)
 }
 END_TEST
 
+/* PipeWire reads so many characters of a number, and takes what is left as the next words. */
+START_TEST(long_numbers_of_a_listing)
+{
+    mask_save_text("eq.txt", "Preamp: -6.123456 dB\n"
+                             "Filter 1: ON PK Fc 2000.000000 Hz Gain -4.0 dB Q 1.5\n"
+                             "Filter 2: ON PK Fc 500 Hz Gain -10.1234 dB Q 1.5\n"
+                             "Filter 3: ON PK Fc 2000.000 Hz Gain -4.000 dB Q 1.500000001\n");
+    mask_save_text("cut.txt", "Preamp: -6.123 dB\nFilter 3: ON PK Fc 2000 Hz Gain -4 dB Q 1.5\n");
+    mask_save_text("a.conf", NODE("label = param_eq config = { filename = eq.txt }"));
+    const char *said = command_done("$HALO mask show a.conf").err;
+    command_expect(said, "eq.txt: line 2 is not a PK");
+    command_expect(said, "eq.txt: line 3 is not a PK");
+    ck_assert(!strstr(said, "line 4"));
+    struct mask *mask = mask_loaded("a.conf", NULL);
+    struct mask *wanted = chain_loaded(NODE("label = param_eq config = { filename = cut.txt }"));
+    ck_assert_uint_eq(mask->taps, wanted->taps);
+    for (size_t k = 0; k < mask->taps; k++)
+        ck_assert_double_eq(mask_column(mask, 0)[k], mask_column(wanted, 0)[k]);
+    mask_destroy(mask);
+    mask_destroy(wanted);
+}
+END_TEST
+
 /* What has no link is named: as an error where nothing is left, else as a note. */
 START_TEST(what_is_not_linked)
 {
@@ -405,6 +428,6 @@ START_TEST(written_and_read_again)
 END_TEST
 
 SUITE_MAIN("mask_pipewire", links_and_gains, json_is_read_as_well, instances_follow_the_stream,
-           made_impulses, sections, raw_sections_and_combs, parametric_equaliser, the_nearest_rate,
-           equaliser_module, what_is_not_linked, long_impulses, rates_of_streams, refused,
-           written_and_read_again)
+           made_impulses, sections, raw_sections_and_combs, parametric_equaliser,
+           long_numbers_of_a_listing, the_nearest_rate, equaliser_module, what_is_not_linked,
+           long_impulses, rates_of_streams, refused, written_and_read_again)

@@ -43,6 +43,9 @@ START_TEST(any_separator)
         "SEP=,\nleft,right\n0.5,0.25\n-0.1,0.2\n0,1\n",
         ",left,right\n0,0.5,0.25\n1,-0.1,0.2\n2,0,1\n",
         "\"\",\"left\",\"right\"\n\"1\",0.5,0.25\n\"2\",-0.1,0.2\n\"3\",0,1\n",
+        "0.5;0.25;\n-0.1;0.2\n0;1;;\n",
+        "0,5;;0,25\n-0,1;;0,2\n0;;1\n",
+        "0.5,,0.25,\n-0.1,,0.2,\n0,,1,\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         mask_save_text("a.txt", texts[i]);
@@ -69,6 +72,17 @@ START_TEST(commas_are_known_by_all_lines)
     mask_refused("a.csv", "Sample Rate\n48000 Hz\n1\n", "line 2: 'Hz' is not a number");
     mask_refused("a.csv", "50% of it\n", "line 1: '50%' is not a number");
     mask_refused("a.csv", "fs=48000\n1\n", "'fs=48000' is not a number (remarks begin with #)");
+}
+END_TEST
+
+/* An empty cell shifts no other: a value would come into another channel. */
+START_TEST(empty_cells)
+{
+    static const char *const texts[] = {
+        "0.5,\n,0.25\n",       "0.5;\n;0.25\n",         "\"0.5\";\n\"\";\"0.25\"\n",
+        "0,5; ;1\n0,25;1; \n", "0.5,0.1,\n-0.5,,0.2\n", "0.5,0.1\n ,0.2,0.3\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        mask_refused("a.csv", texts[i], "other cells are empty than in the lines before");
 }
 END_TEST
 
@@ -302,6 +316,7 @@ START_TEST(what_was_taken_is_said)
         {"left,right\n.5,1\n", "a line is taken as the names of its columns: left,right"},
         {"h\n.5\n", "a line is taken as the name of its column: h"},
         {"0,0\n0,1\n", "its commas are read as decimal marks"},
+        {"0,000062\n0,014937\n", "its commas are read as decimal marks"},
         {"16384,16384\n32767,32767\n", "its commas are read as decimal marks"},
         {"100 400 600 400 100\n", "its only line is one tap of each of 5 channels; taps of one"},
     };
@@ -313,6 +328,7 @@ START_TEST(what_was_taken_is_said)
 }
 END_TEST
 
-SUITE_MAIN("mask_text", any_separator, commas_are_known_by_all_lines, utf16, utf16_needs_no_tmpdir,
-           what_only_begins_like_utf16, times_and_counts_are_left_out, an_index_may_come_first,
-           short_ramps_are_taps, integer_taps_are_no_frequencies, what_was_taken_is_said)
+SUITE_MAIN("mask_text", any_separator, commas_are_known_by_all_lines, empty_cells, utf16,
+           utf16_needs_no_tmpdir, what_only_begins_like_utf16, times_and_counts_are_left_out,
+           an_index_may_come_first, short_ramps_are_taps, integer_taps_are_no_frequencies,
+           what_was_taken_is_said)

@@ -57,6 +57,8 @@ static const struct eq_kind kinds[] = {
 };
 
 struct eq_values {
+    bool has_frequency, is_gain_known;
+    enum width decided_by; /* the key that the width is of, even if it is 0 */
     double frequency, gain, width;
     enum width width_is;
     double wanted_frequency, wanted_q; /* of a Linkwitz transform */
@@ -181,6 +183,26 @@ static bool parse_width(char **text, const char *unit, enum width width, struct 
     return ok;
 }
 
+/* Equalizer APO looks for each key by itself, in any order: a slope comes before a bandwidth, a
+ * bandwidth before Q, and of one key that is repeated the first counts. Shelves have no bandwidth.
+ */
+static void keep_width(const struct eq_kind *kind, struct eq_values *values,
+                       const struct eq_values *read, enum width by)
+{
+    if (by <= values->decided_by || (is_shelf(kind) && by == WIDTH_OCTAVES))
+        return;
+    values->decided_by = by;
+    values->width = read->width;
+    values->width_is = read->width_is;
+}
+
+static void keep_first(double *value, bool *is_known, double read)
+{
+    if (!*is_known)
+        *value = read;
+    *is_known = true;
+}
+
 /* BW Oct 0.5, BW Oct 1/2, BW/60 30 */
 static bool parse_bandwidth(char **text, struct eq_values *values, struct eq_filter *filter)
 {
@@ -207,24 +229,35 @@ static bool parse_value(char **text, const struct eq_kind *kind, struct eq_value
                         struct eq_filter *filter, bool *is_known)
 {
     bool ok;
+    char again[EQ_NUMBER_MOST + 1];
+    struct eq_values read = {0};
     *is_known = true;
     if (take(filter, text, "Fc")) {
-        ok = eq_number_read_hertz(text, &values->frequency, filter->grouped);
+        ok = eq_number_read_hertz(text, &read.frequency,
+                                  values->has_frequency ? again : filter->grouped);
+        keep_first(&values->frequency, &values->has_frequency, read.frequency);
         mind(filter, *text, "Hz");
         return ok;
     }
     if (take(filter, text, "Gain")) {
-        ok = eq_number_read(text, "dB", &values->gain);
+        ok = eq_number_read(text, "dB", &read.gain);
+        keep_first(&values->gain, &values->is_gain_known, read.gain);
         if (has_gain(kind))
             mind(filter, *text, "dB");
         return ok;
     }
-    if (take(filter, text, "Q"))
-        return parse_width(text, NULL, WIDTH_Q, values);
-    if (take(filter, text, "BW"))
-        return parse_bandwidth(text, values, filter);
+    if (take(filter, text, "Q")) {
+        ok = parse_width(text, NULL, WIDTH_Q, &read);
+        keep_width(kind, values, &read, WIDTH_Q);
+        return ok;
+    }
+    if (take(filter, text, "BW")) {
+        ok = parse_bandwidth(text, &read, filter);
+        keep_width(kind, values, &read, WIDTH_OCTAVES);
+        return ok;
+    }
     if ((kind->flags & LINKWITZ) && eq_number_take(text, "Fp"))
-        return eq_number_read_hertz(text, &values->wanted_frequency, filter->grouped);
+        return eq_number_read_hertz(text, &values->wanted_frequency, again);
     if ((kind->flags & LINKWITZ) && eq_number_take(text, "Qp"))
         return eq_number_read(text, NULL, &values->wanted_q);
     *is_known = false;
@@ -245,6 +278,7 @@ static enum status parse_values(const struct mask_config *config, const struct e
     text += strspn(text, " \t");
     if (is_shelf(kind) && !isalpha((unsigned char)*text)) {
         ok = parse_width(&text, "dB", WIDTH_SLOPE, values);
+        values->decided_by = WIDTH_SLOPE;
         mind(filter, text, "dB");
     }
     while (ok) {
@@ -309,7 +343,7 @@ static enum status make_biquad(const struct mask_config *config, char *text, dou
     if (!(fmax(asked, values.frequency) < rate / 2))
         return mask_config_refuse(
             config,
-            *filter->grouped
+            asked == eq_number_hertz_elsewhere(filter->grouped)
                 ? "a filter at %g Hz needs more than a rate of %g Hz; the separator in "
                   "%s is one between thousands, as in Equalizer APO: leave it out"
                 : "a filter at %g Hz needs more than a rate of %g Hz: rate=48000, or "
@@ -327,6 +361,18 @@ static enum status make_biquad(const struct mask_config *config, char *text, dou
     filter->coefficients[3] = 1;
     memcpy(filter->coefficients + 4, biquad.a, sizeof biquad.a);
     return STATUS_OK;
+}
+
+/* Equalizer APO's coefficients end where not just one blank is before the next. */
+static bool is_spaced_as_its_own(const char *text)
+{
+    for (; *text; text += strcspn(text, " \t")) {
+        const char *next = text + strspn(text, " \t");
+        if (*next && (next != text + 1 || *text != ' '))
+            return false;
+        text = next;
+    }
+    return true;
 }
 
 /* The numerator's coefficients, then those of the denominator. */
@@ -356,6 +402,8 @@ static enum status make_recursive(const struct mask_config *config, char *text,
         return mask_config_refuse(config, "IIR takes an Order from 1 to %d", ORDER_MOST);
     if (!take(filter, &text, "Coefficients"))
         return mask_config_refuse(config, "IIR without Coefficients");
+    if (!is_spaced_as_its_own(text))
+        filter->foreign = "wide blanks";
     size_t count = 2 * ((size_t)order + 1);
     TRY(alloc_filter(filter, (size_t)order));
     TRY(parse_coefficients(config, text, count, filter->coefficients));
@@ -406,11 +454,19 @@ enum status eq_filter_apply(const struct eq_filter *filter, struct mask_matrix *
 }
 
 void eq_filter_note_grouped(const struct eq_filter *filter, const struct mask_config *config,
-                            bool *has_noted)
+                            bool has_noted[2])
 {
-    if (*filter->grouped && !*has_noted)
+    char number[EQ_NUMBER_MOST + 1], again[EQ_NUMBER_MOST + 1], *rest = number;
+    double ours, theirs = eq_number_hertz_elsewhere(filter->grouped);
+    strcpy(number, filter->grouped);
+    if (!*number || !eq_number_read_hertz(&rest, &ours, again) || has_noted[ours == theirs])
+        return;
+    has_noted[ours == theirs] = true;
+    if (ours == theirs)
         note("mask %s: line %zu: the separator of %s Hz is taken as one between thousands, as "
              "Equalizer APO does",
-             config->file, config->line, filter->grouped);
-    *has_noted |= *filter->grouped != '\0';
+             config->file, config->line, number);
+    else
+        note("mask %s: line %zu: %s Hz is taken as %.10g Hz, where Equalizer APO takes %.10g Hz",
+             config->file, config->line, number, ours, theirs);
 }

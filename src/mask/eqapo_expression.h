@@ -16,10 +16,12 @@ enum { EQAPO_VARIABLES_MOST = 256, EQAPO_VARIABLE_BYTES = 32 };
 struct eqapo_variables {
     double sample_rate; /* Hz */
     double channels;
+    bool is_logical; /* the last expression was true or false, not a number */
     size_t count;
     struct {
         char name[EQAPO_VARIABLE_BYTES];
         double value;
+        bool is_logical;
     } items[EQAPO_VARIABLES_MOST];
 };
 

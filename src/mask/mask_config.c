@@ -31,8 +31,10 @@ static bool read_text(struct mask_config *config, FILE *stream)
     size_t mark = plain_text_mark(config->text);
     memmove(config->text, config->text + mark, size + 1 - mark);
     bool is_old_mac = !strchr(config->text, '\n'); /* whose lines end with CR alone */
-    for (char *at = config->text; is_old_mac && (at = strchr(at, '\r'));)
-        *at = '\n';
+    for (char *at = config->text; is_old_mac && (at = strchr(at, '\r'));) {
+        *at++ = '\n';
+        config->has_cr_ends |= *at != '\0';
+    }
     config->next = config->text;
     return true;
 }

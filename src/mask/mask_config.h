@@ -25,8 +25,9 @@ struct mask_matrix;
 struct mask_config {
     const char *file;
     const struct mask_load_options *options;
-    char *text; /* zero-terminated, without a byte order mark */
-    char *next; /* the rest of the text, for mask_config_line */
+    char *text;       /* zero-terminated, without a byte order mark */
+    char *next;       /* the rest of the text, for mask_config_line */
+    bool has_cr_ends; /* its lines ended with CR alone, and were several */
     size_t line;
     char *home;                 /* the folder of the configuration */
     char *real_home;            /* the same without links */

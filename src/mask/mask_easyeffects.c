@@ -1,21 +1,27 @@
 /* Presets of EasyEffects, versions 6 to 8: the plugins in their order. */
 #include "mask/mask_easyeffects.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { PLUGINS_MOST = 64 };
 static const double GAIN_MOST = 36; /* dB, EasyEffects' */
 
-enum status easyeffects_gain(struct easyeffects *preset, const json_t *plugin, const char *key,
-                             double usual, double *factor)
+enum status easyeffects_number(struct easyeffects *preset, const json_t *object, const char *key,
+                               double least, double most, double *value)
 {
-    static const double silence = -100; /* dB, and below */
-    double gain = usual;
-    TRY(mask_json_number(&preset->json, plugin, key, &gain));
-    if (gain > GAIN_MOST)
-        return mask_json_refuse(&preset->json, "'%s' is above %g dB", key, GAIN_MOST);
-    *factor = gain <= silence ? 0 : audio_from_db(gain);
+    TRY(mask_json_number(&preset->json, object, key, value));
+    if (*value < least || *value > most)
+        return mask_json_refuse(&preset->json, "'%s' is %g, but EasyEffects has %g to %g", key,
+                                *value, least, most);
+    return STATUS_OK;
+}
+
+enum status easyeffects_gain(struct easyeffects *preset, const json_t *object, const char *key,
+                             double *factor)
+{
+    double gain = 0;
+    TRY(easyeffects_number(preset, object, key, -GAIN_MOST, GAIN_MOST, &gain));
+    *factor = audio_from_db(gain);
     return STATUS_OK;
 }
 
@@ -66,7 +72,7 @@ static const struct easyeffects_kind left_out = {"", pass, pass};
 static enum status apply_gain(struct easyeffects *preset, const json_t *plugin, const char *key)
 {
     double factor = 1;
-    TRY(easyeffects_gain(preset, plugin, key, 0, &factor));
+    TRY(easyeffects_gain(preset, plugin, key, &factor));
     for (size_t c = 0; c < 2 && factor != 1; c++)
         TRY(mask_matrix_gain(preset->config->matrix, c, factor, 0));
     return STATUS_OK;

@@ -25,6 +25,7 @@ struct eqapo_command {
     const char *name;
     bool names_file;  /* its text is a file's name */
     bool is_numbered; /* Equalizer APO allows a number behind it */
+    bool ends_itself; /* what is behind its unit has no effect in Equalizer APO */
     enum status (*gather)(struct eqapo *reading, char *text); /* while lines are gathered */
     enum status (*branch)(struct eqapo *reading, char *text); /* the same, in what If: leaves out */
     enum status (*run)(struct eqapo *reading, char *text);    /* may change the text */
@@ -55,6 +56,7 @@ struct eqapo {
     const char *device; /* of Device: lines; NULL: all */
     bool has_remark;    /* a line that is no command was noted */
     bool has_foreign;   /* and one that Equalizer APO would pass over */
+    bool has_tail;      /* and a # behind a command */
     struct eqapo_variables variables;
     struct eqapo_branches {
         size_t taken;    /* nested If: whose lines are gathered */
@@ -75,8 +77,8 @@ struct eqapo {
     bool is_selected[EQAPO_CHANNELS_MOST];
     bool saved[EQAPO_INCLUDES_MOST][EQAPO_CHANNELS_MOST]; /* at Include: lines */
     size_t filters;
-    size_t designed;  /* of GraphicEQ: lines, in the shortest length */
-    bool has_grouped; /* a separator of thousands was noted */
+    size_t designed;     /* of GraphicEQ: lines, in the shortest length */
+    bool has_grouped[2]; /* eq_filter_note_grouped */
 };
 
 /* mask_eqapo_lines.c: gather the lines of the configuration and those it includes. Errors: those of
@@ -94,7 +96,7 @@ void eqapo_free(struct eqapo *reading);
 /* Say of the first such line that Equalizer APO would pass over it, for that word. */
 void eqapo_note_foreign(struct eqapo *reading, const char *word);
 /* The rest of a line as a file's name, in place: Windows separates folders by backslashes. */
-char *eqapo_file_name(char *text);
+char *eqapo_file_name(struct eqapo *reading, char *text);
 
 /* mask_eqapo_channels.c: the number of channels from what was seen, and lines that select or copy
  * channels. */

@@ -65,14 +65,20 @@ static enum status add_line(struct eqapo *reading, const struct eqapo_command *c
 
 /* ---- remarks ---- */
 
-/* From a # behind a blank on. Equalizer APO finds no such comment, but takes nothing from it. */
-static void cut_comment(char *text)
+/* From a # behind a blank on: Equalizer APO finds no such comment. */
+static void cut_comment(struct eqapo *reading, const struct eqapo_command *command, char *text)
 {
-    for (char *at = text; *at; at++)
-        if (*at == '#' && (at == text || at[-1] == ' ' || at[-1] == '\t')) {
-            *at = '\0';
-            return;
-        }
+    char *at = text + strcspn(text, "#");
+    while (*at && at > text && at[-1] != ' ' && at[-1] != '\t')
+        at += 1 + strcspn(at + 1, "#");
+    if (*at && !command->ends_itself && !reading->has_tail) {
+        note(
+            "mask %s: line %zu: Equalizer APO reads '%.40s' as well, since it has no remarks behind "
+            "commands; they are left out here",
+            reading->now->file, reading->now->line, at);
+        reading->has_tail = true;
+    }
+    *at = '\0';
 }
 
 static void note_remark(struct eqapo *reading, const char *line)
@@ -212,6 +218,12 @@ static enum status print_parts(struct eqapo *reading, char *text, FILE *to)
             continue;
         }
         TRY(evaluate(reading, part, &value));
+        if (reading->variables.is_logical)
+            return mask_config_refuse(
+                reading->now,
+                "the expression '%.40s' is true or false, which Equalizer APO "
+                "does not take as a number: write (%.40s) ? 1 : 0",
+                part, part);
         fprintf(to, "%.17g", value);
     }
     return STATUS_OK;
@@ -251,7 +263,7 @@ static enum status gather_line(struct eqapo *reading, char *line, bool has_remar
     char *text = line + (found - line);
     if (!command->names_file) {
         eq_number_plain_blanks(text);
-        cut_comment(text);
+        cut_comment(reading, command, text);
     }
     if (!is_its_own(command, line))
         eqapo_note_foreign(reading, command->name);
@@ -269,6 +281,9 @@ enum status eqapo_gather(struct eqapo *reading)
     bool is_listing = strncasecmp(reading->now->text, "Filter Settings file", 20) == 0;
     struct eqapo_branches outer = reading->branches;
     reading->branches = (struct eqapo_branches){0};
+    if (reading->now->has_cr_ends)
+        note("mask %s: its lines end with CR alone: Equalizer APO takes all as one line",
+             reading->now->file);
     for (char *line; (line = mask_config_line(reading->now));)
         TRY(gather_line(reading, line, is_listing));
     if (reading->branches.taken > 0 || reading->branches.left_out > 0)
@@ -342,9 +357,11 @@ static enum status open_file(struct eqapo *reading, const char *name)
     return flaw ? mask_config_refuse(outer, "cannot include %s: %s", name, flaw) : STATUS_OK;
 }
 
-char *eqapo_file_name(char *text)
+char *eqapo_file_name(struct eqapo *reading, char *text)
 {
     char *name = mask_config_name(text);
+    if (name > text && name[-1] == '"')
+        eqapo_note_foreign(reading, "\"");
     for (char *at = name; *at; at++)
         if (*at == '\\')
             *at = '/';
@@ -353,7 +370,7 @@ char *eqapo_file_name(char *text)
 
 enum status eqapo_include(struct eqapo *reading, char *text)
 {
-    const char *name = eqapo_file_name(text);
+    const char *name = eqapo_file_name(reading, text);
     if (reading->depth == EQAPO_INCLUDES_MOST)
         return mask_config_refuse(reading->now, "includes are circular or nested deeper than %d",
                                   EQAPO_INCLUDES_MOST);

@@ -81,8 +81,15 @@ static enum status parse_pair(struct jconvolver *reading, char **rest, uint64_t 
 
 static enum status parse_name(struct jconvolver *reading, char *rest, const char **name)
 {
-    *name = mask_config_name(rest);
-    return **name ? STATUS_OK : mask_config_refuse(reading->config, "a file name is missing");
+    *name = mask_config_word(&rest);
+    if (!*name || !**name)
+        return mask_config_refuse(reading->config, "a file name is missing");
+    rest += strspn(rest, " \t");
+    if (*rest && *rest != '#')
+        note("mask %s: line %zu: the name is '%s', without '%.40s' behind the blank, as jconvolver "
+             "reads it; quotes keep a name with blanks together",
+             reading->config->file, reading->config->line, *name, rest);
+    return STATUS_OK;
 }
 
 /* Copies are links: jconvolver would lose what is added to one. */

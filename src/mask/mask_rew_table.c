@@ -37,7 +37,7 @@ struct rew_table {
     char separator;                              /* of the header */
     const struct rew_column *column[CELLS_MOST]; /* NULL: not used */
     size_t rows;
-    bool has_grouped;
+    bool has_grouped[2];
 };
 
 /* The next cell of a line, in place; NULL: none left. */
@@ -135,7 +135,7 @@ static enum status apply(struct rew_table *table, char *text)
     static const bool first = true;
     struct eq_filter filter;
     TRY(eq_listing_filter(table->config, text, table->config->rate, &filter));
-    eq_filter_note_grouped(&filter, table->config, &table->has_grouped);
+    eq_filter_note_grouped(&filter, table->config, table->has_grouped);
     enum status status = eq_filter_apply(&filter, table->matrix, &first);
     eq_filter_free(&filter);
     return status;

@@ -20,7 +20,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -29,7 +28,6 @@ enum {
     COLUMNS_MOST = 256,
     PATHS_MOST = 1 << 14,
     NAMES_SHOWN = 60,
-    DECIMAL_MOST = 10, /* beyond it 32767,16384 may be two integers */
 };
 
 struct text_table {
@@ -39,12 +37,12 @@ struct text_table {
     size_t path_count;
     struct mask_path *paths;
     enum comma_role comma;
-    char mark;       /* of decimals; 0 until the first */
-    bool has_commas; /* that could separate two numbers */
-    size_t names;    /* of columns; 0: no line names them */
+    char mark;    /* of decimals; 0 until the first */
+    size_t names; /* of columns; 0: no line names them */
     size_t names_line;
     char named[NAMES_SHOWN + 1]; /* that line */
     size_t columns;              /* 0 until the first line of numbers */
+    uint64_t gaps;               /* number_line_gaps of the last line */
     size_t first;                /* that holds taps, from 0 */
     struct mask_values taps;     /* row after row */
 };
@@ -155,12 +153,8 @@ static enum status read_number(struct text_table *table, const char *word)
 {
     double value;
     TRY(settle_mark(table, word));
-    if (!text_number(word, false, &value)) {
-        if (!text_number(word, true, &value))
-            return refuse_word(table, word);
-        table->has_commas = true;
-    }
-    table->has_commas |= strchr(word, ',') && fabs(value) > DECIMAL_MOST;
+    if (!text_number(word, true, &value))
+        return refuse_word(table, word);
     return mask_values_add(&table->taps, value);
 }
 
@@ -195,6 +189,11 @@ static enum status read_line(struct text_table *table, char *line)
     TRY(read_named(table, line, &named));
     if (named || read_names(table, line))
         return STATUS_OK;
+    uint64_t gaps = number_line_gaps(line, table->comma);
+    if (table->columns && gaps != table->gaps)
+        return text_lines_refuse(&table->lines,
+                                 "'%.40s': other cells are empty than in the lines before", line);
+    table->gaps = gaps;
     number_line_blank(line);
     if (table->comma == COMMA_SEPARATES)
         number_line_settle(line, table->comma);
@@ -342,7 +341,7 @@ static enum status read_table(struct text_table *table)
     if (table->names)
         note("mask %s: a line is taken as the name%s of its column%s: %s", file,
              plural_s(table->names), plural_s(table->names), table->named);
-    if (table->has_commas && table->comma == COMMA_UNKNOWN)
+    if (table->mark == ',' && table->comma == COMMA_UNKNOWN)
         note("mask %s: its commas are read as decimal marks; columns are separated by blanks or "
              "semicolons",
              file);

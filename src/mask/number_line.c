@@ -27,6 +27,20 @@ void number_line_blank(char *line)
     }
 }
 
+uint64_t number_line_gaps(const char *line, enum comma_role role)
+{
+    uint64_t cell = 1, empty = cell, gaps = 0;
+    for (; *line; line++)
+        if (*line == ';' || (*line == ',' && role == COMMA_SEPARATES)) {
+            cell = cell << 1 | cell >> 63;
+            empty |= cell;
+        } else if (!strchr(" \t\"", *line)) {
+            empty &= ~cell;
+            gaps = empty;
+        }
+    return gaps;
+}
+
 size_t number_line_fields(const char *line)
 {
     size_t fields = 0;
