@@ -50,7 +50,7 @@ START_TEST(changes_count_from_the_end)
         sound_free(&out);
     }
     command_refused(2, "counts from the end",
-                    "$HALO render -q one.wav - | $HALO render - no.wav --gain "
+                    "$HALO render -q one.wav - --container ogg | $HALO render - no.wav --gain "
                     "0,at=end-1s:gain=-6");
     command_refused(2, "overlap",
                     "$HALO render one.wav no.wav --gain 0,at=10ms-1s:gain=-6,at=20ms:gain=-3");
