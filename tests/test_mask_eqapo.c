@@ -206,7 +206,8 @@ START_TEST(convolution)
     ck_assert_uint_eq(mask->rate, 44100);
     mask_destroy(mask);
     ck_assert(!strstr(notes_of("Convolution: one.txt\n"), "would pass over"));
-    command_expect(notes_of("Convolution: \"one.txt\"\n"), "would pass over this or read it otherwise, for '\"'");
+    command_expect(notes_of("Convolution: \"one.txt\"\n"),
+                   "would pass over this or read it otherwise, for '\"'");
     command_expect(notes_of("Preamp: 0 dB\nInclude: \"e.inc\"\n"),
                    "line 2: Equalizer APO would pass");
     mask_refused("e.txt", "Convolution: two.txt\nConvolution: one.txt\n",
