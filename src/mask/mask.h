@@ -101,11 +101,15 @@ struct mask_load_options {
     const char *const *files;   /* "NAME=>PATH", NAME being what a configuration says, or
                                    "FILE:NAME=>PATH", where several files are one */
     bool distrusts_configs;     /* they may name files of that folder only (mask_config.h) */
-    bool is_about_configs;   /* folder or trust is stated for this mask, which must be one then */
-    bool is_named;           /* by a configuration: cannot be one itself */
-    struct workers *workers; /* that share the work; NULL: the caller alone */
+    bool skips_nonlinear;       /* their stages that are no filter are left out, not refused */
+    bool is_about_configs;      /* one of these is stated for this mask, which must be one then */
+    bool is_named;              /* by a configuration: cannot be one itself */
+    struct workers *workers;    /* that share the work; NULL: the caller alone */
     struct mask_directions directions;
 };
+
+/* The option that is about configurations, "folder="; there is one. */
+const char *mask_config_option(const struct mask_load_options *options);
 
 #define MASK_FILE_GIVES "=>"
 
