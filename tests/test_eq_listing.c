@@ -51,6 +51,19 @@ START_TEST(filters)
         {"LP1 Fc 8000 Hz", 10400, 0.32923562, -0.46993566},
         {"PA Fc 36.8Hz ( 40 -7 ) Gain -15.5dB BW/60 10.0", 47.84, 0.55052466, 0.41471576},
         {"pk Fc 1000 gain -9,5 q 5", 1300, 0.803286061, 0.303521324},
+        /* as REW writes them */
+        {"LP Q     Fc   10000 Hz  Q 0.400", 13000, -0.082109827, -0.230502529},
+        {"HP Q     Fc   20.00 Hz  Q  0.50", 26, 0.161150673, 0.607233316},
+        {"HS\tQ  Fc 100.0 Hz  Gain -6.00 dB Q .4272", 130, 0.635313138, -0.189363439},
+        {"LP Q .4 Fc 10000 Hz", 13000, -0.082109827, -0.230502529}, /* a value, not a name */
+        {"LS Q .6 Fc 300 Hz Gain 5 dB", 390, 1.223691883, -0.435441039},
+        {"Notch    Fc   800.0 Hz ", 1040, 0.996094154, 0.062374597},
+        {"NOTCH    Fc   800.0 Hz  Q 30", 1040, 0.996094154, 0.062374597},
+        {"Notch Q  Fc   800.0 Hz  Q 30.0", 1040, 0.996094154, 0.062374597},
+        {"All pass  Fc   900.0 Hz  Q  0.707", 1170, -0.751530915, 0.659697873},
+        {"L-T      Fc   50.00 Hz  Q   1.20 Fp 30 Qp 0.50", 39, 0.545028127, -0.563018302},
+        {"PEQ Fc 63.5 Hz Gain 3.25 dB BW Oct 1/2", 82.55, 1.103702242, -0.190536881},
+        {"AP Fc 900 Hz BW Oct 4/4", 1170, -0.278464252, 0.960446594},
         {"IIR Order 1 Coefficients 1 0 2 -1", 0, 1, 0},
         {"IIR Order 3 Coefficients 0 0 0 0.5 1 0 0 0", 11025, 0, 0.5},
     };
@@ -131,6 +144,11 @@ START_TEST(foreign)
         {"Filter: ON PK Fc 100 Hz Gain 3 dB BW/60 5", "BW/60"},
         {"Filter: ON HP1 Fc 100 Hz", "HP1"},
         {"Filter: ON LSQ Fc 100 Hz Gain 3 dB Q 0.7", "LSQ"},
+        {"Filter: ON LS Q Fc 100 Hz Gain 3 dB Q 0.7", "LSQ"},
+        {"Filter: ON LP Q Fc 100 Hz Q 0.7", NULL},
+        {"Filter: ON Notch Fc 100 Hz", "Notch"},
+        {"Filter: ON L-T Fc 50 Hz Q 1.2 Fp 30 Qp 0.5", "L-T"},
+        {"Filter: ON BP Fc 100 Hz BW Oct 1/3", "Oct 1/N"},
         {"Filter: ON IIR Order 1 Coefficients 1 0 1 0  ", NULL},
         {"Filter: ON IIR Order 1 Coefficients 1  0 1 0", "wide blanks"},
         {"Filter: ON IIR Order 1 Coefficients  1 0 1 0", "wide blanks"},
@@ -140,7 +158,8 @@ START_TEST(foreign)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[200], expected[100];
         snprintf(text, sizeof text, "# EQ\n%s\n%s\n", cases[i].text, cases[i].text);
-        snprintf(expected, sizeof expected, "line 2: Equalizer APO would pass over this, for '%s'",
+        snprintf(expected, sizeof expected,
+                 "line 2: Equalizer APO would pass over this or read it otherwise, for '%s'",
                  cases[i].word);
         mask_save_text("e.txt", text);
         const struct command_result result = command_done("$HALO mask show e.txt,rate=44100");

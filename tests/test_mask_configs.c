@@ -193,6 +193,20 @@ START_TEST(convolver_by_hand)
     mask_expect_path(mask, 1, 1, 6, (double[]){0, 0, 0, 0.05, 0.1, 0.15});
     mask_expect_path(mask, 1, 0, 6, (double[]){0, 0, 0, 0, 0, -0.125});
     mask_destroy(mask);
+    /* by what is in it, whatever its name; numbers alone are taps */
+    static const char *const names[] = {"room.txt", "room", "48000.conf", "a.b.text"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        mask_save_text(names[i], "48000 1 2\n0.0625\n0\t0\n\na.wav\n1\n0.0\n0.0 1.5\n");
+        mask = mask_loaded(names[i], NULL);
+        ck_assert_uint_eq(mask->path_count, 2);
+        mask_expect_path(mask, 0, 1, 5, (double[]){0, 0, 0, 0, 0.25});
+        mask_destroy(mask);
+    }
+    mask_save_text("taps.txt", "48000 2 2 0\n0 0 1 1\n0 0 1 1\n");
+    mask = mask_loaded("taps.txt", NULL);
+    ck_assert_uint_eq(mask->columns, 4);
+    mask_destroy(mask);
+    mask_refused("b.txt", "48000 1 1 0\n0\n0\nno.wav\n0\n0\n0\n", "line 4: cannot open no.wav");
     mask_refused("b.cfg", "48000 2 2 0\n0 -1\n0 0\na.wav\n0\n0.0\n0.0\n", "line 2: a delay");
     mask_refused("b.cfg", "48000 2 2 0\n0 0\n0 0\na.wav\n2\n0.0\n0.0\n", "line 5: a.wav has");
     mask_refused("b.cfg", "48000 2 2 0\n0 0\n0 0\na.wav\n0\n2.0\n0.0\n", "line 6: '2.0'");

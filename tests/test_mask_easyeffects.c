@@ -135,6 +135,56 @@ START_TEST(kernels_beside_a_preset)
 }
 END_TEST
 
+/* As an archive of presets has it, and as the preset of another machine names it. */
+START_TEST(kernels_in_a_folder_beside)
+{
+    command_clean();
+    command_done("mkdir -p pack/irs");
+    setenv("HOME", command_path("home"), 1);
+    make_kernel("pack/irs/A Room.irs", 1);
+    mask_save_text("pack/a.json", CONVOLVER("\"kernel-name\": \"A Room\", \"autogain\": false"));
+    expect_kernel("pack/a.json", NULL);
+    mask_save_text("pack/a.json", CONVOLVER("\"kernel-path\": \"/home/x/irs/A Room.irs\", "
+                                            "\"autogain\": false"));
+    const char *said = command_done("$HALO mask show pack/a.json").err;
+    command_expect(said, "pack/irs/A Room.irs for /home/x/irs/A Room.irs");
+    ck_assert_uint_eq(command_lines(said), 1);
+}
+END_TEST
+
+/* What is no filter is left out but for its gains; the rest is there. */
+START_TEST(nonlinear_plugins_are_skipped)
+{
+    static const char *const names[] = {"limiter",  "gate",    "compressor", "multiband_compressor",
+                                        "autogain", "exciter", "rnnoise",    "deesser"};
+    const struct mask_load_options skipping = {.skips_nonlinear = true};
+    command_clean();
+    make_kernel("Room.irs", 1);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char text[600];
+        snprintf(text, sizeof text,
+                 "{ \"output\": { \"plugins_order\": [\"%s#0\", \"convolver#0\", \"%s#1\"],\n"
+                 " \"convolver#0\": { \"kernel-name\": \"Room\", \"autogain\": false },\n"
+                 " \"%s#0\": { \"input-gain\": -26, \"output-gain\": 6, \"threshold\": -9 },\n"
+                 " \"%s#1\": { \"bypass\": %s, \"output-gain\": 20 } } }",
+                 names[i], names[i], names[i], names[i], i % 2 ? "true" : "false");
+        mask_save_text("a.json", text);
+        struct mask *mask = mask_loaded("a.json", &skipping);
+        mask_expect_path(mask, 0, 0, 1, (double[]){i % 2 ? 0.05 : 0.5});
+        mask_destroy(mask);
+        const char *said = command_done("$HALO mask show a.json,skip=nonlinear").err;
+        ck_assert_uint_eq(command_lines(said), i % 2 ? 1 : 2);
+        command_expect(said, names[i]);
+        mask_refused("a.json", text, "skip=nonlinear leaves it out");
+    }
+    mask_save_text("a.json", PRESET("crossfeed", "\"x\": 1"));
+    command_refused(1, "cannot be read as a mask", "$HALO mask show a.json,skip=nonlinear");
+    command_refused(2, "skip= is nonlinear, not 'all'", "$HALO mask show a.json,skip=all");
+    command_refused(2, "skip= is for configurations", "$HALO mask show Room.irs,skip=nonlinear");
+    command_refused(2, "is made by halo: skip=", "$HALO mask show lowpass:1000,skip=nonlinear");
+}
+END_TEST
+
 /* Whatever the order is, the kernel sets the rate, and equalisers are made at it. */
 START_TEST(kernels_set_the_rate)
 {
@@ -269,12 +319,32 @@ END_TEST
 #define PLUGIN_TESTS
 #endif
 
+/* Nothing is done to the sound. */
+START_TEST(presets_without_plugins)
+{
+    static const char *const texts[] = {
+        "{ \"output\": { \"blocklist\": [], \"plugins_order\": [] } }",
+        "{ \"input\": { \"plugins_order\": [] } }",
+        "{ \"input\": { \"plugins_order\": [] }, \"output\": { \"plugins_order\": [] } }",
+        "{ \"output\": { \"plugins_order\": [\"limiter#0\"], \"limiter#0\": { \"bypass\": true } } }",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct mask *mask = preset_loaded(texts[i]);
+        ck_assert_uint_eq(mask->path_count, 2);
+        for (size_t c = 0; c < 2; c++)
+            mask_expect_path(mask, c, c, 1, (double[]){1});
+        mask_destroy(mask);
+    }
+}
+END_TEST
+
 START_TEST(refused)
 {
     static const struct {
         const char *text, *expected;
     } cases[] = {
-        {PRESET("limiter", "\"x\": 1"), "limiter#0: this plugin cannot be read as a mask"},
+        {PRESET("limiter", "\"x\": 1"), "limiter#0: this plugin is no filter; skip="},
+        {PRESET("reverb", "\"x\": 1"), "reverb#0: this plugin cannot be read as a mask"},
         {CONVOLVER("\"kernel-name\": \"No\""), "convolver#0: there is no kernel No.irs"},
         {CONVOLVER("\"kernel-name\": \"../Room\""), "is not the name of a kernel"},
         {CONVOLVER("\"autogain\": true"), "it has no kernel-name"},
@@ -305,7 +375,7 @@ START_TEST(refused)
         {EQUALIZER("", "{\"solo\": true}"), "a band is solo"},
         {PRESET("equalizer", "\"mode\": \"FIR\""), "the mode 'FIR'"},
         {PRESET("equalizer", "\"num-bands\": 2"), "equalizer#0, band0: the preset does not have"},
-        {"{ \"output\": { \"plugins_order\": [] } }", "plugins_order must list"},
+        {"{ \"output\": { \"plugins_order\": 3 } }", "plugins_order must list"},
         {"{ \"output\": { \"plugins_order\": [\"gate#0\"] } }", "no settings of it"},
         {"{ \"output\": { \"plugins_order\": [\"a#0\"] }, \"input\": { \"plugins_order\": [\"b#0\"] "
          "} }",
@@ -320,5 +390,6 @@ START_TEST(refused)
 END_TEST
 
 SUITE_MAIN("mask_easyeffects", PLUGIN_TESTS stereo_kernel, level_and_dry_sound,
-           true_stereo_kernel_at_home, kernels_beside_a_preset, kernels_set_the_rate,
-           unknown_settings_are_said, bands, usual_quality, refused)
+           true_stereo_kernel_at_home, kernels_beside_a_preset, kernels_in_a_folder_beside,
+           nonlinear_plugins_are_skipped, kernels_set_the_rate, unknown_settings_are_said, bands,
+           usual_quality, presets_without_plugins, refused)

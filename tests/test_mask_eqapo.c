@@ -206,7 +206,8 @@ START_TEST(convolution)
     ck_assert_uint_eq(mask->rate, 44100);
     mask_destroy(mask);
     ck_assert(!strstr(notes_of("Convolution: one.txt\n"), "would pass over"));
-    command_expect(notes_of("Convolution: \"one.txt\"\n"), "would pass over this, for '\"'");
+    command_expect(notes_of("Convolution: \"one.txt\"\n"),
+                   "would pass over this or read it otherwise, for '\"'");
     command_expect(notes_of("Preamp: 0 dB\nInclude: \"e.inc\"\n"),
                    "line 2: Equalizer APO would pass");
     mask_refused("e.txt", "Convolution: two.txt\nConvolution: one.txt\n",
@@ -310,7 +311,61 @@ START_TEST(not_its_own)
         "pipeline:\n- Preamp: 3 dB\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        mask_refused("c.yml", texts[i], "channels: of capture");
+        mask_refused("c.yml", texts[i], "channels");
+}
+END_TEST
+
+/* Which branches are applied: the sum of the preamps in them. */
+START_TEST(branches)
+{
+#define RATES                                                                                      \
+    "If: sampleRate == 44100\nPreamp: -1 dB\nElseIf: sampleRate == 48000\nPreamp: -2 dB\n"         \
+    "Else:\nPreamp: -4 dB\nEndIf:\n"
+    static const struct {
+        const char *text;
+        uint32_t rate;
+        size_t channels;
+        double gain;
+    } cases[] = {
+        {RATES, 44100, 2, -1},
+        {RATES, 48000, 2, -2},
+        {RATES, 96000, 2, -4},
+        {RATES RATES, 48000, 2, -4},
+        {"If: inputChannelCount > 2\nPreamp: -1 dB\nEndIf:\nPreamp: -8 dB\n", 48000, 2, -8},
+        {"If: inputChannelCount > 2\nPreamp: -1 dB\nEndIf:\nPreamp: -8 dB\n", 48000, 6, -9},
+        {"If: not (outputChannelCount == 2) && true\nPreamp: -1 dB\nElse:\nPreamp: -2 dB\nEndIf:\n",
+         48000, 2, -2},
+        /* what is nested in a branch that is left out is not even read */
+        {"If: 0\nIf: 1\nPreamp: -1 dB\nElse:\nPreamp: -2 dB\nEndIf:\nVSTPlugin: Library a.dll\n"
+         "Include: no.txt\nEval: deviceName + 1\nElse:\nPreamp: -4 dB\nEndIf:\n",
+         48000, 2, -4},
+        {"If: 1\nIf: 0\nPreamp: -1 dB\nElse:\nPreamp: -2 dB\nEndIf:\nPreamp: -4 dB\nElseIf: 1\n"
+         "Preamp: -8 dB\nEndIf:\n",
+         48000, 2, -6},
+        {"Eval: x = 3\nIf: x >= 4\nPreamp: -1 dB\nElseIf: x == 3\nPreamp: -2 dB\nElseIf: x == 3\n"
+         "Preamp: -4 dB\nElse:\nPreamp: -8 dB\nEndIf:\n",
+         48000, 2, -2},
+        {"If: 0\nEval: x = 5\nElse:\nEval: x = 6\nEndIf:\nPreamp: -`x` dB\n", 48000, 2, -6},
+        {"Include: part.txt\nPreamp: -2 dB\n", 48000, 2, -3}, /* its If: ends with it */
+        {"If: 1\nInclude: part.txt\nPreamp: -2 dB\nElse:\nPreamp: -4 dB\nEndIf:\n", 48000, 2, -3},
+    };
+    mask_save_text("part.txt", "Preamp: -1 dB\nIf: 0\nPreamp: -8 dB\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct mask *mask = mask_loaded_text(cases[i].text, cases[i].rate, cases[i].channels);
+        double gain = 20 * log10(mask_column(mask, 0)[0]);
+        ck_assert_msg(fabs(gain - cases[i].gain) < 1e-9, "%s: %g dB", cases[i].text, gain);
+        mask_destroy(mask);
+    }
+    mask_refused("e.txt", "Preamp: 0 dB\nElse:\nPreamp: 1 dB\n", "line 2: Else: without If:");
+    mask_refused("e.txt", "Preamp: 0 dB\nElseIf: 1\n", "line 2: ElseIf: without If:");
+    mask_refused("e.txt", "Preamp: 0 dB\nEndIf:\n", "line 2: EndIf: without If:");
+    mask_refused("e.txt", "Preamp: 0 dB\nIf: deviceName == \"x\"\nEndIf:\n",
+                 "line 2: the expression cannot be read at");
+    mask_refused("e.txt", "Preamp: 0 dB\nIf:\nEndIf:\n", "line 2: the expression cannot be read");
+    command_expect(notes_of("If: 1\nPreamp: 0 dB\n"), "an If: is not closed by EndIf:");
+    mask_save_text("e.txt", "Preamp: 0 dB\nIf: inputChannelCount == 2\nEndIf:\n");
+    command_expect(command_done("$HALO mask show e.txt").err,
+                   "line 2: the channels of the sound are taken as 2");
 }
 END_TEST
 
@@ -319,10 +374,9 @@ START_TEST(other_programs)
     mask_refused("c.yml",
                  "filters:\n  filter1:\n    type: Gain\n  convolution: {type: Conv}\n"
                  "  delay: {delay: 3}\npipeline:\n  - type: Filter\n    channel: 0\n",
-                 "channels: of capture"); /* CamillaDSP's reader */
-    static const char *const refused[] = {
-        "If: sampleRate == 48000",    "ElseIf: 1", "Else:", "EndIf:", "VSTPlugin: Library a.dll",
-        "LoudnessCorrection: State 1"};
+                 "it has no devices:"); /* CamillaDSP's reader */
+    static const char *const refused[] = {"VSTPlugin: Library a.dll",
+                                          "LoudnessCorrection: State 1"};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         char text[100], expected[100];
         snprintf(text, sizeof text, "Preamp: 0 dB\n  %s\n", refused[i]);
@@ -366,4 +420,4 @@ END_TEST
 
 SUITE_MAIN("mask_eqapo", copies, selective_delay, layouts, channels_of_other_sounds,
            spelling_of_channels, tails, includes, convolution, delays, stages, devices, many_lines,
-           remarks_of_others, not_its_own, other_programs, autoeq)
+           remarks_of_others, not_its_own, branches, other_programs, autoeq)

@@ -206,6 +206,36 @@ START_TEST(parametric_equaliser)
 }
 END_TEST
 
+/* The module of a parametric equaliser is a filter chain of one param_eq. */
+START_TEST(equaliser_module)
+{
+#define EQUALISER(args)                                                                            \
+    "# eq\ncontext.modules = [\n{ name = libpipewire-module-parametric-equalizer\n"                \
+    " args = { equalizer.description = \"EQ\"\n  " args " } } ]\n"
+    command_clean();
+    mask_save_text("EQ.txt", "Preamp: -6.0 dB\nFilter 1: ON PK Fc 2000 Hz Gain -4.0 dB Q 1.500\n");
+    mask_save_text("a.conf", EQUALISER("equalizer.filepath = \"EQ.txt\""));
+    for (size_t channels = 0; channels <= 6; channels += 2) {
+        struct mask *mask = mask_loaded(
+            "a.conf", &(struct mask_load_options){.sound = {.rate = 48000, .channels = channels}});
+        ck_assert_uint_eq(mask->inputs, channels ? channels : 2);
+        ck_assert_uint_eq(mask->outputs, mask->inputs);
+        ck_assert_double_eq_tol(mask_magnitude(mask, 0, 1800), -6 - 3.618825, 2e-6);
+        mask_destroy(mask);
+    }
+    mask_save_text("a.conf",
+                   EQUALISER("equalizer.filepath = \"/home/x/eq/EQ.txt\" audio.position = "
+                             "[ FL FR FC ] playback.props = { audio.channels = 3 }"));
+    struct mask *mask = mask_loaded("a.conf", NULL);
+    ck_assert_uint_eq(mask->inputs, 3);
+    mask_destroy(mask);
+    command_expect(command_done("\"$HALO\" mask show a.conf").err,
+                   "a.conf: using EQ.txt beside it for /home/x/eq/EQ.txt");
+    mask_refused("a.conf", EQUALISER(""), "without equalizer.filepath");
+    mask_refused("a.conf", EQUALISER("equalizer.filepath = \"no.txt\""), "cannot open no.txt");
+}
+END_TEST
+
 /* PipeWire reads so many characters of a number, and takes what is left as the next words. */
 START_TEST(long_numbers_of_a_listing)
 {
@@ -399,5 +429,5 @@ END_TEST
 
 SUITE_MAIN("mask_pipewire", links_and_gains, json_is_read_as_well, instances_follow_the_stream,
            made_impulses, sections, raw_sections_and_combs, parametric_equaliser,
-           long_numbers_of_a_listing, the_nearest_rate, what_is_not_linked, long_impulses,
-           rates_of_streams, refused, written_and_read_again)
+           long_numbers_of_a_listing, the_nearest_rate, equaliser_module, what_is_not_linked,
+           long_impulses, rates_of_streams, refused, written_and_read_again)

@@ -64,9 +64,14 @@ static size_t name_at(const char *text)
     return length;
 }
 
-static bool is_rate(const char *name)
+/* NULL: none. */
+static const double *constant_named(const struct eqapo_variables *variables, const char *name)
 {
-    return strcmp(name, "sampleRate") == 0;
+    if (strcmp(name, "sampleRate") == 0)
+        return &variables->sample_rate;
+    return strcmp(name, "inputChannelCount") == 0 || strcmp(name, "outputChannelCount") == 0
+               ? &variables->channels
+               : NULL;
 }
 
 /* False: there is no such variable. */
@@ -78,9 +83,10 @@ static bool get_variable(struct eqapo_variables *variables, const char *name, do
             variables->is_logical = variables->items[i].is_logical;
             return true;
         }
-    *value = variables->sample_rate;
+    const double *constant = constant_named(variables, name);
+    *value = constant ? *constant : 0;
     variables->is_logical = false;
-    return is_rate(name);
+    return constant;
 }
 
 /* NULL, or why it cannot be set. */
@@ -89,8 +95,10 @@ static const char *set_variable(struct eqapo_variables *variables, const char *n
     size_t i = 0;
     while (i < variables->count && strcmp(variables->items[i].name, name) != 0)
         i++;
-    if (is_rate(name))
+    if (constant_named(variables, name) == &variables->sample_rate)
         return "sets the rate, which is that of the sound or of rate=,";
+    if (constant_named(variables, name))
+        return "sets the channels, which are the sound's,";
     if (i == EQAPO_VARIABLES_MOST)
         return "has too many variables";
     if (i == variables->count)
@@ -193,14 +201,17 @@ static double read_value(struct expression *expression)
     return read_name(expression);
 }
 
-/* Signs are weaker than powers: -2^2 is -4; 2^-2 is 0.25. */
+/* Signs are weaker than powers: -2^2 is -4; 2^-2 is 0.25. `not` is as strong as they are. */
 static double read_sign(struct expression *expression)
 {
     if (expression->nested == NESTED_MOST)
         return fail_at(expression, expression->at);
     expression->nested++;
     double value;
-    if (take(expression, "-")) {
+    if (take(expression, "not")) {
+        value = read_sign(expression) == 0;
+        expression->variables->is_logical = true;
+    } else if (take(expression, "-")) {
         value = -read_sign(expression);
     } else if (take(expression, "+")) {
         value = read_sign(expression);
@@ -268,8 +279,8 @@ static double read_logic(struct expression *expression)
 {
     double value = read_comparison(expression);
     while (!expression->wrong) {
-        bool is_and = take(expression, "and");
-        if (!is_and && !take(expression, "or"))
+        bool is_and = take(expression, "and") || take(expression, "&&");
+        if (!is_and && !take(expression, "or") && !take(expression, "||"))
             break;
         double other = read_comparison(expression);
         value = logical(expression, is_and ? value != 0 && other != 0 : value != 0 || other != 0);

@@ -112,6 +112,13 @@ enum status mask_config_refuse(const struct mask_config *config, const char *for
                 fields);
 }
 
+bool mask_config_skips(const struct mask_config *config, const char *stage)
+{
+    if (config->options->skips_nonlinear)
+        note("mask %s: %s is no filter and is left out (skip=nonlinear)", config->file, stage);
+    return config->options->skips_nonlinear;
+}
+
 enum status mask_config_rate(struct mask_config *config, uint32_t rate)
 {
     if (rate && config->rate && rate != config->rate)

@@ -8,6 +8,7 @@
 struct easyeffects {
     struct mask_config *config; /* with the matrix, of two inputs and outputs */
     struct mask_json json;      /* of the current plugin */
+    bool is_preparing;          /* kernels are loaded; nothing is filtered yet */
 };
 
 /* A number; missing: *value stays. Errors: it is beyond these limits, those of EasyEffects. */

@@ -64,13 +64,13 @@ static const struct eqapo_command commands[] = {
     {"Channel", .prepare = eqapo_see_channel, .run = eqapo_channel},
     {"Copy", .prepare = eqapo_see_copy, .run = eqapo_copy, .is_plausible = is_copy},
     {"Include", true, .gather = eqapo_include, .is_plausible = is_name},
-    {"Device", .gather = eqapo_device},
+    {"Device", .branch = eqapo_device}, /* Equalizer APO minds no If: there, either */
     {"Stage", .gather = eqapo_stage},
     {"Eval", .gather = eqapo_eval},
-    {"If", .gather = refuse},
-    {"ElseIf", .gather = refuse},
-    {"Else", .gather = refuse},
-    {"EndIf", .gather = refuse},
+    {"If", .branch = eqapo_if},
+    {"ElseIf", .branch = eqapo_else_if},
+    {"Else", .branch = eqapo_else},
+    {"EndIf", .branch = eqapo_end_if},
     {"VSTPlugin", .gather = refuse},
     {"LoudnessCorrection", .gather = refuse},
 };

@@ -26,8 +26,9 @@ struct eqapo_command {
     bool names_file;  /* its text is a file's name */
     bool is_numbered; /* Equalizer APO allows a number behind it */
     bool ends_itself; /* what is behind its unit has no effect in Equalizer APO */
-    enum status (*gather)(struct eqapo *reading, char *text);  /* while lines are gathered */
-    enum status (*run)(struct eqapo *reading, char *text);     /* may change the text */
+    enum status (*gather)(struct eqapo *reading, char *text); /* while lines are gathered */
+    enum status (*branch)(struct eqapo *reading, char *text); /* the same, in what If: leaves out */
+    enum status (*run)(struct eqapo *reading, char *text);    /* may change the text */
     enum status (*prepare)(struct eqapo *reading, char *text); /* before any line is run */
     bool (*is_plausible)(const char *text); /* such a line makes a file a configuration */
 };
@@ -57,6 +58,11 @@ struct eqapo {
     bool has_foreign;   /* and one that Equalizer APO would pass over */
     bool has_tail;      /* and a # behind a command */
     struct eqapo_variables variables;
+    struct eqapo_branches {
+        size_t taken;    /* nested If: whose lines are gathered */
+        size_t left_out; /* and in them those whose lines are not */
+        bool has_else;   /* of the outermost of those, no branch was taken yet */
+    } branches;          /* of the present file */
 
     /* before they are run */
     size_t channels;      /* of the sound */
@@ -82,6 +88,10 @@ MUST_CHECK enum status eqapo_include(struct eqapo *reading, char *text);
 MUST_CHECK enum status eqapo_device(struct eqapo *reading, char *text);
 MUST_CHECK enum status eqapo_stage(struct eqapo *reading, char *text);
 MUST_CHECK enum status eqapo_eval(struct eqapo *reading, char *text);
+MUST_CHECK enum status eqapo_if(struct eqapo *reading, char *text);
+MUST_CHECK enum status eqapo_else_if(struct eqapo *reading, char *text);
+MUST_CHECK enum status eqapo_else(struct eqapo *reading, char *text);
+MUST_CHECK enum status eqapo_end_if(struct eqapo *reading, char *text);
 void eqapo_free(struct eqapo *reading);
 /* Say of the first such line that Equalizer APO would pass over it, for that word. */
 void eqapo_note_foreign(struct eqapo *reading, const char *word);

@@ -20,6 +20,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -114,6 +115,9 @@ static enum status read_named(struct text_table *table, char *line, bool *known)
         {"outputs:", "the outputs", 1, MASK_CHANNELS_MOST, &table->outputs},
     };
     const char *text;
+    *known = false;
+    if (!isalpha((unsigned char)*line))
+        return STATUS_OK;
     *known = true;
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         if ((text = after(line, settings[i].name)))
@@ -182,8 +186,32 @@ static bool read_names(struct text_table *table, const char *line)
     return table->names > 0;
 }
 
+/* Whether a line is what most are behind the first: as many numbers with points, between blanks. */
+static enum status read_plain(struct text_table *table, char *line, bool *is_plain)
+{
+    size_t columns = 0, before = table->taps.count;
+    char *end = line;
+    double value;
+    *is_plain = false;
+    while (table->mark == '.' && *(line += strspn(line, " \t")) &&
+           decimal_read(line, &end, &value) && (!*end || *end == ' ' || *end == '\t') &&
+           isfinite((float)value)) {
+        TRY(mask_values_add(&table->taps, value));
+        columns++;
+        line = end;
+    }
+    *is_plain = !*line && columns > 0 && columns == table->columns && table->gaps == 0;
+    if (!*is_plain)
+        table->taps.count = before;
+    return STATUS_OK;
+}
+
 static enum status read_line(struct text_table *table, char *line)
 {
+    bool is_plain;
+    TRY(read_plain(table, line, &is_plain));
+    if (is_plain)
+        return STATUS_OK;
     line = bare_line(line);
     bool named;
     TRY(read_named(table, line, &named));
@@ -218,10 +246,23 @@ static enum status read_line(struct text_table *table, char *line)
     return STATUS_OK;
 }
 
+static bool has_comma(struct text_table *table)
+{
+    char piece[1 << 14];
+    size_t got;
+    bool found = false;
+    while (!found && (got = fread(piece, 1, sizeof piece, table->lines.stream)) > 0)
+        found = memchr(piece, ',', got) != NULL;
+    text_lines_restart(&table->lines);
+    return found;
+}
+
 /* The commas of the first lines may be either where those of later ones are not. */
 static enum status find_commas(struct text_table *table)
 {
     struct comma_evidence evidence = {0};
+    if (!has_comma(table))
+        return STATUS_OK;
     for (;;) {
         char *line;
         TRY(text_lines_next(&table->lines, &line));
