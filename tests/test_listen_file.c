@@ -113,7 +113,7 @@ START_TEST(each_choice_has_its_own_mix)
     static const char *const specs[] = {
         "two.txt,@mix=0.3", "four.txt,@mix=0.6",    "one.txt,@bypass",
         "two.txt",          "one.txt,@mix=0",       "centred.txt,align=peak,@mix=0.5",
-        "one.txt,@mix=0.8", "four.txt,@bypass=off",   "two.txt,@wet=-9dB",
+        "one.txt,@mix=0.8", "four.txt,@bypass=off", "two.txt,@wet=-9dB",
     };
     enum { COUNT = sizeof specs / sizeof *specs };
     char choices[1024] = "", script[200] = "";

@@ -19,7 +19,8 @@ static struct filter *chain;
 static struct live *live;
 static struct live_controls controls;
 
-/* Stages: gain, gain with a mix, equaliser, delay, gain with a level. False: a plugin is missing. */
+/* Stages: gain, gain with a mix, equaliser, delay, gain with a level. False: a plugin is missing.
+ */
 static bool begin(void)
 {
     const struct stage_settings settings = {.convolver = {.backend = "cpu", .live = true},

@@ -74,18 +74,18 @@ START_TEST(commands_are_obeyed)
 END_TEST
 
 /* Beside the program that runs, whose output is kept. What it printed is in the file "sent". */
-static int send_words(const char *words)
+static int send_command(const char *command)
 {
     char line[1024];
-    snprintf(line, sizeof line, "$HALO live --osc %s --send '%s' >%s 2>&1", port, words,
+    snprintf(line, sizeof line, "$HALO live --osc %s --send '%s' >%s 2>&1", port, command,
              command_path("sent"));
     return WEXITSTATUS(system(line));
 }
 
-static void refuse_words(int code, const char *expected, const char *words)
+static void refuse_command(int code, const char *expected, const char *command)
 {
     char answer[400] = "";
-    ck_assert_int_eq(send_words(words), code);
+    ck_assert_int_eq(send_command(command), code);
     FILE *file = fopen(command_path("sent"), "r");
     ck_assert_ptr_nonnull(file);
     ck_assert_ptr_nonnull(fgets(answer, sizeof answer, file));
@@ -97,24 +97,24 @@ START_TEST(commands_are_sent_by_halo)
 {
     pid_t process = begin("--meter-interval 0.02");
     live_rig_wait("1 a.txt");
-    ck_assert_int_eq(send_words("choose 2"), 0);
+    ck_assert_int_eq(send_command("choose 2"), 0);
     live_rig_wait("  2 b.txt  load");
-    ck_assert_int_eq(send_words("choose a.txt"), 0);
+    ck_assert_int_eq(send_command("choose a.txt"), 0);
     live_rig_wait("  1 a.txt  load");
-    ck_assert_int_eq(send_words("/halo/gain -6.5"), 0);
+    ck_assert_int_eq(send_command("/halo/gain -6.5"), 0);
     live_rig_wait("gain -6.5 dB");
-    ck_assert_int_eq(send_words("mute on"), 0);
+    ck_assert_int_eq(send_command("mute on"), 0);
     live_rig_wait("MUTED");
-    ck_assert_int_eq(send_words("mute 0") + send_words("dry"), 0);
+    ck_assert_int_eq(send_command("mute 0") + send_command("dry"), 0);
     live_rig_wait("  0 dry  gain -6.5 dB  load");
-    refuse_words(1, "refused: there is no mask 9", "choose 9");
-    refuse_words(1, "refused: there is no stage 7", "control 7 gain -6dB");
-    refuse_words(2, "there is no command 'chose'", "chose 1");
-    refuse_words(2, "gain takes a number of dB, not 'much'", "gain much");
-    ck_assert_int_eq(send_words("quit"), 0);
+    refuse_command(1, "refused: there is no mask 9", "choose 9");
+    refuse_command(1, "refused: there is no stage 7", "control 7 gain -6dB");
+    refuse_command(2, "there is no command 'chose'", "chose 1");
+    refuse_command(2, "gain takes a number of dB, not 'much'", "gain much");
+    ck_assert_int_eq(send_command("quit"), 0);
     struct command_result result = live_rig_end(process);
     ck_assert_msg(result.code == 0, "%s", result.err);
-    refuse_words(1, "answers", "choose 2");
+    refuse_command(1, "answers", "choose 2");
     command_refused(2, "--send needs --osc PORT", "$HALO live --send dry");
     lo_address_free(target);
 }
@@ -185,13 +185,64 @@ START_TEST(what_cannot_be_done_is_answered)
     expect_reason(server, reason, "/halo/bypass: stage 1 has no control '@bypass'");
     SEND("/halo/preset/save", "s", "../kazoo");
     expect_reason(server, reason, "/halo/preset/save: a preset cannot be called '../kazoo'");
+    SEND("/halo/control", "isf", INT32_MAX, "kazoo", 0.5);
+    expect_reason(server, reason, "/halo/control: there is no stage 2147483647");
+    SEND("/halo/choose", "h", (int64_t)1 << 40);
+    expect_reason(server, reason, "/halo/choose: there is no mask 1099511627776");
+    static char longest[5000];
+    memset(longest, 'k', sizeof longest - 1);
+    SEND("/halo/load", "is", 1, longest);
+    expect_reason(server, reason, "/halo/load: a text is longer than 1023 bytes");
+    longest[1024] = '\0';
+    SEND("/halo/preset", "s", longest);
+    expect_reason(server, reason, "/halo/preset: a text is longer than 1023 bytes");
 #undef SEND
-    live_rig_wait("\"osc_refused\":11");
+    live_rig_wait("\"osc_refused\":15");
     live_rig_wait("\"text\":\"OSC /halo/");
     struct command_result result = end(process);
     ck_assert_ptr_null(strstr(result.out, "\"gain_db\":24"));
     ck_assert_ptr_null(strstr(result.out, "\"gain_db\":-60"));
     ck_assert_ptr_null(strstr(result.out, "\"chosen\":2"));
+    lo_server_free(server);
+}
+END_TEST
+
+static int count_reason(const char *path, const char *types, lo_arg **values, int count,
+                        lo_message message, void *context)
+{
+    (void)path, (void)types, (void)count, (void)message;
+    char *reasons = context;
+    size_t length = strlen(reasons);
+    snprintf(reasons + length, 4000 - length, "%s\n", (const char *)values[1]);
+    return 0;
+}
+
+/* Each of those that come faster than presets are read has its answer, and the last one counts. */
+START_TEST(each_preset_asked_for_is_answered)
+{
+    enum { ASKED = 7 };
+    static char reasons[4000];
+    pid_t process = begin("--plain");
+    lo_server server = lo_server_new_with_proto(NULL, LO_UDP, NULL);
+    lo_server_add_method(server, NULL, NULL, count_reason, reasons);
+    live_rig_wait("mask 1");
+    for (int i = 0; i < ASKED; i++) {
+        char name[] = "kazoo0";
+        name[5] = (char)('0' + i);
+        lo_send_from(target, server, LO_TT_IMMEDIATE, "/halo/preset", "s", name);
+    }
+    for (int i = 0; i < ASKED; i++) {
+        char answer[64];
+        ck_assert_msg(lo_server_recv_noblock(server, 20000) > 0, "%d answers: %s", i, reasons);
+        snprintf(answer, sizeof answer, "cannot change to preset kazoo%d: ", i);
+        if (i == ASKED - 1) /* of each one, in any order */
+            for (int k = 0; k < ASKED; k++) {
+                answer[strlen("cannot change to preset kazoo")] = (char)('0' + k);
+                ck_assert_msg(strstr(reasons, answer) != NULL, "%s", reasons);
+            }
+    }
+    ck_assert_ptr_null(strstr(strstr(reasons, "kazoo6: "), "asked for since"));
+    end(process);
     lo_server_free(server);
 }
 END_TEST
@@ -216,5 +267,6 @@ START_TEST(bad_messages_are_counted)
 }
 END_TEST
 
-SUITE_MAIN("live_osc", commands_are_sent_by_halo, commands_are_obeyed, a_mask_that_cannot_be_read_stops_nothing,
-           what_cannot_be_done_is_answered, bad_messages_are_counted)
+SUITE_MAIN("live_osc", commands_are_sent_by_halo, commands_are_obeyed,
+           a_mask_that_cannot_be_read_stops_nothing, what_cannot_be_done_is_answered,
+           each_preset_asked_for_is_answered, bad_messages_are_counted)

@@ -54,9 +54,10 @@ START_TEST(a_container)
     command_clean();
     command_done("mkdir -p fs/memory");
     write_file("fs/memory/memory.limit_in_bytes", "73400320\n");
-    ck_assert_uint_eq(limit_with("4:memory:/docker/4f2c\n",
-                                 "35 31 0:32 /docker/4f2c %s/memory ro - cgroup cgroup rw,memory\n"),
-                      73400320);
+    ck_assert_uint_eq(
+        limit_with("4:memory:/docker/4f2c\n",
+                   "35 31 0:32 /docker/4f2c %s/memory ro - cgroup cgroup rw,memory\n"),
+        73400320);
     ck_assert_uint_eq(limit_with("4:memory:/\n", V1), 73400320);
 }
 END_TEST

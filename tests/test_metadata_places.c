@@ -169,7 +169,8 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        marker_stands_at_the_impulse, marker_keeps_its_time_at_another_rate,
+        marker_stands_at_the_impulse,
+        marker_keeps_its_time_at_another_rate,
         every_way_keeps_it,
         ends_of_the_sound_are_no_exception,
         a_delay_moves_the_sound_alone,

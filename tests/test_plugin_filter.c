@@ -30,7 +30,9 @@ static bool rig_load(struct rig *rig, const char *id, const char *const *spec, s
     if (!rig->info)
         return false;
     for (; *spec; spec++)
-        ck_assert_int_eq(plugin_spec_take(&rig->spec, rig->info, RATE, *spec), STATUS_OK);
+        ck_assert_int_eq(
+            plugin_spec_take(&rig->spec, rig->info, (struct automation_time){RATE, 0}, *spec),
+            STATUS_OK);
     const struct plugin_map_settings settings = {0};
     ck_assert_int_eq(plugin_map_init(&rig->map, rig->info, channels, &settings), STATUS_OK);
     rig->settings = (struct plugin_filter_settings){.info = rig->info,
@@ -614,8 +616,10 @@ END_TEST
 START_TEST(mixes_change_at_their_time)
 {
     struct stage_mix_spec spec = {0};
-    ck_assert_int_eq(stage_mix_take(&spec, RATE, "at=1000-2000:@mix=0"), STATUS_OK);
-    ck_assert_int_eq(stage_mix_take(&spec, RATE, "at=3000:@mix=1"), STATUS_OK);
+    ck_assert_int_eq(
+        stage_mix_take(&spec, (struct automation_time){RATE, 0}, "at=1000-2000:@mix=0"), STATUS_OK);
+    ck_assert_int_eq(stage_mix_take(&spec, (struct automation_time){RATE, 0}, "at=3000:@mix=1"),
+                     STATUS_OK);
     struct doubler *doubler;
     struct filter *mix = make_mix(&spec, false, &doubler);
     struct block in = stream_noise(1, 1, 5000);
@@ -643,10 +647,11 @@ START_TEST(levels_change_at_their_time)
 {
     struct stage_mix_spec spec = {0};
     char problem[200] = "";
-    ck_assert_int_eq(stage_mix_take(&spec, RATE, "at=1000-2000:@wet=-20dB"), STATUS_OK);
-    ck_assert_int_eq(stage_mix_take(&spec, RATE, "at=3000:@bypass=on"), STATUS_OK);
+    const struct automation_time when = {RATE, 0};
+    ck_assert_int_eq(stage_mix_take(&spec, when, "at=1000-2000:@wet=-20dB"), STATUS_OK);
+    ck_assert_int_eq(stage_mix_take(&spec, when, "at=3000:@bypass=on"), STATUS_OK);
     log_capture(problem, sizeof problem);
-    ck_assert_int_eq(stage_mix_take(&spec, RATE, "@mix=0.5"), STATUS_USAGE);
+    ck_assert_int_eq(stage_mix_take(&spec, when, "@mix=0.5"), STATUS_USAGE);
     log_capture(NULL, 0);
     ck_assert_ptr_nonnull(strstr(problem, "exclude each other"));
     spec.has_mix = false;
@@ -656,7 +661,8 @@ START_TEST(levels_change_at_their_time)
     for (int run = 0; run < 2; run++) {
         struct block out = stream_through(mix, in.data, in.frames, 5000);
         for (size_t i = DELAY; i < 5000; i++) {
-            float at = (float)i - 150, wet = at < 1000 ? 1 : fmaxf(1 - (at - 1000) / 1000 * 0.9f, 0.1f);
+            float at = (float)i - 150,
+                  wet = at < 1000 ? 1 : fmaxf(1 - (at - 1000) / 1000 * 0.9f, 0.1f);
             if (at >= 3000)
                 wet = 0.1f * fmaxf(1 - (at - 3000) / 480, 0); /* 10 ms */
             float x = in.data[0][i - DELAY];

@@ -102,12 +102,13 @@ START_TEST(names_are_made_visible)
 END_TEST
 
 /* As people write what they look for. */
-START_TEST(words_are_found_without_their_hyphens)
+START_TEST(names_are_found_without_their_hyphens)
 {
     offer("mean");
     const char *all = command_done("$HALO plugins list 'late-latency'").out;
     ck_assert_ptr_nonnull(strstr(all, "mean:late-latency"));
-    static const char *const words[] = {"latelatency", "'late latency'", "LATE_latency", "l-atelat-ency"};
+    static const char *const words[] = {"latelatency", "'late latency'", "LATE_latency",
+                                        "l-atelat-ency"};
     for (size_t w = 0; w < sizeof words / sizeof *words; w++)
         ck_assert_str_eq(command_done("$HALO plugins list %s", words[w]).out, all);
     command_expect(command_done("$HALO plugins list late-latencies").err, "matches");
@@ -262,9 +263,11 @@ START_TEST(one_plugin_that_crashes_hides_no_other_of_its_library)
             char reason[200];
             if (i % 2)
                 snprintf(reason, sizeof reason,
-                         "ended the process that scanned it (exit code 3; last line: number %d)", i);
+                         "ended the process that scanned it (exit code 3; last line: number %d)",
+                         i);
             else /* its escape became a blank */
-                snprintf(reason, sizeof reason, "crashed (aborted; last line: no table  [31m%d)", i);
+                snprintf(reason, sizeof reason, "crashed (aborted; last line: no table  [31m%d)",
+                         i);
             command_expect(json, reason);
         }
     }
@@ -465,7 +468,8 @@ int main(void)
         a_list_is_complete_and_reports_skipped_plugins,
         every_search_term_must_occur,
         names_are_made_visible,
-        words_are_found_without_their_hyphens, a_crash_is_remembered_until_the_file_changes,
+        names_are_found_without_their_hyphens,
+        a_crash_is_remembered_until_the_file_changes,
         a_damaged_cache_is_ignored,
         bad_ladspa_libraries_are_skipped,
         hanging_plugins_are_skipped,

@@ -1160,7 +1160,8 @@ static void expect_loudness(const char *path, double lufs)
     const float *const *planar = (const float *const *)sound.block.data;
     struct loudness *meter;
     struct true_peak *peak;
-    ck_assert_int_eq(loudness_create((uint32_t)sound.rate, sound.block.channels, &meter), STATUS_OK);
+    ck_assert_int_eq(loudness_create((uint32_t)sound.rate, sound.block.channels, &meter),
+                     STATUS_OK);
     ck_assert_int_eq(true_peak_create(sound.block.channels, &peak), STATUS_OK);
     ck_assert_int_eq(loudness_add(meter, planar, sound.block.frames), STATUS_OK);
     true_peak_add(peak, planar, sound.block.frames);
@@ -1184,7 +1185,8 @@ START_TEST(normalizing_sets_the_loudness)
     command_done("cp \"$WAV/click.wav\" ."); /* a peak with little loudness */
     command_done("\"$HALO\" render noise.wav quiet.wav --gain -60,at=1s:gain=-80");
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        static const char *const stages[] = {"noise.wav", "quiet.wav --mask \"$FILTERS/small-room.wav\"",
+        static const char *const stages[] = {"noise.wav",
+                                             "quiet.wav --mask \"$FILTERS/small-room.wav\"",
                                              "noise.wav --gain 30 --tail until:-40dB"};
         for (size_t s = 0; s < sizeof stages / sizeof *stages; s++) {
             command_done("\"$HALO\" render -f -o out.wav %s --normalize -23LUFS --format %s",
@@ -1250,7 +1252,8 @@ START_TEST(a_tail_can_have_a_time)
     static const char *const times[] = {"0.1s", "250ms", "0"};
     for (size_t t = 0; t < 3; t++) {
         size_t frames = 30000 + (size_t[]){4800, 12000, 0}[t];
-        command_done("\"$HALO\" render in.wav out.wav -f --mask m.wav --tail %s --block 4096", times[t]);
+        command_done("\"$HALO\" render in.wav out.wav -f --mask m.wav --tail %s --block 4096",
+                     times[t]);
         struct sound out = sound_load("out.wav");
         ck_assert_uint_eq(out.block.frames, frames);
         for (size_t i = 0; i < frames; i++)
@@ -1285,8 +1288,10 @@ START_TEST(channels_have_names)
     }
     sound_free(&in);
     sound_free(&out);
-    command_refused(2, "no channel TFL", "\"$HALO\" render in.wav o.wav --layout 5.1 --channel TFL");
-    command_refused(2, "it is not known", "\"$HALO\" render in.wav o.wav --layout none --channel FL");
+    command_refused(2, "no channel TFL",
+                    "\"$HALO\" render in.wav o.wav --layout 5.1 --channel TFL");
+    command_refused(2, "it is not known",
+                    "\"$HALO\" render in.wav o.wav --layout none --channel FL");
     command_refused(2, "'left' is no channel", "\"$HALO\" render in.wav o.wav --channel left");
     command_refused(2, "separated by commas", "\"$HALO\" render in.wav o.wav --channel 1,");
 }
@@ -1588,13 +1593,10 @@ SUITE_MAIN("render_files",
            truncated_streams_are_refused, sound_before_a_truncated_chunk_is_read,
            dither_is_triangular_or_none, dither_keeps_what_is_below_a_step,
            integers_saturate_and_are_reported, the_advice_holds_where_dither_alone_clips,
-           floats_do_not_clip, normalizing_sets_the_peak,
-                                  normalizing_sets_the_loudness,
-                                  another_rate_is_the_same_sound,
-                                  a_tail_can_have_a_time,
-                                  channels_have_names,
-                                  encoders_have_a_quality,
-           normalizing_keeps_the_samples_in_proportion, silence_cannot_be_normalized_and_stays,
-           signals_leave_no_partial_file, signals_end_a_wait, signals_leave_no_spool,
-           full_disk_leaves_no_partial_file, file_size_limit_leaves_no_partial_file,
-           mp3_without_a_length_is_read_to_its_end, wav_past_4_gb_is_rf64)
+           floats_do_not_clip, normalizing_sets_the_peak, normalizing_sets_the_loudness,
+           another_rate_is_the_same_sound, a_tail_can_have_a_time, channels_have_names,
+           encoders_have_a_quality, normalizing_keeps_the_samples_in_proportion,
+           silence_cannot_be_normalized_and_stays, signals_leave_no_partial_file,
+           signals_end_a_wait, signals_leave_no_spool, full_disk_leaves_no_partial_file,
+           file_size_limit_leaves_no_partial_file, mp3_without_a_length_is_read_to_its_end,
+           wav_past_4_gb_is_rf64)

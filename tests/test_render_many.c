@@ -209,16 +209,19 @@ START_TEST(folders_keep_their_folders)
     struct command_result result = command_done("$HALO render -O out in --gain -3 in/s0.wav --name "
                                                 "'{stem}-{index}.wav'");
     command_expect(result.err, "in: 8 sound files");
-    command_done("cmp out/deep/er/x-1.wav right.wav && test -e out/deep/y-2.wav && cmp out/s0-9.wav "
-                 "right.wav && test $(find out -type f | wc -l) = 9");
+    command_done(
+        "cmp out/deep/er/x-1.wav right.wav && test -e out/deep/y-2.wav && cmp out/s0-9.wav "
+        "right.wav && test $(find out -type f | wc -l) = 9");
     command_done("rm -r out && $HALO render -q -O in/out in --gain -3 && cmp in/out/deep/er/x.wav "
                  "right.wav && test $(find in/out -type f | wc -l) = 8");
     result = command_run("$HALO render -q -O in/out in --gain -3");
     ck_assert_int_eq(result.code, 1);
     command_expect(result.err, "8 of 8 files failed");
-    command_expect(command_run("$HALO render -O in/out in --gain -3").err, "halo batch, which resumes");
-    command_done("$HALO batch in -O done --gain -3 -q && test $(find done -type f -name '*.[wW]*' | wc -l) = "
-                 "16 && cmp done/deep/er/x.wav right.wav && rm done/deep/y.WAV");
+    command_expect(command_run("$HALO render -O in/out in --gain -3").err,
+                   "halo batch, which resumes");
+    command_done(
+        "$HALO batch in -O done --gain -3 -q && test $(find done -type f -name '*.[wW]*' | wc -l) = "
+        "16 && cmp done/deep/er/x.wav right.wav && rm done/deep/y.WAV");
     result = command_done("$HALO batch in/ -O done --gain -3 --json");
     ck_assert_double_eq(command_number(result.out, "made"), 1);
     command_done("mkdir empty");

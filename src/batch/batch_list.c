@@ -401,8 +401,8 @@ static enum status add_file(void *context, const char *path, const char *within)
     struct found_files *files = context;
     const char *flaw = is_utf8(path) ? NULL : "its name is not UTF-8; rename it";
     const char *id = flaw ? NULL : within, *out = files->options->render.name ? NULL : id;
-    json_t *job = json_pack("{s:s, s:s*, s:s*}", "in", flaw ? printable(path) : path, "id", id,
-                            "out", out);
+    json_t *job =
+        json_pack("{s:s, s:s*, s:s*}", "in", flaw ? printable(path) : path, "id", id, "out", out);
     char *line = job ? json_dumps(job, JSON_COMPACT) : NULL;
     json_decref(job);
     return line ? add_job(files->options, files->shard, line, NULL, flaw, ++files->count,
@@ -466,8 +466,8 @@ enum status batch_list_load(struct batch_options *options, const struct batch_sh
                             struct batch_list *list)
 {
     struct batch_names names = {.reader = {add_stage_file}};
-    bool is_folder = options->list && options->from == BATCH_FROM_JOBS &&
-                     input_folder_is(options->list);
+    bool is_folder =
+        options->list && options->from == BATCH_FROM_JOBS && input_folder_is(options->list);
     const char *place = options->glob || is_folder ? "file" : "line";
     if (options->masks)
         TRY(read_masks(options));
@@ -475,8 +475,9 @@ enum status batch_list_load(struct batch_options *options, const struct batch_sh
         TRY(kaldi_recordings_load(options->list, &options->recordings));
     enum status status = add_stages_of_all(&names, options);
     if (status == STATUS_OK)
-        status = (options->glob ? read_glob : is_folder ? read_folder
-                                                        : read_list)(options, shard, &names, list);
+        status = (options->glob ? read_glob
+                  : is_folder   ? read_folder
+                                : read_list)(options, shard, &names, list);
     if (status == STATUS_OK)
         status = check_names(&names, place);
     if (status == STATUS_OK && options->report)

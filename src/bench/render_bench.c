@@ -184,8 +184,8 @@ static enum status render_to_end(const struct render_bench *bench, struct render
     TRY(source_open_sound(bench->alias, false, &render->source));
     TRY(workers_create(bench->cell->threads, &render->workers));
     TRY(create_chain(bench, render));
-    struct sink_settings settings =
-        sink_settings_of(bench, engine_frames_out(render->chain, (int64_t)bench->frames, run.tail, 0));
+    struct sink_settings settings = sink_settings_of(
+        bench, engine_frames_out(render->chain, (int64_t)bench->frames, run.tail, 0));
     TRY(sink_open_sound(&settings, &render->sink));
     TRY(engine_run(render->chain, render->source, render->sink, &run, &totals));
     return sink_commit(render->sink);

@@ -7,6 +7,7 @@
  *   file=NAME=>PATH                    PATH in the place of what a configuration calls NAME; any
  *                                      number of them
  *   trust-config=no                    a configuration may name no others (mask_config.h)
+ *   skip=nonlinear                     what is no filter in it (a limiter) is left out
  *   az=DEGREES, el=DEGREES, speakers=LAYOUT, interpolate=nearest|linear
  *                                      directions of a SOFA file (mask_sofa.c)
  *

@@ -23,9 +23,9 @@ struct report {
     const struct filter *chain;
     struct engine_totals totals;
     enum tail tail;
-    bool true_peak; /* totals hold one */
+    bool true_peak;  /* totals hold one */
     double loudness; /* LUFS of the output; NAN: not measured */
-    double scale;   /* factor of --normalize, else 1; totals include it */
+    double scale;    /* factor of --normalize, else 1; totals include it */
     uint64_t clipped;
     bool length_is_open;  /* of the input: see struct source */
     bool precision_given; /* asked for */

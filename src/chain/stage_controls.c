@@ -71,9 +71,9 @@ enum status stage_controls_find(const struct stage_list *list, size_t index, con
                         stage->has_mixes ? "each of its masks has its own @mix="
                         : stage->mixed   ? "there are @bypass and "
                                          : "give it @mix=1 at the start",
-                        !stage->mixed                                   ? ""
+                        !stage->mixed                                    ? ""
                         : stage_mix_has(stage->mixed, STAGE_CONTROL_WET) ? "@wet"
-                                                                        : "@mix");
+                                                                         : "@mix");
         *control = mix_control(stage, kind);
     } else if (stage->ops->controls) {
         TRY(plugin_spec_port(stage->ops->controls(stage), name, &port));

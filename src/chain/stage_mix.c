@@ -10,8 +10,11 @@
 
 static const char *const switch_names[] = {"on", "off", NULL};
 
-const struct option_row stage_mix_rows[] = {
-    {.name = "@mix="}, {.name = "@wet="}, {.name = "@bypass"}, {.name = "@bypass=", .names = switch_names}, {0}};
+const struct option_row stage_mix_rows[] = {{.name = "@mix="},
+                                            {.name = "@wet="},
+                                            {.name = "@bypass"},
+                                            {.name = "@bypass=", .names = switch_names},
+                                            {0}};
 
 static bool begins(const char *word, const char *with)
 {
@@ -20,7 +23,8 @@ static bool begins(const char *word, const char *with)
 
 static bool is_own(const char *word)
 {
-    return begins(word, "@mix=") || begins(word, "@wet=") || strcmp(word, "@bypass") == 0 || begins(word, "@bypass=");
+    return begins(word, "@mix=") || begins(word, "@wet=") || strcmp(word, "@bypass") == 0 ||
+           begins(word, "@bypass=");
 }
 
 const struct plugin_port stage_mix_ports[] = {
@@ -61,12 +65,13 @@ enum status stage_mix_parse(enum stage_control_kind kind, const char *text, doub
     return STATUS_OK;
 }
 
-enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate, const char *word)
+enum status stage_mix_take(struct stage_mix_spec *spec, struct automation_time time,
+                           const char *word)
 {
     struct automation_point point = {0};
     bool later = automation_is_word(word);
     if (later)
-        TRY(automation_parse(word, rate, &point, &word));
+        TRY(automation_parse(word, time, &point, &word));
     const char *equals = strchr(word, '='); /* "@bypass" alone means on */
     point.target = begins(word, "@mix=")   ? STAGE_CONTROL_MIX
                    : begins(word, "@wet=") ? STAGE_CONTROL_WET
@@ -90,12 +95,13 @@ enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate, const cha
     return STATUS_OK;
 }
 
-enum status stage_mix_take_all(struct stage_mix_spec *spec, uint32_t rate, char **words)
+enum status stage_mix_take_all(struct stage_mix_spec *spec, struct automation_time time,
+                               char **words)
 {
     char **kept = words;
     for (char **word = words; *word; word++)
         if (word > words && stage_mix_is_word(*word))
-            TRY(stage_mix_take(spec, rate, *word));
+            TRY(stage_mix_take(spec, time, *word));
         else
             *kept++ = *word;
     *kept = NULL;

@@ -20,7 +20,8 @@
 #include "sound/automation.h"
 #include "sound/filter.h"
 
-/* Controls of a stage: the first three of its mix, which has either MIX or WET; the last its own. */
+/* Controls of a stage: the first three of its mix, which has either MIX or WET; the last its own.
+ */
 enum stage_control_kind {
     STAGE_CONTROL_MIX,
     STAGE_CONTROL_WET,
@@ -54,10 +55,12 @@ MUST_CHECK enum status stage_mix_parse(enum stage_control_kind kind, const char 
                                        double *value);
 
 /* Parse an option into `spec`. Errors (usage): invalid value. */
-MUST_CHECK enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate, const char *word);
+MUST_CHECK enum status stage_mix_take(struct stage_mix_spec *spec, struct automation_time time,
+                                      const char *word);
 
 /* Take these options out of a spec. Errors: as above. */
-MUST_CHECK enum status stage_mix_take_all(struct stage_mix_spec *spec, uint32_t rate, char **words);
+MUST_CHECK enum status stage_mix_take_all(struct stage_mix_spec *spec, struct automation_time time,
+                                          char **words);
 
 /* Factors of the stage's output and of its input. */
 struct stage_mix_gains {

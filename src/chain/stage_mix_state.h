@@ -12,7 +12,7 @@ struct stage_mix_state {
     bool absent; /* the current block is, or was when this was recorded */
     bool was_absent;
     _Atomic bool left_out;
-    bool keeps_dry; /* @wet= */
+    bool keeps_dry;       /* @wet= */
     _Atomic double value; /* share, or dB */
     _Atomic bool bypass;
 };

@@ -99,7 +99,8 @@ HALO_REALTIME static void stage_mix_process(struct filter *filter, const real *c
     for (size_t at = 0, frames; at < filter->block; at += frames) {
         apply_points(mix);
         frames = automation_advance(&mix->cursor, filter->block - at);
-        bool is_all_wet = !mix->state.keeps_dry && mix->wet.at == mix->wet.frames && mix->wet.to == 1;
+        bool is_all_wet =
+            !mix->state.keeps_dry && mix->wet.at == mix->wet.frames && mix->wet.to == 1;
         if (!is_all_wet)
             blend(mix, out, at, frames);
     }

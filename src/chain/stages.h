@@ -219,6 +219,9 @@ struct stage_info stage_describe(const struct stage *stage);
 /* ops->needs of a loaded stage. */
 enum stage_needs stage_needs(const struct stage *stage);
 
+/* For ops->load: what times of at= count in. */
+struct automation_time stage_time(const struct stage *stage);
+
 /* For ops->load. Errors (usage): the caller runs no passes; `what` is the option, "level=". */
 MUST_CHECK enum status stage_check_passes(const struct stage_settings *settings, const char *what);
 

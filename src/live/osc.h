@@ -123,9 +123,9 @@ uint64_t osc_refused(const struct osc *osc);
  * others. Valid until the next call. */
 const char *osc_refusal(struct osc *osc);
 
-/* Send a command as words ("choose 2") to the halo live on that port, and wait for its answer. It may
- * still fail later where it loads a file. Errors (usage): the command; that none answers, or the
- * reason for which it was refused. */
+/* Send a command as words ("choose 2") to the halo live on that port, and wait for its answer. It
+ * may still fail later where it loads a file. Errors (usage): the command; that none answers, or
+ * the reason for which it was refused. */
 MUST_CHECK enum status osc_send(unsigned port, const char *command);
 
 #else /* without liblo osc_open always fails */

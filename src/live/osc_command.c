@@ -86,7 +86,8 @@ static bool value_text_at(const struct arguments *arguments, int at, char *value
     return true;
 }
 
-enum { CHOICES_MOST = 1000000, STAGES_MOST = 1000000, PORTS_MOST = 65535 };
+enum { PORTS_MOST = 65535 };
+#define WHOLE_MOST 9007199254740992.0 /* whole numbers that a double has, 2^53 */
 
 /* `arguments`, a letter each: c choice, C choice from 1, s stage from 1, t text, v value, d number,
  * o on or off, O the same as a value, p port. `usage` describes them to users; `text` presets the
@@ -126,11 +127,11 @@ static bool read_argument(const struct arguments *arguments, int at, char letter
     struct osc_command *command = &message->command;
     switch (letter) {
     case 'c':
-        return whole_at(arguments, at, 0, CHOICES_MOST, &command->choice);
+        return whole_at(arguments, at, 0, WHOLE_MOST, &command->choice);
     case 'C':
-        return whole_at(arguments, at, 1, CHOICES_MOST, &command->choice);
+        return whole_at(arguments, at, 1, WHOLE_MOST, &command->choice);
     case 's':
-        return whole_at(arguments, at, 1, STAGES_MOST, &command->stage);
+        return whole_at(arguments, at, 1, WHOLE_MOST, &command->stage);
     case 't':
         return text_at(arguments, at, command->text, OSC_TEXT_MOST);
     case 'v':
@@ -157,6 +158,15 @@ static struct osc_message refused(const char *path, const char *reason)
     return message;
 }
 
+static bool has_long_text(const struct arguments *arguments)
+{
+    bool found = false;
+    for (int at = 0; at < arguments->count; at++)
+        found |= arguments->types[at] == LO_STRING &&
+                 strlen((const char *)arguments->values[at]) >= OSC_TEXT_MOST;
+    return found;
+}
+
 static struct osc_message parse(const char *path, const struct arguments *arguments)
 {
     char reason[OSC_REASON_MOST] = "there is no such message";
@@ -167,7 +177,10 @@ static struct osc_message parse(const char *path, const struct arguments *argume
         const char *letters = messages[i].arguments;
         if (strcmp(path, messages[i].path) != 0)
             continue;
-        snprintf(reason, sizeof reason, "it takes %s", messages[i].usage);
+        if (has_long_text(arguments))
+            snprintf(reason, sizeof reason, "a text is longer than %d bytes", OSC_TEXT_MOST - 1);
+        else
+            snprintf(reason, sizeof reason, "it takes %s", messages[i].usage);
         bool fits = arguments->count == (int)strlen(letters);
         strcpy(message.command.text, messages[i].text);
         for (int at = 0; fits && letters[at]; at++)
@@ -230,12 +243,13 @@ void osc_packet_read(void *packet, size_t size,
     }
 }
 
-/* ---- from words ---- */
+/* ---- from text ---- */
 
 /* Of a letter of `arguments`; *text moves behind it. A text that is last has blanks, too. */
 static bool add_word(lo_message message, char letter, bool is_last, char **text)
 {
-    char *word = *text, *end = word + (letter == 't' && is_last ? strlen(word) : strcspn(word, " "));
+    char *word = *text,
+         *end = word + (letter == 't' && is_last ? strlen(word) : strcspn(word, " "));
     double number = 0;
     *text = end + strspn(end, " ");
     *end = '\0';
@@ -249,12 +263,12 @@ static bool add_word(lo_message message, char letter, bool is_last, char **text)
     return lo_message_add(message, "d", number) == 0;
 }
 
-/* NULL: the words are none of this row's. */
-static lo_message message_of(const char *letters, const char *words)
+/* NULL: the text is none of this row's. */
+static lo_message message_of(const char *letters, const char *rest)
 {
     char copy[OSC_TEXT_MOST], *at = copy;
     lo_message message = lo_message_new();
-    bool fits = message && (size_t)snprintf(copy, sizeof copy, "%s", words) < sizeof copy;
+    bool fits = message && (size_t)snprintf(copy, sizeof copy, "%s", rest) < sizeof copy;
     for (; fits && *letters; letters++)
         fits = add_word(message, *letters, !letters[1], &at);
     if (fits && !*at)
@@ -268,7 +282,7 @@ enum status osc_message_make(const char *text, const char **path, lo_message *me
     const char *prefix = "/halo/", *usage = NULL;
     text += strncmp(text, prefix, strlen(prefix)) == 0 ? strlen(prefix) : 0;
     size_t length = strcspn(text, " ");
-    const char *words = text + length + strspn(text + length, " ");
+    const char *rest = text + length + strspn(text + length, " ");
     for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) {
         *path = messages[i].path;
         const char *name = *path + strlen(prefix);
@@ -276,12 +290,13 @@ enum status osc_message_make(const char *text, const char **path, lo_message *me
             strncmp(name, text, length) != 0)
             continue;
         usage = messages[i].usage;
-        *message = message_of(messages[i].arguments, words);
+        *message = message_of(messages[i].arguments, rest);
         if (*message)
             return STATUS_OK;
     }
-    return usage ? fail(STATUS_USAGE, "%.*s takes %s, not '%s'", (int)length, text, usage, words)
-                 : fail(STATUS_USAGE, "there is no command '%.*s'; halo live --help lists those of "
-                                      "OSC",
+    return usage ? fail(STATUS_USAGE, "%.*s takes %s, not '%s'", (int)length, text, usage, rest)
+                 : fail(STATUS_USAGE,
+                        "there is no command '%.*s'; halo live --help lists those of "
+                        "OSC",
                         (int)length, text);
 }

@@ -54,7 +54,7 @@ struct mask {
     enum mask_output_level level; /* how what it makes is scaled, once all of it is there, */
     double level_gain;            /* and then by that; 0: no level */
     double dry, wet; /* factors of its input and of itself: mask_mix; dry 0: nothing to mix */
-    char *contents; /* lines about all that its file holds, if it is a part of it; or NULL */
+    char *contents;  /* lines about all that its file holds, if it is a part of it; or NULL */
 };
 
 enum mask_order { MASK_ORDER_LL_LR_RL_RR, MASK_ORDER_LL_RR_LR_RL, MASK_ORDER_HESUVI };
@@ -101,11 +101,15 @@ struct mask_load_options {
     const char *const *files;   /* "NAME=>PATH", NAME being what a configuration says, or
                                    "FILE:NAME=>PATH", where several files are one */
     bool distrusts_configs;     /* they may name files of that folder only (mask_config.h) */
-    bool is_about_configs;   /* folder or trust is stated for this mask, which must be one then */
-    bool is_named;           /* by a configuration: cannot be one itself */
-    struct workers *workers; /* that share the work; NULL: the caller alone */
+    bool skips_nonlinear;       /* their stages that are no filter are left out, not refused */
+    bool is_about_configs;      /* one of these is stated for this mask, which must be one then */
+    bool is_named;              /* by a configuration: cannot be one itself */
+    struct workers *workers;    /* that share the work; NULL: the caller alone */
     struct mask_directions directions;
 };
+
+/* The option that is about configurations, "folder="; there is one. */
+const char *mask_config_option(const struct mask_load_options *options);
 
 #define MASK_FILE_GIVES "=>"
 
@@ -118,6 +122,9 @@ MUST_CHECK enum status mask_load_with(const char *file, const struct mask_load_o
                                       struct mask **mask);
 
 double *mask_column(const struct mask *mask, size_t column);
+
+/* Those that are worth it for work on all taps. */
+struct workers *mask_workers(struct workers *workers, const struct mask *mask);
 
 /* All coefficients, rounded to single precision, for the caller to free; NULL: no memory. */
 float *mask_round(const struct mask *mask);
@@ -154,8 +161,8 @@ MUST_CHECK enum status mask_route(struct mask *mask, size_t channels, enum mask_
  * memory. */
 MUST_CHECK enum status mask_widen(struct mask *mask, size_t outputs);
 
-/* Scale a routed mask by `wet` and add `dry` of the input, at time zero: output n gets input n modulo
- * the number of inputs. `dry` is 0 then. Errors: memory. */
+/* Scale a routed mask by `wet` and add `dry` of the input, at time zero: output n gets input n
+ * modulo the number of inputs. `dry` is 0 then. Errors: memory. */
 MUST_CHECK enum status mask_mix(struct mask *mask);
 
 /* mask_route for MASK_ORDER_HESUVI (mask_hesuvi.c): from loudspeakers of 1, 2, 4, 5, 6 or 8

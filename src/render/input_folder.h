@@ -1,5 +1,5 @@
-/* A folder as many inputs: its sound files and those of its sub-folders, in the order of their names.
- * Threads: any. */
+/* A folder as many inputs: its sound files and those of its sub-folders, in the order of their
+ * names. Threads: any. */
 #ifndef HALO_INPUT_FOLDER_H
 #define HALO_INPUT_FOLDER_H
 

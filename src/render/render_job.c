@@ -160,12 +160,13 @@ static enum status work(struct render_job *job)
     struct metadata_change change = {
         .rate_in = job->sound->format.rate,
         .start = sound_part_frames(options->part.start, job->sound->format.rate),
-        .keeps_loops = !takes_part(options) && job->source->format.rate == job->sound->format.rate && stage_list_is_memoryless(&options->chain.stages)};
+        .keeps_loops = !takes_part(options) &&
+                       job->source->format.rate == job->sound->format.rate &&
+                       stage_list_is_memoryless(&options->chain.stages)};
     TRY(render_open_sink(options, job->source, &job->format, job->sound_format,
                          engine_frames_out(whole, job->source->frames, options->tail,
                                            sound_part_frames(options->until, job->format.rate)),
-                         &change,
-                         &job->sink));
+                         &change, &job->sink));
     job->metadata = job->sound->traits.metadata;
     lap_end(LAP_SINK, lap);
     TRY(lay_boundaries(job));

@@ -42,7 +42,7 @@ struct render_set {
     struct mask_cache *masks;
     struct progress_of_many progress;
     pthread_mutex_t print_lock;
-    pthread_mutex_t alone_lock; /* stages of which one runs at a time */
+    pthread_mutex_t alone_lock;     /* stages of which one runs at a time */
     atomic_size_t failed, existing; /* files; those whose output was there */
 };
 
@@ -311,8 +311,9 @@ static enum status run_set(struct render_set *set)
     pthread_mutex_destroy(&set->print_lock);
     size_t failed = atomic_load(&set->failed);
     if (atomic_load(&set->existing) > 0)
-        note("outputs exist: --force replaces them; halo batch, which resumes, does what is missing "
-             "or has changed");
+        note(
+            "outputs exist: --force replaces them; halo batch, which resumes, does what is missing "
+            "or has changed");
     if (status == STATUS_OK && failed)
         status = fail(STATUS_FAILED, "%zu of %zu file%s failed", failed, set->count,
                       plural_s(set->count));

@@ -13,7 +13,8 @@
 enum { BLOCK_MOST = 1 << 24, /* frames */ SECONDS_MOST = 1 << 30 };
 
 static const char *const boundary_names[] = {"zero", "replicate", "reflect", "wrap", NULL};
-static const char *const tail_names[] = {"full", "none", "until:-80dB", "3s", NULL}; /* and others */
+static const char *const tail_names[] = {"full", "none", "until:-80dB", "3s",
+                                         NULL}; /* and others */
 static const char *const format_names[] = {"pcm16", "pcm24", "pcm32", "float", "double", NULL};
 
 static enum status parse_tail(void *context, const struct option_row *row, const char *value)
@@ -29,10 +30,11 @@ static enum status parse_tail(void *context, const struct option_row *row, const
         return options_parse_seconds(row->name, value, 0, SECONDS_MOST, &options->until);
     }
     if (strncmp(value, "until:", 6) != 0)
-        return fail(STATUS_USAGE,
-                    "--%s is full, none, a time such as 3s, or until:LEVEL such as until:-80dB, not "
-                    "'%s'",
-                    row->name, value);
+        return fail(
+            STATUS_USAGE,
+            "--%s is full, none, a time such as 3s, or until:LEVEL such as until:-80dB, not "
+            "'%s'",
+            row->name, value);
     TRY(options_parse_db("the level of --tail until:", value + 6, -OPTIONS_DB_MOST, OPTIONS_DB_MOST,
                          &db));
     options->tail = TAIL_UNTIL;

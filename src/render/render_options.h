@@ -13,14 +13,14 @@ struct render_options {
     struct chain_options chain;
     const char *input;
     const char *output;
-    bool output_given;          /* as an option, not an argument */
-    const char *save_chain;     /* NULL: not saved */
-    bool collect;               /* copy the files that it names */
-    const char *replay;         /* a log; NULL: none */
-    const char *layout;         /* of the input; NULL: that of its file */
-    const char *channel;        /* of the input, a list; NULL: all */
-    uint32_t rate;              /* of the output; 0: that of the input */
-    double quality;             /* of the encoder, 1 to 11; 0: its own */
+    bool output_given;      /* as an option, not an argument */
+    const char *save_chain; /* NULL: not saved */
+    bool collect;           /* copy the files that it names */
+    const char *replay;     /* a log; NULL: none */
+    const char *layout;     /* of the input; NULL: that of its file */
+    const char *channel;    /* of the input, a list; NULL: all */
+    uint32_t rate;          /* of the output; 0: that of the input */
+    double quality;         /* of the encoder, 1 to 11; 0: its own */
     struct sound_format_request request;
     struct sound_part part; /* of the input */
     bool duration_given, end_given;

@@ -273,10 +273,11 @@ enum status channel_layout_find(const char *option, const char *of, const char *
     if (layout.speakers & UINT32_C(1) << position)
         return STATUS_OK;
     if (!layout.speakers)
-        return fail(STATUS_USAGE,
-                    "%s: it is not known which of the %zu channel%s of %s is %.*s; use numbers from "
-                    "1%s",
-                    option, channels, plural_s(channels), of, shown, name, advice);
+        return fail(
+            STATUS_USAGE,
+            "%s: it is not known which of the %zu channel%s of %s is %.*s; use numbers from "
+            "1%s",
+            option, channels, plural_s(channels), of, shown, name, advice);
     return fail(STATUS_USAGE, "%s: %s has no channel %.*s: its layout is %s", option, of, shown,
                 name, channel_layout_name(layout, channels, text));
 }

@@ -79,7 +79,9 @@ static inline int64_t engine_frames_out(const struct filter *chain, int64_t fram
 {
     if (frames_in == FRAMES_UNKNOWN || engine_tail(chain, tail) == TAIL_UNTIL)
         return FRAMES_UNKNOWN;
-    return frames_in + (int64_t)(tail == TAIL_FULL ? chain->tail : tail == TAIL_TIME ? tail_time : 0);
+    return frames_in + (int64_t)(tail == TAIL_FULL   ? chain->tail
+                                 : tail == TAIL_TIME ? tail_time
+                                                     : 0);
 }
 
 #endif

@@ -192,8 +192,8 @@ MUST_CHECK enum status source_open_span(struct source *inner, const struct sound
 MUST_CHECK enum status source_open_channels(struct source *inner, const size_t *numbers,
                                             size_t count, struct source **source);
 
-/* The sound at another rate, independent of seeks; it keeps the traits of `inner`. Takes over `inner`, also on failure.
- * Errors: memory. */
+/* The sound at another rate, independent of seeks; it keeps the traits of `inner`. Takes over
+ * `inner`, also on failure. Errors: memory. */
 MUST_CHECK enum status source_open_resampled(struct source *inner, uint32_t rate,
                                              struct source **source);
 MUST_CHECK enum status source_open_resampled_in_double(struct source *inner, uint32_t rate,
