@@ -23,7 +23,7 @@ enum { BITS_LEAST = 8 }; /* of PCM */
 
 static enum status refuse_read(const struct sound_source *sound, int error)
 {
-    return fail(STATUS_FAILED, "cannot read %s: %s", sound->source.name, strerror(error));
+    return fail(STATUS_FAILED, "cannot read %s: %s", sound->source.name, sound_error_text(error));
 }
 
 static bool is_foreign(struct sound_source *sound, struct foreign_sound *foreign)
@@ -61,6 +61,11 @@ static enum status refuse_sound(struct sound_source *sound)
         return refuse_header(sound);
     if (strstr(sound->io.open_problem, "not a regular file")) /* it is one */
         return fail(STATUS_FAILED, "cannot read %s: it is damaged", sound->source.name);
+    if (strstr(sound->io.open_problem, "internal error"))
+        return fail(STATUS_FAILED,
+                    "cannot read %s: libsndfile does not get past what is before its samples; take "
+                    "long texts out of it",
+                    sound->source.name);
     char text[256];
     snprintf(text, sizeof text, "%s", sound->io.open_problem);
     text[strcspn(text, "\r\n")] = '\0';
@@ -141,17 +146,6 @@ static enum status open_wav_stream(struct sound_source *sound, const unsigned ch
     return STATUS_OK;
 }
 
-/* libsndfile takes chunks that follow the samples of a W64 for samples. */
-static void limit_frames(struct sound_source *sound, SF_INFO *info, uint64_t bytes)
-{
-    uint64_t frame = sound_format_bytes(info->format) * (uint64_t)info->channels;
-    if ((info->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_W64 || frame == 0 || info->frames <= 0 ||
-        (uint64_t)info->frames <= bytes / frame)
-        return;
-    info->frames = (sf_count_t)(bytes / frame);
-    sound->limit = info->frames;
-}
-
 /* The chunk of the samples. False: there is none. */
 static bool find_data(struct sound_bytes *bytes, struct sound_chunks *chunks,
                       struct sound_chunk *data)
@@ -200,7 +194,7 @@ static enum status check_count(struct sound_source *sound, struct sound_bytes *b
 
 /* From what was kept of its head. Of compressed samples libsndfile does not read all that there is.
  */
-static void find_next(struct sound_source *sound, SF_INFO *info)
+static void find_next(struct sound_source *sound, const SF_INFO *info)
 {
     struct sound_bytes bytes = {.memory = sound->io.head, .size = sound_io_kept(&sound->io)};
     struct sound_chunks chunks;
@@ -211,7 +205,6 @@ static void find_next(struct sound_source *sound, SF_INFO *info)
         chunks.layout->whole_bytes == 0 ||
         !sound_bytes_number(&bytes, chunks.layout->whole_at, chunks.layout->whole_bytes, &whole))
         return;
-    limit_frames(sound, info, data.size);
     sound->layout = chunks.layout;
     sound->next = sound->end = chunks.at;
     whole += chunks.layout->whole_less;
@@ -411,10 +404,13 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
                     sound->source.name, claim.bits, plural_s(claim.bits));
     struct sound_bytes bytes = sound_bytes_of_file(sound->fd);
     sound_io_begin(&sound->io, sound->fd);
+    sound->io.length = (int64_t)size;
     if (is_flac_file(&bytes))
         return open_flac(sound, &info);
     if (claim.kind == CLAIM_OPEN)
         sound_source_show_size(sound, &bytes, &claim);
+    if (claim.is_described)
+        sound->io.shown = (int64_t)claim.end;
     sound->file = open_quietly(sound, &claim, &info);
     if (sound->io.error)
         return refuse_read(sound, sound->io.error);
@@ -437,10 +433,6 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
         lseek(sound->fd, 0, SEEK_SET);
         return use_stream(sound);
     }
-    if (sound->file && claim.kind == CLAIM_END)
-        limit_frames(sound, &info, claim.bytes);
-    if (sound->file && is_open)
-        sound_source_limit_to_chunks(sound, &claim, &info);
     if (sound->file)
         open_again_raw(sound, &bytes, &info);
     if (bytes.error)

@@ -56,16 +56,6 @@ void source_note_open_length(const char *name)
          name);
 }
 
-void sound_source_limit_to_chunks(struct sound_source *sound, const struct sound_claim *claim,
-                                  SF_INFO *info)
-{
-    uint64_t frame = sound_format_bytes(info->format) * (uint64_t)info->channels;
-    if (!sound->io.end.has_chunks || sound->io.patch.size > 0 || frame == 0)
-        return;
-    info->frames = (sf_count_t)((claim->end - claim->start) / frame);
-    sound->limit = info->frames;
-}
-
 /* ---- a stream ---- */
 
 static bool is_au(const unsigned char *head)
@@ -99,9 +89,9 @@ static bool read_to(struct stream_head *head, uint64_t size)
 
 /* With what the samples begin with, or what a chunk of the format has of channels and bits. */
 static bool read_to_data(struct stream_head *head, const struct chunk_layout *layout,
-                         struct sound_chunk *data)
+                         struct sound_chunk *data, bool *is_described)
 {
-    enum { MORE = 8 };
+    enum { MORE = 20 };
     struct sound_bytes bytes = {.memory = head->bytes, .big_endian = layout->big_endian};
     struct sound_chunks chunks = {.bytes = &bytes, .layout = layout, .at = layout->first};
     do {
@@ -112,17 +102,21 @@ static bool read_to_data(struct stream_head *head, const struct chunk_layout *la
         if (!sound_chunks_next(&chunks, data) || data->is_absurd)
             return false;
     } while (!data->is_data);
+    *is_described = chunks.is_described;
     return true;
 }
 
-/* Of a CAF or an AIFF. libsndfile reads an AIFF of no samples to the end of the stream. */
-static void open_chunk_size(struct sound_source *sound, struct stream_head *head,
+/* Of a CAF, an AIFF or a W64. libsndfile reads an AIFF of no samples to the end of the stream. */
+static void show_chunk_size(struct sound_source *sound, struct stream_head *head,
                             const struct chunk_layout *layout)
 {
     struct sound_chunk data;
-    bool is_aiff = strcmp(layout->magic, "FORM") == 0;
-    if (!read_to_data(head, layout, &data) ||
-        !(data.is_open || (is_aiff && (data.is_made_up || data.size == 0))))
+    bool is_aiff = strcmp(layout->magic, "FORM") == 0, is_described;
+    if (!read_to_data(head, layout, &data, &is_described))
+        return;
+    if (is_described && !data.is_open && !data.is_made_up && data.size > layout->lead)
+        sound->io.shown = (int64_t)(data.content + data.size);
+    if (!(data.is_open || (is_aiff && (data.is_made_up || data.size == 0))))
         return;
     unsigned char *size = head->bytes + data.content - layout->header + layout->size_at;
     put_size(size, layout->size_bytes, is_aiff ? 0 : STREAM_SIZE, true);
@@ -142,8 +136,8 @@ enum status sound_source_show_stream_size(struct sound_source *sound, const unsi
     memcpy(head.bytes, start, head.size);
     if (is_au(start))
         open_au_size(head.bytes);
-    else if (layout && layout->big_endian)
-        open_chunk_size(sound, &head, layout);
+    else if (layout)
+        show_chunk_size(sound, &head, layout);
     sound_io_unread(&sound->io, head.bytes, head.size);
     free(head.bytes);
     return STATUS_OK;

@@ -53,7 +53,7 @@ static enum status end_early(struct sound_source *sound)
     bool claimed = claim != FRAMES_UNKNOWN && sound->position < claim;
     const char *error = NULL;
     if (sound->io.error)
-        error = strerror(sound->io.error);
+        error = sound_error_text(sound->io.error);
     else if (!claimed && sound->file && sf_error(sound->file) != SF_ERR_NO_ERROR &&
              !sound->allow_truncated)
         error = sf_strerror(sound->file);
@@ -221,7 +221,7 @@ static enum status sound_source_seek(struct source *source, uint64_t frame)
         is_there = sf_seek(sound->file, (sf_count_t)frame, SEEK_SET) >= 0;
     if (!is_there)
         return fail(STATUS_FAILED, "cannot seek in %s: %s", source->name,
-                    sound->io.error ? strerror(sound->io.error)
+                    sound->io.error ? sound_error_text(sound->io.error)
                     : sound->flac   ? "it is damaged"
                                     : sf_strerror(sound->file));
     sound->position = (int64_t)frame;

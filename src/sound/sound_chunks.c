@@ -35,9 +35,14 @@ bool sound_bytes_read(struct sound_bytes *bytes, uint64_t at, void *buffer, size
         return true;
     }
     ssize_t got = files_read_at(bytes->fd, buffer, count, (off_t)at);
-    if (got < 0 && bytes->error == 0)
-        bytes->error = errno;
+    if (got != (ssize_t)count && bytes->error == 0)
+        bytes->error = got < 0 ? errno : SOUND_SHRANK;
     return got == (ssize_t)count;
+}
+
+const char *sound_error_text(int error)
+{
+    return error == SOUND_SHRANK ? "it became shorter while it was read" : strerror(error);
 }
 
 int sound_bytes_write(int fd, uint64_t at, const void *bytes, size_t count)
@@ -119,7 +124,11 @@ bool sound_size_is_made_up(uint64_t size, uint64_t frame)
 /* By the chunk of the format, in front of the samples. */
 static void take_frame(struct sound_chunks *chunks, const struct sound_chunk *chunk)
 {
-    uint64_t channels, bits;
+    uint64_t channels, bits, packet = 0;
+    if (memcmp(chunk->id, "desc", 4) == 0) /* packets of various sizes need the chunk pakt */
+        (void)sound_bytes_number(chunks->bytes, chunk->content + 16, 4, &packet);
+    chunks->is_described |= packet > 0 || memcmp(chunk->id, "fmt ", 4) == 0 ||
+                            memcmp(chunk->id, "COMM", 4) == 0 || memcmp(chunk->id, "pakt", 4) == 0;
     if (memcmp(chunk->id, "fmt ", 4) == 0)
         (void)sound_bytes_number(chunks->bytes, chunk->content + 12, 2, &chunks->frame);
     else if (memcmp(chunk->id, "COMM", 4) == 0 &&

@@ -8,7 +8,6 @@
 static enum sound_claim_kind claim_from(uint64_t start, uint64_t size, struct sound_claim *claim)
 {
     claim->end = start + size;
-    claim->bytes = size;
     return claim->end >= start ? CLAIM_END : CLAIM_NONE;
 }
 
@@ -47,6 +46,7 @@ static enum sound_claim_kind claim_of_chunks(struct sound_chunks *chunks, struct
             return CLAIM_NONE;
         if (memcmp(chunk.id, "fmt ", 4) == 0)
             claim_bits(chunks->bytes, chunk.content, claim);
+        claim->is_described = chunks->is_described;
         if (chunk.is_data)
             return claim_from(chunk.content, chunk.size, claim);
     }

@@ -62,7 +62,7 @@ enum sound_claim_kind {
 struct sound_claim {
     enum sound_claim_kind kind;
     uint64_t end;
-    uint64_t bytes;          /* before it that are samples, and what their chunk begins with */
+    bool is_described;       /* nothing after it is needed to read them */
     uint64_t start, size_at; /* CLAIM_OPEN: where samples begin, and where their size stands, */
     unsigned size_bytes;     /* in as many bytes */
     unsigned bits;           /* of a sample of PCM in a WAV; 0: not said */
