@@ -119,7 +119,7 @@ enum status source_read_metadata_after(struct source *source, struct sound_metad
     }
     enum status status = read_after(sound, &buffer);
     struct sound_bytes bytes = {.fd = -1, .memory = buffer.bytes, .size = buffer.size};
-    metadata->cut |= sound->end - sound->next > buffer.size;
+    metadata->cut |= sound->end - sound->next > buffer.size + sound->layout->header;
     if (status == STATUS_OK && buffer.size > 0)
         status = metadata_read_after(&bytes, sound->layout, metadata);
     free(buffer.bytes);

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BITS_LEAST = 8 }; /* of PCM */
+enum { BITS_LEAST = 8 /* of PCM */, AIFF_LEAD = 8 /* bytes in front of samples */ };
 
 #define FRAMES_ABSURD ((sf_count_t)1 << 48)
 
@@ -130,6 +130,10 @@ static enum status open_wav_stream(struct sound_source *sound, const unsigned ch
     TRY(metadata_create(&sound->source.traits.metadata));
     TRY(stream_header_read_wav(sound->stream, head, sound->source.name, &header,
                                &sound->source.traits));
+    if (sound->source.length_is_open) { /* by what the file has */
+        header.frames = FRAMES_UNKNOWN;
+        header.next = header.end = 0;
+    }
     *info = (SF_INFO){.format = header.raw_format,
                       .channels = (int)header.stream.channels,
                       .samplerate = (int)header.stream.rate};
@@ -226,25 +230,54 @@ static void take_stream_claim(struct sound_source *sound, struct sound_bytes *he
         sound->source.frames = info->frames;
 }
 
-/* What libsndfile would read as other samples than they are. */
-static void open_again_raw(struct sound_source *sound, struct sound_bytes *bytes, SF_INFO *info)
+/* Samples from `start` on, of a format and number that libsndfile is not to take from the header.
+ * info->format: of the raw samples; `format`: of the file. */
+static void open_again_raw(struct sound_source *sound, SF_INFO *info, int format, uint64_t start,
+                           int64_t frames)
 {
-    uint64_t start;
-    int64_t frames;
-    if (!w64_header_reads_raw(bytes, info, &start, &frames))
-        return;
+    int64_t length = sound->io.length;
     sf_close(sound->file);
     if (sound->stream) {
         sound_io_begin_at(&sound->io, start);
     } else {
         lseek(sound->fd, (off_t)start, SEEK_SET);
         sound_io_begin(&sound->io, sound->fd);
+        sound->io.length = length;
     }
     sound->file = sound_io_open(&sound->io, SFM_READ, info);
-    info->format = SF_FORMAT_W64 | (info->format & SF_FORMAT_SUBMASK);
+    info->format = format;
     if (frames < info->frames)
         info->frames = frames;
     sound->limit = info->frames < FRAMES_ABSURD ? info->frames : FRAMES_UNKNOWN;
+}
+
+/* What libsndfile would read as other samples than they are. */
+static void open_w64_again(struct sound_source *sound, struct sound_bytes *bytes, SF_INFO *info)
+{
+    uint64_t start;
+    int64_t frames;
+    if (w64_header_reads_raw(bytes, info, &start, &frames))
+        open_again_raw(sound, info, SF_FORMAT_W64 | (info->format & SF_FORMAT_SUBMASK), start,
+                       frames);
+}
+
+/* More samples than their container can count. False: it is to be read as a stream. */
+static bool open_large_again(struct sound_source *sound, const struct sound_claim *claim,
+                             SF_INFO *info)
+{
+    uint64_t frame = sound_format_bytes(info->format) * (uint64_t)info->channels;
+    int format = info->format, end = format & SF_FORMAT_ENDMASK;
+    bool is_aiff = (format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AIFF;
+    if (!sound->file || frame == 0 || claim->end < claim->start)
+        return false;
+    if (end == SF_ENDIAN_FILE)
+        end = is_aiff ? SF_ENDIAN_BIG : SF_ENDIAN_LITTLE;
+    *info = (SF_INFO){.format = SF_FORMAT_RAW | end | (format & SF_FORMAT_SUBMASK),
+                      .channels = info->channels,
+                      .samplerate = info->samplerate};
+    uint64_t start = claim->start + (is_aiff ? AIFF_LEAD : 0);
+    open_again_raw(sound, info, format, start, (int64_t)((claim->end - start) / frame));
+    return true;
 }
 
 /* Of a stream that libsndfile opened, what its head says. */
@@ -253,7 +286,7 @@ static enum status use_head(struct sound_source *sound, SF_INFO *info)
     TRY(check_twice(sound));
     struct sound_bytes head = {.memory = sound->io.head, .size = sound_io_kept(&sound->io)};
     find_next(sound, info);
-    open_again_raw(sound, &head, info);
+    open_w64_again(sound, &head, info);
     if (!sound->file || sound->io.error)
         return refuse_sound(sound);
     take_stream_claim(sound, &head, info);
@@ -388,6 +421,12 @@ static bool is_narrow(const SF_INFO *info)
            container == SF_FORMAT_AIFF;
 }
 
+static bool is_bw64(struct sound_bytes *bytes)
+{
+    char magic[4];
+    return sound_bytes_read(bytes, 0, magic, sizeof magic) && memcmp(magic, "BW64", 4) == 0;
+}
+
 static enum status open_file(struct sound_source *sound, uint64_t size)
 {
     SF_INFO info = {0};
@@ -409,6 +448,9 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
         return open_flac(sound, &info);
     if (claim.kind == CLAIM_OPEN)
         sound_source_show_size(sound, &bytes, &claim);
+    bool is_shown = sound->io.patch.size > 0;
+    if (is_bw64(&bytes)) /* which libsndfile knows as RF64 */
+        sound->io.patch = (struct sound_patch){.size = 4, .bytes = "RF64"};
     if (claim.is_described)
         sound->io.shown = (int64_t)claim.end;
     sound->file = open_quietly(sound, &claim, &info);
@@ -423,9 +465,10 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
     bool is_plain = (claim.kind == CLAIM_END || is_open) && claim.bits > 0 && !sound->file &&
                     strstr(sf_strerror(NULL), "No 'data' chunk");
     sound->source.length_is_open = is_open;
-    bool is_unshown = is_open && sound->file && sound->io.patch.size == 0;
+    bool is_unshown = is_open && sound->file && !is_shown;
     if (((is_short || is_plain) && !sound->file) || is_guess ||
-        (is_unshown && (info.frames == 0 || is_narrow(&info)))) {
+        (is_unshown && (info.frames == 0 || is_narrow(&info)) &&
+         !(is_narrow(&info) && open_large_again(sound, &claim, &info)))) {
         if (sound->file)
             sf_close(sound->file);
         sound->file = NULL;
@@ -434,7 +477,7 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
         return use_stream(sound);
     }
     if (sound->file)
-        open_again_raw(sound, &bytes, &info);
+        open_w64_again(sound, &bytes, &info);
     if (bytes.error)
         return refuse_read(sound, bytes.error);
     if (sound->file && claim.kind == CLAIM_END)

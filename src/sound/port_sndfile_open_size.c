@@ -38,9 +38,11 @@ void sound_source_show_size(struct sound_source *sound, struct sound_bytes *byte
     unsigned char head[12];
     claim->end = bytes->size;
     find_chunks(sound, bytes, claim);
-    if (!sound_bytes_read(bytes, 0, head, sizeof head) || memcmp(head, "RF64", 4) == 0)
-        return; /* which has the size elsewhere, and libsndfile asks for that of the file */
+    if (!sound_bytes_read(bytes, 0, head, sizeof head))
+        return;
     const struct chunk_layout *layout = sound_chunks_layout(head);
+    if (layout && layout->whole_bytes == 8 && layout->size_bytes == 4)
+        return; /* an RF64 has the size elsewhere, and libsndfile asks for that of the file */
     uint64_t size = claim->end - claim->start + (layout ? layout->counted : 0);
     bool big_endian = layout ? layout->big_endian : memcmp(head, ".snd", 4) == 0;
     if (claim->size_bytes == 4 && size >= UINT32_MAX)
@@ -52,8 +54,10 @@ void sound_source_show_size(struct sound_source *sound, struct sound_bytes *byte
 
 void source_note_open_length(const char *name)
 {
-    note("%s: its header leaves the length open, as those of pipes do: read to the end of the file",
-         name);
+    note(
+        "%s: its header leaves the length open, as those of pipes and beyond 4 GB do: read to the end "
+        "of the file",
+        name);
 }
 
 /* ---- a stream ---- */
@@ -114,6 +118,7 @@ static void show_chunk_size(struct sound_source *sound, struct stream_head *head
     bool is_aiff = strcmp(layout->magic, "FORM") == 0, is_described;
     if (!read_to_data(head, layout, &data, &is_described))
         return;
+    data.is_made_up |= sound->source.length_is_open;
     if (is_described && !data.is_open && !data.is_made_up && data.size > layout->lead)
         sound->io.shown = (int64_t)(data.content + data.size);
     if (!(data.is_open || (is_aiff && (data.is_made_up || data.size == 0))))

@@ -11,6 +11,7 @@ enum { CHUNKS_MOST = 1 << 12 }; /* before the samples */
 static const struct chunk_layout layouts[] = {
     {"RIFF", "WAVE", "data", 0, false, 12, 4, 4, 8, 0, 2, 4, 4, 8},
     {"RF64", "WAVE", "data", 0, false, 12, 4, 4, 8, 0, 2, 20, 8, 8},
+    {"BW64", "WAVE", "data", 0, false, 12, 4, 4, 8, 0, 2, 20, 8, 8},
     {"RIFX", "WAVE", "data", 0, true, 12, 4, 4, 8, 0, 2, 4, 4, 8},
     {"FORM", "AIFF", "SSND", 8, true, 12, 4, 4, 8, 0, 2, 4, 4, 8},
     {"FORM", "AIFC", "SSND", 8, true, 12, 4, 4, 8, 0, 2, 4, 4, 8},
@@ -153,13 +154,16 @@ static bool reach_end(struct sound_bytes *bytes, uint64_t at)
     return sound_bytes_read(bytes, at - 1, &beyond, 1);
 }
 
-/* There is less than that; or more, where no chunks follow, of a stream that became that long. */
+/* There is less than that; or more, where no chunks follow: of a stream that became that long, or
+ * of samples beyond 4 GB, whose size began again at 0. */
 static bool is_made_up(const struct sound_chunks *chunks, const struct sound_chunk *chunk)
 {
     uint64_t lead = chunks->layout->lead, most = chunks->bytes->size;
-    if (!chunk->is_data || chunk->is_open || chunk->size < lead || chunk->content > most ||
-        !sound_size_is_made_up(chunk->size - lead, chunks->frame))
+    if (!chunk->is_data || chunk->is_open || chunk->size < lead || chunk->content > most)
         return false;
+    if (!sound_size_is_made_up(chunk->size - lead, chunks->frame))
+        return chunks->layout->size_bytes == 4 && most > chunks->at &&
+               most - chunks->at > UINT32_MAX && !reach_end(chunks->bytes, chunks->at);
     return chunk->size > most - chunk->content ||
            (chunks->layout->size_bytes == 4 && !reach_end(chunks->bytes, chunks->at));
 }

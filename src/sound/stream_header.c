@@ -144,9 +144,8 @@ static enum status read_sizes_64(struct reader *reader, uint32_t size, struct si
 
 bool stream_header_is_wav(const unsigned char head[12])
 {
-    bool riff = memcmp(head, "RIFF", 4) == 0 || memcmp(head, "RIFX", 4) == 0 ||
-                memcmp(head, "RF64", 4) == 0;
-    return riff && memcmp(head + 8, "WAVE", 4) == 0;
+    const struct chunk_layout *layout = sound_chunks_layout(head);
+    return layout && strcmp(layout->form, "WAVE") == 0;
 }
 
 enum { LESS = 8 }; /* of the file, which its size leaves out */

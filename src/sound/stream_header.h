@@ -3,7 +3,7 @@
  * Samples after the header are read and written as SF_FORMAT_RAW.
  *
  * A data size of 0, 0xFFFFFFFF, or a made-up one (sound_chunks.h) means: to the end of the stream.
- * WAV: RIFF, RIFX, RF64; PCM of 8 to 32 bits and IEEE float.
+ * WAV: RIFF, RIFX, RF64, BW64; PCM of 8 to 32 bits and IEEE float.
  */
 #ifndef HALO_STREAM_HEADER_H
 #define HALO_STREAM_HEADER_H
