@@ -2,6 +2,7 @@
 #include "base/plural.h"
 #include "sound/metadata.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,13 +118,18 @@ enum status metadata_remove_unplaced(struct sound_metadata *metadata)
     return STATUS_OK;
 }
 
-/* Between its header and its samples. */
+/* Between its header and its samples, and behind them. */
 static enum status read_au(struct sound_bytes *bytes, struct sound_metadata *metadata)
 {
     enum { HEADER = 24 };
-    uint64_t samples;
+    uint64_t samples, size;
     unsigned char *text;
-    if (!sound_bytes_number(bytes, 4, 4, &samples) || samples <= HEADER)
+    if (!sound_bytes_number(bytes, 4, 4, &samples) || !sound_bytes_number(bytes, 8, 4, &size))
+        return STATUS_OK;
+    if (bytes->fd >= 0 && size > 0 && samples + size < bytes->size)
+        TRY(metadata_leave(metadata, metadata_unknown, "%" PRIu64 " bytes at the end",
+                           bytes->size - samples - size));
+    if (samples <= HEADER)
         return STATUS_OK;
     TRY(metadata_copy(metadata, bytes, HEADER, samples - HEADER, &text));
     bool has_text = text && !metadata_is_zero(text, (size_t)(samples - HEADER));

@@ -38,9 +38,7 @@ static bool is_foreign(struct sound_source *sound, struct foreign_sound *foreign
 
 static enum status refuse_header(const struct sound_source *sound)
 {
-    return fail(STATUS_FAILED,
-                "cannot read %s: its header gives no possible rate, number of channels or length",
-                sound->source.name);
+    return fail(STATUS_FAILED, SOUND_IMPOSSIBLE, sound->source.name);
 }
 
 /* libsndfile reports some errors only as "System error", others as a sentence. */
@@ -96,7 +94,7 @@ static enum status use_info(struct sound_source *sound, const SF_INFO *info)
     bool rateless = is_aiff && info->samplerate == 1;
     if (is_aiff && info->samplerate >= AIFF_RATE_MOST)
         return refuse_header(sound);
-    if (info->channels < 1 || info->samplerate < 1 || rateless)
+    if (info->channels < 1 || info->samplerate < 1 || info->samplerate > RATE_MOST || rateless)
         return fail(STATUS_FAILED, "cannot read %s: its header says %d channel%s at %d Hz",
                     source->name, info->channels, plural_s((uint64_t)info->channels),
                     rateless ? 0 : info->samplerate);
@@ -115,9 +113,13 @@ static enum status read_layout(struct sound_source *sound, struct sound_bytes by
     return bytes.error ? refuse_read(sound, bytes.error) : STATUS_OK;
 }
 
-static enum status judge_short(struct sound_source *sound, uint64_t missing, const SF_INFO *info)
+static enum status judge_short(struct sound_source *sound, const struct sound_claim *claim,
+                               uint64_t size, const SF_INFO *info)
 {
+    uint64_t missing = claim->end - size;
     uint64_t frame = info ? sound_format_bytes(info->format) * (uint64_t)info->channels : 0;
+    if (frame > 0 && (claim->end - claim->start) % frame >= missing) /* of a frame that is none */
+        return STATUS_OK;
     uint64_t frames = frame > 0 ? (missing + frame - 1) / frame : 0;
     return sound_source_judge_missing(sound, frame > 0 ? (uint64_t)info->frames + frames : 0,
                                       frame > 0 ? frames : missing);
@@ -261,17 +263,26 @@ static void open_w64_again(struct sound_source *sound, struct sound_bytes *bytes
                        frames);
 }
 
-/* More samples than their container can count. False: it is to be read as a stream. */
+/* libsndfile takes the size of such an AU for a negative one. */
+static bool is_large_au(int format, const struct sound_claim *claim)
+{
+    return (format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AU && claim->kind == CLAIM_END &&
+           claim->end - claim->start > INT32_MAX;
+}
+
+/* More samples than their container, or libsndfile, can count. False: it is to be read as a stream.
+ */
 static bool open_large_again(struct sound_source *sound, const struct sound_claim *claim,
                              SF_INFO *info)
 {
     uint64_t frame = sound_format_bytes(info->format) * (uint64_t)info->channels;
     int format = info->format, end = format & SF_FORMAT_ENDMASK;
-    bool is_aiff = (format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AIFF;
+    bool is_aiff = (format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AIFF,
+         is_au = is_large_au(format, claim);
     if (!sound->file || frame == 0 || claim->end < claim->start)
         return false;
     if (end == SF_ENDIAN_FILE)
-        end = is_aiff ? SF_ENDIAN_BIG : SF_ENDIAN_LITTLE;
+        end = is_aiff || is_au ? SF_ENDIAN_BIG : SF_ENDIAN_LITTLE;
     *info = (SF_INFO){.format = SF_FORMAT_RAW | end | (format & SF_FORMAT_SUBMASK),
                       .channels = info->channels,
                       .samplerate = info->samplerate};
@@ -438,6 +449,8 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
         return refuse_read(sound, errno);
     if (claim.kind == CLAIM_TWICE)
         return refuse_twice(sound);
+    if (claim.kind == CLAIM_IMPOSSIBLE)
+        return refuse_header(sound);
     if (claim.bits > 0 && claim.bits < BITS_LEAST)
         return fail(STATUS_FAILED, "cannot read %s: its header says %u bit%s a sample",
                     sound->source.name, claim.bits, plural_s(claim.bits));
@@ -456,14 +469,16 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
     sound->file = open_quietly(sound, &claim, &info);
     if (sound->io.error)
         return refuse_read(sound, sound->io.error);
+    struct sound_chunks chunks; /* which halo cannot follow to the samples */
+    if (sound->file && claim.kind == CLAIM_NONE && sound_chunks_begin(&bytes, &chunks))
+        return refuse_header(sound);
     if (is_short)
-        TRY(judge_short(sound, claim.end - size, sound->file ? &info : NULL));
+        TRY(judge_short(sound, &claim, size, sound->file ? &info : NULL));
     TRY(find_guess(sound, &info, &is_guess));
-    /* libsndfile rejects some truncated containers, and those where a chunk of odd size comes
-     * before the samples; and takes others of unknown size for empty: read them as a stream. */
+    /* libsndfile rejects some truncated containers, and what it does not know before the samples of
+     * a WAV; and takes others of unknown size for empty: read them as a stream. */
     bool is_open = claim.kind == CLAIM_OPEN;
-    bool is_plain = (claim.kind == CLAIM_END || is_open) && claim.bits > 0 && !sound->file &&
-                    strstr(sf_strerror(NULL), "No 'data' chunk");
+    bool is_plain = (claim.kind == CLAIM_END || is_open) && claim.bits > 0 && !sound->file;
     sound->source.length_is_open = is_open;
     bool is_unshown = is_open && sound->file && !is_shown;
     if (((is_short || is_plain) && !sound->file) || is_guess ||
@@ -478,6 +493,8 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
     }
     if (sound->file)
         open_w64_again(sound, &bytes, &info);
+    if (sound->file && is_large_au(info.format, &claim))
+        (void)open_large_again(sound, &claim, &info);
     if (bytes.error)
         return refuse_read(sound, bytes.error);
     if (sound->file && claim.kind == CLAIM_END)

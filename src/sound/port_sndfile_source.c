@@ -62,6 +62,8 @@ static enum status end_early(struct sound_source *sound)
                     (long long)sound->position, error);
     if (sound->stream && sound->io.end.has_chunks && source->traits.metadata)
         source->traits.metadata->more_follows = true;
+    if (claim == FRAMES_UNKNOWN && sound->stream && sound->io.shown > sound->io.passed)
+        return sound_source_judge_missing(sound, 0, (uint64_t)(sound->io.shown - sound->io.passed));
     return claimed ? sound_source_judge_missing(sound, (uint64_t)claim,
                                                 (uint64_t)(claim - sound->position))
                    : STATUS_OK;

@@ -168,6 +168,20 @@ static bool is_made_up(const struct sound_chunks *chunks, const struct sound_chu
            (chunks->layout->size_bytes == 4 && !reach_end(chunks->bytes, chunks->at));
 }
 
+/* Far beyond any file; fewer bytes than samples have in front of them; or an RF64 without a size.
+ */
+static bool is_impossible(const struct sound_chunks *chunks, const struct sound_chunk *chunk)
+{
+    const struct chunk_layout *layout = chunks->layout;
+    bool is_narrow = layout->size_bytes == 4;
+    if (is_narrow && memcmp(chunk->id, "ds64", 4) == 0)
+        return chunk->size < DS64_LEAST;
+    if (chunk->is_open || chunk->is_made_up)
+        return false;
+    return chunk->size > SIZE_MOST ||
+           (chunk->is_data && chunk->size < layout->lead && (chunk->size > 0 || !is_narrow));
+}
+
 bool sound_chunks_next(struct sound_chunks *chunks, struct sound_chunk *chunk)
 {
     const struct chunk_layout *layout = chunks->layout;
@@ -193,6 +207,7 @@ bool sound_chunks_next(struct sound_chunks *chunks, struct sound_chunk *chunk)
     chunk->is_absurd |= chunks->at < chunk->content && !chunk->is_open;
     take_frame(chunks, chunk);
     chunk->is_made_up = is_made_up(chunks, chunk);
+    chunk->is_absurd |= is_impossible(chunks, chunk);
     return true;
 }
 

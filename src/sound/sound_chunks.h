@@ -54,6 +54,9 @@ struct chunk_layout {
     uint8_t whole_less; /* and bytes that it leaves out */
 };
 
+/* Bytes of a chunk: far beyond any stream, and far from overflow in libsndfile. */
+#define SIZE_MOST (UINT64_C(1) << 58)
+
 enum { SOUND_CHUNKS_MAGIC = 12 }; /* bytes of a file that tell its kind */
 
 /* By these; NULL: none of them. */
