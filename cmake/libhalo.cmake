@@ -30,9 +30,10 @@ target_link_libraries(halo_shared PRIVATE halo_core halo_flags)
 # FFTW outlive a closed library.
 target_link_options(halo_shared PRIVATE -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -Wl,-z,nodelete
                     -Wl,--as-needed -Wl,--gc-sections -Wl,--version-script=${map})
-target_include_directories(halo_shared INTERFACE ${PROJECT_SOURCE_DIR}/include)
+target_include_directories(halo_shared INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                           $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 set_target_properties(halo_shared PROPERTIES
-  OUTPUT_NAME halo VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS ${map}
+  OUTPUT_NAME halo EXPORT_NAME halo VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS ${map}
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR} LINKER_LANGUAGE C)
 
 # One object of all that the library uses, in which only its own names are global: what it is made of
@@ -61,8 +62,14 @@ file(RELATIVE_PATH prefix_from_pc /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /pre
 string(REGEX REPLACE "/$" "" prefix_from_pc "${prefix_from_pc}")
 configure_file(${PROJECT_SOURCE_DIR}/cmake/halo.pc.in ${PROJECT_BINARY_DIR}/halo.pc @ONLY)
 
-install(TARGETS halo_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+include(CMakePackageConfigHelpers)
+set(version ${PROJECT_BINARY_DIR}/haloConfigVersion.cmake)
+write_basic_package_version_file(${version} COMPATIBILITY SameMajorVersion)
+install(TARGETS halo_shared EXPORT halo LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         COMPONENT libhalo0 NAMELINK_COMPONENT libhalo-dev)
+install(EXPORT halo FILE haloConfig.cmake NAMESPACE halo::
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/halo COMPONENT libhalo-dev)
+install(FILES ${version} DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/halo COMPONENT libhalo-dev)
 install(FILES ${archive} DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libhalo-dev)
 install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/halo COMPONENT libhalo-dev)
 install(FILES ${PROJECT_BINARY_DIR}/halo.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig

@@ -32,11 +32,11 @@ static enum status end_output(enum status status)
 }
 
 /* What failed after a signal may have failed by it: the signal is the reason, once. */
-static void report_stop(void)
+static enum status report_stop(void)
 {
     struct failure last;
-    if (!failure_last(&last) || last.status != STATUS_INTERRUPTED)
-        fail(STATUS_INTERRUPTED, "stopped");
+    bool is_reported = failure_last(&last) && last.status == STATUS_INTERRUPTED;
+    return is_reported ? STATUS_INTERRUPTED : fail(STATUS_INTERRUPTED, "stopped");
 }
 
 int main(int argc, char **argv)
@@ -51,7 +51,7 @@ int main(int argc, char **argv)
     bool stopped = status != STATUS_OK && stop_requested();
     int code = stopped ? stop_code() : (int)status;
     if (stopped)
-        report_stop();
+        status = report_stop();
     if (status != STATUS_OK && failure_json_print(code) != STATUS_OK)
         code = STATUS_FAILED;
     if (stopped)

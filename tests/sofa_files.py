@@ -68,6 +68,14 @@ def make(folder):
             r * math.sin(math.radians(a)) * math.cos(math.radians(e)),
             r * math.sin(math.radians(e))] for a, e, r in ring]
     save(f"{folder}/cartesian.sofa", plain, xyz, sources_type="cartesian")
+    # Nowhere two directions are as near to a third.
+    any_ = numpy.random.default_rng(5)
+    scattered = [[any_.uniform(0, 360), any_.uniform(-60, 90), any_.uniform(1, 2)] for _ in range(80)]
+    save(f"{folder}/scattered.sofa", any_.standard_normal((80, 2, 8)), scattered)
+    save(f"{folder}/scattered-xyz.sofa", any_.standard_normal((80, 2, 8)),
+         [[r * math.cos(math.radians(a)) * math.cos(math.radians(e)),
+           r * math.sin(math.radians(a)) * math.cos(math.radians(e)),
+           r * math.sin(math.radians(e))] for a, e, r in scattered], sources_type="cartesian")
     save(f"{folder}/exchanged.sofa", plain, ring, left=-0.09)
     save(f"{folder}/wrong-sign.sofa", plain, ring, left=-0.09, api="1.0.2")
     # The sound reaches an ear later the farther it is to the side.

@@ -485,6 +485,28 @@ START_TEST(rooms_decay_as_asked)
 }
 END_TEST
 
+/* What a room's few echoes make of rt60= is said where it is not that. */
+START_TEST(rooms_say_how_they_decay)
+{
+    static const char *const sizes[] = {"6x5x3", "30x3x3", "50x30x15"};
+    static const double times[] = {0.1, 0.2, 0.4, 1};
+    size_t said = 0;
+    for (size_t i = 0; i < COUNT(sizes) * COUNT(times); i++) {
+        char spec[64];
+        double rt60 = times[i % COUNT(times)];
+        snprintf(spec, sizeof spec, "room:rt60=%g,size=%s", rt60, sizes[i / COUNT(times)]);
+        struct mask *mask = make(spec);
+        double ratio = decay_time(mask, 0) / rt60;
+        mask_destroy(mask);
+        const char *notes = command_done("\"$HALO\" mask make '%s' -f -o r.wav", spec).err;
+        bool is_said = strstr(notes, "it decays as rt60=") != NULL;
+        ck_assert_msg(is_said == (fabs(ratio - 1) > 0.15), "%s: %g, %s", spec, ratio, notes);
+        said += is_said;
+    }
+    ck_assert(said > 2 && said < COUNT(sizes) * COUNT(times));
+}
+END_TEST
+
 /* The first reflection in a room is where geometry puts it: from the nearest surface, the floor. */
 START_TEST(rooms_reflect_at_their_walls)
 {
@@ -639,7 +661,7 @@ START_TEST(bad_specs_are_refused)
         {"parametric:PK 100 3 1 7", "unexpected"},
         {"room:rt60=9", "at most"},
         {"room:size=6x5", "6x5x3"},
-        {"room:rt60=0.05,size=100x100x100", "cannot decay"},
+        {"room:rt60=0.05,size=100x100x100", "a longer rt60= or a smaller"},
         {"combine:diff", "separated by"},
         {"combine:diff*", "beside"},
         {"combine:diff,gain=1*diff", "gain=1"},
@@ -786,7 +808,7 @@ SUITE_MAIN("design", windowed_filters_equal_scipy, kaiser_sets_the_number_of_tap
            filters_keep_their_attenuation, equiripple_equals_published_and_octave,
            long_equiripple_alternates, simple_masks, hilbert_shifts_by_90_degrees, standard_curves,
            drawn_curves, parametric_equals_the_cookbook, minimum_phase_keeps_the_magnitude,
-           rooms_decay_as_asked, rooms_reflect_at_their_walls, rooms_have_seeds,
-           cascades_are_convolved, inverses_flatten, inverses_keep_their_limit, options_are_split,
-           bad_specs_are_refused, a_mask_is_written, a_spec_filters,
+           rooms_decay_as_asked, rooms_say_how_they_decay, rooms_reflect_at_their_walls,
+           rooms_have_seeds, cascades_are_convolved, inverses_flatten, inverses_keep_their_limit,
+           options_are_split, bad_specs_are_refused, a_mask_is_written, a_spec_filters,
            files_are_combined_at_their_rate, octave_agrees)

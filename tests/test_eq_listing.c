@@ -51,6 +51,19 @@ START_TEST(filters)
         {"LP1 Fc 8000 Hz", 10400, 0.32923562, -0.46993566},
         {"PA Fc 36.8Hz ( 40 -7 ) Gain -15.5dB BW/60 10.0", 47.84, 0.55052466, 0.41471576},
         {"pk Fc 1000 gain -9,5 q 5", 1300, 0.803286061, 0.303521324},
+        /* as REW writes them */
+        {"LP Q     Fc   10000 Hz  Q 0.400", 13000, -0.082109827, -0.230502529},
+        {"HP Q     Fc   20.00 Hz  Q  0.50", 26, 0.161150673, 0.607233316},
+        {"HS\tQ  Fc 100.0 Hz  Gain -6.00 dB Q .4272", 130, 0.635313138, -0.189363439},
+        {"LP Q .4 Fc 10000 Hz", 13000, -0.082109827, -0.230502529}, /* a value, not a name */
+        {"LS Q .6 Fc 300 Hz Gain 5 dB", 390, 1.223691883, -0.435441039},
+        {"Notch    Fc   800.0 Hz ", 1040, 0.996094154, 0.062374597},
+        {"NOTCH    Fc   800.0 Hz  Q 30", 1040, 0.996094154, 0.062374597},
+        {"Notch Q  Fc   800.0 Hz  Q 30.0", 1040, 0.996094154, 0.062374597},
+        {"All pass  Fc   900.0 Hz  Q  0.707", 1170, -0.751530915, 0.659697873},
+        {"L-T      Fc   50.00 Hz  Q   1.20 Fp 30 Qp 0.50", 39, 0.545028127, -0.563018302},
+        {"PEQ Fc 63.5 Hz Gain 3.25 dB BW Oct 1/2", 82.55, 1.103702242, -0.190536881},
+        {"AP Fc 900 Hz BW Oct 4/4", 1170, -0.278464252, 0.960446594},
         {"IIR Order 1 Coefficients 1 0 2 -1", 0, 1, 0},
         {"IIR Order 3 Coefficients 0 0 0 0.5 1 0 0 0", 11025, 0, 0.5},
     };
@@ -64,6 +77,44 @@ START_TEST(filters)
                       creal(got), cimag(got), creal(wanted), cimag(wanted));
         mask_destroy(mask);
     }
+}
+END_TEST
+
+/* Keys that stand beside each other, in any order, and the listing without those that Equalizer APO
+ * does not take. */
+START_TEST(keys)
+{
+    static const char *const cases[][2] = {
+        {"PK Fc 500 Hz Gain 4 dB BW Oct 2 Q 5", "PK Fc 500 Hz Gain 4 dB BW Oct 2"},
+        {"PK Q 5 Fc 500 Hz BW Oct 2 Gain 4 dB", "PK Fc 500 Hz Gain 4 dB BW Oct 2"},
+        {"HP Fc 90 Hz BW Oct 1.5 Q 4", "HP Fc 90 Hz BW Oct 1.5"},
+        {"NO Fc 900 Hz BW Oct 0.5 Q 1", "NO Fc 900 Hz BW Oct 0.5"},
+        {"AP Q 3 Fc 900 Hz BW Oct 0.5 Q 1", "AP Fc 900 Hz BW Oct 0.5"},
+        {"HSC 8 dB Fc 2000 Hz Gain -5 dB Q 3", "HSC 8 dB Fc 2000 Hz Gain -5 dB"},
+        {"LS 9dB Fc 200 Hz Q 0.4 Gain 5 dB BW Oct 1", "LS 9dB Fc 200 Hz Gain 5 dB"},
+        {"LSC 0 dB Fc 200 Hz Gain 5 dB Q 2", "LSC Fc 200 Hz Gain 5 dB"},
+        {"LS Fc 300 Hz Gain 5 dB Q 0.6 BW Oct 1", "LS Fc 300 Hz Gain 5 dB Q 0.6"},
+        {"HSC Fc 300 Hz Gain 5 dB BW Oct 1 Q 0.6", "HSC Fc 300 Hz Gain 5 dB Q 0.6"},
+        {"PK Fc 200 Hz Gain 5 dB Q 2 Gain -9 dB Q 7 Fc 90 Hz", "PK Fc 200 Hz Gain 5 dB Q 2"},
+        {"PK Fc 200 Hz Gain 5 dB BW Oct 2 BW Oct 1", "PK Fc 200 Hz Gain 5 dB BW Oct 2"},
+        {"HS Fc 200 Hz Gain 0 dB Gain 6 dB", "HS Fc 200 Hz Gain 0 dB"},
+        {"BP Fc 200 Hz Q 0 Q 4", "BP Fc 200 Hz"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct mask *masks[2];
+        for (size_t m = 0; m < 2; m++) {
+            char text[200];
+            snprintf(text, sizeof text, "Filter 1: ON %s\n", cases[i][m]);
+            masks[m] = mask_loaded_text(text, 44100, 2);
+        }
+        ck_assert_msg(masks[0]->taps == masks[1]->taps &&
+                          memcmp(mask_column(masks[0], 0), mask_column(masks[1], 0),
+                                 masks[0]->taps * sizeof(double)) == 0,
+                      "%s", cases[i][0]);
+        mask_destroy(masks[0]);
+        mask_destroy(masks[1]);
+    }
+    mask_refused("e.txt", "Filter: ON PK Fc 100 Hz Gain 3 dB Q 2 BW Oct 0\n", "PK without Q or BW");
 }
 END_TEST
 
@@ -93,12 +144,22 @@ START_TEST(foreign)
         {"Filter: ON PK Fc 100 Hz Gain 3 dB BW/60 5", "BW/60"},
         {"Filter: ON HP1 Fc 100 Hz", "HP1"},
         {"Filter: ON LSQ Fc 100 Hz Gain 3 dB Q 0.7", "LSQ"},
+        {"Filter: ON LS Q Fc 100 Hz Gain 3 dB Q 0.7", "LSQ"},
+        {"Filter: ON LP Q Fc 100 Hz Q 0.7", NULL},
+        {"Filter: ON Notch Fc 100 Hz", "Notch"},
+        {"Filter: ON L-T Fc 50 Hz Q 1.2 Fp 30 Qp 0.5", "L-T"},
+        {"Filter: ON BP Fc 100 Hz BW Oct 1/3", "Oct 1/N"},
+        {"Filter: ON IIR Order 1 Coefficients 1 0 1 0  ", NULL},
+        {"Filter: ON IIR Order 1 Coefficients 1  0 1 0", "wide blanks"},
+        {"Filter: ON IIR Order 1 Coefficients  1 0 1 0", "wide blanks"},
+        {"Filter: ON IIR Order 1 Coefficients 1 0\t1 0", "wide blanks"},
         {"Filter: ON iir Order 1 Coefficients 1 0 1 0", "IIR"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[200], expected[100];
         snprintf(text, sizeof text, "# EQ\n%s\n%s\n", cases[i].text, cases[i].text);
-        snprintf(expected, sizeof expected, "line 2: Equalizer APO would pass over this, for '%s'",
+        snprintf(expected, sizeof expected,
+                 "line 2: Equalizer APO would pass over this or read it otherwise, for '%s'",
                  cases[i].word);
         mask_save_text("e.txt", text);
         const struct command_result result = command_done("$HALO mask show e.txt,rate=44100");
@@ -149,6 +210,40 @@ START_TEST(frequencies)
         double level = mask_magnitude(mask, 0, cases[i].hertz);
         ck_assert_msg(fabs(level + 9.5) < 1e-6, "%s: %g dB", cases[i].text, level);
         mask_destroy(mask);
+    }
+}
+END_TEST
+
+/* What is noted of a frequency; NULL: nothing. */
+START_TEST(other_frequencies)
+{
+    static const struct {
+        const char *text, *note;
+    } cases[] = {
+        {"8.000", "line 2: the separator of 8.000 Hz is taken as one between thousands"},
+        {"1155.000",
+         "line 2: 1155.000 Hz is taken as 1155 Hz, where Equalizer APO takes 1155000 Hz"},
+        {"0.125", "line 2: 0.125 Hz is taken as 0.125 Hz, where Equalizer APO takes 125 Hz"},
+        {"1.155,50", "1.155,50 Hz is taken as 1155.5 Hz, where Equalizer APO takes 1.155 Hz"},
+        {"1'155", "1'155 Hz is taken as 1155 Hz, where Equalizer APO takes 0 Hz"},
+        {"1155.00", NULL},
+        {"1,155.000", NULL},
+        {"63,5", NULL},
+        {"1155.000e0", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[200];
+        snprintf(
+            text, sizeof text,
+            "# EQ\nFilter: ON PK Fc %s Hz Gain 3 dB Q 1\nFilter: ON PK Fc %s Hz Gain 1 dB Q 1\n",
+            cases[i].text, cases[i].text);
+        mask_save_text("e.txt", text);
+        const char *said = command_done("$HALO mask show e.txt,rate=44100").err;
+        if (cases[i].note)
+            command_expect(said, cases[i].note);
+        const char *first = strstr(said, " Hz is taken as");
+        ck_assert_msg(cases[i].note || !strstr(said, "taken as"), "%s: %s", cases[i].text, said);
+        ck_assert(!first || !strstr(first + 1, " Hz is taken as"));
     }
 }
 END_TEST
@@ -211,6 +306,13 @@ START_TEST(expressions)
     }
     mask_refused("e.txt", "Eval: x = 1/0\nPreamp: 0 dB\n", "has no value");
     mask_refused("e.txt", "Preamp: `1 dB\n", "a ` is missing");
+    static const char *const logical[] = {"2 == 2", "1 > 2 or true", "is_loud = 1 < 2; is_loud",
+                                          "2 > 1 ? false : 3", "1 ? 2 < 3 : 4"};
+    for (size_t i = 0; i < sizeof logical / sizeof *logical; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "Preamp: 0 dB\nDelay: `%s` ms\n", logical[i]);
+        mask_refused("e.txt", text, "is true or false, which Equalizer APO does not take as");
+    }
     mask_refused("e.txt", "Preamp: 0 dB\nEval: x = 1; sampleRate = 96000\n",
                  "line 2: the expression sets the rate, which is that of the sound or of rate=, at "
                  "'sampleRate = 96000'");
@@ -366,5 +468,6 @@ START_TEST(steep)
 }
 END_TEST
 
-SUITE_MAIN("eq_listing", filters, foreign, frequencies, filters_refused, expressions,
-           many_expressions, coefficients_by_expressions, rates, rates_of_commands, graphic, steep)
+SUITE_MAIN("eq_listing", filters, keys, other_frequencies, foreign, frequencies, filters_refused,
+           expressions, many_expressions, coefficients_by_expressions, rates, rates_of_commands,
+           graphic, steep)

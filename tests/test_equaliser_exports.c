@@ -39,6 +39,12 @@ START_TEST(tables)
         {"Notes:left\nNumber Enabled Control Type Frequency(Hz) Gain(dB) BW/60\n"
          "1 True Auto PA 66.00 -12.00 10\n2 True Manual HP1 20\n",
          "Filter: ON PK Fc 66 Hz Gain -12 dB Q 4.242640687119285\nFilter: ON HP1 Fc 20 Hz\n"},
+        {"Generic\nNumber Enabled Control Type Frequency(Hz) Gain(dB) Q Bandwidth(Hz) "
+         "TargetT60(ms) FilterT60(ms) Comment Quality\n"
+         "1 True Auto PK 63.80 -7.5 6.85 9.3 300 212 mine 7\n2 True Manual All_pass 90 0 0.7\n"
+         "3 True Manual Notch 50\n4 True Manual LP_Q 9000 0 0.5\n3 True Auto None\n",
+         "Filter: ON PK Fc 63.8 Hz Gain -7.5 dB Q 6.85\nFilter: ON AP Fc 90 Hz Q 0.7\n"
+         "Filter: ON NO Fc 50 Hz\nFilter: ON LPQ Fc 9000 Hz Q 0.5\n"},
         {"Number,Enabled,Control,Type,Frequency(Hz),Gain(dB),Q\n1,True,Auto,PK,63.80,-7.5,6.85\n"
          "2,False,Auto,PK,,,\n3,True,Auto,None\n",
          "Filter: ON PK Fc 63.8 Hz Gain -7.5 dB Q 6.85\n"},
@@ -61,7 +67,11 @@ START_TEST(tables_refused)
     mask_refused("t.txt", HEADER "\n1\tTrue\tAuto\tXY\t100\t1\t1\t\n", "line 2: an equaliser's");
     mask_refused("t.txt", HEADER "\n1\tTrue\tAuto\tPK\t100\t1\t\t\n", "line 2: PK without Q");
     mask_refused("t.txt", HEADER "\n1\tMaybe\tAuto\tPK\t100\t1\t1\t\n", "'Maybe'");
-    mask_refused("t.txt", HEADER "\tDelay(ms)\n", "line 1: a column 'Delay(ms)' cannot be read");
+    mask_refused("t.txt", "Number\tEnabled\tControl\tType\tFrequency(Hz)\tGain (dB)\n",
+                 "line 1: a column 'Gain (dB)' cannot be read");
+    mask_refused("t.txt", "Number\tEnabled\tControl\tType\tFrequency(kHz)\n",
+                 "line 1: a column 'Frequency(kHz)' cannot be read");
+    mask_refused("t.txt", HEADER "\n1\tTrue\tAuto\tL-T\t50\t\t1.2\n", "L-T takes Fc and Q");
     mask_refused("t.txt", HEADER "\n1\tTrue\tAuto\tPK\t100\t1\t1\t\t5\n",
                  "more cells than columns");
     mask_refused("t.txt", HEADER "\n1\n", "line 2: it has one cell");

@@ -58,6 +58,27 @@ static void expect_as_render(const char *mask)
     sound_free(&truth);
 }
 
+static void build_with_cmake(const char *example)
+{
+    sound_text("CMakeLists.txt", "cmake_minimum_required(VERSION 3.16)\n"
+                                 "project(example C)\n"
+                                 "find_package(halo 0.1 REQUIRED)\n"
+                                 "add_executable(example ${EXAMPLE})\n"
+                                 "target_link_libraries(example halo::halo -lsndfile -lm)\n");
+    command_done("cmake -S . -B cmade -DCMAKE_PREFIX_PATH=\"$PWD/prefix\" -DCMAKE_C_COMPILER='%s' "
+                 "-DEXAMPLE='%s/%s.c' && cmake --build cmade && cp cmade/example %s",
+                 HALO_CC, HALO_EXAMPLES, example, example);
+}
+
+START_TEST(find_package_finds_it)
+{
+    install();
+    build_with_cmake("convolve");
+    sound_noise_file("in.wav", 3, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 5001);
+    expect_as_render("\"$FILTERS/hall.wav\"");
+}
+END_TEST
+
 START_TEST(convolve_is_as_render)
 {
     install();
@@ -178,5 +199,5 @@ START_TEST(jack_is_as_render)
 END_TEST
 #endif
 
-SUITE_MAIN("library_installed", convolve_is_as_render, the_archive_is_enough, the_header_is_plain,
+SUITE_MAIN("library_installed", find_package_finds_it, convolve_is_as_render, the_archive_is_enough, the_header_is_plain,
            jack_is_as_render)

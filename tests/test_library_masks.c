@@ -266,7 +266,7 @@ END_TEST
 /* Of any machine: 17 and 8 TB. */
 START_TEST(what_no_memory_holds_is_said_to_be_that)
 {
-    static float samples[100000] = {1};
+    static float samples[100000] = {1, 1};
     struct halo_mask *mask, *none = NULL;
     struct halo_error error;
     struct halo_convolver *convolver = NULL;

@@ -192,6 +192,30 @@ static void expect_same_response(uint32_t from, uint32_t to, enum mask_align ali
     mask_destroy(mask);
 }
 
+/* It had 124 taps before time zero afterwards. */
+START_TEST(gains_are_not_resampled)
+{
+    for (size_t taps = 1; taps < 4; taps++) {
+        struct mask *mask;
+        ck_assert_int_eq(mask_create("m", 2, taps, &mask), STATUS_OK);
+        mask->rate = 44100;
+        mask->origin = (taps - 1) / 2;
+        mask_column(mask, 0)[mask->origin] = 0.5;
+        mask_column(mask, 1)[mask->origin] = -2;
+        ck_assert_int_eq(mask_resample(mask, 48000, NULL), STATUS_OK);
+        ck_assert_uint_eq(mask->rate, 48000);
+        ck_assert_uint_eq(mask->taps, taps);
+        ck_assert_uint_eq(mask->origin, (taps - 1) / 2);
+        ck_assert_double_eq(mask_column(mask, 0)[mask->origin], 0.5);
+        ck_assert_double_eq(mask_column(mask, 1)[mask->origin], -2);
+        mask_column(mask, 1)[taps - 1] += 0.25; /* a gain no longer, unless it is the only tap */
+        ck_assert_int_eq(mask_resample(mask, 44100, NULL), STATUS_OK);
+        ck_assert(taps == 1 ? mask->taps == 1 : mask->taps > taps);
+        mask_destroy(mask);
+    }
+}
+END_TEST
+
 START_TEST(resampling_keeps_the_response)
 {
     static const uint32_t rates[] = {8000, 44100, 48000, 96000, 192000, 47999};
@@ -214,4 +238,5 @@ START_TEST(too_large_is_refused)
 END_TEST
 
 SUITE_MAIN("mask", text_columns, text_refused, zero_bytes_are_refused, routes, routes_refused,
-           selects_and_scales, resampling_keeps_the_response, too_large_is_refused)
+           selects_and_scales, gains_are_not_resampled, resampling_keeps_the_response,
+           too_large_is_refused)

@@ -245,6 +245,58 @@ START_TEST(race_by_hand)
 END_TEST
 
 /* A filter's name is not a command of Equalizer APO; names of steps have tokens. */
+/* Its limiters and compressors are left out, the rest is applied. */
+START_TEST(nonlinear_stages_are_skipped)
+{
+    mask_save_text("c.yml",
+                   DEVICES "filters:\n"
+                           "  g: {type: Gain, parameters: {gain: -20}}\n"
+                           "  l: {type: Limiter, parameters: {clip_limit: -3}}\n"
+                           "  d: {type: Dither, parameters: {type: Flat, bits: 16}}\n"
+                           "processors:\n  c: {type: Compressor, parameters: {channels: 2}}\n"
+                           "pipeline:\n"
+                           "  - {type: Filter, names: [d, g, l]}\n"
+                           "  - {type: Processor, name: c}\n");
+    struct mask *mask = mask_loaded("c.yml", &(struct mask_load_options){.skips_nonlinear = true});
+    mask_expect_path(mask, 1, 1, 1, (double[]){0.1});
+    mask_destroy(mask);
+    const char *said = command_done("$HALO mask show c.yml,skip=nonlinear").err;
+    command_expect(said, "filter l, a Limiter, is no filter and is left out");
+    command_expect(said, "filter d, a Dither, is");
+    command_expect(said, "processor c, a Compressor, is");
+    mask_refused("c.yml", FILTERED("Volume", "fader: Aux1"), "follows the volume control");
+}
+END_TEST
+
+/* Coefficients of another machine, in the folders where CamillaDSP keeps them. */
+START_TEST(files_in_folders_beside)
+{
+    static const char *const places[] = {"a/coeffs", "a/irs", "coeffs", "a/camilladsp/coeffs"};
+    static const char *const names[] = {"/home/pi/camilladsp/coeffs/x.txt", "C:\\\\dsp\\\\x.txt",
+                                        "x.txt"};
+    for (size_t p = 0; p < sizeof places / sizeof *places; p++)
+        for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+            if (p == 3 && n > 0)
+                continue;
+            char text[600], file[64];
+            snprintf(text, sizeof text,
+                     FILTERED("Conv", "type: Raw, format: TEXT, filename: \"%s\""), names[n]);
+            command_clean();
+            command_done("mkdir -p a '%s'", places[p]);
+            snprintf(file, sizeof file, "%s/x.txt", places[p]);
+            mask_save_text(file, "0.5\n0.25\n");
+            mask_save_text("a/c.yml", text);
+            struct mask *mask = mask_loaded("a/c.yml", NULL);
+            mask_expect_path(mask, 0, 0, 2, (double[]){0.5, 0.25});
+            mask_destroy(mask);
+            command_expect(command_done("$HALO mask show a/c.yml").err, "x.txt beside it for ");
+            if (p == 2)
+                command_refused(1, "cannot open", "$HALO mask show a/c.yml,trust-config=no");
+        }
+    command_clean();
+}
+END_TEST
+
 START_TEST(names)
 {
     mask_save_text("c.yml", DEVICES "filters:\n"
@@ -335,6 +387,8 @@ START_TEST(refused)
          "there is more than one filter f"},
         {FILTERED("Gain", "gain: -3, inverse: true"), "'inverse' is no setting"},
         {FILTERED("Gain", "gain: -3, gain: -9"), "'gain' is no setting"},
+        {"filters:\n  f: {type: Gain, parameters: {gain: 1}}\n",
+         "c.yml: it has no devices:, which says how many channels"},
         {"devices: {capture: {channels: 2}}\npipline: []\n", "'pipline' is no setting"},
         {"devices: {capture: {channels: 2}, sample_rate: 48000}\npipeline: []\n",
          "'sample_rate' is no setting"},
@@ -347,7 +401,7 @@ START_TEST(refused)
         {FILTERED("Volume", "fader: Aux1"), "filter f: a Volume follows the volume control"},
         {FILTERED("Loudness", "reference_level: -20"), "a Loudness follows"},
         {FILTERED("Limiter", "clip_limit: -10"), "a Limiter is not linear and cannot be a mask; "
-                                                 "set bypassed: true on its step"},
+                                                 "skip=nonlinear leaves it out"},
         {FILTERED("Reverb", "size: 1"), "filter f: CamillaDSP has no type Reverb"},
         {FILTERED("Biquad", "type: Comb"), "line 9: there is no Biquad of the type Comb"},
         {FILTERED("Biquad", "type: Lowpass, freq: 100"), "line 9: q: is missing"},
@@ -381,7 +435,7 @@ START_TEST(refused)
         {DEVICES "pipeline:\n  - {type: Filter, channel: 5, names: []}\n", "line 9: channel 5"},
         {DEVICES "pipeline:\n  - {type: Mixer, name: no}\n", "line 9: there is no mixer no"},
         {"pipeline:\n  - {type: Filter\n  x", "line 4: not YAML"},
-        {"pipeline: []\n", "channels: of capture"},
+        {"pipeline: []\n", "it has no devices:"},
         {"devices: {capture: {channels: 1000000}}\npipeline: []\n", "channels: of capture"},
         {"devices: {capture: {channels: 1}}\n"
          "filters: {f: {type: Biquad, parameters: {type: LowpassFO, freq: 100}}}\n"
@@ -395,5 +449,6 @@ START_TEST(refused)
 END_TEST
 
 SUITE_MAIN("mask_camilladsp", pipeline_by_hand, filters_as_its_own, low_frequencies_are_not_cut,
-           difference_equations, race_by_hand, names, merge_keys, files_in_the_working_folder,
+           difference_equations, race_by_hand, nonlinear_stages_are_skipped,
+           files_in_folders_beside, names, merge_keys, files_in_the_working_folder,
            a_wav_of_another_rate, refused)

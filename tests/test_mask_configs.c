@@ -41,6 +41,29 @@ START_TEST(jconvolver_by_hand)
 }
 END_TEST
 
+/* A name ends at its blank, as in jconvolver, unless quotes hold it together. */
+START_TEST(jconvolver_names)
+{
+    make_masks();
+    command_done("cp a.wav 'a b.wav'; cp b.wav a; mkdir -p 'x y' x; cp b.wav 'x y/c.wav'");
+    mask_save_text("a.conf",
+                   "/convolver/new 2 2 256 1000\n/impulse/read 1 1 1 0 0 0 1 \"a b.wav\"\n"
+                   "/impulse/read 2 2 1 0 0 0 1 a b.wav\n");
+    struct mask *mask = mask_loaded("a.conf", NULL);
+    mask_expect_path(mask, 0, 0, 3, (double[]){0.1f, 0.2f, 0.3f});
+    mask_expect_path(mask, 1, 1, 2, (double[]){-1, 1});
+    mask_destroy(mask);
+    const char *said = command_done("$HALO mask show a.conf").err;
+    command_expect(said, "line 3: the name is 'a', without 'b.wav' behind the blank");
+    ck_assert(!strstr(said, "line 2: the name"));
+    mask_refused("a.conf", "/cd x y\n/impulse/read 1 1 1 0 0 0 1 c.wav\n", "cannot open c.wav");
+    mask_save_text("a.conf", "/cd \"x y\"\n/impulse/read 1 1 1 0 0 0 1 c.wav # near\n");
+    mask = mask_loaded("a.conf", NULL);
+    mask_expect_path(mask, 0, 0, 2, (double[]){-1, 1});
+    mask_destroy(mask);
+}
+END_TEST
+
 START_TEST(packed_matrix)
 {
     struct sound sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, 44100, 2, 6);
@@ -170,6 +193,20 @@ START_TEST(convolver_by_hand)
     mask_expect_path(mask, 1, 1, 6, (double[]){0, 0, 0, 0.05, 0.1, 0.15});
     mask_expect_path(mask, 1, 0, 6, (double[]){0, 0, 0, 0, 0, -0.125});
     mask_destroy(mask);
+    /* by what is in it, whatever its name; numbers alone are taps */
+    static const char *const names[] = {"room.txt", "room", "48000.conf", "a.b.text"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        mask_save_text(names[i], "48000 1 2\n0.0625\n0\t0\n\na.wav\n1\n0.0\n0.0 1.5\n");
+        mask = mask_loaded(names[i], NULL);
+        ck_assert_uint_eq(mask->path_count, 2);
+        mask_expect_path(mask, 0, 1, 5, (double[]){0, 0, 0, 0, 0.25});
+        mask_destroy(mask);
+    }
+    mask_save_text("taps.txt", "48000 2 2 0\n0 0 1 1\n0 0 1 1\n");
+    mask = mask_loaded("taps.txt", NULL);
+    ck_assert_uint_eq(mask->columns, 4);
+    mask_destroy(mask);
+    mask_refused("b.txt", "48000 1 1 0\n0\n0\nno.wav\n0\n0\n0\n", "line 4: cannot open no.wav");
     mask_refused("b.cfg", "48000 2 2 0\n0 -1\n0 0\na.wav\n0\n0.0\n0.0\n", "line 2: a delay");
     mask_refused("b.cfg", "48000 2 2 0\n0 0\n0 0\na.wav\n2\n0.0\n0.0\n", "line 5: a.wav has");
     mask_refused("b.cfg", "48000 2 2 0\n0 0\n0 0\na.wav\n0\n2.0\n0.0\n", "line 6: '2.0'");
@@ -213,6 +250,41 @@ START_TEST(brutefir_refused)
     mask_refused("a", CHANNELS "filter 0 { from_inputs: 0\n", "';' is missing");
     mask_refused("a", "coeff \"a { };\n", "an unterminated string");
     mask_refused("a", CHANNELS "frobnicate: 1;\n", "line 3: BruteFIR has no setting");
+}
+END_TEST
+
+/* A delay in blocks is part of filter_length: 3 of 4 blocks of 2 taps leave 2 taps. */
+START_TEST(brutefir_lengths)
+{
+    static const char network[] =
+        CHANNELS "filter_length: 2,4; sdf_length: %d, 9.5;\n"
+                 "coeff 0 { filename: \"t.txt\"; format: \"text\"; %s };\n"
+                 "filter 0 { from_inputs: 0; to_outputs: 0; coeff: 0; delay: %d; };\n";
+    static const struct {
+        const char *blocks;
+        int delay;
+        size_t taps;
+    } cases[] = {{"", 0, 6}, {"", 1, 8}, {"", 2, 8}, {"", 3, 8}, {"blocks: 1;", 2, 6}};
+    mask_save_text("t.txt", "0,1\n0,2\n0,3\n0,4\n0,5\n0,6\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[1000];
+        double taps[8] = {0};
+        for (size_t k = 2 * (size_t)cases[i].delay; k < cases[i].taps; k++)
+            taps[k] = (double)(k + 1 - 2 * (size_t)cases[i].delay) / 10;
+        snprintf(text, sizeof text, network, -1, cases[i].blocks, cases[i].delay);
+        mask_save_text("a", text);
+        struct mask *mask = mask_loaded("a", NULL);
+        mask_expect_path(mask, 0, 0, cases[i].taps, taps);
+        mask_destroy(mask);
+        snprintf(text, sizeof text, network, 15, cases[i].blocks, cases[i].delay);
+        mask_save_text("a", text);
+        const char *said = command_done("$HALO mask show a").err;
+        command_expect(said, "line 3: sdf_length: 15: BruteFIR delays all channels by 30 samples");
+        command_expect(said, "t.txt: its commas are read as decimal marks");
+    }
+    char text[1000];
+    snprintf(text, sizeof text, network, 0, "", 4);
+    mask_refused("a", text, "line 5: a delay of 4 blocks, but filter_length has 4, of which");
 }
 END_TEST
 
@@ -362,6 +434,7 @@ START_TEST(alike_for_any_number_of_channels)
 END_TEST
 
 SUITE_MAIN("mask_configs", alike_for_any_number_of_channels, jconvolver_by_hand, packed_matrix,
-           jconvolver_refused, convolver_by_hand, brutefir_refused, eqapo_channels, eqapo_includes,
-           eqapo_refused, equaliser_listing, rew_filter_settings, matrices_as_large_as_memory,
+           jconvolver_refused, jconvolver_names, convolver_by_hand, brutefir_refused,
+           brutefir_lengths, eqapo_channels, eqapo_includes, eqapo_refused, equaliser_listing,
+           rew_filter_settings, matrices_as_large_as_memory,
            matrices_are_refused_before_memory_ends)

@@ -135,6 +135,56 @@ START_TEST(kernels_beside_a_preset)
 }
 END_TEST
 
+/* As an archive of presets has it, and as the preset of another machine names it. */
+START_TEST(kernels_in_a_folder_beside)
+{
+    command_clean();
+    command_done("mkdir -p pack/irs");
+    setenv("HOME", command_path("home"), 1);
+    make_kernel("pack/irs/A Room.irs", 1);
+    mask_save_text("pack/a.json", CONVOLVER("\"kernel-name\": \"A Room\", \"autogain\": false"));
+    expect_kernel("pack/a.json", NULL);
+    mask_save_text("pack/a.json", CONVOLVER("\"kernel-path\": \"/home/x/irs/A Room.irs\", "
+                                            "\"autogain\": false"));
+    const char *said = command_done("$HALO mask show pack/a.json").err;
+    command_expect(said, "pack/irs/A Room.irs for /home/x/irs/A Room.irs");
+    ck_assert_uint_eq(command_lines(said), 1);
+}
+END_TEST
+
+/* What is no filter is left out but for its gains; the rest is there. */
+START_TEST(nonlinear_plugins_are_skipped)
+{
+    static const char *const names[] = {"limiter",  "gate",    "compressor", "multiband_compressor",
+                                        "autogain", "exciter", "rnnoise",    "deesser"};
+    const struct mask_load_options skipping = {.skips_nonlinear = true};
+    command_clean();
+    make_kernel("Room.irs", 1);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char text[600];
+        snprintf(text, sizeof text,
+                 "{ \"output\": { \"plugins_order\": [\"%s#0\", \"convolver#0\", \"%s#1\"],\n"
+                 " \"convolver#0\": { \"kernel-name\": \"Room\", \"autogain\": false },\n"
+                 " \"%s#0\": { \"input-gain\": -26, \"output-gain\": 6, \"threshold\": -9 },\n"
+                 " \"%s#1\": { \"bypass\": %s, \"output-gain\": 20 } } }",
+                 names[i], names[i], names[i], names[i], i % 2 ? "true" : "false");
+        mask_save_text("a.json", text);
+        struct mask *mask = mask_loaded("a.json", &skipping);
+        mask_expect_path(mask, 0, 0, 1, (double[]){i % 2 ? 0.05 : 0.5});
+        mask_destroy(mask);
+        const char *said = command_done("$HALO mask show a.json,skip=nonlinear").err;
+        ck_assert_uint_eq(command_lines(said), i % 2 ? 1 : 2);
+        command_expect(said, names[i]);
+        mask_refused("a.json", text, "skip=nonlinear leaves it out");
+    }
+    mask_save_text("a.json", PRESET("crossfeed", "\"x\": 1"));
+    command_refused(1, "cannot be read as a mask", "$HALO mask show a.json,skip=nonlinear");
+    command_refused(2, "skip= is nonlinear, not 'all'", "$HALO mask show a.json,skip=all");
+    command_refused(2, "skip= is for configurations", "$HALO mask show Room.irs,skip=nonlinear");
+    command_refused(2, "is made by halo: skip=", "$HALO mask show lowpass:1000,skip=nonlinear");
+}
+END_TEST
+
 /* Whatever the order is, the kernel sets the rate, and equalisers are made at it. */
 START_TEST(kernels_set_the_rate)
 {
@@ -204,6 +254,21 @@ START_TEST(bands)
 }
 END_TEST
 
+/* A band without q: has the one that EasyEffects takes then. */
+START_TEST(usual_quality)
+{
+    struct mask *mask = preset_loaded(
+        EQUALIZER("", "{\"type\": \"Hi-pass\", \"mode\": \"APO (DR)\", \"frequency\": 700}"));
+    struct mask *wanted =
+        preset_loaded(EQUALIZER("", BAND("Hi-pass", "APO (DR)", "x1", "700", "0", "4.36")));
+    ck_assert_uint_eq(mask->taps, wanted->taps);
+    for (size_t k = 0; k < mask->taps; k++)
+        ck_assert_double_eq(mask_column(mask, 0)[k], mask_column(wanted, 0)[k]);
+    mask_destroy(mask);
+    mask_destroy(wanted);
+}
+END_TEST
+
 #ifdef HALO_TEST_LSP
 /* All modes of a type in series. The plugin computes in single precision. */
 static void expect_plugin(size_t type, const char *name)
@@ -254,12 +319,32 @@ END_TEST
 #define PLUGIN_TESTS
 #endif
 
+/* Nothing is done to the sound. */
+START_TEST(presets_without_plugins)
+{
+    static const char *const texts[] = {
+        "{ \"output\": { \"blocklist\": [], \"plugins_order\": [] } }",
+        "{ \"input\": { \"plugins_order\": [] } }",
+        "{ \"input\": { \"plugins_order\": [] }, \"output\": { \"plugins_order\": [] } }",
+        "{ \"output\": { \"plugins_order\": [\"limiter#0\"], \"limiter#0\": { \"bypass\": true } } }",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct mask *mask = preset_loaded(texts[i]);
+        ck_assert_uint_eq(mask->path_count, 2);
+        for (size_t c = 0; c < 2; c++)
+            mask_expect_path(mask, c, c, 1, (double[]){1});
+        mask_destroy(mask);
+    }
+}
+END_TEST
+
 START_TEST(refused)
 {
     static const struct {
         const char *text, *expected;
     } cases[] = {
-        {PRESET("limiter", "\"x\": 1"), "limiter#0: this plugin cannot be read as a mask"},
+        {PRESET("limiter", "\"x\": 1"), "limiter#0: this plugin is no filter; skip="},
+        {PRESET("reverb", "\"x\": 1"), "reverb#0: this plugin cannot be read as a mask"},
         {CONVOLVER("\"kernel-name\": \"No\""), "convolver#0: there is no kernel No.irs"},
         {CONVOLVER("\"kernel-name\": \"../Room\""), "is not the name of a kernel"},
         {CONVOLVER("\"autogain\": true"), "it has no kernel-name"},
@@ -274,11 +359,23 @@ START_TEST(refused)
         {EQUALIZER("", BAND("Allpass", "RLC (MT)", "x1", "9", "1", "1")), "an Allpass in RLC"},
         {EQUALIZER("", BAND("Bell", "XYZ", "x1", "9", "1", "1")), "there is no mode 'XYZ'"},
         {EQUALIZER("", BAND("Bell", "RLC (BT)", "x9", "9", "1", "1")), "a slope must be"},
-        {EQUALIZER("", BAND("Bell", "RLC (BT)", "x1", "9", "99", "1")), "'gain' is above"},
+        {EQUALIZER("", BAND("Bell", "RLC (BT)", "x1", "99", "36.5", "1")),
+         "'gain' is 36.5, but EasyEffects has -36 to 36"},
+        {EQUALIZER("", BAND("Bell", "RLC (BT)", "x1", "99", "-37", "1")), "'gain' is -37"},
+        {EQUALIZER("", BAND("Bell", "RLC (BT)", "x1", "9.5", "1", "1")), "'frequency' is 9.5"},
+        {EQUALIZER("", BAND("Bell", "RLC (BT)", "x1", "24001", "1", "1")), "has 10 to 24000"},
+        {EQUALIZER("", BAND("Bell", "RLC (BT)", "x1", "99", "1", "-0.1")), "'q' is -0.1"},
+        {EQUALIZER("", BAND("Bell", "RLC (BT)", "x1", "99", "1", "101")), "has 0 to 100"},
+        {EQUALIZER("\"pitch-right\": 121, ", BAND("Bell", "RLC (BT)", "x1", "99", "1", "1")),
+         "'pitch-right' is 121, but EasyEffects has -120 to 120"},
+        {CONVOLVER("\"kernel-name\": \"Room\", \"dry\": 20.5"), "'dry' is 20.5"},
+        {CONVOLVER("\"kernel-name\": \"Room\", \"wet\": -101"), "has -100 to 20"},
+        {CONVOLVER("\"kernel-name\": \"Room\", \"input-gain\": -40"), "'input-gain' is -40"},
+        {CONVOLVER("\"kernel-name\": \"Room\", \"output-gain\": 40"), "'output-gain' is 40"},
         {EQUALIZER("", "{\"solo\": true}"), "a band is solo"},
         {PRESET("equalizer", "\"mode\": \"FIR\""), "the mode 'FIR'"},
         {PRESET("equalizer", "\"num-bands\": 2"), "equalizer#0, band0: the preset does not have"},
-        {"{ \"output\": { \"plugins_order\": [] } }", "plugins_order must list"},
+        {"{ \"output\": { \"plugins_order\": 3 } }", "plugins_order must list"},
         {"{ \"output\": { \"plugins_order\": [\"gate#0\"] } }", "no settings of it"},
         {"{ \"output\": { \"plugins_order\": [\"a#0\"] }, \"input\": { \"plugins_order\": [\"b#0\"] "
          "} }",
@@ -293,5 +390,6 @@ START_TEST(refused)
 END_TEST
 
 SUITE_MAIN("mask_easyeffects", PLUGIN_TESTS stereo_kernel, level_and_dry_sound,
-           true_stereo_kernel_at_home, kernels_beside_a_preset, kernels_set_the_rate,
-           unknown_settings_are_said, bands, refused)
+           true_stereo_kernel_at_home, kernels_beside_a_preset, kernels_in_a_folder_beside,
+           nonlinear_plugins_are_skipped, kernels_set_the_rate, unknown_settings_are_said, bands,
+           usual_quality, presets_without_plugins, refused)

@@ -107,6 +107,50 @@ START_TEST(channels_of_other_sounds)
 }
 END_TEST
 
+/* Names of Copy: mind the case, as in Equalizer APO; those of Channel: are taken in capitals. */
+START_TEST(spelling_of_channels)
+{
+    struct mask *mask = mask_loaded_text("Copy: r=L\nChannel: r\nPreamp: -20 dB\n", 48000, 2);
+    mask_expect_path(mask, 0, 0, 1, (double[]){1});
+    mask_expect_path(mask, 1, 1, 1, (double[]){0.1});
+    ck_assert_uint_eq(mask->path_count, 2);
+    mask_destroy(mask);
+    mask = mask_loaded_text("Copy: x=R X=L\nChannel: x\nPreamp: 20 dB\nCopy: L=X R=x\n", 48000, 2);
+    mask_expect_path(mask, 0, 0, 1, (double[]){10});
+    mask_expect_path(mask, 1, 1, 1, (double[]){1});
+    mask_destroy(mask);
+    command_expect(notes_of("Copy: l=R\n"),
+                   "there is no channel l in a sound of 2: it can be copied");
+    mask_refused("e.txt", "Copy: mid=L\nChannel: mid\n", "line 2: there is no channel 'MID', as");
+    mask_refused("e.txt", "Preamp: 0 dB\nChannel: L\tR\n",
+                 "line 2: a tab or quotes: Equalizer APO");
+    mask_refused("e.txt", "Preamp: 0 dB\nChannel:\tR\n", "line 2: a tab or quotes");
+    mask_refused("e.txt", "Copy: L=R\tR=L\n", "line 1: a tab or quotes: Equalizer APO");
+    mask_refused("e.txt", "Preamp: 0 dB\nChannel: \"R\"\n", "line 2: a tab or quotes");
+}
+END_TEST
+
+/* What Equalizer APO reads behind a #, which is left out. */
+START_TEST(tails)
+{
+    static const char *const read_on[] = {
+        "Channel: R # LFE", "Copy: R=L # L=R", "GraphicEQ: 100 1; 200 0 # 4000 -10",
+        "Filter: ON PK Fc 90 Hz Gain 1 dB Q 2 # was BW Oct 2", "Stage: post-mix # pre-mix"};
+    for (size_t i = 0; i < sizeof read_on / sizeof *read_on; i++) {
+        char text[200], expected[100];
+        snprintf(text, sizeof text, "Preamp: 0 dB\n%s\n%s\n", read_on[i], read_on[i]);
+        snprintf(expected, sizeof expected, "line 2: Equalizer APO reads '%s' as well",
+                 strchr(read_on[i], '#'));
+        const char *said = notes_of(text), *first = strstr(said, "as well");
+        command_expect(said, expected);
+        ck_assert(!strstr(first + 1, "as well"));
+    }
+    ck_assert(!strstr(notes_of("Preamp: -3 dB # loud\nDelay: 2 ms # near\n# L\n"
+                               "Channel: L\n"),
+                      "as well"));
+}
+END_TEST
+
 /* ---- files ---- */
 
 /* A listing within a configuration, in a folder of Windows; the selection is its own. */
@@ -147,6 +191,7 @@ START_TEST(convolution)
 {
     mask_save_text("two.txt", "rate: 48000\n1 0.5\n0 0.25\n");
     mask_save_text("one.txt", "rate: 44100\n1\n0.5\n");
+    mask_save_text("e.inc", "Preamp: 1 dB\n");
     struct mask *mask = mask_loaded_text("Convolution: two.txt\n", 48000, 0);
     ck_assert_uint_eq(mask->inputs, 2);
     mask_expect_path(mask, 1, 1, 2, (double[]){0.5, 0.25});
@@ -160,6 +205,11 @@ START_TEST(convolution)
                             2);
     ck_assert_uint_eq(mask->rate, 44100);
     mask_destroy(mask);
+    ck_assert(!strstr(notes_of("Convolution: one.txt\n"), "would pass over"));
+    command_expect(notes_of("Convolution: \"one.txt\"\n"),
+                   "would pass over this or read it otherwise, for '\"'");
+    command_expect(notes_of("Preamp: 0 dB\nInclude: \"e.inc\"\n"),
+                   "line 2: Equalizer APO would pass");
     mask_refused("e.txt", "Convolution: two.txt\nConvolution: one.txt\n",
                  "line 2: a rate of 44100 Hz, where it was 48000 before");
 }
@@ -171,6 +221,8 @@ START_TEST(delays)
     ck_assert_uint_eq(mask->taps, 66 + 3 + 1); /* 66.15 and 2.5, rounded */
     mask_destroy(mask);
     mask_refused("e.txt", "Preamp: 0 dB\nDelay: 3\n", "must be in ms or samples");
+    mask_refused("e.txt", "Delay: 10 samples, 5 ms\n", "line 1: Delay: must be in ms or samples");
+    mask_refused("e.txt", "Delay: 3 ms; 4 ms\n", "line 1: Delay: must be in ms or samples");
     mask_refused("e.txt", "Delay: -3 ms\n", "line 1: Delay: -3 would be before the sound");
 }
 END_TEST
@@ -259,7 +311,61 @@ START_TEST(not_its_own)
         "pipeline:\n- Preamp: 3 dB\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        mask_refused("c.yml", texts[i], "channels: of capture");
+        mask_refused("c.yml", texts[i], "channels");
+}
+END_TEST
+
+/* Which branches are applied: the sum of the preamps in them. */
+START_TEST(branches)
+{
+#define RATES                                                                                      \
+    "If: sampleRate == 44100\nPreamp: -1 dB\nElseIf: sampleRate == 48000\nPreamp: -2 dB\n"         \
+    "Else:\nPreamp: -4 dB\nEndIf:\n"
+    static const struct {
+        const char *text;
+        uint32_t rate;
+        size_t channels;
+        double gain;
+    } cases[] = {
+        {RATES, 44100, 2, -1},
+        {RATES, 48000, 2, -2},
+        {RATES, 96000, 2, -4},
+        {RATES RATES, 48000, 2, -4},
+        {"If: inputChannelCount > 2\nPreamp: -1 dB\nEndIf:\nPreamp: -8 dB\n", 48000, 2, -8},
+        {"If: inputChannelCount > 2\nPreamp: -1 dB\nEndIf:\nPreamp: -8 dB\n", 48000, 6, -9},
+        {"If: not (outputChannelCount == 2) && true\nPreamp: -1 dB\nElse:\nPreamp: -2 dB\nEndIf:\n",
+         48000, 2, -2},
+        /* what is nested in a branch that is left out is not even read */
+        {"If: 0\nIf: 1\nPreamp: -1 dB\nElse:\nPreamp: -2 dB\nEndIf:\nVSTPlugin: Library a.dll\n"
+         "Include: no.txt\nEval: deviceName + 1\nElse:\nPreamp: -4 dB\nEndIf:\n",
+         48000, 2, -4},
+        {"If: 1\nIf: 0\nPreamp: -1 dB\nElse:\nPreamp: -2 dB\nEndIf:\nPreamp: -4 dB\nElseIf: 1\n"
+         "Preamp: -8 dB\nEndIf:\n",
+         48000, 2, -6},
+        {"Eval: x = 3\nIf: x >= 4\nPreamp: -1 dB\nElseIf: x == 3\nPreamp: -2 dB\nElseIf: x == 3\n"
+         "Preamp: -4 dB\nElse:\nPreamp: -8 dB\nEndIf:\n",
+         48000, 2, -2},
+        {"If: 0\nEval: x = 5\nElse:\nEval: x = 6\nEndIf:\nPreamp: -`x` dB\n", 48000, 2, -6},
+        {"Include: part.txt\nPreamp: -2 dB\n", 48000, 2, -3}, /* its If: ends with it */
+        {"If: 1\nInclude: part.txt\nPreamp: -2 dB\nElse:\nPreamp: -4 dB\nEndIf:\n", 48000, 2, -3},
+    };
+    mask_save_text("part.txt", "Preamp: -1 dB\nIf: 0\nPreamp: -8 dB\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct mask *mask = mask_loaded_text(cases[i].text, cases[i].rate, cases[i].channels);
+        double gain = 20 * log10(mask_column(mask, 0)[0]);
+        ck_assert_msg(fabs(gain - cases[i].gain) < 1e-9, "%s: %g dB", cases[i].text, gain);
+        mask_destroy(mask);
+    }
+    mask_refused("e.txt", "Preamp: 0 dB\nElse:\nPreamp: 1 dB\n", "line 2: Else: without If:");
+    mask_refused("e.txt", "Preamp: 0 dB\nElseIf: 1\n", "line 2: ElseIf: without If:");
+    mask_refused("e.txt", "Preamp: 0 dB\nEndIf:\n", "line 2: EndIf: without If:");
+    mask_refused("e.txt", "Preamp: 0 dB\nIf: deviceName == \"x\"\nEndIf:\n",
+                 "line 2: the expression cannot be read at");
+    mask_refused("e.txt", "Preamp: 0 dB\nIf:\nEndIf:\n", "line 2: the expression cannot be read");
+    command_expect(notes_of("If: 1\nPreamp: 0 dB\n"), "an If: is not closed by EndIf:");
+    mask_save_text("e.txt", "Preamp: 0 dB\nIf: inputChannelCount == 2\nEndIf:\n");
+    command_expect(command_done("$HALO mask show e.txt").err,
+                   "line 2: the channels of the sound are taken as 2");
 }
 END_TEST
 
@@ -268,10 +374,9 @@ START_TEST(other_programs)
     mask_refused("c.yml",
                  "filters:\n  filter1:\n    type: Gain\n  convolution: {type: Conv}\n"
                  "  delay: {delay: 3}\npipeline:\n  - type: Filter\n    channel: 0\n",
-                 "channels: of capture"); /* CamillaDSP's reader */
-    static const char *const refused[] = {
-        "If: sampleRate == 48000",    "ElseIf: 1", "Else:", "EndIf:", "VSTPlugin: Library a.dll",
-        "LoudnessCorrection: State 1"};
+                 "it has no devices:"); /* CamillaDSP's reader */
+    static const char *const refused[] = {"VSTPlugin: Library a.dll",
+                                          "LoudnessCorrection: State 1"};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         char text[100], expected[100];
         snprintf(text, sizeof text, "Preamp: 0 dB\n  %s\n", refused[i]);
@@ -281,6 +386,11 @@ START_TEST(other_programs)
     }
     command_expect(notes_of("Filter: ON PK Fc 8.000 Hz Gain -3 dB Q 1\n"),
                    "line 1: the separator of 8.000 Hz is taken as one between thousands");
+    command_expect(notes_of("Preamp: -6 dB\rDelay: 3 ms\r"), "Equalizer APO takes all as one line");
+    ck_assert(!strstr(notes_of("Preamp: -6 dB\r"), "as one line"));
+    ck_assert(!strstr(notes_of("Preamp: -6 dB\r\nDelay: 3 ms\r\n"), "as one line"));
+    mask_refused("e.txt", "GraphicEQ: 100 6,5; 1000 0.5; 4000 -3\n",
+                 "line 1: GraphicEQ: with commas and points");
     command_expect(notes_of("Made by hand\nPreamp: 0 dB\n"),
                    "line 1: 'Made by hand' is no command of Equalizer APO");
 }
@@ -308,6 +418,6 @@ START_TEST(autoeq)
 }
 END_TEST
 
-SUITE_MAIN("mask_eqapo", copies, selective_delay, layouts, channels_of_other_sounds, includes,
-           convolution, delays, stages, devices, many_lines, remarks_of_others, not_its_own,
-           other_programs, autoeq)
+SUITE_MAIN("mask_eqapo", copies, selective_delay, layouts, channels_of_other_sounds,
+           spelling_of_channels, tails, includes, convolution, delays, stages, devices, many_lines,
+           remarks_of_others, not_its_own, branches, other_programs, autoeq)

@@ -205,7 +205,68 @@ START_TEST(raw_on_the_command_line)
 }
 END_TEST
 
+/* A comma in the name of a file that is there is no option. */
+START_TEST(commas_in_names)
+{
+    static const char *const names[] = {"Hall, left.wav", "a,gain=-6.wav", "a,b", "a,b,c.wav"};
+    struct sound in = sound_noise("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 100);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        command_done("printf '0.25\\n' >'%s'", names[i]);
+        command_done("$HALO render in.wav out.wav -f --mask '%s,gain=%s'", names[i],
+                     i % 2 ? "0,invert" : "0");
+        struct sound out = sound_load("out.wav");
+        for (size_t k = 0; k < 100; k++)
+            ck_assert_float_eq_tol(out.block.data[0][k],
+                                   (i % 2 ? -0.25f : 0.25f) * in.block.data[0][k], 1e-6f);
+        sound_free(&out);
+        command_done("rm '%s'", names[i]);
+    }
+    sound_free(&in);
+    command_done("printf '0.5\\n' >m.txt && printf '1\\n' >m.txt,gain=0 && "
+                 "$HALO render in.wav out.wav -f --mask m.txt,gain=0,invert --save-chain c.yml");
+    command_expect(command_done("cat c.yml").out, "m.txt\n"); /* the shorter name was there */
+    command_done(
+        "mkdir 'a, b' && mv m.txt 'a, b/m, x.txt' && printf '20 0\\n20000 -6\\n' "
+        ">'a, b/c, x.cal' && $HALO mask show 'inverse:a, b/c, x.cal,taps=64' && "
+        "cd 'a, b' && $HALO render ../in.wav o1.wav --mask 'm, x.txt' --save-chain c.yml && "
+        "$HALO render ../in.wav o2.wav --chain c.yml && cmp o1.wav o2.wav");
+    command_refused(2, "' left.wav'", "$HALO render in.wav x.wav --mask 'No, left.wav'");
+}
+END_TEST
+
+START_TEST(rates_in_names)
+{
+    static const struct {
+        const char *name, *said;
+    } cases[] = {
+        {"hall_44100.txt", "rate=44100"},
+        {"96kHz/hall 44.1k.txt", "rate=44100"},
+        {"44100/x-192K.txt", "rate=192000"},
+        {"room.16000.txt", "rate=16000"},
+        {"hall_48000.txt", NULL},
+        {"44100/hall.txt", NULL},
+        {"144100.txt", NULL},
+        {"lowpass-8000.txt", NULL},
+    };
+    sound_free(&(struct sound[]){
+        sound_noise("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 100)}[0]);
+    command_done("mkdir 44100 96kHz");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mask_save_text(cases[i].name, "1\n0.5\n");
+        const char *said =
+            command_done("$HALO render in.wav o.wav -f --mask '%s'", cases[i].name).err;
+        if (cases[i].said)
+            command_expect(said, cases[i].said);
+        else
+            ck_assert_msg(!strstr(said, "in its name"), "%s: %s", cases[i].name, said);
+        said =
+            command_done("$HALO render in.wav o.wav -f --mask '%s,rate=44100'", cases[i].name).err;
+        ck_assert_msg(!strstr(said, "in its name"), "%s: %s", cases[i].name, said);
+    }
+}
+END_TEST
+
 SUITE_MAIN("mask_files", rew_normalisation_is_undone, rew_not_normalised_stays,
            rew_is_refused_with_the_reason, decimal_commas, decimal_commas_are_said, own_paths,
            endless_line, raw_formats_and_their_names, raw_by_the_name_of_the_file,
-           raw_on_the_command_line)
+           raw_on_the_command_line, commas_in_names, rates_in_names)

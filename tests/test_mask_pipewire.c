@@ -206,6 +206,59 @@ START_TEST(parametric_equaliser)
 }
 END_TEST
 
+/* The module of a parametric equaliser is a filter chain of one param_eq. */
+START_TEST(equaliser_module)
+{
+#define EQUALISER(args)                                                                            \
+    "# eq\ncontext.modules = [\n{ name = libpipewire-module-parametric-equalizer\n"                \
+    " args = { equalizer.description = \"EQ\"\n  " args " } } ]\n"
+    command_clean();
+    mask_save_text("EQ.txt", "Preamp: -6.0 dB\nFilter 1: ON PK Fc 2000 Hz Gain -4.0 dB Q 1.500\n");
+    mask_save_text("a.conf", EQUALISER("equalizer.filepath = \"EQ.txt\""));
+    for (size_t channels = 0; channels <= 6; channels += 2) {
+        struct mask *mask = mask_loaded(
+            "a.conf", &(struct mask_load_options){.sound = {.rate = 48000, .channels = channels}});
+        ck_assert_uint_eq(mask->inputs, channels ? channels : 2);
+        ck_assert_uint_eq(mask->outputs, mask->inputs);
+        ck_assert_double_eq_tol(mask_magnitude(mask, 0, 1800), -6 - 3.618825, 2e-6);
+        mask_destroy(mask);
+    }
+    mask_save_text("a.conf",
+                   EQUALISER("equalizer.filepath = \"/home/x/eq/EQ.txt\" audio.position = "
+                             "[ FL FR FC ] playback.props = { audio.channels = 3 }"));
+    struct mask *mask = mask_loaded("a.conf", NULL);
+    ck_assert_uint_eq(mask->inputs, 3);
+    mask_destroy(mask);
+    command_expect(command_done("\"$HALO\" mask show a.conf").err,
+                   "a.conf: using EQ.txt beside it for /home/x/eq/EQ.txt");
+    mask_refused("a.conf", EQUALISER(""), "without equalizer.filepath");
+    mask_refused("a.conf", EQUALISER("equalizer.filepath = \"no.txt\""), "cannot open no.txt");
+}
+END_TEST
+
+/* PipeWire reads so many characters of a number, and takes what is left as the next words. */
+START_TEST(long_numbers_of_a_listing)
+{
+    mask_save_text("eq.txt", "Preamp: -6.123456 dB\n"
+                             "Filter 1: ON PK Fc 2000.000000 Hz Gain -4.0 dB Q 1.5\n"
+                             "Filter 2: ON PK Fc 500 Hz Gain -10.1234 dB Q 1.5\n"
+                             "Filter 3: ON PK Fc 2000.000 Hz Gain -4.000 dB Q 1.500000001\n");
+    mask_save_text("cut.txt", "Preamp: -6.123 dB\nFilter 3: ON PK Fc 2000 Hz Gain -4 dB Q 1.5\n");
+    mask_save_text("a.conf", NODE("label = param_eq config = { filename = eq.txt }"));
+    const char *said = command_done("$HALO mask show a.conf").err;
+    command_expect(said, "eq.txt: line 2 is not a PK");
+    command_expect(said, "eq.txt: line 3 is not a PK");
+    ck_assert(!strstr(said, "line 4"));
+    struct mask *mask = mask_loaded("a.conf", NULL);
+    struct mask *wanted = chain_loaded(NODE("label = param_eq config = { filename = cut.txt }"));
+    ck_assert_uint_eq(mask->taps, wanted->taps);
+    for (size_t k = 0; k < mask->taps; k++)
+        ck_assert_double_eq(mask_column(mask, 0)[k], mask_column(wanted, 0)[k]);
+    mask_destroy(mask);
+    mask_destroy(wanted);
+}
+END_TEST
+
 /* What has no link is named: as an error where nothing is left, else as a note. */
 START_TEST(what_is_not_linked)
 {
@@ -375,5 +428,6 @@ START_TEST(written_and_read_again)
 END_TEST
 
 SUITE_MAIN("mask_pipewire", links_and_gains, json_is_read_as_well, instances_follow_the_stream,
-           made_impulses, sections, raw_sections_and_combs, parametric_equaliser, the_nearest_rate,
-           what_is_not_linked, long_impulses, rates_of_streams, refused, written_and_read_again)
+           made_impulses, sections, raw_sections_and_combs, parametric_equaliser,
+           long_numbers_of_a_listing, the_nearest_rate, equaliser_module, what_is_not_linked,
+           long_impulses, rates_of_streams, refused, written_and_read_again)

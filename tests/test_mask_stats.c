@@ -232,7 +232,8 @@ static const char *diagnose(const struct mask *mask, struct stream_format sound)
     static char lines[4096];
     struct mask_trouble troubles[MASK_TROUBLES];
     struct mask_stats stats = stats_of(mask);
-    size_t count = mask_lint(mask, &stats, &sound, troubles);
+    size_t count;
+    ck_assert_int_eq(mask_lint(mask, &stats, &sound, troubles, &count), STATUS_OK);
     FILE *stream = fmemopen(lines, sizeof lines, "w");
     for (size_t t = 0; t < count; t++)
         fprintf(stream, "%s: %s\n", troubles[t].text, troubles[t].remedy);
@@ -330,6 +331,92 @@ START_TEST(levels_are_found)
     const char *lines = diagnose(mask, NO_SOUND);
     ck_assert_msg(strstr(lines, " dB at 6") != NULL && strstr(lines, "Hz: gain=-1") != NULL, "%s",
                   lines);
+    mask_destroy(mask);
+}
+END_TEST
+
+/* Taps far below the peak that add up to bass are no silence, wherever they are. */
+START_TEST(quiet_taps_may_be_bass)
+{
+    static double values[48000];
+    for (int i = 0; i < 2; i++) {
+        bool is_bass = i;
+        for (size_t k = 0; k < 48000; k++) /* its sum is 0.06, where the rest has 0.0013 at 10 Hz */
+            values[k] = 2e-6 * exp(-(double)k / 50000) * (is_bass || k % 2 ? 1 : -1);
+        values[0] = 1;
+        values[1] = -1;
+        struct mask *mask = mask_of(values, 48000);
+        ck_assert_msg((strstr(diagnose(mask, NO_SOUND), "at the end") == NULL) == is_bass, "%s",
+                      diagnose(mask, NO_SOUND));
+        mask_destroy(mask);
+        for (size_t k = 0; k < 9600; k++) /* 66 dB below the peak, but five times it at 0 Hz */
+            values[k] = 5e-4 * (is_bass || k % 2 ? 1 : -1);
+        memset(values + 9600, 0, sizeof values - 9600 * sizeof *values);
+        values[9600] = 1;
+        values[9700] = 0.5;
+        mask = mask_of(values, 20000);
+        ck_assert_msg((strstr(diagnose(mask, NO_SOUND), "trim=9600") == NULL) == is_bass, "%s",
+                      diagnose(mask, NO_SOUND));
+        mask_destroy(mask);
+    }
+}
+END_TEST
+
+START_TEST(unlike_channels_are_found)
+{
+    struct mask *mask = room(2, 20000, 8000);
+    double *right = mask_column(mask, 1);
+    for (size_t k = 0; k < 20000; k++)
+        right[k] = -mask_column(mask, 0)[k];
+    ck_assert_ptr_nonnull(strstr(diagnose(mask, NO_SOUND), "channel 2 is inverted, as others"));
+    for (size_t k = 0; k < 20000; k++)
+        right[k] *= -0.4;
+    ck_assert_ptr_nonnull(strstr(diagnose(mask, NO_SOUND), "channel 2 is 8.0 dB quieter"));
+    for (size_t k = 0; k < 20000; k++)
+        right[k] *= 1.5;
+    ck_assert_str_eq(diagnose(mask, NO_SOUND), "");
+    memmove(right + 96, right, (20000 - 96) * sizeof *right);
+    memset(right, 0, 96 * sizeof *right);
+    ck_assert_ptr_nonnull(strstr(diagnose(mask, NO_SOUND), "channel 1 begins 2.0 ms earlier"));
+    mask_destroy(mask);
+    mask = room(4, 20000, 8000); /* true stereo: what crosses may differ */
+    for (size_t k = 0; k < 20000; k++) {
+        mask_column(mask, 1)[k] *= -0.1;
+        mask_column(mask, 2)[k] *= -0.1;
+    }
+    ck_assert_str_eq(diagnose(mask, NO_SOUND), "");
+    for (size_t k = 0; k < 20000; k++)
+        mask_column(mask, 3)[k] *= -1;
+    ck_assert_ptr_nonnull(strstr(diagnose(mask, NO_SOUND), "channel 4 is inverted"));
+    mask_destroy(mask);
+    mask = room(5, 20000, 8000);
+    for (size_t k = 0; k < 20000; k++)
+        mask_column(mask, 2)[k] *= 4;
+    ck_assert_ptr_nonnull(strstr(diagnose(mask, NO_SOUND), "channel 3 is 1"));
+    mask_destroy(mask);
+    mask = room(6, 20000, 8000); /* an LFE may */
+    for (size_t k = 0; k < 20000; k++)
+        mask_column(mask, 3)[k] *= 0.3;
+    ck_assert_str_eq(diagnose(mask, NO_SOUND), "");
+    mask_destroy(mask);
+}
+END_TEST
+
+START_TEST(clipping_is_found)
+{
+    struct mask *mask = room(2, 20000, 8000);
+    double *right = mask_column(mask, 1);
+    right[2] = right[3] = right[4] = -right[0];
+    ck_assert_ptr_nonnull(
+        strstr(diagnose(mask, NO_SOUND), "channel 2 is clipped: 3 taps are at its maximum"));
+    right[3] = right[0] / 2; /* echoes as loud */
+    ck_assert_ptr_null(strstr(diagnose(mask, NO_SOUND), "clipped"));
+    mask_destroy(mask);
+    double average[480];
+    for (size_t k = 0; k < 480; k++)
+        average[k] = 1 / 480.0;
+    mask = mask_of(average, 480);
+    ck_assert_ptr_null(strstr(diagnose(mask, NO_SOUND), "clipped"));
     mask_destroy(mask);
 }
 END_TEST
@@ -497,5 +584,6 @@ SUITE_MAIN("mask_stats", dirac, moving_average, phases, phases_of_filters,
            twins_are_of_minimum_phase, hall_as_octave_has_it, lowpass_as_octave_has_it,
            outputs_add_their_inputs, a_good_room_has_no_lint, the_sound_does_not_fit,
            silence_is_found, a_cut_tail_is_found, levels_are_found, another_order_is_found,
+           quiet_taps_may_be_bass, unlike_channels_are_found, clipping_is_found,
            curves_of_a_moving_average, curves_of_one_zero, long_impulses_keep_their_peaks,
            spectrograms_show_when_and_where, roughness)

@@ -1,10 +1,13 @@
 /* Texts with taps as programs, spreadsheets and editors save them. */
+#include "base/decimal.h"
 #include "command.h"
 #include "mask_load.h"
 #include "suite.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double left[] = {0.5, -0.1, 0}, right[] = {0.25, 0.2, 1};
@@ -43,6 +46,9 @@ START_TEST(any_separator)
         "SEP=,\nleft,right\n0.5,0.25\n-0.1,0.2\n0,1\n",
         ",left,right\n0,0.5,0.25\n1,-0.1,0.2\n2,0,1\n",
         "\"\",\"left\",\"right\"\n\"1\",0.5,0.25\n\"2\",-0.1,0.2\n\"3\",0,1\n",
+        "0.5;0.25;\n-0.1;0.2\n0;1;;\n",
+        "0,5;;0,25\n-0,1;;0,2\n0;;1\n",
+        "0.5,,0.25,\n-0.1,,0.2,\n0,,1,\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         mask_save_text("a.txt", texts[i]);
@@ -69,6 +75,17 @@ START_TEST(commas_are_known_by_all_lines)
     mask_refused("a.csv", "Sample Rate\n48000 Hz\n1\n", "line 2: 'Hz' is not a number");
     mask_refused("a.csv", "50% of it\n", "line 1: '50%' is not a number");
     mask_refused("a.csv", "fs=48000\n1\n", "'fs=48000' is not a number (remarks begin with #)");
+}
+END_TEST
+
+/* An empty cell shifts no other: a value would come into another channel. */
+START_TEST(empty_cells)
+{
+    static const char *const texts[] = {
+        "0.5,\n,0.25\n",       "0.5;\n;0.25\n",         "\"0.5\";\n\"\";\"0.25\"\n",
+        "0,5; ;1\n0,25;1; \n", "0.5,0.1,\n-0.5,,0.2\n", "0.5,0.1\n ,0.2,0.3\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        mask_refused("a.csv", texts[i], "other cells are empty than in the lines before");
 }
 END_TEST
 
@@ -302,6 +319,7 @@ START_TEST(what_was_taken_is_said)
         {"left,right\n.5,1\n", "a line is taken as the names of its columns: left,right"},
         {"h\n.5\n", "a line is taken as the name of its column: h"},
         {"0,0\n0,1\n", "its commas are read as decimal marks"},
+        {"0,000062\n0,014937\n", "its commas are read as decimal marks"},
         {"16384,16384\n32767,32767\n", "its commas are read as decimal marks"},
         {"100 400 600 400 100\n", "its only line is one tap of each of 5 channels; taps of one"},
     };
@@ -313,6 +331,92 @@ START_TEST(what_was_taken_is_said)
 }
 END_TEST
 
-SUITE_MAIN("mask_text", any_separator, commas_are_known_by_all_lines, utf16, utf16_needs_no_tmpdir,
+/* ---- numbers ---- */
+
+static uint64_t below(uint64_t *seed, uint64_t most)
+{
+    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (*seed >> 33) % most;
+}
+
+/* Digits with a point somewhere and an exponent at times, also too many of each. */
+static void write_number(char text[64], uint64_t *seed)
+{
+    char *at = text;
+    uint64_t digits = 1 + below(seed, below(seed, 8) ? 19 : 30), point = below(seed, 24);
+    if (below(seed, 2))
+        *at++ = below(seed, 2) ? '-' : '+';
+    for (uint64_t i = 0; i < digits; i++) {
+        if (i == point)
+            *at++ = '.';
+        *at++ = (char)('0' + (below(seed, 3) ? below(seed, 10) : 0));
+    }
+    if (below(seed, 3) == 0)
+        at += sprintf(at, "%c%s%u", below(seed, 2) ? 'e' : 'E',
+                      (const char *[]){"", "-", "+"}[below(seed, 3)],
+                      (unsigned)below(seed, below(seed, 2) ? 30 : 400));
+    *at = '\0';
+}
+
+START_TEST(numbers_are_those_of_strtod)
+{
+    static const char *const odd[] = {"1e",
+                                      "1e+",
+                                      "1.",
+                                      ".5",
+                                      "-.5e2",
+                                      "0",
+                                      "-0",
+                                      "9007199254740993",
+                                      "1e22",
+                                      "1e23",
+                                      "123e-22",
+                                      "1e-23",
+                                      "0e999",
+                                      "1e99999",
+                                      "9007199254740992e22",
+                                      "00000000000000000000000012.5",
+                                      "0.00000000000000000000000000001",
+                                      "4.9e-324"};
+    uint64_t seed = 11;
+    char text[64];
+    for (int i = 0; i < 300000; i++) {
+        size_t which = (size_t)i;
+        char *end, *true_end;
+        double value, truth;
+        if (which < sizeof odd / sizeof *odd)
+            snprintf(text, sizeof text, "%s", odd[which]);
+        else
+            write_number(text, &seed);
+        truth = strtod(text, &true_end);
+        bool is_read = decimal_read(text, &end, &value);
+        bool begins = isdigit((unsigned char)text[strspn(text, "+-.")]);
+        ck_assert_msg(is_read == begins, "%s", text);
+        ck_assert_msg(!is_read || (end == true_end && memcmp(&value, &truth, sizeof value) == 0),
+                      "%s: %.17g, not %.17g", text, value, truth);
+    }
+}
+END_TEST
+
+/* Lines in another form among plain ones. */
+START_TEST(lines_of_all_forms_stand_together)
+{
+    static const double expected[] = {0.5, 1, 0.25, 2, 0.125, 3, -0.0625, 4, 1e-3, 5};
+    command_clean();
+    struct mask *mask = mask_loaded_text("# remark\n0.5 1\n  0.25\t2  \n0.125; 3.0\n\n-0.0625 4 "
+                                         "# four\n1e-3\t5.\n",
+                                         0, 0);
+    ck_assert_uint_eq(mask->columns, 2);
+    ck_assert_uint_eq(mask->taps, 5);
+    for (size_t i = 0; i < 10; i++)
+        ck_assert_double_eq(mask_column(mask, i % 2)[i / 2], expected[i]);
+    mask_destroy(mask);
+    mask_refused("w.txt", "0.5 1.5\n1.5 2\n3.5\n", "line 3: 1 columns where");
+    mask_refused("w.txt", "0.5 1.5\n1.5 2\n3.5 1e50\n", "line 3");
+}
+END_TEST
+
+SUITE_MAIN("mask_text", numbers_are_those_of_strtod, lines_of_all_forms_stand_together,
+           any_separator, commas_are_known_by_all_lines, empty_cells, utf16, utf16_needs_no_tmpdir,
            what_only_begins_like_utf16, times_and_counts_are_left_out, an_index_may_come_first,
            short_ramps_are_taps, integer_taps_are_no_frequencies, what_was_taken_is_said)

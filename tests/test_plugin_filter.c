@@ -30,7 +30,9 @@ static bool rig_load(struct rig *rig, const char *id, const char *const *spec, s
     if (!rig->info)
         return false;
     for (; *spec; spec++)
-        ck_assert_int_eq(plugin_spec_take(&rig->spec, rig->info, RATE, *spec), STATUS_OK);
+        ck_assert_int_eq(
+            plugin_spec_take(&rig->spec, rig->info, (struct automation_time){RATE, 0}, *spec),
+            STATUS_OK);
     const struct plugin_map_settings settings = {0};
     ck_assert_int_eq(plugin_map_init(&rig->map, rig->info, channels, &settings), STATUS_OK);
     rig->settings = (struct plugin_filter_settings){.info = rig->info,
@@ -608,8 +610,10 @@ END_TEST
 START_TEST(mixes_change_at_their_time)
 {
     struct stage_mix_spec spec = {0};
-    ck_assert_int_eq(stage_mix_take(&spec, RATE, "at=1000-2000:@mix=0"), STATUS_OK);
-    ck_assert_int_eq(stage_mix_take(&spec, RATE, "at=3000:@mix=1"), STATUS_OK);
+    ck_assert_int_eq(
+        stage_mix_take(&spec, (struct automation_time){RATE, 0}, "at=1000-2000:@mix=0"), STATUS_OK);
+    ck_assert_int_eq(stage_mix_take(&spec, (struct automation_time){RATE, 0}, "at=3000:@mix=1"),
+                     STATUS_OK);
     struct doubler *doubler;
     struct filter *mix = make_mix(&spec, false, &doubler);
     struct block in = stream_noise(1, 1, 5000);

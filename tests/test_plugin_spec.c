@@ -55,7 +55,7 @@ static enum status parse(struct plugin_spec *spec, const char *text)
     *spec = (struct plugin_spec){0};
     problem[0] = '\0';
     log_capture(problem, sizeof problem);
-    enum status status = plugin_spec_take(spec, &info, RATE, text);
+    enum status status = plugin_spec_take(spec, &info, (struct automation_time){RATE, 0}, text);
     log_capture(NULL, 0);
     return status;
 }
@@ -161,7 +161,7 @@ static enum status parse_two(struct plugin_spec *spec, const char *first, const 
 {
     ck_assert_int_eq(parse(spec, first), STATUS_OK);
     log_capture(problem, sizeof problem);
-    enum status status = plugin_spec_take(spec, &info, RATE, second);
+    enum status status = plugin_spec_take(spec, &info, (struct automation_time){RATE, 0}, second);
     log_capture(NULL, 0);
     return status;
 }
@@ -173,8 +173,8 @@ START_TEST(a_value_has_one_ramp_at_a_time)
         bool good;
     } rows[] = {
         {"at=1s-3s:g=3", "at=2s:g=0", false},    {"at=2s:g=0", "at=1s-3s:g=3", false},
-        {"at=1s-3s:g=3", "at=2s-4s:g=0", false}, {"at=1s-3s:g=3", "at=1s:g=0", false},
-        {"at=1s:g=0", "at=1s-3s:g=3", false},    {"at=1s-3s:g=3", "at=1s-2s:g=0", false},
+        {"at=1s-3s:g=3", "at=2s-4s:g=0", false}, {"at=1s-3s:g=3", "at=1s:g=0", true},
+        {"at=1s:g=0", "at=1s-3s:g=3", true},     {"at=1s-3s:g=3", "at=1s-2s:g=0", false},
         {"at=1s:g=3", "at=1s:g=0", true},        {"at=1s-3s:g=3", "at=3s:g=0", true},
         {"at=1s-3s:g=3", "at=3s-4s:g=0", true},  {"at=1s-3s:g=3", "at=2s:gain=1", true},
     };
@@ -228,16 +228,19 @@ START_TEST(times_are_read_and_kept_in_order)
     static const char *const options[] = {"at=2s:g=1", "at=480:g=2", "at=20ms-1s:g=3",
                                           "at=2s:gain=4"};
     static const struct automation_point expected[] = {
-        {480, 0, 2, 2}, {960, 47040, 2, 3}, {96000, 0, 2, 1}, {96000, 0, 3, 4}};
+        {480, 0, 2, 2, 480}, {960, 47040, 2, 3, 480}, {96000, 0, 2, 1, 480}, {96000, 0, 3, 4, 480}};
     struct plugin_spec spec = {0};
     for (size_t i = 0; i < 4; i++)
-        ck_assert_int_eq(plugin_spec_take(&spec, &info, RATE, options[i]), STATUS_OK);
+        ck_assert_int_eq(
+            plugin_spec_take(&spec, &info, (struct automation_time){RATE, 0}, options[i]),
+            STATUS_OK);
     ck_assert_uint_eq(spec.automation.count, 4);
     for (size_t i = 0; i < 4; i++) {
         const struct automation_point *point = &spec.automation.points[i];
         ck_assert_uint_eq(point->at, expected[i].at);
         ck_assert_uint_eq(point->over, expected[i].over);
         ck_assert_uint_eq(point->target, expected[i].target);
+        ck_assert_uint_eq(point->smooth, expected[i].smooth);
         ck_assert_double_eq(point->value, expected[i].value);
     }
     plugin_spec_free(&spec);

@@ -392,17 +392,16 @@ START_TEST(a_signal_ends_it_in_every_phase)
         bool is_reached = true;
         for (int call = 1; is_reached; call += full() ? 1 : 1 + call / 8) {
             int number = signals[(size_t)call % (sizeof signals / sizeof *signals)];
-            struct command_result result =
-                command_run("rm -rf out.wav out.txt out.png outs mark; exec env " FAULTY
-                            "\"$HALO\" %s",
-                            "any", "*", call, -number, lines[i]);
+            struct command_result result = command_run(
+                "rm -rf out.wav out.txt out.png outs mark; exec env " FAULTY "\"$HALO\" %s", "any",
+                "*", call, -number, lines[i]);
             is_reached = access(command_path("mark"), F_OK) == 0;
             ck_assert_msg(result.code == 0 || (is_reached && result.code == 128 + number),
                           "%s, call %d: exit code %d\n%s", lines[i], call, result.code, result.err);
             ck_assert_msg(result.code == 0 || strstr(result.err, "halo: stopped"),
                           "%s, call %d: ended without a line\n%s", lines[i], call, result.err);
-            ck_assert_msg(!strstr(result.out, "\"what\": \"failed\""), "%s, call %d: %s",
-                          lines[i], call, result.out);
+            ck_assert_msg(!strstr(result.out, "\"what\": \"failed\""), "%s, call %d: %s", lines[i],
+                          call, result.out);
             if (result.code == 0 && strncmp(lines[i], "render", strlen("render")) == 0)
                 expect_frames("out.wav", 1299);
         }

@@ -15,6 +15,54 @@
 
 enum { WAVF = SF_FORMAT_WAV | SF_FORMAT_FLOAT, WAV16 = SF_FORMAT_WAV | SF_FORMAT_PCM_16 };
 
+/* ---- changes in time ---- */
+
+/* Of a constant 1 through a gain: at each frame, in dB. */
+static double gain_at(const struct sound *sound, size_t frame)
+{
+    return 20 * log10((double)sound->block.data[0][frame]);
+}
+
+START_TEST(changes_count_from_the_end)
+{
+    static const char *const options[] = {"--start 0.5s --gain 0,at=end-0.5s-end:gain=-20",
+                                          "--gain 0,at=1s-end:gain=-20",
+                                          "--gain -6,at=end-0.5s-end:gain=-20,at=end-500ms:gain=0",
+                                          "--gain -6,at=1s:gain=0,at=1s-end:gain=-20"};
+    command_clean();
+    struct sound one = sound_create(WAVF, 48000, 1, 72000);
+    for (size_t i = 0; i < one.block.frames; i++)
+        one.block.data[0][i] = 1;
+    sound_save(&one, "one.wav");
+    sound_free(&one);
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        command_done("$HALO render -q -f one.wav out.wav %s", options[i]);
+        struct sound out = sound_load("out.wav");
+        size_t begin = out.block.frames - 24000; /* linear from 1 to 0.1 */
+        ck_assert_double_eq_tol(gain_at(&out, begin - 1), i < 2 ? 0 : -6, 1e-3);
+        for (size_t k = 480; k < 24000; k++) {
+            double from = i < 2 ? 0 : 480; /* the step takes 10 ms */
+            double expected = 1 - 0.9 * ((double)k - from) / (24000 - from);
+            ck_assert_msg(fabs((double)out.block.data[0][begin + k] - expected) < 1e-5,
+                          "%s, frame %zu: %g, not %g", options[i], k,
+                          (double)out.block.data[0][begin + k], expected);
+        }
+        sound_free(&out);
+    }
+    command_refused(2, "counts from the end",
+                    "$HALO render -q one.wav - --container ogg | $HALO render - no.wav --gain "
+                    "0,at=end-1s:gain=-6");
+    command_refused(2, "overlap",
+                    "$HALO render one.wav no.wav --gain 0,at=10ms-1s:gain=-6,at=20ms:gain=-3");
+    command_refused(2, "overlap",
+                    "$HALO render one.wav no.wav --gain 0,at=1s-1005ms:gain=-6,at=1s:gain=-3");
+    command_refused(2, "at=", "$HALO render one.wav no.wav --gain 0,at=end-:gain=-6");
+    command_refused(2, "ends before",
+                    "$HALO render one.wav no.wav --gain 0,at=end-1s:gain=-6"
+                    ",at=end-1s-10:gain=-6");
+}
+END_TEST
+
 /* ---- routing ---- */
 
 enum { LL, LR, RL, RR, PATHS_MOST = 8 };
@@ -1051,12 +1099,13 @@ START_TEST(long_masks_on_long_sounds)
 }
 END_TEST
 
-SUITE_MAIN("render_stages", masks_are_routed, counts_that_do_not_fit_are_refused,
-           matrices_that_do_not_divide_are_refused, gains_are_exact, stages_apply_in_order,
-           text_masks_are_read, resampled_masks_keep_their_response,
-           resampled_identity_changes_no_tone, masks_of_the_same_or_no_rate_stay,
-           resampled_masks_are_routed, boundaries_are_ghost_cells,
-           boundaries_hold_for_masks_in_a_row, boundaries_hold_for_parts, boundaries_need_no_tail,
+SUITE_MAIN("render_stages", changes_count_from_the_end, masks_are_routed,
+           counts_that_do_not_fit_are_refused, matrices_that_do_not_divide_are_refused,
+           gains_are_exact, stages_apply_in_order, text_masks_are_read,
+           resampled_masks_keep_their_response, resampled_identity_changes_no_tone,
+           masks_of_the_same_or_no_rate_stay, resampled_masks_are_routed,
+           boundaries_are_ghost_cells, boundaries_hold_for_masks_in_a_row,
+           boundaries_hold_for_parts, boundaries_need_no_tail,
            boundaries_of_streams_are_right_or_refused, centre_follows_textbook_indexing,
            odd_symmetric_masks_shift_no_phase, tails_have_the_length_promised,
            tail_ends_when_it_stays_below, shortest_sounds, report_is_complete,

@@ -170,6 +170,8 @@ START_TEST(what_may_be_two_things_is_refused)
     expect_refused("20 -3\n1000 0\nend\n", "line 3: it is neither numbers nor a remark");
     expect_refused("20 -3\n1000\n", "line 2: it is not two numbers or more");
     expect_refused("20 -3\n1000 0 0\n", "line 2: it has more or fewer columns");
+    expect_refused("20;-3;\n1000;;1\n", "line 2: other cells are empty");
+    expect_refused("f,a,b\n20,,1.5\n1000,0.5,\n", "line 3: other cells are empty");
     expect_refused("20 -301\n", "line 1: a level of -301 dB is beyond 300");
     expect_refused("-20 -3\n20 0\n", "line 1: -20 Hz is no frequency");
     expect_refused("* Freq(Hz) SPL(dB)\n", "is not a frequency response");

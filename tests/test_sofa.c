@@ -3,7 +3,9 @@
 #include "mask_load.h"
 #include "suite.h"
 
+#include <dlfcn.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -210,6 +212,91 @@ START_TEST(a_measured_head)
 }
 END_TEST
 
+/* ---- PipeWire's spatializer ---- */
+
+static void (*get_filter)(void *, float, float, float, float *, float *, float *, float *);
+
+/* The ears that libmysofa itself makes for a place, in a column each. */
+static void expect_ears(void *easy, const struct mask *mask, const double angles[3], int taps)
+{
+    float *ears[2] = {calloc((size_t)taps, sizeof(float)), calloc((size_t)taps, sizeof(float))};
+    float delays[2], peak = 0;
+    double level = cos(angles[1] * M_PI / 180) * angles[2];
+    get_filter(easy, (float)(level * cos(angles[0] * M_PI / 180)),
+               (float)(level * sin(angles[0] * M_PI / 180)),
+               (float)(sin(angles[1] * M_PI / 180) * angles[2]), ears[0], ears[1], &delays[0],
+               &delays[1]);
+    for (int k = 0; k < taps; k++)
+        peak = fmaxf(peak, fmaxf(fabsf(ears[0][k]), fabsf(ears[1][k])));
+    for (size_t ear = 0; ear < 2; ear++) {
+        const double *column = mask_path_column(mask, (struct mask_path){0, ear, 0});
+        ck_assert_ptr_nonnull(column);
+        ck_assert_uint_le(mask->taps, (size_t)taps);
+        for (size_t k = 0; k < (size_t)taps; k++) {
+            double tap = k < mask->taps ? column[k] : 0;
+            ck_assert_msg(fabs(tap - (double)ears[ear][k]) < 2e-6 * (double)peak,
+                          "%g %g %g, ear %zu, tap %zu: %g, not %g", angles[0], angles[1], angles[2],
+                          ear, k, tap, (double)ears[ear][k]);
+        }
+        free(ears[ear]);
+    }
+}
+
+static const char spatializer[] =
+    "filter.graph = { nodes = [ { type = sofa name = sp label = spatializer\n"
+    " config = { filename = \"%s\" } control = { Azimuth = %g Elevation = %g Radius = %g } } ]\n"
+    " inputs = [ \"sp:In\" ] outputs = [ \"sp:Out L\" \"sp:Out R\" ] }\n";
+
+START_TEST(the_spatializer_of_pipewire)
+{
+    static const double places[][3] = {{30, 0, 1},      {47.3, 12, 2},    {0, 0, 0.1},
+                                       {200, -33, 1.2}, {359, 5, 3},      {90, 60, 1.45},
+                                       {12, 88, 50},    {280.5, 41, 1.5}, {163, 7.7, 2}};
+    static const struct {
+        const char *file;
+        float rate;
+    } files[] = {{kemar, 44100},
+                 {"scattered.sofa", 48000},
+                 {"scattered-xyz.sofa", 48000},
+                 {"pulses.sofa", 48000}};
+    void *library = dlopen("libmysofa.so.1", RTLD_NOW);
+    void *(*open)(const char *, float, int *, int *) = NULL;
+    if (!library)
+        return;
+    *(void **)&open = dlsym(library, "mysofa_open");
+    *(void **)&get_filter = dlsym(library, "mysofa_getfilter_float");
+    note_verbosity(VERBOSITY_QUIET);
+    for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
+        int taps, error;
+        char path[4096];
+        snprintf(path, sizeof path, "%s",
+                 *files[f].file == '/' ? files[f].file : command_path(files[f].file));
+        if (access(path, R_OK) != 0)
+            continue;
+        void *easy = open(path, files[f].rate, &taps, &error);
+        ck_assert_ptr_nonnull(easy);
+        for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
+            char text[4600];
+            snprintf(text, sizeof text, spatializer, path, places[p][0], places[p][1],
+                     places[p][2]);
+            mask_save_text("sp.conf", text);
+            struct mask *mask = mask_loaded("sp.conf", NULL);
+            ck_assert_uint_eq(mask->rate, (uint32_t)files[f].rate);
+            expect_ears(easy, mask, places[p], taps);
+            mask_destroy(mask);
+        }
+    }
+    mask_save_text("sp.conf",
+                   "filter.graph = { nodes = [ { type = sofa label = spatializer } ] }\n");
+    command_refused(1, "'filename' is missing", "$HALO mask show sp.conf");
+    command_done("printf '1\\n' >t.txt");
+    mask_save_text("sp.conf",
+                   "filter.graph = { nodes = [ { type = sofa label = spatializer config = { "
+                   "filename = t.txt } } ] }\n");
+    command_refused(1, "is no SOFA file", "$HALO mask show sp.conf");
+}
+END_TEST
+
 START_TEST(what_it_says)
 {
     struct command_result shown = command_done("$HALO mask show plain.sofa");
@@ -285,12 +372,19 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        the_nearest_direction, delays_are_kept,
-        loudspeakers,          which_ear_is_left,
-        between_directions,    between_directions_at_a_high_rate,
-        a_fractional_delay,    several_loudspeakers_at_once,
-        a_head_that_turns,     a_measured_head,
-        what_it_says,          refused,
+        the_nearest_direction,
+        delays_are_kept,
+        loudspeakers,
+        which_ear_is_left,
+        between_directions,
+        between_directions_at_a_high_rate,
+        a_fractional_delay,
+        several_loudspeakers_at_once,
+        a_head_that_turns,
+        a_measured_head,
+        the_spatializer_of_pipewire,
+        what_it_says,
+        refused,
         damaged_files,
     };
 #ifndef HALO_WITH_SOFA

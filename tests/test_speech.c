@@ -1,6 +1,8 @@
 /* Rooms for speech: level=, --noise and what is drawn. Powers and ratios are measured in what was
  * written; draws are made again by the rule of the documentation. */
 #include "base/noise.h"
+#include "chain/mask_cache.h"
+#include "chain/stages.h"
 #include "command.h"
 #include "sound.h"
 #include "suite.h"
@@ -86,6 +88,40 @@ START_TEST(the_output_has_the_power_of_the_input)
         command_done("$HALO render -q mono.wav report.wav --mask room.wav,level=input --json");
     ck_assert_double_eq(command_number(result.out, "frames_in"), FRAMES);
     ck_assert_double_eq(command_number(result.out, "frames_out"), FRAMES + 2999);
+}
+END_TEST
+
+/* The gain is of what the room makes. */
+START_TEST(rooms_that_differ_in_their_gain_are_one_mask)
+{
+    static const char *const gains[] = {"", ",gain=-3.25", ",gain=-0.125", ",gain=2"};
+    struct mask_cache *cache;
+    size_t made, found;
+    char *room;
+    begin();
+    ck_assert_int_eq(mask_cache_create(1 << 24, &cache), STATUS_OK);
+    for (size_t i = 0; i < sizeof gains / sizeof *gains; i++) {
+        struct stream_format format = {.rate = 16000, .channels = 1};
+        struct stage_settings settings = {
+            .convolver = {.backend = "cpu"}, .in_passes = true, .masks = cache};
+        struct stage_list list = {0};
+        ck_assert_int_gt(asprintf(&room, "%s,level=input%s", command_path("room.wav"), gains[i]),
+                         0);
+        ck_assert_int_eq(stage_list_add(&list, stage_ops_named("mask"), room, NULL), STATUS_OK);
+        ck_assert_int_eq(stage_list_load(&list, &settings, &format), STATUS_OK);
+        stage_list_free(&list);
+        free(room);
+    }
+    mask_cache_counts(cache, &made, &found);
+    ck_assert_uint_eq(made, 1);
+    ck_assert_uint_eq(found, sizeof gains / sizeof *gains - 1);
+    mask_cache_destroy(cache);
+    command_done("for i in 1 2; do $HALO batch --glob two.wav -O D$i --gain 0 --mask "
+                 "room.wav,level=input,gain=-$i --name '{stem}.wav' -q --tail none; done");
+    ck_assert_double_eq_tol(10 * log10(power_in("D1/two.wav") / power_in("D2/two.wav")), 1, 1e-3);
+    command_refused(2, "gain", "$HALO render two.wav no.wav --mask room.wav,level=input,gain=x");
+    command_refused(2, "gain",
+                    "$HALO render two.wav no.wav --mask room.wav,gain=1,level=input,gain=2");
 }
 END_TEST
 
@@ -495,6 +531,7 @@ START_TEST(what_cannot_work_is_refused)
 END_TEST
 
 SUITE_MAIN("speech", the_output_has_the_power_of_the_input,
+           rooms_that_differ_in_their_gain_are_one_mask,
            the_level_of_kaldi_is_that_of_the_whole_convolution, rooms_are_those_of_lhotse_and_kaldi,
            passes_give_the_sound_of_one, noise_has_its_ratio_to_what_it_is_added_to,
            noise_keeps_double_precision, noise_begins_where_it_is_told_to_and_is_repeated,

@@ -1,10 +1,10 @@
 /* Signals that stop the program: a flag that long work checks between blocks.
  *
- * After stop_begin SIGINT, SIGTERM and SIGHUP end the program with a line; this is for commands that
- * do not check the flag. After stop_watch the first SIGINT, SIGTERM or SIGHUP sets the flag. From then on SIGALRM interrupts the main
- * thread's calls that wait, once a second, so that one that began just after the flag was checked
- * ends, too. A second one removes the files registered with stop_remove and ends the program at
- * once.
+ * After stop_begin SIGINT, SIGTERM and SIGHUP end the program with a line; this is for commands
+ * that do not check the flag. After stop_watch the first SIGINT, SIGTERM or SIGHUP sets the flag.
+ * From then on SIGALRM interrupts the main thread's calls that wait, once a second, so that one
+ * that began just after the flag was checked ends, too. A second one removes the files registered
+ * with stop_remove and ends the program at once.
  */
 #ifndef HALO_STOP_H
 #define HALO_STOP_H

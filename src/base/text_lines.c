@@ -62,6 +62,8 @@ void text_lines_plain(char *line)
         {"\xE2\x80\x87", ' '}, /* as wide as a digit */
         {"\xE2\x80\x89", ' '}, /* thin space */
     };
+    while (*line && !(*line & 0x80)) /* as most are to their end */
+        line++;
     char *to = line;
     for (const char *from = line; *from;) {
         size_t count = sizeof signs / sizeof *signs, s = *from & 0x80 ? 0 : count;
@@ -89,11 +91,12 @@ enum status text_lines_next(struct text_lines *lines, char **line)
     if (!ends && !feof(lines->stream))
         return text_lines_refuse(lines, "holds a zero byte");
     lines->line[length - ends] = '\0';
-    size_t shown = strcspn(lines->line, "\r");
-    if (lines->line[shown + strspn(lines->line + shown, "\r")])
+    char *shown = strchr(lines->line, '\r');
+    if (shown && shown[strspn(shown, "\r")])
         return text_lines_refuse(lines, "lines end as on an old Macintosh, with CR alone; save the "
                                         "file with the line ends of Unix or Windows");
-    lines->line[shown] = '\0';
+    if (shown)
+        *shown = '\0';
     *line = lines->line + (lines->number == 1 ? plain_text_mark(lines->line) : 0);
     text_lines_plain(*line);
     return STATUS_OK;

@@ -50,7 +50,8 @@ static const struct option_row rows[] = {
                 "try a job again where the failure may pass, such as an error\n"
                 "of the disk; default: 1"),
     OPT_INTEGER("memory", "MIB", struct batch_options, memory, 1, 1 << 24,
-                "for masks that are kept; default: a quarter of the machine's"),
+                "for masks that are kept; default: a quarter of the memory\n"
+                "that the machine and its control group (a container) allow"),
     OPT_FLAG("reproducible", struct batch_options, render.chain.settings.convolver.reproducible,
              "the bytes of halo render --reproducible for each job: no GPU"),
     OPT_FLAG("allow-commands", struct batch_options, allow_commands,

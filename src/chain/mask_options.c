@@ -121,6 +121,15 @@ static enum status parse_trust(void *options, const struct option_row *row, cons
     return STATUS_OK;
 }
 
+static enum status parse_skip(void *options, const struct option_row *row, const char *text)
+{
+    if (strcmp(text, row->names[0]) != 0)
+        return fail(STATUS_USAGE, "%s is nonlinear, not '%s'", row->name, text);
+    ((struct mask_options *)options)->load.skips_nonlinear = true;
+    ((struct mask_options *)options)->load.is_about_configs = true;
+    return STATUS_OK;
+}
+
 #define OPT_SPAN(NAME, FIELD, LEAST)                                                               \
     {.name = NAME,                                                                                 \
      .parse = parse_span,                                                                          \
@@ -138,6 +147,7 @@ static const char *const map_names[] = {"auto", "split", "matrix", NULL};
 static const char *const align_names[] = {"peak", NULL};
 static const char *const interpolate_names[] = {"nearest", "linear", NULL};
 static const char *const level_names[] = {"input", "kaldi", NULL};
+static const char *const skip_names[] = {"nonlinear", NULL};
 static const char *const normalize_names[] = {"peak", "energy", "l1", NULL};
 
 const struct option_row mask_options_rows[] = {
@@ -165,6 +175,7 @@ const struct option_row mask_options_rows[] = {
     OPT_PARSE("folder=", NULL, parse_folder, NULL),
     OPT_PARSE("file=", NULL, parse_file, NULL),
     OPT_PARSE("trust-config=", NULL, parse_trust, NULL, .names = mask_options_trust),
+    OPT_PARSE("skip=", NULL, parse_skip, NULL, .names = skip_names),
     OPT_ANGLE("az=", azimuth, 360),
     OPT_ANGLE("el=", elevation, 90),
     OPT_STRING("speakers=", NULL, struct mask_options, load.directions.speakers, NULL),
@@ -230,10 +241,18 @@ enum status mask_options_parse(const char *word, const char *others, struct mask
         "unknown mask option '%s'; use gain=DB, channel=N, trim=, length=, early=, fade= and "
         "delay=LENGTH, align=peak, phase=minimum, normalize=peak|energy|l1, invert, "
         "level=input|kaldi, order=lllrrlrr|llrrlrrl|hesuvi, map=auto|split|matrix or IN:TAP pairs, raw=FORMAT, rate=HZ, "
-        "channels=N, folder=FOLDER, file=NAME=>PATH, trust-config=no, and of SOFA files az=, el=, speakers= "
+        "channels=N, folder=FOLDER, file=NAME=>PATH, trust-config=no, skip=nonlinear, and of SOFA files az=, el=, speakers= "
         "and interpolate=nearest|linear%s%s%s (a comma in a name is written \\,)",
         word, others ? "; this kind of mask has rate" : "", others && *others ? ", " : "",
         others ? others : "");
+}
+
+enum status mask_options_parse_gain(const char *word, double *db)
+{
+    struct mask_options options = {.gain = 0};
+    TRY(mask_options_parse(word, NULL, &options));
+    *db = options.gain;
+    return STATUS_OK;
 }
 
 /* Whole frames, clamped to more than any mask has. */

@@ -7,6 +7,7 @@
  *   file=NAME=>PATH                    PATH in the place of what a configuration calls NAME; any
  *                                      number of them
  *   trust-config=no                    a configuration may name no others (mask_config.h)
+ *   skip=nonlinear                     what is no filter in it (a limiter) is left out
  *   az=DEGREES, el=DEGREES, speakers=LAYOUT, interpolate=nearest|linear
  *                                      directions of a SOFA file (mask_sofa.c)
  *
@@ -95,6 +96,9 @@ extern const struct option_row mask_options_rows[];
  * mask. */
 MUST_CHECK enum status mask_options_parse(const char *word, const char *others,
                                           struct mask_options *options);
+
+/* The same of "gain=-6" alone: decibels. */
+MUST_CHECK enum status mask_options_parse_gain(const char *word, double *db);
 
 /* Apply the options for a sound of `format`. With map= or order= the mask then has its own paths.
  * Errors: a length exceeds the mask, no such channel, channel counts do not fit, order= has no

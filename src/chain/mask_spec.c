@@ -12,10 +12,7 @@ enum status mask_spec_load(char **spec, struct mask_options *options, struct mas
         TRY(mask_options_parse(*word, own, options));
     if (own && (load->raw.format || load->is_about_configs))
         return fail(STATUS_USAGE, "mask %s is made by halo: %s is for files", spec[0],
-                    load->raw.format ? "raw="
-                    : load->folder   ? "folder="
-                    : load->files    ? "file="
-                                     : "trust-config=");
+                    load->raw.format ? "raw=" : mask_config_option(load));
     if (load->raw.channels && !load->raw.format)
         return fail(STATUS_USAGE, "channels= needs raw=; channel=N selects one channel");
     if (own && mask_directions_given(&load->directions))

@@ -1,4 +1,5 @@
-/* What describes a stage or a mask: a name, and options after commas; "\," is a comma of a name. */
+/* What describes a stage or a mask: a name, and options after commas; "\," is a comma of a name,
+ * and so is one in the name of a file that is there. */
 #ifndef HALO_SPEC_H
 #define HALO_SPEC_H
 

@@ -28,7 +28,7 @@ static enum status parse_word(struct stage *stage, const char *word)
                     "--gain has the options at=TIME:gain=DB, @mix= and @bypass, not "
                     "'%s'",
                     word);
-    TRY(automation_parse(word, stage->rate, &point, &change));
+    TRY(automation_parse(word, stage_time(stage), &point, &change));
     if (strncmp(change, "gain=", 5) != 0)
         return fail(STATUS_USAGE, "at= of --gain changes gain=, not '%s'", change);
     TRY(options_parse_db("gain=", change + 5, -OPTIONS_DB_MOST, OPTIONS_DB_MOST, &db));

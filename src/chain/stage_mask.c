@@ -71,7 +71,7 @@ enum status stage_mask_read(const char *text, const struct stream_format *format
         return fail_memory("a mask");
     struct mask *mask = NULL;
     struct stage_mix_spec mix = {.given = false};
-    enum status status = stage_mix_take_all(&mix, format->rate, spec);
+    enum status status = stage_mix_take_all(&mix, (struct automation_time){format->rate, 0}, spec);
     if (status == STATUS_OK && mix.automation.count > 0)
         status = stage_refuse_times();
     if (status == STATUS_OK)
@@ -190,10 +190,39 @@ static enum status mask_from_cache(const struct stage *stage, char **spec,
     return status;
 }
 
+static size_t find_arg(char *const *spec, const char *begin, size_t *at)
+{
+    size_t count = 0;
+    for (size_t word = 1; spec[0] && spec[word]; word++)
+        if (strncmp(spec[word], begin, strlen(begin)) == 0) {
+            *at = word;
+            count++;
+        }
+    return count;
+}
+
+/* With level= the gain scales what the stage makes, at the end: rooms whose gain is drawn for each
+ * job are one mask, with one set of spectra. */
+static enum status parse_gain_of_level(char **spec, double *factor)
+{
+    size_t level, gain;
+    double db = 0;
+    *factor = 1;
+    if (design_is_spec(spec[0]) || find_arg(spec, "level=", &level) != 1 ||
+        find_arg(spec, "gain=", &gain) != 1)
+        return STATUS_OK;
+    TRY(mask_options_parse_gain(spec[gain], &db));
+    *factor = audio_from_db(db);
+    for (; spec[gain]; gain++)
+        spec[gain] = spec[gain + 1];
+    return STATUS_OK;
+}
+
 static enum status stage_mask_load(struct stage *stage, char **spec,
                                    const struct stream_format *format)
 {
     struct mask *mask = NULL;
+    TRY(parse_gain_of_level(spec, &stage->gain_of_level));
     enum status status = mask_from_cache(stage, spec, format, &mask);
     stage->data = mask;
     stage->settings.convolver.rate = format->rate;
@@ -312,7 +341,7 @@ static enum status stage_mask_level(const struct stage *stage, const struct stag
 {
     const struct mask *mask = stage->data;
     double out = mask->level == MASK_LEVEL_KALDI ? power->whole : power->out;
-    *factor = mask->level_gain;
+    *factor = mask->level_gain * stage->gain_of_level;
     if (power->in == 0)
         note("the sound is silent: level= has nothing to scale");
     else if (out == 0)
@@ -377,7 +406,8 @@ const struct stage_ops stage_mask_ops = {
             "power of the input). raw=FORMAT, rate=HZ and channels=N describe a\n"
             "file without a header; folder=FOLDER is a folder whose files a\n"
             "configuration may name in any case, trust-config=no allows no\n"
-            "others, file=NAME=>PATH takes PATH for what it calls NAME.\n"
+            "others, file=NAME=>PATH takes PATH for what it calls NAME,\n"
+            "skip=nonlinear leaves out what is no filter (a limiter).\n"
             "az=DEGREES (to the left) and el=DEGREES, or\n"
             "speakers=stereo|quad|5.1|7.1|5.1.4|7.1.4 or a list\n"
             "(30:-30:110/15), with interpolate=nearest|linear, choose\n"

@@ -48,12 +48,13 @@ enum status stage_mix_parse(enum stage_control_kind kind, const char *text, doub
     return STATUS_OK;
 }
 
-enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate, const char *word)
+enum status stage_mix_take(struct stage_mix_spec *spec, struct automation_time time,
+                           const char *word)
 {
     struct automation_point point = {0};
     bool later = automation_is_word(word);
     if (later)
-        TRY(automation_parse(word, rate, &point, &word));
+        TRY(automation_parse(word, time, &point, &word));
     const char *equals = strchr(word, '='); /* "@bypass" alone means on */
     point.target = begins(word, "@mix=") ? STAGE_CONTROL_MIX : STAGE_CONTROL_BYPASS;
     TRY(stage_mix_parse((enum stage_control_kind)point.target, equals ? equals + 1 : "on",
@@ -70,12 +71,13 @@ enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate, const cha
     return STATUS_OK;
 }
 
-enum status stage_mix_take_all(struct stage_mix_spec *spec, uint32_t rate, char **words)
+enum status stage_mix_take_all(struct stage_mix_spec *spec, struct automation_time time,
+                               char **words)
 {
     char **kept = words;
     for (char **word = words; *word; word++)
         if (word > words && stage_mix_is_word(*word))
-            TRY(stage_mix_take(spec, rate, *word));
+            TRY(stage_mix_take(spec, time, *word));
         else
             *kept++ = *word;
     *kept = NULL;

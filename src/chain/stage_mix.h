@@ -40,10 +40,12 @@ MUST_CHECK enum status stage_mix_parse(enum stage_control_kind kind, const char 
                                        double *value);
 
 /* Parse an option into `spec`. Errors (usage): invalid value. */
-MUST_CHECK enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate, const char *word);
+MUST_CHECK enum status stage_mix_take(struct stage_mix_spec *spec, struct automation_time time,
+                                      const char *word);
 
 /* Take these options out of a spec. Errors: as above. */
-MUST_CHECK enum status stage_mix_take_all(struct stage_mix_spec *spec, uint32_t rate, char **words);
+MUST_CHECK enum status stage_mix_take_all(struct stage_mix_spec *spec, struct automation_time time,
+                                          char **words);
 
 /* The share of the input at the start, 0 to 1. */
 double stage_mix_dry(const struct stage_mix_spec *spec);

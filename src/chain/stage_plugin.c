@@ -43,7 +43,7 @@ static enum status parse_args(struct stage *stage, char **spec, const struct str
                         "@allow-loud, @state= and @reads=, not '%s'",
                         *word);
         else
-            TRY(plugin_spec_take(&plugin->spec, plugin->info, format->rate, *word));
+            TRY(plugin_spec_take(&plugin->spec, plugin->info, stage_time(stage), *word));
     }
     stage->automated |= plugin_spec_is_automated(&plugin->spec);
     map.side_chain = plugin->side.channels ? NULL : plugin->side.text;

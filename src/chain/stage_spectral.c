@@ -94,7 +94,7 @@ static enum status parse_word(struct stage *stage, const char *word, struct spec
         if (row->size > 0)
             return option_store(row, args, word + length);
         snprintf(name, sizeof name, "@%s", word);
-        return stage_mix_take(&stage->mix, stage->rate, name);
+        return stage_mix_take(&stage->mix, stage_time(stage), name);
     }
     return refuse_word(word);
 }

@@ -166,13 +166,19 @@ void stage_list_free(struct stage_list *list)
     *list = (struct stage_list){0};
 }
 
+struct automation_time stage_time(const struct stage *stage)
+{
+    int64_t frames = stage->settings.convolver.frames;
+    return (struct automation_time){stage->rate, frames > 0 ? (uint64_t)frames : 0};
+}
+
 static enum status load_stage(struct stage *stage, char **spec, const struct stream_format *format,
                               const struct stage_settings *settings)
 {
     stage->settings = *settings;
     stage->inputs = stage->outputs = format->channels;
     stage->rate = format->rate;
-    TRY(stage_mix_take_all(&stage->mix, stage->rate, spec));
+    TRY(stage_mix_take_all(&stage->mix, stage_time(stage), spec));
     stage->automated = stage->mix.automation.count > 0;
     TRY(stage->ops->load(stage, spec, format));
     if (settings->streamed && stage->automated)

@@ -78,7 +78,8 @@ struct stage {
     uint32_t rate;
     bool automated; /* its spec has at= */
     struct stage_mix_spec mix;
-    bool has_mixes; /* its choices have a mix each, within their masks; `mix` is empty */
+    bool has_mixes;       /* its choices have a mix each, within their masks; `mix` is empty */
+    double gain_of_level; /* of a mask with level=: a factor of what it makes */
     struct plugin_latency latency; /* measured in an earlier run */
     uint64_t before;               /* frames of latency of the stages before */
     uint64_t tail_before;          /* and of tail */
@@ -217,6 +218,9 @@ struct stage_info stage_describe(const struct stage *stage);
 
 /* ops->needs of a loaded stage. */
 enum stage_needs stage_needs(const struct stage *stage);
+
+/* For ops->load: what times of at= count in. */
+struct automation_time stage_time(const struct stage *stage);
 
 /* For ops->load. Errors (usage): the caller runs no passes; `what` is the option, "level=". */
 MUST_CHECK enum status stage_check_passes(const struct stage_settings *settings, const char *what);

@@ -57,10 +57,10 @@ static enum status show(const struct mask_show_settings *settings, const char *t
     if (status == STATUS_OK) {
         struct mask_summary summary = {
             .text = text, .mask = mask, .stats = &stats, .troubles = troubles};
-        summary.trouble_count = mask_lint(mask, &stats, &settings->sound, troubles);
-        if (settings->json)
+        status = mask_lint(mask, &stats, &settings->sound, troubles, &summary.trouble_count);
+        if (status == STATUS_OK && settings->json)
             json_array_append_new(masks, mask_summary_object(&summary));
-        else
+        else if (status == STATUS_OK)
             mask_summary_print(&summary);
     }
     mask_stats_free(&stats);

@@ -1,6 +1,7 @@
 /* The backend "cpu": selects a variant, and what both share. */
 #include "convolve/convolver_cpu.h"
 
+#include "base/memory_limit.h"
 #include "base/plural.h"
 #include "base/realtime.h"
 #include "signal/audio.h"
@@ -159,7 +160,7 @@ HALO_REALTIME real peak_with(real peak, const struct convolver_shape *shape, con
 enum status check_memory(const struct convolver_shape *shape, double floats)
 {
     double bytes = floats * (double)(shape->inputs + shape->outputs) * (double)sizeof(real);
-    if (bytes < (double)audio_memory_limit())
+    if (bytes < (double)memory_limit())
         return STATUS_OK;
     return fail(
         STATUS_FAILED,

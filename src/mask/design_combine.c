@@ -66,6 +66,7 @@ static enum status load_inner(const struct design_kind *kind, char **spec, uint3
 {
     const struct mask_load_options options = {.allow_truncated = load->allow_truncated,
                                               .distrusts_configs = load->distrusts_configs,
+                                              .skips_nonlinear = load->skips_nonlinear,
                                               .sound.rate = rate};
     TRY(design_load(spec, rate, &options, mask));
     if ((*mask)->has_own_paths)

@@ -34,7 +34,8 @@ static const double KERNEL_BETA = 6;
 static const double IMAGES_MOST = 5e7;
 static const double LENGTH = 1.1; /* decay times; the last eighth is faded out */
 static const double EARS = 0.2;   /* metres between the receivers */
-static const double BASS = 20;    /* Hz: below, the images add up to an offset */
+static const double DECAY_TOLERANCE = 0.15;
+static const double BASS = 20; /* Hz: below, the images add up to an offset */
 
 struct shoebox {
     double size[3];
@@ -140,14 +141,11 @@ static double energy_of(const struct room_energies *energies, size_t slot, doubl
     return sum;
 }
 
-/* The slope of a line through the decay from -5 to -35 dB, in dB a slot. */
-static double decay_slope(const struct room_energies *energies, double reflection)
+/* The slope of a line through the decay from -5 to -35 dB, in dB a slot, of the energies left. */
+static double slope_of(const double *decay, size_t slots)
 {
-    double decay[SLOTS + 1] = {0};
-    for (size_t i = SLOTS; i > 0; i--)
-        decay[i - 1] = decay[i] + energy_of(energies, i - 1, reflection);
     double count = 0, x = 0, y = 0, xx = 0, xy = 0;
-    for (size_t i = 0; i < SLOTS; i++) {
+    for (size_t i = 0; i < slots; i++) {
         double level = 10 * log10(decay[i] / decay[0]), at = (double)i;
         if (!(level <= -5 && level >= -35))
             continue;
@@ -156,13 +154,23 @@ static double decay_slope(const struct room_energies *energies, double reflectio
     return count < 2 ? -INFINITY : (count * xy - x * y) / (count * xx - x * x);
 }
 
+static double decay_slope(const struct room_energies *energies, double reflection)
+{
+    double decay[SLOTS + 1] = {0};
+    for (size_t i = SLOTS; i > 0; i--)
+        decay[i - 1] = decay[i] + energy_of(energies, i - 1, reflection);
+    return slope_of(decay, SLOTS);
+}
+
 static enum status solve(const struct shoebox *room, const struct room_energies *energies,
                          double *reflection)
 {
     double wanted = -60 * SOLVED / SLOTS, low = 0.01, high = 0.99999;
     if (decay_slope(energies, low) > wanted || decay_slope(energies, high) < wanted)
-        return fail(STATUS_FAILED, "a room of %gx%gx%g m cannot decay in %g s", room->size[0],
-                    room->size[1], room->size[2], room->rt60);
+        return fail(STATUS_FAILED,
+                    "a room of %gx%gx%g m cannot decay in %g s: too few echoes come in that time; "
+                    "set a longer rt60= or a smaller size=",
+                    room->size[0], room->size[1], room->size[2], room->rt60);
     for (int i = 0; i < BISECTIONS; i++) {
         double middle = (low + high) / 2;
         if (decay_slope(energies, middle) < wanted)
@@ -290,6 +298,25 @@ static enum status read_room(const struct design_spec *spec, struct shoebox *roo
     return STATUS_OK;
 }
 
+/* Where few echoes carry the decay, no reflection coefficient gives it the slope. */
+static enum status check_decay(const struct shoebox *room, double rate, const double *taps,
+                               size_t count)
+{
+    double *decay = calloc(count + 1, sizeof *decay);
+    if (!decay)
+        return fail_memory("a room");
+    for (size_t i = count; i > 0; i--)
+        decay[i - 1] = decay[i] + taps[i - 1] * taps[i - 1];
+    double seconds = -60 / slope_of(decay, count) / rate;
+    if (!(fabs(seconds / room->rt60 - 1) <= DECAY_TOLERANCE))
+        note(
+            "room: it decays as rt60=%.2g does (from -5 to -35 dB), not as rt60=%g: too few echoes "
+            "come in that time in %gx%gx%g m; a longer rt60= or a smaller size= comes closer",
+            seconds, room->rt60, room->size[0], room->size[1], room->size[2]);
+    free(decay);
+    return STATUS_OK;
+}
+
 static enum status fill_room(const struct shoebox *room, struct design *design)
 {
     double reflection = 0;
@@ -301,6 +328,7 @@ static enum status fill_room(const struct shoebox *room, struct design *design)
         biquad_filter(&bass, taps, design->taps);
         phase_fade_out(taps + design->taps - design->taps / 8, design->taps / 8);
     }
+    TRY(check_decay(room, design->rate, design_column(design, 0), design->taps));
     note_detail("room: the walls reflect %.3f of the pressure", reflection);
     return STATUS_OK;
 }

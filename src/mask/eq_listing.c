@@ -19,29 +19,49 @@ enum width {
     WIDTH_SLOPE,     /* dB per octave */
 };
 
+enum {
+    CORNER = 1,   /* of shelves: Fc is the start of the slope, not its middle */
+    FOREIGN = 2,  /* Equalizer APO does not have it */
+    LINKWITZ = 4, /* a Linkwitz transform, of no other kind */
+};
 struct eq_kind {
     const char *name;
     enum biquad_kind kind;
-    bool is_corner;  /* of shelves: Fc is the start of the slope, not its middle */
-    bool is_foreign; /* Equalizer APO does not have it */
+    unsigned flags;
 };
 
 static const struct eq_kind kinds[] = {
-    {"PK", BIQUAD_PEAK, false, false},          {"PEQ", BIQUAD_PEAK, false, false},
-    {"Modal", BIQUAD_PEAK, false, false},       {"PA", BIQUAD_PEAK, false, true},
-    {"LP", BIQUAD_LOWPASS, false, false},       {"LPQ", BIQUAD_LOWPASS, false, false},
-    {"LP1", BIQUAD_LOWPASS_FIRST, false, true}, {"HP", BIQUAD_HIGHPASS, false, false},
-    {"HPQ", BIQUAD_HIGHPASS, false, false},     {"HP1", BIQUAD_HIGHPASS_FIRST, false, true},
-    {"BP", BIQUAD_BANDPASS, false, false},      {"NO", BIQUAD_NOTCH, false, false},
-    {"AP", BIQUAD_ALLPASS, false, false},       {"LS", BIQUAD_LOW_SHELF, true, false},
-    {"HS", BIQUAD_HIGH_SHELF, true, false},     {"LSC", BIQUAD_LOW_SHELF, false, false},
-    {"HSC", BIQUAD_HIGH_SHELF, false, false},   {"LSQ", BIQUAD_LOW_SHELF, false, true},
-    {"HSQ", BIQUAD_HIGH_SHELF, false, true},
+    {"PK", BIQUAD_PEAK, 0},
+    {"PEQ", BIQUAD_PEAK, 0},
+    {"Modal", BIQUAD_PEAK, 0},
+    {"PA", BIQUAD_PEAK, FOREIGN},
+    {"LP", BIQUAD_LOWPASS, 0},
+    {"LPQ", BIQUAD_LOWPASS, 0},
+    {"LP1", BIQUAD_LOWPASS_FIRST, FOREIGN},
+    {"HP", BIQUAD_HIGHPASS, 0},
+    {"HPQ", BIQUAD_HIGHPASS, 0},
+    {"HP1", BIQUAD_HIGHPASS_FIRST, FOREIGN},
+    {"BP", BIQUAD_BANDPASS, 0},
+    {"NO", BIQUAD_NOTCH, 0},
+    {"AP", BIQUAD_ALLPASS, 0},
+    {"LS", BIQUAD_LOW_SHELF, CORNER},
+    {"HS", BIQUAD_HIGH_SHELF, CORNER},
+    {"LSC", BIQUAD_LOW_SHELF, 0},
+    {"HSC", BIQUAD_HIGH_SHELF, 0},
+    {"LSQ", BIQUAD_LOW_SHELF, FOREIGN},
+    {"HSQ", BIQUAD_HIGH_SHELF, FOREIGN},
+    {"Notch", BIQUAD_NOTCH, FOREIGN},
+    {"NotchQ", BIQUAD_NOTCH, FOREIGN},
+    {"Allpass", BIQUAD_ALLPASS, FOREIGN},
+    {"L-T", BIQUAD_PEAK, FOREIGN | LINKWITZ},
 };
 
 struct eq_values {
+    bool has_frequency, is_gain_known;
+    enum width decided_by; /* the key that the width is of, even if it is 0 */
     double frequency, gain, width;
     enum width width_is;
+    double wanted_frequency, wanted_q; /* of a Linkwitz transform */
 };
 
 static bool is_shelf(const struct eq_kind *kind)
@@ -51,7 +71,7 @@ static bool is_shelf(const struct eq_kind *kind)
 
 static bool has_gain(const struct eq_kind *kind)
 {
-    return kind->kind == BIQUAD_PEAK || is_shelf(kind);
+    return (kind->kind == BIQUAD_PEAK && !(kind->flags & LINKWITZ)) || is_shelf(kind);
 }
 
 static bool is_blank(char c)
@@ -78,7 +98,7 @@ static double shelf_q(const struct eq_kind *kind, struct eq_values *values)
         slope = 1 / ((1 / (q * q) - 2) / (a + 1 / a) + 1);
     else
         q = biquad_slope_to_q(slope, values->gain);
-    if (kind->is_corner && (values->width_is == WIDTH_Q || values->width_is == WIDTH_SLOPE))
+    if ((kind->flags & CORNER) && (values->width_is == WIDTH_Q || values->width_is == WIDTH_SLOPE))
         values->frequency = shelf_middle(kind, values, slope);
     return q;
 }
@@ -113,30 +133,46 @@ static bool take(struct eq_filter *filter, char **text, const char *word)
     return is_there;
 }
 
-/* Behind a shelf's name may be its slope (LS 6dB, LS6dB). */
-static bool is_kind(const struct eq_kind *kind, const char *text)
+/* The length of a kind's name at the start of the text; 0: another one. REW sets blanks in names
+ * ("LP Q", "All pass"); a number behind such a Q is its value. Behind a shelf's name may be its
+ * slope (LS 6dB, LS6dB). */
+static size_t kind_at(const struct eq_kind *kind, const char *text)
 {
-    size_t length = strlen(kind->name);
-    return strncasecmp(text, kind->name, length) == 0 &&
-           (is_blank(text[length]) || (is_shelf(kind) && !isalpha((unsigned char)text[length])));
+    const char *at = text;
+    bool is_torn = false;
+    for (const char *name = kind->name; *name; name++, at++) {
+        size_t blanks = name > kind->name ? strspn(at, " \t") : 0;
+        is_torn |= blanks > 0;
+        at += blanks;
+        if (tolower((unsigned char)*at) != tolower((unsigned char)*name))
+            return 0;
+    }
+    const char *next = at + strspn(at, " \t");
+    bool ends = is_blank(*at) || (is_shelf(kind) && !isalpha((unsigned char)*at));
+    return ends && (!is_torn || !*next || isalpha((unsigned char)*next)) ? (size_t)(at - text) : 0;
 }
 
 static enum status parse_kind(const struct mask_config *config, char **text,
                               struct eq_filter *filter, const struct eq_kind **kind)
 {
     char *name = *text + strspn(*text, " \t");
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (is_kind(&kinds[i], name)) {
+    size_t longest = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        size_t length = kind_at(&kinds[i], name);
+        if (length > longest) {
+            longest = length;
             *kind = &kinds[i];
-            *text = name + strlen(kinds[i].name);
-            mind(filter, *text, kinds[i].name);
-            if (kinds[i].is_foreign)
-                filter->foreign = kinds[i].name;
-            return STATUS_OK;
         }
-    return mask_config_refuse(config,
-                              "an equaliser's filter of the kind '%.*s' cannot be read as a mask",
-                              (int)strcspn(name, " \t"), name);
+    }
+    if (longest == 0)
+        return mask_config_refuse(
+            config, "an equaliser's filter of the kind '%.*s' cannot be read as a mask",
+            (int)strcspn(name, " \t"), name);
+    *text = name + longest;
+    mind(filter, *text, (*kind)->name);
+    if ((*kind)->flags & FOREIGN)
+        filter->foreign = (*kind)->name;
+    return STATUS_OK;
 }
 
 /* A width of 0 is none, as in Equalizer APO. */
@@ -147,11 +183,40 @@ static bool parse_width(char **text, const char *unit, enum width width, struct 
     return ok;
 }
 
-/* BW Oct 0.5, BW/60 30 */
+/* Equalizer APO looks for each key by itself, in any order: a slope comes before a bandwidth, a
+ * bandwidth before Q, and of one key that is repeated the first counts. Shelves have no bandwidth.
+ */
+static void keep_width(const struct eq_kind *kind, struct eq_values *values,
+                       const struct eq_values *read, enum width by)
+{
+    if (by <= values->decided_by || (is_shelf(kind) && by == WIDTH_OCTAVES))
+        return;
+    values->decided_by = by;
+    values->width = read->width;
+    values->width_is = read->width_is;
+}
+
+static void keep_first(double *value, bool *is_known, double read)
+{
+    if (!*is_known)
+        *value = read;
+    *is_known = true;
+}
+
+/* BW Oct 0.5, BW Oct 1/2, BW/60 30 */
 static bool parse_bandwidth(char **text, struct eq_values *values, struct eq_filter *filter)
 {
-    if (take(filter, text, "Oct"))
-        return parse_width(text, NULL, WIDTH_OCTAVES, values);
+    double divisor;
+    if (take(filter, text, "Oct")) {
+        bool ok = parse_width(text, NULL, WIDTH_OCTAVES, values);
+        if (!ok || **text != '/')
+            return ok;
+        ++*text;
+        filter->foreign = "Oct 1/N";
+        ok = eq_number_read(text, NULL, &divisor) && divisor > 0;
+        values->width = ok ? values->width / divisor : 0;
+        return ok;
+    }
     filter->foreign = "BW/60";
     if (strncmp(*text, "/60", 3) != 0)
         return false;
@@ -164,22 +229,37 @@ static bool parse_value(char **text, const struct eq_kind *kind, struct eq_value
                         struct eq_filter *filter, bool *is_known)
 {
     bool ok;
+    char again[EQ_NUMBER_MOST + 1];
+    struct eq_values read = {0};
     *is_known = true;
     if (take(filter, text, "Fc")) {
-        ok = eq_number_read_hertz(text, &values->frequency, filter->grouped);
+        ok = eq_number_read_hertz(text, &read.frequency,
+                                  values->has_frequency ? again : filter->grouped);
+        keep_first(&values->frequency, &values->has_frequency, read.frequency);
         mind(filter, *text, "Hz");
         return ok;
     }
     if (take(filter, text, "Gain")) {
-        ok = eq_number_read(text, "dB", &values->gain);
+        ok = eq_number_read(text, "dB", &read.gain);
+        keep_first(&values->gain, &values->is_gain_known, read.gain);
         if (has_gain(kind))
             mind(filter, *text, "dB");
         return ok;
     }
-    if (take(filter, text, "Q"))
-        return parse_width(text, NULL, WIDTH_Q, values);
-    if (take(filter, text, "BW"))
-        return parse_bandwidth(text, values, filter);
+    if (take(filter, text, "Q")) {
+        ok = parse_width(text, NULL, WIDTH_Q, &read);
+        keep_width(kind, values, &read, WIDTH_Q);
+        return ok;
+    }
+    if (take(filter, text, "BW")) {
+        ok = parse_bandwidth(text, &read, filter);
+        keep_width(kind, values, &read, WIDTH_OCTAVES);
+        return ok;
+    }
+    if ((kind->flags & LINKWITZ) && eq_number_take(text, "Fp"))
+        return eq_number_read_hertz(text, &values->wanted_frequency, again);
+    if ((kind->flags & LINKWITZ) && eq_number_take(text, "Qp"))
+        return eq_number_read(text, NULL, &values->wanted_q);
     *is_known = false;
     return true;
 }
@@ -198,6 +278,7 @@ static enum status parse_values(const struct mask_config *config, const struct e
     text += strspn(text, " \t");
     if (is_shelf(kind) && !isalpha((unsigned char)*text)) {
         ok = parse_width(&text, "dB", WIDTH_SLOPE, values);
+        values->decided_by = WIDTH_SLOPE;
         mind(filter, text, "dB");
     }
     while (ok) {
@@ -225,6 +306,9 @@ static enum status check(const struct mask_config *config, const struct eq_kind 
     if (values->width < 0)
         return mask_config_refuse(config, "%s with a width of %g: Q, BW or slope must be above 0",
                                   kind->name, values->width);
+    if (kind->flags & LINKWITZ &&
+        !(values->width_is == WIDTH_Q && values->wanted_frequency > 0 && values->wanted_q > 0))
+        return mask_config_refuse(config, "L-T takes Fc and Q of the box, and Fp and Qp wanted");
     if (values->width_is == WIDTH_NONE &&
         (kind->kind == BIQUAD_PEAK || kind->kind == BIQUAD_ALLPASS))
         return mask_config_refuse(config, "%s without Q or BW Oct", kind->name);
@@ -254,11 +338,12 @@ static enum status make_biquad(const struct mask_config *config, char *text, dou
     TRY(parse_kind(config, &text, filter, &kind));
     TRY(parse_values(config, kind, text, &values, filter));
     TRY(check(config, kind, &values));
-    double asked = values.frequency, q = width_to_q(kind, &values, rate);
+    double asked = fmax(values.frequency, values.wanted_frequency);
+    double q = width_to_q(kind, &values, rate);
     if (!(fmax(asked, values.frequency) < rate / 2))
         return mask_config_refuse(
             config,
-            *filter->grouped
+            asked == eq_number_hertz_elsewhere(filter->grouped)
                 ? "a filter at %g Hz needs more than a rate of %g Hz; the separator in "
                   "%s is one between thousands, as in Equalizer APO: leave it out"
                 : "a filter at %g Hz needs more than a rate of %g Hz: rate=48000, or "
@@ -267,11 +352,27 @@ static enum status make_biquad(const struct mask_config *config, char *text, dou
     if (!(q > 0 && isfinite(q)))
         return mask_config_refuse(config, "the width or slope is not possible");
     TRY(alloc_filter(filter, 2));
-    struct biquad biquad = biquad_make(kind->kind, values.frequency, values.gain, q, rate);
+    struct biquad biquad =
+        kind->flags & LINKWITZ
+            ? biquad_linkwitz_transform(values.frequency, q, values.wanted_frequency,
+                                        values.wanted_q, rate)
+            : biquad_make(kind->kind, values.frequency, values.gain, q, rate);
     memcpy(filter->coefficients, biquad.b, sizeof biquad.b);
     filter->coefficients[3] = 1;
     memcpy(filter->coefficients + 4, biquad.a, sizeof biquad.a);
     return STATUS_OK;
+}
+
+/* Equalizer APO's coefficients end where not just one blank is before the next. */
+static bool is_spaced_as_its_own(const char *text)
+{
+    for (; *text; text += strcspn(text, " \t")) {
+        const char *next = text + strspn(text, " \t");
+        if (*next && (next != text + 1 || *text != ' '))
+            return false;
+        text = next;
+    }
+    return true;
 }
 
 /* The numerator's coefficients, then those of the denominator. */
@@ -301,6 +402,8 @@ static enum status make_recursive(const struct mask_config *config, char *text,
         return mask_config_refuse(config, "IIR takes an Order from 1 to %d", ORDER_MOST);
     if (!take(filter, &text, "Coefficients"))
         return mask_config_refuse(config, "IIR without Coefficients");
+    if (!is_spaced_as_its_own(text))
+        filter->foreign = "wide blanks";
     size_t count = 2 * ((size_t)order + 1);
     TRY(alloc_filter(filter, (size_t)order));
     TRY(parse_coefficients(config, text, count, filter->coefficients));
@@ -351,11 +454,19 @@ enum status eq_filter_apply(const struct eq_filter *filter, struct mask_matrix *
 }
 
 void eq_filter_note_grouped(const struct eq_filter *filter, const struct mask_config *config,
-                            bool *has_noted)
+                            bool has_noted[2])
 {
-    if (*filter->grouped && !*has_noted)
+    char number[EQ_NUMBER_MOST + 1], again[EQ_NUMBER_MOST + 1], *rest = number;
+    double ours, theirs = eq_number_hertz_elsewhere(filter->grouped);
+    strcpy(number, filter->grouped);
+    if (!*number || !eq_number_read_hertz(&rest, &ours, again) || has_noted[ours == theirs])
+        return;
+    has_noted[ours == theirs] = true;
+    if (ours == theirs)
         note("mask %s: line %zu: the separator of %s Hz is taken as one between thousands, as "
              "Equalizer APO does",
-             config->file, config->line, filter->grouped);
-    *has_noted |= *filter->grouped != '\0';
+             config->file, config->line, number);
+    else
+        note("mask %s: line %zu: %s Hz is taken as %.10g Hz, where Equalizer APO takes %.10g Hz",
+             config->file, config->line, number, ours, theirs);
 }

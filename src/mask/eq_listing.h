@@ -32,8 +32,9 @@ void eq_filter_free(struct eq_filter *filter);
 MUST_CHECK enum status eq_filter_apply(const struct eq_filter *filter, struct mask_matrix *matrix,
                                        const bool *is_selected);
 
-/* Say of the first filter whose frequency has one separator that it is between thousands. */
+/* Say of the first filter whose frequency has one separator that it is between thousands, and of
+ * the first whose frequency is another in Equalizer APO; has_noted: all false at first. */
 void eq_filter_note_grouped(const struct eq_filter *filter, const struct mask_config *config,
-                            bool *has_noted);
+                            bool has_noted[2]);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -128,24 +129,42 @@ bool eq_number_read(char **rest, const char *unit, double *value)
     return true;
 }
 
+double eq_number_hertz_elsewhere(const char *number)
+{
+    char text[EQ_NUMBER_MOST + 1], *end;
+    double value;
+    snprintf(text, sizeof text, "%s", number);
+    for (char *at = text; (at = strchr(at, ','));)
+        *at = '.';
+    size_t length = strlen(text);
+    if (strchr(text, '\'') || !decimal_read(text, &end, &value))
+        return 0;
+    bool is_in_thousands = length >= 5 && text[length - 4] == '.' && !strpbrk(text, "eE");
+    return is_in_thousands ? round(value * 1000) : value;
+}
+
 bool eq_number_read_hertz(char **rest, double *value, char grouped[EQ_NUMBER_MOST + 1])
 {
     char number[EQ_NUMBER_MOST + 1];
     char *after = number_at(*rest, number);
+    char written[EQ_NUMBER_MOST + 1];
     *grouped = '\0';
     if (!after)
         return false;
+    strcpy(written, number);
     size_t length = strlen(number), first = strcspn(number, ".,'");
     char separator = number[first];
     size_t last = separator ? (size_t)(strrchr(number, separator) - number) : length;
     size_t end = last + strcspn(number + last + (last < length), ".,'") + (last < length);
+    bool is_doubtful = false;
     if (separator && is_grouped(number, end, separator)) {
-        if (first == last && end == length)
-            strcpy(grouped, number);
+        is_doubtful = first == last && end == length;
         remove_separators(number, separator);
     }
     if (!parse(number, value))
         return false;
+    if (is_doubtful || eq_number_hertz_elsewhere(written) != *value)
+        strcpy(grouped, written);
     skip_unit(&after, "Hz");
     *rest = after;
     return true;

@@ -17,8 +17,12 @@ bool eq_number_read(char **rest, const char *unit, double *value);
 
 /* The same of a frequency in Hz. As Equalizer APO does, one separator before exactly three last
  * digits is taken as one between thousands, unless the digits before it are 0 or more than three;
- * then `grouped` holds the number as it is written, else it is empty. */
+ * then, or where Equalizer APO reads another frequency, `grouped` holds the number as it is
+ * written, else it is empty. */
 bool eq_number_read_hertz(char **rest, double *value, char grouped[EQ_NUMBER_MOST + 1]);
+
+/* The frequency that Equalizer APO reads in a number; 0: none. */
+double eq_number_hertz_elsewhere(const char *number);
 
 /* Whether *rest begins with a word, in any case, behind blanks; then it advances past it. */
 bool eq_number_take(char **rest, const char *word);

@@ -64,21 +64,29 @@ static size_t name_at(const char *text)
     return length;
 }
 
-static bool is_rate(const char *name)
+/* NULL: none. */
+static const double *constant_named(const struct eqapo_variables *variables, const char *name)
 {
-    return strcmp(name, "sampleRate") == 0;
+    if (strcmp(name, "sampleRate") == 0)
+        return &variables->sample_rate;
+    return strcmp(name, "inputChannelCount") == 0 || strcmp(name, "outputChannelCount") == 0
+               ? &variables->channels
+               : NULL;
 }
 
 /* False: there is no such variable. */
-static bool get_variable(const struct eqapo_variables *variables, const char *name, double *value)
+static bool get_variable(struct eqapo_variables *variables, const char *name, double *value)
 {
     for (size_t i = 0; i < variables->count; i++)
         if (strcmp(variables->items[i].name, name) == 0) {
             *value = variables->items[i].value;
+            variables->is_logical = variables->items[i].is_logical;
             return true;
         }
-    *value = variables->sample_rate;
-    return is_rate(name);
+    const double *constant = constant_named(variables, name);
+    *value = constant ? *constant : 0;
+    variables->is_logical = false;
+    return constant;
 }
 
 /* NULL, or why it cannot be set. */
@@ -87,13 +95,16 @@ static const char *set_variable(struct eqapo_variables *variables, const char *n
     size_t i = 0;
     while (i < variables->count && strcmp(variables->items[i].name, name) != 0)
         i++;
-    if (is_rate(name))
+    if (constant_named(variables, name) == &variables->sample_rate)
         return "sets the rate, which is that of the sound or of rate=,";
+    if (constant_named(variables, name))
+        return "sets the channels, which are the sound's,";
     if (i == EQAPO_VARIABLES_MOST)
         return "has too many variables";
     if (i == variables->count)
         strcpy(variables->items[variables->count++].name, name);
     variables->items[i].value = value;
+    variables->items[i].is_logical = variables->is_logical;
     return NULL;
 }
 
@@ -147,7 +158,8 @@ static double read_name(struct expression *expression)
     static const struct {
         const char *name;
         double value;
-    } constants[] = {{"pi", M_PI}, {"e", M_E}, {"true", 1}, {"false", 0}};
+        bool is_logical;
+    } constants[] = {{"pi", M_PI, false}, {"e", M_E, false}, {"true", 1, true}, {"false", 0, true}};
     const char *at = expression->at;
     char name[EQAPO_VARIABLE_BYTES];
     double value = 0;
@@ -161,8 +173,10 @@ static double read_name(struct expression *expression)
     if (get_variable(expression->variables, name, &value))
         return value;
     for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
-        if (strcmp(name, constants[i].name) == 0)
+        if (strcmp(name, constants[i].name) == 0) {
+            expression->variables->is_logical = constants[i].is_logical;
             return constants[i].value;
+        }
     return fail_at(expression, at);
 }
 
@@ -181,19 +195,23 @@ static double read_value(struct expression *expression)
         if (!decimal_read(expression->at, &end, &value))
             return fail_at(expression, expression->at);
         expression->at = end;
+        expression->variables->is_logical = false;
         return value;
     }
     return read_name(expression);
 }
 
-/* Signs are weaker than powers: -2^2 is -4; 2^-2 is 0.25. */
+/* Signs are weaker than powers: -2^2 is -4; 2^-2 is 0.25. `not` is as strong as they are. */
 static double read_sign(struct expression *expression)
 {
     if (expression->nested == NESTED_MOST)
         return fail_at(expression, expression->at);
     expression->nested++;
     double value;
-    if (take(expression, "-")) {
+    if (take(expression, "not")) {
+        value = read_sign(expression) == 0;
+        expression->variables->is_logical = true;
+    } else if (take(expression, "-")) {
         value = -read_sign(expression);
     } else if (take(expression, "+")) {
         value = read_sign(expression);
@@ -232,21 +250,27 @@ static double read_sum(struct expression *expression)
     return value;
 }
 
+static double logical(struct expression *expression, bool value)
+{
+    expression->variables->is_logical = true;
+    return value;
+}
+
 static double read_comparison(struct expression *expression)
 {
     double value = read_sum(expression);
     if (take(expression, "=="))
-        return value == read_sum(expression);
+        return logical(expression, value == read_sum(expression));
     if (take(expression, "!="))
-        return value != read_sum(expression);
+        return logical(expression, value != read_sum(expression));
     if (take(expression, "<="))
-        return value <= read_sum(expression);
+        return logical(expression, value <= read_sum(expression));
     if (take(expression, ">="))
-        return value >= read_sum(expression);
+        return logical(expression, value >= read_sum(expression));
     if (take(expression, "<"))
-        return value < read_sum(expression);
+        return logical(expression, value < read_sum(expression));
     if (take(expression, ">"))
-        return value > read_sum(expression);
+        return logical(expression, value > read_sum(expression));
     return value;
 }
 
@@ -255,11 +279,11 @@ static double read_logic(struct expression *expression)
 {
     double value = read_comparison(expression);
     while (!expression->wrong) {
-        bool is_and = take(expression, "and");
-        if (!is_and && !take(expression, "or"))
+        bool is_and = take(expression, "and") || take(expression, "&&");
+        if (!is_and && !take(expression, "or") && !take(expression, "||"))
             break;
         double other = read_comparison(expression);
-        value = is_and ? value != 0 && other != 0 : value != 0 || other != 0;
+        value = logical(expression, is_and ? value != 0 && other != 0 : value != 0 || other != 0);
     }
     return value;
 }
@@ -273,10 +297,13 @@ static double read_choice(struct expression *expression)
         return fail_at(expression, expression->at);
     expression->nested++;
     double yes = read_choice(expression);
+    bool is_yes_logical = expression->variables->is_logical;
     if (!take(expression, ":"))
         return fail_at(expression, expression->at);
     double no = read_choice(expression);
     expression->nested--;
+    if (value != 0)
+        expression->variables->is_logical = is_yes_logical;
     return value != 0 ? yes : no;
 }
 

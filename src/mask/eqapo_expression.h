@@ -1,7 +1,8 @@
 /* Expressions of Equalizer APO (Eval: lines, and `...` within others), where they are of numbers:
  * a = 2*pi*3000/sampleRate; sin(a)^2. Threads: any.
  *
- * Text, arrays, and what asks for the device are refused, since nothing here has them.
+ * Text, arrays, and what asks for the device are refused, since nothing here has them. Constants
+ * are the sound's: sampleRate, inputChannelCount and outputChannelCount.
  */
 #ifndef HALO_EQAPO_EXPRESSION_H
 #define HALO_EQAPO_EXPRESSION_H
@@ -13,11 +14,14 @@ enum { EQAPO_VARIABLES_MOST = 256, EQAPO_VARIABLE_BYTES = 32 };
 
 /* All zero: no variables. */
 struct eqapo_variables {
-    double sample_rate; /* Hz: the value of sampleRate, which cannot be set */
+    double sample_rate; /* Hz */
+    double channels;
+    bool is_logical; /* the last expression was true or false, not a number */
     size_t count;
     struct {
         char name[EQAPO_VARIABLE_BYTES];
         double value;
+        bool is_logical;
     } items[EQAPO_VARIABLES_MOST];
 };
 

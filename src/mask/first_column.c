@@ -112,8 +112,7 @@ static bool counts(const struct shape *shape)
     return begins && steps && shape->rows >= COUNTS_LEAST && !may_be_hertz;
 }
 
-/* 0: none that is usual. */
-static uint32_t usual_rate(double rate)
+uint32_t usual_rate(double rate)
 {
     static const uint32_t rates[] = {8000,   11025,  12000,  16000,  22050, 24000,  32000,
                                      44100,  48000,  64000,  88200,  96000, 128000, 176400,

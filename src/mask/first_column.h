@@ -25,4 +25,7 @@ struct first_column {
 MUST_CHECK enum status first_column_find(const double *values, size_t rows, size_t width,
                                          size_t left_out, struct first_column *found);
 
+/* The usual sampling rate that differs by a thousandth at most; 0: none. */
+uint32_t usual_rate(double rate);
+
 #endif

@@ -1,7 +1,10 @@
 #include "mask/mask.h"
 
+#include "base/decimal.h"
 #include "base/files_read.h"
+#include "base/memory_limit.h"
 #include "base/plural.h"
+#include "mask/first_column.h"
 #include "mask/mask_config.h"
 #include "mask/mask_share.h"
 #include "signal/audio.h"
@@ -32,7 +35,7 @@ static const double NS_A_TAP = 1; /* to read it, or to scale it */
 uint64_t mask_taps_most(void)
 {
     /* Spectra and histories take about seven floats a tap, and the tap itself two. */
-    return audio_memory_limit() / 9 / sizeof(float);
+    return memory_limit() / 9 / sizeof(float);
 }
 
 static enum status create_with(double *(*alloc)(size_t), const char *name, size_t columns,
@@ -79,8 +82,7 @@ void mask_destroy(struct mask *mask)
     free(mask);
 }
 
-/* For all taps. */
-static struct workers *workers_for(struct workers *workers, const struct mask *mask)
+struct workers *mask_workers(struct workers *workers, const struct mask *mask)
 {
     return workers_worth(workers, NS_A_TAP * (double)(mask->columns * mask->taps));
 }
@@ -103,7 +105,7 @@ static void find_nonfinite(void *context, size_t column, size_t worker)
 static enum status check_finite(const struct mask *mask, const struct mask_load_options *options)
 {
     struct finite_job job = {.mask = mask, .most = options->in_double ? DBL_MAX : FLT_MAX};
-    workers_run(workers_for(options->workers, mask), mask->columns, find_nonfinite, &job);
+    workers_run(mask_workers(options->workers, mask), mask->columns, find_nonfinite, &job);
     size_t total = mask->columns * mask->taps, bad = job.found ? 0 : total;
     while (bad < total && fabs(mask->coefficients[bad]) <= job.most) /* not NaN, either */
         bad++;
@@ -215,14 +217,22 @@ bool mask_directions_given(const struct mask_directions *directions)
            directions->interpolate != MASK_INTERPOLATE_DEFAULT;
 }
 
+const char *mask_config_option(const struct mask_load_options *options)
+{
+    return options->folder            ? "folder="
+           : options->files           ? "file="
+           : options->skips_nonlinear ? "skip="
+                                      : "trust-config=";
+}
+
 /* Only a configuration names files. */
 static enum status check_folder(const struct mask_reader *reader, const char *file,
                                 const struct mask_load_options *options)
 {
     if (!options->is_about_configs || options->is_named || reader->read_config)
         return STATUS_OK;
-    return fail(STATUS_USAGE, "mask %s is %s: %s is for configurations, which name files", file,
-                reader->kind, options->folder ? "folder=" : "trust-config=");
+    return fail(STATUS_USAGE, "mask %s is %s: %s is for configurations of other programs", file,
+                reader->kind, mask_config_option(options));
 }
 
 static enum status read_by_kind(const char *file, FILE *stream,
@@ -249,6 +259,36 @@ static enum status read_by_kind(const char *file, FILE *stream,
                 file);
 }
 
+/* From 16 kHz on: 48000, 44.1k, 96kHz; lower numbers are other things as well. 0: none. */
+static uint32_t rate_in_name(const char *file)
+{
+    static const double least = 16000;
+    const char *slash = strrchr(file, '/');
+    for (const char *at = slash ? slash + 1 : file; *at;) {
+        char *end;
+        double value = 0;
+        if (!isdigit((unsigned char)*at) || !decimal_read(at, &end, &value)) {
+            at++;
+            continue;
+        }
+        if (tolower((unsigned char)*end) == 'k')
+            value *= 1000;
+        uint32_t rate = value >= least ? usual_rate(value) : 0;
+        if (rate)
+            return rate;
+        at = end;
+    }
+    return 0;
+}
+
+static void note_rate_in_name(const struct mask *mask, const struct mask_load_options *options)
+{
+    uint32_t rate = rate_in_name(mask->name);
+    if (mask->rate == 0 && rate && rate != options->sound.rate && !options->is_named)
+        note("mask %s states no rate, but %u stands in its name: rate=%u sets it", mask->name, rate,
+             rate);
+}
+
 enum status mask_load_with(const char *file, const struct mask_load_options *options,
                            struct mask **mask)
 {
@@ -267,6 +307,7 @@ enum status mask_load_with(const char *file, const struct mask_load_options *opt
     }
     if (rate)
         loaded->rate = rate;
+    note_rate_in_name(loaded, options);
     *mask = loaded;
     return STATUS_OK;
 }
@@ -337,7 +378,7 @@ static void scale_column(void *context, size_t column, size_t worker)
 void mask_scale(struct mask *mask, double gain, struct workers *workers)
 {
     struct scale_job job = {mask, gain};
-    workers_run(workers_for(workers, mask), mask->columns, scale_column, &job);
+    workers_run(mask_workers(workers, mask), mask->columns, scale_column, &job);
 }
 
 void mask_discard_coefficients(struct mask *mask, struct workers *workers)

@@ -101,11 +101,15 @@ struct mask_load_options {
     const char *const *files;   /* "NAME=>PATH", NAME being what a configuration says, or
                                    "FILE:NAME=>PATH", where several files are one */
     bool distrusts_configs;     /* they may name files of that folder only (mask_config.h) */
-    bool is_about_configs;   /* folder or trust is stated for this mask, which must be one then */
-    bool is_named;           /* by a configuration: cannot be one itself */
-    struct workers *workers; /* that share the work; NULL: the caller alone */
+    bool skips_nonlinear;       /* their stages that are no filter are left out, not refused */
+    bool is_about_configs;      /* one of these is stated for this mask, which must be one then */
+    bool is_named;              /* by a configuration: cannot be one itself */
+    struct workers *workers;    /* that share the work; NULL: the caller alone */
     struct mask_directions directions;
 };
+
+/* The option that is about configurations, "folder="; there is one. */
+const char *mask_config_option(const struct mask_load_options *options);
 
 #define MASK_FILE_GIVES "=>"
 
@@ -118,6 +122,9 @@ MUST_CHECK enum status mask_load_with(const char *file, const struct mask_load_o
                                       struct mask **mask);
 
 double *mask_column(const struct mask *mask, size_t column);
+
+/* Those that are worth it for work on all taps. */
+struct workers *mask_workers(struct workers *workers, const struct mask *mask);
 
 /* All coefficients, rounded to single precision, for the caller to free; NULL: no memory. */
 float *mask_round(const struct mask *mask);

@@ -326,9 +326,10 @@ static enum status parse_setting(struct brutefir_tokens *tokens, struct brutefir
     static const char *const ignored[] = {
         "float_bits",      "config_file",  "overflow_warnings", "show_progress",
         "allow_poll_mode", "modules_path", "powersave",         "monitor_rate",
-        "lock_memory",     "sdf_length",   "convolver_config",  "max_dither_table_size",
-        "benchmark",       "safety_limit"};
+        "lock_memory",     "benchmark",    "convolver_config",  "max_dither_table_size",
+        "safety_limit"};
     uint64_t value = 0;
+    double half = 0;
     TRY(brutefir_expect(tokens, ':'));
     if (strcmp(name, "sampling_rate") == 0) {
         TRY(brutefir_count(tokens, "the rate", &value));
@@ -354,6 +355,14 @@ static enum status parse_setting(struct brutefir_tokens *tokens, struct brutefir
         note("mask %s: line %zu: powersave: %s: BruteFIR silences inputs below these dB, a mask "
              "does not",
              tokens->config->file, tokens->config->line, tokens->now.text);
+    if (strcmp(name, "sdf_length") == 0) {
+        TRY(brutefir_number(tokens, &half));
+        if (half >= 1)
+            note("mask %s: line %zu: sdf_length: %g: BruteFIR delays all channels by %g samples, a "
+                 "mask does not",
+                 tokens->config->file, tokens->config->line, half, 2 * half);
+        return brutefir_skip(tokens, false);
+    }
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         if (strcmp(name, ignored[i]) == 0)
             return brutefir_skip(tokens, false);

@@ -59,16 +59,19 @@ static enum status load_coeff(struct brutefir *brutefir, const struct brutefir_c
     return STATUS_OK;
 }
 
-/* BruteFIR reads no more than the length of its filters. */
-static size_t taps_of(const struct brutefir *brutefir, const struct brutefir_coeff *coeff,
-                      size_t taps)
+/* BruteFIR's filters are no longer than their length, of which a delay in blocks is a part. */
+static size_t taps_of(const struct brutefir *brutefir, const struct brutefir_filter *filter,
+                      const struct brutefir_coeff *coeff, size_t taps)
 {
-    uint64_t blocks = coeff->blocks ? coeff->blocks : brutefir->blocks;
+    uint64_t blocks = brutefir->blocks - filter->delay;
+    if (coeff->blocks && coeff->blocks < blocks)
+        blocks = coeff->blocks;
     if (brutefir->block == 0 || taps <= brutefir->block * blocks)
         return taps;
-    note("mask %s: line %zu: filter_length holds %llu of %zu taps; the rest is ignored, as "
-         "BruteFIR does",
-         brutefir->config->file, coeff->line, (unsigned long long)(brutefir->block * blocks), taps);
+    note(
+        "mask %s: line %zu: filter_length, less a filter's delay, holds %llu of %zu taps; the rest "
+        "is ignored, as BruteFIR does",
+        brutefir->config->file, coeff->line, (unsigned long long)(brutefir->block * blocks), taps);
     return (size_t)(brutefir->block * blocks);
 }
 
@@ -78,6 +81,12 @@ static enum status apply_coeff(struct brutefir *brutefir, struct brutefir_filter
     uint64_t delay = filter->delay * brutefir->block;
     if (filter->delay && !brutefir->block)
         return mask_config_refuse(brutefir->config, "a delay in blocks, and no filter_length");
+    if (filter->delay && filter->delay >= brutefir->blocks)
+        return mask_config_refuse(brutefir->config,
+                                  "a delay of %llu blocks, but filter_length has %llu, of which it "
+                                  "must leave one",
+                                  (unsigned long long)filter->delay,
+                                  (unsigned long long)brutefir->blocks);
     if (!filter->coeff || strcmp(filter->coeff, "-1") == 0)
         return mask_matrix_gain(filter->response, 0, 1, delay);
     const struct brutefir_coeff *coeff =
@@ -89,7 +98,7 @@ static enum status apply_coeff(struct brutefir *brutefir, struct brutefir_filter
         return mask_matrix_gain(filter->response, 0, coeff->gain, delay);
     TRY(load_coeff(brutefir, coeff, &mask));
     return mask_matrix_filter(filter->response, 0, coeff->gain, delay, mask_column(mask, 0),
-                              taps_of(brutefir, coeff, mask->taps));
+                              taps_of(brutefir, filter, coeff, mask->taps));
 }
 
 static enum status add_inputs(struct brutefir *brutefir, struct brutefir_filter *filter)

@@ -177,9 +177,13 @@ static enum status processor_step(struct camilladsp *dsp, const yaml_node_t *ste
         TRY(camilladsp_race(dsp, camilladsp_get(dsp, processor.node, "parameters")));
         return camilladsp_check_keys(dsp, processor.node);
     }
+    char stage[CAMILLADSP_NAME_MOST + 64];
+    snprintf(stage, sizeof stage, "processor %.100s, a %.40s,", processor.name, type ? type : "");
+    if (type && mask_config_skips(dsp->config, stage))
+        return STATUS_OK;
     return mask_config_refuse(dsp->config,
                               "processor %.100s: a %.40s is not linear and cannot be a "
-                              "mask; " CAMILLADSP_BYPASS_ADVICE,
+                              "mask; " MASK_CONFIG_SKIP_ADVICE,
                               processor.name, type ? type : "(none)");
 }
 
@@ -251,6 +255,13 @@ static enum status parse_devices(struct camilladsp *dsp, const yaml_node_t *root
              dsp->config->file, volume);
     camilladsp_know(dsp, devices, others);
     TRY(camilladsp_check_keys(dsp, devices));
+    if (!devices && channels == 0)
+        return mask_config_refuse(
+            dsp->config, "it has no devices:, which says how many channels it filters; add one, "
+                         "such as devices: {samplerate: 48000, capture: {channels: 2}}");
+    if (!devices)
+        note("mask %s: it has no devices:; it filters the %zu channel%s of the sound",
+             dsp->config->file, (size_t)channels, plural_s((size_t)channels));
     if (rate > MASK_RATE_MOST)
         return mask_config_refuse(dsp->config, "samplerate: is at most %d", MASK_RATE_MOST);
     if (channels < 1 || channels > MATRIX_CHANNELS_MOST)

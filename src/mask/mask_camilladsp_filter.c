@@ -154,17 +154,18 @@ static const struct {
     const char *type;
     enum status (*parse)(struct camilladsp *dsp, const yaml_node_t *parameters);
     const char *flaw; /* if it cannot be parsed */
+    bool is_nonlinear;
 } types[] = {
-    {"Conv", camilladsp_conv, NULL},
-    {"Biquad", camilladsp_biquad, NULL},
-    {"BiquadCombo", camilladsp_biquad_combo, NULL},
-    {"DiffEq", parse_difference, NULL},
-    {"Delay", parse_delay, NULL},
-    {"Gain", parse_gain, NULL},
-    {"Dither", NULL, "rounds the sound"},
-    {"Limiter", NULL, "is not linear"},
-    {"Loudness", NULL, "follows the volume control"},
-    {"Volume", NULL, "follows the volume control"},
+    {"Conv", camilladsp_conv, NULL, false},
+    {"Biquad", camilladsp_biquad, NULL, false},
+    {"BiquadCombo", camilladsp_biquad_combo, NULL, false},
+    {"DiffEq", parse_difference, NULL, false},
+    {"Delay", parse_delay, NULL, false},
+    {"Gain", parse_gain, NULL, false},
+    {"Dither", NULL, "rounds the sound", true},
+    {"Limiter", NULL, "is not linear", true},
+    {"Loudness", NULL, "follows the volume control", false},
+    {"Volume", NULL, "follows the volume control", false},
 };
 
 enum status camilladsp_filter(struct camilladsp *dsp, const yaml_node_t *filter, const char *name)
@@ -173,6 +174,15 @@ enum status camilladsp_filter(struct camilladsp *dsp, const yaml_node_t *filter,
     for (size_t i = 0; type && i < sizeof types / sizeof *types; i++) {
         if (strcmp(type, types[i].type) != 0)
             continue;
+        char stage[CAMILLADSP_NAME_MOST + 64];
+        snprintf(stage, sizeof stage, "filter %.100s, a %s,", name, type);
+        if (types[i].is_nonlinear && mask_config_skips(dsp->config, stage))
+            return STATUS_OK;
+        if (types[i].is_nonlinear)
+            return mask_config_refuse(dsp->config,
+                                      "filter %.100s: a %s %s and cannot be a "
+                                      "mask; " MASK_CONFIG_SKIP_ADVICE,
+                                      name, type, types[i].flaw);
         if (types[i].flaw)
             return mask_config_refuse(dsp->config,
                                       "filter %.100s: a %s %s and cannot be a "

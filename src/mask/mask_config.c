@@ -31,8 +31,10 @@ static bool read_text(struct mask_config *config, FILE *stream)
     size_t mark = plain_text_mark(config->text);
     memmove(config->text, config->text + mark, size + 1 - mark);
     bool is_old_mac = !strchr(config->text, '\n'); /* whose lines end with CR alone */
-    for (char *at = config->text; is_old_mac && (at = strchr(at, '\r'));)
-        *at = '\n';
+    for (char *at = config->text; is_old_mac && (at = strchr(at, '\r'));) {
+        *at++ = '\n';
+        config->has_cr_ends |= *at != '\0';
+    }
     config->next = config->text;
     return true;
 }
@@ -108,6 +110,13 @@ enum status mask_config_refuse(const struct mask_config *config, const char *for
         return fail(STATUS_FAILED, "cannot read mask %s: %s", config->file, fields);
     return fail(STATUS_FAILED, "cannot read mask %s: line %zu: %s", config->file, config->line,
                 fields);
+}
+
+bool mask_config_skips(const struct mask_config *config, const char *stage)
+{
+    if (config->options->skips_nonlinear)
+        note("mask %s: %s is no filter and is left out (skip=nonlinear)", config->file, stage);
+    return config->options->skips_nonlinear;
 }
 
 enum status mask_config_rate(struct mask_config *config, uint32_t rate)

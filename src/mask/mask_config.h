@@ -2,7 +2,8 @@
  *
  * Each mask it names is read once. Names are relative to `folder`. For a foreign path such as
  * C:\Filters\left.wav what lies beside the configuration is used, with a note: a file of that name,
- * or one in as many of its last folders as there are. Errors are printed with the file and, unless
+ * or one in as many of its last folders as there are; or the same in coeffs/ or irs/, beside it or
+ * beside its folder. Errors are printed with the file and, unless
  * it is 0, the line.
  *
  * What it may name is decided here, for all kinds. The user named the configuration, and it names
@@ -24,8 +25,9 @@ struct mask_matrix;
 struct mask_config {
     const char *file;
     const struct mask_load_options *options;
-    char *text; /* zero-terminated, without a byte order mark */
-    char *next; /* the rest of the text, for mask_config_line */
+    char *text;       /* zero-terminated, without a byte order mark */
+    char *next;       /* the rest of the text, for mask_config_line */
+    bool has_cr_ends; /* its lines ended with CR alone, and were several */
     size_t line;
     char *home;                 /* the folder of the configuration */
     char *real_home;            /* the same without links */
@@ -49,6 +51,10 @@ char *mask_config_line(struct mask_config *config);
 
 MUST_CHECK enum status mask_config_refuse(const struct mask_config *config, const char *format, ...)
     PRINTF_LIKE(2, 3);
+
+/* Whether a stage that is no filter is left out (skip=nonlinear), which is said then. */
+bool mask_config_skips(const struct mask_config *config, const char *stage);
+#define MASK_CONFIG_SKIP_ADVICE "skip=nonlinear leaves it out"
 
 /* Change the folder of later names: absolute, or relative to that of the configuration. Errors:
  * memory. */

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,6 +98,19 @@ static enum status look_in(struct search *search, const char *folder, const char
     return STATUS_OK;
 }
 
+/* JSON is read without its lines. */
+static PRINTF_LIKE(2, 3) void note_found(const struct mask_config *config, const char *format, ...)
+{
+    char text[1024], line[32] = "";
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (config->line > 0)
+        snprintf(line, sizeof line, "line %zu: ", config->line);
+    note("mask %s: %susing %s", config->file, line, text);
+}
+
 static enum status refuse_name(const struct search *search)
 {
     const struct mask_config *config = search->config;
@@ -117,34 +132,49 @@ static const char *next_part(const char *path)
     return *path ? path : NULL;
 }
 
-/* What lies beside the configuration with as many of the last folders of a path as there are. */
-static enum status look_beside(struct search *search, const char *path, const char **found)
+/* What lies in a folder, "" or one beside the configuration, with as many of the last folders of a
+ * path as there are. */
+static enum status look_beside(struct search *search, const char *folder, const char *path,
+                               char **found)
 {
     for (const char *part = path; part && !search->path; part = next_part(part)) {
         size_t length = strcspn(part, "/");
-        *found = part;
-        if (strncmp(part, "..", length) != 0) /* nor "." */
-            TRY(look_in(search, search->config->home, part));
+        if (strncmp(part, "..", length) == 0) /* or "." */
+            continue;
+        free(*found);
+        *found = NULL;
+        if (asprintf(found, "%s%s", folder, part) < 0) {
+            *found = NULL;
+            return fail_memory("a mask");
+        }
+        TRY(look_in(search, search->config->home, *found));
     }
     return STATUS_OK;
 }
 
-/* The file beside the configuration that a path from another machine means. */
+/* The file that a path from another machine means: beside the configuration, or in one of the
+ * folders where CamillaDSP, EasyEffects and others keep kernels. */
 static enum status find_beside(struct search *search)
 {
+    static const char *const folders[] = {"", "coeffs/", "irs/", "../coeffs/", "../irs/"};
     const struct mask_config *config = search->config;
     struct search beside = {.config = config};
-    const char *found = NULL;
+    char *found = NULL;
     char *path = strdup(search->name);
     if (!path)
         return fail_memory("a mask");
     for (char *at = path; (at = strchr(at, '\\'));)
         *at = '/';
     bool is_whole_new = strchr(search->name, '\\'); /* else it was looked for */
-    enum status status = look_beside(&beside, is_whole_new ? path : next_part(path), &found);
+    const char *rest = *path == '/' ? path + 1 : path;
+    enum status status = STATUS_OK;
+    size_t count = search->flaw ? 1 : sizeof folders / sizeof *folders;
+    for (size_t i = 0; i < count && !beside.path && status == STATUS_OK; i++)
+        status = look_beside(&beside, folders[i], i > 0 || is_whole_new ? rest : next_part(path),
+                             &found);
     if (status == STATUS_OK && beside.path)
-        note("mask %s: line %zu: using %s beside it for %s", config->file, config->line, found,
-             search->name);
+        note_found(config, "%s beside it for %s", found, search->name);
+    free(found);
     free(path);
     search->path = beside.path;
     return status != STATUS_OK || beside.path ? status : refuse_name(search);
@@ -191,8 +221,8 @@ static enum status find_name(const struct mask_config *config, const char *name,
     if (!search.path && !search.flaw && config->second) {
         TRY(look_in(&search, config->second, name));
         if (search.path)
-            note("mask %s: line %zu: using %s/%s, since it is not beside the configuration",
-                 config->file, config->line, config->second, name);
+            note_found(config, "%s/%s, since it is not beside the configuration", config->second,
+                       name);
     }
     if (!search.path)
         TRY(find_beside(&search));

@@ -1,5 +1,5 @@
 /* Configurations of Convolver (convolver.sourceforge.net/config.html), as Roon, JRiver,
- * Acourate and Audiolense use them, in files named .cfg:
+ * Acourate and Audiolense use them, in files named .cfg or .txt:
  *
  *   44100 2 2 0          rate, inputs, outputs, speakers (ignored)
  *   0 0                  delays of the inputs in ms
@@ -18,7 +18,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
+
+enum { RATE_LEAST = 1000 /* Hz */ };
 
 struct convolver_delays {
     uint64_t inputs[MATRIX_CHANNELS_MOST]; /* frames */
@@ -145,21 +146,53 @@ static enum status read_path(struct mask_config *config, const struct convolver_
     TRY(read_weights(config, "outputs", mask_matrix_outputs(config->matrix), outs, &out_count));
     for (size_t i = 0; i < in_count; i++)
         for (size_t o = 0; o < out_count; o++)
-            TRY(mask_matrix_add(config->matrix, ins[i].channel, outs[o].channel,
+            TRY(mask_matrix_lend(config->matrix, ins[i].channel, outs[o].channel,
                                 ins[i].gain * outs[o].gain,
                                 delays->inputs[ins[i].channel] + delays->outputs[outs[o].channel],
                                 mask_column(mask, (size_t)channel), mask->taps));
     return STATUS_OK;
 }
 
-/* Four numbers in a file named .cfg: elsewhere they could be taps. */
+/* Behind so many numbers; NULL: there is something else. */
+static const char *skip_numbers(const char *text, size_t count)
+{
+    for (; count > 0; count--) {
+        text += strspn(text, " \t\r\n");
+        size_t length = strspn(text, "+-.0123456789");
+        if (length == 0 || !strchr(" \t\r\n", text[length]))
+            return NULL;
+        text += length;
+    }
+    return text;
+}
+
+/* A head of three or four numbers; then, for all channels, delays; then a line that is no number.
+ */
+static bool has_path(const char *text)
+{
+    char *rest;
+    if (!skip_numbers(text, 3))
+        return false;
+    unsigned long rate = strtoul(text, &rest, 10);
+    unsigned long inputs = strtoul(rest, &rest, 10), outputs = strtoul(rest, &rest, 10);
+    if (rate < RATE_LEAST || inputs - 1 >= MATRIX_CHANNELS_MOST ||
+        outputs - 1 >= MATRIX_CHANNELS_MOST || memchr(text, '\n', (size_t)(rest - text)))
+        return false;
+    text = skip_numbers(rest + strcspn(rest, "\n"), inputs + outputs);
+    if (!text)
+        return false;
+    text += strspn(text, " \t\r\n");
+    return *text && !skip_numbers(text, 1);
+}
+
+/* In a file named .cfg, a head of four numbers is enough. */
 static bool is_convolver(const struct mask_config *config)
 {
-    const char *dot = strrchr(config->file, '.');
     const char *text = config->text + strspn(config->text, " \t\r\n");
     size_t length = strspn(text, "0123456789abcdefABCDEFxX \t");
-    return dot && strcasecmp(dot, ".cfg") == 0 && length >= 5 && isdigit((unsigned char)*text) &&
-           (text[length] == '\r' || text[length] == '\n');
+    if (!isdigit((unsigned char)*text) || (text[length] != '\r' && text[length] != '\n'))
+        return false;
+    return (length >= 5 && mask_file_ends_with(config->file, ".cfg")) || has_path(text);
 }
 
 static enum status read_convolver(struct mask_config *config, struct mask **mask)

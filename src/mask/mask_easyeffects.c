@@ -1,21 +1,27 @@
 /* Presets of EasyEffects, versions 6 to 8: the plugins in their order. */
 #include "mask/mask_easyeffects.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { PLUGINS_MOST = 64 };
 static const double GAIN_MOST = 36; /* dB, EasyEffects' */
 
-enum status easyeffects_gain(struct easyeffects *preset, const json_t *plugin, const char *key,
-                             double usual, double *factor)
+enum status easyeffects_number(struct easyeffects *preset, const json_t *object, const char *key,
+                               double least, double most, double *value)
 {
-    static const double silence = -100; /* dB, and below */
-    double gain = usual;
-    TRY(mask_json_number(&preset->json, plugin, key, &gain));
-    if (gain > GAIN_MOST)
-        return mask_json_refuse(&preset->json, "'%s' is above %g dB", key, GAIN_MOST);
-    *factor = gain <= silence ? 0 : audio_from_db(gain);
+    TRY(mask_json_number(&preset->json, object, key, value));
+    if (*value < least || *value > most)
+        return mask_json_refuse(&preset->json, "'%s' is %g, but EasyEffects has %g to %g", key,
+                                *value, least, most);
+    return STATUS_OK;
+}
+
+enum status easyeffects_gain(struct easyeffects *preset, const json_t *object, const char *key,
+                             double *factor)
+{
+    double gain = 0;
+    TRY(easyeffects_number(preset, object, key, -GAIN_MOST, GAIN_MOST, &gain));
+    *factor = audio_from_db(gain);
     return STATUS_OK;
 }
 
@@ -54,10 +60,19 @@ static const struct easyeffects_kind {
     {"output_level", pass, pass},
 };
 
+/* Of these only the gains before and after them are linear. */
+static const char *const nonlinear[] = {
+    "autogain",       "autotune",      "bass_enhancer", "compressor",     "crusher",
+    "crystalizer",    "deepfilternet", "deesser",       "echo_canceller", "exciter",
+    "expander",       "gate",          "limiter",       "maximizer",      "multiband_compressor",
+    "multiband_gate", "pitch",         "rnnoise",       "speex",          "voice_suppressor",
+};
+static const struct easyeffects_kind left_out = {"", pass, pass};
+
 static enum status apply_gain(struct easyeffects *preset, const json_t *plugin, const char *key)
 {
     double factor = 1;
-    TRY(easyeffects_gain(preset, plugin, key, 0, &factor));
+    TRY(easyeffects_gain(preset, plugin, key, &factor));
     for (size_t c = 0; c < 2 && factor != 1; c++)
         TRY(mask_matrix_gain(preset->config->matrix, c, factor, 0));
     return STATUS_OK;
@@ -70,6 +85,27 @@ static const json_t *find_plugin(const json_t *section, const char *name)
     const json_t *plugin = json_object_get(section, name);
     snprintf(base, sizeof base, "%.*s", (int)strcspn(name, "#"), name);
     return plugin ? plugin : json_object_get(section, base);
+}
+
+/* Of a plugin that is no filter. */
+static enum status leave_out(struct easyeffects *preset, const char *name,
+                             const struct easyeffects_kind **kind)
+{
+    size_t length = strcspn(name, "#"), i = 0, count = sizeof nonlinear / sizeof *nonlinear;
+    while (i < count &&
+           (strlen(nonlinear[i]) != length || strncmp(name, nonlinear[i], length) != 0))
+        i++;
+    if (i == count)
+        return mask_json_refuse(&preset->json, "this plugin cannot be read as a mask; bypass it in "
+                                               "the preset");
+    char stage[160];
+    snprintf(stage, sizeof stage, "%.100s, but for its gains,", name);
+    if (preset->config->options->skips_nonlinear &&
+        (!preset->is_preparing || mask_config_skips(preset->config, stage))) {
+        *kind = &left_out;
+        return STATUS_OK;
+    }
+    return mask_json_refuse(&preset->json, "this plugin is no filter; " MASK_CONFIG_SKIP_ADVICE);
 }
 
 /* NULL kind: it is bypassed. */
@@ -91,29 +127,26 @@ static enum status find_kind(struct easyeffects *preset, const json_t *plugin, c
            (strlen(kinds[i].name) != length || strncmp(name, kinds[i].name, length) != 0))
         i++;
     if (i == count)
-        return mask_json_refuse(&preset->json, "this plugin cannot be read as a mask; bypass it in "
-                                               "the preset");
+        return leave_out(preset, name, kind);
     *kind = &kinds[i];
     return STATUS_OK;
 }
 
-static enum status run_plugin(struct easyeffects *preset, const json_t *section, const char *name,
-                              bool is_preparing)
+static enum status run_plugin(struct easyeffects *preset, const json_t *section, const char *name)
 {
     const json_t *plugin = find_plugin(section, name);
     const struct easyeffects_kind *kind = NULL;
     TRY(find_kind(preset, plugin, name, &kind));
     if (!kind)
         return STATUS_OK;
-    if (is_preparing)
+    if (preset->is_preparing)
         return kind->prepare(preset, plugin);
     TRY(apply_gain(preset, plugin, "input-gain"));
     TRY(kind->filter(preset, plugin));
     return apply_gain(preset, plugin, "output-gain");
 }
 
-static enum status run_all(struct easyeffects *preset, const json_t *section, const json_t *order,
-                           bool is_preparing)
+static enum status run_all(struct easyeffects *preset, const json_t *section, const json_t *order)
 {
     const json_t *name;
     size_t i;
@@ -121,7 +154,7 @@ static enum status run_all(struct easyeffects *preset, const json_t *section, co
     {
         if (!json_is_string(name))
             return mask_json_refuse(&preset->json, "plugins_order must list names");
-        TRY(run_plugin(preset, section, json_string_value(name), is_preparing));
+        TRY(run_plugin(preset, section, json_string_value(name)));
     }
     return STATUS_OK;
 }
@@ -138,13 +171,15 @@ static enum status run_section(struct easyeffects *preset, const json_t *documen
         return mask_json_refuse(&preset->json, "it has plugins for output and for input; a mask is "
                                                "one of them");
     bool is_input = json_array_size(input) > 0;
-    const json_t *order = is_input ? input : output;
+    const json_t *order = is_input || !output ? input : output;
     const json_t *section = json_object_get(document, is_input ? "input" : "output");
-    if (json_array_size(order) == 0 || json_array_size(order) > PLUGINS_MOST)
-        return mask_json_refuse(&preset->json, "plugins_order must list 1 to %d plugins",
+    if (!json_is_array(order) || json_array_size(order) > PLUGINS_MOST)
+        return mask_json_refuse(&preset->json, "plugins_order must list at most %d plugins",
                                 PLUGINS_MOST);
-    TRY(run_all(preset, section, order, true));
-    return run_all(preset, section, order, false);
+    preset->is_preparing = true;
+    TRY(run_all(preset, section, order));
+    preset->is_preparing = false;
+    return run_all(preset, section, order);
 }
 
 static enum status read_document(struct mask_config *config, const json_t *document,

@@ -8,11 +8,17 @@
 struct easyeffects {
     struct mask_config *config; /* with the matrix, of two inputs and outputs */
     struct mask_json json;      /* of the current plugin */
+    bool is_preparing;          /* kernels are loaded; nothing is filtered yet */
 };
 
-/* A gain in dB as a factor; missing: `usual` dB. */
-MUST_CHECK enum status easyeffects_gain(struct easyeffects *preset, const json_t *plugin,
-                                        const char *key, double usual, double *factor);
+/* A number; missing: *value stays. Errors: it is beyond these limits, those of EasyEffects. */
+MUST_CHECK enum status easyeffects_number(struct easyeffects *preset, const json_t *object,
+                                          const char *key, double least, double most,
+                                          double *value);
+
+/* A gain in dB as a factor; missing: 0 dB. */
+MUST_CHECK enum status easyeffects_gain(struct easyeffects *preset, const json_t *object,
+                                        const char *key, double *factor);
 
 /* Say that a setting which is not in `known` has no effect, as in EasyEffects. */
 void easyeffects_note_unknown(const struct easyeffects *preset, const json_t *settings,

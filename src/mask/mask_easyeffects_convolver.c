@@ -83,6 +83,16 @@ static enum status convolve(struct mask_matrix *matrix, const struct effects_ker
     return mask_matrix_mix(matrix, 2, join);
 }
 
+/* dry: or wet: from `level` in dB, which is that of a missing one, to a factor. */
+static enum status read_level(struct easyeffects *preset, const json_t *plugin, const char *key,
+                              double level, double *factor)
+{
+    static const double silence = -100, most = 20;
+    TRY(easyeffects_number(preset, plugin, key, silence, most, &level));
+    *factor = level <= silence ? 0 : audio_from_db(level);
+    return STATUS_OK;
+}
+
 enum status easyeffects_convolver(struct easyeffects *preset, const json_t *plugin)
 {
     static const char *const known[] = {"bypass",      "input-gain", "output-gain", "kernel-name",
@@ -94,8 +104,8 @@ enum status easyeffects_convolver(struct easyeffects *preset, const json_t *plug
     bool autogain = true;
     double dry = 0, wet = 1;
     easyeffects_note_unknown(preset, plugin, known);
-    TRY(easyeffects_gain(preset, plugin, "dry", -100, &dry));
-    TRY(easyeffects_gain(preset, plugin, "wet", 0, &wet));
+    TRY(read_level(preset, plugin, "dry", -100, &dry));
+    TRY(read_level(preset, plugin, "wet", 0, &wet));
     TRY(mask_json_count(&preset->json, plugin, "ir-width", 0, 200, &width));
     TRY(mask_json_bool(&preset->json, plugin, "autogain", &autogain));
     TRY(easyeffects_kernel(preset, plugin, &mask));

@@ -69,12 +69,9 @@ static enum status read_values(struct easyeffects *preset, const json_t *band,
 {
     if (!mask_json_get(band, "frequency"))
         return mask_json_refuse(&preset->json, "it has no frequency");
-    TRY(mask_json_number(&preset->json, band, "frequency", &filter->frequency));
-    TRY(easyeffects_gain(preset, band, "gain", 0, &filter->gain));
-    TRY(mask_json_number(&preset->json, band, "q", &filter->quality));
-    if (filter->frequency < 1 || filter->quality < 0 || filter->quality > 100 || filter->gain <= 0)
-        return mask_json_refuse(&preset->json, "its frequency, gain or q is not possible");
-    return STATUS_OK;
+    TRY(easyeffects_number(preset, band, "frequency", 10, 24000, &filter->frequency));
+    TRY(easyeffects_gain(preset, band, "gain", &filter->gain));
+    return easyeffects_number(preset, band, "q", 0, 100, &filter->quality);
 }
 
 static enum status filter_band(struct easyeffects *preset, const json_t *band, double shift,
@@ -83,7 +80,7 @@ static enum status filter_band(struct easyeffects *preset, const json_t *band, d
     static const char *const known[] = {"type", "mode",      "slope", "solo",  "mute",
                                         "gain", "frequency", "q",     "width", NULL};
     struct biquad sections[LSP_SECTIONS_MOST];
-    struct lsp_filter filter = {.quality = 0};
+    struct lsp_filter filter = {.quality = 4.36}; /* where a preset has none */
     bool solo = false, mute = false;
     int type = BAND_OFF;
     easyeffects_note_unknown(preset, band, known);
@@ -155,7 +152,7 @@ enum status easyeffects_equalizer(struct easyeffects *preset, const json_t *plug
     TRY(mask_config_settle_rate(preset->config));
     for (size_t c = 0; c < 2; c++) {
         double semitones = 0;
-        TRY(mask_json_number(&preset->json, plugin, pitches[c], &semitones));
+        TRY(easyeffects_number(preset, plugin, pitches[c], -120, 120, &semitones));
         const json_t *bands = json_object_get(plugin, channels[split ? c : 0]);
         TRY(filter_channel(preset, bands, count, exp2(semitones / octave), c));
     }

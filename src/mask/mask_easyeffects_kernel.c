@@ -28,6 +28,7 @@ struct kernel_search {
     char *own[PLACES]; /* without links; NULL: not there */
     char *parent;      /* of the preset's folder */
     char *irs;         /* in the parent */
+    char *beside;      /* irs/ in the preset's folder, as archives of presets have it */
     char *path;        /* NULL: not found */
     char *home;        /* that no link leads out of; one of the above, the preset's, or root */
 };
@@ -39,6 +40,7 @@ static void search_free(struct kernel_search *search)
         free(search->own[i]);
     free(search->parent);
     free(search->irs);
+    free(search->beside);
     free(search->path);
 }
 
@@ -59,10 +61,11 @@ static enum status search_init(struct kernel_search *search, const struct mask_c
         return fail_memory("a mask");
     char *slash = strrchr(search->parent, '/');
     slash[slash == search->parent] = '\0';
-    if (asprintf(&search->irs, "%s/irs", search->parent) >= 0)
-        return STATUS_OK;
-    search->irs = NULL;
-    return fail_memory("a mask");
+    if (asprintf(&search->irs, "%s/irs", search->parent) < 0)
+        search->irs = NULL;
+    if (asprintf(&search->beside, "%s/irs", config->real_home) < 0)
+        search->beside = NULL;
+    return search->irs && search->beside ? STATUS_OK : fail_memory("a mask");
 }
 
 /* A folder of the kernel's name is none. */
@@ -102,6 +105,7 @@ static enum status find_kernel(const struct mask_config *config, struct kernel_s
     if (config->options->folder)
         TRY(look_in(search, config->fence, config->real_home));
     TRY(look_in(search, config->real_home, config->real_home));
+    TRY(look_in(search, search->beside, config->real_home));
     TRY(look_in(search, search->irs, is_own(search) ? root : search->parent));
     for (size_t i = 0; i < PLACES; i++)
         TRY(look_in(search, search->own[i], root));
@@ -114,7 +118,7 @@ static enum status load(struct easyeffects *preset, struct kernel_search *search
     struct mask_config *config = preset->config;
     if (!search->path)
         return mask_json_refuse(&preset->json,
-                                "there is no kernel %.100s.irs beside the preset, in ../irs, "
+                                "there is no kernel %.100s.irs beside the preset, in irs, ../irs, "
                                 "~/.config/easyeffects/irs or ~/.local/share/easyeffects/irs; "
                                 "folder= names another folder",
                                 search->name);
@@ -130,11 +134,13 @@ static enum status load(struct easyeffects *preset, struct kernel_search *search
 }
 
 /* kernel-path, of versions before 7.1, is one of another machine perhaps: its base name counts. */
-static enum status find_name(struct easyeffects *preset, const json_t *plugin, char name[256])
+static enum status find_name(struct easyeffects *preset, const json_t *plugin, const char **path_of,
+                             char name[256])
 {
     const char *kernel = "", *path = "";
     TRY(mask_json_text(&preset->json, plugin, "kernel-name", &kernel));
     TRY(mask_json_text(&preset->json, plugin, "kernel-path", &path));
+    *path_of = *kernel ? NULL : path;
     const char *slash = strrchr(path, '/');
     const char *base = *kernel ? kernel : slash ? slash + 1 : path;
     const char *dot = *kernel ? NULL : strrchr(base, '.');
@@ -148,7 +154,8 @@ enum status easyeffects_kernel(struct easyeffects *preset, const json_t *plugin,
                                const struct mask **kernel)
 {
     char name[256];
-    TRY(find_name(preset, plugin, name));
+    const char *path;
+    TRY(find_name(preset, plugin, &path, name));
     if (strchr(name, '/') || *name == '.')
         return mask_json_refuse(&preset->json, "'%.100s' is not the name of a kernel", name);
     if (mask_config_given(preset->config, name))
@@ -157,6 +164,8 @@ enum status easyeffects_kernel(struct easyeffects *preset, const json_t *plugin,
     enum status status = find_kernel(preset->config, &search);
     if (status == STATUS_OK)
         status = load(preset, &search, kernel);
+    if (status == STATUS_OK && path && strcmp(path, search.path) != 0 && preset->is_preparing)
+        note("mask %s: using %s for %s", preset->config->file, search.path, path);
     search_free(&search);
     return status;
 }

@@ -55,22 +55,22 @@ static enum status refuse(struct eqapo *reading, char *text)
 }
 
 static const struct eqapo_command commands[] = {
-    {"Preamp", .run = eqapo_preamp, .is_plausible = is_number},
+    {"Preamp", .ends_itself = true, .run = eqapo_preamp, .is_plausible = is_number},
     {"Filter", .is_numbered = true, .run = eqapo_filter, .is_plausible = is_filter},
     {"GraphicEQ", .run = eqapo_graphic, .is_plausible = is_number},
     {"Convolution", true, .prepare = eqapo_see_convolution, .run = eqapo_convolution,
      .is_plausible = is_name},
-    {"Delay", .run = eqapo_delay, .is_plausible = is_delay},
+    {"Delay", .ends_itself = true, .run = eqapo_delay, .is_plausible = is_delay},
     {"Channel", .prepare = eqapo_see_channel, .run = eqapo_channel},
     {"Copy", .prepare = eqapo_see_copy, .run = eqapo_copy, .is_plausible = is_copy},
     {"Include", true, .gather = eqapo_include, .is_plausible = is_name},
-    {"Device", .gather = eqapo_device},
+    {"Device", .branch = eqapo_device}, /* Equalizer APO minds no If: there, either */
     {"Stage", .gather = eqapo_stage},
     {"Eval", .gather = eqapo_eval},
-    {"If", .gather = refuse},
-    {"ElseIf", .gather = refuse},
-    {"Else", .gather = refuse},
-    {"EndIf", .gather = refuse},
+    {"If", .branch = eqapo_if},
+    {"ElseIf", .branch = eqapo_else_if},
+    {"Else", .branch = eqapo_else},
+    {"EndIf", .branch = eqapo_end_if},
     {"VSTPlugin", .gather = refuse},
     {"LoudnessCorrection", .gather = refuse},
 };

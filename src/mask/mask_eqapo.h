@@ -25,8 +25,10 @@ struct eqapo_command {
     const char *name;
     bool names_file;  /* its text is a file's name */
     bool is_numbered; /* Equalizer APO allows a number behind it */
-    enum status (*gather)(struct eqapo *reading, char *text);  /* while lines are gathered */
-    enum status (*run)(struct eqapo *reading, char *text);     /* may change the text */
+    bool ends_itself; /* what is behind its unit has no effect in Equalizer APO */
+    enum status (*gather)(struct eqapo *reading, char *text); /* while lines are gathered */
+    enum status (*branch)(struct eqapo *reading, char *text); /* the same, in what If: leaves out */
+    enum status (*run)(struct eqapo *reading, char *text);    /* may change the text */
     enum status (*prepare)(struct eqapo *reading, char *text); /* before any line is run */
     bool (*is_plausible)(const char *text); /* such a line makes a file a configuration */
 };
@@ -54,7 +56,13 @@ struct eqapo {
     const char *device; /* of Device: lines; NULL: all */
     bool has_remark;    /* a line that is no command was noted */
     bool has_foreign;   /* and one that Equalizer APO would pass over */
+    bool has_tail;      /* and a # behind a command */
     struct eqapo_variables variables;
+    struct eqapo_branches {
+        size_t taken;    /* nested If: whose lines are gathered */
+        size_t left_out; /* and in them those whose lines are not */
+        bool has_else;   /* of the outermost of those, no branch was taken yet */
+    } branches;          /* of the present file */
 
     /* before they are run */
     size_t channels;      /* of the sound */
@@ -69,8 +77,8 @@ struct eqapo {
     bool is_selected[EQAPO_CHANNELS_MOST];
     bool saved[EQAPO_INCLUDES_MOST][EQAPO_CHANNELS_MOST]; /* at Include: lines */
     size_t filters;
-    size_t designed;  /* of GraphicEQ: lines, in the shortest length */
-    bool has_grouped; /* a separator of thousands was noted */
+    size_t designed;     /* of GraphicEQ: lines, in the shortest length */
+    bool has_grouped[2]; /* eq_filter_note_grouped */
 };
 
 /* mask_eqapo_lines.c: gather the lines of the configuration and those it includes. Errors: those of
@@ -80,11 +88,15 @@ MUST_CHECK enum status eqapo_include(struct eqapo *reading, char *text);
 MUST_CHECK enum status eqapo_device(struct eqapo *reading, char *text);
 MUST_CHECK enum status eqapo_stage(struct eqapo *reading, char *text);
 MUST_CHECK enum status eqapo_eval(struct eqapo *reading, char *text);
+MUST_CHECK enum status eqapo_if(struct eqapo *reading, char *text);
+MUST_CHECK enum status eqapo_else_if(struct eqapo *reading, char *text);
+MUST_CHECK enum status eqapo_else(struct eqapo *reading, char *text);
+MUST_CHECK enum status eqapo_end_if(struct eqapo *reading, char *text);
 void eqapo_free(struct eqapo *reading);
 /* Say of the first such line that Equalizer APO would pass over it, for that word. */
 void eqapo_note_foreign(struct eqapo *reading, const char *word);
 /* The rest of a line as a file's name, in place: Windows separates folders by backslashes. */
-char *eqapo_file_name(char *text);
+char *eqapo_file_name(struct eqapo *reading, char *text);
 
 /* mask_eqapo_channels.c: the number of channels from what was seen, and lines that select or copy
  * channels. */

@@ -34,7 +34,7 @@ static bool find_in_layout(size_t channels, const char *name, size_t *index)
 {
     const char *const *layout = layouts[channels < LAYOUT_MOST ? channels : LAYOUT_MOST];
     for (size_t i = 0; i < LAYOUT_MOST && layout[i]; i++)
-        if (strcasecmp(name, layout[i]) == 0) {
+        if (strcmp(name, layout[i]) == 0) {
             *index = i;
             return true;
         }
@@ -44,12 +44,12 @@ static bool find_in_layout(size_t channels, const char *name, size_t *index)
 static const char *other_name(const char *name)
 {
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strcasecmp(name, others[i][0]) == 0)
+        if (strcmp(name, others[i][0]) == 0)
             return others[i][1];
     return NULL;
 }
 
-/* SPEAKERS: it is none. */
+/* In any case; SPEAKERS: it is none. */
 static size_t speaker_of(const char *name)
 {
     size_t i = 0;
@@ -63,7 +63,7 @@ static size_t speaker_of(const char *name)
 static bool find_created(const struct eqapo *reading, const char *name, size_t *index)
 {
     for (size_t i = 0; i < reading->created_count; i++)
-        if (strcasecmp(name, reading->created[i]) == 0) {
+        if (strcmp(name, reading->created[i]) == 0) {
             *index = reading->channels + i;
             return true;
         }
@@ -146,9 +146,28 @@ void eqapo_select_all(struct eqapo *reading)
         reading->is_selected[c] = c < reading->channels + reading->created_count;
 }
 
+/* Equalizer APO splits at blanks alone: with a tab or quotes it finds no channel. */
+static enum status check_separators(const struct eqapo *reading, const char *text)
+{
+    return strpbrk(text, "\t\"")
+               ? mask_config_refuse(reading->now, "a tab or quotes: Equalizer APO separates "
+                                                  "channels and copies by blanks alone")
+               : STATUS_OK;
+}
+
+/* Channel: minds no case; names that Copy: creates may have small letters, and are not found. */
+static char *next_selected(char **text)
+{
+    char *word = mask_config_word(text);
+    for (char *at = word; at && *at; at++)
+        *at = (char)toupper((unsigned char)*at);
+    return word;
+}
+
 enum status eqapo_see_channel(struct eqapo *reading, char *text)
 {
-    for (const char *name; (name = mask_config_word(&text));)
+    TRY(check_separators(reading, text));
+    for (const char *name; (name = next_selected(&text));)
         if (strcasecmp(name, "all") != 0)
             see(reading, name);
     return STATUS_OK;
@@ -163,7 +182,7 @@ static void note_missing(const struct eqapo *reading, const char *name, const ch
 enum status eqapo_channel(struct eqapo *reading, char *text)
 {
     memset(reading->is_selected, 0, sizeof reading->is_selected);
-    for (const char *name; (name = mask_config_word(&text));) {
+    for (const char *name; (name = next_selected(&text));) {
         size_t index;
         if (strcasecmp(name, "all") == 0)
             eqapo_select_all(reading);
@@ -172,7 +191,9 @@ enum status eqapo_channel(struct eqapo *reading, char *text)
         else if (is_channel_elsewhere(name))
             note_missing(reading, name, "it is passed over");
         else
-            return mask_config_refuse(reading->now, "there is no channel '%.40s'", name);
+            return mask_config_refuse(
+                reading->now, "there is no channel '%.40s', as Channel: reads names in capitals",
+                name);
     }
     return STATUS_OK;
 }
@@ -246,6 +267,7 @@ static enum status parse_target(const struct eqapo *reading, char *word, char **
 enum status eqapo_see_copy(struct eqapo *reading, char *text)
 {
     reading->has_routes = true;
+    TRY(check_separators(reading, text));
     for (char *word; (word = mask_config_word(&text));) {
         char *sum = NULL;
         double factor;

@@ -71,7 +71,7 @@ enum status eqapo_delay(struct eqapo *reading, char *text)
             "delay the other channels instead, or leave it out",
             value);
     bool is_ms = eq_number_take(&text, "ms");
-    if (!is_ms && !eq_number_take(&text, "samples"))
+    if ((!is_ms && !eq_number_take(&text, "samples")) || !strchr(" \t", *text))
         return mask_config_refuse(reading->now, "Delay: must be in ms or samples");
     if (is_ms)
         TRY(mask_config_settle_rate(reading->config));
@@ -88,7 +88,7 @@ enum status eqapo_filter(struct eqapo *reading, char *text)
     struct eq_filter filter;
     TRY(count_filter(reading));
     TRY(eq_listing_filter(reading->now, text, reading->config->rate, &filter));
-    eq_filter_note_grouped(&filter, reading->now, &reading->has_grouped);
+    eq_filter_note_grouped(&filter, reading->now, reading->has_grouped);
     if (filter.foreign)
         eqapo_note_foreign(reading, filter.foreign);
     enum status status = eq_filter_apply(&filter, reading->matrix, reading->is_selected);
@@ -101,7 +101,7 @@ enum status eqapo_filter(struct eqapo *reading, char *text)
 static enum status load(struct eqapo *reading, char *text, const struct mask **mask)
 {
     reading->now->rate = reading->config->rate;
-    TRY(mask_config_mask(reading->now, eqapo_file_name(text), NULL, mask));
+    TRY(mask_config_mask(reading->now, eqapo_file_name(reading, text), NULL, mask));
     return mask_config_rate(reading->config, reading->now->rate);
 }
 
@@ -302,6 +302,10 @@ static enum status filter_graphic(struct eqapo *reading, const struct level_curv
 enum status eqapo_graphic(struct eqapo *reading, char *text)
 {
     struct level_curve curve = {0};
+    if (strchr(text, ',') && strchr(text, '.'))
+        return mask_config_refuse(reading->now,
+                                  "GraphicEQ: with commas and points: where there is a point, a "
+                                  "comma ends a number in Equalizer APO: write points alone");
     TRY(count_filter(reading));
     enum status status = make_curve(reading, text, &curve);
     if (status == STATUS_OK && level_curve_count(&curve) > 0)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { FILES_MOST = 1000, LINES_MOST = 100000, CAPACITY_FIRST = 64 };
+enum { FILES_MOST = 1000, LINES_MOST = 100000, CAPACITY_FIRST = 64, CHANNELS_USUAL = 2 };
 
 struct eqapo_file {
     struct eqapo_file *next;
@@ -65,14 +65,20 @@ static enum status add_line(struct eqapo *reading, const struct eqapo_command *c
 
 /* ---- remarks ---- */
 
-/* From a # behind a blank on. Equalizer APO finds no such comment, but takes nothing from it. */
-static void cut_comment(char *text)
+/* From a # behind a blank on: Equalizer APO finds no such comment. */
+static void cut_comment(struct eqapo *reading, const struct eqapo_command *command, char *text)
 {
-    for (char *at = text; *at; at++)
-        if (*at == '#' && (at == text || at[-1] == ' ' || at[-1] == '\t')) {
-            *at = '\0';
-            return;
-        }
+    char *at = text + strcspn(text, "#");
+    while (*at && at > text && at[-1] != ' ' && at[-1] != '\t')
+        at += 1 + strcspn(at + 1, "#");
+    if (*at && !command->ends_itself && !reading->has_tail) {
+        note(
+            "mask %s: line %zu: Equalizer APO reads '%.40s' as well, since it has no remarks behind "
+            "commands; they are left out here",
+            reading->now->file, reading->now->line, at);
+        reading->has_tail = true;
+    }
+    *at = '\0';
 }
 
 static void note_remark(struct eqapo *reading, const char *line)
@@ -88,8 +94,9 @@ void eqapo_note_foreign(struct eqapo *reading, const char *word)
 {
     if (!reading->has_foreign)
         note(
-            "mask %s: line %zu: Equalizer APO would pass over this, for '%s' (it minds spelling and "
-            "units, and lacks some filters of REW); it is applied, as are others like it",
+            "mask %s: line %zu: Equalizer APO would pass over this or read it otherwise, for '%s' (it "
+            "minds spelling and units, and lacks some filters of REW); it is applied, as are "
+            "others like it",
             reading->now->file, reading->now->line, word);
     reading->has_foreign = true;
 }
@@ -112,6 +119,12 @@ static enum status evaluate(struct eqapo *reading, const char *text, double *val
         TRY(mask_config_settle_rate(reading->config));
         variables->sample_rate = reading->config->rate;
     }
+    variables->channels = (double)reading->config->options->sound.channels;
+    if (strstr(text, "ChannelCount") && variables->channels == 0) {
+        variables->channels = CHANNELS_USUAL;
+        note("mask %s: line %zu: the channels of the sound are taken as %d", reading->now->file,
+             reading->now->line, CHANNELS_USUAL);
+    }
     const char *wrong = eqapo_evaluate(variables, text, value, &reason);
     if (wrong)
         return mask_config_refuse(reading->now, "the expression %s at '%.40s'", reason, wrong);
@@ -124,6 +137,69 @@ enum status eqapo_eval(struct eqapo *reading, char *text)
 {
     double value;
     return evaluate(reading, mask_config_name(text), &value);
+}
+
+/* ---- If: ---- */
+
+static enum status decide(struct eqapo *reading, char *text, bool *is_true)
+{
+    double value = 0;
+    TRY(evaluate(reading, mask_config_name(text), &value));
+    *is_true = value != 0;
+    return STATUS_OK;
+}
+
+enum status eqapo_if(struct eqapo *reading, char *text)
+{
+    struct eqapo_branches *branches = &reading->branches;
+    bool is_true = false;
+    if (branches->left_out == 0)
+        TRY(decide(reading, text, &is_true));
+    branches->has_else |= branches->left_out == 0 && !is_true;
+    ++*(is_true ? &branches->taken : &branches->left_out);
+    return STATUS_OK;
+}
+
+/* Another branch of the If: whose lines are gathered, or left out, now. */
+static enum status go_on(struct eqapo *reading, const char *command, char *text)
+{
+    struct eqapo_branches *branches = &reading->branches;
+    bool is_true = true;
+    if (branches->left_out == 0 && branches->taken == 0)
+        return mask_config_refuse(reading->now, "%s: without If:", command);
+    if (branches->left_out == 0) {
+        branches->taken--;
+        branches->left_out = 1;
+    } else if (branches->left_out == 1 && branches->has_else) {
+        if (text)
+            TRY(decide(reading, text, &is_true));
+        if (is_true) {
+            *branches = (struct eqapo_branches){.taken = branches->taken + 1};
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status eqapo_else_if(struct eqapo *reading, char *text)
+{
+    return go_on(reading, "ElseIf", text);
+}
+
+enum status eqapo_else(struct eqapo *reading, char *text)
+{
+    (void)text;
+    return go_on(reading, "Else", NULL);
+}
+
+enum status eqapo_end_if(struct eqapo *reading, char *text)
+{
+    struct eqapo_branches *branches = &reading->branches;
+    (void)text;
+    if (branches->left_out == 0 && branches->taken == 0)
+        return mask_config_refuse(reading->now, "EndIf: without If:");
+    --*(branches->left_out ? &branches->left_out : &branches->taken);
+    branches->has_else &= branches->left_out > 0;
+    return STATUS_OK;
 }
 
 /* Text and expressions in turn, each ended by a `. */
@@ -142,6 +218,12 @@ static enum status print_parts(struct eqapo *reading, char *text, FILE *to)
             continue;
         }
         TRY(evaluate(reading, part, &value));
+        if (reading->variables.is_logical)
+            return mask_config_refuse(
+                reading->now,
+                "the expression '%.40s' is true or false, which Equalizer APO "
+                "does not take as a number: write (%.40s) ? 1 : 0",
+                part, part);
         fprintf(to, "%.17g", value);
     }
     return STATUS_OK;
@@ -181,10 +263,14 @@ static enum status gather_line(struct eqapo *reading, char *line, bool has_remar
     char *text = line + (found - line);
     if (!command->names_file) {
         eq_number_plain_blanks(text);
-        cut_comment(text);
+        cut_comment(reading, command, text);
     }
     if (!is_its_own(command, line))
         eqapo_note_foreign(reading, command->name);
+    if (command->branch)
+        return command->branch(reading, text);
+    if (reading->branches.left_out > 0)
+        return STATUS_OK;
     TRY(expand(reading, text, &text));
     TRY(add_line(reading, command, text));
     return command->gather ? command->gather(reading, text) : STATUS_OK;
@@ -193,8 +279,17 @@ static enum status gather_line(struct eqapo *reading, char *line, bool has_remar
 enum status eqapo_gather(struct eqapo *reading)
 {
     bool is_listing = strncasecmp(reading->now->text, "Filter Settings file", 20) == 0;
+    struct eqapo_branches outer = reading->branches;
+    reading->branches = (struct eqapo_branches){0};
+    if (reading->now->has_cr_ends)
+        note("mask %s: its lines end with CR alone: Equalizer APO takes all as one line",
+             reading->now->file);
     for (char *line; (line = mask_config_line(reading->now));)
         TRY(gather_line(reading, line, is_listing));
+    if (reading->branches.taken > 0 || reading->branches.left_out > 0)
+        note("mask %s: an If: is not closed by EndIf:; Equalizer APO closes it with the file",
+             reading->now->file);
+    reading->branches = outer;
     return STATUS_OK;
 }
 
@@ -262,9 +357,11 @@ static enum status open_file(struct eqapo *reading, const char *name)
     return flaw ? mask_config_refuse(outer, "cannot include %s: %s", name, flaw) : STATUS_OK;
 }
 
-char *eqapo_file_name(char *text)
+char *eqapo_file_name(struct eqapo *reading, char *text)
 {
     char *name = mask_config_name(text);
+    if (name > text && name[-1] == '"')
+        eqapo_note_foreign(reading, "\"");
     for (char *at = name; *at; at++)
         if (*at == '\\')
             *at = '/';
@@ -273,7 +370,7 @@ char *eqapo_file_name(char *text)
 
 enum status eqapo_include(struct eqapo *reading, char *text)
 {
-    const char *name = eqapo_file_name(text);
+    const char *name = eqapo_file_name(reading, text);
     if (reading->depth == EQAPO_INCLUDES_MOST)
         return mask_config_refuse(reading->now, "includes are circular or nested deeper than %d",
                                   EQAPO_INCLUDES_MOST);

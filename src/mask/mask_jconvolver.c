@@ -81,8 +81,15 @@ static enum status parse_pair(struct jconvolver *reading, char **rest, uint64_t 
 
 static enum status parse_name(struct jconvolver *reading, char *rest, const char **name)
 {
-    *name = mask_config_name(rest);
-    return **name ? STATUS_OK : mask_config_refuse(reading->config, "a file name is missing");
+    *name = mask_config_word(&rest);
+    if (!*name || !**name)
+        return mask_config_refuse(reading->config, "a file name is missing");
+    rest += strspn(rest, " \t");
+    if (*rest && *rest != '#')
+        note("mask %s: line %zu: the name is '%s', without '%.40s' behind the blank, as jconvolver "
+             "reads it; quotes keep a name with blanks together",
+             reading->config->file, reading->config->line, *name, rest);
+    return STATUS_OK;
 }
 
 /* Copies are links: jconvolver would lose what is added to one. */
@@ -96,12 +103,16 @@ static enum status check_no_copy(struct jconvolver *reading, uint64_t input, uin
     return STATUS_OK;
 }
 
-static enum status add(struct jconvolver *reading, uint64_t input, uint64_t output, double gain,
-                       uint64_t delay, const double *taps, uint64_t count)
+/* n->length taps; `stay`: as long as the configuration. */
+static enum status add(struct jconvolver *reading, const struct jconvolver_numbers *n,
+                       const double *taps, bool stay)
 {
-    TRY(check_no_copy(reading, input, output));
-    reading->has_response[input - 1][output - 1] = true;
-    uint64_t capacity = delay < reading->longest ? reading->longest - delay : 0;
+    struct mask_matrix *matrix = reading->config->matrix;
+    size_t input = (size_t)n->input - 1, output = (size_t)n->output - 1;
+    uint64_t count = n->length;
+    TRY(check_no_copy(reading, n->input, n->output));
+    reading->has_response[input][output] = true;
+    uint64_t capacity = n->delay < reading->longest ? reading->longest - n->delay : 0;
     if (reading->has_size && count > capacity) {
         note("mask %s: line %zu: %llu taps beyond the %llu of /convolver/new are ignored, as "
              "jconvolver does",
@@ -110,8 +121,8 @@ static enum status add(struct jconvolver *reading, uint64_t input, uint64_t outp
         count = capacity;
     }
     return count == 0 ? STATUS_OK
-                      : mask_matrix_add(reading->config->matrix, (size_t)input - 1,
-                                        (size_t)output - 1, gain, delay, taps, (size_t)count);
+           : stay     ? mask_matrix_lend(matrix, input, output, n->gain, n->delay, taps, count)
+                      : mask_matrix_add(matrix, input, output, n->gain, n->delay, taps, count);
 }
 
 static enum status parse_size(struct jconvolver *reading, char *rest)
@@ -178,8 +189,7 @@ static enum status parse_read(struct jconvolver *reading, char *rest)
         return mask_config_refuse(reading->config, "%s has no channel %llu, but 1 to %zu", name,
                                   (unsigned long long)n.channel, mask->columns);
     TRY(cut(reading, mask->taps, n.offset, &n.length));
-    return add(reading, n.input, n.output, n.gain, n.delay,
-               mask_column(mask, (size_t)n.channel - 1) + n.offset, n.length);
+    return add(reading, &n, mask_column(mask, (size_t)n.channel - 1) + n.offset, true);
 }
 
 static enum status parse_dirac(struct jconvolver *reading, char *rest)
@@ -189,7 +199,8 @@ static enum status parse_dirac(struct jconvolver *reading, char *rest)
     TRY(parse_pair(reading, &rest, &n.input, &n.output));
     TRY(parse_gain(reading, &rest, &n.gain));
     TRY(parse_count(reading, &rest, "delay", &n.delay));
-    return add(reading, n.input, n.output, n.gain, n.delay, &one, 1);
+    n.length = 1;
+    return add(reading, &n, &one, true);
 }
 
 /* Every other tap of 2/(pi k), under a window of 0.43 + 0.57 cos that reaches -0.14. */
@@ -205,8 +216,9 @@ static enum status add_hilbert(struct jconvolver *reading, const struct jconvolv
         taps[half + k] = -tap;
         taps[half - k] = tap;
     }
-    enum status status =
-        add(reading, n->input, n->output, n->gain, n->delay - half, taps, n->length);
+    struct jconvolver_numbers centred = *n;
+    centred.delay -= half;
+    enum status status = add(reading, &centred, taps, false);
     free(taps);
     return status;
 }
@@ -258,12 +270,13 @@ static enum status parse_copy(struct jconvolver *reading, char *rest)
 static enum status add_packed(struct jconvolver *reading, const struct jconvolver_numbers *n,
                               const struct mask *mask)
 {
-    uint64_t each = mask->taps / n->input, length = n->length;
-    TRY(cut(reading, each, n->offset, &length));
-    for (uint64_t i = 0; i < n->input; i++)
-        for (size_t c = 0; c < mask->columns; c++)
-            TRY(add(reading, i + 1, c + 1, n->gain, n->delay,
-                    mask_column(mask, c) + i * each + n->offset, length));
+    uint64_t each = mask->taps / n->input;
+    struct jconvolver_numbers one = *n;
+    TRY(cut(reading, each, n->offset, &one.length));
+    for (one.input = 1; one.input <= n->input; one.input++)
+        for (one.output = 1; one.output <= mask->columns; one.output++)
+            TRY(add(reading, &one,
+                    mask_column(mask, one.output - 1) + (one.input - 1) * each + n->offset, true));
     return STATUS_OK;
 }
 

@@ -1,5 +1,7 @@
 #include "mask/mask_matrix.h"
 
+#include "base/stop.h"
+#include "base/workers.h"
 #include "mask/matrix_cell.h"
 
 #include <stdlib.h>
@@ -171,11 +173,26 @@ enum status mask_matrix_add(struct mask_matrix *matrix, size_t input, size_t out
     return account(matrix, response, before);
 }
 
+enum status mask_matrix_lend(struct mask_matrix *matrix, size_t input, size_t output, double gain,
+                             uint64_t delay, const double *taps, size_t count)
+{
+    struct matrix_cell *response = cell(matrix, input, output);
+    if (response->count > 0 || count == 0)
+        return mask_matrix_add(matrix, input, output, gain, delay, taps, count);
+    TRY(matrix_cell_check_length(matrix->config, delay, count));
+    TRY(check_held(matrix, 0, count));
+    *response =
+        (struct matrix_cell){.first = (size_t)delay, .count = count, .lent = taps, .gain = gain};
+    return account(matrix, response, 0);
+}
+
 enum status mask_matrix_copy(struct mask_matrix *matrix, size_t input, size_t output,
                              size_t from_input, size_t from_output)
 {
     const struct matrix_cell *from = cell(matrix, from_input, from_output);
-    return mask_matrix_add(matrix, input, output, 1, from->first, from->taps, from->count);
+    double gain;
+    const double *taps = matrix_cell_taps(from, &gain);
+    return mask_matrix_add(matrix, input, output, gain, from->first, taps, from->count);
 }
 
 enum status mask_matrix_filter(struct mask_matrix *matrix, size_t output, double gain,
@@ -270,8 +287,10 @@ enum status mask_matrix_add_output(struct mask_matrix *matrix, size_t output,
 {
     for (size_t i = 0; i < matrix->inputs; i++) {
         const struct matrix_cell *old = cell(from, i, from_output);
+        double own_gain;
+        const double *taps = matrix_cell_taps(old, &own_gain);
         if (old->count > 0 && gain != 0)
-            TRY(mask_matrix_add(matrix, i, output, gain, old->first, old->taps, old->count));
+            TRY(mask_matrix_add(matrix, i, output, gain * own_gain, old->first, taps, old->count));
     }
     return STATUS_OK;
 }
@@ -303,12 +322,6 @@ bool mask_matrix_is_silent(const struct mask_matrix *matrix)
     return i == cells;
 }
 
-static bool equal(const struct matrix_cell *a, const struct matrix_cell *b)
-{
-    return a->first == b->first && a->count == b->count &&
-           memcmp(a->taps, b->taps, a->count * sizeof *a->taps) == 0;
-}
-
 /* Sets the column of each cell, shared by equal responses. Returns the number of columns. */
 static size_t share_columns(const struct mask_matrix *matrix, size_t *column_of)
 {
@@ -317,29 +330,53 @@ static size_t share_columns(const struct mask_matrix *matrix, size_t *column_of)
         size_t same = 0;
         if (matrix->cells[i].count == 0)
             continue;
-        while (same < i && !equal(&matrix->cells[same], &matrix->cells[i]))
+        while (same < i && !matrix_cell_equal(&matrix->cells[same], &matrix->cells[i]))
             same++;
         column_of[i] = same < i ? column_of[same] : count++;
     }
     return count;
 }
 
+struct fill_job {
+    const struct mask_matrix *matrix;
+    const size_t *cells; /* of each column */
+    struct mask *mask;
+};
+
+static void fill_column(void *context, size_t column, size_t worker)
+{
+    (void)worker;
+    const struct fill_job *job = context;
+    const struct matrix_cell *response = &job->matrix->cells[job->cells[column]];
+    double *taps = mask_column(job->mask, column);
+    size_t end = response->first + response->count;
+    matrix_cell_write(response, taps);
+    memset(taps + end, 0, (job->mask->taps - end) * sizeof *taps);
+}
+
 static enum status fill(const struct mask_matrix *matrix, const size_t *column_of,
                         struct mask *mask)
 {
-    size_t cells = matrix->inputs * matrix->outputs;
+    size_t cells = matrix->inputs * matrix->outputs, count = 0;
+    size_t *cell_of = calloc(mask->columns, sizeof *cell_of);
     mask->paths = calloc(cells, sizeof *mask->paths);
-    if (!mask->paths)
+    if (!mask->paths || !cell_of) {
+        free(cell_of);
         return fail_memory("a mask");
+    }
     for (size_t i = 0; i < cells; i++) {
-        const struct matrix_cell *response = &matrix->cells[i];
-        if (response->count == 0)
+        if (matrix->cells[i].count == 0)
             continue;
-        memcpy(mask_column(mask, column_of[i]) + response->first, response->taps,
-               response->count * sizeof(double));
         mask->paths[mask->path_count++] =
             (struct mask_path){i % matrix->inputs, i / matrix->inputs, column_of[i]};
+        if (column_of[i] == count)
+            cell_of[count++] = i;
     }
+    struct fill_job job = {matrix, cell_of, mask};
+    workers_run(mask_workers(matrix->config->options->workers, mask), count, fill_column, &job);
+    free(cell_of);
+    if (stop_requested()) /* taps are missing */
+        return STATUS_INTERRUPTED;
     mask->inputs = matrix->inputs;
     mask->outputs = matrix->outputs;
     mask->has_own_paths = true;
@@ -361,7 +398,7 @@ static enum status make(const struct mask_matrix *matrix, const size_t *column_o
         return mask_config_refuse(matrix->config,
                                   "%zu responses of %zu taps do not fit this machine's memory",
                                   columns, taps);
-    TRY(mask_create(matrix->config->file, columns, taps, mask));
+    TRY(mask_create_unset(matrix->config->file, columns, taps, mask));
     (*mask)->rate = matrix->config->rate;
     return fill(matrix, column_of, *mask);
 }

@@ -46,6 +46,11 @@ MUST_CHECK enum status mask_matrix_connect(struct mask_matrix *matrix);
 MUST_CHECK enum status mask_matrix_add(struct mask_matrix *matrix, size_t input, size_t output,
                                        double gain, uint64_t delay, const double *taps,
                                        size_t count);
+
+/* The same of taps that stay where they are as long as the matrix: they are not copied. */
+MUST_CHECK enum status mask_matrix_lend(struct mask_matrix *matrix, size_t input, size_t output,
+                                        double gain, uint64_t delay, const double *taps,
+                                        size_t count);
 MUST_CHECK enum status mask_matrix_filter(struct mask_matrix *matrix, size_t output, double gain,
                                           uint64_t delay, const double *taps, size_t count);
 

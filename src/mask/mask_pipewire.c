@@ -1,5 +1,6 @@
 /* Configurations of PipeWire's filter chain: the module's graph of builtin filters, between the
- * channels of its capture and playback streams. */
+ * channels of its capture and playback streams. The module of a parametric equaliser loads such a
+ * one. */
 #include "mask/mask_pipewire.h"
 #include "base/plural.h"
 #include "mask/spa_json.h"
@@ -11,6 +12,7 @@ enum {
     CELLS_MOST = 1 << 20, /* of a graph's matrix */
 };
 static const char MODULE[] = "libpipewire-module-filter-chain";
+static const char EQUALIZER[] = "libpipewire-module-parametric-equalizer";
 
 enum status pipewire_rate(struct pipewire_graph *graph, double *rate)
 {
@@ -223,11 +225,28 @@ static enum status read_graph(struct mask_config *config, const json_t *args, st
         status = settle_streams(graph, &streams);
     if (status == STATUS_OK)
         status = run(graph, &streams, mask);
+    pipewire_sofa_free(graph->sofa);
     free(graph);
     return status;
 }
 
 /* ---- the file ---- */
+
+/* The graph that the module of an equaliser makes: a node param_eq of its file, for two channels
+ * where nothing says how many. */
+static enum status make_equalizer(const struct mask_config *config, json_t *args)
+{
+    const char *file = json_string_value(json_object_get(args, "equalizer.filepath"));
+    if (!file)
+        return mask_config_refuse(config, "%s without equalizer.filepath", EQUALIZER);
+    json_t *graph = json_pack("{s:[{s:s, s:s, s:s, s:{s:s}}]}", "nodes", "type", "builtin", "name",
+                              "eq", "label", "param_eq", "config", "filename", file);
+    bool is_made = graph && json_object_set_new(args, "filter.graph", graph) == 0;
+    if (!config->options->sound.channels && !json_object_get(args, "audio.position") &&
+        !json_object_get(args, "audio.channels"))
+        is_made &= json_object_set_new(args, "audio.channels", json_integer(2)) == 0;
+    return is_made ? STATUS_OK : fail_memory("a mask");
+}
 
 static enum status find_module(const struct mask_config *config, const json_t *document,
                                const json_t **args)
@@ -241,9 +260,12 @@ static enum status find_module(const struct mask_config *config, const json_t *d
     json_array_foreach(modules, i, module)
     {
         const char *name = json_string_value(json_object_get(module, "name"));
-        if (!name || strcmp(name, MODULE) != 0)
+        bool is_equalizer = name && strcmp(name, EQUALIZER) == 0;
+        if (!name || (strcmp(name, MODULE) != 0 && !is_equalizer))
             continue;
         *args = json_object_get(module, "args");
+        if (is_equalizer)
+            TRY(make_equalizer(config, json_object_get(module, "args")));
         count++;
     }
     if (count == 1)
@@ -279,8 +301,8 @@ static bool has_word(const char *text, const char *word)
 
 static bool is_pipewire(const struct mask_config *config)
 {
-    return has_word(config->text, MODULE) || has_word(config->text, "filter.graph") ||
-           has_word(config->text, "context.modules");
+    return has_word(config->text, "libpipewire-module-") ||
+           has_word(config->text, "filter.graph") || has_word(config->text, "context.modules");
 }
 
 const struct mask_reader mask_reader_pipewire = {

@@ -12,6 +12,7 @@ enum { PIPEWIRE_PORTS = 8, PIPEWIRE_NODES_MOST = 256 };
 
 struct pipewire_node;
 struct pipewire_graph;
+struct pipewire_sofa;
 
 struct pipewire_control {
     const char *name;
@@ -20,8 +21,10 @@ struct pipewire_control {
 
 /* A kind of node, without what is not linear. */
 struct pipewire_kind {
+    const char *type; /* NULL: builtin */
     const char *label;
-    size_t inputs, outputs; /* one is called In or Out, several In 1 ... */
+    size_t inputs, outputs;          /* one is called In or Out, several In 1 ... */
+    const char *const *output_names; /* instead; NULL: none */
     const struct pipewire_control *controls;
     size_t control_count;
     const char *const *settings; /* keys of its config, up to NULL; NULL: none */
@@ -31,7 +34,7 @@ struct pipewire_kind {
      * there is one; NULL: they are done. */
     enum status (*run)(struct pipewire_graph *graph, const struct pipewire_node *node);
 };
-const struct pipewire_kind *pipewire_kind_named(const char *label); /* NULL: none */
+const struct pipewire_kind *pipewire_kind_named(const char *type, const char *label); /* or NULL */
 
 enum pipewire_from { PIPEWIRE_NOTHING, PIPEWIRE_INPUT, PIPEWIRE_NODE };
 enum pipewire_state { PIPEWIRE_NEW, PIPEWIRE_OPEN, PIPEWIRE_DONE };
@@ -67,6 +70,7 @@ struct pipewire_graph {
     bool names_inputs, names_outputs;       /* it lists them; else they may stay unconnected */
     size_t instance;                        /* the present one */
     size_t file_columns;                    /* the most of a file whose column is the instance's */
+    struct pipewire_sofa *sofa;             /* the last one; owned, or NULL */
 };
 
 /* Read nodes, links, inputs and outputs. The JSON stays in use. */
@@ -110,7 +114,11 @@ MUST_CHECK enum status pipewire_control(struct pipewire_graph *graph,
 /* Frames of seconds, rounded down in single precision, as in PipeWire. */
 size_t pipewire_frames(double seconds, double rate);
 
-extern const struct pipewire_kind pipewire_convolver, pipewire_convolver2, pipewire_param_eq;
+extern const struct pipewire_kind pipewire_convolver, pipewire_convolver2, pipewire_param_eq,
+    pipewire_spatializer;
+
+/* mask_pipewire_sofa.c */
+void pipewire_sofa_free(struct pipewire_sofa *sofa);
 
 /* A section as PipeWire makes it, also at the limits of frequency and Q. False: no such label. */
 bool pipewire_biquad(const char *label, double frequency, double q, double gain, double rate,

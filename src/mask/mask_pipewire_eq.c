@@ -7,7 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SECTIONS_MOST = 64 };
+enum {
+    SECTIONS_MOST = 64,
+    FREQUENCY_MOST = 8, /* characters of a listing that PipeWire reads, as in the next */
+    GAIN_MOST = 6,
+    Q_MOST = 6,
+};
 
 struct section_list {
     struct biquad biquads[SECTIONS_MOST];
@@ -27,6 +32,12 @@ static enum status add_section(struct pipewire_graph *graph, const char *label, 
         return mask_json_refuse(&graph->json, "there is no filter of the type '%.40s'", label);
     list->count++;
     return STATUS_OK;
+}
+
+static void cut(char *word, size_t most)
+{
+    if (strlen(word) > most)
+        word[most] = '\0';
 }
 
 static enum status read_filters(struct pipewire_graph *graph, const json_t *filters,
@@ -52,6 +63,7 @@ static enum status read_filters(struct pipewire_graph *graph, const json_t *filt
 }
 
 /* "Filter 1: ON PK Fc 105 Hz Gain -3.2 dB Q 0.70": words at fixed places, as PipeWire reads them.
+ * Behind a number that is too long, its next words are out of place; Q is the last.
  */
 static enum status read_line(struct pipewire_graph *graph, struct mask_config *file, char *line,
                              struct section_list *list)
@@ -59,7 +71,7 @@ static enum status read_line(struct pipewire_graph *graph, struct mask_config *f
     enum { TYPE = 3, FREQUENCY = 5, GAIN = 8, Q = 11, WORDS = 12 };
     static const char *const types[][2] = {
         {"PK", "bq_peaking"}, {"LSC", "bq_lowshelf"}, {"HSC", "bq_highshelf"}};
-    const char *words[WORDS] = {0};
+    char *words[WORDS] = {0};
     double frequency, gain, q;
     size_t count = 0, i = 0;
     while (count < WORDS && (words[count] = mask_config_word(&line)))
@@ -68,12 +80,14 @@ static enum status read_line(struct pipewire_graph *graph, struct mask_config *f
         return STATUS_OK;
     while (i < 3 && (count <= TYPE || strcmp(words[TYPE], types[i][0]) != 0))
         i++;
-    if (i == 3 || count < WORDS) {
-        note("mask %s: line %zu is not a PK, LSC or HSC filter with Fc, Gain and Q; PipeWire "
-             "leaves it out",
-             file->file, file->line);
+    if (i == 3 || count < WORDS || strlen(words[FREQUENCY]) > FREQUENCY_MOST ||
+        strlen(words[GAIN]) > GAIN_MOST) {
+        note("mask %s: line %zu is not a PK, LSC or HSC filter with Fc, Gain and Q, of at most %d "
+             "characters for Fc and %d for Gain; PipeWire leaves it out",
+             file->file, file->line, FREQUENCY_MOST, GAIN_MOST);
         return STATUS_OK;
     }
+    cut(words[Q], Q_MOST);
     if (!mask_config_number(words[FREQUENCY], &frequency) ||
         !mask_config_number(words[GAIN], &gain) || !mask_config_number(words[Q], &q))
         return mask_config_refuse(file, "Fc, Gain and Q must be numbers");
@@ -86,9 +100,12 @@ static enum status read_lines(struct pipewire_graph *graph, struct mask_config *
 {
     double preamp;
     char *line = mask_config_line(file);
-    const char *word = line ? mask_config_word(&line) : NULL, *number = NULL;
+    const char *word = line ? mask_config_word(&line) : NULL;
+    char *number = NULL;
     if (word && strcmp(word, "Preamp:") == 0)
         number = mask_config_word(&line);
+    if (number)
+        cut(number, GAIN_MOST);
     if (!number || !mask_config_number(number, &preamp))
         return mask_config_refuse(file, "the first line must be 'Preamp: NUMBER dB'");
     TRY(add_section(graph, "bq_highshelf", 0, 1, preamp, list));

@@ -290,15 +290,22 @@ static const struct pipewire_kind *const other_kinds[] = {
     &pipewire_convolver,
     &pipewire_convolver2,
     &pipewire_param_eq,
+    &pipewire_spatializer,
 };
 
-const struct pipewire_kind *pipewire_kind_named(const char *label)
+static bool is_kind(const struct pipewire_kind *kind, const char *type, const char *label)
+{
+    return strcmp(label, kind->label) == 0 &&
+           strcmp(type, kind->type ? kind->type : "builtin") == 0;
+}
+
+const struct pipewire_kind *pipewire_kind_named(const char *type, const char *label)
 {
     for (size_t i = 0; i < sizeof own_kinds / sizeof *own_kinds; i++)
-        if (strcmp(label, own_kinds[i].label) == 0)
+        if (is_kind(&own_kinds[i], type, label))
             return &own_kinds[i];
     for (size_t i = 0; i < sizeof other_kinds / sizeof *other_kinds; i++)
-        if (strcmp(label, other_kinds[i]->label) == 0)
+        if (is_kind(other_kinds[i], type, label))
             return other_kinds[i];
     return NULL;
 }

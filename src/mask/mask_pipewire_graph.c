@@ -6,11 +6,15 @@
 
 /* ---- ports ---- */
 
-static bool is_port(const char *text, const char *direction, size_t count, size_t port)
+static bool is_port(const struct pipewire_kind *kind, const char *text, bool is_input, size_t port)
 {
     char name[32], number[24];
+    const char *direction = is_input ? "In" : "Out";
+    size_t count = is_input ? kind->inputs : kind->outputs;
     snprintf(number, sizeof number, "%zu", port);
-    if (count == 1)
+    if (!is_input && kind->output_names)
+        snprintf(name, sizeof name, "%s", kind->output_names[port]);
+    else if (count == 1)
         snprintf(name, sizeof name, "%s", direction);
     else
         snprintf(name, sizeof name, "%s %zu", direction, port + 1);
@@ -39,7 +43,7 @@ static enum status find_port(struct pipewire_graph *graph, const char *text, boo
     }
     size_t count = is_input ? named->kind->inputs : named->kind->outputs;
     for (size_t p = 0; text && p < count; p++)
-        if (is_port(colon ? colon + 1 : text, is_input ? "In" : "Out", count, p)) {
+        if (is_port(named->kind, colon ? colon + 1 : text, is_input, p)) {
             *node = named;
             *port = p;
             return STATUS_OK;
@@ -83,11 +87,11 @@ static enum status load_node(struct pipewire_graph *graph, const json_t *json)
     TRY(mask_json_text(&graph->json, json, "name", &node->name));
     TRY(mask_json_text(&graph->json, json, "type", &type));
     snprintf(graph->json.where, sizeof graph->json.where, "node '%.100s'", node->name);
-    if (strcmp(type, "builtin") != 0)
+    if (strcmp(type, "builtin") != 0 && strcmp(type, "sofa") != 0)
         return mask_json_refuse(&graph->json, "a node of the type '%.40s' cannot be read as a mask",
                                 type);
     TRY(mask_json_text(&graph->json, json, "label", &label));
-    node->kind = pipewire_kind_named(label);
+    node->kind = pipewire_kind_named(type, label);
     if (!node->kind)
         return mask_json_refuse(
             &graph->json, "'%.40s' is not linear, or unknown, and cannot be read as a mask", label);

@@ -1,8 +1,11 @@
 /* Resampling of masks. Taps are samples of a continuous impulse response times the sampling
  * interval, so they are scaled by the ratio of the rates (old / new).
  *
+ * A mask that is a gain alone stays as it is.
+ *
  * The low-pass of the resampler rings on both sides of every tap. What it adds before the first tap
  * is kept as taps before time zero (the origin moves), unless it is negligible. */
+#include "base/memory_limit.h"
 #include "mask/mask.h"
 
 #include "base/plural.h"
@@ -163,10 +166,24 @@ static enum status set_columns(struct mask *mask, const double *columns, struct 
     return STATUS_OK;
 }
 
+/* A gain at time zero, which is the same at every rate. */
+static bool is_gain(const struct mask *mask)
+{
+    for (size_t c = 0; c < mask->columns; c++)
+        for (size_t k = 0; k < mask->taps; k++)
+            if (k != mask->origin && mask_column(mask, c)[k] != 0)
+                return false;
+    return true;
+}
+
 enum status mask_resample(struct mask *mask, uint32_t rate, struct workers *workers)
 {
+    if (is_gain(mask)) {
+        mask->rate = rate;
+        return STATUS_OK;
+    }
     struct padding padding = padding_for(mask, rate);
-    if (padding.output > audio_memory_limit() / 8 / sizeof(double) / mask->columns)
+    if (padding.output > memory_limit() / 8 / sizeof(double) / mask->columns)
         return fail(STATUS_FAILED,
                     "cannot resample mask %s from %u to %u Hz: not enough memory for %llu taps in "
                     "%zu channel%s",

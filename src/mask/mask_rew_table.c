@@ -8,7 +8,7 @@
  *
  * Cells are separated by tabs, or as the words of the header: by semicolons, commas, or blanks
  * where none is empty. Each row becomes a line of a listing (eq_listing.h) and is read as such.
- * Lines of anything else are remarks. */
+ * Columns of other names say nothing about the filter. Lines of anything else are remarks. */
 #include "base/text_stream.h"
 #include "mask/eq_listing.h"
 #include "mask/mask_matrix.h"
@@ -23,30 +23,21 @@ enum { CELLS_MOST = 16, ROWS_MOST = 1000 };
 /* What a column's cells are in a listing: between these. */
 static const struct rew_column {
     const char *name;
-    const char *before; /* NULL: not used */
+    const char *before;
     const char *after;
 } known[] = {
-    {"Number", NULL, NULL},
-    {"Enabled", NULL, NULL},
-    {"Control", NULL, NULL},
-    {"Type", "", ""},
-    {"Frequency(Hz)", " Fc ", " Hz"},
-    {"Gain(dB)", " Gain ", " dB"},
-    {"Q", " Q ", ""},
-    {"BW(oct)", " BW Oct ", ""},
-    {"BW/60", " BW/60 ", ""},
-    {"Bandwidth(Hz)", NULL, NULL}, /* of Q */
-    {"TargetT60(ms)", NULL, NULL},
+    {"Type", "", ""}, {"Frequency(Hz)", " Fc ", " Hz"}, {"Gain(dB)", " Gain ", " dB"},
+    {"Q", " Q ", ""}, {"BW(oct)", " BW Oct ", ""},      {"BW/60", " BW/60 ", ""},
 };
 
 struct rew_table {
     struct mask_config *config;
     struct mask_matrix *matrix;
-    size_t columns; /* 0: before the first header */
-    char separator; /* of the header */
-    const struct rew_column *column[CELLS_MOST];
+    size_t columns;                              /* 0: before the first header */
+    char separator;                              /* of the header */
+    const struct rew_column *column[CELLS_MOST]; /* NULL: not used */
     size_t rows;
-    bool has_grouped;
+    bool has_grouped[2];
 };
 
 /* The next cell of a line, in place; NULL: none left. */
@@ -77,6 +68,24 @@ static bool is_header(const char *line)
     return true;
 }
 
+/* What a column says of the filter; NULL: nothing. A value in another unit is refused. */
+static enum status find_column(struct rew_table *table, const char *name,
+                               const struct rew_column **column)
+{
+    bool is_other = false;
+    *column = NULL;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        size_t word = strcspn(known[i].name, "(/");
+        if (strcasecmp(name, known[i].name) == 0)
+            *column = &known[i];
+        is_other |=
+            strncasecmp(name, known[i].name, word) == 0 && !isalnum((unsigned char)name[word]);
+    }
+    return *column || !is_other
+               ? STATUS_OK
+               : mask_config_refuse(table->config, "a column '%.40s' cannot be read", name);
+}
+
 static enum status read_header(struct rew_table *table, char *line)
 {
     table->columns = 0;
@@ -84,16 +93,11 @@ static enum status read_header(struct rew_table *table, char *line)
     if (!table->separator)
         table->separator = ' ';
     for (char *cell; (cell = next_cell(&line, table->separator));) {
-        size_t i = 0;
-        while (i < sizeof known / sizeof *known && strcasecmp(cell, known[i].name) != 0)
-            i++;
         if (!*cell)
             continue;
         if (table->columns == CELLS_MOST)
             return mask_config_refuse(table->config, "more than %d columns", CELLS_MOST);
-        if (i == sizeof known / sizeof *known)
-            return mask_config_refuse(table->config, "a column '%.40s' cannot be read", cell);
-        table->column[table->columns++] = &known[i];
+        TRY(find_column(table, cell, &table->column[table->columns++]));
     }
     return STATUS_OK;
 }
@@ -120,7 +124,7 @@ static enum status print_row(struct rew_table *table, char *line, FILE *to)
             return mask_config_refuse(table->config, "Enabled is True or False, not '%.40s'", cell);
         if (i == 1)
             fputs(is_enabled ? "ON " : "OFF ", to);
-        else if (*cell && table->column[i]->before)
+        else if (*cell && table->column[i])
             print_cell(to, table->column[i], cell);
     }
     return i > 1 ? STATUS_OK : mask_config_refuse(table->config, "it has one cell");
@@ -131,7 +135,7 @@ static enum status apply(struct rew_table *table, char *text)
     static const bool first = true;
     struct eq_filter filter;
     TRY(eq_listing_filter(table->config, text, table->config->rate, &filter));
-    eq_filter_note_grouped(&filter, table->config, &table->has_grouped);
+    eq_filter_note_grouped(&filter, table->config, table->has_grouped);
     enum status status = eq_filter_apply(&filter, table->matrix, &first);
     eq_filter_free(&filter);
     return status;

@@ -29,7 +29,6 @@ enum {
     COLUMNS_MOST = 256,
     PATHS_MOST = 1 << 14,
     NAMES_SHOWN = 60,
-    DECIMAL_MOST = 10, /* beyond it 32767,16384 may be two integers */
 };
 
 struct text_table {
@@ -39,12 +38,12 @@ struct text_table {
     size_t path_count;
     struct mask_path *paths;
     enum comma_role comma;
-    char mark;       /* of decimals; 0 until the first */
-    bool has_commas; /* that could separate two numbers */
-    size_t names;    /* of columns; 0: no line names them */
+    char mark;    /* of decimals; 0 until the first */
+    size_t names; /* of columns; 0: no line names them */
     size_t names_line;
     char named[NAMES_SHOWN + 1]; /* that line */
     size_t columns;              /* 0 until the first line of numbers */
+    uint64_t gaps;               /* number_line_gaps of the last line */
     size_t first;                /* that holds taps, from 0 */
     struct mask_values taps;     /* row after row */
 };
@@ -116,6 +115,9 @@ static enum status read_named(struct text_table *table, char *line, bool *known)
         {"outputs:", "the outputs", 1, MASK_CHANNELS_MOST, &table->outputs},
     };
     const char *text;
+    *known = false;
+    if (!isalpha((unsigned char)*line))
+        return STATUS_OK;
     *known = true;
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         if ((text = after(line, settings[i].name)))
@@ -155,12 +157,8 @@ static enum status read_number(struct text_table *table, const char *word)
 {
     double value;
     TRY(settle_mark(table, word));
-    if (!text_number(word, false, &value)) {
-        if (!text_number(word, true, &value))
-            return refuse_word(table, word);
-        table->has_commas = true;
-    }
-    table->has_commas |= strchr(word, ',') && fabs(value) > DECIMAL_MOST;
+    if (!text_number(word, true, &value))
+        return refuse_word(table, word);
     return mask_values_add(&table->taps, value);
 }
 
@@ -188,13 +186,42 @@ static bool read_names(struct text_table *table, const char *line)
     return table->names > 0;
 }
 
+/* Whether a line is what most are behind the first: as many numbers with points, between blanks. */
+static enum status read_plain(struct text_table *table, char *line, bool *is_plain)
+{
+    size_t columns = 0, before = table->taps.count;
+    char *end = line;
+    double value;
+    *is_plain = false;
+    while (table->mark == '.' && *(line += strspn(line, " \t")) &&
+           decimal_read(line, &end, &value) && (!*end || *end == ' ' || *end == '\t') &&
+           isfinite((float)value)) {
+        TRY(mask_values_add(&table->taps, value));
+        columns++;
+        line = end;
+    }
+    *is_plain = !*line && columns > 0 && columns == table->columns && table->gaps == 0;
+    if (!*is_plain)
+        table->taps.count = before;
+    return STATUS_OK;
+}
+
 static enum status read_line(struct text_table *table, char *line)
 {
+    bool is_plain;
+    TRY(read_plain(table, line, &is_plain));
+    if (is_plain)
+        return STATUS_OK;
     line = bare_line(line);
     bool named;
     TRY(read_named(table, line, &named));
     if (named || read_names(table, line))
         return STATUS_OK;
+    uint64_t gaps = number_line_gaps(line, table->comma);
+    if (table->columns && gaps != table->gaps)
+        return text_lines_refuse(&table->lines,
+                                 "'%.40s': other cells are empty than in the lines before", line);
+    table->gaps = gaps;
     number_line_blank(line);
     if (table->comma == COMMA_SEPARATES)
         number_line_settle(line, table->comma);
@@ -219,10 +246,23 @@ static enum status read_line(struct text_table *table, char *line)
     return STATUS_OK;
 }
 
+static bool has_comma(struct text_table *table)
+{
+    char piece[1 << 14];
+    size_t got;
+    bool found = false;
+    while (!found && (got = fread(piece, 1, sizeof piece, table->lines.stream)) > 0)
+        found = memchr(piece, ',', got) != NULL;
+    text_lines_restart(&table->lines);
+    return found;
+}
+
 /* The commas of the first lines may be either where those of later ones are not. */
 static enum status find_commas(struct text_table *table)
 {
     struct comma_evidence evidence = {0};
+    if (!has_comma(table))
+        return STATUS_OK;
     for (;;) {
         char *line;
         TRY(text_lines_next(&table->lines, &line));
@@ -342,7 +382,7 @@ static enum status read_table(struct text_table *table)
     if (table->names)
         note("mask %s: a line is taken as the name%s of its column%s: %s", file,
              plural_s(table->names), plural_s(table->names), table->named);
-    if (table->has_commas && table->comma == COMMA_UNKNOWN)
+    if (table->mark == ',' && table->comma == COMMA_UNKNOWN)
         note("mask %s: its commas are read as decimal marks; columns are separated by blanks or "
              "semicolons",
              file);

@@ -7,10 +7,19 @@
 
 /* All zero: silence. */
 struct matrix_cell {
-    size_t first; /* taps of silence before `taps` */
+    size_t first; /* taps of silence before the others */
     size_t count;
-    double *taps;
+    double *taps;       /* NULL: */
+    const double *lent; /* somebody else's, times `gain` */
+    double gain;
 };
+
+/* The taps, each to be multiplied by *gain. */
+const double *matrix_cell_taps(const struct matrix_cell *cell, double *gain);
+
+/* `count` of them from the first on, or 0 up to the first; to[0..cell->first + cell->count). */
+void matrix_cell_write(const struct matrix_cell *cell, double *to);
+bool matrix_cell_equal(const struct matrix_cell *a, const struct matrix_cell *b);
 
 void matrix_cell_free(struct matrix_cell *cell);
 

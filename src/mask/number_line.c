@@ -12,19 +12,36 @@ bool number_line_is(const char *line)
 
 bool number_line_is_remark(const char *line)
 {
-    return *line == '%' || strncmp(line, "//", 2) == 0 || strncasecmp(line, "sep=", 4) == 0 ||
+    return *line == '%' || strncmp(line, "//", 2) == 0 ||
+           ((*line | 0x20) == 's' && strncasecmp(line, "sep=", 4) == 0) ||
            (*line == ';' && !number_line_is(line));
 }
 
 void number_line_blank(char *line)
 {
     bool is_csv = strstr(line, "\",") || strstr(line, ",\""), is_quoted = false;
-    for (char *at = line; *at; at++) {
+    for (char *at = line; *(at += strcspn(at, "\t\v\f;\",")); at++) {
         bool beside_blank = (at > line && at[-1] == ' ') || strchr(" \t", at[1]);
         is_quoted ^= *at == '"';
-        if (strchr("\t\v\f;\"", *at) || (*at == ',' && (beside_blank || (is_csv && !is_quoted))))
+        if (*at != ',' || beside_blank || (is_csv && !is_quoted))
             *at = ' ';
     }
+}
+
+uint64_t number_line_gaps(const char *line, enum comma_role role)
+{
+    uint64_t cell = 1, empty = cell, gaps = 0;
+    if (!strpbrk(line, ";,"))
+        return 0;
+    for (; *line; line++)
+        if (*line == ';' || (*line == ',' && role == COMMA_SEPARATES)) {
+            cell = cell << 1 | cell >> 63;
+            empty |= cell;
+        } else if (!strchr(" \t\"", *line)) {
+            empty &= ~cell;
+            gaps = empty;
+        }
+    return gaps;
 }
 
 size_t number_line_fields(const char *line)
@@ -109,6 +126,8 @@ static bool is_several(const char *field, const char *end)
 void comma_evidence_add(struct comma_evidence *evidence, const char *line)
 {
     bool is_alone = number_line_fields(line) == 1;
+    if (!strchr(line, ','))
+        return;
     for (line += strspn(line, " "); *line; line += strspn(line, " ")) {
         const char *end = line + strcspn(line, " "), *comma = strchr(line, ',');
         if (is_several(line, end))

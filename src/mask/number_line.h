@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum comma_role { COMMA_UNKNOWN, COMMA_SEPARATES, COMMA_IS_DECIMAL };
 
@@ -19,6 +20,10 @@ bool number_line_is_remark(const char *line);
 /* Blanks instead of all that can only separate: quotes, semicolons, commas beside a blank or, where
  * one is beside a quote, all that are in none. */
 void number_line_blank(char *line);
+
+/* Which cells between semicolons, or commas that separate, are empty before the last that is not: a
+ * bit each, again from the first after 64. Look before number_line_blank, which closes gaps. */
+uint64_t number_line_gaps(const char *line, enum comma_role role);
 
 /* How many fields blanks separate. */
 size_t number_line_fields(const char *line);

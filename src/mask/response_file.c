@@ -25,6 +25,7 @@ struct response_form {
     enum comma_role comma;
     bool has_points;
     size_t columns; /* 0 before the first line of numbers */
+    uint64_t gaps;  /* number_line_gaps */
     char *names;    /* the line before it, or NULL */
 };
 
@@ -107,8 +108,10 @@ static void read_row(struct response_form *form, char *line, struct response_row
             *flaw = "it is neither numbers nor a remark";
         return;
     }
-    number_line_blank(line);
     struct response_form now = *form;
+    now.gaps =
+        number_line_gaps(line, form->comma == COMMA_IS_DECIMAL ? form->comma : COMMA_SEPARATES);
+    number_line_blank(line);
     *flaw = settle_commas(&now, line);
     if (*flaw)
         return;
@@ -117,6 +120,8 @@ static void read_row(struct response_form *form, char *line, struct response_row
         *flaw = "it is not two numbers or more";
     else if (begun && row->columns != form->columns)
         *flaw = "it has more or fewer columns than the lines before";
+    else if (begun && now.gaps != form->gaps)
+        *flaw = "other cells are empty than in the lines before";
     if (!is_row || *flaw) {
         row->columns = 0;
         return;

@@ -1,5 +1,6 @@
 #include "mask/sofa_file.h"
 
+#include "base/memory_limit.h"
 #include "signal/audio.h"
 
 #include <errno.h>
@@ -47,7 +48,7 @@ static void limit_child(size_t size)
     unsigned long long pages = 0;
     FILE *sizes = fopen("/proc/self/statm", "r");
     if (sizes && fscanf(sizes, "%llu", &pages) == 1) {
-        uint64_t most = pages * (uint64_t)sysconf(_SC_PAGESIZE) + audio_memory_limit();
+        uint64_t most = pages * (uint64_t)sysconf(_SC_PAGESIZE) + memory_limit();
         const struct rlimit memory = {most, most};
         setrlimit(RLIMIT_AS, &memory);
     }

@@ -256,13 +256,13 @@ static enum status parse_port(struct plugin_spec *spec, const struct plugin_info
 }
 
 static enum status parse_point(struct plugin_spec *spec, const struct plugin_info *info,
-                               uint32_t rate, const char *arg)
+                               struct automation_time time, const char *arg)
 {
     struct automation_point point;
     const char *change;
     float value;
-    TRY(automation_parse(arg, rate, &point, &change));
-    TRY(parse_value(info, rate, change, &point.target, &value));
+    TRY(automation_parse(arg, time, &point, &change));
+    TRY(parse_value(info, time.rate, change, &point.target, &value));
     point.value = (double)value;
     const struct plugin_port *port = &info->ports[point.target];
     if (point.over > 0 && (port->is_toggle || port->is_enumeration))
@@ -272,13 +272,13 @@ static enum status parse_point(struct plugin_spec *spec, const struct plugin_inf
 }
 
 static enum status parse_later(struct plugin_spec *spec, const struct plugin_info *info,
-                               uint32_t rate, const char *arg)
+                               struct automation_time time, const char *arg)
 {
     struct automation_point point;
     const char *change;
-    TRY(automation_parse(arg, rate, &point, &change));
+    TRY(automation_parse(arg, time, &point, &change));
     if (strncmp(change, "param:", 6) != 0)
-        return parse_point(spec, info, rate, arg);
+        return parse_point(spec, info, time, arg);
     if (point.over > 0)
         return fail(STATUS_USAGE, "'%s' cannot be a ramp: a parameter is set by messages", arg);
     return plugin_spec_take_setting(spec, info, change + 6, point.at);
@@ -298,7 +298,7 @@ static bool names_control(const struct plugin_info *info, const char *arg)
 }
 
 enum status plugin_spec_take(struct plugin_spec *spec, const struct plugin_info *info,
-                             uint32_t rate, const char *arg)
+                             struct automation_time time, const char *arg)
 {
     if (strncmp(arg, "@state=", 7) == 0)
         return plugin_spec_take_state(spec, info, arg + 7);
@@ -309,8 +309,8 @@ enum status plugin_spec_take(struct plugin_spec *spec, const struct plugin_info 
     if (strncmp(arg, "preset=", 7) == 0 && !names_control(info, arg))
         return plugin_spec_take_preset(spec, info, arg + 7);
     if (automation_is_word(arg) && (strchr(arg, ':') || !names_control(info, arg)))
-        return parse_later(spec, info, rate, arg);
-    return parse_port(spec, info, rate, arg);
+        return parse_later(spec, info, time, arg);
+    return parse_port(spec, info, time.rate, arg);
 }
 
 bool plugin_spec_is_automated(const struct plugin_spec *spec)

@@ -38,7 +38,7 @@ struct plugin_spec {
 /* Parse one argument. Errors (usage): no such port, preset or parameter, listing those that there
  * are; a value out of range, with the range. plugin_spec_free() is required in any case. */
 MUST_CHECK enum status plugin_spec_take(struct plugin_spec *spec, const struct plugin_info *info,
-                                        uint32_t rate, const char *arg);
+                                        struct automation_time time, const char *arg);
 
 /* One parameter, URI=VALUE, at a frame of the sound. Errors: as above. */
 MUST_CHECK enum status plugin_spec_take_setting(struct plugin_spec *spec,

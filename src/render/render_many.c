@@ -3,6 +3,7 @@
 #include "base/failure_json.h"
 #include "base/files_read.h"
 #include "base/json_text.h"
+#include "base/memory_limit.h"
 #include "base/plural.h"
 #include "base/progress_of_many.h"
 #include "base/stop.h"
@@ -48,7 +49,7 @@ void render_expect_many(void)
 
 size_t render_masks_memory(void)
 {
-    return audio_memory_limit() / 4;
+    return memory_limit() / 4;
 }
 
 bool render_is_long(double bytes, size_t files, size_t threads)

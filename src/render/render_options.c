@@ -43,8 +43,8 @@ const struct option_row render_options_sound_rows[] = {
     OPT_INTEGERS("channel", "LIST", struct render_options, channel, 1, CHANNELS_MOST,
                  "take these channels of IN, as if it had no others: 2, or 1,3"),
     OPT_CHOICE("edge", "EDGE", struct render_options, boundary, boundary_names,
-               "samples beyond the ends of the sound: zero (default),\n"
-               "replicate, reflect or wrap; implies --tail none"),
+               "samples beyond the ends of the sound: zero (default), or\n"
+               "replicate, reflect or wrap, which imply --tail none"),
     OPT_PARSE("tail", "TAIL", parse_tail,
               "full (default): frames + taps - 1; none: the input's\n"
               "frames; until:-80dB: until it stays below that level.\n"

@@ -3,8 +3,6 @@
 #include "base/realtime.h"
 
 #include <math.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 enum { CHUNK_SAMPLES = 1 << 15 };
 
@@ -40,14 +38,4 @@ HALO_REALTIME double audio_from_db(double db)
 HALO_REALTIME double audio_to_db(double amplitude)
 {
     return 20.0 * log10(amplitude);
-}
-
-uint64_t audio_memory_limit(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES);
-    long page = sysconf(_SC_PAGESIZE);
-    struct rlimit limit;
-    uint64_t all = pages <= 0 || page <= 0 ? UINT64_MAX : (uint64_t)pages * (uint64_t)page;
-    bool is_limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-    return is_limited && limit.rlim_cur < all ? limit.rlim_cur : all;
 }

@@ -119,8 +119,4 @@ uint64_t audio_common_divisor(uint64_t a, uint64_t b);
 double audio_from_db(double db);      /* 20 log10 convention: 6.02 dB -> 2 */
 double audio_to_db(double amplitude); /* 0 -> -infinity */
 
-/* Bytes of physical memory, or of address space (ulimit -v) where that is less: larger requests
- * must be refused, since Linux overcommits. */
-uint64_t audio_memory_limit(void);
-
 #endif

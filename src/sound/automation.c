@@ -9,8 +9,7 @@
 
 static const double FRAMES_MOST = 1e15;
 
-/* Parse a TIME; advances *text. */
-static bool read_time(const char **text, uint32_t rate, uint64_t *frames)
+static bool read_count(const char **text, uint32_t rate, uint64_t *frames)
 {
     char *end;
     double value;
@@ -29,25 +28,54 @@ static bool read_time(const char **text, uint32_t rate, uint64_t *frames)
     return number;
 }
 
-enum status automation_parse(const char *word, uint32_t rate, struct automation_point *point,
-                             const char **change)
+/* Parse a TIME; advances *text. "end-5s" is one; a ramp cannot begin at the end. */
+static bool read_time(const char **text, struct automation_time time, uint64_t *frames)
+{
+    uint64_t before = 0;
+    if (strncmp(*text, "end", 3) != 0)
+        return read_count(text, time.rate, frames);
+    *text += 3;
+    if (**text == '-') {
+        ++*text;
+        if (!read_count(text, time.rate, &before))
+            return false;
+    }
+    *frames = before < time.frames ? time.frames - before : 0;
+    return true;
+}
+
+static bool counts_from_end(const char *word)
+{
+    const char *end = strstr(word, "end");
+    return end && end < strchr(word, ':');
+}
+
+enum status automation_parse(const char *word, struct automation_time time,
+                             struct automation_point *point, const char **change)
 {
     const char *text = word + strlen("at=");
     uint64_t from = 0, to = 0;
-    bool good = read_time(&text, rate, &from);
+    bool good = read_time(&text, time, &from);
     bool ramp = good && *text == '-';
     if (ramp) {
         text++;
-        good = read_time(&text, rate, &to);
+        good = read_time(&text, time, &to);
     }
     if (!good || *text != ':')
         return fail(STATUS_USAGE,
                     "at= takes a time and a change, such as at=12.5s:gain=-6, or two times for a "
-                    "ramp, such as at=10s-12.5s:gain=-6, not '%s'",
+                    "ramp, such as at=10s-12.5s:gain=-6 or at=end-5s-end:gain=-60, not '%s'",
+                    word);
+    if (time.frames == 0 && counts_from_end(word))
+        return fail(STATUS_USAGE,
+                    "'%s' counts from the end of the sound, which is not known before it is "
+                    "read; save the sound to a file first",
                     word);
     if (ramp && to <= from)
         return fail(STATUS_USAGE, "'%s' ends before it begins", word);
-    *point = (struct automation_point){.at = from, .over = ramp ? to - from : 0};
+    *point = (struct automation_point){.at = from,
+                                       .over = ramp ? to - from : 0,
+                                       .smooth = (uint64_t)(AUTOMATION_SMOOTH * time.rate)};
     *change = text + 1;
     return STATUS_OK;
 }
@@ -77,18 +105,48 @@ static enum status check_alone(const struct automation *automation,
     return STATUS_OK;
 }
 
-enum status automation_add(struct automation *automation, const struct automation_point *point)
+static void insert(struct automation *automation, const struct automation_point *point)
 {
-    TRY(check_alone(automation, point));
+    struct automation_point *points = automation->points;
+    size_t place = automation->count++;
+    for (; place > 0 && points[place - 1].at > point->at; place--)
+        points[place] = points[place - 1];
+    points[place] = *point;
+}
+
+/* A step at the first frame of a ramp is where the ramp begins: it takes its time first. */
+static bool joins(const struct automation_point *step, const struct automation_point *ramp)
+{
+    return step->over == 0 && ramp->over > ramp->smooth && step->target == ramp->target &&
+           step->at == ramp->at;
+}
+
+static void put_off(struct automation_point *ramp)
+{
+    ramp->at += ramp->smooth;
+    ramp->over -= ramp->smooth;
+}
+
+enum status automation_add(struct automation *automation, const struct automation_point *added)
+{
+    struct automation_point point = *added, later = {.over = 0};
     struct automation_point *points =
         realloc(automation->points, (automation->count + 1) * sizeof *points);
     if (!points)
         return fail_memory("a stage");
     automation->points = points;
-    size_t place = automation->count++;
-    for (; place > 0 && points[place - 1].at > point->at; place--)
-        points[place] = points[place - 1];
-    points[place] = *point;
+    for (size_t i = 0; i < automation->count; i++)
+        if (joins(&points[i], &point)) {
+            put_off(&point);
+        } else if (joins(&point, &points[i])) {
+            later = points[i];
+            put_off(&later);
+            memmove(&points[i], &points[i + 1], (--automation->count - i) * sizeof *points);
+        }
+    TRY(check_alone(automation, &point));
+    insert(automation, &point);
+    if (later.over > 0)
+        insert(automation, &later);
     return STATUS_OK;
 }
 

@@ -1,8 +1,9 @@
-/* Timed changes: at=12.5s:gain=-6, at=10s-12.5s:gain=-6.
+/* Timed changes: at=12.5s:gain=-6, at=10s-12.5s:gain=-6, at=end-5s-end:gain=-60.
  *
  * A TIME is a count of frames (480) or a duration (10ms, 12.5s), rounded to frames, from the
- * sound's first frame. One time makes a step, two a ramp from the value at the first to the given
- * one at the second.
+ * sound's first frame, or with "end-" before its end. One time makes a step, two a ramp from the
+ * value at the first to the given one at the second. A step at a ramp's first frame is where the
+ * ramp begins: it takes AUTOMATION_SMOOTH of the ramp's time.
  * Threads: any, one at a time.
  */
 #ifndef HALO_AUTOMATION_H
@@ -12,11 +13,18 @@
 
 #include <stdint.h>
 
+/* What times are counted in. */
+struct automation_time {
+    uint32_t rate;
+    uint64_t frames; /* of the sound; 0: not known */
+};
+
 struct automation_point {
     uint64_t at;   /* frame of the sound */
     uint64_t over; /* frames of the ramp; 0: a step */
     size_t target; /* defined by the owner: a port, ... */
     double value;
+    uint64_t smooth; /* AUTOMATION_SMOOTH in frames */
 };
 
 struct automation {
@@ -33,8 +41,8 @@ static inline bool automation_is_word(const char *word)
 }
 
 /* Parse the times of "at=10s-12.5s:gain=-6"; *change: the rest, within `word`.
- * Errors (usage): another form, or a ramp that ends before it begins. */
-MUST_CHECK enum status automation_parse(const char *word, uint32_t rate,
+ * Errors (usage): another form, a ramp that ends before it begins, an end that is not known. */
+MUST_CHECK enum status automation_parse(const char *word, struct automation_time time,
                                         struct automation_point *point, const char **change);
 
 /* Errors: memory; usage: it overlaps a ramp of the same target. */

@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct plugin_spec spec = {0};
     while ((line = strsep(&rest, "\n"))) {
         fuzz_begin();
-        fuzz_end(plugin_spec_take(&spec, &info, RATE, line));
+        fuzz_end(plugin_spec_take(&spec, &info, (struct automation_time){RATE, 0}, line));
     }
     for (size_t i = 0; i < spec.value_count; i++)
         check(spec.values[i].port, spec.values[i].value);
