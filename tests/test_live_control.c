@@ -303,6 +303,9 @@ START_TEST(a_recording_is_readable_after_a_crash)
     command_done("{ grep -v '\"outage\"' rec.wav.log; printf '\\n'; } >broken.log");
     command_refused(2, "broken.log: line 3 is damaged",
                     "\"$HALO\" render dry.wav more.wav --replay broken.log");
+    command_done("sed '2s/{/{\"frame\": 0, /' rec.wav.log >twice.log");
+    command_refused(2, "twice.log: line 2 is damaged",
+                    "\"$HALO\" render dry.wav more.wav --replay twice.log");
     command_refused(2, "it is not a log of a recording",
                     "\"$HALO\" render dry.wav more.wav --replay dry.wav");
     struct sound again = sound_load("again.wav");

@@ -181,9 +181,11 @@ HALO_REALTIME void live_process(struct live *live, const float *const *in, float
     if (live->gap)
         switch_gap_begin(live->gap, live->block);
     run_slots(live, clean, out);
+    if (live->guard)
+        feedback_guard_begin(live->guard, clean, (const float *const *)out, live->block);
     ramp_process(&live->fade, outputs, out, live->block);
     if (live->guard)
-        feedback_guard_observe(live->guard, clean, (const float *const *)out, live->block);
+        feedback_guard_observe(live->guard, (const float *const *)out, live->block);
     limiter_process(&live->limiter, out, live->block);
     if (live->gap)
         switch_gap_process(live->gap, outputs, out, live->block);
