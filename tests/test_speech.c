@@ -482,6 +482,7 @@ START_TEST(what_cannot_work_is_refused)
         {"--edge", "mono.wav out.wav --noise noise.wav,snr=5 --edge wrap"},
         {"--edge", "mono.wav out.wav --mask room.wav,level=input --edge wrap"},
         {"full or none", "mono.wav out.wav --mask room.wav,level=input --tail until:-60dB"},
+        {"full or none", "mono.wav out.wav --noise noise.wav,snr=5 --tail 2s"},
         {"choose one", "mono.wav out.wav --mask room.wav,level=input --normalize -1"},
         {"normalize= has no effect", "mono.wav out.wav --mask room.wav,level=input,normalize=peak"},
         {"level=", "mono.wav out.wav --mask room.wav,level=loud"},

@@ -89,10 +89,8 @@ enum status render_passes_check(const struct render_passes *passes,
     if (options->boundary != BOUNDARY_ZERO)
         return fail(STATUS_USAGE, "--edge cannot be used with level= and --noise");
     if (options->tail == TAIL_UNTIL || options->tail == TAIL_TIME)
-        return fail(
-            STATUS_USAGE,
-            "--tail until: and times cannot be used with level= and --noise: they need the whole tail "
-            "or none");
+        return fail(STATUS_USAGE,
+                    "level= and --noise need the whole tail or none: use --tail full or none");
     if (options->normalize && has_level(passes))
         return fail(STATUS_USAGE, "--normalize and level= each set a level; choose one");
     return STATUS_OK;
