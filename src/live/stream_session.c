@@ -17,7 +17,7 @@
 enum { PERIOD_MOST = 1 << 13 };     /* frames of a block */
 enum { CALL_SLACK = 50 * 1000000 }; /* ns by which any system may call late */
 
-static const double FADE_OUT_MOST = 1; /* seconds, at the end */
+static const double FADE_OUT_MOST = 0.6; /* seconds, at the end */
 static const double GAIN_STEP_DB = 1;
 
 /* ---- up ---- */
