@@ -271,6 +271,33 @@ START_TEST(ctrl_c_fades_out_and_reports)
 }
 END_TEST
 
+/* A stream that a signal ends has not failed: its report is the last line, in the form of all. */
+START_TEST(a_signal_is_the_end_of_the_lines)
+{
+    static const int signals[] = {SIGINT, SIGTERM};
+    for (size_t i = 0; i < 2; i++) {
+        begin();
+        pid_t process = live_rig_start("--json --meter-interval 0.1 --device null --block 256 "
+                                       "--mask a.txt");
+        live_rig_rest(300);
+        kill(process, signals[i]);
+        struct command_result result = live_rig_end(process);
+        ck_assert_int_eq(result.code, 128 + signals[i]);
+        ck_assert_str_eq(result.err, "");
+        const char *event = NULL;
+        json_t *root = NULL;
+        for (char *line = strtok(result.out, "\n"); line; line = strtok(NULL, "\n")) {
+            ck_assert_msg(strncmp(line, "{\"event\":", 9) == 0, "%s", line);
+            json_decref(root);
+            root = command_json(line);
+            event = command_json_string(root, "event");
+        }
+        ck_assert_str_eq(event, "report");
+        json_decref(root);
+    }
+}
+END_TEST
+
 START_TEST(a_second_ctrl_c_ends_it_at_once)
 {
     begin();
@@ -341,5 +368,5 @@ END_TEST
 SUITE_MAIN("live_control", wrong_arguments_are_refused, a_former_name_is_understood,
            missing_device_is_reported, keys_do_what_the_screen_shows, ctrl_c_at_the_screen_ends_it,
            every_line_is_json_and_the_last_reports, a_mask_that_changes_fades_in,
-           ctrl_c_fades_out_and_reports, a_second_ctrl_c_ends_it_at_once,
+           ctrl_c_fades_out_and_reports, a_signal_is_the_end_of_the_lines, a_second_ctrl_c_ends_it_at_once,
            a_recording_is_readable_after_a_crash, what_spoils_sound_is_said_when_quiet)
