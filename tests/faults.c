@@ -101,7 +101,7 @@ static bool is_of_kind(const char *kind, const char *call)
         return true;
     if (strcmp(kind, "any") == 0)
         return strcmp(call, "memory") != 0 && strcmp(call, "short") != 0 &&
-               strcmp(call, "wait") != 0;
+               strcmp(call, "wait") != 0 && strcmp(call, "shrink") != 0;
     for (size_t i = 0; strcmp(kind, "wait") == 0 && i < sizeof waiting / sizeof *waiting; i++)
         if (strcmp(waiting[i], call) == 0)
             return true;

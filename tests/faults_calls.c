@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <spawn.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -20,12 +21,25 @@
 
 #define HALF(fd, count) (fault_short(fd, count) ? (count) / 2 : (count))
 
+/* The file has 300 bytes less from here on. */
+static size_t shrink(int fd, size_t count)
+{
+    struct stat about;
+    char path[64];
+    if (fault_at("shrink", 0, fd) && fstat(fd, &about) == 0 && about.st_size > 300) {
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        if (truncate(path, about.st_size - 300) != 0)
+            abort();
+    }
+    return HALF(fd, count);
+}
+
 FAULTY(ssize_t, read, fault_at("read", EIO, fd), -1, (int fd, void *bytes, size_t count),
-       (fd, bytes, HALF(fd, count)))
+       (fd, bytes, shrink(fd, count)))
 FAULTY(ssize_t, __read_chk, fault_at("read", EIO, fd), -1,
        (int fd, void *bytes, size_t count, size_t size), (fd, bytes, HALF(fd, count), size))
 FAULTY(ssize_t, pread, fault_at("read", EIO, fd), -1, (int fd, void *bytes, size_t count, off_t at),
-       (fd, bytes, HALF(fd, count), at))
+       (fd, bytes, shrink(fd, count), at))
 FAULTY(ssize_t, __pread_chk, fault_at("read", EIO, fd), -1,
        (int fd, void *bytes, size_t count, off_t at, size_t size),
        (fd, bytes, HALF(fd, count), at, size))

@@ -158,9 +158,12 @@ static enum outage_cause cause_after(struct ledger_sight then, struct block_time
 
 START_TEST(a_stop_is_neither_work_nor_waiting)
 {
-    const struct block_time called_late = {.begin = BEGIN, .ns = MS, .lasts = PERIOD, .idle = 400 * MS};
-    const struct block_time in_step = {
-        .begin = BEGIN - 400 * MS, .ns = 400 * MS, .lasts = PERIOD, .used = {.cpu_ns = MS, .preempted = 1}};
+    const struct block_time called_late = {
+        .begin = BEGIN, .ns = MS, .lasts = PERIOD, .idle = 400 * MS};
+    const struct block_time in_step = {.begin = BEGIN - 400 * MS,
+                                       .ns = 400 * MS,
+                                       .lasts = PERIOD,
+                                       .used = {.cpu_ns = MS, .preempted = 1}};
     const struct block_time in_time = {.begin = BEGIN, .ns = MS, .lasts = PERIOD, .idle = 9 * MS};
     const struct block_time busy = {
         .begin = BEGIN - 400 * MS, .ns = 400 * MS, .lasts = PERIOD, .used = {.cpu_ns = 399 * MS}};
@@ -258,8 +261,7 @@ START_TEST(a_call_is_one_block)
         if (ran == 0)
             continue;
         ck_assert_uint_eq(time.frame, before);
-        ck_assert_int_eq(time.lasts,
-                         (int64_t)(1e9 * (double)(ran > frames ? ran : frames) / RATE));
+        ck_assert_int_eq(time.lasts, (int64_t)(1e9 * (double)(ran > frames ? ran : frames) / RATE));
         ck_assert(!live_read_time(live, &time));
         before += ran;
     }
@@ -492,6 +494,7 @@ END_TEST
 
 SUITE_MAIN("ledger", causes_of_late_blocks, a_late_step_that_rests_computes_little,
            a_late_step_that_computes_does_so, a_stop_is_neither_work_nor_waiting,
-           the_verdict_is_the_most_frequent_cause, more_than_it_keeps_is_counted, a_call_is_one_block,
-           dropped_times_are_counted, a_stopped_process, a_step_that_is_too_long, a_change_of_mask,
-           lost_sound, a_lost_device, a_busy_loop_on_its_processor)
+           the_verdict_is_the_most_frequent_cause, more_than_it_keeps_is_counted,
+           a_call_is_one_block, dropped_times_are_counted, a_stopped_process,
+           a_step_that_is_too_long, a_change_of_mask, lost_sound, a_lost_device,
+           a_busy_loop_on_its_processor)

@@ -199,5 +199,5 @@ START_TEST(jack_is_as_render)
 END_TEST
 #endif
 
-SUITE_MAIN("library_installed", find_package_finds_it, convolve_is_as_render, the_archive_is_enough, the_header_is_plain,
-           jack_is_as_render)
+SUITE_MAIN("library_installed", find_package_finds_it, convolve_is_as_render, the_archive_is_enough,
+           the_header_is_plain, jack_is_as_render)

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { RATE = 48000, LOOP = RATE / 2, LOOK = 2048, SETTLED = RATE / 3 };
 enum { FLOAT_WAV = SF_FORMAT_WAV | SF_FORMAT_FLOAT };
@@ -413,6 +414,9 @@ START_TEST(a_killed_test_goes_on)
     command_refused(1, "its test is running",
                     "\"$HALO\" listen noise.wav %s --abx 3 --resume log.json --device null",
                     choices);
+    command_refused(1, "its test is running",
+                    "\"$HALO\" listen noise.wav %s --abx 3 --log log.json -f --device null",
+                    choices);
     kill(process, SIGKILL);
     ck_assert_int_eq(live_rig_end(process).code, 128 + SIGKILL);
     command_refused(1, "incomplete: 1 of 3 trials", "\"$HALO\" listen --verify log.json");
@@ -447,6 +451,29 @@ START_TEST(a_killed_test_goes_on)
 }
 END_TEST
 
+/* Neither the key nor a result, where the log is not what was answered: removed, or written to. */
+START_TEST(a_lost_log_gives_no_result)
+{
+    for (int written = 0; written < 2; written++) {
+        prepare();
+        pid_t process = start("noise.wav %s " PLAYED "--plain --abx 2 --log log.json", choices);
+        while (access(command_path("log.json"), F_OK) != 0)
+            usleep(20000);
+        if (written)
+            sound_text("log.json", "{}\n");
+        else
+            ck_assert_int_eq(unlink(command_path("log.json")), 0);
+        judge(1, 2, 'A');
+        struct command_result result = live_rig_end(process);
+        ck_assert_int_eq(result.code, 1);
+        command_expect(result.err, "log.json was removed, replaced or written by another program");
+        ck_assert_ptr_null(strstr(result.out, "key:"));
+        ck_assert_ptr_null(strstr(result.err, "log.json: the log"));
+        put_away();
+    }
+}
+END_TEST
+
 /* Digests that sha256sum gives, of all files that are heard, and what else tells the tests of two
  * days apart. */
 START_TEST(the_log_says_what_was_compared)
@@ -477,13 +504,17 @@ START_TEST(the_log_says_what_was_compared)
     for (size_t i = 0; i < 10; i++)
         ck_assert_ptr_nonnull(
             json_object_get(json_array_get(json_object_get(root, "choices"), i % 2), each[i / 2]));
-    size_t index;
+    size_t index, answer = SIZE_MAX;
     json_t *event;
     bool softer = false, outages = false;
     json_array_foreach(json_object_get(root, "events"), index, event)
     {
+        const json_t *trial = json_array_get(json_object_get(event, "trials"), 0);
         softer |= json_number_value(json_object_get(event, "gain_db")) < 0;
-        outages |= json_object_get(event, "late") && json_object_get(event, "lost");
+        outages |= json_object_get(trial, "late") && json_object_get(trial, "lost");
+        answer = json_object_get(event, "answer") ? index : answer;
+        ck_assert(!json_object_get(event, "late")); /* not before the end */
+        ck_assert(!trial || index > answer);
     }
     ck_assert(softer && outages);
     json_decref(root);
@@ -753,6 +784,7 @@ int main(void)
                                   a_guesser_scores_by_the_key,
                                   stopping_early_is_confirmed_and_reported,
                                   a_killed_test_goes_on,
+                                  a_lost_log_gives_no_result,
                                   the_log_says_what_was_compared,
                                   a_ranking_rates_the_playing_mask,
                                   a_loop_is_equally_loud,

@@ -183,6 +183,45 @@ START_TEST(tests_fit_on_a_small_screen)
 }
 END_TEST
 
+/* The digits of the row with the head and of those below. */
+static void read_head(const char *screen, char digits[80])
+{
+    size_t count = 0;
+    const char *at = strstr(screen, "head ");
+    ck_assert_msg(at != NULL, "%s", screen);
+    for (at += 5; *at && count < 64 && strchr("0123456789abcdef .\n", *at); at++)
+        if (strchr("0123456789abcdef", *at))
+            digits[count++] = *at;
+    digits[count] = '\0';
+}
+
+START_TEST(the_head_is_whole_on_a_narrow_screen)
+{
+    static const int widths[] = {60, 80, 71, 70, 40, 30};
+    prepare();
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+        char head[80], shown[80], begin[17];
+        tmux_open(widths[i], 24,
+                  "\"$HALO\" listen noise.wav --mask bright.txt --or --mask dull.txt "
+                  "--device null --abx 2 --log log.json -f; echo left with $?");
+        tmux_wait("trial 1 of 2: hear B, X");
+        judge(1, 2, 'A');
+        tmux_wait("trial 2 of 2: hear ");
+        struct command_result logged = command_done(
+            "grep -o '\"hash\": \"[0-9a-f]*\"' log.json | tail -n 1 | cut -d '\"' -f 4");
+        snprintf(head, sizeof head, "%.64s", logged.out);
+        snprintf(begin, sizeof begin, "%.12s", head);
+        read_head(tmux_wait(begin), shown);
+        ck_assert_str_eq(shown, head);
+        tmux_type("q");
+        tmux_wait("stop the test");
+        tmux_type("y");
+        tmux_wait("left with 0");
+    }
+    tmux_close();
+}
+END_TEST
+
 /* In the list of choices, too; and masks that differ in options alone. */
 START_TEST(masks_are_named_by_what_differs)
 {
@@ -223,8 +262,11 @@ int main(void)
 {
     if (!tmux_there())
         return 77;
-    const TTest *const tests[] = {a_screen_shows_masks_and_their_picture, a_plot_keeps_its_axes,
-                                  tests_fit_on_a_small_screen, masks_are_named_by_what_differs,
+    const TTest *const tests[] = {a_screen_shows_masks_and_their_picture,
+                                  a_plot_keeps_its_axes,
+                                  tests_fit_on_a_small_screen,
+                                  the_head_is_whole_on_a_narrow_screen,
+                                  masks_are_named_by_what_differs,
                                   progress_fits_a_narrow_terminal};
     return suite_run("listen_screen", tests, sizeof tests / sizeof *tests);
 }

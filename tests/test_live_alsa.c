@@ -184,8 +184,8 @@ END_TEST
 
 /* ---- two cards ---- */
 
-/* Two cards whose clocks differ: as one stream they would lose a period every few seconds. The ratio
- * is that of the clocks. False: the machine was too slow for the cards. */
+/* Two cards whose clocks differ: as one stream they would lose a period every few seconds. The
+ * ratio is that of the clocks. False: the machine was too slow for the cards. */
 static bool plays_from_card_to_card(unsigned rate_in, double clock_ppm)
 {
     enum { SECONDS = 8 };
@@ -228,5 +228,4 @@ END_TEST
 
 SUITE_MAIN("live_alsa", output_equals_render, an_unplugged_card_ends_it_with_one_line,
            a_card_that_is_plugged_in_again_resumes, a_sound_system_that_hangs_ends_it,
-           a_signal_ends_an_opening_that_hangs,
-           two_cards_have_two_clocks)
+           a_signal_ends_an_opening_that_hangs, two_cards_have_two_clocks)

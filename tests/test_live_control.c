@@ -249,7 +249,8 @@ START_TEST(a_mask_that_changes_fades_in)
 }
 END_TEST
 
-/* A mask becomes longer than any that there was, and the chain is another one, with what was set. */
+/* A mask becomes longer than any that there was, and the chain is another one, with what was set.
+ */
 START_TEST(a_mask_that_becomes_long_fades_in)
 {
     enum { FAR = 70000 };
@@ -364,6 +365,9 @@ START_TEST(a_recording_is_readable_after_a_crash)
     command_done("{ grep -v '\"outage\"' rec.wav.log; printf '\\n'; } >broken.log");
     command_refused(2, "broken.log: line 3 is damaged",
                     "\"$HALO\" render dry.wav more.wav --replay broken.log");
+    command_done("sed '2s/{/{\"frame\": 0, /' rec.wav.log >twice.log");
+    command_refused(2, "twice.log: line 2 is damaged",
+                    "\"$HALO\" render dry.wav more.wav --replay twice.log");
     command_refused(2, "it is not a log of a recording",
                     "\"$HALO\" render dry.wav more.wav --replay dry.wav");
     struct sound again = sound_load("again.wav");
@@ -402,6 +406,6 @@ END_TEST
 SUITE_MAIN("live_control", wrong_arguments_are_refused, a_former_name_is_understood,
            missing_device_is_reported, keys_do_what_the_screen_shows, ctrl_c_at_the_screen_ends_it,
            every_line_is_json_and_the_last_reports, a_mask_that_changes_fades_in,
-           a_mask_that_becomes_long_fades_in,
-           ctrl_c_fades_out_and_reports, a_signal_is_the_end_of_the_lines, a_second_ctrl_c_ends_it_at_once,
+           a_mask_that_becomes_long_fades_in, ctrl_c_fades_out_and_reports,
+           a_signal_is_the_end_of_the_lines, a_second_ctrl_c_ends_it_at_once,
            a_recording_is_readable_after_a_crash, what_spoils_sound_is_said_when_quiet)

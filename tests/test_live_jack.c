@@ -355,10 +355,13 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {
-        output_equals_render,           a_loop_is_muted,
-        a_stopped_server_is_waited_for, a_stopped_server_is_named_and_left, a_dead_server_ends_it_with_one_line,
-        it_comes_back_with_the_server,  the_rate_is_followed,
-        the_period_is_followed};
+    const TTest *const tests[] = {output_equals_render,
+                                  a_loop_is_muted,
+                                  a_stopped_server_is_waited_for,
+                                  a_stopped_server_is_named_and_left,
+                                  a_dead_server_ends_it_with_one_line,
+                                  it_comes_back_with_the_server,
+                                  the_rate_is_followed,
+                                  the_period_is_followed};
     return jack_rig_is_there() ? suite_run("live_jack", tests, sizeof tests / sizeof *tests) : 77;
 }

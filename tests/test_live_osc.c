@@ -79,8 +79,9 @@ START_TEST(what_is_shown_can_be_chosen)
                                         "dry", "masks/a measured hall, left wall.txt"};
     static const char *const shown[] = {"  2 ", "  1 ", "  0 dry", "  2 ", "  0 dry", "  1 "};
     command_clean();
-    command_done("mkdir masks; cp \"$FILTERS/identity.txt\" 'masks/a measured hall, left wall.txt'; "
-                 "cp \"$FILTERS/identity.txt\" 'masks/a measured hall, right wall.txt'");
+    command_done(
+        "mkdir masks; cp \"$FILTERS/identity.txt\" 'masks/a measured hall, left wall.txt'; "
+        "cp \"$FILTERS/identity.txt\" 'masks/a measured hall, right wall.txt'");
     pid_t process = live_rig_start("--osc 0 --device null --meter-interval 0.02 "
                                    "--mask 'masks/a measured hall\\, left wall.txt' --or "
                                    "--mask 'masks/a measured hall\\, right wall.txt'");
@@ -160,13 +161,64 @@ START_TEST(what_cannot_be_done_is_answered)
     expect_reason(server, reason, "/halo/bypass: stage 1 has no control '@bypass'");
     SEND("/halo/preset/save", "s", "../kazoo");
     expect_reason(server, reason, "/halo/preset/save: a preset cannot be called '../kazoo'");
+    SEND("/halo/control", "isf", INT32_MAX, "kazoo", 0.5);
+    expect_reason(server, reason, "/halo/control: there is no stage 2147483647");
+    SEND("/halo/choose", "h", (int64_t)1 << 40);
+    expect_reason(server, reason, "/halo/choose: there is no mask 1099511627776");
+    static char longest[5000];
+    memset(longest, 'k', sizeof longest - 1);
+    SEND("/halo/load", "is", 1, longest);
+    expect_reason(server, reason, "/halo/load: a text is longer than 1023 bytes");
+    longest[1024] = '\0';
+    SEND("/halo/preset", "s", longest);
+    expect_reason(server, reason, "/halo/preset: a text is longer than 1023 bytes");
 #undef SEND
-    live_rig_wait("\"osc_refused\":11");
+    live_rig_wait("\"osc_refused\":15");
     live_rig_wait("\"text\":\"OSC /halo/");
     struct command_result result = end(process);
     ck_assert_ptr_null(strstr(result.out, "\"gain_db\":24"));
     ck_assert_ptr_null(strstr(result.out, "\"gain_db\":-60"));
     ck_assert_ptr_null(strstr(result.out, "\"chosen\":2"));
+    lo_server_free(server);
+}
+END_TEST
+
+static int count_reason(const char *path, const char *types, lo_arg **values, int count,
+                        lo_message message, void *context)
+{
+    (void)path, (void)types, (void)count, (void)message;
+    char *reasons = context;
+    size_t length = strlen(reasons);
+    snprintf(reasons + length, 4000 - length, "%s\n", (const char *)values[1]);
+    return 0;
+}
+
+/* Each of those that come faster than presets are read has its answer, and the last one counts. */
+START_TEST(each_preset_asked_for_is_answered)
+{
+    enum { ASKED = 7 };
+    static char reasons[4000];
+    pid_t process = begin("--plain");
+    lo_server server = lo_server_new_with_proto(NULL, LO_UDP, NULL);
+    lo_server_add_method(server, NULL, NULL, count_reason, reasons);
+    live_rig_wait("mask 1");
+    for (int i = 0; i < ASKED; i++) {
+        char name[] = "kazoo0";
+        name[5] = (char)('0' + i);
+        lo_send_from(target, server, LO_TT_IMMEDIATE, "/halo/preset", "s", name);
+    }
+    for (int i = 0; i < ASKED; i++) {
+        char answer[64];
+        ck_assert_msg(lo_server_recv_noblock(server, 20000) > 0, "%d answers: %s", i, reasons);
+        snprintf(answer, sizeof answer, "cannot change to preset kazoo%d: ", i);
+        if (i == ASKED - 1) /* of each one, in any order */
+            for (int k = 0; k < ASKED; k++) {
+                answer[strlen("cannot change to preset kazoo")] = (char)('0' + k);
+                ck_assert_msg(strstr(reasons, answer) != NULL, "%s", reasons);
+            }
+    }
+    ck_assert_ptr_null(strstr(strstr(reasons, "kazoo6: "), "asked for since"));
+    end(process);
     lo_server_free(server);
 }
 END_TEST
@@ -192,5 +244,5 @@ START_TEST(bad_messages_are_counted)
 END_TEST
 
 SUITE_MAIN("live_osc", commands_are_obeyed, what_is_shown_can_be_chosen,
-           a_mask_that_cannot_be_read_stops_nothing,
-           what_cannot_be_done_is_answered, bad_messages_are_counted)
+           a_mask_that_cannot_be_read_stops_nothing, what_cannot_be_done_is_answered,
+           each_preset_asked_for_is_answered, bad_messages_are_counted)

@@ -47,7 +47,7 @@ static void add_markers(struct sound_metadata *metadata, size_t size)
         ck_assert_int_eq(metadata_add_marker(metadata, (uint32_t)i + 1, &marker), STATUS_OK);
         marker->frame = i % FRAMES;
         marker->placed = true;
-        ck_assert_int_eq(metadata_set(&marker->label, "a label", 7), STATUS_OK);
+        ck_assert_int_eq(metadata_set(metadata, marker, &marker->label, "a label", 7), STATUS_OK);
     }
 }
 

@@ -423,15 +423,94 @@ START_TEST(decoders_leave_lengths_open)
 }
 END_TEST
 
+/* Samples beyond 4 GB, whose size began again at 0, and a tag behind some of them: the last frames
+ * are found. argv: container, bytes beyond 4 GB, whether there is a tag. */
+#define MAKE_LARGE                                                                                 \
+    "python3 -S - %s %d %d <<'END'\n"                                                              \
+    "import struct, sys\n"                                                                         \
+    "kind, more, tagged = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])\n"                       \
+    "last = open('last.wav', 'rb').read()[-3200:]\n"                                               \
+    "swapped = b''.join(last[i:i + 2][::-1] for i in range(0, len(last), 2))\n"                    \
+    "last = last if kind == 'wav' else swapped\n"                                                  \
+    "size = 2 ** 32 + more\n"                                                                      \
+    "order = '<' if kind == 'wav' else '>'\n"                                                      \
+    "tag = lambda name, text: name + struct.pack(order + 'I', len(text)) + text\n"                 \
+    "low = lambda n: struct.pack(order + 'I', n %% 2 ** 32)\n"                                     \
+    "rate = struct.pack('>HQ', 16383 + 12, 8000 << 51)\n"                                          \
+    "if kind == 'wav':\n"                                                                          \
+    "    head = b'RIFF' + low(size + 36) + b'WAVE' + tag(b'fmt ', struct.pack('<HHIIHH', 1, 2,"    \
+    " 8000, 32000, 4, 16)) + b'data' + low(size)\n"                                                \
+    "    behind = tag(b'LIST', b'INFO' + tag(b'INAM', b'A title\\0'))\n"                           \
+    "else:\n"                                                                                      \
+    "    head = b'FORM' + low(size + 46) + b'AIFF' + tag(b'COMM', struct.pack('>HIH', 2,"          \
+    " size // 4, 16) + rate) + b'SSND' + low(size + 8) + bytes(8)\n"                               \
+    "    behind = tag(b'NAME', b'A title.')\n"                                                     \
+    "with open('large', 'wb') as file:\n"                                                          \
+    "    file.write(head)\n"                                                                       \
+    "    file.seek(len(head) + size - len(last))\n"                                                \
+    "    file.write(last + (behind if tagged else b''))\n"                                         \
+    "END"
+
+START_TEST(sizes_that_began_again_are_read_to_the_end)
+{
+    static const struct {
+        const char *kind;
+        int more, tagged;
+    } rows[] = {{"wav", 800000, 0},
+                {"wav", 0, 0},
+                {"wav", 40000, 1},
+                {"aiff", 123456, 0},
+                {"aiff", 40000, 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        command_clean();
+        struct sound in =
+            sound_noise("last.wav", i, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 8000, 2, 800);
+        command_done(MAKE_LARGE, rows[i].kind, rows[i].more, rows[i].tagged);
+        double frames = ((1 << 30) + rows[i].more / 4);
+        struct command_result result =
+            command_done(RENDER "large out.wav --start %.9f", (frames - 800) / 8000);
+        command_expect(result.err, SAID);
+        expect_sound("out.wav", &in, rows[i].kind);
+        if (rows[i].tagged)
+            command_done("grep -q 'A title' out.wav");
+        sound_free(&in);
+    }
+}
+END_TEST
+
+/* RF64 by another name (ITU-R BS.2088). */
+START_TEST(bw64_is_rf64)
+{
+    command_clean();
+    struct sound in = sound_noise("in.wav", 3, SF_FORMAT_RF64 | SF_FORMAT_PCM_24, 48000, 3, LENGTH);
+    command_done("head -c 4 in.wav | grep -q RF64 && { printf BW64; tail -c +5 in.wav; } >in");
+    command_done(RENDER "in file.wav -q && cat in | " RENDER "- pipe.wav -q");
+    expect_sound("file.wav", &in, "a file");
+    expect_sound("pipe.wav", &in, "a pipe");
+    sound_free(&in);
+    sound_noise_file("m.wav", 1, SF_FORMAT_RF64 | SF_FORMAT_FLOAT, 48000, 1, 50);
+    command_done("{ printf BW64; tail -c +5 m.wav; } >mask.wav && " RENDER
+                 "in.wav one.au --mask m.wav -q && " RENDER "in.wav other.au --mask mask.wav -q && "
+                 "cmp one.au other.au");
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
-        open_lengths_go_to_the_end,           they_are_masks_as_well,
-        more_than_was_made_up_is_read,        true_sizes_are_believed,
-        truncated_files_stay_refused,         chunks_of_aiff_are_no_samples,
-        chunks_at_the_end_are_kept,           a_batch_counts_them,
-        aiff_goes_on_past_a_made_up_size,     chunks_after_no_samples_are_no_samples,
+        open_lengths_go_to_the_end,
+        they_are_masks_as_well,
+        more_than_was_made_up_is_read,
+        true_sizes_are_believed,
+        truncated_files_stay_refused,
+        chunks_of_aiff_are_no_samples,
+        chunks_at_the_end_are_kept,
+        a_batch_counts_them,
+        aiff_goes_on_past_a_made_up_size,
+        chunks_after_no_samples_are_no_samples,
         headers_that_stand_twice_are_refused,
+        sizes_that_began_again_are_read_to_the_end,
+        bw64_is_rf64,
     };
     const TTest *const with_programs[] = {programs_leave_lengths_open, sox_is_told_what_it_wrote,
                                           decoders_leave_lengths_open};

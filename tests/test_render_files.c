@@ -1407,13 +1407,40 @@ START_TEST(mp3_without_a_length_is_read_to_its_end)
 }
 END_TEST
 
+/* Fewer bytes of samples than some headers have. */
+START_TEST(sounds_of_a_few_frames_stay_as_they_are)
+{
+    static const size_t lengths[] = {0, 1, 2, 5};
+    static const char *const endings[] = {"wav", "rf64", "w64", "aiff", "caf", "au"},
+                             *const formats[] = {"pcm16", "pcm24", "float", "double"};
+    for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++) {
+        command_clean();
+        struct sound in =
+            sound_noise("in.wav", n, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 1, lengths[n]);
+        for (size_t e = 0; e < sizeof endings / sizeof *endings; e++)
+            for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+                command_done("\"$HALO\" render --no-sync in.wav out.%s -qf --format %s", endings[e],
+                             formats[f]);
+                char name[16];
+                snprintf(name, sizeof name, "out.%s", endings[e]);
+                struct sound out = sound_load(name);
+                ck_assert_msg(out.block.frames == lengths[n], "%s of %s: %zu frames", name,
+                              formats[f], out.block.frames);
+                sound_expect_same(&out, &in);
+                sound_free(&out);
+            }
+        sound_free(&in);
+    }
+}
+END_TEST
+
 SUITE_MAIN("render_files",
            memory_does_not_grow_with_the_sound, /* first, while the suite itself is small */
            every_format_of_the_library_is_read, container_by_name_and_samples_as_the_input,
            format_and_container_can_be_chosen, any_rate_is_kept, one_frame_is_one,
-           identity_is_exact, tags_are_carried_over, tags_go_through_pipes,
-           pipes_give_what_files_give, redirected_streams_are_streams, au_goes_through_pipes,
-           zero_sizes_mean_a_stream, other_chunks_are_ignored,
+           sounds_of_a_few_frames_stay_as_they_are, identity_is_exact, tags_are_carried_over,
+           tags_go_through_pipes, pipes_give_what_files_give, redirected_streams_are_streams,
+           au_goes_through_pipes, zero_sizes_mean_a_stream, other_chunks_are_ignored,
            report_of_a_stream_goes_to_standard_error, streams_are_passed_on_while_they_arrive,
            fifo_is_written_through, devices_are_written_through, devices_named_for_streams_work,
            closed_pipe_is_an_error, symbolic_links_are_followed, permissions_follow_the_umask,

@@ -543,6 +543,47 @@ START_TEST(boundaries_hold_for_masks_in_a_row)
 }
 END_TEST
 
+/* A part is a sound of its own: what it is extended by is its own, too. */
+START_TEST(boundaries_hold_for_parts)
+{
+    static const struct {
+        const char *options;
+        size_t first, frames;
+    } parts[] = {{"--start 0.25", 200, 500},
+                 {"--duration 0.1", 0, 80},
+                 {"--end 0.5", 0, 400},
+                 {"--start 0.125 --end 0.375", 100, 200},
+                 {"--start 0.87375 --channel 2,1", 699, 1}};
+    const char *const boundaries[] = {"zero", "replicate", "reflect", "wrap"}, *const kinds[] = {
+                                                                                   "wav", "flac",
+                                                                                   "caf"};
+    command_clean();
+    struct sound in = sound_noise("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 800, 2, 700);
+    sound_noise_file("m.wav", 2, WAVF, 800, 1, 301);
+    command_done("for k in flac caf; do \"$HALO\" render in.wav in.$k -q; done");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        size_t first = parts[i].first, frames = parts[i].frames;
+        struct sound cut = sound_create(in.format, in.rate, 2, frames);
+        for (size_t c = 0; c < 2; c++)
+            memcpy(cut.block.data[i == 4 ? 1 - c : c], in.block.data[c] + first,
+                   frames * sizeof(float));
+        sound_save(&cut, "cut.wav");
+        sound_free(&cut);
+        for (size_t e = 0; e < 4; e++) {
+            const char *kind = kinds[(e + i) % 3];
+            command_done(
+                "\"$HALO\" render cut.wav right.wav -qf --mask m.wav --edge %s --tail none "
+                "--format float",
+                boundaries[e]);
+            command_done("\"$HALO\" render in.%s out.wav -qf --mask m.wav --edge %s --tail none "
+                         "--format float %s && cmp out.wav right.wav",
+                         kind, boundaries[e], parts[i].options);
+        }
+    }
+    sound_free(&in);
+}
+END_TEST
+
 START_TEST(boundaries_need_no_tail)
 {
     const char *const boundaries[] = {"replicate", "reflect", "wrap"};
@@ -1063,7 +1104,8 @@ SUITE_MAIN("render_stages", changes_count_from_the_end, masks_are_routed,
            gains_are_exact, stages_apply_in_order, text_masks_are_read,
            resampled_masks_keep_their_response, resampled_identity_changes_no_tone,
            masks_of_the_same_or_no_rate_stay, resampled_masks_are_routed,
-           boundaries_are_ghost_cells, boundaries_hold_for_masks_in_a_row, boundaries_need_no_tail,
+           boundaries_are_ghost_cells, boundaries_hold_for_masks_in_a_row,
+           boundaries_hold_for_parts, boundaries_need_no_tail,
            boundaries_of_streams_are_right_or_refused, centre_follows_textbook_indexing,
            odd_symmetric_masks_shift_no_phase, tails_have_the_length_promised,
            tail_ends_when_it_stays_below, shortest_sounds, report_is_complete,

@@ -271,9 +271,48 @@ START_TEST(a_log_replaces_no_other_file)
     ck_assert_int_eq(trial_log_open(other.log, command_path("log.json"), false), STATUS_FAILED);
     session_end(&other);
     other = session_begin(2, false);
+    ck_assert_int_eq(trial_log_try(command_path("log.json"), true), STATUS_FAILED); /* it runs */
+    ck_assert_int_eq(trial_log_open(other.log, command_path("log.json"), true), STATUS_FAILED);
+    run_test(session.abx, 2, 0);
+    ck_assert_int_eq(trial_log_check(session.log), STATUS_OK);
+    session_end(&session);
+    session_end(&other);
+    ck_assert_int_eq(trial_replay_verify(command_path("log.json")), STATUS_OK);
+    other = session_begin(2, false);
     ck_assert_int_eq(trial_log_open(other.log, command_path("log.json"), true), STATUS_OK);
     session_end(&other);
-    session_end(&session);
+}
+END_TEST
+
+/* Whatever happens to the file, at any time before the result: `damage` is run in its folder. */
+START_TEST(a_log_that_was_lost_has_failed)
+{
+    static const char *const damages[] = {"rm log.json",
+                                          "cp log.json new && mv new log.json",
+                                          "head -c 9999 /dev/zero >> log.json",
+                                          "truncate -s -100 log.json",
+                                          "sed -i s/voice/noise/ log.json",
+                                          "printf x | dd of=log.json bs=1 seek=9 conv=notrunc",
+                                          "mv log.json other.json && ln -s nowhere log.json"},
+                             *const harmless[] = {"ln log.json other.json", "touch log.json",
+                                                  "mv log.json o.json && ln -s o.json log.json"};
+    enum { DAMAGES = sizeof damages / sizeof *damages, ALL = DAMAGES + 3 };
+    for (size_t i = 0; i < 2 * ALL; i++) {
+        size_t which = i / 2, last = i % 2;
+        struct session session = session_begin(3, false);
+        save(session.log);
+        for (size_t trial = 0; trial < 3; trial++) {
+            if (trial == 1 + last)
+                command_done("%s 2> /dev/null",
+                             which < DAMAGES ? damages[which] : harmless[which - DAMAGES]);
+            if (trial < 2)
+                answer(session.abx, listen(session.abx), 10 * (double)trial);
+        }
+        trial_stop(session.abx, 100);
+        ck_assert_msg(trial_log_failed(session.log) == (which < DAMAGES), "%zu", which);
+        ck_assert_int_eq(trial_log_check(session.log) == STATUS_OK, which >= DAMAGES);
+        session_end(&session);
+    }
 }
 END_TEST
 
@@ -438,6 +477,103 @@ START_TEST(results_follow_from_what_is_hashed)
 }
 END_TEST
 
+static void set_in(json_t *root, size_t event, const char *name, json_t *value)
+{
+    json_object_set_new(json_array_get(json_object_get(root, "events"), event), name, value);
+}
+
+/* A log that no test writes is found also where its hashes are right. */
+START_TEST(contradictions_are_found)
+{
+    struct session session = session_begin(3, false);
+    save(session.log);
+    trial_remark(session.abx, 0.5, "level", json_pack("{s:f, s:b}", "gain_db", -3.0, "muted", 0));
+    for (size_t i = 0; i < 2; i++) { /* events 1 to 5, 6 to 10 */
+        for (size_t sound = 0; sound < 3; sound++)
+            trial_play(session.abx, sound, 10 * (double)i + (double)sound + 1);
+        ck_assert(trial_abx_answer(session.abx, ABX_A, 10 * (double)i + 4));
+        ck_assert(trial_confirm(session.abx, 10 * (double)i + 5,
+                                json_pack("{s:i, s:i, s:i}", "late", 1, "lost", 0, "missed", 2)));
+    }
+    trial_resume(session.abx, 0, NULL); /* another program: its time begins anew */
+    trial_remark(session.abx, 1, "level", json_pack("{s:f, s:b}", "gain_db", 0.0, "muted", 1));
+    trial_remark(session.abx, 1.5, "outages",
+                 json_pack("{s:[{s:i}, {s:i}]}", "trials", "late", 0, "late", 2));
+    trial_stop(session.abx, 2);
+    const struct {
+        size_t event;
+        const char *name;
+        json_t *value;
+    } changes[] = {{0, "time", json_real(-1)},
+                   {2, "time", json_real(0.99)},
+                   {4, "time", json_real(7)},
+                   {6, "time", json_real(4.5)},
+                   {12, "time", json_real(2.5)},
+                   {11, "time", json_real(-0.5)},
+                   {0, "muted", json_string("no")},
+                   {0, "muted", json_integer(0)},
+                   {0, "muted", json_true()},
+                   {0, "gain_db", json_string("-3")},
+                   {12, "gain_db", json_real(77)},
+                   {0, "gain_db", json_real(-99)},
+                   {5, "late", json_integer(-1)},
+                   {10, "lost", json_string("none")},
+                   {5, "missed", json_real(0.5)},
+                   {10, "missed", json_null()},
+                   {3, "time", json_real(1e300)},
+                   {12, "muted", json_null()},
+                   {13, "trials", json_pack("[{s:i}, {s:i}]", "late", 0, "late", -2)}};
+    json_t *root = saved();
+    ck_assert_str_eq(fault_of(root), "");
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        json_t *changed = json_deep_copy(root);
+        set_in(changed, changes[i].event, changes[i].name, changes[i].value);
+        hash_anew(changed, 0);
+        ck_assert_msg(*fault_of(changed), "%zu: %s of event %zu", i, changes[i].name,
+                      changes[i].event);
+        json_decref(changed);
+    }
+    set_in(root, 0, "gain_db", json_real(-4)); /* what could be is found by the head alone */
+    set_in(root, 5, "late", json_integer(2));
+    set_in(root, 3, "time", json_real(2.5));
+    hash_anew(root, 0);
+    ck_assert_str_eq(fault_of(root), "");
+    json_decref(root);
+    session_end(&session);
+}
+END_TEST
+
+/* The first member of any object, once more before it: readers take the one or the other. */
+START_TEST(members_that_are_there_twice_are_refused)
+{
+    struct session session = session_begin(3, false);
+    char *text = NULL;
+    size_t size = 0, objects = 0;
+    save(session.log);
+    run_test(session.abx, 2, 1);
+    trial_stop(session.abx, 200);
+    session_end(&session);
+    FILE *file = fopen(command_path("log.json"), "r");
+    ck_assert_int_gt(getdelim(&text, &size, 0, file), 0);
+    fclose(file);
+    size = strlen(text);
+    for (const char *at = strchr(text, '{'); at; at = strchr(at + 1, '{'), objects++) {
+        struct trial_replay replay;
+        const char *end = strchr(at, ':');
+        file = fopen(command_path("twice.json"), "w");
+        fprintf(file, "%.*s%.*s: 0, %s", (int)(at + 1 - text), text, (int)(end - at - 1), at + 1,
+                at + 1);
+        fclose(file);
+        ck_assert_int_eq(trial_replay_verify(command_path("twice.json")), STATUS_FAILED);
+        ck_assert_int_eq(trial_replay_init(&replay, command_path("twice.json"), true),
+                         STATUS_FAILED); /* not taken for one that was cut off */
+        trial_replay_free(&replay);
+    }
+    ck_assert_uint_ge(objects, 14);
+    free(text);
+}
+END_TEST
+
 START_TEST(verifying_refuses_other_files)
 {
     static const char *const texts[] = {
@@ -493,8 +629,8 @@ START_TEST(a_log_cut_anywhere_goes_on)
         ck_assert_int_eq(trial_log_open(replay.log, command_path("log.json"), true), STATUS_OK);
         if (!replay.trial->over)
             trial_resume(replay.trial, 0, NULL);
-        while (!replay.trial->over)
-            answer(replay.trial, listen(replay.trial), 0);
+        for (double now = 0; !replay.trial->over; now += 10)
+            answer(replay.trial, listen(replay.trial), now);
         ck_assert_double_ge(result_number(replay.trial, "hits"), 2);
         trial_replay_free(&replay);
         ck_assert_int_eq(trial_replay_verify(command_path("log.json")), STATUS_OK);
@@ -518,8 +654,8 @@ START_TEST(a_full_disk_costs_the_last_records)
     full = (struct rlimit){(rlim_t)about.st_size + ROOM, before.rlim_max};
     signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &full), 0);
-    while (!trial_log_failed(session.log))
-        answer(session.abx, listen(session.abx), 1);
+    for (double now = 1; !trial_log_failed(session.log); now += 10)
+        answer(session.abx, listen(session.abx), now);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
     ck_assert_int_eq(trial_log_check(session.log), STATUS_FAILED);
     size_t answered = session.abx->answered;
@@ -553,5 +689,7 @@ SUITE_MAIN("trial_abx", guesses_follow_the_binomial, a_discriminating_listener_i
            feedback_is_given_on_request, answers_need_all_sounds_and_may_change,
            the_log_is_complete_after_each_record, a_log_replaces_no_other_file,
            stopping_early_is_reported, each_change_is_found, results_follow_from_what_is_hashed,
-           verifying_refuses_other_files, a_log_cut_anywhere_goes_on,
-           a_full_disk_costs_the_last_records, a_running_test_keeps_its_log)
+           a_log_that_was_lost_has_failed, contradictions_are_found,
+           members_that_are_there_twice_are_refused, verifying_refuses_other_files,
+           a_log_cut_anywhere_goes_on, a_full_disk_costs_the_last_records,
+           a_running_test_keeps_its_log)

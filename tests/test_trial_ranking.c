@@ -47,7 +47,8 @@ static void run_trial(struct trial *ranking, size_t masks, double now)
     for (size_t letter = 0; letter < masks; letter++) {
         size_t mask = trial_choice(ranking, letter);
         trial_play(ranking, letter, now + (double)letter);
-        ck_assert(trial_ranking_rate(ranking, letter, mask < 3 ? 5 - (unsigned)mask : 2, now + 4));
+        ck_assert(trial_ranking_rate(ranking, letter, mask < 3 ? 5 - (unsigned)mask : 2,
+                                     now + (double)letter + 0.5));
     }
     ck_assert(trial_confirm(ranking, now + 7, NULL));
 }

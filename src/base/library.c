@@ -65,10 +65,15 @@ enum status library_open(struct library *library)
     char reason[REASON_SIZE];
     if (open_once(library, reason))
         return STATUS_OK;
-    const char *package = library->package, *system = strerror(ENOMEM);
-    size_t length = strlen(reason), end = strlen(system);
-    if (length >= end && strcmp(reason + length - end, system) == 0)
-        return fail(STATUS_FAILED, "cannot use %s: %s", library->title, reason);
+    static const int others[] = {ENOMEM, EMFILE, ENFILE};
+    const char *package = library->package;
+    size_t length = strlen(reason);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        const char *system = strerror(others[i]);
+        size_t end = strlen(system);
+        if (length >= end && strcmp(reason + length - end, system) == 0)
+            return fail(STATUS_FAILED, "cannot use %s: %s", library->title, reason);
+    }
     return fail(STATUS_FAILED, "cannot use %s: %s; install %s%s", library->title, reason,
                 *package ? "the package " : "it", package);
 }

@@ -50,7 +50,8 @@ struct batch_journal {
 
 json_t *batch_journal_parse(const char *line, size_t length)
 {
-    json_t *root = length < LINE_MOST ? json_loadb(line, length, 0, NULL) : NULL;
+    json_t *root =
+        length < LINE_MOST ? json_loadb(line, length, JSON_REJECT_DUPLICATES, NULL) : NULL;
     if (json_is_object(root))
         return root;
     json_decref(root);

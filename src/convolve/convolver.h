@@ -54,6 +54,7 @@ struct convolver_settings {
     bool alone;        /* on a GPU, without anything standing by: for measurements */
     bool gpus_alone;   /* on GPUs, of which one stands by for another, and the CPU for none */
     bool reproducible; /* neither the preferred block nor a rounding depends on the machine */
+    bool alike;        /* live, on the CPU: no mask costs more by double precision (near_bound.h) */
     bool mask_stays;   /* the first mask outlives the convolver, and no other follows */
     struct gpu_settings gpu;
     struct proof_request proof;
@@ -194,6 +195,7 @@ struct convolver_shape {
     int64_t frames; /* of the whole sound; 0 or less: unknown */
     bool live;
     bool reproducible;
+    bool alike;
     bool has_choices; /* other masks may follow the first one */
     size_t share;     /* of the outputs of a convolver: these are some, if shares > 1 */
     size_t shares;

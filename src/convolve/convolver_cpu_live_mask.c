@@ -92,6 +92,8 @@ static enum status prepare_precise(const struct cpu_live_convolution *convolutio
     for (size_t s = 0; s < count; s++)
         sets[s] = (struct near_bound_spectra){prepared->spectra[s], prepared->partitions[s],
                                               convolution->segments[s].cut.fft};
+    if (convolution->shape.alike)
+        return STATUS_OK;
     TRY(near_bound_measure(&prepared->bound, mask, sets, count, NULL));
     if (!near_bound_is_possible(&prepared->bound))
         return STATUS_OK;

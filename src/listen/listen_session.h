@@ -34,6 +34,8 @@ struct listen_outages {
     uint64_t missed;     /* frames of the player */
 };
 
+enum { LISTEN_TRIAL_LINES = 8 /* four of a question, and the head */ };
+
 struct listen_trial {
     struct trial_log *log;
     struct trial *test;           /* or NULL */
@@ -44,9 +46,11 @@ struct listen_trial {
     bool stopping;                /* q was pressed: ask for confirmation */
     char keys[80];                /* help line of a ranking */
     struct listen_outages before; /* at the start of the trial */
-    bool level_logged, muted;     /* the level that was logged last */
+    json_t *outages; /* not in the log yet, of each trial; this and the next may be NULL */
+    json_t *late_switches;
+    bool level_logged, muted; /* the level that was logged last */
     double gain_db;
-    char lines[5][160];
+    char lines[LISTEN_TRIAL_LINES][160];
 };
 
 struct listen_session {
@@ -168,7 +172,12 @@ void listen_trial_log_begin(struct listen_session *session); /* of a trial */
 void listen_trial_log_level(struct listen_session *session); /* if it has changed */
 
 /* Of the current trial. */
-json_t *listen_trial_outages(const struct listen_session *session);
+
+/* Late and lost blocks of the trial that is confirmed next, or a switch that took longer by `by`
+ * seconds: kept from the log until the end, since they depend on which mask X is. */
+void listen_trial_log_outages(struct listen_session *session);
+void listen_trial_log_late_switch(struct listen_session *session, double by);
+void listen_trial_log_end(struct listen_session *session); /* before the test ends */
 
 /* ---- listen_show.c ---- */
 

@@ -221,17 +221,13 @@ static void ask(struct listen_session *session)
 /* Not on the screen, where it could tell what was switched to. */
 static void log_late_switch(struct listen_session *session)
 {
-    const struct listen_trial *trial = &session->trial;
     uint64_t late = atomic_load(&session->gap.late);
-    double rate = (double)session->stream.info.rate;
+    double by = (double)atomic_load(&session->gap.late_by) / (double)session->stream.info.rate;
     if (late == session->late_logged)
         return;
     session->late_logged = late;
     if (listen_trial_runs(session))
-        trial_remark(trial->test, stream_session_seconds(&session->stream), "late_switch",
-                     json_pack("{s:f, s:I}", "seconds",
-                               round((double)atomic_load(&session->gap.late_by) / rate * 1e6) / 1e6,
-                               "asked_in_trial", (json_int_t)session->switch_trial));
+        listen_trial_log_late_switch(session, by);
 }
 
 /* The sounding mask comes last: nothing can be replaced while it fades, and in a test that waits

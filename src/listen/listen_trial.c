@@ -1,13 +1,11 @@
 #include "listen/listen_session.h"
 
-#include "base/atomic_file.h"
 #include "base/json_text.h"
 #include "view/distinct_name.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { HEAD_SHOWN = 16 /* digits in a message */ };
 
@@ -25,19 +23,6 @@ size_t listen_trial_choice(const struct listen_session *session)
 }
 
 /* ---- up and down ---- */
-
-/* Fail now rather than after the test. */
-static enum status check_log(const struct listen_options *options)
-{
-    struct atomic_file file;
-    if (!options->log)
-        return STATUS_OK;
-    enum status status = atomic_file_open(&file, options->log, options->play.force);
-    if (status == STATUS_OK)
-        close(file.fd);
-    atomic_file_discard(&file);
-    return status;
-}
 
 enum status listen_trial_open(struct listen_session *session)
 {
@@ -57,7 +42,8 @@ enum status listen_trial_open(struct listen_session *session)
     snprintf(trial->keys, sizeof trial->keys,
              "a-%c listen  1-5 rate  Enter confirm  q stop  arrows seek  [ ] gain  m mute",
              (char)('a' + listen_options_choices(options) - 1));
-    return check_log(options);
+    /* Fail now rather than after the test. */
+    return options->log ? trial_log_try(options->log, options->play.force) : STATUS_OK;
 }
 
 void listen_trial_close(struct listen_session *session)
@@ -65,6 +51,8 @@ void listen_trial_close(struct listen_session *session)
     trial_destroy(session->trial.test);
     trial_log_destroy(session->trial.log);
     json_decref(session->trial.resumed);
+    json_decref(session->trial.outages);
+    json_decref(session->trial.late_switches);
     session->trial = (struct listen_trial){0};
 }
 
@@ -118,7 +106,11 @@ void listen_trial_update(struct listen_session *session)
 static void confirm(struct listen_session *session)
 {
     struct trial *test = session->trial.test;
-    if (!trial_confirm(test, now(session), listen_trial_outages(session))) {
+    if (test->kind->is_complete(test))
+        listen_trial_log_outages(session);
+    if (test->kind->is_complete(test) && test->answered + 1 == test->planned)
+        listen_trial_log_end(session);
+    if (!trial_confirm(test, now(session), NULL)) {
         view_message(session->stream.view, "%s",
                      session->options->abx ? "no answer yet" : "not all are rated yet");
         return;
@@ -206,6 +198,8 @@ bool listen_trial_has_answers(const struct listen_session *session)
 
 void listen_trial_stop(struct listen_session *session)
 {
+    if (listen_trial_runs(session))
+        listen_trial_log_end(session);
     if (session->trial.test)
         trial_stop(session->trial.test, stream_session_seconds(&session->stream));
     stream_session_leave(&session->stream);
@@ -282,6 +276,24 @@ static size_t ranking_lines(struct listen_session *session)
     return 2;
 }
 
+/* In as many lines as it takes. Each but the last ends with dots, which also mark what a screen
+ * with few rows leaves out. */
+static size_t head_lines(struct listen_trial *trial, size_t count, int columns)
+{
+    enum { BESIDE = 7 /* the word, a margin on each side */, DOTS = 3 };
+    const char *head = trial_log_head(trial->log);
+    int left = (int)strlen(head), most = columns - BESIDE;
+    int rows = left <= most ? 1 : (left + most - DOTS - 1) / (most > DOTS ? most - DOTS : 1);
+    for (int digits = (left + rows - 1) / rows; left > 0 && count < LISTEN_TRIAL_LINES; count++) {
+        snprintf(trial->lines[count], sizeof *trial->lines, "%-4s %.*s%s", rows > 0 ? "head" : "",
+                 digits, head, left > digits ? "..." : "");
+        head += left > digits ? digits : left;
+        left -= digits;
+        rows = 0;
+    }
+    return count;
+}
+
 /* The head is no news that is to be read out. */
 size_t listen_trial_lines(struct listen_session *session, const char **lines, size_t *questions)
 {
@@ -295,8 +307,7 @@ size_t listen_trial_lines(struct listen_session *session, const char **lines, si
         snprintf(trial->lines[0], sizeof *trial->lines, "%s", early);
     *questions = count;
     if (view_columns(session->stream.view) != INT_MAX)
-        snprintf(trial->lines[count++], sizeof *trial->lines, "head %s",
-                 trial_log_head(trial->log));
+        count = head_lines(trial, count, view_columns(session->stream.view));
     for (size_t i = 0; i < count; i++)
         lines[i] = trial->lines[i];
     return count;
@@ -334,7 +345,7 @@ enum status listen_trial_finish(struct listen_session *session)
         return STATUS_OK;
     listen_trial_stop(session);
     if (trial_log_failed(trial->log) && log)
-        note("no result is shown: once %s can be written, --resume goes on with the test", log);
+        note("no result is shown; --resume goes on if %s is whole and can be written", log);
     TRY(trial_log_check(trial->log));
     const struct trial_key *key = trial_revealed_key(trial->test);
     if (options->play.json)

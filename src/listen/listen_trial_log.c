@@ -241,10 +241,40 @@ void listen_trial_log_level(struct listen_session *session)
         json_pack("{s:o, s:b}", "gain_db", decibels(stream->gain_db), "muted", stream->muted));
 }
 
-json_t *listen_trial_outages(const struct listen_session *session)
+static void keep(json_t **array, json_t *record)
 {
-    const struct listen_outages before = session->trial.before, now = outages(session);
-    return json_pack("{s:I, s:I, s:I}", "late", (json_int_t)(now.late - before.late), "lost",
-                     (json_int_t)(now.lost - before.lost), "missed",
-                     (json_int_t)(now.missed - before.missed));
+    if (!*array)
+        *array = json_array();
+    json_array_append_new(*array, record);
+}
+
+void listen_trial_log_outages(struct listen_session *session)
+{
+    struct listen_trial *trial = &session->trial;
+    const struct listen_outages before = trial->before, now = outages(session);
+    keep(&trial->outages,
+         json_pack("{s:I, s:I, s:I, s:I}", "in_trial", (json_int_t)(trial->test->answered + 1),
+                   "late", (json_int_t)(now.late - before.late), "lost",
+                   (json_int_t)(now.lost - before.lost), "missed",
+                   (json_int_t)(now.missed - before.missed)));
+}
+
+void listen_trial_log_late_switch(struct listen_session *session, double by)
+{
+    keep(&session->trial.late_switches, json_pack("{s:f, s:I}", "seconds", round(by * 1e6) / 1e6,
+                                                  "in_trial", (json_int_t)session->switch_trial));
+}
+
+void listen_trial_log_end(struct listen_session *session)
+{
+    struct listen_trial *trial = &session->trial;
+    json_t *about = json_object();
+    bool any = trial->outages || trial->late_switches;
+    (void)json_object_set_new(about, "trials", trial->outages); /* NULL: none */
+    (void)json_object_set_new(about, "late_switches", trial->late_switches);
+    if (any)
+        trial_remark(trial->test, stream_session_seconds(&session->stream), "outages", about);
+    else
+        json_decref(about);
+    trial->outages = trial->late_switches = NULL;
 }

@@ -5,6 +5,7 @@
 #include "base/text_stream.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,8 +94,35 @@ static int write_from(struct trial_log *log, size_t at)
     return error;
 }
 
+/* A test that runs holds a lock on its log. */
+static bool is_running(int fd)
+{
+    return flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+static enum status check_running(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool runs = fd >= 0 && is_running(fd);
+    if (fd >= 0)
+        close(fd);
+    return runs ? fail(STATUS_FAILED, "cannot write %s: its test is running", path) : STATUS_OK;
+}
+
+enum status trial_log_try(const char *path, bool force)
+{
+    struct atomic_file file;
+    TRY(check_running(path));
+    enum status status = atomic_file_open(&file, path, force);
+    if (status == STATUS_OK)
+        close(file.fd);
+    atomic_file_discard(&file);
+    return status;
+}
+
 enum status trial_log_open(struct trial_log *log, const char *path, bool force)
 {
+    TRY(check_running(path));
     log->path = strdup(path);
     if (!log->path)
         return fail_memory("a log");
@@ -117,14 +145,40 @@ enum status trial_log_check(const struct trial_log *log)
 {
     if (log->error == ENOMEM)
         return fail_memory("a log");
+    if (log->error == ESTALE)
+        return fail(STATUS_FAILED, "the log %s was removed, replaced or written by another program",
+                    log->path);
     return log->error ? fail(STATUS_FAILED, "cannot write %s: %s", log->path, strerror(log->error))
                       : STATUS_OK;
+}
+
+/* 0, an errno, or ESTALE: the path leads to another file, or the file holds something else. */
+static int compare_file(const struct trial_log *log)
+{
+    const char *end = log->end ? "" : open_end;
+    size_t size = log->length + strlen(end);
+    struct stat there, own;
+    if (stat(log->file.path, &there) != 0 || fstat(log->file.fd, &own) != 0 ||
+        there.st_dev != own.st_dev || there.st_ino != own.st_ino || (size_t)own.st_size != size)
+        return ESTALE;
+    char *read = malloc(size);
+    if (!read)
+        return ENOMEM;
+    ssize_t got = pread(log->file.fd, read, size, 0);
+    int error = got < 0 ? errno : 0;
+    if (!error && ((size_t)got != size || memcmp(read, log->text, log->length) != 0 ||
+                   memcmp(read + log->length, end, strlen(end)) != 0))
+        error = ESTALE;
+    free(read);
+    return error;
 }
 
 void trial_log_sync(struct trial_log *log)
 {
     if (log->is_open && !log->error)
         log->error = atomic_file_sync(log->file.fd);
+    if (log->is_open && !log->error)
+        log->error = compare_file(log);
 }
 
 /* ---- records ---- */
@@ -258,7 +312,7 @@ static enum status read_text(const char *path, bool alone, char **text, size_t *
     char chunk[4096];
     size_t got;
     int error = file ? (memory ? 0 : ENOMEM) : errno;
-    if (!error && alone && flock(fileno(file), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    if (!error && alone && is_running(fileno(file)))
         error = ETXTBSY;
     while (!error && (got = fread(chunk, 1, sizeof chunk, file)) > 0)
         fwrite(chunk, 1, got, memory);
@@ -281,15 +335,17 @@ static size_t strip(const char *text, size_t size)
     return size;
 }
 
-/* The log with its torn last lines left out; NULL: it is none. */
-static json_t *restore(const char *text, size_t size)
+/* The log with its torn last lines left out; NULL: it is none. A member that is there twice is not
+ * torn. */
+static json_t *restore(const char *text, size_t size, json_error_t *error)
 {
-    for (int i = 0; i < TORN_LINES_MOST; i++) {
+    for (int i = 0; i < TORN_LINES_MOST && json_error_code(error) != json_error_duplicate_key;
+         i++) {
         char *whole;
         size = strip(text, size);
         if (asprintf(&whole, "%.*s%s", (int)size, text, open_end) < 0)
             return NULL;
-        json_t *root = json_loads(whole, 0, NULL);
+        json_t *root = json_loads(whole, JSON_REJECT_DUPLICATES, error);
         free(whole);
         if (root)
             return root;
@@ -308,9 +364,9 @@ enum status trial_log_load(const char *path, bool alone, json_t **root, bool *cu
     enum status status = read_text(path, alone, &text, &size);
     if (status == STATUS_OK) {
         size_t skipped = strncmp(text, mark, strlen(mark)) == 0 ? strlen(mark) : 0;
-        *root = json_loadb(text + skipped, size - skipped, 0, &error);
+        *root = json_loadb(text + skipped, size - skipped, JSON_REJECT_DUPLICATES, &error);
         *cut = !*root;
-        if (*cut && !(*root = restore(text + skipped, size - skipped)))
+        if (*cut && !(*root = restore(text + skipped, size - skipped, &error)))
             status = fail(STATUS_FAILED, "cannot read %s: %s", path, error.text);
     }
     free(text);

@@ -3,8 +3,9 @@
  *   the first record: test, trials, ..., choices, settings, ..., commitment, sealed_seed
  *   events      one a line: time, trial (from 1), event and its details: listen (the first sound of
  *               a trial, or the same again), switch (another sound), answer, rate, confirm, level,
- *               late_switch (its pause was longer by `seconds`, since the machine was too slow),
- * resume end         time, answered, stopped_early, key (draws and seed), result
+ *               resume, outages (before the end: late and lost blocks and missed frames of each
+ *               trial, and late switches, whose pause was longer by `seconds`)
+ *   end         time, answered, stopped_early, key (draws and seed), result
  *
  * Each record has `hash`: the SHA-256 of the hash before it and the record's text without `hash`
  * (trial_log_text); for the first record, of its text alone. The last hash is the log's head: it
@@ -27,8 +28,11 @@ struct trial_log;
 MUST_CHECK enum status trial_log_create(struct trial_log **log);
 void trial_log_destroy(struct trial_log *log);
 
+/* Whether trial_log_open could write there now. Errors: the same. */
+MUST_CHECK enum status trial_log_try(const char *path, bool force);
+
 /* Write what there is to a file, complete or not at all, and each record from then on as it comes.
- * Errors: the file exists (without `force`); writing; memory. */
+ * Errors: the file exists (without `force`), or is the log of a test that runs; writing; memory. */
 MUST_CHECK enum status trial_log_open(struct trial_log *log, const char *path, bool force);
 
 /* Whether a record could not be written or made, and the error. */
@@ -58,7 +62,8 @@ void trial_log_event(struct trial_log *log, double seconds, size_t trial, const 
                      json_t *about);
 void trial_log_end(struct trial_log *log, json_t *end);
 
-/* Wait until all is on the disk. */
+/* Wait until all is on the disk, and read it again: the file must still be there under its name,
+ * with these records and nothing else. Otherwise the log has failed. */
 void trial_log_sync(struct trial_log *log);
 
 /* The hash before the end, and the end; NULL: there is none yet. For trial_replay.c. */

@@ -4,12 +4,17 @@
 #include "base/printable.h"
 #include "listen/trial_abx.h"
 #include "listen/trial_ranking.h"
+#include "live/stream_session.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define SECONDS_MOST 1e9
+#define ROUNDING 0.0015 /* s; a device's change of rate rounds the time */
+#define COUNT_MOST 1e15
 
 static const char *text_in(const json_t *object, const char *name)
 {
@@ -86,6 +91,52 @@ static bool find_sound(const struct trial_replay *replay, const json_t *event, s
     return false;
 }
 
+static bool is_within(const json_t *value, double least, double most)
+{
+    double number = json_number_value(value);
+    return json_is_number(value) && number >= least && number <= most;
+}
+
+/* Each may be missing. */
+static bool has_counts(const json_t *object)
+{
+    static const char *const counts[] = {"late", "lost", "missed"};
+    bool all = true;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const json_t *count = json_object_get(object, counts[i]);
+        all = all && (!count || (json_is_integer(count) && is_within(count, 0, COUNT_MOST)));
+    }
+    return all;
+}
+
+/* Why no test writes this event after time and level of those before it; NULL: one can. */
+static const char *contradiction(struct trial_replay *replay, const json_t *event)
+{
+    const char *name = text_in(event, "event");
+    const json_t *time = json_object_get(event, "time"), *gain = json_object_get(event, "gain_db"),
+                 *muted = json_object_get(event, "muted");
+    const json_t *trial;
+    size_t index;
+    double earliest = strcmp(name, "resume") == 0 ? 0 : replay->seconds - ROUNDING;
+    if (!is_within(time, fmax(0, earliest), SECONDS_MOST))
+        return "its time is before theirs";
+    replay->seconds = json_number_value(time);
+    bool counts = has_counts(event);
+    json_array_foreach(json_object_get(event, "trials"), index, trial)
+    {
+        counts = counts && has_counts(trial);
+    }
+    if (!counts)
+        return "its late, lost or missed blocks are no count";
+    if (strcmp(name, "level") == 0) {
+        if (!json_is_boolean(muted) || !is_within(gain, STREAM_GAIN_LEAST_DB, STREAM_GAIN_MOST_DB))
+            return "its level cannot be";
+        replay->muted = json_is_true(muted);
+    }
+    bool sounds = strcmp(name, "listen") == 0 || strcmp(name, "switch") == 0;
+    return sounds && replay->muted ? "its sound was muted" : NULL;
+}
+
 static void replay_event(struct trial_replay *replay, const json_t *event)
 {
     static const char *const own[] = {"time", "trial", "event", "hash", NULL};
@@ -121,7 +172,11 @@ static enum status replay_events(struct trial_replay *replay)
             return STATUS_OK;
         memcpy(before, trial_log_last_event(replay->log), sizeof before);
         TRY(trial_log_hash(before, event, hash));
+        const char *why = contradiction(replay, event);
         replay_event(replay, event);
+        if (why)
+            set_fault(replay, "event %zu (%s) contradicts those before it: %s", index + 1,
+                      printable(text_in(event, "event")), why);
         if (strcmp(hash, text_in(event, "hash")) != 0 ||
             strcmp(hash, trial_log_last_event(replay->log)) != 0)
             set_fault(replay, "event %zu (%s of trial %lld) does not follow from those before it",
@@ -170,6 +225,8 @@ static enum status replay_end(struct trial_replay *replay)
     replay->finished = end != NULL;
     if (!end || replay->fault[0])
         return STATUS_OK;
+    if (!is_within(json_object_get(end, "time"), replay->seconds - ROUNDING, SECONDS_MOST))
+        set_fault(replay, "the end's time is before its events");
     trial_stop(replay->trial, json_number_value(json_object_get(end, "time")));
     json_t *found = without(end, own), *right = without(trial_log_the_end(replay->log), own);
     const char *different = differing("end", found, right);

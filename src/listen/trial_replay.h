@@ -2,7 +2,8 @@
  *
  * The test gets the log's seed, and what the listener heard and answered at the times logged. So it
  * makes a log of its own, and each of its records must be the one that was read. Results are
- * compared as numbers, which processors round differently.
+ * compared as numbers, which processors round differently. Times must not go back, and levels and
+ * counts must be ones that a test can write.
  * Found is each change that was made without making all hashes from it on anew. Whoever does that
  * changes the head, so compare the head with one that was noted during the test.
  */
@@ -17,6 +18,8 @@ struct trial_replay {
     json_t *root;    /* of the file */
     bool cut;        /* its last record was torn off */
     bool finished;   /* it has an end */
+    double seconds;  /* time of the last event */
+    bool muted;      /* since the last event of a level */
     char fault[200]; /* what does not fit; empty: nothing */
 };
 

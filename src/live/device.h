@@ -113,7 +113,8 @@ struct device_list {
     size_t host_count;
     struct device_row *rows;
     size_t count;
-    const char *empty;  /* what to say of a sound server that runs without devices; NULL: none does */
+    const char
+        *empty; /* what to say of a sound server that runs without devices; NULL: none does */
     const char *silent; /* the same of one that is there and does not answer */
 };
 

@@ -11,13 +11,13 @@
 
 enum { POLL_NS = 2000000 };
 #define SECOND INT64_C(1000000000)
-static const int64_t BEGIN_NS = 5 * SECOND;      /* PulseAudio takes 2 s to start */
-static const int64_t LEARN_NS = SECOND / 2;      /* from the first call, or LEARN_CALLS */
-static const size_t LEARN_CALLS = 8;             /* the first one may differ in length */
-static const int64_t STOP_NS = 2 * SECOND;       /* for a step or a close to return */
+static const int64_t BEGIN_NS = 5 * SECOND;         /* PulseAudio takes 2 s to start */
+static const int64_t LEARN_NS = SECOND / 2;         /* from the first call, or LEARN_CALLS */
+static const size_t LEARN_CALLS = 8;                /* the first one may differ in length */
+static const int64_t STOP_NS = 2 * SECOND;          /* for a step or a close to return */
 static const int64_t STOPPING_NS = SECOND * 7 / 10; /* the same once a signal asked to stop */
-static const int64_t AGAIN_NS = SECOND / 20;     /* for a close that hung earlier */
-static const int64_t SILENT_NS = SECOND * 3 / 2; /* without a call: lost */
+static const int64_t AGAIN_NS = SECOND / 20;        /* for a close that hung earlier */
+static const int64_t SILENT_NS = SECOND * 3 / 2;    /* without a call: lost */
 
 /* ---- open ---- */
 

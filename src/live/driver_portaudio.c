@@ -22,8 +22,8 @@ static const PaStreamCallbackFlags LOST_FLAGS =
 
 /* Through a sound server, seconds. In shorter buffers it loses sound on an idle machine already. */
 static const double SERVER_LATENCY = 0.08, SERVER_LATENCY_MOST = 0.32;
-#define SETTLED_NS INT64_C(250000000) /* a server's stream without a loss and at its rate */
-#define SETTLE_NS INT64_C(3000000000) /* at most */
+#define SETTLED_NS INT64_C(250000000)    /* a server's stream without a loss and at its rate */
+#define SETTLE_NS INT64_C(3000000000)    /* at most */
 static const double DELAY_FRAMES = 8192; /* over which the delay of its buffers is averaged */
 enum { POLL_NS = 10000000 };
 

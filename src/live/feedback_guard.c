@@ -16,6 +16,8 @@ enum {
     WINDOWS_A_SECOND = 12,      /* at least, without overlap */
     ACTIVE = 24,                /* half windows after a sample above the ceiling: a second */
     IN_A_ROW = 3,               /* half windows that agree */
+    HELD = 24,                  /* half windows at the ceiling */
+    HELD_GAP = 4,               /* half windows without, at most */
     BLOCK_MOST = 1 << 13,       /* frames */
     TONE_WINDOWS_A_SECOND = 94, /* without overlap */
     TONE_OVERLAP = 4,
@@ -23,15 +25,15 @@ enum {
 
 /* In seconds. */
 static const double DELAY_LEAST = 0.0006, DELAY_MOST = 1.2, DELAY_UNKNOWN = 0.12, HISTORY = 2,
-                    MUTE_FADE = 0.02, JUDGED = 0.02, JUDGED_MOST = 0.1, PAUSE_FIRST = 2,
-                    PAUSE_MOST = 64, TRY = 3, FORGIVEN = 60, REST_FIRST = 30, REST_MOST = 600,
-                    SETTLED = 0.3, ARRIVAL_LEAST = 0.012;
+                    JUDGED = 0.02, DIES = 0.14, PAUSE_FIRST = 2, PAUSE_MOST = 64, TRY = 3,
+                    FORGIVEN = 60, REST_FIRST = 30, REST_MOST = 600, SETTLED = 0.3,
+                    ARRIVAL_LEAST = 0.012;
 #define LIKENESS 0.1    /* of input and past output, at least */
 #define UNEXPLAINED 0.1 /* of the input, at most, by what was played */
 #define CLOSER 1.3      /* what was played explains it better by that, at least */
 #define ROUNDING 1e-5   /* of the input, explained or not */
 #define WINDOWS 2.5     /* at least */
-#define COLLAPSED 0.25  /* of the input's power, at most, after a mute */
+#define GOES_ON 0.5     /* of the input's power before a mute, at least, without a loop */
 #define SOUNDING 1e-5   /* of the ceiling's power, at least, in half a window */
 #define OF_ODD 0.6f     /* weight of odd channels, so that none cancel */
 #define RECENT 0.75f    /* what a window counts after the next one */
@@ -40,8 +42,7 @@ static const double DELAY_LEAST = 0.0006, DELAY_MOST = 1.2, DELAY_UNKNOWN = 0.12
 
 enum guard_state {
     GUARD_LISTENS,
-    GUARD_JUDGES, /* a mute */
-    GUARD_PAUSES,
+    GUARD_MUTES,
     GUARD_TRIES,
 };
 
@@ -59,6 +60,7 @@ struct feedback_guard {
     size_t filled;        /* of half a window */
     size_t last_over;     /* the last frame above the ceiling, from 1; 0: none */
     size_t lag, in_a_row; /* lag 0: none is known */
+    size_t held;          /* half windows in a row with a sample above the ceiling */
     float *cosine, *sine; /* a window of a tone */
     float *levels; /* of a tone over time, of which the last `levels_left` are to be measured */
     size_t levels_left, levels_end;
@@ -70,7 +72,8 @@ struct feedback_guard {
     size_t pause;           /* frames, of the next one */
     size_t rest, rest_next; /* frames after a mute without a loop */
     size_t delay;           /* of the loop that is judged */
-    double before;          /* mean power of the input before a mute */
+    double before;          /* mean power of the input before the mute */
+    double before_full;     /* the same, before the one at the full ceiling */
     _Atomic double frequency;
 };
 
@@ -155,7 +158,7 @@ HALO_REALTIME static void enter(struct feedback_guard *guard, enum guard_state s
     guard->since = 0;
     guard->ceiling = ceiling;
     guard->tonal = guard->follows = false;
-    guard->last_over = guard->lag = guard->in_a_row = guard->levels_left = 0;
+    guard->last_over = guard->lag = guard->in_a_row = guard->held = guard->levels_left = 0;
     delay_finder_reset(guard->finder);
     feedback_detector_reset(guard->tones, ceiling);
 }
@@ -195,12 +198,17 @@ HALO_REALTIME static double energy(const float *samples, size_t frames)
     return sum;
 }
 
-HALO_REALTIME void feedback_guard_observe(struct feedback_guard *guard, const float *const *in,
-                                          const float *const *out, size_t frames)
+HALO_REALTIME void feedback_guard_begin(struct feedback_guard *guard, const float *const *in,
+                                        const float *const *out, size_t frames)
 {
-    enum { PART = 64 };
     keep(guard, in, guard->inputs, frames, guard->in);
     keep(guard, out, guard->outputs, frames, guard->unlimited);
+}
+
+HALO_REALTIME void feedback_guard_observe(struct feedback_guard *guard, const float *const *out,
+                                          size_t frames)
+{
+    enum { PART = 64 };
     for (size_t c = 0; c < guard->outputs; c++)
         for (size_t at = 0; at < frames; at += PART) {
             size_t part = least(frames - at, PART);
@@ -309,6 +317,7 @@ HALO_REALTIME static void end_half_window(struct feedback_guard *guard)
     size_t half = guard->window / 2, end = guard->frames;
     double silent = SOUNDING * (double)(guard->ceiling * guard->ceiling) * (double)half;
     bool is_active = guard->last_over > 0 && guard->last_over + ACTIVE * half > end;
+    guard->held = is_active && guard->last_over + HELD_GAP * half > end ? guard->held + 1 : 0;
     bool compares = is_active && energy(window_until(guard, guard->in, end, half), half) > silent;
     delay_finder_write(guard->finder, window_until(guard, guard->played, end, guard->window),
                        compares ? window_until(guard, guard->in, end, guard->window) : NULL);
@@ -351,45 +360,64 @@ HALO_REALTIME static enum feedback_act mute(struct feedback_guard *guard)
     guard->before =
         energy(window_until(guard, guard->in, guard->frames, guard->window), guard->window) /
         (double)guard->window;
-    enter(guard, GUARD_JUDGES, guard->full);
+    enter(guard, GUARD_MUTES, guard->full);
     return FEEDBACK_MUTE;
 }
 
-/* In a loop the input collapses, and nothing comes back by itself. */
-HALO_REALTIME static enum feedback_act judge(struct feedback_guard *guard)
+/* As loud as before the mute. A loop that is mute or quiet cannot be; a pause of music ends so. */
+HALO_REALTIME static bool goes_on(const struct feedback_guard *guard, double before)
 {
-    size_t piece = frames_of(guard, JUDGED), first = frames_of(guard, MUTE_FADE) + piece;
-    if (guard->since < first)
-        return FEEDBACK_NOTHING;
-    double after = energy(window_until(guard, guard->in, guard->frames, piece), piece);
-    if (after < COLLAPSED * guard->before * (double)piece) {
-        enter(guard, GUARD_PAUSES, guard->full);
-    } else if (guard->since >= first + guard->delay + frames_of(guard, JUDGED_MOST)) {
-        enter(guard, GUARD_LISTENS, guard->full);
+    size_t piece = frames_of(guard, JUDGED);
+    return energy(window_until(guard, guard->in, guard->frames, piece), piece) >=
+           GOES_ON * before * (double)piece;
+}
+
+HALO_REALTIME static enum feedback_act resume(struct feedback_guard *guard, bool is_trusted)
+{
+    enter(guard, GUARD_LISTENS, guard->full);
+    if (is_trusted) {
         guard->rest = guard->rest_next;
         guard->rest_next = least(2 * guard->rest_next, frames_of(guard, REST_MOST));
-        return FEEDBACK_RESUME;
     }
-    return FEEDBACK_NOTHING;
+    return FEEDBACK_RESUME;
+}
+
+/* After the loop's delay, and that of a room. A mute that tested a quiet try proves nothing of the
+ * full level: then the guard does not rest. */
+HALO_REALTIME static enum feedback_act act_mute(struct feedback_guard *guard)
+{
+    if (guard->since >= frames_of(guard, DIES) + guard->delay && goes_on(guard, guard->before))
+        return resume(guard, guard->before == guard->before_full);
+    if (guard->since < guard->pause)
+        return FEEDBACK_NOTHING;
+    guard->pause = least(2 * guard->pause, frames_of(guard, PAUSE_MOST));
+    enter(guard, GUARD_TRIES, guard->full * FEEDBACK_QUIET);
+    return FEEDBACK_TRY;
+}
+
+/* An output that sits at the low ceiling may be a loop that rings: the mute tests it. */
+HALO_REALTIME static enum feedback_act act_try(struct feedback_guard *guard)
+{
+    if (goes_on(guard, guard->before_full))
+        return resume(guard, true);
+    if (guard->since < frames_of(guard, TRY))
+        return FEEDBACK_NOTHING;
+    return guard->held >= HELD ? mute(guard) : resume(guard, false);
 }
 
 HALO_REALTIME static enum feedback_act act(struct feedback_guard *guard, size_t frames)
 {
-    if (guard->state == GUARD_JUDGES)
-        return judge(guard);
-    if (guard->state == GUARD_PAUSES && guard->since >= guard->pause) {
-        guard->pause = least(2 * guard->pause, frames_of(guard, PAUSE_MOST));
-        enter(guard, GUARD_TRIES, guard->full * FEEDBACK_QUIET);
-        return FEEDBACK_TRY;
+    if (guard->state == GUARD_MUTES)
+        return act_mute(guard);
+    bool tries = guard->state == GUARD_TRIES;
+    if (is_loop(guard, frames)) {
+        enum feedback_act act = mute(guard);
+        *(tries ? &guard->before : &guard->before_full) =
+            tries ? guard->before_full : guard->before;
+        return act;
     }
-    if (guard->state == GUARD_PAUSES)
-        return FEEDBACK_NOTHING;
-    if (is_loop(guard, frames))
-        return mute(guard);
-    if (guard->state == GUARD_TRIES && guard->since >= frames_of(guard, TRY)) {
-        enter(guard, GUARD_LISTENS, guard->full);
-        return FEEDBACK_RESUME;
-    }
+    if (tries)
+        return act_try(guard);
     if (guard->since >= frames_of(guard, FORGIVEN))
         guard->pause = frames_of(guard, PAUSE_FIRST);
     return FEEDBACK_NOTHING;

@@ -53,7 +53,7 @@ struct live {
     _Atomic uint64_t dropped_times;
     int64_t period;   /* ns, of the chain's block */
     unsigned held_up; /* in this call */
-    int64_t ended;  /* the last step, ns; 0: none yet */
+    int64_t ended;    /* the last step, ns; 0: none yet */
     bool freewheels;
     bool lost; /* before the next block, which this call does not have yet */
     _Atomic uint64_t frames;
@@ -182,9 +182,11 @@ HALO_REALTIME void live_process(struct live *live, const float *const *in, float
     if (live->gap)
         switch_gap_begin(live->gap, live->block);
     run_slots(live, clean, out);
+    if (live->guard)
+        feedback_guard_begin(live->guard, clean, (const float *const *)out, live->block);
     ramp_process(&live->fade, outputs, out, live->block);
     if (live->guard)
-        feedback_guard_observe(live->guard, clean, (const float *const *)out, live->block);
+        feedback_guard_observe(live->guard, (const float *const *)out, live->block);
     limiter_process(&live->limiter, out, live->block);
     if (live->gap)
         switch_gap_process(live->gap, outputs, out, live->block);

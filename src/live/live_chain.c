@@ -281,6 +281,7 @@ static enum status begin_chain(struct live_chain *chain, const struct live_chain
     *chain = (struct live_chain){.request = *request};
     struct stage_settings settings = request->options->settings;
     settings.convolver.live = request->live;
+    settings.convolver.alike = request->twice;
     settings.streamed = true;
     for (size_t i = 0; i < request->options->stages.count; i++) {
         const struct stage *stage = &request->options->stages.stages[i];

@@ -31,7 +31,8 @@ struct live_chain_request {
     /* May replace masks before they are prepared, and then owns the originals. May be NULL. */
     enum status (*adapt)(void *context, struct mask **masks, size_t count);
     void *adapt_context;
-    bool twice; /* choice i + choice_count is choice i again, for switches to the same mask */
+    bool twice; /* choice i + choice_count is choice i again, for switches to the same mask, and all
+                   masks are computed alike */
     bool dry;   /* choice `choice_count` is the sound without a mask; not beside `twice` */
 };
 

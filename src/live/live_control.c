@@ -47,10 +47,10 @@ enum status live_control_load(struct live_session *session, size_t choice, const
     return STATUS_OK;
 }
 
-/* `reason`: of a failure. */
-static void end_load(struct live_session *session, const char *reason)
+/* `reason`: of a failure; "": there was none. */
+static void end_load(struct live_session *session, struct live_load_request *load,
+                     const char *reason)
 {
-    struct live_load_request *load = &session->load;
     if (*reason && load->path)
         osc_refuse(session->osc, &load->sender, load->path, reason);
     else if (*reason)
@@ -72,7 +72,7 @@ static void begin_load(struct live_session *session)
                                              &session->loader);
     log_keep_again(&before);
     if (status != STATUS_OK)
-        end_load(session, reason);
+        end_load(session, &session->load, reason);
 }
 
 static void finish_load(struct live_session *session)
@@ -86,7 +86,7 @@ static void finish_load(struct live_session *session)
         return;
     session->loader = NULL;
     if (!mask) {
-        end_load(session, reason);
+        end_load(session, &session->load, reason);
         return;
     }
     const struct log_keeper before = log_keep_in(reason, sizeof reason);
@@ -102,7 +102,7 @@ static void finish_load(struct live_session *session)
                       live_frames(stream->live));
         view_message(stream->view, "mask %s is loaded", chain->names[load->choice]);
     }
-    end_load(session, is_loaded ? "" : reason);
+    end_load(session, &session->load, is_loaded ? "" : reason);
 }
 
 static void advance_loads(struct live_session *session)
@@ -121,11 +121,11 @@ static void advance_loads(struct live_session *session)
 
 void live_control_end_loads(struct live_session *session)
 {
+    struct live_load_request *const loads[] = {&session->load, &session->next_load};
     choice_loader_abandon(session->loader);
     session->loader = NULL;
-    free(session->load.text);
-    free(session->next_load.text);
-    session->load = session->next_load = (struct live_load_request){0};
+    for (size_t i = 0; i < 2; i++)
+        end_load(session, loads[i], loads[i]->path ? "cannot read a mask: the masks changed" : "");
 }
 
 enum status live_control_reload(struct live_session *session, const struct osc_command *command)

@@ -157,11 +157,33 @@ enum status live_preset_save(struct live_session *session, const char *name, boo
 
 /* ---- the next one ---- */
 
+/* `reason`: why it was not done; "": it was. */
+static void end_request(struct live_session *session, struct live_preset_request *request,
+                        const char *reason)
+{
+    char label[PRESET_LABEL_MOST], text[PRESET_LABEL_MOST + PRESET_REASON + 32];
+    preset_source_describe(&request->source, label);
+    snprintf(text, sizeof text, "cannot change to %s: %s", label, reason);
+    if (*reason && request->path)
+        osc_refuse(session->osc, &request->sender, request->path, text);
+    else if (*reason)
+        view_warning(session->stream.view, "%s", text);
+    *request = (struct live_preset_request){0};
+}
+
+/* The last one counts. Keys go through presets without an answer to each, programs wait for it. */
+static void supersede(struct live_session *session, struct live_preset_request *request)
+{
+    if (request->is_asked && request->path)
+        end_request(session, request, "another preset was asked for since");
+}
+
 enum status live_preset_ask(struct live_session *session, const char *name,
                             const struct osc_command *command)
 {
     struct live_preset_request *next = &session->presets.next;
     TRY(preset_check_name(name));
+    supersede(session, next);
     *next = (struct live_preset_request){
         .is_asked = true, .source = {.place = PRESET_SAVED, .mask = PRESET_OWN_MASK}};
     strcpy(next->source.text, name);
@@ -174,6 +196,7 @@ enum status live_preset_ask(struct live_session *session, const char *name,
 
 void live_preset_ask_for_device(struct live_session *session, const struct preset_source *source)
 {
+    supersede(session, &session->presets.next);
     session->presets.next =
         (struct live_preset_request){.is_asked = true, .is_for_device = true, .source = *source};
 }
@@ -217,20 +240,6 @@ enum status live_preset_go(struct live_session *session, int direction,
 end:
     preset_names_free(&names);
     return status;
-}
-
-/* `reason`: why it stays as it is. */
-static void end_request(struct live_session *session, const char *reason)
-{
-    struct live_preset_request *request = &session->presets.current;
-    char label[PRESET_LABEL_MOST], text[PRESET_LABEL_MOST + PRESET_REASON + 32];
-    preset_source_describe(&request->source, label);
-    snprintf(text, sizeof text, "cannot change to %s: %s", label, reason);
-    if (*reason && request->path)
-        osc_refuse(session->osc, &request->sender, request->path, text);
-    else if (*reason)
-        view_warning(session->stream.view, "%s", text);
-    *request = (struct live_preset_request){0};
 }
 
 /* Prepare what is heard, as if the command line had asked for that. */
@@ -293,7 +302,7 @@ static void start_loader(struct live_session *session)
                              : preset_loader_start(&request, &presets->loader);
     log_keep_again(&before);
     if (status != STATUS_OK)
-        end_request(session, reason);
+        end_request(session, &presets->current, reason);
 }
 
 /* ---- the change ---- */
@@ -388,7 +397,7 @@ static void take_loaded(struct live_session *session)
         presets->coming = prepared;
         return;
     }
-    end_request(session, prepared->reason);
+    end_request(session, &presets->current, prepared->reason);
     prepared_preset_free(prepared);
 }
 
@@ -399,7 +408,7 @@ static void take_changed(struct live_session *session)
         return;
     adopt(session, presets->coming);
     presets->coming = NULL;
-    end_request(session, "");
+    end_request(session, &presets->current, "");
 }
 
 void live_preset_advance(struct live_session *session)
@@ -441,7 +450,9 @@ void live_preset_start_again(struct live_session *session)
     live_preset_finish(session);
     live_preset_close(session); /* first, since the loader may offer a slot until it has ended */
     live_change_withdraw(live_change_of(session->stream.live));
-    if (!presets->next.is_asked)
+    if (presets->next.is_asked)
+        supersede(session, &presets->current);
+    else
         presets->next = presets->current;
     presets->current = (struct live_preset_request){0};
 }

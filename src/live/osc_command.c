@@ -85,7 +85,8 @@ static bool value_text_at(const struct arguments *arguments, int at, char *value
     return true;
 }
 
-enum { CHOICES_MOST = 1000000, STAGES_MOST = 1000000, PORTS_MOST = 65535 };
+enum { PORTS_MOST = 65535 };
+#define WHOLE_MOST 9007199254740992.0 /* whole numbers that a double has, 2^53 */
 
 /* `arguments`, a letter each: c choice, C choice from 1, s stage from 1, t text, v value, d number,
  * o on or off, O the same as a value, p port. `usage` describes them to users; `text` presets the
@@ -125,11 +126,11 @@ static bool read_argument(const struct arguments *arguments, int at, char letter
     struct osc_command *command = &message->command;
     switch (letter) {
     case 'c':
-        return whole_at(arguments, at, 0, CHOICES_MOST, &command->choice);
+        return whole_at(arguments, at, 0, WHOLE_MOST, &command->choice);
     case 'C':
-        return whole_at(arguments, at, 1, CHOICES_MOST, &command->choice);
+        return whole_at(arguments, at, 1, WHOLE_MOST, &command->choice);
     case 's':
-        return whole_at(arguments, at, 1, STAGES_MOST, &command->stage);
+        return whole_at(arguments, at, 1, WHOLE_MOST, &command->stage);
     case 't':
         return text_at(arguments, at, command->text, OSC_TEXT_MOST);
     case 'v':
@@ -156,6 +157,15 @@ static struct osc_message refused(const char *path, const char *reason)
     return message;
 }
 
+static bool has_long_text(const struct arguments *arguments)
+{
+    bool found = false;
+    for (int at = 0; at < arguments->count; at++)
+        found |= arguments->types[at] == LO_STRING &&
+                 strlen((const char *)arguments->values[at]) >= OSC_TEXT_MOST;
+    return found;
+}
+
 static struct osc_message parse(const char *path, const struct arguments *arguments)
 {
     char reason[OSC_REASON_MOST] = "there is no such message";
@@ -166,7 +176,10 @@ static struct osc_message parse(const char *path, const struct arguments *argume
         const char *letters = messages[i].arguments;
         if (strcmp(path, messages[i].path) != 0)
             continue;
-        snprintf(reason, sizeof reason, "it takes %s", messages[i].usage);
+        if (has_long_text(arguments))
+            snprintf(reason, sizeof reason, "a text is longer than %d bytes", OSC_TEXT_MOST - 1);
+        else
+            snprintf(reason, sizeof reason, "it takes %s", messages[i].usage);
         bool fits = arguments->count == (int)strlen(letters);
         strcpy(message.command.text, messages[i].text);
         for (int at = 0; fits && letters[at]; at++)

@@ -269,7 +269,7 @@ static enum status add_event(struct replay *replay, const json_t *line)
 static enum status read_line(struct replay *replay, const char *text, size_t length, size_t number)
 {
     size_t mark = number == 1 ? plain_text_mark(text) : 0;
-    json_t *line = json_loadb(text + mark, length - mark, 0, NULL);
+    json_t *line = json_loadb(text + mark, length - mark, JSON_REJECT_DUPLICATES, NULL);
     enum status status = STATUS_OK;
     if (!line && number == 1)
         status = replay_refuse(replay, "it is not a log of a recording by halo");

@@ -242,7 +242,7 @@ static void handle_event(struct stream_session *session, const struct live_event
     session->muted = session->feedback_seen = event->what == LIVE_FEEDBACK;
     if (event->what == LIVE_TRY) {
         view_message(session->view, event->value < 1 ? "feedback: tried again, quietly"
-                                                     : "no feedback: at the full level");
+                                                     : "heard no feedback: at the full level");
         return;
     }
     session->feedback_count++;

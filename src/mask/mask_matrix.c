@@ -337,7 +337,7 @@ static size_t share_columns(const struct mask_matrix *matrix, size_t *column_of)
     return count;
 }
 
-struct fill_job {
+struct matrix_fill {
     const struct mask_matrix *matrix;
     const size_t *cells; /* of each column */
     struct mask *mask;
@@ -346,7 +346,7 @@ struct fill_job {
 static void fill_column(void *context, size_t column, size_t worker)
 {
     (void)worker;
-    const struct fill_job *job = context;
+    const struct matrix_fill *job = context;
     const struct matrix_cell *response = &job->matrix->cells[job->cells[column]];
     double *taps = mask_column(job->mask, column);
     size_t end = response->first + response->count;
@@ -372,7 +372,7 @@ static enum status fill(const struct mask_matrix *matrix, const size_t *column_o
         if (column_of[i] == count)
             cell_of[count++] = i;
     }
-    struct fill_job job = {matrix, cell_of, mask};
+    struct matrix_fill job = {matrix, cell_of, mask};
     workers_run(mask_workers(matrix->config->options->workers, mask), count, fill_column, &job);
     free(cell_of);
     if (stop_requested()) /* taps are missing */

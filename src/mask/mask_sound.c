@@ -14,9 +14,8 @@
 /* Which no other kind of mask begins like. */
 static bool begins_as_wav(int fd)
 {
-    char head[12];
-    return pread(fd, head, sizeof head, 0) == sizeof head && memcmp(head, "RIFF", 4) == 0 &&
-           memcmp(head + 8, "WAVE", 4) == 0;
+    unsigned char head[12];
+    return pread(fd, head, sizeof head, 0) == sizeof head && stream_header_is_wav(head);
 }
 
 static enum status is_sound(const char *name, FILE *stream, const struct mask_load_options *options,

@@ -49,7 +49,7 @@ enum status render_open_sink(const struct render_options *options, const struct 
     if (!metadata || sink_puts_metadata_after(&settings))
         return sink_open_sound(&settings, sink);
     settings.metadata = metadata;
-    metadata_remove_unplaced(metadata);
+    TRY(metadata_remove_unplaced(metadata));
     TRY(metadata_adjust(metadata, change));
     TRY(sink_open_sound(&settings, sink));
     return metadata_conclude(metadata);
@@ -79,7 +79,7 @@ enum status render_end_metadata(const struct render_options *options, struct sou
         TRY(source_read_metadata_after(source, metadata));
         TRY(put_tags(options, metadata));
     }
-    metadata_remove_unplaced(metadata);
+    TRY(metadata_remove_unplaced(metadata));
     TRY(metadata_adjust(metadata, change));
     TRY(sink_put_metadata(sink, metadata));
     return metadata_conclude(metadata);

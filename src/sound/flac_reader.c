@@ -111,9 +111,10 @@ static void on_error(const FLAC__StreamDecoder *decoder, FLAC__StreamDecoderErro
 {
     struct flac_reader *reader = user;
     (void)decoder;
-    (void)status;
-    if (reader->is_beyond) /* a tag, or padding */
+    if (reader->is_beyond) { /* a tag, or padding, in which something may look like a frame */
+        reader->is_bad = status == FLAC__STREAM_DECODER_ERROR_STATUS_FRAME_CRC_MISMATCH;
         return;
+    }
     add_damage(reader, 0);
     reader->is_bad = true;
 }
@@ -165,6 +166,8 @@ static FLAC__StreamDecoderWriteStatus on_frame(const FLAC__StreamDecoder *decode
     const FLAC__StreamMetadata_StreamInfo *header = &reader->header;
     size_t channels = frame->header.channels, frames = frame->header.blocksize;
     (void)decoder;
+    if (reader->is_beyond && reader->is_bad)
+        return FLAC__STREAM_DECODER_WRITE_STATUS_CONTINUE;
     if (reader->is_beyond || channels != header->channels ||
         frame->header.bits_per_sample != header->bits_per_sample ||
         frame->header.sample_rate != header->sample_rate) {
@@ -245,16 +248,14 @@ struct flac_reader *flac_reader_open(struct sound_io *io, SF_INFO *info)
     return reader;
 }
 
-/* A wrong number of frames shows by more of them. Where there is a sum, the frames counted have
- * another. */
+/* A wrong number of frames shows by more of them, and so does another FLAC behind this one. */
 static void look_beyond(struct flac_reader *reader)
 {
-    static const FLAC__byte unknown[16];
-    bool has_sum = memcmp(reader->header.md5sum, unknown, sizeof unknown) != 0;
     int64_t total = (int64_t)reader->header.total_samples;
-    if (total == 0 || reader->next < total || (has_sum && reader->next == total))
+    if (total == 0 || reader->next < total)
         return;
     reader->is_beyond = true;
+    reader->is_bad = false;
     if (reader->next > total)
         add_damage(reader, 0);
     reader->damage.is_format |= reader->next > total;

@@ -109,10 +109,33 @@ static void *copy_of(const void *bytes, size_t size)
     return copy;
 }
 
-enum status metadata_set(char **text, const void *bytes, size_t size)
+bool metadata_is_zero(const void *bytes, size_t size)
 {
-    free(*text);
-    *text = copy_of(bytes, strnlen(bytes, size));
+    const char *at = bytes;
+    while (size > 0 && *at == 0)
+        at++, size--;
+    return size == 0;
+}
+
+/* Of a text with a zero in it, what is before is kept. *size: of that. */
+static enum status leave_rest(struct sound_metadata *metadata, const char *text, size_t *size)
+{
+    size_t whole = *size;
+    *size = strnlen(text, whole);
+    return metadata_is_zero(text + *size, whole - *size)
+               ? STATUS_OK
+               : metadata_leave(metadata, "it follows a zero", "the end of a text");
+}
+
+enum status metadata_set(struct sound_metadata *metadata, const struct metadata_marker *marker,
+                         char **text, const void *bytes, size_t size)
+{
+    TRY(leave_rest(metadata, bytes, &size));
+    if (*text)
+        return strlen(*text) == size && memcmp(*text, bytes, size) == 0
+                   ? STATUS_OK
+                   : metadata_leave(metadata, metadata_twice, "a text of marker %u", marker->id);
+    *text = copy_of(bytes, size);
     return *text ? STATUS_OK : fail_memory("tags");
 }
 
@@ -121,7 +144,9 @@ enum status metadata_add_chunk(struct sound_metadata *metadata, enum metadata_fa
 {
     for (size_t i = 0; i < 4; i++)
         if (((const char *)id)[i] < ' ' || ((const char *)id)[i] > '~')
-            return STATUS_OK;
+            return metadata_is_zero(id, 4) && metadata_is_zero(bytes, size)
+                       ? STATUS_OK
+                       : metadata_leave(metadata, "its name is not printable", "a chunk");
     if (is_full(metadata, metadata->chunk_count, METADATA_CHUNKS_MOST))
         return STATUS_OK;
     struct metadata_chunk *chunk =
@@ -141,7 +166,7 @@ enum status metadata_add_text(struct sound_metadata *metadata, const char *name,
     if (is_full(metadata, metadata->text_count, METADATA_TEXTS_MOST) ||
         is_full(metadata, metadata->texts_read++, METADATA_REPEATS_MOST * METADATA_TEXTS_MOST))
         return STATUS_OK;
-    size = strnlen(value, size);
+    TRY(leave_rest(metadata, value, &size));
     for (size_t i = 0; i < metadata->text_count; i++) { /* a file may have it in several places */
         const struct metadata_text *text = &metadata->texts[i];
         if (strlen(text->name) == name_size && strncasecmp(text->name, name, name_size) == 0 &&
@@ -177,9 +202,7 @@ static bool is_whole_picture(const unsigned char *bytes, size_t size)
 enum status metadata_add_picture(struct sound_metadata *metadata, const void *bytes, size_t size)
 {
     if (!is_whole_picture(bytes, size))
-        return is_full(metadata, metadata->loss_count, METADATA_UNKNOWN_MOST)
-                   ? STATUS_OK
-                   : metadata_lose(metadata, "it is damaged", "a picture");
+        return metadata_leave(metadata, metadata_damaged, "a picture");
     if (is_full(metadata, metadata->picture_count, METADATA_PICTURES_MOST))
         return STATUS_OK;
     for (size_t i = 0; i < metadata->picture_count; i++)
@@ -199,6 +222,8 @@ enum status metadata_add_marker(struct sound_metadata *metadata, uint32_t id,
                                 struct metadata_marker **marker)
 {
     *marker = &metadata->surplus;
+    free_marker(*marker);
+    **marker = (struct metadata_marker){0};
     if (is_full(metadata, metadata->marker_parts++, METADATA_REPEATS_MOST * METADATA_MARKERS_MOST))
         return STATUS_OK;
     for (size_t i = 0; i < metadata->marker_count; i++)
@@ -215,19 +240,55 @@ enum status metadata_add_marker(struct sound_metadata *metadata, uint32_t id,
     return STATUS_OK;
 }
 
-enum status metadata_lose(struct sound_metadata *metadata, const char *why, const char *format, ...)
+enum status metadata_place_marker(struct sound_metadata *metadata, uint32_t id, uint64_t frame,
+                                  struct metadata_marker **marker)
+{
+    TRY(metadata_add_marker(metadata, id, marker));
+    if ((*marker)->placed && (*marker)->frame != frame) {
+        *marker = &metadata->surplus;
+        TRY(metadata_leave(metadata, metadata_twice, "marker %u", id));
+    }
+    (*marker)->frame = frame;
+    (*marker)->placed = true;
+    return STATUS_OK;
+}
+
+const char metadata_damaged[] = "it is damaged", metadata_unknown[] = "halo does not know it",
+           metadata_twice[] = "another has its number",
+           metadata_no_module[] = "it needs halo-tags.so, a part of halo that is not there";
+
+__attribute__((format(printf, 3, 0))) static enum status
+add_loss(struct sound_metadata *metadata, const char *why, const char *format, va_list arguments)
 {
     struct metadata_loss *loss = add_row(&metadata->losses, &metadata->loss_count, sizeof *loss);
     if (!loss)
         return fail_memory("tags");
+    loss->why = why;
+    if (vasprintf(&loss->what, format, arguments) >= 0)
+        return STATUS_OK;
+    loss->what = NULL;
+    return fail_memory("tags");
+}
+
+enum status metadata_lose(struct sound_metadata *metadata, const char *why, const char *format, ...)
+{
     va_list arguments;
     va_start(arguments, format);
-    int length = vasprintf(&loss->what, format, arguments);
+    enum status status = add_loss(metadata, why, format, arguments);
     va_end(arguments);
-    loss->why = why;
-    if (length < 0)
-        loss->what = NULL;
-    return length < 0 ? fail_memory("tags") : STATUS_OK;
+    return status;
+}
+
+enum status metadata_leave(struct sound_metadata *metadata, const char *why, const char *format,
+                           ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    enum status status = is_full(metadata, metadata->loss_count, METADATA_UNKNOWN_MOST)
+                             ? STATUS_OK
+                             : add_loss(metadata, why, format, arguments);
+    va_end(arguments);
+    return status;
 }
 
 enum status metadata_move(struct sound_metadata *metadata, const char *what)
@@ -268,6 +329,18 @@ void metadata_keep_none(struct sound_metadata *metadata)
         metadata->pictures[i].kept = false;
     for (size_t i = 0; i < metadata->marker_count; i++)
         metadata->markers[i].kept = false;
+}
+
+const char *metadata_marker_text(struct metadata_marker *marker, size_t most)
+{
+    const char *const texts[] = {marker->label, marker->note, marker->text};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i] && *texts[i] && strlen(texts[i]) <= most) {
+            marker->kept_parts = 1U << i;
+            return texts[i];
+        }
+    marker->kept_parts = 0;
+    return "";
 }
 
 enum metadata_kind metadata_kind_of(const struct metadata_chunk *chunk)

@@ -81,7 +81,10 @@ struct metadata_marker {
     uint32_t flags;   /* of a region of CAF */
     bool placed;      /* `frame` is known: a file may name what it does not place */
     bool kept;
+    unsigned kept_parts; /* of one that is kept: enum marker_part */
 };
+
+enum marker_part { MARKER_LABEL = 1, MARKER_NOTE = 2, MARKER_TEXT = 4, MARKER_LOOP = 8 };
 
 struct metadata_loss {
     char *what;
@@ -111,7 +114,7 @@ struct sound_metadata {
     bool more_follows;               /* some lies after the samples of a stream (port.h) */
     unsigned without;                /* of enum metadata_kind: not to be written, */
     const char *why_without;         /* and the reason */
-    bool lacks_taglib;               /* which an ID3 tag needs */
+    bool lacks_module;               /* which ID3 tags need */
 };
 
 MUST_CHECK enum status metadata_create(struct sound_metadata **metadata);
@@ -125,11 +128,13 @@ MUST_CHECK enum status metadata_read_after(struct sound_bytes *bytes,
                                            const struct chunk_layout *layout,
                                            struct sound_metadata *metadata);
 
-/* Forget markers that the file names, and places nowhere: when all of it has been read. */
-void metadata_remove_unplaced(struct sound_metadata *metadata);
+/* Markers that the file names, and places nowhere, become losses: when all of it has been read.
+ * Errors: memory. */
+MUST_CHECK enum status metadata_remove_unplaced(struct sound_metadata *metadata);
 
-/* Add; copies are made. Beyond the most nothing is added, and `cut` is set. A chunk whose name is
- * not printable is padding, and is not added; a damaged picture is a loss. Errors: memory. */
+/* Add; copies are made. Beyond the most nothing is added, and `cut` is set. What follows a zero in
+ * a text, a chunk whose name is not printable, unless it is zeros, and a damaged picture are
+ * losses. Errors: memory. */
 MUST_CHECK enum status metadata_add_chunk(struct sound_metadata *metadata,
                                           enum metadata_family family, const void *id,
                                           const void *bytes, size_t size);
@@ -142,13 +147,24 @@ MUST_CHECK enum status metadata_add_picture(struct sound_metadata *metadata, con
  */
 MUST_CHECK enum status metadata_add_marker(struct sound_metadata *metadata, uint32_t id,
                                            struct metadata_marker **marker);
+/* The same, at a frame. If that id has another place, this one is a loss, and is not kept. */
+MUST_CHECK enum status metadata_place_marker(struct sound_metadata *metadata, uint32_t id,
+                                             uint64_t frame, struct metadata_marker **marker);
 /* Note a loss; `why` is not copied. */
 MUST_CHECK enum status metadata_lose(struct sound_metadata *metadata, const char *why,
                                      const char *format, ...) __attribute__((format(printf, 3, 4)));
 MUST_CHECK enum status metadata_move(struct sound_metadata *metadata, const char *what);
 
-/* Replace *text by a copy. Errors: memory. */
-MUST_CHECK enum status metadata_set(char **text, const void *bytes, size_t size);
+/* The same of what a reader leaves, of which a file may have very many. */
+extern const char metadata_damaged[], metadata_unknown[], metadata_twice[], metadata_no_module[];
+MUST_CHECK enum status metadata_leave(struct sound_metadata *metadata, const char *why,
+                                      const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Set *text, of a marker, to a copy; a second one is a loss. Errors: memory. */
+MUST_CHECK enum status metadata_set(struct sound_metadata *metadata,
+                                    const struct metadata_marker *marker, char **text,
+                                    const void *bytes, size_t size);
 
 void metadata_remove_chunk(struct sound_metadata *metadata, size_t index);
 void metadata_remove_text(struct sound_metadata *metadata, size_t index);
@@ -187,6 +203,9 @@ struct metadata_buffer {
 /* The error, and a line about it. */
 MUST_CHECK enum status metadata_buffer_status(const struct metadata_buffer *buffer);
 
+/* Whether there is nothing but zeros. */
+bool metadata_is_zero(const void *bytes, size_t size);
+
 void metadata_put(struct metadata_buffer *buffer, const void *bytes, size_t size);
 void metadata_put_little(struct metadata_buffer *buffer, uint64_t value, size_t bytes);
 void metadata_put_big(struct metadata_buffer *buffer, uint64_t value, size_t bytes);
@@ -197,6 +216,9 @@ uint64_t metadata_big(const unsigned char *bytes, size_t count);
  * metadata_buffer_status() then. with_texts: tags, too, which FLAC has elsewhere. */
 void metadata_write_riff(struct sound_metadata *metadata, enum metadata_family family,
                          bool with_texts, struct metadata_buffer *buffer); /* not of AIFF or CAF */
+/* The first text of a marker, of a container that has one for each, of at most `most` bytes; or "".
+ * Notes what was kept. */
+const char *metadata_marker_text(struct metadata_marker *marker, size_t most);
 void metadata_write_aiff(struct sound_metadata *metadata, bool with_texts,
                          struct metadata_buffer *buffer);
 void metadata_write_caf(struct sound_metadata *metadata, struct metadata_buffer *buffer);

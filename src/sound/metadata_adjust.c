@@ -174,7 +174,7 @@ static enum status adjust_chunk(struct sound_metadata *metadata, size_t index,
 {
     struct metadata_chunk *chunk = &metadata->chunks[index];
     if (memcmp(chunk->id, "bext", 4) == 0 && chunk->size < BEXT_LEAST) { /* ffmpeg opens no such */
-        TRY(metadata_lose(metadata, "it is damaged", "bext"));
+        TRY(metadata_lose(metadata, metadata_damaged, "bext"));
         metadata_remove_chunk(metadata, index);
         return STATUS_OK;
     }

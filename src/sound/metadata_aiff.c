@@ -23,20 +23,40 @@ bool metadata_wants_aiff(const char *id)
 static enum status parse_markers(struct sound_metadata *metadata, const unsigned char *bytes,
                                  size_t size)
 {
-    for (size_t at = 2; at < size && size - at >= 7;) {
+    size_t at = 2, count = 0;
+    for (; at < size && size - at >= 7; count++) {
         size_t length = bytes[at + 6];
         struct metadata_marker *marker;
         if (length > size - at - 7)
-            return STATUS_OK;
-        TRY(metadata_add_marker(metadata, (uint32_t)metadata_big(bytes + at, 2), &marker));
-        marker->frame = metadata_big(bytes + at + 2, 4);
-        marker->placed = true;
+            break;
+        TRY(metadata_place_marker(metadata, (uint32_t)metadata_big(bytes + at, 2),
+                                  metadata_big(bytes + at + 2, 4), &marker));
         if (length > 0)
-            TRY(metadata_set(&marker->label, bytes + at + 7, length));
+            TRY(metadata_set(metadata, marker, &marker->label, bytes + at + 7, length));
         at += 7 + length;
         at += (length & 1) == 0; /* with its length it is of even size */
     }
-    return STATUS_OK;
+    return size >= 2 && at >= size && metadata_big(bytes, 2) == count
+               ? STATUS_OK
+               : metadata_leave(metadata, metadata_damaged, "the end of the markers");
+}
+
+/* Of chunks that sox reads and others do not have to: their length, by what is in them. */
+static bool is_whole(const char *id, const unsigned char *bytes, size_t size)
+{
+    enum { INSTRUMENT = 20, COMMENT = 8 };
+    size_t at = 2;
+    if (memcmp(id, "INST", 4) == 0)
+        return size == INSTRUMENT;
+    if (memcmp(id, "COMT", 4) != 0)
+        return true;
+    for (size_t left = size >= 2 ? (size_t)metadata_big(bytes, 2) : 1; left > 0; left--) {
+        if (at > size || size - at < COMMENT)
+            return false;
+        size_t length = (size_t)metadata_big(bytes + at + 6, 2);
+        at += COMMENT + length + (length & 1);
+    }
+    return at <= size + 1;
 }
 
 enum status metadata_parse_aiff(struct sound_metadata *metadata, const char *id,
@@ -49,7 +69,8 @@ enum status metadata_parse_aiff(struct sound_metadata *metadata, const char *id,
         return parse_markers(metadata, bytes, size);
     if (strncasecmp(id, "ID3 ", 4) == 0)
         return metadata_parse_id3(metadata, bytes, size);
-    return metadata_add_chunk(metadata, FAMILY_AIFF, id, bytes, size);
+    return is_whole(id, bytes, size) ? metadata_add_chunk(metadata, FAMILY_AIFF, id, bytes, size)
+                                     : metadata_leave(metadata, metadata_damaged, "%.4s", id);
 }
 
 /* ---- writing ---- */
@@ -71,7 +92,7 @@ static uint32_t marker_id(const struct sound_metadata *metadata, size_t index)
 
 static void put_marker(struct metadata_buffer *list, uint32_t id, uint64_t frame, const char *label)
 {
-    size_t length = label ? strnlen(label, LABEL_MOST) : 0;
+    size_t length = strlen(label);
     metadata_put_big(list, id, 2);
     metadata_put_big(list, frame, 4);
     metadata_put_big(list, length, 1);
@@ -89,7 +110,7 @@ static void put_markers(struct sound_metadata *metadata, struct metadata_buffer 
         uint32_t id = marker_id(metadata, i);
         if (marker->frame + marker->length > UINT32_MAX || id == 0 || id > ID_MOST / 2)
             continue;
-        const char *label = marker->label ? marker->label : marker->note;
+        const char *label = metadata_marker_text(marker, LABEL_MOST);
         marker->kept = true;
         put_marker(&list, id, marker->frame, label);
         count++;

@@ -10,6 +10,8 @@ enum {
     MARKER = 28,      /* bytes: type, frame (a double), id, SMPTE time, channel */
     MARKER_FRAME = 4, /* offsets in it */
     MARKER_ID = 12,
+    MARKER_TIME = 16,
+    MARKER_CHANNEL = 24,
     REGION = 12, /* bytes before its markers: id, flags, their number */
     STRING = 12, /* bytes of an entry of the string table: id, offset */
 };
@@ -25,65 +27,113 @@ bool metadata_wants_caf(const char *id)
 
 /* ---- reading ---- */
 
-static uint64_t frame_at(const unsigned char *bytes)
+/* Of a marker. False: that is no frame of a sound. */
+static bool frame_of(const unsigned char *marker, uint64_t *frame)
 {
-    uint64_t bits = metadata_big(bytes, 8);
-    double frame;
-    memcpy(&frame, &bits, sizeof frame);
-    return frame > 0 && frame < 0x1p62 ? (uint64_t)frame : 0;
+    uint64_t bits = metadata_big(marker + MARKER_FRAME, 8);
+    double position;
+    memcpy(&position, &bits, sizeof position);
+    bool is_frame = position >= 0 && position < 0x1p62;
+    *frame = is_frame ? (uint64_t)position : 0;
+    return is_frame;
 }
+
+/* Whether a marker is no more than a place: of this type, or none; of all channels, without a SMPTE
+ * time, and at a whole frame. */
+static bool is_plain(const unsigned char *marker, const char *type)
+{
+    uint64_t frame, bits = metadata_big(marker + MARKER_FRAME, 8);
+    double position;
+    memcpy(&position, &bits, sizeof position);
+    uint64_t time = metadata_big(marker + MARKER_TIME, 8);
+    return (memcmp(marker, type, 4) == 0 || metadata_is_zero(marker, 4)) &&
+           (time == UINT64_MAX || time == 0) && metadata_is_zero(marker + MARKER_CHANNEL, 4) &&
+           frame_of(marker, &frame) && (double)frame == position;
+}
+
+static const char only_places[] = "halo keeps frames and labels of markers";
 
 static enum status parse_markers(struct sound_metadata *metadata, const unsigned char *bytes,
                                  size_t size)
 {
-    for (size_t at = 8; size >= MARKER && at <= size - MARKER; at += MARKER) {
-        struct metadata_marker *marker;
+    size_t at = 8;
+    for (; size >= MARKER && at <= size - MARKER; at += MARKER) {
         uint32_t id = (uint32_t)metadata_big(bytes + at + MARKER_ID, 4);
-        TRY(metadata_add_marker(metadata, id, &marker));
-        marker->frame = frame_at(bytes + at + MARKER_FRAME);
-        marker->placed = true;
+        struct metadata_marker *marker;
+        uint64_t frame;
+        if (!frame_of(bytes + at, &frame)) {
+            TRY(metadata_leave(metadata, "its frame is no possible one", "marker %u", id));
+            continue;
+        }
+        TRY(metadata_place_marker(metadata, id, frame, &marker));
+        if (!is_plain(bytes + at, "\0\0\0\0"))
+            TRY(metadata_leave(metadata, only_places, "part of marker %u", id));
     }
-    return STATUS_OK;
+    return at == size && metadata_big(bytes + 4, 4) == (size - 8) / MARKER
+               ? STATUS_OK
+               : metadata_leave(metadata, metadata_damaged, "the end of the markers");
+}
+
+/* From its header on, with `count` markers: their first and their last are its ends. */
+static enum status parse_region(struct sound_metadata *metadata, const unsigned char *region,
+                                uint64_t count)
+{
+    uint64_t first = UINT64_MAX, last = 0, frame;
+    uint32_t id = (uint32_t)metadata_big(region, 4);
+    struct metadata_marker *marker;
+    bool is_whole = count == 2;
+    for (size_t i = 0; i < count; i++) {
+        const unsigned char *end = region + REGION + i * MARKER;
+        if (!frame_of(end, &frame))
+            return metadata_leave(metadata, "its frame is no possible one", "region %u", id);
+        first = frame < first ? frame : first;
+        last = frame > last ? frame : last;
+        is_whole &= is_plain(end, i == 0 ? "rbeg" : "rend");
+    }
+    if (count == 0)
+        return metadata_leave(metadata, metadata_damaged, "region %u", id);
+    TRY(metadata_place_marker(metadata, id, first, &marker));
+    marker->flags = (uint32_t)metadata_big(region + 4, 4);
+    marker->length = last - first;
+    return is_whole ? STATUS_OK : metadata_leave(metadata, only_places, "part of region %u", id);
 }
 
 static enum status parse_regions(struct sound_metadata *metadata, const unsigned char *bytes,
                                  size_t size)
 {
-    for (size_t at = 8; at < size && size - at >= REGION;) {
-        uint64_t count = metadata_big(bytes + at + 8, 4), first = UINT64_MAX, last = 0;
-        struct metadata_marker *marker;
+    size_t at = 8, regions = 0;
+    for (; at < size && size - at >= REGION; regions++) {
+        uint64_t count = metadata_big(bytes + at + 8, 4);
         if (count > (size - at - REGION) / MARKER)
-            return STATUS_OK;
-        for (size_t i = 0; i < count; i++) {
-            uint64_t frame = frame_at(bytes + at + REGION + i * MARKER + MARKER_FRAME);
-            first = frame < first ? frame : first;
-            last = frame > last ? frame : last;
-        }
-        TRY(metadata_add_marker(metadata, (uint32_t)metadata_big(bytes + at, 4), &marker));
-        marker->flags = (uint32_t)metadata_big(bytes + at + 4, 4);
-        marker->frame = count > 0 ? first : 0;
-        marker->length = count > 0 ? last - first : 0;
-        marker->placed = count > 0;
+            break;
+        TRY(parse_region(metadata, bytes + at, count));
         at += REGION + (size_t)count * MARKER;
     }
-    return STATUS_OK;
+    return at == size && metadata_big(bytes + 4, 4) == regions
+               ? STATUS_OK
+               : metadata_leave(metadata, metadata_damaged, "the end of the regions");
 }
 
 static enum status parse_strings(struct sound_metadata *metadata, const unsigned char *bytes,
                                  size_t size)
 {
-    uint64_t count = size >= 4 ? metadata_big(bytes, 4) : 0;
-    if (count > size / STRING)
-        return STATUS_OK;
+    uint64_t count = size >= 4 ? metadata_big(bytes, 4) : UINT64_MAX;
+    if (count > size / STRING || 4 + count * STRING > size)
+        return metadata_leave(metadata, metadata_damaged, "strg");
     size_t table = 4 + (size_t)count * STRING;
-    for (size_t i = 0; i < count && table <= size; i++) {
+    for (size_t i = 0; i < count; i++) {
         const unsigned char *entry = bytes + 4 + i * STRING;
+        const char *text = (const char *)bytes + table;
         uint64_t offset = metadata_big(entry + 4, 8);
+        uint32_t id = (uint32_t)metadata_big(entry, 4);
         struct metadata_marker *marker;
-        if (offset >= size - table)
+        if (offset >= size - table) {
+            TRY(metadata_leave(metadata, metadata_damaged, "a text of marker %u", id));
             continue;
-        TRY(metadata_add_marker(metadata, (uint32_t)metadata_big(entry, 4), &marker));
-        TRY(metadata_set(&marker->label, bytes + table + offset, size - table - (size_t)offset));
+        }
+        TRY(metadata_add_marker(metadata, id, &marker));
+        TRY(metadata_set(metadata, marker, &marker->label, text + offset,
+                         strnlen(text + offset, size - table - (size_t)offset)));
     }
     return STATUS_OK;
 }
@@ -92,12 +142,13 @@ static enum status parse_strings(struct sound_metadata *metadata, const unsigned
 static enum status parse_info(struct sound_metadata *metadata, const unsigned char *bytes,
                               size_t size)
 {
-    for (size_t at = 4; at < size;) {
+    size_t at = 4, count = 0;
+    for (; at < size; count++) {
         const char *key = (const char *)bytes + at;
         size_t key_size = strnlen(key, size - at);
         at += key_size + 1;
         if (at >= size)
-            return STATUS_OK;
+            break;
         const char *value = (const char *)bytes + at,
                    *name = metadata_name_of("CAF", key, key_size);
         size_t value_size = strnlen(value, size - at);
@@ -105,7 +156,9 @@ static enum status parse_info(struct sound_metadata *metadata, const unsigned ch
         TRY(metadata_add_text(metadata, name ? name : key, name ? strlen(name) : key_size, value,
                               value_size));
     }
-    return STATUS_OK;
+    return size >= 4 && metadata_big(bytes, 4) == count
+               ? STATUS_OK
+               : metadata_leave(metadata, metadata_damaged, "the end of info");
 }
 
 enum status metadata_parse_caf(struct sound_metadata *metadata, const char *id,
@@ -161,7 +214,7 @@ static void put_region(struct marker_lists *lists, uint32_t id, uint32_t flags, 
     lists->region_count++;
 }
 
-static void add_marker(struct marker_lists *lists, const struct metadata_marker *marker)
+static void add_marker(struct marker_lists *lists, struct metadata_marker *marker)
 {
     if (marker->length == 0) {
         put_marker(&lists->points, "\0\0\0\0", marker->frame, marker->id); /* generic */
@@ -169,8 +222,9 @@ static void add_marker(struct marker_lists *lists, const struct metadata_marker 
     } else {
         put_region(lists, marker->id, marker->flags, marker->frame, marker->frame + marker->length);
     }
-    const char *label = marker->label ? marker->label : marker->note ? marker->note : marker->text;
-    if (!label || !*label)
+    const char *label = metadata_marker_text(marker, SIZE_MAX);
+    marker->kept_parts |= MARKER_LOOP;
+    if (!*label)
         return;
     metadata_put_big(&lists->table, marker->id, 4);
     metadata_put_big(&lists->table, lists->strings.size, 8);

@@ -9,7 +9,15 @@
 #include <string.h>
 #include <strings.h>
 
-enum { BLOCK_APPLICATION = 2, BLOCK_COMMENTS = 4, BLOCK_CUES = 5, BLOCK_PICTURE = 6 };
+enum {
+    BLOCK_STREAM = 0,
+    BLOCK_PADDING = 1,
+    BLOCK_APPLICATION = 2,
+    BLOCK_SEEKING = 3,
+    BLOCK_COMMENTS = 4,
+    BLOCK_CUES = 5,
+    BLOCK_PICTURE = 6,
+};
 enum { BLOCK_LAST = 0x80, BLOCK_MOST = (1 << 24) - 1, BLOCKS_MOST = 1 << 16 };
 
 static const char picture_name[] = "METADATA_BLOCK_PICTURE";
@@ -24,10 +32,10 @@ static enum status parse_picture_text(struct sound_metadata *metadata, const cha
     unsigned char *bytes = malloc(size + 1);
     if (!bytes)
         return fail_memory("tags");
-    enum status status = STATUS_OK;
     if (sodium_base642bin(bytes, size + 1, text, size, " \r\n", &length, NULL,
-                          sodium_base64_VARIANT_ORIGINAL) == 0)
-        status = metadata_add_picture(metadata, bytes, length);
+                          sodium_base64_VARIANT_ORIGINAL) != 0)
+        length = 0; /* which is damaged */
+    enum status status = metadata_add_picture(metadata, bytes, length);
     free(bytes);
     return status;
 }
@@ -36,7 +44,7 @@ static enum status parse_comment(struct sound_metadata *metadata, const char *te
 {
     const char *sign = memchr(text, '=', size);
     if (!sign || sign == text)
-        return STATUS_OK;
+        return metadata_leave(metadata, "it has no name", "a comment");
     size_t name = (size_t)(sign - text), value = size - name - 1;
     if (name == sizeof picture_name - 1 && strncasecmp(text, picture_name, name) == 0)
         return parse_picture_text(metadata, sign + 1, value);
@@ -48,16 +56,20 @@ enum status metadata_parse_comments(struct sound_metadata *metadata, const unsig
 {
     size_t vendor = size >= 8 ? metadata_little(bytes, 4) : SIZE_MAX;
     if (size < 8 || vendor > size - 8)
-        return STATUS_OK;
+        return metadata_leave(metadata, metadata_damaged, "the list of comments");
     uint64_t count = metadata_little(bytes + 4 + vendor, 4);
-    for (size_t at = 8 + vendor; count > 0 && size - at >= 4; count--) {
+    size_t at = 8 + vendor;
+    for (; count > 0 && size - at >= 4; count--) {
         size_t length = metadata_little(bytes + at, 4);
         if (length > size - at - 4)
             break;
         TRY(parse_comment(metadata, (const char *)bytes + at + 4, length));
         at += 4 + length;
     }
-    return STATUS_OK;
+    at += at < size && bytes[at] == 1; /* the framing bit of Vorbis */
+    return count == 0 && metadata_is_zero(bytes + at, size - at)
+               ? STATUS_OK
+               : metadata_leave(metadata, metadata_damaged, "the end of the list of comments");
 }
 
 /* False: it is too long. */
@@ -140,15 +152,15 @@ static enum status parse_application(struct sound_metadata *metadata, const unsi
     bool is_aiff = size >= 12 && memcmp(bytes, "aiff", 4) == 0;
     const char *id = (const char *)bytes + 4;
     if (!is_riff && !is_aiff)
-        return size >= 4 && memcmp(bytes, "w64 ", 4) == 0
-                   ? STATUS_OK
-                   : metadata_lose(metadata, "halo does not know it", "a block of an application");
+        return metadata_leave(metadata, metadata_unknown, "a block of an application");
     if (memcmp(id, "RIFF", 4) == 0 || memcmp(id, "RF64", 4) == 0 || memcmp(id, "FORM", 4) == 0)
         return STATUS_OK;
     metadata->origin = is_riff ? FAMILY_RIFF : FAMILY_AIFF;
     size_t content = (is_riff ? metadata_little : metadata_big)(bytes + 8, 4);
-    if (!(is_riff ? metadata_wants_riff : metadata_wants_aiff)(id) || content > size - 12)
+    if (!(is_riff ? metadata_wants_riff : metadata_wants_aiff)(id))
         return STATUS_OK;
+    if (content > size - 12)
+        return metadata_leave(metadata, metadata_damaged, "a chunk");
     return is_riff ? metadata_parse_riff(metadata, id, false, bytes + 12, content)
                    : metadata_parse_aiff(metadata, id, bytes + 12, content);
 }
@@ -164,9 +176,13 @@ static enum status parse_block(struct sound_metadata *metadata, unsigned type,
     case BLOCK_PICTURE:
         return metadata_add_picture(metadata, bytes, size);
     case BLOCK_CUES:
-        return metadata_lose(metadata, "its tracks are those of a disc", "a cue sheet");
+        return metadata_leave(metadata, "its tracks are those of a disc", "a cue sheet");
+    case BLOCK_STREAM:
+    case BLOCK_PADDING:
+    case BLOCK_SEEKING:
+        return STATUS_OK;
     default:
-        return STATUS_OK; /* about the samples, or nothing */
+        return metadata_leave(metadata, metadata_unknown, "a block of type %u", type);
     }
 }
 
@@ -175,8 +191,10 @@ enum status metadata_read_flac(struct sound_bytes *bytes, uint64_t at,
 {
     unsigned char header[4] = {0};
     for (size_t i = 0; i < BLOCKS_MOST && !(header[0] & BLOCK_LAST); i++) {
-        if (!sound_bytes_read(bytes, at, header, sizeof header))
+        if (!sound_bytes_read(bytes, at, header, sizeof header)) {
+            metadata->cut = true;
             return STATUS_OK;
+        }
         uint64_t size = metadata_big(header + 1, 3);
         unsigned char *taken;
         TRY(metadata_copy(metadata, bytes, at + 4, size, &taken));
@@ -366,7 +384,7 @@ static enum status parse_packet(struct sound_metadata *metadata,
                                            packet->size - kinds[i].size);
     bool is_flac = packet->size > 4 && (packet->bytes[0] & (BLOCK_LAST - 1)) == BLOCK_COMMENTS;
     return is_flac ? metadata_parse_comments(metadata, packet->bytes + 4, packet->size - 4)
-                   : STATUS_OK;
+                   : metadata_leave(metadata, metadata_damaged, "the list of comments");
 }
 
 enum status metadata_read_ogg(struct sound_bytes *bytes, struct sound_metadata *metadata)

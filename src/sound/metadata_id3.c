@@ -125,13 +125,13 @@ enum status metadata_parse_id3(struct sound_metadata *metadata, const unsigned c
     bool is_there;
     TRY(open_module(size, &is_there));
     if (!is_there)
-        return metadata_lose(metadata, "it needs TagLib, which is not there", "an ID3 tag");
+        return metadata_leave(metadata, metadata_no_module, "an ID3 tag");
     struct adding adding = {.metadata = metadata};
     const struct tag_visitor visitor = {.user = &adding, .text = add_text, .picture = add_picture};
     int result = module.read(bytes, size, &visitor);
     if (result == TAG_NOTHING)
         return is_blank(bytes, size) ? STATUS_OK
-                                     : metadata_lose(metadata, "it is damaged", "an ID3 tag");
+                                     : metadata_leave(metadata, metadata_damaged, "an ID3 tag");
     TRY(adding.status);
     if (result != 0)
         return fail_memory("tags");
@@ -254,5 +254,5 @@ void metadata_write_id3(struct sound_metadata *metadata, bool always,
     else if (is_there)
         write_tag(metadata, picture_count, buffer);
     else
-        metadata->lacks_taglib = true;
+        metadata->lacks_module = true;
 }

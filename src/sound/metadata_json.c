@@ -10,14 +10,33 @@
 
 static const char no_place[] = "the container has no place for it";
 
-static const char no_taglib[] = "it needs TagLib, which is not there";
-
 /* Why a thing of `of` was not kept; `why`, unless there is a reason of that kind's own. */
 static const char *reason(const struct sound_metadata *of, enum metadata_kind kind, const char *why)
 {
     if (of->without & kind)
         return of->why_without;
-    return of->lacks_taglib && kind & (METADATA_TAGS | METADATA_PICTURES) ? no_taglib : why;
+    return of->lacks_module && kind & (METADATA_TAGS | METADATA_PICTURES) ? metadata_no_module
+                                                                          : why;
+}
+
+/* Of markers that were kept. */
+static enum status conclude_parts(struct sound_metadata *metadata, const struct sound_metadata *of,
+                                  const char *why)
+{
+    static const char *const names[] = {"label", "note", "region text", "loop"};
+    size_t lost[sizeof names / sizeof *names] = {0};
+    for (size_t i = 0; i < of->marker_count; i++) {
+        const struct metadata_marker *marker = &of->markers[i];
+        const char *const texts[] = {marker->label, marker->note, marker->text};
+        for (size_t k = 0; marker->kept && k < sizeof lost / sizeof *lost; k++) {
+            bool is_there = k == 3 ? marker->flags != 0 : texts[k] && *texts[k];
+            lost[k] += is_there && !(marker->kept_parts & 1U << k);
+        }
+    }
+    for (size_t k = 0; k < sizeof lost / sizeof *lost; k++)
+        if (lost[k] > 0)
+            TRY(metadata_lose(metadata, why, "%zu %s%s", lost[k], names[k], plural_s(lost[k])));
+    return STATUS_OK;
 }
 
 static enum status conclude_counted(struct sound_metadata *metadata,
@@ -28,6 +47,7 @@ static enum status conclude_counted(struct sound_metadata *metadata,
         markers += !of->markers[i].kept;
     for (size_t i = 0; i < of->picture_count; i++)
         pictures += !of->pictures[i].kept;
+    TRY(conclude_parts(metadata, of, why));
     if (markers > 0)
         TRY(metadata_lose(metadata, reason(of, METADATA_MARKERS, why), "%zu marker%s", markers,
                           plural_s(markers)));

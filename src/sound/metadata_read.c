@@ -1,6 +1,8 @@
 /* Finds metadata in sound files: walks the chunks of those that are made of chunks. */
+#include "base/plural.h"
 #include "sound/metadata.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +12,8 @@ struct walk {
     struct sound_chunks chunks;
     enum metadata_family family;
     struct sound_metadata *metadata;
+    bool is_file;  /* from its first chunk on */
+    bool is_after; /* the samples were passed */
 };
 
 static enum metadata_family family_of(const struct chunk_layout *layout)
@@ -58,14 +62,39 @@ static enum status parse_chunk(struct walk *walk, const struct sound_chunk *chun
     return status;
 }
 
+/* What is left at the end is no chunk; and a file may say that it goes on. */
+static enum status end_walk(struct walk *walk)
+{
+    const struct chunk_layout *layout = walk->chunks.layout;
+    struct sound_bytes *bytes = walk->chunks.bytes;
+    unsigned char rest[24];
+    uint64_t at = walk->chunks.at, whole, size = bytes->size;
+    size_t left = at < size ? (size_t)(size - at) : 0;
+    if (left >= sizeof rest) /* it could not be read */
+        return STATUS_OK;
+    if (left > 0 && sound_bytes_read(bytes, at, rest, left) && !metadata_is_zero(rest, left))
+        TRY(metadata_leave(walk->metadata, metadata_unknown, "%zu byte%s at the end", left,
+                           plural_s(left)));
+    if (!walk->is_file || layout->whole_bytes == 0 ||
+        !sound_bytes_number(bytes, layout->whole_at, layout->whole_bytes, &whole))
+        return STATUS_OK;
+    walk->metadata->cut |= !sound_size_is_made_up(whole, walk->chunks.frame) &&
+                           whole + layout->whole_less > size + layout->header;
+    return STATUS_OK;
+}
+
 static enum status walk_chunks(struct walk *walk)
 {
     struct sound_chunk chunk;
     for (size_t i = 0; i < CHUNKS_MOST; i++) {
         if (!sound_chunks_next(&walk->chunks, &chunk))
-            return STATUS_OK;
+            return end_walk(walk);
         if (sound_chunk_is_open(&walk->chunks, &chunk))
             return STATUS_OK;
+        if (chunk.is_data && walk->is_after)
+            TRY(metadata_leave(walk->metadata, "the sound is that of the first",
+                               "another chunk of samples"));
+        walk->is_after |= chunk.is_data;
         /* The last chunk of a stream may claim any size. */
         if (chunk.is_absurd || chunk.size > walk->chunks.bytes->size - chunk.content) {
             walk->metadata->cut |= wants(walk, chunk.id);
@@ -77,11 +106,60 @@ static enum status walk_chunks(struct walk *walk)
     return STATUS_OK;
 }
 
-void metadata_remove_unplaced(struct sound_metadata *metadata)
+enum status metadata_remove_unplaced(struct sound_metadata *metadata)
 {
-    for (size_t i = metadata->marker_count; i-- > 0;)
-        if (!metadata->markers[i].placed)
-            metadata_remove_marker(metadata, i);
+    for (size_t i = metadata->marker_count; i-- > 0;) {
+        if (metadata->markers[i].placed)
+            continue;
+        TRY(metadata_leave(metadata, "there is no marker of that number", "a text of marker %u",
+                           metadata->markers[i].id));
+        metadata_remove_marker(metadata, i);
+    }
+    return STATUS_OK;
+}
+
+/* Between its header and its samples, and behind them. */
+static enum status read_au(struct sound_bytes *bytes, struct sound_metadata *metadata)
+{
+    enum { HEADER = 24 };
+    uint64_t samples, size;
+    unsigned char *text;
+    if (!sound_bytes_number(bytes, 4, 4, &samples) || !sound_bytes_number(bytes, 8, 4, &size))
+        return STATUS_OK;
+    if (bytes->fd >= 0 && size > 0 && samples + size < bytes->size)
+        TRY(metadata_leave(metadata, metadata_unknown, "%" PRIu64 " bytes at the end",
+                           bytes->size - samples - size));
+    if (samples <= HEADER)
+        return STATUS_OK;
+    TRY(metadata_copy(metadata, bytes, HEADER, samples - HEADER, &text));
+    bool has_text = text && !metadata_is_zero(text, (size_t)(samples - HEADER));
+    free(text);
+    return has_text ? metadata_leave(metadata, metadata_unknown, "the annotation") : STATUS_OK;
+}
+
+/* Tags behind what a decoder reads. read: a tag of version 1 that ends the file was read. */
+static enum status name_tags_at_end(struct sound_bytes *bytes, bool read,
+                                    struct sound_metadata *metadata)
+{
+    enum { APE = 32, ID3V1 = 128, TAGS_MOST = 4 };
+    uint64_t end = bytes->fd >= 0 ? bytes->size : 0;
+    unsigned char tag[APE];
+    for (int i = 0; i < TAGS_MOST; i++) {
+        if (end >= ID3V1 && sound_bytes_read(bytes, end - ID3V1, tag, 3) &&
+            memcmp(tag, "TAG", 3) == 0) {
+            if (!read || end < bytes->size)
+                TRY(metadata_leave(metadata, metadata_unknown, "an ID3 tag at the end"));
+            end -= ID3V1;
+        } else if (end >= APE && sound_bytes_read(bytes, end - APE, tag, APE) &&
+                   memcmp(tag, "APETAGEX", 8) == 0) {
+            uint64_t size = metadata_little(tag + 12, 4) + (tag[23] & 0x80 ? APE : 0);
+            TRY(metadata_leave(metadata, metadata_unknown, "an APE tag"));
+            end = size < end ? end - size : 0;
+        } else {
+            break;
+        }
+    }
+    return STATUS_OK;
 }
 
 enum status metadata_read(struct sound_bytes *bytes, struct sound_metadata *metadata)
@@ -90,17 +168,26 @@ enum status metadata_read(struct sound_bytes *bytes, struct sound_metadata *meta
     if (!sound_bytes_read(bytes, 0, head, sizeof head))
         return STATUS_OK;
     enum status status = STATUS_OK;
-    struct walk walk = {.metadata = metadata};
+    struct walk walk = {.metadata = metadata, .is_file = bytes->fd >= 0};
+    bool is_little = memcmp(head, "dns.", 4) == 0;
     if (sound_chunks_begin(bytes, &walk.chunks)) {
         walk.family = family_of(walk.chunks.layout);
         metadata->origin = walk.family == FAMILY_W64 ? FAMILY_RIFF : walk.family;
         status = walk_chunks(&walk);
     } else if (memcmp(head, "fLaC", 4) == 0) {
         status = metadata_read_flac(bytes, 4, metadata);
+        if (status == STATUS_OK)
+            status = name_tags_at_end(bytes, false, metadata);
     } else if (memcmp(head, "OggS", 4) == 0) {
         status = metadata_read_ogg(bytes, metadata);
+    } else if (is_little || memcmp(head, ".snd", 4) == 0) {
+        bytes->big_endian = !is_little;
+        status = read_au(bytes, metadata);
     } else {
+        bool has_tag = memcmp(head, "ID3", 3) == 0;
         status = metadata_read_mp3(bytes, head, metadata);
+        if (status == STATUS_OK && (has_tag || head[0] == 0xFF))
+            status = name_tags_at_end(bytes, true, metadata);
     }
     return status;
 }
@@ -110,7 +197,8 @@ enum status metadata_read_after(struct sound_bytes *bytes, const struct chunk_la
 {
     struct walk walk = {.chunks = {.bytes = bytes, .layout = layout},
                         .family = family_of(layout),
-                        .metadata = metadata};
+                        .metadata = metadata,
+                        .is_after = true};
     bytes->big_endian = layout->big_endian;
     return walk_chunks(&walk);
 }

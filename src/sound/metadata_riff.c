@@ -39,13 +39,28 @@ static uint32_t number(bool big_endian, const unsigned char *bytes)
 static enum status parse_cue(struct sound_metadata *metadata, bool big_endian,
                              const unsigned char *bytes, size_t size)
 {
-    for (size_t at = 4; size >= CUE_POINT && at <= size - CUE_POINT; at += CUE_POINT) {
+    size_t at = 4;
+    for (; size >= CUE_POINT && at <= size - CUE_POINT; at += CUE_POINT) {
         struct metadata_marker *marker;
-        TRY(metadata_add_marker(metadata, number(big_endian, bytes + at), &marker));
-        marker->frame = number(big_endian, bytes + at + 20);
-        marker->placed = true;
+        TRY(metadata_place_marker(metadata, number(big_endian, bytes + at),
+                                  number(big_endian, bytes + at + 20), &marker));
     }
-    return STATUS_OK;
+    return at == size && number(big_endian, bytes) == size / CUE_POINT
+               ? STATUS_OK
+               : metadata_leave(metadata, metadata_damaged, "the end of the cue points");
+}
+
+static enum status parse_region(struct sound_metadata *metadata, bool big_endian,
+                                const unsigned char *bytes, size_t size,
+                                struct metadata_marker *marker)
+{
+    uint32_t length = number(big_endian, bytes + 4);
+    if (marker->text &&
+        (marker->length != length || memcmp(marker->kind, bytes + 8, sizeof marker->kind) != 0))
+        return metadata_leave(metadata, metadata_twice, "a region of marker %u", marker->id);
+    marker->length = length;
+    memcpy(marker->kind, bytes + 8, sizeof marker->kind);
+    return metadata_set(metadata, marker, &marker->text, bytes + TEXT_HEADER, size - TEXT_HEADER);
 }
 
 static enum status parse_label(struct sound_metadata *metadata, bool big_endian,
@@ -53,18 +68,14 @@ static enum status parse_label(struct sound_metadata *metadata, bool big_endian,
 {
     struct metadata_marker *marker;
     const char *text = (const char *)bytes + 4;
-    if (size < 4)
-        return STATUS_OK;
+    bool is_region = memcmp(id, "ltxt", 4) == 0;
+    if (size < (is_region ? TEXT_HEADER : 4))
+        return metadata_leave(metadata, metadata_damaged, "%.4s of a list", id);
     TRY(metadata_add_marker(metadata, number(big_endian, bytes), &marker));
-    if (memcmp(id, "labl", 4) == 0)
-        return metadata_set(&marker->label, text, size - 4);
-    if (memcmp(id, "note", 4) == 0)
-        return metadata_set(&marker->note, text, size - 4);
-    if (size < TEXT_HEADER)
-        return STATUS_OK;
-    marker->length = number(big_endian, bytes + 4);
-    memcpy(marker->kind, bytes + 8, sizeof marker->kind);
-    return metadata_set(&marker->text, bytes + TEXT_HEADER, size - TEXT_HEADER);
+    if (is_region)
+        return parse_region(metadata, big_endian, bytes, size, marker);
+    char **place = memcmp(id, "labl", 4) == 0 ? &marker->label : &marker->note;
+    return metadata_set(metadata, marker, place, text, size - 4);
 }
 
 static enum status parse_info(struct sound_metadata *metadata, const unsigned char *id,
@@ -73,7 +84,7 @@ static enum status parse_info(struct sound_metadata *metadata, const unsigned ch
     const char *letters = (const char *)id, *name = metadata_name_of("INFO", letters, 4);
     for (size_t i = 0; i < 4; i++)
         if (letters[i] < ' ' || letters[i] > '}' || letters[i] == '=')
-            return STATUS_OK;
+            return metadata_leave(metadata, metadata_damaged, "a text of a list");
     return metadata_add_text(metadata, name ? name : letters, name ? strlen(name) : 4, bytes, size);
 }
 
@@ -81,9 +92,12 @@ static enum status parse_list(struct sound_metadata *metadata, bool big_endian,
                               const unsigned char *bytes, size_t size)
 {
     bool is_info = size >= 4 && memcmp(bytes, "INFO", 4) == 0;
-    if (!is_info && !(size >= 4 && memcmp(bytes, "adtl", 4) == 0))
+    size_t at = 4;
+    if (size < 4)
+        return metadata_leave(metadata, metadata_damaged, "LIST");
+    if (!is_info && memcmp(bytes, "adtl", 4) != 0)
         return metadata_add_chunk(metadata, FAMILY_RIFF, "LIST", bytes, size);
-    for (size_t at = 4; size - at >= 8;) {
+    while (size - at >= 8) {
         const unsigned char *id = bytes + at;
         size_t part = number(big_endian, bytes + at + 4);
         if (part > size - at - 8)
@@ -94,14 +108,14 @@ static enum status parse_list(struct sound_metadata *metadata, bool big_endian,
             TRY(parse_info(metadata, id, bytes + at + 8, part));
         else if (is_label)
             TRY(parse_label(metadata, big_endian, id, bytes + at + 8, part));
-        else if (metadata->loss_count < METADATA_UNKNOWN_MOST)
-            TRY(metadata_lose(metadata, "halo does not know it", "%.4s of a list", id));
         else
-            metadata->cut = true;
+            TRY(metadata_leave(metadata, metadata_unknown, "%.4s of a list", id));
         at += 8 + part;
         at += part & 1 && at < size;
     }
-    return STATUS_OK;
+    return metadata_is_zero(bytes + at, size - at)
+               ? STATUS_OK
+               : metadata_leave(metadata, metadata_damaged, "the end of a list");
 }
 
 enum status metadata_parse_riff(struct sound_metadata *metadata, const char *id, bool big_endian,
@@ -114,7 +128,7 @@ enum status metadata_parse_riff(struct sound_metadata *metadata, const char *id,
     if (strncasecmp(id, "id3 ", 4) == 0)
         return metadata_parse_id3(metadata, bytes, size);
     if (big_endian)
-        return metadata_lose(metadata, "it is big-endian", "chunk '%.4s'", id);
+        return metadata_leave(metadata, "it is big-endian", "chunk '%.4s'", id);
     return metadata_add_chunk(metadata, FAMILY_RIFF, id, bytes, size);
 }
 
@@ -125,8 +139,8 @@ enum status metadata_parse_w64(struct sound_metadata *metadata, const unsigned c
         return metadata_parse_riff(metadata, "LIST", false, bytes, size);
     if (memcmp(guid + 4, guid_rest, sizeof guid_rest) == 0)
         return metadata_parse_riff(metadata, (const char *)guid, false, bytes, size);
-    return metadata_lose(metadata, "halo does not know it", "GUID %02x%02x%02x%02x", guid[3],
-                         guid[2], guid[1], guid[0]);
+    return metadata_leave(metadata, metadata_unknown, "GUID %02x%02x%02x%02x", guid[3], guid[2],
+                          guid[1], guid[0]);
 }
 
 /* ---- writing ---- */
@@ -215,6 +229,7 @@ static void put_markers(struct sound_metadata *metadata, enum metadata_family fa
         if (marker->frame > UINT32_MAX || marker->length > UINT32_MAX)
             continue;
         marker->kept = true;
+        marker->kept_parts = MARKER_LABEL | MARKER_NOTE | MARKER_TEXT;
         count++;
         metadata_put_little(&cue, marker->id, 4);
         metadata_put_little(&cue, marker->frame, 4);

@@ -11,6 +11,9 @@ static const char cure[] = "use --allow-truncated to go on without it";
 enum status sound_source_judge_missing(struct sound_source *sound, uint64_t frames,
                                        uint64_t missing)
 {
+    const struct ogg_pages *pages = &sound->io.pages;
+    bool is_all = sound->io.is_ogg && pages->has_ended && pages->damages == 0;
+    const char *name = sound->source.name, *how = is_all ? "damaged" : "truncated";
     char text[128];
     if (frames > 0 && missing > 0)
         snprintf(text, sizeof text, "its header says %" PRIu64 " frame%s, %" PRIu64 " %s missing",
@@ -21,10 +24,10 @@ enum status sound_source_judge_missing(struct sound_source *sound, uint64_t fram
     else
         snprintf(text, sizeof text, "its end is missing");
     if (!sound->allow_truncated)
-        return fail(STATUS_FAILED, "%s is truncated: %s; use --allow-truncated to render the rest",
-                    sound->source.name, text);
+        return fail(STATUS_FAILED, "%s is %s: %s; use --allow-truncated to render the rest", name,
+                    how, text);
     if (!sound->reported_missing)
-        warning("%s is truncated: %s", sound->source.name, text);
+        warning("%s is %s: %s", name, how, text);
     sound->reported_missing = true;
     return STATUS_OK;
 }

@@ -38,7 +38,8 @@ static enum status read_all(struct sound_source *sound, struct sound_bytes bytes
     if (!bytes.error)
         TRY(metadata_read(&bytes, source->traits.metadata));
     if (bytes.error)
-        return fail(STATUS_FAILED, "cannot read %s: %s", source->name, strerror(bytes.error));
+        return fail(STATUS_FAILED, "cannot read %s: %s", source->name,
+                    sound_error_text(bytes.error));
     return STATUS_OK;
 }
 
@@ -51,8 +52,10 @@ enum status source_read_metadata(struct source *source)
     bool is_file = false;
     TRY(check_whole(sound, fd, &is_file));
     if (is_file) {
-        struct sound_bytes chunks = open_end_chunks(&sound->io.end);
-        TRY(read_all(sound, sound_bytes_of_file(fd)));
+        struct sound_bytes chunks = open_end_chunks(&sound->io.end), all = sound_bytes_of_file(fd);
+        if (!sound->stream && sound->io.length > (int64_t)all.size)
+            all.size = (uint64_t)sound->io.length; /* what is missing is an error */
+        TRY(read_all(sound, all));
         if (!sound->stream && sound->io.end.has_chunks)
             TRY(metadata_read_after(&chunks, sound->layout, source->traits.metadata));
     } else if (!source->traits.metadata) {
@@ -60,7 +63,7 @@ enum status source_read_metadata(struct source *source)
     }
     source->traits.metadata->more_follows = !is_file && sound->end > sound->next;
     if (!source->traits.metadata->more_follows)
-        metadata_remove_unplaced(source->traits.metadata);
+        TRY(metadata_remove_unplaced(source->traits.metadata));
     return STATUS_OK;
 }
 
@@ -116,7 +119,7 @@ enum status source_read_metadata_after(struct source *source, struct sound_metad
     }
     enum status status = read_after(sound, &buffer);
     struct sound_bytes bytes = {.fd = -1, .memory = buffer.bytes, .size = buffer.size};
-    metadata->cut |= sound->end - sound->next > buffer.size;
+    metadata->cut |= sound->end - sound->next > buffer.size + sound->layout->header;
     if (status == STATUS_OK && buffer.size > 0)
         status = metadata_read_after(&bytes, sound->layout, metadata);
     free(buffer.bytes);

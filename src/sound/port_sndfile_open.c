@@ -17,13 +17,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BITS_LEAST = 8 }; /* of PCM */
+enum { BITS_LEAST = 8 /* of PCM */, AIFF_LEAD = 8 /* bytes in front of samples */ };
 
 #define FRAMES_ABSURD ((sf_count_t)1 << 48)
 
 static enum status refuse_read(const struct sound_source *sound, int error)
 {
-    return fail(STATUS_FAILED, "cannot read %s: %s", sound->source.name, strerror(error));
+    return fail(STATUS_FAILED, "cannot read %s: %s", sound->source.name, sound_error_text(error));
 }
 
 static bool is_foreign(struct sound_source *sound, struct foreign_sound *foreign)
@@ -38,9 +38,7 @@ static bool is_foreign(struct sound_source *sound, struct foreign_sound *foreign
 
 static enum status refuse_header(const struct sound_source *sound)
 {
-    return fail(STATUS_FAILED,
-                "cannot read %s: its header gives no possible rate, number of channels or length",
-                sound->source.name);
+    return fail(STATUS_FAILED, SOUND_IMPOSSIBLE, sound->source.name);
 }
 
 /* libsndfile reports some errors only as "System error", others as a sentence. */
@@ -61,6 +59,11 @@ static enum status refuse_sound(struct sound_source *sound)
         return refuse_header(sound);
     if (strstr(sound->io.open_problem, "not a regular file")) /* it is one */
         return fail(STATUS_FAILED, "cannot read %s: it is damaged", sound->source.name);
+    if (strstr(sound->io.open_problem, "internal error"))
+        return fail(STATUS_FAILED,
+                    "cannot read %s: libsndfile does not get past what is before its samples; take "
+                    "long texts out of it",
+                    sound->source.name);
     char text[256];
     snprintf(text, sizeof text, "%s", sound->io.open_problem);
     text[strcspn(text, "\r\n")] = '\0';
@@ -91,7 +94,7 @@ static enum status use_info(struct sound_source *sound, const SF_INFO *info)
     bool rateless = is_aiff && info->samplerate == 1;
     if (is_aiff && info->samplerate >= AIFF_RATE_MOST)
         return refuse_header(sound);
-    if (info->channels < 1 || info->samplerate < 1 || rateless)
+    if (info->channels < 1 || info->samplerate < 1 || info->samplerate > RATE_MOST || rateless)
         return fail(STATUS_FAILED, "cannot read %s: its header says %d channel%s at %d Hz",
                     source->name, info->channels, plural_s((uint64_t)info->channels),
                     rateless ? 0 : info->samplerate);
@@ -110,9 +113,13 @@ static enum status read_layout(struct sound_source *sound, struct sound_bytes by
     return bytes.error ? refuse_read(sound, bytes.error) : STATUS_OK;
 }
 
-static enum status judge_short(struct sound_source *sound, uint64_t missing, const SF_INFO *info)
+static enum status judge_short(struct sound_source *sound, const struct sound_claim *claim,
+                               uint64_t size, const SF_INFO *info)
 {
+    uint64_t missing = claim->end - size;
     uint64_t frame = info ? sound_format_bytes(info->format) * (uint64_t)info->channels : 0;
+    if (frame > 0 && (claim->end - claim->start) % frame >= missing) /* of a frame that is none */
+        return STATUS_OK;
     uint64_t frames = frame > 0 ? (missing + frame - 1) / frame : 0;
     return sound_source_judge_missing(sound, frame > 0 ? (uint64_t)info->frames + frames : 0,
                                       frame > 0 ? frames : missing);
@@ -125,6 +132,10 @@ static enum status open_wav_stream(struct sound_source *sound, const unsigned ch
     TRY(metadata_create(&sound->source.traits.metadata));
     TRY(stream_header_read_wav(sound->stream, head, sound->source.name, &header,
                                &sound->source.traits));
+    if (sound->source.length_is_open) { /* by what the file has */
+        header.frames = FRAMES_UNKNOWN;
+        header.next = header.end = 0;
+    }
     *info = (SF_INFO){.format = header.raw_format,
                       .channels = (int)header.stream.channels,
                       .samplerate = (int)header.stream.rate};
@@ -139,17 +150,6 @@ static enum status open_wav_stream(struct sound_source *sound, const unsigned ch
     if (!sound->allow_truncated)
         sound->source.frames = header.frames;
     return STATUS_OK;
-}
-
-/* libsndfile takes chunks that follow the samples of a W64 for samples. */
-static void limit_frames(struct sound_source *sound, SF_INFO *info, uint64_t bytes)
-{
-    uint64_t frame = sound_format_bytes(info->format) * (uint64_t)info->channels;
-    if ((info->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_W64 || frame == 0 || info->frames <= 0 ||
-        (uint64_t)info->frames <= bytes / frame)
-        return;
-    info->frames = (sf_count_t)(bytes / frame);
-    sound->limit = info->frames;
 }
 
 /* The chunk of the samples. False: there is none. */
@@ -200,7 +200,7 @@ static enum status check_count(struct sound_source *sound, struct sound_bytes *b
 
 /* From what was kept of its head. Of compressed samples libsndfile does not read all that there is.
  */
-static void find_next(struct sound_source *sound, SF_INFO *info)
+static void find_next(struct sound_source *sound, const SF_INFO *info)
 {
     struct sound_bytes bytes = {.memory = sound->io.head, .size = sound_io_kept(&sound->io)};
     struct sound_chunks chunks;
@@ -211,7 +211,6 @@ static void find_next(struct sound_source *sound, SF_INFO *info)
         chunks.layout->whole_bytes == 0 ||
         !sound_bytes_number(&bytes, chunks.layout->whole_at, chunks.layout->whole_bytes, &whole))
         return;
-    limit_frames(sound, info, data.size);
     sound->layout = chunks.layout;
     sound->next = sound->end = chunks.at;
     whole += chunks.layout->whole_less;
@@ -233,25 +232,63 @@ static void take_stream_claim(struct sound_source *sound, struct sound_bytes *he
         sound->source.frames = info->frames;
 }
 
-/* What libsndfile would read as other samples than they are. */
-static void open_again_raw(struct sound_source *sound, struct sound_bytes *bytes, SF_INFO *info)
+/* Samples from `start` on, of a format and number that libsndfile is not to take from the header.
+ * info->format: of the raw samples; `format`: of the file. */
+static void open_again_raw(struct sound_source *sound, SF_INFO *info, int format, uint64_t start,
+                           int64_t frames)
 {
-    uint64_t start;
-    int64_t frames;
-    if (!w64_header_reads_raw(bytes, info, &start, &frames))
-        return;
+    int64_t length = sound->io.length;
     sf_close(sound->file);
     if (sound->stream) {
         sound_io_begin_at(&sound->io, start);
     } else {
         lseek(sound->fd, (off_t)start, SEEK_SET);
         sound_io_begin(&sound->io, sound->fd);
+        sound->io.length = length;
     }
     sound->file = sound_io_open(&sound->io, SFM_READ, info);
-    info->format = SF_FORMAT_W64 | (info->format & SF_FORMAT_SUBMASK);
+    info->format = format;
     if (frames < info->frames)
         info->frames = frames;
     sound->limit = info->frames < FRAMES_ABSURD ? info->frames : FRAMES_UNKNOWN;
+}
+
+/* What libsndfile would read as other samples than they are. */
+static void open_w64_again(struct sound_source *sound, struct sound_bytes *bytes, SF_INFO *info)
+{
+    uint64_t start;
+    int64_t frames;
+    if (w64_header_reads_raw(bytes, info, &start, &frames))
+        open_again_raw(sound, info, SF_FORMAT_W64 | (info->format & SF_FORMAT_SUBMASK), start,
+                       frames);
+}
+
+/* libsndfile takes the size of such an AU for a negative one. */
+static bool is_large_au(int format, const struct sound_claim *claim)
+{
+    return (format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AU && claim->kind == CLAIM_END &&
+           claim->end - claim->start > INT32_MAX;
+}
+
+/* More samples than their container, or libsndfile, can count. False: it is to be read as a stream.
+ */
+static bool open_large_again(struct sound_source *sound, const struct sound_claim *claim,
+                             SF_INFO *info)
+{
+    uint64_t frame = sound_format_bytes(info->format) * (uint64_t)info->channels;
+    int format = info->format, end = format & SF_FORMAT_ENDMASK;
+    bool is_aiff = (format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AIFF,
+         is_au = is_large_au(format, claim);
+    if (!sound->file || frame == 0 || claim->end < claim->start)
+        return false;
+    if (end == SF_ENDIAN_FILE)
+        end = is_aiff || is_au ? SF_ENDIAN_BIG : SF_ENDIAN_LITTLE;
+    *info = (SF_INFO){.format = SF_FORMAT_RAW | end | (format & SF_FORMAT_SUBMASK),
+                      .channels = info->channels,
+                      .samplerate = info->samplerate};
+    uint64_t start = claim->start + (is_aiff ? AIFF_LEAD : 0);
+    open_again_raw(sound, info, format, start, (int64_t)((claim->end - start) / frame));
+    return true;
 }
 
 /* Of a stream that libsndfile opened, what its head says. */
@@ -260,7 +297,7 @@ static enum status use_head(struct sound_source *sound, SF_INFO *info)
     TRY(check_twice(sound));
     struct sound_bytes head = {.memory = sound->io.head, .size = sound_io_kept(&sound->io)};
     find_next(sound, info);
-    open_again_raw(sound, &head, info);
+    open_w64_again(sound, &head, info);
     if (!sound->file || sound->io.error)
         return refuse_sound(sound);
     take_stream_claim(sound, &head, info);
@@ -395,6 +432,12 @@ static bool is_narrow(const SF_INFO *info)
            container == SF_FORMAT_AIFF;
 }
 
+static bool is_bw64(struct sound_bytes *bytes)
+{
+    char magic[4];
+    return sound_bytes_read(bytes, 0, magic, sizeof magic) && memcmp(magic, "BW64", 4) == 0;
+}
+
 static enum status open_file(struct sound_source *sound, uint64_t size)
 {
     SF_INFO info = {0};
@@ -406,30 +449,41 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
         return refuse_read(sound, errno);
     if (claim.kind == CLAIM_TWICE)
         return refuse_twice(sound);
+    if (claim.kind == CLAIM_IMPOSSIBLE)
+        return refuse_header(sound);
     if (claim.bits > 0 && claim.bits < BITS_LEAST)
         return fail(STATUS_FAILED, "cannot read %s: its header says %u bit%s a sample",
                     sound->source.name, claim.bits, plural_s(claim.bits));
     struct sound_bytes bytes = sound_bytes_of_file(sound->fd);
     sound_io_begin(&sound->io, sound->fd);
+    sound->io.length = (int64_t)size;
     if (is_flac_file(&bytes))
         return open_flac(sound, &info);
     if (claim.kind == CLAIM_OPEN)
         sound_source_show_size(sound, &bytes, &claim);
+    bool is_shown = sound->io.patch.size > 0;
+    if (is_bw64(&bytes)) /* which libsndfile knows as RF64 */
+        sound->io.patch = (struct sound_patch){.size = 4, .bytes = "RF64"};
+    if (claim.is_described)
+        sound->io.shown = (int64_t)claim.end;
     sound->file = open_quietly(sound, &claim, &info);
     if (sound->io.error)
         return refuse_read(sound, sound->io.error);
+    struct sound_chunks chunks; /* which halo cannot follow to the samples */
+    if (sound->file && claim.kind == CLAIM_NONE && sound_chunks_begin(&bytes, &chunks))
+        return refuse_header(sound);
     if (is_short)
-        TRY(judge_short(sound, claim.end - size, sound->file ? &info : NULL));
+        TRY(judge_short(sound, &claim, size, sound->file ? &info : NULL));
     TRY(find_guess(sound, &info, &is_guess));
-    /* libsndfile rejects some truncated containers, and those where a chunk of odd size comes
-     * before the samples; and takes others of unknown size for empty: read them as a stream. */
+    /* libsndfile rejects some truncated containers, and what it does not know before the samples of
+     * a WAV; and takes others of unknown size for empty: read them as a stream. */
     bool is_open = claim.kind == CLAIM_OPEN;
-    bool is_plain = (claim.kind == CLAIM_END || is_open) && claim.bits > 0 && !sound->file &&
-                    strstr(sf_strerror(NULL), "No 'data' chunk");
+    bool is_plain = (claim.kind == CLAIM_END || is_open) && claim.bits > 0 && !sound->file;
     sound->source.length_is_open = is_open;
-    bool is_unshown = is_open && sound->file && sound->io.patch.size == 0;
+    bool is_unshown = is_open && sound->file && !is_shown;
     if (((is_short || is_plain) && !sound->file) || is_guess ||
-        (is_unshown && (info.frames == 0 || is_narrow(&info)))) {
+        (is_unshown && (info.frames == 0 || is_narrow(&info)) &&
+         !(is_narrow(&info) && open_large_again(sound, &claim, &info)))) {
         if (sound->file)
             sf_close(sound->file);
         sound->file = NULL;
@@ -437,12 +491,10 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
         lseek(sound->fd, 0, SEEK_SET);
         return use_stream(sound);
     }
-    if (sound->file && claim.kind == CLAIM_END)
-        limit_frames(sound, &info, claim.bytes);
-    if (sound->file && is_open)
-        sound_source_limit_to_chunks(sound, &claim, &info);
     if (sound->file)
-        open_again_raw(sound, &bytes, &info);
+        open_w64_again(sound, &bytes, &info);
+    if (sound->file && is_large_au(info.format, &claim))
+        (void)open_large_again(sound, &claim, &info);
     if (bytes.error)
         return refuse_read(sound, bytes.error);
     if (sound->file && claim.kind == CLAIM_END)

@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Far beyond any stream, and far from overflow in libsndfile. */
-#define STREAM_SIZE (UINT64_C(1) << 58)
-
 static void put_size(unsigned char *bytes, size_t count, uint64_t size, bool big_endian)
 {
     for (size_t i = 0; i < count; i++)
@@ -38,9 +35,11 @@ void sound_source_show_size(struct sound_source *sound, struct sound_bytes *byte
     unsigned char head[12];
     claim->end = bytes->size;
     find_chunks(sound, bytes, claim);
-    if (!sound_bytes_read(bytes, 0, head, sizeof head) || memcmp(head, "RF64", 4) == 0)
-        return; /* which has the size elsewhere, and libsndfile asks for that of the file */
+    if (!sound_bytes_read(bytes, 0, head, sizeof head))
+        return;
     const struct chunk_layout *layout = sound_chunks_layout(head);
+    if (layout && layout->whole_bytes == 8 && layout->size_bytes == 4)
+        return; /* an RF64 has the size elsewhere, and libsndfile asks for that of the file */
     uint64_t size = claim->end - claim->start + (layout ? layout->counted : 0);
     bool big_endian = layout ? layout->big_endian : memcmp(head, ".snd", 4) == 0;
     if (claim->size_bytes == 4 && size >= UINT32_MAX)
@@ -52,33 +51,39 @@ void sound_source_show_size(struct sound_source *sound, struct sound_bytes *byte
 
 void source_note_open_length(const char *name)
 {
-    note("%s: its header leaves the length open, as those of pipes do: read to the end of the file",
-         name);
-}
-
-void sound_source_limit_to_chunks(struct sound_source *sound, const struct sound_claim *claim,
-                                  SF_INFO *info)
-{
-    uint64_t frame = sound_format_bytes(info->format) * (uint64_t)info->channels;
-    if (!sound->io.end.has_chunks || sound->io.patch.size > 0 || frame == 0)
-        return;
-    info->frames = (sf_count_t)((claim->end - claim->start) / frame);
-    sound->limit = info->frames;
+    note(
+        "%s: its header leaves the length open, as those of pipes and beyond 4 GB do: read to the end "
+        "of the file",
+        name);
 }
 
 /* ---- a stream ---- */
+
+static enum status refuse_long(const struct sound_source *sound)
+{
+    return fail(STATUS_FAILED,
+                "cannot read %s: its samples begin behind more than %d bytes; use a file",
+                sound->source.name, STREAM_HEAD);
+}
 
 static bool is_au(const unsigned char *head)
 {
     return memcmp(head, ".snd", 4) == 0 || memcmp(head, "dns.", 4) == 0;
 }
 
-static void open_au_size(unsigned char *head)
+static enum status open_au_size(struct sound_source *sound, unsigned char *head)
 {
-    bool big_endian = head[0] == '.';
-    uint64_t size = (big_endian ? metadata_big : metadata_little)(head + 8, 4);
-    if (size == 0 || sound_size_is_made_up(size, 0))
+    uint64_t (*number)(const unsigned char *, size_t) =
+        head[0] == '.' ? metadata_big : metadata_little;
+    uint64_t size = number(head + 8, 4);
+    if (number(head + 4, 4) > STREAM_HEAD)
+        return refuse_long(sound);
+    bool is_open = size == 0 || sound_size_is_made_up(size, 0);
+    if (!is_open && size > INT32_MAX) /* a negative one, for libsndfile */
+        sound->io.shown = (int64_t)(number(head + 4, 4) + size);
+    if (is_open || size > INT32_MAX)
         memset(head + 8, 0xFF, 4);
+    return STATUS_OK;
 }
 
 /* Up to its samples. */
@@ -97,40 +102,65 @@ static bool read_to(struct stream_head *head, uint64_t size)
     return head->size >= size;
 }
 
+struct stream_chunks {
+    bool is_described, is_absurd, begins_again; /* see sound_chunks.h */
+    bool is_long;                               /* the samples begin behind STREAM_HEAD */
+};
+
 /* With what the samples begin with, or what a chunk of the format has of channels and bits. */
 static bool read_to_data(struct stream_head *head, const struct chunk_layout *layout,
-                         struct sound_chunk *data)
+                         struct sound_chunk *data, struct stream_chunks *found)
 {
-    enum { MORE = 8 };
+    enum { MORE = 20 };
     struct sound_bytes bytes = {.memory = head->bytes, .big_endian = layout->big_endian};
     struct sound_chunks chunks = {.bytes = &bytes, .layout = layout, .at = layout->first};
     do {
+        found->is_long = chunks.at + layout->header > STREAM_HEAD;
         if (!read_to(head, chunks.at + layout->header))
             return false;
         (void)read_to(head, chunks.at + layout->header + MORE);
         bytes.size = head->size;
-        if (!sound_chunks_next(&chunks, data) || data->is_absurd)
+        if (!sound_chunks_next(&chunks, data))
+            return false;
+        found->begins_again = sound_chunk_begins_again(&chunks, data);
+        found->is_absurd = data->is_absurd && !data->is_made_up;
+        if (found->is_absurd)
             return false;
     } while (!data->is_data);
+    found->is_described = chunks.is_described;
     return true;
 }
 
-/* Of a CAF or an AIFF. libsndfile reads an AIFF of no samples to the end of the stream. */
-static void open_chunk_size(struct sound_source *sound, struct stream_head *head,
-                            const struct chunk_layout *layout)
+/* Of a CAF, an AIFF or a W64. libsndfile reads an AIFF of no samples to the end of the stream. */
+static enum status show_chunk_size(struct sound_source *sound, struct stream_head *head,
+                                   const struct chunk_layout *layout)
 {
     struct sound_chunk data;
+    struct stream_chunks found = {0};
     bool is_aiff = strcmp(layout->magic, "FORM") == 0;
-    if (!read_to_data(head, layout, &data) ||
-        !(data.is_open || (is_aiff && (data.is_made_up || data.size == 0))))
-        return;
+    bool is_there = read_to_data(head, layout, &data, &found);
+    if (found.begins_again) /* which is refused later */
+        return STATUS_OK;
+    if (found.is_absurd)
+        return fail(STATUS_FAILED, SOUND_IMPOSSIBLE, sound->source.name);
+    if (found.is_long)
+        return refuse_long(sound);
+    if (!is_there)
+        return STATUS_OK;
+    data.is_made_up |= sound->source.length_is_open;
+    bool is_open = data.is_open || data.is_made_up || (is_aiff && data.size == 0);
+    if (found.is_described && !is_open)
+        sound->io.shown = (int64_t)(data.content + data.size);
+    if (!is_open)
+        return STATUS_OK;
     unsigned char *size = head->bytes + data.content - layout->header + layout->size_at;
-    put_size(size, layout->size_bytes, is_aiff ? 0 : STREAM_SIZE, true);
+    put_size(size, layout->size_bytes, is_aiff ? 0 : SIZE_MOST, layout->big_endian);
     if (!is_aiff)
-        return;
+        return STATUS_OK;
     sound->io.end.is_sought = sound->io.end.big_endian = true;
     sound->layout = layout;
     sound->next = sound->end = data.content;
+    return STATUS_OK;
 }
 
 enum status sound_source_show_stream_size(struct sound_source *sound, const unsigned char start[12])
@@ -140,11 +170,12 @@ enum status sound_source_show_stream_size(struct sound_source *sound, const unsi
     if (!head.bytes)
         return fail_memory("reading");
     memcpy(head.bytes, start, head.size);
+    enum status status = STATUS_OK;
     if (is_au(start))
-        open_au_size(head.bytes);
-    else if (layout && layout->big_endian)
-        open_chunk_size(sound, &head, layout);
+        status = open_au_size(sound, head.bytes);
+    else if (layout)
+        status = show_chunk_size(sound, &head, layout);
     sound_io_unread(&sound->io, head.bytes, head.size);
     free(head.bytes);
-    return STATUS_OK;
+    return status;
 }

@@ -31,7 +31,7 @@ enum status sound_sink_refuse(const struct sound_sink *sound, int error)
 {
     if (stop_requested())
         return STATUS_INTERRUPTED;
-    const char *text = error ? strerror(error) : sf_strerror(sound->file);
+    const char *text = error ? sound_error_text(error) : sf_strerror(sound->file);
     const char *end = strstr(text, "System error : ");
     if (end)
         text = end + strlen("System error : ");
@@ -186,6 +186,10 @@ static enum status sound_sink_commit(struct sink *sink)
         TRY(finish(sound));
     if (sound->regular.temporary)
         TRY(sound_sink_check(sound, &opens));
+    if (!opens && sound->frames == 0)
+        return fail(STATUS_FAILED,
+                    "cannot write %s: its container holds no sound of 0 frames; choose wav",
+                    sound->name);
     if (!opens)
         return fail(STATUS_FAILED,
                     "cannot write %s: libsndfile does not open what was written; choose another "

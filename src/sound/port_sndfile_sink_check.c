@@ -22,9 +22,10 @@ static bool is_as_written(const struct sound_sink *sound, const SF_INFO *info)
 
 enum status sound_sink_check(const struct sound_sink *sound, bool *opens)
 {
-    struct sound_io io;
+    struct sound_io io = {0};
     SF_INFO info = {0};
-    sound_io_begin_beside(&io, &(struct sound_io){.fd = sound->fd});
+    sound_io_begin(&io, sound->fd);
+    io.origin = 0;
     bool is_mpeg = (sound->sound_format & SF_FORMAT_TYPEMASK) == SOUND_MPEG;
     SNDFILE *file =
         is_mpeg ? sound_io_open_quietly(&io, &info) : sound_io_open(&io, SFM_READ, &info);

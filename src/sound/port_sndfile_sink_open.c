@@ -138,6 +138,14 @@ static void set_layout_chunk(struct sound_sink *sound)
     sf_set_chunk(sound->file, &chunk);
 }
 
+/* What is behind the header. Errors show in what is written next. */
+static void drop_rest(const struct sound_sink *sound)
+{
+    off_t at = lseek(sound->fd, 0, SEEK_CUR);
+    if (at > 0 && ftruncate(sound->fd, at) != 0)
+        return;
+}
+
 static enum status open_sound(struct sound_sink *sound, const struct sink_settings *settings,
                               bool stream)
 {
@@ -178,6 +186,8 @@ static enum status open_sound(struct sound_sink *sound, const struct sink_settin
     sound->rf64 = major == SF_FORMAT_RF64;
     set_layout_chunk(sound);
     sf_command(sound->file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
+    if (major == SF_FORMAT_AIFF) /* the header had that chunk, and fewer samples leave its end */
+        drop_rest(sound);
     if (major == SF_FORMAT_RF64 && (settings->sound_format & SF_FORMAT_TYPEMASK) != major)
         sf_command(sound->file, SFC_RF64_AUTO_DOWNGRADE, NULL, SF_TRUE);
     return sink_metadata_set(&sound->io.splice, sound->file);

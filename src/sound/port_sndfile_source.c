@@ -53,7 +53,7 @@ static enum status end_early(struct sound_source *sound)
     bool claimed = claim != FRAMES_UNKNOWN && sound->position < claim;
     const char *error = NULL;
     if (sound->io.error)
-        error = strerror(sound->io.error);
+        error = sound_error_text(sound->io.error);
     else if (!claimed && sound->file && sf_error(sound->file) != SF_ERR_NO_ERROR &&
              !sound->allow_truncated)
         error = sf_strerror(sound->file);
@@ -62,6 +62,8 @@ static enum status end_early(struct sound_source *sound)
                     (long long)sound->position, error);
     if (sound->stream && sound->io.end.has_chunks && source->traits.metadata)
         source->traits.metadata->more_follows = true;
+    if (claim == FRAMES_UNKNOWN && sound->stream && sound->io.shown > sound->io.passed)
+        return sound_source_judge_missing(sound, 0, (uint64_t)(sound->io.shown - sound->io.passed));
     return claimed ? sound_source_judge_missing(sound, (uint64_t)claim,
                                                 (uint64_t)(claim - sound->position))
                    : STATUS_OK;
@@ -221,7 +223,7 @@ static enum status sound_source_seek(struct source *source, uint64_t frame)
         is_there = sf_seek(sound->file, (sf_count_t)frame, SEEK_SET) >= 0;
     if (!is_there)
         return fail(STATUS_FAILED, "cannot seek in %s: %s", source->name,
-                    sound->io.error ? strerror(sound->io.error)
+                    sound->io.error ? sound_error_text(sound->io.error)
                     : sound->flac   ? "it is damaged"
                                     : sf_strerror(sound->file));
     sound->position = (int64_t)frame;

@@ -57,10 +57,6 @@ MUST_CHECK enum status sound_source_judge_missing(struct sound_source *sound, ui
 void sound_source_show_size(struct sound_source *sound, struct sound_bytes *bytes,
                             struct sound_claim *claim);
 
-/* And after that, where it does not obey. */
-void sound_source_limit_to_chunks(struct sound_source *sound, const struct sound_claim *claim,
-                                  SF_INFO *info);
-
 /* The same of a stream that begins so, and goes on from there; all that is read of it is read again
  * by sound->io. Errors: memory. */
 MUST_CHECK enum status sound_source_show_stream_size(struct sound_source *sound,

@@ -75,8 +75,18 @@ static enum status span_read_in_double(struct source *source, double *const *pla
     return advance(span, want, *got);
 }
 
-static const struct source_kind span_kind = {
-    .read = span_read, .read_in_double = span_read_in_double, .close = span_close};
+static enum status span_seek(struct source *source, uint64_t frame)
+{
+    struct sound_span *span = (struct sound_span *)source;
+    TRY(source_seek(span->inner, span->from + frame));
+    span->position = frame;
+    return STATUS_OK;
+}
+
+static const struct source_kind span_kind = {.read = span_read,
+                                             .read_in_double = span_read_in_double,
+                                             .seek = span_seek,
+                                             .close = span_close};
 
 /* To the part, of a sound that does not seek; its samples may be beyond single precision. */
 static enum status skip(struct sound_span *span)
@@ -129,7 +139,6 @@ enum status source_open_span(struct source *inner, const struct sound_part *part
     double rate = inner->format.rate;
     span->source = *inner;
     span->source.kind = &span_kind;
-    span->source.seekable = false;
     span->source.frames = FRAMES_UNKNOWN;
     span->inner = inner;
     uint64_t end = sound_part_frames(part->end, rate);
@@ -146,6 +155,7 @@ enum status source_open_span(struct source *inner, const struct sound_part *part
                  part->duration > 0 ? part->duration : part->end - part->start, inner->name, rate);
     if (status == STATUS_OK)
         status = check_end(span, inner->frames);
+    span->source.seekable = inner->seekable && span->source.frames != FRAMES_UNKNOWN;
     if (status == STATUS_OK && span->from > 0)
         status = inner->seekable ? source_seek(inner, span->from) : skip(span);
     if (status == STATUS_OK)

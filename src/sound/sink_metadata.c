@@ -75,8 +75,8 @@ static enum splice_kind plan_flac(const struct sink_settings *settings,
     return splice->comments.size > 4 || splice->bytes.size > 0 ? SPLICE_FLAC : SPLICE_NONE;
 }
 
-/* libsndfile writes no header of an Opus beyond a page. */
-enum { OPUS_MOST = 60000 };
+/* libsndfile has at most 51,200 bytes for the header of an Opus. */
+enum { OPUS_MOST = 50000 };
 
 static bool is_opus(const struct sink_settings *settings)
 {

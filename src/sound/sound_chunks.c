@@ -11,6 +11,7 @@ enum { CHUNKS_MOST = 1 << 12 }; /* before the samples */
 static const struct chunk_layout layouts[] = {
     {"RIFF", "WAVE", "data", 0, false, 12, 4, 4, 8, 0, 2, 4, 4, 8},
     {"RF64", "WAVE", "data", 0, false, 12, 4, 4, 8, 0, 2, 20, 8, 8},
+    {"BW64", "WAVE", "data", 0, false, 12, 4, 4, 8, 0, 2, 20, 8, 8},
     {"RIFX", "WAVE", "data", 0, true, 12, 4, 4, 8, 0, 2, 4, 4, 8},
     {"FORM", "AIFF", "SSND", 8, true, 12, 4, 4, 8, 0, 2, 4, 4, 8},
     {"FORM", "AIFC", "SSND", 8, true, 12, 4, 4, 8, 0, 2, 4, 4, 8},
@@ -35,9 +36,14 @@ bool sound_bytes_read(struct sound_bytes *bytes, uint64_t at, void *buffer, size
         return true;
     }
     ssize_t got = files_read_at(bytes->fd, buffer, count, (off_t)at);
-    if (got < 0 && bytes->error == 0)
-        bytes->error = errno;
+    if (got != (ssize_t)count && bytes->error == 0)
+        bytes->error = got < 0 ? errno : SOUND_SHRANK;
     return got == (ssize_t)count;
+}
+
+const char *sound_error_text(int error)
+{
+    return error == SOUND_SHRANK ? "it became shorter while it was read" : strerror(error);
 }
 
 int sound_bytes_write(int fd, uint64_t at, const void *bytes, size_t count)
@@ -119,7 +125,11 @@ bool sound_size_is_made_up(uint64_t size, uint64_t frame)
 /* By the chunk of the format, in front of the samples. */
 static void take_frame(struct sound_chunks *chunks, const struct sound_chunk *chunk)
 {
-    uint64_t channels, bits;
+    uint64_t channels, bits, packet = 0;
+    if (memcmp(chunk->id, "desc", 4) == 0) /* packets of various sizes need the chunk pakt */
+        (void)sound_bytes_number(chunks->bytes, chunk->content + 16, 4, &packet);
+    chunks->is_described |= packet > 0 || memcmp(chunk->id, "fmt ", 4) == 0 ||
+                            memcmp(chunk->id, "COMM", 4) == 0 || memcmp(chunk->id, "pakt", 4) == 0;
     if (memcmp(chunk->id, "fmt ", 4) == 0)
         (void)sound_bytes_number(chunks->bytes, chunk->content + 12, 2, &chunks->frame);
     else if (memcmp(chunk->id, "COMM", 4) == 0 &&
@@ -144,15 +154,32 @@ static bool reach_end(struct sound_bytes *bytes, uint64_t at)
     return sound_bytes_read(bytes, at - 1, &beyond, 1);
 }
 
-/* There is less than that; or more, where no chunks follow, of a stream that became that long. */
+/* There is less than that; or more, where no chunks follow: of a stream that became that long, or
+ * of samples beyond 4 GB, whose size began again at 0. */
 static bool is_made_up(const struct sound_chunks *chunks, const struct sound_chunk *chunk)
 {
     uint64_t lead = chunks->layout->lead, most = chunks->bytes->size;
-    if (!chunk->is_data || chunk->is_open || chunk->size < lead || chunk->content > most ||
-        !sound_size_is_made_up(chunk->size - lead, chunks->frame))
+    if (!chunk->is_data || chunk->is_open || chunk->size < lead || chunk->content > most)
         return false;
+    if (!sound_size_is_made_up(chunk->size - lead, chunks->frame))
+        return chunks->layout->size_bytes == 4 && most > chunks->at &&
+               most - chunks->at > UINT32_MAX && !reach_end(chunks->bytes, chunks->at);
     return chunk->size > most - chunk->content ||
            (chunks->layout->size_bytes == 4 && !reach_end(chunks->bytes, chunks->at));
+}
+
+/* Far beyond any file; fewer bytes than samples have in front of them; or an RF64 without a size.
+ */
+static bool is_impossible(const struct sound_chunks *chunks, const struct sound_chunk *chunk)
+{
+    const struct chunk_layout *layout = chunks->layout;
+    bool is_narrow = layout->size_bytes == 4;
+    if (is_narrow && memcmp(chunk->id, "ds64", 4) == 0)
+        return chunk->size < DS64_LEAST;
+    if (chunk->is_open || chunk->is_made_up)
+        return false;
+    return chunk->size > SIZE_MOST ||
+           (chunk->is_data && chunk->size < layout->lead && (chunk->size > 0 || !is_narrow));
 }
 
 bool sound_chunks_next(struct sound_chunks *chunks, struct sound_chunk *chunk)
@@ -180,6 +207,7 @@ bool sound_chunks_next(struct sound_chunks *chunks, struct sound_chunk *chunk)
     chunk->is_absurd |= chunks->at < chunk->content && !chunk->is_open;
     take_frame(chunks, chunk);
     chunk->is_made_up = is_made_up(chunks, chunk);
+    chunk->is_absurd |= is_impossible(chunks, chunk);
     return true;
 }
 

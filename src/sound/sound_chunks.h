@@ -18,8 +18,14 @@ struct sound_bytes {
     const unsigned char *memory; /* not owned, or NULL */
     uint64_t size;
     bool big_endian; /* for sound_bytes_number */
-    int error;       /* errno of the first read that failed, or 0 */
+    int error;       /* errno of the first read that failed, SOUND_SHRANK, or 0 */
 };
+
+/* An error of a file that has less than when it was opened. */
+enum { SOUND_SHRANK = -1 };
+
+/* The text of an errno, or of that error. */
+const char *sound_error_text(int error);
 
 /* All of a file. */
 struct sound_bytes sound_bytes_of_file(int fd);
@@ -48,6 +54,9 @@ struct chunk_layout {
     uint8_t whole_less; /* and bytes that it leaves out */
 };
 
+/* Bytes of a chunk: far beyond any stream, and far from overflow in libsndfile. */
+#define SIZE_MOST (UINT64_C(1) << 58)
+
 enum { SOUND_CHUNKS_MAGIC = 12 }; /* bytes of a file that tell its kind */
 
 /* By these; NULL: none of them. */
@@ -70,7 +79,8 @@ struct sound_chunks {
     const struct chunk_layout *layout;
     uint64_t at; /* offset of the next chunk */
     uint64_t size_64;
-    uint64_t frame; /* bytes of one, or of a block; 0: not known yet */
+    uint64_t frame;    /* bytes of one, or of a block; 0: not known yet */
+    bool is_described; /* the chunks so far say all that is needed to read the samples */
 };
 
 /* From the first chunk on; sets bytes->big_endian. False: they are no such file. */

@@ -7,8 +7,8 @@
 
 static enum sound_claim_kind claim_from(uint64_t start, uint64_t size, struct sound_claim *claim)
 {
+    claim->start = start;
     claim->end = start + size;
-    claim->bytes = size;
     return claim->end >= start ? CLAIM_END : CLAIM_NONE;
 }
 
@@ -20,7 +20,7 @@ static void claim_bits(struct sound_bytes *bytes, uint64_t at, struct sound_clai
         return;
     if (tag == TAG_EXTENSIBLE && !sound_bytes_number(bytes, at + 24, 2, &tag))
         return;
-    if (tag == TAG_PCM)
+    if (tag == TAG_PCM || tag == TAG_FLOAT)
         claim->bits = (unsigned)bits;
 }
 
@@ -44,11 +44,12 @@ static enum sound_claim_kind claim_of_chunks(struct sound_chunks *chunks, struct
             return claim_open(chunk.content, chunk.content - layout->header + layout->size_at,
                               layout->size_bytes, claim);
         if (chunk.is_absurd)
-            return CLAIM_NONE;
+            return CLAIM_IMPOSSIBLE;
         if (memcmp(chunk.id, "fmt ", 4) == 0)
             claim_bits(chunks->bytes, chunk.content, claim);
+        claim->is_described = chunks->is_described;
         if (chunk.is_data)
-            return claim_from(chunk.content, chunk.size, claim);
+            return claim_from(chunk.content + layout->lead, chunk.size - layout->lead, claim);
     }
     return CLAIM_NONE;
 }

@@ -85,16 +85,24 @@ static SF_VIRTUAL_IO written_functions = {
 
 /* ---- a file that is read, by several at once ---- */
 
+static sf_count_t read_length(void *user)
+{
+    const struct sound_io *io = user;
+    return (io->shown > 0 && io->shown < io->length ? io->shown : io->length) - io->origin;
+}
+
+/* libsndfile looks for chunks until its position is the length: after an error it is. */
 static sf_count_t read_position(void *user)
 {
-    return ((const struct sound_io *)user)->position;
+    const struct sound_io *io = user;
+    return io->error ? read_length(user) : io->position;
 }
 
 /* A damaged header leads anywhere: -1. */
 static sf_count_t read_seek(sf_count_t offset, int whence, void *user)
 {
     struct sound_io *io = user;
-    sf_count_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? io->position : file_length(io);
+    sf_count_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? io->position : read_length(io);
     if (from < 0 || offset < -from - io->origin || offset > LENGTH_UNKNOWN - from)
         return -1;
     io->position = from + offset;
@@ -115,13 +123,16 @@ static void patch_bytes(const struct sound_patch *patch, unsigned char *bytes, i
 static sf_count_t file_read(void *bytes, sf_count_t count, void *user)
 {
     struct sound_io *io = user;
-    sf_count_t done = 0, at = io->origin + io->position;
+    sf_count_t done = 0, at = io->origin + io->position, left = read_length(io) - io->position;
+    count = count < left ? count : left;
     while (done < count) {
         ssize_t part = pread(io->fd, (char *)bytes + done, (size_t)(count - done), at + done);
         if (part < 0 && interrupted())
             continue;
         if (part < 0)
             keep_error(io);
+        if (part == 0 && io->error == 0)
+            io->error = SOUND_SHRANK;
         if (part <= 0)
             break;
         done += part;
@@ -132,7 +143,7 @@ static sf_count_t file_read(void *bytes, sf_count_t count, void *user)
 }
 
 static SF_VIRTUAL_IO read_functions = {
-    .get_filelen = file_length, .seek = read_seek, .read = file_read, .tell = read_position};
+    .get_filelen = read_length, .seek = read_seek, .read = file_read, .tell = read_position};
 
 /* ---- a stream that is written ---- */
 
@@ -185,13 +196,16 @@ static sf_count_t stream_read(void *buffer, sf_count_t count, void *user)
 {
     struct sound_io *io = user;
     unsigned char *bytes = buffer;
-    sf_count_t done = 0;
+    sf_count_t done = 0, asked = count, left = io->shown - io->position;
+    if (io->shown > 0 && left < count)
+        count = left > 0 ? left : 0;
     if (io->position < io->passed && io->position < STREAM_HEAD) {
         int64_t kept = (int64_t)sound_io_kept(io);
         done = kept - io->position < count ? kept - io->position : count;
         memcpy(bytes, io->head + io->position, (size_t)done);
         io->position += done;
     }
+    io->ended |= done == count && count < asked;
     if (done == count || io->position != io->passed)
         return done;
     sf_count_t more =
@@ -207,7 +221,7 @@ static sf_count_t stream_read(void *buffer, sf_count_t count, void *user)
     }
     io->passed += more;
     io->position += more;
-    io->ended = done + more < count;
+    io->ended = done + more < asked;
     return done + more;
 }
 
@@ -248,8 +262,8 @@ static sf_count_t stream_seek(sf_count_t offset, int whence, void *user)
 
 static sf_count_t stream_length(void *user)
 {
-    (void)user;
-    return LENGTH_UNKNOWN;
+    const struct sound_io *io = user;
+    return io->shown > 0 ? io->shown - io->origin : LENGTH_UNKNOWN;
 }
 
 static SF_VIRTUAL_IO stream_functions = {.get_filelen = stream_length,
@@ -273,12 +287,17 @@ void sound_io_begin(struct sound_io *io, int fd)
     io->patch = (struct sound_patch){0};
     io->error = at < 0 && errno != ESPIPE ? errno : 0;
     io->origin = at > 0 ? at : 0;
-    io->position = io->passed = 0;
+    io->position = io->passed = io->shown = 0;
+    io->length = io->origin + file_length(io);
 }
 
 void sound_io_begin_beside(struct sound_io *io, const struct sound_io *other)
 {
-    *io = (struct sound_io){.fd = other->fd, .origin = other->origin, .patch = other->patch};
+    *io = (struct sound_io){.fd = other->fd,
+                            .origin = other->origin,
+                            .patch = other->patch,
+                            .length = other->length,
+                            .shown = other->shown};
 }
 
 enum status sound_io_begin_stream(struct sound_io *io, FILE *stream)
@@ -286,7 +305,7 @@ enum status sound_io_begin_stream(struct sound_io *io, FILE *stream)
     io->fd = -1;
     io->stream = stream;
     io->error = 0;
-    io->origin = io->position = io->passed = 0;
+    io->origin = io->position = io->passed = io->shown = 0;
     io->ended = false;
     io->is_ogg = false;
     io->pages = (struct ogg_pages){0};

@@ -38,11 +38,13 @@ struct sound_patch {
 };
 
 struct sound_io {
-    int fd;                   /* not owned; or instead, for reading without seeking: */
-    FILE *stream;             /* not owned */
-    int error;                /* errno of the first call that failed; 0: none did */
-    int64_t origin;           /* offset of the sound in a file, or in a stream that is read */
+    int fd;         /* not owned; or instead, for reading without seeking: */
+    FILE *stream;   /* not owned */
+    int error;      /* errno of the first call that failed, or SOUND_SHRANK; 0: none did */
+    int64_t origin; /* offset of the sound in a file, or in a stream that is read */
     struct sound_patch patch; /* of a file that is read, set after sound_io_begin */
+    int64_t length;           /* of a file that is read, from its first byte, when it was opened */
+    int64_t shown;            /* of what is read: libsndfile sees no byte behind it; 0: all */
     int64_t position;         /* of a stream, or a file that is read: from its origin */
     int64_t passed;           /* bytes that went through a stream */
     bool ended;               /* and a stream that is read has no more */

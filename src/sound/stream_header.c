@@ -12,7 +12,6 @@
 
 enum {
     CHUNK_MOST = 1 << 24, /* bytes of one before the samples of a stream that are kept */
-    RATE_MOST = 10000000,
     CHANNELS_MOST = 1024,
 };
 
@@ -63,7 +62,7 @@ static int subtype_for(uint32_t tag, uint32_t bits)
                               SF_FORMAT_PCM_32};
     if (tag == TAG_FLOAT)
         return bits == 32 ? SF_FORMAT_FLOAT : bits == 64 ? SF_FORMAT_DOUBLE : 0;
-    return tag == TAG_PCM && bits >= 8 && bits <= 32 && bits % 8 == 0 ? pcm[bits / 8 - 1] : 0;
+    return tag == TAG_PCM && bits >= 8 && bits <= 32 ? pcm[(bits + 7) / 8 - 1] : 0;
 }
 
 static enum status read_format(struct reader *reader, uint32_t size, struct wav_header *header)
@@ -98,7 +97,7 @@ static enum status read_format(struct reader *reader, uint32_t size, struct wav_
         .layout = channel_layout_of_wav(bytes, known, reader->big_endian, channels)};
     if (!channel_layout_is_known(header->stream.layout))
         header->stream.layout = channel_layout_implied(channels);
-    header->frame_bytes = (size_t)channels * bits / 8;
+    header->frame_bytes = (size_t)channels * ((bits + 7) / 8);
     header->raw_format =
         SF_FORMAT_RAW | subtype | (reader->big_endian ? SF_ENDIAN_BIG : SF_ENDIAN_LITTLE);
     return STATUS_OK;
@@ -135,7 +134,7 @@ static enum status read_sizes_64(struct reader *reader, uint32_t size, struct si
 {
     unsigned char bytes[DS64_LEAST];
     if (size < sizeof bytes)
-        return skip_bytes(reader, (uint64_t)size + (size & 1));
+        return fail(STATUS_FAILED, SOUND_IMPOSSIBLE, reader->name);
     TRY(read_bytes(reader, bytes, sizeof bytes));
     sizes->data = sound_chunks_size_64(bytes);
     sizes->whole = metadata_little(bytes, 8);
@@ -144,9 +143,8 @@ static enum status read_sizes_64(struct reader *reader, uint32_t size, struct si
 
 bool stream_header_is_wav(const unsigned char head[12])
 {
-    bool riff = memcmp(head, "RIFF", 4) == 0 || memcmp(head, "RIFX", 4) == 0 ||
-                memcmp(head, "RF64", 4) == 0;
-    return riff && memcmp(head + 8, "WAVE", 4) == 0;
+    const struct chunk_layout *layout = sound_chunks_layout(head);
+    return layout && strcmp(layout->form, "WAVE") == 0;
 }
 
 enum { LESS = 8 }; /* of the file, which its size leaves out */
@@ -177,7 +175,9 @@ enum status stream_header_read_wav(FILE *stream, const unsigned char head[12], c
             uint64_t bytes = size == SIZE_UNKNOWN ? sizes.data : size;
             if (sound_size_is_made_up(bytes, header->frame_bytes))
                 bytes = 0;
-            if (bytes > 0 && bytes <= INT64_MAX) {
+            if (bytes > SIZE_MOST)
+                return fail(STATUS_FAILED, SOUND_IMPOSSIBLE, name);
+            if (bytes > 0) {
                 header->frames = (int64_t)(bytes / header->frame_bytes);
                 find_next(&reader, sizes.whole, bytes, header);
             } else {

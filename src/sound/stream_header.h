@@ -3,7 +3,7 @@
  * Samples after the header are read and written as SF_FORMAT_RAW.
  *
  * A data size of 0, 0xFFFFFFFF, or a made-up one (sound_chunks.h) means: to the end of the stream.
- * WAV: RIFF, RIFX, RF64; PCM of 8 to 32 bits and IEEE float.
+ * WAV: RIFF, RIFX, RF64, BW64; PCM of 8 to 32 bits and IEEE float.
  */
 #ifndef HALO_STREAM_HEADER_H
 #define HALO_STREAM_HEADER_H
@@ -14,6 +14,12 @@
 
 #include <stdint.h>
 #include <stdio.h>
+
+/* The line about a header that no sound has; with the sound's name. */
+#define SOUND_IMPOSSIBLE                                                                           \
+    "cannot read %s: its header gives no possible rate, number of channels or length"
+
+enum { RATE_MOST = 10000000 }; /* Hz, of any sound */
 
 enum { TAG_PCM = 1, TAG_FLOAT = 3, TAG_EXTENSIBLE = 0xFFFE }; /* of a WAV's format */
 
@@ -52,20 +58,22 @@ MUST_CHECK enum status stream_header_write_au(FILE *stream, const char *name,
                                               int64_t frames);
 
 enum sound_claim_kind {
-    CLAIM_NONE,   /* unknown container, or one without a length */
-    CLAIM_END,    /* the samples should end at byte `end` */
-    CLAIM_OPEN,   /* a stream's header (sound_chunk_is_open): to the end of the file */
-    CLAIM_TWICE,  /* the header stands twice (sound_chunk_begins_again) */
-    CLAIM_FAILED, /* reading failed, see errno */
+    CLAIM_NONE,       /* unknown container, or one without a length */
+    CLAIM_END,        /* the samples should end at byte `end` */
+    CLAIM_OPEN,       /* a stream's header (sound_chunk_is_open): to the end of the file */
+    CLAIM_TWICE,      /* the header stands twice (sound_chunk_begins_again) */
+    CLAIM_IMPOSSIBLE, /* a size that no chunk can have */
+    CLAIM_FAILED,     /* reading failed, see errno */
 };
 
 struct sound_claim {
     enum sound_claim_kind kind;
     uint64_t end;
-    uint64_t bytes;          /* before it that are samples, and what their chunk begins with */
-    uint64_t start, size_at; /* CLAIM_OPEN: where samples begin, and where their size stands, */
-    unsigned size_bytes;     /* in as many bytes */
-    unsigned bits;           /* of a sample of PCM in a WAV; 0: not said */
+    bool is_described;   /* nothing after it is needed to read them */
+    uint64_t start;      /* where the chunk of the samples begins, */
+    uint64_t size_at;    /* and CLAIM_OPEN: where their size stands, */
+    unsigned size_bytes; /* in as many bytes */
+    unsigned bits;       /* of a sample of PCM or floats in a WAV; 0: not said */
 };
 
 /* What the header of regular file `fd` claims (WAV, RF64, W64, AIFF, AU, CAF), since libsndfile

@@ -1,0 +1,138 @@
+/* What is around the samples and is damaged, there twice or unknown is named, and the sound is all
+ * there: of a file, and of the same bytes in a pipe. */
+#include "command.h"
+#include "sound.h"
+#include "suite.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define RENDER "\"$HALO\" render --no-sync "
+#define FAULTY "LD_PRELOAD='" FAULTS "' FAULT_MARK=mark FAULT='shrink /in. %d 0' "
+
+enum { FRAMES = 700, CASES = 43 };
+
+static void expect_frames(const char *name, const char *of)
+{
+    struct sound sound = sound_load(name);
+    ck_assert_msg(sound.block.frames == FRAMES, "%s: %zu frames", of, sound.block.frames);
+    for (size_t i = 0; i < FRAMES; i++)
+        ck_assert_msg(sound.block.data[0][i] == (float)((int)(i * 97 % 5000) - 2500) / 32768,
+                      "%s: frame %zu", of, i);
+    sound_free(&sound);
+}
+
+START_TEST(what_is_left_is_named)
+{
+    char name[64], named[128];
+    command_clean();
+    const char *rows = command_done("python3 -S " TEST_SCRIPTS "/damaged_tags.py").out;
+    int length, count = 0;
+    for (; sscanf(rows, "%63[^\t]\t%127[^\n]\n%n", name, named, &length) == 2; rows += length) {
+        const char *ending = strrchr(name, '.') + 1;
+        struct command_result result = command_run(RENDER "%s out.%s -f", name, ending);
+        ck_assert_msg(result.code == 0 && strstr(result.err, named), "%s: exit code %d\n%s", name,
+                      result.code, result.err);
+        command_done("cat %s | " RENDER "- pipe.%s -f", name, ending);
+        char out[16];
+        snprintf(out, sizeof out, "out.%s", ending);
+        expect_frames(out, name);
+        snprintf(out, sizeof out, "pipe.%s", ending);
+        expect_frames(out, name);
+        command_done("[ $(ffmpeg -v error -i out.%s -f s16le - | wc -c) = %d ]", ending,
+                     2 * FRAMES);
+        /* What was left is not in OUT, and nothing more is lost the second time. */
+        struct command_result again = command_run(RENDER "out.%s again.%s -f", ending, ending);
+        ck_assert_msg(again.code == 0 && !strstr(again.err, "keep"), "%s\n%s", name, again.err);
+        count++;
+    }
+    ck_assert_int_eq(count, CASES);
+}
+END_TEST
+
+/* Parts of a marker for which AIFF and CAF have no place, or not enough. */
+START_TEST(parts_of_markers_are_named)
+{
+    command_clean();
+    command_done("python3 -S - <<'END'\n"
+                 "import sys\n"
+                 "sys.path.insert(0, '" TEST_SCRIPTS "')\n"
+                 "from damaged_tags import *\n"
+                 "rgn = (b'ltxt', 2, struct.pack('<I', 7) + b'rgn ' + bytes(8) + b'words\\0')\n"
+                 "open('in.wav', 'wb').write(wav(cues([(1, 5), (2, 9)]) + texts("
+                 "(b'labl', 1, b'x' * 256), (b'labl', 2, b'b\\0'), (b'note', 2, b'n\\0'), rgn)))\n"
+                 "END");
+    command_expect(command_done(RENDER "in.wav out.aiff").err,
+                   "keep: 1 label, 1 note, 1 region text (the container has no place for it)");
+    command_expect(command_done(RENDER "in.wav out.caf").err,
+                   "keep: 1 note, 1 region text (the container has no place for it)");
+    struct command_result same = command_done(RENDER "in.wav out.wav");
+    ck_assert_msg(!strstr(same.err, "keep"), "%s", same.err);
+}
+END_TEST
+
+/* Opus has the least room for comments: what does not fit is named. */
+START_TEST(comments_fit_or_are_named)
+{
+    static const int sizes[] = {20000, 49000, 51000, 70000};
+    command_clean();
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        command_done("python3 -S - <<'END'\n"
+                     "import sys\n"
+                     "sys.path.insert(0, '" TEST_SCRIPTS "')\n"
+                     "from damaged_tags import *\n"
+                     "rows = [b'T%%04d=' %% i + b'x' * 89 for i in range(%d // 100)]\n"
+                     "open('in.flac', 'wb').write(flac([(4, comments(rows))]))\n"
+                     "END",
+                     sizes[i]);
+        struct command_result result = command_done(RENDER "in.flac out.opus -f");
+        bool is_named = strstr(result.err, "does not keep: T0") != NULL;
+        ck_assert_msg(is_named == (sizes[i] > 50000), "%d: %s", sizes[i], result.err);
+    }
+}
+END_TEST
+
+/* IN becomes shorter at any of its reads: an error, in time, or the right sound. */
+START_TEST(files_that_shrink_are_refused)
+{
+    static const char *const endings[] = {"wav", "aiff", "caf", "w64", "flac", "ogg"};
+    command_clean();
+    command_done("python3 -S " TEST_SCRIPTS "/metadata_files.py make wav wav.wav");
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        int refused = 0, number = 1;
+        command_done("rm -f in.*; " RENDER "wav.wav in.%s -q --gain 0", endings[i]);
+        command_done(RENDER "in.%s right.wav -qf", endings[i]);
+        for (;; number++) {
+            command_done("rm -f mark");
+            struct command_result result =
+                command_run("cp in.%s whole; " FAULTY "timeout -s KILL 60 " RENDER
+                            "in.%s out.wav -f; code=$?; mv whole in.%s; exit $code",
+                            endings[i], number, endings[i], endings[i]);
+            if (command_run("[ -e mark ]").code != 0)
+                break;
+            ck_assert_int_lt(number, 400);
+            refused += result.code == 1;
+            ck_assert_msg(result.code <= 1, "%s %d: %d", endings[i], number, result.code);
+            if (result.code == 1) {
+                command_expect(result.err, "it became shorter while it was read");
+                continue;
+            }
+            struct sound out = sound_load("out.wav"), right = sound_load("right.wav");
+            sound_expect_same(&out, &right);
+            sound_free(&out);
+            sound_free(&right);
+            ck_assert_msg(strstr(result.err, "keep") ||
+                              command_run("cmp out.wav right.wav").code == 0,
+                          "%s %d: %s", endings[i], number, result.err);
+        }
+        ck_assert_msg(refused > 3, "%s: %d of %d", endings[i], refused, number);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {what_is_left_is_named, parts_of_markers_are_named,
+                                  comments_fit_or_are_named, files_that_shrink_are_refused};
+    return suite_run("metadata_losses", tests, sizeof tests / sizeof *tests);
+}
