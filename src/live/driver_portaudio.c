@@ -25,7 +25,7 @@ static const double SERVER_LATENCY = 0.08, SERVER_LATENCY_MOST = 0.32;
 #define SETTLED_NS INT64_C(250000000)    /* a server's stream without a loss and at its rate */
 #define SETTLE_NS INT64_C(3000000000)    /* at most */
 static const double DELAY_FRAMES = 8192; /* over which the delay of its buffers is averaged */
-enum { POLL_NS = 10000000 };
+enum { POLL_NS = 10000000, DELAY_BEGINS = 65536 /* frames after a loss */ };
 
 static bool initialized;
 
@@ -159,6 +159,8 @@ struct portaudio_stream {
     atomic_size_t losses;
     _Atomic double input_delay; /* seconds, of a server's buffers now; 0: unknown */
     _Atomic double output_delay;
+    double in_now, out_now; /* averages; these and the next: the driver's thread */
+    size_t since;           /* frames, the last loss */
 };
 
 static PaStreamParameters parameters_of(const struct device_row *row,
@@ -236,15 +238,24 @@ static double choose_latency(const struct device_target *target, double rate, bo
     return by_server && low ? fmax(latency, fmax(SERVER_LATENCY, request->latency_least)) : latency;
 }
 
-/* A server's buffers grow when sound is lost: what they hold is what counts. Real-time. */
+/* A server's buffers grow when sound is lost: what they hold is what counts. Until the next loss it
+ * stays the same, and PulseAudio's estimate of it strays downwards: the largest one is kept, once
+ * the first ones are over.
+ * Real-time. */
 static void follow_delay(struct portaudio_stream *own, const PaStreamCallbackTimeInfo *time,
                          unsigned long frames, bool lost)
 {
     double in = time->currentTime - time->inputBufferAdcTime;
     double out = time->outputBufferDacTime - time->currentTime;
-    double share = lost || own->input_delay == 0 ? 1 : (double)frames / DELAY_FRAMES;
-    own->input_delay += fmin(1, share) * (in - own->input_delay);
-    own->output_delay += fmin(1, share) * (out - own->output_delay);
+    double share = lost ? 1 : fmin(1, (double)frames / DELAY_FRAMES);
+    own->in_now += share * (in - own->in_now);
+    own->out_now += share * (out - own->out_now);
+    own->since = lost ? 0 : own->since + frames;
+    if (own->since > DELAY_BEGINS &&
+        own->in_now + own->out_now <= own->input_delay + own->output_delay)
+        return;
+    own->input_delay = own->in_now;
+    own->output_delay = own->out_now;
 }
 
 static int process(const void *input, void *output, unsigned long frames,
