@@ -48,9 +48,10 @@ int main(int argc, char **argv)
     command_line_keep(argv);
     failure_json_begin(argv);
     enum status status = end_output(program_run(&command_halo, argc, argv));
-    bool stopped = status != STATUS_OK && stop_requested();
+    bool failed = status != STATUS_OK;
+    bool stopped = stop_requested() && (failed || stop_was_the_end());
     int code = stopped ? stop_code() : (int)status;
-    if (stopped)
+    if (stopped && failed)
         status = report_stop();
     if (status != STATUS_OK && failure_json_print(code) != STATUS_OK)
         code = STATUS_FAILED;

@@ -17,7 +17,7 @@ struct alsa_card {
     unsigned channels;    /* 0: 2 */
     double speed;         /* of its clock; 0: 1 */
     unsigned long unplug; /* the card is unplugged after this many frames; 0: never */
-    bool hangs;           /* closing it then does not return */
+    int hangs;            /* 1: closing it then does not return; 2: nor does opening it */
 };
 
 /* Gives ALSA these cards and no other; the first is the default. With no cards the default is a

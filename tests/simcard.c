@@ -11,7 +11,7 @@
  *     speed 1.0                  its clock runs that much faster than the system's
  *     unplug 0                   after this many frames it behaves as an unplugged USB card:
  *                                DISCONNECTED, and every call fails; 0: never
- *     hangs 0                    1: then a call to close it does not return
+ *     hangs 0                    1: then a call to close it does not return; 2: to prepare it
  */
 #include <alsa/asoundlib.h>
 #include <alsa/pcm_external.h>
@@ -63,6 +63,8 @@ static bool is_unplugged(struct card *card)
 static int card_prepare(snd_pcm_ioplug_t *plug)
 {
     struct card *card = plug->private_data;
+    while (card->hangs == 2)
+        pause();
     card->frame = (size_t)snd_pcm_format_physical_width(plug->format) / 8 * plug->channels;
     card->running = false;
     card->reported = 0;

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { RATE = LIVE_RIG_RATE, BLOCK = 480 };
+enum { RATE = LIVE_RIG_RATE };
 
 #define MS INT64_C(1000000)
 static const int64_t PERIOD = 10 * MS, BEGIN = 1000 * MS;
@@ -29,8 +29,7 @@ static const int64_t PERIOD = 10 * MS, BEGIN = 1000 * MS;
 static struct ledger make_ledger(void)
 {
     struct ledger ledger;
-    ck_assert_int_eq(ledger_init(&ledger, BLOCK, RATE), STATUS_OK);
-    ck_assert_int_eq(ledger.period, PERIOD);
+    ck_assert_int_eq(ledger_init(&ledger, RATE), STATUS_OK);
     ledger.slack = 50 * MS;
     return ledger;
 }
@@ -71,6 +70,7 @@ START_TEST(causes_of_late_blocks)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct block_time time = cases[i].time;
         time.begin = BEGIN;
+        time.lasts = PERIOD;
         ledger.switching = cases[i].switching;
         const struct outage *outage = ledger_add(&ledger, &time);
         enum outage_cause cause = outage ? outage->cause : OUTAGE_CAUSES;
@@ -158,12 +158,15 @@ static enum outage_cause cause_after(struct ledger_sight then, struct block_time
 
 START_TEST(a_stop_is_neither_work_nor_waiting)
 {
-    const struct block_time called_late = {.begin = BEGIN, .ns = MS, .idle = 400 * MS};
-    const struct block_time in_step = {
-        .begin = BEGIN - 400 * MS, .ns = 400 * MS, .used = {.cpu_ns = MS, .preempted = 1}};
-    const struct block_time in_time = {.begin = BEGIN, .ns = MS, .idle = 9 * MS};
+    const struct block_time called_late = {
+        .begin = BEGIN, .ns = MS, .lasts = PERIOD, .idle = 400 * MS};
+    const struct block_time in_step = {.begin = BEGIN - 400 * MS,
+                                       .ns = 400 * MS,
+                                       .lasts = PERIOD,
+                                       .used = {.cpu_ns = MS, .preempted = 1}};
+    const struct block_time in_time = {.begin = BEGIN, .ns = MS, .lasts = PERIOD, .idle = 9 * MS};
     const struct block_time busy = {
-        .begin = BEGIN - 400 * MS, .ns = 400 * MS, .used = {.cpu_ns = 399 * MS}};
+        .begin = BEGIN - 400 * MS, .ns = 400 * MS, .lasts = PERIOD, .used = {.cpu_ns = 399 * MS}};
     const struct ledger_sight slept = {.now = BEGIN - 310 * MS}; /* as it does */
     const struct ledger_sight stopped = {.now = BEGIN}, waited = {.now = BEGIN, .waited = 390 * MS},
                               worked = {.now = BEGIN, .cpu = 390 * MS};
@@ -198,7 +201,8 @@ END_TEST
 START_TEST(more_than_it_keeps_is_counted)
 {
     struct ledger ledger = make_ledger();
-    const struct block_time late = {.begin = BEGIN, .ns = 2 * PERIOD, .used.cpu_ns = 2 * PERIOD};
+    const struct block_time late = {
+        .begin = BEGIN, .ns = 2 * PERIOD, .lasts = PERIOD, .used.cpu_ns = 2 * PERIOD};
     for (size_t i = 0; i < LEDGER_MOST + 5; i++)
         ck_assert_int_eq(ledger_add(&ledger, &late) != NULL, i < LEDGER_MOST);
     ck_assert_uint_eq(ledger_total(&ledger), LEDGER_MOST + 5);
@@ -227,6 +231,40 @@ START_TEST(dropped_times_are_counted)
         ck_assert_uint_eq(time.frame, 16 * read);
     ck_assert_uint_gt(live_dropped_times(live), 0);
     ck_assert_uint_eq(live_dropped_times(live) + read, steps);
+    live_destroy(live);
+    filter_destroy(chain);
+    block_free(&in);
+}
+END_TEST
+
+/* The device's block counts, however long those of the chain are. */
+START_TEST(a_call_is_one_block)
+{
+    static const size_t calls[][2] = {{2048, 128}, {16, 1}, {40, 0}, {8, 0}, {8, 0}, {4096, 0}};
+    struct filter *chain;
+    struct live *live;
+    struct block in = {0};
+    struct block_time time;
+    ck_assert_int_eq(chain_create(1, 16, &chain), STATUS_OK);
+    ck_assert_int_eq(block_init(&in, 2, 4096, "a test"), STATUS_OK);
+    const struct live_settings settings = {
+        .rate = RATE, .ceiling = 1, .gain = 1, .device_outputs = 1};
+    ck_assert_int_eq(live_create(&settings, chain, NULL, NULL, &live), STATUS_OK);
+    uint64_t before = 0;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        size_t frames = calls[i][0];
+        live_step(live, (const float *const *)in.data, in.data + 1, frames, i == 3);
+        uint64_t ran = live_frames(live) - before;
+        ck_assert(live_read_time(live, &time) == (ran > 0));
+        if (calls[i][1])
+            ck_assert_uint_eq(ran, 16 * calls[i][1]);
+        if (ran == 0)
+            continue;
+        ck_assert_uint_eq(time.frame, before);
+        ck_assert_int_eq(time.lasts, (int64_t)(1e9 * (double)(ran > frames ? ran : frames) / RATE));
+        ck_assert(!live_read_time(live, &time));
+        before += ran;
+    }
     live_destroy(live);
     filter_destroy(chain);
     block_free(&in);
@@ -457,5 +495,6 @@ END_TEST
 SUITE_MAIN("ledger", causes_of_late_blocks, a_late_step_that_rests_computes_little,
            a_late_step_that_computes_does_so, a_stop_is_neither_work_nor_waiting,
            the_verdict_is_the_most_frequent_cause, more_than_it_keeps_is_counted,
-           dropped_times_are_counted, a_stopped_process, a_step_that_is_too_long, a_change_of_mask,
-           lost_sound, a_lost_device, a_busy_loop_on_its_processor)
+           a_call_is_one_block, dropped_times_are_counted, a_stopped_process,
+           a_step_that_is_too_long, a_change_of_mask, lost_sound, a_lost_device,
+           a_busy_loop_on_its_processor)

@@ -6,6 +6,7 @@
 #include "tmux.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -248,6 +249,40 @@ START_TEST(a_mask_that_changes_fades_in)
 }
 END_TEST
 
+/* A mask becomes longer than any that there was, and the chain is another one, with what was set.
+ */
+START_TEST(a_mask_that_becomes_long_fades_in)
+{
+    enum { FAR = 70000 };
+    begin();
+    pid_t process = live_rig_start(REAL_TIME "--block 256 --watch --mask a.txt --or --mask b.txt "
+                                             "--record rec.wav --record-dry dry.wav");
+    live_rig_keys("2]");
+    live_rig_wait("gain +1.0 dB");
+    FILE *file = fopen(command_path("new.txt"), "w");
+    ck_assert_ptr_nonnull(file);
+    for (size_t i = 0; i <= FAR; i++)
+        fprintf(file, "%s\n", i == 0 ? "0.125" : i == FAR ? "0.25" : "0");
+    fclose(file);
+    move("new.txt", "b.txt");
+    live_rig_wait("the masks are loaded");
+    live_rig_record(2000);
+    live_rig_keys("q");
+    struct command_result result = live_rig_end(process);
+    ck_assert_msg(result.code == 0, "%s", result.err);
+    ck_assert_ptr_null(strstr(result.err, "does not fit"));
+    struct sound output = sound_load("rec.wav"), dry = sound_load("dry.wav");
+    size_t end = output.block.frames - RATE / 5;
+    const float *in = dry.block.data[0];
+    for (size_t i = end - RATE / 10; i < end; i++) {
+        double truth = pow(10, 1.0 / 20) * (0.125 * (double)in[i] + 0.25 * (double)in[i - FAR]);
+        ck_assert_double_eq_tol((double)output.block.data[0][i], truth, 1e-6);
+    }
+    sound_free(&output);
+    sound_free(&dry);
+}
+END_TEST
+
 /* ---- signals ---- */
 
 START_TEST(ctrl_c_fades_out_and_reports)
@@ -268,6 +303,33 @@ START_TEST(ctrl_c_fades_out_and_reports)
     for (size_t i = frames - RATE / 4; i + 1 < frames; i++) /* nothing is truncated */
         ck_assert(fabsf(fabsf(samples[i]) - fabsf(samples[i + 1])) < 1e-3f);
     sound_free(&output);
+}
+END_TEST
+
+/* A stream that a signal ends has not failed: its report is the last line, in the form of all. */
+START_TEST(a_signal_is_the_end_of_the_lines)
+{
+    static const int signals[] = {SIGINT, SIGTERM};
+    for (size_t i = 0; i < 2; i++) {
+        begin();
+        pid_t process = live_rig_start("--json --meter-interval 0.1 --device null --block 256 "
+                                       "--mask a.txt");
+        live_rig_rest(300);
+        kill(process, signals[i]);
+        struct command_result result = live_rig_end(process);
+        ck_assert_int_eq(result.code, 128 + signals[i]);
+        ck_assert_str_eq(result.err, "");
+        const char *event = NULL;
+        json_t *root = NULL;
+        for (char *line = strtok(result.out, "\n"); line; line = strtok(NULL, "\n")) {
+            ck_assert_msg(strncmp(line, "{\"event\":", 9) == 0, "%s", line);
+            json_decref(root);
+            root = command_json(line);
+            event = command_json_string(root, "event");
+        }
+        ck_assert_str_eq(event, "report");
+        json_decref(root);
+    }
 }
 END_TEST
 
@@ -344,5 +406,6 @@ END_TEST
 SUITE_MAIN("live_control", wrong_arguments_are_refused, a_former_name_is_understood,
            missing_device_is_reported, keys_do_what_the_screen_shows, ctrl_c_at_the_screen_ends_it,
            every_line_is_json_and_the_last_reports, a_mask_that_changes_fades_in,
-           ctrl_c_fades_out_and_reports, a_second_ctrl_c_ends_it_at_once,
+           a_mask_that_becomes_long_fades_in, ctrl_c_fades_out_and_reports,
+           a_signal_is_the_end_of_the_lines, a_second_ctrl_c_ends_it_at_once,
            a_recording_is_readable_after_a_crash, what_spoils_sound_is_said_when_quiet)

@@ -1,4 +1,5 @@
 /* halo live through a JACK server: every output sample equals render, and a server that dies. */
+#include "base/monotonic.h"
 #include "jack_rig.h"
 #include "live_rig.h"
 #include "suite.h"
@@ -131,6 +132,32 @@ START_TEST(a_stopped_server_is_waited_for)
     live_rig_keys("q");
     struct command_result result = live_rig_end(process);
     ck_assert_msg(result.code == 0, "%s", result.err);
+    jack_rig_end(SIGTERM);
+}
+END_TEST
+
+/* Neither may hold it up for long, nor may it play somewhere else. */
+START_TEST(a_stopped_server_is_named_and_left)
+{
+    command_clean();
+    jack_rig_start(RATE, 128);
+    pid_t process = live_rig_start("--json --mask \"$FILTERS/hall.wav\"");
+    jack_rig_signal(SIGSTOP);
+    live_rig_rest(500);
+    int64_t begin = monotonic_ns();
+    kill(process, SIGTERM);
+    struct command_result result = live_rig_end(process);
+    double seconds = 1e-9 * (double)(monotonic_ns() - begin);
+    ck_assert_int_eq(result.code, 128 + SIGTERM);
+    ck_assert_msg(seconds < 2, "it took %.2f s", seconds);
+    command_refused(1, "a JACK server is there and does not answer",
+                    "\"$HALO\" live --plain --seconds 1");
+    command_refused(1, "a JACK server is there and does not answer",
+                    "\"$HALO\" live --plain --driver jack --seconds 1");
+    result = command_done("\"$HALO\" live --plain --device null --seconds 0.1");
+    ck_assert_ptr_null(strstr(result.err, "JACK"));
+    command_expect(command_done("\"$HALO\" devices").err, "does not answer");
+    jack_rig_signal(SIGCONT);
     jack_rig_end(SIGTERM);
 }
 END_TEST
@@ -328,10 +355,13 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {
-        output_equals_render,           a_loop_is_muted,
-        a_stopped_server_is_waited_for, a_dead_server_ends_it_with_one_line,
-        it_comes_back_with_the_server,  the_rate_is_followed,
-        the_period_is_followed};
+    const TTest *const tests[] = {output_equals_render,
+                                  a_loop_is_muted,
+                                  a_stopped_server_is_waited_for,
+                                  a_stopped_server_is_named_and_left,
+                                  a_dead_server_ends_it_with_one_line,
+                                  it_comes_back_with_the_server,
+                                  the_rate_is_followed,
+                                  the_period_is_followed};
     return jack_rig_is_there() ? suite_run("live_jack", tests, sizeof tests / sizeof *tests) : 77;
 }

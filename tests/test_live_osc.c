@@ -120,6 +120,31 @@ START_TEST(commands_are_sent_by_halo)
 }
 END_TEST
 
+/* Names as they stand on the screen, without the folder that all are in, and cut. */
+START_TEST(what_is_shown_can_be_chosen)
+{
+    static const char *const names[] = {"2",   "a measured hall, left wall.txt",
+                                        "0",   "a m..right wall.txt",
+                                        "dry", "masks/a measured hall, left wall.txt"};
+    static const char *const shown[] = {"  2 ", "  1 ", "  0 dry", "  2 ", "  0 dry", "  1 "};
+    command_clean();
+    command_done(
+        "mkdir masks; cp \"$FILTERS/identity.txt\" 'masks/a measured hall, left wall.txt'; "
+        "cp \"$FILTERS/identity.txt\" 'masks/a measured hall, right wall.txt'");
+    pid_t process = live_rig_start("--osc 0 --device null --meter-interval 0.02 "
+                                   "--mask 'masks/a measured hall\\, left wall.txt' --or "
+                                   "--mask 'masks/a measured hall\\, right wall.txt'");
+    snprintf(port, sizeof port, "%u", live_rig_osc_port());
+    target = lo_address_new("127.0.0.1", port);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        live_rig_keys(i % 2 ? "0" : "1");
+        lo_send(target, "/halo/choose", "s", names[i]);
+        live_rig_wait_answer(shown[i]);
+    }
+    end(process);
+}
+END_TEST
+
 /* A FIFO without a writer, as a file of a network that hangs. */
 START_TEST(a_mask_that_cannot_be_read_stops_nothing)
 {
@@ -267,6 +292,6 @@ START_TEST(bad_messages_are_counted)
 }
 END_TEST
 
-SUITE_MAIN("live_osc", commands_are_sent_by_halo, commands_are_obeyed,
+SUITE_MAIN("live_osc", commands_are_sent_by_halo, commands_are_obeyed, what_is_shown_can_be_chosen,
            a_mask_that_cannot_be_read_stops_nothing, what_cannot_be_done_is_answered,
            each_preset_asked_for_is_answered, bad_messages_are_counted)

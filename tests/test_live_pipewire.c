@@ -479,6 +479,24 @@ START_TEST(another_rate_is_followed)
 }
 END_TEST
 
+/* Halo asks for shorter blocks, and the server has its own. */
+START_TEST(the_servers_quantum_is_the_block)
+{
+    static const unsigned quanta[] = {1024, 2048};
+    command_clean();
+    pipewire_rig_start();
+    for (size_t i = 0; i < 2; i++) {
+        char expected[64];
+        snprintf(expected, sizeof expected, "blocks of %u frames at 48000 Hz", quanta[i]);
+        pipewire_rig_force("quantum", quanta[i]);
+        struct command_result result =
+            command_done("\"$HALO\" live --plain --sink Room --block 64 --seconds 1 " MASK);
+        command_expect(result.err, expected);
+    }
+    pipewire_rig_end(SIGTERM);
+}
+END_TEST
+
 START_TEST(a_server_without_devices_is_named)
 {
     command_clean();
@@ -497,7 +515,8 @@ END_TEST
 SUITE_MAIN("live_pipewire", sink_filters_what_is_played, input_passes_without_delay,
            devices_are_listed, own_monitor_is_refused, the_driver_and_a_device_are_named,
            named_devices_and_rates_are_checked, a_server_without_devices_is_named,
-           defaults_are_followed, an_unheard_default_is_followed, a_new_session_manager_is_followed,
-           defaults_outlive_what_others_set, each_device_has_its_mask, each_device_has_its_chain,
+           the_servers_quantum_is_the_block, defaults_are_followed, an_unheard_default_is_followed,
+           a_new_session_manager_is_followed, defaults_outlive_what_others_set,
+           each_device_has_its_mask, each_device_has_its_chain,
            the_last_of_two_devices_has_its_mask, a_device_that_goes_leaves_its_mask,
            a_chain_for_a_device_must_fit, a_device_that_stays_is_reported, another_rate_is_followed)

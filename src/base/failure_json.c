@@ -66,5 +66,5 @@ enum status failure_json_print(int code)
     if (!failure_last(&failure))
         snprintf(failure.message, sizeof failure.message, "%s", code > 128 ? "stopped" : "failed");
     json_t *root = json_pack("{s:o}", "error", object_of(&failure, code));
-    return json_write(root, 0, report) == 0 ? STATUS_OK : STATUS_FAILED;
+    return json_write(root, JSON_COMPACT, report) == 0 ? STATUS_OK : STATUS_FAILED;
 }

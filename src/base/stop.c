@@ -15,6 +15,7 @@ enum { AGAIN = 1 /* seconds */ };
 static const char *_Atomic half_files[HALF_FILES_MOST];
 static atomic_bool watching = false;
 static void (*volatile tidy_up)(void) = NULL;
+static bool is_the_end = false;
 
 /* No SA_RESTART: a blocked read or write returns, and the flag is checked. */
 static struct sigaction caught_by(void (*handler)(int))
@@ -140,6 +141,16 @@ int stop_code(void)
 {
     enum { BY_SIGNAL = 128 };
     return BY_SIGNAL + (int)caught;
+}
+
+void stop_is_the_end(void)
+{
+    is_the_end = true;
+}
+
+bool stop_was_the_end(void)
+{
+    return is_the_end && caught != 0;
 }
 
 void stop_raise_again(void)

@@ -1,7 +1,10 @@
 #include "live/device.h"
 
 #include "base/build_info.h"
+#include "base/monotonic.h"
 #include "base/realtime.h"
+#include "base/stop.h"
+#include "base/thread.h"
 #include "live/device_side.h"
 #include "signal/audio.h"
 
@@ -91,6 +94,8 @@ enum status device_list_init(struct device_list *list)
         status = enumerate(drivers[i], NULL, false, list);
         device_side_end(drivers[i]);
     }
+    if (list->silent)
+        warning("%s", list->silent);
     if (status != STATUS_OK)
         device_list_free(list);
     return status;
@@ -144,12 +149,14 @@ static const char no_sinks[] =
     "module-null-sink sink_name=halo' and filter what it plays with 'PULSE_SOURCE=halo.monitor "
     "halo live --device pulse'";
 
-/* The devices of any driver may be named; by default it is the first that has a server. */
+/* The devices of any driver may be named; by default it is the first that has a server. A server
+ * that does not answer is one: nobody is to play through another driver unasked. */
 static bool is_enough(const struct device_request *request, const struct device_list *list)
 {
     bool has_default = false;
     for (size_t i = 0; i < list->host_count; i++)
         has_default = has_default || list->hosts[i].is_default;
+    has_default = has_default || list->silent;
     return has_default && !request->driver && !request->input && !request->output;
 }
 
@@ -182,6 +189,10 @@ static enum status enumerate_for(const struct device *device, struct device_requ
         if ((*named || !drivers[*begun]->only_named) && !is_taken(device, drivers[*begun]) &&
             (!wants_sinks || drivers[*begun]->has_sinks))
             TRY(enumerate(drivers[*begun], spec, *named, list));
+    if (list->silent && (*named || wants_sinks || is_enough(request, list)))
+        return fail(STATUS_FAILED, "%s", list->silent);
+    if (list->silent)
+        warning("%s", list->silent);
     if (list->host_count > 0 || (!*named && !wants_sinks))
         return STATUS_OK;
     if (list->empty)
@@ -270,19 +281,75 @@ static enum status open_directions(const struct device_request *request, struct 
     return open_device(&one, device);
 }
 
+/* On a thread that can be abandoned: a server that hangs may hold up its clients for ever. */
+struct opening {
+    struct device_request request;
+    struct device *device;
+    struct failure failure;
+    enum status status;
+    atomic_bool done;
+};
+
+enum { LOOK_NS = 2000000 };
+static const int64_t STOPPING_NS = 500000000; /* for an opening to end, after a signal to stop */
+
+static void *open_main(void *argument)
+{
+    struct opening *opening = argument;
+    const struct log_keeper before = log_keep_failure(&opening->failure);
+    opening->status = open_directions(&opening->request, opening->device);
+    log_keep_again(&before);
+    if (opening->status != STATUS_OK)
+        (void)device_close(opening->device);
+    opening->done = true;
+    return NULL;
+}
+
+/* False: a signal asked to stop, and it still hangs. */
+static bool wait_for_opening(const struct opening *opening)
+{
+    int64_t deadline = INT64_MAX;
+    while (!opening->done && monotonic_ns() < deadline) {
+        if (deadline == INT64_MAX && stop_requested())
+            deadline = monotonic_ns() + STOPPING_NS;
+        monotonic_sleep_until(monotonic_ns() + LOOK_NS);
+    }
+    return opening->done;
+}
+
+static enum status open_within(struct opening *opening, struct device **result)
+{
+    pthread_t thread;
+    if (thread_start(&thread, "halo open", THREAD_AS_CALLER, open_main, opening) != 0)
+        return fail_memory("a thread");
+    pthread_detach(thread);
+    if (!wait_for_opening(opening)) { /* it keeps what it has */
+        device_unhush();
+        return fail(STATUS_INTERRUPTED, "stopped; the sound system had not opened the device");
+    }
+    enum status status = opening->status;
+    if (status == STATUS_OK)
+        *result = opening->device;
+    else
+        status = fail_again(status, &opening->failure);
+    free(opening);
+    return status;
+}
+
 enum status device_open(const struct device_request *request, struct device **result)
 {
     if (!request->wants_input && !request->wants_output)
         return fail(STATUS_USAGE, "the device needs an input or an output");
     struct device *device = calloc(1, sizeof *device);
-    if (!device)
+    struct opening *opening = calloc(1, sizeof *opening);
+    if (!device || !opening) {
+        free(device);
+        free(opening);
         return fail_memory("a device");
-    enum status status = open_directions(request, device);
-    if (status == STATUS_OK)
-        *result = device;
-    else
-        (void)device_close(device);
-    return status;
+    }
+    opening->request = *request;
+    opening->device = device;
+    return open_within(opening, result);
 }
 
 enum status device_close(struct device *device)

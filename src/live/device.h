@@ -115,6 +115,7 @@ struct device_list {
     size_t count;
     const char
         *empty; /* what to say of a sound server that runs without devices; NULL: none does */
+    const char *silent; /* the same of one that is there and does not answer */
 };
 
 /* The present devices; only while none is open. Errors: the sound system's, memory; the list is

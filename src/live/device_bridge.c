@@ -60,10 +60,17 @@ HALO_REALTIME static double target_beside(const struct bridge *bridge)
            MARGIN_PERIODS * (double)input->period + MARGIN_SECONDS * input->rate;
 }
 
+/* Input frames for one of the output, by the clocks alone. */
+HALO_REALTIME static double clock_ratio(const struct bridge *bridge)
+{
+    return call_clock_slope(&bridge->output.clock) / call_clock_slope(&bridge->input.clock);
+}
+
+/* What corrects the delay is no part of the ratio. */
 HALO_REALTIME static void show(struct bridge *bridge, double error)
 {
     double nominal = bridge->input.rate / bridge->output.rate;
-    atomic_store_explicit(&bridge->ratio_ppm, 1e6 * (bridge->step / nominal - 1),
+    atomic_store_explicit(&bridge->ratio_ppm, 1e6 * (clock_ratio(bridge) / nominal - 1),
                           memory_order_relaxed);
     double target = target_beside(bridge);
     atomic_store_explicit(&bridge->target, target / nominal, memory_order_relaxed);
@@ -193,7 +200,7 @@ HALO_REALTIME static void try_start(struct bridge *bridge, size_t frames)
     if (!clocks_are_known(bridge))
         return;
     double position = wanted_position(bridge);
-    double step = call_clock_slope(&bridge->output.clock) / call_clock_slope(&bridge->input.clock);
+    double step = clock_ratio(bridge);
     if (position < (double)bridge->taken || !has_input(bridge, position + step * (double)frames))
         return;
     skip_input(bridge, (uint64_t)position);
@@ -210,8 +217,7 @@ HALO_REALTIME static double next_step(const struct bridge *bridge, size_t frames
     double seconds = error / bridge->input.rate;
     double correction = fmin(CORRECTION, seconds * (fabs(seconds) / GENTLE + 1 / SLOW));
     correction = fmax(-CORRECTION, correction);
-    double step = call_clock_slope(&bridge->output.clock) / call_clock_slope(&bridge->input.clock) *
-                  (1 + correction);
+    double step = clock_ratio(bridge) * (1 + correction);
     double share = fmin(1, (double)frames / (SETTLE * bridge->output.rate));
     return bridge->step + share * (step - bridge->step);
 }

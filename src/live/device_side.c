@@ -1,6 +1,7 @@
 #include "live/device_side.h"
 
 #include "base/monotonic.h"
+#include "base/stop.h"
 #include "base/thread.h"
 #include "signal/audio.h"
 
@@ -10,12 +11,13 @@
 
 enum { POLL_NS = 2000000 };
 #define SECOND INT64_C(1000000000)
-static const int64_t BEGIN_NS = 5 * SECOND;      /* PulseAudio takes 2 s to start */
-static const int64_t LEARN_NS = SECOND / 2;      /* from the first call, or LEARN_CALLS */
-static const size_t LEARN_CALLS = 8;             /* the first one may differ in length */
-static const int64_t STOP_NS = 2 * SECOND;       /* for a step or a close to return */
-static const int64_t AGAIN_NS = SECOND / 20;     /* for a close that hung earlier */
-static const int64_t SILENT_NS = SECOND * 3 / 2; /* without a call: lost */
+static const int64_t BEGIN_NS = 5 * SECOND;         /* PulseAudio takes 2 s to start */
+static const int64_t LEARN_NS = SECOND / 2;         /* from the first call, or LEARN_CALLS */
+static const size_t LEARN_CALLS = 8;                /* the first one may differ in length */
+static const int64_t STOP_NS = 2 * SECOND;          /* for a step or a close to return */
+static const int64_t STOPPING_NS = SECOND * 7 / 10; /* the same once a signal asked to stop */
+static const int64_t AGAIN_NS = SECOND / 20;        /* for a close that hung earlier */
+static const int64_t SILENT_NS = SECOND * 3 / 2;    /* without a call: lost */
 
 /* ---- open ---- */
 
@@ -186,6 +188,13 @@ static bool wait_for(const struct closing *closing, int64_t limit_ns)
     return closing->done;
 }
 
+/* Only a server hangs: a device with a file is to complete it. */
+static int64_t close_limit(const struct closing *closing)
+{
+    const struct device_driver *driver = closing->sides[0].driver;
+    return stop_requested() && driver && !driver->only_named ? STOPPING_NS : STOP_NS;
+}
+
 enum status device_sides_close(const struct device_side *sides, struct device_join *join)
 {
     pthread_t thread;
@@ -203,7 +212,7 @@ enum status device_sides_close(const struct device_side *sides, struct device_jo
     pthread_detach(thread);
     if (is_noisy(closing))
         device_hush();
-    bool done = wait_for(closing, STOP_NS);
+    bool done = wait_for(closing, close_limit(closing));
     device_unhush();
     if (done) {
         status = closing->status;

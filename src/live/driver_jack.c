@@ -110,6 +110,9 @@ static enum status jack_enumerate(const char *spec, struct device_list *list)
 {
     (void)spec;
     TRY(connect_to_server());
+    if (atomic_load(&opening.state) == IS_OPENING)
+        list->silent = "a JACK server is there and does not answer; continue or end it, or name "
+                       "another driver with --driver";
     return jack.client ? jack_devices_list(jack.client, list) : STATUS_OK;
 }
 

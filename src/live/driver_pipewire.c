@@ -126,6 +126,9 @@ static enum status pipewire_enumerate(const char *spec, struct device_list *list
     if (!pipewire_server_may_run())
         return STATUS_OK;
     TRY(pipewire_registry_open(&pipewire.graph, &found));
+    if (!found && pipewire.graph.core && !pipewire.graph.gone)
+        list->silent = "PipeWire is there and does not answer; continue it or start it again, or "
+                       "name another driver with --driver";
     if (!found)
         return STATUS_OK;
     pw_thread_loop_lock(pipewire.graph.loop);

@@ -21,10 +21,11 @@ static const PaStreamCallbackFlags LOST_FLAGS =
     paInputUnderflow | paInputOverflow | paOutputUnderflow | paOutputOverflow;
 
 /* Through a sound server, seconds. In shorter buffers it loses sound on an idle machine already. */
-static const double SERVER_LATENCY = 0.02, SERVER_LATENCY_MOST = 0.16;
-#define SETTLED_NS INT64_C(250000000) /* a server's stream without a loss and at its rate */
-#define SETTLE_NS INT64_C(3000000000) /* at most */
-enum { POLL_NS = 10000000 };
+static const double SERVER_LATENCY = 0.08, SERVER_LATENCY_MOST = 0.32;
+#define SETTLED_NS INT64_C(250000000)    /* a server's stream without a loss and at its rate */
+#define SETTLE_NS INT64_C(3000000000)    /* at most */
+static const double DELAY_FRAMES = 8192; /* over which the delay of its buffers is averaged */
+enum { POLL_NS = 10000000, DELAY_BEGINS = 65536 /* frames after a loss */ };
 
 static bool initialized;
 
@@ -156,6 +157,10 @@ struct portaudio_stream {
     double latency;       /* seconds, as requested of PortAudio */
     atomic_size_t frames; /* processed */
     atomic_size_t losses;
+    _Atomic double input_delay; /* seconds, of a server's buffers now; 0: unknown */
+    _Atomic double output_delay;
+    double in_now, out_now; /* averages; these and the next: the driver's thread */
+    size_t since;           /* frames, the last loss */
 };
 
 static PaStreamParameters parameters_of(const struct device_row *row,
@@ -233,12 +238,33 @@ static double choose_latency(const struct device_target *target, double rate, bo
     return by_server && low ? fmax(latency, fmax(SERVER_LATENCY, request->latency_least)) : latency;
 }
 
+/* A server's buffers grow when sound is lost: what they hold is what counts. Until the next loss it
+ * stays the same, and PulseAudio's estimate of it strays downwards: the largest one is kept, once
+ * the first ones are over.
+ * Real-time. */
+static void follow_delay(struct portaudio_stream *own, const PaStreamCallbackTimeInfo *time,
+                         unsigned long frames, bool lost)
+{
+    double in = time->currentTime - time->inputBufferAdcTime;
+    double out = time->outputBufferDacTime - time->currentTime;
+    double share = lost ? 1 : fmin(1, (double)frames / DELAY_FRAMES);
+    own->in_now += share * (in - own->in_now);
+    own->out_now += share * (out - own->out_now);
+    own->since = lost ? 0 : own->since + frames;
+    if (own->since > DELAY_BEGINS &&
+        own->in_now + own->out_now <= own->input_delay + own->output_delay)
+        return;
+    own->input_delay = own->in_now;
+    own->output_delay = own->out_now;
+}
+
 static int process(const void *input, void *output, unsigned long frames,
                    const PaStreamCallbackTimeInfo *time, PaStreamCallbackFlags flags, void *context)
 {
-    (void)time;
     struct portaudio_stream *own = context;
     bool lost = (flags & LOST_FLAGS) != 0;
+    if (own->by_server)
+        follow_delay(own, time, frames, lost);
     atomic_fetch_add(&own->frames, frames);
     if (lost)
         atomic_fetch_add(&own->losses, 1);
@@ -292,7 +318,8 @@ static bool settle(const struct portaudio_stream *own, double rate)
     return false;
 }
 
-/* A server's stream is opened again with a longer buffer until it keeps it. */
+/* A server's stream is opened again with a longer buffer until it keeps it. One that was heard goes
+ * on at once: if it still loses sound, live_device.c opens it again. */
 static enum status start(const struct device_target *target, struct format *format,
                          struct portaudio_stream *own)
 {
@@ -303,8 +330,8 @@ static enum status start(const struct device_target *target, struct format *form
         device_unhush();
         if (error != paNoError)
             return refuse(target, format->rate, error);
-        if (!own->by_server || settle(own, format->rate) || !own->may_widen ||
-            own->latency >= SERVER_LATENCY_MOST)
+        if (!own->by_server || target->request->returns || settle(own, format->rate) ||
+            !own->may_widen || own->latency >= SERVER_LATENCY_MOST)
             return STATUS_OK;
         (void)Pa_CloseStream(own->stream);
         own->stream = NULL;
@@ -353,8 +380,10 @@ static void portaudio_describe(void *opened, struct device_info *info)
     info->buffer = own->may_widen ? own->latency : 0;
     info->buffer_most = SERVER_LATENCY_MOST;
     info->rate = (uint32_t)lround(found->sampleRate);
-    info->input_latency = frames_of(found->inputLatency, found->sampleRate);
-    info->output_latency = frames_of(found->outputLatency, found->sampleRate);
+    double in = own->by_server ? own->input_delay : found->inputLatency;
+    double out = own->by_server ? own->output_delay : found->outputLatency;
+    info->input_latency = frames_of(in, found->sampleRate);
+    info->output_latency = frames_of(out, found->sampleRate);
 }
 
 static enum status portaudio_close(void *opened)

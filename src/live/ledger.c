@@ -49,11 +49,10 @@ static const struct cause_row {
                         "let it run"},
 };
 
-enum status ledger_init(struct ledger *ledger, size_t block, uint32_t rate)
+enum status ledger_init(struct ledger *ledger, uint32_t rate)
 {
     *ledger = (struct ledger){
         .rate = rate,
-        .period = (int64_t)(1e9 * (double)block / (double)rate),
         .slack = INT64_MAX,
         .schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC),
     };
@@ -61,14 +60,13 @@ enum status ledger_init(struct ledger *ledger, size_t block, uint32_t rate)
     return ledger->outages ? STATUS_OK : fail_memory("a ledger of late blocks");
 }
 
-void ledger_set_rate(struct ledger *ledger, size_t block, uint32_t rate)
+void ledger_set_rate(struct ledger *ledger, uint32_t rate)
 {
     double ratio = (double)rate / (double)ledger->rate;
     for (size_t i = 0; i < ledger->kept; i++)
         ledger->outages[i].time.frame =
             (uint64_t)llround(ratio * (double)ledger->outages[i].time.frame);
     ledger->rate = rate;
-    ledger->period = (int64_t)(1e9 * (double)block / (double)rate);
 }
 
 void ledger_free(struct ledger *ledger)
@@ -117,8 +115,8 @@ void ledger_watch(struct ledger *ledger)
  * pause. */
 static bool was_stopped(const struct ledger *ledger, const struct block_time *time)
 {
-    bool late = time->ns > ledger->period; /* else it is not known what was used */
-    int64_t off = time->idle + (late ? time->ns - time->used.cpu_ns : 0) - ledger->period;
+    bool late = time->ns > time->lasts; /* else it is not known what was used */
+    int64_t off = time->idle + (late ? time->ns - time->used.cpu_ns : 0) - time->lasts;
     for (size_t i = 0; i < LEDGER_PAUSES; i++) {
         const struct ledger_pause *pause = &ledger->pauses[i];
         int64_t from = time->begin - time->idle, to = time->begin + time->ns;
@@ -135,7 +133,7 @@ static bool was_stopped(const struct ledger *ledger, const struct block_time *ti
 /* Of a step that computed for too long. */
 static enum outage_cause cause_of_work(const struct ledger *ledger, const struct block_time *time)
 {
-    int64_t excess = time->ns - ledger->period;
+    int64_t excess = time->ns - time->lasts;
     if (ledger->switching)
         return OUTAGE_MASK_CHANGE;
     if (time->held_up & FILTER_GPU_LATE)
@@ -161,9 +159,9 @@ static enum outage_cause find_cause(const struct ledger *ledger, const struct bl
 {
     if (was_stopped(ledger, time))
         return OUTAGE_STOPPED;
-    if (time->ns > ledger->period)
-        return time->used.cpu_ns > ledger->period ? cause_of_work(ledger, time)
-                                                  : cause_of_absence(time);
+    if (time->ns > time->lasts)
+        return time->used.cpu_ns > time->lasts ? cause_of_work(ledger, time)
+                                               : cause_of_absence(time);
     return time->lost ? OUTAGE_XRUN : OUTAGE_CALLED_LATE;
 }
 
@@ -174,7 +172,7 @@ static const struct outage *enter(struct ledger *ledger, const struct block_time
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    int64_t gap = (time->ns > time->idle ? time->ns : time->idle) - ledger->period;
+    int64_t gap = (time->ns > time->idle ? time->ns : time->idle) - time->lasts;
     int64_t began = time->ns > time->idle ? time->begin : time->begin - time->idle;
     ledger->count[cause]++;
     if (ledger->kept == LEDGER_MOST)
@@ -195,7 +193,7 @@ const struct outage *ledger_add(struct ledger *ledger, const struct block_time *
     if (time.idle > time.begin - ledger->since)
         time.idle = time.begin - ledger->since;
     ledger->ended = time.begin + time.ns;
-    bool late = time.ns > ledger->period || time.idle - ledger->period > ledger->slack;
+    bool late = time.ns > time.lasts || time.idle - time.lasts > ledger->slack;
     if (late)
         ledger_watch(ledger); /* it may just have been stopped */
     late = late || was_stopped(ledger, &time);
@@ -306,7 +304,7 @@ void ledger_print(const struct ledger *ledger, int priority)
         warning("  %.3f s, %s: %s, %.2f ms late; step %.2f of %.2f ms%s",
                 seconds_of(outage, ledger->rate), strchr(text, 'T') + 1, rows[outage->cause].name,
                 1e-6 * (double)outage->gap, 1e-6 * (double)outage->time.ns,
-                1e-6 * (double)ledger->period, outage->time.lost ? "; sound was lost" : "");
+                1e-6 * (double)outage->time.lasts, outage->time.lost ? "; sound was lost" : "");
     }
     if (all > LINES_MOST)
         warning("  and %llu more", (unsigned long long)(all - LINES_MOST));

@@ -60,7 +60,6 @@ struct ledger_pause {
 
 struct ledger {
     uint32_t rate;
-    int64_t period; /* of a block */
     int64_t slack;  /* by which a call may be late; INT64_MAX: the device does not keep time */
     bool switching; /* a mask is being changed */
     struct outage *outages;
@@ -76,12 +75,11 @@ struct ledger {
 };
 
 /* Errors: memory. */
-MUST_CHECK enum status ledger_init(struct ledger *ledger, size_t block, uint32_t rate);
+MUST_CHECK enum status ledger_init(struct ledger *ledger, uint32_t rate);
 void ledger_free(struct ledger *ledger);
 
-/* From now on frames are of another rate, and blocks of another length; those of earlier outages
- * are converted. */
-void ledger_set_rate(struct ledger *ledger, size_t block, uint32_t rate);
+/* From now on frames are of another rate; those of earlier outages are converted. */
+void ledger_set_rate(struct ledger *ledger, uint32_t rate);
 
 /* Call it at least every 200 ms while the device runs. */
 void ledger_watch(struct ledger *ledger);

@@ -51,10 +51,11 @@ struct live {
     struct ring *times;     /* struct block_time */
     struct step_usage usage;
     _Atomic uint64_t dropped_times;
-    int64_t period; /* ns, of a block */
-    int64_t ended;  /* the last step, ns; 0: none yet */
+    int64_t period;   /* ns, of the chain's block */
+    unsigned held_up; /* in this call */
+    int64_t ended;    /* the last step, ns; 0: none yet */
     bool freewheels;
-    bool lost; /* before the current block */
+    bool lost; /* before the next block, which this call does not have yet */
     _Atomic uint64_t frames;
     _Atomic bool faded_out;
 };
@@ -204,23 +205,26 @@ HALO_REALTIME void live_process(struct live *live, const float *const *in, float
 HALO_REALTIME static void run_block(void *context, const float *const *in, float *const *out)
 {
     struct live *live = context;
-    step_usage_begin(&live->usage);
-    struct block_time time = {
-        .frame = live_frames(live), .begin = monotonic_ns(), .lost = live->lost};
-    time.idle = live->ended > 0 ? time.begin - live->ended : 0;
     live->slot.chain->deadline =
-        live->freewheels ? 0 : time.begin + (int64_t)(LIVE_WAITS * (double)live->period);
+        live->freewheels ? 0 : monotonic_ns() + (int64_t)(LIVE_WAITS * (double)live->period);
     live_process(live, in, out);
+    live->held_up |= live->slot.chain->held_up;
+}
+
+/* The call is over, for which blocks of `frames` frames were run. */
+HALO_REALTIME static void keep_time(struct live *live, struct block_time *time, uint64_t frames)
+{
+    time->idle = live->ended > 0 ? time->begin - live->ended : 0;
+    time->lasts = (int64_t)(1e9 * (double)frames / (double)live->rate);
     live->ended = monotonic_ns();
-    time.ns = live->ended - time.begin;
-    if (time.ns > live->period) {
-        time.used = step_usage_late(&live->usage, time.ns);
-        time.held_up = live->slot.chain->held_up;
+    time->ns = live->ended - time->begin;
+    if (time->ns > time->lasts) {
+        time->used = step_usage_late(&live->usage, time->ns);
+        time->held_up = live->held_up;
     } else {
-        step_usage_end(&live->usage, time.ns);
+        step_usage_end(&live->usage, time->ns);
     }
-    live->lost = false;
-    if (ring_write(live->times, &time, 1) == 0)
+    if (ring_write(live->times, time, 1) == 0)
         atomic_fetch_add(&live->dropped_times, 1);
 }
 
@@ -229,8 +233,15 @@ HALO_REALTIME void live_step(void *context, const float *const *in, float *const
 {
     struct live *live = context;
     size_t outputs = live->outputs;
-    live->lost = live->lost || lost;
+    step_usage_begin(&live->usage);
+    struct block_time time = {
+        .frame = live_frames(live), .begin = monotonic_ns(), .lost = live->lost || lost};
+    live->held_up = 0;
     reblock_process(&live->reblock, in, out, frames, run_block, live);
+    uint64_t ran = live_frames(live) - time.frame;
+    live->lost = ran == 0 && time.lost; /* else the next block says so */
+    if (ran > 0)
+        keep_time(live, &time, ran > frames ? ran : frames);
     for (size_t c = outputs; c < live->device_outputs; c++)
         if (outputs == 1)
             memcpy(out[c], out[0], frames * sizeof(float));

@@ -75,10 +75,12 @@ struct live_settings {
     size_t history; /* frames of input to keep for live_change; 0: it does not change */
 };
 
+/* A block as the device counts them: a call of the step, which may run several of the chain's. */
 struct block_time {
     uint64_t frame;   /* its first */
     int64_t begin;    /* of the step, ns of the monotonic clock */
     int64_t ns;       /* of the step */
+    int64_t lasts;    /* ns of sound */
     int64_t idle;     /* ns since the step before; 0: it is the first */
     bool lost;        /* the device lost sound just before */
     unsigned held_up; /* FILTER_..., as the next one only if the step was longer than the block */

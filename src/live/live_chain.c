@@ -349,13 +349,13 @@ static enum status fit(const struct live_chain *chain, struct mask *mask)
     if (has_mixes(chain))
         TRY(mask_mix(mask));
     if (mask->origin > chain->origin)
-        return fail(STATUS_FAILED,
+        return fail(STATUS_TRY_AGAIN,
                     "mask %s does not fit: its time zero is at tap %zu, later than the %zu of "
                     "those at the start",
                     mask->name, mask->origin, chain->origin);
     enum status status = mask_pad(mask, chain->origin - mask->origin);
     if (status == STATUS_OK && mask->taps > chain->taps)
-        status = fail(STATUS_FAILED,
+        status = fail(STATUS_TRY_AGAIN,
                       "mask %s does not fit: it has %zu tap%s, and the limit is %zu; restart "
                       "with it",
                       mask->name, mask->taps, plural_s(mask->taps), chain->taps);

@@ -90,9 +90,13 @@ static void finish_load(struct live_session *session)
         return;
     }
     const struct log_keeper before = log_keep_in(reason, sizeof reason);
-    bool is_loaded =
-        live_chain_put(chain, load->choice, load->text, mask, &stream->way) == STATUS_OK;
+    enum status status = live_chain_put(chain, load->choice, load->text, mask, &stream->way);
+    bool is_loaded = status == STATUS_OK;
     log_keep_again(&before);
+    if (status == STATUS_TRY_AGAIN && !load->text) { /* a chain of another size takes it */
+        live_preset_ask_present(session);
+        reason[0] = '\0';
+    }
     if (is_loaded) {
         live_log_load(stream->log, load->choice, chain->texts[load->choice],
                       live_frames(stream->live));

@@ -5,10 +5,10 @@
 
 enum { STALE = 16 /* new blocks until the percentile is found again: one for so many */ };
 
-enum status live_load_init(struct live_load *load, size_t block, uint32_t rate)
+enum status live_load_init(struct live_load *load, uint32_t rate)
 {
-    *load = (struct live_load){.period = 1e9 * (double)block / (double)rate};
-    TRY(ledger_init(&load->ledger, block, rate));
+    *load = (struct live_load){0};
+    TRY(ledger_init(&load->ledger, rate));
     load->recent = calloc(LIVE_LOAD_RECENT, sizeof *load->recent);
     load->ordered = calloc(LIVE_LOAD_RECENT, sizeof *load->ordered);
     return load->recent && load->ordered ? STATUS_OK : fail_memory("the load of a stream");
@@ -21,15 +21,9 @@ void live_load_free(struct live_load *load)
     ledger_free(&load->ledger);
 }
 
-void live_load_set_rate(struct live_load *load, size_t block, uint32_t rate)
-{
-    load->period = 1e9 * (double)block / (double)rate;
-    ledger_set_rate(&load->ledger, block, rate);
-}
-
 static void add_time(struct live_load *load, const struct block_time *time)
 {
-    double share = (double)time->ns / load->period;
+    double share = (double)time->ns / (double)time->lasts;
     load->recent[load->count++ % LIVE_LOAD_RECENT] = (float)share;
     load->sum += share;
     if (share > load->now)

@@ -12,7 +12,6 @@
 enum { LIVE_LOAD_RECENT = 1 << 13 /* blocks in the percentile */ };
 
 struct live_load {
-    double period;   /* ns */
     float *recent;   /* loads, a ring */
     float *ordered;  /* in part */
     size_t count;    /* blocks so far */
@@ -26,9 +25,8 @@ struct live_load {
 };
 
 /* Errors: memory. */
-MUST_CHECK enum status live_load_init(struct live_load *load, size_t block, uint32_t rate);
+MUST_CHECK enum status live_load_init(struct live_load *load, uint32_t rate);
 void live_load_free(struct live_load *load);
-void live_load_set_rate(struct live_load *load, size_t block, uint32_t rate);
 
 /* Outages go to the log, unless it is NULL. */
 void live_load_update(struct live_load *load, struct live *live, struct live_log *log);

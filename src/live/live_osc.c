@@ -2,15 +2,48 @@
 #include "live/live_session.h"
 
 #include "base/plural.h"
+#include "base/short_list.h"
+#include "view/distinct_name.h"
+
+#include <stdlib.h>
 #include <string.h>
+
+enum { SHORTEST = 8 /* columns of a name on a narrow screen */ };
+
+/* Its name in full, or as a screen of some width shows it. */
+static bool is_shown_as(const struct live_chain *chain, size_t choice, const char *name)
+{
+    char shown[DISTINCT_NAME_BYTES];
+    bool is_same = strcmp(chain->names[choice], name) == 0;
+    for (int columns = DISTINCT_NAME_BYTES; columns >= SHORTEST && !is_same; columns--) {
+        distinct_name(chain->names, chain->choice_count, choice, columns, shown);
+        is_same = strcmp(shown, name) == 0;
+    }
+    return is_same;
+}
+
+static enum status refuse_name(const struct live_chain *chain, const char *name)
+{
+    struct short_list all = {0};
+    for (size_t i = 0; i <= chain->choice_count; i++)
+        short_list_add(&all, i > 0 ? chain->names[i - 1] : "dry");
+    return fail(STATUS_USAGE, "there is no mask '%s'; there is %s", name,
+                short_list_text(&all, ""));
+}
 
 static enum status choose_named(struct live_session *session, const char *name)
 {
     const struct live_chain *chain = &session->stream.chain;
+    char *end;
     for (size_t i = 0; i < chain->choice_count; i++)
-        if (strcmp(chain->names[i], name) == 0)
+        if (is_shown_as(chain, i, name))
             return live_control_choose(session, i + 1);
-    return fail(STATUS_USAGE, "there is no mask '%s'", name);
+    unsigned long number = strtoul(name, &end, 10);
+    if (strcmp(name, "dry") == 0)
+        number = 0;
+    else if (*end || name[0] < '0' || name[0] > '9')
+        return refuse_name(chain, name);
+    return live_control_choose(session, number);
 }
 
 /* A path is not a list of options: its commas are escaped. */

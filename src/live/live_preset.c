@@ -4,6 +4,7 @@
 #include "signal/audio.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -241,6 +242,44 @@ end:
     return status;
 }
 
+/* Prepare what is heard, as if the command line had asked for that. */
+static enum status start_present(struct live_session *session,
+                                 struct preset_loader_request *request)
+{
+    const struct stream_session *stream = &session->stream;
+    const struct live_chain *chain = &stream->chain;
+    struct play_options options = session->options->play;
+    const struct preset_source source = {
+        .place = PRESET_OF_OPTIONS,
+        .mask = stream->dry ? 0 : (int)choices_asked(chain->choices) + 1,
+    };
+    struct stage_list stages;
+    enum status status = present_stages(stream, &stages);
+    options.chain.stages = stages;
+    options.chain.stages.tempo = chain->stages.tempo;
+    options.choosing = chain->request.stage;
+    options.other_count = chain->choice_count - 1;
+    for (size_t i = 0; i < options.other_count; i++)
+        options.others[i] = chain->texts[i + 1];
+    request->source = &source;
+    request->options = &options;
+    request->gain_db = stream->gain_db;
+    if (status == STATUS_OK)
+        status = preset_loader_start(request, &session->presets.loader);
+    free_stages(&stages);
+    return status;
+}
+
+void live_preset_ask_present(struct live_session *session)
+{
+    struct live_presets *presets = &session->presets;
+    const struct preset_source *source =
+        presets->preset ? &presets->preset->source : &presets->first;
+    if (!presets->next.is_asked) /* else another one will be heard */
+        presets->next = (struct live_preset_request){
+            .is_asked = true, .is_for_device = true, .is_present = true, .source = *source};
+}
+
 static void start_loader(struct live_session *session)
 {
     struct stream_session *stream = &session->stream;
@@ -248,7 +287,7 @@ static void start_loader(struct live_session *session)
     char reason[PRESET_REASON] = "";
     presets->current = presets->next;
     presets->next = (struct live_preset_request){0};
-    const struct preset_loader_request request = {
+    struct preset_loader_request request = {
         .source = &presets->current.source,
         .options = &session->options->play,
         .like = &stream->chain.request,
@@ -258,7 +297,9 @@ static void start_loader(struct live_session *session)
         .number = ++presets->number,
     };
     const struct log_keeper before = log_keep_in(reason, sizeof reason);
-    enum status status = preset_loader_start(&request, &presets->loader);
+    enum status status = presets->current.is_present
+                             ? start_present(session, &request)
+                             : preset_loader_start(&request, &presets->loader);
     log_keep_again(&before);
     if (status != STATUS_OK)
         end_request(session, &presets->current, reason);
@@ -314,6 +355,8 @@ static void tell(struct live_session *session)
     if (*presets->name && !presets->current.is_for_device)
         remember(session);
     preset_source_describe(&presets->preset->source, label);
+    if (presets->current.is_present)
+        snprintf(label, sizeof label, "the masks are loaded, with room for the longer one");
     view_message(session->stream.view, "%s", label);
 }
 
@@ -349,6 +392,8 @@ static void take_loaded(struct live_session *session)
         return;
     presets->loader = NULL;
     if (!*prepared->reason) {
+        if (presets->current.is_present)
+            prepared->preset->source = presets->current.source;
         presets->coming = prepared;
         return;
     }

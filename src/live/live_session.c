@@ -389,5 +389,7 @@ enum status live_session_run(const struct live_options *options)
     }
     enum status closed = session_close(&session);
     status = status == STATUS_OK ? closed : status;
-    return status == STATUS_OK && stop_requested() ? STATUS_INTERRUPTED : status;
+    if (status == STATUS_OK)
+        stop_is_the_end();
+    return status;
 }

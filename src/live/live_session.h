@@ -34,6 +34,7 @@ struct live_load_request {
 struct live_preset_request {
     bool is_asked;
     bool is_for_device; /* a rule of --for-device asks, and no user */
+    bool is_present;    /* what is heard, with its masks as they are in their files now */
     struct preset_source source;
     const char *path; /* of the OSC message that asks for it; NULL: none */
     struct osc_sender sender;
@@ -192,6 +193,9 @@ MUST_CHECK enum status live_preset_go(struct live_session *session, int directio
 
 /* For a device; it takes the place of what waits. */
 void live_preset_ask_for_device(struct live_session *session, const struct preset_source *source);
+
+/* What is heard, with masks of any length, as their files are now; unless another one waits. */
+void live_preset_ask_present(struct live_session *session);
 
 /* The source of what is heard, or will be when all changes are done. */
 const struct preset_source *live_preset_last_asked(const struct live_session *session);

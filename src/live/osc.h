@@ -4,7 +4,7 @@
  * or d; numbers of things must be whole.
  *
  *   /halo/choose NUMBER       from 1; 0 is the dry signal
- *   /halo/choose NAME         of type s
+ *   /halo/choose NAME         of type s: in full or as a screen shows it; "dry"; or a number
  *   /halo/dry
  *   /halo/gain DB
  *   /halo/mute 0|1            or T, F

@@ -137,10 +137,12 @@ static enum status prepare_request(struct preset_loader *loader,
     keep_to_cpu_beside(&loader->settings.settings.convolver);
     if (request->source->place == PRESET_SAVED)
         return preset_check_name(request->source->text);
-    return request->source->place == PRESET_OF_OPTIONS
-               ? preset_of_options(options, request->source->mask, &loader->settings,
-                                   &loader->prepared->preset)
-               : STATUS_OK;
+    if (request->source->place != PRESET_OF_OPTIONS)
+        return STATUS_OK;
+    TRY(preset_of_options(options, request->source->mask, &loader->settings,
+                          &loader->prepared->preset));
+    loader->prepared->preset->live.gain_db = request->gain_db;
+    return STATUS_OK;
 }
 
 enum status preset_loader_start(const struct preset_loader_request *request,

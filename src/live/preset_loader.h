@@ -24,8 +24,9 @@ struct prepared_preset {
 void prepared_preset_free(struct prepared_preset *prepared);
 
 struct preset_loader_request {
-    const struct preset_source *source; /* these three need not outlive the call */
+    const struct preset_source *source; /* pointers but `live` need not outlive the call */
     const struct play_options *options; /* its settings; of PRESET_OF_OPTIONS all */
+    double gain_db;                     /* of PRESET_OF_OPTIONS */
     const struct live_chain_request *like;
     struct live *live; /* must outlive the loader; its slots are of as many outputs */
     size_t outputs;

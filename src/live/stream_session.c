@@ -17,7 +17,7 @@
 enum { PERIOD_MOST = 1 << 13 };     /* frames of a block */
 enum { CALL_SLACK = 50 * 1000000 }; /* ns by which any system may call late */
 
-static const double FADE_OUT_MOST = 1; /* seconds, at the end */
+static const double FADE_OUT_MOST = 0.6; /* seconds, at the end */
 static const double GAIN_STEP_DB = 1;
 
 /* ---- up ---- */
@@ -136,7 +136,7 @@ enum status stream_session_make_live(struct stream_session *session,
     session->way.frames = (uint64_t)(session->options->fade * (double)rate);
     TRY(live_create(settings, filter, recorder, recorder_dry, &session->live));
     TRY(live_controls_init(&session->controls, &session->chain.stages, session->live));
-    TRY(live_load_init(&session->load, filter->block, rate));
+    TRY(live_load_init(&session->load, rate));
     session->load.ledger.slack = stream_session_slack(&session->info);
     return STATUS_OK;
 }
@@ -175,8 +175,7 @@ enum status stream_session_exchange(struct stream_session *session, struct live_
     if (status != STATUS_OK)
         goto fail;
     session->way.frames = (uint64_t)(session->options->fade * (double)settings->rate);
-    live_load_set_rate(&session->load, session->chain.filter->block, settings->rate);
-    session->load.ledger.slack = stream_session_slack(&session->info);
+    ledger_set_rate(&session->load.ledger, settings->rate);
     carry_controls(session, &controls);
     carry_choice(session, old.choices);
     live_controls_free(&controls);
@@ -283,6 +282,7 @@ static void update_device(struct stream_session *session)
     const char *notice = device_notice(session->device);
     device_info(session->device, &session->info);
     device_describe(&session->info, session->device_name, sizeof session->device_name);
+    session->load.ledger.slack = stream_session_slack(&session->info);
     device_set_latency(session->device, (uint64_t)session->chain.filter->latency +
                                             live_adapter_latency(session->live));
     show_stall(session);

@@ -48,7 +48,7 @@ struct live_status stream_session_status(struct stream_session *session, const c
         .seconds = stream_session_seconds(session),
         .frames = live_frames(session->live),
         .rate = session->info.rate,
-        .block = chain->filter->block,
+        .block = session->info.varies ? chain->filter->block : session->info.period,
         .device = show_device(session),
         .inputs = chain->filter->inputs,
         .outputs = chain->filter->outputs,

@@ -147,9 +147,9 @@ static enum status read_path(struct mask_config *config, const struct convolver_
     for (size_t i = 0; i < in_count; i++)
         for (size_t o = 0; o < out_count; o++)
             TRY(mask_matrix_lend(config->matrix, ins[i].channel, outs[o].channel,
-                                ins[i].gain * outs[o].gain,
-                                delays->inputs[ins[i].channel] + delays->outputs[outs[o].channel],
-                                mask_column(mask, (size_t)channel), mask->taps));
+                                 ins[i].gain * outs[o].gain,
+                                 delays->inputs[ins[i].channel] + delays->outputs[outs[o].channel],
+                                 mask_column(mask, (size_t)channel), mask->taps));
     return STATUS_OK;
 }
 
