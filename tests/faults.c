@@ -148,7 +148,7 @@ bool fault_at_path(const char *call, int error, const char *path)
         (strcmp(fault.name, "*") != 0 && !(path && strstr(path, fault.name))) || !is_now(call))
         return false;
     if (fault.error < 0) {
-        raise(-fault.error);
+        kill(getpid(), -fault.error); /* whichever thread takes it, as from outside */
         return false;
     }
     errno = fault.error ? fault.error : error;

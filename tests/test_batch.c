@@ -108,7 +108,7 @@ START_TEST(a_bad_job_fails_alone)
     result = command_run("$HALO batch - -O E -q --json < jobs.jsonl");
     ck_assert_int_eq(result.code, 3);
     ck_assert_uint_eq(command_lines(result.err), 4);
-    command_expect(result.out, "\"message\": \"3 of 13 jobs failed\"");
+    command_expect(result.out, "\"message\":\"3 of 13 jobs failed\"");
     command_expect(result.err, "not a sound file");
     command_done("echo '{\"id\": \"8\", \"in\": \"in/s08.wav\", \"gain\": 0}' > list");
     command_expect(command_run("$HALO batch list -O F -q").err, "halo: 8: cannot open in/s08.wav");

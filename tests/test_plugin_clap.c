@@ -76,9 +76,12 @@ START_TEST(broken_libraries_are_skipped)
     begin();
     struct command_result result = command_done(
         "CLAP_PATH=" HALO_TEST_PLUGINS "/clap_broken:$CLAP_PATH $HALO plugins list --kind clap");
+    struct command_result reported =
+        command_done("CLAP_PATH=" HALO_TEST_PLUGINS "/clap_broken:$CLAP_PATH $HALO plugins list "
+                     "--kind clap --json");
     static const char *const reasons[] = {
-        "crash.clap: crashed (aborted)",
-        "init-crash: crashed (segmentation fault)",
+        "crashed (aborted)",
+        "crashed (segmentation fault)",
         "its clap_entry lacks a function",
         "its init() failed",
         "it has no clap_entry",
@@ -88,7 +91,10 @@ START_TEST(broken_libraries_are_skipped)
         "it lacks a function that CLAP demands",
     };
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
-        command_expect(result.err, reasons[i]);
+        command_expect(reported.out, reasons[i]);
+    command_expect(result.err, "skipped crash.clap, ");
+    command_expect(result.err, "--json says why");
+    ck_assert_uint_eq(command_lines(result.err), 1);
     command_expect(result.out, ID "keep ");
     command_expect(result.out, "/rules.clap:" ID "long-names"); /* its text is not in the file */
     command_done("CLAP_PATH=" HALO_TEST_PLUGINS "/clap_broken:$CLAP_PATH "

@@ -400,7 +400,7 @@ START_TEST(a_signal_ends_it_in_every_phase)
                           "%s, call %d: exit code %d\n%s", lines[i], call, result.code, result.err);
             ck_assert_msg(result.code == 0 || strstr(result.err, "halo: stopped"),
                           "%s, call %d: ended without a line\n%s", lines[i], call, result.err);
-            ck_assert_msg(!strstr(result.out, "\"what\": \"failed\""), "%s, call %d: %s", lines[i],
+            ck_assert_msg(!strstr(result.out, "\"what\":\"failed\""), "%s, call %d: %s", lines[i],
                           call, result.out);
             if (result.code == 0 && strncmp(lines[i], "render", strlen("render")) == 0)
                 expect_frames("out.wav", 1299);

@@ -1269,7 +1269,7 @@ START_TEST(a_tail_can_have_a_time)
     sound_free(&mask);
     sound_free(&full);
     command_refused(2, "full, none, a time", "\"$HALO\" render in.wav o.wav --tail long");
-    command_refused(2, "they need the whole tail",
+    command_refused(2, "full or none",
                     "\"$HALO\" render in.wav o.wav -f --mask m.wav,level=input --tail 1s");
 }
 END_TEST

@@ -727,7 +727,7 @@ START_TEST(wrong_arguments_are_refused)
         {2, "its controls: gain", "--lv2 " EG_AMP ",foo=1"},
         {2, "from -90 to 24 dB", "--lv2 " EG_AMP ",gain=25"},
         {2, "no preset 'foo'", "--lv2 " EG_AMP ",preset=foo"},
-        {2, "@mix=, @bypass, @map=, @sidechain=, @allow-loud", "--lv2 " EG_AMP ",@foo=1"},
+        {2, "@mix=, @wet=, @bypass, @map=, @sidechain=, @allow-loud", "--lv2 " EG_AMP ",@foo=1"},
         {2, "from 0 to 1, not '2'", "--lv2 " EG_AMP ",@mix=2"},
         {2, "keeps no state", "--lv2 " EG_AMP ",@state=."},
         {1, "it is not a folder", "--lv2 http://lv2plug.in/plugins/eg-params,@state=in.wav"},

@@ -52,7 +52,8 @@ static enum status end_early(struct sound_source *sound)
     int64_t claim = source->frames != FRAMES_UNKNOWN ? source->frames : sound->limit;
     bool claimed = claim != FRAMES_UNKNOWN && sound->position < claim;
     const char *error = NULL;
-    if (sound->io.error)
+    bool is_shorter = sound->io.error == SOUND_SHRANK;
+    if (sound->io.error && !(is_shorter && sound->allow_truncated))
         error = sound_error_text(sound->io.error);
     else if (!claimed && sound->file && sf_error(sound->file) != SF_ERR_NO_ERROR &&
              !sound->allow_truncated)
