@@ -42,7 +42,9 @@ static enum status report_stop(void)
 int main(int argc, char **argv)
 {
     open_standard_files();
-    stop_begin();
+    /* The signals of a process for plugins are the plugins' own; halo ends it. */
+    if (argc < 2 || strncmp(argv[1], "plugin-", strlen("plugin-")) != 0)
+        stop_begin();
     signal(SIGXFSZ, SIG_IGN); /* a file beyond a limit of its size is an error of write() */
     json_watch_memory();
     command_line_keep(argv);

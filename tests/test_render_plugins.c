@@ -736,7 +736,7 @@ START_TEST(wrong_arguments_are_refused)
         {2, "at=12.5s:gain=-6", "--lv2 " EG_AMP ",at=x:gain=3"},
         {2, "at=12.5s:gain=-6", "--lv2 " EG_AMP ",at=3"},
         {2, "changes gain=", "--gain 0,at=3s:foo=3"},
-        {2, "@mix= and @bypass", "--gain 0,foo=3"},
+        {2, "@wet= and @bypass", "--gain 0,foo=3"},
         {2, "cannot be used with --edge", "--gain 0,at=3s:gain=3 --edge wrap"},
         {2, "looks back", "--lv2 " EG_AMP " --edge wrap"},
         {1, "urn:halo:test:feature", "--lv2 urn:halo:test:unknown-feature"},

@@ -52,41 +52,41 @@ static void server_is_gone(jack_status_t code, const char *reason, void *context
 
 /* A stopped server lets its new clients wait for ever: so they are opened on a thread, which goes
  * on waiting where we do not. */
-enum opening { NOT_OPENING, IS_OPENING, HAS_OPENED };
+enum opening_state { NOT_OPENING, IS_OPENING, HAS_OPENED };
 
 static struct {
     atomic_int state;
     jack_client_t *client; /* NULL: no server */
-} opening;
+} client_opening;
 
 static void *open_client(void *unused)
 {
-    opening.client = jack_client_open("halo", JackNoStartServer, NULL);
-    atomic_store(&opening.state, HAS_OPENED);
+    client_opening.client = jack_client_open("halo", JackNoStartServer, NULL);
+    atomic_store(&client_opening.state, HAS_OPENED);
     return unused;
 }
 
 static jack_client_t *client_within(int64_t limit_ns)
 {
     int64_t deadline = monotonic_ns() + limit_ns;
-    while (atomic_load(&opening.state) == IS_OPENING && monotonic_ns() < deadline)
+    while (atomic_load(&client_opening.state) == IS_OPENING && monotonic_ns() < deadline)
         monotonic_sleep_until(monotonic_ns() + POLL_NS);
-    if (atomic_load(&opening.state) != HAS_OPENED)
+    if (atomic_load(&client_opening.state) != HAS_OPENED)
         return NULL;
-    atomic_store(&opening.state, NOT_OPENING);
-    return opening.client;
+    atomic_store(&client_opening.state, NOT_OPENING);
+    return client_opening.client;
 }
 
 static enum status connect_to_server(void)
 {
     pthread_t thread;
-    bool is_waiting = atomic_load(&opening.state) == IS_OPENING; /* for a while already */
+    bool is_waiting = atomic_load(&client_opening.state) == IS_OPENING; /* for a while already */
     jack_set_error_function(say_nothing);
     jack_set_info_function(say_nothing);
-    if (atomic_load(&opening.state) == NOT_OPENING) {
-        atomic_store(&opening.state, IS_OPENING);
+    if (atomic_load(&client_opening.state) == NOT_OPENING) {
+        atomic_store(&client_opening.state, IS_OPENING);
         if (thread_start(&thread, "halo open", THREAD_AS_CALLER, open_client, NULL) != 0) {
-            atomic_store(&opening.state, NOT_OPENING);
+            atomic_store(&client_opening.state, NOT_OPENING);
             return fail_memory("a thread");
         }
         pthread_detach(thread);
@@ -110,7 +110,7 @@ static enum status jack_enumerate(const char *spec, struct device_list *list)
 {
     (void)spec;
     TRY(connect_to_server());
-    if (atomic_load(&opening.state) == IS_OPENING)
+    if (atomic_load(&client_opening.state) == IS_OPENING)
         list->silent = "a JACK server is there and does not answer; continue or end it, or name "
                        "another driver with --driver";
     return jack.client ? jack_devices_list(jack.client, list) : STATUS_OK;
