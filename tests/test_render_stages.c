@@ -57,6 +57,8 @@ START_TEST(changes_count_from_the_end)
     command_refused(2, "overlap",
                     "$HALO render one.wav no.wav --gain 0,at=1s-1005ms:gain=-6,at=1s:gain=-3");
     command_refused(2, "at=", "$HALO render one.wav no.wav --gain 0,at=end-:gain=-6");
+    command_refused(2, "is before the sound, which has 72000 frames",
+                    "$HALO render one.wav no.wav --gain 0,at=end-7s-end:gain=-6");
     command_refused(2, "ends before",
                     "$HALO render one.wav no.wav --gain 0,at=end-1s:gain=-6"
                     ",at=end-1s-10:gain=-6");

@@ -263,7 +263,7 @@ static enum status check_names(const struct batch_names *names, const char *unit
     if (output->one > 0)
         return fail(STATUS_USAGE,
                     "%ss %zu and %zu have the same output; each job needs its own \"out\", or a "
-                    "--name that keeps them apart",
+                    "--name that keeps them apart, such as {dir}/{stem}.wav or {index}.wav",
                     unit, output->one, output->other);
     if (id->one > 0)
         return fail(STATUS_USAGE, "%ss %zu and %zu have the same \"id\"", unit, id->one, id->other);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 static const double FRAMES_MOST = 1e15;
+static const uint64_t BEFORE_THE_SOUND = UINT64_MAX;
 
 static bool read_count(const char **text, uint32_t rate, uint64_t *frames)
 {
@@ -40,7 +41,7 @@ static bool read_time(const char **text, struct automation_time time, uint64_t *
         if (!read_count(text, time.rate, &before))
             return false;
     }
-    *frames = before < time.frames ? time.frames - before : 0;
+    *frames = before <= time.frames ? time.frames - before : BEFORE_THE_SOUND;
     return true;
 }
 
@@ -71,6 +72,9 @@ enum status automation_parse(const char *word, struct automation_time time,
                     "'%s' counts from the end of the sound, which is not known before it is "
                     "read; save the sound to a file first",
                     word);
+    if (from == BEFORE_THE_SOUND || to == BEFORE_THE_SOUND)
+        return fail(STATUS_USAGE, "'%s' is before the sound, which has %llu frames", word,
+                    (unsigned long long)time.frames);
     if (ramp && to <= from)
         return fail(STATUS_USAGE, "'%s' ends before it begins", word);
     *point = (struct automation_point){.at = from,
