@@ -174,7 +174,8 @@ START_TEST(a_signal_ends_an_opening_that_hangs)
     alsa_rig_cards(&card, 1);
     struct command_result result =
         command_run("timeout -k 3 2 \"$HALO\" live --json --device card --block 256");
-    ck_assert_msg(result.code == 124, "%d: %s", result.code, result.err); /* 137: it was killed */
+    ck_assert_msg(result.code == 124, "%d: %s, %s", result.code, result.err,
+                  result.out); /* 137: it was killed */
     json_t *root = json_loads(result.out, 0, NULL), *error = json_object_get(root, "error");
     ck_assert_msg(error != NULL, "%s", result.out);
     ck_assert_double_eq(number_of(error, NULL, "code"), 143);
