@@ -261,9 +261,11 @@ START_TEST(the_spatializer_of_pipewire)
                  {"pulses.sofa", 48000}};
     void *library = dlopen("libmysofa.so.1", RTLD_NOW);
     void *(*open)(const char *, float, int *, int *) = NULL;
+    void (*close_one)(void *) = NULL;
     if (!library)
         return;
     *(void **)&open = dlsym(library, "mysofa_open");
+    *(void **)&close_one = dlsym(library, "mysofa_close");
     *(void **)&get_filter = dlsym(library, "mysofa_getfilter_float");
     note_verbosity(VERBOSITY_QUIET);
     for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
@@ -285,6 +287,7 @@ START_TEST(the_spatializer_of_pipewire)
             expect_ears(easy, mask, places[p], taps);
             mask_destroy(mask);
         }
+        close_one(easy);
     }
     mask_save_text("sp.conf",
                    "filter.graph = { nodes = [ { type = sofa label = spatializer } ] }\n");
