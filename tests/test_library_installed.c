@@ -65,9 +65,10 @@ static void build_with_cmake(const char *example)
                                  "find_package(halo 0.1 REQUIRED)\n"
                                  "add_executable(example ${EXAMPLE})\n"
                                  "target_link_libraries(example halo::halo -lsndfile -lm)\n");
-    command_done("cmake -S . -B cmade -DCMAKE_PREFIX_PATH=\"$PWD/prefix\" -DCMAKE_C_COMPILER='%s' "
-                 "-DEXAMPLE='%s/%s.c' && cmake --build cmade && cp cmade/example %s",
-                 HALO_CC, HALO_EXAMPLES, example, example);
+    command_done(
+        "cmake -G Ninja -S . -B cmade -DCMAKE_PREFIX_PATH=\"$PWD/prefix\" -DCMAKE_C_COMPILER='%s' "
+        "-DEXAMPLE='%s/%s.c' && cmake --build cmade && cp cmade/example %s",
+        HALO_CC, HALO_EXAMPLES, example, example);
 }
 
 START_TEST(find_package_finds_it)
