@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <jansson.h>
+#include <math.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -467,6 +468,19 @@ static pid_t start_busy_loop(const cpu_set_t *on)
 
 /* A step of some 8 ms within 42 ms, which gets a twentieth of the processor; not for so long that
  * the device counts as lost. */
+/* Whether each late step would have been late alone, as under a sanitizer on a slow machine. */
+static bool always_computes_longer_than(const json_t *report, double ms)
+{
+    double least = INFINITY;
+    size_t i;
+    const json_t *outage;
+    json_array_foreach(json_object_get(report, "ledger"), i, outage)
+    {
+        least = fmin(least, json_number_value(json_object_get(outage, "cpu_ms")));
+    }
+    return isfinite(least) && least > ms;
+}
+
 START_TEST(a_busy_loop_on_its_processor)
 {
     cpu_set_t mine, one;
@@ -487,7 +501,10 @@ START_TEST(a_busy_loop_on_its_processor)
         waitpid(loops[i], NULL, 0);
     }
     json_t *report = end(process);
-    expect_cause(report, "preempted");
+    if (always_computes_longer_than(report, 1e3 * 2048 / 48000))
+        printf("the machine is too slow to show what preempts a step\n");
+    else
+        expect_cause(report, "preempted");
     json_decref(report);
 }
 END_TEST
