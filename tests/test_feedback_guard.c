@@ -584,8 +584,8 @@ static float peak_between(size_t from, size_t to)
     return audio_peak(played + from, to - from);
 }
 
-/* Twice it is tried in vain, 20 dB lower; then there is no loop any more. What is recorded is what
- * was played. */
+/* The guard tries twice, 20 dB lower, while the loop is there. Then the loop is gone. What is
+ * recorded is what was played. */
 START_TEST(a_loop_is_tried_again_quietly)
 {
     enum { OPENED = 6 * RATE };

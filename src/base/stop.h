@@ -16,7 +16,7 @@ void stop_begin(void);
 void stop_watch(void);      /* install the handlers; SIGPIPE becomes an error of write() */
 bool stop_requested(void);  /* any thread; real-time */
 int stop_code(void);        /* 128 and the signal's number: the exit code that shells see */
-void stop_is_the_end(void); /* of what ran until a signal came: nothing failed by it */
+void stop_is_the_end(void); /* a signal is the usual end of this command, and no failure */
 bool stop_was_the_end(void);
 void stop_raise_again(void); /* end by the received signal, as shells expect; may return */
 

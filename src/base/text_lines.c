@@ -62,7 +62,7 @@ void text_lines_plain(char *line)
         {"\xE2\x80\x87", ' '}, /* as wide as a digit */
         {"\xE2\x80\x89", ' '}, /* thin space */
     };
-    while (*line && !(*line & 0x80)) /* as most are to their end */
+    while (*line && !(*line & 0x80)) /* most lines are ASCII to their end */
         line++;
     char *to = line;
     for (const char *from = line; *from;) {

@@ -54,7 +54,7 @@ struct batch_work {
     struct batch_job job;
     json_t *details;
     const char *input;     /* as the job has it */
-    double moved;          /* of 1, that the progress has of it */
+    double moved;          /* the part of this job, 0 to 1, that the progress counts */
     FILE *command;         /* whose output it is, or NULL */
     char command_path[32]; /* of that output */
     bool is_unrecorded;    /* the journal cannot be written, and the output is discarded */

@@ -79,7 +79,7 @@ struct stage {
     bool automated; /* its spec has at= */
     struct stage_mix_spec mix;
     bool has_mixes;       /* its choices have a mix each, within their masks; `mix` is empty */
-    double gain_of_level; /* of a mask with level=: a factor of what it makes */
+    double gain_of_level; /* a mask with level= scales its output by this */
     struct plugin_latency latency; /* measured in an earlier run */
     uint64_t before;               /* frames of latency of the stages before */
     uint64_t tail_before;          /* and of tail */

@@ -24,7 +24,7 @@ struct listen_match {
     uint32_t rate;
     const struct live_chain *chain;
     struct live_chain measured[LISTEN_MATCHED_MOST]; /* copies of it with one mask, to measure */
-    size_t count;                                    /* with the dry sound, which is the last */
+    size_t count; /* the choices, and the dry sound as the last */
     struct mask *originals[LISTEN_MATCHED_MOST];
     struct level_match matches[LISTEN_MATCHED_MOST];
 };

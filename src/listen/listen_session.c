@@ -258,7 +258,7 @@ static void wait_for_keys(struct listen_session *session, int milliseconds)
     bool end = fd.fd < 0;
     int key;
     (void)poll(&fd, 1, milliseconds);
-    listen_switch_update(session); /* what was heard before the key */
+    listen_switch_update(session); /* counts what was heard before the key */
     listen_trial_update(session);
     while ((key = view_key(session->stream.view)) != VIEW_KEY_NONE)
         handle_key(session, key);

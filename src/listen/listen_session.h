@@ -62,8 +62,8 @@ struct listen_session {
     struct listen_source source;
 
     size_t wanted;         /* a choice to switch to; SIZE_MAX: none */
-    size_t before_dry;     /* to go back to */
-    struct switch_gap gap; /* of each switch in a test */
+    size_t before_dry;     /* the choice to go back to */
+    struct switch_gap gap; /* the pause of each switch in a test */
     size_t switch_trial;   /* the trial of the last one, from 1 */
     uint64_t late_logged;  /* late ones */
     struct block recent;   /* of a live input, to measure */

@@ -438,6 +438,47 @@ static bool is_bw64(struct sound_bytes *bytes)
     return sound_bytes_read(bytes, 0, magic, sizeof magic) && memcmp(magic, "BW64", 4) == 0;
 }
 
+/* What the header says by itself that no file can be. */
+static enum status check_claim(struct sound_source *sound, const struct sound_claim *claim)
+{
+    if (claim->kind == CLAIM_FAILED)
+        return refuse_read(sound, errno);
+    if (claim->kind == CLAIM_TWICE)
+        return refuse_twice(sound);
+    if (claim->kind == CLAIM_IMPOSSIBLE)
+        return refuse_header(sound);
+    if (claim->bits > 0 && claim->bits < BITS_LEAST)
+        return fail(STATUS_FAILED, "cannot read %s: its header says %u bit%s a sample",
+                    sound->source.name, claim->bits, plural_s(claim->bits));
+    return STATUS_OK;
+}
+
+static enum status open_again_as_stream(struct sound_source *sound)
+{
+    if (sound->file)
+        sf_close(sound->file);
+    sound->file = NULL;
+    sound_io_free(&sound->io);
+    lseek(sound->fd, 0, SEEK_SET);
+    return use_stream(sound);
+}
+
+static enum status describe(struct sound_source *sound, const SF_INFO *info,
+                            struct sound_bytes bytes)
+{
+    sound->source.traits.format = info->format;
+    sound->source.format.rate = (uint32_t)info->samplerate;
+    TRY(sound_source_check_ogg(sound));
+    if (!sound->file || sound->io.error)
+        return refuse_sound(sound);
+    /* Some formats do not know their length, some guess an absurd one. */
+    sound->source.frames =
+        info->frames >= 0 && info->frames < FRAMES_ABSURD ? info->frames : FRAMES_UNKNOWN;
+    sound->source.seekable = info->seekable != 0;
+    TRY(use_info(sound, info));
+    return read_layout(sound, bytes);
+}
+
 static enum status open_file(struct sound_source *sound, uint64_t size)
 {
     SF_INFO info = {0};
@@ -445,15 +486,7 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
     TRY(library_open(&sndfile_library));
     struct sound_claim claim = sound_claim_read(sound->fd);
     bool is_short = claim.kind == CLAIM_END && claim.end > size;
-    if (claim.kind == CLAIM_FAILED)
-        return refuse_read(sound, errno);
-    if (claim.kind == CLAIM_TWICE)
-        return refuse_twice(sound);
-    if (claim.kind == CLAIM_IMPOSSIBLE)
-        return refuse_header(sound);
-    if (claim.bits > 0 && claim.bits < BITS_LEAST)
-        return fail(STATUS_FAILED, "cannot read %s: its header says %u bit%s a sample",
-                    sound->source.name, claim.bits, plural_s(claim.bits));
+    TRY(check_claim(sound, &claim));
     struct sound_bytes bytes = sound_bytes_of_file(sound->fd);
     sound_io_begin(&sound->io, sound->fd);
     sound->io.length = (int64_t)size;
@@ -483,14 +516,8 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
     bool is_unshown = is_open && sound->file && !is_shown;
     if (((is_short || is_plain) && !sound->file) || is_guess ||
         (is_unshown && (info.frames == 0 || is_narrow(&info)) &&
-         !(is_narrow(&info) && open_large_again(sound, &claim, &info)))) {
-        if (sound->file)
-            sf_close(sound->file);
-        sound->file = NULL;
-        sound_io_free(&sound->io);
-        lseek(sound->fd, 0, SEEK_SET);
-        return use_stream(sound);
-    }
+         !(is_narrow(&info) && open_large_again(sound, &claim, &info))))
+        return open_again_as_stream(sound);
     if (sound->file)
         open_w64_again(sound, &bytes, &info);
     if (sound->file && is_large_au(info.format, &claim))
@@ -499,17 +526,7 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
         return refuse_read(sound, bytes.error);
     if (sound->file && claim.kind == CLAIM_END)
         TRY(check_count(sound, &bytes, &info));
-    sound->source.traits.format = info.format;
-    sound->source.format.rate = (uint32_t)info.samplerate;
-    TRY(sound_source_check_ogg(sound));
-    if (!sound->file || sound->io.error)
-        return refuse_sound(sound);
-    /* Some formats do not know their length, some guess an absurd one. */
-    sound->source.frames =
-        info.frames >= 0 && info.frames < FRAMES_ABSURD ? info.frames : FRAMES_UNKNOWN;
-    sound->source.seekable = info.seekable != 0;
-    TRY(use_info(sound, &info));
-    return read_layout(sound, bytes);
+    return describe(sound, &info, bytes);
 }
 
 static enum status refuse_open(const char *path, int error)
