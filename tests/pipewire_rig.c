@@ -22,6 +22,7 @@ enum { CHANNELS = 2 };
 static const char configuration[] = "context.properties = {\n"
                                     "  default.clock.allowed-rates = [ 44100 48000 ]\n"
                                     "  default.clock.min-quantum = 32\n"
+                                    "  default.clock.max-quantum = 8192\n"
                                     "  vm.overrides = { default.clock.min-quantum = 32 }\n"
                                     "}\n"
                                     "context.objects = [\n"

@@ -23,6 +23,10 @@ int pipewire_rig_run(const char *format, ...) __attribute__((format(printf, 1, 2
 /* Waits until the command succeeds. */
 void pipewire_rig_wait(const char *command);
 
+/* A quantum that a server without real-time priority keeps up with on a busy machine: each cycle
+ * passes through six processes, which may have to wait for a processor each time. */
+enum { PIPEWIRE_RIG_UNHURRIED = 8192 };
+
 /* A setting of the server's clock, such as "quantum"; 0: none. */
 void pipewire_rig_force(const char *what, unsigned value);
 /* Configure a default device, as a user does; what: "sink" or "source". */
