@@ -186,10 +186,7 @@ static enum status make_ready(struct convolve2d_on_gpu *gpu,
 {
     struct convolve2d_settings on_cpu = *settings;
     on_cpu.backend = "cpu";
-    int devices[GPU_MOST];
-    size_t count;
-    TRY(gpu_choose(&(struct gpu_devices){0}, devices, &count));
-    gpu->device = devices[0];
+    TRY(gpu_choose(&(struct gpu_devices){0}, "the spectral filter", &gpu->device));
     convolver_cuda_send_home();
     plan_job(gpu, settings, mask);
     TRY(kernel2d_check(&kernel2d_register, &gpu->job));
@@ -206,7 +203,7 @@ static enum status gpu_create(const struct convolve2d_settings *settings, const 
     if (!gpu)
         return fail_memory("a mask");
     gpu->live = settings->live;
-    gpu->fault = fault_wanted(0);
+    gpu->fault = fault_wanted();
     enum status status = make_ready(gpu, settings, mask);
     if (status != STATUS_OK) {
         gpu_destroy(&gpu->convolve);

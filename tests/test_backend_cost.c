@@ -1,6 +1,5 @@
 /* The cost model of backend auto, and what renders tell it of a machine. */
 #include "convolve/backend_cost.h"
-#include "convolve/file_gpus.h"
 #include "suite.h"
 
 #include <math.h>
@@ -284,90 +283,7 @@ START_TEST(many_sounds)
 }
 END_TEST
 
-/* ---- several GPUs ---- */
-
-static struct backend_job matrix_job(double seconds, size_t channels, size_t taps)
-{
-    struct backend_job job = job_of(seconds, channels, taps, 16);
-    job.paths = job.columns = channels * channels;
-    return job;
-}
-
-/* What they share is a small part of all, as measured: 128 channels of 20 s through 480,000 taps.
- */
-START_TEST(one_gpu_is_enough_where_files_limit)
-{
-    const struct backend_job job = job_of(20, 128, 480000, 8);
-    struct backend_gpus gpus = backend_cost_gpus(&job, 8, &machine_speed_default);
-    ck_assert_uint_eq(gpus.count, 1);
-    ck_assert(gpus.best == gpus.one && gpus.one == backend_cost_gpu(&job, &machine_speed_default));
-    ck_assert(gpus.files > gpus.shared);
-}
-END_TEST
-
-/* A GPU that takes ever longer: more are taken, never more than there are or than outputs, and
- * they share what the slow part is. */
-START_TEST(several_gpus_where_they_limit)
-{
-    size_t before = 1;
-    for (double slower = 1; slower < 1e6; slower *= 10) {
-        struct machine_speed speed = machine_speed_default;
-        speed.value[SPEED_POINT] *= slower;
-        const struct backend_job job = matrix_job(20, 64, 240000);
-        struct backend_gpus gpus = backend_cost_gpus(&job, 4, &speed);
-        ck_assert_uint_ge(gpus.count, before);
-        ck_assert_uint_le(gpus.count, 4);
-        ck_assert(gpus.best <= gpus.one);
-        before = gpus.count;
-        if (slower >= 1e5)
-            ck_assert_msg(gpus.best < 0.6 * gpus.one, "%g of %g s", gpus.best, gpus.one);
-    }
-    ck_assert_uint_eq(before, 4);
-    struct machine_speed slow = machine_speed_default;
-    slow.value[SPEED_POINT] *= 1e6;
-    const struct backend_job mono = job_of(600, 1, 480000, 8), stereo = job_of(600, 2, 480000, 8);
-    ck_assert_uint_eq(backend_cost_gpus(&mono, 64, &slow).count, 1);
-    ck_assert_uint_eq(backend_cost_gpus(&stereo, 64, &slow).count, 2);
-    ck_assert_uint_eq(backend_cost_gpus(&stereo, 1, &slow).count, 1);
-    ck_assert_uint_eq(backend_cost_gpus(&stereo, 0, &slow).count, 1);
-}
-END_TEST
-
-START_TEST(the_choice_of_gpus_says_why)
-{
-    struct workers *workers = NULL;
-    char why[CONVOLVER_WHY] = "before";
-    struct machine_speed slow = machine_speed_default;
-    ck_assert_int_eq(workers_create(2, &workers), STATUS_OK);
-    struct convolver_shape shape = {.inputs = 64,
-                                    .outputs = 64,
-                                    .paths = 64,
-                                    .taps = 480000,
-                                    .block = 1 << 17,
-                                    .frames = 960000,
-                                    .workers = workers};
-    ck_assert_uint_eq(file_gpus_wanted(&shape, 64, 1, &slow, why), 1);
-    ck_assert_str_eq(why, "");
-    ck_assert_uint_eq(file_gpus_wanted(&shape, 64, 2, &slow, why), 1);
-    ck_assert_msg(strstr(why, "one GPU of 2: reading and writing take longer than the convolution"),
-                  "%s", why);
-    slow.value[SPEED_POINT] *= 1e4;
-    ck_assert_uint_eq(file_gpus_wanted(&shape, 64, 2, &slow, why), 2);
-    ck_assert_msg(strstr(why, "2 GPUs of 2: estimated "), "%s", why);
-    slow.value[SPEED_CONTEXT] = 1e4;
-    ck_assert_uint_eq(file_gpus_wanted(&shape, 64, 2, &slow, why), 1);
-    ck_assert_msg(strstr(why, "another would save less than it takes"), "%s", why);
-    ck_assert_uint_lt(strlen(why), CONVOLVER_WHY - 1);
-    shape.frames = 0;
-    ck_assert_uint_eq(file_gpus_wanted(&shape, 64, 9, &slow, why), 1);
-    ck_assert_str_eq(why, "one GPU of 9: the length of the sound is not known");
-    workers_destroy(workers);
-}
-END_TEST
-
 SUITE_MAIN("backend_cost", the_choice_is_within_a_tenth_of_the_better,
            the_first_renders_teach_the_choice, the_choice_follows_the_figures, more_work_costs_more,
            a_slower_machine_costs_more, pictures_go_where_they_finish_first,
-           renders_measure_the_machine, times_of_a_gpu_are_learnt, many_sounds,
-           one_gpu_is_enough_where_files_limit, several_gpus_where_they_limit,
-           the_choice_of_gpus_says_why)
+           renders_measure_the_machine, times_of_a_gpu_are_learnt, many_sounds)

@@ -19,6 +19,8 @@ START_TEST(wrong_arguments_are_refused)
         {"--devices 0,,1", "0,,1"},
         {"--devices 64", "64"},
         {"--devices every", "every"},
+        {"--devices 0,1", "one GPU"},
+        {"--devices all", "one GPU"},
         {"--pace fast", "back-to-back"},
         {"--pace paced,", "--pace"},
         {"--block 0", "--block"},

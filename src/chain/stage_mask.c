@@ -357,13 +357,12 @@ static json_t *stage_mask_report_json(const struct stage *stage)
 {
     const struct mask *mask = stage->data;
     const char *reason = convolver_reason(stage->filter);
-    const char *gpus = convolver_share_reason(stage->filter);
-    return json_pack("{s:I, s:I, s:I, s:s, s:s, s:I, s:s*, s:s*}", "taps", (json_int_t)mask->taps,
+    return json_pack("{s:I, s:I, s:I, s:s, s:s, s:I, s:s*}", "taps", (json_int_t)mask->taps,
                      "origin", (json_int_t)mask->origin, "paths", (json_int_t)mask->path_count,
                      "backend", convolver_backend(stage->filter), "algorithm",
                      convolver_algorithm(stage->filter), "gpu_failures",
                      (json_int_t)convolver_failures(stage->filter), "reason",
-                     *reason ? reason : NULL, "gpus_reason", *gpus ? gpus : NULL);
+                     *reason ? reason : NULL);
 }
 
 /* hall.wav, those of invert: and combine:, folder=FOLDER, file=NAME=>PATH. */

@@ -135,46 +135,22 @@ static double points_of(size_t taps, double block, double *fft)
     return best;
 }
 
-static size_t part_of(size_t count, size_t gpus)
+static struct work work_of_gpu(const struct backend_job *job)
 {
-    return (count + gpus - 1) / gpus;
-}
-
-/* What the largest share has. */
-static struct backend_job share_of(const struct backend_job *job, size_t gpus)
-{
-    struct backend_job one = *job;
-    bool is_diagonal = job->paths <= job->outputs && job->inputs == job->outputs;
-    one.outputs = part_of(job->outputs, gpus);
-    one.inputs = is_diagonal ? part_of(job->inputs, gpus) : job->inputs;
-    one.paths = part_of(job->paths, gpus);
-    one.columns = job->columns < job->outputs ? job->columns : part_of(job->columns, gpus);
-    return one;
-}
-
-/* Of each of `gpus`, which share the outputs; memory is pinned for all of them. */
-static struct work work_of_gpus(const struct backend_job *job, size_t gpus)
-{
-    const struct backend_job own = share_of(job, gpus);
     double least = larger(GPU_BLOCK_LEAST, (double)job->taps / GPU_BLOCK_TAPS);
     double most = (double)block_most(job), block = larger(most / GPU_BLOCKS, least);
     double frames = job->frames + (double)job->taps, fft = GPU_FFT_LEAST;
     block = block < most ? block : most;
     double blocks = ceil(frames / block), points = points_of(job->taps, block, &fft);
-    double channels = (double)(own.inputs + own.outputs);
+    double channels = (double)(job->inputs + job->outputs);
     return (struct work){.read = samples_in(job),
                          .write = samples_out(job),
-                         .set_up = (double)gpus * channels * block + GPU_START,
-                         .taps = (double)own.columns * fft,
+                         .set_up = channels * block + GPU_START,
+                         .taps = (double)job->columns * fft,
                          .carry = channels * block * blocks,
-                         .point = blocks * points * (channels + (double)own.paths / GPU_PATHS),
+                         .point = blocks * points * (channels + (double)job->paths / GPU_PATHS),
                          .blocks = blocks,
-                         .block = (double)(job->inputs + job->outputs) * block};
-}
-
-static struct work work_of_gpu(const struct backend_job *job)
-{
-    return work_of_gpus(job, 1);
+                         .block = channels * block};
 }
 
 /* Reading and writing overlap with the step, except for the first block and the last. `busy`: the
@@ -208,43 +184,14 @@ static double step_time(const struct work *work, const struct machine_speed *spe
            work->blocks * speed->value[SPEED_BLOCK];
 }
 
-/* The driver makes contexts one after the other. */
-static double cost_of_gpus(const struct backend_job *job, size_t gpus,
-                           const struct machine_speed *speed)
+double backend_cost_gpu(const struct backend_job *job, const struct machine_speed *speed)
 {
-    const struct work work = work_of_gpus(job, gpus);
-    double context = (double)gpus * speed->value[SPEED_CONTEXT];
-    double busy = (double)gpus * work.carry * speed->value[SPEED_CARRY];
+    const struct work work = work_of_gpu(job);
+    double context = speed->value[SPEED_CONTEXT];
+    double busy = work.carry * speed->value[SPEED_CARRY];
     return GPU_LEAVE * context + larger(context - mask_time(job, speed), 0) +
            work.set_up * speed->value[SPEED_SET_UP] + work.taps * speed->value[SPEED_UPLOAD] +
            loop_time(job, &work, speed, step_time(&work, speed), busy);
-}
-
-double backend_cost_gpu(const struct backend_job *job, const struct machine_speed *speed)
-{
-    return cost_of_gpus(job, 1, speed);
-}
-
-struct backend_gpus backend_cost_gpus(const struct backend_job *job, size_t available,
-                                      const struct machine_speed *speed)
-{
-    const struct work one = work_of_gpu(job);
-    struct backend_gpus gpus = {
-        .count = 1,
-        .one = cost_of_gpus(job, 1, speed),
-        .files = one.read * speed->value[SPEED_READ] + one.write * speed->value[SPEED_WRITE],
-        .shared = one.taps * speed->value[SPEED_UPLOAD] + step_time(&one, speed),
-        .context = (1 + GPU_LEAVE) * speed->value[SPEED_CONTEXT],
-    };
-    gpus.best = gpus.one;
-    for (size_t count = 2; count <= available && count <= job->outputs; count++) {
-        double seconds = cost_of_gpus(job, count, speed);
-        if (seconds < CLEARLY * gpus.best) {
-            gpus.count = count;
-            gpus.best = seconds;
-        }
-    }
-    return gpus;
 }
 
 /* ---- many sounds ---- */

@@ -55,18 +55,6 @@ double backend_cost_picture_cpu(const struct backend_picture *picture);
 double backend_cost_picture_gpu(const struct backend_picture *picture,
                                 const struct machine_speed *speed);
 
-/* How many of several GPUs a render is best shared among: more only where that is clearly faster.
- */
-struct backend_gpus {
-    size_t count;
-    double one, best; /* seconds with one, and with `count` */
-    double files;     /* reading and writing, of all of it */
-    double shared;    /* of one's: what others would take their share of */
-    double context;   /* that each further one takes, before and after */
-};
-struct backend_gpus backend_cost_gpus(const struct backend_job *job, size_t available,
-                                      const struct machine_speed *speed);
-
 /* Add a file of the set, with so many samples read and written, and those of them that are of
  * compressed formats; and a convolution that it passes through (its threads: 1). */
 void backend_set_add_file(struct backend_set *set, double in, double out, double compressed,

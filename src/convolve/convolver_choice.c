@@ -108,9 +108,7 @@ void convolver_learn(const struct filter *convolver, const struct convolver_sett
                     strcmp(settings->backend, convolver_direct.name) != 0;
     /* Making it took as long as the GPU that was tried before it. */
     bool in_vain = !on_gpu && lap_seconds(LAP_DEVICE) > 0;
-    bool is_whole = convolver_share_count(convolver) == 1;
-    if (is_usual && is_whole && !in_vain && settings->frames > 0 &&
-        convolver_failures(convolver) == 0)
+    if (is_usual && !in_vain && settings->frames > 0 && convolver_failures(convolver) == 0)
         backend_cost_learn(&job, on_gpu, &times, measured);
 }
 
