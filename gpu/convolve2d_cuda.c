@@ -222,10 +222,10 @@ static bool gpu_suits(const struct convolve2d_settings *settings, const struct m
         .taps = mask->rows * mask->columns,
         .threads = settings->workers ? workers_count(settings->workers) : 1,
     };
-    double cpu = backend_cost_picture_cpu(&picture),
-           gpu = backend_cost_picture_gpu(&picture, machine_speed_now());
-    return !settings->live && !mask->is_separable && backend_cost_clearly_gpu(cpu, gpu) &&
-           gpu_is_there();
+    double cpu = backend_cost_picture_cpu(&picture);
+    return !settings->live && !mask->is_separable &&
+           backend_cost_clearly_gpu(cpu, backend_cost_picture_gpu(&picture, 0)) && gpu_is_there() &&
+           backend_cost_clearly_gpu(cpu, backend_cost_picture_gpu(&picture, gpu_bandwidth()));
 }
 
 const struct convolve2d_kind convolve2d_cuda = {

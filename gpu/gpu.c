@@ -77,6 +77,15 @@ bool gpu_is_there(void)
     return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
 }
 
+double gpu_bandwidth(void)
+{
+    int clock = 0, width = 0; /* kHz, bits; two transfers a clock */
+    if (cudaDeviceGetAttribute(&clock, cudaDevAttrMemoryClockRate, 0) != cudaSuccess ||
+        cudaDeviceGetAttribute(&width, cudaDevAttrGlobalMemoryBusWidth, 0) != cudaSuccess)
+        (void)cudaGetLastError();
+    return 1e3 * (double)clock * 2 * (double)width / 8;
+}
+
 enum status gpu_count(int *count)
 {
     *count = 0;

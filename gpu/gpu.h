@@ -20,6 +20,9 @@ void gpu_settle(void);
 /* Whether there is a GPU. */
 bool gpu_is_there(void);
 
+/* Of the first GPU's memory, in bytes a second, as the driver reports it; 0: it does not. */
+double gpu_bandwidth(void);
+
 /* Whether the current device computes in double precision at least half as fast as in single. */
 bool gpu_is_fast_in_double(void);
 

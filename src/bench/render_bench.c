@@ -200,14 +200,6 @@ static void describe(const struct render *render, struct render_row *row)
     row->threads = workers_count(render->workers);
 }
 
-static void learn(const struct render_bench *bench, const struct render *render, size_t round)
-{
-    struct stage stage = render->stage;
-    const struct stage_list list = {.count = 1, .stages = &stage};
-    if (bench->cell->speed && round > 0)
-        stage_list_learn(&list, render->workers, bench->cell->speed);
-}
-
 static enum status time_render(struct render_bench *bench, size_t round)
 {
     struct render render = {0};
@@ -225,7 +217,6 @@ static enum status time_render(struct render_bench *bench, size_t round)
     if (status == STATUS_OK) {
         bench->row->peak_bytes = fmax(bench->row->peak_bytes, peak_bytes());
         describe(&render, bench->row);
-        learn(bench, &render, round);
     }
     if (render.sink)
         unlink(bench->output);

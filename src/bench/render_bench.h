@@ -15,18 +15,15 @@
 
 enum { RENDER_ROUNDS_MOST = 1000 };
 
-struct machine_speed;
-
 struct render_cell {
     const char *backend; /* of the convolver; also "auto" */
     size_t channels;     /* each with a mask of its own */
     size_t taps;
-    uint32_t rate;               /* Hz */
-    double seconds;              /* of sound */
-    size_t threads;              /* 0: one a processor */
-    size_t rounds;               /* at most RENDER_ROUNDS_MOST */
-    const char *folder;          /* for temporary files; NULL: TMPDIR or /var/tmp */
-    struct machine_speed *speed; /* what the timed rounds say of it is added; NULL: nothing is */
+    uint32_t rate;      /* Hz */
+    double seconds;     /* of sound */
+    size_t threads;     /* 0: one a processor */
+    size_t rounds;      /* at most RENDER_ROUNDS_MOST */
+    const char *folder; /* for temporary files; NULL: TMPDIR or /var/tmp */
 };
 
 struct render_row {

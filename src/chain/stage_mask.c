@@ -305,14 +305,6 @@ static void stage_mask_expect(const char *text, const struct stage_settings *set
     log_keep_again(&before);
 }
 
-static void stage_mask_learn(const struct stage *stage, struct workers *workers,
-                             struct machine_speed *measured)
-{
-    struct convolver_settings settings = stage->settings.convolver;
-    settings.workers = workers;
-    convolver_learn(stage->filter, &settings, stage->data, measured);
-}
-
 static void stage_mask_describe(const struct stage *stage, struct stage_info *info)
 {
     const struct mask *mask = stage->data;
@@ -422,7 +414,6 @@ const struct stage_ops stage_mask_ops = {
     .level = stage_mask_level,
     .discard = stage_mask_discard,
     .describe = stage_mask_describe,
-    .learn = stage_mask_learn,
     .report_json = stage_mask_report_json,
     .prove = stage_mask_prove,
     .path_in = stage_mask_path_in,

@@ -79,12 +79,6 @@ bool convolver_expects(const struct convolver_settings *settings);
 /* Wait for that, before the program ends. */
 void convolver_settle(void);
 
-/* After a run whose only convolver it was: what laps.h has of it says how fast this machine is, for
- * `auto`, and is added to `measured` (machine_speed.h). `mask` is the first. Control thread. */
-struct machine_speed;
-void convolver_learn(const struct filter *convolver, const struct convolver_settings *settings,
-                     const struct mask *mask, struct machine_speed *measured);
-
 /* The error of a backend that is not in this build. */
 enum status fail_no_cuda(void);
 
@@ -203,6 +197,8 @@ struct convolver_backend {
     const struct convolver_backend *in_double; /* for double precision. NULL: there is none */
     /* Whether auto may choose it. NULL: no. */
     bool (*is_usable)(void);
+    /* Of the processor's memory, in bytes a second, where `is_usable`; 0: unknown. */
+    double (*bandwidth)(void);
     /* Begin in a thread what every convolver needs; and wait for it. NULL: nothing takes long. */
     void (*expect)(const struct gpu_settings *gpu, size_t taps); /* taps 0: unknown */
     void (*settle)(void);
