@@ -160,7 +160,7 @@ static const struct option_row rows[] = {
     BENCH_FORMS(struct stream_options, form),
     OPT_VALUE("verbose", struct stream_options, verbosity, VERBOSITY_VERBOSE,
               "print which priority and memory the system granted, and\n"
-              "which GPUs were chosen",
+              "which GPU is used",
               .letter = 'v'),
     {0},
 };
