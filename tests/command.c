@@ -92,8 +92,8 @@ static struct command_result run_line(const char *line)
     char wrapped[LINE_MOST + 128];
     /* Appended: a process in the background that writes there too goes on at the new end. */
     snprintf(wrapped, sizeof wrapped,
-             "cd '%s' && : >.out && : >.err && { %s\n} >>.out 2>>.err </dev/null",
-             command_folder(), line);
+             "cd '%s' && : >.out && : >.err && { %s\n} >>.out 2>>.err </dev/null", command_folder(),
+             line);
     result.code = code_of(system(wrapped));
     redirect_streams(&result);
     return result;
