@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,11 +25,18 @@ static void open_standard_files(void)
 /* Standard output is complete, or it is a failure. */
 static enum status end_output(enum status status)
 {
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
     if (status != STATUS_OK)
         return status;
-    if (fflush(stdout) != 0)
-        return fail(STATUS_FAILED, "cannot write standard output: %s", strerror(errno));
-    return ferror(stdout) ? fail(STATUS_FAILED, "cannot write standard output") : STATUS_OK;
+    int error = fflush(stdout) != 0 ? errno : 0;
+    if (!error && !ferror(stdout))
+        return STATUS_OK;
+    if (poll(&out, 1, 0) > 0 && (out.revents & POLLERR)) { /* nobody reads that pipe */
+        signal(SIGPIPE, SIG_DFL);
+        raise(SIGPIPE);
+    }
+    return fail(STATUS_FAILED, "cannot write standard output%s%s", error ? ": " : "",
+                error ? strerror(error) : "");
 }
 
 /* What failed after a signal may have failed by it: the signal is the reason, once. */

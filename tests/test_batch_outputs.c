@@ -399,7 +399,67 @@ START_TEST(no_run_misses_a_line_of_another)
 }
 END_TEST
 
-SUITE_MAIN("batch_outputs", only_files_of_a_batch_are_replaced,
+/* Of a folder, --name means the same to halo render -O and to halo batch. */
+START_TEST(names_of_a_folder_are_those_of_render)
+{
+    static const char *const patterns[] = {"{stem}-x.wav", "{dir}/{stem}.flac", "all/{dir}/{name}",
+                                           "{name}", "{ext}.wav"};
+    command_clean();
+    command_done("mkdir -p in/a/b in/c; for f in top a/one a/b/one c/one; do "
+                 "cp $WAV/click.wav in/$f.wav; done");
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
+        command_done("for in in in \"$PWD/in\"; do rm -rf r b; "
+                     "$HALO render -q $in -O r --gain -3 --name '%s' && "
+                     "$HALO batch -q $in -O b --gain -3 --name '%s' && rm -r b/.halo-batch && "
+                     "(cd r; find . -type f | sort) >r.txt; (cd b; find . -type f | sort) >b.txt; "
+                     "cmp r.txt b.txt && [ $(wc -l <r.txt) = 4 ] || exit 1; done",
+                     patterns[i], patterns[i]);
+    command_done("$HALO batch -q in -O ids --gain -3 --name '{id}' && test -s ids/a/b/one.wav");
+    command_refused(2, "{index} is for halo render",
+                    "$HALO batch in -O n --gain -3 --name '{index}.wav'");
+    command_done(
+        "cp in/top.wav in/top.flac; rm -rf r b; "
+        "for c in render batch; do $HALO $c -q in -O $c --gain -3 --name '{stem}.wav' "
+        "2>err; [ $? = 2 ] && [ $(wc -l <err) = 1 ] && [ ! -e $c/top.wav ] || exit 1; done");
+}
+END_TEST
+
+/* Their files have a random number; the sound is that of halo render. */
+START_TEST(ogg_and_opus_are_written)
+{
+    command_clean();
+    command_done("mkdir in; cp $WAV/click.wav in/; for e in ogg opus; do "
+                 "$HALO batch -q in -O b --gain -3 --name \"{stem}.$e\" && "
+                 "$HALO render -q in -O r --gain -3 --name \"{stem}.$e\" && "
+                 "$HALO render -q b/click.$e b.wav -f --gain 0 --format float && "
+                 "$HALO render -q r/click.$e r.wav -f --gain 0 --format float && "
+                 "cmp b.wav r.wav || exit 1; done");
+    struct command_result result =
+        command_run("$HALO batch -q in -O p --gain -3 --name '{stem}.ogg' --reproducible");
+    ck_assert_int_eq(result.code, 3);
+    command_expect(result.err, "--reproducible: each file in the container");
+}
+END_TEST
+
+/* --rate comes first: what is added and drawn is that of a sound which has the rate already. */
+START_TEST(a_rate_comes_before_noise)
+{
+    command_clean();
+    command_done(
+        "mkdir in at16; cp $WAV/voice.wav $WAV/guitar.wav in/; for f in voice guitar; do "
+        "$HALO render -q in/$f.wav at16/$f.wav --rate 16000 --format float; done; "
+        "common=\"--seed 3 --format float --tail none --noise $WAV/pink-noise.wav,channel=1,snr=10\"; "
+        "$HALO batch -q in -O a --rate 16000 $common; $HALO batch -q at16 -O b $common; "
+        "for f in voice guitar; do cmp a/$f.wav b/$f.wav || exit 1; done; "
+        "echo '{\"in\": \"in/voice.wav\", \"out\": \"v.wav\", \"rate\": 8000}' >l; "
+        "$HALO batch -q l -O c --gain -3; "
+        "$HALO render -q --reproducible in/voice.wav v.wav --rate 8000 --gain -3; "
+        "cmp c/v.wav v.wav");
+}
+END_TEST
+
+SUITE_MAIN("batch_outputs", a_rate_comes_before_noise, names_of_a_folder_are_those_of_render,
+           ogg_and_opus_are_written, only_files_of_a_batch_are_replaced,
            outputs_of_renamed_jobs_are_replaced, shards_that_overlap_share_the_work,
            what_is_done_does_not_depend_on_the_clock, what_is_kept_has_not_failed,
            changed_options_make_the_output_again, clipping_and_lost_metadata_are_reported,

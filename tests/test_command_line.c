@@ -213,6 +213,19 @@ START_TEST(lost_output_is_a_failure)
 }
 END_TEST
 
+/* Whoever reads it has read enough; also where the command itself ignores SIGPIPE. */
+START_TEST(a_closed_pipe_ends_it_silently)
+{
+    static const char *const lines[] = {"plugins list plugin", "list-options", "render --help",
+                                        "mask show lowpass:300 --json"};
+    command_clean();
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        command_done("{ sleep 0.2; \"$HALO\" %s 2>err; echo $? >code; } | true; "
+                     "[ ! -s err ] && grep -qx 141 code",
+                     lines[i]);
+}
+END_TEST
+
 /* ---- colours ---- */
 
 START_TEST(variables_decide_on_colours)
@@ -471,8 +484,8 @@ END_TEST
 SUITE_MAIN("command_line", similar_names_are_offered, files_near_by_are_offered,
            presets_near_by_are_offered, a_missing_value_has_its_message, slips_are_recognized,
            long_names_leave_the_reason, two_outputs_are_two_files, pipes_are_not_replaced,
-           lost_output_is_a_failure, variables_decide_on_colours, help_is_a_word_too,
-           help_fits_eighty_columns, outputs_and_masks_have_short_forms,
+           lost_output_is_a_failure, a_closed_pipe_ends_it_silently, variables_decide_on_colours,
+           help_is_a_word_too, help_fits_eighty_columns, outputs_and_masks_have_short_forms,
            a_failure_is_one_json_object, a_failure_of_another_thread_keeps_its_parts,
            a_failure_beside_sound_is_on_standard_error,
            a_mask_that_fails_has_its_error_among_the_masks, names_that_are_not_utf8_make_json,

@@ -114,9 +114,113 @@ START_TEST(commands_are_sent_by_halo)
     ck_assert_int_eq(send_command("quit"), 0);
     struct command_result result = live_rig_end(process);
     ck_assert_msg(result.code == 0, "%s", result.err);
-    refuse_command(1, "answers", "choose 2");
-    command_refused(2, "--send needs --osc PORT", "$HALO live --send dry");
+    refuse_command(1, "does not answer", "choose 2");
+    command_refused(2, "--send needs --osc PORT",
+                    "env -u XDG_RUNTIME_DIR \"$HALO\" live --send dry");
     lo_address_free(target);
+}
+END_TEST
+
+/* ---- without a port ---- */
+
+#define RUNTIME "export XDG_RUNTIME_DIR=\"$PWD/run\"; "
+
+/* One that prints to `name` and whose process id is in `name`.pid; returns when it runs. */
+static void start_beside(const char *name, const char *setting)
+{
+    command_done(
+        RUNTIME
+        "%s \"$HALO\" live --plain --device null --meter-interval 0.02 "
+        "--seconds 100 --mask a.txt --or --mask b.txt </dev/null >%s 2>&1 & echo $! >%s.pid; "
+        "until grep -q a.txt %s; do sleep 0.02; done",
+        setting, name, name, name);
+}
+
+static void wait_beside(const char *name, const char *expected)
+{
+    command_done("for i in $(seq 1500); do grep -q '%s' %s && exit; sleep 0.02; done; exit 1",
+                 expected, name);
+}
+
+static void start_two(void)
+{
+    command_clean();
+    sound_text("a.txt", "0.5\n");
+    sound_text("b.txt", "0.25\n");
+    command_done("mkdir -m 700 run");
+    command_refused(1, "no halo live answers", RUNTIME "$HALO live --send dry");
+    start_beside("one", "");
+    start_beside("two", "HALO_SERVICE=car.2");
+}
+
+START_TEST(the_one_that_runs_is_found)
+{
+    start_two();
+    struct command_result result = command_run(RUNTIME "$HALO live --send 'choose 2'");
+    ck_assert_int_eq(result.code, 2);
+    command_expect(result.err, "several halo live run: ");
+    command_expect(result.err, "car.2");
+    command_expect(result.err, "choose one with --to");
+    command_done(RUNTIME "$HALO live --send 'choose 2' --to car.2");
+    wait_beside("two", "2 b.txt  load");
+    command_done("! grep -q '2 b.txt' one");
+    command_done(RUNTIME "$HALO live --send 'gain -6.5' --to \"$(cat one.pid)\"");
+    wait_beside("one", "gain -6.5 dB");
+    command_refused(1, "no halo live runs as x", RUNTIME "$HALO live --send dry --to x");
+    command_refused(1, "no halo live runs as ../run", RUNTIME "$HALO live --send dry --to ../run");
+    command_refused(2, "--to NAME needs --send", "$HALO live --to x");
+    command_done(RUNTIME "$HALO live --send quit --to car.2; "
+                         "while test -e /proc/$(cat two.pid)/exe; do sleep 0.02; done; "
+                         "test ! -e run/halo/car.2 && $HALO live --send 'mute on'");
+    wait_beside("one", "MUTED");
+    command_refused(1, "refused: there is no mask 9", RUNTIME "$HALO live --send 'choose 9'");
+    command_done(RUNTIME "$HALO live --send quit");
+}
+END_TEST
+
+/* A name is free again, and its socket removed, once its process is gone; a process that stands
+ * still has it. */
+START_TEST(a_killed_one_is_not_found)
+{
+    start_two();
+    command_done("kill -STOP $(cat one.pid)");
+    command_refused(1, "does not answer", RUNTIME "$HALO live --send dry --to $(cat one.pid)");
+    command_done("kill -KILL $(cat one.pid) $(cat two.pid); "
+                 "while test -e /proc/$(cat one.pid)/exe -o -e /proc/$(cat two.pid)/exe; "
+                 "do sleep 0.02; done; "
+                 "test -S run/halo/car.2; touch run/halo/note");
+    start_beside("three", "HALO_SERVICE=car.2");
+    command_done(RUNTIME "$HALO live --send 'choose 2'; cd run/halo; "
+                         "test \"$(echo *)\" = 'car.2 note'");
+    wait_beside("three", "2 b.txt  load");
+    start_beside("four", "HALO_SERVICE=car.2"); /* that name is taken */
+    command_done(RUNTIME "$HALO live --send quit --to $(cat four.pid); "
+                         "$HALO live --send quit --to car.2");
+}
+END_TEST
+
+/* Folders that cannot be written, or that others can: halo live runs, and no command is sent. */
+START_TEST(a_folder_of_others_is_not_used)
+{
+    static const char *const spoils[] = {
+        "chmod 777 run",
+        "mkdir -m 755 run/halo",
+        "mkdir -m 700 other; ln -s ../other run/halo",
+        "touch run/halo",
+        "test $(id -u) = 0 && mkdir -m 700 run/halo && chown 65534 run/halo || rmdir run",
+        "test $(id -u) = 0 && chown 65534 run || chmod 500 run",
+        "rmdir run; ln -s /sys run",
+    };
+    for (size_t i = 0; i < sizeof spoils / sizeof *spoils; i++) {
+        command_clean();
+        sound_text("a.txt", "0.5\n");
+        command_done("mkdir -m 700 run; %s", spoils[i]);
+        struct command_result result = command_done(
+            RUNTIME "$HALO live -v --plain --device null:pace=0 --seconds 1 --mask a.txt");
+        command_expect(result.err, "halo live --send cannot reach this: ");
+        command_refused(0, "PORT", RUNTIME "$HALO live --send dry");
+        command_done("test ! -S run/halo/* && test ! -S other/*; rm -rf run");
+    }
 }
 END_TEST
 
@@ -292,6 +396,8 @@ START_TEST(bad_messages_are_counted)
 }
 END_TEST
 
-SUITE_MAIN("live_osc", commands_are_sent_by_halo, commands_are_obeyed, what_is_shown_can_be_chosen,
-           a_mask_that_cannot_be_read_stops_nothing, what_cannot_be_done_is_answered,
-           each_preset_asked_for_is_answered, bad_messages_are_counted)
+SUITE_MAIN("live_osc", commands_are_sent_by_halo, the_one_that_runs_is_found,
+           a_killed_one_is_not_found, a_folder_of_others_is_not_used, commands_are_obeyed,
+           what_is_shown_can_be_chosen, a_mask_that_cannot_be_read_stops_nothing,
+           what_cannot_be_done_is_answered, each_preset_asked_for_is_answered,
+           bad_messages_are_counted)

@@ -40,6 +40,28 @@ START_TEST(what_is_chosen_is_saved_and_resumed)
 }
 END_TEST
 
+/* @wet= as it was saved: what sounds is the input and a quarter of the stage's output. */
+START_TEST(a_wet_level_is_kept)
+{
+    preset_rig_begin();
+    sound_text("echo.txt", "0.5\n0\n0.25\n");
+    preset_rig_make("wet", "--mask echo.txt,@wet=-12dB");
+    command_expect(preset_rig_text("wet"), "@wet=-12dB");
+    pid_t process = live_rig_start("--preset wet " LIVE_RIG_DEVICE "--meter-interval 0.02 "
+                                   "--record rec.wav --record-dry dry.wav");
+    live_rig_record(1500);
+    live_rig_end_well(process);
+    live_rig_expect_replay();
+    command_done("\"$HALO\" render dry.wav wet.wav --mask echo.txt,@wet=-12dB --tail none "
+                 "--format float");
+    struct sound take = sound_load("rec.wav"), wet = sound_load("wet.wav");
+    size_t first = LIVE_RIG_RATE; /* behind the fade and the limiter's release */
+    live_rig_expect(&take.block, &wet.block, first, LIVE_RIG_RATE / 10);
+    sound_free(&take);
+    sound_free(&wet);
+}
+END_TEST
+
 /* Through two chains and back: the level that a listener gets, from the first frame of each. */
 START_TEST(keys_go_round_the_presets)
 {
@@ -335,7 +357,7 @@ START_TEST(presets_are_listed)
 }
 END_TEST
 
-SUITE_MAIN("live_presets_saved", a_change_goes_on_at_another_rate,
+SUITE_MAIN("live_presets_saved", a_wet_level_is_kept, a_change_goes_on_at_another_rate,
            a_change_after_another_rate_is_exact, what_is_chosen_is_saved_and_resumed,
            keys_go_round_the_presets, the_prompt_asks_before_it_replaces,
            the_offered_name_is_replaced_or_edited, wrong_presets_are_refused,

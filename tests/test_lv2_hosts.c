@@ -93,22 +93,29 @@ static void make_session(const char *name)
     sound_text("session/state.ttl", text);
 }
 
-/* jalv as the client "jalv", between the two clients of the test. */
-static void check_jalv(const char *name, const char *const in[], const char *const out[],
-                       size_t channels)
+/* halo.lv2 and the masks as they are installed, in a folder that was moved. */
+static void install_and_move(void)
 {
     command_clean();
-    make_session(name);
-    make_mask("session/mask.wav", channels, 4000);
-    struct sound sound = sound_noise("in.wav", 9, FLOAT_WAV, RATE, channels, 30000);
-    command_done("$HALO render in.wav wanted.wav --mask session/mask.wav,gain=-6 --tail none "
-                 "--format float");
-    struct sound wanted = sound_load("wanted.wav");
+    command_done("mkdir -p here/%s/lv2 here/share/halo here/bin; cp $HALO here/bin/halo; "
+                 "cp -r %s here/%s/lv2/; cp %s here/%s/lv2/halo.lv2/presets.ttl; "
+                 "cp -r $FILTERS here/share/halo/filters; mkdir moved; mv here 'moved/to there'",
+                 HALO_LIBDIR, HALO_LV2_BUNDLE, HALO_LIBDIR, HALO_LV2_PRESETS, HALO_LIBDIR);
+}
+#define INSTALLED                                                                                  \
+    "HALO_PROGRAM=\"$PWD/moved/to there/bin/halo\" "                                               \
+    "LV2_PATH=\"$PWD/moved/to there/" HALO_LIBDIR "/lv2\" "
+
+/* jalv as the client "jalv", with session/, between the two clients of the test. */
+static void expect_of_jalv(const char *bundle, const char *const in[], const char *const out[],
+                           size_t channels)
+{
+    struct sound sound = sound_load("in.wav"), wanted = sound_load("wanted.wav");
     jack_rig_start(RATE, 256);
     struct jack_wire *wire = jack_wire_open(&sound.block, channels, sound.block.frames);
     pid_t jalv = command_start("LV2_PATH=%s/.. exec jalv -x -n jalv -i -l session/ "
                                "</dev/null >/dev/null 2>jalv.err",
-                               HALO_LV2_BUNDLE);
+                               bundle);
     for (size_t c = 0; c < channels; c++) {
         command_done("n=0; until jack_connect feed:%zu jalv:%s 2>/dev/null; do n=$((n+1)); "
                      "[ $n -lt 100 ]; sleep 0.1; done; jack_connect jalv:%s rec:%zu",
@@ -127,6 +134,44 @@ static void check_jalv(const char *name, const char *const in[], const char *con
     sound_free(&sound);
     sound_free(&wanted);
 }
+
+static void check_jalv(const char *name, const char *const in[], const char *const out[],
+                       size_t channels)
+{
+    command_clean();
+    make_session(name);
+    make_mask("session/mask.wav", channels, 4000);
+    sound_noise_file("in.wav", 9, FLOAT_WAV, RATE, channels, 30000);
+    command_done("$HALO render in.wav wanted.wav --mask session/mask.wav,gain=-6 --tail none "
+                 "--format float");
+    expect_of_jalv(HALO_LV2_BUNDLE, in, out, channels);
+}
+
+/* Its text in presets.ttl, from where jalv finds it. */
+static void check_preset_in_jalv(const char *mask)
+{
+    install_and_move();
+    sound_noise_file("in.wav", 9, FLOAT_WAV, RATE, 2, 30000);
+    command_done(
+        "$HALO render in.wav wanted.wav --mask $FILTERS/%s.wav --tail none "
+        "--format float; mkdir session; "
+        "sed -n '/^@prefix/p; /preset:stereo:%s>/,/\\.$/p' "
+        "'moved/to there/%s/lv2/halo.lv2/presets.ttl' | sed \"s|^<urn.*|<>|; "
+        "s|<[.][.].*share/halo|<file://$PWD/moved/to%%20there/share/halo|\" >session/state.ttl; "
+        "grep -q 'mask> <file:.*/moved.*%s' session/state.ttl",
+        mask, mask, HALO_LIBDIR, mask);
+    struct command_result listed = command_done(INSTALLED "lv2info urn:halo:convolver:stereo");
+    command_expect(listed.out, mask);
+    expect_of_jalv(HALO_LV2_BUNDLE, (const char *[]){"in_left", "in_right"},
+                   (const char *[]){"out_left", "out_right"}, 2);
+}
+
+START_TEST(presets_are_the_installed_masks)
+{
+    check_preset_in_jalv("hall");
+    check_preset_in_jalv("telephone");
+}
+END_TEST
 
 START_TEST(jalv_equals_halo)
 {
@@ -164,6 +209,32 @@ START_TEST(halo_hosts_its_own_plugin)
 }
 END_TEST
 
+/* Each installed mask is a preset of the plugins that take it, and of no other. */
+START_TEST(presets_equal_masks_in_halo)
+{
+    if (!HALO_HOSTS_LV2)
+        return;
+    install_and_move();
+    sound_noise_file("in.wav", 9, FLOAT_WAV, RATE, 2, 3000);
+    command_done(
+        "set -e; for file in 'moved/to there/share/halo/filters/'[a-z]*.[tw][xa][tv]; do "
+        "mask=${file##*/} name=${mask%%.*}; takes=0; for plugin in stereo true-stereo; do "
+        "[ $takes = 0 ] || break; lists=0; "
+        "LV2_PATH=%s/.. $HALO render -f in.wav a.wav --tail none --format float --lv2 "
+        "\"urn:halo:convolver:$plugin,param:urn:halo:convolver#mask=$file\" && takes=1; " INSTALLED
+        "'moved/to there/bin/halo' render -f in.wav b.wav --tail none --format float "
+        "--lv2 urn:halo:convolver:$plugin,preset=$name && lists=1; "
+        "echo $plugin $name $takes $lists; [ $takes = $lists ]; "
+        "[ $takes = 0 ] || cmp a.wav b.wav; rm -f a.wav b.wav; done; done",
+        HALO_LV2_BUNDLE);
+    command_done("rm -r 'moved/to there/share'");
+    command_refused(1, "cannot",
+                    INSTALLED "'moved/to there/bin/halo' render in.wav b.wav "
+                              "--lv2 urn:halo:convolver:stereo,preset=hall 2>&1 | "
+                              "tail -n 1 >&2; [ -e b.wav ]");
+}
+END_TEST
+
 static bool is_there(const char *program, const char *package)
 {
     if (command_run("command -v %s", program).code == 0)
@@ -174,8 +245,12 @@ static bool is_there(const char *program, const char *package)
 
 int main(void)
 {
-    const TTest *const tests[] = {the_descriptions_are_valid, lv2apply_equals_halo,
-                                  jalv_equals_halo, halo_hosts_its_own_plugin};
+    const TTest *const tests[] = {the_descriptions_are_valid,
+                                  lv2apply_equals_halo,
+                                  jalv_equals_halo,
+                                  halo_hosts_its_own_plugin,
+                                  presets_are_the_installed_masks,
+                                  presets_equal_masks_in_halo};
     if (!is_there("lv2_validate", "lv2-dev") || !is_there("sord_validate", "sordi") ||
         !is_there("lv2apply", "lilv-utils") || !is_there("jalv", "jalv") || !jack_rig_is_there())
         return 77;

@@ -183,5 +183,44 @@ START_TEST(options_of_convert)
 }
 END_TEST
 
-SUITE_MAIN("mask_convert", mask_keeps_everything, sound_and_text, order_and_map_are_written,
-           doubles_stay_doubles, paths_as_columns, other_programs, options_of_convert)
+/* A pure delay of 24 samples and half the level: known at each frequency. */
+START_TEST(a_response_has_level_and_phase)
+{
+    double hz, level, phase, last = 0;
+    char line[200];
+    size_t lines = 0;
+    float taps[25] = {0};
+    taps[24] = 0.5f;
+    command_clean();
+    mask_save("a.raw", taps, sizeof taps);
+    command_done("$HALO mask convert a.raw a.frd --raw F32_LE --rate 48000");
+    FILE *file = fopen(command_path("a.frd"), "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_ptr_nonnull(fgets(line, sizeof line, file));
+    ck_assert_int_eq(line[0], '*');
+    for (; fscanf(file, "%lf %lf %lf", &hz, &level, &phase) == 3; lines++, last = hz) {
+        ck_assert_double_gt(hz, last);
+        ck_assert_double_eq_tol(level, -6.0206, 1e-3);
+        ck_assert_double_eq_tol(remainder(phase + 360 * hz * 24 / 48000, 360), 0, 1e-2);
+    }
+    fclose(file);
+    ck_assert_uint_gt(lines, 400);
+    ck_assert_double_gt(last, 23000);
+    command_done("printf 'rate: 48000\\norigin: 2\\n0\\n0\\n1\\n' >zero.mask; "
+                 "$HALO mask convert zero.mask zero.frd; "
+                 "awk '!/\\*/ && ($3 > 0.001 || $3 < -0.001) {exit 1}' zero.frd");
+    /* What halo reads of it is what it wrote. */
+    command_done(
+        "$HALO mask make tilt:-1.5 -o s.wav; $HALO mask convert s.wav s.frd; "
+        "$HALO mask make response:s.frd,reference=0dB -o t.wav; $HALO mask convert t.wav t.frd");
+    command_done("paste s.frd t.frd | awk '$1 > 100 && $1 < 15000 {n++; d = $2 - $5; "
+                 "if (d > 0.1 || d < -0.1) exit 1} END {exit !(n > 300)}'");
+    command_refused(2, "channel=", "$HALO mask convert $FILTERS/hall.wav h.frd");
+    command_done("$HALO mask convert $FILTERS/hall.wav,channel=2 h.frd");
+    command_refused(2, "--rate", "$HALO mask convert a.raw n.frd --raw F32_LE");
+}
+END_TEST
+
+SUITE_MAIN("mask_convert", a_response_has_level_and_phase, mask_keeps_everything, sound_and_text,
+           order_and_map_are_written, doubles_stay_doubles, paths_as_columns, other_programs,
+           options_of_convert)

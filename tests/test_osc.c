@@ -424,7 +424,7 @@ START_TEST(a_taken_port_is_refused)
     struct osc *second;
     begin();
     log_capture(reply, sizeof reply);
-    ck_assert_int_eq(osc_open(osc_port(osc), &second), STATUS_FAILED);
+    ck_assert_int_eq(osc_open((int)osc_port(osc), &second), STATUS_FAILED);
     ck_assert_msg(strstr(reply, "in use") != NULL, "%s", reply);
     ck_assert_int_eq(osc_open(70000, &second), STATUS_USAGE);
     log_capture(NULL, 0);

@@ -55,6 +55,8 @@ START_TEST(a_list_is_complete_and_reports_skipped_plugins)
     ck_assert_ptr_nonnull(strstr(result.err, "crash-loaded.so"));
     ck_assert_uint_eq(command_lines(result.err), 1);
     json_decref(object);
+    result = command_done("$HALO plugins list mean"); /* not what was looked for */
+    ck_assert_str_eq(result.err, "");
 }
 END_TEST
 
@@ -167,6 +169,7 @@ START_TEST(bad_ladspa_libraries_are_skipped)
     command_done("mkdir ladspa/folder.so");
     struct command_result result = command_done("$HALO plugins list copy");
     ck_assert_uint_eq(command_lines(result.out), 1);
+    result = command_done("$HALO plugins list");
     ck_assert_uint_eq(command_lines(result.err), 1);
     ck_assert_ptr_nonnull(strstr(result.err, "text.so"));
 }
@@ -251,8 +254,8 @@ START_TEST(one_plugin_that_crashes_hides_no_other_of_its_library)
     offer("mean");
     setenv("CLAP_PATH", HALO_TEST_PLUGINS "/clap_crowd", 1);
     for (int scan = 0; scan < 2; scan++) {
-        struct command_result result = command_done("$HALO plugins list --kind clap crowd");
-        ck_assert_uint_eq(command_lines(result.out), 6);
+        struct command_result result = command_done("$HALO plugins list --kind clap");
+        command_done("[ $($HALO plugins list --kind clap crowd | wc -l) = 6 ]");
         for (int i = 0; i < 12; i++) {
             char expected[200];
             snprintf(expected, sizeof expected, "crowd.clap:org.halo.crowd.%d", i);
@@ -336,8 +339,9 @@ START_TEST(lv2_libraries_are_probed)
     json_decref(object);
     command_done("LV2_PATH=$PWD/lv2 $HALO plugins info urn:halo:test:many-ports --json");
     result = command_done("LV2_PATH=$PWD/lv2 $HALO plugins list --kind lv2 many");
-    ck_assert_ptr_nonnull(strstr(result.err, "in an earlier scan"));
     ck_assert_ptr_nonnull(strstr(result.out, "urn:halo:test:many-ports"));
+    result = command_done("LV2_PATH=$PWD/lv2 $HALO plugins list --kind lv2");
+    ck_assert_ptr_nonnull(strstr(result.err, "in an earlier scan"));
 }
 END_TEST
 #endif

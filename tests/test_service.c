@@ -56,6 +56,7 @@ START_TEST(a_service_is_installed_shown_and_removed)
                 "\"-3\"\n");
     expect_unit("Restart=on-failure\n");
     expect_unit("After=pipewire.service");
+    expect_unit("Environment=HALO_SERVICE=halo\n");
     result = command_done("printf 'WorkingDirectory=%%s\\n' \"$PWD\"");
     expect_unit(result.out);
     result = command_done(SETTING "\"$HALO\" service status --json");

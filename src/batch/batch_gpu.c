@@ -277,6 +277,7 @@ void batch_gpu_settle(const struct gather *gather, struct render_options *option
     bool may = strcmp(backend, "auto") == 0 || strcmp(backend, "cuda") == 0;
     bool gathers = gather && may && !convolver->reproducible;
     convolver->service = gathers ? gather_service(gather) : NULL;
+    options->may_vary = !convolver->reproducible; /* the user did not ask for it */
     convolver->reproducible = !gathers;
     convolver->gpu = (struct gpu_settings){0}; /* the gather has them */
     if (may)

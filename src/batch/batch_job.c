@@ -36,8 +36,7 @@ uint64_t batch_id_sum(const char *id)
 
 /* ---- who it is ---- */
 
-/* {id} is the job's, in a pattern that is otherwise that of render. */
-static char *put_id(const char *pattern, const char *id)
+char *batch_name_pattern(const char *pattern, const char *id)
 {
     const char *field = strstr(pattern, "{id}");
     char *text;
@@ -50,8 +49,8 @@ static char *put_id(const char *pattern, const char *id)
 /* A name for an output without one. */
 static enum status name_output(const struct batch_options *defaults, struct batch_job *job)
 {
-    char *pattern = put_id(defaults->render.name ? defaults->render.name : OUTPUT_NAMES_USUAL,
-                           job->id ? job->id : "");
+    char *pattern = batch_name_pattern(
+        defaults->render.name ? defaults->render.name : OUTPUT_NAMES_USUAL, job->id ? job->id : "");
     if (!pattern)
         return fail_memory("a job");
     enum status status =

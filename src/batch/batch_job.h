@@ -48,4 +48,7 @@ bool batch_is_journal(const char *path);
 
 uint64_t batch_id_sum(const char *id);
 
+/* The pattern (output_names.h) in which {id} is the job's, for free(). NULL: memory. */
+char *batch_name_pattern(const char *pattern, const char *id);
+
 #endif

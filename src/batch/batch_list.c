@@ -7,6 +7,7 @@
 #include "batch/job_reads.h"
 #include "batch/lines_read.h"
 #include "render/input_folder.h"
+#include "render/output_names.h"
 
 #include <glob.h>
 #include <stdlib.h>
@@ -263,7 +264,7 @@ static enum status check_names(const struct batch_names *names, const char *unit
     if (output->one > 0)
         return fail(STATUS_USAGE,
                     "%ss %zu and %zu have the same output; each job needs its own \"out\", or a "
-                    "--name that keeps them apart, such as {dir}/{stem}.wav or {index}.wav",
+                    "--name that keeps them apart, such as {dir}/{stem}.wav",
                     unit, output->one, output->other);
     if (id->one > 0)
         return fail(STATUS_USAGE, "%ss %zu and %zu have the same \"id\"", unit, id->one, id->other);
@@ -395,16 +396,42 @@ struct found_files {
     size_t count;
 };
 
-/* `within` a folder: its id, and its name if --name gives none. */
+/* The output of a file `within` a folder, in the folder of outputs. */
+static enum status name_found(const struct batch_options *options, const char *within, char **out)
+{
+    const struct render_options *render = &options->render;
+    char *pattern = batch_name_pattern(render->name ? render->name : OUTPUT_NAMES_USUAL, within);
+    bool has_place = render->name && strstr(render->name, "{id}");
+    enum status status = STATUS_OK;
+    if (!pattern)
+        status = fail_memory("jobs");
+    else if (has_place) /* its id has its sub-folder */
+        status = output_name(render->out_dir, pattern, within, 0, 1, out);
+    else
+        status = output_name_within(render->out_dir, pattern, within, 0, 1, out);
+    free(pattern);
+    if (status == STATUS_OK) {
+        const char *name = *out + strlen(render->out_dir);
+        name += strspn(name, "/");
+        memmove(*out, name, strlen(name) + 1);
+    }
+    return status;
+}
+
+/* Its path `within` a folder is its id. */
 static enum status add_file(void *context, const char *path, const char *within)
 {
     struct found_files *files = context;
     const char *flaw = is_utf8(path) ? NULL : "its name is not UTF-8; rename it";
-    const char *id = flaw ? NULL : within, *out = files->options->render.name ? NULL : id;
+    const char *id = flaw ? NULL : within;
+    char *out = NULL;
+    if (id)
+        TRY(name_found(files->options, id, &out));
     json_t *job =
         json_pack("{s:s, s:s*, s:s*}", "in", flaw ? printable(path) : path, "id", id, "out", out);
     char *line = job ? json_dumps(job, JSON_COMPACT) : NULL;
     json_decref(job);
+    free(out);
     return line ? add_job(files->options, files->shard, line, NULL, flaw, ++files->count,
                           files->names, files->list)
                 : fail_memory("jobs");

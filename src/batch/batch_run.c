@@ -338,6 +338,8 @@ static enum status check_options(const struct batch_options *options)
         return fail(STATUS_USAGE, "halo batch needs -O DIR, where outputs go");
     if (!options->list == !options->glob)
         return fail(STATUS_USAGE, "halo batch needs a LIST of jobs, or --glob PATTERN");
+    if (options->render.name && strstr(options->render.name, "{index}"))
+        return fail(STATUS_USAGE, "--name with {index} is for halo render; jobs have {id}");
     if (options->glob && options->from != BATCH_FROM_JOBS)
         return fail(STATUS_USAGE, "--glob cannot be used with --from");
     if (options->segments && options->from != BATCH_FROM_KALDI)

@@ -92,7 +92,8 @@ const struct stage_ops stage_gain_ops = {
     .draws = draws,
     .is_memoryless = true,
     .help = "amplify by DB decibels; -6..0: drawn by --seed; at=12.5s:gain=-6 (a step) and\n"
-            "at=10s-12.5s:gain=-6 (a ramp) change it later",
+            "at=10s-12.5s:gain=-6 (a ramp) change it later, and\n"
+            "at=end-5s-end:gain=-60 fades out",
     .load = stage_gain_load,
     .destroy = stage_gain_destroy,
     .create = stage_gain_create,

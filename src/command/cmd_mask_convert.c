@@ -2,8 +2,11 @@
 #include "chain/mask_options.h"
 #include "chain/stage_mask.h"
 #include "command/commands.h"
+#include "mask/mask_curves.h"
 #include "mask/mask_write.h"
 
+#include <complex.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,19 +81,52 @@ static enum status load(const struct mask_convert_settings *settings, struct mas
     return status;
 }
 
+/* 48 frequencies an octave. The phase is from time zero. */
+static enum status write_response(const struct mask_convert_settings *settings,
+                                  const struct mask *mask)
+{
+    struct mask_spectrum spectrum;
+    struct text_file *file;
+    if (mask->columns != 1 || mask->rate == 0)
+        return fail(STATUS_USAGE, "%s holds the response of one channel at a rate: set %s",
+                    settings->out, mask->rate ? "channel=, as in hall.wav,channel=1" : "--rate");
+    TRY(mask_spectrum_init(&spectrum, mask, 0, mask->rate));
+    enum status status = text_file_open(settings->out, &settings->write, &file);
+    if (status == STATUS_OK) {
+        const double width = spectrum.rate / (double)spectrum.length, step = exp2(1.0 / 48);
+        fputs("* Frequency(Hz) Level(dB) Phase(degrees)\n", text_file_stream(file));
+        double before = 0;
+        for (double hz = spectrum.low; hz <= spectrum.high; hz *= step) {
+            double at = width * rint(hz / width);
+            double complex value =
+                spectrum.bins[(size_t)rint(hz / width)] * cexp(2 * M_PI * I * at * spectrum.origin);
+            if (at > before)
+                fprintf(text_file_stream(file), "%.9g %.5f %.4f\n", at,
+                        20 * log10(fmax(cabs(value), 1e-20)), carg(value) * 180 / M_PI);
+            before = at;
+        }
+        status = text_file_keep(file);
+    }
+    mask_spectrum_free(&spectrum);
+    return status;
+}
+
 static enum status convert(void *options)
 {
     struct mask_convert_settings *settings = options;
     struct mask *mask = NULL;
     bool is_mask = mask_file_ends_with(settings->out, ".mask");
-    if (!settings->to && !is_mask && !mask_file_ends_with(settings->out, ".wav") &&
+    bool is_response = mask_file_ends_with(settings->out, ".frd");
+    if (!settings->to && !is_mask && !is_response && !mask_file_ends_with(settings->out, ".wav") &&
         !mask_file_ends_with(settings->out, ".txt"))
         return fail(STATUS_USAGE,
-                    "%s must end with .wav, .txt or .mask, or --to must name a program",
+                    "%s must end with .wav, .txt, .mask or .frd, or --to must name a program",
                     settings->out);
     enum status status = load(settings, &mask);
     if (status == STATUS_OK && settings->to)
         status = write_config(settings, mask);
+    else if (status == STATUS_OK && is_response)
+        status = write_response(settings, mask);
     else if (status == STATUS_OK && is_mask)
         status = mask_write_text(mask, settings->out, true, &settings->write);
     else if (status == STATUS_OK)
@@ -142,8 +178,8 @@ const struct command command_mask_convert = {
     .summary = "convert a mask to another format or program",
     .usage =
         "usage: halo mask convert IN OUT [options]\n\n"
-        "Convert a mask to another format. OUT ends with .wav, .txt (text, one column per channel)\n"
-        "or .mask (text with paths and time zero).",
+        "Convert a mask to another format. OUT ends with .wav, .txt (text, one column per channel),\n"
+        ".mask (text with paths and time zero) or .frd (frequency, level and phase of one channel).",
     .arguments = OPTION_ARGUMENTS(
         OPT_ARGUMENT("IN", struct mask_convert_settings, in, 1, .is_file = true),
         OPT_ARGUMENT("OUT", struct mask_convert_settings, out, 1, .is_file = true)),

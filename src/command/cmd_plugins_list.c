@@ -127,7 +127,7 @@ static enum status list(void *options)
     else if (status == STATUS_OK)
         print_table(settings, &scan);
     fflush(stdout);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && settings->args.count == 0)
         report_skips(&scan);
     plugin_scan_free(&scan);
     return status;

@@ -139,7 +139,7 @@ static enum status print_unit(FILE *file, const struct service_unit *unit,
             "pulseaudio.service\nStartLimitIntervalSec=0\n\n[Service]\n",
             mark, unit->name);
     print_folder(file, folder);
-    fputs("ExecStart=", file);
+    fprintf(file, "Environment=HALO_SERVICE=%s\nExecStart=", unit->name);
     bool done = print_word(file, program, true);
     fputs(" live --quiet --plain --reconnect", file);
     for (size_t i = 0; i < arguments->count && done; i++)

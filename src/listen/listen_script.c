@@ -25,8 +25,10 @@ static enum status parse_switch(char *item, size_t choices, struct script_switch
     if (!colon)
         return fail(STATUS_USAGE, "--script is made of TIME:CHOICE such as 5s:B, not '%s'", item);
     if (!parse_choice(colon + 1, choices, &to->choice))
-        return fail(STATUS_USAGE, "--script: there is no choice '%s'; there are A to %c", colon + 1,
-                    (char)('A' + choices - 1));
+        return fail(STATUS_USAGE,
+                    "--script: there is no choice '%s'; there are A to %c. A mask that changes "
+                    "nothing, such as identity.txt, is the dry sound",
+                    colon + 1, (char)('A' + choices - 1));
     *colon = '\0';
     return options_parse_seconds("script", item, 0, SECONDS_MOST, &to->seconds);
 }

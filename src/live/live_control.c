@@ -236,10 +236,11 @@ void live_control_show_keys(struct live_session *session)
 
 void live_control_wait(struct live_session *session, int milliseconds)
 {
-    struct pollfd fds[2] = {
+    struct pollfd fds[] = {
         {.fd = view_key_fd(session->stream.view), .events = POLLIN},
         {.fd = session->osc ? osc_fd(session->osc) : -1, .events = POLLIN},
+        {.fd = session->osc ? osc_local_fd(session->osc) : -1, .events = POLLIN},
     };
-    (void)poll(fds, 2, milliseconds);
+    (void)poll(fds, sizeof fds / sizeof *fds, milliseconds);
     handle_commands(session);
 }

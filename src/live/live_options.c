@@ -35,7 +35,11 @@ static const struct option_row rows[] = {
                 .given = OPT_GIVEN(struct live_options, osc)),
     OPT_STRING("send", "COMMAND", struct live_options, send,
                "send a command of OSC, such as 'choose 2' or 'control 1 gain -6',\n"
-               "to the halo live or service of that --osc PORT, and end"),
+               "to the halo live or service that runs, and end; with --osc PORT\n"
+               "to the one on that port"),
+    OPT_STRING("to", "NAME", struct live_options, to,
+               "where --send sends if several run: the process id or the name\n"
+               "of the service"),
     OPT_PROVE(struct live_options, proof),
     OPT_STRING("preset", "NAME", struct live_options, preset,
                "begin with a preset, in place of stages (see halo preset --help)"),
@@ -115,10 +119,11 @@ static enum status run(void *context)
     if (options->record && options->record_dry &&
         atomic_file_is_same(options->record, options->record_dry))
         return fail(STATUS_USAGE, "--record and --record-dry need different files");
-    if (options->send && !options->osc_port)
-        return fail(STATUS_USAGE, "--send needs --osc PORT, that of the halo live to send to");
+    if (options->to && (!options->send || options->osc))
+        return fail(STATUS_USAGE, "--to NAME needs --send, and no --osc");
     if (options->send)
-        return osc_send((unsigned)options->osc_port, options->send);
+        return osc_send(options->osc_port ? (int)options->osc_port : OSC_NO_PORT, options->to,
+                        options->send);
     TRY(check_preset(options));
     TRY(play_options_check(&options->play));
     TRY(check_sink(options));

@@ -19,6 +19,7 @@ struct live_options {
     const char *record_dry;
     bool osc;
     size_t osc_port;
+    const char *to;   /* name of the halo live that --send sends to, or NULL */
     const char *send; /* a command to another halo live, instead of running */
     struct proof_options proof;
     const char *preset;      /* to begin with */

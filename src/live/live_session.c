@@ -128,8 +128,7 @@ static enum status session_open(struct live_session *session, const struct live_
     TRY(live_chain_init(&session->stream.chain, &request));
     TRY(match_outputs(session));
     TRY(live_for_device_check(session));
-    if (options->osc)
-        TRY(osc_open((unsigned)options->osc_port, &session->osc));
+    TRY(osc_open(options->osc ? (int)options->osc_port : OSC_NO_PORT, &session->osc));
     if (options->watch)
         TRY(live_control_watch(session));
     TRY(make_live(session)); /* last, since it creates files */
@@ -339,13 +338,13 @@ static int tick(const struct live_session *session)
 {
     if (!session->stream.device)
         return AWAY_TICK;
-    return session->osc ? OSC_TICK : view_tick(session->stream.view);
+    return osc_is_subscribed(session->osc) ? OSC_TICK : view_tick(session->stream.view);
 }
 
 static void show(struct live_session *session)
 {
     struct stream_session *stream = &session->stream;
-    if (!session->osc && !view_is_due(stream->view))
+    if (!osc_is_subscribed(session->osc) && !view_is_due(stream->view))
         return;
     stream_session_read_meters(stream);
     const struct live_status status = make_status(session);

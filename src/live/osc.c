@@ -4,6 +4,7 @@
 #include "base/plural.h"
 #include "live/lo_library.h"
 #include "live/osc_command.h"
+#include "live/osc_local.h"
 #include "signal/audio.h"
 #include "view/view.h"
 
@@ -25,12 +26,13 @@ enum {
 };
 
 struct subscriber {
-    struct sockaddr_in address;
+    struct osc_sender address;
     double until; /* monotonic seconds; in the past: unused */
 };
 
 struct osc {
-    int fd;
+    int fd; /* over UDP; -1: none */
+    struct osc_local local;
     size_t packets; /* of this round */
     uint64_t refused;
     char refusals[REFUSALS_MOST][OSC_PATH_MOST + OSC_REASON_MOST]; /* a ring of lines to show */
@@ -39,7 +41,7 @@ struct osc {
     size_t refusals_now;        /* in the second that began at */
     double refusals_since;      /* monotonic seconds */
     char shown[OSC_PATH_MOST + OSC_REASON_MOST];
-    struct sockaddr_in sender; /* of the current packet */
+    struct osc_sender sender; /* of the current packet */
     struct subscriber subscribers[OSC_SUBSCRIBERS_MOST];
     struct osc_command waiting[WAITING_MOST]; /* from the packet, not yet returned */
     size_t waiting_first, waiting_count;
@@ -49,14 +51,11 @@ struct osc {
 /* ---- set up ---- */
 
 /* The socket is ours, since liblo's servers listen on all addresses. */
-enum status osc_open(unsigned port, struct osc **result)
+static enum status listen_on(struct osc *osc, int port)
 {
     if (port > 65535)
-        return fail(STATUS_USAGE, "there is no UDP port %u; the last is 65535", port);
+        return fail(STATUS_USAGE, "there is no UDP port %d; the last is 65535", port);
     TRY(library_open(&lo_library));
-    struct osc *osc = calloc(1, sizeof *osc);
-    if (!osc)
-        return fail_memory("OSC control");
     osc->fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     struct sockaddr_in address = {
         .sin_family = AF_INET,
@@ -66,14 +65,28 @@ enum status osc_open(unsigned port, struct osc **result)
     const int yes = 1; /* report subscribers that are gone */
     if (osc->fd >= 0)
         setsockopt(osc->fd, IPPROTO_IP, IP_RECVERR, &yes, sizeof yes);
-    if (osc->fd < 0 || bind(osc->fd, (struct sockaddr *)&address, sizeof address) != 0) {
-        enum status status =
-            fail(STATUS_FAILED, "cannot listen for OSC on UDP port %u: %s", port, strerror(errno));
-        osc_close(osc);
-        return status;
-    }
-    *result = osc;
+    if (osc->fd < 0 || bind(osc->fd, (struct sockaddr *)&address, sizeof address) != 0)
+        return fail(STATUS_FAILED, "cannot listen for OSC on UDP port %d: %s", port,
+                    strerror(errno));
     return STATUS_OK;
+}
+
+enum status osc_open(int port, struct osc **result)
+{
+    struct osc *osc = calloc(1, sizeof *osc);
+    *result = NULL;
+    if (!osc)
+        return fail_memory("OSC control");
+    osc->fd = -1;
+    osc->local.fd = -1;
+    enum status status = port == OSC_NO_PORT ? STATUS_OK : listen_on(osc, port);
+    if (status == STATUS_OK)
+        osc_local_listen(&osc->local);
+    if (status == STATUS_OK && (osc->fd >= 0 || osc->local.fd >= 0))
+        *result = osc;
+    else
+        osc_close(osc);
+    return status;
 }
 
 void osc_close(struct osc *osc)
@@ -82,6 +95,7 @@ void osc_close(struct osc *osc)
         return;
     if (osc->fd >= 0)
         close(osc->fd);
+    osc_local_close(&osc->local);
     free(osc);
 }
 
@@ -99,19 +113,29 @@ int osc_fd(const struct osc *osc)
     return osc->fd;
 }
 
+int osc_local_fd(const struct osc *osc)
+{
+    return osc->local.fd;
+}
+
+static bool send_to(const struct osc *osc, const struct osc_sender *to, const void *bytes,
+                    size_t size)
+{
+    int fd = to->address.any.sa_family == AF_UNIX ? osc->local.fd : osc->fd;
+    return sendto(fd, bytes, size, MSG_DONTWAIT, &to->address.any, to->size) >= 0;
+}
+
 static const char error_path[] = "/halo/error";
 
 static void answer(struct osc *osc, const struct osc_sender *sender, const char *path,
                    const char *reason)
 {
-    const struct sockaddr_in to = {
-        .sin_family = AF_INET, .sin_port = sender->port, .sin_addr.s_addr = sender->address};
     size_t size;
     lo_message message = lo_message_new();
     lo_message_add(message, "ss", path, reason);
     void *bytes = lo_message_serialise(message, error_path, NULL, &size);
     if (bytes) /* who sends and does not listen misses it */
-        (void)sendto(osc->fd, bytes, size, MSG_DONTWAIT, (const struct sockaddr *)&to, sizeof to);
+        (void)send_to(osc, sender, bytes, size);
     free(bytes);
     lo_message_free(message);
 }
@@ -165,18 +189,18 @@ uint64_t osc_refused(const struct osc *osc)
 
 /* ---- subscribers ---- */
 
-static struct subscriber *subscriber_at(struct osc *osc, const struct sockaddr_in *address)
+static struct subscriber *subscriber_at(struct osc *osc, const struct osc_sender *address)
 {
     for (size_t i = 0; i < OSC_SUBSCRIBERS_MOST; i++) {
         struct subscriber *subscriber = &osc->subscribers[i];
-        if (subscriber->until > 0 && subscriber->address.sin_port == address->sin_port &&
-            subscriber->address.sin_addr.s_addr == address->sin_addr.s_addr)
+        if (subscriber->until > 0 && subscriber->address.size == address->size &&
+            memcmp(&subscriber->address.address, &address->address, address->size) == 0)
             return subscriber;
     }
     return NULL;
 }
 
-static void forget(struct osc *osc, const struct sockaddr_in *address)
+static void forget(struct osc *osc, const struct osc_sender *address)
 {
     struct subscriber *subscriber = subscriber_at(osc, address);
     if (subscriber)
@@ -184,7 +208,7 @@ static void forget(struct osc *osc, const struct sockaddr_in *address)
 }
 
 /* False: there are too many. */
-static bool subscribe(struct osc *osc, const struct sockaddr_in *address)
+static bool subscribe(struct osc *osc, const struct osc_sender *address)
 {
     double now = monotonic_seconds();
     struct subscriber *subscriber = subscriber_at(osc, address);
@@ -199,18 +223,18 @@ static bool subscribe(struct osc *osc, const struct sockaddr_in *address)
 /* The kernel queues an error for each packet that nobody received. */
 static void forget_the_gone(struct osc *osc)
 {
-    struct sockaddr_in address = {.sin_family = AF_UNSPEC};
+    struct osc_sender sender = {.size = sizeof sender.address.udp};
     char control[256];
     struct msghdr message = {
-        .msg_name = &address,
-        .msg_namelen = sizeof address,
+        .msg_name = &sender.address,
+        .msg_namelen = sender.size,
         .msg_control = control,
         .msg_controllen = sizeof control,
     };
     while (recvmsg(osc->fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT) >= 0) {
-        if (address.sin_family == AF_INET)
-            forget(osc, &address);
-        message.msg_namelen = sizeof address;
+        if (sender.address.any.sa_family == AF_INET)
+            forget(osc, &sender);
+        message.msg_namelen = sender.size;
         message.msg_controllen = sizeof control;
     }
 }
@@ -232,11 +256,11 @@ static const char *add_command(struct osc *osc, const struct osc_command *comman
 static void handle_message(void *context, const struct osc_message *message)
 {
     struct osc *osc = context;
-    struct sockaddr_in address = osc->sender;
-    const struct osc_sender sender = {.address = address.sin_addr.s_addr, .port = address.sin_port};
+    const struct osc_sender sender = osc->sender;
+    struct osc_sender address = sender;
     const char *flaw = NULL, *path = message->command.path;
-    if (message->port)
-        address.sin_port = htons((uint16_t)message->port);
+    if (message->port && sender.address.any.sa_family == AF_INET)
+        address.address.udp.sin_port = htons((uint16_t)message->port);
     switch (message->kind) {
     case OSC_SUBSCRIBE:
         flaw = subscribe(osc, &address) ? NULL : "there are too many subscribers";
@@ -256,17 +280,28 @@ static void handle_message(void *context, const struct osc_message *message)
         osc_refuse(osc, &sender, path, flaw);
 }
 
+static ssize_t receive_from(struct osc *osc, int fd)
+{
+    osc->sender.size = sizeof osc->sender.address;
+    return recvfrom(fd, osc->packet, sizeof osc->packet, 0, &osc->sender.address.any,
+                    &osc->sender.size);
+}
+
 static bool receive_packet(struct osc *osc)
 {
-    socklen_t size = sizeof osc->sender;
-    ssize_t got = recvfrom(osc->fd, osc->packet, sizeof osc->packet, 0,
-                           (struct sockaddr *)&osc->sender, &size);
+    ssize_t got = osc->local.fd >= 0 ? receive_from(osc, osc->local.fd) : -1;
+    if (got < 0 && osc->fd < 0)
+        return false;
+    if (got < 0)
+        got = receive_from(osc, osc->fd);
     if (got < 0)
         return errno != EAGAIN; /* else the error of a packet sent earlier */
     osc->waiting_first = osc->waiting_count = 0;
     /* Packets to this machine's other addresses may come from elsewhere. */
-    bool is_local = ntohl(osc->sender.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
-    if (is_local)
+    const struct osc_sender *sender = &osc->sender;
+    bool is_local = sender->address.any.sa_family == AF_UNIX ||
+                    ntohl(sender->address.udp.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    if (is_local && library_open(&lo_library) == STATUS_OK)
         osc_packet_read(osc->packet, (size_t)got, handle_message, osc);
     else
         osc->refused++;
@@ -336,27 +371,30 @@ static void send_to_all(struct osc *osc, const void *bytes, size_t size)
 {
     double now = monotonic_seconds();
     for (size_t i = 0; i < OSC_SUBSCRIBERS_MOST; i++) {
-        const struct subscriber *subscriber = &osc->subscribers[i];
+        struct subscriber *subscriber = &osc->subscribers[i];
         if (subscriber->until < now)
             continue;
-        /* A send may report the error of an earlier one to another subscriber. */
-        for (int tries = 0; tries < 2; tries++)
-            if (sendto(osc->fd, bytes, size, MSG_DONTWAIT,
-                       (const struct sockaddr *)&subscriber->address,
-                       sizeof subscriber->address) >= 0 ||
-                errno != ECONNREFUSED)
-                break;
+        /* Over UDP a send may report the error of an earlier one to another subscriber. */
+        bool sent = send_to(osc, &subscriber->address, bytes, size) || errno != ECONNREFUSED ||
+                    send_to(osc, &subscriber->address, bytes, size) || errno != ECONNREFUSED;
+        if (!sent && subscriber->address.address.any.sa_family == AF_UNIX)
+            subscriber->until = 0;
     }
+}
+
+bool osc_is_subscribed(const struct osc *osc)
+{
+    double now = monotonic_seconds();
+    for (size_t i = 0; osc && i < OSC_SUBSCRIBERS_MOST; i++)
+        if (osc->subscribers[i].until >= now)
+            return true;
+    return false;
 }
 
 void osc_send_meters(struct osc *osc, const struct live_status *status)
 {
-    double now = monotonic_seconds();
-    bool any = false;
     forget_the_gone(osc);
-    for (size_t i = 0; i < OSC_SUBSCRIBERS_MOST; i++)
-        any = any || osc->subscribers[i].until >= now;
-    if (!any)
+    if (!osc_is_subscribed(osc))
         return;
     struct live_status shown = view_visible(status);
     lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);

@@ -1,6 +1,7 @@
-/* Remote control by Open Sound Control (OSC 1.0, opensoundcontrol.org) over UDP.
+/* Remote control by Open Sound Control (OSC 1.0, opensoundcontrol.org), over UDP where a port is
+ * asked for, and over a Unix socket of this user (osc_local.h).
  *
- * The socket is bound to 127.0.0.1: no other machine reaches it. Numbers may be of type i, h, f
+ * The UDP socket is bound to 127.0.0.1: no other machine reaches it. Numbers may be of type i, h, f
  * or d; numbers of things must be whole.
  *
  *   /halo/choose NUMBER       from 1; 0 is the dry signal
@@ -47,9 +48,11 @@
 #include "base/status.h"
 #include "view/live_status.h"
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/un.h>
 
 enum {
     OSC_TEXT_MOST = 1024,  /* bytes of a name or path, with its 0 */
@@ -59,6 +62,7 @@ enum {
     OSC_SUBSCRIBERS_MOST = 8,
     OSC_LEASE = 10,     /* seconds */
     OSC_SILENCE = -144, /* dBFS */
+    OSC_NO_PORT = -1,
 };
 
 struct osc;
@@ -80,8 +84,12 @@ enum osc_action {
 
 /* Who sent a command, for the answer; on this machine. */
 struct osc_sender {
-    uint32_t address; /* these two in network order */
-    uint16_t port;
+    union {
+        struct sockaddr any;
+        struct sockaddr_in udp;
+        struct sockaddr_un local;
+    } address;
+    socklen_t size; /* bytes of the address */
 };
 
 struct osc_command {
@@ -98,14 +106,20 @@ struct osc_command {
 
 #ifdef HALO_WITH_OSC
 
-/* port 0: any free port. Errors: the port is in use; memory. */
-MUST_CHECK enum status osc_open(unsigned port, struct osc **osc);
+/* port 0: any free port; OSC_NO_PORT: only the Unix socket. If that cannot be made, it is missing,
+ * with a note if notes are detailed. *osc is NULL if neither is there. Errors: the port is in use;
+ * memory. */
+MUST_CHECK enum status osc_open(int port, struct osc **osc);
 void osc_close(struct osc *osc);
 
 unsigned osc_port(const struct osc *osc);
 
-/* For poll(): call osc_receive on any event, POLLERR too. */
+/* For poll(): call osc_receive on any event, POLLERR too. -1: not there. */
 int osc_fd(const struct osc *osc);
+int osc_local_fd(const struct osc *osc);
+
+/* Whether meters are to be sent; false if osc is NULL. */
+bool osc_is_subscribed(const struct osc *osc);
 
 /* The next command. False ends a round: none is left, or OSC_PACKETS_MOST packets were read, so
  * that a flood cannot block the caller. */
@@ -123,26 +137,31 @@ uint64_t osc_refused(const struct osc *osc);
  * others. Valid until the next call. */
 const char *osc_refusal(struct osc *osc);
 
-/* Send a command as words ("choose 2") to the halo live on that port, and wait for its answer. It
- * may still fail later where it loads a file. Errors (usage): the command; that none answers, or
- * the reason for which it was refused. */
-MUST_CHECK enum status osc_send(unsigned port, const char *command);
+/* Send a command as words ("choose 2") to the halo live on that port, and wait for its answer. If
+ * there is no port, it goes to the one on the Unix socket of that name; NULL: to the only one that
+ * runs. The command may still fail later where it loads a file. Errors (usage): the command; that
+ * none or several run, that none answers, or the reason for which it was refused. */
+MUST_CHECK enum status osc_send(int port, const char *name, const char *command);
 
-#else /* without liblo osc_open always fails */
+#else /* without liblo there is no osc */
 
-MUST_CHECK static inline enum status osc_open(unsigned port, struct osc **osc)
+MUST_CHECK static inline enum status osc_open(int port, struct osc **osc)
 {
-    (void)port, (void)osc;
-    return fail(STATUS_FAILED, "cannot listen for OSC messages: halo was built without liblo");
+    *osc = NULL;
+    return port == OSC_NO_PORT
+               ? STATUS_OK
+               : fail(STATUS_FAILED, "cannot use OSC: halo was built without liblo");
 }
-MUST_CHECK static inline enum status osc_send(unsigned port, const char *command)
+MUST_CHECK static inline enum status osc_send(int port, const char *name, const char *command)
 {
-    (void)command;
-    return osc_open(port, NULL);
+    (void)port, (void)name, (void)command;
+    return fail(STATUS_FAILED, "cannot use OSC: halo was built without liblo");
 }
 #define osc_close(osc) ((void)(osc))
 #define osc_port(osc) ((void)(osc), 0u)
 #define osc_fd(osc) ((void)(osc), -1)
+#define osc_local_fd(osc) ((void)(osc), -1)
+#define osc_is_subscribed(osc) ((void)(osc), false)
 #define osc_receive(osc, command) ((void)(osc), (void)(command), false)
 #define osc_send_meters(osc, status) ((void)(osc), (void)(status))
 #define osc_refuse(osc, sender, path, reason)                                                      \

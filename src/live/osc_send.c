@@ -1,15 +1,18 @@
-/* halo live --send: a command to a halo live that listens for OSC on this machine. */
+/* halo live --send: a command to a halo live that runs on this machine. */
 #include "live/lo_library.h"
 #include "live/osc.h"
 #include "live/osc_command.h"
+#include "live/osc_local.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 enum { ANSWER_MS = 2000, ANSWER_BYTES = 1 << 16 };
@@ -31,13 +34,13 @@ static enum status send_bundle(int fd, const char *path, lo_message first, const
 }
 
 /* A refusal, or meters, which are sent once the command was read. */
-static enum status read_answer(unsigned port, int fd)
+static enum status read_answer(const char *name, int fd)
 {
     _Alignas(8) static char bytes[ANSWER_BYTES];
     struct pollfd wait = {.fd = fd, .events = POLLIN};
     ssize_t size = poll(&wait, 1, ANSWER_MS) > 0 ? recv(fd, bytes, sizeof bytes, 0) : -1;
     if (size < 0)
-        return fail(STATUS_FAILED, "no halo live --osc %u answers", port);
+        return fail(STATUS_FAILED, "halo live %s does not answer", name);
     const char *path = lo_get_path(bytes, size);
     if (!path || strcmp(path, "/halo/error") != 0)
         return STATUS_OK;
@@ -52,25 +55,41 @@ static enum status read_answer(unsigned port, int fd)
     return status;
 }
 
-enum status osc_send(unsigned port, const char *command)
+static enum status connect_to(int port, char name[OSC_LOCAL_NAME_MOST], int *fd)
 {
-    const char *path;
-    lo_message message;
-    TRY(library_open(&lo_library));
-    TRY(osc_message_make(command, &path, &message));
     const struct sockaddr_in to = {.sin_family = AF_INET,
                                    .sin_port = htons((uint16_t)port),
                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || connect(fd, (const struct sockaddr *)&to, sizeof to) != 0) {
+    if (port == OSC_NO_PORT)
+        return osc_local_connect(name, fd);
+    snprintf(name, OSC_LOCAL_NAME_MOST, "--osc %d", port);
+    *fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (*fd >= 0 && connect(*fd, (const struct sockaddr *)&to, sizeof to) == 0)
+        return STATUS_OK;
+    if (*fd >= 0)
+        close(*fd);
+    return fail(STATUS_FAILED, "cannot send to port %d: %s", port, strerror(errno));
+}
+
+enum status osc_send(int port, const char *name, const char *command)
+{
+    char target[OSC_LOCAL_NAME_MOST];
+    const struct timeval patience = {.tv_sec = ANSWER_MS / 1000};
+    const char *path;
+    lo_message message;
+    int fd;
+    TRY(library_open(&lo_library));
+    TRY(osc_message_make(command, &path, &message));
+    snprintf(target, sizeof target, "%s", name ? name : "");
+    enum status connected = connect_to(port, target, &fd);
+    if (connected != STATUS_OK) {
         lo_message_free(message);
-        if (fd >= 0)
-            close(fd);
-        return fail(STATUS_FAILED, "cannot send to port %u: %s", port, strerror(errno));
+        return connected;
     }
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     enum status status = send_bundle(fd, path, message, "/halo/subscribe");
     if (status == STATUS_OK && strcmp(path, "/halo/quit") != 0) {
-        status = read_answer(port, fd);
+        status = read_answer(target, fd);
         enum status ended = send_bundle(fd, "/halo/unsubscribe", NULL, "/halo/unsubscribe");
         status = status != STATUS_OK ? status : ended;
     }

@@ -62,12 +62,49 @@ static const void *get_port(const char *symbol, void *context, uint32_t *size, u
     return found ? &instance->plugin.controls[port] : NULL;
 }
 
-/* Frees it. */
-static void restore(struct lv2_instance *instance, LilvState *state, bool with_ports)
+struct restoring {
+    LilvInstance *instance;
+    LV2_State_Status status;
+};
+
+static LV2_State_Status restore_and_note(LV2_Handle handle, LV2_State_Retrieve_Function retrieve,
+                                         LV2_State_Handle state, uint32_t flags,
+                                         const LV2_Feature *const *features)
 {
-    lilv_state_restore(state, instance->instance, with_ports ? set_port : NULL, instance, 0,
+    struct restoring *restoring = handle;
+    const LV2_State_Interface *own =
+        lilv_instance_get_extension_data(restoring->instance, LV2_STATE__interface);
+    if (own && own->restore)
+        restoring->status = own->restore(lilv_instance_get_handle(restoring->instance), retrieve,
+                                         state, flags, features);
+    return restoring->status;
+}
+
+static const void *restoring_extension(const char *uri)
+{
+    static const LV2_State_Interface interface = {.restore = restore_and_note};
+    return strcmp(uri, LV2_STATE__interface) == 0 ? &interface : NULL;
+}
+
+/* Frees it. Lilv drops what the plugin's restore returns, so it is given another instance. */
+static LV2_State_Status restore(struct lv2_instance *instance, LilvState *state, bool with_ports)
+{
+    static const LV2_Descriptor descriptor = {.extension_data = restoring_extension};
+    struct restoring restoring = {.instance = instance->instance};
+    LilvInstance stand_in = {.lv2_descriptor = &descriptor, .lv2_handle = &restoring};
+    lilv_state_restore(state, &stand_in, with_ports ? set_port : NULL, instance, 0,
                        instance->features.state);
     lilv_state_free(state);
+    return restoring.status;
+}
+
+/* What the user named is restored, or refused. A property that is missing keeps its default. */
+static enum status restore_named(struct lv2_instance *instance, LilvState *state, const char *name)
+{
+    LV2_State_Status status = restore(instance, state, true);
+    return status == LV2_STATE_SUCCESS || status == LV2_STATE_ERR_NO_PROPERTY
+               ? STATUS_OK
+               : fail(STATUS_FAILED, "%s cannot restore %s", instance->plugin.info->id, name);
 }
 
 void lv2_state_load_default(struct lv2_instance *instance)
@@ -79,7 +116,7 @@ void lv2_state_load_default(struct lv2_instance *instance)
     LilvState *state =
         lilv_state_new_from_world(world, lv2_urid_map(), lilv_plugin_get_uri(instance->bundle));
     if (state && lilv_state_get_num_properties(state) > 0)
-        restore(instance, state, false); /* port ranges have the defaults of ports */
+        (void)restore(instance, state, false); /* port ranges have the defaults of ports */
     else
         lilv_state_free(state);
 }
@@ -94,8 +131,7 @@ enum status lv2_state_load_preset(struct lv2_instance *instance, const char *uri
     if (!state)
         return fail(STATUS_FAILED, "cannot load the preset %s of %s: its file does not describe it",
                     uri, instance->plugin.info->id);
-    restore(instance, state, true);
-    return STATUS_OK;
+    return restore_named(instance, state, uri);
 }
 
 enum status lv2_state_load(struct lv2_instance *instance, const char *folder)
@@ -116,7 +152,7 @@ enum status lv2_state_load(struct lv2_instance *instance, const char *folder)
         status = fail(STATUS_FAILED, "cannot load %s: it is the state of another plugin than %s",
                       path, instance->plugin.info->id);
     if (status == STATUS_OK)
-        restore(instance, state, true);
+        status = restore_named(instance, state, path);
     else
         lilv_state_free(state);
     free(path);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Not all of /etc and /proc: keys of the machine and other processes are there. */
 static const char *const system_places[] = {
@@ -93,6 +94,17 @@ static enum status add_variable(struct plugin_reads *reads, const char *name)
     return STATUS_OK;
 }
 
+/* The masks installed with this program, which are presets of halo.lv2 and halo.clap. */
+static enum status add_masks(struct plugin_reads *reads)
+{
+    char program[PATH_MAX], masks[PATH_MAX + 32];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program);
+    while (length > 0 && program[length - 1] != '/')
+        length--;
+    int size = snprintf(masks, sizeof masks, "%.*s../share/halo/filters", (int)length, program);
+    return length > 0 ? add_path(reads, masks, (size_t)size) : STATUS_OK;
+}
+
 static enum status add_all(struct plugin_reads *reads, char *const *named)
 {
     char cache[CACHE_FILE_PATH];
@@ -104,6 +116,7 @@ static enum status add_all(struct plugin_reads *reads, char *const *named)
         TRY(add_variable(reads, variables[i]));
     if (cache_file_path(cache, "")) /* FFTW's wisdom, for halo.lv2 */
         TRY(add_path(reads, cache, strlen(cache)));
+    TRY(add_masks(reads));
     for (; *named; named++)
         if (**named)
             TRY(add_path(reads, *named, strlen(*named)));

@@ -128,6 +128,18 @@ enum status output_name(const char *folder, const char *pattern, const char *inp
     return status;
 }
 
+enum status output_name_within(const char *folder, const char *pattern, const char *within,
+                               size_t index, size_t count, char **path)
+{
+    char *inside = NULL;
+    *path = NULL;
+    if (!strstr(pattern, "{dir}") && asprintf(&inside, "{dir}/%s", pattern) < 0)
+        return fail_memory("names");
+    enum status status = output_name(folder, inside ? inside : pattern, within, index, count, path);
+    free(inside);
+    return status;
+}
+
 /* ---- collisions ---- */
 
 struct named_output {

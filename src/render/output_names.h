@@ -14,12 +14,17 @@
 #include <stddef.h>
 
 #define OUTPUT_NAMES_USUAL "{name}"
-#define OUTPUT_NAMES_OF_FOLDER "{dir}/{name}" /* of what a folder has, by its path in there */
 
 /* The path in `folder` of input number `index`, from 0, of `count`; for free(). Errors (usage): the
  * pattern, or a name that leads out of the folder. */
 MUST_CHECK enum status output_name(const char *folder, const char *pattern, const char *input,
                                    size_t index, size_t count, char **path);
+
+/* The same for what a folder has, by its path in there: without {dir} the sub-folder comes first,
+ * so that sub-folders are kept, whatever outputs are called. */
+MUST_CHECK enum status output_name_within(const char *folder, const char *pattern,
+                                          const char *within, size_t index, size_t count,
+                                          char **path);
 
 /* The path of `name` in the folder, for free(): the same for "a.wav" and "./a.wav". Errors (usage):
  * it leads out of it. */

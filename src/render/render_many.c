@@ -239,20 +239,15 @@ static enum status add_argument(struct render_set *set, const char *argument)
                : add_input(set, argument, NULL);
 }
 
-/* The sub-folders of a folder are kept, whatever outputs are called. */
 static enum status name_file(struct render_set *set, size_t file)
 {
     struct render_input *input = &set->inputs[file];
     const struct render_options *options = set->options;
     const char *pattern = options->name ? options->name : OUTPUT_NAMES_USUAL;
-    char *inside = NULL;
-    if (input->within && !strstr(pattern, "{dir}") && asprintf(&inside, "{dir}/%s", pattern) < 0)
-        return fail_memory("names");
-    enum status status =
-        output_name(options->out_dir, inside ? inside : pattern,
-                    input->within ? input->within : input->path, file, set->count, &input->output);
-    free(inside);
-    return status;
+    return input->within ? output_name_within(options->out_dir, pattern, input->within, file,
+                                              set->count, &input->output)
+                         : output_name(options->out_dir, pattern, input->path, file, set->count,
+                                       &input->output);
 }
 
 static enum status check_names(const struct render_set *set)

@@ -56,7 +56,8 @@ static enum status check_quality(const struct render_job *job)
 
 static enum status check_container(const struct render_job *job)
 {
-    if (!render_is_reproducible(job) || !sound_format_varies(job->sound_format))
+    if (!render_is_reproducible(job) || job->options->may_vary ||
+        !sound_format_varies(job->sound_format))
         return STATUS_OK;
     return fail(STATUS_USAGE,
                 "--reproducible: each file in the container of %s differs, by a random number or "
