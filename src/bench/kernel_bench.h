@@ -103,7 +103,6 @@ struct kernel_bench {
 };
 
 struct kernel_bench_kind {
-    const char *command;                       /* for messages */
     const char *kernels;                       /* for messages */
     const char *(*kernel_name)(size_t kernel); /* NULL: no more */
     const struct size2d_list *(*blocks)(const struct kernel_bench_settings *settings,
@@ -125,10 +124,6 @@ struct kernel_bench_kind {
     /* The arithmetic intensity of the tiles, after the table. */
     void (*print_tiles)(const struct kernel_bench_report *report);
     json_t *(*describe)(const struct kernel_bench_settings *settings);
-    const char *masks_axis; /* labels of a plot */
-    const char *sizes_axis;
-    const char *arithmetic;
-    double flops_least; /* lower end of that axis, along masks, in TFLOP/s; 0: automatic */
 };
 
 extern const struct kernel_bench_kind kernel_bench_1d;

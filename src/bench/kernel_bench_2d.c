@@ -148,7 +148,6 @@ static json_t *describe(const struct kernel_bench_settings *settings)
 }
 
 const struct kernel_bench_kind kernel_bench_2d = {
-    .command = "halo bench kernels --dim 2",
     .kernels = "basic, constant, tiled-in, tiled-out, cached and register",
     .kernel_name = kernel_name,
     .blocks = blocks,
@@ -161,7 +160,4 @@ const struct kernel_bench_kind kernel_bench_2d = {
     .print_cells = print_cells,
     .print_tiles = print_tiles,
     .describe = describe,
-    .masks_axis = "coefficients of the mask",
-    .sizes_axis = "cells of the picture",
-    .arithmetic = "arithmetic, two operations a coefficient",
 };
