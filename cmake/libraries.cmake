@@ -171,10 +171,8 @@ if(HALO_WITH_PORTAUDIO)
       Pa_GetHostApiCount Pa_GetHostApiInfo Pa_GetLastHostErrorInfo Pa_GetStreamInfo Pa_Initialize
       Pa_IsFormatSupported Pa_IsStreamActive Pa_OpenStream Pa_StartStream Pa_Terminate
       ${portaudio_alsa})
-  # PortAudio is to find these before JACK's and the C library's (driver_portaudio.c,
-  # driver_portaudio_messages.c).
-  target_link_options(halo_core INTERFACE LINKER:--export-dynamic-symbol=jack_client_open
-                                          LINKER:--export-dynamic-symbol=vfprintf)
+  # PortAudio is to find this before JACK's (driver_portaudio.c).
+  target_link_options(halo_core INTERFACE LINKER:--export-dynamic-symbol=jack_client_open)
   if(PULSE_FOUND)
     halo_library(pulse live PULSE PulseAudio
       HEADERS pulse/pulseaudio.h
