@@ -11,10 +11,8 @@ enum bench_form { BENCH_TABLE, BENCH_CSV, BENCH_JSON };
     OPT_VALUE("csv", TYPE, FIELD, BENCH_CSV, "print comma-separated values"),                      \
         OPT_VALUE("json", TYPE, FIELD, BENCH_JSON, "print one JSON object")
 
-extern const struct command bench_calibrate; /* for backend auto */
-extern const struct command bench_kernels;   /* only where CUDA is built in */
-extern const struct command bench_render;    /* files, end to end */
-extern const struct command bench_stream;    /* single blocks, as live */
-extern const struct command bench_tune;      /* fastest plans of transforms */
+extern const struct command bench_kernels; /* only where CUDA is built in */
+extern const struct command bench_stream;  /* single blocks, as live */
+extern const struct command bench_tune;    /* fastest plans of transforms */
 
 #endif

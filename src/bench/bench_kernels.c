@@ -180,7 +180,6 @@ static const char *kernel_name_2d(size_t index)
 }
 
 static const char *const row_names[] = {"packed", "pitched", NULL};
-static const char *const cell_names[] = {"float", "byte", NULL};
 static const char *const boundary_names_1d[] = {"zero", "replicate", NULL};
 static const char *const boundary_names_2d[] = {"zero", "replicate", "reflect", NULL};
 
@@ -222,8 +221,6 @@ static const struct option_row rows_2d[] = {
                 "pitched (default): rows padded by cudaMallocPitch, or\n"
                 "packed",
                 .names = row_names),
-    OPT_CHOICE("cells", "KIND", struct kernel_bench_options, settings.cells, cell_names,
-               "float (default), or byte: rounded and clamped to 0..255"),
     OPT_INTEGER("channels", "N", struct kernel_bench_options, settings.channels, 1, CHANNELS_MOST,
                 "planes of a picture; default 1"),
     OPT_CHOICE("edge", "POLICY", struct kernel_bench_options, settings.boundary, boundary_names_2d,

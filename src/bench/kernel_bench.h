@@ -46,7 +46,6 @@ struct kernel_bench_settings {
     struct size2d_list blocks;     /* threads; 0 columns: the kernel's choice */
     struct size2d_list transforms; /* lengths, for kernels that transform; 0: the kernel's choice */
     struct number_list pitched;    /* 1: rows at cudaMallocPitch's pitch; 0: packed */
-    enum kernel2d_cells cells;
     enum kernel_boundary boundary;
     size_t channels;
     size_t repeats;
@@ -85,9 +84,8 @@ struct kernel_bench {
     size_t sets;
     char *in[KERNEL_BENCH_SETS_MOST];
     char *out[KERNEL_BENCH_SETS_MOST];
-    float *cells;         /* host */
-    unsigned char *bytes; /* host: the same as bytes, where cells are bytes */
-    float *mask;          /* host */
+    float *cells; /* host */
+    float *mask;  /* host */
     float *device_mask;
     double *times; /* seconds */
     cudaEvent_t begin;

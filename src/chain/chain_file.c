@@ -20,7 +20,7 @@ enum { STAGES_MOST = 256, BYTES_MOST = 1 << 20 };
 
 /* ---- YAML ---- */
 
-struct reader {
+struct chain_reader {
     const char *path;
     yaml_document_t document;
 };
@@ -32,7 +32,7 @@ struct key {
 };
 
 __attribute__((format(printf, 3, 4))) static enum status
-refuse(const struct reader *reader, const yaml_node_t *node, const char *format, ...)
+refuse(const struct chain_reader *reader, const yaml_node_t *node, const char *format, ...)
 {
     char why[512];
     va_list args;
@@ -48,7 +48,7 @@ static const char *text_of(const yaml_node_t *node)
     return (const char *)node->data.scalar.value;
 }
 
-static enum status expect(const struct reader *reader, const yaml_node_t *node,
+static enum status expect(const struct chain_reader *reader, const yaml_node_t *node,
                           yaml_node_type_t type)
 {
     static const char *const kinds[] = {[YAML_SCALAR_NODE] = "a single value",
@@ -59,7 +59,7 @@ static enum status expect(const struct reader *reader, const yaml_node_t *node,
                                        kinds[node->type], kinds[type]);
 }
 
-static enum status refuse_key(const struct reader *reader, const yaml_node_t *key)
+static enum status refuse_key(const struct chain_reader *reader, const yaml_node_t *key)
 {
     static const char *const others[] = {CHAIN_MARK, "tempo", "stages", "live", "options",
                                          "or",       "mask",  "dry",    "gain"};
@@ -76,7 +76,8 @@ static enum status refuse_key(const struct reader *reader, const yaml_node_t *ke
 }
 
 /* The values of a mapping's keys; the last of `keys` has no name. */
-static enum status read_keys(struct reader *reader, const yaml_node_t *mapping, struct key *keys)
+static enum status read_keys(struct chain_reader *reader, const yaml_node_t *mapping,
+                             struct key *keys)
 {
     TRY(expect(reader, mapping, YAML_MAPPING_NODE));
     const yaml_node_pair_t *end = mapping->data.mapping.pairs.top;
@@ -96,7 +97,7 @@ static enum status read_keys(struct reader *reader, const yaml_node_t *mapping, 
 }
 
 /* Item `index` of a list, or NULL. */
-static const yaml_node_t *item(struct reader *reader, const yaml_node_t *list, size_t index)
+static const yaml_node_t *item(struct chain_reader *reader, const yaml_node_t *list, size_t index)
 {
     const yaml_node_item_t *items = list->data.sequence.items.start;
     return index < (size_t)(list->data.sequence.items.top - items)
@@ -105,7 +106,8 @@ static const yaml_node_t *item(struct reader *reader, const yaml_node_t *list, s
 }
 
 /* These two keep what was there if there is no node. */
-static enum status read_number(const struct reader *reader, const yaml_node_t *node, double *value)
+static enum status read_number(const struct chain_reader *reader, const yaml_node_t *node,
+                               double *value)
 {
     if (!node)
         return STATUS_OK;
@@ -115,7 +117,8 @@ static enum status read_number(const struct reader *reader, const yaml_node_t *n
                : refuse(reader, node, "'%.200s' is no number that can be there", text_of(node));
 }
 
-static enum status read_truth(const struct reader *reader, const yaml_node_t *node, bool *truth)
+static enum status read_truth(const struct chain_reader *reader, const yaml_node_t *node,
+                              bool *truth)
 {
     static const char *const words[] = {"false", "False", "FALSE", "no",  "off",
                                         "true",  "True",  "TRUE",  "yes", "on"};
@@ -161,7 +164,7 @@ static enum status refuse_alias(const char *path, const char *text, size_t size)
                : STATUS_OK;
 }
 
-static enum status parse_text(const char *text, size_t size, struct reader *reader)
+static enum status parse_text(const char *text, size_t size, struct chain_reader *reader)
 {
     yaml_parser_t parser;
     TRY(library_open(&yaml_library));
@@ -184,7 +187,7 @@ static enum status parse_text(const char *text, size_t size, struct reader *read
 /* ---- stages ---- */
 
 /* The words of an entry, NULL-terminated, for free(). */
-static enum status args_of(struct reader *reader, const yaml_node_t *value,
+static enum status args_of(struct chain_reader *reader, const yaml_node_t *value,
                            const yaml_node_t *options, char ***args)
 {
     size_t count = 1;
@@ -273,7 +276,7 @@ static enum status add_other(const struct stage_ops *ops, char *text, unsigned n
     return STATUS_OK;
 }
 
-static enum status add_entry(struct reader *reader, const yaml_node_t *entry, unsigned number,
+static enum status add_entry(struct chain_reader *reader, const yaml_node_t *entry, unsigned number,
                              char *folder, struct stage_list *list, struct chain_live *live)
 {
     struct key keys[STAGE_KINDS_MOST + 3] = {0};
@@ -307,7 +310,7 @@ static enum status add_entry(struct reader *reader, const yaml_node_t *entry, un
     return status;
 }
 
-static enum status read_live(struct reader *reader, const yaml_node_t *mapping,
+static enum status read_live(struct chain_reader *reader, const yaml_node_t *mapping,
                              struct chain_live *live)
 {
     struct key keys[] = {{.name = "mask"}, {.name = "dry"}, {.name = "gain"}, {0}};
@@ -385,7 +388,7 @@ static enum status read_file(const char *path, char **text, size_t *size)
     return status;
 }
 
-static enum status read_stages(struct reader *reader, const yaml_node_t *stages,
+static enum status read_stages(struct chain_reader *reader, const yaml_node_t *stages,
                                struct stage_list *list, struct chain_live *live)
 {
     char folder[PATH_MAX];
@@ -399,7 +402,7 @@ static enum status read_stages(struct reader *reader, const yaml_node_t *stages,
     return STATUS_OK;
 }
 
-static enum status read_document(struct reader *reader, struct stage_list *list,
+static enum status read_document(struct chain_reader *reader, struct stage_list *list,
                                  struct chain_live *live)
 {
     struct key keys[] = {
@@ -437,7 +440,7 @@ enum status chain_file_folder(const char *path, char folder[static PATH_MAX])
 
 enum status chain_file_load(const char *path, struct stage_list *list, struct chain_live *live)
 {
-    struct reader reader = {.path = path};
+    struct chain_reader reader = {.path = path};
     struct chain_live own = {.stage = SIZE_MAX, .mask = 1};
     char *text = NULL;
     size_t size = 0;
