@@ -90,8 +90,10 @@ static struct command_result run_line(const char *line)
 {
     struct command_result result;
     char wrapped[LINE_MOST + 128];
-    snprintf(wrapped, sizeof wrapped, "cd '%s' && { %s\n} >.out 2>.err </dev/null",
-             command_folder(), line);
+    /* Appended: a process in the background that writes there too goes on at the new end. */
+    snprintf(wrapped, sizeof wrapped,
+             "cd '%s' && : >.out && : >.err && { %s\n} >>.out 2>>.err </dev/null", command_folder(),
+             line);
     result.code = code_of(system(wrapped));
     redirect_streams(&result);
     return result;
@@ -146,8 +148,8 @@ static void become(const char *line)
     int in = open("/dev/null", O_RDONLY);
     if (chdir(folder) != 0 || in < 0 || dup2(in, STDIN_FILENO) < 0)
         _exit(126);
-    int out = open(".out", O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    int err = open(".err", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    int out = open(".out", O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0666);
+    int err = open(".err", O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0666);
     if (out < 0 || err < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0)
         _exit(126);
     close(in);

@@ -24,11 +24,12 @@ static void silent(const char *message)
 /* The keeper is a shell whose standard input is a pipe from the test. When the pipe closes, for
  * whatever reason, it ends the server and then its own process group. A server that is killed
  * leaves its shared memory and one of the eight server slots of a user behind; another server of
- * the same name that ends normally clears both. */
+ * the same name that ends normally clears both. A client that a busy machine makes late is not put
+ * out. */
 static const char keeper_script[] =
     "exec >/dev/null 2>&1\n"
     "name=$1\n"
-    "run() { exec jackd -n \"$1\" -r -S -p 256 -d dummy -r \"$2\" -p \"$3\" -C 2 -P 2; }\n"
+    "run() { exec jackd -n \"$1\" -r -S -p 256 -t 60000 -d dummy -r \"$2\" -p \"$3\" -C 2 -P 2; }\n"
     "run \"$@\" </dev/null & server=$!\n"
     "echo $server >&4; exec 4>&-\n"
     "cat\n"

@@ -184,6 +184,14 @@ struct command_result live_rig_end(pid_t process)
     return result;
 }
 
+const char *live_rig_errors(const struct command_result *result)
+{
+    static const char about_priority[] = "halo: no real-time priority: ";
+    const char *end = strchr(result->err, '\n');
+    bool is_first = strncmp(result->err, about_priority, strlen(about_priority)) == 0;
+    return is_first && end ? end + 1 : result->err;
+}
+
 void live_rig_expect(const struct block *output, const struct block *truth, size_t first,
                      size_t frames)
 {

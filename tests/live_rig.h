@@ -49,7 +49,10 @@ void live_rig_wait_answer(const char *expected);
 
 /* Wait until it ends, by itself or by a key sent before. */
 struct command_result live_rig_end(pid_t process);
-/* The same after the key q, with success. */
+/* What it printed on standard error, without the line of a machine that grants no real-time
+ * priority. */
+const char *live_rig_errors(const struct command_result *result);
+/* live_rig_end after the key q, with success. */
 void live_rig_end_well(pid_t process);
 
 void live_rig_rest(int milliseconds);

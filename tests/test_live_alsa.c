@@ -185,8 +185,8 @@ END_TEST
 /* ---- two cards ---- */
 
 /* Two cards whose clocks differ: as one stream they would lose a period every few seconds. The
- * ratio is that of the clocks. False: something was lost, or the ratio is another; a machine that is
- * late does both. */
+ * ratio is that of the clocks. False: something was lost, or the ratio is another; a machine that
+ * is late does both. */
 static bool plays_from_card_to_card(unsigned rate_in, double clock_ppm)
 {
     enum { SECONDS = 8, BLOCK = 1024 };

@@ -318,7 +318,7 @@ START_TEST(a_signal_is_the_end_of_the_lines)
         kill(process, signals[i]);
         struct command_result result = live_rig_end(process);
         ck_assert_int_eq(result.code, 128 + signals[i]);
-        ck_assert_str_eq(result.err, "");
+        ck_assert_str_eq(live_rig_errors(&result), "");
         const char *event = NULL;
         json_t *root = NULL;
         for (char *line = strtok(result.out, "\n"); line; line = strtok(NULL, "\n")) {
@@ -342,7 +342,7 @@ START_TEST(a_second_ctrl_c_ends_it_at_once)
     kill(process, SIGINT);
     struct command_result result = live_rig_end(process);
     ck_assert_int_eq(result.code, 128 + SIGINT);
-    ck_assert_str_eq(result.err, "");
+    ck_assert_str_eq(live_rig_errors(&result), "");
 }
 END_TEST
 

@@ -34,8 +34,8 @@ static bool is_equal(const struct block *output, const struct block *truth)
     return worst < 3e-8; /* -130 dB of the signal's peak times the sum of the mask, which is 2 */
 }
 
-/* At a quantum for which this machine is too slow now the server, or halo, loses sound, in each try;
- * the test goes on without it. What is right once is right by arithmetic. */
+/* At a quantum for which this machine is too slow now the server, or halo, loses sound, in each
+ * try; the test goes on without it. What is right once is right by arithmetic. */
 static void expect_truth(struct pipewire_wire *wire, unsigned quantum)
 {
     struct sound truth = sound_load("truth.wav");
@@ -50,8 +50,9 @@ static void expect_truth(struct pipewire_wire *wire, unsigned quantum)
     ck_assert_msg(equals || quantum < PIPEWIRE_RIG_UNHURRIED,
                   "the output differs from that of render");
     if (!equals)
-        printf("not seen: a whole recording at a quantum of %u, for which the machine is too slow\n",
-               quantum);
+        printf(
+            "not seen: a whole recording of PipeWire at a quantum of %u, for which the machine is too slow\n",
+            quantum);
     sound_free(&truth);
 }
 
