@@ -101,7 +101,6 @@ struct kernel_bench {
 };
 
 struct kernel_bench_kind {
-    const char *kernels;                       /* for messages */
     const char *(*kernel_name)(size_t kernel); /* NULL: no more */
     const struct size2d_list *(*blocks)(const struct kernel_bench_settings *settings,
                                         size_t kernel);

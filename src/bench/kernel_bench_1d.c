@@ -128,7 +128,6 @@ static json_t *describe(const struct kernel_bench_settings *settings)
 }
 
 const struct kernel_bench_kind kernel_bench_1d = {
-    .kernels = "basic, constant, tiled, cached, register, tensor and fft",
     .kernel_name = kernel_name,
     .blocks = blocks,
     .can_run = can_run,

@@ -143,7 +143,6 @@ static json_t *describe(const struct kernel_bench_settings *settings)
 }
 
 const struct kernel_bench_kind kernel_bench_2d = {
-    .kernels = "basic, constant, tiled-in, tiled-out, cached and register",
     .kernel_name = kernel_name,
     .blocks = blocks,
     .can_run = can_run,
