@@ -185,10 +185,7 @@ static enum status make_ready(struct convolve2d_on_gpu *gpu,
 {
     struct convolve2d_settings on_cpu = *settings;
     on_cpu.backend = "cpu";
-    int devices[GPU_MOST];
-    size_t count;
-    TRY(gpu_choose(&(struct gpu_devices){0}, devices, &count));
-    gpu->device = devices[0];
+    TRY(gpu_choose(&(struct gpu_devices){0}, "the spectral filter", &gpu->device));
     convolver_cuda_send_home();
     plan_job(gpu, settings, mask);
     TRY(kernel2d_check(&kernel2d_register, &gpu->job));
@@ -205,7 +202,7 @@ static enum status gpu_create(const struct convolve2d_settings *settings, const 
     if (!gpu)
         return fail_memory("a mask");
     gpu->live = settings->live;
-    gpu->fault = fault_wanted(0);
+    gpu->fault = fault_wanted();
     enum status status = make_ready(gpu, settings, mask);
     if (status != STATUS_OK) {
         gpu_destroy(&gpu->convolve);
@@ -224,10 +221,10 @@ static bool gpu_suits(const struct convolve2d_settings *settings, const struct m
         .taps = mask->rows * mask->columns,
         .threads = settings->workers ? workers_count(settings->workers) : 1,
     };
-    double cpu = backend_cost_picture_cpu(&picture),
-           gpu = backend_cost_picture_gpu(&picture, machine_speed_now());
-    return !settings->live && !mask->is_separable && backend_cost_clearly_gpu(cpu, gpu) &&
-           gpu_is_there();
+    double cpu = backend_cost_picture_cpu(&picture);
+    return !settings->live && !mask->is_separable &&
+           backend_cost_clearly_gpu(cpu, backend_cost_picture_gpu(&picture, 0)) && gpu_is_there() &&
+           backend_cost_clearly_gpu(cpu, backend_cost_picture_gpu(&picture, gpu_bandwidth()));
 }
 
 const struct convolve2d_kind convolve2d_cuda = {

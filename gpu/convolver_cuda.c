@@ -67,6 +67,7 @@ const struct convolver_backend convolver_cuda = {
     .name = "cuda",
     .in_double = &convolver_cuda_in_double,
     .is_usable = gpu_is_there,
+    .bandwidth = gpu_bandwidth,
     .expect = cuda_expect,
     .settle = gpu_settle,
     .variant = cuda_variant,

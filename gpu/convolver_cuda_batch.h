@@ -10,24 +10,11 @@
 #include "gpu/kernel.h"
 #include "gpu/pcm.h"
 
-/* One device's share of the outputs. */
-struct gpu_share {
-    int device;
-    size_t first_output;
-    size_t outputs;
-    struct kernel_plan *plan;
-    float *history[2];     /* inputs x stride */
-    float *out;            /* outputs x out_stride */
-    unsigned char *packed; /* inputs x packed_pitch */
-    float *column;         /* shape.taps: a mask's column before conversion */
-    const float *loaded;   /* the form in constant memory, valid within a step */
-    cudaStream_t up, work, down;
-    cudaEvent_t arrived[SLICES_MOST], computed[SLICES_MOST], returned[SLICES_MOST];
-};
-
 struct gpu_batch {
     struct convolver_shape shape;
+    int device;
     const struct kernel *kernel;
+    struct kernel_plan *plan;
     size_t slice; /* frames, a multiple of 4; the last may be shorter */
     size_t slices;
     size_t history_frames;    /* frames before the block, a multiple of 4 */
@@ -37,8 +24,13 @@ struct gpu_batch {
     enum pcm pcm;             /* the narrowest format that has held all samples */
     unsigned char *staged_in; /* pinned: inputs x out_stride x 4 bytes */
     float *staged_out;        /* pinned: outputs x out_stride */
-    size_t share_count;
-    struct gpu_share shares[GPU_MOST];
+    float *history[2];        /* device: inputs x stride; this and the following */
+    float *out;               /* outputs x out_stride */
+    unsigned char *packed;    /* inputs x packed_pitch */
+    float *column;            /* shape.taps: a mask's column before conversion */
+    const float *loaded;      /* the form in constant memory, valid within a step */
+    cudaStream_t up, work, down;
+    cudaEvent_t arrived[SLICES_MOST], computed[SLICES_MOST], returned[SLICES_MOST];
     struct gpu_batch_mask *spare; /* freed with the batch: freeing synchronises the device */
     uint64_t steps;
     struct fault fault;
@@ -50,9 +42,8 @@ struct gpu_batch_mask {
     size_t taps;
     struct path_table paths;
     size_t form_floats;
-    size_t bytes; /* on each device */
-    size_t share_count;
-    float *forms[GPU_MOST]; /* device, column after column */
+    size_t bytes;
+    float *forms; /* device, column after column */
 };
 
 static inline struct gpu_batch *batch_of(const struct convolution *convolution)

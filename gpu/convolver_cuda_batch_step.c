@@ -6,15 +6,15 @@
 #include <string.h>
 
 /* The history of the next block, from the buffer of the last one. */
-static cudaError_t carry_halo(const struct gpu_batch *batch, const struct gpu_share *share)
+static cudaError_t carry_halo(const struct gpu_batch *batch)
 {
     size_t pitch = batch->stride * sizeof(float);
-    const float *before = share->history[1 - batch->now] + batch->shape.block;
+    const float *before = batch->history[1 - batch->now] + batch->shape.block;
     if (batch->history_frames == 0)
         return cudaSuccess;
-    return cudaMemcpy2DAsync(share->history[batch->now], pitch, before, pitch,
+    return cudaMemcpy2DAsync(batch->history[batch->now], pitch, before, pitch,
                              batch->history_frames * sizeof(float), batch->shape.inputs,
-                             cudaMemcpyDeviceToDevice, share->up);
+                             cudaMemcpyDeviceToDevice, batch->up);
 }
 
 static size_t slice_frames(const struct gpu_batch *batch, size_t s)
@@ -64,92 +64,81 @@ static void pack_slice(struct gpu_batch *batch, const float *const *in, size_t s
     }
 }
 
-static cudaError_t send_slice(const struct gpu_batch *batch, const struct gpu_share *share,
-                              size_t s)
+static cudaError_t send_slice(const struct gpu_batch *batch, size_t s)
 {
     size_t start = s * batch->slice, frames = slice_frames(batch, s);
     size_t inputs = batch->shape.inputs, bytes = pcm_bytes(batch->pcm);
     size_t staged_pitch = batch->out_stride * sizeof(float);
     size_t packed_pitch = batch->out_stride * pcm_bytes(PCM_24);
-    float *history = share->history[batch->now] + batch->history_frames + start;
-    unsigned char *packed = share->packed + start * pcm_bytes(PCM_24);
+    float *history = batch->history[batch->now] + batch->history_frames + start;
+    unsigned char *packed = batch->packed + start * pcm_bytes(PCM_24);
     bool whole = batch->pcm == PCM_FLOAT;
     CUDA_TRY(cudaMemcpy2DAsync(whole ? (void *)history : packed,
                                whole ? batch->stride * sizeof(float) : packed_pitch,
                                staged_slice(batch, 0, start), staged_pitch, frames * bytes, inputs,
-                               cudaMemcpyHostToDevice, share->up));
+                               cudaMemcpyHostToDevice, batch->up));
     if (!whole)
         CUDA_TRY(pcm_unpack(batch->pcm, packed, packed_pitch, history, batch->stride, frames,
-                            inputs, share->up));
-    return cudaEventRecord(share->arrived[s], share->up);
+                            inputs, batch->up));
+    return cudaEventRecord(batch->arrived[s], batch->up);
 }
 
-static cudaError_t add_path(const struct gpu_batch *batch, struct gpu_share *share,
-                            const struct gpu_batch_mask *prepared, const struct mask_path *path,
-                            size_t s, bool first)
+static cudaError_t add_path(struct gpu_batch *batch, const struct gpu_batch_mask *prepared,
+                            const struct mask_path *path, size_t s, bool first)
 {
     size_t start = s * batch->slice;
-    const float *forms = prepared->forms[share - batch->shares];
     struct kernel_job job = {
-        .in = share->history[batch->now] + path->input * batch->stride + start,
-        .out = share->out + (path->output - share->first_output) * batch->out_stride + start,
-        .mask = forms + path->column * prepared->form_floats,
-        .plan = share->plan,
+        .in = batch->history[batch->now] + path->input * batch->stride + start,
+        .out = batch->out + path->output * batch->out_stride + start,
+        .mask = prepared->forms + path->column * prepared->form_floats,
+        .plan = batch->plan,
         .frames_in = batch->history_frames + slice_frames(batch, s),
         .frames = slice_frames(batch, s),
         .taps = prepared->taps,
         .origin = batch->history_frames,
         .add = !first,
     };
-    if (share->loaded != job.mask)
-        CUDA_TRY(kernel_load(batch->kernel, &job, share->work));
-    share->loaded = job.mask;
-    return batch->kernel->launch(&job, share->work);
+    if (batch->loaded != job.mask)
+        CUDA_TRY(kernel_load(batch->kernel, &job, batch->work));
+    batch->loaded = job.mask;
+    return batch->kernel->launch(&job, batch->work);
 }
 
-static cudaError_t convolve_slice(const struct gpu_batch *batch, struct gpu_share *share,
-                                  const struct gpu_batch_mask *prepared, size_t s)
+static cudaError_t convolve_slice(struct gpu_batch *batch, const struct gpu_batch_mask *prepared,
+                                  size_t s)
 {
     const struct path_table *table = &prepared->paths;
-    CUDA_TRY(cudaStreamWaitEvent(share->work, share->arrived[s], 0));
-    for (size_t i = 0; i < share->outputs; i++) {
-        size_t o = share->first_output + i;
+    CUDA_TRY(cudaStreamWaitEvent(batch->work, batch->arrived[s], 0));
+    for (size_t o = 0; o < batch->shape.outputs; o++) {
         if (table->first[o] == table->first[o + 1])
-            CUDA_TRY(cudaMemsetAsync(share->out + i * batch->out_stride + s * batch->slice, 0,
-                                     slice_frames(batch, s) * sizeof(float), share->work));
+            CUDA_TRY(cudaMemsetAsync(batch->out + o * batch->out_stride + s * batch->slice, 0,
+                                     slice_frames(batch, s) * sizeof(float), batch->work));
         for (size_t p = table->first[o]; p < table->first[o + 1]; p++)
-            CUDA_TRY(add_path(batch, share, prepared, &table->paths[p], s, p == table->first[o]));
+            CUDA_TRY(add_path(batch, prepared, &table->paths[p], s, p == table->first[o]));
     }
-    return cudaEventRecord(share->computed[s], share->work);
+    return cudaEventRecord(batch->computed[s], batch->work);
 }
 
-static cudaError_t return_slice(const struct gpu_batch *batch, const struct gpu_share *share,
-                                size_t s)
+static cudaError_t return_slice(const struct gpu_batch *batch, size_t s)
 {
     size_t start = s * batch->slice, pitch = batch->out_stride * sizeof(float);
-    float *staged = batch->staged_out + share->first_output * batch->out_stride + start;
-    CUDA_TRY(cudaStreamWaitEvent(share->down, share->computed[s], 0));
-    CUDA_TRY(cudaMemcpy2DAsync(staged, pitch, share->out + start, pitch,
-                               slice_frames(batch, s) * sizeof(float), share->outputs,
-                               cudaMemcpyDeviceToHost, share->down));
-    return cudaEventRecord(share->returned[s], share->down);
+    CUDA_TRY(cudaStreamWaitEvent(batch->down, batch->computed[s], 0));
+    CUDA_TRY(cudaMemcpy2DAsync(batch->staged_out + start, pitch, batch->out + start, pitch,
+                               slice_frames(batch, s) * sizeof(float), batch->shape.outputs,
+                               cudaMemcpyDeviceToHost, batch->down));
+    return cudaEventRecord(batch->returned[s], batch->down);
 }
 
-/* Queue all work of the devices for one slice. */
+/* Queue all work of the device for one slice. */
 static cudaError_t launch_slice(struct gpu_batch *batch, const struct gpu_batch_mask *prepared,
                                 size_t s, bool send)
 {
-    for (size_t d = 0; d < batch->share_count; d++) {
-        struct gpu_share *share = &batch->shares[d];
-        CUDA_TRY(cudaSetDevice(share->device));
-        if (send && s == 0)
-            CUDA_TRY(carry_halo(batch, share));
-        if (send)
-            CUDA_TRY(send_slice(batch, share, s));
-        CUDA_TRY(convolve_slice(batch, share, prepared, s));
-        CUDA_TRY(return_slice(batch, share, s));
-    }
-    return cudaSuccess;
+    if (send && s == 0)
+        CUDA_TRY(carry_halo(batch));
+    if (send)
+        CUDA_TRY(send_slice(batch, s));
+    CUDA_TRY(convolve_slice(batch, prepared, s));
+    return return_slice(batch, s);
 }
 
 static void unstage_output(void *context, size_t output, size_t worker)
@@ -165,13 +154,12 @@ static cudaError_t unstage_slice(struct gpu_batch *batch, size_t s, float *const
 {
     struct staging staging = {
         .batch = batch, .out = out, .start = s * batch->slice, .frames = slice_frames(batch, s)};
-    for (size_t d = 0; d < batch->share_count; d++)
-        CUDA_TRY(cudaEventSynchronize(batch->shares[d].returned[s]));
+    CUDA_TRY(cudaEventSynchronize(batch->returned[s]));
     workers_run(batch->shape.workers, batch->shape.outputs, unstage_output, &staging);
     return cudaSuccess;
 }
 
-/* `in` NULL: the block is on the devices already. */
+/* `in` NULL: the block is on the device already. */
 static cudaError_t run_slot(struct gpu_batch *batch, const float *const *in,
                             const struct convolver_slot *slot)
 {
@@ -189,8 +177,8 @@ static cudaError_t run_slot(struct gpu_batch *batch, const float *const *in,
 static cudaError_t run_slots(struct gpu_batch *batch, const float *const *in,
                              const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
-    CUDA_TRY(cudaSetDevice(batch->shares[0].device));
-    CUDA_TRY(fault_at(&batch->fault, batch->steps++, batch->shares[0].work));
+    CUDA_TRY(cudaSetDevice(batch->device));
+    CUDA_TRY(fault_at(&batch->fault, batch->steps++, batch->work));
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
         if (slots[v].prepared) {
             CUDA_TRY(run_slot(batch, in, &slots[v]));
@@ -203,8 +191,7 @@ void batch_step(struct convolution *convolution, const float *const *in,
                 const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     struct gpu_batch *batch = batch_of(convolution);
-    for (size_t d = 0; d < batch->share_count; d++)
-        batch->shares[d].loaded = NULL; /* other convolvers may have replaced it */
+    batch->loaded = NULL; /* other convolvers may have replaced it */
     batch->now = 1 - batch->now;
     if (batch->error == cudaSuccess)
         gpu_note_error(&batch->error, run_slots(batch, in, slots));

@@ -8,7 +8,6 @@
 #include "gpu/convolver_cuda_double.h"
 
 #include "base/laps.h"
-#include "gpu/file_devices.h"
 #include "gpu/gpu.h"
 
 #include <stdio.h>
@@ -191,32 +190,10 @@ static enum status plan_transforms(struct gpu_double *gpu)
 static enum status choose_device(struct gpu_double *gpu)
 {
     const struct gpu_settings *settings = &gpu->shape.gpu;
-    int devices[GPU_MOST];
-    size_t count;
     if (settings->kernel || settings->mode != GPU_MODE_AUTO)
         return fail(STATUS_USAGE, "--kernel and --gpu-mode are for --precision single");
-    TRY(gpu_choose(&settings->devices, devices, &count));
-    gpu->device = devices[0];
-    if (count > 1)
-        return fail(STATUS_USAGE, "--precision double uses one GPU: name one with --devices");
-    return STATUS_OK;
-}
-
-/* In files of single precision outside; cuFFT is opened before several threads want it. */
-static enum status double_share_out(const struct convolver_shape *shape, const struct mask *mask,
-                                    struct gpu_devices *devices, char why[CONVOLVER_WHY])
-{
-    const struct cufft_library *library;
-    int chosen[GPU_MOST];
-    size_t count;
-    TRY(file_devices_choose(shape, mask->columns, chosen, &count, why));
-    count = shape->live ? 1 : count;
-    *devices = (struct gpu_devices){.count = count};
-    for (size_t d = 0; d < count; d++) {
-        devices->of[d] = (unsigned char)chosen[d];
-        gpu_note_place(chosen[d], "a share of the outputs");
-    }
-    return count > 1 ? cufft_library_open(&library) : STATUS_OK;
+    return gpu_choose(&settings->devices, gpu->shape.live ? "the stream" : "the file",
+                      &gpu->device);
 }
 
 static enum status fill(struct gpu_double *gpu)
@@ -258,7 +235,7 @@ static enum status double_create(const struct convolver_shape *shape, struct con
     gpu->plan = plan_for(shape);
     gpu->stride = gpu->plan.batches * gpu->plan.batch * gpu->plan.hop + gpu->plan.keep;
     gpu->together = columns_together(gpu);
-    gpu->fault = fault_wanted(shape->share);
+    gpu->fault = fault_wanted();
     enum status status = fill(gpu);
     if (status != STATUS_OK) {
         double_destroy((struct convolution *)gpu);
@@ -365,21 +342,6 @@ static enum status load_paths(const struct gpu_double *gpu, const struct mask *m
     return error == cudaSuccess ? status : gpu_failed(error, "load the mask");
 }
 
-/* Columns that follow each other in memory at once, as all do but those of an excerpt. */
-static cudaError_t upload_columns(struct gpu_double *gpu, const struct mask *mask, size_t first,
-                                  size_t count)
-{
-    for (size_t c = 0, run; c < count; c += run) {
-        const double *from = mask_column(mask, first + c);
-        run = 1;
-        while (c + run < count && mask_column(mask, first + c + run) == from + run * mask->taps)
-            run++;
-        CUDA_TRY(gpu_upload(&gpu->upload, gpu->taps + c * mask->taps, from,
-                            run * mask->taps * sizeof(double), double_workers(gpu), gpu->control));
-    }
-    return cudaSuccess;
-}
-
 /* The spectra of all columns; of none behind them anything is used. Taps go over as the doubles
  * that the mask has, not as the floats or integers of its file: of a render of 0.47 s, 491 MB of
  * them take 26 ms (docs/measurements.md). */
@@ -389,7 +351,9 @@ static cudaError_t form_columns(struct gpu_double *gpu, const struct mask *mask,
     const struct double_plan *plan = &gpu->plan;
     for (size_t c = 0; c < mask->columns; c += gpu->together) {
         size_t left = mask->columns - c, count = left < gpu->together ? left : gpu->together;
-        CUDA_TRY(upload_columns(gpu, mask, c, count));
+        CUDA_TRY(gpu_upload(&gpu->upload, gpu->taps, mask_column(mask, c),
+                            count * mask->taps * sizeof(double), double_workers(gpu),
+                            gpu->control));
         CUDA_TRY(double_pad(plan, gpu->taps, mask->taps, count, gpu->padded, gpu->control));
         CUDA_TRY(cufft_library_error(
             gpu->library->forward_double(gpu->columns, gpu->padded, to->forms + c * plan->bins)));
@@ -418,9 +382,7 @@ static enum status double_prepare(const struct convolution *convolution, const s
 
 const struct convolver_backend convolver_cuda_in_double = {
     .name = "cuda",
-    .share_out = double_share_out,
     .enter = convolver_cuda_enter,
-    .steps_at_once = true,
     .create = double_create,
     .destroy = double_destroy,
     .reset = double_reset,

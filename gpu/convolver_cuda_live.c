@@ -12,7 +12,6 @@
 #include "base/monotonic.h"
 #include "base/realtime.h"
 #include "gpu/live_copies.h"
-#include "gpu/live_devices.h"
 #include "signal/audio.h"
 
 #include <math.h>
@@ -77,8 +76,7 @@ void convolver_cuda_send_home(void)
 
 void convolver_cuda_enter(const struct convolver_shape *shape, struct numa_before *before)
 {
-    if (!gpu_devices_are_several(&shape->gpu.devices))
-        gpu_enter(gpu_device(&shape->gpu.devices), before);
+    gpu_enter(gpu_device(&shape->gpu.devices), before);
 }
 
 static void live_destroy(struct convolution *convolution)
@@ -272,16 +270,15 @@ static enum status fill(struct gpu_live *live)
 
 static enum status live_create(const struct convolver_shape *shape, struct convolution **result)
 {
-    int devices[GPU_MOST];
-    size_t count;
-    TRY(gpu_choose(&shape->gpu.devices, devices, &count));
+    int device;
+    TRY(gpu_choose(&shape->gpu.devices, "the stream", &device));
     struct gpu_live *live = calloc(1, sizeof *live);
     if (!live)
         return fail_memory("a convolver");
     convolver_cuda_send_home(); /* allocating or making a graph may wait for them */
     live->shape = *shape;
-    live->device = devices[0];
-    live->fault = fault_wanted(shape->share);
+    live->device = device;
+    live->fault = fault_wanted();
     live->next = alive;
     alive = live;
     lay_out(live);
@@ -359,8 +356,6 @@ static const char *live_failure(const struct convolution *convolution)
 
 const struct convolver_backend convolver_cuda_live = {
     .name = "cuda",
-    .share_out = live_share_out,
-    .choose_spare = live_choose_spare,
     .enter = convolver_cuda_enter,
     .create = live_create,
     .destroy = live_destroy,

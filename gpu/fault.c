@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct fault fault_wanted(size_t share)
+struct fault fault_wanted(void)
 {
     static const char *const kinds[] = {
         [FAULT_MEMORY] = ":memory", [FAULT_LOST] = ":lost",   [FAULT_TRAP] = ":trap",
@@ -17,13 +17,9 @@ struct fault fault_wanted(size_t share)
         return fault;
     char *end;
     uint64_t step = strtoull(text, &end, 10);
-    const char *only = strchr(end, '@');
-    if (only && strtoull(only + 1, NULL, 10) != share)
-        return fault;
-    size_t length = only ? (size_t)(only - end) : strlen(end);
     fault.step = step;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-        if (strlen(kinds[k]) == length && strncmp(end, kinds[k], length) == 0)
+        if (strcmp(kinds[k], end) == 0)
             fault.kind = (enum fault_kind)k;
     return fault;
 }

@@ -82,7 +82,7 @@ static cudaError_t set_up(struct gather_cuda_device *device)
 static struct fault find_fault(int number)
 {
     const char *only = getenv("HALO_GPU_FAULT_DEVICE");
-    struct fault fault = fault_wanted(0);
+    struct fault fault = fault_wanted();
     if (only && atoi(only) != number)
         fault.step = UINT64_MAX;
     return fault;

@@ -14,7 +14,7 @@
 static struct {
     pthread_t thread;
     bool runs, begun;
-    struct gpu_devices devices;
+    int device;
     atomic_bool transforms;
 } expected;
 
@@ -26,38 +26,11 @@ static bool make_context(int device)
     return made;
 }
 
-static void *make_other(void *device)
-{
-    (void)make_context((int)(intptr_t)device);
-    return NULL;
-}
-
-/* The first one in this thread, the others each in one of its own. */
-static bool make_contexts(const struct gpu_devices *wanted)
-{
-    pthread_t threads[GPU_MOST];
-    bool runs[GPU_MOST] = {false};
-    int available = 0;
-    if (wanted->all && cudaGetDeviceCount(&available) != cudaSuccess)
-        return false;
-    size_t count = wanted->all ? (size_t)available : wanted->count;
-    for (size_t d = 1; d < count && d < GPU_MOST; d++) {
-        intptr_t device = wanted->all ? (intptr_t)d : wanted->of[d];
-        runs[d] = thread_start(&threads[d], "halo gpu", THREAD_AS_CALLER, make_other,
-                               (void *)device) == 0;
-    }
-    bool made = make_context(gpu_device(wanted));
-    for (size_t d = 1; d < GPU_MOST; d++)
-        if (runs[d])
-            pthread_join(threads[d], NULL);
-    return made;
-}
-
 static void *make_expected(void *argument)
 {
     (void)argument;
     int64_t lap = lap_begin();
-    bool made = make_contexts(&expected.devices);
+    bool made = make_context(expected.device);
     lap_end(LAP_CONTEXT, lap);
     lap = lap_begin();
     if (made && atomic_load(&expected.transforms))
@@ -74,7 +47,7 @@ void gpu_expect(const struct gpu_devices *wanted, bool transforms)
     if (expected.begun)
         return;
     expected.begun = true;
-    expected.devices = *wanted;
+    expected.device = gpu_device(wanted);
     expected.runs =
         thread_start(&expected.thread, "halo gpu", THREAD_AS_CALLER, make_expected, NULL) == 0;
 }
@@ -104,6 +77,15 @@ bool gpu_is_there(void)
     return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
 }
 
+double gpu_bandwidth(void)
+{
+    int clock = 0, width = 0; /* kHz, bits; two transfers a clock */
+    if (cudaDeviceGetAttribute(&clock, cudaDevAttrMemoryClockRate, 0) != cudaSuccess ||
+        cudaDeviceGetAttribute(&width, cudaDevAttrGlobalMemoryBusWidth, 0) != cudaSuccess)
+        (void)cudaGetLastError();
+    return 1e3 * (double)clock * 2 * (double)width / 8;
+}
+
 enum status gpu_count(int *count)
 {
     *count = 0;
@@ -118,34 +100,19 @@ enum status gpu_count(int *count)
     return STATUS_OK;
 }
 
-enum status gpu_choose(const struct gpu_devices *wanted, int devices[GPU_MOST], size_t *count)
+enum status gpu_choose(const struct gpu_devices *wanted, const char *what, int *device)
 {
     int available;
+    *device = gpu_device(wanted);
+    TRY(gpu_devices_check_one(wanted));
     TRY(gpu_count(&available));
-    available = available < GPU_MOST ? available : GPU_MOST;
-    *count = wanted->all ? (size_t)available : wanted->count ? wanted->count : 1;
-    for (size_t d = 0; d < *count; d++) {
-        devices[d] = wanted->count ? wanted->of[d] : (int)d;
-        if (devices[d] >= available)
-            return fail(STATUS_FAILED,
-                        "cannot use GPU %d: there %s, counted from 0; name others with --devices "
-                        "or use --backend cpu",
-                        devices[d], available == 1 ? "is one GPU" : "are fewer GPUs");
-    }
+    if (*device >= available)
+        return fail(STATUS_FAILED,
+                    "cannot use GPU %d: there %s, counted from 0; name another with --devices or "
+                    "use --backend cpu",
+                    *device, available == 1 ? "is one GPU" : "are fewer GPUs");
+    gpu_note_place(*device, what);
     return STATUS_OK;
-}
-
-size_t gpu_distinct(int devices[GPU_MOST], size_t count)
-{
-    size_t kept = 0;
-    for (size_t d = 0; d < count; d++) {
-        size_t same = 0;
-        while (same < kept && devices[same] != devices[d])
-            same++;
-        if (same == kept)
-            devices[kept++] = devices[d];
-    }
-    return kept;
 }
 
 struct numa_place gpu_place(int device, char bus[GPU_BUS_CHARS])

@@ -10,16 +10,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Begin in threads, once, what takes a few tenths of a second: the contexts of these devices, all
- * at once, and then the library of transforms, if any call so far wants them. The functions below
- * wait for it. */
+/* Begin in a thread, once, what takes a few tenths of a second: the context of the device, and then
+ * the library of transforms, if any call so far wants them. The functions below wait for it. */
 void gpu_expect(const struct gpu_devices *wanted, bool transforms);
 
-/* Wait for these threads, if there are any. */
+/* Wait for that thread, if there is one. */
 void gpu_settle(void);
 
 /* Whether there is a GPU. */
 bool gpu_is_there(void);
+
+/* Of the first GPU's memory, in bytes a second, as the driver reports it; 0: it does not. */
+double gpu_bandwidth(void);
 
 /* Whether the current device computes in double precision at least half as fast as in single. */
 bool gpu_is_fast_in_double(void);
@@ -27,15 +29,11 @@ bool gpu_is_fast_in_double(void);
 /* The number of GPUs. Errors: no driver, no GPU. */
 MUST_CHECK enum status gpu_count(int *count);
 
-/* The devices that are meant, as they are named (none: the first). Errors: one does not exist. */
-MUST_CHECK enum status gpu_choose(const struct gpu_devices *wanted, int devices[GPU_MOST],
-                                  size_t *count);
+/* The one device that is meant (none named: the first). `what` uses the device, for --verbose: "the
+ * stream". Errors: several are named; the device does not exist. */
+MUST_CHECK enum status gpu_choose(const struct gpu_devices *wanted, const char *what, int *device);
 
-/* Each once, which is what files need: the masks of two shares on one GPU would be in each other's
- * place in constant memory. Returns how many are left. */
-size_t gpu_distinct(int devices[GPU_MOST], size_t count);
-
-/* The first of them, which need not exist. */
+/* The first that is named, which need not exist. */
 static inline int gpu_device(const struct gpu_devices *wanted)
 {
     return wanted->count ? wanted->of[0] : 0;
@@ -48,7 +46,7 @@ struct numa_place gpu_place(int device, char bus[GPU_BUS_CHARS]);
 /* Go to its memory node, until numa_leave. */
 void gpu_enter(int device, struct numa_before *before);
 
-/* A note for --verbose: what it is, and where on the machine. `what`: "share 1 of the outputs". */
+/* A note for --verbose: what it is, and where on the machine. `what`: "the stream". */
 void gpu_note_place(int device, const char *what);
 
 /* A kernel does not end: freeing memory would wait for it forever, perhaps that of another device

@@ -13,22 +13,14 @@ enum {
     THREADS_MOST = 3, /* they reach the memory's bandwidth */
 };
 
-/* Besides the step, which has a thread for each further share: its share of those that the stream
- * may use. */
-static size_t threads_of(const struct convolver_shape *shape)
-{
-    size_t all = shape->workers ? workers_count(shape->workers) : 1;
-    size_t shares = shape->shares ? shape->shares : 1;
-    return all > shares ? (all - shares) / shares : 0;
-}
-
 enum status live_copies_create(struct gpu_live *live)
 {
     struct gpu_live_graph *graph = &live->graph;
     const struct live_graph_state *state = &graph->state;
     size_t most = state->inputs > state->outputs ? state->inputs : state->outputs;
     size_t bytes = state->stride * sizeof(float);
-    size_t threads = threads_of(&live->shape);
+    /* The step copies too, besides them. */
+    size_t threads = live->shape.workers ? workers_count(live->shape.workers) - 1 : 0;
     graph->copies.each = PIECE_BYTES / bytes ? PIECE_BYTES / bytes : 1;
     graph->copies.done = calloc(most / graph->copies.each + 1, sizeof *graph->copies.done);
     if (!graph->copies.done)

@@ -19,6 +19,8 @@ START_TEST(wrong_arguments_are_refused)
         {"--devices 0,,1", "0,,1"},
         {"--devices 64", "64"},
         {"--devices every", "every"},
+        {"--devices 0,1", "one GPU"},
+        {"--devices all", "one GPU"},
         {"--pace fast", "back-to-back"},
         {"--pace paced,", "--pace"},
         {"--block 0", "--block"},
@@ -46,6 +48,8 @@ START_TEST(wrong_arguments_are_refused)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         command_refused(2, wrong[i][1], "\"$HALO\" bench stream %s", wrong[i][0]);
     command_refused(2, "stream", "\"$HALO\" bench nonsense");
+    command_refused(2, "auto estimates without", "\"$HALO\" bench calibrate");
+    command_refused(2, "remove the call", "\"$HALO\" bench calibrate --folder .");
 }
 END_TEST
 

@@ -44,7 +44,7 @@ START_TEST(every_way_equals_the_truth)
         "--gpu-mode resident",
         "--gpu-mode graph --block 100",
         "--backend cuda --block 50000",
-        "--devices all",
+        "--devices 0",
         "--backend cuda --precision double",
         "--backend cuda --precision double --block 64",
     };

@@ -230,7 +230,7 @@ END_TEST
 START_TEST(what_cannot_be_is_refused)
 {
     save_files();
-    static const char *const gpu[] = {"--backend cuda", "--kernel fft", "--devices all",
+    static const char *const gpu[] = {"--backend cuda", "--kernel fft", "--devices 0",
                                       "--gpu-mode graph"};
     for (size_t i = 0; i < sizeof gpu / sizeof *gpu; i++)
         command_refused(2, "--reproducible needs the CPU",

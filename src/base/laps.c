@@ -44,11 +44,6 @@ HALO_REALTIME void lap_end(enum lap lap, int64_t begin)
         atomic_fetch_add(&spent[lap], monotonic_ns() - begin);
 }
 
-double lap_seconds(enum lap lap)
-{
-    return 1e-9 * (double)atomic_load(&spent[lap]);
-}
-
 void laps_note(void)
 {
     enum { SHOWN = 500000 };
@@ -59,6 +54,6 @@ void laps_note(void)
     for (size_t l = 0; l < LAPS; l++)
         if (spent[l] >= SHOWN)
             length += (size_t)snprintf(text + length, sizeof text - length, ", %s %.3f", names[l],
-                                       lap_seconds((enum lap)l));
+                                       1e-9 * (double)spent[l]);
     note("seconds: %.3f in all%s", 1e-9 * (double)(monotonic_ns() - started), text);
 }

@@ -41,8 +41,6 @@ void laps_begin(bool is_verbose);
 int64_t lap_begin(void); /* ns; 0: they have not begun */
 void lap_end(enum lap lap, int64_t begin);
 
-double lap_seconds(enum lap lap);
-
 /* Print all that took half a millisecond, if that is wanted. */
 void laps_note(void);
 

@@ -1,12 +1,9 @@
 #include "base/machine.h"
 
-#include <dirent.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-static const char gpus[] = "/proc/driver/nvidia/gpus";
 
 /* The value of the first line "key ... : value". */
 static void read_line(const char *path, const char *key, char text[MACHINE_TEXT])
@@ -52,22 +49,6 @@ size_t machine_processors(void)
 {
     cpu_set_t set;
     return sched_getaffinity(0, sizeof set, &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
-}
-
-void machine_gpus(char text[MACHINE_TEXT])
-{
-    char model[MACHINE_TEXT], path[MACHINE_TEXT + sizeof gpus + 16];
-    const struct dirent *entry;
-    DIR *folder = opendir(gpus);
-    read_line("/proc/driver/nvidia/version", "NVRM version", text);
-    while (folder && (entry = readdir(folder))) {
-        snprintf(path, sizeof path, "%s/%.*s/information", gpus, MACHINE_TEXT - 1, entry->d_name);
-        read_line(path, "Model", model);
-        if (*model)
-            append(text, model);
-    }
-    if (folder)
-        closedir(folder);
 }
 
 bool machine_may_have_gpu(void)

@@ -13,11 +13,7 @@ void machine_processor(char text[MACHINE_TEXT]);
 /* Those that this process may run on. */
 size_t machine_processors(void);
 
-/* The driver of NVIDIA's GPUs and their names, as it tells them without being started; "": it tells
- * none. */
-void machine_gpus(char text[MACHINE_TEXT]);
-
-/* Whether such a driver may be there. */
+/* Whether a driver of NVIDIA's GPUs may be there. */
 bool machine_may_have_gpu(void);
 
 #endif

@@ -73,15 +73,14 @@ static bool look_at(struct batch_job *job, void *context)
                                               .taps = taps,
                                               .threads = 1};
         if (taps > 0)
-            backend_set_add(set, &convolved, machine_speed_now());
+            backend_set_add(set, &convolved);
     }
     if (is_known) {
         double in = (double)source->frames * (double)source->format.channels;
         double out = (double)source->frames * (double)format.channels;
-        backend_set_add_file(set, in, out,
+        backend_set_add_file(set, in + out,
                              (is_compressed(options->input) ? in : 0) +
-                                 (is_compressed(options->output) ? out : 0),
-                             machine_speed_now());
+                                 (is_compressed(options->output) ? out : 0));
     }
     source_close(source);
     stage_list_unload(&options->chain.stages);
@@ -185,34 +184,6 @@ static enum status choose_devices(const struct gather_device_kind *kind,
     return STATUS_OK;
 }
 
-/* One: more are only used by name. */
-static bool is_faster(const struct batch_options *options, const struct batch_list *list,
-                      struct mask_cache *masks)
-{
-    const struct chain_options *chain = &options->render.chain;
-    struct backend_set set = {.processors = chain->threads ? chain->threads : machine_processors(),
-                              .devices = 1};
-    struct looked_at looked = {masks, &set};
-    size_t seen = visit_some(options, list, LOOKED_AT, look_at, &looked);
-    set.jobs = seen > 0 ? (double)list->count / (double)seen : 0;
-    set.masks = masks_of(options, list);
-    struct backend_set_times times = backend_set_cost(&set, machine_speed_now());
-    bool faster = backend_cost_clearly_gpu(times.cpu, times.gpu);
-    note_detail("auto takes %s: estimated %.2f s on %zu processor%s, %.2f s with a GPU, of "
-                "which decoding and encoding on the processors take %.2f s",
-                faster ? "the GPU" : "the CPU", times.cpu, set.processors, plural_s(set.processors),
-                times.gpu, times.files);
-    return faster;
-}
-
-static enum status check(const struct convolver_settings *convolver)
-{
-    if (convolver->gpu.kernel || convolver->gpu.mode != GPU_MODE_AUTO)
-        return fail(STATUS_USAGE,
-                    "halo batch has kernels of its own: remove --kernel and --gpu-mode");
-    return STATUS_OK;
-}
-
 static bool may_be_there(const struct gather_device_kind *kind)
 {
     return kind != &gather_cuda || (convolver_cuda.is_usable && machine_may_have_gpu());
@@ -224,13 +195,44 @@ static bool is_there(const struct gather_device_kind *kind)
     return kind != &gather_cuda || convolver_cuda.is_usable();
 }
 
-/* Without being named. CUDA is asked last: it takes longer to start than small batches. */
+/* One GPU: more are only used by name. CUDA is asked last: it takes longer to start than small
+ * batches. */
+static bool is_faster(const struct batch_options *options, const struct batch_list *list,
+                      struct mask_cache *masks, const struct gather_device_kind *kind)
+{
+    const struct chain_options *chain = &options->render.chain;
+    struct backend_set set = {.processors = chain->threads ? chain->threads : machine_processors()};
+    struct looked_at looked = {masks, &set};
+    size_t seen = visit_some(options, list, LOOKED_AT, look_at, &looked);
+    set.jobs = seen > 0 ? (double)list->count / (double)seen : 0;
+    set.masks = masks_of(options, list);
+    double cpu = backend_set_cpu(&set), gpu = backend_set_gpu(&set, 0);
+    bool faster = backend_cost_clearly_gpu(cpu, gpu) && is_there(kind);
+    if (faster && kind == &gather_cuda) {
+        gpu = backend_set_gpu(&set, convolver_cuda.bandwidth());
+        faster = backend_cost_clearly_gpu(cpu, gpu);
+    }
+    note_detail("auto takes %s: convolving takes an estimated %.2f s on %zu processor%s, %.2f s "
+                "with a GPU; decoding and encoding take as long with both",
+                faster ? "the GPU" : "the CPU", cpu, set.processors, plural_s(set.processors), gpu);
+    return faster;
+}
+
+static enum status check(const struct convolver_settings *convolver)
+{
+    if (convolver->gpu.kernel || convolver->gpu.mode != GPU_MODE_AUTO)
+        return fail(STATUS_USAGE,
+                    "halo batch has kernels of its own: remove --kernel and --gpu-mode");
+    return STATUS_OK;
+}
+
+/* Without being named. */
 static bool is_chosen(const struct batch_options *options, const struct batch_list *list,
                       struct mask_cache *masks, const struct gather_device_kind *kind)
 {
     const struct convolver_settings *convolver = &options->render.chain.settings.convolver;
     return strcmp(convolver->backend, "auto") == 0 && !convolver->reproducible &&
-           may_be_there(kind) && is_faster(options, list, masks) && is_there(kind);
+           may_be_there(kind) && is_faster(options, list, masks, kind);
 }
 
 enum status batch_gpu_choose(const struct batch_options *options, const struct batch_list *list,

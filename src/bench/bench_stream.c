@@ -119,7 +119,9 @@ static enum status measure(void *context)
 
 static enum status parse_devices(void *options, const struct option_row *row, const char *value)
 {
-    return gpu_devices_parse(row->name, value, &((struct stream_options *)options)->devices);
+    struct gpu_devices *devices = &((struct stream_options *)options)->devices;
+    TRY(gpu_devices_parse(row->name, value, devices));
+    return gpu_devices_check_one(devices);
 }
 
 #define SECONDS_MOST 1e6
@@ -129,9 +131,7 @@ static const struct option_row rows[] = {
                 .name_at = convolver_backend_name),
     OPT_CHOICES("gpu-mode", "LIST", struct stream_options, modes,
                 "how cuda runs: auto (default), resident, graph", .names = stream_mode_names),
-    OPT_PARSE("devices", "LIST", parse_devices,
-              "GPUs that share the channels: 0,2 or all; default: 0, and as\n"
-              "many more as the stream needs; 0,0: two streams on GPU 0"),
+    OPT_PARSE("devices", "N", parse_devices, "the GPU to use; default: 0"),
     OPT_INTEGERS("block", "LIST", struct stream_options, blocks, 1, BLOCK_MOST,
                  "frames per block; default 64"),
     OPT_INTEGERS("channels", "LIST", struct stream_options, channels, 1, CHANNELS_MOST,
@@ -160,7 +160,7 @@ static const struct option_row rows[] = {
     BENCH_FORMS(struct stream_options, form),
     OPT_VALUE("verbose", struct stream_options, verbosity, VERBOSITY_VERBOSE,
               "print which priority and memory the system granted, and\n"
-              "which GPUs were chosen",
+              "which GPU is used",
               .letter = 'v'),
     {0},
 };

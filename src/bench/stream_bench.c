@@ -342,8 +342,6 @@ static void sum_up(struct stream *stream)
         row->times_real_time = (double)row->blocks * row->period / row->sum;
         row->cpu_per_second = row->cpu / ((double)row->blocks * row->period);
     }
-    bool is_on_gpu = !row->cell.make && strcmp(convolver_backend(stream->filter), "cuda") == 0;
-    row->gpus = is_on_gpu ? convolver_share_count(stream->filter) : 0;
     snprintf(row->algorithm, sizeof row->algorithm, "%s",
              row->cell.make ? stream->filter->kind->name : convolver_algorithm(stream->filter));
 }

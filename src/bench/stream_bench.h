@@ -54,7 +54,6 @@ struct stream_row {
     struct stream_cell cell;
     char algorithm[128];
     double period; /* of a block at the rate: its deadline */
-    size_t gpus;   /* that shared the outputs; 0: none */
     size_t blocks; /* timed */
     double p50;
     double p99;

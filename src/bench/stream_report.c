@@ -30,7 +30,6 @@ static const struct bench_column columns[] = {
     {"taps", ROW(cell.taps), COLUMN_COUNT, IN_BOTH},
     {"rate", ROW(cell.rate), COLUMN_RATE, IN_BOTH},
     {"threads", ROW(cell.threads), COLUMN_COUNT, IN_BOTH},
-    {"gpus", ROW(gpus), COLUMN_COUNT, IN_BOTH},
     {"blocks", ROW(blocks), COLUMN_COUNT, IN_BOTH},
     {"deadline_us", ROW(period), COLUMN_MICROSECONDS, IN_BOTH},
     {"p50_us", ROW(p50), COLUMN_MICROSECONDS, IN_BOTH},

@@ -65,8 +65,8 @@ const struct option_row chain_options_rows[] = {
                "auto (default): long blocks; resident or graph: short\n"
                "blocks, as for a live stream"),
     OPT_PARSE("devices", "LIST", parse_devices,
-              "GPUs that share the channels: 0,2 or all; default: 0, and as\n"
-              "many more as a stream needs"),
+              "the GPU to use, such as 1; default: 0; halo batch takes several:\n"
+              "0,2 or all"),
     OPT_VALUE("isolate", struct chain_options, settings.isolate, ISOLATE_ON,
               "run plugins in separate processes (default), so that a crash\n"
               "or hang does not affect halo; live, a failed plugin is left\n"

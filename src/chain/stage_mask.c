@@ -305,14 +305,6 @@ static void stage_mask_expect(const char *text, const struct stage_settings *set
     log_keep_again(&before);
 }
 
-static void stage_mask_learn(const struct stage *stage, struct workers *workers,
-                             struct machine_speed *measured)
-{
-    struct convolver_settings settings = stage->settings.convolver;
-    settings.workers = workers;
-    convolver_learn(stage->filter, &settings, stage->data, measured);
-}
-
 static void stage_mask_describe(const struct stage *stage, struct stage_info *info)
 {
     const struct mask *mask = stage->data;
@@ -357,13 +349,12 @@ static json_t *stage_mask_report_json(const struct stage *stage)
 {
     const struct mask *mask = stage->data;
     const char *reason = convolver_reason(stage->filter);
-    const char *gpus = convolver_share_reason(stage->filter);
-    return json_pack("{s:I, s:I, s:I, s:s, s:s, s:I, s:s*, s:s*}", "taps", (json_int_t)mask->taps,
+    return json_pack("{s:I, s:I, s:I, s:s, s:s, s:I, s:s*}", "taps", (json_int_t)mask->taps,
                      "origin", (json_int_t)mask->origin, "paths", (json_int_t)mask->path_count,
                      "backend", convolver_backend(stage->filter), "algorithm",
                      convolver_algorithm(stage->filter), "gpu_failures",
                      (json_int_t)convolver_failures(stage->filter), "reason",
-                     *reason ? reason : NULL, "gpus_reason", *gpus ? gpus : NULL);
+                     *reason ? reason : NULL);
 }
 
 /* hall.wav, those of invert: and combine:, folder=FOLDER, file=NAME=>PATH. */
@@ -423,7 +414,6 @@ const struct stage_ops stage_mask_ops = {
     .level = stage_mask_level,
     .discard = stage_mask_discard,
     .describe = stage_mask_describe,
-    .learn = stage_mask_learn,
     .report_json = stage_mask_report_json,
     .prove = stage_mask_prove,
     .path_in = stage_mask_path_in,

@@ -219,14 +219,6 @@ void stage_list_expect(const struct stage_list *list, const struct stage_setting
             list->stages[i].ops->expect(list->stages[i].text, settings, format);
 }
 
-void stage_list_learn(const struct stage_list *list, struct workers *workers,
-                      struct machine_speed *measured)
-{
-    const struct stage *stage = list->stages;
-    if (list->count == 1 && stage->ops->learn && !stage->mixed)
-        stage->ops->learn(stage, workers, measured);
-}
-
 size_t stage_list_grain(const struct stage_list *list)
 {
     size_t grain = 1;

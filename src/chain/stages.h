@@ -24,7 +24,6 @@
 
 #include <jansson.h>
 
-struct machine_speed;
 struct mask_cache;
 struct option_row;
 struct stage_draw;
@@ -173,9 +172,6 @@ struct stage_ops {
 
     /* Fill in `info`, which is zero but for a gain of 1. NULL: nothing. */
     void (*describe)(const struct stage *stage, struct stage_info *info);
-    /* After a run of the only stage: add what it says of this machine's speed. NULL: nothing. */
-    void (*learn)(const struct stage *stage, struct workers *workers,
-                  struct machine_speed *measured);
     /* After a run: print notes; and return a new JSON object, whose members are added to that of
      * the stage. NULL: nothing. */
     void (*report)(const struct stage *stage);
@@ -263,10 +259,6 @@ void stage_list_unload(struct stage_list *list);
 /* ops->expect of all stages, before they are loaded. */
 void stage_list_expect(const struct stage_list *list, const struct stage_settings *settings,
                        const struct stream_format *format);
-
-/* ops->learn, after a run, where one stage is all there is. */
-void stage_list_learn(const struct stage_list *list, struct workers *workers,
-                      struct machine_speed *measured);
 
 /* Load all stages for a sound of `format`; its channels and layout become the output's: the layout
  * stays where their number does.

@@ -54,10 +54,24 @@ const struct command bench_kernels = {
 };
 #endif
 
+/* Scripts may still have it. */
+static enum status refuse_calibrate(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    return fail(STATUS_USAGE, "halo bench calibrate is gone: --backend auto estimates without "
+                              "measuring; remove the call");
+}
+
+static const struct command bench_calibrate = {
+    .name = "halo bench calibrate",
+    .main = refuse_calibrate,
+};
+
 static const struct command command_bench = {
     .name = "halo bench",
     .summary = "measure parts of the program on this machine",
-    .commands = (const struct command *const[]){&bench_kernels, &bench_stream, &bench_tune, NULL},
+    .commands = (const struct command *const[]){&bench_calibrate, &bench_kernels, &bench_stream,
+                                                &bench_tune, NULL},
 };
 
 static const struct command command_plugin_instances = {

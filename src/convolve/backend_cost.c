@@ -4,42 +4,44 @@
 
 #include <math.h>
 
-static const double NS = 1e-9;
+/* Seconds on a server with 16 virtual processors and an H200: docs/measurements.md. The CPU's are
+ * from "Matrices afterwards" (the column "every path counted", and 32x32 on two processors), less
+ * what both have. */
+static const double CPU_STEP = 1.9e-9; /* for an estimated ns of partition.h, on one thread */
+static const double CPU_MOVE = 1.2;    /* ns of that a sample, in or out: histories, chunks */
+static const double CPU_ALONE = 2;     /* times that: transforms of millions of points */
+static const double CPU_TAP = 1.34e-8; /* of a mask, to its spectra, on one thread */
+static const double CPU_TAPS = 7e6;    /* of a mask that take as long as other preparations */
+static const double CPU_SERIAL = 0.05; /* part of the work that more threads do not shorten */
 
-/* Of the CPU's work, what does not become less with more threads: mostly memory. */
-static const double SERIAL = 0.15;
-static const double CPU_MOVE = 1.2;  /* ns a sample, in or out: histories, chunks */
-static const double CPU_ALONE = 2;   /* times the estimate: transforms of millions of points */
-static const double CPU_START = 1e7; /* taps of a mask that take as long as other preparations */
+/* "GPU: files, and what auto takes": phases that HALO_LAPS=1 prints. */
+static const double GPU_CONTEXT = 0.22;   /* until it can be used: 0.20 to 0.24 */
+static const double GPU_LEAVE = 0.11;     /* freed when the process ends: 0.11 to 0.14 */
+static const double MASK_TAP = 2.5e-9;    /* read, beside which the context is made */
+static const double GPU_SET_UP = 2e-9;    /* a sample of a block: memory is pinned, */
+static const double GPU_SAMPLES = 3e6;    /* and of so many that take as long as the rest of it */
+static const double GPU_SPECTRUM = 2e-10; /* a point of a mask's */
+static const double GPU_CARRY = 4e-10;    /* a sample, there and back */
+static const double GPU_POINT = 2e-11;    /* of a transform */
+static const double GPU_BLOCK = 8e-5;     /* launches */
+static const double H200 = 4.9e12;        /* bytes a second, as its driver reports them */
 
-static const double GPU_START = 3e6; /* samples of a block: the same on a GPU */
+/* Pictures, a cell: "The stage --spectral", the same place. */
+static const double CPU_CELL_TAP = 4.5e-11; /* a coefficient, on one thread */
+static const double GPU_CELL = 3e-10;       /* there and back */
+static const double GPU_CELL_TAP = 1e-13;   /* a coefficient */
 
-/* A context is freed when the process ends: the part of what it took to make it. */
-static const double GPU_LEAVE = 0.5;
-static const double MASK_READ = 2; /* times as long as other samples: to double precision */
-static const double TOUCH = 4;     /* ns a sample of new memory, of blocks */
+/* Many sounds: "GPU: many sounds at once", the same place. Masks: 1,600 rooms of 0.2 to 1.2 s
+ * beside 50. */
+static const double FILE_COST = 0.5e-3;    /* a file, apart from its samples */
+static const double FILE_SAMPLE = 1.6e-9;  /* read 1.25e-9, or written 1.9e-9 */
+static const double CODEC = 11e-9;         /* a sample of a compressed format (FLAC) */
+static const double HAND_OVER = 0.5e-9;    /* a sample to where a GPU gets it, or from there */
+static const double DEVICE_TURN = 0.07e-3; /* a job, of the thread that serves a GPU */
+static const double MASK_SENT = 0.2e-3;    /* a mask, until a GPU has it, while others wait */
 
-/* Pictures, per cell: a coefficient on one core; the transfer to and from the GPU, and a
- * coefficient there. */
-static const double CPU_CELL_TAP = 0.045;
-static const double GPU_CELL = 0.3;
-static const double GPU_CELL_TAP = 0.0001;
-static const double GPU_CLEARLY = 1.2; /* files, which both read and write, are left out */
-
-/* Many sounds: seconds a file apart from its samples, ns a sample of a compressed format (FLAC),
- * and ns a sample that is copied to where a GPU gets it, and back. */
-static const double FILE_COST = 0.5e-3;
-static const double CODEC = 11;
-static const double HAND_OVER = 0.5;
-static const double DEVICE_TURN = 0.07e-3; /* seconds a job that a GPU's own thread takes for it */
-/* Seconds a mask: on a processor, and until a GPU has it, while others wait (1,600 rooms of 0.2 to
- * 1.2 s beside 50, docs/measurements.md). */
-static const double MASK_COST = 1e-3;
-static const double MASK_SENT = 0.2e-3;
-
-static const double CLEARLY = 0.95; /* of the CPU's time */
-static const double SHORT = 0.005;  /* seconds: less is no measurement */
-static const double MAIN = 0.5;     /* of a loop, so that it measures the step */
+/* Of the CPU's time: the constants of one machine are that wrong on another. */
+static const double CLEARLY = 0.5;
 
 enum {
     BLOCK_SAMPLES = 1 << 23, /* of a block: chain/stages.c */
@@ -48,16 +50,6 @@ enum {
     GPU_BLOCKS = 4,     /* at least, of a longer sound */
     GPU_FFT_LEAST = 1 << 10,
     GPU_PATHS = 8, /* products of a point that cost as much as its transform */
-};
-
-/* How much there is to do, in the units of machine_speed.h, and in how many blocks. */
-struct work {
-    double step, form;           /* CPU */
-    double share;                /* of the CPU's time, with the threads that it can use */
-    double read, write;          /* files */
-    double set_up, taps;         /* GPU */
-    double carry, point, blocks; /* GPU */
-    double block;                /* samples, in and out */
 };
 
 static double larger(double a, double b)
@@ -70,14 +62,10 @@ static size_t widest(const struct backend_job *job)
     return job->inputs > job->outputs ? job->inputs : job->outputs;
 }
 
-static double samples_in(const struct backend_job *job)
+static double samples_of(const struct backend_job *job)
 {
-    return job->frames * (double)job->inputs;
-}
-
-static double samples_out(const struct backend_job *job)
-{
-    return (job->frames + (double)job->taps) * (double)job->outputs;
+    return job->frames * (double)job->inputs +
+           (job->frames + (double)job->taps) * (double)job->outputs;
 }
 
 static size_t block_most(const struct backend_job *job)
@@ -87,13 +75,10 @@ static size_t block_most(const struct backend_job *job)
     return frames < (double)most ? (size_t)frames : most;
 }
 
-/* Of the CPU's time with one thread, the part that `threads` take. */
-static double share(size_t threads)
-{
-    return SERIAL + (1 - SERIAL) / (double)threads;
-}
+/* ---- the CPU ---- */
 
-static struct work work_of_cpu(const struct backend_job *job)
+/* *sharers: threads that can share the step. */
+static double step_of_cpu(const struct backend_job *job, size_t *sharers)
 {
     size_t rows = job->inputs < job->outputs ? job->inputs : job->outputs;
     struct partition_job plan_job = {.taps = job->taps,
@@ -106,19 +91,29 @@ static struct work work_of_cpu(const struct backend_job *job)
     plan_job.block = block;
     plan_job.channels = rows;
     struct partition_plan plan = partition_plan(&plan_job);
-    bool alone = plan.algorithm == PARTITION_PARTITIONED;
-    double channels = (double)(job->inputs + job->outputs), taps = (double)job->taps;
-    double blocks = ceil((job->frames + taps) / (double)block);
-    double step = partition_step_cost(&plan, job->inputs, job->outputs, job->paths, block) +
-                  CPU_MOVE * channels * (double)block;
-    double factor = alone ? CPU_ALONE : 1;
-    return (struct work){.step = factor * NS * blocks * step,
-                         .form = factor * ((double)job->columns + channels) * taps + CPU_START,
-                         .share = share(partition_sharers(&plan, widest(job), job->threads)),
-                         .read = samples_in(job),
-                         .write = samples_out(job),
-                         .blocks = blocks,
-                         .block = channels * (double)block};
+    double factor = plan.algorithm == PARTITION_PARTITIONED ? CPU_ALONE : 1;
+    double blocks = ceil((job->frames + (double)job->taps) / (double)block);
+    double moved = (double)(job->inputs + job->outputs) * (double)block;
+    *sharers = partition_sharers(&plan, widest(job), job->threads);
+    return factor * CPU_STEP * blocks *
+           (partition_step_cost(&plan, job->inputs, job->outputs, job->paths, block) +
+            CPU_MOVE * moved);
+}
+
+double backend_cost_cpu(const struct backend_job *job)
+{
+    size_t sharers;
+    double step = step_of_cpu(job, &sharers);
+    double channels = (double)(job->inputs + job->outputs);
+    double taps = ((double)job->columns + channels) * (double)job->taps + CPU_TAPS;
+    return (CPU_SERIAL + (1 - CPU_SERIAL) / (double)sharers) * (step + CPU_TAP * taps);
+}
+
+/* ---- a GPU ---- */
+
+static double slower_than_h200(double bandwidth)
+{
+    return bandwidth > 0 ? H200 / bandwidth : 1;
 }
 
 /* The points of a block's transforms, for one channel: the fewest, of any length. */
@@ -135,190 +130,35 @@ static double points_of(size_t taps, double block, double *fft)
     return best;
 }
 
-static size_t part_of(size_t count, size_t gpus)
-{
-    return (count + gpus - 1) / gpus;
-}
+struct gpu_work {
+    double block, blocks; /* frames, count */
+    double spectra, points;
+};
 
-/* What the largest share has. */
-static struct backend_job share_of(const struct backend_job *job, size_t gpus)
+static struct gpu_work work_of_gpu(const struct backend_job *job)
 {
-    struct backend_job one = *job;
-    bool is_diagonal = job->paths <= job->outputs && job->inputs == job->outputs;
-    one.outputs = part_of(job->outputs, gpus);
-    one.inputs = is_diagonal ? part_of(job->inputs, gpus) : job->inputs;
-    one.paths = part_of(job->paths, gpus);
-    one.columns = job->columns < job->outputs ? job->columns : part_of(job->columns, gpus);
-    return one;
-}
-
-/* Of each of `gpus`, which share the outputs; memory is pinned for all of them. */
-static struct work work_of_gpus(const struct backend_job *job, size_t gpus)
-{
-    const struct backend_job own = share_of(job, gpus);
     double least = larger(GPU_BLOCK_LEAST, (double)job->taps / GPU_BLOCK_TAPS);
     double most = (double)block_most(job), block = larger(most / GPU_BLOCKS, least);
-    double frames = job->frames + (double)job->taps, fft = GPU_FFT_LEAST;
     block = block < most ? block : most;
-    double blocks = ceil(frames / block), points = points_of(job->taps, block, &fft);
-    double channels = (double)(own.inputs + own.outputs);
-    return (struct work){.read = samples_in(job),
-                         .write = samples_out(job),
-                         .set_up = (double)gpus * channels * block + GPU_START,
-                         .taps = (double)own.columns * fft,
-                         .carry = channels * block * blocks,
-                         .point = blocks * points * (channels + (double)own.paths / GPU_PATHS),
-                         .blocks = blocks,
-                         .block = (double)(job->inputs + job->outputs) * block};
+    double fft = GPU_FFT_LEAST, points = points_of(job->taps, block, &fft);
+    double blocks = ceil((job->frames + (double)job->taps) / block);
+    double rows = (double)(job->inputs + job->outputs) + (double)job->paths / GPU_PATHS;
+    return (struct gpu_work){block, blocks, (double)job->columns * fft, blocks * points * rows};
 }
 
-static struct work work_of_gpu(const struct backend_job *job)
+double backend_cost_gpu(const struct backend_job *job, double bandwidth)
 {
-    return work_of_gpus(job, 1);
+    const struct gpu_work work = work_of_gpu(job);
+    double block = (double)(job->inputs + job->outputs) * work.block;
+    double read = MASK_TAP * (double)job->columns * (double)job->taps;
+    double compute = GPU_SPECTRUM * work.spectra + GPU_POINT * work.points;
+    return larger(GPU_CONTEXT - read, 0) + GPU_LEAVE + GPU_SET_UP * (block + GPU_SAMPLES) +
+           work.blocks * (GPU_CARRY * block + GPU_BLOCK) + slower_than_h200(bandwidth) * compute;
 }
 
-/* Reading and writing overlap with the step, except for the first block and the last. `busy`: the
- * processor time of the step. */
-static double loop_time(const struct backend_job *job, const struct work *work,
-                        const struct machine_speed *speed, double step, double busy)
+bool backend_cost_clearly_gpu(double cpu, double gpu)
 {
-    double read = work->read * speed->value[SPEED_READ];
-    double write = work->write * speed->value[SPEED_WRITE];
-    double together = larger(step, larger(read, write));
-    double shared = (busy + read + write) / (double)job->threads;
-    return NS * TOUCH * work->block + (read + write) / work->blocks + larger(together, shared);
-}
-
-double backend_cost_cpu(const struct backend_job *job, const struct machine_speed *speed)
-{
-    const struct work work = work_of_cpu(job);
-    double step = work.step * speed->value[SPEED_STEP];
-    double form = work.form * speed->value[SPEED_FORM];
-    return form * work.share + loop_time(job, &work, speed, step * work.share, step);
-}
-
-static double mask_time(const struct backend_job *job, const struct machine_speed *speed)
-{
-    return MASK_READ * (double)job->columns * (double)job->taps * speed->value[SPEED_READ];
-}
-
-static double step_time(const struct work *work, const struct machine_speed *speed)
-{
-    return work->carry * speed->value[SPEED_CARRY] + work->point * speed->value[SPEED_POINT] +
-           work->blocks * speed->value[SPEED_BLOCK];
-}
-
-/* The driver makes contexts one after the other. */
-static double cost_of_gpus(const struct backend_job *job, size_t gpus,
-                           const struct machine_speed *speed)
-{
-    const struct work work = work_of_gpus(job, gpus);
-    double context = (double)gpus * speed->value[SPEED_CONTEXT];
-    double busy = (double)gpus * work.carry * speed->value[SPEED_CARRY];
-    return GPU_LEAVE * context + larger(context - mask_time(job, speed), 0) +
-           work.set_up * speed->value[SPEED_SET_UP] + work.taps * speed->value[SPEED_UPLOAD] +
-           loop_time(job, &work, speed, step_time(&work, speed), busy);
-}
-
-double backend_cost_gpu(const struct backend_job *job, const struct machine_speed *speed)
-{
-    return cost_of_gpus(job, 1, speed);
-}
-
-struct backend_gpus backend_cost_gpus(const struct backend_job *job, size_t available,
-                                      const struct machine_speed *speed)
-{
-    const struct work one = work_of_gpu(job);
-    struct backend_gpus gpus = {
-        .count = 1,
-        .one = cost_of_gpus(job, 1, speed),
-        .files = one.read * speed->value[SPEED_READ] + one.write * speed->value[SPEED_WRITE],
-        .shared = one.taps * speed->value[SPEED_UPLOAD] + step_time(&one, speed),
-        .context = (1 + GPU_LEAVE) * speed->value[SPEED_CONTEXT],
-    };
-    gpus.best = gpus.one;
-    for (size_t count = 2; count <= available && count <= job->outputs; count++) {
-        double seconds = cost_of_gpus(job, count, speed);
-        if (seconds < CLEARLY * gpus.best) {
-            gpus.count = count;
-            gpus.best = seconds;
-        }
-    }
-    return gpus;
-}
-
-/* ---- many sounds ---- */
-
-void backend_set_add_file(struct backend_set *set, double in, double out, double compressed,
-                          const struct machine_speed *speed)
-{
-    set->files += FILE_COST + in * speed->value[SPEED_READ] + out * speed->value[SPEED_WRITE] +
-                  NS * CODEC * compressed;
-}
-
-void backend_set_add(struct backend_set *set, const struct backend_job *job,
-                     const struct machine_speed *speed)
-{
-    const struct work cpu = work_of_cpu(job), gpu = work_of_gpu(job);
-    double samples = samples_in(job) + samples_out(job);
-    double carry = samples * speed->value[SPEED_CARRY] / 2;
-    double compute = gpu.point * speed->value[SPEED_POINT];
-    set->convolve += cpu.step * speed->value[SPEED_STEP];
-    set->hand_over += NS * HAND_OVER * samples;
-    set->device += larger(carry, compute) + DEVICE_TURN;
-}
-
-struct backend_set_times backend_set_cost(const struct backend_set *set,
-                                          const struct machine_speed *speed)
-{
-    double each = set->jobs / (double)set->processors;
-    double masks = set->masks * MASK_COST / (double)set->processors;
-    double beside = each * (set->files + set->hand_over);
-    double device = set->devices ? set->jobs * set->device / (double)set->devices : INFINITY;
-    double start = (1 + GPU_LEAVE) * speed->value[SPEED_CONTEXT] + MASK_SENT * set->masks;
-    return (struct backend_set_times){.cpu = masks + each * (set->files + set->convolve),
-                                      .gpu = masks + start + larger(beside, device),
-                                      .files = each * set->files};
-}
-
-/* ---- measurements ---- */
-
-static void learn(struct machine_speed *speed, enum machine_figure figure, double seconds,
-                  double work)
-{
-    if (seconds > SHORT)
-        (void)machine_speed_add(speed, figure, seconds / work);
-}
-
-/* The loop's time is that of its slowest part: turned round, what the step takes alone. */
-static void learn_step(const struct backend_job *job, const struct work *work,
-                       const struct backend_times *times, struct machine_speed *speed)
-{
-    double files = times->read + times->write;
-    double loop = times->loop - files / work->blocks;
-    double step = loop / work->share, rest = loop * (double)job->threads - files;
-    step = step < rest ? step : rest;
-    if (step * work->share > MAIN * loop)
-        learn(speed, SPEED_STEP, step, work->step);
-}
-
-void backend_cost_learn(const struct backend_job *job, bool on_gpu,
-                        const struct backend_times *times, struct machine_speed *speed)
-{
-    const struct work work = on_gpu ? work_of_gpu(job) : work_of_cpu(job);
-    learn(speed, SPEED_READ, times->read, work.read);
-    learn(speed, SPEED_WRITE, times->write, work.write);
-    if (!on_gpu) {
-        learn_step(job, &work, times, speed);
-        learn(speed, SPEED_FORM, times->form / work.share, work.form);
-        return;
-    }
-    learn(speed, SPEED_CONTEXT, times->context, 1);
-    learn(speed, SPEED_SET_UP, times->set_up, work.set_up);
-    learn(speed, SPEED_UPLOAD, times->form, work.taps);
-    learn(speed, SPEED_CARRY, times->carry, work.carry);
-    learn(speed, SPEED_POINT, times->compute, work.point);
-    learn(speed, SPEED_BLOCK, times->launch, work.blocks);
+    return gpu < CLEARLY * cpu;
 }
 
 /* ---- pictures ---- */
@@ -330,18 +170,42 @@ static double cells_of(const struct backend_picture *picture)
 
 double backend_cost_picture_cpu(const struct backend_picture *picture)
 {
-    return NS * cells_of(picture) * (double)picture->taps * CPU_CELL_TAP / (double)picture->threads;
+    return CPU_CELL_TAP * cells_of(picture) * (double)picture->taps / (double)picture->threads;
 }
 
-double backend_cost_picture_gpu(const struct backend_picture *picture,
-                                const struct machine_speed *speed)
+double backend_cost_picture_gpu(const struct backend_picture *picture, double bandwidth)
 {
-    double cell = GPU_CELL + (double)picture->taps * GPU_CELL_TAP;
-    double context = (1 + GPU_LEAVE) * speed->value[SPEED_CONTEXT];
-    return GPU_CLEARLY * (context + NS * cells_of(picture) * cell);
+    double tap = slower_than_h200(bandwidth) * GPU_CELL_TAP;
+    return GPU_CONTEXT + GPU_LEAVE + cells_of(picture) * (GPU_CELL + tap * (double)picture->taps);
 }
 
-bool backend_cost_clearly_gpu(double cpu, double gpu)
+/* ---- many sounds ---- */
+
+void backend_set_add_file(struct backend_set *set, double samples, double compressed)
 {
-    return gpu < CLEARLY * cpu;
+    set->files += FILE_COST + FILE_SAMPLE * samples + CODEC * compressed;
+}
+
+void backend_set_add(struct backend_set *set, const struct backend_job *job)
+{
+    size_t sharers;
+    double samples = samples_of(job);
+    set->convolve += step_of_cpu(job, &sharers);
+    set->hand_over += HAND_OVER * samples;
+    set->carried += GPU_CARRY / 2 * samples + DEVICE_TURN;
+    set->computed += GPU_POINT * work_of_gpu(job).points + DEVICE_TURN;
+}
+
+double backend_set_cpu(const struct backend_set *set)
+{
+    return set->jobs * set->convolve / (double)set->processors;
+}
+
+/* Files are read and written beside the GPU's work: the longer of them counts. */
+double backend_set_gpu(const struct backend_set *set, double bandwidth)
+{
+    double each = set->jobs / (double)set->processors, files = each * set->files;
+    double device = larger(set->carried, slower_than_h200(bandwidth) * set->computed);
+    return GPU_CONTEXT + GPU_LEAVE + MASK_SENT * set->masks +
+           larger(files + each * set->hand_over, set->jobs * device) - files;
 }

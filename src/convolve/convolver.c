@@ -1,3 +1,4 @@
+#include "convolve/convolver_service.h"
 #include "convolve/convolver_state.h"
 
 #include "base/laps.h"
@@ -13,15 +14,10 @@ static void convolver_reset(struct filter *filter)
     struct convolver *convolver = (struct convolver *)filter;
     if (atomic_load(&convolver->switching))
         convolver_finish_switch(convolver);
-    for (size_t p = 0; p < convolver->share_count; p++) {
-        struct convolver_share *share = &convolver->shares[p];
-        for (enum side s = convolver_side_of(share); s < SIDES; s++)
-            if (share->backend[s])
-                share->backend[s]->reset(share->convolution[s]);
-        share->spare.posted = false;
-        share->spare.behind = 0;
-    }
-    if (convolver->shares[0].backend[STANDBY] || convolver->kept_mask)
+    for (enum side s = convolver_side_of(convolver); s < SIDES; s++)
+        if (convolver->backend[s])
+            convolver->backend[s]->reset(convolver->convolution[s]);
+    if (convolver->backend[STANDBY] || convolver->kept_mask)
         (convolver_is_in_double(convolver) ? convolver_reset_history_in_double
                                            : convolver_reset_history)(convolver);
     if (convolver->prover)
@@ -31,7 +27,7 @@ static void convolver_reset(struct filter *filter)
 
 static void mask_release(const struct convolver *convolver, struct convolver_mask *mask)
 {
-    convolver_shares_release(convolver, mask);
+    convolver_release_sides(convolver, mask);
     proved_mask_release(mask->proved);
     free(mask);
 }
@@ -41,12 +37,12 @@ static void convolver_destroy(struct filter *filter)
     struct convolver *convolver = (struct convolver *)filter;
     while (convolver->masks)
         convolver_release(filter, convolver->masks);
-    convolver_shares_destroy(convolver);
+    convolver_destroy_sides(convolver);
     prover_destroy(convolver->prover);
     (convolver_is_in_double(convolver) ? convolver_free_history_in_double
                                        : convolver_free_history)(convolver);
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
-        block_free(&convolver->spare[v]);
+        block_free(&convolver->beside[v]);
     block_free(&convolver->coming);
     block_free_in_double(&convolver->coming_in_double);
     free(convolver);
@@ -65,12 +61,11 @@ static const struct filter_kind kind_in_double = {.name = "convolver",
 static enum status prepare(struct convolver *convolver, const struct mask *mask,
                            struct convolver_mask **result)
 {
-    size_t forms = convolver->share_count * sizeof(struct convolver_forms);
-    struct convolver_mask *prepared = calloc(1, sizeof *prepared + forms);
+    struct convolver_mask *prepared = calloc(1, sizeof *prepared);
     if (!prepared)
         return fail_memory("a mask");
     int64_t lap = lap_begin();
-    enum status status = convolver_shares_prepare(convolver, mask, prepared);
+    enum status status = convolver_prepare_sides(convolver, mask, prepared);
     if (status == STATUS_OK && convolver->prover)
         status = prover_add(convolver->prover, mask, &prepared->proved);
     lap_end(LAP_FORM, lap);
@@ -99,10 +94,7 @@ static enum status keep_history(struct convolver *convolver)
 bool convolver_needs_mask(const struct filter *filter)
 {
     const struct convolver *convolver = (const struct convolver *)filter;
-    bool needs = false;
-    for (size_t p = 0; p < convolver->share_count && convolver->kept_mask; p++)
-        needs = needs || !convolver->shares[p].backend[STANDBY];
-    return needs;
+    return convolver->kept_mask && !convolver->backend[STANDBY];
 }
 
 static enum status create_prover(struct convolver *convolver,
@@ -123,24 +115,20 @@ static enum status fill(struct convolver *convolver, const struct convolver_back
                         const struct convolver_settings *settings, const struct mask *mask)
 {
     TRY(create_prover(convolver, settings));
-    TRY(convolver_shares_create(convolver, backend, mask));
-    backend = convolver->shares[0].backend[MAIN];
-    bool stands_by = backend->failure && !settings->alone && !settings->gpus_alone;
+    TRY(convolver_create_main(convolver, backend, mask));
+    backend = convolver->backend[MAIN];
+    bool stands_by = backend->failure && !settings->alone;
     bool in_files = settings->mask_stays && !convolver->shape.live && settings->taps == 0;
     if (stands_by)
         TRY(keep_history(convolver));
     if (stands_by && in_files)
         convolver->kept_mask = mask;
     else if (stands_by)
-        TRY(convolver_shares_add_standby(convolver, mask));
+        TRY(convolver_create_standby(convolver, mask));
     TRY(prepare(convolver, mask, &convolver->first));
     convolver->current = convolver->first;
-    bool may_wait = settings->live && !settings->alone && backend->collect;
-    convolver->patience_alone = INT64_MAX;
-    if (may_wait && !settings->gpus_alone)
-        TRY(convolver_shares_run_standbys(convolver));
-    if (may_wait)
-        convolver_spares_create(convolver, mask);
+    if (stands_by && settings->live && backend->collect)
+        TRY(convolver_try_along(convolver));
     return STATUS_OK;
 }
 
@@ -223,37 +211,21 @@ enum status convolver_create(const struct convolver_settings *settings, const st
     return status;
 }
 
-/* The main one as long as a share is on it. */
-static const struct convolver_share *active_share(const struct filter *filter)
-{
-    const struct convolver *convolver = (const struct convolver *)filter;
-    for (size_t p = 0; p < convolver->share_count; p++)
-        if (!convolver_is_replaced(&convolver->shares[p]))
-            return &convolver->shares[p];
-    return &convolver->shares[0];
-}
-
 const char *convolver_backend(const struct filter *filter)
 {
-    const struct convolver_share *share = active_share(filter);
-    return share->backend[convolver_side_of(share)]->name;
+    const struct convolver *convolver = (const struct convolver *)filter;
+    return convolver->backend[convolver_side_of(convolver)]->name;
 }
 
 const char *convolver_algorithm(const struct filter *filter)
 {
-    const struct convolver_share *share = active_share(filter);
-    return convolver_is_replaced(share) ? share->algorithm[STANDBY]
-                                        : ((const struct convolver *)filter)->algorithm;
+    const struct convolver *convolver = (const struct convolver *)filter;
+    return convolver->algorithm[convolver_side_of(convolver)];
 }
 
 const char *convolver_reason(const struct filter *filter)
 {
     return ((const struct convolver *)filter)->reason;
-}
-
-const char *convolver_share_reason(const struct filter *filter)
-{
-    return ((const struct convolver *)filter)->share_reason;
 }
 
 uint64_t convolver_late(const struct filter *filter)
@@ -263,16 +235,7 @@ uint64_t convolver_late(const struct filter *filter)
 
 uint64_t convolver_failures(const struct filter *filter)
 {
-    const struct convolver *convolver = (const struct convolver *)filter;
-    uint64_t failures = 0;
-    for (size_t p = 0; p < convolver->share_count; p++)
-        failures += convolver_side_of(&convolver->shares[p]) != MAIN;
-    return failures;
-}
-
-size_t convolver_share_count(const struct filter *filter)
-{
-    return ((const struct convolver *)filter)->share_count;
+    return convolver_is_replaced((const struct convolver *)filter);
 }
 
 void convolver_prove(struct filter *filter, struct proof *proof)

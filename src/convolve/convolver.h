@@ -26,22 +26,13 @@ enum { GPU_LIVE_BLOCK_MOST = 2048 };    /* frames: longer blocks use the batch c
 
 /* All zero: automatic. */
 struct gpu_settings {
-    const char *kernel; /* a kernel's name; NULL: the fastest */
-    enum gpu_mode mode; /* other than auto: block by block, as live */
-    struct gpu_devices devices;
+    const char *kernel;         /* a kernel's name; NULL: the fastest */
+    enum gpu_mode mode;         /* other than auto: block by block, as live */
+    struct gpu_devices devices; /* one at most; a batch has several */
 };
 
-/* A backend that the convolvers of many jobs share, in files (gather.h). */
-struct convolver_shape;
 struct convolver_backend;
-struct convolver_service {
-    const struct convolver_backend *backend;
-    /* Whether it can take a convolver of that shape now. Threads: any. */
-    bool (*serves)(const struct convolver_service *service, const struct convolver_shape *shape,
-                   const struct mask *mask);
-    /* The longest block for so many channels and taps, in frames; 0: none. */
-    size_t (*block_most)(size_t channels, size_t taps);
-};
+struct convolver_service; /* convolver_service.h */
 
 struct convolver_settings {
     const char *backend; /* a name of convolver_backend_name, or "auto" */
@@ -52,7 +43,6 @@ struct convolver_settings {
     int64_t frames;    /* of the whole sound, for auto; 0 or less: unknown */
     bool live;         /* the caller waits for each block */
     bool alone;        /* on a GPU, without anything standing by: for measurements */
-    bool gpus_alone;   /* on GPUs, of which one stands by for another, and the CPU for none */
     bool reproducible; /* neither the preferred block nor a rounding depends on the machine */
     bool alike;        /* live, on the CPU: no mask costs more by double precision (near_bound.h) */
     bool mask_stays;   /* the first mask outlives the convolver, and no other follows */
@@ -69,13 +59,8 @@ const char *convolver_choice_name(size_t index); /* "auto" first, then the backe
 /* Latency is the first mask's origin, tail is taps - 1 frames. A backend that can fail in a step
  * (a GPU) has a CPU standby: on failure it receives the input history and takes over within the
  * same block, without a gap; filter->notice reports it. In files whose mask stays, it is made only
- * then. Live, if the CPU is fast enough, it runs
- * in parallel and supplies any block that the GPU does not finish within 60 % of the block's time.
- * Live, several GPUs may share the outputs: each share has a standby, is late and fails alone. One
- * that is not there when the block's time is over, and has no CPU beside it, is silent for
- * that block. Where the CPU is too slow to compute a share along, another GPU that has the memory
- * and the time stands by for it: it gets the share's inputs, and takes over in the block in which
- * that one fails.
+ * then. Live, if the CPU is fast enough, it runs in parallel and supplies any block that the GPU
+ * does not finish within 60 % of the block's time. If not, blocks come late after a failure.
  * Errors: memory, an unknown backend, one that is not available. */
 MUST_CHECK enum status convolver_create(const struct convolver_settings *settings,
                                         const struct mask *mask, struct filter **convolver);
@@ -94,12 +79,6 @@ bool convolver_expects(const struct convolver_settings *settings);
 /* Wait for that, before the program ends. */
 void convolver_settle(void);
 
-/* After a run whose only convolver it was: what laps.h has of it says how fast this machine is, for
- * `auto`, and is added to `measured` (machine_speed.h). `mask` is the first. Control thread. */
-struct machine_speed;
-void convolver_learn(const struct filter *convolver, const struct convolver_settings *settings,
-                     const struct mask *mask, struct machine_speed *measured);
-
 /* The error of a backend that is not in this build. */
 enum status fail_no_cuda(void);
 
@@ -108,16 +87,12 @@ MUST_CHECK enum status convolver_create_on(const struct convolver_backend *backe
                                            const struct convolver_settings *settings,
                                            const struct mask *mask, struct filter **convolver);
 
-/* The active backend, its algorithm, why auto chose it ("" if the user did), and why so many GPUs
- * ("" if the user did, or there are not several). */
+/* The active backend, its algorithm, and why auto chose it ("" if the user did). */
 const char *convolver_backend(const struct filter *convolver);
 const char *convolver_algorithm(const struct filter *convolver);
 const char *convolver_reason(const struct filter *convolver);
-const char *convolver_share_reason(const struct filter *convolver);
-uint64_t convolver_failures(const struct filter *convolver); /* GPUs that failed */
-uint64_t convolver_late(const struct filter *convolver);     /* late blocks, of each GPU */
-size_t
-convolver_share_count(const struct filter *convolver); /* GPUs that share the outputs; or 1 */
+uint64_t convolver_failures(const struct filter *convolver); /* of the GPU: 0 or 1 */
+uint64_t convolver_late(const struct filter *convolver);     /* blocks of the GPU */
 
 /* After the last step of a convolver whose settings want a proof: compare what is left. */
 void convolver_prove(struct filter *convolver, struct proof *proof);
@@ -197,8 +172,6 @@ struct convolver_shape {
     bool reproducible;
     bool alike;
     bool has_choices; /* other masks may follow the first one */
-    size_t share;     /* of the outputs of a convolver: these are some, if shares > 1 */
-    size_t shares;
     struct gpu_settings gpu;
     const struct convolver_service *service;
     struct workers *workers;
@@ -224,28 +197,17 @@ struct convolver_backend {
     const struct convolver_backend *in_double; /* for double precision. NULL: there is none */
     /* Whether auto may choose it. NULL: no. */
     bool (*is_usable)(void);
+    /* Of the processor's memory, in bytes a second, where `is_usable`; 0: unknown. */
+    double (*bandwidth)(void);
     /* Begin in a thread what every convolver needs; and wait for it. NULL: nothing takes long. */
     void (*expect)(const struct gpu_settings *gpu, size_t taps); /* taps 0: unknown */
     void (*settle)(void);
     /* The backend to use for this shape and first mask. NULL: this one. */
     const struct convolver_backend *(*variant)(const struct convolver_shape *shape,
                                                const struct mask *mask);
-    /* The processors that share the outputs, each with a convolution of its own, at least one; a
-     * share's is shape->gpu.devices.of[0]. `why` is empty before, and says it where there was a
-     * choice. NULL: there is one. */
-    enum status (*share_out)(const struct convolver_shape *shape, const struct mask *mask,
-                             struct gpu_devices *devices, char why[CONVOLVER_WHY]);
-    /* Live, for a share that no processor computes along: the one that is to stand by for it, of
-     * those that do not have it. `taken`: the processors of all shares, of which this is one.
-     * False: there is none with the room and the time for that. NULL: there never is. */
-    bool (*choose_spare)(const struct convolver_shape *shape, const struct gpu_devices *taken,
-                         unsigned char *device);
     /* Go beside its processor, until numa_leave: memory and threads that are made then are near it.
      * NULL: it is the same everywhere. */
     void (*enter)(const struct convolver_shape *shape, struct numa_before *before);
-    /* In files: a step waits for another processor, so that those of several shares may run at
-     * once, each in a thread, and so may creating them and preparing masks. */
-    bool steps_at_once;
     /* Best block length for files, in frames. NULL: partition_preferred_block. */
     size_t (*preferred_block)(size_t taps, size_t most);
     /* NULL: not in this build; only `name` is set then. */
@@ -270,8 +232,7 @@ struct convolver_backend {
 
     /* The step in two halves: send the block, then wait until `until` (monotonic_ns) for the
      * outputs. False: they are late and undefined; the next block can be posted nevertheless.
-     * Several shares may be at it on threads of their own, and prepare masks so. NULL: the backend
-     * does not wait for another processor. */
+     * NULL: the backend does not wait for another processor. */
     void (*post)(struct convolution *convolution, const float *const *in,
                  const struct convolver_slot slots[CONVOLVER_SLOTS]);
     bool (*collect)(struct convolution *convolution,

@@ -1,7 +1,6 @@
 /* The table of backends, and which one serves a mask. */
 #include "convolve/convolver_state.h"
 
-#include "base/laps.h"
 #include "base/machine.h"
 #include "convolve/backend_cost.h"
 #include "convolve/partition.h"
@@ -44,16 +43,6 @@ static bool implies_gpu(const struct gpu_settings *gpu)
     return gpu->kernel || gpu->mode != GPU_MODE_AUTO || gpu_devices_are_given(&gpu->devices);
 }
 
-static double estimate_cpu(const struct backend_job *job)
-{
-    return backend_cost_cpu(job, machine_speed_now());
-}
-
-static double estimate_gpu(const struct backend_job *job)
-{
-    return backend_cost_gpu(job, machine_speed_now());
-}
-
 bool convolver_expects(const struct convolver_settings *settings)
 {
     return convolver_cuda.expect && strcmp(settings->backend, convolver_cpu.name) != 0 &&
@@ -65,7 +54,7 @@ void convolver_expect(const struct convolver_settings *settings, const struct ba
     bool is_auto = strcmp(settings->backend, "auto") == 0;
     bool likely = is_auto ? implies_gpu(&settings->gpu) : strcmp(settings->backend, "cuda") == 0;
     if (is_auto && job && job->frames > 0)
-        likely = backend_cost_clearly_gpu(estimate_cpu(job), estimate_gpu(job));
+        likely = backend_cost_clearly_gpu(backend_cost_cpu(job), backend_cost_gpu(job, 0));
     if (likely && convolver_expects(settings))
         convolver_cuda.expect(&settings->gpu, job ? job->taps : 0);
 }
@@ -87,33 +76,6 @@ static struct backend_job job_of(const struct convolver_settings *settings, cons
                                 .threads = workers_count(settings->workers)};
 }
 
-void convolver_learn(const struct filter *convolver, const struct convolver_settings *settings,
-                     const struct mask *mask, struct machine_speed *measured)
-{
-    bool on_gpu = strcmp(convolver_backend(convolver), convolver_cuda.name) == 0;
-    const struct backend_times times = {
-        .form = on_gpu ? lap_seconds(LAP_FORM) : lap_seconds(LAP_CHAIN),
-        .read = lap_seconds(LAP_READ),
-        .write = lap_seconds(LAP_MEASURE) + lap_seconds(LAP_WRITE),
-        .loop = lap_seconds(LAP_STARVED) + lap_seconds(LAP_STEP) + lap_seconds(LAP_HELD),
-        .context = lap_seconds(LAP_CONTEXT) + lap_seconds(LAP_LIBRARY),
-        .set_up = lap_seconds(LAP_PIN) + lap_seconds(LAP_PLAN),
-        .carry = lap_seconds(LAP_SEND) + lap_seconds(LAP_RETURN),
-        .compute = lap_seconds(LAP_COMPUTE),
-        .launch = lap_seconds(LAP_LAUNCH),
-    };
-    const struct backend_job job = job_of(settings, mask);
-    bool is_usual = settings->precision == PRECISION_SINGLE && !settings->reproducible &&
-                    !settings->live && !implies_gpu(&settings->gpu) && !settings->proof.wanted &&
-                    strcmp(settings->backend, convolver_direct.name) != 0;
-    /* Making it took as long as the GPU that was tried before it. */
-    bool in_vain = !on_gpu && lap_seconds(LAP_DEVICE) > 0;
-    bool is_whole = convolver_share_count(convolver) == 1;
-    if (is_usual && is_whole && !in_vain && settings->frames > 0 &&
-        convolver_failures(convolver) == 0)
-        backend_cost_learn(&job, on_gpu, &times, measured);
-}
-
 const struct convolver_backend *convolver_choose(const struct convolver_settings *settings,
                                                  const struct mask *mask, char *reason, size_t size)
 {
@@ -127,14 +89,17 @@ const struct convolver_backend *convolver_choose(const struct convolver_settings
         snprintf(reason, size, "%s", settings->live ? "a live stream" : "unknown length");
         return &convolver_cpu;
     }
-    struct backend_job job = job_of(settings, mask);
-    double cpu = estimate_cpu(&job), cuda = estimate_gpu(&job);
-    bool is_better = backend_cost_clearly_gpu(cpu, cuda);
-    bool there = is_better && convolver_cuda.is_usable && convolver_cuda.is_usable();
-    snprintf(reason, size, "estimated %.2f s on the CPU, %.2f s on a GPU, %s%s", cpu, cuda,
-             machine_speed_is_measured(machine_speed_now()) ? "by what was measured here"
-                                                            : "by what other machines take",
-             is_better && !there ? ", but no GPU is available" : "");
+    const struct backend_job job = job_of(settings, mask);
+    double cpu = backend_cost_cpu(&job), cuda = backend_cost_gpu(&job, 0);
+    bool is_better = backend_cost_clearly_gpu(cpu, cuda), there = false;
+    if (is_better && convolver_cuda.is_usable && convolver_cuda.is_usable()) {
+        cuda = backend_cost_gpu(&job, convolver_cuda.bandwidth());
+        there = backend_cost_clearly_gpu(cpu, cuda);
+        is_better = there;
+    }
+    snprintf(reason, size,
+             "estimated %.2f s on the CPU, %.2f s on a GPU%s, apart from reading and writing", cpu,
+             cuda, is_better && !there ? ", but no GPU is available" : "");
     return there ? &convolver_cuda : &convolver_cpu;
 }
 

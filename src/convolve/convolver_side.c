@@ -1,5 +1,5 @@
-/* One side of a share of a convolver, and the standby that takes over when it fails; compiled for
- * each precision. The step is real-time. */
+/* One side of a convolver, and the standby that takes over when it fails; compiled for each
+ * precision. The step is real-time. */
 #include "convolve/convolver_state.h"
 
 #include "base/laps.h"
@@ -42,13 +42,8 @@ void REAL(convolver_free_history)(struct convolver *convolver)
 /* While a standby may have to be fed: one that does not run along. */
 HALO_REALTIME static bool is_history_needed(const struct convolver *convolver)
 {
-    for (size_t p = 0; p < convolver->share_count; p++) {
-        const struct convolver_share *share = &convolver->shares[p];
-        if (!convolver_is_replaced(share) && !share->along &&
-            (share->backend[STANDBY] || convolver->kept_mask))
-            return true;
-    }
-    return false;
+    return !convolver_is_replaced(convolver) && !convolver->along &&
+           (convolver->backend[STANDBY] || convolver->kept_mask);
 }
 
 /* In files the workers share that. */
@@ -65,70 +60,58 @@ HALO_REALTIME void REAL(convolver_remember)(struct convolver *convolver, const r
     lap_end(LAP_HISTORY, lap);
 }
 
-HALO_REALTIME void REAL(convolver_set_slots)(const struct convolver *convolver,
-                                             const struct convolver_share *share, enum side side,
+HALO_REALTIME void REAL(convolver_set_slots)(const struct convolver *convolver, enum side side,
                                              bool entering, bool all_fresh, real *const *out,
                                              const struct real_block *coming,
                                              struct convolver_slot slots[CONVOLVER_SLOTS])
 {
-    convolver_set_masks(convolver, share, side, entering, all_fresh, slots);
-    slots[convolver->slot].REAL(out) = out + share->first_output;
+    convolver_set_masks(convolver, side, entering, all_fresh, slots);
+    slots[convolver->slot].REAL(out) = out;
     if (entering)
-        slots[1 - convolver->slot].REAL(out) = coming->data + share->first_output;
+        slots[1 - convolver->slot].REAL(out) = coming->data;
 }
 
-HALO_REALTIME static void run_side(struct convolver *convolver, const struct convolver_share *share,
-                                   enum side side, const real *const *in, real *const *out,
-                                   bool entering, bool all_fresh)
+HALO_REALTIME static void run_side(struct convolver *convolver, enum side side,
+                                   const real *const *in, real *const *out, bool entering,
+                                   bool all_fresh)
 {
     struct convolver_slot slots[CONVOLVER_SLOTS];
-    REAL(convolver_set_slots)(convolver, share, side, entering, all_fresh, out,
-                              &convolver->REAL(coming), slots);
-    share->backend[side]->REAL(step)(share->convolution[side], in + share->first_input, slots);
+    REAL(convolver_set_slots)(convolver, side, entering, all_fresh, out, &convolver->REAL(coming),
+                              slots);
+    convolver->backend[side]->REAL(step)(convolver->convolution[side], in, slots);
 }
 
 /* The active backend has failed within this block: feed the standby the history, with no slot
  * active, so that it is up to date. */
-HALO_REALTIME static void take_over(struct convolver *convolver, struct convolver_share *share,
-                                    const char *failure)
+HALO_REALTIME static void take_over(struct convolver *convolver, const char *failure)
 {
     const struct convolver_slot silent[CONVOLVER_SLOTS] = {0};
     const struct convolver_history *history = &convolver->history;
-    size_t block = convolver->filter.block, inputs = share->shape.inputs;
+    size_t block = convolver->filter.block, inputs = convolver->shape.inputs;
     const real *recent[inputs];
     for (size_t i = 0; i < history->blocks; i++) {
         size_t at = (history->next + i) % history->blocks;
         for (size_t c = 0; c < inputs; c++)
-            recent[c] = history->REAL(frames).data[share->first_input + c] + at * block;
-        share->backend[STANDBY]->REAL(step)(share->convolution[STANDBY], recent, silent);
+            recent[c] = history->REAL(frames).data[c] + at * block;
+        convolver->backend[STANDBY]->REAL(step)(convolver->convolution[STANDBY], recent, silent);
     }
-    convolver_leave_side(convolver, share, STANDBY, failure);
+    convolver_leave_main(convolver, failure);
 }
 
-HALO_REALTIME void REAL(convolver_replace_share)(struct convolver *convolver,
-                                                 struct convolver_share *share, const char *failure,
-                                                 const real *const *in, real *const *out,
-                                                 bool entering)
+HALO_REALTIME void REAL(convolver_run)(struct convolver *convolver, const real *const *in,
+                                       real *const *out, bool entering)
 {
-    bool stands_by =
-        !convolver_is_replaced(share) && (share->backend[STANDBY] || convolver->kept_mask);
-    if (stands_by && convolver_make_standby(convolver, share)) {
-        take_over(convolver, share, failure);
-        run_side(convolver, share, STANDBY, in, out, entering, true);
+    enum side side = convolver_side_of(convolver);
+    run_side(convolver, side, in, out, entering, false);
+    const char *failure = convolver_failure_of(convolver, side);
+    if (!failure)
+        return;
+    if (side == MAIN && convolver_make_standby(convolver)) {
+        take_over(convolver, failure);
+        run_side(convolver, STANDBY, in, out, entering, true);
     } else {
         snprintf(convolver->failure, sizeof convolver->failure,
                  "the filter failed: %s; try --backend cpu", failure);
         convolver->filter.failure = convolver->failure;
     }
-}
-
-HALO_REALTIME void REAL(convolver_run_share)(struct convolver *convolver,
-                                             struct convolver_share *share, const real *const *in,
-                                             real *const *out, bool entering)
-{
-    enum side side = convolver_side_of(share);
-    run_side(convolver, share, side, in, out, entering, false);
-    const char *failure = convolver_failure_of(share, side);
-    if (failure)
-        REAL(convolver_replace_share)(convolver, share, failure, in, out, entering);
 }

@@ -1,39 +1,32 @@
-/* The convolver's step: what both precisions and all shares share. Real-time throughout. */
+/* The convolver's step: what both precisions share, and a GPU with the CPU beside it. Real-time
+ * throughout. */
 #include "convolve/convolver_state.h"
 
-#include <stdio.h>
+#include "base/monotonic.h"
 
-HALO_REALTIME static bool runs(const struct convolver_share *share, enum side side)
+#include <stdio.h>
+#include <string.h>
+
+HALO_REALTIME static bool runs(const struct convolver *convolver, enum side side)
 {
-    return side == convolver_side_of(share) || (side == STANDBY && share->along);
+    return side == convolver_side_of(convolver) || (side == STANDBY && convolver->along);
 }
 
-HALO_REALTIME static bool is_share_armed(const struct convolver *convolver, size_t p)
+/* Whether the new mask is armed on all active sides, so that it enters them in one block. */
+HALO_REALTIME static bool is_armed(const struct convolver *convolver)
 {
-    const struct convolver_share *share = &convolver->shares[p];
-    const struct convolver_forms *coming = &convolver->change.to->forms[p];
     bool armed = true;
     for (enum side side = MAIN; side < SIDES; side++) {
-        const struct convolver_backend *backend = share->backend[side];
-        if (backend && backend->arm && runs(share, side))
-            armed = backend->arm(share->convolution[side], 1 - convolver->slot, coming->of[side],
-                                 !convolver->shape.live) &&
+        const struct convolver_backend *backend = convolver->backend[side];
+        if (backend && backend->arm && runs(convolver, side))
+            armed = backend->arm(convolver->convolution[side], 1 - convolver->slot,
+                                 convolver->change.to->forms[side], !convolver->shape.live) &&
                     armed;
     }
     return armed;
 }
 
-/* Whether the new mask is armed on all active sides of all shares, so that it enters all of them in
- * one block. */
-HALO_REALTIME static bool is_armed(const struct convolver *convolver)
-{
-    bool armed = true;
-    for (size_t p = 0; p < convolver->share_count; p++)
-        armed = is_share_armed(convolver, p) && armed;
-    return armed;
-}
-
-/* Whether the new mask takes share in this block: from the switch's frame on, but not before it is
+/* Whether the new mask takes part in this block: from the switch's frame on, but not before it is
  * armed. Live, arming begins at once. */
 HALO_REALTIME static bool enter(struct convolver *convolver)
 {
@@ -80,76 +73,90 @@ HALO_REALTIME void convolver_finish_switch(struct convolver *convolver)
     atomic_store(&convolver->switching, false);
 }
 
-HALO_REALTIME void convolver_set_masks(const struct convolver *convolver,
-                                       const struct convolver_share *share, enum side side,
+HALO_REALTIME void convolver_set_masks(const struct convolver *convolver, enum side side,
                                        bool entering, bool all_fresh,
                                        struct convolver_slot slots[CONVOLVER_SLOTS])
 {
-    const struct convolver_backend *backend = share->backend[side];
-    size_t p = share->shape.share;
-    slots[convolver->slot] = (struct convolver_slot){
-        .prepared = convolver->current->forms[p].of[side], .fresh = all_fresh};
+    const struct convolver_backend *backend = convolver->backend[side];
+    slots[convolver->slot] =
+        (struct convolver_slot){.prepared = convolver->current->forms[side], .fresh = all_fresh};
     slots[1 - convolver->slot] = (struct convolver_slot){0};
     if (entering)
         slots[1 - convolver->slot] =
-            (struct convolver_slot){.prepared = convolver->change.to->forms[p].of[side],
+            (struct convolver_slot){.prepared = convolver->change.to->forms[side],
                                     .fresh = !convolver->entered || all_fresh};
     for (size_t v = 0; v < CONVOLVER_SLOTS && backend->arm; v++)
         if (slots[v].prepared) /* the first mask; both when the standby takes over */
-            (void)backend->arm(share->convolution[side], v, slots[v].prepared, true);
+            (void)backend->arm(convolver->convolution[side], v, slots[v].prepared, true);
 }
 
 /* After a step. A GPU is waited for: whatever takes long there is the GPU. */
 HALO_REALTIME static unsigned find_held_up(const struct convolver *convolver)
 {
-    unsigned held_up = 0;
-    for (size_t p = 0; p < convolver->share_count; p++) {
-        const struct convolver_share *share = &convolver->shares[p];
-        if (share->backend[convolver_side_of(share)]->failure)
-            held_up |= FILTER_GPU_LATE;
-        for (enum side side = MAIN; side < SIDES; side++) {
-            const struct convolver_backend *backend = share->backend[side];
-            if (backend && runs(share, side) && backend->is_worker_late &&
-                backend->is_worker_late(share->convolution[side]))
-                held_up |= FILTER_WORKER_LATE;
-        }
+    unsigned held_up =
+        convolver->backend[convolver_side_of(convolver)]->failure ? FILTER_GPU_LATE : 0;
+    for (enum side side = MAIN; side < SIDES; side++) {
+        const struct convolver_backend *backend = convolver->backend[side];
+        if (backend && runs(convolver, side) && backend->is_worker_late &&
+            backend->is_worker_late(convolver->convolution[side]))
+            held_up |= FILTER_WORKER_LATE;
     }
     return held_up;
 }
 
-HALO_REALTIME const char *convolver_failure_of(const struct convolver_share *share, enum side side)
+HALO_REALTIME const char *convolver_failure_of(const struct convolver *convolver, enum side side)
 {
-    const struct convolver_backend *backend = share->backend[side];
-    return backend->failure ? backend->failure(share->convolution[side]) : NULL;
+    const struct convolver_backend *backend = convolver->backend[side];
+    return backend->failure ? backend->failure(convolver->convolution[side]) : NULL;
 }
 
-HALO_REALTIME static unsigned device_of(const struct convolver_share *share, enum side side)
+HALO_REALTIME void convolver_leave_main(struct convolver *convolver, const char *failure)
 {
-    return side == SPARE ? share->spare.device : share->shape.gpu.devices.of[0];
+    snprintf(convolver->notice, sizeof convolver->notice,
+             "the GPU failed (%s): continuing on the CPU from frame %llu, nothing is lost", failure,
+             (unsigned long long)convolver->position);
+    if (!convolver->shape.service) /* which says it once for all convolvers */
+        convolver->filter.notice = convolver->notice;
+    convolver->along = false;
+    atomic_store(&convolver->side, STANDBY);
 }
 
-HALO_REALTIME void convolver_leave_side(struct convolver *convolver, struct convolver_share *share,
-                                        enum side to, const char *failure)
+/* ---- a GPU with the CPU beside it ---- */
+
+HALO_REALTIME static void copy_outputs(const struct convolver *convolver, const struct block *from,
+                                       float *const *out)
 {
-    char *notice = convolver->notice, place[24] = "the CPU";
-    unsigned long long at = convolver->position;
-    if (to == SPARE)
-        snprintf(place, sizeof place, "GPU %u", device_of(share, SPARE));
-    if (convolver->share_count == 1)
-        snprintf(notice, sizeof convolver->notice,
-                 "the GPU failed (%s): continuing on the CPU from frame %llu, nothing is lost",
-                 failure, at);
+    for (size_t c = 0; c < convolver->filter.outputs; c++)
+        memcpy(out[c], from->data[c], convolver->filter.block * sizeof(float));
+}
+
+/* The block goes to the GPU first, then the CPU computes it too, then the answer is awaited. If the
+ * answer is late or the GPU failed, the outputs are those of the CPU. */
+HALO_REALTIME static void run_beside(struct convolver *convolver, const float *const *in,
+                                     float *const *out, bool entering)
+{
+    const struct convolver_backend *backend = convolver->backend[MAIN];
+    struct convolution *convolution = convolver->convolution[MAIN];
+    struct convolver_slot of_gpu[CONVOLVER_SLOTS], of_cpu[CONVOLVER_SLOTS];
+    int64_t until = monotonic_ns() + convolver->patience;
+    convolver_set_slots(convolver, MAIN, entering, false, out, &convolver->coming, of_gpu);
+    backend->post(convolution, in, of_gpu);
+    convolver_set_slots(convolver, STANDBY, entering, false, convolver->beside[0].data,
+                        &convolver->beside[1], of_cpu);
+    convolver->backend[STANDBY]->step(convolver->convolution[STANDBY], in, of_cpu);
+    if (backend->collect(convolution, of_gpu, until))
+        return;
+    copy_outputs(convolver, &convolver->beside[0], out);
+    if (entering)
+        copy_outputs(convolver, &convolver->beside[1], convolver->coming.data);
+    const char *failure = convolver_failure_of(convolver, MAIN);
+    if (failure)
+        convolver_leave_main(convolver, failure);
     else
-        snprintf(notice, sizeof convolver->notice,
-                 "GPU %u failed (%s): its outputs %zu to %zu continue on %s from frame %llu, "
-                 "nothing is lost",
-                 device_of(share, convolver_side_of(share)), failure, share->first_output + 1,
-                 share->first_output + share->shape.outputs, place, at);
-    if (!share->shape.service) /* which says it once for all convolvers */
-        convolver->filter.notice = notice;
-    share->along = false;
-    atomic_store(&share->side, (int)to);
+        atomic_fetch_add(&convolver->late, 1);
 }
+
+/* ---- the block ---- */
 
 HALO_REALTIME static void end_block(struct convolver *convolver, bool entering)
 {
@@ -166,7 +173,10 @@ HALO_REALTIME void convolver_process(struct filter *filter, const float *const *
 {
     struct convolver *convolver = (struct convolver *)filter;
     bool entering = atomic_load(&convolver->switching) && enter(convolver);
-    convolver_run_shares(convolver, in, out, entering);
+    if (convolver->along)
+        run_beside(convolver, in, out, entering);
+    else
+        convolver_run(convolver, in, out, entering);
     convolver_remember(convolver, in);
     if (convolver->prover)
         prover_step(convolver->prover, in, (const float *const *)out,
@@ -181,8 +191,7 @@ HALO_REALTIME void convolver_process_in_double(struct filter *filter, const doub
 {
     struct convolver *convolver = (struct convolver *)filter;
     bool entering = atomic_load(&convolver->switching) && enter(convolver);
-    for (size_t p = 0; p < convolver->share_count; p++)
-        convolver_run_share_in_double(convolver, &convolver->shares[p], in, out, entering);
+    convolver_run_in_double(convolver, in, out, entering);
     convolver_remember_in_double(convolver, in);
     if (convolver->prover)
         prover_step_in_double(convolver->prover, in, (const double *const *)out,

@@ -18,7 +18,7 @@
 #ifndef HALO_GATHER_H
 #define HALO_GATHER_H
 
-#include "convolve/convolver.h"
+#include "convolve/convolver_service.h"
 #include "convolve/gather_device.h"
 
 struct gather;

@@ -21,3 +21,11 @@ enum status gpu_devices_parse(const char *option, const char *value, struct gpu_
     }
     return STATUS_OK;
 }
+
+enum status gpu_devices_check_one(const struct gpu_devices *devices)
+{
+    return devices->all || devices->count > 1
+               ? fail(STATUS_USAGE, "a stream or a file runs on one GPU: name one, such as "
+                                    "--devices 0; halo batch takes several")
+               : STATUS_OK;
+}

@@ -1,4 +1,4 @@
-/* Which GPUs share the work, as --devices names them. */
+/* Which GPUs to use, as --devices names them. */
 #ifndef HALO_GPU_DEVICES_H
 #define HALO_GPU_DEVICES_H
 
@@ -9,8 +9,7 @@
 
 enum { GPU_MOST = 64 };
 
-/* GPUs, counted from 0, each of which gets a share of the work; a stream's GPU that is named twice
- * gets two. All zero: automatic. */
+/* GPUs, counted from 0. A stream or a file has one, a batch has several. All zero: automatic. */
 struct gpu_devices {
     bool all;
     size_t count;
@@ -22,11 +21,8 @@ static inline bool gpu_devices_are_given(const struct gpu_devices *devices)
     return devices->all || devices->count > 0;
 }
 
-/* Whether more than one share is meant; of `all` that is not known yet. */
-static inline bool gpu_devices_are_several(const struct gpu_devices *devices)
-{
-    return devices->all || devices->count > 1;
-}
+/* Errors (usage): several are named, for what runs on one. */
+MUST_CHECK enum status gpu_devices_check_one(const struct gpu_devices *devices);
 
 /* "all", or numbers as in 0,2. Errors: anything else, which is called the value of --`option`. */
 MUST_CHECK enum status gpu_devices_parse(const char *option, const char *value,

@@ -151,6 +151,7 @@ enum status play_options_check(struct play_options *options)
                     device->channels_in);
     if (options->layout)
         TRY(channel_layout_parse(options->layout, &device->layout_in, &options->layout_channels));
+    TRY(gpu_devices_check_one(&options->chain.settings.convolver.gpu.devices));
     return chain_options_check(&options->chain, 0);
 }
 

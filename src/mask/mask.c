@@ -314,7 +314,7 @@ enum status mask_load_with(const char *file, const struct mask_load_options *opt
 
 double *mask_column(const struct mask *mask, size_t column)
 {
-    return mask->coefficients + (mask->chosen ? mask->chosen[column] : column) * mask->taps;
+    return mask->coefficients + column * mask->taps;
 }
 
 float *mask_round(const struct mask *mask)

@@ -43,7 +43,6 @@ struct mask {
     size_t taps;          /* of every column */
     size_t origin;        /* the tap at time zero */
     double *coefficients; /* column after column, `taps` each */
-    size_t *chosen; /* of an excerpt (mask_excerpt.h): its columns there; NULL: all, in order */
 
     size_t inputs, outputs; /* these and the following are empty until mask_route */
     size_t path_count;

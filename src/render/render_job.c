@@ -2,7 +2,6 @@
 
 #include "base/laps.h"
 #include "base/monotonic.h"
-#include "convolve/machine_speed.h"
 #include "render/render_output.h"
 #include "sound/stated_layout.h"
 
@@ -197,17 +196,6 @@ static enum status work(struct render_job *job)
     return STATUS_OK;
 }
 
-/* Of a run that `auto` may choose the backend of again. A true peak slows writing. */
-static void learn(const struct render_job *job)
-{
-    struct machine_speed measured = {0};
-    if (!job->settings->teaches || job->options->normalize || job->run.true_peak ||
-        job->passes.count > 1)
-        return;
-    stage_list_learn(job->stages, job->workers, &measured);
-    machine_speed_keep(&measured, false);
-}
-
 static enum status tell(struct render_job *job)
 {
     const struct render_options *options = job->options;
@@ -248,10 +236,8 @@ static enum status render_once(struct render_options *options,
     *again = status == STATUS_OK && render_is_too_late(&job);
     if (*again)
         stage_list_keep_latencies(&options->chain.stages);
-    else if (status == STATUS_OK) {
-        learn(&job);
+    else if (status == STATUS_OK)
         status = tell(&job);
-    }
     sink_close(job.sink);
     render_passes_free(&job.passes);
     workers_destroy(job.workers);

@@ -11,7 +11,6 @@
 
 struct render_job_settings {
     bool alone;               /* on this thread, without others; else on the options' threads */
-    bool teaches;             /* `auto` learns from it (machine_speed.h) */
     bool shows_progress;      /* of this job, on a terminal */
     struct mask_cache *masks; /* shared with other jobs, or NULL */
     /* After each block, as in engine.h, in place of the progress shown; or NULL. */

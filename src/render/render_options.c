@@ -222,6 +222,7 @@ enum status render_options_check_job(struct render_options *options)
 enum status render_options_check(struct render_options *options)
 {
     TRY(check_arguments(options));
+    TRY(gpu_devices_check_one(&options->chain.settings.convolver.gpu.devices));
     if (options->replay &&
         (options->chain.stages.count > 0 || options->save_chain || options->normalize ||
          options->tail_given || options->boundary != BOUNDARY_ZERO || options->block ||

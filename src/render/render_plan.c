@@ -1,5 +1,7 @@
 #include "render/render_job_state.h"
 
+#include "convolve/convolver_service.h"
+
 bool render_is_double(const struct render_job *job)
 {
     return job->options->chain.settings.convolver.precision == PRECISION_DOUBLE;

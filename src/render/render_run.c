@@ -32,8 +32,7 @@ static enum status print_one(void *context, const struct report *report)
 
 static enum status render_sound(struct render_options *options)
 {
-    const struct render_job_settings settings = {.teaches = true,
-                                                 .shows_progress =
+    const struct render_job_settings settings = {.shows_progress =
                                                      options->verbosity != VERBOSITY_QUIET,
                                                  .report = print_one,
                                                  .context = options};
