@@ -2,8 +2,8 @@
 
     python speech_lhotse.py TASKS.jsonl
 
-A task is an object with "sound", "room", "room_channel" (from 0) or "channels", "options" of reverb_rir and "out", a
-file of NumPy for the samples, perhaps also "noise" and "snr", "whole" noise of any length, and "resample", a rate. What lhotse refuses is in "out" with .txt at its end. Prints
+A task is an object with "sound", "room", "room_channel" (from 0), "options" of reverb_rir and "out", a
+file of NumPy for the samples, perhaps also "noise" and "snr". What lhotse refuses is in "out" with .txt at its end. Prints
 lhotse's version and the processor time of the loop.
 """
 
@@ -20,13 +20,10 @@ import lhotse
 def reverberate(task):
     cut = lhotse.Recording.from_file(task["sound"]).to_cut()
     room = lhotse.Recording.from_file(task["room"])
-    if "resample" in task:
-        room = room.resample(task["resample"])
-    channels = task.get("channels", [task["room_channel"]])
-    made = cut.reverb_rir(room, rir_channels=channels, **task["options"])
+    made = cut.reverb_rir(room, rir_channels=[task["room_channel"]], **task["options"])
     if "noise" in task:
         noise = lhotse.Recording.from_file(task["noise"]).to_cut()
-        made = made.mix(noise if "whole" in task else noise.truncate(duration=cut.duration), snr=task["snr"])
+        made = made.mix(noise.truncate(duration=cut.duration), snr=task["snr"])
     return made.load_audio()
 
 

@@ -141,14 +141,11 @@ halo_library(sodium sound SODIUM libsodium
   HEADERS sodium.h
   SYMBOLS crypto_hash_sha256_final crypto_hash_sha256_init crypto_hash_sha256_update randombytes_uniform
     sodium_base642bin sodium_base64_encoded_len sodium_bin2base64 sodium_bin2hex sodium_init)
-halo_library(cyaml chain CYAML libcyaml
-  HEADERS cyaml/cyaml.h
-  SYMBOLS cyaml_free cyaml_load_data cyaml_mem cyaml_save_data cyaml_strerror)
 halo_library(yaml mask YAML libyaml
   HEADERS yaml.h
   SYMBOLS yaml_document_add_scalar yaml_document_append_mapping_pair yaml_document_delete yaml_document_get_node
-    yaml_document_get_root_node yaml_parser_delete yaml_parser_initialize yaml_parser_load
-    yaml_parser_set_input_string)
+    yaml_document_get_root_node yaml_event_delete yaml_parser_delete yaml_parser_initialize yaml_parser_load
+    yaml_parser_parse yaml_parser_set_input_string)
 if(HALO_WITH_SECCOMP)
   halo_library(seccomp plugin SECCOMP libseccomp
     HEADERS seccomp.h
@@ -174,10 +171,8 @@ if(HALO_WITH_PORTAUDIO)
       Pa_GetHostApiCount Pa_GetHostApiInfo Pa_GetLastHostErrorInfo Pa_GetStreamInfo Pa_Initialize
       Pa_IsFormatSupported Pa_IsStreamActive Pa_OpenStream Pa_StartStream Pa_Terminate
       ${portaudio_alsa})
-  # PortAudio is to find these before JACK's and the C library's (driver_portaudio.c,
-  # driver_portaudio_messages.c).
-  target_link_options(halo_core INTERFACE LINKER:--export-dynamic-symbol=jack_client_open
-                                          LINKER:--export-dynamic-symbol=vfprintf)
+  # PortAudio is to find this before JACK's (driver_portaudio.c).
+  target_link_options(halo_core INTERFACE LINKER:--export-dynamic-symbol=jack_client_open)
   if(PULSE_FOUND)
     halo_library(pulse live PULSE PulseAudio
       HEADERS pulse/pulseaudio.h

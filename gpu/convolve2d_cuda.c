@@ -147,7 +147,6 @@ static void plan_job(struct convolve2d_on_gpu *gpu, const struct convolve2d_sett
 {
     size_t pitch = (settings->columns * sizeof(float) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     gpu->job = (struct kernel2d_job){
-        .cells = KERNEL2D_FLOAT,
         .boundary = boundary_of(settings->boundary),
         .channels = settings->channels,
         .rows = settings->rows_most,

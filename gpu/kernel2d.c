@@ -2,8 +2,6 @@
 
 #include "gpu/gpu.h"
 
-#include <string.h>
-
 /* A new technique is one file and one row. */
 static const struct kernel2d *const kernels[] = {
     &kernel2d_basic,     &kernel2d_constant, &kernel2d_tiled_in,
@@ -16,19 +14,6 @@ enum { MULTIPROCESSORS = 132 }; /* assumed where there is no GPU */
 const struct kernel2d *kernel2d_at(size_t index)
 {
     return index < KERNELS ? kernels[index] : NULL;
-}
-
-const struct kernel2d *kernel2d_named(const char *name)
-{
-    for (size_t i = 0; i < KERNELS; i++)
-        if (strcmp(kernels[i]->name, name) == 0)
-            return kernels[i];
-    return NULL;
-}
-
-size_t kernel2d_cell_bytes(enum kernel2d_cells cells)
-{
-    return cells == KERNEL2D_BYTE ? 1 : sizeof(float);
 }
 
 static size_t multiprocessors(void)

@@ -14,8 +14,8 @@
  *   register   small masks run down strips with their sums in registers, larger ones over
  *              patches of shared memory, 32 outputs per thread
  *
- * Cells are floats or bytes; sums of bytes are rounded to nearest and clamped to 0..255. Channels
- * are planar. Rows begin `pitch` bytes apart, for speed a multiple of 16 (cudaMallocPitch).
+ * Cells are floats. Channels are planar. Rows begin `pitch` bytes apart, for speed a multiple of 16
+ * (cudaMallocPitch).
  *
  * The mask is in device memory; load makes it current, in stream order. Functions with a stream do
  * not synchronise. Threads: one host thread at a time per kernel, since constant memory holds one
@@ -27,8 +27,6 @@
 #include "gpu/kernel.h"
 #include "gpu/tile2d.h"
 
-enum kernel2d_cells { KERNEL2D_FLOAT, KERNEL2D_BYTE };
-
 enum {
     KERNEL2D_SIDE_MOST = 1 << 28, /* rows, and columns */
     KERNEL2D_CHANNELS_MOST = 65535,
@@ -38,7 +36,6 @@ struct kernel2d_job {
     const void *in;    /* device */
     void *out;         /* device, not overlapping in */
     const float *mask; /* device, row after row */
-    enum kernel2d_cells cells;
     enum kernel_boundary boundary;
     size_t channels;
     size_t rows_in;
@@ -65,11 +62,8 @@ struct kernel2d {
 extern const struct kernel2d kernel2d_basic, kernel2d_constant, kernel2d_tiled_in,
     kernel2d_tiled_out, kernel2d_cached, kernel2d_register;
 
-/* By index (NULL after the last) and by name (NULL: unknown). */
+/* NULL after the last. */
 const struct kernel2d *kernel2d_at(size_t index);
-const struct kernel2d *kernel2d_named(const char *name);
-
-size_t kernel2d_cell_bytes(enum kernel2d_cells cells);
 
 /* How the kernel tiles the job's picture. */
 struct tile2d kernel2d_tile(const struct kernel2d *kernel, const struct kernel2d_job *job);

@@ -2,11 +2,10 @@
 #include "gpu/constant_mask.cuh"
 #include "gpu/kernel2d_device.cuh"
 
-template <typename T>
 __device__ __forceinline__ void convolve2d_output(const kernel2d_job &job,
                                                   const float *__restrict__ mask)
 {
-    channel2d<T> p = channel2d_of<T>(job);
+    channel2d p = channel2d_of(job);
     int row, column;
     tile_corner(p.columns, (int)blockDim.x, (int)blockDim.y, &row, &column);
     row += (int)threadIdx.y;
@@ -24,26 +23,24 @@ __device__ __forceinline__ void convolve2d_output(const kernel2d_job &job,
     put(p, row, column, sum);
 }
 
-template <typename T> __global__ void convolve2d_basic(kernel2d_job job)
+__global__ void convolve2d_basic(kernel2d_job job)
 {
-    convolve2d_output<T>(job, job.mask);
+    convolve2d_output(job, job.mask);
 }
 
-template <typename T> __global__ void convolve2d_constant(kernel2d_job job)
+__global__ void convolve2d_constant(kernel2d_job job)
 {
-    convolve2d_output<T>(job, constant_mask);
+    convolve2d_output(job, constant_mask);
 }
 
 static cudaError_t basic_launch(const struct kernel2d_job *job, cudaStream_t stream)
 {
-    return launch_tiles(&kernel2d_basic, convolve2d_basic<float>, convolve2d_basic<unsigned char>,
-                        job, stream);
+    return launch_tiles(&kernel2d_basic, convolve2d_basic, job, stream);
 }
 
 static cudaError_t constant_launch(const struct kernel2d_job *job, cudaStream_t stream)
 {
-    return launch_tiles(&kernel2d_constant, convolve2d_constant<float>,
-                        convolve2d_constant<unsigned char>, job, stream);
+    return launch_tiles(&kernel2d_constant, convolve2d_constant, job, stream);
 }
 
 const struct kernel2d kernel2d_basic = {

@@ -3,10 +3,10 @@
 #include "gpu/constant_mask.cuh"
 #include "gpu/kernel2d_device.cuh"
 
-template <typename T> __global__ void convolve2d_cached(kernel2d_job job)
+__global__ void convolve2d_cached(kernel2d_job job)
 {
     extern __shared__ float shared[];
-    channel2d<T> p = channel2d_of<T>(job);
+    channel2d p = channel2d_of(job);
     int width = (int)blockDim.x, height = (int)blockDim.y;
     int x = (int)threadIdx.x, y = (int)threadIdx.y;
     int row, column;
@@ -33,8 +33,7 @@ template <typename T> __global__ void convolve2d_cached(kernel2d_job job)
 
 static cudaError_t cached_launch(const struct kernel2d_job *job, cudaStream_t stream)
 {
-    return launch_tiles(&kernel2d_cached, convolve2d_cached<float>,
-                        convolve2d_cached<unsigned char>, job, stream);
+    return launch_tiles(&kernel2d_cached, convolve2d_cached, job, stream);
 }
 
 const struct kernel2d kernel2d_cached = {

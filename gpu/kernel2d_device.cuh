@@ -9,9 +9,9 @@ extern "C" {
 #include <cuda_runtime.h>
 
 /* One channel of a job, with 32-bit sizes. */
-template <typename T> struct channel2d {
-    const T *in;
-    T *out;
+struct channel2d {
+    const float *in;
+    float *out;
     int rows_in;
     int rows;
     int columns;
@@ -25,12 +25,12 @@ template <typename T> struct channel2d {
 };
 
 /* For channel blockIdx.y. */
-template <typename T> __device__ __forceinline__ channel2d<T> channel2d_of(const kernel2d_job &job)
+__device__ __forceinline__ channel2d channel2d_of(const kernel2d_job &job)
 {
     size_t channel = blockIdx.y;
     return {
-        reinterpret_cast<const T *>(static_cast<const char *>(job.in) + channel * job.plane_in),
-        reinterpret_cast<T *>(static_cast<char *>(job.out) + channel * job.plane_out),
+        reinterpret_cast<const float *>(static_cast<const char *>(job.in) + channel * job.plane_in),
+        reinterpret_cast<float *>(static_cast<char *>(job.out) + channel * job.plane_out),
         (int)job.rows_in,
         (int)job.rows,
         (int)job.columns,
@@ -58,23 +58,22 @@ __device__ __forceinline__ int place(int at, int count, kernel_boundary boundary
     return at < count ? at : period - at;
 }
 
-template <typename T> __device__ __forceinline__ const T *row_at(const T *in, int row, size_t pitch)
+__device__ __forceinline__ const float *row_at(const float *in, int row, size_t pitch)
 {
-    return reinterpret_cast<const T *>(reinterpret_cast<const char *>(in) + (size_t)row * pitch);
+    return reinterpret_cast<const float *>(reinterpret_cast<const char *>(in) +
+                                           (size_t)row * pitch);
 }
 
 /* The cell, or a ghost cell beyond the boundary. */
-template <typename T>
-__device__ __forceinline__ float cell(const channel2d<T> &p, int row, int column)
+__device__ __forceinline__ float cell(const channel2d &p, int row, int column)
 {
     row = place(row, p.rows_in, p.boundary);
     column = place(column, p.columns, p.boundary);
-    return row < 0 || column < 0 ? 0.0f : (float)row_at(p.in, row, p.pitch_in)[column];
+    return row < 0 || column < 0 ? 0.0f : row_at(p.in, row, p.pitch_in)[column];
 }
 
 /* The output whose window begins at (x, y) of the shared tile, which is `width` cells wide. */
-template <typename T>
-__device__ __forceinline__ float sum_window(const channel2d<T> &p, const float *mask,
+__device__ __forceinline__ float sum_window(const channel2d &p, const float *mask,
                                             const float *shared, int x, int y, int width)
 {
     float sum = 0;
@@ -88,22 +87,10 @@ __device__ __forceinline__ float sum_window(const channel2d<T> &p, const float *
     return sum;
 }
 
-__device__ __forceinline__ void store(float *at, float sum)
+__device__ __forceinline__ void put(const channel2d &p, int row, int column, float sum)
 {
-    *at = sum;
-}
-
-__device__ __forceinline__ void store(unsigned char *at, float sum)
-{
-    *at = (unsigned char)__float2uint_rn(fminf(fmaxf(sum, 0.0f), 255.0f));
-}
-
-template <typename T>
-__device__ __forceinline__ void put(const channel2d<T> &p, int row, int column, float sum)
-{
-    store(reinterpret_cast<T *>(reinterpret_cast<char *>(p.out) + (size_t)row * p.pitch_out) +
-              column,
-          sum);
+    reinterpret_cast<float *>(reinterpret_cast<char *>(p.out) + (size_t)row * p.pitch_out)[column] =
+        sum;
 }
 
 /* The grid is one row of blocks, since pictures may be of any height. The block's first output: */
@@ -127,14 +114,12 @@ static inline dim3 threads_of(const struct tile2d *tile)
     return dim3(tile->block.columns, tile->block.rows);
 }
 
-/* The kernel for the job's cells, over all tiles. */
+/* The kernel over all tiles. */
 static inline cudaError_t launch_tiles(const struct kernel2d *kernel,
-                                       void (*on_floats)(kernel2d_job),
-                                       void (*on_bytes)(kernel2d_job),
+                                       void (*convolve)(kernel2d_job),
                                        const struct kernel2d_job *job, cudaStream_t stream)
 {
     struct tile2d tile = kernel2d_tile(kernel, job);
-    void (*convolve)(kernel2d_job) = job->cells == KERNEL2D_BYTE ? on_bytes : on_floats;
     convolve<<<grid_of(job, &tile), threads_of(&tile), tile.shared_cells * sizeof(float), stream>>>(
         *job);
     return cudaGetLastError();

@@ -94,8 +94,7 @@ __device__ __forceinline__ void move_sum(patch_cells &total, patch_cells &sum)
 }
 
 /* A warp takes a row; a lane's cells are 32 apart, a multiple of 8, so their skew is the same. */
-template <typename T>
-__device__ __forceinline__ void load_tile(float *shared, const channel2d<T> &p, int first_row,
+__device__ __forceinline__ void load_tile(float *shared, const channel2d &p, int first_row,
                                           int first_column, int rows, int columns)
 {
     int thread = (int)(threadIdx.y * PATCH_ACROSS + threadIdx.x), lane = thread % 32;
@@ -104,13 +103,13 @@ __device__ __forceinline__ void load_tile(float *shared, const channel2d<T> &p, 
     float *to = shared + lane / PATCH_COLUMNS * PATCH_SKEWED + lane % PATCH_COLUMNS;
     auto at = [](int r, int k) { return r * PATCH_PITCH + 32 / PATCH_COLUMNS * PATCH_SKEWED * k; };
     if (is_inside) {
-        const T *from = row_at(p.in, first_row, p.pitch_in) + first_column + lane;
+        const float *from = row_at(p.in, first_row, p.pitch_in) + first_column + lane;
 #pragma unroll 4
         for (int r = thread / 32; r < rows; r += PATCH_THREADS / 32)
 #pragma unroll
             for (int k = 0; k < PATCH_ACROSS_LOADS; k++)
                 if (lane + 32 * k < columns)
-                    to[at(r, k)] = (float)__ldg(row_at(from, r, p.pitch_in) + 32 * k);
+                    to[at(r, k)] = __ldg(row_at(from, r, p.pitch_in) + 32 * k);
     } else {
         for (int r = thread / 32; r < rows; r += PATCH_THREADS / 32)
             for (int k = 0; lane + 32 * k < columns; k++)
@@ -126,12 +125,11 @@ __device__ __forceinline__ int piece_of(int length, int most, int step)
 }
 
 /* The rows of the mask in constant memory have `mask_columns`, zeros after their own. */
-template <typename T>
 __global__ void __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS)
     convolve2d_patch(kernel2d_job job, int mask_columns)
 {
     __shared__ __align__(16) float shared[PATCH_TILE_ROWS * PATCH_PITCH];
-    channel2d<T> p = channel2d_of<T>(job);
+    channel2d p = channel2d_of(job);
     int x = (int)threadIdx.x * PATCH_COLUMNS, y = (int)threadIdx.y * PATCH_ROWS;
     int row, column;
     tile_corner(p.columns, PATCH_ACROSS * PATCH_COLUMNS, PATCH_DOWN * PATCH_ROWS, &row, &column);

@@ -57,17 +57,6 @@ template <int OUTPUTS> __device__ __forceinline__ void load_few(float *window, c
     }
 }
 
-/* The bits 0x4B000000 | byte are 2^23 + byte: cheaper than a conversion. */
-template <int OUTPUTS>
-__device__ __forceinline__ void load_few(float *window, const unsigned char *from)
-{
-    unsigned word = OUTPUTS == 4 ? __ldg(reinterpret_cast<const unsigned *>(from))
-                                 : __ldg(reinterpret_cast<const unsigned short *>(from));
-#pragma unroll
-    for (unsigned k = 0; k < OUTPUTS; k++)
-        window[k] = __uint_as_float(__byte_perm(word, 0x4B000000u, 0x7650u + k)) - 8388608.0f;
-}
-
 template <int OUTPUTS>
 __device__ __forceinline__ void store_few(float *at, const float (&sum)[OUTPUTS])
 {
@@ -77,39 +66,25 @@ __device__ __forceinline__ void store_few(float *at, const float (&sum)[OUTPUTS]
         __stcs(reinterpret_cast<float2 *>(at), make_float2(sum[0], sum[1]));
 }
 
-template <int OUTPUTS>
-__device__ __forceinline__ void store_few(unsigned char *at, const float (&sum)[OUTPUTS])
-{
-    unsigned char few[OUTPUTS];
-#pragma unroll
-    for (int w = 0; w < OUTPUTS; w++)
-        store(&few[w], sum[w]);
-    if constexpr (OUTPUTS == 4)
-        *reinterpret_cast<uchar4 *>(at) = make_uchar4(few[0], few[1], few[2], few[3]);
-    else
-        *reinterpret_cast<uchar2 *>(at) = make_uchar2(few[0], few[1]);
-}
-
 /* Only the `left` columns within the picture. */
-template <int OUTPUTS, typename T>
-__device__ __forceinline__ void store_cells(T *to, const float (&sum)[OUTPUTS], int left)
+template <int OUTPUTS>
+__device__ __forceinline__ void store_cells(float *to, const float (&sum)[OUTPUTS], int left)
 {
 #pragma unroll
     for (int w = 0; w < OUTPUTS; w++)
         if (w < left)
-            store(to + w, sum[w]);
+            to[w] = sum[w];
 }
 
 /* Whether `OUTPUTS` cells can be read or written at once. */
-template <int OUTPUTS, typename T>
-__device__ __forceinline__ bool is_aligned(const T *at, size_t pitch)
+template <int OUTPUTS> __device__ __forceinline__ bool is_aligned(const float *at, size_t pitch)
 {
-    return (reinterpret_cast<size_t>(at) | pitch) % (OUTPUTS * sizeof(T)) == 0;
+    return (reinterpret_cast<size_t>(at) | pitch) % (OUTPUTS * sizeof(float)) == 0;
 }
 
 /* window[j] = from[j]. */
-template <int OUTPUTS, int WINDOW, typename T>
-__device__ __forceinline__ void load_window(float (&window)[WINDOW], const T *from)
+template <int OUTPUTS, int WINDOW>
+__device__ __forceinline__ void load_window(float (&window)[WINDOW], const float *from)
 {
 #pragma unroll
     for (int j = 0; j < WINDOW; j += OUTPUTS)
@@ -117,12 +92,12 @@ __device__ __forceinline__ void load_window(float (&window)[WINDOW], const T *fr
 }
 
 /* The same for unaligned rows. */
-template <int WINDOW, typename T>
-__device__ __forceinline__ void load_cells(float (&window)[WINDOW], const T *from)
+template <int WINDOW>
+__device__ __forceinline__ void load_cells(float (&window)[WINDOW], const float *from)
 {
 #pragma unroll
     for (int j = 0; j < WINDOW; j++)
-        window[j] = (float)__ldg(from + j);
+        window[j] = __ldg(from + j);
 }
 
 /* The columns of the values of a window, the same for all rows. */
@@ -132,8 +107,8 @@ template <int WINDOW> struct window_places {
     bits is_there; /* bit j: at[j] is valid; else the value is zero */
 };
 
-template <int WINDOW, typename T>
-__device__ __forceinline__ void find_places(window_places<WINDOW> &places, const channel2d<T> &p,
+template <int WINDOW>
+__device__ __forceinline__ void find_places(window_places<WINDOW> &places, const channel2d &p,
                                             int column)
 {
     places.is_there = 0;
@@ -146,16 +121,16 @@ __device__ __forceinline__ void find_places(window_places<WINDOW> &places, const
 }
 
 /* With ghost cells; without branches, so that all loads are issued together. */
-template <int WINDOW, typename T>
-__device__ __forceinline__ void load_ghosts(float (&window)[WINDOW], const channel2d<T> &p, int row,
+template <int WINDOW>
+__device__ __forceinline__ void load_ghosts(float (&window)[WINDOW], const channel2d &p, int row,
                                             const window_places<WINDOW> &places)
 {
     row = place(row, p.rows_in, p.boundary);
-    const T *from = row_at(p.in, max(row, 0), p.pitch_in);
+    const float *from = row_at(p.in, max(row, 0), p.pitch_in);
     auto is_there = row < 0 ? 0 : places.is_there;
 #pragma unroll
     for (int j = 0; j < WINDOW; j++)
-        window[j] = (float)__ldg(from + places.at[j]);
+        window[j] = __ldg(from + places.at[j]);
 #pragma unroll
     for (int j = 0; j < WINDOW; j++)
         window[j] = is_there >> j & 1 ? window[j] : 0.0f;
@@ -189,8 +164,8 @@ struct strip_start {
 };
 
 /* INSIDE: the rows are within the picture too, and all accesses are aligned. */
-template <int ROWS, int COLUMNS, bool INSIDE, typename T>
-__device__ __forceinline__ void run_down(const channel2d<T> &p, const strip_start &start)
+template <int ROWS, int COLUMNS, bool INSIDE>
+__device__ __forceinline__ void run_down(const channel2d &p, const strip_start &start)
 {
     using shape = strip<ROWS, COLUMNS>;
     constexpr int BEFORE = shape::BEFORE, WINDOW = shape::WINDOW, OUTPUTS = shape::OUTPUTS;
@@ -211,7 +186,7 @@ __device__ __forceinline__ void run_down(const channel2d<T> &p, const strip_star
         bool is_inside = INSIDE || (start.is_inside && row >= 0 && row + BATCH <= p.rows_in);
 #pragma unroll
         for (int b = 0; b < BATCH; b++, from += p.pitch_in) {
-            const T *cells = reinterpret_cast<const T *>(from);
+            const float *cells = reinterpret_cast<const float *>(from);
             if (!is_inside)
                 load_ghosts(window[b], p, row + b, places);
             else if (aligned_in)
@@ -226,19 +201,20 @@ __device__ __forceinline__ void run_down(const channel2d<T> &p, const strip_star
             if (done < 0 || done >= start.count)
                 continue;
             if (aligned_out)
-                store_few<OUTPUTS>(reinterpret_cast<T *>(to), sum[0]);
+                store_few<OUTPUTS>(reinterpret_cast<float *>(to), sum[0]);
             else
-                store_cells<OUTPUTS>(reinterpret_cast<T *>(to), sum[0], p.columns - start.column);
+                store_cells<OUTPUTS>(reinterpret_cast<float *>(to), sum[0],
+                                     p.columns - start.column);
             to += p.pitch_out;
         }
     }
 }
 
 /* Not inlined, so that it takes no registers from the other loop. */
-template <int ROWS, int COLUMNS, typename T>
+template <int ROWS, int COLUMNS>
 __device__ __noinline__ void run_isolated(const kernel2d_job &job, strip_start start)
 {
-    run_down<ROWS, COLUMNS, false>(channel2d_of<T>(job), start);
+    run_down<ROWS, COLUMNS, false>(channel2d_of(job), start);
 }
 
 /* Strips of the first and last columns first. */
@@ -258,14 +234,14 @@ __device__ __forceinline__ void strip_corner(int columns, int rows, int width, i
     *column *= width;
 }
 
-template <int ROWS, int COLUMNS, typename T>
+template <int ROWS, int COLUMNS>
 __global__ void __launch_bounds__(STRIP_THREADS, strip<ROWS, COLUMNS>::BLOCKS)
     convolve2d_strip(const __grid_constant__ kernel2d_job job, int height)
 {
     using shape = strip<ROWS, COLUMNS>;
     constexpr int BEFORE = shape::BEFORE, WINDOW = shape::WINDOW, OUTPUTS = shape::OUTPUTS;
     constexpr int BATCH = shape::BATCH;
-    channel2d<T> p = channel2d_of<T>(job);
+    channel2d p = channel2d_of(job);
     strip_start start;
     strip_corner(p.columns, p.rows, STRIP_THREADS * OUTPUTS, height, &start.top, &start.column);
     start.column += (int)threadIdx.x * OUTPUTS;
@@ -280,27 +256,26 @@ __global__ void __launch_bounds__(STRIP_THREADS, strip<ROWS, COLUMNS>::BLOCKS)
         is_aligned<OUTPUTS>(p.in, p.pitch_in) && is_aligned<OUTPUTS>(p.out, p.pitch_out))
         run_down<ROWS, COLUMNS, true>(p, start);
     else
-        run_isolated<ROWS, COLUMNS, T>(job, start);
+        run_isolated<ROWS, COLUMNS>(job, start);
 }
 
 /* False: made for another shape. */
-template <int ROWS, int COLUMNS, typename T>
+template <int ROWS, int COLUMNS>
 static bool launches_strip(const struct kernel2d_job *job, const struct tile2d *tile,
                            struct strip_shape shape, cudaStream_t stream)
 {
     if (shape.rows != ROWS || shape.columns != COLUMNS)
         return false;
-    convolve2d_strip<ROWS, COLUMNS, T>
+    convolve2d_strip<ROWS, COLUMNS>
         <<<grid_of(job, tile), STRIP_THREADS, 0, stream>>>(*job, (int)tile->block.rows);
     return true;
 }
 
-template <typename T>
 static cudaError_t launch_strip(const struct kernel2d_job *job, const struct tile2d *tile,
                                 struct strip_shape shape, cudaStream_t stream)
 {
 #define OR_LAUNCH(ROWS, COLUMNS, ROWS_MOST)                                                        \
-    || launches_strip<ROWS, COLUMNS, T>(job, tile, shape, stream)
+    || launches_strip<ROWS, COLUMNS>(job, tile, shape, stream)
     bool launched = false STRIP_KERNELS(OR_LAUNCH);
 #undef OR_LAUNCH
     return launched ? cudaGetLastError() : cudaErrorInvalidDeviceFunction;

@@ -3,10 +3,10 @@
 #include "gpu/constant_mask.cuh"
 #include "gpu/kernel2d_device.cuh"
 
-template <typename T> __global__ void convolve2d_tiled_in(kernel2d_job job)
+__global__ void convolve2d_tiled_in(kernel2d_job job)
 {
     extern __shared__ float shared[];
-    channel2d<T> p = channel2d_of<T>(job);
+    channel2d p = channel2d_of(job);
     int width = (int)blockDim.x, x = (int)threadIdx.x, y = (int)threadIdx.y;
     int tile_columns = width - p.mask_columns + 1;
     int tile_rows = (int)blockDim.y - p.mask_rows + 1;
@@ -22,8 +22,7 @@ template <typename T> __global__ void convolve2d_tiled_in(kernel2d_job job)
 
 static cudaError_t tiled_in_launch(const struct kernel2d_job *job, cudaStream_t stream)
 {
-    return launch_tiles(&kernel2d_tiled_in, convolve2d_tiled_in<float>,
-                        convolve2d_tiled_in<unsigned char>, job, stream);
+    return launch_tiles(&kernel2d_tiled_in, convolve2d_tiled_in, job, stream);
 }
 
 const struct kernel2d kernel2d_tiled_in = {

@@ -3,10 +3,10 @@
 #include "gpu/constant_mask.cuh"
 #include "gpu/kernel2d_device.cuh"
 
-template <typename T> __global__ void convolve2d_tiled_out(kernel2d_job job)
+__global__ void convolve2d_tiled_out(kernel2d_job job)
 {
     extern __shared__ float shared[];
-    channel2d<T> p = channel2d_of<T>(job);
+    channel2d p = channel2d_of(job);
     int x = (int)threadIdx.x, y = (int)threadIdx.y;
     int width = (int)blockDim.x + p.mask_columns - 1, height = (int)blockDim.y + p.mask_rows - 1;
     int row, column;
@@ -26,17 +26,14 @@ static cudaError_t tiled_out_load(const struct kernel2d_job *job, cudaStream_t s
     struct tile2d tile = kernel2d_tile(&kernel2d_tiled_out, job);
     /* More than 48 KB must be requested. */
     int bytes = (int)(tile.shared_cells * sizeof(float));
-    CUDA_TRY(cudaFuncSetAttribute(convolve2d_tiled_out<float>,
-                                  cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    CUDA_TRY(cudaFuncSetAttribute(convolve2d_tiled_out<unsigned char>,
-                                  cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    CUDA_TRY(cudaFuncSetAttribute(convolve2d_tiled_out, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  bytes));
     return load_constant_mask(job, stream);
 }
 
 static cudaError_t tiled_out_launch(const struct kernel2d_job *job, cudaStream_t stream)
 {
-    return launch_tiles(&kernel2d_tiled_out, convolve2d_tiled_out<float>,
-                        convolve2d_tiled_out<unsigned char>, job, stream);
+    return launch_tiles(&kernel2d_tiled_out, convolve2d_tiled_out, job, stream);
 }
 
 const struct kernel2d kernel2d_tiled_out = {

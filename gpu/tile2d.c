@@ -124,12 +124,12 @@ struct tile2d tile2d_for(enum tile2d_way way, struct block2d block, const struct
 }
 
 double tile2d_operations_per_byte(const struct tile2d *tile, size_t mask_rows, size_t mask_columns,
-                                  size_t cell_bytes, bool with_stores)
+                                  bool with_stores)
 {
     double outputs = (double)tile->columns * (double)tile->rows;
     double loaded = (double)tile->loaded_columns * (double)tile->loaded_rows;
     if (loaded == (double)mask_rows * (double)mask_columns)
         outputs = 1; /* TILE2D_NONE */
     double cells = loaded + (with_stores ? outputs : 0);
-    return 2 * outputs * (double)mask_rows * (double)mask_columns / (cells * (double)cell_bytes);
+    return 2 * outputs * (double)mask_rows * (double)mask_columns / (cells * (double)sizeof(float));
 }

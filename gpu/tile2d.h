@@ -106,6 +106,6 @@ size_t patch_mask_columns(size_t mask_rows, size_t mask_columns);
 /* Arithmetic intensity: a multiplication and an addition for each coefficient and output, over the
  * bytes that a tile loads (with_stores: loads and stores). */
 double tile2d_operations_per_byte(const struct tile2d *tile, size_t mask_rows, size_t mask_columns,
-                                  size_t cell_bytes, bool with_stores);
+                                  bool with_stores);
 
 #endif

@@ -1,5 +1,4 @@
 /* halo: the program around its commands. */
-#include "base/command_line.h"
 #include "base/failure_json.h"
 #include "base/json_text.h"
 #include "base/stop.h"
@@ -55,7 +54,6 @@ int main(int argc, char **argv)
         stop_begin();
     signal(SIGXFSZ, SIG_IGN); /* a file beyond a limit of its size is an error of write() */
     json_watch_memory();
-    command_line_keep(argv);
     failure_json_begin(argv);
     enum status status = end_output(program_run(&command_halo, argc, argv));
     bool failed = status != STATUS_OK;

@@ -32,7 +32,7 @@ expect_bash "halo render" in "in put.wav"
 expect_bash "halo render --chain" o out.wav
 expect_bash "halo mask plot --what" impulse,st impulse,step
 expect_bash "halo mask make -o" out out.wav
-expect_bash "halo bench render --ba" --ba --backend
+expect_bash "halo bench stream --ba" --ba --backend
 expect_bash "halo live" "" "--watch --record"
 expect_bash "halo render --gain" "" ""
 expect_bash "halo render a -o" o out.wav
@@ -66,7 +66,7 @@ export XDG_CONFIG_HOME=$work XDG_DATA_HOME=$work XDG_CACHE_HOME=$work
 expect_fish "halo re" render
 expect_fish "halo mask " "convert make plot show"
 expect_fish "halo render --edge w" wrap
-expect_fish "halo bench render --ba" --backend
+expect_fish "halo bench stream --ba" --backend
 expect_fish "halo render ou" out.wav
 expect_fish "halo mask plot --what impulse,st" impulse,step
 expect_fish "halo render a -o ou" out.wav

@@ -30,7 +30,7 @@ for foreign in kernel2d convolve2d kernel_register window_kernels kernel_tiled k
     found=$(grep -E "(^|[0-9])$foreign" "$symbols" | head -3 | tr '\n' ' ')
     [ -z "$found" ] || wrong "carries $found"
 done
-for library in lilv portaudio jack ncurses lo ebur128 sodium cyaml cufft stdc++; do
+for library in lilv portaudio jack ncurses lo ebur128 sodium cufft stdc++; do
     ! readelf -d "$module" | grep -q "NEEDED.*lib$library[.w-]" || wrong "needs lib$library"
 done
 

@@ -32,7 +32,7 @@ START_TEST(wrong_arguments_are_refused)
         {"kernels --threads 33", "33"},
         {"kernels --repeats 0", "--repeats"},
         {"kernels --boundary wrap", "wrap"},
-        {"kernels --read x.csv", "--plot"},
+        {"kernels --plot x.svg", "--plot"},
         {"kernels more", "more"},
         {"kernels --dim 3", "--dim"},
         {"kernels --dim 2 --kernel fft", "tiled-out"},
@@ -48,7 +48,6 @@ START_TEST(wrong_arguments_are_refused)
         {"kernels --dim 2 --cells int", "int"},
         {"kernels --dim 2 --edge wrap", "wrap"},
         {"kernels --dim 2 --channels 0", "--channels"},
-        {"kernels --dim 2 --read x.csv", "--plot"},
         {"kernels --nonsense", "--nonsense"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
@@ -102,52 +101,5 @@ START_TEST(kernels_can_be_named)
 }
 END_TEST
 
-static const char measured[] = "# device,a GPU\\n# flops_peak,6.7e13\\nkernel,taps,samples\\n"
-                               "copy,0,1000,0,1e-5,1e8,8e8,1,0,0,\\n"
-                               "register,5,1000,0,2e-5,5e7,4e8,0.5,5e8,0.1,-150.0\\n"
-                               "register,65,1000,0,4e-5,2e7,2e8,0.2,3e9,0.2,-150.0\\n";
-
-START_TEST(plots_what_was_measured_elsewhere)
-{
-    command_run("printf '%s' >m.csv", measured);
-    if (command_run("command -v gnuplot").code != 0) {
-        expect_one_line("kernels --read m.csv --plot m.svg", 1, "gnuplot");
-        return;
-    }
-    struct command_result result =
-        command_run("\"$HALO\" bench kernels --read m.csv --plot m.svg && grep -c register m.svg");
-    ck_assert_int_eq(result.code, 0);
-    expect_one_line("kernels --read none.csv --plot m.svg", 1, "none.csv");
-    command_run("echo rubbish >rubbish.csv; : >empty.csv");
-    expect_one_line("kernels --read rubbish.csv --plot m.svg", 1, "rubbish");
-    expect_one_line("kernels --read empty.csv --plot m.svg", 1, "empty.csv");
-    expect_one_line("kernels --read m.csv --plot m.doc", 2, "m.doc");
-}
-END_TEST
-
-static const char pictures_measured[] =
-    "# device,a GPU\\n# flops_peak,6.7e13\\n# cells,float\\n# channels,1\\nkernel,rows\\n"
-    "copy,100,90,1,0,0,0,0,0,0,1e-5,8e8,1,0,0,\\n"
-    "register,100,90,1,3,3,0,0,128,8,2e-5,4e8,0.5,5e8,0.1,-150.0\\n"
-    "register,100,90,1,5,5,0,0,128,8,4e-5,2e8,0.2,3e9,0.2,\\n";
-
-START_TEST(plots_pictures_measured_elsewhere)
-{
-    command_run("printf '%s' >m2.csv", pictures_measured);
-    if (command_run("command -v gnuplot").code != 0)
-        return;
-    struct command_result result =
-        command_run("\"$HALO\" bench kernels --dim 2 --read m2.csv --plot m2.svg && "
-                    "grep -c register m2.svg");
-    ck_assert_msg(result.code == 0, "%s", result.err);
-    expect_one_line("kernels --dim 2 --read none.csv --plot m2.svg", 1, "none.csv");
-    command_run("echo rubbish >rubbish2.csv; : >empty2.csv");
-    expect_one_line("kernels --dim 2 --read rubbish2.csv --plot m2.svg", 1, "rubbish");
-    expect_one_line("kernels --dim 2 --read empty2.csv --plot m2.svg", 1, "empty2.csv");
-    expect_one_line("kernels --dim 2 --read m2.csv --plot m2.doc", 2, "m2.doc");
-}
-END_TEST
-
 SUITE_MAIN("bench", kernels_can_be_named, wrong_arguments_are_refused, missing_gpu_is_reported,
-           plots_what_was_measured_elsewhere, missing_gpu_is_reported_for_pictures,
-           help_lists_both_kinds, plots_pictures_measured_elsewhere)
+           missing_gpu_is_reported_for_pictures, help_lists_both_kinds)

@@ -78,6 +78,30 @@ START_TEST(saving_again_changes_nothing)
 }
 END_TEST
 
+/* As a YAML reader might take them otherwise. */
+START_TEST(any_name_is_read_back)
+{
+    static const char *const names[] = {
+        "it's #1: x.txt",   " lead.txt",   "trail ",       "[x]{y}.txt", "~",
+        "-dash.txt",        "\"q\"\\.txt", "\xc3\xbc.txt", "nl\nx.txt",  "tab\tx.txt",
+        "\xf0\x9f\x8e\xb5", "true",        "a: b",         "?x"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        make_sounds();
+        char mask[256];
+        snprintf(mask, sizeof mask, "%s", command_path("mask.txt"));
+        ck_assert_int_eq(rename(mask, command_path(names[i])), 0);
+        sound_text("spec", names[i]);
+        sound_text("whole.sh",
+                   "IFS= read -r -d '' name <spec; exec \"$HALO\" render in.wav a.wav -q --mask "
+                   "\"./$name,gain=-6\" --save-chain c.yml\n");
+        command_done("bash whole.sh");
+        command_done(
+            "\"$HALO\" render in.wav b.wav -q --chain c.yml --save-chain d.yml && cmp c.yml d.yml");
+        expect_same_files("a.wav", "b.wav");
+    }
+}
+END_TEST
+
 START_TEST(a_chain_stands_among_other_stages)
 {
     make_sounds();
@@ -137,13 +161,20 @@ START_TEST(bad_chains_are_refused)
     expect_refused("# halo-chain\n", "it has no content");
     expect_refused("halo-chain: 2\nstages: []\n", "version 2");
     expect_refused("stages: []\n", "halo-chain");
-    expect_refused("halo-chain: 1\nstages:\n- mask: mask.txt\n  gian: 3\n", "line 3");
+    expect_refused("halo-chain: 1\nstages:\n- mask: mask.txt\n  gian: 3\n",
+                   "line 4: there is no key 'gian'");
     expect_refused("halo-chain: 1\nstages:\n- mask: mask.txt\n  gain: 3\n", "both");
     expect_refused("halo-chain: 1\nstages:\n- options: [gain=3]\n", "has no kind");
     expect_refused("halo-chain: 1\nstages:\n- [a, b\n", "bad.yml");
-    expect_refused("halo-chain: 1\nstages:\n- &a {gain: 1}\n- *a\n", "bad.yml");
+    expect_refused("halo-chain: 1\nstages:\n- &a {gain: 1}\n- *a\n", "line 4: it has an alias");
+    expect_refused("halo-chain: 1\nstages:\n- gain: 1\n  gain: 2\n",
+                   "line 4: it has the key 'gain' twice");
+    expect_refused("halo-chain: 1\nstages:\n- gain: 1\n  or: ture\n", "line 4: 'ture'");
+    expect_refused("halo-chain: 1\nstages:\n- gain: [1]\n", "line 3: it has a list where");
+    expect_refused("halo-chain: 1\n", "line 1: it has no key 'stages'");
     expect_refused("halo-chain: 1\nstages:\n- mask: nosuch.wav\n", "nosuch.wav");
     expect_refused("\x01\xff\xfe", "bad.yml");
+    expect_refused("halo-chain: 1\nstages:\n- gain: \xff\n", "line 3: it is no valid YAML");
     sound_text("bad.yml", "halo-chain: 1\nstages:\n- gain: 1\n- gain: loud\n");
     command_refused(2, "chain bad.yml, stage 2: ", "\"$HALO\" chain check bad.yml");
     sound_text("bad.wav", "no sound");
@@ -287,5 +318,5 @@ END_TEST
 
 SUITE_MAIN("chain_file", a_sound_that_fails_leaves_no_chain, plugin_state_is_saved_beside_the_chain,
            links_of_a_state_are_read_where_they_are_named, a_saved_chain_gives_the_same_sound,
-           paths_are_from_the_files_folder, saving_again_changes_nothing,
+           paths_are_from_the_files_folder, any_name_is_read_back, saving_again_changes_nothing,
            a_chain_stands_among_other_stages, check_reports_the_chain, bad_chains_are_refused)

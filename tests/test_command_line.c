@@ -359,8 +359,8 @@ START_TEST(a_failure_is_one_json_object)
          "did you mean hall.wav?"},
         {2, "live --check --mask hall.wav,gian=3", "unknown mask option 'gian=3'", NULL,
          "did you mean gain=?"},
-        {2, "bench render --gain", "--gain is not an option", NULL,
-         "halo bench render --help lists them"},
+        {2, "bench stream --gain", "--gain is not an option", NULL,
+         "halo bench stream --help lists them"},
     };
     command_clean();
     command_done("cp \"$WAV/click.wav\" hall.wav");

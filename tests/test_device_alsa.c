@@ -1,5 +1,4 @@
 /* Devices through ALSA on simulated cards: their output, and unplugging. */
-#undef _FORTIFY_SOURCE /* vfprintf is called by its own name, as PortAudio does */
 #include "alsa_rig.h"
 #include "base/monotonic.h"
 #include "command.h"
@@ -8,7 +7,6 @@
 #include "stream.h"
 #include "suite.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -170,38 +168,5 @@ START_TEST(cards_are_listed)
 }
 END_TEST
 
-static void say(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
-    va_end(arguments);
-}
-
-/* Only PortAudio's own are kept from standard error. */
-START_TEST(what_others_say_in_its_words_is_printed)
-{
-    char text[64] = "";
-    command_clean();
-    const struct alsa_card card = {.name = "card"};
-    alsa_rig_cards(&card, 1);
-    struct device_request request = {.output = "card", .wants_output = true};
-    struct device *device = NULL;
-    ck_assert_int_eq(device_open(&request, &device), STATUS_OK);
-    FILE *file = fopen(command_path("said"), "w+");
-    ck_assert_ptr_nonnull(file);
-    int before = dup(STDERR_FILENO);
-    dup2(fileno(file), STDERR_FILENO);
-    say("Expression '%s' failed\n", "x > 0");
-    dup2(before, STDERR_FILENO);
-    close(before);
-    device_close(device);
-    rewind(file);
-    ck_assert_ptr_nonnull(fgets(text, sizeof text, file));
-    ck_assert_str_eq(text, "Expression 'x > 0' failed\n");
-    fclose(file);
-}
-END_TEST
-
 SUITE_MAIN("device_alsa", sound_passes_at_the_period_asked_for, one_direction_only,
-           card_is_pulled_and_comes_back, cards_are_listed, what_others_say_in_its_words_is_printed)
+           card_is_pulled_and_comes_back, cards_are_listed)

@@ -45,7 +45,6 @@ static const struct fault_row renders[] = {
     {.line = RENDER "--mask lowpass:1000 --backend direct", .old = OLD},
     {.line = RENDER "--spectral box2d:3x3", .old = OLD},
     {.line = HALO "render \"$IN\"/in.wav out/o.wav -q -f --replay \"$IN\"/log", .old = OLD},
-    {.line = HALO "bench render --taps 300 --channels 1 --seconds 0.1 --json"},
     {.line = HALO "bench stream --backend cpu --taps 300 --channels 1 --seconds 0.1 --json"},
 };
 

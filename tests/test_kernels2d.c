@@ -11,9 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double BOUND_DB = -130;   /* relative to max|x| sum|m| */
-static const double BYTE_ERROR = 2e-3; /* of 1, beyond the half of rounding */
-static const float BYTE_GAIN = 2.0f;   /* so that results exceed both ends of a byte */
+static const double BOUND_DB = -130; /* relative to max|x| sum|m| */
 
 enum {
     CHANNELS = 2,
@@ -26,8 +24,6 @@ enum {
 
 struct data {
     float picture[CELLS_MOST];
-    unsigned char bytes[CELLS_MOST];
-    float byte_cells[CELLS_MOST]; /* the same */
     float mask[KERNEL_TAPS_CONSTANT];
     double truth[CELLS_MOST];
     unsigned char out[BYTES_MOST];
@@ -40,7 +36,7 @@ struct data {
 static void find_truth(struct data *data, const struct kernel2d_job *job)
 {
     struct truth2d truth = {
-        .cells = job->cells == KERNEL2D_BYTE ? data->byte_cells : data->picture,
+        .cells = data->picture,
         .picture = {CHANNELS, job->rows_in, job->columns},
         .boundary = job->boundary,
         .mask = data->mask,
@@ -60,8 +56,6 @@ static double error_of(const struct data *data, const struct kernel2d_job *job, 
     double truth = data->truth[(channel * job->rows_in + row + job->first) * job->columns + column];
     const unsigned char *line = data->out + channel * job->plane_out + row * job->pitch_out;
     float value;
-    if (job->cells == KERNEL2D_BYTE)
-        return truth2d_byte_error(truth, line[column]);
     memcpy(&value, line + column * sizeof value, sizeof value);
     return isnan(value) ? INFINITY : fabs((double)value - truth);
 }
@@ -69,7 +63,7 @@ static double error_of(const struct data *data, const struct kernel2d_job *job, 
 /* The padding between the rows stays as it was. */
 static bool is_clean(const struct data *data, const struct kernel2d_job *job)
 {
-    size_t row_bytes = job->columns * kernel2d_cell_bytes(job->cells);
+    size_t row_bytes = job->columns * sizeof(float);
     for (size_t channel = 0; channel < CHANNELS; channel++)
         for (size_t row = 0; row < job->rows; row++)
             for (size_t b = row_bytes; b < job->pitch_out; b++)
@@ -97,13 +91,13 @@ static void compare(const struct kernel2d *kernel, struct kernel2d_job *job, str
         for (size_t row = 0; row < job->rows; row++)
             for (size_t column = 0; column < job->columns; column++)
                 largest = fmax(largest, error_of(data, job, channel, row, column));
-    double most = job->cells == KERNEL2D_BYTE ? BYTE_ERROR : norm * pow(10, BOUND_DB / 20);
+    double most = norm * pow(10, BOUND_DB / 20);
     ck_assert_msg(largest <= most && is_clean(data, job),
-                  "%s, mask %zux%zu, %zu rows from %zu of %zux%zu, cells %d, edge %d, pitch %zu, "
+                  "%s, mask %zux%zu, %zu rows from %zu of %zux%zu, edge %d, pitch %zu, "
                   "block %ux%u: error %g, at most %g%s",
                   kernel->name, job->mask_rows, job->mask_columns, job->rows, job->first,
-                  job->rows_in, job->columns, (int)job->cells, (int)job->boundary, job->pitch_in,
-                  job->block.columns, job->block.rows, largest, most,
+                  job->rows_in, job->columns, (int)job->boundary, job->pitch_in, job->block.columns,
+                  job->block.rows, largest, most,
                   is_clean(data, job) ? "" : ", and it wrote beside the rows");
 }
 
@@ -111,16 +105,15 @@ static void compare(const struct kernel2d *kernel, struct kernel2d_job *job, str
 static void check_pitch(struct kernel2d_job *job, struct data *data, size_t pitch, double norm)
 {
     static const struct block2d blocks[] = {{0, 0}, {32, 8}, {64, 16}, {32, 5}};
-    size_t row_bytes = job->columns * kernel2d_cell_bytes(job->cells);
-    const void *host = job->cells == KERNEL2D_BYTE ? (const void *)data->bytes : data->picture;
+    size_t row_bytes = job->columns * sizeof(float);
     job->pitch_in = job->pitch_out = pitch;
     job->plane_in = job->plane_out = pitch * job->rows_in;
     job->in = data->device_in;
     job->out = data->device_out;
     job->mask = data->device_mask;
     CUDA(cudaMemset(data->device_in, 0x7F, job->plane_in * CHANNELS)); /* large: must not be read */
-    CUDA(cudaMemcpy2D(data->device_in, pitch, host, row_bytes, row_bytes, job->rows_in * CHANNELS,
-                      cudaMemcpyHostToDevice));
+    CUDA(cudaMemcpy2D(data->device_in, pitch, data->picture, row_bytes, row_bytes,
+                      job->rows_in * CHANNELS, cudaMemcpyHostToDevice));
     for (size_t k = 0; kernel2d_at(k); k++)
         for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
             job->block = blocks[b];
@@ -142,16 +135,14 @@ static void check_job(struct kernel2d_job *job, struct data *data)
     truth_noise(3 + taps, data->mask, taps);
     for (size_t k = 0; k < taps; k++)
         norm += fabs((double)data->mask[k]);
-    for (size_t k = 0; job->cells == KERNEL2D_BYTE && k < taps; k++)
-        data->mask[k] *= BYTE_GAIN / (float)sqrt((double)taps);
     CUDA(cudaMemcpy(data->device_mask, data->mask, taps * sizeof(float), cudaMemcpyHostToDevice));
     job->rows = job->rows_in;
     job->channels = CHANNELS;
     find_truth(data, job);
-    size_t row_bytes = job->columns * kernel2d_cell_bytes(job->cells);
+    size_t row_bytes = job->columns * sizeof(float);
     check_pitch(job, data, row_bytes, norm);
     check_pitch(job, data, (row_bytes + 127) / 64 * 64, norm);
-    check_pitch(job, data, row_bytes + kernel2d_cell_bytes(job->cells), norm);
+    check_pitch(job, data, row_bytes + sizeof(float), norm);
 }
 
 static const size_t small_masks[][2] = {
@@ -170,11 +161,6 @@ static struct data *data_create(void)
     struct data *data = calloc(1, sizeof *data);
     ck_assert_ptr_nonnull(data);
     truth_noise(1, data->picture, CELLS_MOST);
-    truth_noise(2, data->byte_cells, CELLS_MOST);
-    for (size_t i = 0; i < CELLS_MOST; i++) {
-        data->bytes[i] = (unsigned char)(127.5f + 127.49f * data->byte_cells[i]);
-        data->byte_cells[i] = (float)data->bytes[i];
-    }
     CUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
     data->shared = (size_t)shared;
     CUDA(cudaMalloc(&data->device_in, BYTES_MOST));
@@ -195,19 +181,17 @@ static void check_masks(struct data *data, const size_t (*masks)[2], size_t coun
 {
     for (size_t m = 0; m < count; m++)
         for (size_t s = 0; s < pictures; s++)
-            for (int boundary = 0; boundary < 3; boundary++)
-                for (int cells = 0; cells < 2; cells++) {
-                    struct kernel2d_job job = {.rows_in = sizes[s][0],
-                                               .columns = sizes[s][1],
-                                               .mask_rows = masks[m][0],
-                                               .mask_columns = masks[m][1],
-                                               .cells = (enum kernel2d_cells)cells,
-                                               .boundary = (enum kernel_boundary)boundary};
-                    /* On the larger pictures one boundary mode per cell type. */
-                    if (s + 2 >= sizeof sizes / sizeof *sizes && (boundary + (int)m + cells) % 2)
-                        continue;
-                    check_job(&job, data);
-                }
+            for (int boundary = 0; boundary < 3; boundary++) {
+                struct kernel2d_job job = {.rows_in = sizes[s][0],
+                                           .columns = sizes[s][1],
+                                           .mask_rows = masks[m][0],
+                                           .mask_columns = masks[m][1],
+                                           .boundary = (enum kernel_boundary)boundary};
+                /* On the larger pictures every other boundary. */
+                if (s + 2 >= sizeof sizes / sizeof *sizes && (boundary + (int)m) % 2)
+                    continue;
+                check_job(&job, data);
+            }
 }
 
 START_TEST(every_kernel_equals_the_truth)

@@ -94,7 +94,6 @@ static bool is_heard_until_unplugged(void)
         command_run("timeout -s KILL 60 \"$HALO\" live --plain --device card --block 256 "
                     "--record rec.wav --mask \"$FILTERS/hall.wav\"");
     ck_assert_int_eq(result.code, 1);
-    ck_assert_ptr_null(strstr(result.err, "Expression '")); /* PortAudio's own */
     if (!strstr(result.err, "halo: the device ALSA: card is lost; --reconnect")) {
         ck_assert_msg(strstr(result.err, "delivers no sound") != NULL, "%s", result.err);
         return false;

@@ -35,6 +35,7 @@ START_TEST(a_set_up_that_makes_no_chain_is_refused)
         const char *set_up, *expected;
     } cases[] = {
         {BLOCK ",\"room\":9,\"choose_at\":0" GAIN, "choose_at names no stage with masks"},
+        {BLOCK ",\"room\":9,\"isolated\":true" GAIN, "plugins were a block late"},
         {BLOCK ",\"room\":9,\"choose_at\":1,\"stages\":[[\"mask\",\"m.txt\"]]", "choose_at names"},
         {BLOCK ",\"room\":9,\"choose_at\":-2" GAIN, "choose_at names"},
         {BLOCK ",\"room\":9,\"choose_at\":0,\"stages\":[]", "choose_at names"},

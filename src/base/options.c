@@ -59,13 +59,6 @@ static enum status choose(const struct option_row *row, const char *value, size_
     return refuse_choice(row, value);
 }
 
-enum status options_choose(const char *option, const char *value, const char *const *names,
-                           size_t *index)
-{
-    const struct option_row row = {.name = option, .names = names};
-    return choose(&row, value, index);
-}
-
 static enum status choose_list(const struct option_row *row, const char *text,
                                struct number_list *list)
 {

@@ -131,8 +131,6 @@ const char *option_choice(const struct option_row *row, size_t index);
 
 /* ---- values; usage errors name the option ---- */
 
-MUST_CHECK enum status options_choose(const char *option, const char *value,
-                                      const char *const *names, size_t *index);
 MUST_CHECK enum status options_parse_seconds(const char *option, const char *text, double least,
                                              double most, double *seconds);
 MUST_CHECK enum status options_parse_number(const char *option, const char *text, size_t least,

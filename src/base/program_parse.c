@@ -1,7 +1,6 @@
 /* The options and arguments of a command, by getopt_long. */
 #include "base/program.h"
 
-#include "base/command_line.h"
 #include "base/suggest.h"
 
 #include <getopt.h>
@@ -191,12 +190,6 @@ static enum status refuse_surplus(const struct parser *parser, const char *value
                 argument_names(command, names), parser->argument ? "also " : "", value, advice);
 }
 
-static void keep_argument(const struct parser *parser, const struct option_row *row,
-                          const char *value)
-{
-    command_line_keep_argument((size_t)(row - parser->command->arguments), value);
-}
-
 static enum status parse_argument(struct parser *parser, const char *value)
 {
     const struct option_row *row = parser->argument;
@@ -206,7 +199,6 @@ static enum status parse_argument(struct parser *parser, const char *value)
     if (!*value)
         return fail(STATUS_USAGE, "%s of %s is empty; see %s --help", row->name, command, command);
     TRY(check_once(parser, row, value));
-    keep_argument(parser, row, value);
     parser->argument += row->kind != OPTION_STRINGS;
     return option_store(row, parser->options, value);
 }
@@ -266,8 +258,6 @@ static enum status parse_option(struct parser *parser, int number, const char *v
     const struct option_row *argument = argument_of_option(parser->command, group, row);
     if (argument)
         TRY(check_once(parser, argument, value));
-    if (argument && value == word)
-        keep_argument(parser, argument, value);
     return row->kind == OPTION_PARSE && !row->parse ? group->parse(options, row, value)
                                                     : option_store(row, options, value);
 }

@@ -4,16 +4,14 @@
 
 #include "base/program.h"
 
-enum bench_form { BENCH_TABLE, BENCH_CSV, BENCH_JSON, BENCH_NOTHING };
+enum bench_form { BENCH_TABLE, BENCH_CSV, BENCH_JSON };
 
 /* The rows that choose a form, stored in FIELD. */
 #define BENCH_FORMS(TYPE, FIELD)                                                                   \
     OPT_VALUE("csv", TYPE, FIELD, BENCH_CSV, "print comma-separated values"),                      \
         OPT_VALUE("json", TYPE, FIELD, BENCH_JSON, "print one JSON object")
 
-extern const struct command bench_batch;   /* many sounds on GPUs, from memory */
 extern const struct command bench_kernels; /* only where CUDA is built in */
-extern const struct command bench_render;  /* files, end to end */
 extern const struct command bench_stream;  /* single blocks, as live */
 extern const struct command bench_tune;    /* fastest plans of transforms */
 

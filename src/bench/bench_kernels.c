@@ -17,8 +17,6 @@ enum {
 
 struct kernel_bench_options {
     enum bench_form form;
-    const char *plot;
-    const char *read; /* a file with measurements */
     size_t dimensions;
     struct number_list taps, samples, threads, fft; /* of sound */
     struct kernel_bench_settings settings;
@@ -130,12 +128,9 @@ static enum status measure(const struct kernel_bench_options *options)
 {
     struct kernel_bench_device device = {0};
     struct kernel_bench_report *report = NULL;
-    enum bench_form form = options->read ? BENCH_NOTHING : options->form;
-    if (!options->read)
-        TRY(kernel_bench_device_open(&device));
-    TRY(kernel_bench_report_create(&options->settings, &device, form, options->plot, &report));
-    enum status status = options->read ? kernel_bench_report_read(report, options->read, &device)
-                                       : kernel_bench_run(&options->settings, &device, report);
+    TRY(kernel_bench_device_open(&device));
+    TRY(kernel_bench_report_create(&options->settings, &device, options->form, &report));
+    enum status status = kernel_bench_run(&options->settings, &device, report);
     if (status == STATUS_OK)
         status = kernel_bench_report_finish(report);
     kernel_bench_report_destroy(report);
@@ -149,8 +144,6 @@ static enum status run(struct kernel_bench_options *options, const struct kernel
     if (settings->kernels.count == 0)
         for (; kind->kernel_name(settings->kernels.count); settings->kernels.count++)
             settings->kernels.values[settings->kernels.count] = settings->kernels.count;
-    if (options->read && !options->plot)
-        return fail(STATUS_USAGE, "--read goes with --plot FILE");
     return measure(options);
 }
 
@@ -187,7 +180,6 @@ static const char *kernel_name_2d(size_t index)
 }
 
 static const char *const row_names[] = {"packed", "pitched", NULL};
-static const char *const cell_names[] = {"float", "byte", NULL};
 static const char *const boundary_names_1d[] = {"zero", "replicate", NULL};
 static const char *const boundary_names_2d[] = {"zero", "replicate", "reflect", NULL};
 
@@ -229,8 +221,6 @@ static const struct option_row rows_2d[] = {
                 "pitched (default): rows padded by cudaMallocPitch, or\n"
                 "packed",
                 .names = row_names),
-    OPT_CHOICE("cells", "KIND", struct kernel_bench_options, settings.cells, cell_names,
-               "float (default), or byte: rounded and clamped to 0..255"),
     OPT_INTEGER("channels", "N", struct kernel_bench_options, settings.channels, 1, CHANNELS_MOST,
                 "planes of a picture; default 1"),
     OPT_CHOICE("edge", "POLICY", struct kernel_bench_options, settings.boundary, boundary_names_2d,
@@ -242,10 +232,6 @@ static const struct option_row rows_of_both[] = {
     OPT_INTEGER("repeats", "N", struct kernel_bench_options, settings.repeats, 1, REPEATS_MOST,
                 "runs for the median; default 11"),
     BENCH_FORMS(struct kernel_bench_options, form),
-    OPT_FILE("plot", "FILE", struct kernel_bench_options, plot,
-             "draw a .svg, .png or .pdf file with gnuplot"),
-    OPT_FILE("read", "FILE", struct kernel_bench_options, read,
-             "plot what --csv printed on another machine"),
     {0},
 };
 
@@ -262,8 +248,7 @@ static const struct command command_1d = {
     .usage = "usage: halo bench kernels [options]\n\n"
              "Time the GPU's convolution kernels on random data against a plain copy, after\n"
              "checking each against double precision.",
-    .ending = "example: halo bench kernels --kernel register,tiled --taps 5,65,257 --plot "
-              "kernels.svg",
+    .ending = "example: halo bench kernels --kernel register,tiled --taps 5,65,257",
     .groups = groups_1d,
     .size = sizeof(struct kernel_bench_options),
     .defaults =

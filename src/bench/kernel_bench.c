@@ -17,8 +17,6 @@ enum {
 };
 
 static const double ERROR_MOST_DB = -130; /* of max|x| sum|h| */
-static const double BYTE_ERROR_MOST = 1e-3;
-static const float BYTE_GAIN = 1.3f; /* of masks for bytes: some results are clamped */
 
 /* ---- the device ---- */
 
@@ -67,7 +65,6 @@ static void bench_free(struct kernel_bench *bench)
         cudaEventDestroy(bench->end);
     free(bench->times);
     free(bench->cells);
-    free(bench->bytes);
     free(bench->mask);
 }
 
@@ -84,19 +81,13 @@ static size_t mask_cells_most(const struct kernel_bench_settings *settings)
 static enum status alloc_host(struct kernel_bench *bench)
 {
     size_t cells = bench->lines * bench->size.columns;
-    bool is_bytes = bench->settings->cells == KERNEL2D_BYTE;
     bench->cells = malloc(cells * sizeof *bench->cells);
-    bench->bytes = is_bytes ? malloc(cells) : NULL;
     bench->mask = malloc(mask_cells_most(bench->settings) * sizeof *bench->mask);
     bench->times = calloc(bench->settings->repeats, sizeof *bench->times);
-    if (!bench->cells || !bench->mask || !bench->times || (is_bytes && !bench->bytes))
+    if (!bench->cells || !bench->mask || !bench->times)
         return fail_memory("the bench");
-    for (size_t i = 0; i < cells; i++) {
-        float value = noise_next(&bench->random);
-        bench->cells[i] = is_bytes ? floorf(128 + 127.9f * value) : value;
-        if (is_bytes)
-            bench->bytes[i] = (unsigned char)bench->cells[i];
-    }
+    for (size_t i = 0; i < cells; i++)
+        bench->cells[i] = noise_next(&bench->random);
     return STATUS_OK;
 }
 
@@ -111,10 +102,9 @@ static enum status alloc_buffer(struct kernel_bench *bench, char **buffer)
 
 static enum status fill_buffer(const struct kernel_bench *bench, char *buffer)
 {
-    const void *host = bench->bytes ? (const void *)bench->bytes : bench->cells;
     /* With the gaps between rows, which the copy reads too. */
     TRY_GPU(cudaMemset(buffer, 0, bench->pitch * bench->lines), "clear a buffer");
-    TRY_GPU(cudaMemcpy2D(buffer, bench->pitch, host, bench->row_bytes, bench->row_bytes,
+    TRY_GPU(cudaMemcpy2D(buffer, bench->pitch, bench->cells, bench->row_bytes, bench->row_bytes,
                          bench->lines, cudaMemcpyHostToDevice),
             "copy");
     return STATUS_OK;
@@ -124,7 +114,7 @@ static enum status bench_init(struct kernel_bench *bench)
 {
     const struct kernel_bench_settings *settings = bench->settings;
     bench->lines = bench->size.rows * settings->channels;
-    bench->row_bytes = bench->size.columns * kernel2d_cell_bytes(settings->cells);
+    bench->row_bytes = bench->size.columns * sizeof(float);
     bench->pitch = bench->row_bytes;
     size_t sets = CACHE_FACTOR * bench->device->cache / (2 * bench->row_bytes * bench->lines) + 2;
     bench->sets = sets < KERNEL_BENCH_SETS_MOST ? sets : KERNEL_BENCH_SETS_MOST;
@@ -143,13 +133,8 @@ static enum status bench_init(struct kernel_bench *bench)
 
 static enum status make_mask(struct kernel_bench *bench, size_t taps)
 {
-    float norm = 0;
-    for (size_t k = 0; k < taps; k++) {
+    for (size_t k = 0; k < taps; k++)
         bench->mask[k] = noise_next(&bench->random);
-        norm += fabsf(bench->mask[k]);
-    }
-    for (size_t k = 0; bench->bytes && k < taps; k++)
-        bench->mask[k] = fabsf(bench->mask[k]) * BYTE_GAIN / norm;
     TRY_GPU(
         cudaMemcpy(bench->device_mask, bench->mask, taps * sizeof(float), cudaMemcpyHostToDevice),
         "copy");
@@ -175,19 +160,10 @@ static enum status error_at(const struct kernel_bench *bench, const struct truth
 {
     double expected = truth2d_at(truth, channel, row, column);
     float value;
-    unsigned char byte;
-    size_t cell_bytes = kernel2d_cell_bytes(bench->settings->cells);
     const char *at =
-        bench->out[0] + (channel * bench->size.rows + row) * bench->pitch + column * cell_bytes;
-    TRY_GPU(
-        cudaMemcpy(bench->bytes ? (void *)&byte : &value, at, cell_bytes, cudaMemcpyDeviceToHost),
-        "copy");
-    if (bench->bytes) {
-        double excess = truth2d_byte_error(expected, byte);
-        *error = excess > BYTE_ERROR_MOST ? excess / 255 : 0;
-    } else {
-        *error = isnan(value) ? INFINITY : fabs((double)value - expected) / truth2d_norm(truth);
-    }
+        bench->out[0] + (channel * bench->size.rows + row) * bench->pitch + column * sizeof value;
+    TRY_GPU(cudaMemcpy(&value, at, sizeof value, cudaMemcpyDeviceToHost), "copy");
+    *error = isnan(value) ? INFINITY : fabs((double)value - expected) / truth2d_norm(truth);
     return STATUS_OK;
 }
 

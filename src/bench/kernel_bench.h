@@ -46,7 +46,6 @@ struct kernel_bench_settings {
     struct size2d_list blocks;     /* threads; 0 columns: the kernel's choice */
     struct size2d_list transforms; /* lengths, for kernels that transform; 0: the kernel's choice */
     struct number_list pitched;    /* 1: rows at cudaMallocPitch's pitch; 0: packed */
-    enum kernel2d_cells cells;
     enum kernel_boundary boundary;
     size_t channels;
     size_t repeats;
@@ -85,9 +84,8 @@ struct kernel_bench {
     size_t sets;
     char *in[KERNEL_BENCH_SETS_MOST];
     char *out[KERNEL_BENCH_SETS_MOST];
-    float *cells;         /* host */
-    unsigned char *bytes; /* host: the same as bytes, where cells are bytes */
-    float *mask;          /* host */
+    float *cells; /* host */
+    float *mask;  /* host */
     float *device_mask;
     double *times; /* seconds */
     cudaEvent_t begin;
@@ -103,8 +101,6 @@ struct kernel_bench {
 };
 
 struct kernel_bench_kind {
-    const char *command;                       /* for messages */
-    const char *kernels;                       /* for messages */
     const char *(*kernel_name)(size_t kernel); /* NULL: no more */
     const struct size2d_list *(*blocks)(const struct kernel_bench_settings *settings,
                                         size_t kernel);
@@ -125,10 +121,6 @@ struct kernel_bench_kind {
     /* The arithmetic intensity of the tiles, after the table. */
     void (*print_tiles)(const struct kernel_bench_report *report);
     json_t *(*describe)(const struct kernel_bench_settings *settings);
-    const char *masks_axis; /* labels of a plot */
-    const char *sizes_axis;
-    const char *arithmetic;
-    double flops_least; /* lower end of that axis, along masks, in TFLOP/s; 0: automatic */
 };
 
 extern const struct kernel_bench_kind kernel_bench_1d;

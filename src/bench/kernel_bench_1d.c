@@ -128,8 +128,6 @@ static json_t *describe(const struct kernel_bench_settings *settings)
 }
 
 const struct kernel_bench_kind kernel_bench_1d = {
-    .command = "halo bench kernels",
-    .kernels = "basic, constant, tiled, cached, register, tensor and fft",
     .kernel_name = kernel_name,
     .blocks = blocks,
     .can_run = can_run,
@@ -142,8 +140,4 @@ const struct kernel_bench_kind kernel_bench_1d = {
     .print_cells = print_cells,
     .print_tiles = print_tiles,
     .describe = describe,
-    .masks_axis = "taps",
-    .sizes_axis = "array size in samples",
-    .arithmetic = "arithmetic of the direct form, two operations a tap",
-    .flops_least = 0.01,
 };

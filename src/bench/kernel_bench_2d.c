@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 
-static const char *const cells_names[] = {[KERNEL2D_FLOAT] = "float", [KERNEL2D_BYTE] = "byte"};
 static const char *const boundary_names[] = {
     [KERNEL_ZERO] = "zero", [KERNEL_REPLICATE] = "replicate", [KERNEL_REFLECT] = "reflect"};
 
@@ -29,7 +28,6 @@ static struct kernel2d_job job_of(const struct kernel_bench *bench, struct size2
     const struct size2d *size = &bench->size;
     return (struct kernel2d_job){
         .mask = bench->device_mask,
-        .cells = bench->settings->cells,
         .boundary = bench->settings->boundary,
         .channels = bench->settings->channels,
         .rows_in = size->rows,
@@ -91,11 +89,10 @@ static const struct bench_column columns[] = {
 
 static void print_head(const struct kernel_bench_settings *settings, bool csv)
 {
-    const char *cells = cells_names[settings->cells];
     if (csv)
-        printf("# cells,%s\n# channels,%zu\n", cells, settings->channels);
+        printf("# channels,%zu\n", settings->channels);
     else
-        printf("random %ss, %zu channel%s, %s boundary, median of %zu runs\n\n", cells,
+        printf("random floats, %zu channel%s, %s boundary, median of %zu runs\n\n",
                settings->channels, plural_s(settings->channels), boundary_names[settings->boundary],
                settings->repeats);
 }
@@ -115,9 +112,8 @@ static void print_tile(const struct kernel_bench_report *report, const struct ke
 {
     const struct tile2d *tile = &row->tile;
     size_t rows = row->mask.rows, across = row->mask.columns;
-    size_t bytes = kernel2d_cell_bytes(report->settings->cells);
-    double loads = tile2d_operations_per_byte(tile, rows, across, bytes, false);
-    double both = tile2d_operations_per_byte(tile, rows, across, bytes, true);
+    double loads = tile2d_operations_per_byte(tile, rows, across, false);
+    double both = tile2d_operations_per_byte(tile, rows, across, true);
     double copy = kernel_bench_copy_of(report, row)->bytes_rate, peak = report->device->flops_peak;
     double bound = both * copy < peak ? both * copy : peak;
     printf("| %s | %zux%zu | %zux%zu | %zux%zu | %.2f | %.2f | %.2f | %s | %.2f | %.0f %% |\n",
@@ -142,14 +138,11 @@ static void print_tiles(const struct kernel_bench_report *report)
 
 static json_t *describe(const struct kernel_bench_settings *settings)
 {
-    return json_pack("{s:s, s:s, s:I}", "cells", cells_names[settings->cells], "edge",
-                     boundary_names[settings->boundary], "channels",
+    return json_pack("{s:s, s:I}", "edge", boundary_names[settings->boundary], "channels",
                      (json_int_t)settings->channels);
 }
 
 const struct kernel_bench_kind kernel_bench_2d = {
-    .command = "halo bench kernels --dim 2",
-    .kernels = "basic, constant, tiled-in, tiled-out, cached and register",
     .kernel_name = kernel_name,
     .blocks = blocks,
     .can_run = can_run,
@@ -161,7 +154,4 @@ const struct kernel_bench_kind kernel_bench_2d = {
     .print_cells = print_cells,
     .print_tiles = print_tiles,
     .describe = describe,
-    .masks_axis = "coefficients of the mask",
-    .sizes_axis = "cells of the picture",
-    .arithmetic = "arithmetic, two operations a coefficient",
 };

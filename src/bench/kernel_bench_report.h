@@ -1,4 +1,4 @@
-/* The results of the kernel bench as a table, CSV, JSON or a plot. */
+/* The results of the kernel bench as a table, CSV or JSON. */
 #ifndef HALO_KERNEL_BENCH_REPORT_H
 #define HALO_KERNEL_BENCH_REPORT_H
 
@@ -9,25 +9,17 @@ struct kernel_bench_report {
     const struct kernel_bench_settings *settings;
     const struct kernel_bench_device *device;
     enum bench_form form;
-    const char *plot;
     size_t count;
     size_t capacity;
     struct kernel_bench_row *rows;
 };
 
-/* `plot`: an image file to write, or NULL. Settings and device are not copied. Errors: memory, an
- * unknown image format, no gnuplot. On failure *report is NULL. */
+/* Settings and device are not copied. Errors: memory. On failure *report is NULL. */
 MUST_CHECK enum status kernel_bench_report_create(const struct kernel_bench_settings *settings,
                                                   const struct kernel_bench_device *device,
-                                                  enum bench_form form, const char *plot,
+                                                  enum bench_form form,
                                                   struct kernel_bench_report **report);
 void kernel_bench_report_destroy(struct kernel_bench_report *report);
-
-/* Add the rows of a file written by --csv and fill in `device`, which is the report's. Errors:
- * reading, an invalid line. */
-MUST_CHECK enum status kernel_bench_report_read(struct kernel_bench_report *report,
-                                                const char *file,
-                                                struct kernel_bench_device *device);
 
 /* Tables and --csv are printed row by row. */
 MUST_CHECK enum status kernel_bench_report_add(struct kernel_bench_report *report,

@@ -38,8 +38,3 @@ double truth2d_norm(const struct truth2d *truth)
         norm += fabs((double)truth->mask[k]);
     return norm;
 }
-
-double truth2d_byte_error(double truth, unsigned char value)
-{
-    return fmax(0, fabs((double)value - fmin(fmax(truth, 0), 255)) - 0.5);
-}

@@ -18,7 +18,4 @@ double truth2d_at(const struct truth2d *truth, size_t channel, size_t row, size_
 /* sum |m|, the bound of an output of cells up to 1. */
 double truth2d_norm(const struct truth2d *truth);
 
-/* The error of a byte against the clamped reference, beyond the 0.5 of rounding. */
-double truth2d_byte_error(double truth, unsigned char value);
-
 #endif

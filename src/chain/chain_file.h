@@ -30,7 +30,12 @@
 
 #include "chain/stages.h"
 
+#include <limits.h>
 #include <stdio.h>
+
+enum { CHAIN_VERSION = 1 };
+
+#define CHAIN_MARK "halo-chain" /* the key that every such file has */
 
 /* What a live stream does with a chain. */
 struct chain_live {
@@ -43,6 +48,9 @@ struct chain_live {
 };
 
 void chain_live_free(struct chain_live *live); /* with what chain_file_load made */
+
+/* The folder of a chain's file. Errors: its name is too long. */
+MUST_CHECK enum status chain_file_folder(const char *path, char folder[static PATH_MAX]);
 
 /* Append the file's stages, and take its tempo. With `live`, which chain_live_free frees in any
  * case, its alternatives and what is chosen; NULL: the stage with alternatives gets the mask that

@@ -1,10 +1,9 @@
 /* Prints a chain's file. */
-#include "base/plural.h"
 #include "chain/chain_file.h"
 
+#include "base/plural.h"
 #include "base/printable.h"
 #include "chain/chain_collect.h"
-#include "chain/chain_schema.h"
 #include "chain/chain_state.h"
 #include "chain/chain_tempo.h"
 #include "chain/stage_paths.h"
@@ -26,7 +25,6 @@ static void print_comment(const struct stage *stage, size_t number, FILE *stream
 }
 
 struct printer {
-    struct chain_schema schema;
     FILE *stream;
     char folder[PATH_MAX];       /* of the chain */
     bool names_whole_paths;      /* not relative to the folder */
@@ -59,14 +57,6 @@ static void free_args(char **args)
     free(args);
 }
 
-static size_t count_args(char *const *args)
-{
-    size_t count = 0;
-    while (args && args[count])
-        count++;
-    return count;
-}
-
 static bool has_option(char *const *args, const char *word)
 {
     for (size_t i = 0; args && args[i]; i++)
@@ -75,65 +65,90 @@ static bool has_option(char *const *args, const char *word)
     return false;
 }
 
-/* The entry of a stage takes the args and the words of `state`, which replace an older state; NULL:
- * there is none. */
-static enum status make_entry(const struct stage *stage, char **args, char **state,
-                              struct chain_entry *entry)
+/* Without quotes YAML takes none of these at the beginning, and no ": ", " #" or blank at an end.
+ */
+static bool is_plain(const char *text)
 {
-    size_t kind = 0, count = count_args(args), all = count + count_args(state);
-    while (stage_ops_at(kind) != stage->ops)
-        kind++;
-    entry->options = all > 1 ? calloc(all, sizeof *entry->options) : NULL;
-    if (!entry->options && all > 1)
-        return fail_memory("a chain");
-    entry->values[kind] = args[0];
-    for (size_t w = 1; w < count; w++)
-        if (state && (strncmp(args[w], "@state=", 7) == 0 || has_option(state, args[w])))
-            free(args[w]);
-        else
-            entry->options[entry->options_count++] = args[w];
-    args[0] = NULL; /* the entry has them all */
-    for (size_t w = 0; state && state[w]; w++)
-        entry->options[entry->options_count++] = state[w];
-    if (state)
-        state[0] = NULL;
+    size_t length = strlen(text);
+    bool begins_well = *text && (!strchr(" -?:,[]{}#&*!|>'\"%@`", *text) ||
+                                 (*text == '-' && text[1] && text[1] != ' '));
+    return begins_well && !strchr(" :", text[length - 1]) && !strstr(text, ": ") &&
+           !strstr(text, " #");
+}
+
+/* What is no ASCII, and what does not show, as an escape. */
+static void print_escape(const char *text, size_t length, FILE *stream)
+{
+    unsigned long code = (unsigned char)*text & (length == 1 ? 0x7fU : 0x7fU >> length);
+    for (size_t i = 1; i < length; i++)
+        code = code << 6 | ((unsigned char)text[i] & 0x3fU);
+    fprintf(stream, code > 0xffff ? "\\U%08lX" : code > 0xff ? "\\u%04lX" : "\\x%02lX", code);
+}
+
+static enum status print_scalar(const char *text, FILE *stream)
+{
+    char quote = '\0';
+    for (const char *at = text; *at; at++)
+        quote = *at < ' ' || *at > '~' ? '"' : quote;
+    if (!quote && !is_plain(text))
+        quote = '\'';
+    if (quote)
+        fputc(quote, stream);
+    for (size_t length; *text; text += length) {
+        length = printable_utf8(text);
+        if (length == 0)
+            return fail(STATUS_FAILED, "cannot write a chain: its texts are UTF-8, and %s is not",
+                        printable(text));
+        if (*text < ' ' || *text > '~') {
+            print_escape(text, length, stream);
+            continue;
+        }
+        if (quote && (*text == quote || (quote == '"' && *text == '\\')))
+            fputc(quote == '"' ? '\\' : quote, stream);
+        fputc(*text, stream);
+    }
+    if (quote)
+        fputc(quote, stream);
     return STATUS_OK;
 }
 
-static enum status print_entry(const struct printer *printer, struct chain_entry *entry)
+static enum status print_option(const char *word, bool *has_any, FILE *stream)
 {
-    const cyaml_schema_value_t one = {
-        CYAML_VALUE_SEQUENCE(CYAML_FLAG_POINTER, struct chain_entry, &printer->schema.entry, 1, 1)};
-    struct chain_error error = {0};
-    TRY(library_open(&cyaml_library));
-    const cyaml_config_t config = chain_schema_config(&error);
-    char *text = NULL;
-    size_t length = 0;
-    if (cyaml_save_data(&text, &length, &config, &one, entry, 1) != CYAML_OK)
-        return fail(STATUS_FAILED, "cannot write a chain: %s", error.text);
-    fprintf(printer->stream, "%.*s%s", (int)length, text, text[length - 1] == '\n' ? "" : "\n");
-    config.mem_fn(NULL, text, 0);
+    fputs(*has_any ? "  - " : "  options:\n  - ", stream);
+    *has_any = true;
+    TRY(print_scalar(word, stream));
+    fputc('\n', stream);
+    return STATUS_OK;
+}
+
+/* The words of `state` replace those of an older state. */
+static enum status print_entry(const struct stage *stage, char *const *args, char *const *state,
+                               FILE *stream)
+{
+    bool has_any = false;
+    fprintf(stream, "- %s: ", stage->ops->option);
+    TRY(print_scalar(args[0], stream));
+    fputc('\n', stream);
+    for (char *const *word = args + 1; *word; word++)
+        if (!state || (strncmp(*word, "@state=", 7) != 0 && !has_option(state, *word)))
+            TRY(print_option(*word, &has_any, stream));
+    for (; state && *state; state++)
+        TRY(print_option(*state, &has_any, stream));
     return STATUS_OK;
 }
 
 static enum status print_stage(struct printer *printer, const struct stage *stage, char **state,
                                bool is_other)
 {
-    struct chain_entry entry = {.is_other = is_other ? &is_other : NULL};
     char **args = NULL;
     enum status status = printer->copies
                              ? chain_collect_args(printer->copies, stage, printer->folder, &args)
                              : args_for(printer, stage, &args);
     if (status == STATUS_OK)
-        status = make_entry(stage, args, state, &entry);
+        status = print_entry(stage, args, state, printer->stream);
+    if (is_other)
+        fputs("  or: true\n", printer->stream);
     free_args(args);
-    if (status == STATUS_OK)
-        status = print_entry(printer, &entry);
-    for (size_t k = 0; k < STAGE_KINDS_MOST; k++)
-        free(entry.values[k]);
-    for (unsigned w = 0; w < entry.options_count; w++)
-        free(entry.options[w]);
-    free(entry.options);
     return status;
 }
 
@@ -148,8 +163,7 @@ enum status chain_file_print(const struct stage_list *list, const char *path, co
                              struct chain_copies *copies, FILE *stream)
 {
     struct printer printer = {.stream = stream, .copies = copies};
-    enum status status = chain_schema_folder(path, printer.folder);
-    chain_schema_init(&printer.schema);
+    enum status status = chain_file_folder(path, printer.folder);
     fputs("# A chain of halo: the stages that sound goes through, in this order.\n"
           "#   halo render IN OUT --chain THIS      halo chain check THIS\n"
           "# A stage's options are those of the command line. Paths are from this folder.\n",
@@ -183,7 +197,6 @@ enum status chain_file_print_live(const struct stage_list *list, const struct ch
                                   FILE *stream)
 {
     struct printer printer = {.stream = stream, .names_whole_paths = true};
-    chain_schema_init(&printer.schema);
     fputs("# A preset of halo live: a chain, the masks to choose from (or: true), and what is\n"
           "# chosen. It is a chain file, too: halo render IN OUT --chain THIS\n",
           stream);

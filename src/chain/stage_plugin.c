@@ -125,7 +125,6 @@ static enum status stage_plugin_create(struct stage *stage, size_t block, struct
         .before = stage->before,
         .latency = stage->latency,
         .replayed = stage->settings.replayed,
-        .delay = stage->settings.held_back && !plugin->map.is_beside ? block : 0,
     };
     TRY(plugin_filter_create(&settings, filter));
     struct plugin_filter_info stats = plugin_filter_info(*filter);

@@ -44,7 +44,6 @@ struct stage_settings {
     struct plugin_tempo tempo;
     struct mask_cache *masks; /* keeps masks between jobs (mask_cache.h); NULL: nothing does */
     bool in_passes; /* the caller runs the passes that stages may need (render_passes.h) */
-    bool held_back; /* a replay: plugins are a block late, as isolated ones once were */
 };
 
 enum stage_path_use {

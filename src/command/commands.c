@@ -70,8 +70,8 @@ static const struct command bench_calibrate = {
 static const struct command command_bench = {
     .name = "halo bench",
     .summary = "measure parts of the program on this machine",
-    .commands = (const struct command *const[]){&bench_batch, &bench_calibrate, &bench_kernels,
-                                                &bench_render, &bench_stream, &bench_tune, NULL},
+    .commands = (const struct command *const[]){&bench_calibrate, &bench_kernels, &bench_stream,
+                                                &bench_tune, NULL},
 };
 
 static const struct command command_plugin_instances = {

@@ -45,7 +45,7 @@ enum spectral_shape {
     SPECTRAL_SHAPES
 };
 
-/* For options_choose; ends with NULL. */
+/* NULL ends them. */
 extern const char *const spectral_shape_names[SPECTRAL_SHAPES + 1];
 
 struct spectral_window_settings {

@@ -1,10 +1,8 @@
-#undef _FORTIFY_SOURCE /* vfprintf is defined here */
 #include "live/driver_portaudio_messages.h"
 
 #include "base/status.h"
 #include "live/portaudio_library.h"
 
-#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -20,11 +18,10 @@ struct message {
     bool reported; /* the control thread's */
 };
 
-static struct message alsa[MESSAGES_MOST], portaudio[MESSAGES_MOST];
-static _Atomic(const void *) speaker; /* where PortAudio's library lies; NULL: nothing is caught */
+static struct message messages[MESSAGES_MOST];
 
 /* `error`: an errno, negative or not; 0: none. */
-static void keep(struct message *messages, int error, const char *format, va_list arguments)
+static void keep(int error, const char *format, va_list arguments)
 {
     for (size_t i = 0; i < MESSAGES_MOST; i++) {
         struct message *message = &messages[i];
@@ -49,38 +46,11 @@ static void keep_of_alsa(const char *file, int line, const char *function, int e
     va_list arguments;
     (void)file, (void)line, (void)function;
     va_start(arguments, format);
-    keep(alsa, error, format, arguments);
+    keep(error, format, arguments);
     va_end(arguments);
 }
 
-/* The start in memory of the library or program that has this address; NULL: none. */
-static const void *owner_of(const void *address)
-{
-    Dl_info info;
-    return address && dladdr(address, &info) ? info.dli_fbase : NULL;
-}
-
-/* PortAudio has no way to have its messages elsewhere. ELF resolves this name to us before the C
- * library; all other calls, other libraries' of the same words, too, go on to that. */
-__attribute__((visibility("default"))) int vfprintf(FILE *stream, const char *format,
-                                                    va_list arguments)
-{
-    static int (*_Atomic beneath)(FILE *, const char *, va_list);
-    const void *caught = speaker;
-    if (caught && stream == stderr && strncmp(format, "Expression '", 12) == 0 &&
-        owner_of(__builtin_return_address(0)) == caught) {
-        keep(portaudio, 0, format, arguments);
-        return (int)strlen(format);
-    }
-    int (*next)(FILE *, const char *, va_list) = beneath;
-    if (!next) {
-        *(void **)&next = dlsym(RTLD_NEXT, "vfprintf");
-        beneath = next;
-    }
-    return next(stream, format, arguments);
-}
-
-static void set_alsa_handler(void)
+void portaudio_messages_catch(void)
 {
     union {
         void *address;
@@ -92,29 +62,16 @@ static void set_alsa_handler(void)
         alsa_lib.set(keep_of_alsa);
 }
 
-void portaudio_messages_catch(void)
-{
-    set_alsa_handler();
-    speaker = owner_of(library_symbol(&portaudio_library, "Pa_Initialize"));
-}
-
-static void report(struct message *messages, void (*print)(const char *format, ...),
-                   const char *source)
+void portaudio_messages_report(void)
 {
     for (size_t i = 0; i < MESSAGES_MOST; i++)
         if (!messages[i].reported && atomic_load(&messages[i].ready)) {
             messages[i].reported = true;
-            print("%s: %s", source, messages[i].text);
+            note("ALSA: %s", messages[i].text);
         }
 }
 
-void portaudio_messages_report(void)
-{
-    report(alsa, note, "ALSA");
-    report(portaudio, note_detail, "PortAudio");
-}
-
-static void forget(struct message *messages)
+void portaudio_messages_forget(void)
 {
     for (size_t i = 0; i < MESSAGES_MOST; i++)
         if (atomic_load(&messages[i].ready)) {
@@ -122,10 +79,4 @@ static void forget(struct message *messages)
             messages[i].ready = false;
             messages[i].format = NULL;
         }
-}
-
-void portaudio_messages_forget(void)
-{
-    forget(alsa);
-    forget(portaudio);
 }

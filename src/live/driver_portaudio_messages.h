@@ -1,13 +1,11 @@
-/* What ALSA and PortAudio would print to standard error while a stream runs, across a screen.
- *
- * ALSA's messages become notes. Those of PortAudio ("Expression ... failed in 'src/...'") come
- * where a call fails, which halo reports in its own words, so that they are for --verbose. Private
- * to driver_portaudio*.c. Threads: the control thread.
+/* What ALSA would print to standard error while a stream runs, across a screen: notes. PortAudio's
+ * own lines ("Expression ... failed") are hushed around the calls of driver_portaudio.c; what its
+ * threads print passes. Private to driver_portaudio*.c. Threads: the control thread.
  */
 #ifndef HALO_DRIVER_PORTAUDIO_MESSAGES_H
 #define HALO_DRIVER_PORTAUDIO_MESSAGES_H
 
-/* From here on neither prints anything. They may write from any thread. */
+/* From here on ALSA prints nothing. It may write from any thread. */
 void portaudio_messages_catch(void);
 
 /* Note what was written since the last call: each message once in a stream, a few at most. */

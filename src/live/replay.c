@@ -142,8 +142,8 @@ static enum status read_set_up(struct replay *replay, const json_t *line)
     request->others = (const char *const *)replay->others;
     request->options = &replay->options;
     stages->replayed = true;
-    /* Logs once had this, when isolation cost a block of latency. */
-    stages->held_back = json_is_true(json_object_get(line, "isolated"));
+    if (json_is_true(json_object_get(line, "isolated")))
+        return replay_refuse(replay, "it is of a halo whose plugins were a block late");
     if (json_is_true(json_object_get(line, "in_double")))
         stages->convolver.precision = PRECISION_DOUBLE;
     stages->align = json_is_true(json_object_get(line, "centre"))   ? MASK_ALIGN_CENTRE

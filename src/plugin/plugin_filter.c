@@ -247,7 +247,7 @@ static enum status make_buffers(struct plugin_filter *plugin)
 static enum status set_latency(struct plugin_filter *plugin, size_t block)
 {
     TRY(find_latency(plugin, block));
-    size_t latency = plugin->align.latency = (size_t)plugin->latency.most + plugin->settings.delay;
+    size_t latency = plugin->align.latency = (size_t)plugin->latency.most;
     if (latency > 0)
         TRY(block_init(&plugin->align.ring, plugin->filter.outputs, latency + block, "a plugin"));
     if (plugin->prelude > 0)

@@ -57,7 +57,6 @@ struct plugin_filter_settings {
     bool isolated;   /* in a child process */
     bool allow_loud; /* any number is a valid sample */
     struct plugin_tempo tempo;
-    size_t delay;    /* frames of additional latency */
     uint64_t before; /* frames of latency before this filter: automation counts from there */
     struct plugin_latency {
         uint64_t most;    /* frames */

@@ -174,7 +174,7 @@ HALO_REALTIME static void align(struct plugin_filter *plugin)
             keep_place(plugin, at, part, latency);
         }
     }
-    plugin->filter.late = plugin->latency.most + plugin->settings.delay - plugin->align.latency;
+    plugin->filter.late = plugin->latency.most - plugin->align.latency;
     if (plugin->filter.late > 0 && !was_late && !plugin->filter.notice)
         notify(plugin, "%s now reports a latency of %llu frames: its output is %llu frames late",
                plugin->settings.info->id, (unsigned long long)plugin->latency.most,

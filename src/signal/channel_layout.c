@@ -114,11 +114,6 @@ struct channel_layout channel_layout_implied(size_t channels)
 
 /* ---- names ---- */
 
-const char *channel_position_name(enum channel_position position)
-{
-    return position < CHANNEL_POSITIONS ? position_names[position] : "?";
-}
-
 static size_t order_of(size_t channels)
 {
     size_t order = 0;

@@ -85,8 +85,6 @@ const char *channel_layout_name(struct channel_layout layout, size_t channels,
 MUST_CHECK enum status channel_layout_parse(const char *text, struct channel_layout *layout,
                                             size_t *channels);
 
-const char *channel_position_name(enum channel_position position);
-
 /* The position of a name, which may be that of other programs (L, C, Ls, RL, SUB); CHANNEL_OTHER:
  * it is none. Ls and Rs are at the sides where the layout has those, else at the back. */
 enum channel_position channel_position_named(const char *name, size_t length,

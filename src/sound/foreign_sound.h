@@ -1,6 +1,6 @@
 /* Sounds in containers that libsndfile does not know, but ffmpeg does: recognised by their first
- * bytes, or as an output by their names, and refused with the line of ffmpeg and halo that does
- * what was asked for. Threads: any. */
+ * bytes, or as an output by their names, and refused with the line of ffmpeg that converts them.
+ * Threads: any. */
 #ifndef HALO_FOREIGN_SOUND_H
 #define HALO_FOREIGN_SOUND_H
 
@@ -26,7 +26,7 @@ bool foreign_sound_recognise_file(int fd, struct foreign_sound *found);
 /* Whether ffmpeg writes what has that name, and halo does not. */
 bool foreign_sound_is_output(const char *path);
 
-/* Print why not, and the line. Returns STATUS_FAILED, or for an output STATUS_USAGE. */
+/* Print why not, and how to convert it. Returns STATUS_FAILED, or for an output STATUS_USAGE. */
 MUST_CHECK enum status foreign_sound_refuse(const char *path, const struct foreign_sound *sound);
 MUST_CHECK enum status foreign_sound_refuse_output(const char *path);
 
