@@ -16,6 +16,5 @@ extern const struct command bench_calibrate; /* for backend auto */
 extern const struct command bench_kernels;   /* only where CUDA is built in */
 extern const struct command bench_render;    /* files, end to end */
 extern const struct command bench_stream;    /* single blocks, as live */
-extern const struct command bench_tune;      /* fastest plans of transforms */
 
 #endif
