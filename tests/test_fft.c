@@ -83,17 +83,20 @@ static void check_sum(const struct both *both, size_t bin)
 static void check_way_back(struct both *both)
 {
     size_t n = both->n;
+    bool finite = true;
     both->spectrum[1] = 1; /* which is ignored, as is the last one */
     both->wide_spectrum[n + 1] = 1;
     fft_inverse(both->fft, both->spectrum, both->back);
     fft_inverse_in_double(both->wide, both->wide_spectrum, both->wide_back);
+    double error = 0, wide_error = 0; /* an assertion for each sample would take long */
     for (size_t i = 0; i < n; i++) {
-        double error = (double)both->back[i] / (double)n - both->wide_samples[i];
-        double wide_error = both->wide_back[i] / (double)n - both->wide_samples[i];
-        ck_assert_msg(fabs(error) <= both->scale * SINGLE_MOST, "%zu samples back: %zu", n, i);
-        ck_assert_msg(fabs(wide_error) <= both->scale * DOUBLE_MOST,
-                      "%zu samples back in double precision: %zu", n, i);
+        error = fmax(error, fabs((double)both->back[i] / (double)n - both->wide_samples[i]));
+        wide_error = fmax(wide_error, fabs(both->wide_back[i] / (double)n - both->wide_samples[i]));
+        finite = finite && isfinite(both->back[i]) && isfinite(both->wide_back[i]);
     }
+    ck_assert_msg(finite && error <= both->scale * SINGLE_MOST, "%zu samples back", n);
+    ck_assert_msg(wide_error <= both->scale * DOUBLE_MOST, "%zu samples back in double precision",
+                  n);
 }
 
 /* What wide_samples has: `bins` of the bins, the first and the last. */
@@ -110,8 +113,10 @@ static void check_samples(struct both *both, size_t bins)
     both->scale = fmax(sqrt(energy), fabs(sum));
     fft_forward(both->fft, both->samples, both->spectrum);
     fft_forward_in_double(both->wide, both->wide_samples, both->wide_spectrum);
+    bool kept = true;
     for (size_t i = 0; i < n; i++)
-        ck_assert((double)both->samples[i] == both->wide_samples[i]);
+        kept = kept && (double)both->samples[i] == both->wide_samples[i];
+    ck_assert(kept);
     ck_assert(both->spectrum[1] == 0 && both->spectrum[n + 1] == 0);
     ck_assert(both->wide_spectrum[1] == 0 && both->wide_spectrum[n + 1] == 0);
     for (size_t bin = 0; bin <= last; bin += last / bins + 1)
