@@ -26,8 +26,8 @@ endif()
 set(map ${CMAKE_CURRENT_SOURCE_DIR}/api/libhalo.map)
 add_library(halo_shared SHARED $<TARGET_OBJECTS:halo_api>)
 target_link_libraries(halo_shared PRIVATE halo_core halo_flags)
-# As the plugins: libraries of the caller do not replace ours, and the GPU driver and the locks of
-# FFTW outlive a closed library.
+# As the plugins: libraries of the caller do not replace ours, and the GPU driver outlives a
+# closed library.
 target_link_options(halo_shared PRIVATE -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -Wl,-z,nodelete
                     -Wl,--as-needed -Wl,--gc-sections -Wl,--version-script=${map})
 target_include_directories(halo_shared INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>

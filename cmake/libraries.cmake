@@ -118,18 +118,6 @@ halo_library(sndfile sound SNDFILE libsndfile
     sf_readf_double sf_readf_float sf_readf_short sf_seek sf_set_chunk sf_set_string sf_strerror
     sf_writef_double sf_writef_float sf_writef_int sf_writef_short)
 
-# The second files make the planner thread-safe, since other plugins and hosts in the process may
-# use it.
-list(APPEND FFTW_LDFLAGS ${HALO_FFTW_LOCKS})
-list(APPEND FFTW_DOUBLE_LDFLAGS ${HALO_FFTW_DOUBLE_LOCKS})
-halo_library(fftw signal FFTW FFTW
-  HEADERS fftw3.h
-  SYMBOLS fftwf_destroy_plan fftwf_execute_dft_c2r fftwf_execute_dft_r2c fftwf_export_wisdom_to_string
-    fftwf_import_wisdom_from_string fftwf_make_planner_thread_safe fftwf_plan_dft_c2r_1d fftwf_plan_dft_r2c_1d
-    fftwf_set_timelimit fftwf_version)
-halo_library(fftw_double signal FFTW_DOUBLE "FFTW in double precision"
-  HEADERS complex.h fftw3.h
-  SYMBOLS fftw_destroy_plan fftw_execute fftw_make_planner_thread_safe fftw_plan_dft_c2r_1d fftw_plan_dft_r2c_1d)
 halo_library(soxr sound SOXR libsoxr
   HEADERS soxr.h
   SYMBOLS soxr_create soxr_delete soxr_io_spec soxr_process soxr_quality_spec)

@@ -182,15 +182,15 @@ bool fault_short(int fd, size_t count)
 
 /* ---- allocations ---- */
 
-/* Whose allocations never fail: those of libraries that end the program or crash then (FFTW by
- * design, libjack by an exception as it is loaded; the others do not check; halo.lv2 registers CUDA
+/* Whose allocations never fail: those of libraries that end the program or crash then (libjack
+ * by an exception as it is loaded; the others do not check; halo.lv2 registers CUDA
  * kernels when it is loaded). halo makes sure of the memory before it calls them. */
 static bool is_exempt_object(const char *name)
 {
     static const char *const names[] = {
-        "/libfftw3",   "/libsndfile", "/libFLAC",   "/libvorbis", "/libogg",    "/libopus",
-        "/libmp3lame", "/libmpg123",  "/libsoxr",   "/liblilv",   "/libserd",   "/libsord",
-        "/libsratom",  "/ld-linux",   "/halo.lv2/", "/libjack",   "/libtag.so",
+        "/libsndfile", "/libFLAC",   "/libvorbis", "/libogg",    "/libopus", "/libmp3lame",
+        "/libmpg123",  "/libsoxr",   "/liblilv",   "/libserd",   "/libsord", "/libsratom",
+        "/ld-linux",   "/halo.lv2/", "/libjack",   "/libtag.so",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strstr(name, names[i]))

@@ -16,7 +16,7 @@
  * CALL is one of those in faults.c, such as read or open; or any: all but memory, each with its
  * usual error, or ERRNO if that is not 0; wait: those that a signal may interrupt; short: reads and
  * writes, which transfer half; shrink: reads, before which the file loses its end; memory:
- * allocations, but not FFTW's, which ends the program. */
+ * allocations. */
 #ifndef HALO_FAULTS_H
 #define HALO_FAULTS_H
 

@@ -17,7 +17,6 @@ grep -rnE '^ *# *include' --include='*.[ch]' --include='*.cu' --include='*.cuh' 
             rank[names[i]] = i
         rank["main.c"] = count + 1
         # NAME_library.h is what halo calls of it (cmake/libraries.cmake).
-        only["fftw3.h"] = only["signal/fftw"] = "^signal/fft"
         only["ebur128.h"] = only["signal/ebur128_library.h"] = "^signal/loudness"
         only["sodium.h"] = only["sound/sodium_library.h"] = "^listen/|^sound/metadata_flac"
         only["portaudio.h"] = only["live/portaudio_library.h"] = only["live/pulse_library.h"] = "^live/driver_portaudio"

@@ -48,7 +48,7 @@ for page in "$manual"/*.3; do
 done
 
 # What every program that uses the library loads.
-for library in sndfile fftw3 fftw3f soxr lilv portaudio jack ncurses lo ebur128 sodium cufft stdc++; do
+for library in sndfile soxr lilv portaudio jack ncurses lo ebur128 sodium cufft stdc++; do
     ! readelf -d "$shared" | grep -q "NEEDED.*lib$library[.w-]" || wrong "$shared needs lib$library"
 done
 nm --defined-only "$shared" | awk '{ print $3 }' >"$work/all"

@@ -48,7 +48,7 @@ ALLOWED = re.compile(
     r"scalbn|isnan|isinf|fpclassify|signbit|isfinite)[fl]?$|"
     r"jack_port_get_buffer$|pw_(filter_get_dsp|stream_(de)?queue)_buffer$|pw_stream_trigger_process$|"
     r"lilv_instance_(run|connect_port)$|lv2_atom_\w+$|"
-    r"fftwf?_execute\w*$|clock_gettime$|getrusage$|sched_(getcpu|[gs]etaffinity)$|pthread_self$|sched_yield$|__atomic_\w+$|__builtin_\w+$|"
+    r"clock_gettime$|getrusage$|sched_(getcpu|[gs]etaffinity)$|pthread_self$|sched_yield$|__atomic_\w+$|__builtin_\w+$|"
     r"__cpu_\w+$|live_launch$|cuda(SetDevice|GraphLaunch|MemcpyAsync|StreamQuery|EventQuery|GetLastError|PeekAtLastError|"
     r"GetErrorString|EventRecord)$")
 FUNCTION = r"\b([a-z_][A-Za-z0-9_]*)\("

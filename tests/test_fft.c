@@ -1,71 +1,238 @@
-/* Transforms: correct at every kind of length; plans are saved and found again, and a damaged or
- * missing cache does no harm. */
+/* Transforms: right at every kind of length, in both directions and precisions, against sums term
+ * by term in double precision. */
 #include "base/noise.h"
 #include "base/workers.h"
-#include "command.h"
 #include "signal/audio.h"
 #include "signal/fft.h"
 #include "signal/fft_double.h"
 #include "signal/fft_odd.h"
-#include "signal/fft_wisdom.h"
-#include "sound.h"
 #include "suite.h"
 
 #include <complex.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { ODD_BINS_MOST = 1 << 10 }; /* the longest transform whose bins are all compared */
 
 static const double ERROR_MOST = 1e-6; /* relative to the root of n, for noise within -1..1 */
 
-static void check_bin(const float *samples, const float *spectrum, size_t n, size_t bin)
-{
-    double re = 0, im = 0, most = ERROR_MOST * sqrt((double)n) * log2((double)n);
-    for (size_t i = 0; i < n; i++) {
-        double turn = 2 * M_PI * (double)(bin * i % n) / (double)n;
-        re += (double)samples[i] * cos(turn);
-        im -= (double)samples[i] * sin(turn);
-    }
-    ck_assert_double_le(fabs(re - (double)spectrum[2 * bin]), most);
-    ck_assert_double_le(fabs(im - (double)spectrum[2 * bin + 1]), most);
-}
-
-static void check_length(size_t n)
-{
+/* Both precisions of one length. */
+struct both {
+    size_t n;
+    double scale; /* what errors are relative to: the root of the samples' energy, or their sum */
+    float *samples, *spectrum, *back;
+    double *wide_samples, *wide_spectrum, *wide_back;
+    double complex *turns;
     struct fft *fft;
-    uint64_t random = n;
-    float *samples = audio_alloc(n), *before = audio_alloc(n), *back = audio_alloc(n);
-    float *spectrum = audio_alloc(fft_spectrum_floats(n));
-    ck_assert_int_eq(fft_create(n, &fft), STATUS_OK);
-    ck_assert_uint_eq(fft_length(fft), n);
+    struct fft_in_double *wide;
+};
+
+/* For lengths up to a million. */
+static const double SINGLE_MOST = 1.5e-6, DOUBLE_MOST = 3e-14;
+
+static void begin_both(struct both *both, size_t n)
+{
+    *both = (struct both){.n = n};
+    both->samples = audio_alloc(n);
+    both->back = audio_alloc(n);
+    both->spectrum = audio_alloc(n + 2);
+    both->wide_samples = audio_alloc_in_double(n);
+    both->wide_back = audio_alloc_in_double(n);
+    both->wide_spectrum = audio_alloc_in_double(n + 2);
+    both->turns = calloc(n, sizeof *both->turns);
+    ck_assert_int_eq(fft_create(n, &both->fft), STATUS_OK);
+    ck_assert_int_eq(fft_create_in_double(n, &both->wide), STATUS_OK);
+    ck_assert_uint_eq(fft_length(both->fft), n);
+    ck_assert_uint_eq(fft_length_in_double(both->wide), n);
     for (size_t i = 0; i < n; i++)
-        before[i] = samples[i] = noise_next(&random);
-    fft_forward(fft, samples, spectrum);
-    ck_assert_mem_eq(samples, before, n * sizeof *samples);
-    for (size_t bin = 0; bin <= n / 2; bin += n / 16 + 1)
-        check_bin(samples, spectrum, n, bin);
-    check_bin(samples, spectrum, n, n / 2);
-    fft_inverse(fft, spectrum, back);
-    for (size_t i = 0; i < n; i++)
-        ck_assert_double_le(fabs((double)back[i] / (double)n - (double)samples[i]), 1e-5);
-    fft_destroy(fft);
-    free(samples);
-    free(before);
-    free(back);
-    free(spectrum);
+        both->turns[i] = cexp(-I * 2 * M_PI * (double)i / (double)n);
 }
 
-START_TEST(transforms_are_right)
+static void end_both(struct both *both)
 {
-    const size_t lengths[] = {2, 16, 48, 100, 101, 128, 1536, 8192, 49152};
+    fft_destroy(both->fft);
+    fft_destroy_in_double(both->wide);
+    free(both->samples);
+    free(both->back);
+    free(both->spectrum);
+    free(both->wide_samples);
+    free(both->wide_back);
+    free(both->wide_spectrum);
+    free(both->turns);
+}
+
+static void check_sum(const struct both *both, size_t bin)
+{
+    long double re = 0, im = 0;
+    for (size_t i = 0, at = 0; i < both->n; i++, at = (at + bin) % both->n) {
+        re += (long double)(both->wide_samples[i] * creal(both->turns[at]));
+        im += (long double)(both->wide_samples[i] * cimag(both->turns[at]));
+    }
+    double complex sum = (double)re + I * (double)im;
+    const float *single = both->spectrum + 2 * bin;
+    const double *wide = both->wide_spectrum + 2 * bin;
+    double most = both->scale * SINGLE_MOST, wide_most = both->scale * DOUBLE_MOST;
+    ck_assert_msg(cabs((double)single[0] + I * (double)single[1] - sum) <= most,
+                  "%zu samples: bin %zu", both->n, bin);
+    ck_assert_msg(cabs(wide[0] + I * wide[1] - sum) <= wide_most,
+                  "%zu samples: bin %zu in double precision", both->n, bin);
+}
+
+static void check_way_back(struct both *both)
+{
+    size_t n = both->n;
+    bool finite = true;
+    both->spectrum[1] = 1; /* which is ignored, as is the last one */
+    both->wide_spectrum[n + 1] = 1;
+    fft_inverse(both->fft, both->spectrum, both->back);
+    fft_inverse_in_double(both->wide, both->wide_spectrum, both->wide_back);
+    double error = 0, wide_error = 0; /* an assertion for each sample would take long */
+    for (size_t i = 0; i < n; i++) {
+        error = fmax(error, fabs((double)both->back[i] / (double)n - both->wide_samples[i]));
+        wide_error = fmax(wide_error, fabs(both->wide_back[i] / (double)n - both->wide_samples[i]));
+        finite = finite && isfinite(both->back[i]) && isfinite(both->wide_back[i]);
+    }
+    ck_assert_msg(finite && error <= both->scale * SINGLE_MOST, "%zu samples back", n);
+    ck_assert_msg(wide_error <= both->scale * DOUBLE_MOST, "%zu samples back in double precision",
+                  n);
+}
+
+/* What wide_samples has: `bins` of the bins, the first and the last. */
+static void check_samples(struct both *both, size_t bins)
+{
+    size_t n = both->n, last = n / 2;
+    double energy = 0, sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        both->samples[i] = (float)both->wide_samples[i];
+        both->wide_samples[i] = (double)both->samples[i];
+        energy += both->wide_samples[i] * both->wide_samples[i];
+        sum += both->wide_samples[i];
+    }
+    both->scale = fmax(sqrt(energy), fabs(sum));
+    fft_forward(both->fft, both->samples, both->spectrum);
+    fft_forward_in_double(both->wide, both->wide_samples, both->wide_spectrum);
+    bool kept = true;
+    for (size_t i = 0; i < n; i++)
+        kept = kept && (double)both->samples[i] == both->wide_samples[i];
+    ck_assert(kept);
+    ck_assert(both->spectrum[1] == 0 && both->spectrum[n + 1] == 0);
+    ck_assert(both->wide_spectrum[1] == 0 && both->wide_spectrum[n + 1] == 0);
+    for (size_t bin = 0; bin <= last; bin += last / bins + 1)
+        check_sum(both, bin);
+    check_sum(both, last);
+    check_way_back(both);
+}
+
+enum signal { NOISE, CONSTANT, IMPULSE, LAST_IMPULSE, TINY, SIGNALS };
+
+static void fill(struct both *both, enum signal signal)
+{
+    uint64_t random = both->n;
+    for (size_t i = 0; i < both->n; i++) {
+        bool is_place = i == (signal == IMPULSE ? both->n / 3 : both->n - 1);
+        both->wide_samples[i] = signal == NOISE      ? (double)noise_next(&random)
+                                : signal == CONSTANT ? 0.5
+                                : signal == TINY     ? (double)noise_next(&random) * 1e-25
+                                                     : is_place;
+    }
+}
+
+static void check_length(size_t n, size_t bins)
+{
+    struct both both;
+    begin_both(&both, n);
+    for (enum signal signal = NOISE; signal < SIGNALS; signal += n > 1 << 14 ? 3 : 1) /* two */ {
+        fill(&both, signal);
+        check_samples(&both, bins);
+    }
+    end_both(&both);
+}
+
+START_TEST(short_transforms_are_right)
+{
+    for (size_t n = 2; n <= 400; n += 2)
+        check_length(n, n);
+}
+END_TEST
+
+START_TEST(long_transforms_are_right)
+{
+    for (size_t n = 512; n <= 1 << 20; n *= n < 1 << 14 ? 2 : 8) {
+        check_length(n, n <= 4096 ? 100 : 2);
+        check_length(n / 4 * 3, n <= 4096 ? 100 : 2);
+    }
+}
+END_TEST
+
+/* Twice a prime, and what lies around lengths in passes. */
+START_TEST(transforms_by_chirp_are_right)
+{
+    const size_t lengths[] = {1000, 1022,  1026,  2018,  2100,  4098,
+                              6146, 10006, 16382, 44100, 65538, 199966};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
-        check_length(lengths[i]);
+        check_length(lengths[i], 2);
+}
+END_TEST
+
+/* Nothing of a transform is in the next one, whatever was in its samples. */
+START_TEST(transforms_forget)
+{
+    for (size_t n = 2; n <= 4096; n += n < 300 ? 2 : 1898) {
+        struct both both;
+        begin_both(&both, n);
+        for (size_t i = 0; i < n; i++)
+            both.wide_samples[i] = (double)(both.samples[i] = NAN);
+        fft_forward(both.fft, both.samples, both.spectrum);
+        fft_forward_in_double(both.wide, both.wide_samples, both.wide_spectrum);
+        fft_inverse(both.fft, both.spectrum, both.back);
+        fft_inverse_in_double(both.wide, both.wide_spectrum, both.wide_back);
+        fill(&both, NOISE);
+        check_samples(&both, 8);
+        end_both(&both);
+    }
+}
+END_TEST
+
+/* Numbers too small for a float of full precision become no large ones. */
+START_TEST(denormal_samples_stay_small)
+{
+    for (size_t n = 100; n <= 1024; n += 924) {
+        struct both both;
+        begin_both(&both, n);
+        for (size_t i = 0; i < n; i++) {
+            both.samples[i] = i % 3 ? 1e-40f : -3e-41f;
+            both.wide_samples[i] = i % 3 ? 1e-310 : -3e-311;
+        }
+        fft_forward(both.fft, both.samples, both.spectrum);
+        fft_forward_in_double(both.wide, both.wide_samples, both.wide_spectrum);
+        for (size_t i = 0; i < n + 2; i++) {
+            ck_assert(fabsf(both.spectrum[i]) <= (float)n * 1.1e-40f);
+            ck_assert(fabs(both.wide_spectrum[i]) <= (double)n * 1.1e-310);
+        }
+        end_both(&both);
+    }
+}
+END_TEST
+
+START_TEST(products_add_up)
+{
+    enum { FLOATS = 48 };
+    float sum[FLOATS], a[FLOATS], b[FLOATS];
+    uint64_t random = 3;
+    for (size_t i = 0; i < FLOATS; i++) {
+        sum[i] = 1;
+        a[i] = noise_next(&random);
+        b[i] = noise_next(&random);
+    }
+    fft_multiply_add(sum, a, b, FLOATS);
+    for (size_t i = 0; i < FLOATS; i += 2) {
+        double complex product =
+            1 + I + ((double)a[i] + I * (double)a[i + 1]) * ((double)b[i] + I * (double)b[i + 1]);
+        ck_assert_double_eq_tol((double)sum[i], creal(product), 1e-6);
+        ck_assert_double_eq_tol((double)sum[i + 1], cimag(product), 1e-6);
+    }
 }
 END_TEST
 
@@ -228,174 +395,6 @@ START_TEST(odd_products_add_up)
 }
 END_TEST
 
-static bool exists(const char *path)
-{
-    struct stat about;
-    return stat(path, &about) == 0 && about.st_size > 0;
-}
-
-START_TEST(plans_are_kept)
-{
-    enum { LENGTH = 1430 };
-    char folder[] = "/tmp/halo-fft-XXXXXX", path[64], before[4096] = "";
-    bool known = true;
-    const char *cache = getenv("XDG_CACHE_HOME");
-    snprintf(before, sizeof before, "%s", cache ? cache : "");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/halo/fft-wisdom", folder);
-    setenv("XDG_CACHE_HOME", folder, 1);
-    ck_assert_str_eq(fft_wisdom_file(), path);
-    /* A length that no mask or block asks for, whose plan the tests' common cache may hold. */
-    ck_assert_int_eq(fft_tune(LENGTH, false, &known), STATUS_OK);
-    ck_assert(!known);
-    ck_assert(exists(path));
-    ck_assert_int_eq(fft_tune(LENGTH, false, &known), STATUS_OK);
-    ck_assert(known);
-
-    FILE *file = fopen(path, "wb"); /* garbage counts as no cache */
-    fputs("(fftw-3.3 rubbish", file);
-    fclose(file);
-    check_length(360);
-    ck_assert_int_eq(fft_tune(180, false, &known), STATUS_OK);
-    ck_assert(exists(path));
-
-    struct fft *estimated;
-    unlink(path);
-    ck_assert_int_eq(fft_create(20020, &estimated), STATUS_OK); /* too long to be tried */
-    fft_destroy(estimated);
-    ck_assert(exists(path));
-
-    setenv("XDG_CACHE_HOME", "/dev/null", 1); /* no folder can be created there */
-    check_length(420);
-    ck_assert_int_eq(fft_tune(210, false, &known), STATUS_FAILED);
-    setenv("XDG_CACHE_HOME", before, 1);
-    unlink(path);
-    path[strlen(path) - strlen("/fft-wisdom")] = '\0';
-    rmdir(path);
-    rmdir(folder);
-}
-END_TEST
-
-static char *load_text(const char *path, size_t *size)
-{
-    struct stat about;
-    FILE *file = fopen(path, "rb");
-    ck_assert(file && fstat(fileno(file), &about) == 0);
-    *size = (size_t)about.st_size;
-    char *text = calloc(*size + 1, 1);
-    ck_assert_uint_eq(fread(text, 1, *size, file), *size);
-    fclose(file);
-    return text;
-}
-
-static void save_text(const char *path, const char *text, size_t size)
-{
-    FILE *file = fopen(path, "wb");
-    ck_assert(file && fwrite(text, 1, size, file) == size && fclose(file) == 0);
-}
-
-/* Of a file of saved plans, in place: a file that is written anew each time is flushed each time.
- */
-static void put_byte(FILE *file, size_t at, char byte)
-{
-    ck_assert(fseek(file, (long)at, SEEK_SET) == 0 && fputc(byte, file) != EOF &&
-              fflush(file) == 0);
-}
-
-/* Every bit of the first line and of some bytes after it; lengths. FFTW would end this program at
- * some of them. HALO_TEST_FULL: more of them, which HALO_TEST_SEED chooses. */
-START_TEST(damaged_plans_are_ignored)
-{
-    char folder[] = "/tmp/halo-fft-XXXXXX", path[64];
-    const char *seed = getenv("HALO_TEST_SEED");
-    size_t size, far = getenv("HALO_TEST_FULL") ? 49 : 211;
-    size_t first = seed ? strtoul(seed, NULL, 10) % far : 0;
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/wisdom", folder);
-    check_length(90);
-    ck_assert(!fft_wisdom_read(path));
-    ck_assert(fft_wisdom_write(path) && fft_wisdom_read(path));
-    char *text = load_text(path, &size);
-    FILE *file = fopen(path, "r+b");
-    ck_assert_ptr_nonnull(file);
-    size_t header = strcspn(text, "\n") + 1;
-    for (size_t i = 0; i < size; i += i < header ? 1 : i == header ? 1 + first : far)
-        for (int bit = 0; bit < 8; bit++) {
-            text[i] = (char)(text[i] ^ (1 << bit));
-            ck_assert_ptr_null(fft_wisdom_check(text, size));
-            if (bit == (int)(i % 8)) { /* the same check behind, at a tenth of the pace */
-                put_byte(file, i, text[i]);
-                ck_assert(!fft_wisdom_read(path));
-            }
-            text[i] = (char)(text[i] ^ (1 << bit));
-            put_byte(file, i, text[i]);
-        }
-    ck_assert(fft_wisdom_read(path));
-    fclose(file);
-    for (size_t length = size - 1 - first / 7; length < size; length -= far / 7) {
-        ck_assert_int_eq(truncate(path, (off_t)length), 0);
-        ck_assert(!fft_wisdom_read(path));
-    }
-    save_text(path, text + header, size - header); /* as written by earlier versions */
-    ck_assert(!fft_wisdom_read(path));
-    ck_assert(fft_wisdom_write(path) && fft_wisdom_read(path));
-    free(text);
-    unlink(path);
-    rmdir(folder);
-}
-END_TEST
-
-START_TEST(what_is_no_file_of_plans_is_ignored)
-{
-    char folder[] = "/tmp/halo-fft-XXXXXX", path[64];
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/wisdom", folder);
-    check_length(90);
-    ck_assert_int_eq(mkfifo(path, 0600), 0); /* replaced without waiting for a writer */
-    ck_assert(!fft_wisdom_read(path));
-    ck_assert(fft_wisdom_write(path) && fft_wisdom_read(path));
-    ck_assert_int_eq(truncate(path, INT64_C(1) << 40), 0);
-    ck_assert(!fft_wisdom_read(path));
-    ck_assert(fft_wisdom_write(path) && fft_wisdom_read(path));
-    unlink(path);
-    ck_assert_int_eq(symlink("/dev/zero", path), 0);
-    ck_assert(!fft_wisdom_read(path));
-    ck_assert(fft_wisdom_write(path) && fft_wisdom_read(path));
-    if (chown(path, 12345, (gid_t)-1) == 0) /* as root */
-        ck_assert(!fft_wisdom_read(path));
-    unlink(path);
-    ck_assert_int_eq(mkdir(path, 0700), 0);
-    ck_assert(!fft_wisdom_read(path));
-    ck_assert(!fft_wisdom_write(path));
-    rmdir(path);
-    ck_assert_int_eq(rmdir(folder), 0); /* no temporary file is left */
-}
-END_TEST
-
-/* What is written twice has one order; a file that has it all is left alone. */
-START_TEST(plans_that_are_there_are_not_written_again)
-{
-    char folder[] = "/tmp/halo-fft-XXXXXX", path[64];
-    struct stat before, after;
-    size_t size;
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/wisdom", folder);
-    check_length(96);
-    ck_assert(fft_wisdom_write(path) && stat(path, &before) == 0);
-    ck_assert(fft_wisdom_write(path) && stat(path, &after) == 0);
-    ck_assert(before.st_ino == after.st_ino && before.st_mtim.tv_nsec == after.st_mtim.tv_nsec);
-    char *text = load_text(path, &size);
-    save_text(path, text, size - 1); /* one that is damaged is replaced */
-    ck_assert(fft_wisdom_write(path) && fft_wisdom_read(path));
-    char *again = load_text(path, &size);
-    ck_assert_str_eq(text, again);
-    free(text);
-    free(again);
-    unlink(path);
-    rmdir(folder);
-}
-END_TEST
-
 enum { KEPT_LENGTHS = 3, KEPT_PIECES = 48 };
 static const size_t kept_lengths[KEPT_LENGTHS] = {128, 4096, 24576};
 
@@ -424,7 +423,7 @@ START_TEST(kept_odd_transforms_have_one_plan_a_length)
     struct kept kept = {0};
     struct odd_fft *before;
     ck_assert_int_eq(odd_fft_create(kept_lengths[0], &before), STATUS_OK);
-    fft_keep_plans();
+    odd_fft_keep();
     ck_assert_int_eq(workers_create(4, &workers), STATUS_OK);
     workers_run(workers, KEPT_PIECES, create_kept, &kept);
     workers_destroy(workers);
@@ -443,8 +442,7 @@ START_TEST(kept_odd_transforms_have_one_plan_a_length)
 }
 END_TEST
 
-/* What plans_are_kept measures would be kept in the common cache by a later test. */
-SUITE_MAIN("fft", transforms_are_right, odd_transforms_are_right, odd_products_convolve,
-           odd_products_add_up, damaged_plans_are_ignored, what_is_no_file_of_plans_is_ignored,
-           plans_that_are_there_are_not_written_again, kept_odd_transforms_have_one_plan_a_length,
-           plans_are_kept)
+SUITE_MAIN("fft", short_transforms_are_right, long_transforms_are_right,
+           transforms_by_chirp_are_right, transforms_forget, denormal_samples_stay_small,
+           products_add_up, odd_transforms_are_right, odd_products_convolve, odd_products_add_up,
+           kept_odd_transforms_have_one_plan_a_length)

@@ -91,10 +91,9 @@ static void check_steps(const char *backend, size_t taps, size_t block, size_t c
 
 START_TEST(transforms_allocate_nothing)
 {
-    for (size_t from = 2; from < 9000; from += 122) {
+    for (size_t n = 2; n < 9000; n += 122) {
         struct fft *fft;
         struct fft_double *wide;
-        size_t n = fft_realtime_length(from);
         float *x = audio_alloc(n), *spectrum = audio_alloc(fft_spectrum_floats(n));
         ck_assert_int_eq(fft_create(n, &fft), STATUS_OK);
         ck_assert_int_eq(fft_double_create(n, &wide), STATUS_OK);
@@ -103,7 +102,7 @@ START_TEST(transforms_allocate_nothing)
         fft_inverse(fft, spectrum, x);
         fft_double_forward(wide);
         fft_double_inverse(wide);
-        ck_assert_msg(allocations_of_all() == before && n >= from, "%zu from %zu", n, from);
+        ck_assert_msg(allocations_of_all() == before, "%zu", n);
         fft_destroy(fft);
         fft_double_destroy(wide);
         free(x);
@@ -124,7 +123,7 @@ START_TEST(steps_allocate_nothing)
         check_steps("direct", 1000, 64, 2, live_threads, PRECISION_SINGLE);
         check_steps("direct", 1000, 64, 2, live_threads, PRECISION_DOUBLE);
     }
-    const size_t odd[] = {37, 74, 1009}; /* FFTW takes memory in transforms of twice that */
+    const size_t odd[] = {37, 74, 1009};
     for (size_t b = 0; b < sizeof odd / sizeof *odd; b++)
         for (size_t live_threads = 0; live_threads <= 2; live_threads++) {
             check_steps("cpu", 20000, odd[b], 2, live_threads, PRECISION_SINGLE);

@@ -19,7 +19,7 @@ struct golden {
     bool once;             /* a command without the options of a render */
 };
 
-/* With libsoxr 0.1.3, FFTW 3.3.10 (designs, pictures) and glibc 2.36. A change of one is a change
+/* With libsoxr 0.1.3 and glibc 2.36. A change of one is a change
  * of what halo writes: for the changelog, if it cannot be helped. */
 static const struct golden goldens[] = {
     {"render in.wav out.wav --mask short.wav", "ac8baee237e7d328", false},
@@ -72,7 +72,7 @@ static const struct golden goldens[] = {
     {"mask make bandpass:300-3400 -o out.wav", "13d3795f11ab6199", true},
     {"mask make 'equiripple:0-1k 1; 2k- 0 10' -o out.wav", "e68ff6b0c9449800", true},
     {"mask make tilt:-3dB/oct,phase=minimum -o out.wav", "cdfb2500f275c8e3", true},
-    {"mask make 'combine:lowpass:1000*invert:short.wav' -o out.wav", "7e75d7735ab54d83", true},
+    {"mask make 'combine:lowpass:1000*invert:short.wav' -o out.wav", "f692e084fad65fa7", true},
 };
 enum { GOLDENS = sizeof goldens / sizeof *goldens };
 
@@ -164,12 +164,7 @@ END_TEST
 START_TEST(homes_change_nothing)
 {
     save_files();
-    /* Plans of this processor, if the tests have some, are tuned as well. */
-    command_done(
-        "test -z \"$HALO_TEST_EMULATOR\" && mkdir tuned && cp -r \"$XDG_CACHE_HOME/halo\" tuned || "
-        "XDG_CACHE_HOME=$PWD/tuned \"$HALO\" bench tune --most 4096");
     expect_all("XDG_CACHE_HOME=$PWD/new", "--reproducible -q", true);
-    expect_all("XDG_CACHE_HOME=$PWD/tuned", "--reproducible -q", true);
 }
 END_TEST
 

@@ -1,6 +1,5 @@
 #include "truth.h"
 
-#include <fftw3.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,39 +38,59 @@ static void *must(void *memory)
     return memory;
 }
 
-/* Transforms of one length; the last one is kept. */
+typedef double point[2];
+
+/* Transforms of one length, as in textbooks (by two, Stockham's order); the last one is kept. */
 static struct {
     size_t length;
-    double *samples;
-    fftw_complex *x, *h;
-    fftw_plan forward, back;
+    point *turns; /* [k] e^(-2 pi i k / length), k < length / 2 */
+    point *x, *h, *spare;
 } fft;
 
 static void fft_of(size_t length)
 {
     if (fft.length == length)
         return;
-    if (fft.length > 0) {
-        fftw_destroy_plan(fft.forward);
-        fftw_destroy_plan(fft.back);
-        fftw_free(fft.samples);
-        fftw_free(fft.x);
-        fftw_free(fft.h);
-    }
-    int n = (int)length;
+    free(fft.turns);
+    free(fft.x);
+    free(fft.h);
+    free(fft.spare);
     fft.length = length;
-    fft.samples = must(fftw_alloc_real(length));
-    fft.x = must(fftw_alloc_complex(length / 2 + 1));
-    fft.h = must(fftw_alloc_complex(length / 2 + 1));
-    fft.forward = must(fftw_plan_dft_r2c_1d(n, fft.samples, fft.x, FFTW_ESTIMATE));
-    fft.back = must(fftw_plan_dft_c2r_1d(n, fft.x, fft.samples, FFTW_ESTIMATE));
+    fft.turns = must(calloc(length / 2, sizeof *fft.turns));
+    fft.x = must(calloc(length, sizeof *fft.x));
+    fft.h = must(calloc(length, sizeof *fft.h));
+    fft.spare = must(calloc(length, sizeof *fft.spare));
+    for (size_t k = 0; k < length / 2; k++) {
+        fft.turns[k][0] = cos(2 * M_PI * (double)k / (double)length);
+        fft.turns[k][1] = -sin(2 * M_PI * (double)k / (double)length);
+    }
 }
 
-static void spectrum_of(const float *samples, size_t count, fftw_complex *spectrum)
+/* *x and `spare` may change places. */
+static void transform(point **x)
+{
+    for (size_t half = fft.length / 2, side = 1; half > 0; half /= 2, side *= 2) {
+        for (size_t i = 0; i < half * side; i++) {
+            size_t j = i / side;
+            const double *a = (*x)[i], *b = (*x)[i + half * side], *turn = fft.turns[j * side];
+            double *sum = fft.spare[i + j * side], *rest = fft.spare[i + (j + 1) * side];
+            double re = a[0] - b[0], im = a[1] - b[1];
+            sum[0] = a[0] + b[0];
+            sum[1] = a[1] + b[1];
+            rest[0] = re * turn[0] - im * turn[1];
+            rest[1] = re * turn[1] + im * turn[0];
+        }
+        point *done = fft.spare;
+        fft.spare = *x;
+        *x = done;
+    }
+}
+
+/* The real parts; and the imaginary ones, which another piece of sound has. */
+static void place(point *x, size_t part, const float *samples, size_t count)
 {
     for (size_t i = 0; i < fft.length; i++)
-        fft.samples[i] = i < count ? (double)samples[i] : 0;
-    fftw_execute_dft_r2c(fft.forward, fft.samples, spectrum);
+        x[i][part] = i < count ? (double)samples[i] : 0;
 }
 
 void truth_add_plain(const float *x, size_t n, const float *h, size_t taps, double *y)
@@ -91,18 +110,25 @@ void truth_add(const float *x, size_t n, const float *h, size_t taps, double *y)
     while (length < 4 * taps && length < n + taps - 1)
         length *= 2;
     fft_of(length);
-    spectrum_of(h, taps, fft.h);
-    for (size_t at = 0, most = length - taps + 1; at < n; at += most) {
-        size_t count = n - at < most ? n - at : most;
-        spectrum_of(x + at, count, fft.x);
-        for (size_t k = 0; k <= length / 2; k++) {
-            double re = fft.x[k][0] * fft.h[k][0] - fft.x[k][1] * fft.h[k][1];
-            fft.x[k][1] = fft.x[k][0] * fft.h[k][1] + fft.x[k][1] * fft.h[k][0];
-            fft.x[k][0] = re;
+    place(fft.h, 0, h, taps);
+    place(fft.h, 1, h, 0);
+    transform(&fft.h);
+    for (size_t at = 0, most = length - taps + 1; at < n; at += 2 * most) {
+        size_t count = n - at < most ? n - at : most, left = n - at - count;
+        size_t next = left < most ? left : most;
+        place(fft.x, 0, x + at, count);
+        place(fft.x, 1, x + at + count, next);
+        transform(&fft.x);
+        for (size_t k = 0; k < length; k++) {
+            double re = fft.x[k][0], im = fft.x[k][1];
+            fft.x[k][0] = re * fft.h[k][0] - im * fft.h[k][1];
+            fft.x[k][1] = -(re * fft.h[k][1] + im * fft.h[k][0]); /* for the way back */
         }
-        fftw_execute(fft.back);
+        transform(&fft.x);
         for (size_t i = 0; i < count + taps - 1; i++)
-            y[at + i] += fft.samples[i] / (double)length;
+            y[at + i] += fft.x[i][0] / (double)length;
+        for (size_t i = 0; next > 0 && i < next + taps - 1; i++)
+            y[at + count + i] -= fft.x[i][1] / (double)length;
     }
 }
 

@@ -16,22 +16,18 @@
  *
  * Errors: a function that can fail returns its status and writes a line that says what failed, why
  * and what to do to *error, where that is not NULL, and makes no object. Nothing is printed, and
- * nothing ends the process. HALO_NO_MEMORY is returned where memory runs out, but inside of other
- * libraries: FFTW ends the process then; it is asked only where what it usually takes is free.
+ * nothing ends the process. HALO_NO_MEMORY is returned where memory runs out.
  *
- * The library has no state that a caller sets. What its users in one process share: the planner of
- * FFTW, behind a lock, with plans that it has found; these are kept in $XDG_CACHE_HOME/halo or
- * ~/.cache/halo, which is read and written when convolvers are made. Libraries for files
+ * The library has no state that a caller sets. What was measured of the machine is kept in
+ * $XDG_CACHE_HOME/halo or ~/.cache/halo. Libraries for files
  * (libsndfile and others) are opened when they are first needed, and stay. SOFA files are read in a
  * child process. No signal handler is installed, and neither locale nor working folder is touched.
  *
  * Determinism: the same calls give the same samples to the bit on one machine, however many frames
- * each call of halo_convolver_process has, while FFTW's plans stay the same; on a GPU and among
- * machines within the error above.
+ * each call of halo_convolver_process has; on a GPU and among machines within the error above.
  *
- * Licence: this library is under the MIT License, and opens FFTW, which is under the GNU General
- * Public License (version 2 or later): programs that are passed on with both are passed on under
- * that.
+ * Licence: this library is under the MIT License. It links or opens libraries under permissive
+ * licences and the GNU Lesser General Public License alone.
  *
  * Versions: a program that was built with an older version of one major version runs with a newer
  * one. Structs that begin with `size` may grow: set it by sizeof, and the rest of what you do not

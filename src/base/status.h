@@ -92,7 +92,7 @@ void warn_about(const char *subject);
 MUST_CHECK enum status fail_memory(const char *what);
 
 /* Whether that many bytes can be allocated now. For before a call to a library that ends the
- * program, or crashes, where it gets none: FFTW, libsoxr, lilv, TagLib, libsndfile with its codecs.
+ * program, or crashes, where it gets none: libsoxr, lilv, TagLib, libsndfile with its codecs.
  */
 MUST_CHECK bool memory_is_there(size_t bytes);
 

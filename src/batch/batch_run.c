@@ -16,7 +16,6 @@
 #include "render/output_names.h"
 #include "render/render_job.h"
 #include "render/render_many.h"
-#include "signal/fft.h"
 #include "sound/metadata_json.h"
 
 #include <errno.h>
@@ -478,7 +477,6 @@ enum status batch_run(void *context)
     struct batch batch = {.options = context, .set_held = -1};
     failure_json_to(stdout); /* "-" is a list of jobs, not sound */
     note_verbosity(batch.options->render.verbosity);
-    fft_fix_plans();
     render_expect_many();
     stop_watch();
     enum status status = begin_batch(&batch);

@@ -13,6 +13,5 @@ enum bench_form { BENCH_TABLE, BENCH_CSV, BENCH_JSON };
 
 extern const struct command bench_kernels; /* only where CUDA is built in */
 extern const struct command bench_stream;  /* single blocks, as live */
-extern const struct command bench_tune;    /* fastest plans of transforms */
 
 #endif

@@ -70,8 +70,8 @@ static const struct command bench_calibrate = {
 static const struct command command_bench = {
     .name = "halo bench",
     .summary = "measure parts of the program on this machine",
-    .commands = (const struct command *const[]){&bench_calibrate, &bench_kernels, &bench_stream,
-                                                &bench_tune, NULL},
+    .commands =
+        (const struct command *const[]){&bench_calibrate, &bench_kernels, &bench_stream, NULL},
 };
 
 static const struct command command_plugin_instances = {
@@ -105,11 +105,11 @@ static enum status run(void *options)
            "osc: %s\n"
            "sofa: %s\n"
            "taglib: %s\n"
-           "with libsndfile %s, FFTW %s, libsoxr %s, jansson %s\n",
+           "with libsndfile %s, libsoxr %s, jansson %s\n",
            HALO_VERSION, HALO_COMMIT, HALO_CUDA_TEXT, HALO_PIPEWIRE_TEXT, HALO_PORTAUDIO_TEXT,
            HALO_JACK_TEXT, HALO_LV2_TEXT, HALO_LADSPA_TEXT, HALO_LV2_PLUGIN_TEXT,
            HALO_CLAP_PLUGIN_TEXT, HALO_SCREEN_TEXT, HALO_OSC_TEXT, HALO_SOFA_TEXT, HALO_TAGLIB_TEXT,
-           HALO_SNDFILE_TEXT, HALO_FFTW_TEXT, HALO_SOXR_TEXT, JANSSON_VERSION);
+           HALO_SNDFILE_TEXT, HALO_SOXR_TEXT, JANSSON_VERSION);
     return STATUS_OK;
 }
 

@@ -1,8 +1,9 @@
 #include "convolve/exact.h"
 
 #include "base/simd.h"
-#include "signal/fft_double.h"
 
+#include <complex.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,19 +11,29 @@ enum {
     DIRECT_TAPS = 64,          /* up to there sums take less time than transforms */
     CHUNK = 2048,              /* frames of a sum, which stay in the cache */
     TRANSFORM_LEAST = 1 << 13, /* samples */
-    TRANSFORM_MOST = 1 << 17,  /* longer ones are planned for long, and leave the cache */
+    TRANSFORM_MOST = 1 << 17,  /* longer ones leave the cache */
+};
+
+/* A Fourier transform as in textbooks, of n real samples: the transform of n / 2 complex ones by
+ * two (Stockham), and what makes it that of all (Press et al., Numerical Recipes, 12.3). */
+struct transform {
+    size_t n;
+    double *samples;
+    double complex *bins;           /* n / 2 + 1 */
+    double complex *turns;          /* [k] e^(-2 pi i k / n), k < n / 2 */
+    double complex *points, *spare; /* n / 2 + 1 each */
 };
 
 /* Transforms are of overlapping windows of the input, `hop` frames after each other, and give as
  * many outputs each. A mask longer than half a transform is cut into partitions of a hop. */
 struct exact {
     size_t inputs, taps, frames;
-    size_t hop, windows;    /* windows: those before the stretch, and its own */
-    size_t partitions;      /* of the longest mask */
-    struct fft_double *fft; /* NULL: sums */
-    double *sum;            /* an output */
-    double *wide;           /* inputs of taps - 1 + frames, for sums */
-    double complex *bins;   /* of all windows of each input */
+    size_t hop, windows;   /* windows: those before the stretch, and its own */
+    size_t partitions;     /* of the longest mask */
+    struct transform *fft; /* NULL: sums */
+    double *sum;           /* an output */
+    double *wide;          /* inputs of taps - 1 + frames, for sums */
+    double complex *bins;  /* of all windows of each input */
 };
 
 struct exact_mask {
@@ -34,21 +45,64 @@ struct exact_mask {
     bool is_transformed;
 };
 
+static void destroy_transform(struct transform *fft)
+{
+    if (!fft)
+        return;
+    free(fft->samples);
+    free(fft->bins);
+    free(fft->turns);
+    free(fft->points);
+    free(fft->spare);
+    free(fft);
+}
+
+static enum status create_transform(size_t n, struct transform **result)
+{
+    struct transform *fft = calloc(1, sizeof *fft);
+    if (!fft)
+        return fail_memory("a proof");
+    *fft = (struct transform){.n = n,
+                              .samples = calloc(n, sizeof *fft->samples),
+                              .bins = calloc(n / 2 + 1, sizeof *fft->bins),
+                              .turns = calloc(n / 2, sizeof *fft->turns),
+                              .points = calloc(n / 2 + 1, sizeof *fft->points),
+                              .spare = calloc(n / 2 + 1, sizeof *fft->spare)};
+    if (!fft->samples || !fft->bins || !fft->turns || !fft->points || !fft->spare) {
+        destroy_transform(fft);
+        return fail_memory("a proof");
+    }
+    for (size_t k = 0; k < n / 2; k++) {
+        double angle = 2 * 3.14159265358979323846 * (double)k / (double)n;
+        fft->turns[k] = CMPLX(cos(angle), -sin(angle));
+    }
+    *result = fft;
+    return STATUS_OK;
+}
+
+static size_t power_of_two_from(size_t least)
+{
+    size_t n = 2;
+    while (n < least)
+        n *= 2;
+    return n;
+}
+
 static size_t bins_of(const struct exact *exact)
 {
-    return fft_double_length(exact->fft) / 2 + 1;
+    return exact->fft->n / 2 + 1;
 }
 
 static enum status create_transforms(struct exact *exact)
 {
-    size_t taps = exact->taps, n = fft_double_fitting(4 * taps);
-    size_t enough = fft_double_fitting(taps - 1 + exact->frames);
+    size_t taps = exact->taps, n = power_of_two_from(4 * taps);
+    size_t enough = power_of_two_from(taps - 1 + exact->frames);
     n = n < TRANSFORM_LEAST ? TRANSFORM_LEAST : n > TRANSFORM_MOST ? TRANSFORM_MOST : n;
     n = n < enough ? n : enough;
     exact->hop = taps <= n / 2 ? n - taps + 1 : n / 2;
     exact->partitions = taps <= n / 2 ? 1 : (taps + exact->hop - 1) / exact->hop;
     exact->windows = exact->partitions - 1 + (exact->frames + exact->hop - 1) / exact->hop;
-    TRY(fft_double_create(n, &exact->fft));
+    TRY(create_transform(n, &exact->fft));
     exact->bins = calloc(exact->inputs * exact->windows * bins_of(exact), sizeof *exact->bins);
     return exact->bins ? STATUS_OK : fail_memory("a proof");
 }
@@ -83,7 +137,7 @@ void exact_destroy(struct exact *exact)
 {
     if (!exact)
         return;
-    fft_double_destroy(exact->fft);
+    destroy_transform(exact->fft);
     free(exact->sum);
     free(exact->wide);
     free(exact->bins);
@@ -153,23 +207,82 @@ static void sum_path(const struct exact *exact, const struct exact_mask *mask,
 
 /* ---- transforms ---- */
 
+/* C's own product asks for NaN. */
+static inline double complex times(double complex a, double complex b)
+{
+    return CMPLX(creal(a) * creal(b) - cimag(a) * cimag(b),
+                 creal(a) * cimag(b) + cimag(a) * creal(b));
+}
+
+/* Of the points, which end in `points` again. */
+SIMD_CLONES
+static void transform_points(struct transform *fft)
+{
+    size_t turn = 2; /* the table is of n, and the first pass of n / 2 points */
+    for (size_t half = fft->n / 4, side = 1; half > 0; half /= 2, side *= 2, turn *= 2) {
+        const double complex *x = fft->points;
+        double complex *y = fft->spare;
+        for (size_t j = 0; j < half; j++)
+            for (size_t i = 0; i < side; i++) {
+                double complex a = x[j * side + i], b = x[(j + half) * side + i];
+                y[2 * j * side + i] = a + b;
+                y[(2 * j + 1) * side + i] = times(a - b, fft->turns[j * turn]);
+            }
+        fft->spare = fft->points;
+        fft->points = y;
+    }
+}
+
+static void forward(struct transform *fft)
+{
+    size_t half = fft->n / 2;
+    for (size_t k = 0; k < half; k++)
+        fft->points[k] = CMPLX(fft->samples[2 * k], fft->samples[2 * k + 1]);
+    transform_points(fft);
+    const double complex *z = fft->points;
+    fft->bins[0] = creal(z[0]) + cimag(z[0]);
+    fft->bins[half] = creal(z[0]) - cimag(z[0]);
+    for (size_t k = 1; k < half; k++) {
+        double complex mirror = conj(z[half - k]);
+        double complex rest = times(z[k] - mirror, fft->turns[k]);
+        fft->bins[k] = (z[k] + mirror + CMPLX(cimag(rest), -creal(rest))) / 2;
+    }
+}
+
+/* n times the samples. */
+static void inverse(struct transform *fft)
+{
+    size_t half = fft->n / 2;
+    const double complex *bins = fft->bins;
+    for (size_t k = 0; k < half; k++) {
+        double complex mirror = conj(bins[half - k]);
+        double complex rest = times(bins[k] - mirror, conj(fft->turns[k]));
+        fft->points[k] = conj(bins[k] + mirror + CMPLX(-cimag(rest), creal(rest)));
+    }
+    transform_points(fft);
+    for (size_t k = 0; k < half; k++) {
+        fft->samples[2 * k] = creal(fft->points[k]);
+        fft->samples[2 * k + 1] = -cimag(fft->points[k]);
+    }
+}
+
 /* Of n samples, of which `from` up to `to` are given, and the others are zero. */
 static void transform(const struct exact *exact, const double *given, size_t from, size_t to,
                       double scale, double complex *spectrum)
 {
-    size_t n = fft_double_length(exact->fft);
-    double *wide = fft_double_samples(exact->fft);
+    size_t n = exact->fft->n;
+    double *wide = exact->fft->samples;
     memset(wide, 0, from * sizeof *wide);
     for (size_t i = from; i < to; i++)
         wide[i] = scale * given[i - from];
     memset(wide + to, 0, (n - to) * sizeof *wide);
-    fft_double_forward(exact->fft);
-    memcpy(spectrum, fft_double_bins(exact->fft), bins_of(exact) * sizeof *spectrum);
+    forward(exact->fft);
+    memcpy(spectrum, exact->fft->bins, bins_of(exact) * sizeof *spectrum);
 }
 
 static void transform_mask(const struct exact *exact, struct exact_mask *mask)
 {
-    double scale = 1 / (double)fft_double_length(exact->fft);
+    double scale = 1 / (double)exact->fft->n;
     size_t length = exact->partitions > 1 ? exact->hop : exact->taps;
     double complex *spectrum = mask->spectra;
     for (size_t c = 0; c < mask->columns; c++)
@@ -185,7 +298,7 @@ static void transform_mask(const struct exact *exact, struct exact_mask *mask)
 static void transform_window(const struct exact *exact, const double *in, size_t window,
                              double complex *spectrum)
 {
-    size_t n = fft_double_length(exact->fft), length = exact->taps - 1 + exact->frames;
+    size_t n = exact->fft->n, length = exact->taps - 1 + exact->frames;
     int64_t first = (int64_t)(window * exact->hop + exact->hop + exact->taps - 1) -
                     (int64_t)((exact->partitions - 1) * exact->hop + n);
     size_t from = first < 0 ? (size_t)-first : 0, at = first < 0 ? 0 : (size_t)first;
@@ -212,22 +325,22 @@ static void multiply_path(const struct exact *exact, const struct exact_mask *ma
     const double complex *x = exact->bins + (path.input * exact->windows + last) * bins;
     const double complex *h = mask->spectra + path.column * exact->partitions * bins;
     for (size_t p = 0; p < exact->partitions; p++)
-        add_product((double *)fft_double_bins(exact->fft), (const double *)(x - p * bins),
+        add_product((double *)exact->fft->bins, (const double *)(x - p * bins),
                     (const double *)(h + p * bins), bins);
 }
 
 static void multiply(const struct exact *exact, const struct exact_mask *mask, size_t output)
 {
-    size_t n = fft_double_length(exact->fft);
+    size_t n = exact->fft->n;
     for (size_t at = 0, last = exact->partitions - 1; at < exact->frames;
          at += exact->hop, last++) {
         size_t left = exact->frames - at;
-        memset(fft_double_bins(exact->fft), 0, bins_of(exact) * sizeof *exact->bins);
+        memset(exact->fft->bins, 0, bins_of(exact) * sizeof *exact->bins);
         for (size_t p = 0; p < mask->path_count; p++)
             if (mask->paths[p].output == output)
                 multiply_path(exact, mask, mask->paths[p], last);
-        fft_double_inverse(exact->fft);
-        memcpy(exact->sum + at, fft_double_samples(exact->fft) + n - exact->hop,
+        inverse(exact->fft);
+        memcpy(exact->sum + at, exact->fft->samples + n - exact->hop,
                (left < exact->hop ? left : exact->hop) * sizeof *exact->sum);
     }
 }

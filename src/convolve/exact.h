@@ -1,7 +1,8 @@
 /* Convolution in double precision: what outputs are compared with.
  *
  * It shares no code with the convolvers: sums in double precision for short masks, else
- * overlapping windows and partitions of the mask, transformed in double precision (fft_double.h).
+ * overlapping windows and partitions of the mask, transformed in double precision by a
+ * Fourier transform of its own.
  * Its own error is below -250 dB.
  * Threads: create anywhere; then one thread, also for a mask, whose spectra the first use makes.
  */

@@ -150,11 +150,6 @@ static enum status make_transforms(struct spectral *spectral)
 {
     const struct spectral_settings *settings = &spectral->settings;
     size_t workers = workers_count(settings->workers), size = settings->window.size;
-    if (settings->live && fft_realtime_length(size) != size)
-        return fail(STATUS_USAGE,
-                    "size=%zu cannot be used live: its transforms would take memory in each block, "
-                    "as it has a large prime factor; use size=%zu",
-                    size, fft_realtime_length(size));
     spectral->fft = calloc(workers, sizeof(struct fft_double *));
     if (!spectral->fft)
         return fail_memory("a Fourier transform");

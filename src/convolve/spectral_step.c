@@ -77,7 +77,7 @@ static void spectral_gains(const struct spectral *spectral, const float *cells,
             if (is_db)
                 gain = replace_db(spectral, cell, spectrum + 2 * b, to);
             else if (cell > 0)
-                gain = fmax(to, 0) / cell;
+                gain = to > 0 ? to / cell : 0;
             break;
         case SPECTRAL_GAIN:
             gain = clamp(is_db ? to / -FLOOR_DB : to);
@@ -86,7 +86,7 @@ static void spectral_gains(const struct spectral *spectral, const float *cells,
             gain = share(&settings->separation, to, (double)made[1][b]);
             break;
         }
-        gains[b] = (float)fmin(gain, GAIN_MOST);
+        gains[b] = (float)(gain < GAIN_MOST ? gain : GAIN_MOST);
     }
 }
 
@@ -208,7 +208,8 @@ static void synthesise(void *context, size_t piece, size_t worker)
     spectral_gains(spectral, row_of(spectral, channel, spectral->after + row), spectrum, made,
                    gains);
     for (size_t b = 0; b < spectral->bins; b++)
-        bins[b] = ((double)spectrum[2 * b] + (double)spectrum[2 * b + 1] * I) * (double)gains[b];
+        bins[b] = CMPLX((double)spectrum[2 * b] * (double)gains[b],
+                        (double)spectrum[2 * b + 1] * (double)gains[b]);
     fft_double_inverse(fft);
     for (size_t i = 0; i < size; i++)
         frame[i] = (float)(samples[i] * spectral->window[i] * spectral->scale);

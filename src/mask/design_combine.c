@@ -158,7 +158,7 @@ static enum status multiply_parts(const struct combined *operands, struct design
     struct fft_double *fft;
     TRY(combined_size(operands, &columns, &taps));
     TRY(design_alloc(design, columns, (size_t)taps));
-    TRY(fft_double_create_fixed(fft_double_fitting((size_t)taps), &fft));
+    TRY(fft_double_create(fft_double_fitting((size_t)taps), &fft));
     double complex *product = calloc(fft_double_length(fft) / 2 + 1, sizeof *product);
     for (size_t c = 0; product && c < columns; c++)
         multiply_column(operands, c, fft, product, design);
@@ -306,7 +306,7 @@ static enum status invert_columns(const struct mask *mask, const struct inverse 
     struct fft_double *fft;
     enum status status = STATUS_OK;
     size_t longest = mask->taps > inverse->taps ? mask->taps : inverse->taps;
-    TRY(fft_double_create_fixed(phase_transform_length(longest), &fft));
+    TRY(fft_double_create(phase_transform_length(longest), &fft));
     for (size_t c = 0; c < mask->columns && status == STATUS_OK; c++) {
         design_load_column(mask, c, fft);
         fft_double_forward(fft);

@@ -102,7 +102,7 @@ enum status level_curve_measure(const struct level_curve *curve, double rate, co
                                 size_t count, double *gains)
 {
     struct fft_double *fft;
-    TRY(fft_double_create_fixed(phase_transform_length(count), &fft));
+    TRY(fft_double_create(phase_transform_length(count), &fft));
     size_t n = fft_double_length(fft);
     double *samples = fft_double_samples(fft);
     memset(samples, 0, n * sizeof *samples);

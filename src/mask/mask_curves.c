@@ -111,7 +111,7 @@ enum status mask_spectrum_init(struct mask_spectrum *spectrum, const struct mask
         .high = rate / 2.0,
         .smoothing = twelfth,
     };
-    TRY(fft_double_create_fixed(spectrum->length, &fft));
+    TRY(fft_double_create(spectrum->length, &fft));
     spectrum->gains = calloc(spectrum->length / 2 + 1, sizeof *spectrum->gains);
     spectrum->bins = transform(fft, taps, mask->taps, false);
     spectrum->moments = transform(fft, taps, mask->taps, true);

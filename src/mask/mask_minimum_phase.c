@@ -50,7 +50,7 @@ static enum status try_length(const double *taps, size_t count, size_t length, d
                               double *error)
 {
     struct fft_double *fft;
-    TRY(fft_double_create_fixed(length, &fft));
+    TRY(fft_double_create(length, &fft));
     double *magnitudes = calloc(length / 2 + 1, sizeof *magnitudes);
     if (magnitudes)
         synthesise(fft, taps, count, magnitudes, result, error);

@@ -123,8 +123,8 @@ static enum status correlation_init(struct lag_search *correlation, size_t most)
     correlation->sum = calloc(length / 2 + 1, sizeof *correlation->sum);
     if (!correlation->sum)
         return fail_memory("a mask");
-    TRY(fft_double_create_fixed(length, &correlation->a));
-    return fft_double_create_fixed(length, &correlation->b);
+    TRY(fft_double_create(length, &correlation->a));
+    return fft_double_create(length, &correlation->b);
 }
 
 /* Transform `count` taps from `first` on, which may be before them; what is not there is 0. */

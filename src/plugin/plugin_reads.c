@@ -114,7 +114,7 @@ static enum status add_all(struct plugin_reads *reads, char *const *named)
         TRY(add_path(reads, home_places[i], strlen(home_places[i])));
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
         TRY(add_variable(reads, variables[i]));
-    if (cache_file_path(cache, "")) /* FFTW's wisdom, for halo.lv2 */
+    if (cache_file_path(cache, "")) /* what halo.lv2 measured */
         TRY(add_path(reads, cache, strlen(cache)));
     TRY(add_masks(reads));
     for (; *named; named++)

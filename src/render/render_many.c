@@ -13,7 +13,7 @@
 #include "render/output_names.h"
 #include "render/render_job.h"
 #include "signal/audio.h"
-#include "signal/fft.h"
+#include "signal/fft_odd.h"
 
 #include <malloc.h>
 #include <stdatomic.h>
@@ -55,7 +55,7 @@ struct render_file {
 
 void render_expect_many(void)
 {
-    fft_keep_plans();
+    odd_fft_keep();
     mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
     mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 }

@@ -6,7 +6,6 @@
 #include "render/render_job.h"
 #include "render/render_many.h"
 #include "render/render_output.h"
-#include "signal/fft.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -50,8 +49,6 @@ enum status render_run(void *context)
     note_verbosity(alone ? VERBOSITY_SILENT : options->verbosity);
     laps_begin(options->verbosity == VERBOSITY_VERBOSE);
     convolver_expect(&options->chain.settings.convolver, NULL);
-    if (options->chain.settings.convolver.reproducible)
-        fft_fix_plans();
     stop_watch();
     enum status status = options->out_dir  ? render_many(options)
                          : options->replay ? render_replay(options)

@@ -1,299 +1,488 @@
+/* Compiled for each precision. */
 #include "signal/fft.h"
 
-#include "base/cache_file.h"
-#include "base/monotonic.h"
-#include "base/realtime.h"
 #include "base/simd.h"
-#include "signal/audio.h"
-#include "signal/fft_wisdom.h"
-#include "signal/fftw_library.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <stdint.h>
+/* Vectors of 32 bytes: longer ones would be slow on processors without AVX-512. With AVX2, shuffles
+ * within their halves are the fast ones. */
+#ifdef HALO_DOUBLE
+#define LANES 4
+#define BOTH_HALVES 0, 1, 2, 3
+#define HALVES_REVERSED 1, 0, 3, 2
+#define EVENS 0, 4, 2, 6
+#define ODDS 1, 5, 3, 7
+#define FIRST_PAIRS 0, 4, 2, 6
+#define LAST_PAIRS 1, 5, 3, 7
+#else
+#define LANES 8
+#define BOTH_HALVES 0, 1, 2, 3, 4, 5, 6, 7
+#define HALVES_REVERSED 3, 2, 1, 0, 7, 6, 5, 4
+#define EVENS 0, 2, 8, 10, 4, 6, 12, 14
+#define ODDS 1, 3, 9, 11, 5, 7, 13, 15
+#define FIRST_PAIRS 0, 8, 1, 9, 4, 12, 5, 13
+#define LAST_PAIRS 2, 10, 3, 11, 6, 14, 7, 15
+#endif
+#include "signal/fft_lanes.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-enum fft_direction { FORWARD, INVERSE, DIRECTIONS };
-
-struct fft {
-    size_t n;
-    fftwf_plan plans[DIRECTIONS];
-    bool is_kept;
-    struct fft *next; /* of those that are kept */
-};
+/* Of each precision: clang gives clones resolvers that the linker sees. */
+#define begin_with_rows REAL(begin_with_rows)
+#define begin_with_pairs REAL(begin_with_pairs)
+#define pass REAL(pass)
+#define multiply_rows REAL(multiply_rows)
+#define split_pairs REAL(split_pairs)
+#define join_pairs REAL(join_pairs)
+#define join_halves REAL(join_halves)
+#define split_halves REAL(split_halves)
 
 enum {
-    FLOATS_PER_LINE = 16,
-    TRIED_MOST = 1 << 13, /* longer ones would exceed the time limit and waste it */
-    PLANNER_BYTES = 1 << 21,
-    PLANNER_BYTES_EACH = 20, /* of a length; both as measured, and a half more */
-    PRIME_MOST = 31,         /* above it FFTW allocates memory in a transform, as measured, and */
-    PRIMES_FEW = 1 << 16,    /* in transforms above this with several primes above PRIME_FAST */
-    PRIME_FAST = 7,
+    FIRST = 8,                  /* parts of the first pass */
+    PASS_LEAST = FIRST * LANES, /* points of the shortest transform in passes */
+    PAD = 16,                   /* numbers before and after each row, for whole vectors */
+    SHORT = 2 * LANES, /* points below which vectors from both ends of a spectrum exceed it */
 };
 
-static const double TRY_SECONDS = 0.5; /* in all, for plans that were not tuned */
+typedef real half_lanes
+    __attribute__((vector_size(LANES / 2 * sizeof(real)), aligned(sizeof(real))));
 
-/* Serialises our use of the planner; FFTW's own lock, enabled by make_planner_thread_safe, keeps
- * out other users in this process (a plugin, its host). */
-static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
-static double seconds_tried;
-static bool plans_are_new; /* that wisdom has not kept */
-static bool plans_fixed;
-static bool plans_kept;       /* the planner's lock */
-static struct fft *kept_ffts; /* the planner's lock */
+/* Two rows: real and imaginary parts. With the rows exchanged, a transform is its inverse. */
+struct rows {
+    real *re, *im;
+};
 
-HALO_REALTIME size_t fft_spectrum_floats(size_t n)
+struct real_fft {
+    size_t n;
+    size_t points;       /* n / 2 */
+    size_t length;       /* of the transform in passes; above `points` with a chirp */
+    struct rows work[2]; /* `length` points each */
+    struct rows halves;  /* [k] e^(i TURN k/n) / 2, to a vector behind points / 2 */
+    struct rows chirp;   /* [k] e^(i TURN k^2/n), k < points; NULL: none */
+    struct rows filter;  /* spectrum of the chirp's conjugate, over `length` */
+    real *turns;         /* pass after pass */
+    real *memory;        /* all of these */
+};
+
+HALO_REALTIME static void exchange(struct rows *rows)
 {
-    size_t floats = 2 * (n / 2 + 1);
-    return (floats + FLOATS_PER_LINE - 1) / FLOATS_PER_LINE * FLOATS_PER_LINE;
+    *rows = (struct rows){rows->im, rows->re};
 }
 
-static bool has_prime_above(size_t prime_most, size_t n)
+HALO_REALTIME static void swap(struct rows *a, struct rows *b)
 {
-    for (size_t prime = 2; prime <= prime_most; prime++)
-        while (n % prime == 0)
-            n /= prime;
-    return n > 1;
+    struct rows was = *a;
+    *a = *b;
+    *b = was;
 }
 
-size_t fft_realtime_length(size_t n)
+/* ---- passes ---- */
+
+/* Into how many parts a pass divides `rest` points. 16 are two times four. */
+HALO_REALTIME static size_t ways_of(size_t rest)
 {
-    if (!has_prime_above(n > PRIMES_FEW ? PRIME_FAST : PRIME_MOST, n))
-        return n;
-    while (has_prime_above(PRIME_FAST, n))
-        n += 2;
-    return n;
+    if (rest % 8 == 0 && rest % 32 != 16)
+        return 8;
+    return rest % 4 == 0 ? 4 : rest % 2 == 0 ? 2 : 3;
 }
 
-static const char wisdom_file[] = "fft-wisdom";
+/* (re + i im) e^(i angle), of whose cosine and sine one is for each number, or for all. */
+#define TURN_LANES(re, im, cosine, sine)                                                           \
+    do {                                                                                           \
+        lanes was = re;                                                                            \
+        re = was * (cosine) - im * (sine);                                                         \
+        im = was * (sine) + im * (cosine);                                                         \
+    } while (0)
 
-void fft_fix_plans(void)
+/* LANES pairs. */
+HALO_REALTIME static inline __attribute__((always_inline)) void take_pairs(const real *pairs,
+                                                                           lanes *re, lanes *im)
 {
-    plans_fixed = true;
+    const half_lanes *at = (const half_lanes *)pairs;
+    lanes a = __builtin_shufflevector(at[0], at[2], BOTH_HALVES);
+    lanes b = __builtin_shufflevector(at[1], at[3], BOTH_HALVES);
+    *re = __builtin_shufflevector(a, b, EVENS);
+    *im = __builtin_shufflevector(a, b, ODDS);
 }
 
-bool fft_plans_are_fixed(void)
+HALO_REALTIME static inline __attribute__((always_inline)) void
+put_pairs(real *pairs, const lanes *re, const lanes *im)
 {
-    return plans_fixed;
+    lanes first = __builtin_shufflevector(*re, *im, FIRST_PAIRS);
+    lanes last = __builtin_shufflevector(*re, *im, LAST_PAIRS);
+    half_lanes *at = (half_lanes *)pairs;
+    at[0] = ((half_lanes *)&first)[0];
+    at[1] = ((half_lanes *)&last)[0];
+    at[2] = ((half_lanes *)&first)[1];
+    at[3] = ((half_lanes *)&last)[1];
 }
 
-/* Once. */
-static void read_wisdom(void)
+/* The last pair first. */
+HALO_REALTIME static inline __attribute__((always_inline)) void
+put_pairs_backwards(real *pairs, const lanes *re, const lanes *im)
 {
-    static bool read = false;
-    char place[CACHE_FILE_PATH];
-    const char *path = read ? NULL : cache_file_path(place, wisdom_file);
-    if (path)
-        (void)fft_wisdom_read(path);
-    read = true;
+    lanes a = __builtin_shufflevector(*re, *re, HALVES_REVERSED);
+    lanes b = __builtin_shufflevector(*im, *im, HALVES_REVERSED);
+    lanes first = __builtin_shufflevector(a, b, FIRST_PAIRS);
+    lanes last = __builtin_shufflevector(a, b, LAST_PAIRS);
+    half_lanes *at = (half_lanes *)pairs;
+    at[0] = ((half_lanes *)&first)[1];
+    at[1] = ((half_lanes *)&last)[1];
+    at[2] = ((half_lanes *)&first)[0];
+    at[3] = ((half_lanes *)&last)[0];
 }
 
-/* Overwrites both arrays. */
-static bool plan(struct fft *fft, enum fft_direction direction, float *samples, float *spectrum,
-                 unsigned flags)
+/* The last number first. */
+HALO_REALTIME static inline __attribute__((always_inline)) void take_backwards(const real *numbers,
+                                                                               lanes *x)
 {
-    fftwf_complex *bins = (fftwf_complex *)spectrum;
-    if (direction == FORWARD)
-        fft->plans[FORWARD] =
-            fftwf_plan_dft_r2c_1d((int)fft->n, samples, bins, flags | FFTW_PRESERVE_INPUT);
-    else
-        fft->plans[INVERSE] = fftwf_plan_dft_c2r_1d((int)fft->n, bins, samples, flags);
-    return fft->plans[direction] != NULL;
+    const half_lanes *at = (const half_lanes *)numbers;
+    lanes a = __builtin_shufflevector(at[1], at[0], BOTH_HALVES);
+    *x = __builtin_shufflevector(a, a, HALVES_REVERSED);
 }
 
-/* Within what is left of TRY_SECONDS; FFTW falls back to an estimate. */
-static bool plan_by_trying(struct fft *fft, enum fft_direction direction, float *samples,
-                           float *spectrum)
+HALO_REALTIME static inline __attribute__((always_inline)) void put_backwards(real *numbers,
+                                                                              const lanes *x)
 {
-    char place[CACHE_FILE_PATH];
-    double left = TRY_SECONDS - seconds_tried;
-    if (fft->n > TRIED_MOST || left <= 0 || !cache_file_path(place, wisdom_file))
-        return false;
-    double start = monotonic_seconds();
-    fftwf_set_timelimit(left);
-    bool planned = plan(fft, direction, samples, spectrum, FFTW_MEASURE);
-    fftwf_set_timelimit(FFTW_NO_TIMELIMIT);
-    seconds_tried += monotonic_seconds() - start;
-    plans_are_new |= planned;
-    return planned;
+    lanes a = __builtin_shufflevector(*x, *x, HALVES_REVERSED);
+    const half_lanes *halves = (const half_lanes *)&a;
+    half_lanes *at = (half_lanes *)numbers;
+    at[0] = halves[1];
+    at[1] = halves[0];
 }
 
-/* An estimate takes milliseconds as well, more than a short transform. */
-static bool plan_by_estimate(struct fft *fft, enum fft_direction direction, float *samples,
-                             float *spectrum)
+/* Every second of eight parts, `part` numbers or pairs apart. im: NULL, where `re` has pairs with
+ * the imaginary part first. */
+HALO_REALTIME static inline __attribute__((always_inline)) void
+take_parts(const real *from_re, const real *from_im, size_t part, size_t first, lanes re[8],
+           lanes im[8])
 {
-    if (plan(fft, direction, samples, spectrum, FFTW_ESTIMATE | FFTW_WISDOM_ONLY))
-        return true;
-    plans_are_new = true;
-    return plan(fft, direction, samples, spectrum, FFTW_ESTIMATE);
+    for (size_t p = first; p < 8; p += 2)
+        if (from_im) {
+            re[p] = *(const lanes *)(from_re + p * part);
+            im[p] = *(const lanes *)(from_im + p * part);
+        } else
+            take_pairs(from_re + 2 * p * part, &im[p], &re[p]);
 }
 
-/* Without it the next program plans again. */
-static void keep_plans(void)
+/* Parts are taken when they are needed, since a processor has 16 vectors. */
+HALO_REALTIME static inline __attribute__((always_inline)) void
+add_eight_parts(const real *from_re, const real *from_im, size_t part, lanes re[8], lanes im[8])
 {
-    char place[CACHE_FILE_PATH];
-    const char *path = plans_are_new ? cache_file_path(place, wisdom_file) : NULL;
-    if (path)
-        (void)fft_wisdom_write(path);
-    plans_are_new = false;
+    struct lane_points even[4], odd[4];
+    take_parts(from_re, from_im, part, 0, re, im);
+    transform_four(re, im, 0, even);
+    take_parts(from_re, from_im, part, 1, re, im);
+    transform_four(re, im, 1, odd);
+    join_fours(even, odd, re, im);
 }
 
-/* How hard to look for a plan. */
-enum fft_effort { EFFORT_NORMAL, EFFORT_MEASURE, EFFORT_PATIENT };
-
-/* known: only plans that wisdom has. */
-static bool plan_with(struct fft *fft, enum fft_direction direction, float *samples,
-                      float *spectrum, enum fft_effort effort, bool known)
+/* The first pass, whose parts then lie side by side. */
+HALO_REALTIME static inline __attribute__((always_inline)) void
+begin_at(const real *from_re, const real *from_im, size_t left, const real *turns, real *to_re,
+         real *to_im)
 {
-    if (plans_fixed)
-        return plan(fft, direction, samples, spectrum, FFTW_ESTIMATE | FFTW_NO_SIMD);
-    if (effort != EFFORT_NORMAL) {
-        unsigned flag = effort == EFFORT_PATIENT ? FFTW_PATIENT : FFTW_MEASURE;
-        if (!known)
-            return plan(fft, direction, samples, spectrum, flag);
-        return plan(fft, direction, samples, spectrum, FFTW_PATIENT | FFTW_WISDOM_ONLY) ||
-               (effort == EFFORT_MEASURE &&
-                plan(fft, direction, samples, spectrum, FFTW_MEASURE | FFTW_WISDOM_ONLY));
+    const lanes *turn = (const lanes *)turns;
+    lanes re[FIRST], im[FIRST];
+    add_eight_parts(from_re, from_im, left, re, im);
+    for (size_t q = 1; q < FIRST; q++)
+        TURN_LANES(re[q], im[q], turn[2 * q - 2], turn[2 * q - 1]);
+    for (size_t q = 0; q < FIRST; q += LANES) {
+        transpose(re + q);
+        transpose(im + q);
+        for (size_t k = 0; k < LANES; k++) {
+            *(lanes *)(to_re + k * FIRST + q) = re[q + k];
+            *(lanes *)(to_im + k * FIRST + q) = im[q + k];
+        }
     }
-    return plan_with(fft, direction, samples, spectrum, EFFORT_MEASURE, true) ||
-           plan_by_trying(fft, direction, samples, spectrum) ||
-           plan_by_estimate(fft, direction, samples, spectrum);
 }
 
-/* NULL: no memory, or no such plan. */
-static struct fft *fft_make(size_t n, enum fft_effort effort, bool known)
+SIMD_CLONES
+HALO_REALTIME static void begin_with_rows(const real *turns, size_t left, const struct rows *from,
+                                          const struct rows *to)
 {
-    struct fft *fft = calloc(1, sizeof *fft);
-    float *samples = audio_alloc(n);
-    float *spectrum = audio_alloc(fft_spectrum_floats(n));
-    bool complete = false;
-    bool has_memory = memory_is_there(PLANNER_BYTES + PLANNER_BYTES_EACH * n);
-    if (fft && samples && spectrum && has_memory) {
-        fft->n = n;
-        pthread_mutex_lock(&planner);
-        fftwf_make_planner_thread_safe();
-        if (!plans_fixed)
-            read_wisdom();
-        complete = plan_with(fft, FORWARD, samples, spectrum, effort, known) &&
-                   plan_with(fft, INVERSE, samples, spectrum, effort, known);
-        keep_plans();
-        pthread_mutex_unlock(&planner);
-    }
-    free(spectrum);
-    free(samples);
-    if (complete)
-        return fft;
-    fft_destroy(fft);
-    return NULL;
+    for (size_t j = 0; j < left; j += LANES, turns += 2 * (FIRST - 1) * LANES)
+        begin_at(from->re + j, from->im + j, left, turns, to->re + j * FIRST, to->im + j * FIRST);
 }
 
-void fft_keep_plans(void)
+SIMD_CLONES
+HALO_REALTIME static void begin_with_pairs(const real *turns, size_t left, const real *pairs,
+                                           const struct rows *to)
 {
-    pthread_mutex_lock(&planner);
-    plans_kept = true;
-    pthread_mutex_unlock(&planner);
+    for (size_t j = 0; j < left; j += LANES, turns += 2 * (FIRST - 1) * LANES)
+        begin_at(pairs + 2 * j, NULL, left, turns, to->re + j * FIRST, to->im + j * FIRST);
 }
 
-bool fft_keeps_plans(void)
-{
-    pthread_mutex_lock(&planner);
-    bool kept = plans_kept;
-    pthread_mutex_unlock(&planner);
-    return kept;
-}
+struct step {
+    size_t ways;       /* parts */
+    size_t left;       /* points of a part, each of `stride` numbers side by side */
+    size_t stride;     /* a multiple of FIRST */
+    const real *turns; /* [point][part - 1] cosine, sine */
+    const struct rows *from, *to;
+    real *pairs; /* in place of `to`, of the last pass; or NULL */
+};
 
-/* NULL: none of that length is kept. */
-static struct fft *find_kept(size_t n)
+HALO_REALTIME static inline __attribute__((always_inline)) void add_parts(const real *from_re,
+                                                                          const real *from_im,
+                                                                          size_t ways, size_t part,
+                                                                          lanes re[8], lanes im[8])
 {
-    pthread_mutex_lock(&planner);
-    struct fft *fft = kept_ffts;
-    while (fft && fft->n != n)
-        fft = fft->next;
-    pthread_mutex_unlock(&planner);
-    return fft;
-}
-
-static void keep_if_wanted(struct fft *fft)
-{
-    pthread_mutex_lock(&planner);
-    fft->is_kept = plans_kept;
-    if (plans_kept) {
-        fft->next = kept_ffts;
-        kept_ffts = fft;
-    }
-    pthread_mutex_unlock(&planner);
-}
-
-enum status fft_create(size_t n, struct fft **result)
-{
-    TRY(library_open(&fftw_library));
-    *result = find_kept(n);
-    if (*result)
-        return STATUS_OK;
-    *result = fft_make(n, EFFORT_NORMAL, false);
-    if (!*result)
-        return fail_memory("a Fourier transform");
-    keep_if_wanted(*result);
-    return STATUS_OK;
-}
-
-void fft_destroy(struct fft *fft)
-{
-    if (!fft || fft->is_kept)
+    struct lane_points y[4] = {0};
+    if (ways == 8) {
+        add_eight_parts(from_re, from_im, part, re, im);
         return;
-    pthread_mutex_lock(&planner);
-    for (int d = 0; d < DIRECTIONS; d++)
-        if (fft->plans[d])
-            fftwf_destroy_plan(fft->plans[d]);
-    pthread_mutex_unlock(&planner);
-    free(fft);
+    }
+    for (size_t p = 0; p < ways; p++)
+        y[p] = (struct lane_points){*(const lanes *)(from_re + p * part),
+                                    *(const lanes *)(from_im + p * part)};
+    add_points(y, ways, false);
+    for (size_t q = 0; q < ways; q++) {
+        re[q] = y[q].re;
+        im[q] = y[q].im;
+    }
 }
 
-const char *fft_wisdom_file(void)
+/* ways: a constant; turns and pairs: NULL or not. */
+HALO_REALTIME static inline __attribute__((always_inline)) void
+take_point(const struct step *step, size_t ways, size_t stride, size_t j, const real *turns,
+           real *pairs)
 {
-    static char path[CACHE_FILE_PATH];
-    return cache_file_path(path, wisdom_file);
+    size_t from = j * stride, to = ways * j * stride;
+#pragma GCC unroll 2
+    for (size_t at = 0; at < stride; at += LANES) {
+        lanes re[8] = {0}, im[8] = {0};
+        add_parts(step->from->re + from + at, step->from->im + from + at, ways, step->left * stride,
+                  re, im);
+        for (size_t q = 0; q < ways; q++) {
+            size_t place = to + q * stride + at;
+            if (turns && q > 0)
+                TURN_LANES(re[q], im[q], turns[2 * q - 2], turns[2 * q - 1]);
+            if (pairs) {
+                put_pairs(pairs + 2 * place, &re[q], &im[q]);
+            } else {
+                *(lanes *)(step->to->re + place) = re[q];
+                *(lanes *)(step->to->im + place) = im[q];
+            }
+        }
+    }
 }
 
-enum status fft_tune(size_t n, bool patient, bool *known)
+/* ways: a constant; so is the least stride, whose loops are the shortest. */
+HALO_REALTIME static inline __attribute__((always_inline)) void take_points(const struct step *step,
+                                                                            size_t ways)
 {
-    char place[CACHE_FILE_PATH];
-    const char *path = cache_file_path(place, wisdom_file);
-    if (!path)
-        return fail(STATUS_FAILED, "no cache folder for plans: set HOME");
-    TRY(library_open(&fftw_library));
-    enum fft_effort effort = patient ? EFFORT_PATIENT : EFFORT_MEASURE;
-    struct fft *fft = fft_make(n, effort, true);
-    *known = fft != NULL;
-    if (!fft)
-        fft = fft_make(n, effort, false);
-    if (!fft)
-        return fail_memory("a Fourier transform");
-    fft_destroy(fft);
-    pthread_mutex_lock(&planner);
-    bool kept = *known || fft_wisdom_write(path);
-    pthread_mutex_unlock(&planner);
-    return kept ? STATUS_OK : fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
+    size_t stride = step->stride;
+    const real *turns = step->turns;
+    if (step->pairs) {
+        take_point(step, ways, stride, 0, NULL, step->pairs);
+        return;
+    }
+    take_point(step, ways, stride, 0, NULL, NULL);
+    if (stride == FIRST)
+        for (size_t j = 1; j < step->left; j++)
+            take_point(step, ways, FIRST, j, turns + 2 * (ways - 1) * j, NULL);
+    else
+        for (size_t j = 1; j < step->left; j++)
+            take_point(step, ways, stride, j, turns + 2 * (ways - 1) * j, NULL);
 }
 
-size_t fft_length(const struct fft *fft)
+SIMD_CLONES
+HALO_REALTIME static void pass(const struct step *step)
 {
-    return fft->n;
+    if (step->ways == 2)
+        take_points(step, 2);
+    else if (step->ways == 3)
+        take_points(step, 3);
+    else if (step->ways == 4)
+        take_points(step, 4);
+    else
+        take_points(step, 8);
 }
 
-HALO_REALTIME void fft_forward(const struct fft *fft, const float *samples, float *spectrum)
+/* After the first pass, from *z to `pairs`, or to *z if that is NULL. *other: memory. The two may
+ * change places. */
+HALO_REALTIME static void run_passes(const struct real_fft *fft, struct rows *z, struct rows *other,
+                                     real *pairs)
 {
-    /* FFTW takes no pointer to const, but preserves this input. */
-    fftwf_execute_dft_r2c(fft->plans[FORWARD], (float *)samples, (fftwf_complex *)spectrum);
+    struct step step = {.left = fft->length / FIRST, .stride = FIRST, .from = z, .to = other};
+    step.turns = fft->turns + 2 * (FIRST - 1) * step.left;
+    for (size_t rest = step.left; rest > 1; rest = step.left) {
+        step.ways = ways_of(rest);
+        step.left = rest / step.ways;
+        step.pairs = step.left > 1 ? NULL : pairs;
+        pass(&step);
+        step.turns += 2 * (step.ways - 1) * step.left;
+        step.stride *= step.ways;
+        swap(z, other);
+    }
 }
 
-HALO_REALTIME void fft_inverse(const struct fft *fft, float *spectrum, float *samples)
+/* Sums with e^(i TURN jk/length). */
+HALO_REALTIME static void transform(const struct real_fft *fft, struct rows *z, struct rows *other,
+                                    real *pairs)
 {
-    fftwf_execute_dft_c2r(fft->plans[INVERSE], (fftwf_complex *)spectrum, samples);
+    begin_with_rows(fft->turns, fft->length / FIRST, z, other);
+    swap(z, other);
+    run_passes(fft, z, other, pairs);
 }
 
+/* ---- chirps ---- */
+
+/* a *= b */
+SIMD_CLONES
+HALO_REALTIME static void multiply_rows(const struct rows *a, const struct rows *b, size_t count)
+{
+    for (size_t i = 0; i < count; i += LANES) {
+        lanes re = *(lanes *)(a->re + i), im = *(lanes *)(a->im + i);
+        TURN_LANES(re, im, *(lanes *)(b->re + i), *(lanes *)(b->im + i));
+        *(lanes *)(a->re + i) = re;
+        *(lanes *)(a->im + i) = im;
+    }
+}
+
+/* Sums with e^(i TURN jk/points) in place of *z; jk is (j^2 + k^2 - (k - j)^2) / 2. */
+HALO_REALTIME static void transform_by_chirp(const struct real_fft *fft, struct rows *z,
+                                             struct rows *other)
+{
+    size_t silent = (fft->length - fft->points) * sizeof(real);
+    multiply_rows(z, &fft->chirp, fft->points);
+    memset(z->re + fft->points, 0, silent);
+    memset(z->im + fft->points, 0, silent);
+    transform(fft, z, other, NULL);
+    multiply_rows(z, &fft->filter, fft->length);
+    exchange(z);
+    exchange(other);
+    transform(fft, z, other, NULL);
+    exchange(z);
+    exchange(other);
+    multiply_rows(z, &fft->chirp, fft->points);
+}
+
+/* ---- real samples ---- */
+
+SIMD_CLONES
+HALO_REALTIME static void split_pairs(const real *pairs, size_t count, const struct rows *to)
+{
+    size_t whole = count / LANES * LANES;
+    for (size_t i = 0; i < whole; i += LANES)
+        take_pairs(pairs + 2 * i, (lanes *)(to->re + i), (lanes *)(to->im + i));
+    for (size_t i = whole; i < count; i++) {
+        to->re[i] = pairs[2 * i];
+        to->im[i] = pairs[2 * i + 1];
+    }
+}
+
+SIMD_CLONES
+HALO_REALTIME static void join_pairs(const struct rows *from, size_t count, real *pairs)
+{
+    size_t whole = count / LANES * LANES;
+    for (size_t i = 0; i < whole; i += LANES)
+        put_pairs(pairs + 2 * i, (lanes *)(from->re + i), (lanes *)(from->im + i));
+    for (size_t i = whole; i < count; i++) {
+        pairs[2 * i] = from->re[i];
+        pairs[2 * i + 1] = from->im[i];
+    }
+}
+
+/* Bins from k on, and those before points - k, from the last: vectors between the spectrum of n/2
+ * complex points and that of n samples, to which, or back. halves: half the turns. */
+HALO_REALTIME static inline __attribute__((always_inline)) void
+turn_halves(const struct rows *halves, size_t k, bool back, struct lane_points *a,
+            struct lane_points *b)
+{
+    const real half = (real)0.5;
+    lanes cosine = *(lanes *)(halves->re + k), sine = *(lanes *)(halves->im + k);
+    struct lane_points sum = {a->re + b->re, a->im - b->im}, rest = {a->re - b->re, a->im + b->im};
+    if (back)
+        rest = (struct lane_points){rest.re + rest.re, rest.im + rest.im};
+    else
+        sum = (struct lane_points){sum.re * half, sum.im * half};
+    lanes re = rest.re * sine, im = rest.im * sine;
+    re = back ? re + rest.im * cosine : re - rest.im * cosine;
+    im = back ? im - rest.re * cosine : im + rest.re * cosine;
+    *a = (struct lane_points){sum.re - re, sum.im - im};
+    *b = (struct lane_points){sum.re + re, -im - sum.im};
+}
+
+/* The spectrum of n samples, from that of n/2 points. In the middle both vectors give the same
+ * bins.
+ */
+SIMD_CLONES
+HALO_REALTIME static void join_halves(const struct real_fft *fft, const struct rows *from,
+                                      real *spectrum)
+{
+    for (size_t k = 0; k <= fft->points / 2; k += LANES) {
+        size_t mirror = fft->points - k - (LANES - 1);
+        struct lane_points a = {*(lanes *)(from->re + k), *(lanes *)(from->im + k)}, b;
+        take_backwards(from->re + mirror, &b.re);
+        take_backwards(from->im + mirror, &b.im);
+        turn_halves(&fft->halves, k, false, &a, &b);
+        put_pairs_backwards(spectrum + 2 * mirror, &b.re, &b.im);
+        put_pairs(spectrum + 2 * k, &a.re, &a.im);
+    }
+}
+
+SIMD_CLONES
+HALO_REALTIME static void split_halves(const struct real_fft *fft, const real *spectrum,
+                                       const struct rows *to)
+{
+    for (size_t k = 0; k <= fft->points / 2; k += LANES) {
+        size_t mirror = fft->points - k - (LANES - 1);
+        struct lane_points a, b;
+        lanes re, im;
+        take_pairs(spectrum + 2 * k, &a.re, &a.im);
+        take_pairs(spectrum + 2 * mirror, &re, &im);
+        take_backwards((const real *)&re, &b.re);
+        take_backwards((const real *)&im, &b.im);
+        turn_halves(&fft->halves, k, true, &a, &b);
+        put_backwards(to->re + mirror, &b.re);
+        put_backwards(to->im + mirror, &b.im);
+        *(lanes *)(to->re + k) = a.re;
+        *(lanes *)(to->im + k) = a.im;
+    }
+}
+
+HALO_REALTIME void fft_forward(const struct real_fft *fft, const real *samples, real *spectrum)
+{
+    struct rows z = fft->work[0], other = fft->work[1];
+    size_t n = fft->n, points = fft->points;
+    if (fft->chirp.re) {
+        split_pairs(samples, points, &z);
+        exchange(&z);
+        exchange(&other);
+        transform_by_chirp(fft, &z, &other);
+    } else {
+        begin_with_pairs(fft->turns, points / FIRST, samples, &z);
+        run_passes(fft, &z, &other, NULL);
+    }
+    exchange(&z);
+    z.re[points] = z.re[0];
+    z.im[points] = z.im[0];
+    real *bins = points < SHORT ? other.re : spectrum;
+    join_halves(fft, &z, bins);
+    bins[1] = bins[n + 1] = 0;
+    if (points < SHORT)
+        memcpy(spectrum, bins, (n + 2) * sizeof *bins);
+}
+
+HALO_REALTIME void fft_inverse(const struct real_fft *fft, const real *spectrum, real *samples)
+{
+    struct rows z = fft->work[0], other = fft->work[1];
+    size_t n = fft->n;
+    if (fft->points < SHORT)
+        spectrum = memcpy(other.re, spectrum, (n + 2) * sizeof *spectrum);
+    split_halves(fft, spectrum, &z);
+    z.re[0] = spectrum[0] + spectrum[n];
+    z.im[0] = spectrum[0] - spectrum[n];
+    if (!fft->chirp.re) {
+        transform(fft, &z, &other, samples);
+        return;
+    }
+    transform_by_chirp(fft, &z, &other);
+    join_pairs(&z, fft->points, samples);
+}
+
+#ifndef HALO_DOUBLE
 /* Here a product meets a sum, never a product: gcc 12 fuses "ab - cd" beside "ad + cb" whatever
  * -ffp-contract says, and what is fused depends on compiler and processor. */
 SIMD_CLONES
@@ -310,4 +499,136 @@ HALO_REALTIME void fft_multiply_add(float *restrict sum, const float *restrict a
                                     const float *restrict b, size_t floats)
 {
     multiply_add(sum, a, b, floats);
+}
+#endif
+
+/* ---- tables ---- */
+
+static void fill_turns(real *turns, size_t length)
+{
+    double re[TURNS], im[TURNS];
+    for (size_t j = 0; j < length / FIRST; j++) {
+        real *turn = turns + j / LANES * 2 * (FIRST - 1) * LANES + j % LANES;
+        fill_powers((double)j / (double)length, re, im);
+        for (size_t q = 1; q < FIRST; q++) {
+            turn[(2 * q - 2) * LANES] = (real)re[q];
+            turn[(2 * q - 1) * LANES] = (real)im[q];
+        }
+    }
+    turns += 2 * (FIRST - 1) * (length / FIRST);
+    for (size_t rest = length / FIRST, ways; rest > 1; rest /= ways) {
+        ways = ways_of(rest);
+        for (size_t j = 0; j < rest / ways; j++) {
+            fill_powers((double)j / (double)rest, re, im);
+            for (size_t q = 1; q < ways; q++) {
+                *turns++ = (real)re[q];
+                *turns++ = (real)im[q];
+            }
+        }
+    }
+}
+
+static void fill_halves(const struct real_fft *fft)
+{
+    for (size_t k = 0; k < fft->points / 2 + LANES; k++) {
+        double angle = TURN * (double)k / (double)fft->n;
+        fft->halves.re[k] = (real)(cos(angle) / 2);
+        fft->halves.im[k] = (real)(sin(angle) / 2);
+    }
+}
+
+/* The filter is scaled, since the two transforms of a convolution are not. */
+static void fill_chirp(struct real_fft *fft)
+{
+    struct rows filter = fft->work[0], other = fft->work[1];
+    for (size_t k = 0; k < fft->points; k++) {
+        double angle = TURN * (double)(k * k % fft->n) / (double)fft->n;
+        size_t mirror = k > 0 ? fft->length - k : 0;
+        fft->chirp.re[k] = (real)cos(angle);
+        fft->chirp.im[k] = (real)sin(angle);
+        filter.re[k] = filter.re[mirror] = (real)(cos(angle) / (double)fft->length);
+        filter.im[k] = filter.im[mirror] = (real)(-sin(angle) / (double)fft->length);
+    }
+    transform(fft, &filter, &other, NULL);
+    memcpy(fft->filter.re, filter.re, fft->length * sizeof(real));
+    memcpy(fft->filter.im, filter.im, fft->length * sizeof(real));
+}
+
+static bool has_passes(size_t points)
+{
+    size_t power = points % 3 ? points : points / 3;
+    return power >= PASS_LEAST && (power & (power - 1)) == 0;
+}
+
+/* The least length from `points` on that has passes. */
+static size_t pass_length(size_t points)
+{
+    size_t power = PASS_LEAST;
+    while (power < points)
+        power *= 2;
+    size_t less = power / 4 * 3;
+    return less >= points && has_passes(less) ? less : power;
+}
+
+static size_t row_numbers(const struct real_fft *fft)
+{
+    return (fft->length + 1 + 2 * PAD + PAD - 1) / PAD * PAD;
+}
+
+static struct rows take_rows(const struct real_fft *fft, real **memory)
+{
+    struct rows rows = {*memory + PAD, *memory + row_numbers(fft) + PAD};
+    *memory += 2 * row_numbers(fft);
+    return rows;
+}
+
+static bool allocate(struct real_fft *fft, bool with_chirp)
+{
+    size_t pairs = with_chirp ? 5 : 3;
+    real *memory = audio_alloc(2 * pairs * row_numbers(fft) + 2 * fft->length + PAD);
+    fft->memory = memory;
+    if (!memory)
+        return false;
+    fft->work[0] = take_rows(fft, &memory);
+    fft->work[1] = take_rows(fft, &memory);
+    fft->halves = take_rows(fft, &memory);
+    if (with_chirp) {
+        fft->chirp = take_rows(fft, &memory);
+        fft->filter = take_rows(fft, &memory);
+    }
+    fft->turns = memory;
+    return true;
+}
+
+enum status fft_create(size_t n, struct real_fft **result)
+{
+    struct real_fft *fft = calloc(1, sizeof *fft);
+    if (!fft)
+        return fail_memory("a Fourier transform");
+    bool with_chirp = !has_passes(n / 2);
+    *fft = (struct real_fft){
+        .n = n, .points = n / 2, .length = with_chirp ? pass_length(n - 1) : n / 2};
+    if (!allocate(fft, with_chirp)) {
+        fft_destroy(fft);
+        return fail_memory("a Fourier transform");
+    }
+    fill_turns(fft->turns, fft->length);
+    fill_halves(fft);
+    if (with_chirp)
+        fill_chirp(fft);
+    *result = fft;
+    return STATUS_OK;
+}
+
+void fft_destroy(struct real_fft *fft)
+{
+    if (!fft)
+        return;
+    free(fft->memory);
+    free(fft);
+}
+
+HALO_REALTIME size_t fft_length(const struct real_fft *fft)
+{
+    return fft->n;
 }

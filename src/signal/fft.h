@@ -1,17 +1,17 @@
-/* Real Fourier transforms in single precision. Only fft.c and fft_wisdom.c know the library, FFTW.
+/* Real Fourier transforms, with the bins in their natural order.
  *
  * A spectrum of n real samples has n/2 + 1 complex bins as pairs (re, im).
- * Neither direction scales: inverse(forward(x)) = n x.
+ * Neither direction scales: inverse(forward(x)) = n x. The inverse ignores the imaginary parts of
+ * the first and the last bin.
  *
- * Measuring the fastest plan of a length takes a tenth of a second to minutes. Results are kept as
- * FFTW "wisdom" (fft_wisdom.h) in $XDG_CACHE_HOME/halo or ~/.cache/halo. fft_create measures for
- * half a second at most per process and uses FFTW's estimate otherwise, which it keeps as well;
- * fft_tune takes its time.
- * What rounding leaves in a spectrum depends on the plan; fft_fix_plans makes it the same anywhere.
+ * n samples are n/2 complex points. A power of two from 64 points on, or three times one from 192
+ * on, is transformed in passes that sort as they go (Stockham; Van Loan, Computational Frameworks
+ * for the Fast Fourier Transform, 1.7). Any other number of points is a convolution with a chirp by
+ * transforms of such a length (Bluestein 1970), which takes four to six times as long.
  *
- * Threads: plans may be created and destroyed on any thread; transforms of one plan may run on
- * many threads at once, each on its own buffers from audio_alloc. Transforms are real-time if the
- * length is one of fft_realtime_length().
+ * Bits of the results depend neither on the processor nor on anything measured.
+ * Compiled for each precision. Threads: created and destroyed on any; a transform uses memory of
+ * its struct, so one thread at a time. Transforms are real-time.
  */
 #ifndef HALO_FFT_H
 #define HALO_FFT_H
@@ -19,41 +19,33 @@
 #include "base/status.h"
 
 struct fft;
+struct fft_in_double;
 
-/* From now on plans of this process, in both precisions, depend on the length alone: on nothing
- * measured, and on no vector instructions, which FFTW chooses by the processor. Transforms then
- * take about three times as long. Call it before any other thread runs. */
-void fft_fix_plans(void);
-bool fft_plans_are_fixed(void);
+/* Numbers of a spectrum, in either precision: 2 (n/2 + 1), padded to whole cache lines. */
+static inline size_t fft_spectrum_floats(size_t n)
+{
+    const size_t line = 16;
+    return (2 * (n / 2 + 1) + line - 1) / line * line;
+}
 
-/* From now on plans stay until the process ends, and all users of a length share one: for many jobs
- * in one process. */
-void fft_keep_plans(void);
-bool fft_keeps_plans(void);
-
-/* A length from n on, which is even, whose transforms allocate nothing: FFTW takes memory in each
- * one of a length with a large prime factor. n itself, or one of factors up to 7. */
-size_t fft_realtime_length(size_t n);
-
-/* Any n >= 2; lengths of small factors are fast. Errors: memory, no FFTW. */
+/* n: even. Errors: memory. */
 MUST_CHECK enum status fft_create(size_t n, struct fft **fft);
+MUST_CHECK enum status fft_create_in_double(size_t n, struct fft_in_double **fft);
 void fft_destroy(struct fft *fft);
+void fft_destroy_in_double(struct fft_in_double *fft);
 
-size_t fft_length(const struct fft *fft);
-size_t fft_spectrum_floats(size_t n); /* per spectrum: 2 (n/2 + 1), padded */
+size_t fft_length(const struct fft *fft); /* n */
+size_t fft_length_in_double(const struct fft_in_double *fft);
 
 void fft_forward(const struct fft *fft, const float *samples, float *spectrum);
-void fft_inverse(const struct fft *fft, float *spectrum, float *samples); /* destroys spectrum */
+void fft_forward_in_double(const struct fft_in_double *fft, const double *samples,
+                           double *spectrum);
+void fft_inverse(const struct fft *fft, const float *spectrum, float *samples);
+void fft_inverse_in_double(const struct fft_in_double *fft, const double *spectrum,
+                           double *samples);
 
 /* sum += a b, bin by bin, over whole spectra. */
 void fft_multiply_add(float *restrict sum, const float *restrict a, const float *restrict b,
                       size_t floats);
-
-/* Measure and keep the fastest plans of a length: seconds, or with `patient` minutes. *known: they
- * were kept already. Errors: memory, the cache folder. */
-MUST_CHECK enum status fft_tune(size_t n, bool patient, bool *known);
-
-/* Path of the wisdom, or NULL if there is no cache folder. */
-const char *fft_wisdom_file(void);
 
 #endif

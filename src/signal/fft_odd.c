@@ -1,12 +1,15 @@
 /* Compiled for each precision. */
 #include "signal/fft_odd.h"
 
+#define LANES 8 /* also the points of the last blocks */
+
 #include "base/realtime.h"
 #include "base/simd.h"
+#include "signal/fft_lanes.h"
 #include "signal/real.h"
 
-#include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,10 +21,9 @@
 #define multiply_add_few REAL(multiply_add_few)
 
 enum {
-    LANES = 8, /* numbers of a vector, and points of the last blocks */
     POWERS = 3,
-    TILE = LANES * LANES,
-    NEAR = 1 << 12, /* points of a block that stays in the cache from level to level */
+    TILE = LANES * LANES, /* points of LANES of the last blocks */
+    NEAR = 1 << 12,       /* points of a block that stays in the cache from level to level */
     PLACES = ODD_FFT_PARTS / LANES, /* vectors of a group's real parts */
     FEW = 4,                        /* products of a place at once */
 };
@@ -43,14 +45,19 @@ struct real_odd_fft {
 static pthread_mutex_t keeping = PTHREAD_MUTEX_INITIALIZER;
 static struct real_odd_fft *kept_ffts; /* its lock */
 
-typedef real lanes __attribute__((vector_size(LANES * sizeof(real)), aligned(sizeof(real))));
+#ifndef HALO_DOUBLE
+static atomic_bool are_kept;
 
-/* LANES complex numbers. */
-struct lane_points {
-    lanes re, im;
-};
+void odd_fft_keep(void)
+{
+    atomic_store(&are_kept, true);
+}
 
-static const double TURN = 2 * 3.14159265358979323846;
+bool odd_ffts_are_kept(void)
+{
+    return atomic_load(&are_kept);
+}
+#endif
 
 static void free_fft(struct real_odd_fft *fft)
 {
@@ -71,20 +78,6 @@ HALO_REALTIME static size_t ways_of(const struct real_odd_fft *fft, size_t block
     while (left > 2)
         left /= 4;
     return left == 2 ? 2 : 4;
-}
-
-/* e^(i TURN angle k), each from two before: three roundings at most. */
-static void fill_powers(double angle, double re[LANES], double im[LANES])
-{
-    re[0] = 1;
-    im[0] = 0;
-    re[1] = cos(TURN * angle);
-    im[1] = sin(TURN * angle);
-    for (size_t k = 2; k < LANES; k++) {
-        size_t a = k / 2, b = k - a;
-        re[k] = re[a] * re[b] - im[a] * im[b];
-        im[k] = re[a] * im[b] + im[a] * re[b];
-    }
 }
 
 /* The roots of z^ways = e^(i TURN angle), of each block; the angles of its parts replace its own.
@@ -149,7 +142,7 @@ static struct real_odd_fft *find_or_make(size_t n)
     struct real_odd_fft *fft = kept_ffts;
     while (fft && fft->n != n)
         fft = fft->next;
-    if (fft || !(fft = make(n)) || !fft_keeps_plans())
+    if (fft || !(fft = make(n)) || !odd_ffts_are_kept())
         return fft;
     fft->is_kept = true;
     fft->next = kept_ffts;
@@ -223,33 +216,6 @@ put_points(real *re, real *im, size_t ways, size_t length, const struct factor *
                   &s->im[p - 1]);
 }
 
-/* y[q] = sum of y[p] e^(i TURN pq/ways); with `back`, e^(-i TURN pq/ways). */
-HALO_REALTIME static inline __attribute__((always_inline)) void add_points(struct lane_points y[4],
-                                                                           size_t ways, bool back)
-{
-    const real height = (real)0.86602540378443864676; /* of a triangle */
-    struct lane_points a = y[0], b = y[1], c = y[2], d = y[3];
-    if (ways == 2) {
-        y[0] = (struct lane_points){a.re + b.re, a.im + b.im};
-        y[1] = (struct lane_points){a.re - b.re, a.im - b.im};
-    } else if (ways == 3) {
-        struct lane_points sum = {b.re + c.re, b.im + c.im};
-        struct lane_points turned = {(c.im - b.im) * height, (b.re - c.re) * height};
-        struct lane_points rest = {a.re - sum.re / 2, a.im - sum.im / 2};
-        y[0] = (struct lane_points){a.re + sum.re, a.im + sum.im};
-        y[back ? 2 : 1] = (struct lane_points){rest.re + turned.re, rest.im + turned.im};
-        y[back ? 1 : 2] = (struct lane_points){rest.re - turned.re, rest.im - turned.im};
-    } else {
-        struct lane_points sum = {a.re + c.re, a.im + c.im}, rest = {a.re - c.re, a.im - c.im};
-        struct lane_points odd = {b.re + d.re, b.im + d.im};
-        struct lane_points turned = {d.im - b.im, b.re - d.re}; /* i (b - d) */
-        y[0] = (struct lane_points){sum.re + odd.re, sum.im + odd.im};
-        y[2] = (struct lane_points){sum.re - odd.re, sum.im - odd.im};
-        y[back ? 3 : 1] = (struct lane_points){rest.re + turned.re, rest.im + turned.im};
-        y[back ? 1 : 3] = (struct lane_points){rest.re - turned.re, rest.im - turned.im};
-    }
-}
-
 /* ways: a constant. from and to may be the same. */
 HALO_REALTIME static inline __attribute__((always_inline)) void
 divide_blocks(const struct level *level, size_t ways, const real *from, real *to)
@@ -303,62 +269,6 @@ HALO_REALTIME static void join(const struct level *level, real *samples)
         join_blocks(level, 3, samples);
     else
         join_blocks(level, 4, samples);
-}
-
-/* Rows into columns. */
-HALO_REALTIME static inline __attribute__((always_inline)) void transpose(lanes row[LANES])
-{
-    lanes two[LANES], four[LANES];
-    for (size_t k = 0; k < LANES; k += 2) {
-        two[k] = __builtin_shufflevector(row[k], row[k + 1], 0, 8, 1, 9, 4, 12, 5, 13);
-        two[k + 1] = __builtin_shufflevector(row[k], row[k + 1], 2, 10, 3, 11, 6, 14, 7, 15);
-    }
-    for (size_t k = 0; k < LANES; k += 4)
-        for (size_t i = 0; i < 2; i++) {
-            const lanes *a = &two[k + i];
-            four[k + 2 * i] = __builtin_shufflevector(a[0], a[2], 0, 1, 8, 9, 4, 5, 12, 13);
-            four[k + 2 * i + 1] = __builtin_shufflevector(a[0], a[2], 2, 3, 10, 11, 6, 7, 14, 15);
-        }
-    for (size_t k = 0; k < 4; k++) {
-        row[k] = __builtin_shufflevector(four[k], four[k + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-        row[k + 4] = __builtin_shufflevector(four[k], four[k + 4], 4, 5, 6, 7, 12, 13, 14, 15);
-    }
-}
-
-/* y[k] = sum of x[j], j = first, first + 2 and so on, times i^(jk) but for `first` */
-HALO_REALTIME static inline __attribute__((always_inline)) void
-transform_four(const lanes *re, const lanes *im, size_t first, struct lane_points y[4])
-{
-    size_t a = first, b = first + 2, c = first + 4, d = first + 6;
-    struct lane_points sum = {re[a] + re[c], im[a] + im[c]}, rest = {re[a] - re[c], im[a] - im[c]};
-    struct lane_points odd = {re[b] + re[d], im[b] + im[d]};
-    struct lane_points turned = {im[d] - im[b], re[b] - re[d]}; /* i (x[b] - x[d]) */
-    y[0] = (struct lane_points){sum.re + odd.re, sum.im + odd.im};
-    y[1] = (struct lane_points){rest.re + turned.re, rest.im + turned.im};
-    y[2] = (struct lane_points){sum.re - odd.re, sum.im - odd.im};
-    y[3] = (struct lane_points){rest.re - turned.re, rest.im - turned.im};
-}
-
-/* Of eight numbers, in each lane: sums with e^(i TURN jk/8). With re and im exchanged, the inverse.
- */
-HALO_REALTIME static inline __attribute__((always_inline)) void transform_eight(lanes re[LANES],
-                                                                                lanes im[LANES])
-{
-    const real half = (real)0.70710678118654752440; /* its root */
-    struct lane_points even[4], odd[4];
-    transform_four(re, im, 0, even);
-    transform_four(re, im, 1, odd);
-    struct lane_points turned[4] = {
-        odd[0],
-        {(odd[1].re - odd[1].im) * half, (odd[1].re + odd[1].im) * half},
-        {-odd[2].im, odd[2].re},
-        {(odd[3].re + odd[3].im) * -half, (odd[3].re - odd[3].im) * half}};
-    for (size_t k = 0; k < 4; k++) {
-        re[k] = even[k].re + turned[k].re;
-        im[k] = even[k].im + turned[k].im;
-        re[k + 4] = even[k].re - turned[k].re;
-        im[k + 4] = even[k].im - turned[k].im;
-    }
 }
 
 /* A vector of bins in a tile's groups; the imaginary parts follow ODD_FFT_PARTS later. */

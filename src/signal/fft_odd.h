@@ -49,6 +49,11 @@ static inline size_t odd_fft_length(size_t n)
     return less >= n && odd_fft_fits(less) ? less : power;
 }
 
+/* From now on transforms stay until the process ends, and all users of a length share one: for many
+ * jobs in one process. */
+void odd_fft_keep(void);
+bool odd_ffts_are_kept(void);
+
 /* n: one that fits. Errors: memory. */
 MUST_CHECK enum status odd_fft_create(size_t n, struct odd_fft **fft);
 MUST_CHECK enum status odd_fft_create_in_double(size_t n, struct odd_fft_in_double **fft);

@@ -114,7 +114,7 @@ enum status phase_design(const struct phase_magnitude *magnitude, double rate, e
                          double *taps, size_t count)
 {
     struct fft_double *fft;
-    TRY(fft_double_create_fixed(phase_transform_length(count), &fft));
+    TRY(fft_double_create(phase_transform_length(count), &fft));
     sample_magnitude(magnitude, rate, fft);
     if (phase == PHASE_LINEAR)
         take_linear(fft, taps, count);

@@ -25,6 +25,7 @@
 #endif
 
 #define real_block REAL(block)
+#define real_fft REAL(fft)
 #define real_odd_fft REAL(odd_fft)
 #define block_init REAL(block_init)
 #define block_init_unset REAL(block_init_unset)
@@ -41,6 +42,11 @@
 #define audio_interleave REAL(audio_interleave)
 #define audio_deinterleave REAL(audio_deinterleave)
 #define audio_copy_rows REAL(audio_copy_rows)
+#define fft_create REAL(fft_create)
+#define fft_destroy REAL(fft_destroy)
+#define fft_length REAL(fft_length)
+#define fft_forward REAL(fft_forward)
+#define fft_inverse REAL(fft_inverse)
 #define odd_fft_create REAL(odd_fft_create)
 #define odd_fft_size REAL(odd_fft_size)
 #define odd_fft_destroy REAL(odd_fft_destroy)

@@ -28,7 +28,7 @@ static enum status convolve_fft(const double *a, size_t a_count, const double *b
 {
     struct fft_double *fft;
     size_t count = a_count + b_count - 1, n = fft_double_fitting(count < 2 ? 2 : count);
-    TRY(fft_double_create_fixed(n, &fft));
+    TRY(fft_double_create(n, &fft));
     double complex *first = calloc(n / 2 + 1, sizeof *first);
     if (!first) {
         fft_double_destroy(fft);
