@@ -87,7 +87,7 @@ expect_zsh() {
     [[ $offered == *"$2"* ]] || { echo "zsh, halo $1: no $2" >&2; exit 1; }
 }
 expect_zsh "render" "*--edge=[samples beyond the ends of the sound\: zero (default), or replicate, reflect or wrap, which imply --tail none]:EDGE:(zero replicate reflect wrap)"
-expect_zsh "bench" 'tune\:"find the fastest'
+expect_zsh "bench" 'stream\:"time single blocks'
 expect_zsh "render" "*:argument:_files"
 expect_zsh "render" ":MASK:_halo_spec mask _files"
 grep -qF "'*:argument:_halo_spec MASK _files'" "$folder/halo.zsh"

