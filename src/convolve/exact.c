@@ -49,7 +49,7 @@ struct exact_mask {
 static double complex complex_of(double real, double imaginary)
 {
     union {
-        double parts[2];
+        double pair[2];
         double complex value;
     } number = {{real, imaginary}};
     return number.value;

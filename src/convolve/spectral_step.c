@@ -207,9 +207,9 @@ static void synthesise(void *context, size_t piece, size_t worker)
         made[k] = spectral->made[k].data[channel] + row * spectral->pitch;
     spectral_gains(spectral, row_of(spectral, channel, spectral->after + row), spectrum, made,
                    gains);
-    double *parts = (double *)bins; /* real and imaginary */
+    double *pairs = (double *)bins; /* real and imaginary */
     for (size_t i = 0; i < 2 * spectral->bins; i++)
-        parts[i] = (double)spectrum[i] * (double)gains[i / 2];
+        pairs[i] = (double)spectrum[i] * (double)gains[i / 2];
     fft_double_inverse(fft);
     for (size_t i = 0; i < size; i++)
         frame[i] = (float)(samples[i] * spectral->window[i] * spectral->scale);
