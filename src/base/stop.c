@@ -13,7 +13,7 @@
 static volatile sig_atomic_t caught = 0;
 
 enum { HALF_FILES_MOST = 4 };
-enum { AGAIN = 1 /* seconds */, ONE_WISH = 10000000 /* ns */ };
+enum { AGAIN = 1 /* seconds */, AT_ONCE = 10000000 /* ns */ };
 static const char *_Atomic half_files[HALF_FILES_MOST];
 static atomic_bool watching = false;
 static void (*volatile tidy_up)(void) = NULL;
@@ -64,12 +64,12 @@ static void end_with_a_line(int number)
 }
 
 /* timeout(1) sends a signal to its child and at once to the group, the child included: that is one
- * wish to end, and no second one that ends the program without its report. */
+ * request to end, and no second one that ends the program without its report. */
 static void catch_signal(int number)
 {
     static volatile int64_t first;
     int64_t now = monotonic_ns();
-    if (caught && now - first > ONE_WISH)
+    if (caught && now - first > AT_ONCE)
         end_now(number);
     if (caught)
         return;
