@@ -404,15 +404,21 @@ turn_halves(const struct rows *halves, size_t k, bool back, struct lane_points *
     *b = (struct lane_points){sum.re + re, -im - sum.im};
 }
 
+/* Where the vector begins that mirrors the one at k; before the first point, in the room that there
+ * is, where the points are fewer than a vector's. */
+HALO_REALTIME static ptrdiff_t mirror_of(const struct real_fft *fft, size_t k)
+{
+    return (ptrdiff_t)fft->points - (ptrdiff_t)k - (LANES - 1);
+}
+
 /* The spectrum of n samples, from that of n/2 points. In the middle both vectors give the same
- * bins.
- */
+ * bins. */
 SIMD_CLONES
 HALO_REALTIME static void join_halves(const struct real_fft *fft, const struct rows *from,
                                       real *spectrum)
 {
     for (size_t k = 0; k <= fft->points / 2; k += LANES) {
-        size_t mirror = fft->points - k - (LANES - 1);
+        ptrdiff_t mirror = mirror_of(fft, k);
         struct lane_points a = {*(lanes *)(from->re + k), *(lanes *)(from->im + k)}, b;
         take_backwards(from->re + mirror, &b.re);
         take_backwards(from->im + mirror, &b.im);
@@ -427,7 +433,7 @@ HALO_REALTIME static void split_halves(const struct real_fft *fft, const real *s
                                        const struct rows *to)
 {
     for (size_t k = 0; k <= fft->points / 2; k += LANES) {
-        size_t mirror = fft->points - k - (LANES - 1);
+        ptrdiff_t mirror = mirror_of(fft, k);
         struct lane_points a, b;
         lanes re, im;
         take_pairs(spectrum + 2 * k, &a.re, &a.im);
