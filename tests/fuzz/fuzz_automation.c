@@ -22,12 +22,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = fuzz_text(data, size), *rest = text, *line;
     struct automation automation = {0};
     while ((line = strsep(&rest, "\n"))) {
+        const struct automation_time time = {.rate = 48000, .frames = 480000 * (size & 1)};
         struct automation_point point;
         const char *change = NULL;
         if (!automation_is_word(line))
             continue;
         fuzz_begin();
-        enum status status = automation_parse(line, 48000, &point, &change);
+        enum status status = automation_parse(line, time, &point, &change);
         if (status == STATUS_OK) {
             point.target = change[0] == 'g';
             point.value = 1;

@@ -47,8 +47,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         status = metadata_read(&bytes, metadata);
     if (status == STATUS_OK && size % 3 == 0)
         status = read_after(&bytes, metadata);
-    if (metadata)
-        metadata_remove_unplaced(metadata);
+    if (status == STATUS_OK)
+        status = metadata_remove_unplaced(metadata);
     if (status == STATUS_OK)
         write_all(metadata, size & 1);
     if (status == STATUS_OK)
