@@ -16,13 +16,14 @@
 #ifndef HALO_FFT_H
 #define HALO_FFT_H
 
+#include "base/realtime.h"
 #include "base/status.h"
 
 struct fft;
 struct fft_in_double;
 
 /* Numbers of a spectrum, in either precision: 2 (n/2 + 1), padded to whole cache lines. */
-static inline size_t fft_spectrum_floats(size_t n)
+HALO_REALTIME static inline size_t fft_spectrum_floats(size_t n)
 {
     const size_t line = 16;
     return (2 * (n / 2 + 1) + line - 1) / line * line;
