@@ -147,7 +147,7 @@ static enum status refuse_alias(const char *path, const char *text, size_t size)
 {
     yaml_parser_t parser;
     yaml_event_t event = {.type = YAML_NO_EVENT};
-    size_t line = 0; /* of the first; 0: none */
+    size_t line = 0; /* where the first is; 0: there is none */
     bool is_end = false;
     TRY(parser_open(&parser, text, size));
     while (!line && !is_end && yaml_parser_parse(&parser, &event)) {

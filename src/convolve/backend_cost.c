@@ -9,20 +9,20 @@
  * what both have. */
 static const double CPU_STEP = 1.9e-9; /* for an estimated ns of partition.h, on one thread */
 static const double CPU_MOVE = 1.2;    /* ns of that a sample, in or out: histories, chunks */
-static const double CPU_ALONE = 2;     /* times that: transforms of millions of points */
-static const double CPU_TAP = 1.34e-8; /* of a mask, to its spectra, on one thread */
-static const double CPU_TAPS = 7e6;    /* of a mask that take as long as other preparations */
+static const double CPU_ALONE = 2; /* transforms of millions of points take so many times as long */
+static const double CPU_TAP = 1.34e-8; /* a tap of the mask becomes spectra, on one thread */
+static const double CPU_TAPS = 7e6;    /* as many take as long as all other preparations */
 static const double CPU_SERIAL = 0.05; /* part of the work that more threads do not shorten */
 
 /* "GPU: files, and what auto takes": phases that HALO_LAPS=1 prints. */
 static const double GPU_CONTEXT = 0.22;   /* until it can be used: 0.20 to 0.24 */
 static const double GPU_LEAVE = 0.11;     /* freed when the process ends: 0.11 to 0.14 */
 static const double MASK_TAP = 2.5e-9;    /* read, beside which the context is made */
-static const double GPU_SET_UP = 2e-9;    /* a sample of a block: memory is pinned, */
-static const double GPU_SAMPLES = 3e6;    /* and of so many that take as long as the rest of it */
-static const double GPU_SPECTRUM = 2e-10; /* a point of a mask's */
+static const double GPU_SET_UP = 2e-9;    /* memory is pinned for a sample of a block */
+static const double GPU_SAMPLES = 3e6;    /* as many take as long as the rest of the set-up */
+static const double GPU_SPECTRUM = 2e-10; /* a point of a mask's spectra */
 static const double GPU_CARRY = 4e-10;    /* a sample, there and back */
-static const double GPU_POINT = 2e-11;    /* of a transform */
+static const double GPU_POINT = 2e-11;    /* a point of a transform */
 static const double GPU_BLOCK = 8e-5;     /* launches */
 static const double H200 = 4.9e12;        /* bytes a second, as its driver reports them */
 

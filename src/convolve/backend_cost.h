@@ -48,10 +48,10 @@ struct backend_set {
     size_t processors;
     double masks;     /* different ones, of all jobs */
     double files;     /* reading and writing, which overlap with the GPU's work */
-    double convolve;  /* on the CPU */
-    double hand_over; /* to a GPU and back, on the CPU */
-    double carried;   /* on a GPU: samples there and back, */
-    double computed;  /* and transforms, on an H200 */
+    double convolve;  /* the CPU convolves */
+    double hand_over; /* the CPU copies to a GPU and back */
+    double carried;   /* a GPU gets and returns samples */
+    double computed;  /* an H200 transforms and multiplies */
 };
 
 /* Add a file of the set, with so many samples read and written, and those of them that are of

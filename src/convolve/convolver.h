@@ -91,7 +91,7 @@ MUST_CHECK enum status convolver_create_on(const struct convolver_backend *backe
 const char *convolver_backend(const struct filter *convolver);
 const char *convolver_algorithm(const struct filter *convolver);
 const char *convolver_reason(const struct filter *convolver);
-uint64_t convolver_failures(const struct filter *convolver); /* of the GPU: 0 or 1 */
+uint64_t convolver_failures(const struct filter *convolver); /* 1: its GPU failed; else 0 */
 uint64_t convolver_late(const struct filter *convolver);     /* blocks of the GPU */
 
 /* After the last step of a convolver whose settings want a proof: compare what is left. */
