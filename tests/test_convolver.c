@@ -94,16 +94,21 @@ END_TEST
  * worker does it. */
 START_TEST(long_masks_live)
 {
+    static const struct {
+        size_t taps, block, channels, frames;
+    } cells[] = {
+        {1000, 64, 2, 20000},      {30000, 100, 3, 90000}, {20000, 16, 1, 50000},
+        {480000, 1024, 1, 500000}, {20000, 74, 2, 50000}, /* with padded partitions */
+        {50000, 1009, 1, 70000},
+    };
     for (size_t threads = 1; threads <= 2; threads++) {
         struct workers *workers = cells_crew(threads);
-        cells_check("cpu/live", 1000, 64, 2, 20000, workers);
         cells_check("cpu/live", 100000, 64, 2, 250000, workers);
-        cells_check("cpu/live", 30000, 100, 3, 90000, workers);
-        cells_check("cpu/live", 20000, 16, 1, 50000, workers);
-        cells_check("cpu/live", 480000, 1024, 1, 500000, workers);
         cells_check_lengths("cpu/live", 16385, 32, 1, workers);
-        cells_check("cpu/live", 20000, 74, 2, 50000, workers); /* with padded partitions */
-        cells_check("cpu/live", 50000, 1009, 1, 70000, workers);
+        for (size_t i = full() ? 0 : threads - 1; i < sizeof cells / sizeof *cells;
+             i += full() ? 1 : 2)
+            cells_check("cpu/live", cells[i].taps, cells[i].block, cells[i].channels,
+                        cells[i].frames, workers);
         workers_destroy(workers);
     }
 }
@@ -187,7 +192,7 @@ START_TEST(change_of_mask)
         {"cpu/live", 60000, 300, 74, 2, 50000, 900},
         {"cpu/live", 300, 60000, 1009, 1, 60000, 0},
         {"cpu", 300, 301, 65536, 2, 65536, 7},
-        {"cpu", 70000, 70000, 1024, 6, 100000, 960},
+        {"cpu", 20000, 20000, 1024, 6, 30000, 960},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         cells_check_change(cases[i].backend, cases[i].a, cases[i].b, cases[i].block,
@@ -400,13 +405,16 @@ static void check_failing(size_t taps, size_t block, int after, size_t change_at
 
 START_TEST(failing_backend_is_replaced_by_the_cpu)
 {
-    const size_t taps[] = {1, 63, 1000, 20000};
+    const size_t taps[] = {1, 63, 1000,
+                           5000}; /* which the failing backend filters in direct form */
+    check_failing(20000, 64, 10, 100);
     for (size_t t = 0; t < sizeof taps / sizeof *taps; t++) {
-        check_failing(taps[t], 64, 0, 100);               /* in the first block */
-        check_failing(taps[t], 64, 10, 100);              /* in or after the fade */
-        check_failing(taps[t], 64, 10, 700);              /* before the change */
-        check_failing(taps[t], 1000, 3, 3100);            /* in the block where it begins */
-        check_failing(taps[t], 30000, 1, 2 * 30000 + 17); /* in blocks of files */
+        check_failing(taps[t], 64, 0, 100);    /* in the first block */
+        check_failing(taps[t], 64, 10, 100);   /* in or after the fade */
+        check_failing(taps[t], 64, 10, 700);   /* before the change */
+        check_failing(taps[t], 1000, 3, 3100); /* in the block where it begins */
+        if (t % 2)
+            check_failing(taps[t], 30000, 1, 2 * 30000 + 17); /* in blocks of files */
     }
 }
 END_TEST
@@ -448,11 +456,12 @@ static void check_failing_file(size_t taps, size_t block, int after, size_t crew
 
 START_TEST(files_make_their_standby_late)
 {
-    const size_t taps[] = {1, 63, 1000, 20000};
+    const size_t taps[] = {1, 63, 1000, 5000};
     for (size_t t = 0; t < sizeof taps / sizeof *taps; t++) {
         check_failing_file(taps[t], 64, 0, 1);
         check_failing_file(taps[t], 1000, 3, 2);
-        check_failing_file(taps[t], 30000, 4, 2);
+        if (t % 2)
+            check_failing_file(taps[t], 30000, 4, 2);
     }
 }
 END_TEST

@@ -25,7 +25,7 @@ START_TEST(files_of_each_kind)
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         char head[HEAD] = "", path[512];
         struct command_result result =
-            command_done("\"$HALO\" mask plot \"$FILTERS/small-room.wav\" -o %s", rows[r].name);
+            command_done("\"$HALO\" mask plot \"$FILTERS/comb.txt\" -o %s", rows[r].name);
         ck_assert_str_eq(result.err, "");
         ck_assert_str_eq(result.out, "");
         snprintf(path, sizeof path, "%s/%s", command_folder(), rows[r].name);
@@ -238,7 +238,7 @@ START_TEST(full_disk_keeps_the_old_file)
         char command[512];
         snprintf(command, sizeof command,
                  "unshare -rm sh -c 'mount -t tmpfs -o size=16k tmpfs disk && cp old.* disk && "
-                 "\"$HALO\" mask plot \"$FILTERS/small-room.wav\" -f -o disk/%s; code=$?; "
+                 "\"$HALO\" mask plot \"$FILTERS/comb.txt\" -f -o disk/%s; code=$?; "
                  "cp disk/* .; [ $(ls -A disk | wc -l) = 3 ] && exit $code'",
                  old_files[i]);
         expect_kept("No space left", command);

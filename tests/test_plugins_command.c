@@ -149,15 +149,16 @@ START_TEST(a_damaged_cache_is_ignored)
     command_done("mkdir -p halo");
     for (size_t i = 0; i < sizeof spoilt / sizeof *spoilt; i++) {
         command_done("printf '%%s' '%s' > halo/plugins.json", spoilt[i]);
-        struct command_result result = command_done("$HALO plugins list");
+        struct command_result result = command_done("$HALO plugins list --kind ladspa");
         ck_assert_uint_eq(command_lines(result.err), 1);
-        result = command_done("$HALO plugins list");
+        result = command_done("$HALO plugins list --kind ladspa");
         command_expect(result.err, "in an earlier scan; to scan again, remove ");
     }
     /* An entry that is not an object, and a cache that cannot be written. */
     command_done("sed -i 's/\"crashed.*\"/7/' halo/plugins.json");
-    command_done("$HALO plugins list");
-    struct command_result result = command_done("XDG_CACHE_HOME=/dev/null/x $HALO plugins list");
+    command_done("$HALO plugins list --kind ladspa");
+    struct command_result result =
+        command_done("XDG_CACHE_HOME=/dev/null/x $HALO plugins list --kind ladspa");
     ck_assert_uint_eq(command_lines(result.err), 1);
 }
 END_TEST
@@ -167,9 +168,9 @@ START_TEST(bad_ladspa_libraries_are_skipped)
     offer("mean");
     command_done("echo nonsense > ladspa/text.so");
     command_done("mkdir ladspa/folder.so");
-    struct command_result result = command_done("$HALO plugins list copy");
+    struct command_result result = command_done("$HALO plugins list --kind ladspa copy");
     ck_assert_uint_eq(command_lines(result.out), 1);
-    result = command_done("$HALO plugins list");
+    result = command_done("$HALO plugins list --kind ladspa");
     ck_assert_uint_eq(command_lines(result.err), 1);
     ck_assert_ptr_nonnull(strstr(result.err, "text.so"));
 }
@@ -236,7 +237,7 @@ static int count_scanners(void)
 START_TEST(ctrl_c_ends_a_scan_and_its_child)
 {
     offer("hang-asked");
-    pid_t process = command_start("exec $HALO plugins list");
+    pid_t process = command_start("exec $HALO plugins list --kind ladspa");
     for (int i = 0; count_scanners() == 0 && i < 1000; i++)
         usleep(10000);
     ck_assert_int_ge(count_scanners(), 1);

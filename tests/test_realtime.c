@@ -115,10 +115,12 @@ START_TEST(steps_allocate_nothing)
 {
     const size_t blocks[] = {32, 64, 100, 128, 256, 1024, 4096};
     const size_t taps[] = {1, 64, 1000, 20000, 100000};
+    bool full = getenv("HALO_TEST_FULL");
     for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
         for (size_t t = 0; t < sizeof taps / sizeof *taps; t++)
             for (size_t live_threads = 0; live_threads <= 2; live_threads++)
-                check_steps("cpu", taps[t], blocks[b], 2, live_threads, PRECISION_SINGLE);
+                if (full || t < 3 || (b + t) % 3 == live_threads) /* the longer ones take turns */
+                    check_steps("cpu", taps[t], blocks[b], 2, live_threads, PRECISION_SINGLE);
     for (size_t live_threads = 0; live_threads <= 2; live_threads++) {
         check_steps("direct", 1000, 64, 2, live_threads, PRECISION_SINGLE);
         check_steps("direct", 1000, 64, 2, live_threads, PRECISION_DOUBLE);
