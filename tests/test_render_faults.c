@@ -390,7 +390,7 @@ START_TEST(a_signal_ends_it_in_every_phase)
     sound_noise_file("mask.wav", 2, WAV16, 48000, 1, 300);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         bool is_reached = true;
-        for (int call = 1; is_reached; call += full() ? 1 : 1 + call / 8) {
+        for (int call = 1; is_reached; call += full() ? 1 : 1 + call / 4) {
             int number = signals[(size_t)call % (sizeof signals / sizeof *signals)];
             struct command_result result = command_run(
                 "rm -rf out.wav out.txt out.png outs mark; exec env " FAULTY "\"$HALO\" %s", "any",
