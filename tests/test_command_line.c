@@ -290,9 +290,32 @@ START_TEST(help_fits_eighty_columns)
     command_clean();
     struct command_result wide = command_run(
         "\"$HALO\" list-options | awk -F'\\t' '$2 == \"command\" { print $1 }' |"
-        "while read -r _ words; do LC_ALL=C.UTF-8 \"$HALO\" $words --help |"
-        "    awk -v command=\"$words\" 'length > 80 { print command \": \" $0 }'; done");
+        "while read -r _ words; do for all in '' all; do LC_ALL=C.UTF-8 \"$HALO\" $words --help $all |"
+        "    awk -v command=\"$words\" 'length > 80 { print command \": \" $0 }'; done; done");
     ck_assert_str_eq(wide.out, "");
+}
+END_TEST
+
+/* Where --help is not all, it fits a screen and names options that exist. */
+START_TEST(brief_help_names_real_options)
+{
+    static const char *const commands[] = {"render", "live", "listen", "batch"};
+    command_clean();
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        struct command_result brief = command_done("\"$HALO\" %s --help", commands[i]);
+        command_done("\"$HALO\" %s --help all >all.txt", commands[i]);
+        size_t lines = 0;
+        for (const char *at = brief.out; (at = strchr(at, '\n')); at++)
+            lines++;
+        ck_assert_msg(lines <= 41, "halo %s --help has %zu lines", commands[i], lines);
+        struct command_result strange = command_run(
+            "\"$HALO\" %s --help | grep -oE -- '--[a-z][a-z0-9-]+' | sort -u |"
+            "while read -r option; do"
+            "    grep -qE -- \"^ .*$option([ =,[]|$)\" all.txt || echo \"$option\"; done",
+            commands[i]);
+        ck_assert_str_eq(strange.out, "");
+    }
+    expect_same_help("render --help all", "help render all");
 }
 END_TEST
 
@@ -474,8 +497,8 @@ SUITE_MAIN("command_line", similar_names_are_offered, files_near_by_are_offered,
            presets_near_by_are_offered, a_missing_value_has_its_message, slips_are_recognized,
            long_names_leave_the_reason, two_outputs_are_two_files, pipes_are_not_replaced,
            lost_output_is_a_failure, a_closed_pipe_ends_it_silently, variables_decide_on_colours,
-           help_is_a_word_too, help_fits_eighty_columns, outputs_and_masks_have_short_forms,
-           a_failure_is_one_json_object, a_failure_of_another_thread_keeps_its_cause,
-           a_failure_beside_sound_is_on_standard_error,
+           help_is_a_word_too, help_fits_eighty_columns, brief_help_names_real_options,
+           outputs_and_masks_have_short_forms, a_failure_is_one_json_object,
+           a_failure_of_another_thread_keeps_its_cause, a_failure_beside_sound_is_on_standard_error,
            a_mask_that_fails_has_its_error_among_the_masks, names_that_are_not_utf8_make_json,
            a_signal_is_a_failure_too)

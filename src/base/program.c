@@ -18,7 +18,7 @@ const struct option_row *program_option(const struct command *command, size_t in
                                         const struct option_group **group)
 {
     static const struct option_row help = {
-        .name = "help", .letter = 'h', .help = "print this help"};
+        .name = "help", .letter = 'h', .help = "print help; --help all: of all options"};
     for (*group = command->groups; *group && ((*group)->rows || (*group)->make_rows); ++*group) {
         const struct option_row *row = (*group)->rows ? (*group)->rows : (*group)->make_rows();
         for (; row->name; row++)
@@ -31,7 +31,7 @@ const struct option_row *program_option(const struct command *command, size_t in
 
 static enum status run(const struct command *command, int argc, char **argv)
 {
-    bool help;
+    enum help help;
     void *options = calloc(1, command->size + 1);
     if (!options)
         return fail_memory("options");
@@ -39,7 +39,7 @@ static enum status run(const struct command *command, int argc, char **argv)
         memcpy(options, command->defaults, command->size);
     enum status status = program_parse(command, argc, argv, options, &help);
     if (status == STATUS_OK && help)
-        program_print_help(command);
+        program_print_help(command, help);
     else if (status == STATUS_OK)
         status = command->run(options);
     if (command->free)
@@ -125,10 +125,15 @@ static bool is_help(const char *word)
     return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-/* halo help mask show, halo mask help show, halo --help mask show. */
+/* halo help mask show, halo mask help show, halo --help mask show, halo help render all. */
 static enum status help(const struct command *command, char **words)
 {
+    enum help asked = HELP_BRIEF;
     for (; *words; words++) {
+        if (strcmp(*words, "all") == 0 && !words[1]) {
+            asked = HELP_ALL;
+            break;
+        }
         const struct command *own = is_help(*words) ? command : find_command(command, *words);
         if (!own || (!own->summary && !own->usage))
             return refuse_command(command, *words);
@@ -137,7 +142,7 @@ static enum status help(const struct command *command, char **words)
     if (command->main && !command->usage)
         return command->main(0, words);
     bool is_alone = !command->usage && command->commands && !command->commands[1];
-    program_print_help(is_alone ? command->commands[0] : command);
+    program_print_help(is_alone ? command->commands[0] : command, asked);
     return STATUS_OK;
 }
 

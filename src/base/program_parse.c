@@ -17,7 +17,7 @@ struct parser {
     const struct command *command;
     void *options;
     const struct option_row *argument; /* the next one, or NULL */
-    bool help;
+    enum help help;
     struct option longs[OPTIONS_MOST + 1];
     char shorts[2 * OPTIONS_MOST + 3];
 };
@@ -249,7 +249,7 @@ static enum status parse_option(struct parser *parser, int number, const char *v
     const struct option_group *group;
     const struct option_row *row = row_of(parser, number, &group);
     if (!group) {
-        parser->help = true;
+        parser->help = HELP_BRIEF;
         return STATUS_OK;
     }
     TRY(check_value(parser, row, value, word));
@@ -302,13 +302,15 @@ static enum status parse_all(struct parser *parser, int argc, char **argv)
         else
             status = parse_option(parser, number, optarg, argv[optind - 1]);
     }
+    if (parser->help && optind < argc && strcmp(argv[optind], "all") == 0)
+        parser->help = HELP_ALL;
     for (int i = optind; status == STATUS_OK && !parser->help && i < argc; i++)
         status = parse_argument(parser, argv[i]); /* after -- */
     return status == STATUS_OK ? check_arguments(parser) : status;
 }
 
 enum status program_parse(const struct command *command, int argc, char **argv, void *options,
-                          bool *help)
+                          enum help *help)
 {
     struct parser parser = {.command = command, .options = options, .argument = command->arguments};
     enum status status = parse_all(&parser, argc, argv);
