@@ -57,7 +57,7 @@ static enum status make_trial(struct trial_replay *replay, const char *path)
         !json_is_array(json_object_get(root, "events")) ||
         (ranking && (masks < 2 || masks > RANKING_MASKS_MOST)) ||
         trial_unseal(root, seed) != STATUS_OK)
-        return fail(STATUS_FAILED, "cannot check %s: not the log of a blind test", path);
+        return fail(CAUSE_DAMAGED, "cannot check %s: not the log of a blind test", path);
     TRY(trial_log_create(&replay->log));
     return abx ? trial_abx_create((size_t)trials, feedback, seed, replay->log, &replay->trial)
                : trial_ranking_create((size_t)masks, (size_t)trials, seed, replay->log,
@@ -276,9 +276,9 @@ static enum status report(const struct trial_replay *replay, const char *path, b
     const struct trial *trial = replay->trial;
     const char *head = text_in(json_object_get(replay->root, "end"), "hash");
     if (replay->fault[0])
-        return fail(STATUS_FAILED, "%s was changed after the test: %s", path, replay->fault);
+        return fail(CAUSE_DAMAGED, "%s was changed after the test: %s", path, replay->fault);
     if (!replay->finished)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_OTHER,
                     "%s is incomplete: %zu of %zu trials are answered%s; head %s; halo listen "
                     "--resume goes on",
                     path, trial->answered, trial->planned,
