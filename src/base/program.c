@@ -92,7 +92,7 @@ static enum status refuse_command(const struct command *command, const char *wor
             snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
                      *names ? ", " : "", program_short_name(*own));
     if (!*word)
-        return fail(STATUS_USAGE, "which command? %s has %s; see %s --help", command->name, names,
+        return fail(CAUSE_USAGE, "which command? %s has %s; see %s --help", command->name, names,
                     command->name);
     suggest_init(&near, word);
     for (int depth = 1; depth <= DEPTH_MOST && !has_close(&near); depth++)
@@ -102,13 +102,12 @@ static enum status refuse_command(const struct command *command, const char *wor
     enum status status;
     if (command->surplus && access(word, F_OK) == 0)
         status =
-            fail(STATUS_USAGE, "%s has no command '%s'; %s", command->name, word, command->surplus);
+            fail(CAUSE_USAGE, "%s has no command '%s'; %s", command->name, word, command->surplus);
     else if (*meant || !*names)
-        status = fail(STATUS_USAGE, "%s has no command '%s'%s%s see %s --help", command->name, word,
+        status = fail(CAUSE_USAGE, "%s has no command '%s'%s%s see %s --help", command->name, word,
                       meant, *meant ? "" : ";", command->name);
     else
-        status =
-            fail(STATUS_USAGE, "%s has no command '%s'; it has %s", command->name, word, names);
+        status = fail(CAUSE_USAGE, "%s has no command '%s'; it has %s", command->name, word, names);
     suggest_free(&near);
     return status;
 }
@@ -156,13 +155,13 @@ enum status program_set(const struct command *command, void *options, const char
         if (strcmp(row->name, name) != 0)
             continue;
         if ((row->argument != NULL) != (value != NULL) && !row->optional)
-            return fail(STATUS_USAGE, "\"%s\" %s", name,
+            return fail(CAUSE_USAGE, "\"%s\" %s", name,
                         row->argument ? "needs a value" : "is true or false");
         void *of_group = (char *)options + group->offset;
         return row->kind == OPTION_PARSE && !row->parse ? group->parse(of_group, row, value)
                                                         : option_store(row, of_group, value);
     }
-    return fail(STATUS_USAGE, "\"%s\" is not an option of %s", name, command->name);
+    return fail(CAUSE_USAGE, "\"%s\" is not an option of %s", name, command->name);
 }
 
 enum status program_run(const struct command *command, int argc, char **argv)

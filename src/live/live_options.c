@@ -64,9 +64,9 @@ static enum status check_sink(struct live_options *options)
     if (!device->sink && !device->loopback)
         return STATUS_OK;
     if (device->sink && !*device->sink)
-        return fail(STATUS_USAGE, "--sink needs a name, which programs show");
+        return fail(CAUSE_USAGE, "--sink needs a name, which programs show");
     if (device->input || (device->sink && device->loopback))
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "--sink, --loopback and --input are three inputs: choose one, and the "
                     "device to play to with --output");
     if (!options->play.block_given && device->latency == DEVICE_LATENCY_LOW)
@@ -106,9 +106,9 @@ static enum status check_preset(const struct live_options *options)
     const struct play_options *play = &options->play;
     const char *option = options->preset ? "--preset" : "--resume";
     if (options->preset && options->resume)
-        return fail(STATUS_USAGE, "--preset and --resume exclude each other");
+        return fail(CAUSE_USAGE, "--preset and --resume exclude each other");
     if ((options->preset || options->resume) && (play->chain.stages.count > 0 || play->or_waits))
-        return fail(STATUS_USAGE, "%s has stages of its own: remove --%s", option,
+        return fail(CAUSE_USAGE, "%s has stages of its own: remove --%s", option,
                     play->or_waits ? "or" : play->chain.stages.stages[0].ops->option);
     return options->save_preset ? preset_check_name(options->save_preset) : STATUS_OK;
 }
@@ -118,9 +118,9 @@ static enum status run(void *context)
     struct live_options *options = context;
     if (options->record && options->record_dry &&
         atomic_file_is_same(options->record, options->record_dry))
-        return fail(STATUS_USAGE, "--record and --record-dry need different files");
+        return fail(CAUSE_USAGE, "--record and --record-dry need different files");
     if (options->to && (!options->send || options->osc))
-        return fail(STATUS_USAGE, "--to NAME needs --send, and no --osc");
+        return fail(CAUSE_USAGE, "--to NAME needs --send, and no --osc");
     if (options->send)
         return osc_send(options->osc_port ? (int)options->osc_port : OSC_NO_PORT, options->to,
                         options->send);
