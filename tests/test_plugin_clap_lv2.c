@@ -66,7 +66,6 @@ static void compare(const struct plugin_info *clap, const struct plugin_info *lv
 
 START_TEST(both_formats_sound_the_same)
 {
-    bool full = getenv("HALO_TEST_FULL"); /* each plugin with all values, not with one */
     command_clean();
     for (size_t c = 1; c <= 2; c++)
         sound_noise_file(c == 1 ? "in1.wav" : "in2.wav", c, SF_FORMAT_WAV | SF_FORMAT_PCM_24, RATE,
@@ -78,7 +77,7 @@ START_TEST(both_formats_sound_the_same)
         struct plugin_info *clap = plugin_rig_describe("clap", clap_id);
         struct plugin_info *lv2 = plugin_rig_describe("lv2", lv2_id);
         if (clap && lv2)
-            for (size_t step = full ? 0 : i % 3; step <= 2; step += full ? 1 : 3)
+            for (int step = 0; step <= 2; step++)
                 compare(clap, lv2, 0.37F * (float)step);
         plugin_info_destroy(clap);
         plugin_info_destroy(lv2);
