@@ -202,6 +202,7 @@ START_TEST(chunks_after_an_open_length_are_no_samples)
     static const char *const sounds[] = {"noise[:50000]", "b''",
                                          "noise[:2000] + chunk(b'LIST', noise[:30000]) + noise[:9]",
                                          "noise[:70000] + b'LIST\\x10\\0\\0\\0LI'"};
+    bool full = getenv("HALO_TEST_FULL"); /* each size with all sounds, not with half */
     command_clean();
     command_done("cat >make.py <<'END'\n"
                  "import random, struct, sys\n"
@@ -221,7 +222,7 @@ START_TEST(chunks_after_an_open_length_are_no_samples)
                  "write('right.wav', start, len(sound), sound)\n"
                  "END");
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        for (size_t s = 0; s < sizeof sounds / sizeof *sounds; s++) {
+        for (size_t s = full ? 0 : i % 2; s < sizeof sounds / sizeof *sounds; s += full ? 1 : 2) {
             command_done("python3 make.py %s \"%s\" \"%s\"", sizes[i], sounds[s],
                          tails[(i + s) % 3]);
             command_done("cat right.wav | " RENDER "- right.au -qf && tail -c +25 right.au >raw");
