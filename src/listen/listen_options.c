@@ -130,13 +130,13 @@ static enum status check_test(const struct listen_options *options)
 }
 
 /* All are checked, also after one that was changed. */
-static enum status verify(const struct string_list *logs)
+static enum status verify(const struct string_list *logs, bool json)
 {
     enum status status = STATUS_OK;
     if (logs->count == 0)
         return fail(CAUSE_USAGE, "which log? halo listen --verify LOG...");
     for (size_t i = 0; i < logs->count; i++) {
-        enum status one = trial_replay_verify(logs->values[i]);
+        enum status one = trial_replay_verify(logs->values[i], json);
         status = status == STATUS_OK ? one : status;
     }
     return status;
@@ -146,7 +146,7 @@ static enum status run(void *context)
 {
     struct listen_options *options = context;
     if (options->verify)
-        return verify(&options->arguments);
+        return verify(&options->arguments, options->play.json);
     if (options->arguments.count > 1)
         return fail(CAUSE_USAGE,
                     "halo listen takes SOUND, not also '%s'; a mask is named with --mask",
