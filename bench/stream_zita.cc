@@ -110,7 +110,7 @@ enum status make(const struct stream_cell *cell, const struct mask *mask, struct
     *filter = &zita->filter; /* destroyed by the bench if what follows fails */
     int error = configure(&zita->convproc, cell->block, mask, zita->paced);
     if (error != 0)
-        return fail(STATUS_FAILED, "zita refuses %zu channels, %zu taps, blocks of %zu (error %d)",
+        return fail(CAUSE_OTHER, "zita refuses %zu channels, %zu taps, blocks of %zu (error %d)",
                     cell->channels, cell->taps, cell->block, error);
     return STATUS_OK;
 }
@@ -132,7 +132,7 @@ enum status print(const struct stream_row *row)
 int main(int argc, char **argv)
 {
     if (argc != 7)
-        return fail(STATUS_USAGE, "stream_zita PACE BLOCK CHANNELS TAPS BLOCKS SECONDS");
+        return fail(CAUSE_USAGE, "stream_zita PACE BLOCK CHANNELS TAPS BLOCKS SECONDS");
     struct stream_cell cell = {};
     cell.backend = "zita";
     cell.make = make;

@@ -104,7 +104,7 @@ static enum status fill(struct gpu_batch *batch)
 {
     const struct kernel_shape shape = {.taps = batch->shape.taps, .frames = batch->slice};
     if (!batch->kernel)
-        return fail(STATUS_USAGE, "there is no kernel '%s'", batch->shape.gpu.kernel);
+        return fail(CAUSE_USAGE, "there is no kernel '%s'", batch->shape.gpu.kernel);
     TRY(gpu_choose(&batch->shape.gpu.devices, "the file", &batch->device));
     convolver_cuda_send_home();
     cudaError_t error = alloc_device(batch);

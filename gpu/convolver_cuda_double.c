@@ -175,7 +175,7 @@ static enum status plan_transform(struct gpu_double *gpu, cufftType type, size_t
     TRY(cufft_library_plan(gpu->library, (int)gpu->plan.fft, type, (int)batch, plan));
     if (gpu->library->set_stream(*plan, stream) == CUFFT_SUCCESS)
         return STATUS_OK;
-    return fail(STATUS_FAILED, "cuFFT failed to use a stream; use --backend cpu");
+    return fail(CAUSE_DEVICE, "cuFFT failed to use a stream; use --backend cpu");
 }
 
 static enum status plan_transforms(struct gpu_double *gpu)
@@ -191,7 +191,7 @@ static enum status choose_device(struct gpu_double *gpu)
 {
     const struct gpu_settings *settings = &gpu->shape.gpu;
     if (settings->kernel || settings->mode != GPU_MODE_AUTO)
-        return fail(STATUS_USAGE, "--kernel and --gpu-mode are for --precision single");
+        return fail(CAUSE_USAGE, "--kernel and --gpu-mode are for --precision single");
     return gpu_choose(&settings->devices, gpu->shape.live ? "the stream" : "the file",
                       &gpu->device);
 }
@@ -200,7 +200,8 @@ static enum status fill(struct gpu_double *gpu)
 {
     TRY(choose_device(gpu));
     if (gpu->plan.fft == 0)
-        return fail(STATUS_FAILED, "a mask of %zu taps is too long for the GPU; use --backend cpu",
+        return fail(CAUSE_UNSUPPORTED,
+                    "a mask of %zu taps is too long for the GPU; use --backend cpu",
                     gpu->shape.taps);
     TRY(rows_init(gpu, gpu->shape.inputs, &gpu->staged_in));
     TRY(rows_init(gpu, gpu->shape.outputs, &gpu->staged_out));

@@ -50,7 +50,7 @@ enum status cufft_library_open(const struct cufft_library **result)
         return STATUS_OK;
     void *handle = dlopen(NAME, RTLD_NOW | RTLD_LOCAL);
     if (!handle)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_MISSING,
                     "cannot open %s, which the GPU needs for masks this long (%s); install CUDA's "
                     "libraries or use --backend cpu",
                     NAME, dlerror());
@@ -58,7 +58,8 @@ enum status cufft_library_open(const struct cufft_library **result)
     if (is_open)
         return STATUS_OK;
     dlclose(handle);
-    return fail(STATUS_FAILED, "%s lacks a function that the GPU needs for masks this long", NAME);
+    return fail(CAUSE_UNSUPPORTED, "%s lacks a function that the GPU needs for masks this long",
+                NAME);
 }
 
 enum status cufft_library_plan(const struct cufft_library *library, int length, cufftType type,
@@ -68,7 +69,7 @@ enum status cufft_library_plan(const struct cufft_library *library, int length, 
     if (result == CUFFT_SUCCESS)
         return STATUS_OK;
     *plan = 0;
-    return fail(STATUS_FAILED,
+    return fail(result == CUFFT_ALLOC_FAILED ? CAUSE_NO_MEMORY : CAUSE_DEVICE,
                 "cuFFT failed to plan a transform of %d points: error %d; use --backend cpu",
                 length, (int)result);
 }

@@ -1,6 +1,5 @@
 #include "gpu/gpu.h"
 
-#include "base/failure_text.h"
 #include "base/laps.h"
 #include "base/realtime.h"
 #include "base/thread.h"
@@ -92,10 +91,10 @@ enum status gpu_count(int *count)
     gpu_settle();
     cudaError_t error = cudaGetDeviceCount(count);
     if (error == cudaErrorInsufficientDriver)
-        return fail(STATUS_FAILED, "there is no NVIDIA driver, or it is older than this build's "
-                                   "CUDA; install one, or use --backend cpu");
+        return fail(CAUSE_DEVICE, "there is no NVIDIA driver, or it is older than this build's "
+                                  "CUDA; install one, or use --backend cpu");
     if (error != cudaSuccess || *count == 0)
-        return fail(STATUS_FAILED, "there is no NVIDIA GPU (%s); use --backend cpu",
+        return fail(CAUSE_DEVICE, "there is no NVIDIA GPU (%s); use --backend cpu",
                     cudaGetErrorString(error == cudaSuccess ? cudaErrorNoDevice : error));
     return STATUS_OK;
 }
@@ -107,7 +106,7 @@ enum status gpu_choose(const struct gpu_devices *wanted, const char *what, int *
     TRY(gpu_devices_check_one(wanted));
     TRY(gpu_count(&available));
     if (*device >= available)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_DEVICE,
                     "cannot use GPU %d: there %s, counted from 0; name another with --devices or "
                     "use --backend cpu",
                     *device, available == 1 ? "is one GPU" : "are fewer GPUs");
@@ -193,6 +192,8 @@ HALO_REALTIME bool gpu_is_abandoned(int device)
 enum status gpu_failed(cudaError_t error, const char *what)
 {
     (void)cudaGetLastError(); /* reported here, not by the next call */
-    return fail(STATUS_FAILED, "the GPU failed to %s: %s; use --backend cpu", what,
-                error == cudaErrorMemoryAllocation ? NO_MEMORY : cudaGetErrorString(error));
+    bool is_full = error == cudaErrorMemoryAllocation;
+    return fail(is_full ? CAUSE_NO_MEMORY : CAUSE_DEVICE,
+                "the GPU failed to %s: %s; use --backend cpu", what,
+                is_full ? "not enough memory" : cudaGetErrorString(error));
 }

@@ -47,13 +47,13 @@ enum status kernel_open(const struct kernel *kernel, const struct kernel_shape *
 {
     *plan = NULL;
     if (kernel->taps_most && shape->taps > kernel->taps_most)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_UNSUPPORTED,
                     "the %s kernel takes masks of up to %zu taps, and this one has %zu; use "
                     "--kernel fft or auto",
                     kernel->name, kernel->taps_most, shape->taps);
     if (!kernel_is_usable(kernel))
         return fail(
-            STATUS_FAILED,
+            CAUSE_UNSUPPORTED,
             "the %s kernel needs a GPU of compute capability 8.0, and a halo built for one; "
             "use --kernel register or auto",
             kernel->name);

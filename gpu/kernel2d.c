@@ -72,7 +72,7 @@ enum status kernel2d_check(const struct kernel2d *kernel, const struct kernel2d_
     const char *obstacle = kernel2d_obstacle(kernel, job, (size_t)shared);
     if (!obstacle)
         return STATUS_OK;
-    return fail(STATUS_FAILED, "the kernel %s %s; the mask is %zux%zu", kernel->name, obstacle,
+    return fail(CAUSE_UNSUPPORTED, "the kernel %s %s; the mask is %zux%zu", kernel->name, obstacle,
                 job->mask_rows, job->mask_columns);
 }
 

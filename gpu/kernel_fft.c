@@ -66,7 +66,7 @@ static enum status fft_open(const struct kernel_shape *shape, struct kernel_plan
     plan->fft = fft_plan_choose(shape->taps, shape->frames, fft_fused_most(), shape->fft);
     enum status status;
     if (plan->fft.fft <= shape->taps)
-        status = fail(STATUS_FAILED,
+        status = fail(CAUSE_UNSUPPORTED,
                       "a mask of %zu taps is too long for the GPU; use --backend cpu", shape->taps);
     else
         status = allocate(plan);

@@ -34,16 +34,16 @@ static enum status end_output(enum status status)
         signal(SIGPIPE, SIG_DFL);
         raise(SIGPIPE);
     }
-    return fail(STATUS_FAILED, "cannot write standard output%s%s", error ? ": " : "",
-                error ? strerror(error) : "");
+    return error ? fail_errno(error, "cannot write standard output")
+                 : fail(CAUSE_OTHER, "cannot write standard output");
 }
 
 /* What failed after a signal may have failed by it: the signal is the reason, once. */
 static enum status report_stop(void)
 {
     struct failure last;
-    bool is_reported = failure_last(&last) && last.status == STATUS_INTERRUPTED;
-    return is_reported ? STATUS_INTERRUPTED : fail(STATUS_INTERRUPTED, "stopped");
+    bool is_reported = failure_last(&last) && last.cause == CAUSE_INTERRUPTED;
+    return is_reported ? STATUS_INTERRUPTED : fail(CAUSE_INTERRUPTED, "stopped");
 }
 
 int main(int argc, char **argv)

@@ -43,7 +43,7 @@ static enum status cpu_count(size_t *count)
 {
     gather_cpu.asked++;
     *count = gather_cpu.count;
-    return gather_cpu.count ? STATUS_OK : fail(STATUS_FAILED, "there is no device");
+    return gather_cpu.count ? STATUS_OK : fail(CAUSE_MISSING, "there is no device");
 }
 
 static enum status cpu_open(int number, struct gather_device **result)

@@ -195,7 +195,7 @@ START_TEST(a_stopped_run_says_so)
     struct command_result result = command_wait(halo);
     ck_assert_int_eq(result.code, 128 + SIGINT);
     command_expect(result.err, "stopped; the same command does the rest");
-    command_expect(result.out, "\"what\":\"stopped\"");
+    command_expect(result.out, "\"cause\":\"interrupted\"");
 }
 END_TEST
 

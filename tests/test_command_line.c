@@ -290,9 +290,32 @@ START_TEST(help_fits_eighty_columns)
     command_clean();
     struct command_result wide = command_run(
         "\"$HALO\" list-options | awk -F'\\t' '$2 == \"command\" { print $1 }' |"
-        "while read -r _ words; do LC_ALL=C.UTF-8 \"$HALO\" $words --help |"
-        "    awk -v command=\"$words\" 'length > 80 { print command \": \" $0 }'; done");
+        "while read -r _ words; do for all in '' all; do LC_ALL=C.UTF-8 \"$HALO\" $words --help $all |"
+        "    awk -v command=\"$words\" 'length > 80 { print command \": \" $0 }'; done; done");
     ck_assert_str_eq(wide.out, "");
+}
+END_TEST
+
+/* Where --help is not all, it fits a screen and names options that exist. */
+START_TEST(brief_help_names_real_options)
+{
+    static const char *const commands[] = {"render", "live", "listen", "batch"};
+    command_clean();
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        struct command_result brief = command_done("\"$HALO\" %s --help", commands[i]);
+        command_done("\"$HALO\" %s --help all >all.txt", commands[i]);
+        size_t lines = 0;
+        for (const char *at = brief.out; (at = strchr(at, '\n')); at++)
+            lines++;
+        ck_assert_msg(lines <= 41, "halo %s --help has %zu lines", commands[i], lines);
+        struct command_result strange = command_run(
+            "\"$HALO\" %s --help | grep -oE -- '--[a-z][a-z0-9-]+' | sort -u |"
+            "while read -r option; do"
+            "    grep -qE -- \"^ .*$option([ =,[]|$)\" all.txt || echo \"$option\"; done",
+            commands[i]);
+        ck_assert_str_eq(strange.out, "");
+    }
+    expect_same_help("render --help all", "help render all");
 }
 END_TEST
 
@@ -328,39 +351,29 @@ static json_t *error_of(const char *text)
     return error;
 }
 
-static void expect_text(const json_t *error, const char *key, const char *expected)
-{
-    const json_t *value = json_object_get(error, key);
-    ck_assert_ptr_nonnull(value);
-    if (expected)
-        ck_assert_str_eq(json_string_value(value), expected);
-    else
-        ck_assert(json_is_null(value));
-}
-
 START_TEST(a_failure_is_one_json_object)
 {
     static const struct {
         int code;
-        const char *line, *what, *why, *advice;
+        const char *line, *cause, *message;
     } cells[] = {
-        {1, "render hal.wav out.wav", "cannot open hal.wav", "No such file or directory",
-         "did you mean hall.wav?"},
-        {1, "render hall.wav out.wav --mask 'A: b; c.wav'", "cannot open mask A: b; c.wav",
-         "No such file or directory", NULL},
-        {2, "render hall.wav out.wav --msak m.wav", "--msak is not an option", NULL,
-         "did you mean --mask? halo render --help lists them"},
-        {2, "rendr", "halo has no command 'rendr'", NULL, "did you mean render? see halo --help"},
-        {2, "devices x", "halo devices takes options only, not 'x'", NULL,
-         "see halo devices --help"},
-        {1, "chain check none.yml", "cannot open chain none.yml", "No such file or directory",
-         NULL},
-        {1, "spectrogram hal.wav", "cannot open hal.wav", "No such file or directory",
-         "did you mean hall.wav?"},
-        {2, "live --check --mask hall.wav,gian=3", "unknown mask option 'gian=3'", NULL,
-         "did you mean gain=?"},
-        {2, "bench stream --gain", "--gain is not an option", NULL,
-         "halo bench stream --help lists them"},
+        {1, "render hal.wav out.wav", "missing",
+         "cannot open hal.wav: No such file or directory; did you mean hall.wav?"},
+        {1, "render hall.wav out.wav --mask 'A: b; c.wav'", "missing",
+         "cannot open mask A: b; c.wav: No such file or directory"},
+        {2, "render hall.wav out.wav --msak m.wav", "usage",
+         "--msak is not an option; did you mean --mask? halo render --help lists them"},
+        {2, "rendr", "usage", "halo has no command 'rendr'; did you mean render? see halo --help"},
+        {2, "devices x", "usage",
+         "halo devices takes options only, not 'x'; see halo devices --help"},
+        {1, "chain check none.yml", "missing",
+         "cannot open chain none.yml: No such file or directory"},
+        {1, "spectrogram hal.wav", "missing",
+         "cannot open hal.wav: No such file or directory; did you mean hall.wav?"},
+        {2, "live --check --mask hall.wav,gian=3", "usage",
+         "unknown mask option 'gian=3'; did you mean gain=?"},
+        {2, "bench stream --gain", "usage",
+         "--gain is not an option; halo bench stream --help lists them"},
     };
     command_clean();
     command_done("cp \"$WAV/click.wav\" hall.wav");
@@ -369,9 +382,8 @@ START_TEST(a_failure_is_one_json_object)
         ck_assert_int_eq(result.code, cells[i].code);
         json_t *error = error_of(result.out);
         ck_assert_int_eq((int)command_json_number(error, "code"), cells[i].code);
-        expect_text(error, "what", cells[i].what);
-        expect_text(error, "why", cells[i].why);
-        expect_text(error, "advice", cells[i].advice);
+        ck_assert_str_eq(command_json_string(error, "cause"), cells[i].cause);
+        ck_assert_str_eq(command_json_string(error, "message"), cells[i].message);
         command_expect(result.err, command_json_string(error, "message"));
         ck_assert_uint_eq(command_lines(result.err), 1);
         json_decref(error);
@@ -381,18 +393,18 @@ END_TEST
 
 /* The sound is on standard output. */
 /* Where one thread fails and another reports it, whatever the names are. */
-START_TEST(a_failure_of_another_thread_keeps_its_parts)
+START_TEST(a_failure_of_another_thread_keeps_its_cause)
 {
     static const struct {
         int code;
-        const char *line, *what, *why, *advice;
+        const char *line, *cause, *message;
     } cells[] = {
-        {1, "--precision single 'x: y; z.wav' out.wav", "cannot read x: y; z.wav",
-         "frame 150001 of channel 1 is 1e+200, beyond single precision", "use --precision double"},
-        {1, "--precision single -O out 'x: y; z.wav'", "cannot read x: y; z.wav",
-         "frame 150001 of channel 1 is 1e+200, beyond single precision", "use --precision double"},
-        {1, "-O out --layout 7.1 'x: y; z.wav'",
-         "--layout 7.1 is for 8 channels, but x: y; z.wav has 1", NULL, NULL},
+        {1, "--precision single 'x: y; z.wav' out.wav", "unsupported",
+         "cannot read x: y; z.wav: frame 150001 of channel 1 is 1e+200, beyond single precision; use --precision double"},
+        {1, "--precision single -O out 'x: y; z.wav'", "unsupported",
+         "cannot read x: y; z.wav: frame 150001 of channel 1 is 1e+200, beyond single precision; use --precision double"},
+        {1, "-O out --layout 7.1 'x: y; z.wav'", "usage",
+         "--layout 7.1 is for 8 channels, but x: y; z.wav has 1"},
     };
     SF_INFO info = {.samplerate = 48000, .channels = 1, .format = SF_FORMAT_WAV | SF_FORMAT_DOUBLE};
     static double samples[200000] = {0.5};
@@ -407,9 +419,8 @@ START_TEST(a_failure_of_another_thread_keeps_its_parts)
         if (i > 0) /* a line for the file, then one for all */
             result.out[strcspn(result.out, "\n")] = '\0';
         json_t *error = error_of(result.out);
-        expect_text(error, "what", cells[i].what);
-        expect_text(error, "why", cells[i].why);
-        expect_text(error, "advice", cells[i].advice);
+        ck_assert_str_eq(command_json_string(error, "cause"), cells[i].cause);
+        ck_assert_str_eq(command_json_string(error, "message"), cells[i].message);
         json_decref(error);
     }
 }
@@ -441,7 +452,7 @@ START_TEST(a_mask_that_fails_has_its_error_among_the_masks)
     ck_assert_uint_eq(json_array_size(masks), 2);
     ck_assert_ptr_null(json_object_get(json_array_get(masks, 0), "error"));
     const json_t *error = json_object_get(json_array_get(masks, 1), "error");
-    ck_assert_str_eq(command_json_string(error, "what"), "cannot open mask no.wav");
+    ck_assert_str_eq(command_json_string(error, "cause"), "missing");
     ck_assert_str_eq(command_json_string(json_array_get(masks, 1), "mask"), "no.wav");
     json_decref(root);
 }
@@ -454,7 +465,8 @@ START_TEST(names_that_are_not_utf8_make_json)
     struct command_result result =
         command_run("\"$HALO\" render \"$(printf 'a\\377\\033[2J\\tb.wav')\" out.wav --json");
     json_t *error = error_of(result.out);
-    command_expect(command_json_string(error, "what"), "cannot open a\xEF\xBF\xBD\x1B[2J\tb.wav");
+    command_expect(command_json_string(error, "message"),
+                   "cannot open a\xEF\xBF\xBD\x1B[2J\tb.wav");
     ck_assert_ptr_null(strchr(result.out, 0x1B));
     ck_assert_ptr_null(strchr(result.err, 0x1B));
     json_decref(error);
@@ -485,8 +497,8 @@ SUITE_MAIN("command_line", similar_names_are_offered, files_near_by_are_offered,
            presets_near_by_are_offered, a_missing_value_has_its_message, slips_are_recognized,
            long_names_leave_the_reason, two_outputs_are_two_files, pipes_are_not_replaced,
            lost_output_is_a_failure, a_closed_pipe_ends_it_silently, variables_decide_on_colours,
-           help_is_a_word_too, help_fits_eighty_columns, outputs_and_masks_have_short_forms,
-           a_failure_is_one_json_object, a_failure_of_another_thread_keeps_its_parts,
-           a_failure_beside_sound_is_on_standard_error,
+           help_is_a_word_too, help_fits_eighty_columns, brief_help_names_real_options,
+           outputs_and_masks_have_short_forms, a_failure_is_one_json_object,
+           a_failure_of_another_thread_keeps_its_cause, a_failure_beside_sound_is_on_standard_error,
            a_mask_that_fails_has_its_error_among_the_masks, names_that_are_not_utf8_make_json,
            a_signal_is_a_failure_too)

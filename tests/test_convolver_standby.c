@@ -310,7 +310,7 @@ static void rig_enter(const struct convolver_shape *shape, struct numa_before *b
 static enum status create_beside(const struct convolver_shape *shape, struct convolution **result)
 {
     return processors_here() == 1 ? convolver_direct.create(shape, result)
-                                  : fail(STATUS_FAILED, "it is made anywhere");
+                                  : fail(CAUSE_OTHER, "it is made anywhere");
 }
 
 START_TEST(what_a_processor_needs_is_made_beside_it)

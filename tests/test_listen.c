@@ -263,6 +263,12 @@ static void expect_committed(const char *out, const json_t *result)
     struct command_result verified = command_done("\"$HALO\" listen --verify log.json");
     command_expect(verified.out, commitment);
     command_expect(verified.out, json_string_value(json_object_get(result, "head")));
+    json_t *root = command_json(command_done("\"$HALO\" listen --verify --json log.json").out);
+    ck_assert_str_eq(json_string_value(json_object_get(root, "commitment")), commitment);
+    ck_assert_str_eq(json_string_value(json_object_get(root, "head")),
+                     json_string_value(json_object_get(result, "head")));
+    ck_assert(json_equal(json_object_get(root, "trials"), json_object_get(root, "planned")));
+    json_decref(root);
 }
 
 /* A trial whose first sound has begun: the others, the answer, and its confirmation, each when the

@@ -408,7 +408,7 @@ END_TEST
 
 START_TEST(help_lists_the_options)
 {
-    struct command_result help = command_done("\"$HALO\" listen --help");
+    struct command_result help = command_done("\"$HALO\" listen --help all");
     static const char *const expected[] = {
         "--live-input", "--from",     "--match",  "--no-align", "--switch",   "--abx",
         "--blind",      "--feedback", "--verify", "--resume",   "--listener", "--to-file",

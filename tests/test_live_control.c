@@ -414,7 +414,7 @@ END_TEST
 START_TEST(a_former_name_is_understood)
 {
     command_done("\"$HALO\" live -q --plain --device null:pace=0 --seconds 0.1 --no-howl-guard");
-    struct command_result result = command_done("\"$HALO\" live --help");
+    struct command_result result = command_done("\"$HALO\" live --help all");
     command_expect(result.out, "--no-feedback-guard");
     ck_assert_ptr_null(strstr(result.out, "howl"));
 }

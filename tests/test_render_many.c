@@ -62,7 +62,7 @@ static enum status make_mask(void *context, struct mask **mask)
     atomic_fetch_add(&made->count, 1);
     usleep(20000); /* others want it meanwhile */
     if (made->taps == 0)
-        return fail(STATUS_FAILED, "no taps");
+        return fail(CAUSE_OTHER, "no taps");
     return mask_create("made", 1, made->taps, mask);
 }
 

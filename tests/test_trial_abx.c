@@ -277,7 +277,7 @@ START_TEST(a_log_replaces_no_other_file)
     ck_assert_int_eq(trial_log_check(session.log), STATUS_OK);
     session_end(&session);
     session_end(&other);
-    ck_assert_int_eq(trial_replay_verify(command_path("log.json")), STATUS_OK);
+    ck_assert_int_eq(trial_replay_verify(command_path("log.json"), false), STATUS_OK);
     other = session_begin(2, false);
     ck_assert_int_eq(trial_log_open(other.log, command_path("log.json"), true), STATUS_OK);
     session_end(&other);
@@ -564,7 +564,7 @@ START_TEST(members_that_are_there_twice_are_refused)
         fprintf(file, "%.*s%.*s: 0, %s", (int)(at + 1 - text), text, (int)(end - at - 1), at + 1,
                 at + 1);
         fclose(file);
-        ck_assert_int_eq(trial_replay_verify(command_path("twice.json")), STATUS_FAILED);
+        ck_assert_int_eq(trial_replay_verify(command_path("twice.json"), false), STATUS_FAILED);
         ck_assert_int_eq(trial_replay_init(&replay, command_path("twice.json"), true),
                          STATUS_FAILED); /* not taken for one that was cut off */
         trial_replay_free(&replay);
@@ -588,9 +588,9 @@ START_TEST(verifying_refuses_other_files)
         FILE *file = fopen(command_path("bad.json"), "w");
         fputs(texts[i], file);
         fclose(file);
-        ck_assert_int_eq(trial_replay_verify(command_path("bad.json")), STATUS_FAILED);
+        ck_assert_int_eq(trial_replay_verify(command_path("bad.json"), false), STATUS_FAILED);
     }
-    ck_assert_int_eq(trial_replay_verify(command_path("none.json")), STATUS_FAILED);
+    ck_assert_int_eq(trial_replay_verify(command_path("none.json"), false), STATUS_FAILED);
 }
 END_TEST
 
@@ -633,7 +633,7 @@ START_TEST(a_log_cut_anywhere_goes_on)
             answer(replay.trial, listen(replay.trial), now);
         ck_assert_double_ge(result_number(replay.trial, "hits"), 2);
         trial_replay_free(&replay);
-        ck_assert_int_eq(trial_replay_verify(command_path("log.json")), STATUS_OK);
+        ck_assert_int_eq(trial_replay_verify(command_path("log.json"), false), STATUS_OK);
     }
     ck_assert_uint_eq(most, 3);
     free(text);

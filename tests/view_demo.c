@@ -89,7 +89,7 @@ static void speak(struct view *view, int key)
     if (key == 'e')
         view_message(view, "a message for the view");
     else if (key == 'f')
-        (void)!fail(STATUS_FAILED, "cannot load hall.wav: %s", "it is no sound");
+        (void)!fail(CAUSE_OTHER, "cannot load hall.wav: %s", "it is no sound");
     else if (key == 'p')
         fprintf(stderr, "a library talks\n");
     else if (key == VIEW_KEY_LEFT)

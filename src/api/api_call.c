@@ -37,14 +37,14 @@ void api_begin(struct api_call *call)
 enum halo_status api_end_as(struct api_call *call, enum status status, enum halo_status otherwise,
                             struct halo_error *error)
 {
-    enum halo_status result = status == STATUS_OK        ? HALO_OK
-                              : status == STATUS_USAGE   ? HALO_USAGE
-                              : call->failure.for_memory ? HALO_NO_MEMORY
-                                                         : otherwise;
+    enum halo_status result = status == STATUS_OK                      ? HALO_OK
+                              : status == STATUS_USAGE                 ? HALO_USAGE
+                              : call->failure.cause == CAUSE_NO_MEMORY ? HALO_NO_MEMORY
+                                                                       : otherwise;
     char text[HALO_ERROR_BYTES] = ""; /* both ends of what is too long */
     log_capture(text, sizeof text);
     if (status != STATUS_OK)
-        status = fail_again(status, &call->failure);
+        status = fail_again(&call->failure);
     log_capture_notes(NULL, 0);
     log_keep_again(&call->before);
     plain_locale_end(call->locale);
@@ -68,11 +68,11 @@ enum status api_read_struct(const void *given, void *own, size_t size, const cha
         return STATUS_OK;
     memcpy(&there, given, sizeof there);
     if (there < sizeof there || there > 1 << 16)
-        return fail(STATUS_USAGE, "%s has no size: set it to sizeof", what);
+        return fail(CAUSE_USAGE, "%s has no size: set it to sizeof", what);
     memcpy(own, given, there < size ? there : size);
     for (size_t i = size; i < there; i++)
         if (((const char *)given)[i])
-            return fail(STATUS_USAGE, "%s asks for what this version, %s, does not know", what,
+            return fail(CAUSE_USAGE, "%s asks for what this version, %s, does not know", what,
                         HALO_VERSION);
     return STATUS_OK;
 }

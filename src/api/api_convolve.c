@@ -26,13 +26,13 @@ static enum status check_job(const struct mask *mask, const struct halo_job *job
     bool fits = mask->inputs == 1 || job->in_stride >= job->frames;
     bool has_place = mask->outputs == 1 || job->out_stride >= job->out_frames;
     if ((job->frames && !job->in) || (job->out_frames && !job->out))
-        return fail(STATUS_USAGE, "cannot convolve sound %zu: it has no buffer", number);
+        return fail(CAUSE_USAGE, "cannot convolve sound %zu: it has no buffer", number);
     if (!fits || !has_place)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "cannot convolve sound %zu: the stride of its %s is less than its frames",
                     number, fits ? "output" : "input");
     if (job->frames > INT64_MAX / 2 || job->out_frames > INT64_MAX / 2)
-        return fail(STATUS_USAGE, "cannot convolve sound %zu: it has too many frames", number);
+        return fail(CAUSE_USAGE, "cannot convolve sound %zu: it has too many frames", number);
     return STATUS_OK;
 }
 
@@ -155,7 +155,7 @@ static enum status run_batch(struct buffer_batch *batch, const struct convolver_
     workers_run(batch->run_count > 1 ? request->workers : NULL, batch->count, take_job, batch);
     for (size_t r = 0; r < batch->run_count; r++)
         if (batch->runs[r].filter->failure)
-            return fail(STATUS_FAILED, "cannot convolve: %s", batch->runs[r].filter->failure);
+            return fail(CAUSE_OTHER, "cannot convolve: %s", batch->runs[r].filter->failure);
     return STATUS_OK;
 }
 
@@ -197,9 +197,9 @@ static enum status convolve(const struct halo_mask *mask, const struct halo_job 
         .mask_stays = true,
     };
     if (!mask || (count > 0 && !jobs))
-        return fail(STATUS_USAGE, "cannot convolve without a %s", mask ? "sound" : "mask");
+        return fail(CAUSE_USAGE, "cannot convolve without a %s", mask ? "sound" : "mask");
     if (options->threads > THREADS_MOST)
-        return fail(STATUS_USAGE, "cannot convolve on %zu threads: %d are possible",
+        return fail(CAUSE_USAGE, "cannot convolve on %zu threads: %d are possible",
                     options->threads, THREADS_MOST);
     settings.rate = mask->rate;
     for (size_t j = 0; j < count; j++)

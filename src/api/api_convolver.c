@@ -25,18 +25,18 @@ static enum status check_options(const struct halo_convolver_options *options)
     for (size_t i = 0; convolver_choice_name(i) && !known; i++)
         known = strcmp(convolver_choice_name(i), options->backend) == 0;
     if (!known)
-        return fail(STATUS_USAGE, "unknown backend '%s'; use auto, cpu, cuda or direct",
+        return fail(CAUSE_USAGE, "unknown backend '%s'; use auto, cpu, cuda or direct",
                     options->backend);
     if (options->block > BLOCK_MOST)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "cannot make a convolver for blocks of %zu frames: 1 to %d are "
                     "possible",
                     options->block, BLOCK_MOST);
     if (options->taps > taps_most)
-        return fail(STATUS_USAGE, "cannot make a convolver for %zu taps: at most %zu are possible",
+        return fail(CAUSE_USAGE, "cannot make a convolver for %zu taps: at most %zu are possible",
                     options->taps, taps_most);
     if (options->threads > THREADS_MOST)
-        return fail(STATUS_USAGE, "cannot make a convolver with %zu threads: %d are possible",
+        return fail(CAUSE_USAGE, "cannot make a convolver with %zu threads: %d are possible",
                     options->threads, THREADS_MOST);
     return STATUS_OK;
 }
@@ -120,7 +120,7 @@ enum halo_status halo_convolver_create(const struct halo_mask *mask,
     enum status status =
         api_read_struct(given, &options, sizeof options, "struct halo_convolver_options");
     if (status == STATUS_OK && !mask)
-        status = fail(STATUS_USAGE, "cannot make a convolver without a mask");
+        status = fail(CAUSE_USAGE, "cannot make a convolver without a mask");
     if (status == STATUS_OK)
         status = check_options(&options);
     if (status == STATUS_OK && !(convolver = calloc(1, sizeof *convolver)))
@@ -166,16 +166,16 @@ void halo_convolver_destroy(struct halo_convolver *convolver)
 static enum status check_fit(const struct halo_convolver *convolver, const struct halo_mask *mask)
 {
     if (!mask)
-        return fail(STATUS_USAGE, "cannot switch masks: there is none");
+        return fail(CAUSE_USAGE, "cannot switch masks: there is none");
     const struct mask *own = mask->mask;
     if (own->inputs != convolver->inputs || own->outputs != convolver->outputs)
         return fail(
-            STATUS_USAGE,
+            CAUSE_USAGE,
             "cannot switch to mask %s: it has %zu input%s and %zu output%s, not %zu and %zu",
             own->name, own->inputs, plural_s(own->inputs), own->outputs, plural_s(own->outputs),
             convolver->inputs, convolver->outputs);
     if (own->taps > convolver->taps)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "cannot switch to mask %s: it has %zu tap%s, and the convolver is made for %zu",
                     own->name, own->taps, plural_s(own->taps), convolver->taps);
     return STATUS_OK;
@@ -248,8 +248,8 @@ enum halo_status halo_convolver_switch(struct halo_convolver *convolver,
     struct api_call call;
     bool busy = !halo_convolver_switched(convolver, NULL);
     api_begin(&call);
-    enum status status = busy ? fail(STATUS_FAILED, "cannot switch masks: the previous switch is "
-                                                    "still under way")
+    enum status status = busy ? fail(CAUSE_TEMPORARY, "cannot switch masks: the previous switch is "
+                                                      "still under way")
                               : check_fit(convolver, mask);
     if (status == STATUS_OK)
         status = switch_to(convolver, mask->mask, at, fade);

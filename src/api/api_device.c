@@ -42,7 +42,7 @@ static void destroy(struct halo_device_convolver *own)
 static enum status create(const struct halo_mask *mask, struct halo_device_convolver *own)
 {
     if (!device_convolver_has_gpu())
-        return fail(STATUS_FAILED, "cannot use a GPU: there is none; use halo_convolve_many");
+        return fail(CAUSE_DEVICE, "cannot use a GPU: there is none; use halo_convolve_many");
     return device_convolver_create(mask->mask, own->frames, &own->convolver);
 }
 
@@ -62,7 +62,7 @@ static enum status make(const struct halo_mask *mask, size_t frames,
                         struct halo_device_convolver **result)
 {
     if (!mask || frames < 1)
-        return fail(STATUS_USAGE, "cannot make a convolver %s",
+        return fail(CAUSE_USAGE, "cannot make a convolver %s",
                     mask ? "for outputs of no frames" : "without a mask");
     struct halo_device_convolver *own = calloc(1, sizeof *own);
     if (!own)
@@ -116,18 +116,18 @@ static enum status check_job(const struct halo_device_convolver *own, const stru
     bool fits = own->inputs == 1 || job->in_stride >= job->frames;
     bool has_place = own->outputs == 1 || job->out_stride >= job->out_frames;
     if ((job->frames && !job->in) || (job->out_frames && !job->out))
-        return fail(STATUS_USAGE, "cannot convolve sound %zu: it has no buffer", number);
+        return fail(CAUSE_USAGE, "cannot convolve sound %zu: it has no buffer", number);
     if (!fits || !has_place)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "cannot convolve sound %zu: the stride of its %s is less than its frames",
                     number, fits ? "output" : "input");
     if (!is_aligned(job->in, own->inputs, job->in_stride) ||
         !is_aligned(job->out, own->outputs, job->out_stride))
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "cannot convolve sound %zu: its channels do not begin at multiples of %d bytes",
                     number, ALIGNMENT);
     if (job->out_frames > own->frames || job->frames > SIZE_MAX / 4)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "cannot convolve sound %zu: its output has %zu frames, and the convolver is "
                     "made for %zu",
                     number, job->out_frames, own->frames);
@@ -141,7 +141,7 @@ enum halo_status halo_device_convolver_run(struct halo_device_convolver *convolv
     struct api_call call;
     api_begin(&call);
     enum status status =
-        count > 0 && !jobs ? fail(STATUS_USAGE, "cannot convolve without a sound") : STATUS_OK;
+        count > 0 && !jobs ? fail(CAUSE_USAGE, "cannot convolve without a sound") : STATUS_OK;
     for (size_t j = 0; j < count && status == STATUS_OK; j++)
         status = check_job(convolver, &jobs[j], j);
     for (size_t j = 0; j < count && status == STATUS_OK; j++) {

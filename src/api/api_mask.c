@@ -21,13 +21,13 @@ struct mask_origin {
 static enum status check_sound(const void *name, const struct stream_format *format)
 {
     if (!name)
-        return fail(STATUS_USAGE, "cannot make a mask: none is named");
+        return fail(CAUSE_USAGE, "cannot make a mask: none is named");
     if (format->channels < 1 || format->channels > HALO_CHANNELS_MOST)
-        return fail(STATUS_USAGE, "cannot make a mask for %zu channels: 1 to %d are possible",
+        return fail(CAUSE_USAGE, "cannot make a mask for %zu channels: 1 to %d are possible",
                     format->channels, HALO_CHANNELS_MOST);
     if (format->rate < 1 || format->rate > HALO_RATE_MOST)
-        return fail(STATUS_USAGE, "cannot make a mask for %u Hz: 1 to %d are possible",
-                    format->rate, HALO_RATE_MOST);
+        return fail(CAUSE_USAGE, "cannot make a mask for %u Hz: 1 to %d are possible", format->rate,
+                    HALO_RATE_MOST);
     return STATUS_OK;
 }
 
@@ -37,29 +37,29 @@ static enum status load(const struct mask_origin *origin, const struct stream_fo
     struct mask_options options = {.load.sound = *format};
     TRY(mask_spec_load(origin->spec, &options, mask));
     if (options.level)
-        return fail(STATUS_USAGE, "level= is for halo render and halo batch: it needs the power of "
-                                  "the whole sound, which is known at its end");
+        return fail(CAUSE_USAGE, "level= is for halo render and halo batch: it needs the power of "
+                                 "the whole sound, which is known at its end");
     return mask_options_apply(&options, format, MASK_ALIGN_OWN, *mask);
 }
 
 static enum status check_taps(const struct halo_taps *taps)
 {
     if (!taps->samples || taps->columns < 1 || taps->columns > HALO_CHANNELS_MOST || taps->taps < 1)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "cannot make a mask of %zu columns of %zu taps: at least 1 and at "
                     "most %d columns are possible",
                     taps->columns, taps->taps, HALO_CHANNELS_MOST);
     if (taps->columns > 1 && taps->stride < taps->taps)
-        return fail(STATUS_USAGE, "cannot make a mask: its stride %zu is less than its %zu taps",
+        return fail(CAUSE_USAGE, "cannot make a mask: its stride %zu is less than its %zu taps",
                     taps->stride, taps->taps);
     if (taps->rate > HALO_RATE_MOST)
-        return fail(STATUS_USAGE, "cannot make a mask of %u Hz: %d are possible", taps->rate,
+        return fail(CAUSE_USAGE, "cannot make a mask of %u Hz: %d are possible", taps->rate,
                     HALO_RATE_MOST);
     for (size_t c = 0; c < taps->columns; c++) {
         const float *column = taps->samples + c * taps->stride;
         size_t at = audio_find_nonfinite(column, taps->taps);
         if (at < taps->taps)
-            return fail(STATUS_USAGE, "cannot make a mask: tap %zu of column %zu is not finite", at,
+            return fail(CAUSE_USAGE, "cannot make a mask: tap %zu of column %zu is not finite", at,
                         c);
     }
     return STATUS_OK;
@@ -68,9 +68,9 @@ static enum status check_taps(const struct halo_taps *taps)
 static enum status copy_paths(const struct halo_taps *taps, size_t channels, struct mask *mask)
 {
     if (!taps->paths || taps->path_count == 0)
-        return taps->paths ? fail(STATUS_USAGE, "cannot make a mask: it has no paths") : STATUS_OK;
+        return taps->paths ? fail(CAUSE_USAGE, "cannot make a mask: it has no paths") : STATUS_OK;
     if (taps->path_count > (size_t)HALO_CHANNELS_MOST * HALO_CHANNELS_MOST)
-        return fail(STATUS_USAGE, "cannot make a mask of %zu paths: %d are possible",
+        return fail(CAUSE_USAGE, "cannot make a mask of %zu paths: %d are possible",
                     taps->path_count, HALO_CHANNELS_MOST * HALO_CHANNELS_MOST);
     mask->paths = calloc(taps->path_count, sizeof *mask->paths);
     if (!mask->paths)
@@ -82,7 +82,7 @@ static enum status copy_paths(const struct halo_taps *taps, size_t channels, str
         const struct halo_path *path = &taps->paths[p];
         if (path->input >= channels || path->column >= taps->columns ||
             path->output >= HALO_CHANNELS_MOST)
-            return fail(STATUS_USAGE,
+            return fail(CAUSE_USAGE,
                         "cannot make a mask: path %zu leads from input %zu by column %zu to output "
                         "%zu, and there are %zu inputs, %zu columns and at most %d outputs",
                         p, path->input, path->column, path->output, channels, taps->columns,

@@ -108,7 +108,7 @@ static enum status refuse(const char *path)
 {
     int error = errno;
     char near[SUGGEST_TEXT];
-    return fail(STATUS_FAILED, "cannot write %s: %s%s", path, strerror(error),
+    return fail(cause_of_errno(error), "cannot write %s: %s%s", path, strerror(error),
                 error == ENOENT ? suggest_folder(near, path) : "");
 }
 
@@ -196,13 +196,13 @@ enum status atomic_file_open_recorded(struct atomic_file *file, const char *path
     if (!exists && errno != ENOENT)
         return refuse(path);
     if (exists && S_ISDIR(about.st_mode))
-        return fail(STATUS_FAILED, "cannot write %s: it is a directory", path);
+        return fail(CAUSE_UNSUPPORTED, "cannot write %s: it is a directory", path);
     if (exists && !S_ISREG(about.st_mode)) /* replaced, a device would be lost to all programs */
-        return fail(STATUS_FAILED, "cannot write %s: it is not a regular file", path);
+        return fail(CAUSE_UNSUPPORTED, "cannot write %s: it is not a regular file", path);
     if (exists && files_read_hold(&about))
-        return fail(STATUS_FAILED, "cannot write %s: %s", path, FILES_READ_ADVICE);
+        return fail(CAUSE_EXISTS, "cannot write %s: %s", path, FILES_READ_ADVICE);
     if (exists && !force)
-        return fail(STATUS_FAILED, "%s exists; --force replaces it", path);
+        return fail(CAUSE_EXISTS, "%s exists; --force replaces it", path);
     if (exists && access(file->path, W_OK) != 0)
         return refuse(path);
     return open_temporary(file, path, exists ? &about : NULL);
@@ -301,7 +301,7 @@ enum status atomic_file_keep(struct atomic_file *file, const char *name)
     struct stat about;
     int error = atomic_file_sync(file->held);
     if (!error && stat(file->path, &about) == 0 && files_read_hold(&about))
-        return fail(STATUS_FAILED, "cannot write %s: " FILES_READ_ADVICE, name); /* since then */
+        return fail(CAUSE_EXISTS, "cannot write %s: " FILES_READ_ADVICE, name); /* since then */
     if (!error && file->record && fstat(file->held, &about) != 0)
         error = errno;
     if (!error && file->record)
@@ -309,14 +309,15 @@ enum status atomic_file_keep(struct atomic_file *file, const char *name)
     if (!error)
         error = file->nameless ? name_nameless(file) : rename_into_place(file, file->temporary);
     if (error)
-        return fail(STATUS_FAILED, "cannot write %s: %s; nothing was changed", name,
+        return fail(cause_of_errno(error), "cannot write %s: %s; nothing was changed", name,
                     strerror(error));
     forget_temporary(file);
     error = file->record ? 0 : atomic_file_sync_folder(file->path);
-    return error ? fail(STATUS_FAILED,
-                        "%s is complete, but a power cut may undo that: cannot sync its folder: %s",
-                        name, strerror(error))
-                 : STATUS_OK;
+    return error
+               ? fail_errno(error,
+                            "%s is complete, but a power cut may undo that: cannot sync its folder",
+                            name)
+               : STATUS_OK;
 }
 
 void atomic_file_discard(struct atomic_file *file)

@@ -28,7 +28,7 @@ static int make(const char *name, const void *unused)
 enum status atomic_folder_make(struct atomic_folder *folder)
 {
     if (hidden_make(folder->path, make, NULL, &folder->hidden) < 0)
-        return fail(STATUS_FAILED, "cannot write %s: %s", folder->path, strerror(errno));
+        return fail_errno(errno, "cannot write %s", folder->path);
     folder->held = open(folder->hidden, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder->held >= 0)
         (void)flock(folder->held, LOCK_EX | LOCK_NB);

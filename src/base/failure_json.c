@@ -24,31 +24,16 @@ void failure_json_to(FILE *stream)
     failures_hide(asked && stream == stderr);
 }
 
-/* From `start` up to the separator before `end`; 0: there is none. */
-static json_t *part(const struct failure *failure, size_t start, size_t end, bool is_there)
-{
-    char text[FAILURE_BYTES];
-    size_t length = end ? end - start - strlen("; ") : strlen(failure->message + start);
-    if (!is_there)
-        return json_null();
-    memcpy(text, failure->message + start, length);
-    text[length] = '\0';
-    return json_text(text);
-}
-
 static json_t *object_of(const struct failure *failure, int code)
 {
-    size_t reason = failure->reason, advice = failure->advice;
-    return json_pack("{s:i, s:o, s:o, s:o, s:o}", "code", code, "what",
-                     part(failure, 0, reason ? reason : advice, true), "why",
-                     part(failure, reason, advice, reason), "advice",
-                     part(failure, advice, 0, advice), "message", json_text(failure->message));
+    return json_pack("{s:i, s:s, s:o}", "code", code, "cause", cause_name(failure->cause),
+                     "message", json_text(failure->message));
 }
 
 json_t *failure_json_of_file(void)
 {
     struct failure failure;
-    return failure_last(&failure) ? object_of(&failure, (int)failure.status) : NULL;
+    return failure_last(&failure) ? object_of(&failure, (int)cause_status(failure.cause)) : NULL;
 }
 
 json_t *failure_json_take(void)
@@ -63,8 +48,10 @@ enum status failure_json_print(int code)
     struct failure failure;
     if (!asked || taken)
         return STATUS_OK;
-    if (!failure_last(&failure))
-        snprintf(failure.message, sizeof failure.message, "%s", code > 128 ? "stopped" : "failed");
+    if (!failure_last(&failure)) {
+        failure.cause = code > 128 ? CAUSE_INTERRUPTED : CAUSE_OTHER;
+        strcpy(failure.message, code > 128 ? "stopped" : "failed");
+    }
     json_t *root = json_pack("{s:o}", "error", object_of(&failure, code));
     return json_write(root, JSON_COMPACT, report) == 0 ? STATUS_OK : STATUS_FAILED;
 }

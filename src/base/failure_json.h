@@ -16,7 +16,7 @@ void failure_json_begin(char **argv);
 /* Where reports go: stdout or stderr. */
 void failure_json_to(FILE *stream);
 
-/* The last failure: code, what, why, advice, message; for a report that has it among other things.
+/* The last failure: code, cause, message; for a report that has it among other things.
  * It is not printed again. NULL: memory, or nothing failed. */
 json_t *failure_json_take(void);
 

@@ -113,14 +113,14 @@ static enum status check(const char *path)
     if (stat(path, &about) == 0)
         return STATUS_OK;
     if (errno != ENOENT)
-        return fail(STATUS_FAILED, "cannot watch %s: %s", path, strerror(errno));
+        return fail_errno(errno, "cannot watch %s", path);
     char *copy = strdup(path);
     if (!copy)
         return fail_memory("watching files");
     const char *folder = dirname(copy);
     enum status status = STATUS_OK;
     if (stat(folder, &about) != 0)
-        status = fail(STATUS_FAILED, "cannot watch the folder %s: %s", folder, strerror(errno));
+        status = fail_errno(errno, "cannot watch the folder %s", folder);
     free(copy);
     return status;
 }

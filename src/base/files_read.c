@@ -133,32 +133,35 @@ bool files_read_add_below(const char *folder)
 }
 
 /* Why there is no file, and which there are. */
-static const char *describe_missing(const char *path)
+static struct flaw describe_missing(const char *path)
 {
     static _Thread_local char flaw[SUGGEST_TEXT + 64];
     char near[SUGGEST_TEXT];
     snprintf(flaw, sizeof flaw, "%s%s", strerror(ENOENT), suggest_file(near, path));
-    return flaw;
+    return (struct flaw){CAUSE_MISSING, flaw};
 }
 
-const char *files_read_open(const char *path, FILE **stream)
+struct flaw files_read_open(const char *path, FILE **stream)
 {
     struct stat about;
     *stream = NULL;
     if (!files_read_add(path))
-        return strerror(ENOMEM);
+        return flaw_of_errno(ENOMEM);
     /* Without O_NONBLOCK, opening a FIFO waits for a writer. A regular file does not care. */
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT)
         return describe_missing(path);
     bool refused = fd < 0 && errno != ENXIO; /* ENXIO: a socket */
-    const char *flaw = refused || (fd >= 0 && fstat(fd, &about) != 0) ? strerror(errno)
-                       : fd >= 0 && S_ISDIR(about.st_mode)            ? "it is a directory"
-                       : fd < 0 || !S_ISREG(about.st_mode)            ? NOT_REGULAR
-                                                                      : NULL;
-    if (!flaw && !(*stream = fdopen(fd, "rb")))
-        flaw = strerror(errno);
-    if (flaw && fd >= 0)
+    struct flaw flaw = {0};
+    if (refused || (fd >= 0 && fstat(fd, &about) != 0))
+        flaw = flaw_of_errno(errno);
+    else if (fd >= 0 && S_ISDIR(about.st_mode))
+        flaw = (struct flaw){CAUSE_UNSUPPORTED, "it is a directory"};
+    else if (fd < 0 || !S_ISREG(about.st_mode))
+        flaw = (struct flaw){CAUSE_UNSUPPORTED, NOT_REGULAR};
+    else if (!(*stream = fdopen(fd, "rb")))
+        flaw = flaw_of_errno(errno);
+    if (flaw.text && fd >= 0)
         close(fd);
     return flaw;
 }
@@ -168,15 +171,15 @@ enum status files_read_refuse_waits(const char *path)
     struct stat about;
     if (stat(path, &about) != 0 || S_ISREG(about.st_mode) || S_ISDIR(about.st_mode))
         return STATUS_OK;
-    return fail(STATUS_FAILED, "cannot open %s: " NOT_REGULAR, path);
+    return fail(CAUSE_UNSUPPORTED, "cannot open %s: " NOT_REGULAR, path);
 }
 
-const char *files_read_open_text(const char *path, FILE **stream)
+struct flaw files_read_open_text(const char *path, FILE **stream)
 {
-    const char *flaw = files_read_open(path, stream);
-    if (!flaw)
+    struct flaw flaw = files_read_open(path, stream);
+    if (!flaw.text)
         flaw = plain_text_convert(stream);
-    if (flaw && *stream) {
+    if (flaw.text && *stream) {
         fclose(*stream);
         *stream = NULL;
     }

@@ -27,16 +27,16 @@ void files_read_forget(const char *path);
  * to, but not for the contents of folders that they lead to. */
 bool files_read_add_below(const char *folder);
 
-/* Remember and open a regular file without waiting. Returns NULL or why it failed: another kind of
+/* Remember and open a regular file without waiting. Returns why it failed: another kind of
  * file, permissions, memory, or no such file; valid until this thread's next call. */
-const char *files_read_open(const char *path, FILE **stream);
+struct flaw files_read_open(const char *path, FILE **stream);
 
 /* Prints why not and fails where a path is a FIFO, a socket or a device, which may make its reader
  * wait. What is not there, or a folder, is for who opens it. */
 MUST_CHECK enum status files_read_refuse_waits(const char *path);
 
 /* The same as files_read_open of a file that is text if it can be (plain_text.h). */
-const char *files_read_open_text(const char *path, FILE **stream);
+struct flaw files_read_open_text(const char *path, FILE **stream);
 
 /* Whether a file is among them. */
 bool files_read_hold(const struct stat *about);

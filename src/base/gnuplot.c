@@ -42,16 +42,16 @@ enum status gnuplot_check_file(const char *file)
 {
     return kind_of(file)
                ? STATUS_OK
-               : fail(STATUS_USAGE, "a plot must be a .svg, .png or .pdf file, not %s", file);
+               : fail(CAUSE_USAGE, "a plot must be a .svg, .png or .pdf file, not %s", file);
 }
 
 enum status gnuplot_check_here(void)
 {
     int found = system("command -v gnuplot >/dev/null 2>&1");
     if (found < 0)
-        return fail(STATUS_FAILED, "cannot run gnuplot: %s", strerror(errno));
+        return fail_errno(errno, "cannot run gnuplot");
     return found == 0 ? STATUS_OK
-                      : fail(STATUS_FAILED, "plots are drawn by gnuplot; install it (gnuplot-nox)");
+                      : fail(CAUSE_MISSING, "plots are drawn by gnuplot; install it (gnuplot-nox)");
 }
 
 /* In double quotes, with all but letters, digits and the like as octal escapes: single quotes
@@ -258,8 +258,8 @@ static enum status explain(const struct gnuplot *gnuplot, int error, int result)
     if (stop_requested())
         return STATUS_INTERRUPTED;
     const char *name = gnuplot->name ? gnuplot->name : "text";
-    return error ? fail(STATUS_FAILED, "gnuplot could not draw %s: %s", name, strerror(error))
-                 : fail(STATUS_FAILED, "gnuplot could not draw %s", name);
+    return error ? fail_errno(error, "gnuplot could not draw %s", name)
+                 : fail(CAUSE_OTHER, "gnuplot could not draw %s", name);
 }
 
 /* All commands or none: gnuplot would draw a part of them. */
@@ -268,7 +268,7 @@ static enum status draw(struct gnuplot *gnuplot)
     int input, result = -1, error = start(gnuplot, &input);
     pthread_t writer;
     if (error)
-        return fail(STATUS_FAILED, "cannot run gnuplot: %s", strerror(error));
+        return fail_errno(error, "cannot run gnuplot");
     error = thread_start(&writer, "halo plot", THREAD_AS_CALLER, write_drawing, gnuplot);
     if (error)
         close(gnuplot->drawing);
@@ -293,7 +293,7 @@ static enum status finish(struct gnuplot *gnuplot, enum status status)
     if (gnuplot->file.fd >= 0 && close(gnuplot->file.fd) != 0 && !error)
         error = errno;
     if (status == STATUS_OK && error)
-        status = fail(STATUS_FAILED, "cannot write %s: %s", name, strerror(error));
+        status = fail_errno(error, "cannot write %s", name);
     else if (status == STATUS_OK && gnuplot->name)
         status = atomic_file_keep(&gnuplot->file, name);
     atomic_file_discard(&gnuplot->file);

@@ -139,6 +139,5 @@ int json_write(json_t *object, size_t flags, FILE *stream)
 enum status json_print(json_t *object, size_t flags, const char *what)
 {
     int error = json_write(object, JSON_INDENT(2) | flags, stdout);
-    return error ? fail(STATUS_FAILED, "cannot print %s as JSON: %s", what, strerror(error))
-                 : STATUS_OK;
+    return error ? fail_errno(error, "cannot print %s as JSON", what) : STATUS_OK;
 }

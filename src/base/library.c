@@ -18,16 +18,19 @@ void *library_symbol(const struct library *library, const char *name)
     return symbol;
 }
 
-static bool open_files(struct library *library, char reason[REASON_SIZE])
+/* dlopen() has no number of its own; the call of the system that failed left one. */
+static bool open_files(struct library *library, char reason[REASON_SIZE], int *error)
 {
     for (size_t i = 0; i < LIBRARY_FILES_MOST && library->files[i]; i++) {
+        errno = 0;
         if (!library->handles[i])
             library->handles[i] = dlopen(library->files[i], RTLD_NOW | RTLD_LOCAL);
-        const char *error = library->handles[i] ? NULL : dlerror();
-        if (error)
-            snprintf(reason, REASON_SIZE, "%s", error);
-        if (!library->handles[i])
-            return false;
+        if (library->handles[i])
+            continue;
+        *error = errno;
+        const char *text = dlerror();
+        snprintf(reason, REASON_SIZE, "%s", text ? text : library->files[i]);
+        return false;
     }
     return true;
 }
@@ -47,14 +50,14 @@ static bool find_symbols(struct library *library, char reason[REASON_SIZE])
     return true;
 }
 
-static bool open_once(struct library *library, char reason[REASON_SIZE])
+static bool open_once(struct library *library, char reason[REASON_SIZE], int *error)
 {
     *reason = '\0';
     if (atomic_load_explicit(&library->is_open, memory_order_acquire))
         return true;
     pthread_mutex_lock(&opening);
     bool is_open = atomic_load(&library->is_open) ||
-                   (open_files(library, reason) && find_symbols(library, reason));
+                   (open_files(library, reason, error) && find_symbols(library, reason));
     atomic_store_explicit(&library->is_open, is_open, memory_order_release);
     pthread_mutex_unlock(&opening);
     return is_open;
@@ -63,18 +66,14 @@ static bool open_once(struct library *library, char reason[REASON_SIZE])
 enum status library_open(struct library *library)
 {
     char reason[REASON_SIZE];
-    if (open_once(library, reason))
+    int error = 0;
+    if (open_once(library, reason, &error))
         return STATUS_OK;
-    static const int others[] = {ENOMEM, EMFILE, ENFILE};
+    enum cause cause = cause_of_errno(error);
+    if (cause == CAUSE_NO_MEMORY || cause == CAUSE_TEMPORARY)
+        return fail(cause, "cannot use %s: %s", library->title, reason);
     const char *package = library->package;
-    size_t length = strlen(reason);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        const char *system = strerror(others[i]);
-        size_t end = strlen(system);
-        if (length >= end && strcmp(reason + length - end, system) == 0)
-            return fail(STATUS_FAILED, "cannot use %s: %s", library->title, reason);
-    }
-    return fail(STATUS_FAILED, "cannot use %s: %s; install %s%s", library->title, reason,
+    return fail(CAUSE_MISSING, "cannot use %s: %s; install %s%s", library->title, reason,
                 *package ? "the package " : "it", package);
 }
 
@@ -90,5 +89,6 @@ bool library_of_choice(struct library *library, bool named, enum status *status)
 bool library_is_there(struct library *library)
 {
     char reason[REASON_SIZE];
-    return open_once(library, reason);
+    int error;
+    return open_once(library, reason, &error);
 }

@@ -36,7 +36,7 @@ static enum status refuse_choice(const struct option_row *row, const char *value
         short_list_add(&list, name);
         suggest_offer(&near, name);
     }
-    enum status status = fail(STATUS_USAGE, "%s%s is one of %s, not '%s'%s", dashes(row->name),
+    enum status status = fail(CAUSE_USAGE, "%s%s is one of %s, not '%s'%s", dashes(row->name),
                               row->name, short_list_text(&list, ""), value, suggest_text(&near));
     suggest_free(&near);
     return status;
@@ -46,7 +46,7 @@ static enum status need_value(const char *before, const char *option, const char
 {
     if (*value)
         return STATUS_OK;
-    return fail(STATUS_USAGE, "%s%s needs a value", before, option);
+    return fail(CAUSE_USAGE, "%s%s needs a value", before, option);
 }
 
 static enum status choose(const struct option_row *row, const char *value, size_t *index)
@@ -67,7 +67,7 @@ static enum status choose_list(const struct option_row *row, const char *text,
         char name[64];
         size_t index, length = strcspn(at, ",");
         if (list->count == OPTIONS_LIST_MOST)
-            return fail(STATUS_USAGE, "--%s takes at most %d names, not '%s'", row->name,
+            return fail(CAUSE_USAGE, "--%s takes at most %d names, not '%s'", row->name,
                         OPTIONS_LIST_MOST, text);
         snprintf(name, sizeof name, "%.*s", (int)length, at);
         TRY(choose(row, name, &index));
@@ -105,7 +105,7 @@ enum status options_parse_number(const char *option, const char *text, size_t le
     size_t number;
     TRY(need_value(dashes(option), option, text));
     if (!read_number(text, &end, &number) || *end || number < least || number > most)
-        return fail(STATUS_USAGE, "%s%s takes a number from %zu to %zu, not '%s'", dashes(option),
+        return fail(CAUSE_USAGE, "%s%s takes a number from %zu to %zu, not '%s'", dashes(option),
                     option, least, most, text);
     *value = number;
     return STATUS_OK;
@@ -120,7 +120,7 @@ static enum status parse_list(const struct option_row *row, const char *text,
         size_t value;
         if (list->count == OPTIONS_LIST_MOST || !read_number(at, &end, &value) ||
             (double)value < row->least || (double)value > row->most || (*end && *end != ','))
-            return fail(STATUS_USAGE,
+            return fail(CAUSE_USAGE,
                         "--%s takes up to %d numbers from %.0f to %.0f, separated by commas, "
                         "not '%s'",
                         row->name, OPTIONS_LIST_MOST, row->least, row->most, text);
@@ -144,7 +144,7 @@ enum status options_parse_seconds(const char *option, const char *text, double l
         end++;
     }
     if (!number || *end || !(value >= least && value <= most))
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "--%s takes seconds from %g to %g, such as 2, 0.5s or 20ms, not '%s'", option,
                     least, most, text);
     *seconds = value;
@@ -161,7 +161,7 @@ enum status options_parse_db(const char *what, const char *text, double least, d
     if (number && strcasecmp(end, "dB") == 0)
         end += 2;
     if (!number || *end || !(value >= least && value <= most))
-        return fail(STATUS_USAGE, "%s must be a number of dB from %g to %g, such as -6, not '%s'",
+        return fail(CAUSE_USAGE, "%s must be a number of dB from %g to %g, such as -6, not '%s'",
                     what, least, most, text);
     *db = value;
     return STATUS_OK;

@@ -127,7 +127,7 @@ static bool needs_copy(struct text_source *source)
     return source->is_wide || ends_so;
 }
 
-const char *plain_text_convert(FILE **stream)
+struct flaw plain_text_convert(FILE **stream)
 {
     struct text_source source = {.stream = *stream};
     bool is_text = false;
@@ -151,5 +151,5 @@ const char *plain_text_convert(FILE **stream)
     }
     if (copy)
         fclose(copy);
-    return error ? strerror(error) : NULL;
+    return error ? flaw_of_errno(error) : (struct flaw){0};
 }

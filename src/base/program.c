@@ -18,7 +18,7 @@ const struct option_row *program_option(const struct command *command, size_t in
                                         const struct option_group **group)
 {
     static const struct option_row help = {
-        .name = "help", .letter = 'h', .help = "print this help"};
+        .name = "help", .letter = 'h', .help = "print help; --help all: of all options"};
     for (*group = command->groups; *group && ((*group)->rows || (*group)->make_rows); ++*group) {
         const struct option_row *row = (*group)->rows ? (*group)->rows : (*group)->make_rows();
         for (; row->name; row++)
@@ -31,7 +31,7 @@ const struct option_row *program_option(const struct command *command, size_t in
 
 static enum status run(const struct command *command, int argc, char **argv)
 {
-    bool help;
+    enum help help;
     void *options = calloc(1, command->size + 1);
     if (!options)
         return fail_memory("options");
@@ -39,7 +39,7 @@ static enum status run(const struct command *command, int argc, char **argv)
         memcpy(options, command->defaults, command->size);
     enum status status = program_parse(command, argc, argv, options, &help);
     if (status == STATUS_OK && help)
-        program_print_help(command);
+        program_print_help(command, help);
     else if (status == STATUS_OK)
         status = command->run(options);
     if (command->free)
@@ -92,7 +92,7 @@ static enum status refuse_command(const struct command *command, const char *wor
             snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
                      *names ? ", " : "", program_short_name(*own));
     if (!*word)
-        return fail(STATUS_USAGE, "which command? %s has %s; see %s --help", command->name, names,
+        return fail(CAUSE_USAGE, "which command? %s has %s; see %s --help", command->name, names,
                     command->name);
     suggest_init(&near, word);
     for (int depth = 1; depth <= DEPTH_MOST && !has_close(&near); depth++)
@@ -102,13 +102,12 @@ static enum status refuse_command(const struct command *command, const char *wor
     enum status status;
     if (command->surplus && access(word, F_OK) == 0)
         status =
-            fail(STATUS_USAGE, "%s has no command '%s'; %s", command->name, word, command->surplus);
+            fail(CAUSE_USAGE, "%s has no command '%s'; %s", command->name, word, command->surplus);
     else if (*meant || !*names)
-        status = fail(STATUS_USAGE, "%s has no command '%s'%s%s see %s --help", command->name, word,
+        status = fail(CAUSE_USAGE, "%s has no command '%s'%s%s see %s --help", command->name, word,
                       meant, *meant ? "" : ";", command->name);
     else
-        status =
-            fail(STATUS_USAGE, "%s has no command '%s'; it has %s", command->name, word, names);
+        status = fail(CAUSE_USAGE, "%s has no command '%s'; it has %s", command->name, word, names);
     suggest_free(&near);
     return status;
 }
@@ -126,10 +125,15 @@ static bool is_help(const char *word)
     return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-/* halo help mask show, halo mask help show, halo --help mask show. */
+/* halo help mask show, halo mask help show, halo --help mask show, halo help render all. */
 static enum status help(const struct command *command, char **words)
 {
+    enum help asked = HELP_BRIEF;
     for (; *words; words++) {
+        if (strcmp(*words, "all") == 0 && !words[1]) {
+            asked = HELP_ALL;
+            break;
+        }
         const struct command *own = is_help(*words) ? command : find_command(command, *words);
         if (!own || (!own->summary && !own->usage))
             return refuse_command(command, *words);
@@ -138,7 +142,7 @@ static enum status help(const struct command *command, char **words)
     if (command->main && !command->usage)
         return command->main(0, words);
     bool is_alone = !command->usage && command->commands && !command->commands[1];
-    program_print_help(is_alone ? command->commands[0] : command);
+    program_print_help(is_alone ? command->commands[0] : command, asked);
     return STATUS_OK;
 }
 
@@ -151,13 +155,13 @@ enum status program_set(const struct command *command, void *options, const char
         if (strcmp(row->name, name) != 0)
             continue;
         if ((row->argument != NULL) != (value != NULL) && !row->optional)
-            return fail(STATUS_USAGE, "\"%s\" %s", name,
+            return fail(CAUSE_USAGE, "\"%s\" %s", name,
                         row->argument ? "needs a value" : "is true or false");
         void *of_group = (char *)options + group->offset;
         return row->kind == OPTION_PARSE && !row->parse ? group->parse(of_group, row, value)
                                                         : option_store(row, of_group, value);
     }
-    return fail(STATUS_USAGE, "\"%s\" is not an option of %s", name, command->name);
+    return fail(CAUSE_USAGE, "\"%s\" is not an option of %s", name, command->name);
 }
 
 enum status program_run(const struct command *command, int argc, char **argv)

@@ -29,11 +29,12 @@ struct option_group {
     }
 
 struct command {
-    const char *name;                   /* in full: "halo mask show" */
-    const char *summary;                /* a line; NULL: not listed */
-    const char *usage;                  /* --help up to the options; NULL: made from the commands */
-    const char *ending;                 /* --help after the options, or NULL */
-    void (*print_ending)(void);         /* printed after that; NULL: nothing */
+    const char *name;           /* in full: "halo mask show" */
+    const char *summary;        /* a line; NULL: not listed */
+    const char *brief;          /* --help; NULL: all that --help all prints, which is: */
+    const char *usage;          /* what precedes the options; NULL: made from the commands */
+    const char *ending;         /* what follows the options, or NULL */
+    void (*print_ending)(void); /* printed after that; NULL: nothing */
     const struct option_row *arguments; /* in this order; NULL: none. One that is a word may be an
                                          * option, too, whose row is for the same field */
     const struct option_group *groups;  /* ends with {0}; --help is added */
@@ -57,13 +58,15 @@ MUST_CHECK enum status program_run(const struct command *command, int argc, char
 MUST_CHECK enum status program_set(const struct command *command, void *options, const char *name,
                                    const char *value);
 
-/* Parse a command's own line into `options`, which has the defaults; *help: --help was there, and
- * what follows it was not read. Errors: usage, those of parsers. */
-MUST_CHECK enum status program_parse(const struct command *command, int argc, char **argv,
-                                     void *options, bool *help);
+enum help { HELP_NONE, HELP_BRIEF, HELP_ALL };
 
-/* What --help prints. */
-void program_print_help(const struct command *command);
+/* Parse a command's own line into `options`, which has the defaults; *help: whether --help, or
+ * --help all, was there; what follows it was not read. Errors: usage, those of parsers. */
+MUST_CHECK enum status program_parse(const struct command *command, int argc, char **argv,
+                                     void *options, enum help *help);
+
+/* What --help prints, or --help all. */
+void program_print_help(const struct command *command, enum help help);
 
 /* Option `index` of a command, last --help, then NULL; `group` becomes its group, NULL for --help.
  */

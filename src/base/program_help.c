@@ -35,7 +35,7 @@ static void print_commands(const struct command *command)
         printf("\n%s WHAT --help describes a command.\n", command->name);
 }
 
-void program_print_help(const struct command *command)
+static void print_all(const struct command *command)
 {
     const struct option_group *group, *before = NULL;
     const struct option_row *row;
@@ -57,4 +57,12 @@ void program_print_help(const struct command *command)
     }
     if (command->print_ending)
         command->print_ending();
+}
+
+void program_print_help(const struct command *command, enum help help)
+{
+    if (help == HELP_BRIEF && command->brief)
+        wrapped_print_text(stdout, command->brief);
+    else
+        print_all(command);
 }

@@ -17,7 +17,7 @@ struct parser {
     const struct command *command;
     void *options;
     const struct option_row *argument; /* the next one, or NULL */
-    bool help;
+    enum help help;
     struct option longs[OPTIONS_MOST + 1];
     char shorts[2 * OPTIONS_MOST + 3];
 };
@@ -95,14 +95,13 @@ static enum status refuse_unknown(const struct parser *parser, const char *text)
     struct suggest near;
     snprintf(word, sizeof word, "%.*s", (int)strcspn(text, "="), text);
     if (is_long(parser, word))
-        return fail(STATUS_USAGE, "%s takes no value, not '%s'; see %s --help", word, text,
-                    command);
+        return fail(CAUSE_USAGE, "%s takes no value, not '%s'; see %s --help", word, text, command);
     if (list_begun(parser, word, names) > 1)
-        return fail(STATUS_USAGE, "%s is ambiguous; did you mean %s?", word, names);
+        return fail(CAUSE_USAGE, "%s is ambiguous; did you mean %s?", word, names);
     suggest_init(&near, word);
     offer_options(parser, &near);
     const char *meant = suggest_text(&near);
-    enum status status = fail(STATUS_USAGE, "%s is not an option%s%s %s --help lists them", text,
+    enum status status = fail(CAUSE_USAGE, "%s is not an option%s%s %s --help lists them", text,
                               meant, *meant ? "" : ";", command);
     suggest_free(&near);
     return status;
@@ -111,7 +110,7 @@ static enum status refuse_unknown(const struct parser *parser, const char *text)
 static enum status refuse_missing(const struct parser *parser, const char *option,
                                   const struct option_row *row)
 {
-    return fail(STATUS_USAGE, "%s needs a value: %s; see %s --help", option, row->argument,
+    return fail(CAUSE_USAGE, "%s needs a value: %s; see %s --help", option, row->argument,
                 parser->command->name);
 }
 
@@ -161,7 +160,7 @@ static enum status check_once(const struct parser *parser, const struct option_r
     const char **field = argument_field(parser, argument);
     if (!field || !*field)
         return STATUS_OK;
-    return fail(STATUS_USAGE, "%s is given twice: '%s' and '%s'; see %s --help", argument->name,
+    return fail(CAUSE_USAGE, "%s is given twice: '%s' and '%s'; see %s --help", argument->name,
                 *field, value, parser->command->name);
 }
 
@@ -186,7 +185,7 @@ static enum status refuse_surplus(const struct parser *parser, const char *value
         snprintf(advice, sizeof advice, "%s", command->surplus);
     else
         snprintf(advice, sizeof advice, "see %s --help", command->name);
-    return fail(STATUS_USAGE, "%s takes %s, not %s'%s'; %s", command->name,
+    return fail(CAUSE_USAGE, "%s takes %s, not %s'%s'; %s", command->name,
                 argument_names(command, names), parser->argument ? "also " : "", value, advice);
 }
 
@@ -197,7 +196,7 @@ static enum status parse_argument(struct parser *parser, const char *value)
     if (!row || !row->name || (row->kind == OPTION_STRINGS && is_slip(parser, value)))
         return refuse_surplus(parser, value);
     if (!*value)
-        return fail(STATUS_USAGE, "%s of %s is empty; see %s --help", row->name, command, command);
+        return fail(CAUSE_USAGE, "%s of %s is empty; see %s --help", row->name, command, command);
     TRY(check_once(parser, row, value));
     parser->argument += row->kind != OPTION_STRINGS;
     return option_store(row, parser->options, value);
@@ -218,7 +217,7 @@ static enum status check_arguments(const struct parser *parser)
         row++;
     if (parser->help || !row || !row->name)
         return STATUS_OK;
-    return fail(STATUS_USAGE, "%s needs %s; see %s --help", parser->command->name,
+    return fail(CAUSE_USAGE, "%s needs %s; see %s --help", parser->command->name,
                 argument_names(parser->command, names), parser->command->name);
 }
 
@@ -238,7 +237,7 @@ static enum status check_value(const struct parser *parser, const struct option_
     if (value && !*value)
         return refuse_missing(parser, name, row);
     if (value == word && is_option(parser, value))
-        return fail(STATUS_USAGE, "%s needs a value: %s, not the option %s; or write %s=%s", name,
+        return fail(CAUSE_USAGE, "%s needs a value: %s, not the option %s; or write %s=%s", name,
                     row->argument, value, name, value);
     return STATUS_OK;
 }
@@ -250,7 +249,7 @@ static enum status parse_option(struct parser *parser, int number, const char *v
     const struct option_group *group;
     const struct option_row *row = row_of(parser, number, &group);
     if (!group) {
-        parser->help = true;
+        parser->help = HELP_BRIEF;
         return STATUS_OK;
     }
     TRY(check_value(parser, row, value, word));
@@ -280,7 +279,7 @@ static enum status check_dashes(const struct parser *parser, char **argv)
         size_t dash = strange_dash(*word), length = strcspn(*word, "=");
         snprintf(option, sizeof option, "--%.*s", (int)(length - dash), *word + dash);
         if (dash > 0 && length > dash + 1 && is_long(parser, option))
-            return fail(STATUS_USAGE, "%s is not an option; did you mean %s%s?", *word, option,
+            return fail(CAUSE_USAGE, "%s is not an option; did you mean %s%s?", *word, option,
                         *word + length);
     }
     return STATUS_OK;
@@ -303,13 +302,15 @@ static enum status parse_all(struct parser *parser, int argc, char **argv)
         else
             status = parse_option(parser, number, optarg, argv[optind - 1]);
     }
+    if (parser->help && optind < argc && strcmp(argv[optind], "all") == 0)
+        parser->help = HELP_ALL;
     for (int i = optind; status == STATUS_OK && !parser->help && i < argc; i++)
         status = parse_argument(parser, argv[i]); /* after -- */
     return status == STATUS_OK ? check_arguments(parser) : status;
 }
 
 enum status program_parse(const struct command *command, int argc, char **argv, void *options,
-                          bool *help)
+                          enum help *help)
 {
     struct parser parser = {.command = command, .options = options, .argument = command->arguments};
     enum status status = parse_all(&parser, argc, argv);

@@ -7,6 +7,8 @@
 #ifndef HALO_STATUS_H
 #define HALO_STATUS_H
 
+#include "base/cause.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -34,20 +36,22 @@ enum verbosity { VERBOSITY_SILENT, VERBOSITY_QUIET, VERBOSITY_NORMAL, VERBOSITY_
             return tried;                                                                          \
     } while (0)
 
-/* Print "halo: ..." on standard error and return `status`. Messages are made printable.h's. */
-MUST_CHECK enum status fail(enum status status, const char *format, ...) PRINTF_LIKE(2, 3);
+/* Print "halo: ..." on standard error. Messages are made printable.h's. Returns the status of the
+ * cause: STATUS_USAGE, STATUS_INTERRUPTED, STATUS_SOME_FAILED or STATUS_FAILED. */
+MUST_CHECK enum status fail(enum cause cause, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* The same with a number from <errno.h>: ": " and its text end the message. */
+MUST_CHECK enum status fail_errno(int error, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* The status that fail() returns. */
+enum status cause_status(enum cause cause);
 
 enum { FAILURE_BYTES = 8192, FAILURE_KIND = 256 };
 
-/* A line of fail() in its parts: what failed, why, what to do: "cannot open hal.wav: no such file;
- * did you mean hall.wav?" */
 struct failure {
-    enum status status;
+    enum cause cause;
     char message[FAILURE_BYTES]; /* the bytes of names as they are */
-    size_t reason, advice;       /* where these begin; 0: there is none */
-    bool for_memory;             /* memory ran out, or what a thread takes */
-    char kind[FAILURE_KIND]; /* "cannot open ...: no such file": alike in many of a kind, since it
-                                lacks what failed and what to do */
+    char kind[FAILURE_KIND];     /* "missing: cannot open": cause and what failed, without names */
 };
 
 /* The last one that was printed, by any thread, not as a note. False: there is none. */
@@ -79,11 +83,11 @@ struct log_keeper {
 MUST_CHECK struct log_keeper log_keep_in(char *text, size_t size);
 void log_keep_again(const struct log_keeper *before);
 
-/* Into `failure`, with its parts, for fail_again of any thread; its message is empty until then. */
+/* Into `failure`, for fail_again of any thread. Its message is empty until then. */
 MUST_CHECK struct log_keeper log_keep_failure(struct failure *failure);
 
-/* Fail as that one did, with the same parts, behind the prefix of this thread. */
-MUST_CHECK enum status fail_again(enum status status, const struct failure *failure);
+/* Fail as that one did, behind the prefix of this thread. */
+MUST_CHECK enum status fail_again(const struct failure *failure);
 
 /* For this thread: warnings begin with "subject: ". NULL: without. */
 void warn_about(const char *subject);

@@ -78,7 +78,7 @@ enum status step_crew_create(size_t threads, struct step_crew **result)
                                  help, crew);
         if (error) {
             step_crew_destroy(crew);
-            return fail(STATUS_FAILED, "cannot start a thread: %s", thread_error(error));
+            return fail(CAUSE_NO_MEMORY, "cannot start a thread: %s", thread_error(error));
         }
         crew->count++;
     }

@@ -34,7 +34,7 @@ enum status text_lines_refuse(const struct text_lines *lines, const char *format
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    return fail(STATUS_FAILED, "cannot read mask %s: line %zu: %s", lines->file, lines->number,
+    return fail(CAUSE_DAMAGED, "cannot read mask %s: line %zu: %s", lines->file, lines->number,
                 text);
 }
 
@@ -80,7 +80,7 @@ enum status text_lines_next(struct text_lines *lines, char **line)
     *line = NULL;
     if (!fgets(lines->line, LINE_MOST, lines->stream)) {
         if (ferror(lines->stream))
-            return fail(STATUS_FAILED, "cannot read mask %s: %s", lines->file, strerror(errno));
+            return fail_errno(errno, "cannot read mask %s", lines->file);
         return STATUS_OK;
     }
     lines->number++;

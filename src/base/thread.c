@@ -1,6 +1,5 @@
 #include "base/thread.h"
 
-#include "base/failure_text.h"
 #include "base/realtime.h"
 
 #include <errno.h>
@@ -34,7 +33,7 @@ int thread_start(pthread_t *thread, const char *name, enum thread_priority prior
 /* The system has one word for two causes. */
 const char *thread_error(int error)
 {
-    return error == EAGAIN ? NO_MEMORY " for it, or too many run" : strerror(error);
+    return error == EAGAIN ? "not enough memory for it, or too many run" : strerror(error);
 }
 
 void thread_condition_init(pthread_cond_t *condition)

@@ -120,7 +120,7 @@ enum status workers_create(size_t count, struct workers **result)
     int error = start_threads(workers, workers->count - 1);
     if (error) {
         workers_destroy(workers);
-        return fail(STATUS_FAILED, "cannot start a thread: %s; try fewer with --threads",
+        return fail(CAUSE_NO_MEMORY, "cannot start a thread: %s; try fewer with --threads",
                     thread_error(error));
     }
     *result = workers;

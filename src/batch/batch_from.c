@@ -19,7 +19,7 @@ static enum status print_job(json_t *object, char **job)
 {
     *job = object ? json_dumps(object, JSON_COMPACT) : NULL;
     json_decref(object);
-    return *job ? STATUS_OK : fail(STATUS_USAGE, "not UTF-8");
+    return *job ? STATUS_OK : fail(CAUSE_USAGE, "not UTF-8");
 }
 
 static enum status check_command(const struct batch_options *options, const char *path)
@@ -27,7 +27,7 @@ static enum status check_command(const struct batch_options *options, const char
     size_t length = strlen(path);
     if (path[length - 1] != '|' || options->allow_commands)
         return STATUS_OK;
-    return fail(STATUS_USAGE,
+    return fail(CAUSE_USAGE,
                 "'%s' is a command; --allow-commands runs those of this list, with all your rights",
                 path);
 }
@@ -42,9 +42,9 @@ static enum status read_recording(const char *line, json_t **job)
     while (length > 0 && strchr(" \t", path[length - 1]))
         length--;
     if (id == 0 || length == 0)
-        return fail(STATUS_USAGE, "a wav.scp has an id and a path a line");
+        return fail(CAUSE_USAGE, "a wav.scp has an id and a path a line");
     *job = json_pack("{s:s%, s:s%}", "id", line, id, "in", path, length);
-    return *job ? STATUS_OK : fail(STATUS_USAGE, "not UTF-8");
+    return *job ? STATUS_OK : fail(CAUSE_USAGE, "not UTF-8");
 }
 
 static enum status kaldi_to_job(const struct batch_options *options, const char *line, char **job)
@@ -82,10 +82,10 @@ static enum status nemo_to_job(const struct batch_options *options, const char *
     double duration = json_number_value(json_object_get(root, "duration"));
     enum status status = STATUS_OK;
     if (!path)
-        status = fail(STATUS_USAGE, "a NeMo manifest has \"audio_filepath\" in each line");
+        status = fail(CAUSE_USAGE, "a NeMo manifest has \"audio_filepath\" in each line");
     else if (offset && !json_is_null(offset) && !(start >= 0 && duration > 0))
         status =
-            fail(STATUS_USAGE, "%s: \"offset\" is from 0 on, with a \"duration\" above 0", path);
+            fail(CAUSE_USAGE, "%s: \"offset\" is from 0 on, with a \"duration\" above 0", path);
     else if (offset && !json_is_null(offset))
         object = json_pack("{s:s, s:f, s:f}", "in", path, "start", start, "duration", duration);
     else if (duration > 0)
@@ -197,8 +197,7 @@ static enum status write_lines(const struct batch_options *options, const struct
             measure_output(&job, entry);
         char *line = status == STATUS_OK ? output_line(options, &job, entry) : NULL;
         if (status == STATUS_OK && (!line || put_line(to, line)))
-            status = fail(STATUS_FAILED, "cannot write %s: %s", path,
-                          line ? strerror(errno) : "not enough memory");
+            status = fail_errno(line ? errno : ENOMEM, "cannot write %s", path);
         free(line);
         batch_job_free(&job);
         TRY(status);
@@ -215,9 +214,7 @@ static enum status open_manifest(struct manifest_output *to, const char *path, b
         to->packed = gzdopen(to->file.fd, "wb");
     else
         to->plain = fdopen(to->file.fd, "wb");
-    return to->packed || to->plain
-               ? STATUS_OK
-               : fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
+    return to->packed || to->plain ? STATUS_OK : fail_errno(errno, "cannot write %s", path);
 }
 
 static enum status write_manifest(const struct batch_options *options,
@@ -229,7 +226,7 @@ static enum status write_manifest(const struct batch_options *options,
         status = write_lines(options, list, &to, path);
     int failed = to.packed ? gzclose_w(to.packed) != Z_OK : to.plain ? fclose(to.plain) != 0 : 0;
     if (status == STATUS_OK && failed)
-        status = fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
+        status = fail_errno(errno, "cannot write %s", path);
     if (status == STATUS_OK)
         status = atomic_file_keep(&to.file, path);
     atomic_file_discard(&to.file);

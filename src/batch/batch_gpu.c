@@ -174,7 +174,7 @@ static enum status choose_devices(const struct gather_device_kind *kind,
         for (size_t before = 0; before < *count; before++)
             is_twice |= numbers[before] == (int)d;
         if (d >= there)
-            return fail(STATUS_FAILED,
+            return fail(CAUSE_DEVICE,
                         "cannot use GPU %zu: there %s %zu, counted from 0; name others with "
                         "--devices or use --backend cpu",
                         d, there == 1 ? "is" : "are", there);
@@ -221,7 +221,7 @@ static bool is_faster(const struct batch_options *options, const struct batch_li
 static enum status check(const struct convolver_settings *convolver)
 {
     if (convolver->gpu.kernel || convolver->gpu.mode != GPU_MODE_AUTO)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "halo batch has kernels of its own: remove --kernel and --gpu-mode");
     return STATUS_OK;
 }

@@ -82,12 +82,12 @@ enum status batch_job_identify(const struct batch_options *defaults, const char 
     json_error_t error;
     *job = (struct batch_job){.root = json_loads(line, JSON_REJECT_DUPLICATES, &error)};
     if (!job->root)
-        return fail(STATUS_USAGE, "not JSON: %s", error.text);
+        return fail(CAUSE_USAGE, "not JSON: %s", error.text);
     const char *out = text_of(job->root, "out");
     job->id = text_of(job->root, "id");
     job->options.input = text_of(job->root, "in");
     if (!job->options.input || !*job->options.input)
-        return fail(STATUS_USAGE, "a job is an object with \"in\", the path of a sound file");
+        return fail(CAUSE_USAGE, "a job is an object with \"in\", the path of a sound file");
     if (out) /* as it is, but for a folder above */
         TRY(output_within(defaults->render.out_dir, out, &job->output));
     else
@@ -95,7 +95,7 @@ enum status batch_job_identify(const struct batch_options *defaults, const char 
     job->name = job->output + strlen(defaults->render.out_dir);
     job->name += strspn(job->name, "/");
     if (batch_is_journal(job->name))
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "the output '%s' is in the folder of a journal; choose another name",
                     job->name);
     if (!job->id || !*job->id)
@@ -140,7 +140,7 @@ static enum status set_option(struct batch_job *job, const char *name, const jso
     if (json_is_true(value))
         return program_set(&command_render, &job->options, name, NULL);
     if (!json_is_string(value) && !json_is_number(value))
-        return fail(STATUS_USAGE, "\"%s\" is a text, a number, true, or a list of them", name);
+        return fail(CAUSE_USAGE, "\"%s\" is a text, a number, true, or a list of them", name);
     const char *text = value_text(job, value);
     return text ? program_set(&command_render, &job->options, name, text) : fail_memory("a job");
 }
@@ -150,12 +150,11 @@ static enum status set_member(struct batch_job *job, const char *name, const jso
     size_t index;
     const json_t *item;
     if (is_among(not_of_a_job, name))
-        return fail(STATUS_USAGE, "\"%s\" is for the whole batch, not for a job", name);
+        return fail(CAUSE_USAGE, "\"%s\" is for the whole batch, not for a job", name);
     if (!json_is_array(value))
         return set_option(job, name, value);
     if (!stage_ops_named(name) && strcmp(name, "chain") != 0 && json_array_size(value) > 1)
-        return fail(STATUS_USAGE, "\"%s\" is one value; a list of numbers is a text: \"1,3\"",
-                    name);
+        return fail(CAUSE_USAGE, "\"%s\" is one value; a list of numbers is a text: \"1,3\"", name);
     json_array_foreach(value, index, item) TRY(set_option(job, name, item));
     return STATUS_OK;
 }
@@ -170,12 +169,12 @@ static enum status set_stages(struct batch_job *job, const json_t *stages)
         const char *name = member ? json_object_iter_key(member) : NULL;
         if (!name || json_object_size(stage) != 1 ||
             (!stage_ops_named(name) && strcmp(name, "chain") != 0))
-            return fail(STATUS_USAGE,
+            return fail(CAUSE_USAGE,
                         "\"stages\" has objects of one stage: {\"mask\": \"hall.wav\"}");
         TRY(set_member(job, name, json_object_iter_value(member)));
     }
     return json_is_array(stages) || !stages ? STATUS_OK
-                                            : fail(STATUS_USAGE, "\"stages\" is a list of stages");
+                                            : fail(CAUSE_USAGE, "\"stages\" is a list of stages");
 }
 
 bool batch_job_has_stages(const json_t *root)
@@ -262,7 +261,7 @@ static enum status make_digest(struct batch_job *job)
 static enum status check_input(const char *input)
 {
     if (strcmp(input, "-") == 0)
-        return fail(STATUS_USAGE, "a job reads a file, not standard input");
+        return fail(CAUSE_USAGE, "a job reads a file, not standard input");
     return files_read_refuse_waits(input);
 }
 
@@ -280,7 +279,7 @@ static enum status check_seed(const struct batch_options *defaults, struct batch
     else if (own && !json_is_integer(own))
         value = -1;
     if (value < 0 || value > UINT32_MAX)
-        return fail(STATUS_USAGE, "\"seed\" is a whole number from 0 to %" PRIu32, UINT32_MAX);
+        return fail(CAUSE_USAGE, "\"seed\" is a whole number from 0 to %" PRIu32, UINT32_MAX);
     job->seed = own ? (uint64_t)value : defaults->render.seed;
     return STATUS_OK;
 }
@@ -320,7 +319,7 @@ enum status batch_job_prepare(const struct batch_options *defaults, struct batch
     TRY(stage_list_draw(&job->options.chain.stages, job->seed, job->id));
     if (strcmp(job->options.chain.settings.convolver.backend, "cuda") == 0 &&
         strcmp(defaults->render.chain.settings.convolver.backend, "cuda") != 0)
-        return fail(STATUS_USAGE, "\"backend\": \"cuda\" is for the whole batch: --backend cuda");
+        return fail(CAUSE_USAGE, "\"backend\": \"cuda\" is for the whole batch: --backend cuda");
     job->options.output = job->output; /* whatever a member was, it stays in the folder */
     TRY(render_options_check_job(&job->options));
     TRY(check_input(input));

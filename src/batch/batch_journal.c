@@ -203,9 +203,8 @@ enum status batch_journal_read_all(const char *folder,
     int error = read_folder(place, NULL, &reader);
     free(place);
     if (error == ENOENT)
-        return fail(STATUS_FAILED, "%s has no journal of halo batch", folder);
-    return error ? fail(STATUS_FAILED, "cannot read the journal of %s: %s", folder, strerror(error))
-                 : STATUS_OK;
+        return fail(CAUSE_MISSING, "%s has no journal of halo batch", folder);
+    return error ? fail_errno(error, "cannot read the journal of %s", folder) : STATUS_OK;
 }
 
 void batch_journal_refresh(struct batch_journal *journal)
@@ -268,8 +267,7 @@ static enum status open_journal(struct batch_journal *journal, const char *folde
     }
     if (!error)
         error = atomic_file_sync_folder(journal->place);
-    return error ? fail(STATUS_FAILED, "cannot keep a journal in %s: %s", folder, strerror(error))
-                 : STATUS_OK;
+    return error ? fail_errno(error, "cannot keep a journal in %s", folder) : STATUS_OK;
 }
 
 enum status batch_journal_open(const char *folder, const struct batch_shard *shard,
@@ -454,7 +452,7 @@ enum status batch_journal_add(struct batch_journal *journal, const struct batch_
     if (!error)
         error = sync_until(journal, ++journal->written);
     pthread_mutex_unlock(&journal->lock);
-    return error ? fail(STATUS_FAILED, "cannot write the journal: %s", strerror(error)) : STATUS_OK;
+    return error ? fail_errno(error, "cannot write the journal") : STATUS_OK;
 }
 
 void batch_journal_confirm(struct batch_journal *journal, const struct batch_job *job)

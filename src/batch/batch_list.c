@@ -236,7 +236,7 @@ static enum status check_report(const struct batch_names *names, const char *uni
 {
     struct batch_folder folder = {0};
     if (batch_is_journal(report))
-        return fail(STATUS_USAGE, "--report %s is in the folder of a journal; choose another name",
+        return fail(CAUSE_USAGE, "--report %s is in the folder of a journal; choose another name",
                     report);
     char *real = realpath(report, NULL);
     const char *path = real ? real : report;
@@ -248,12 +248,12 @@ static enum status check_report(const struct batch_names *names, const char *uni
     free(folder.path);
     free(real);
     if (stages > 0)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "--report %s would replace what the stages of %s read; choose another name",
                     report, name_place(whose, unit, stages));
     if (input == 0 && output == 0)
         return STATUS_OK;
-    return fail(STATUS_USAGE, "--report %s would replace the %s of %s %zu; choose another name",
+    return fail(CAUSE_USAGE, "--report %s would replace the %s of %s %zu; choose another name",
                 report, input > 0 ? "input" : "output", unit, input > 0 ? input : output);
 }
 
@@ -262,14 +262,14 @@ static enum status check_names(const struct batch_names *names, const char *unit
 {
     const struct batch_clash *output = &names->same_output, *id = &names->same_id;
     if (output->one > 0)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "%ss %zu and %zu have the same output; each job needs its own \"out\", or a "
                     "--name that keeps them apart, such as {dir}/{stem}.wav",
                     unit, output->one, output->other);
     if (id->one > 0)
-        return fail(STATUS_USAGE, "%ss %zu and %zu have the same \"id\"", unit, id->one, id->other);
+        return fail(CAUSE_USAGE, "%ss %zu and %zu have the same \"id\"", unit, id->one, id->other);
     if (names->replaced.one > 0)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "the output of %s %zu would replace the input of %s %zu; choose another folder "
                     "for -O",
                     unit, names->replaced.other, unit, names->replaced.one);
@@ -277,7 +277,7 @@ static enum status check_names(const struct batch_names *names, const char *unit
     char whose[WHOSE_BYTES];
     if (loses->one == 0)
         return STATUS_OK;
-    return fail(STATUS_USAGE,
+    return fail(CAUSE_USAGE,
                 "the output of %s %zu would replace what the stages of %s read; choose another "
                 "folder for -O",
                 unit, loses->other, name_place(whose, unit, loses->one));
@@ -451,8 +451,11 @@ static enum status read_glob(const struct batch_options *options, const struct b
     int failed = glob(options->glob, 0, NULL, &found);
     enum status status = STATUS_OK;
     if (failed)
-        status = fail(STATUS_FAILED, "--glob '%s': %s", options->glob,
-                      failed == GLOB_NOMATCH ? "no such files" : "cannot read the folder");
+        status = failed == GLOB_NOSPACE
+                     ? fail_memory("the files of a pattern")
+                     : fail(failed == GLOB_NOMATCH ? CAUSE_MISSING : CAUSE_OTHER, "--glob '%s': %s",
+                            options->glob,
+                            failed == GLOB_NOMATCH ? "no such files" : "cannot read the folder");
     struct found_files files = {options, shard, names, list, 0};
     for (size_t i = 0; status == STATUS_OK && i < found.gl_pathc; i++)
         status = add_file(&files, found.gl_pathv[i], NULL);
@@ -485,7 +488,7 @@ static enum status read_masks(struct batch_options *options)
     }
     lines_read_close(lines);
     if (status == STATUS_OK && options->mask_list.count == 0)
-        status = fail(STATUS_USAGE, "--masks %s: it has none", options->masks);
+        status = fail(CAUSE_USAGE, "--masks %s: it has none", options->masks);
     return status;
 }
 

@@ -19,8 +19,7 @@ enum status batch_report_open(struct batch_report *report, const char *path)
         return STATUS_OK;
     TRY(atomic_file_open(&report->file, path, true));
     report->stream = fdopen(report->file.fd, "wb");
-    return report->stream ? STATUS_OK
-                          : fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
+    return report->stream ? STATUS_OK : fail_errno(errno, "cannot write %s", path);
 }
 
 void batch_report_close(struct batch_report *report)
@@ -32,33 +31,27 @@ void batch_report_close(struct batch_report *report)
     pthread_mutex_destroy(&report->lock);
 }
 
-/* The reason may have the name of the input as well. */
-static void count_kind(struct batch_report *report, const char *input, const char *reason)
+static void count_kind(struct batch_report *report, const char *kind)
 {
-    char text[sizeof report->reasons[0].text];
-    const char *named = strstr(reason, input);
-    if (named)
-        snprintf(text, sizeof text, "%.*sFILE%s", (int)(named - reason), reason,
-                 named + strlen(input));
-    else
-        snprintf(text, sizeof text, "%s", reason);
     size_t at = 0;
-    while (at < report->reason_count && strcmp(report->reasons[at].text, text) != 0)
+    while (at < report->reason_count && strcmp(report->reasons[at].text, kind) != 0)
         at++;
     if (at == BATCH_REASONS)
         at--; /* "others" */
     else if (at == report->reason_count)
         memcpy(report->reasons[report->reason_count++].text,
-               at == BATCH_REASONS - 1 ? "others" : text,
-               at == BATCH_REASONS - 1 ? sizeof "others" : strlen(text) + 1);
+               at == BATCH_REASONS - 1 ? "others" : kind,
+               at == BATCH_REASONS - 1 ? sizeof "others" : strlen(kind) + 1);
     report->reasons[at].count++;
 }
 
 static void write_result(struct batch_report *report, const char *id, enum batch_result result,
-                         const char *reason, json_t *details)
+                         const struct failure *problem, json_t *details)
 {
-    json_t *line = json_pack("{s:o, s:s, s:o*}", "id", json_text(id), "result",
-                             result_names[result], "reason", reason ? json_text(reason) : NULL);
+    json_t *line =
+        json_pack("{s:o, s:s, s:s*, s:o*}", "id", json_text(id), "result", result_names[result],
+                  "cause", problem ? cause_name(problem->cause) : NULL, "reason",
+                  problem ? json_text(problem->message) : NULL);
     if (line && details)
         json_object_update(line, details);
     int error = json_write(line, JSON_COMPACT | JSON_REAL_PRECISION(9), report->stream);
@@ -89,8 +82,8 @@ void batch_report_note_losses(const struct batch_report *report)
              report->lossy, report->made, plural_s(report->made));
 }
 
-void batch_report_add(struct batch_report *report, const char *id, const char *input,
-                      enum batch_result result, const struct failure *problem, json_t *details)
+void batch_report_add(struct batch_report *report, const char *id, enum batch_result result,
+                      const struct failure *problem, json_t *details)
 {
     pthread_mutex_lock(&report->lock);
     report->made += result == BATCH_MADE;
@@ -99,9 +92,9 @@ void batch_report_add(struct batch_report *report, const char *id, const char *i
     if (result == BATCH_MADE)
         count_made(report, details);
     if (result == BATCH_FAILED && problem)
-        count_kind(report, input, problem->kind);
+        count_kind(report, problem->kind);
     if (report->stream)
-        write_result(report, id, result, problem ? problem->message : NULL, details);
+        write_result(report, id, result, problem, details);
     json_decref(details);
     pthread_mutex_unlock(&report->lock);
 }
@@ -132,6 +125,6 @@ enum status batch_report_keep(struct batch_report *report, const char *path, siz
     if (report->error)
         error = report->error;
     if (error)
-        return fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(error));
+        return fail_errno(error, "cannot write %s", path);
     return atomic_file_keep(&report->file, path);
 }

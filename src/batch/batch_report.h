@@ -24,7 +24,7 @@ struct batch_report {
     double sound_seconds;  /* of outputs made */
     json_t *devices;       /* what became of GPUs; NULL: none were used. Owned */
     size_t reason_count;
-    struct batch_reason { /* what failed, and why */
+    struct batch_reason { /* the kind of a failure */
         char text[FAILURE_KIND];
         size_t count;
     } reasons[BATCH_REASONS];
@@ -34,9 +34,9 @@ struct batch_report {
 MUST_CHECK enum status batch_report_open(struct batch_report *report, const char *path);
 
 /* `details`: new, or NULL; released. `problem`: of a failure, else NULL. Failures are counted by
- * their kinds, from which `input` is left out. */
-void batch_report_add(struct batch_report *report, const char *id, const char *input,
-                      enum batch_result result, const struct failure *problem, json_t *details);
+ * their kinds. */
+void batch_report_add(struct batch_report *report, const char *id, enum batch_result result,
+                      const struct failure *problem, json_t *details);
 
 /* The summary, as a new object; NULL: memory. */
 json_t *batch_report_summary(struct batch_report *report, size_t jobs);

@@ -5,7 +5,6 @@
 #include "base/plural.h"
 #include "base/progress_of_many.h"
 #include "base/stop.h"
-#include "batch/batch_failures.h"
 #include "batch/batch_gpu.h"
 #include "batch/batch_journal.h"
 #include "batch/batch_list.h"
@@ -74,8 +73,8 @@ static enum status end_command(struct batch_work *work)
     int code = work->command ? pclose(work->command) : 0;
     work->command = NULL;
     return code == 0 ? STATUS_OK
-                     : fail(STATUS_FAILED, "the command '%s' failed with exit status %d",
-                            work->input, WIFEXITED(code) ? WEXITSTATUS(code) : code);
+                     : fail(CAUSE_OTHER, "the command '%s' failed with exit status %d", work->input,
+                            WIFEXITED(code) ? WEXITSTATUS(code) : code);
 }
 
 static enum status record_output(void *context, const struct stat *about)
@@ -122,12 +121,12 @@ static enum status begin_command(struct batch_work *work)
     if (length == 0 || options->input[length - 1] != '|')
         return STATUS_OK;
     if (!work->batch->options->allow_commands)
-        return fail(STATUS_USAGE, "'%s' is a command; --allow-commands runs it", options->input);
+        return fail(CAUSE_USAGE, "'%s' is a command; --allow-commands runs it", options->input);
     char *command = strndup(options->input, length - 1);
     work->command = command ? popen(command, "re") : NULL;
     free(command);
     if (!work->command)
-        return fail(STATUS_FAILED, "cannot run '%s': %s", options->input, strerror(errno));
+        return fail_errno(errno, "cannot run '%s'", options->input);
     snprintf(work->command_path, sizeof work->command_path, "/dev/fd/%d", fileno(work->command));
     options->input = work->command_path;
     return STATUS_OK;
@@ -173,12 +172,17 @@ static enum status render_work(struct batch_work *work)
     return status;
 }
 
+/* The same job may succeed if it is tried again. */
+static bool may_pass(enum cause cause)
+{
+    return cause == CAUSE_TEMPORARY || cause == CAUSE_NO_MEMORY;
+}
+
 static enum status try_work(struct batch_work *work)
 {
     enum status status = render_work(work);
     for (size_t again = 0; again < work->batch->options->retries && status == STATUS_FAILED &&
-                           batch_failure_may_pass(work->problem.message) &&
-                           !batch_disk_is_full(work->problem.message);
+                           may_pass(work->problem.cause);
          again++)
         status = render_work(work);
     return status;
@@ -218,7 +222,7 @@ static enum status do_work(struct batch_work *work, enum batch_result *result)
     const struct batch *batch = work->batch;
     TRY(batch_job_identify(batch->options, work->entry->line, &work->job));
     if (work->entry->flaw)
-        return fail(STATUS_FAILED, "%s", work->entry->flaw);
+        return fail(CAUSE_USAGE, "%s", work->entry->flaw);
     TRY(batch_job_prepare(batch->options, &work->job));
     if (batch_journal_state(batch->journal, &work->job) == BATCH_DONE) {
         *result = BATCH_KEPT;
@@ -227,11 +231,18 @@ static enum status do_work(struct batch_work *work, enum batch_result *result)
     return is_for_later(work) ? STATUS_OK : claim_and_work(work, result);
 }
 
+static void report_failure(const struct batch_work *work)
+{
+    const char *before = log_prefix(work->job.id ? work->job.id : "?");
+    enum status printed = fail_again(&work->problem);
+    log_prefix(before);
+    (void)printed;
+}
+
 static void tell(struct batch_work *work, enum batch_result result)
 {
     struct batch *batch = work->batch;
     const char *id = work->job.id ? work->job.id : "?";
-    const char *input = work->job.options.input ? work->job.options.input : "?";
     work->entry->result = result;
     if (result == BATCH_KEPT)
         progress_of_many_skip(&batch->progress, 1);
@@ -240,15 +251,15 @@ static void tell(struct batch_work *work, enum batch_result result)
     if (result == BATCH_KEPT)
         batch_journal_confirm(batch->journal, &work->job);
     if (result == BATCH_FAILED) {
-        batch_failure_report(work->job.id, &work->problem);
+        report_failure(work);
         batch_journal_note(batch->journal, json_pack("{s:o, s:o}", "id", json_text(id), "failed",
                                                      json_text(work->problem.message)));
     }
     if (!work->details)
         work->details = json_object();
     json_object_set_new(work->details, "stages", stage_list_texts(&work->job.options.chain.stages));
-    batch_report_add(&batch->report, id, input, result,
-                     result == BATCH_FAILED ? &work->problem : NULL, work->details);
+    batch_report_add(&batch->report, id, result, result == BATCH_FAILED ? &work->problem : NULL,
+                     work->details);
     work->details = NULL;
 }
 
@@ -257,7 +268,13 @@ static void end_early(struct batch_work *work, enum status status)
 {
     enum status none = STATUS_OK;
     if (atomic_compare_exchange_strong(&work->batch->ended, &none, status))
-        batch_failure_report(work->job.id, &work->problem);
+        report_failure(work);
+}
+
+/* No further job can write its output. */
+static bool disk_is_full(enum cause cause)
+{
+    return cause == CAUSE_NO_SPACE || cause == CAUSE_READ_ONLY;
 }
 
 static void run_entry(struct batch *batch, struct batch_entry *entry)
@@ -272,7 +289,7 @@ static void run_entry(struct batch *batch, struct batch_entry *entry)
         status = STATUS_INTERRUPTED; /* it may have failed by the signal */
     log_keep_again(&before);
     if (status != STATUS_OK && status != STATUS_INTERRUPTED) {
-        bool is_full = batch_disk_is_full(work.problem.message);
+        bool is_full = disk_is_full(work.problem.cause);
         result = is_full || work.is_unrecorded ? BATCH_LEFT : BATCH_FAILED;
         if (result == BATCH_LEFT)
             end_early(&work, is_full ? STATUS_TRY_AGAIN : STATUS_FAILED);
@@ -334,15 +351,15 @@ static enum status run_jobs(struct batch *batch)
 static enum status check_options(const struct batch_options *options)
 {
     if (!options->render.out_dir || !*options->render.out_dir)
-        return fail(STATUS_USAGE, "halo batch needs -O DIR, where outputs go");
+        return fail(CAUSE_USAGE, "halo batch needs -O DIR, where outputs go");
     if (!options->list == !options->glob)
-        return fail(STATUS_USAGE, "halo batch needs a LIST of jobs, or --glob PATTERN");
+        return fail(CAUSE_USAGE, "halo batch needs a LIST of jobs, or --glob PATTERN");
     if (options->render.name && strstr(options->render.name, "{index}"))
-        return fail(STATUS_USAGE, "--name with {index} is for halo render; jobs have {id}");
+        return fail(CAUSE_USAGE, "--name with {index} is for halo render; jobs have {id}");
     if (options->glob && options->from != BATCH_FROM_JOBS)
-        return fail(STATUS_USAGE, "--glob cannot be used with --from");
+        return fail(CAUSE_USAGE, "--glob cannot be used with --from");
     if (options->segments && options->from != BATCH_FROM_KALDI)
-        return fail(STATUS_USAGE, "--segments needs --from kaldi");
+        return fail(CAUSE_USAGE, "--segments needs --from kaldi");
     return STATUS_OK;
 }
 
@@ -401,28 +418,22 @@ static enum status begin_batch(struct batch *batch)
 }
 
 /* Of the report or the manifest: what is wrong with a full disk is not wrong with the run. */
-static enum status try_again_if_full(const struct log_keeper *before, const struct failure *problem,
-                                     enum status status)
+static enum status try_again_if_full(enum status status)
 {
-    log_keep_again(before);
-    if (status == STATUS_OK)
-        return STATUS_OK;
-    status = fail_again(status, problem);
-    return batch_disk_is_full(problem->message) ? STATUS_TRY_AGAIN : status;
+    struct failure last;
+    bool is_full = status != STATUS_OK && failure_last(&last) && disk_is_full(last.cause);
+    return is_full ? STATUS_TRY_AGAIN : status;
 }
 
 static enum status keep_lists(struct batch *batch)
 {
     const struct batch_options *options = batch->options;
-    struct failure problem;
-    struct log_keeper before = log_keep_failure(&problem);
-    enum status kept = batch_report_keep(&batch->report, options->report, batch->list.count);
-    kept = try_again_if_full(&before, &problem, kept);
+    enum status kept =
+        try_again_if_full(batch_report_keep(&batch->report, options->report, batch->list.count));
     if (stop_requested()) /* what is written then is not all */
         return kept;
-    before = log_keep_failure(&problem);
-    enum status written = batch_manifest_write(options, &batch->shard, &batch->list);
-    written = try_again_if_full(&before, &problem, written);
+    enum status written =
+        try_again_if_full(batch_manifest_write(options, &batch->shard, &batch->list));
     return kept != STATUS_OK ? kept : written;
 }
 
@@ -442,23 +453,20 @@ static enum status conclude(struct batch *batch)
     batch_report_note_losses(report);
     enum status kept = keep_lists(batch);
     if (stop_requested())
-        return fail(STATUS_INTERRUPTED, "stopped; the same command does the rest");
+        return fail(CAUSE_INTERRUPTED, "stopped; the same command does the rest");
     if (left) /* the last failure says why */
         return atomic_load(&batch->ended);
     TRY(printed);
     TRY(kept);
-    return report->failed ? fail(STATUS_SOME_FAILED, "%zu of %zu job%s failed", report->failed,
-                                 jobs, plural_s(jobs))
+    return report->failed ? fail(CAUSE_SOME_FAILED, "%zu of %zu job%s failed", report->failed, jobs,
+                                 plural_s(jobs))
                           : STATUS_OK;
 }
 
 static enum status run_batch(struct batch *batch)
 {
     const struct batch_options *options = batch->options;
-    struct failure problem;
-    const struct log_keeper before = log_keep_failure(&problem);
-    enum status opened = batch_report_open(&batch->report, options->report);
-    TRY(try_again_if_full(&before, &problem, opened));
+    TRY(try_again_if_full(batch_report_open(&batch->report, options->report)));
     sweep_folders(batch);
     note_run(batch, "begun", NULL);
     if (*batch->set) /* which the status is about from now on */

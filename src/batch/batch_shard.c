@@ -28,20 +28,20 @@ static enum status ask_slurm(size_t task, struct batch_shard *shard)
     TRY(read_variable("SLURM_ARRAY_TASK_STEP=", &step));
     TRY(read_variable("SLURM_ARRAY_TASK_COUNT=", &count));
     if (first == SIZE_MAX || last == SIZE_MAX || count == 0)
-        return fail(STATUS_USAGE, "SLURM_ARRAY_TASK_ID is there without SLURM_ARRAY_TASK_MIN, _MAX "
-                                  "and _COUNT; say which shard this is by --shard K/N");
+        return fail(CAUSE_USAGE, "SLURM_ARRAY_TASK_ID is there without SLURM_ARRAY_TASK_MIN, _MAX "
+                                 "and _COUNT; say which shard this is by --shard K/N");
     if (shard->count && shard->count != count)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "--shard %zu, but the Slurm array has %zu task%s; submit all of them, or say "
                     "which shard this is by --shard K/%zu",
                     shard->count, count, plural_s(count), shard->count);
     if (step == 0 || last < first || (last - first) / step + 1 != count)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "the Slurm array from %zu to %zu has gaps; submit all of it, or "
                     "say which shard this is by --shard K/N",
                     first, last);
     if (task < first || task > last || (task - first) % step != 0)
-        return fail(STATUS_USAGE, "SLURM_ARRAY_TASK_ID is %zu, which is no task from %zu to %zu",
+        return fail(CAUSE_USAGE, "SLURM_ARRAY_TASK_ID is %zu, which is no task from %zu to %zu",
                     task, first, last);
     shard->number = (task - first) / step + 1;
     shard->count = count;
@@ -51,10 +51,10 @@ static enum status ask_slurm(size_t task, struct batch_shard *shard)
 static enum status ask_kubernetes(size_t index, struct batch_shard *shard)
 {
     if (shard->count == 0)
-        return fail(STATUS_USAGE, "JOB_COMPLETION_INDEX gives no number of shards; give it, which "
-                                  "is that of the completions, by --shard N");
+        return fail(CAUSE_USAGE, "JOB_COMPLETION_INDEX gives no number of shards; give it, which "
+                                 "is that of the completions, by --shard N");
     if (index >= shard->count)
-        return fail(STATUS_USAGE, "JOB_COMPLETION_INDEX is %zu, but of --shard %zu it is 0 to %zu",
+        return fail(CAUSE_USAGE, "JOB_COMPLETION_INDEX is %zu, but of --shard %zu it is 0 to %zu",
                     index, shard->count, shard->count - 1);
     shard->number = index + 1;
     return STATUS_OK;
@@ -98,7 +98,7 @@ enum status batch_shard_choose(const char *text, struct batch_shard *shard)
     const char *variable;
     TRY(ask_scheduler(shard, &variable));
     if (!variable && shard->count)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "--shard %s: which of them? It is K/N, or a scheduler gives K by "
                     "SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX",
                     text);

@@ -33,8 +33,8 @@ static enum status write_sums(const struct job_set *set, const char *path)
     for (size_t i = 0; i < set->count && !failed; i++)
         failed = fprintf(stream, "%016" PRIx64 "\n", set->sums[i]) < 0;
     failed = failed || fflush(stream) != 0;
-    enum status status = failed ? fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno))
-                                : atomic_file_keep(&file, path);
+    enum status status =
+        failed ? fail_errno(errno, "cannot write %s", path) : atomic_file_keep(&file, path);
     if (stream)
         fclose(stream);
     atomic_file_discard(&file);

@@ -56,7 +56,7 @@ static enum status add(struct kaldi_recordings *recordings, const char *line)
     id[strcspn(id, BLANKS)] = '\0';
     cut_blanks(path);
     recordings->all[recordings->count++] = (struct kaldi_recording){id, path};
-    return *id && *path ? STATUS_OK : fail(STATUS_USAGE, "a wav.scp has an id and a path a line");
+    return *id && *path ? STATUS_OK : fail(CAUSE_USAGE, "a wav.scp has an id and a path a line");
 }
 
 static int compare(const void *a, const void *b)
@@ -70,7 +70,7 @@ static enum status sort(struct kaldi_recordings *recordings, const char *scp)
         qsort(recordings->all, recordings->count, sizeof *recordings->all, compare);
     for (size_t i = 1; i < recordings->count; i++)
         if (compare(&recordings->all[i - 1], &recordings->all[i]) == 0)
-            return fail(STATUS_USAGE, "%s: two recordings have the id '%s'", scp,
+            return fail(CAUSE_USAGE, "%s: two recordings have the id '%s'", scp,
                         recordings->all[i].id);
     return STATUS_OK;
 }
@@ -148,17 +148,16 @@ enum status kaldi_segment_read(const struct kaldi_recordings *recordings, const 
                    rest[strspn(rest, BLANKS)] == '\0';
     if (!is_read || start < 0 || (end <= start && end != -1))
         return fail(
-            STATUS_USAGE,
+            CAUSE_USAGE,
             "segments has an id, a recording, its start and its end in seconds (-1: that of "
             "the recording), and perhaps a channel from 0, a line");
     const char *path = path_of(recordings, fields[1], lengths[1]);
     if (!path)
-        return fail(STATUS_USAGE, "the wav.scp has no recording '%.*s'", (int)lengths[1],
-                    fields[1]);
+        return fail(CAUSE_USAGE, "the wav.scp has no recording '%.*s'", (int)lengths[1], fields[1]);
     *job = json_pack("{s:s%, s:s, s:f}", "id", fields[0], lengths[0], "in", path, "start", start);
     if (*job && end != -1)
         json_object_set_new(*job, "end", json_real(end));
     if (*job && lengths[4] > 0)
         json_object_set_new(*job, "channel", json_integer((json_int_t)channel + 1));
-    return *job ? STATUS_OK : fail(STATUS_USAGE, "not UTF-8");
+    return *job ? STATUS_OK : fail(CAUSE_USAGE, "not UTF-8");
 }

@@ -111,32 +111,32 @@ static enum status check(const json_t *cut)
     const json_t *recording = json_object_get(cut, "recording");
     const char *id = json_string_value(json_object_get(cut, "id"));
     if (!id || (!recording && !json_object_get(cut, "tracks")))
-        return fail(STATUS_USAGE, "a cut of lhotse has an id and a recording");
+        return fail(CAUSE_USAGE, "a cut of lhotse has an id and a recording");
     if (!recording)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "cut %s is mixed of several, or padded; save the sounds by lhotse first "
                     "(CutSet.save_audios)",
                     id);
     if (json_array_size(json_object_get(recording, "transforms")) > 0)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "cut %s: lhotse transforms its recording when it loads it; save the sounds by "
                     "lhotse first (CutSet.save_audios)",
                     id);
     const json_t *source = source_of(cut);
     const char *type = json_string_value(json_object_get(source, "type"));
     if (type && strcmp(type, "file") != 0)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "cut %s: its recording is of type '%s', not a file; save the sounds by lhotse "
                     "first (CutSet.save_audios)",
                     id, type);
     if (!type || !json_is_string(json_object_get(source, "source")))
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "cut %s: its channels are not in one file; save the sounds by lhotse first "
                     "(CutSet.save_audios)",
                     id);
     if (is_part(cut) && !(json_number_value(json_object_get(cut, "start")) >= 0 &&
                           json_number_value(json_object_get(cut, "duration")) > 0))
-        return fail(STATUS_USAGE, "cut %s: its start is from 0 on, and its duration above 0", id);
+        return fail(CAUSE_USAGE, "cut %s: its start is from 0 on, and its duration above 0", id);
     return STATUS_OK;
 }
 
@@ -176,7 +176,7 @@ enum status lhotse_cut_read(const char *line, json_t **job)
     json_t *cut = json_loads(line, 0, &error);
     enum status status =
         cut ? check(cut)
-            : fail(STATUS_USAGE, "not JSON: %s; a manifest has a cut a line (CutSet.to_jsonl)",
+            : fail(CAUSE_USAGE, "not JSON: %s; a manifest has a cut a line (CutSet.to_jsonl)",
                    error.text);
     if (status == STATUS_OK) {
         *job = job_of(cut);

@@ -52,7 +52,12 @@ size_t lines_read_number(const struct lines_read *lines)
 
 static enum status refuse_lines(const struct lines_read *lines, const char *why)
 {
-    return fail(STATUS_FAILED, "cannot read %s: %s", lines->path, why);
+    return fail(CAUSE_DAMAGED, "cannot read %s: %s", lines->path, why);
+}
+
+static enum status check_read(const struct lines_read *lines)
+{
+    return ferror(lines->file) ? fail_errno(errno, "cannot read %s", lines->path) : STATUS_OK;
 }
 
 static enum status open_packed(struct lines_read *lines)
@@ -74,9 +79,9 @@ static enum status open_lines(struct lines_read *lines)
         lines->file = stdin;
         return STATUS_OK;
     }
-    const char *flaw = files_read_open(lines->path, &lines->file);
-    if (flaw)
-        return fail(STATUS_FAILED, "cannot open %s: %s", lines->path, flaw);
+    struct flaw flaw = files_read_open(lines->path, &lines->file);
+    if (flaw.text)
+        return fail(flaw.cause, "cannot open %s: %s", lines->path, flaw.text);
     int first = getc(lines->file), second = getc(lines->file);
     bool is_packed = first == GZIP_FIRST && second == GZIP_SECOND;
     rewind(lines->file);
@@ -103,7 +108,7 @@ static enum status read_packed(struct lines_read *lines)
     z_stream *stream = &packed->stream;
     stream->next_in = packed->buffer;
     stream->avail_in = (unsigned)fread(packed->buffer, 1, BUFFER_BYTES, lines->file);
-    return ferror(lines->file) ? refuse_lines(lines, strerror(errno)) : STATUS_OK;
+    return check_read(lines);
 }
 
 /* Behind a part: zeros, which fill the blocks of tapes, or the next one. */
@@ -153,7 +158,7 @@ static enum status fill(struct lines_read *lines)
     if (lines->packed)
         return unpack(lines);
     lines->end = fread(lines->buffer, 1, BUFFER_BYTES, lines->file);
-    return ferror(lines->file) ? refuse_lines(lines, strerror(errno)) : STATUS_OK;
+    return check_read(lines);
 }
 
 /* Also a 0 behind it. */

@@ -33,7 +33,7 @@ static enum status add_size(const struct option_row *row, const char *word,
     struct size2d size = {0};
     size_t least = (size_t)row->least, most = (size_t)row->most;
     if (list->count == OPTIONS_LIST_MOST)
-        return fail(STATUS_USAGE, "--%s takes up to %d sizes", row->name, OPTIONS_LIST_MOST);
+        return fail(CAUSE_USAGE, "--%s takes up to %d sizes", row->name, OPTIONS_LIST_MOST);
     snprintf(first, sizeof first, "%.*s", x ? (int)(x - word) : (int)strlen(word), word);
     TRY(options_parse_number(row->name, first, least, most, &size.rows));
     size.columns = size.rows;
@@ -74,14 +74,14 @@ static enum status use_sound(struct kernel_bench_options *options)
     const struct number_list *threads = &options->threads, *fft = &options->fft;
     for (size_t i = 0; i < threads->count; i++)
         if (threads->values[i] % 32 != 0)
-            return fail(STATUS_USAGE,
+            return fail(CAUSE_USAGE,
                         "--threads takes multiples of 32, or 0 for each kernel's own choice, "
                         "not %zu",
                         threads->values[i]);
     for (size_t i = 0; i < fft->count; i++) {
         size_t length = fft->values[i];
         if (length != 0 && (length < FFT_FUSED_LEAST || (length & (length - 1)) != 0))
-            return fail(STATUS_USAGE,
+            return fail(CAUSE_USAGE,
                         "--fft takes powers of two from %d to %d, or 0 for the cheapest, not %zu",
                         FFT_FUSED_LEAST, FFT_MOST, length);
     }
@@ -98,7 +98,7 @@ static enum status use_pictures(struct kernel_bench_options *options)
     for (size_t i = 0; i < settings->masks.count; i++) {
         struct size2d mask = settings->masks.values[i];
         if (mask.rows * mask.columns > KERNEL_TAPS_CONSTANT)
-            return fail(STATUS_USAGE,
+            return fail(CAUSE_USAGE,
                         "--masks takes up to %d coefficients, the 64 KB of constant memory, and "
                         "%zux%zu has %zu",
                         KERNEL_TAPS_CONSTANT, mask.rows, mask.columns, mask.rows * mask.columns);
@@ -106,13 +106,13 @@ static enum status use_pictures(struct kernel_bench_options *options)
     for (size_t i = 0; i < settings->sizes.count; i++) {
         struct size2d size = settings->sizes.values[i];
         if ((double)size.rows * (double)size.columns > SAMPLES_MOST)
-            return fail(STATUS_USAGE, "--sizes takes up to 2^33 cells, and %zux%zu has more",
+            return fail(CAUSE_USAGE, "--sizes takes up to 2^33 cells, and %zux%zu has more",
                         size.rows, size.columns);
     }
     for (size_t i = 0; i < settings->blocks.count; i++) {
         struct size2d block = settings->blocks.values[i];
         if ((block.rows == 0) != (block.columns == 0))
-            return fail(STATUS_USAGE,
+            return fail(CAUSE_USAGE,
                         "--blocks takes threads across and down such as 32x8, or 0 for each "
                         "kernel's own choice, not %zux%zu",
                         block.rows, block.columns);

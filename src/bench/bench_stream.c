@@ -105,7 +105,7 @@ static enum status measure(void *context)
         if (!cell_at(options, n, &cell))
             continue;
         if (cell.matrix && cell.channels > MATRIX_MOST)
-            status = fail(STATUS_USAGE, "--paths matrix takes at most %d channels", MATRIX_MOST);
+            status = fail(CAUSE_USAGE, "--paths matrix takes at most %d channels", MATRIX_MOST);
         else
             status = stream_bench_measure(&cell, &row);
         if (status == STATUS_OK)

@@ -192,9 +192,8 @@ static enum status check_result(struct kernel_bench *bench, struct kernel_bench_
     row->error_db = largest > 0 ? 20 * log10(largest) : -INFINITY;
     if (row->error_db <= ERROR_MOST_DB)
         return STATUS_OK;
-    return fail(STATUS_FAILED,
-                "kernel %s is wrong with a mask of %zux%zu on %zux%zu: error %.1f dB", row->kernel,
-                row->mask.rows, row->mask.columns, row->size.rows, row->size.columns,
+    return fail(CAUSE_OTHER, "kernel %s is wrong with a mask of %zux%zu on %zux%zu: error %.1f dB",
+                row->kernel, row->mask.rows, row->mask.columns, row->size.rows, row->size.columns,
                 row->error_db);
 }
 

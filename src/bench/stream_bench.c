@@ -140,8 +140,8 @@ static void select_input(struct stream *stream)
 
 static enum status fail_cell(const struct stream_cell *cell, const char *problem)
 {
-    return fail(STATUS_FAILED, "backend %s, %zu channels, %zu taps, blocks of %zu: %s",
-                cell->backend, cell->channels, cell->taps, cell->block, problem);
+    return fail(CAUSE_OTHER, "backend %s, %zu channels, %zu taps, blocks of %zu: %s", cell->backend,
+                cell->channels, cell->taps, cell->block, problem);
 }
 
 /* Whether the filter works; one channel per block, to be quick. check_result reads all. */

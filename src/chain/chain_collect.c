@@ -54,7 +54,7 @@ static char *replace_file(struct collecting *collect, const char *path,
         return stays(collect, path, about, "it names other files; use it as a stage of its own");
     if (there)
         return path_of_copy(collect, real);
-    collect->status = fail(STATUS_FAILED, "cannot collect %s: %s", path, strerror(errno));
+    collect->status = fail_errno(errno, "cannot collect %s", path);
     return NULL;
 }
 
@@ -134,7 +134,7 @@ static enum status refuse_two(const char *by, size_t index)
     bool found = files_named_at(by, index, &name, &path);
     for (size_t i = 0; found && i < index && files_named_at(by, i, &other, &others); i++)
         if (strcmp(name, other) == 0 && strcmp(path, others) != 0)
-            return fail(STATUS_FAILED, "cannot collect %s: it names both %s and %s by %s", by,
+            return fail(CAUSE_UNSUPPORTED, "cannot collect %s: it names both %s and %s by %s", by,
                         others, path, name);
     return STATUS_OK;
 }
@@ -177,7 +177,7 @@ static enum status make_args(struct collecting *collect, char *const *spec, stru
         return STATUS_OK;
     char real[PATH_MAX];
     if (!realpath(spec[0], real))
-        return fail(STATUS_FAILED, "cannot collect %s: %s", spec[0], strerror(errno));
+        return fail_errno(errno, "cannot collect %s", spec[0]);
     return add_named(collect, real, list->args[0], list);
 }
 

@@ -50,12 +50,12 @@ static enum status check_copies(const struct chain_copies *copies)
     if (lstat(path, &about) != 0)
         return STATUS_OK;
     if (!copies->force)
-        return fail(STATUS_FAILED, "%s exists; --force replaces it", path);
+        return fail(CAUSE_EXISTS, "%s exists; --force replaces it", path);
     if (files_read_below(path))
-        return fail(STATUS_FAILED, "cannot replace %s: %s", path, FILES_READ_ADVICE);
+        return fail(CAUSE_EXISTS, "cannot replace %s: %s", path, FILES_READ_ADVICE);
     return S_ISDIR(about.st_mode) && holds_copies(path)
                ? STATUS_OK
-               : fail(STATUS_FAILED, "cannot replace %s: it holds other files than copies", path);
+               : fail(CAUSE_EXISTS, "cannot replace %s: it holds other files than copies", path);
 }
 
 enum status chain_copies_open(struct chain_copies *copies, const char *path, bool force)
@@ -63,9 +63,9 @@ enum status chain_copies_open(struct chain_copies *copies, const char *path, boo
     char folder[PATH_MAX];
     *copies = (struct chain_copies){.force = force, .folder.held = -1};
     if ((size_t)snprintf(folder, sizeof folder, "%s.files", path) >= sizeof folder)
-        return fail(STATUS_FAILED, "cannot write %.40s...: its name is too long", path);
+        return fail(CAUSE_UNSUPPORTED, "cannot write %.40s...: its name is too long", path);
     if (strstr(path, MASK_FILE_GIVES))
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "cannot collect the files of a chain with '%s' in its name, such as %s",
                     MASK_FILE_GIVES, path);
     TRY(atomic_folder_open(&copies->folder, folder));
@@ -78,8 +78,7 @@ enum status chain_copies_keep(struct chain_copies *copies)
 {
     TRY(check_copies(copies));
     int error = copies->folder.hidden || copies->force ? atomic_folder_keep(&copies->folder) : 0;
-    return error ? fail(STATUS_FAILED, "cannot write %s: %s", copies->folder.path, strerror(error))
-                 : STATUS_OK;
+    return error ? fail_errno(error, "cannot write %s", copies->folder.path) : STATUS_OK;
 }
 
 void chain_copies_undo(struct chain_copies *copies)
@@ -113,18 +112,16 @@ static enum status copy_bytes(const char *source, FILE *from, const char *target
         written = false;
     }
     if (ferror(from))
-        return fail(STATUS_FAILED, "cannot read %s: %s", source, strerror(error));
-    return written
-               ? STATUS_OK
-               : fail(STATUS_FAILED, "cannot write the copy of %s: %s", source, strerror(error));
+        return fail_errno(error, "cannot read %s", source);
+    return written ? STATUS_OK : fail_errno(error, "cannot write the copy of %s", source);
 }
 
 static enum status copy_file(const char *source, const char *target)
 {
     FILE *from;
-    const char *flaw = files_read_open(source, &from);
-    if (flaw)
-        return fail(STATUS_FAILED, "cannot copy %s: %s", source, flaw);
+    struct flaw flaw = files_read_open(source, &from);
+    if (flaw.text)
+        return fail(flaw.cause, "cannot copy %s: %s", source, flaw.text);
     enum status status = copy_bytes(source, from, target);
     fclose(from);
     return status;
@@ -154,8 +151,7 @@ static enum status compare(const char *one, const char *other, bool *same)
         fclose(second);
     if (first)
         fclose(first);
-    return failed ? fail(STATUS_FAILED, "cannot compare %s and %s: %s", one, other, strerror(error))
-                  : STATUS_OK;
+    return failed ? fail_errno(error, "cannot compare %s and %s", one, other) : STATUS_OK;
 }
 
 static const char *ending_of(const char *path)
@@ -215,7 +211,7 @@ static enum status make_folder(struct chain_copies *copies)
     bool written = stream && fputs(note_text, stream) >= 0;
     if (stream && fclose(stream) != 0)
         written = false;
-    return written ? STATUS_OK : fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
+    return written ? STATUS_OK : fail_errno(errno, "cannot write %s", path);
 }
 
 enum status chain_copies_add(struct chain_copies *copies, const char *source, bool shared,
@@ -225,7 +221,7 @@ enum status chain_copies_add(struct chain_copies *copies, const char *source, bo
     if (*name)
         return STATUS_OK;
     if (copies->count == COPIES_MOST)
-        return fail(STATUS_FAILED, "cannot collect more than %d files", COPIES_MOST);
+        return fail(CAUSE_UNSUPPORTED, "cannot collect more than %d files", COPIES_MOST);
     struct chain_copy *files = realloc(copies->files, (copies->count + 1) * sizeof *files);
     if (!files)
         return fail_memory("a chain");
@@ -238,7 +234,7 @@ enum status chain_copies_add(struct chain_copies *copies, const char *source, bo
     TRY(make_folder(copies));
     if ((size_t)snprintf(target, sizeof target, "%s/%s", copies->folder.hidden, copy.name) >=
         sizeof target)
-        return fail(STATUS_FAILED, "cannot copy %s: its name is too long", source);
+        return fail(CAUSE_UNSUPPORTED, "cannot copy %s: its name is too long", source);
     *name = copy.name;
     return copy_file(source, target);
 }
@@ -258,9 +254,8 @@ static int replace_link(const char *path, const struct stat *about, int kind, st
         warning("%s is not collected: it links to no regular file", path);
         return 0;
     }
-    links_status = unlink(path) == 0
-                       ? copy_file(real, path)
-                       : fail(STATUS_FAILED, "cannot replace %s: %s", path, strerror(errno));
+    links_status =
+        unlink(path) == 0 ? copy_file(real, path) : fail_errno(errno, "cannot replace %s", path);
     return links_status != STATUS_OK;
 }
 
@@ -270,5 +265,5 @@ enum status chain_copies_replace_links(const char *folder)
     links_status = STATUS_OK;
     if (nftw(folder, replace_link, FOLDERS_OPEN, FTW_PHYS) == 0 || links_status != STATUS_OK)
         return links_status;
-    return fail(STATUS_FAILED, "cannot read %s: %s", folder, strerror(errno));
+    return fail_errno(errno, "cannot read %s", folder);
 }

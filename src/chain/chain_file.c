@@ -39,7 +39,7 @@ refuse(const struct chain_reader *reader, const yaml_node_t *node, const char *f
     va_start(args, format);
     vsnprintf(why, sizeof why, format, args);
     va_end(args);
-    return fail(STATUS_FAILED, "cannot use chain %s: line %zu: %s", reader->path,
+    return fail(CAUSE_DAMAGED, "cannot use chain %s: line %zu: %s", reader->path,
                 node->start_mark.line + 1, why);
 }
 
@@ -158,7 +158,7 @@ static enum status refuse_alias(const char *path, const char *text, size_t size)
     yaml_parser_delete(&parser);
     return line
                ? fail(
-                     STATUS_FAILED,
+                     CAUSE_UNSUPPORTED,
                      "cannot use chain %s: line %zu: it has an alias (*), which chains cannot have",
                      path, line)
                : STATUS_OK;
@@ -177,7 +177,7 @@ static enum status parse_text(const char *text, size_t size, struct chain_reader
             line += at < size && text[at] == '\n'; /* the reader knows the place in bytes */
         status = parser.error == YAML_MEMORY_ERROR
                      ? fail_memory("a chain")
-                     : fail(STATUS_FAILED, "cannot use chain %s: line %zu: it is no valid YAML: %s",
+                     : fail(CAUSE_DAMAGED, "cannot use chain %s: line %zu: it is no valid YAML: %s",
                             reader->path, line, parser.problem);
     }
     yaml_parser_delete(&parser);
@@ -241,14 +241,14 @@ static enum status kind_of(const struct key *keys, unsigned number, const char *
         if (!keys[k].value)
             continue;
         if (*ops)
-            return fail(STATUS_FAILED, "cannot use chain %s: stage %u is both %s and %s", path,
+            return fail(CAUSE_DAMAGED, "cannot use chain %s: stage %u is both %s and %s", path,
                         number, (*ops)->option, keys[k].name);
         *ops = stage_ops_at(k);
         *value = keys[k].value;
     }
     return *ops
                ? STATUS_OK
-               : fail(STATUS_FAILED, "cannot use chain %s: stage %u has no kind (mask:, lv2:, ...)",
+               : fail(CAUSE_DAMAGED, "cannot use chain %s: stage %u has no kind (mask:, lv2:, ...)",
                       path, number);
 }
 
@@ -265,7 +265,7 @@ static enum status add_other(const struct stage_ops *ops, char *text, unsigned n
     if (!others) {
         free(text);
         return follows ? fail_memory("a chain")
-                       : fail(STATUS_FAILED,
+                       : fail(CAUSE_DAMAGED,
                               "cannot use chain %s: stage %u is an alternative (or: true), but "
                               "not to the mask before it; one mask can have them",
                               path, number);
@@ -320,11 +320,11 @@ static enum status read_live(struct chain_reader *reader, const yaml_node_t *map
     TRY(read_truth(reader, keys[1].value, &live->dry));
     TRY(read_number(reader, keys[2].value, &live->gain_db));
     if (!(mask >= 1 && mask <= (double)live->other_count + 1) || mask != floor(mask))
-        return fail(STATUS_FAILED, "cannot use chain %s: it has no mask %g to choose", reader->path,
+        return fail(CAUSE_DAMAGED, "cannot use chain %s: it has no mask %g to choose", reader->path,
                     mask);
     live->mask = (size_t)mask;
     if (!(fabs(live->gain_db) <= OPTIONS_DB_MOST))
-        return fail(STATUS_FAILED, "cannot use chain %s: its gain is no number of dB up to %d",
+        return fail(CAUSE_DAMAGED, "cannot use chain %s: its gain is no number of dB up to %d",
                     reader->path, OPTIONS_DB_MOST);
     return STATUS_OK;
 }
@@ -369,20 +369,20 @@ void chain_live_free(struct chain_live *live)
 static enum status read_file(const char *path, char **text, size_t *size)
 {
     FILE *stream;
-    const char *flaw = files_read_open(path, &stream);
-    if (flaw)
-        return fail(STATUS_FAILED, "cannot open chain %s: %s", path, flaw);
+    struct flaw flaw = files_read_open(path, &stream);
+    if (flaw.text)
+        return fail(flaw.cause, "cannot open chain %s: %s", path, flaw.text);
     enum status status = STATUS_OK;
     *text = malloc(BYTES_MOST + 1);
     *size = *text ? fread(*text, 1, BYTES_MOST + 1, stream) : 0;
     if (!*text)
         status = fail_memory("a chain");
     else if (ferror(stream))
-        status = fail(STATUS_FAILED, "cannot read chain %s: %s", path, strerror(errno));
+        status = fail_errno(errno, "cannot read chain %s", path);
     else if (*size == 0)
-        status = fail(STATUS_FAILED, "cannot use chain %s: it is empty", path);
+        status = fail(CAUSE_DAMAGED, "cannot use chain %s: it is empty", path);
     else if (*size > BYTES_MOST)
-        status = fail(STATUS_FAILED, "cannot use chain %s: it is larger than %d bytes", path,
+        status = fail(CAUSE_UNSUPPORTED, "cannot use chain %s: it is larger than %d bytes", path,
                       BYTES_MOST);
     fclose(stream);
     return status;
@@ -411,13 +411,13 @@ static enum status read_document(struct chain_reader *reader, struct stage_list 
     const yaml_node_t *root = yaml_document_get_root_node(&reader->document);
     double version = 0;
     if (!root)
-        return fail(STATUS_FAILED, "cannot use chain %s: it has no content", reader->path);
+        return fail(CAUSE_DAMAGED, "cannot use chain %s: it has no content", reader->path);
     TRY(read_keys(reader, root, keys));
     if (!mark->value || !stages->value)
         return refuse(reader, root, "it has no key '%s'", (mark->value ? stages : mark)->name);
     TRY(read_number(reader, mark->value, &version));
     if (version != CHAIN_VERSION)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_UNSUPPORTED,
                     "cannot use chain %s: it has version %g, this halo reads version %d",
                     reader->path, version, CHAIN_VERSION);
     if (tempo->value) {
@@ -431,7 +431,7 @@ static enum status read_document(struct chain_reader *reader, struct stage_list 
 enum status chain_file_folder(const char *path, char folder[static PATH_MAX])
 {
     if (strlen(path) >= PATH_MAX)
-        return fail(STATUS_FAILED, "cannot open chain %.40s...: its name is too long", path);
+        return fail(CAUSE_UNSUPPORTED, "cannot open chain %.40s...: its name is too long", path);
     char copy[PATH_MAX];
     strcpy(copy, path);
     strcpy(folder, dirname(copy));
@@ -447,7 +447,7 @@ enum status chain_file_load(const char *path, struct stage_list *list, struct ch
     enum status status = read_file(path, &text, &size);
     if (status == STATUS_OK && !memmem(text, size, CHAIN_MARK, strlen(CHAIN_MARK)))
         status =
-            fail(STATUS_FAILED,
+            fail(CAUSE_DAMAGED,
                  "cannot use chain %s: it is no chain file, which begins with " CHAIN_MARK ": %d",
                  path, CHAIN_VERSION);
     bool is_parsed = status == STATUS_OK && (status = parse_text(text, size, &reader)) == STATUS_OK;

@@ -131,7 +131,7 @@ void chain_options_free(struct chain_options *options)
 static enum status keep_to_cpu(struct convolver_settings *convolver, bool gpu_named)
 {
     if (gpu_named || strcmp(convolver->backend, "cuda") == 0)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "--reproducible needs the CPU: remove --backend cuda, --kernel, --gpu-mode "
                     "and --devices");
     if (strcmp(convolver->backend, "auto") == 0)
@@ -144,7 +144,7 @@ enum status chain_options_settle_tempo(struct chain_options *options)
     bool given = options->tempo.bpm > 0;
     options->settings.tempo = given ? options->tempo : options->stages.tempo;
     return !given && options->stages.tempos_differ
-               ? fail(STATUS_USAGE, "the chains have different tempos; choose one by --tempo")
+               ? fail(CAUSE_USAGE, "the chains have different tempos; choose one by --tempo")
                : STATUS_OK;
 }
 
@@ -158,18 +158,17 @@ enum status chain_options_check(struct chain_options *options, size_t block)
     bool named = gpu->kernel || gpu->mode != GPU_MODE_AUTO || gpu_devices_are_given(&gpu->devices);
     bool other = strcmp(convolver->backend, "auto") != 0 && strcmp(convolver->backend, "cuda") != 0;
     if (named && other)
-        return fail(STATUS_USAGE, "--kernel, --gpu-mode and --devices need a GPU, not --backend %s",
+        return fail(CAUSE_USAGE, "--kernel, --gpu-mode and --devices need a GPU, not --backend %s",
                     convolver->backend);
     if (options->reproducible)
         return keep_to_cpu(convolver, named);
     if (gpu->mode == GPU_MODE_AUTO)
         return STATUS_OK;
     if (gpu->kernel)
-        return fail(STATUS_USAGE,
-                    "--kernel cannot be used with --gpu-mode resident or graph, which "
-                    "have their own kernel");
+        return fail(CAUSE_USAGE, "--kernel cannot be used with --gpu-mode resident or graph, which "
+                                 "have their own kernel");
     if (block > GPU_LIVE_BLOCK_MOST)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "--gpu-mode resident and graph take blocks of up to %d frames, not %zu",
                     GPU_LIVE_BLOCK_MOST, block);
     return STATUS_OK;

@@ -97,7 +97,8 @@ static enum status print_scalar(const char *text, FILE *stream)
     for (size_t length; *text; text += length) {
         length = printable_utf8(text);
         if (length == 0)
-            return fail(STATUS_FAILED, "cannot write a chain: its texts are UTF-8, and %s is not",
+            return fail(CAUSE_UNSUPPORTED,
+                        "cannot write a chain: its texts are UTF-8, and %s is not",
                         printable(text));
         if (*text < ' ' || *text > '~') {
             print_escape(text, length, stream);

@@ -47,13 +47,13 @@ static enum status check_place(const struct chain_save *save, bool needed)
     if (lstat(save->states.path, &stats) != 0)
         return STATUS_OK;
     if (!save->force)
-        return needed ? fail(STATUS_FAILED, "%s exists; --force replaces it", save->states.path)
+        return needed ? fail(CAUSE_EXISTS, "%s exists; --force replaces it", save->states.path)
                       : STATUS_OK;
     if (files_read_below(save->states.path))
-        return fail(STATUS_FAILED, "cannot replace %s: %s", save->states.path, FILES_READ_ADVICE);
+        return fail(CAUSE_EXISTS, "cannot replace %s: %s", save->states.path, FILES_READ_ADVICE);
     if (S_ISDIR(stats.st_mode) && holds_states(save->states.path))
         return STATUS_OK;
-    return fail(STATUS_FAILED, "cannot replace %s: it holds other files than states",
+    return fail(CAUSE_EXISTS, "cannot replace %s: it holds other files than states",
                 save->states.path);
 }
 
@@ -68,7 +68,7 @@ static enum status save_states(struct chain_save *save, const struct stage_list 
             TRY(atomic_folder_make(&save->states));
         if ((size_t)snprintf(folder, sizeof folder, "%s/%zu", save->states.hidden, i + 1) >=
             sizeof folder)
-            return fail(STATUS_FAILED, "cannot write %.40s...: its name is too long",
+            return fail(CAUSE_UNSUPPORTED, "cannot write %.40s...: its name is too long",
                         save->states.path);
         TRY(stage->ops->save(stage, folder));
     }
@@ -85,16 +85,14 @@ static enum status print_file(struct chain_save *save, const struct stage_list *
     int error = text_stream_finish(stream);
     if (!stream)
         close(save->file.fd);
-    return status == STATUS_OK && error
-               ? fail(STATUS_FAILED, "cannot write %s: %s", save->path, strerror(error))
-               : status;
+    return status == STATUS_OK && error ? fail_errno(error, "cannot write %s", save->path) : status;
 }
 
 enum status chain_save_create(const char *path, bool force, bool collects,
                               const struct stage_list *list, struct chain_save **result)
 {
     if (strcmp(path, "-") == 0)
-        return fail(STATUS_USAGE, "a chain is saved in a file, not on standard output");
+        return fail(CAUSE_USAGE, "a chain is saved in a file, not on standard output");
     struct chain_save *save = calloc(1, sizeof *save);
     if (!save)
         return fail_memory("a chain");
@@ -108,7 +106,7 @@ enum status chain_save_create(const char *path, bool force, bool collects,
         any_state |= stage_describe(&list->stages[i]).keeps_state;
     enum status status = STATUS_OK;
     if ((size_t)snprintf(states, sizeof states, "%s.state", path) >= sizeof states)
-        status = fail(STATUS_FAILED, "cannot write %.40s...: its name is too long", path);
+        status = fail(CAUSE_UNSUPPORTED, "cannot write %.40s...: its name is too long", path);
     if (status == STATUS_OK)
         status = atomic_folder_open(&save->states, states);
     if (status == STATUS_OK)
@@ -134,8 +132,7 @@ static enum status keep_states(struct chain_save *save)
 {
     TRY(check_place(save, save->states.hidden));
     int error = save->states.hidden || save->force ? atomic_folder_keep(&save->states) : 0;
-    return error ? fail(STATUS_FAILED, "cannot write %s: %s", save->states.path, strerror(error))
-                 : STATUS_OK;
+    return error ? fail_errno(error, "cannot write %s", save->states.path) : STATUS_OK;
 }
 
 /* States and copies first, so that the chain never names those that are not there. */

@@ -52,7 +52,7 @@ enum status chain_state_args(const struct stage *stage, size_t number, const cha
     const char *slash = strrchr(path, '/');
     *args = NULL;
     if ((size_t)snprintf(folder, sizeof folder, "%s/%zu", states, number) >= sizeof folder)
-        return fail(STATUS_FAILED, "cannot write %.40s...: its name is too long", path);
+        return fail(CAUSE_UNSUPPORTED, "cannot write %.40s...: its name is too long", path);
     if (access(folder, F_OK) != 0) /* it had nothing to save */
         return STATUS_OK;
     snprintf(list.folder, sizeof list.folder, "%.*s", slash ? (int)(slash - path) + 1 : 1,

@@ -23,7 +23,7 @@ enum status chain_tempo_parse(const char *what, const char *text, struct plugin_
     good = good && !*end && bar >= 1 && bar <= BAR_MOST && unit >= 1 && unit <= UNIT_MOST &&
            (unit & (unit - 1)) == 0;
     if (!good)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "%s is beats a minute from %g to %g, and perhaps a time signature, such as "
                     "120 or 90,6/8, not '%s'",
                     what, BPM_LEAST, BPM_MOST, text);

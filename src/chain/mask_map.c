@@ -32,7 +32,7 @@ static bool next_span(const char **text, const char *end, char separator, struct
 
 static enum status refuse_form(struct span pair)
 {
-    return fail(STATUS_USAGE,
+    return fail(CAUSE_USAGE,
                 "map= is auto, split, matrix or pairs of a channel of the sound and one or more of "
                 "the mask, such as FL:FL,FR:FR,C:L+R, not '%.*s'",
                 SPAN(pair));
@@ -62,7 +62,7 @@ enum status mask_map_add(struct mask_map_pairs *map, const char *word)
     while (next_span(&text, word + strlen(word), ',', &pair))
         TRY(split_pair(pair, &in, &taps));
     if (map->count == MASK_MAP_PAIRS_MOST)
-        return fail(STATUS_USAGE, "map= has more than %d pairs", MASK_MAP_PAIRS_MOST);
+        return fail(CAUSE_USAGE, "map= has more than %d pairs", MASK_MAP_PAIRS_MOST);
     map->pairs[map->count++] = word;
     return STATUS_OK;
 }
@@ -128,7 +128,7 @@ static enum status find_taps(const struct routing *routing, struct span taps, bo
         size_t column;
         TRY(find_channel(&routing->from, tap, &column));
         if (is_taken[column])
-            return fail(STATUS_USAGE, "map=: '%.*s' has %.*s twice", SPAN(taps), SPAN(tap));
+            return fail(CAUSE_USAGE, "map=: '%.*s' has %.*s twice", SPAN(taps), SPAN(tap));
         is_taken[column] = true;
         if ((*count)++ == 0)
             *first = column;
@@ -154,7 +154,7 @@ static enum status add_pair(struct routing *routing, struct span pair, bool *is_
     TRY(find_channel(&routing->sound, in, &input));
     for (size_t p = 0; p < made->path_count; p++)
         if (made->paths[p].input == input)
-            return fail(STATUS_USAGE, "map= has the sound's channel %.*s twice", SPAN(in));
+            return fail(CAUSE_USAGE, "map= has the sound's channel %.*s twice", SPAN(in));
     TRY(find_taps(routing, taps, is_taken, &first, &count));
     add_column(routing, is_taken);
     made->paths[made->path_count] = (struct mask_path){input, input, made->path_count};
@@ -224,7 +224,7 @@ enum status mask_map_route(const struct mask_map_pairs *map, const struct stream
         .mask = mask,
     };
     if (mask->has_own_paths)
-        return fail(STATUS_USAGE, "mask %s has its own routing; map= cannot change it", mask->name);
+        return fail(CAUSE_USAGE, "mask %s has its own routing; map= cannot change it", mask->name);
     size_t pairs = count_pairs(map);
     enum status status = make_columns(mask, pairs, mask->taps, pairs, &routing.made);
     if (status == STATUS_OK)

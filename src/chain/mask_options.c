@@ -22,11 +22,11 @@ static enum status parse_span(void *options, const struct option_row *row, const
     bool seconds = strcmp(end, "s") == 0 || strcmp(end, "ms") == 0;
     struct mask_span *span = (void *)((char *)options + row->offset);
     if (!number || (*end && !seconds) || (!seconds && value != floor(value)))
-        return fail(STATUS_USAGE, "%s takes frames or a time, such as 480, 10ms or 0.5s, not '%s'",
+        return fail(CAUSE_USAGE, "%s takes frames or a time, such as 480, 10ms or 0.5s, not '%s'",
                     row->name, text);
     *span = (struct mask_span){strcmp(end, "ms") == 0 ? value * 1e-3 : value, seconds};
     if (value == 0 && row->least > 0)
-        return fail(STATUS_USAGE, "%s must keep at least one tap, not '%s'", row->name, text);
+        return fail(CAUSE_USAGE, "%s must keep at least one tap, not '%s'", row->name, text);
     return STATUS_OK;
 }
 
@@ -46,7 +46,7 @@ static enum status parse_order(void *options, const struct option_row *row, cons
             ((struct mask_options *)options)->has_order = true;
             return STATUS_OK;
         }
-    return fail(STATUS_USAGE, "%s is lllrrlrr, llrrlrrl or hesuvi, not '%s'%s", row->name, text,
+    return fail(CAUSE_USAGE, "%s is lllrrlrr, llrrlrrl or hesuvi, not '%s'%s", row->name, text,
                 suggest_from(near, text, order_names));
 }
 
@@ -56,7 +56,7 @@ static enum status parse_angle(void *options, const struct option_row *row, cons
     double value;
     bool number = decimal_parse(text, &value);
     if (!number || !(fabs(value) <= row->most))
-        return fail(STATUS_USAGE, "%s takes degrees from -%g to %g, not '%s'", row->name, row->most,
+        return fail(CAUSE_USAGE, "%s takes degrees from -%g to %g, not '%s'", row->name, row->most,
                     row->most, text);
     *(double *)((char *)options + row->offset) = value;
     ((struct mask_options *)options)->load.directions.has_direction = true;
@@ -73,7 +73,7 @@ static enum status parse_map(void *context, const struct option_row *row, const 
         }
     char near[SUGGEST_TEXT];
     if (!strchr(text, ':') && *suggest_from(near, text, row->names))
-        return fail(STATUS_USAGE, "map= is not '%s'%s", text, near);
+        return fail(CAUSE_USAGE, "map= is not '%s'%s", text, near);
     return mask_map_add(&options->map_pairs, text);
 }
 
@@ -83,7 +83,7 @@ static enum status parse_raw(void *options, const struct option_row *row, const 
     const struct raw_format *format = raw_format_named(text);
     ((struct mask_options *)options)->load.raw.format = format;
     return format ? STATUS_OK
-                  : fail(STATUS_USAGE, "%s is one of %s, not '%s'%s", row->name, raw_format_names(),
+                  : fail(CAUSE_USAGE, "%s is one of %s, not '%s'%s", row->name, raw_format_names(),
                          text, suggest_from_list(near, text, raw_format_names(), ""));
 }
 
@@ -101,9 +101,9 @@ static enum status parse_file(void *context, const struct option_row *row, const
     struct mask_load_options *load = &options->load;
     const char *path = mask_file_given(text);
     if (!path || !*path)
-        return fail(STATUS_USAGE, "%s takes NAME=>PATH, not '%s'", row->name, text);
+        return fail(CAUSE_USAGE, "%s takes NAME=>PATH, not '%s'", row->name, text);
     if (load->file_count == MASK_OPTIONS_FILES_MOST)
-        return fail(STATUS_USAGE, "mask option %s is given more than %d times", row->name,
+        return fail(CAUSE_USAGE, "mask option %s is given more than %d times", row->name,
                     MASK_OPTIONS_FILES_MOST);
     options->files[load->file_count++] = text;
     load->files = options->files;
@@ -115,7 +115,7 @@ static enum status parse_trust(void *options, const struct option_row *row, cons
 {
     bool distrusts = strcmp(text, mask_options_trust[1]) == 0;
     if (!distrusts && strcmp(text, mask_options_trust[0]) != 0)
-        return fail(STATUS_USAGE, "%s is yes or no, not '%s'", row->name, text);
+        return fail(CAUSE_USAGE, "%s is yes or no, not '%s'", row->name, text);
     ((struct mask_options *)options)->load.distrusts_configs = distrusts;
     ((struct mask_options *)options)->load.is_about_configs = true;
     return STATUS_OK;
@@ -124,7 +124,7 @@ static enum status parse_trust(void *options, const struct option_row *row, cons
 static enum status parse_skip(void *options, const struct option_row *row, const char *text)
 {
     if (strcmp(text, row->names[0]) != 0)
-        return fail(STATUS_USAGE, "%s is nonlinear, not '%s'", row->name, text);
+        return fail(CAUSE_USAGE, "%s is nonlinear, not '%s'", row->name, text);
     ((struct mask_options *)options)->load.skips_nonlinear = true;
     ((struct mask_options *)options)->load.is_about_configs = true;
     return STATUS_OK;
@@ -189,9 +189,9 @@ static enum status parse_once(const struct option_row *row, const char *text,
 {
     uint32_t bit = UINT32_C(1) << (row - mask_options_rows);
     if (!*text && row->kind != OPTION_FLAG)
-        return fail(STATUS_USAGE, "%s of a mask needs a value; see halo render --help", row->name);
+        return fail(CAUSE_USAGE, "%s of a mask needs a value; see halo render --help", row->name);
     if (options->given & bit && row->parse != parse_file)
-        return fail(STATUS_USAGE, "mask option %s is given twice", row->name);
+        return fail(CAUSE_USAGE, "mask option %s is given twice", row->name);
     options->given |= bit;
     return option_store(row, options, text);
 }
@@ -227,17 +227,17 @@ enum status mask_options_parse(const char *word, const char *others, struct mask
     if (options->map_pairs.count > 0 && mask_map_is_pair(word))
         return mask_map_add(&options->map_pairs, word);
     if (!*word)
-        return fail(STATUS_USAGE, "there is no mask option after a comma; remove the comma, or "
-                                  "write \\, where it belongs to a name");
+        return fail(CAUSE_USAGE, "there is no mask option after a comma; remove the comma, or "
+                                 "write \\, where it belongs to a name");
     if (stage_mix_is_word(word))
-        return fail(STATUS_USAGE, "%s says how much of a stage is heard: this mask is none", word);
+        return fail(CAUSE_USAGE, "%s says how much of a stage is heard: this mask is none", word);
     for (const struct option_row *row = mask_options_rows; row->name; row++)
         if (is_word_of(row, word, &length))
             return parse_once(row, word + length + (word[length] == '='), options);
     if (*suggest_key(near, word, others))
-        return fail(STATUS_USAGE, "unknown mask option '%s'%s", word, near);
+        return fail(CAUSE_USAGE, "unknown mask option '%s'%s", word, near);
     return fail(
-        STATUS_USAGE,
+        CAUSE_USAGE,
         "unknown mask option '%s'; use gain=DB, channel=N, trim=, length=, early=, fade= and "
         "delay=LENGTH, align=peak, phase=minimum, normalize=peak|energy|l1, invert, "
         "level=input|kaldi, order=lllrrlrr|llrrlrrl|hesuvi, map=auto|split|matrix or IN:TAP pairs, raw=FORMAT, rate=HZ, "
@@ -300,7 +300,7 @@ static enum status shape(const struct mask_options *options, uint32_t rate, stru
     size_t trim = frames_of(options->trim, rate), fade = frames_of(options->fade, rate);
     size_t length = frames_of(options->length, rate);
     if (trim >= mask->taps)
-        return fail(STATUS_USAGE, "mask %s: trim= removes %zu tap%s, but it has only %zu",
+        return fail(CAUSE_USAGE, "mask %s: trim= removes %zu tap%s, but it has only %zu",
                     mask->name, trim, plural_s(trim), mask->taps);
     size_t taps = mask->taps - trim;
     if (options->length.value > 0 && length < taps)
@@ -310,7 +310,7 @@ static enum status shape(const struct mask_options *options, uint32_t rate, stru
         taps = end <= trim ? 1 : end - trim < taps ? end - trim : taps;
     }
     if (fade > taps)
-        return fail(STATUS_USAGE, "mask %s: fade= needs %zu tap%s, but it has only %zu", mask->name,
+        return fail(CAUSE_USAGE, "mask %s: fade= needs %zu tap%s, but it has only %zu", mask->name,
                     fade, plural_s(fade), taps);
     cut(mask, trim, taps);
     fade_out(mask, fade);
@@ -375,7 +375,7 @@ static enum status route(const struct mask_options *options, const struct stream
     size_t channels = format->channels;
     if (options->map_pairs.count > 0) {
         if (options->has_order)
-            return fail(STATUS_USAGE, "mask %s: order= and map= exclude each other", mask->name);
+            return fail(CAUSE_USAGE, "mask %s: order= and map= exclude each other", mask->name);
         TRY(mask_map_route(&options->map_pairs, format, mask));
         mask->has_own_paths = true;
         return STATUS_OK;
@@ -385,10 +385,10 @@ static enum status route(const struct mask_options *options, const struct stream
         options->order == MASK_ORDER_HESUVI || mask_is_true_stereo(mask, channels, options->map);
     TRY(mask_route(mask, channels, options->order, options->map));
     if (options->has_order && has_own_paths)
-        return fail(STATUS_USAGE, "mask %s has its own routing; order= cannot change it",
+        return fail(CAUSE_USAGE, "mask %s has its own routing; order= cannot change it",
                     mask->name);
     if (options->has_order && !takes_order)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "mask %s: order= sorts the four channels of a true-stereo mask; this one has "
                     "%zu, for %zu of the sound",
                     mask->name, mask->columns, channels);
@@ -403,7 +403,7 @@ enum status mask_options_apply(const struct mask_options *options,
 {
     uint32_t rate = mask->rate ? mask->rate : format->rate;
     if (options->level && options->normalize)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "mask %s: normalize= has no effect beside level=, which scales the "
                     "output",
                     mask->name);

@@ -19,7 +19,7 @@ enum status proof_begin(const struct proof_options *options, struct stage_list *
         count += can_be_proven(&stages->stages[i]);
     }
     if (options->wanted && count == 0)
-        return fail(STATUS_USAGE, "--prove has nothing to prove: the chain has no mask");
+        return fail(CAUSE_USAGE, "--prove has nothing to prove: the chain has no mask");
     return STATUS_OK;
 }
 
@@ -132,17 +132,17 @@ enum status proof_judge(const struct proof_result *result, const char *consequen
     if (!result->is_there)
         return STATUS_OK;
     if (proof->frames == 0 && result->frames > 0)
-        return fail(STATUS_FAILED, "the proof failed: there was no time to compare anything; %s",
+        return fail(CAUSE_OTHER, "the proof failed: there was no time to compare anything; %s",
                     consequence);
     if (proof->to_bound <= audio_from_db(result->bound_db))
         return STATUS_OK;
     if (!isfinite(proof->to_bound))
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_OTHER,
                     "the proof failed: at %.3f s %s gave infinite samples, or sound out of "
                     "silence; %s",
                     at, result->worst, consequence);
     return fail(
-        STATUS_FAILED,
+        CAUSE_OTHER,
         "the proof failed: at %.3f s %s has an error of %.1f dB of max|x| sum|h|, above the "
         "bound of %g dB; %s",
         at, result->worst, audio_to_db(proof->to_bound), result->bound_db, consequence);

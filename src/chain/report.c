@@ -214,7 +214,8 @@ json_t *report_object(const struct report *report)
 enum status report_print_json(const struct report *report, FILE *stream)
 {
     int error = json_write(report_object(report), JSON_INDENT(2) | JSON_REAL_PRECISION(9), stream);
-    return error ? fail(STATUS_FAILED, "cannot write the report: %s; the sound is complete in %s",
-                        strerror(error), report_output(report))
+    return error ? fail(cause_of_errno(error),
+                        "cannot write the report: %s; the sound is complete in %s", strerror(error),
+                        report_output(report))
                  : STATUS_OK;
 }

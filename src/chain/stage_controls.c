@@ -58,7 +58,7 @@ enum status stage_controls_find(const struct stage_list *list, size_t index, con
                                 struct stage_control *control)
 {
     if (index >= list->count)
-        return fail(STATUS_USAGE, "there is no stage %zu: the chain has %zu", index + 1,
+        return fail(CAUSE_USAGE, "there is no stage %zu: the chain has %zu", index + 1,
                     list->count);
     const struct stage *stage = &list->stages[index];
     size_t port = 0;
@@ -67,7 +67,7 @@ enum status stage_controls_find(const struct stage_list *list, size_t index, con
         while (kind < STAGE_CONTROL_OWN && strcmp(name, stage_mix_ports[kind].symbol) != 0)
             kind++;
         if (!stage->mixed || kind == STAGE_CONTROL_OWN || !stage_mix_has(stage->mixed, kind))
-            return fail(STATUS_USAGE, "stage %zu has no control '%s'; %s%s", index + 1, name,
+            return fail(CAUSE_USAGE, "stage %zu has no control '%s'; %s%s", index + 1, name,
                         stage->has_mixes ? "each of its masks has its own @mix="
                         : stage->mixed   ? "there are @bypass and "
                                          : "give it @mix=1 at the start",
@@ -79,7 +79,7 @@ enum status stage_controls_find(const struct stage_list *list, size_t index, con
         TRY(plugin_spec_port(stage->ops->controls(stage), name, &port));
         *control = own_control(stage, port);
     } else {
-        return fail(STATUS_USAGE, "stage %zu has no control '%s': it is not a plugin", index + 1,
+        return fail(CAUSE_USAGE, "stage %zu has no control '%s': it is not a plugin", index + 1,
                     name);
     }
     control->stage = index;

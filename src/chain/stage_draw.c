@@ -47,7 +47,7 @@ static enum status draw_range(const char *name, const char *text, double share,
         status = options_parse_db(name, dots + 2, -OPTIONS_DB_MOST, OPTIONS_DB_MOST, &high);
     TRY(status);
     if (low > high)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "%s is a range from the lower to the higher, such as -6..0, not "
                     "'%s'",
                     name, text);

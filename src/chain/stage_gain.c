@@ -21,16 +21,16 @@ static enum status parse_word(struct stage *stage, const char *word)
     const char *change;
     double db = 0;
     if (isdigit((unsigned char)*word))
-        return fail(STATUS_USAGE, "--gain %s: a comma begins an option; a decimal point is .",
+        return fail(CAUSE_USAGE, "--gain %s: a comma begins an option; a decimal point is .",
                     stage->text);
     if (!automation_is_word(word))
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "--gain has the options at=TIME:gain=DB, @mix=, @wet= and @bypass, not "
                     "'%s'",
                     word);
     TRY(automation_parse(word, stage_time(stage), &point, &change));
     if (strncmp(change, "gain=", 5) != 0)
-        return fail(STATUS_USAGE, "at= of --gain changes gain=, not '%s'", change);
+        return fail(CAUSE_USAGE, "at= of --gain changes gain=, not '%s'", change);
     TRY(options_parse_db("gain=", change + 5, -OPTIONS_DB_MOST, OPTIONS_DB_MOST, &db));
     point.value = audio_from_db(db);
     stage->automated = true;

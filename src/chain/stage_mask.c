@@ -338,7 +338,7 @@ static enum status stage_mask_level(const struct stage *stage, const struct stag
     if (power->in == 0)
         note("the sound is silent: level= has nothing to scale");
     else if (out == 0)
-        return fail(STATUS_FAILED, "mask %s: level=: what it makes of the sound is silent",
+        return fail(CAUSE_OTHER, "mask %s: level=: what it makes of the sound is silent",
                     mask->name);
     else
         *factor *= sqrt(power->in / out);

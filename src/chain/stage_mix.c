@@ -46,7 +46,7 @@ enum status stage_mix_parse(enum stage_control_kind kind, const char *text, doub
 {
     double share;
     if (!*text)
-        return fail(STATUS_USAGE, "%s= needs a value, such as %s", stage_mix_ports[kind].symbol,
+        return fail(CAUSE_USAGE, "%s= needs a value, such as %s", stage_mix_ports[kind].symbol,
                     kind == STAGE_CONTROL_MIX   ? "0.5"
                     : kind == STAGE_CONTROL_WET ? "-12dB"
                                                 : "on");
@@ -54,13 +54,13 @@ enum status stage_mix_parse(enum stage_control_kind kind, const char *text, doub
         return options_parse_db("@wet=", text, STAGE_WET_LEAST, STAGE_WET_MOST, value);
     if (kind == STAGE_CONTROL_MIX) {
         if (!decimal_parse(text, &share) || share < 0 || share > 1)
-            return fail(STATUS_USAGE, "@mix= is a number from 0 to 1, not '%s'", text);
+            return fail(CAUSE_USAGE, "@mix= is a number from 0 to 1, not '%s'", text);
         *value = share;
         return STATUS_OK;
     }
     bool off = strcmp(text, "off") == 0;
     if (!off && strcmp(text, "on") != 0)
-        return fail(STATUS_USAGE, "@bypass= is on or off, not '%s'", text);
+        return fail(CAUSE_USAGE, "@bypass= is on or off, not '%s'", text);
     *value = off ? 0 : 1;
     return STATUS_OK;
 }
@@ -82,8 +82,8 @@ enum status stage_mix_take(struct stage_mix_spec *spec, struct automation_time t
     spec->has_mix |= point.target == STAGE_CONTROL_MIX;
     spec->has_wet |= point.target == STAGE_CONTROL_WET;
     if (spec->has_mix && spec->has_wet)
-        return fail(STATUS_USAGE, "@mix= and @wet= exclude each other: @wet= leaves the dry sound "
-                                  "as it is, @mix= lowers it");
+        return fail(CAUSE_USAGE, "@mix= and @wet= exclude each other: @wet= leaves the dry sound "
+                                 "as it is, @mix= lowers it");
     if (later)
         return automation_add(&spec->automation, &point);
     if (point.target == STAGE_CONTROL_BYPASS) {

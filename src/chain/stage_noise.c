@@ -128,7 +128,7 @@ static enum status parse_start(void *context, const struct option_row *row, cons
     double unit = strcmp(end, "ms") == 0 ? 1e-3 : strcmp(end, "s") == 0 ? 1 : 0;
     if (!is_share && !is_frame && !(is_number && unit > 0))
         return fail(
-            STATUS_USAGE,
+            CAUSE_USAGE,
             "%s is where the noise begins: random, or frames, a time or a share of it, such "
             "as 480, 0.5s or 37.5%%, not '%s'",
             row->name, text);
@@ -155,7 +155,7 @@ static enum status parse_word(const char *word, struct stage_noise *noise)
     for (const struct option_row *row = keys; row->name; row++)
         if (strncmp(word, row->name, strlen(row->name)) == 0)
             return option_store(row, noise, word + strlen(row->name));
-    return fail(STATUS_USAGE,
+    return fail(CAUSE_USAGE,
                 "--noise has the options snr=DB, start=, channel=N, @mix= and @bypass, not '%s' (a "
                 "comma in a name is written \\,)",
                 word);
@@ -171,10 +171,10 @@ static enum status check_file(const struct stage *stage, struct stage_noise *noi
     noise->format = source->format;
     source_close(source);
     if (noise->channel > channels)
-        return fail(STATUS_USAGE, "noise %s has no channel %zu: it has %zu", noise->path,
+        return fail(CAUSE_USAGE, "noise %s has no channel %zu: it has %zu", noise->path,
                     noise->channel, channels);
     if (!noise->channel && channels != 1 && channels != stage->inputs)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "noise %s has %zu channels, the sound %zu: it takes noise of one channel or of "
                     "as many; channel=N selects one",
                     noise->path, channels, stage->inputs);
@@ -192,9 +192,9 @@ static enum status stage_noise_load(struct stage *stage, char **spec,
     for (char **word = spec + 1; *word; word++)
         TRY(parse_word(*word, noise));
     if (strcmp(noise->path, "-") == 0)
-        return fail(STATUS_USAGE, "--noise takes a file, not standard input");
+        return fail(CAUSE_USAGE, "--noise takes a file, not standard input");
     if (!noise->has_snr)
-        return fail(STATUS_USAGE, "--noise %s needs snr=DB, such as snr=10 or snr=5..20",
+        return fail(CAUSE_USAGE, "--noise %s needs snr=DB, such as snr=10 or snr=5..20",
                     noise->path);
     return check_file(stage, noise);
 }
@@ -232,7 +232,7 @@ static enum status stage_noise_settle(struct stage *stage, const struct stage_po
 {
     struct stage_noise *noise = stage->data;
     if (power->frames == 0 || power->in == 0)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_OTHER,
                     "noise %s: the sound is silent: no noise has a ratio of snr= to that",
                     noise->path);
     const struct looped_settings settings = {.path = noise->path,
@@ -245,7 +245,7 @@ static enum status stage_noise_settle(struct stage *stage, const struct stage_po
     if (noise->sound.channels != noise->format.channels ||
         noise->sound.own_rate != noise->format.rate)
         return fail(
-            STATUS_FAILED,
+            CAUSE_OTHER,
             "noise %s has changed since the render began: it had %zu channel%s at %u Hz, and has "
             "%zu at %u Hz",
             noise->path, noise->format.channels, plural_s(noise->format.channels),
@@ -253,19 +253,19 @@ static enum status stage_noise_settle(struct stage *stage, const struct stage_po
     double own = power_of(noise, stage->inputs, power->frames);
     double peak = own == 0 ? looped_sound_peak(&noise->sound) : 1;
     if (!stage_power_is_exact(own) || (peak > 0 && peak < STAGE_SAMPLE_LEAST))
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_UNSUPPORTED,
                     "cannot measure the power of noise %s: its samples are beyond 1e-145 or 1e145; "
                     "scale it first: halo render --precision double --normalize -1",
                     noise->path);
     if (own == 0)
-        return fail(STATUS_FAILED, "noise %s is silent in the %llu frame%s from frame %llu on",
+        return fail(CAUSE_OTHER, "noise %s is silent in the %llu frame%s from frame %llu on",
                     noise->path, (unsigned long long)power->frames, plural_s(power->frames),
                     (unsigned long long)noise->sound.start);
     noise->lead = power->lead;
     noise->frames = power->all_frames;
     noise->factor = sqrt(power->in / own) * audio_from_db(-noise->snr);
     if (!isfinite(noise->factor))
-        return fail(STATUS_FAILED, "noise %s is too quiet for snr=%g", noise->path, noise->snr);
+        return fail(CAUSE_OTHER, "noise %s is too quiet for snr=%g", noise->path, noise->snr);
     note_detail("noise %s: from frame %llu of %llu, %.2f dB", noise->path,
                 (unsigned long long)noise->sound.start, (unsigned long long)noise->sound.length,
                 audio_to_db(noise->factor));

@@ -38,7 +38,7 @@ static enum status parse_args(struct stage *stage, char **spec, const struct str
             plugin->allow_loud = true;
         else if (**word == '@' && strncmp(*word, "@state=", 7) != 0 &&
                  strncmp(*word, "@reads=", 7) != 0)
-            return fail(STATUS_USAGE,
+            return fail(CAUSE_USAGE,
                         "a plugin has the options @mix=, @wet=, @bypass, @map=, @sidechain=, "
                         "@allow-loud, @state= and @reads=, not '%s'",
                         *word);

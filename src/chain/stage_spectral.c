@@ -78,7 +78,7 @@ static enum status refuse_word(const char *word)
     }
     suggest_offer_list(&near, "@mix=, @wet=, @bypass", "");
     enum status status =
-        fail(STATUS_USAGE, "--spectral has the options %s, @mix=, @wet= and @bypass, not '%s'%s",
+        fail(CAUSE_USAGE, "--spectral has the options %s, @mix=, @wet= and @bypass, not '%s'%s",
              short_list_text(&list, ""), word, suggest_text(&near));
     suggest_free(&near);
     return status;
@@ -140,12 +140,12 @@ static enum status apply(const struct spectral_args *args, const char *first, ui
 {
     bool has_preset = args->preset != SIZE_MAX, separates = has_preset || separation_is_spec(first);
     if (has_preset && !is_preset(first))
-        return fail(STATUS_USAGE, "preset= has its own masks; remove %s", first);
+        return fail(CAUSE_USAGE, "preset= has its own masks; remove %s", first);
     if (separates && (args->scale != SIZE_MAX || args->mode != SIZE_MAX))
-        return fail(STATUS_USAGE, "scale= and mode= cannot be used with %s",
+        return fail(CAUSE_USAGE, "scale= and mode= cannot be used with %s",
                     has_preset ? "preset=, which has its own" : "median2d, which is linear");
     if (args->tones != SIZE_MAX && !has_preset)
-        return fail(STATUS_USAGE, "tones= belongs to preset=; remove it");
+        return fail(CAUSE_USAGE, "tones= belongs to preset=; remove it");
     const struct preset_tones *tones = &preset_tones[or_else(args->tones, 0)];
     size_t mode = separates ? SPECTRAL_SEPARATE : or_else(args->mode, SPECTRAL_MAGNITUDE);
     size_t boundary =
@@ -299,7 +299,7 @@ enum status stage_spectral_study(const char *text, struct mask2d **result)
     struct mask2d *mask = NULL;
     enum status status = mask2d_from_spec(spec, &mask);
     if (status == STATUS_OK && spec[1])
-        status = fail(STATUS_USAGE, "'%s' is not an option of the mask %s", spec[1], spec[0]);
+        status = fail(CAUSE_USAGE, "'%s' is not an option of the mask %s", spec[1], spec[0]);
     free(spec);
     if (status == STATUS_OK)
         *result = mask;

@@ -65,7 +65,7 @@ enum status stage_check_passes(const struct stage_settings *settings, const char
     if (settings->in_passes)
         return STATUS_OK;
     return fail(
-        STATUS_USAGE,
+        CAUSE_USAGE,
         "%s is for halo render and halo batch: it needs the power of the whole sound, which "
         "is known at its end",
         what);
@@ -73,7 +73,7 @@ enum status stage_check_passes(const struct stage_settings *settings, const char
 
 enum status stage_refuse_times(void)
 {
-    return fail(STATUS_USAGE, "at= is for files: a stream has no beginning to count from");
+    return fail(CAUSE_USAGE, "at= is for files: a stream has no beginning to count from");
 }
 
 enum status stage_list_add(struct stage_list *list, const struct stage_ops *ops, const char *text,

@@ -88,7 +88,7 @@ static enum status write_response(const struct mask_convert_settings *settings,
     struct mask_spectrum spectrum;
     struct text_file *file;
     if (mask->columns != 1 || mask->rate == 0)
-        return fail(STATUS_USAGE, "%s holds the response of one channel at a rate: set %s",
+        return fail(CAUSE_USAGE, "%s holds the response of one channel at a rate: set %s",
                     settings->out, mask->rate ? "channel=, as in hall.wav,channel=1" : "--rate");
     TRY(mask_spectrum_init(&spectrum, mask, 0, mask->rate));
     enum status status = text_file_open(settings->out, &settings->write, &file);
@@ -119,7 +119,7 @@ static enum status convert(void *options)
     bool is_response = mask_file_ends_with(settings->out, ".frd");
     if (!settings->to && !is_mask && !is_response && !mask_file_ends_with(settings->out, ".wav") &&
         !mask_file_ends_with(settings->out, ".txt"))
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "%s must end with .wav, .txt, .mask or .frd, or --to must name a program",
                     settings->out);
     enum status status = load(settings, &mask);

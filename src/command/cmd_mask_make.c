@@ -46,11 +46,10 @@ static enum status make2d(const struct mask_make_settings *settings)
     struct text_file *file;
     const struct mask_write_settings write = {.force = settings->force};
     if (settings->request.samples)
-        return fail(STATUS_USAGE, "--format sets a sample format; two-dimensional masks are text");
+        return fail(CAUSE_USAGE, "--format sets a sample format; two-dimensional masks are text");
     if (!mask_file_ends_with(settings->output, ".mask2d") &&
         !mask_file_ends_with(settings->output, ".txt"))
-        return fail(STATUS_USAGE,
-                    "%s must end with .mask2d or .txt: a two-dimensional mask is text",
+        return fail(CAUSE_USAGE, "%s must end with .mask2d or .txt: a two-dimensional mask is text",
                     settings->output);
     TRY(stage_spectral_study(settings->spec, &mask));
     enum status status = text_file_open(settings->output, &write, &file);
@@ -73,13 +72,13 @@ static enum status make(const struct mask_make_settings *settings)
     /* A name with a colon may be a misspelt kind, which loading reports. */
     enum status status =
         file && !strchr(file, ':')
-            ? fail(STATUS_USAGE, "'%s' is not a kind of mask; halo mask make --help lists them",
+            ? fail(CAUSE_USAGE, "'%s' is not a kind of mask; halo mask make --help lists them",
                    file)
             : stage_mask_study(settings->spec, &(struct stream_format){0}, &mask);
     free(file);
     TRY(status);
     status = mask->has_own_paths
-                 ? fail(STATUS_USAGE,
+                 ? fail(CAUSE_USAGE,
                         "'%s': a sound file holds no paths; use map= where the mask "
                         "is used",
                         settings->spec)
@@ -92,7 +91,7 @@ static enum status run(void *options)
 {
     const struct mask_make_settings *settings = options;
     if (!settings->output)
-        return fail(STATUS_USAGE, "no output: -o FILE names the file to write");
+        return fail(CAUSE_USAGE, "no output: -o FILE names the file to write");
     return mask2d_design_is_spec(settings->spec) ? make2d(settings) : make(settings);
 }
 

@@ -64,7 +64,7 @@ static enum status add_curves(struct mask_plot_settings *settings, const char *t
     struct mask_plot *plot = &settings->plot;
     for (size_t c = 0; c < mask->columns; c++) {
         if (plot->count == MASK_PLOT_CURVES)
-            return fail(STATUS_USAGE,
+            return fail(CAUSE_USAGE,
                         "at most %d curves can be plotted; MASK,channel=N selects one channel",
                         MASK_PLOT_CURVES);
         struct mask_plot_curve *curve = &plot->curves[plot->count++];
@@ -152,7 +152,7 @@ static enum status print(struct mask_plot *plot, bool chosen)
     plot->height = plot->height > 0 ? plot->height : height;
     for (size_t p = MASK_SUBPLOT_SPECTROGRAM; p < MASK_SUBPLOTS; p++)
         if (plot->subplots[p])
-            return fail(STATUS_USAGE, "a %s needs a file: -o FILE.svg", subplot_names[p]);
+            return fail(CAUSE_USAGE, "a %s needs a file: -o FILE.svg", subplot_names[p]);
     if (plot->subplots[MASK_SUBPLOT_MAGNITUDE] && are_alike(plot)) {
         TRY(print_magnitudes(plot));
         plot->subplots[MASK_SUBPLOT_MAGNITUDE] = false;
@@ -206,11 +206,11 @@ static enum status draw_2d(const struct mask_plot_settings *settings)
     struct mask2d_plot plot = {.file = settings->plot.file, .force = settings->plot.force};
     struct mask2d *masks[MASK2D_PLOT_MOST] = {0};
     if (count_2d(settings) < settings->texts.count || settings->subplots.count > 0)
-        return fail(STATUS_USAGE, "two-dimensional masks are drawn separately, %s",
+        return fail(CAUSE_USAGE, "two-dimensional masks are drawn separately, %s",
                     settings->subplots.count > 0 ? "without --what"
                                                  : "without one-dimensional ones");
     if (settings->texts.count > MASK2D_PLOT_MOST)
-        return fail(STATUS_USAGE, "at most %d masks can be plotted", MASK2D_PLOT_MOST);
+        return fail(CAUSE_USAGE, "at most %d masks can be plotted", MASK2D_PLOT_MOST);
     enum status status = STATUS_OK;
     for (; plot.count < settings->texts.count && status == STATUS_OK; plot.count++) {
         status = stage_spectral_study(settings->texts.values[plot.count], &masks[plot.count]);

@@ -43,7 +43,7 @@ static enum status ask_of(struct plugin_scanner *scanner, const struct plugin_ki
         return STATUS_OK;
     memcpy(death, scanner->trouble, PLUGIN_TROUBLE);
     TRY(plugin_scanner_describe(scanner, kind, id, holders, false, answer));
-    return *answer ? STATUS_OK : fail(STATUS_FAILED, "cannot load %s: it %s", id, scanner->trouble);
+    return *answer ? STATUS_OK : fail(CAUSE_OTHER, "cannot load %s: it %s", id, scanner->trouble);
 }
 
 static enum status ask(const char *id, json_t **answer, char death[PLUGIN_TROUBLE])
@@ -58,9 +58,8 @@ static enum status ask(const char *id, json_t **answer, char death[PLUGIN_TROUBL
         status = plugin_catalog_needed(&catalog, kind, id, &holders);
     if (status == STATUS_OK)
         status = ask_of(&catalog.scanner, kind, id, holders, answer, death);
-    const char *error = json_string_value(json_object_get(*answer, "error"));
-    if (error)
-        status = plugin_catalog_fail(&catalog, NULL, id, error);
+    if (json_object_get(*answer, "error"))
+        status = plugin_catalog_fail(&catalog, NULL, id, *answer);
     json_decref(holders);
     plugin_catalog_close(&catalog);
     return status;

@@ -120,7 +120,7 @@ static enum status run_show(void *options)
     if (!file && errno == ENOENT)
         return preset_refuse(name);
     if (!file)
-        return fail(STATUS_FAILED, "cannot open %s: %s", path, strerror(errno));
+        return fail_errno(errno, "cannot open %s", path);
     while (fgets(line, sizeof line, file)) {
         size_t length = strcspn(line, "\n");
         bool has_end = line[length] == '\n';
@@ -129,7 +129,7 @@ static enum status run_show(void *options)
     }
     bool failed = ferror(file);
     fclose(file);
-    return failed ? fail(STATUS_FAILED, "cannot read %s", path) : STATUS_OK;
+    return failed ? fail(CAUSE_OTHER, "cannot read %s", path) : STATUS_OK;
 }
 
 static enum status run_remove(void *options)

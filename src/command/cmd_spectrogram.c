@@ -95,7 +95,7 @@ static enum status measure_one(struct spectrogram_job *job, size_t index,
     };
     settings.hop = options->hop ? options->hop : (settings.size + 3) / 4;
     if (settings.hop > settings.size)
-        return fail(STATUS_USAGE, "--hop %zu is longer than a window of %zu frames; --size N",
+        return fail(CAUSE_USAGE, "--hop %zu is longer than a window of %zu frames; --size N",
                     settings.hop, settings.size);
     struct spectrogram *picture = &job->figure.pictures[index];
     uint64_t frames;
@@ -129,7 +129,7 @@ static enum status lay_out_file(struct spectrogram_job *job)
         job->whole.height = (double)options->height;
     struct spectrogram_size inner = spectrogram_plot_inner(options->sounds.count, job->whole);
     if (inner.width < INNER_LEAST || inner.height < INNER_LEAST)
-        return fail(STATUS_USAGE, "%.0f by %.0f pixels are too few for %zu picture%s",
+        return fail(CAUSE_USAGE, "%.0f by %.0f pixels are too few for %zu picture%s",
                     job->whole.width, job->whole.height, options->sounds.count,
                     plural_s(options->sounds.count));
     job->rows = (size_t)fmin(inner.height, ROWS_MOST);
@@ -153,7 +153,7 @@ static enum status lay_out_text(struct spectrogram_job *job)
     if (options->height)
         text->height = options->height;
     if (text->width < SPECTROGRAM_TEXT_WIDTH_LEAST || text->height < SPECTROGRAM_TEXT_HEIGHT_LEAST)
-        return fail(STATUS_USAGE, "a picture needs at least %d by %d characters",
+        return fail(CAUSE_USAGE, "a picture needs at least %d by %d characters",
                     SPECTROGRAM_TEXT_WIDTH_LEAST, SPECTROGRAM_TEXT_HEIGHT_LEAST);
     text->ink = inks[terminal_output_colours()];
     text->halves = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;

@@ -43,8 +43,9 @@ static const struct command command_service = {
 static enum status refuse_kernels(int argc, char **argv)
 {
     (void)argc, (void)argv;
-    return fail(STATUS_FAILED, "halo bench kernels needs CUDA, which this build lacks; see halo "
-                               "--version");
+    return fail(CAUSE_UNSUPPORTED,
+                "halo bench kernels needs CUDA, which this build lacks; see halo "
+                "--version");
 }
 
 const struct command bench_kernels = {
@@ -58,8 +59,8 @@ const struct command bench_kernels = {
 static enum status refuse_calibrate(int argc, char **argv)
 {
     (void)argc, (void)argv;
-    return fail(STATUS_USAGE, "halo bench calibrate is gone: --backend auto estimates without "
-                              "measuring; remove the call");
+    return fail(CAUSE_USAGE, "halo bench calibrate is gone: --backend auto estimates without "
+                             "measuring; remove the call");
 }
 
 static const struct command bench_calibrate = {
@@ -91,7 +92,7 @@ struct halo_settings {
 static enum status run(void *options)
 {
     if (!((const struct halo_settings *)options)->version)
-        return fail(STATUS_USAGE, "which command? halo --help lists them");
+        return fail(CAUSE_USAGE, "which command? halo --help lists them");
     printf("halo %s%s\n"
            "cuda: %s\n"
            "pipewire: %s\n"

@@ -22,7 +22,7 @@ static enum status check_name(const char *name)
     size_t length = strlen(name);
     if (length == 0 || length > NAME_MOST || strspn(name, allowed) != length || name[0] == '.' ||
         name[0] == '-')
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "--name takes up to %d letters, digits, '-', '_' and '.', not '%s'", NAME_MOST,
                     name);
     return STATUS_OK;
@@ -35,7 +35,7 @@ enum status service_unit_init(struct service_unit *unit, const char *name)
     const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
     bool is_set = config && config[0] == '/';
     if (!is_set && (!home || home[0] != '/'))
-        return fail(STATUS_FAILED, "there is no home folder: set HOME or XDG_CONFIG_HOME");
+        return fail(CAUSE_MISSING, "there is no home folder: set HOME or XDG_CONFIG_HOME");
     if (asprintf(&unit->folder, "%s%s/systemd/user", is_set ? config : home,
                  is_set ? "" : "/.config") < 0) {
         unit->folder = NULL;
@@ -63,15 +63,15 @@ bool service_unit_exists(const struct service_unit *unit)
 enum status service_unit_check_ours(const struct service_unit *unit)
 {
     if (!service_unit_exists(unit))
-        return fail(STATUS_FAILED, "%s is not installed", unit->name);
+        return fail(CAUSE_MISSING, "%s is not installed", unit->name);
     char line[sizeof mark] = "";
     FILE *file = fopen(unit->path, "r");
     if (!file)
-        return fail(STATUS_FAILED, "cannot read %s: %s", unit->path, strerror(errno));
+        return fail_errno(errno, "cannot read %s", unit->path);
     bool is_ours = fgets(line, sizeof line, file) && strcmp(line, mark) == 0;
     fclose(file);
     return is_ours ? STATUS_OK
-                   : fail(STATUS_FAILED, "%s is not halo's; choose another --name", unit->path);
+                   : fail(CAUSE_EXISTS, "%s is not halo's; choose another --name", unit->path);
 }
 
 /* ---- its text ---- */
@@ -110,13 +110,13 @@ static enum status find_places(char *program, char *folder)
 {
     ssize_t length = readlink("/proc/self/exe", program, PATH_BYTES - 1);
     if (length < 0)
-        return fail(STATUS_FAILED, "cannot find halo's own path: %s", strerror(errno));
+        return fail_errno(errno, "cannot find halo's own path");
     program[length] = '\0';
     if (!getcwd(folder, PATH_BYTES))
-        return fail(STATUS_FAILED, "cannot find the current folder: %s", strerror(errno));
+        return fail_errno(errno, "cannot find the current folder");
     if (folder[strcspn(folder, "\n\r")] || strchr(" \t\\", folder[strlen(folder) - 1]))
-        return fail(STATUS_FAILED, "systemd cannot run in a folder of this name; install from "
-                                   "another one");
+        return fail(CAUSE_UNSUPPORTED, "systemd cannot run in a folder of this name; install from "
+                                       "another one");
     return STATUS_OK;
 }
 
@@ -171,8 +171,7 @@ static enum status make_folder(const char *folder)
             break;
     }
     free(path);
-    return error ? fail(STATUS_FAILED, "cannot make the folder %s: %s", folder, strerror(error))
-                 : STATUS_OK;
+    return error ? fail_errno(error, "cannot make the folder %s", folder) : STATUS_OK;
 }
 
 enum status service_unit_write(const struct service_unit *unit, const struct string_list *arguments,
@@ -180,7 +179,7 @@ enum status service_unit_write(const struct service_unit *unit, const struct str
 {
     struct atomic_file destination;
     if (service_unit_exists(unit) && !force)
-        return fail(STATUS_FAILED, "%s is installed; --force replaces it, --name adds another",
+        return fail(CAUSE_EXISTS, "%s is installed; --force replaces it, --name adds another",
                     unit->name);
     if (service_unit_exists(unit))
         TRY(service_unit_check_ours(unit));
@@ -189,7 +188,7 @@ enum status service_unit_write(const struct service_unit *unit, const struct str
     FILE *file = fdopen(destination.fd, "w");
     enum status status = file ? print_unit(file, unit, arguments) : fail_memory("a service");
     if (status == STATUS_OK && (fflush(file) != 0 || ferror(file)))
-        status = fail(STATUS_FAILED, "cannot write %s: %s", unit->path, strerror(errno));
+        status = fail_errno(errno, "cannot write %s", unit->path);
     if (status == STATUS_OK)
         status = atomic_file_keep(&destination, unit->path);
     if (file)
@@ -202,7 +201,7 @@ enum status service_unit_remove(const struct service_unit *unit)
 {
     TRY(service_unit_check_ours(unit));
     if (unlink(unit->path) < 0)
-        return fail(STATUS_FAILED, "cannot remove %s: %s", unit->path, strerror(errno));
+        return fail_errno(errno, "cannot remove %s", unit->path);
     (void)unlink(unit->link);
     *strrchr(unit->link, '/') = '\0';
     (void)rmdir(unit->link); /* these fail where other units are */

@@ -58,7 +58,7 @@ enum status convolve2d_create(const struct convolve2d_settings *settings, const 
 {
     const struct convolve2d_kind *kind = choose(settings, mask);
     if (!kind)
-        return fail(STATUS_USAGE, "no backend '%s' for 2-D masks", settings->backend);
+        return fail(CAUSE_USAGE, "no backend '%s' for 2-D masks", settings->backend);
     if (!kind->create)
         return fail_no_cuda();
     struct convolve2d *convolve;

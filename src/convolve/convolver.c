@@ -81,8 +81,9 @@ static enum status prepare(struct convolver *convolver, const struct mask *mask,
 
 enum status fail_no_cuda(void)
 {
-    return fail(STATUS_FAILED, "this build has no CUDA (halo --version says why); install the CUDA "
-                               "Toolkit and build again, or use --backend cpu");
+    return fail(CAUSE_UNSUPPORTED,
+                "this build has no CUDA (halo --version says why); install the CUDA "
+                "Toolkit and build again, or use --backend cpu");
 }
 
 static enum status keep_history(struct convolver *convolver)
@@ -196,7 +197,7 @@ enum status convolver_create(const struct convolver_settings *settings, const st
     else
         backend = convolver_choose(settings, mask, reason, sizeof reason);
     if (!backend)
-        return fail(STATUS_USAGE, "unknown backend '%s'", settings->backend);
+        return fail(CAUSE_USAGE, "unknown backend '%s'", settings->backend);
     bool free_to_choose = backend != &convolver_cpu && *reason;
     log_as_notes(free_to_choose);
     enum status status = convolver_create_on(backend, settings, mask, result);
@@ -248,12 +249,12 @@ enum status convolver_prepare(struct filter *filter, const struct mask *mask,
     struct convolver *convolver = (struct convolver *)filter;
     if (mask->inputs != filter->inputs || mask->outputs != filter->outputs)
         return fail(
-            STATUS_FAILED,
+            CAUSE_UNSUPPORTED,
             "cannot switch to mask %s: it has %zu input%s and %zu output%s, not %zu and %zu",
             mask->name, mask->inputs, plural_s(mask->inputs), mask->outputs,
             plural_s(mask->outputs), filter->inputs, filter->outputs);
     if (mask->taps > convolver->shape.taps || mask->origin != convolver->origin)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_UNSUPPORTED,
                     "cannot switch to mask %s: its %zu taps with origin %zu do not fit the "
                     "convolver's %zu with origin %zu",
                     mask->name, mask->taps, mask->origin, convolver->shape.taps, convolver->origin);
@@ -292,7 +293,7 @@ enum status convolver_switch(struct filter *filter, const struct convolver_switc
 {
     struct convolver *convolver = (struct convolver *)filter;
     if (atomic_load(&convolver->switching))
-        return fail(STATUS_FAILED, "cannot switch masks: the previous switch is still under way");
+        return fail(CAUSE_TEMPORARY, "cannot switch masks: the previous switch is still under way");
     /* The step does not use it until `switching` is set. */
     TRY(make_coming(convolver));
     convolver->change = *to;

@@ -161,7 +161,7 @@ enum status check_memory(const struct convolver_shape *shape, double floats)
     if (bytes < (double)memory_limit())
         return STATUS_OK;
     return fail(
-        STATUS_FAILED,
+        CAUSE_NO_MEMORY,
         "cannot convolve with %zu taps on %zu channel%s: not enough memory for about %.0f GB; "
         "use a shorter mask",
         shape->taps, shape->inputs, plural_s(shape->inputs), bytes / 1e9);

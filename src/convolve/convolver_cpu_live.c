@@ -160,7 +160,7 @@ static enum status start_workers(struct cpu_live_convolution *convolution)
         int error = thread_start(&worker->thread, "halo long masks", THREAD_BELOW_CALLER, live_work,
                                  worker);
         if (error)
-            return fail(STATUS_FAILED, "cannot start a thread: %s; try --threads 1",
+            return fail(CAUSE_NO_MEMORY, "cannot start a thread: %s; try --threads 1",
                         thread_error(error));
         convolution->worker_count++;
     }

@@ -262,7 +262,7 @@ static enum status worker_fill(struct gather *gather, struct gather_worker *work
     for (; worker->open_slots < GATHER_BATCHES; worker->open_slots++)
         TRY(gather->kind->batch_open(worker->device, &worker->slots[worker->open_slots].batch));
     if (thread_start(&worker->thread, "halo gather", THREAD_AS_CALLER, gather_worker_run, worker))
-        return fail(STATUS_FAILED, "cannot start a thread for a GPU");
+        return fail(CAUSE_NO_MEMORY, "cannot start a thread for a GPU");
     worker->has_thread = true;
     gather->left++;
     return STATUS_OK;

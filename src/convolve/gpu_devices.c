@@ -12,7 +12,7 @@ enum status gpu_devices_parse(const char *option, const char *value, struct gpu_
         unsigned long device = strtoul(at, &end, 10);
         if (!isdigit((unsigned char)*at) || device >= GPU_MOST || (*end && *end != ',') ||
             devices->count == GPU_MOST)
-            return fail(STATUS_USAGE, "--%s is all or GPU numbers such as 0,2, not '%s'", option,
+            return fail(CAUSE_USAGE, "--%s is all or GPU numbers such as 0,2, not '%s'", option,
                         value);
         devices->of[devices->count++] = (unsigned char)device;
         at = end;
@@ -25,7 +25,7 @@ enum status gpu_devices_parse(const char *option, const char *value, struct gpu_
 enum status gpu_devices_check_one(const struct gpu_devices *devices)
 {
     return devices->all || devices->count > 1
-               ? fail(STATUS_USAGE, "a stream or a file runs on one GPU: name one, such as "
-                                    "--devices 0; halo batch takes several")
+               ? fail(CAUSE_USAGE, "a stream or a file runs on one GPU: name one, such as "
+                                   "--devices 0; halo batch takes several")
                : STATUS_OK;
 }

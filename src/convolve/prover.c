@@ -180,7 +180,7 @@ static enum status start_thread(struct prover *prover)
     prover->has_thread =
         thread_start(&prover->thread, "halo proof", THREAD_ORDINARY, prover_main, prover) == 0;
     return prover->has_thread ? STATUS_OK
-                              : fail(STATUS_FAILED, "cannot start a thread for the proof");
+                              : fail(CAUSE_NO_MEMORY, "cannot start a thread for the proof");
 }
 
 enum status prover_create(const struct prover_settings *settings, struct prover **result)

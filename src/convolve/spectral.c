@@ -74,7 +74,7 @@ static enum status refuse(const struct spectral_window_settings *settings, const
             length += (size_t)snprintf(hops + length, sizeof hops - length, "%s%zu",
                                        named++ ? ", " : "", hop);
     }
-    return fail(STATUS_USAGE,
+    return fail(CAUSE_USAGE,
                 "hop=%zu does not reconstruct the sound with window=%s, size=%zu; hops that do: "
                 "%s%s",
                 settings->hop, spectral_shape_names[settings->shape], settings->size, hops,
@@ -85,10 +85,10 @@ enum status spectral_window_check(const struct spectral_window_settings *setting
 {
     size_t size = settings->size;
     if (size < SPECTRAL_SIZE_LEAST || size > SPECTRAL_SIZE_MOST || size % 2)
-        return fail(STATUS_USAGE, "size= must be an even number from %d to %d, not %zu",
+        return fail(CAUSE_USAGE, "size= must be an even number from %d to %d, not %zu",
                     SPECTRAL_SIZE_LEAST, SPECTRAL_SIZE_MOST, size);
     if (settings->hop < 1 || settings->hop > size)
-        return fail(STATUS_USAGE, "hop= must be from 1 to size=%zu, not %zu", size, settings->hop);
+        return fail(CAUSE_USAGE, "hop= must be from 1 to size=%zu, not %zu", size, settings->hop);
     double *window = malloc(size * sizeof *window);
     if (!window)
         return fail_memory("a window");

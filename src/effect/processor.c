@@ -16,11 +16,11 @@ static pthread_mutex_t gpu_lock = PTHREAD_MUTEX_INITIALIZER;
 static enum status check_paths(const struct processor_settings *settings, const struct mask *mask)
 {
     if (mask->inputs != settings->channels || mask->outputs != settings->channels)
-        return fail(STATUS_FAILED, "mask %s does not fit: it maps %zu channel%s to %zu", mask->name,
-                    settings->channels, plural_s(settings->channels), mask->outputs);
+        return fail(CAUSE_UNSUPPORTED, "mask %s does not fit: it maps %zu channel%s to %zu",
+                    mask->name, settings->channels, plural_s(settings->channels), mask->outputs);
     for (size_t p = 0; p < mask->path_count && !settings->may_cross; p++)
         if (mask->paths[p].input != mask->paths[p].output)
-            return fail(STATUS_FAILED,
+            return fail(CAUSE_UNSUPPORTED,
                         "mask %s routes one channel to the other: it needs the true stereo plugin",
                         mask->name);
     return STATUS_OK;

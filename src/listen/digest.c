@@ -10,7 +10,7 @@ enum status digest_start(void)
 {
     TRY(library_open(&sodium_library));
     if (sodium_init() < 0)
-        return fail(STATUS_FAILED, "cannot draw trials: the system has no random source");
+        return fail(CAUSE_OTHER, "cannot draw trials: the system has no random source");
     return STATUS_OK;
 }
 

@@ -54,7 +54,7 @@ static enum status choose_length(struct listen_render *render)
     uint64_t at = frame_of(render, last), passes = at < length ? 1 : 1 + (at + length - 1) / length;
     render->frames = seconds > 0 ? frame_of(render, seconds) : passes * length;
     if (at >= render->frames)
-        return fail(STATUS_USAGE, "--script switches at %g s, but --seconds ends the file at %g s",
+        return fail(CAUSE_USAGE, "--script switches at %g s, but --seconds ends the file at %g s",
                     last, seconds);
     if (seconds <= 0 && passes > 1)
         note("%s repeats, %llu passes of %.3f s, since the script switches at %g s",
@@ -80,7 +80,7 @@ static enum status open_region(struct listen_render *render)
     size_t choices = listen_options_choices(options);
     double apart = options->play.fade + (double)BLOCK / (double)render->rate;
     if (options->script && choices == 0)
-        return fail(STATUS_USAGE, "--script switches between masks, and there are none");
+        return fail(CAUSE_USAGE, "--script switches between masks, and there are none");
     if (options->script)
         TRY(listen_script_parse(options->script, choices, apart, &render->script));
     return choose_length(render);
@@ -186,7 +186,7 @@ static enum status run_block(struct listen_render *render, uint64_t position)
     switch_masks(render, position);
     live_process(render->live, (const float *const *)render->in.data, render->out.data);
     if (render->chain.filter->failure)
-        return fail(STATUS_FAILED, "%s", render->chain.filter->failure);
+        return fail(CAUSE_OTHER, "%s", render->chain.filter->failure);
     const float *heard[render->out.channels];
     for (size_t c = 0; c < render->out.channels; c++)
         heard[c] = render->out.data[c] + from;
@@ -215,8 +215,9 @@ static enum status report(const struct listen_render *render)
                   (json_int_t)render->frames, "seconds", seconds, "rate", (json_int_t)render->rate,
                   "choices", listen_match_json(&render->matching));
     int error = json_write(object, JSON_COMPACT, stdout);
-    return error ? fail(STATUS_FAILED, "cannot write the report: %s; the sound is complete in %s",
-                        strerror(error), render->options->to_file)
+    return error ? fail(cause_of_errno(error),
+                        "cannot write the report: %s; the sound is complete in %s", strerror(error),
+                        render->options->to_file)
                  : STATUS_OK;
 }
 

@@ -80,12 +80,12 @@ enum status listen_follow_device(struct listen_session *session)
         return STATUS_OK;
     if (listen_trial_runs(session)) {
         listen_trial_stop(session);
-        return fail(STATUS_FAILED, "the test ends: the device's rate is %u Hz now, no longer %u",
+        return fail(CAUSE_DEVICE, "the test ends: the device's rate is %u Hz now, no longer %u",
                     rate, before);
     }
     stream_session_halt(stream);
     if (stream->stuck || (session->player && listen_session_has_pipe(session)))
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_DEVICE,
                     "the device's rate is %u Hz now, no longer %u, and %s cannot be "
                     "read again",
                     rate, before, stream->stuck ? "the sound" : session->options->sound);

@@ -75,16 +75,16 @@ size_t listen_options_choices(const struct listen_options *options)
 static enum status check_source(const struct listen_options *options)
 {
     if (options->live_input && options->sound)
-        return fail(STATUS_USAGE, "use either %s or --live-input, not both", options->sound);
+        return fail(CAUSE_USAGE, "use either %s or --live-input, not both", options->sound);
     if (!options->live_input && !options->sound)
-        return fail(STATUS_USAGE, "which sound? halo listen SOUND --mask A --or --mask B");
+        return fail(CAUSE_USAGE, "which sound? halo listen SOUND --mask A --or --mask B");
     if (options->live_input && (options->from > 0 || options->to > 0))
-        return fail(STATUS_USAGE, "--from and --to need a sound file, not --live-input");
+        return fail(CAUSE_USAGE, "--from and --to need a sound file, not --live-input");
     if (options->to > 0 && options->to <= options->from)
-        return fail(STATUS_USAGE, "--to %g s is not after --from %g s", options->to, options->from);
+        return fail(CAUSE_USAGE, "--to %g s is not after --from %g s", options->to, options->from);
     const struct device_request *device = &options->play.device;
     if (!options->live_input && (device->channels_in || device->input_map_count))
-        return fail(STATUS_USAGE, "--channels and --input-map need --live-input");
+        return fail(CAUSE_USAGE, "--channels and --input-map need --live-input");
     return STATUS_OK;
 }
 
@@ -92,7 +92,7 @@ static enum status check_masks(const struct listen_options *options)
 {
     size_t choices = listen_options_choices(options);
     if (choices > LISTEN_CHOICES_MOST)
-        return fail(STATUS_USAGE, "at most %d masks can be compared, not %zu", LISTEN_CHOICES_MOST,
+        return fail(CAUSE_USAGE, "at most %d masks can be compared, not %zu", LISTEN_CHOICES_MOST,
                     choices);
     return STATUS_OK;
 }
@@ -102,42 +102,41 @@ static enum status check_test(const struct listen_options *options)
     size_t choices = listen_options_choices(options);
     bool test = listen_options_test(options);
     if (options->abx && options->blind)
-        return fail(STATUS_USAGE, "use either --abx or --blind, not both");
+        return fail(CAUSE_USAGE, "use either --abx or --blind, not both");
     if (options->abx && choices != 2)
-        return fail(STATUS_USAGE, "--abx compares two masks (--mask A --or --mask B), not %zu",
+        return fail(CAUSE_USAGE, "--abx compares two masks (--mask A --or --mask B), not %zu",
                     choices);
     if (options->blind && choices < 2)
-        return fail(STATUS_USAGE,
-                    "--blind compares 2 to %d masks (--mask A --or --mask B), not %zu",
+        return fail(CAUSE_USAGE, "--blind compares 2 to %d masks (--mask A --or --mask B), not %zu",
                     LISTEN_CHOICES_MOST, choices);
     if (test && options->sound && strcmp(options->sound, "-") == 0)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "a test reads answers from standard input: the sound must be a file");
     if (test && options->play.way_given)
-        return fail(STATUS_USAGE, "--switch has no effect in a test, where the sound fades out, "
-                                  "pauses and fades in; leave it out");
+        return fail(CAUSE_USAGE, "--switch has no effect in a test, where the sound fades out, "
+                                 "pauses and fades in; leave it out");
     if (options->feedback && !options->abx)
-        return fail(STATUS_USAGE, "--feedback needs --abx");
+        return fail(CAUSE_USAGE, "--feedback needs --abx");
     if ((options->log || options->resume || options->listener) && !test)
-        return fail(STATUS_USAGE, "--log, --resume and --listener need --abx or --blind, and the "
-                                  "sound and masks of the test");
+        return fail(CAUSE_USAGE, "--log, --resume and --listener need --abx or --blind, and the "
+                                 "sound and masks of the test");
     if (options->log && options->resume)
-        return fail(STATUS_USAGE, "use either --log or --resume, which goes on with that log");
+        return fail(CAUSE_USAGE, "use either --log or --resume, which goes on with that log");
     if (options->to_file && (test || options->live_input))
-        return fail(STATUS_USAGE, "--to-file cannot be used with a test or --live-input");
+        return fail(CAUSE_USAGE, "--to-file cannot be used with a test or --live-input");
     if (options->script && !options->to_file)
-        return fail(STATUS_USAGE, "--script needs --to-file");
+        return fail(CAUSE_USAGE, "--script needs --to-file");
     return STATUS_OK;
 }
 
 /* All are checked, also after one that was changed. */
-static enum status verify(const struct string_list *logs)
+static enum status verify(const struct string_list *logs, bool json)
 {
     enum status status = STATUS_OK;
     if (logs->count == 0)
-        return fail(STATUS_USAGE, "which log? halo listen --verify LOG...");
+        return fail(CAUSE_USAGE, "which log? halo listen --verify LOG...");
     for (size_t i = 0; i < logs->count; i++) {
-        enum status one = trial_replay_verify(logs->values[i]);
+        enum status one = trial_replay_verify(logs->values[i], json);
         status = status == STATUS_OK ? one : status;
     }
     return status;
@@ -147,9 +146,9 @@ static enum status run(void *context)
 {
     struct listen_options *options = context;
     if (options->verify)
-        return verify(&options->arguments);
+        return verify(&options->arguments, options->play.json);
     if (options->arguments.count > 1)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "halo listen takes SOUND, not also '%s'; a mask is named with --mask",
                     options->arguments.values[1]);
     options->sound = options->arguments.count ? options->arguments.values[0] : NULL;
@@ -171,6 +170,40 @@ static void free_options(void *options)
 const struct command command_listen = {
     .name = "halo listen",
     .summary = "compare masks by ear, also in blind tests",
+    .brief = "usage: halo listen SOUND [stages and options]\n"
+             "       halo listen --live-input [stages and options]\n"
+             "       halo listen --verify LOG...\n"
+             "\n"
+             "Play a sound in a loop and switch between masks, matched in loudness and delay.\n"
+             "\n"
+             "stages, in the order given:\n"
+             "  -m, --mask MASK            an impulse response: a sound file, text, another\n"
+             "                             program's configuration, or lowpass:1000\n"
+             "      --or                   before --mask: B, then C, and so on\n"
+             "      --gain DB              amplify\n"
+             "      --lv2, --ladspa, --clap PLUGIN\n"
+             "                             an audio plugin; halo plugins list names them\n"
+             "\n"
+             "options most used:\n"
+             "      --abx N                a test of N trials: is X A or B?\n"
+             "      --blind N              N trials: rate shuffled masks from 1 to 5\n"
+             "      --log FILE             where a test is written\n"
+             "      --resume LOG           go on with a test that was cut off\n"
+             "      --from, --to TIME      the part to play\n"
+             "      --match HOW            loudness: r128 (default), rms or none\n"
+             "      --device NAME          where to play; halo devices lists them\n"
+             "      --to-file OUT          write what --script \"0:A 5s:B\" plays; no device\n"
+             "\n"
+             "keys: 1-9 masks, space dry, arrows seek, [ ] gain, m mute, p plot, q quit\n"
+             "      --abx: a b x play, 1 X is A, 2 X is B, Enter ends the trial\n"
+             "      --blind: a b c... play, 1-5 rate, Enter ends the trial\n"
+             "\n"
+             "examples:\n"
+             "  halo listen voice.wav --mask room.wav --or --mask hall.wav\n"
+             "  halo listen voice.wav --mask room.wav --or --mask hall.wav --abx 16\n"
+             "  halo listen --verify test.json\n"
+             "\n"
+             "halo listen --help all lists all options, man halo describes them.",
     .usage =
         "usage: halo listen SOUND [stages and options]\n"
         "       halo listen --live-input [stages and options]\n"

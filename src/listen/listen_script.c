@@ -23,9 +23,9 @@ static enum status parse_switch(char *item, size_t choices, struct script_switch
 {
     char *colon = strchr(item, ':');
     if (!colon)
-        return fail(STATUS_USAGE, "--script is made of TIME:CHOICE such as 5s:B, not '%s'", item);
+        return fail(CAUSE_USAGE, "--script is made of TIME:CHOICE such as 5s:B, not '%s'", item);
     if (!parse_choice(colon + 1, choices, &to->choice))
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "--script: there is no choice '%s'; there are A to %c. A mask that changes "
                     "nothing, such as identity.txt, is the dry sound",
                     colon + 1, (char)('A' + choices - 1));
@@ -41,7 +41,7 @@ enum status listen_script_parse(const char *text, size_t choices, double apart,
     for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
         size_t length = strcspn(text, " ");
         if (script->count == LISTEN_SCRIPT_MOST || length >= sizeof item)
-            return fail(STATUS_USAGE, "--script takes up to %d switches such as 5s:B",
+            return fail(CAUSE_USAGE, "--script takes up to %d switches such as 5s:B",
                         LISTEN_SCRIPT_MOST);
         snprintf(item, sizeof item, "%.*s", (int)length, text);
         TRY(parse_switch(item, choices, &script->switches[script->count++]));
@@ -50,7 +50,7 @@ enum status listen_script_parse(const char *text, size_t choices, double apart,
     for (size_t i = 1; i < script->count; i++) {
         double before = script->switches[i - 1].seconds, now = script->switches[i].seconds;
         if (now - before < apart)
-            return fail(STATUS_USAGE,
+            return fail(CAUSE_USAGE,
                         "--script: %g s comes too early after %g s; a switch takes %.3f s", now,
                         before, apart);
     }

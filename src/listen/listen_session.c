@@ -292,7 +292,7 @@ static enum status run(struct listen_session *session)
         enum device_state state = device_state(session->stream.device);
         if (state != DEVICE_RUNNING) {
             listen_trial_stop(session);
-            return fail(STATUS_FAILED, "the device %s %s", session->stream.device_name,
+            return fail(CAUSE_DEVICE, "the device %s %s", session->stream.device_name,
                         state == DEVICE_LOST ? "is lost"
                                              : "has another rate now; begin again with it");
         }
@@ -319,8 +319,8 @@ enum status listen_session_run(const struct listen_options *options)
             reported = listen_report(&session);
         status = status == STATUS_OK ? reported : status;
         if (status == STATUS_OK && session.input_ended && !listen_trial_has_answers(&session))
-            status = fail(STATUS_FAILED, "nothing was judged: the input of keys ended before the "
-                                         "first answer");
+            status = fail(CAUSE_OTHER, "nothing was judged: the input of keys ended before the "
+                                       "first answer");
     }
     enum status closed = session_close(&session);
     status = status == STATUS_OK ? closed : status;

@@ -325,7 +325,7 @@ static enum status print_json(const struct listen_trial *trial, const struct tri
                   "commitment", key->commitment, "head", trial_log_head(trial->log), "key", "draws",
                   key->draws, "seed", key->seed, "result", test->kind->result_json(test));
     int error = json_write(object, JSON_COMPACT, stdout);
-    return error ? fail(STATUS_FAILED, "cannot write the result: %s", strerror(error)) : STATUS_OK;
+    return error ? fail_errno(error, "cannot write the result") : STATUS_OK;
 }
 
 static void print_text(const struct listen_session *session, const struct trial_key *key)

@@ -118,14 +118,14 @@ static enum status take(struct listen_session *session, struct trial_replay *rep
     const char *path = options->resume;
     size_t trials = options->abx ? options->abx : options->blind;
     if (replay->fault[0])
-        return fail(STATUS_FAILED, "cannot go on with %s: it was changed: %s", path, replay->fault);
+        return fail(CAUSE_DAMAGED, "cannot go on with %s: it was changed: %s", path, replay->fault);
     if (replay->finished)
-        return fail(STATUS_FAILED, "cannot go on with %s: its test is over", path);
+        return fail(CAUSE_OTHER, "cannot go on with %s: its test is over", path);
     bool abx = json_object_get(replay->root, "feedback") != NULL;
     bool feedback = json_is_true(json_object_get(replay->root, "feedback"));
     if (abx != (options->abx > 0) || replay->trial->planned != trials ||
         feedback != options->feedback)
-        return fail(STATUS_USAGE, "cannot go on with %s: it is of --%s %zu%s", path,
+        return fail(CAUSE_USAGE, "cannot go on with %s: it is of --%s %zu%s", path,
                     abx ? "abx" : "blind", replay->trial->planned, feedback ? " --feedback" : "");
     session->trial.test = replay->trial;
     session->trial.log = replay->log;
@@ -160,18 +160,18 @@ static enum status compare(const struct listen_session *session, const json_t *a
     const char *name, *path = session->options->resume;
     json_t *setting;
     if (!is_same(json_object_get(about, "choices"), json_object_get(before, "choices")))
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_OTHER,
                     "cannot go on with %s: the choices, their gains or delays were others", path);
     json_object_foreach(json_object_get(about, "settings"), name, setting)
     {
         if (!is_same(setting, json_object_get(json_object_get(before, "settings"), name)))
-            return fail(STATUS_FAILED, "cannot go on with %s: the setting '%s' was another one",
-                        path, name);
+            return fail(CAUSE_OTHER, "cannot go on with %s: the setting '%s' was another one", path,
+                        name);
     }
     const char *listener = session->options->listener;
     if (listener &&
         !is_same(json_object_get(about, "listener"), json_object_get(before, "listener")))
-        return fail(STATUS_FAILED, "cannot go on with %s: it is of another listener", path);
+        return fail(CAUSE_OTHER, "cannot go on with %s: it is of another listener", path);
     return STATUS_OK;
 }
 

@@ -101,7 +101,7 @@ static enum status read_region(struct region *region, struct block *block)
         if (got == block->frames - done)
             continue;
         if (got == 0 && region->position == region->from)
-            return fail(STATUS_FAILED, "cannot play %s: it ends before frame %llu", region->name,
+            return fail(CAUSE_DAMAGED, "cannot play %s: it ends before frame %llu", region->name,
                         (unsigned long long)region->from);
         TRY(region_seek(region, region->from));
     }
@@ -130,14 +130,14 @@ static enum status listen(struct measuring *measuring, struct ear *ear, size_t f
     const float *rows[out->channels];
     filter_process(ear->filter, (const float *const *)measuring->in.data, out->data);
     if (ear->filter->failure)
-        return fail(STATUS_FAILED, "%s", ear->filter->failure);
+        return fail(CAUSE_OTHER, "%s", ear->filter->failure);
     if (stop_requested())
         return STATUS_INTERRUPTED;
     for (size_t c = 0; c < out->channels; c++) {
         rows[c] = out->data[c] + from;
         float peak = audio_peak(rows[c], end - from);
         if (!isfinite(peak))
-            return fail(STATUS_FAILED, "the filtered sound is too loud even for floating point");
+            return fail(CAUSE_OTHER, "the filtered sound is too loud even for floating point");
         ear->level->peak = fmax(ear->level->peak, (double)peak);
     }
     return loudness_add(ear->level->meter, rows, end - from);

@@ -106,7 +106,7 @@ static enum status check_running(const char *path)
     bool runs = fd >= 0 && is_running(fd);
     if (fd >= 0)
         close(fd);
-    return runs ? fail(STATUS_FAILED, "cannot write %s: its test is running", path) : STATUS_OK;
+    return runs ? fail(CAUSE_TEMPORARY, "cannot write %s: its test is running", path) : STATUS_OK;
 }
 
 enum status trial_log_try(const char *path, bool force)
@@ -146,10 +146,9 @@ enum status trial_log_check(const struct trial_log *log)
     if (log->error == ENOMEM)
         return fail_memory("a log");
     if (log->error == ESTALE)
-        return fail(STATUS_FAILED, "the log %s was removed, replaced or written by another program",
+        return fail(CAUSE_OTHER, "the log %s was removed, replaced or written by another program",
                     log->path);
-    return log->error ? fail(STATUS_FAILED, "cannot write %s: %s", log->path, strerror(log->error))
-                      : STATUS_OK;
+    return log->error ? fail_errno(log->error, "cannot write %s", log->path) : STATUS_OK;
 }
 
 /* 0, an errno, or ESTALE: the path leads to another file, or the file holds something else. */
@@ -323,8 +322,8 @@ static enum status read_text(const char *path, bool alone, char **text, size_t *
     if (file)
         fclose(file);
     if (error == ETXTBSY)
-        return fail(STATUS_FAILED, "cannot read %s: its test is running", path);
-    return error ? fail(STATUS_FAILED, "cannot read %s: %s", path, strerror(error)) : STATUS_OK;
+        return fail(CAUSE_TEMPORARY, "cannot read %s: its test is running", path);
+    return error ? fail_errno(error, "cannot read %s", path) : STATUS_OK;
 }
 
 /* Without the blanks and the comma at its end. */
@@ -367,7 +366,7 @@ enum status trial_log_load(const char *path, bool alone, json_t **root, bool *cu
         *root = json_loadb(text + skipped, size - skipped, JSON_REJECT_DUPLICATES, &error);
         *cut = !*root;
         if (*cut && !(*root = restore(text + skipped, size - skipped, &error)))
-            status = fail(STATUS_FAILED, "cannot read %s: %s", path, error.text);
+            status = fail(CAUSE_DAMAGED, "cannot read %s: %s", path, error.text);
     }
     free(text);
     return status;

@@ -57,7 +57,7 @@ static enum status make_trial(struct trial_replay *replay, const char *path)
         !json_is_array(json_object_get(root, "events")) ||
         (ranking && (masks < 2 || masks > RANKING_MASKS_MOST)) ||
         trial_unseal(root, seed) != STATUS_OK)
-        return fail(STATUS_FAILED, "cannot check %s: not the log of a blind test", path);
+        return fail(CAUSE_DAMAGED, "cannot check %s: not the log of a blind test", path);
     TRY(trial_log_create(&replay->log));
     return abx ? trial_abx_create((size_t)trials, feedback, seed, replay->log, &replay->trial)
                : trial_ranking_create((size_t)masks, (size_t)trials, seed, replay->log,
@@ -262,31 +262,42 @@ void trial_replay_free(struct trial_replay *replay)
 
 /* ---- --verify ---- */
 
-static enum status report(const struct trial_replay *replay, const char *path)
+static enum status print_json(const struct trial_replay *replay, const char *path, const char *head)
+{
+    json_t *root = json_pack("{s:o, s:I, s:I, s:s, s:s}", "log", json_text(path), "trials",
+                             (json_int_t)replay->trial->answered, "planned",
+                             (json_int_t)replay->trial->planned, "commitment",
+                             replay->trial->key.commitment, "head", head);
+    return json_print(root, JSON_COMPACT, "the log of a test");
+}
+
+static enum status report(const struct trial_replay *replay, const char *path, bool json)
 {
     const struct trial *trial = replay->trial;
     const char *head = text_in(json_object_get(replay->root, "end"), "hash");
     if (replay->fault[0])
-        return fail(STATUS_FAILED, "%s was changed after the test: %s", path, replay->fault);
+        return fail(CAUSE_DAMAGED, "%s was changed after the test: %s", path, replay->fault);
     if (!replay->finished)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_OTHER,
                     "%s is incomplete: %zu of %zu trials are answered%s; head %s; halo listen "
                     "--resume goes on",
                     path, trial->answered, trial->planned,
                     replay->cut ? ", and the last record is cut off" : "",
                     trial_log_head(replay->log));
+    if (json)
+        return print_json(replay, path, head);
     printf("%s: %zu of %zu trials; order, results and hashes follow from key and answers\n"
            "  commitment %s\n  head       %s\n",
            printable(path), trial->answered, trial->planned, trial->key.commitment, head);
     return STATUS_OK;
 }
 
-enum status trial_replay_verify(const char *path)
+enum status trial_replay_verify(const char *path, bool json)
 {
     struct trial_replay replay;
     enum status status = trial_replay_init(&replay, path, false);
     if (status == STATUS_OK)
-        status = report(&replay, path);
+        status = report(&replay, path, json);
     trial_replay_free(&replay);
     return status;
 }

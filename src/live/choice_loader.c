@@ -56,7 +56,7 @@ enum status choice_loader_start(const char *text, const struct stream_format *fo
     if (error != 0) {
         atomic_store(&loader->users, 1);
         release(loader);
-        return fail(STATUS_FAILED, "cannot start a thread for a mask: %s", thread_error(error));
+        return fail(CAUSE_NO_MEMORY, "cannot start a thread for a mask: %s", thread_error(error));
     }
     pthread_detach(thread);
     *result = loader;

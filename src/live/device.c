@@ -190,15 +190,15 @@ static enum status enumerate_for(const struct device *device, struct device_requ
             (!wants_sinks || drivers[*begun]->has_sinks))
             TRY(enumerate(drivers[*begun], spec, *named, list));
     if (list->silent && (*named || wants_sinks || is_enough(request, list)))
-        return fail(STATUS_FAILED, "%s", list->silent);
+        return fail(CAUSE_DEVICE, "%s", list->silent);
     if (list->silent)
         warning("%s", list->silent);
     if (list->host_count > 0 || (!*named && !wants_sinks))
         return STATUS_OK;
     if (list->empty)
-        return fail(STATUS_FAILED, "%s", list->empty);
+        return fail(CAUSE_DEVICE, "%s", list->empty);
     bool has_none = wants_sinks && !(*named && drivers[*first]->has_sinks);
-    return fail(STATUS_FAILED, "%s", has_none ? no_sinks : drivers[*first]->absent);
+    return fail(CAUSE_DEVICE, "%s", has_none ? no_sinks : drivers[*first]->absent);
 }
 
 static enum status open_device(const struct device_request *asked, struct device *device)
@@ -254,7 +254,7 @@ static enum status refuse_number(const struct device_request *request)
         const struct device_driver *driver =
             device_choose_named(drivers, DRIVER_COUNT, names[i], &spec);
         if (driver && !driver->spec && other && device_choose_is_number(other))
-            return fail(STATUS_USAGE,
+            return fail(CAUSE_USAGE,
                         "cannot take device %s by its number beside the driver %s; give its name, "
                         "which halo devices lists",
                         other, names[i]);
@@ -325,13 +325,13 @@ static enum status open_within(struct opening *opening, struct device **result)
     pthread_detach(thread);
     if (!wait_for_opening(opening)) { /* it keeps what it has */
         device_unhush();
-        return fail(STATUS_INTERRUPTED, "stopped; the sound system had not opened the device");
+        return fail(CAUSE_INTERRUPTED, "stopped; the sound system had not opened the device");
     }
     enum status status = opening->status;
     if (status == STATUS_OK)
         *result = opening->device;
     else
-        status = fail_again(status, &opening->failure);
+        status = fail_again(&opening->failure);
     free(opening);
     return status;
 }
@@ -339,7 +339,7 @@ static enum status open_within(struct opening *opening, struct device **result)
 enum status device_open(const struct device_request *request, struct device **result)
 {
     if (!request->wants_input && !request->wants_output)
-        return fail(STATUS_USAGE, "the device needs an input or an output");
+        return fail(CAUSE_USAGE, "the device needs an input or an output");
     struct device *device = calloc(1, sizeof *device);
     struct opening *opening = calloc(1, sizeof *opening);
     if (!device || !opening) {

@@ -23,7 +23,7 @@ static enum status match_driver(const struct device_driver *driver, const char *
     if (*rest != '\0' && (*rest != ':' || !driver->spec))
         return STATUS_OK;
     if (*rest == ':' && *spec && strcmp(*spec, rest + 1) != 0)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "'%s' and '%s:%s' are the same device: name it once, with --device", *name,
                     driver->name, *spec);
     if (*rest == ':')
@@ -103,9 +103,9 @@ static enum status choose_host(const struct device_list *list, const char *reque
         return STATUS_OK;
     char near[SUGGEST_TEXT];
     suggest_from_list(near, request, all.text, "");
-    return alike.count ? fail(STATUS_USAGE, "'%s' may be %s: say which host API", request,
+    return alike.count ? fail(CAUSE_USAGE, "'%s' may be %s: say which host API", request,
                               short_list_text(&alike, more))
-                       : fail(STATUS_USAGE, "there is no driver or host API '%s'; there is %s%s",
+                       : fail(CAUSE_USAGE, "there is no driver or host API '%s'; there is %s%s",
                               request, short_list_text(&all, more), near);
 }
 
@@ -115,13 +115,13 @@ static enum status choose_index(const struct device_list *list, const char *requ
 {
     unsigned long index = strtoul(request, NULL, 10);
     if (index >= list->count)
-        return fail(STATUS_USAGE, "there is no device %s; halo devices lists them", request);
+        return fail(CAUSE_USAGE, "there is no device %s; halo devices lists them", request);
     *row = &list->rows[index];
     if (channels_of(*row, direction) == 0)
-        return fail(STATUS_USAGE, "device %s (%s) has no %s; halo devices lists what has", request,
+        return fail(CAUSE_USAGE, "device %s (%s) has no %s; halo devices lists what has", request,
                     (*row)->name, direction_names[direction]);
     if (host != NO_HOST && (*row)->host != (size_t)host)
-        return fail(STATUS_USAGE, "device %s (%s) is of %s, not of %s", request, (*row)->name,
+        return fail(CAUSE_USAGE, "device %s (%s) is of %s, not of %s", request, (*row)->name,
                     list->hosts[(*row)->host].name, list->hosts[host].name);
     return STATUS_OK;
 }
@@ -154,15 +154,14 @@ static enum status choose_name(const struct device_list *list, const char *reque
     struct short_list *found = same.count ? &same : &alike;
     enum status status = STATUS_OK;
     if (all.count == 0)
-        status = fail(STATUS_FAILED, "there is no %s device here; halo devices says more",
+        status = fail(CAUSE_DEVICE, "there is no %s device here; halo devices says more",
                       direction_names[direction]);
     else if (found->count > 1)
-        status = fail(STATUS_USAGE, "%s '%s' may be %s: say which", direction_names[direction],
+        status = fail(CAUSE_USAGE, "%s '%s' may be %s: say which", direction_names[direction],
                       request, short_list_text(found, more));
     else if (found->count == 0)
-        status =
-            fail(STATUS_USAGE, "there is no %s '%s'; there is %s%s", direction_names[direction],
-                 request, short_list_text(&all, more), suggest_text(&near));
+        status = fail(CAUSE_USAGE, "there is no %s '%s'; there is %s%s", direction_names[direction],
+                      request, short_list_text(&all, more), suggest_text(&near));
     suggest_free(&near);
     return status;
 }
@@ -185,8 +184,8 @@ static enum status choose_default(const struct device_list *list, enum device_di
     if (*row)
         return STATUS_OK;
     if (is_any && list->empty)
-        return fail(STATUS_FAILED, "%s", list->empty);
-    return fail(STATUS_FAILED, "there is no default %s%s%s; halo devices lists what there is",
+        return fail(CAUSE_DEVICE, "%s", list->empty);
+    return fail(CAUSE_DEVICE, "there is no default %s%s%s; halo devices lists what there is",
                 direction_names[direction], host != NO_HOST ? " of " : "",
                 host != NO_HOST ? list->hosts[host].name : "");
 }
@@ -256,10 +255,10 @@ static enum status choose_channels(const struct device_row *row, const char *sin
     for (size_t c = 0; c < channels->count; c++) {
         size_t number = map_count ? map[c] : c + 1;
         if (number < 1 || number > there || number > DEVICE_CHANNELS_MOST)
-            return fail(STATUS_USAGE, "%s has %zu %s channel%s, no channel %zu", name, there,
+            return fail(CAUSE_USAGE, "%s has %zu %s channel%s, no channel %zu", name, there,
                         direction_names[direction], plural_s(there), number);
         if (channels->mapped[number - 1] && direction == OUTPUT)
-            return fail(STATUS_USAGE, "output channel %zu is in the map twice", number);
+            return fail(CAUSE_USAGE, "output channel %zu is in the map twice", number);
         channels->map[c] = number - 1;
         channels->mapped[number - 1] = true;
         channels->opened = number > channels->opened ? number : channels->opened;

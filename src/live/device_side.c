@@ -32,7 +32,7 @@ static enum status learn_period(struct device_side *side)
         if (calls >= LEARN_CALLS || (calls > 1 && now - first > LEARN_NS))
             break;
         if (now - begin > BEGIN_NS || !side->driver->is_running(side->opened))
-            return fail(STATUS_FAILED,
+            return fail(CAUSE_DEVICE,
                         "%s was opened but delivers no sound; is it in use or disconnected?",
                         side->label);
         monotonic_sleep_until(monotonic_ns() + POLL_NS);
@@ -237,7 +237,7 @@ enum status device_sides_are_clear(void)
         free_closing(abandoned);
         abandoned = NULL;
     }
-    return abandoned ? fail(STATUS_FAILED, "the sound system still hangs after a device was lost")
+    return abandoned ? fail(CAUSE_DEVICE, "the sound system still hangs after a device was lost")
                      : STATUS_OK;
 }
 

@@ -191,7 +191,7 @@ static enum status register_ports(struct jack_ports *ports, struct device_channe
         snprintf(name, sizeof name, "%s_%zu", direction, c + 1);
         ports->ports[c] = jack_port_register(jack.client, name, JACK_DEFAULT_AUDIO_TYPE, flags, 0);
         if (!ports->ports[c])
-            return fail(STATUS_FAILED, "the JACK server has no port left for %s:%s",
+            return fail(CAUSE_DEVICE, "the JACK server has no port left for %s:%s",
                         jack_get_client_name(jack.client), name);
         ports->count++;
         channels->map[c] = c;
@@ -240,7 +240,7 @@ static enum status refuse_own_output(const struct device_target *target)
     for (size_t i = 0; sources && sources[i]; i++)
         is_own |= jack_devices_owns(sources[i], input->name) && jack_devices_is_monitor(sources[i]);
     jack_free(sources);
-    return is_own ? fail(STATUS_FAILED,
+    return is_own ? fail(CAUSE_DEVICE,
                          "the input %s is what %s plays, and so halo's own output; choose another "
                          "with --input",
                          input->name, output->name)
@@ -253,7 +253,7 @@ static enum status refuse_rate(const struct device_target *target)
     const struct device_row *row = target->input ? target->input : target->output;
     if (asked == 0 || asked == rate)
         return STATUS_OK;
-    return fail(STATUS_FAILED, "%s does not run at %u Hz; it supports %u", row->name, asked, rate);
+    return fail(CAUSE_DEVICE, "%s does not run at %u Hz; it supports %u", row->name, asked, rate);
 }
 
 static enum status activate(void)
@@ -264,7 +264,7 @@ static enum status activate(void)
     jack_set_port_registration_callback(jack.client, port_changed, NULL);
     jack_set_port_connect_callback(jack.client, connection_changed, NULL);
     if (jack_activate(jack.client) != 0)
-        return fail(STATUS_FAILED, "the JACK server does not run halo's client; see its messages");
+        return fail(CAUSE_DEVICE, "the JACK server does not run halo's client; see its messages");
     return STATUS_OK;
 }
 

@@ -21,7 +21,7 @@ static enum status null_enumerate(const char *spec, struct device_list *list)
     struct device_host *host;
     struct device_row *row;
     if (count == NULL_DEVICES)
-        return fail(STATUS_FAILED, "there are %d devices null at most", NULL_DEVICES);
+        return fail(CAUSE_DEVICE, "there are %d devices null at most", NULL_DEVICES);
     struct null_device *null = &null_devices[count++];
     TRY(null_spec_parse(null, spec));
     TRY(device_list_add_host(list, "null", &host));
@@ -67,10 +67,10 @@ static enum status null_open(const struct device_target *target, struct device_s
     const struct device_request *request = target->request;
     if (null->away > 0) {
         null->away--;
-        return fail(STATUS_FAILED, "null is away");
+        return fail(CAUSE_DEVICE, "null is away");
     }
     if (request->rate && (double)request->rate != null->number[NULL_RATE])
-        return fail(STATUS_FAILED, "null does not run at %u Hz; it supports %.0f", request->rate,
+        return fail(CAUSE_DEVICE, "null does not run at %u Hz; it supports %.0f", request->rate,
                     null->number[NULL_RATE]);
     if (null->number[NULL_PERIOD] == 0)
         null->number[NULL_PERIOD] = request->block ? (double)request->block : 256;

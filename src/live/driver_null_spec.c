@@ -45,10 +45,10 @@ static enum status parse_item(struct null_device *null, char *item)
         while (key < NULL_NUMBERS && strcmp(item, keys[key].name) != 0)
             key++;
         if (key == NULL_NUMBERS || !value)
-            return fail(STATUS_USAGE, "device null has no '%s'; it has %s", item, null_form);
+            return fail(CAUSE_USAGE, "device null has no '%s'; it has %s", item, null_form);
         if (!decimal_parse(value, &null->number[key]) || null->number[key] < keys[key].least ||
             null->number[key] > keys[key].most)
-            return fail(STATUS_USAGE, "device null: %s must be from %g to %g, not '%s'", item,
+            return fail(CAUSE_USAGE, "device null: %s must be from %g to %g, not '%s'", item,
                         keys[key].least, keys[key].most, value);
     }
     return STATUS_OK;

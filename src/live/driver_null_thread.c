@@ -181,7 +181,7 @@ enum status null_thread_start(struct null_device *null)
     if (null->started)
         return STATUS_OK;
     null_take_turns(null, false);
-    return fail(STATUS_FAILED, "cannot start a thread for a device");
+    return fail(CAUSE_DEVICE, "cannot start a thread for a device");
 }
 
 void null_thread_stop(struct null_device *null)

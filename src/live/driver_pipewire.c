@@ -233,11 +233,11 @@ static enum status refuse_loop(const struct device_target *target)
 {
     const char *sink = pipewire.links.refused;
     if (target->request->loopback)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "--loopback records what is played to %s, so halo cannot play to it as well: "
                     "name another device with --output, or make a sink with --sink NAME",
                     sink);
-    return fail(STATUS_USAGE,
+    return fail(CAUSE_USAGE,
                 "the input is the monitor of %s, which halo would play to: that is feedback; name "
                 "another --input or --output, or filter what programs play with --sink NAME",
                 sink);
@@ -249,9 +249,9 @@ static enum status judge(const struct device_target *target)
     if (pipewire.links.refused[0])
         return refuse_loop(target);
     if (pipewire.graph.gone || pipewire.cycle.failed || rate == 0)
-        return fail(STATUS_FAILED, "PipeWire gave %s no sound", target->label);
+        return fail(CAUSE_DEVICE, "PipeWire gave %s no sound", target->label);
     if (asked && asked != rate)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_DEVICE,
                     "PipeWire runs at %u Hz, not at %u Hz; leave --rate out, or allow that rate in "
                     "default.clock.allowed-rates of pipewire.conf",
                     rate, asked);

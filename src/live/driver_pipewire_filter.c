@@ -141,8 +141,7 @@ enum status pipewire_filter_open(struct pw_core *core, const struct pipewire_req
         return fail_memory("the ports of a node of PipeWire");
     int error = pw_filter_connect(
         filter->filter, PW_FILTER_FLAG_RT_PROCESS | PW_FILTER_FLAG_CUSTOM_LATENCY, &param, 1);
-    return error < 0 ? fail(STATUS_FAILED, "PipeWire refused a node: %s", strerror(-error))
-                     : STATUS_OK;
+    return error < 0 ? fail_errno(-error, "PipeWire refused a node") : STATUS_OK;
 }
 
 void pipewire_filter_close(struct pipewire_filter *filter)

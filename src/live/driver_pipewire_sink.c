@@ -46,7 +46,7 @@ enum status pipewire_sink_check(struct pipewire_registry *graph, const char *des
     pipewire_sink_name(description, wanted.name, sizeof wanted.name);
     if (pipewire_registry_wait(graph, is_free, &wanted, ENDS_MS))
         return STATUS_OK;
-    return fail(STATUS_FAILED,
+    return fail(CAUSE_DEVICE,
                 "there is a sink '%s' already, of another halo: end that one (if it is the "
                 "service: halo service status), or give this one another name",
                 description);
@@ -240,8 +240,7 @@ static enum status open_stream(struct pw_stream *stream, enum spa_direction dire
     int error = pw_stream_connect(stream, direction, PW_ID_ANY,
                                   flags | PW_STREAM_FLAG_MAP_BUFFERS | PW_STREAM_FLAG_RT_PROCESS,
                                   &param, 1);
-    return error < 0 ? fail(STATUS_FAILED, "PipeWire refused a sink: %s", strerror(-error))
-                     : STATUS_OK;
+    return error < 0 ? fail_errno(-error, "PipeWire refused a sink") : STATUS_OK;
 }
 
 static enum status open_side(const struct pipewire_request *request, struct pw_stream *stream,

@@ -76,10 +76,11 @@ static enum status initialize(void)
     device_unhush();
     portaudio_messages_forget();
     if (!has_default)
-        return fail(STATUS_FAILED, "ALSA has no device called default: its configuration is "
-                                   "missing; install libasound2-data, or correct ALSA_CONFIG_PATH");
+        return fail(CAUSE_DEVICE, "ALSA has no device called default: its configuration is "
+                                  "missing; install libasound2-data, or correct ALSA_CONFIG_PATH");
     if (error != paNoError)
-        return fail(STATUS_FAILED, "cannot start the sound system: %s", Pa_GetErrorText(error));
+        return fail(error == paInsufficientMemory ? CAUSE_NO_MEMORY : CAUSE_DEVICE,
+                    "cannot start the sound system: %s", Pa_GetErrorText(error));
     initialized = true;
     return STATUS_OK;
 }
@@ -191,7 +192,7 @@ static enum status refuse_rate(const struct device_target *target, const struct 
             short_list_add(&rates, text);
     }
     const struct device_row *row = target->input ? target->input : target->output;
-    return fail(STATUS_FAILED, "%s does not run at %.0f Hz%s%s", row->name, format->rate,
+    return fail(CAUSE_DEVICE, "%s does not run at %.0f Hz%s%s", row->name, format->rate,
                 rates.count ? "; it supports " : "", rates.text);
 }
 
@@ -293,7 +294,8 @@ static enum status refuse(const struct device_target *target, double rate, PaErr
 {
     const PaHostErrorInfo *host = Pa_GetLastHostErrorInfo();
     bool by_host = error == paUnanticipatedHostError && host && host->errorText[0];
-    return fail(STATUS_FAILED, "cannot open %s at %.0f Hz: %s", target->label, rate,
+    return fail(error == paInsufficientMemory ? CAUSE_NO_MEMORY : CAUSE_DEVICE,
+                "cannot open %s at %.0f Hz: %s", target->label, rate,
                 by_host ? host->errorText : Pa_GetErrorText(error));
 }
 

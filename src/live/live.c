@@ -293,7 +293,7 @@ enum status live_create(const struct live_settings *settings, struct filter *cha
                         struct live **result)
 {
     if (chain->inputs > LIVE_CHANNELS_MOST || chain->outputs > LIVE_CHANNELS_MOST)
-        return fail(STATUS_FAILED, "live sound has at most %d channels, not %zu to %zu",
+        return fail(CAUSE_UNSUPPORTED, "live sound has at most %d channels, not %zu to %zu",
                     LIVE_CHANNELS_MOST, chain->inputs, chain->outputs);
     struct live *live = calloc(1, sizeof *live);
     if (!live)

@@ -338,10 +338,16 @@ void live_chain_free(struct live_chain *chain)
 
 /* ---- masks loaded later ---- */
 
+/* A chain of another size takes the mask. */
+static enum status try_again(enum status failed)
+{
+    return failed == STATUS_FAILED ? STATUS_TRY_AGAIN : failed;
+}
+
 static enum status fit(const struct live_chain *chain, struct mask *mask)
 {
     if (mask->outputs > chain->masks[0]->outputs)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_UNSUPPORTED,
                     "mask %s does not fit: it makes %zu channel%s, and those at the start at most "
                     "%zu; restart with it",
                     mask->name, mask->outputs, plural_s(mask->outputs), chain->masks[0]->outputs);
@@ -349,16 +355,18 @@ static enum status fit(const struct live_chain *chain, struct mask *mask)
     if (has_mixes(chain))
         TRY(mask_mix(mask));
     if (mask->origin > chain->origin)
-        return fail(STATUS_TRY_AGAIN,
-                    "mask %s does not fit: its time zero is at tap %zu, later than the %zu of "
-                    "those at the start",
-                    mask->name, mask->origin, chain->origin);
+        return try_again(
+            fail(CAUSE_UNSUPPORTED,
+                 "mask %s does not fit: its time zero is at tap %zu, later than the %zu of "
+                 "those at the start",
+                 mask->name, mask->origin, chain->origin));
     enum status status = mask_pad(mask, chain->origin - mask->origin);
     if (status == STATUS_OK && mask->taps > chain->taps)
-        status = fail(STATUS_TRY_AGAIN,
-                      "mask %s does not fit: it has %zu tap%s, and the limit is %zu; restart "
-                      "with it",
-                      mask->name, mask->taps, plural_s(mask->taps), chain->taps);
+        status =
+            try_again(fail(CAUSE_UNSUPPORTED,
+                           "mask %s does not fit: it has %zu tap%s, and the limit is %zu; restart "
+                           "with it",
+                           mask->name, mask->taps, plural_s(mask->taps), chain->taps));
     return status;
 }
 

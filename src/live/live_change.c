@@ -46,7 +46,7 @@ static enum status feed_block(const struct live_change *change, struct live_comi
     coming->slot.chain->deadline = patience ? monotonic_ns() + patience : 0;
     stream_slot_process(&coming->slot, in, out);
     if (!was_there || !live_history_has(&change->history, coming->at))
-        return fail(STATUS_FAILED, "it needs more time than the sound takes");
+        return fail(CAUSE_OTHER, "it needs more time than the sound takes");
     coming->at += change->history.block;
     return STATUS_OK;
 }

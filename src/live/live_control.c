@@ -14,7 +14,7 @@ enum status live_control_choose(struct live_session *session, size_t number)
 {
     size_t count = session->stream.chain.choice_count;
     if (number > count)
-        return fail(STATUS_USAGE, "there is no mask %zu: there %s %zu", number, plural_are(count),
+        return fail(CAUSE_USAGE, "there is no mask %zu: there %s %zu", number, plural_are(count),
                     count);
     stream_session_set_dry(&session->stream, number == 0);
     if (number > 0)
@@ -35,7 +35,7 @@ enum status live_control_load(struct live_session *session, size_t choice, const
 {
     struct live_load_request *next = &session->next_load;
     if (next->is_asked)
-        return fail(STATUS_FAILED, "cannot read a mask: another one waits to be read");
+        return fail(CAUSE_TEMPORARY, "cannot read a mask: another one waits to be read");
     char *kept = text ? strdup(text) : NULL;
     if (text && !kept)
         return fail_memory("a mask");
@@ -132,7 +132,7 @@ enum status live_control_reload(struct live_session *session, const struct osc_c
 {
     const struct choices *choices = session->stream.chain.choices;
     if (!choices)
-        return fail(STATUS_USAGE, "there is no mask to reload");
+        return fail(CAUSE_USAGE, "there is no mask to reload");
     return live_control_load(session, choices_asked(choices), NULL, command);
 }
 

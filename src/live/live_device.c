@@ -151,7 +151,7 @@ enum status live_device_fail(const struct live_session *session)
 {
     const char *name = session->stream.device_name;
     if (device_hangs() >= HANGS_SECONDS)
-        return fail(STATUS_FAILED, "the sound system hangs since %s was lost: start halo again",
+        return fail(CAUSE_DEVICE, "the sound system hangs since %s was lost: start halo again",
                     name);
-    return fail(STATUS_FAILED, "the device %s is lost; --reconnect waits until it returns", name);
+    return fail(CAUSE_DEVICE, "the device %s is lost; --reconnect waits until it returns", name);
 }

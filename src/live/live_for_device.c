@@ -55,14 +55,14 @@ enum status live_for_device_parse(void *context, const struct option_row *row, c
     struct live_options *options = context;
     struct device_rule rule;
     if (!read_rule(value, &rule))
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "--%s is NAME=N, NAME=preset:PRESET or NAME=chain:FILE, a device and the "
                     "number of a mask or a chain, not '%s'",
                     row->name, value);
     if (rule.place == PRESET_SAVED && !rule.is_mask)
         TRY(preset_check_name(rule.text));
     if (options->for_device_count == LIVE_FOR_DEVICE_MOST)
-        return fail(STATUS_USAGE, "--%s can be given %d times at most", row->name,
+        return fail(CAUSE_USAGE, "--%s can be given %d times at most", row->name,
                     LIVE_FOR_DEVICE_MOST);
     options->for_device[options->for_device_count++] = value;
     return STATUS_OK;
@@ -157,7 +157,7 @@ static enum status check_rule(const struct live_session *session, const char *te
                              : live_chain_count_outputs(&request, &outputs);
     preset_destroy(preset);
     if (status == STATUS_OK && outputs > 0 && outputs != there)
-        status = fail(STATUS_USAGE,
+        status = fail(CAUSE_USAGE,
                       "it makes %zu channel%s, and what it begins with %zu; all need as many",
                       outputs, plural_s(outputs), there);
     return status;

@@ -95,12 +95,12 @@ enum status live_log_open(const char *path, bool force, const struct live_chain 
     if ((status = atomic_file_open(&log->destination, path, force)))
         goto fail;
     if (!(log->file = fdopen(log->destination.fd, "w"))) {
-        status = fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
+        status = fail_errno(errno, "cannot write %s", path);
         goto fail;
     }
     int error = json_write(set_up(chain, settings), JSON_COMPACT, log->file);
     if (error) {
-        status = fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(error));
+        status = fail_errno(error, "cannot write %s", path);
         goto fail;
     }
     log->rate = settings->rate;

@@ -64,9 +64,9 @@ static enum status check_sink(struct live_options *options)
     if (!device->sink && !device->loopback)
         return STATUS_OK;
     if (device->sink && !*device->sink)
-        return fail(STATUS_USAGE, "--sink needs a name, which programs show");
+        return fail(CAUSE_USAGE, "--sink needs a name, which programs show");
     if (device->input || (device->sink && device->loopback))
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "--sink, --loopback and --input are three inputs: choose one, and the "
                     "device to play to with --output");
     if (!options->play.block_given && device->latency == DEVICE_LATENCY_LOW)
@@ -106,9 +106,9 @@ static enum status check_preset(const struct live_options *options)
     const struct play_options *play = &options->play;
     const char *option = options->preset ? "--preset" : "--resume";
     if (options->preset && options->resume)
-        return fail(STATUS_USAGE, "--preset and --resume exclude each other");
+        return fail(CAUSE_USAGE, "--preset and --resume exclude each other");
     if ((options->preset || options->resume) && (play->chain.stages.count > 0 || play->or_waits))
-        return fail(STATUS_USAGE, "%s has stages of its own: remove --%s", option,
+        return fail(CAUSE_USAGE, "%s has stages of its own: remove --%s", option,
                     play->or_waits ? "or" : play->chain.stages.stages[0].ops->option);
     return options->save_preset ? preset_check_name(options->save_preset) : STATUS_OK;
 }
@@ -118,9 +118,9 @@ static enum status run(void *context)
     struct live_options *options = context;
     if (options->record && options->record_dry &&
         atomic_file_is_same(options->record, options->record_dry))
-        return fail(STATUS_USAGE, "--record and --record-dry need different files");
+        return fail(CAUSE_USAGE, "--record and --record-dry need different files");
     if (options->to && (!options->send || options->osc))
-        return fail(STATUS_USAGE, "--to NAME needs --send, and no --osc");
+        return fail(CAUSE_USAGE, "--to NAME needs --send, and no --osc");
     if (options->send)
         return osc_send(options->osc_port ? (int)options->osc_port : OSC_NO_PORT, options->to,
                         options->send);
@@ -141,6 +141,41 @@ static void free_options(void *options)
 const struct command command_live = {
     .name = "halo live",
     .summary = "filter live sound",
+    .brief = "usage: halo live [stages and options]\n"
+             "\n"
+             "Filter the input of a sound device and play it on its output, without added\n"
+             "delay. On a terminal a screen shows levels, load and keys.\n"
+             "\n"
+             "stages, in the order given:\n"
+             "  -m, --mask MASK            an impulse response: a sound file, text, another\n"
+             "                             program's configuration, or lowpass:1000\n"
+             "      --or                   before --mask: an alternative, chosen by a key\n"
+             "      --gain DB              amplify\n"
+             "      --lv2, --ladspa, --clap PLUGIN\n"
+             "                             an audio plugin; halo plugins list names them\n"
+             "\n"
+             "options most used:\n"
+             "      --device NAME          for input and output; halo devices lists them\n"
+             "      --input, --output NAME the device of each side\n"
+             "      --sink NAME            filter what programs play to this sink (PipeWire)\n"
+             "      --loopback             filter what is played to the default device\n"
+             "      --block FRAMES         period of the device: less delay, or less load\n"
+             "      --watch                fade a mask in when its file changes\n"
+             "      --record OUT           record the output\n"
+             "      --preset NAME          begin with a preset that --save-preset NAME saved\n"
+             "      --send COMMAND         steer the halo live that runs: 'choose 2'\n"
+             "      --check                load masks and plugins, and end\n"
+             "\n"
+             "keys: 1-9 masks, space dry, [ ] gain, m mute, c C + - a plugin's control,\n"
+             "      b bypass, p P presets, s save one, r reload, w flush the recording, q quit\n"
+             "\n"
+             "examples:\n"
+             "  halo live --mask room.wav --or --mask hall.wav,gain=-6\n"
+             "  halo live --sink Corrected --mask correction.wav\n"
+             "  halo live --send 'choose 2'\n"
+             "\n"
+             "halo live --help all lists all options and commands of --send, man halo\n"
+             "describes them. halo service install keeps it running.",
     .usage =
         "usage: halo live [stages and options]\n\n"
         "Filter the input of a sound device and play it on its output, without added delay.\n"

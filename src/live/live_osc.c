@@ -27,8 +27,7 @@ static enum status refuse_name(const struct live_chain *chain, const char *name)
     struct short_list all = {0};
     for (size_t i = 0; i <= chain->choice_count; i++)
         short_list_add(&all, i > 0 ? chain->names[i - 1] : "dry");
-    return fail(STATUS_USAGE, "there is no mask '%s'; there is %s", name,
-                short_list_text(&all, ""));
+    return fail(CAUSE_USAGE, "there is no mask '%s'; there is %s", name, short_list_text(&all, ""));
 }
 
 static enum status choose_named(struct live_session *session, const char *name)
@@ -52,7 +51,7 @@ static enum status load_path(struct live_session *session, const struct osc_comm
     char text[2 * OSC_TEXT_MOST], *to = text;
     size_t count = session->stream.chain.choice_count;
     if (command->choice == 0 || command->choice > count)
-        return fail(STATUS_USAGE, "there is no mask %zu: there %s %zu", command->choice,
+        return fail(CAUSE_USAGE, "there is no mask %zu: there %s %zu", command->choice,
                     plural_are(count), count);
     for (const char *at = command->text; *at; at++) {
         if (*at == ',')
@@ -66,7 +65,7 @@ static enum status load_path(struct live_session *session, const struct osc_comm
 static enum status set_gain(struct stream_session *stream, double db)
 {
     if (db < STREAM_GAIN_LEAST_DB || db > STREAM_GAIN_MOST_DB)
-        return fail(STATUS_USAGE, "the gain is from %g to %g dB, not %g", STREAM_GAIN_LEAST_DB,
+        return fail(CAUSE_USAGE, "the gain is from %g to %g dB, not %g", STREAM_GAIN_LEAST_DB,
                     STREAM_GAIN_MOST_DB, db);
     stream_session_set_gain(stream, db);
     return STATUS_OK;

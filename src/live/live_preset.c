@@ -228,7 +228,7 @@ enum status live_preset_go(struct live_session *session, int direction,
     struct preset_names names;
     enum status status = preset_names_init(&names);
     if (status == STATUS_OK && names.count == 0)
-        status = fail(STATUS_USAGE, "there are no presets; key s saves one");
+        status = fail(CAUSE_USAGE, "there are no presets; key s saves one");
     if (status != STATUS_OK)
         goto end;
     size_t at = 0, from = direction > 0 ? names.count - 1 : 0; /* to the first, or to the last */

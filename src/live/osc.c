@@ -54,7 +54,7 @@ struct osc {
 static enum status listen_on(struct osc *osc, int port)
 {
     if (port > 65535)
-        return fail(STATUS_USAGE, "there is no UDP port %d; the last is 65535", port);
+        return fail(CAUSE_USAGE, "there is no UDP port %d; the last is 65535", port);
     TRY(library_open(&lo_library));
     osc->fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     struct sockaddr_in address = {
@@ -66,8 +66,7 @@ static enum status listen_on(struct osc *osc, int port)
     if (osc->fd >= 0)
         setsockopt(osc->fd, IPPROTO_IP, IP_RECVERR, &yes, sizeof yes);
     if (osc->fd < 0 || bind(osc->fd, (struct sockaddr *)&address, sizeof address) != 0)
-        return fail(STATUS_FAILED, "cannot listen for OSC on UDP port %d: %s", port,
-                    strerror(errno));
+        return fail_errno(errno, "cannot listen for OSC on UDP port %d", port);
     return STATUS_OK;
 }
 

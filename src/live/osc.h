@@ -150,12 +150,12 @@ MUST_CHECK static inline enum status osc_open(int port, struct osc **osc)
     *osc = NULL;
     return port == OSC_NO_PORT
                ? STATUS_OK
-               : fail(STATUS_FAILED, "cannot use OSC: halo was built without liblo");
+               : fail(CAUSE_UNSUPPORTED, "cannot use OSC: halo was built without liblo");
 }
 MUST_CHECK static inline enum status osc_send(int port, const char *name, const char *command)
 {
     (void)port, (void)name, (void)command;
-    return fail(STATUS_FAILED, "cannot use OSC: halo was built without liblo");
+    return fail(CAUSE_UNSUPPORTED, "cannot use OSC: halo was built without liblo");
 }
 #define osc_close(osc) ((void)(osc))
 #define osc_port(osc) ((void)(osc), 0u)

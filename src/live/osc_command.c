@@ -294,8 +294,8 @@ enum status osc_message_make(const char *text, const char **path, lo_message *me
         if (*message)
             return STATUS_OK;
     }
-    return usage ? fail(STATUS_USAGE, "%.*s takes %s, not '%s'", (int)length, text, usage, rest)
-                 : fail(STATUS_USAGE,
+    return usage ? fail(CAUSE_USAGE, "%.*s takes %s, not '%s'", (int)length, text, usage, rest)
+                 : fail(CAUSE_USAGE,
                         "there is no command '%.*s'; halo live --help lists those of "
                         "OSC",
                         (int)length, text);

@@ -128,7 +128,7 @@ void osc_local_close(struct osc_local *local)
 
 static enum status fail_none(void)
 {
-    return fail(STATUS_FAILED, "no halo live answers: start one, or give its --osc PORT");
+    return fail(CAUSE_MISSING, "no halo live answers: start one, or give its --osc PORT");
 }
 
 static enum status connect_to_only(int folder, char name[static OSC_LOCAL_NAME_MOST], int *fd)
@@ -156,7 +156,7 @@ static enum status connect_to_only(int folder, char name[static OSC_LOCAL_NAME_M
     if (*fd < 0)
         return fail_none();
     close(*fd);
-    return fail(STATUS_USAGE, "several halo live run: %s; choose one with --to",
+    return fail(CAUSE_USAGE, "several halo live run: %s; choose one with --to",
                 short_list_text(&all, ""));
 }
 
@@ -167,11 +167,11 @@ enum status osc_local_connect(char name[static OSC_LOCAL_NAME_MOST], int *fd)
     enum status status = STATUS_OK;
     if (folder < 0)
         return flaw == no_folder ? fail_none()
-                                 : fail(STATUS_USAGE, "--send needs --osc PORT: %s", flaw);
+                                 : fail(CAUSE_USAGE, "--send needs --osc PORT: %s", flaw);
     if (!*name)
         status = connect_to_only(folder, name, fd);
     else if (strchr(name, '/') || (*fd = connect_to(folder, name)) < 0)
-        status = fail(STATUS_FAILED, "no halo live runs as %s", name);
+        status = fail(CAUSE_MISSING, "no halo live runs as %s", name);
     close(folder);
     return status;
 }

@@ -26,8 +26,7 @@ static enum status send_bundle(int fd, const char *path, lo_message first, const
     lo_bundle_add_message(bundle, then, lo_message_new());
     void *bytes = lo_bundle_serialise(bundle, NULL, &size);
     bool sent = bytes && send(fd, bytes, size, 0) >= 0;
-    enum status status =
-        sent ? STATUS_OK : fail(STATUS_FAILED, "cannot send %s: %s", path, strerror(errno));
+    enum status status = sent ? STATUS_OK : fail_errno(errno, "cannot send %s", path);
     free(bytes);
     lo_bundle_free_recursive(bundle);
     return status;
@@ -40,7 +39,7 @@ static enum status read_answer(const char *name, int fd)
     struct pollfd wait = {.fd = fd, .events = POLLIN};
     ssize_t size = poll(&wait, 1, ANSWER_MS) > 0 ? recv(fd, bytes, sizeof bytes, 0) : -1;
     if (size < 0)
-        return fail(STATUS_FAILED, "halo live %s does not answer", name);
+        return fail(CAUSE_TEMPORARY, "halo live %s does not answer", name);
     const char *path = lo_get_path(bytes, size);
     if (!path || strcmp(path, "/halo/error") != 0)
         return STATUS_OK;
@@ -48,7 +47,7 @@ static enum status read_answer(const char *name, int fd)
     bool is_known = message && lo_message_get_argc(message) == 2 &&
                     strcmp(lo_message_get_types(message), "ss") == 0;
     enum status status =
-        fail(STATUS_FAILED, "it was refused: %s",
+        fail(CAUSE_OTHER, "it was refused: %s",
              is_known ? &lo_message_get_argv(message)[1]->s : "for an unknown reason");
     if (message)
         lo_message_free(message);
@@ -68,7 +67,7 @@ static enum status connect_to(int port, char name[OSC_LOCAL_NAME_MOST], int *fd)
         return STATUS_OK;
     if (*fd >= 0)
         close(*fd);
-    return fail(STATUS_FAILED, "cannot send to port %d: %s", port, strerror(errno));
+    return fail_errno(errno, "cannot send to port %d", port);
 }
 
 enum status osc_send(int port, const char *name, const char *command)

@@ -15,10 +15,9 @@ enum status play_options_parse_stage(void *context, const struct option_row *row
     struct play_options *options = context;
     const struct stage_ops *ops = stage_ops_named(row->name);
     if (options->or_waits && !ops->has_choices)
-        return fail(STATUS_USAGE, "--or is followed by --mask, not by --%s", row->name);
+        return fail(CAUSE_USAGE, "--or is followed by --mask, not by --%s", row->name);
     if (options->or_waits && options->other_count + 1 == LIVE_CHOICES_MOST)
-        return fail(STATUS_USAGE, "there can be at most %d masks to choose from",
-                    LIVE_CHOICES_MOST);
+        return fail(CAUSE_USAGE, "there can be at most %d masks to choose from", LIVE_CHOICES_MOST);
     if (options->or_waits) {
         options->or_waits = false;
         options->others[options->other_count++] = value;
@@ -36,9 +35,9 @@ static enum status parse_or(void *context, const struct option_row *row, const c
     const struct stage_list *stages = &options->chain.stages;
     size_t last = stages->count - 1;
     if (stages->count == 0 || !stages->stages[last].ops->has_choices)
-        return fail(STATUS_USAGE, "--or follows a --mask");
+        return fail(CAUSE_USAGE, "--or follows a --mask");
     if (options->other_count > 0 && options->choosing != last)
-        return fail(STATUS_USAGE, "only one stage can have masks to choose from");
+        return fail(CAUSE_USAGE, "only one stage can have masks to choose from");
     options->choosing = last;
     options->or_waits = true;
     return STATUS_OK;
@@ -65,7 +64,7 @@ static enum status parse_latency(void *context, const struct option_row *row, co
         TRY(options_parse_seconds(row->name, value, 0, 1e3 * LATENCY_MOST, &milliseconds));
         device->latency_seconds = 1e-3 * milliseconds;
     } else if (!strchr("0123456789.", value[0])) {
-        return fail(STATUS_USAGE, "--%s is low, high or milliseconds, not '%s'", row->name, value);
+        return fail(CAUSE_USAGE, "--%s is low, high or milliseconds, not '%s'", row->name, value);
     } else {
         return options_parse_seconds(row->name, value, 0, LATENCY_MOST, &device->latency_seconds);
     }
@@ -138,7 +137,7 @@ void play_options_free(struct play_options *options)
 enum status play_options_check(struct play_options *options)
 {
     if (options->or_waits)
-        return fail(STATUS_USAGE, "--or is followed by --mask");
+        return fail(CAUSE_USAGE, "--or is followed by --mask");
     struct device_request *device = &options->device;
     device->input_map = options->input_map.values;
     device->input_map_count = options->input_map.count;
@@ -146,7 +145,7 @@ enum status play_options_check(struct play_options *options)
     device->output_map_count = options->output_map.count;
     if (device->input_map_count && device->channels_in &&
         device->input_map_count != device->channels_in)
-        return fail(STATUS_USAGE, "--input-map names %zu channel%s, --channels %zu",
+        return fail(CAUSE_USAGE, "--input-map names %zu channel%s, --channels %zu",
                     device->input_map_count, plural_s(device->input_map_count),
                     device->channels_in);
     if (options->layout)

@@ -162,7 +162,7 @@ static enum status read_some(struct player *player, float *const *planar, size_t
     if (*got == part)
         return STATUS_OK;
     if (player->next == player->from)
-        return fail(STATUS_FAILED, "cannot play %s: it ends before frame %llu",
+        return fail(CAUSE_DAMAGED, "cannot play %s: it ends before frame %llu",
                     player->region->name, (unsigned long long)player->from);
     player->end = player->next; /* the sound is shorter than the region */
     return STATUS_OK;
@@ -262,7 +262,7 @@ enum status player_open(struct region *region, double ahead, struct player **res
         thread_start(&player->thread, "halo player", THREAD_AS_CALLER, read_ahead, player) == 0;
     status = player->has_thread
                  ? player_wait(player, (player->slot_count - player->reserve - 1) * PLAYER_SLOT)
-                 : fail(STATUS_FAILED, "cannot start a thread to read ahead");
+                 : fail(CAUSE_NO_MEMORY, "cannot start a thread to read ahead");
     if (status != STATUS_OK)
         goto fail;
     *result = player;
@@ -304,7 +304,7 @@ enum status player_wait(struct player *player, size_t frames)
                                    player_ready(player) < frames)) {
         if (atomic_load(&player->failed)) {
             player->reported = true;
-            status = fail_again(STATUS_FAILED, &player->failure);
+            status = fail_again(&player->failure);
             break;
         }
         player->hungry = true;

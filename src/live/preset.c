@@ -31,10 +31,10 @@ static enum status path_below(const char *variable, const char *home, const char
     else if (own && own[0] == '/')
         length = snprintf(path, PATH_MAX, "%s/%s/%s", own, home, file);
     if (length < 0)
-        return fail(STATUS_FAILED, "there is no place for presets: set HOME or %s", variable);
+        return fail(CAUSE_MISSING, "there is no place for presets: set HOME or %s", variable);
     return length < PATH_MAX
                ? STATUS_OK
-               : fail(STATUS_FAILED, "the path of %s is too long: see %s", file, variable);
+               : fail(CAUSE_UNSUPPORTED, "the path of %s is too long: see %s", file, variable);
 }
 
 enum status preset_path(const char *name, char path[static PATH_MAX])
@@ -66,7 +66,7 @@ enum status preset_check_name(const char *name)
         flaw = "it has control characters, or is no UTF-8";
     else if (name[0] == ' ' || name[length - 1] == ' ')
         flaw = "it begins or ends with a blank";
-    return flaw ? fail(STATUS_USAGE, "a preset cannot be called '%s': %s", name, flaw) : STATUS_OK;
+    return flaw ? fail(CAUSE_USAGE, "a preset cannot be called '%s': %s", name, flaw) : STATUS_OK;
 }
 
 /* The folders that a file is in. */
@@ -77,7 +77,7 @@ static enum status make_folders(const char *path)
     for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         if (mkdir(folder, 0700) != 0 && errno != EEXIST)
-            return fail(STATUS_FAILED, "cannot make the folder %s: %s", folder, strerror(errno));
+            return fail_errno(errno, "cannot make the folder %s", folder);
         *slash = '/';
     }
     return STATUS_OK;
@@ -111,7 +111,7 @@ static enum status refuse(const struct preset *preset, const char *why)
 {
     char label[PRESET_LABEL_MOST];
     preset_source_describe(&preset->source, label);
-    return fail(STATUS_FAILED, "cannot use %s: %s", label, why);
+    return fail(CAUSE_DAMAGED, "cannot use %s: %s", label, why);
 }
 
 /* The mask that its source asks for, and the bounds of all. */
@@ -130,7 +130,7 @@ static enum status settle(struct preset *preset)
     if (masks > LIVE_CHOICES_MOST)
         return refuse(preset, why);
     if (mask > 0 && (size_t)mask > masks)
-        return fail(STATUS_USAGE, "there is no mask %d: there %s %zu", mask, plural_are(masks),
+        return fail(CAUSE_USAGE, "there is no mask %d: there %s %zu", mask, plural_are(masks),
                     masks);
     if (mask != PRESET_OWN_MASK)
         live->dry = mask == 0;
@@ -245,14 +245,14 @@ static enum status write_file(const char *path, bool force,
     enum status status = atomic_file_open(&file, path, force);
     FILE *stream = status == STATUS_OK ? fdopen(file.fd, "w") : NULL;
     if (status == STATUS_OK && !stream) {
-        status = fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
+        status = fail_errno(errno, "cannot write %s", path);
         close(file.fd);
     }
     if (status == STATUS_OK)
         status = print(context, stream);
     int error = stream ? text_stream_finish(stream) : 0;
     if (status == STATUS_OK && error)
-        status = fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(error));
+        status = fail_errno(error, "cannot write %s", path);
     if (status == STATUS_OK)
         status = atomic_file_keep(&file, path);
     atomic_file_discard(&file);
@@ -292,8 +292,7 @@ enum status preset_remove(const char *name)
     TRY(preset_path(name, path));
     if (unlink(path) == 0)
         return STATUS_OK;
-    return errno == ENOENT ? preset_refuse(name)
-                           : fail(STATUS_FAILED, "cannot remove %s: %s", path, strerror(errno));
+    return errno == ENOENT ? preset_refuse(name) : fail_errno(errno, "cannot remove %s", path);
 }
 
 /* ---- all presets ---- */
@@ -326,7 +325,7 @@ enum status preset_names_init(struct preset_names *names)
     if (!folder && errno == ENOENT)
         return STATUS_OK;
     if (!folder)
-        return fail(STATUS_FAILED, "cannot read the folder %s: %s", path, strerror(errno));
+        return fail_errno(errno, "cannot read the folder %s", path);
     enum status status = STATUS_OK;
     for (struct dirent *entry; status == STATUS_OK && (entry = readdir(folder));)
         status = add_name(names, entry->d_name);
@@ -352,7 +351,7 @@ enum status preset_refuse(const char *name)
         suggest_offer(&near, names.names[i]);
     const char *meant = suggest_text(&near);
     if (status == STATUS_OK)
-        status = fail(STATUS_USAGE, "there is no preset '%s'%s", name,
+        status = fail(CAUSE_USAGE, "there is no preset '%s'%s", name,
                       *meant ? meant : "; halo preset list names those there are");
     suggest_free(&near);
     preset_names_free(&names);
@@ -378,7 +377,7 @@ enum status preset_last(char name[static PRESET_NAME_MOST])
     if (file)
         fclose(file);
     if (!is_read)
-        return fail(STATUS_USAGE, "no preset was used yet; begin with --preset or --save-preset");
+        return fail(CAUSE_USAGE, "no preset was used yet; begin with --preset or --save-preset");
     name[strcspn(name, "\n")] = '\0';
     return STATUS_OK;
 }

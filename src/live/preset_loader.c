@@ -64,9 +64,10 @@ static enum status load_chain(struct preset_loader *loader)
     const struct live_chain_request request = preset_chain_request(preset, &loader->like);
     TRY(live_chain_init(chain, &request));
     if (chain->filter->outputs != loader->request.outputs)
-        return fail(
-            STATUS_FAILED, "it makes %zu channel%s, not %zu as what plays; begin with it instead",
-            chain->filter->outputs, plural_s(chain->filter->outputs), loader->request.outputs);
+        return fail(CAUSE_UNSUPPORTED,
+                    "it makes %zu channel%s, not %zu as what plays; begin with it instead",
+                    chain->filter->outputs, plural_s(chain->filter->outputs),
+                    loader->request.outputs);
     const struct stream_slot_settings settings = {.chain = chain->filter,
                                                   .stages = &chain->stages,
                                                   .gain = audio_from_db(preset->live.gain_db),
@@ -167,7 +168,7 @@ enum status preset_loader_start(const struct preset_loader_request *request,
     if (error != 0) {
         atomic_store(&loader->users, 1);
         release(loader);
-        return fail(STATUS_FAILED, "cannot start a thread for a preset: %s", thread_error(error));
+        return fail(CAUSE_NO_MEMORY, "cannot start a thread for a preset: %s", thread_error(error));
     }
     *result = loader;
     return STATUS_OK;

@@ -116,25 +116,20 @@ static enum status choose_format(const char *path, const struct stream_format *f
                           .format = endings[i].major | SF_FORMAT_FLOAT};
         return sf_format_check(info)
                    ? STATUS_OK
-                   : fail(STATUS_USAGE, "%s cannot hold %zu channel%s at %u Hz", dot,
+                   : fail(CAUSE_USAGE, "%s cannot hold %zu channel%s at %u Hz", dot,
                           format->channels, plural_s(format->channels), format->rate);
     }
-    return fail(STATUS_USAGE,
+    return fail(CAUSE_USAGE,
                 "cannot record to %s: use .wav, .w64 or .caf, which hold any length and stay "
                 "readable after a crash",
                 path);
-}
-
-static enum status refuse(const char *path, int error)
-{
-    return fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(error));
 }
 
 static enum status open_file(struct recorder *recorder, bool force)
 {
     struct stat about;
     if (stat(recorder->path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode))
-        return fail(STATUS_FAILED, "cannot write %s: a recording needs a regular file",
+        return fail(CAUSE_UNSUPPORTED, "cannot write %s: a recording needs a regular file",
                     recorder->path);
     return atomic_file_open(&recorder->destination, recorder->path, force);
 }
@@ -189,14 +184,16 @@ static enum status open_sound(struct recorder *recorder, SF_INFO *info)
     sound_io_begin(&recorder->io, recorder->destination.fd);
     recorder->file = sound_io_open(&recorder->io, SFM_WRITE, info);
     if (!recorder->file)
-        return fail(STATUS_FAILED, "cannot write %s: %s", recorder->path, write_error(recorder));
+        return fail(cause_of_errno(recorder->io.error), "cannot write %s: %s", recorder->path,
+                    write_error(recorder));
     sf_command(recorder->file, SFC_RF64_AUTO_DOWNGRADE, NULL, SF_TRUE);
     sf_command(recorder->file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
     if ((info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_CAF)
         set_layout_chunk(recorder);
     sf_command(recorder->file, SFC_UPDATE_HEADER_NOW, NULL, 0); /* readable from now on */
     write_layout(recorder);
-    return recorder->io.error ? refuse(recorder->path, recorder->io.error) : STATUS_OK;
+    return recorder->io.error ? fail_errno(recorder->io.error, "cannot write %s", recorder->path)
+                              : STATUS_OK;
 }
 
 /* ---- the thread: from the ring to the file ---- */
@@ -208,9 +205,9 @@ static enum status put(struct recorder *recorder, size_t frames)
     recorder->changed = true;
     if (put == (sf_count_t)frames && recorder->io.error == 0)
         return STATUS_OK;
-    return fail(STATUS_FAILED, "cannot write %s: %s; the recording ends after %.1f s",
-                recorder->path, write_error(recorder),
-                (double)recorder->recording.frames / (double)recorder->rate);
+    return fail(cause_of_errno(recorder->io.error),
+                "cannot write %s: %s; the recording ends after %.1f s", recorder->path,
+                write_error(recorder), (double)recorder->recording.frames / (double)recorder->rate);
 }
 
 static enum status put_silence(struct recorder *recorder, uint64_t frames)
@@ -345,7 +342,7 @@ enum status recorder_open(const char *path, bool force, const struct stream_form
         (status = open_sound(recorder, &info)))
         goto fail;
     if (thread_start(&recorder->thread, "halo recorder", THREAD_AS_CALLER, write_ring, recorder)) {
-        status = fail(STATUS_FAILED, "cannot start a thread to record");
+        status = fail(CAUSE_NO_MEMORY, "cannot start a thread to record");
         goto fail;
     }
     *result = recorder;
@@ -383,7 +380,7 @@ const char *recorder_failure(struct recorder *recorder)
 static enum status finish(struct recorder *recorder)
 {
     if (atomic_load(&recorder->ended))
-        return recorder->reported ? STATUS_FAILED : fail_again(STATUS_FAILED, &recorder->failure);
+        return recorder->reported ? STATUS_FAILED : fail_again(&recorder->failure);
     enum status status = empty_ring(recorder);
     if (status == STATUS_OK)
         status = put_silence(recorder, recorder->losing);
@@ -395,7 +392,7 @@ static enum status finish(struct recorder *recorder)
     if (!error)
         error = atomic_file_sync(recorder->destination.fd);
     if (status == STATUS_OK && error)
-        status = refuse(recorder->path, error);
+        status = fail_errno(error, "cannot write %s", recorder->path);
     return status;
 }
 

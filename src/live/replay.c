@@ -20,7 +20,7 @@ enum { STAGES_MOST = 1000 };
 
 enum status replay_refuse(const struct replay *replay, const char *problem)
 {
-    return fail(STATUS_USAGE, "cannot replay %s: %s", replay->path, problem);
+    return fail(CAUSE_USAGE, "cannot replay %s: %s", replay->path, problem);
 }
 
 static bool whole(const json_t *line, const char *key, size_t most, size_t *value)
@@ -274,7 +274,7 @@ static enum status read_line(struct replay *replay, const char *text, size_t len
     if (!line && number == 1)
         status = replay_refuse(replay, "it is not a log of a recording by halo");
     else if (!line)
-        status = fail(STATUS_USAGE, "cannot replay %s: line %zu is damaged", replay->path, number);
+        status = fail(CAUSE_USAGE, "cannot replay %s: line %zu is damaged", replay->path, number);
     else
         status = number == 1 ? read_set_up(replay, line) : add_event(replay, line);
     json_decref(line);
@@ -294,7 +294,7 @@ static enum status read_lines(struct replay *replay, FILE *file)
     int error = ferror(file) || !feof(file) ? errno : 0; /* memory marks no error */
     free(text);
     if (status == STATUS_OK && error)
-        return fail(STATUS_FAILED, "cannot read %s: %s", replay->path, strerror(error));
+        return fail_errno(error, "cannot read %s", replay->path);
     return status == STATUS_OK && number == 0
                ? replay_refuse(replay, "it is not a log of a recording by halo")
                : status;
@@ -317,8 +317,7 @@ enum status replay_load(struct replay *replay, const char *path,
     replay->options.settings = options->settings;
     FILE *file = files_read_add(path) ? fopen(path, "re") : NULL;
     if (!file)
-        return stop_requested() ? STATUS_INTERRUPTED
-                                : fail(STATUS_FAILED, "cannot open %s: %s", path, strerror(errno));
+        return stop_requested() ? STATUS_INTERRUPTED : fail_errno(errno, "cannot open %s", path);
     enum status status = read_lines(replay, file);
     if (stop_requested()) /* within a line, perhaps */
         status = STATUS_INTERRUPTED;

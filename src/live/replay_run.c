@@ -177,7 +177,7 @@ static enum status run_block(struct replay_state *state, struct source *source, 
     live_process(state->live, (const float *const *)state->in.data, state->out.data);
     const char *failure = state->chain->filter->failure;
     if (failure && !state->replay->fails) /* a plugin that failed in the recording may fail again */
-        return fail(STATUS_FAILED, "cannot replay %s: %s", state->replay->path, failure);
+        return fail(CAUSE_OTHER, "cannot replay %s: %s", state->replay->path, failure);
     struct live_event taken;
     while (live_receive(state->live, &taken))
         ;

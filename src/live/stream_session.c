@@ -95,7 +95,7 @@ enum status stream_session_match_outputs(struct stream_session *session, uint32_
     if (session->info.channels_out >= outputs)
         return STATUS_OK;
     if (session->options->device.output_map_count)
-        return fail(STATUS_FAILED, "%s %zu channel%s, --output-map names %zu", makers, outputs,
+        return fail(CAUSE_UNSUPPORTED, "%s %zu channel%s, --output-map names %zu", makers, outputs,
                     plural_s(outputs), session->info.channels_out);
     enum status status = device_close(session->device);
     session->device = NULL;

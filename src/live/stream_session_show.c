@@ -107,7 +107,7 @@ enum status stream_session_report_json(const struct stream_session *session,
     json_decref(object);
     json_decref(own);
     json_decref(end);
-    return error ? fail(STATUS_FAILED, "cannot write the report: %s", strerror(error)) : STATUS_OK;
+    return error ? fail_errno(error, "cannot write the report") : STATUS_OK;
 }
 
 void stream_session_report_ledger(const struct stream_session *session)

@@ -108,15 +108,14 @@ static bool is_own(const struct design_kind *kind, const char *word)
 static enum status parse_option(struct design_spec *spec, char *word)
 {
     if (spec->count == DESIGN_OPTIONS_MOST)
-        return fail(STATUS_USAGE, "%s: more than %d options", spec->kind->name,
-                    DESIGN_OPTIONS_MOST);
+        return fail(CAUSE_USAGE, "%s: more than %d options", spec->kind->name, DESIGN_OPTIONS_MOST);
     char *equals = strchr(word, '=');
     *equals = '\0';
     if (!equals[1])
-        return fail(STATUS_USAGE, "%s: %s= needs a value, as in %s", spec->kind->name, word,
+        return fail(CAUSE_USAGE, "%s: %s= needs a value, as in %s", spec->kind->name, word,
                     spec->kind->example);
     if (design_option(spec, word))
-        return fail(STATUS_USAGE, "%s: %s= is given twice", spec->kind->name, word);
+        return fail(CAUSE_USAGE, "%s: %s= is given twice", spec->kind->name, word);
     spec->options[spec->count].key = word;
     spec->options[spec->count++].value = equals + 1;
     return STATUS_OK;
@@ -200,7 +199,7 @@ static enum status round_to_mask(const struct design *design, const char *name,
         mask->coefficients[i] = design->coefficients[i];
     if (audio_find_nonfinite_in_double(mask->coefficients, total) < total) {
         mask_destroy(mask);
-        return fail(STATUS_FAILED, "cannot make %s: a coefficient is too large", name);
+        return fail(CAUSE_OTHER, "cannot make %s: a coefficient is too large", name);
     }
     *result = mask;
     return STATUS_OK;
@@ -265,11 +264,11 @@ enum status design_load(char **spec, uint32_t rate, const struct mask_load_optio
 {
     const struct design_kind *kind = kind_of(spec[0]);
     if (!*spec[0])
-        return fail(STATUS_USAGE, "a mask begins with a file or a kind, as in hall.wav,gain=-6");
+        return fail(CAUSE_USAGE, "a mask begins with a file or a kind, as in hall.wav,gain=-6");
     if (kind)
         return make_mask(kind, spec, rate, options, mask);
     if (mask2d_is_named(spec[0]))
-        return fail(STATUS_USAGE, "%s is a two-dimensional mask: use --spectral", spec[0]);
+        return fail(CAUSE_USAGE, "%s is a two-dimensional mask: use --spectral", spec[0]);
     if (design_is_misspelt(spec[0]))
         return refuse_kind(spec[0]);
     return mask_load_with(spec[0], options, mask);

@@ -51,7 +51,7 @@ static enum status split_operands(char **spec, struct combined *operands)
         *to++ = at ? at + 1 : *word;
         while ((at = strchr(to[-1], '*'))) {
             if (operands->count == OPERANDS_MOST)
-                return fail(STATUS_USAGE, "combine: more than %d masks", OPERANDS_MOST);
+                return fail(CAUSE_USAGE, "combine: more than %d masks", OPERANDS_MOST);
             *at = '\0';
             *to++ = NULL;
             operands->spec[operands->count++] = to;
@@ -70,8 +70,8 @@ static enum status load_inner(const struct design_kind *kind, char **spec, uint3
                                               .sound.rate = rate};
     TRY(design_load(spec, rate, &options, mask));
     if ((*mask)->has_own_paths)
-        return fail(STATUS_FAILED, "%s: %s has its own routing and cannot be used here", kind->name,
-                    spec[0]);
+        return fail(CAUSE_UNSUPPORTED, "%s: %s has its own routing and cannot be used here",
+                    kind->name, spec[0]);
     return STATUS_OK;
 }
 
@@ -80,10 +80,10 @@ static enum status load_operand(struct combined *operands, size_t operand, uint3
 {
     char **spec = operands->spec[operand];
     if (!*spec[0])
-        return fail(STATUS_USAGE, "combine: a mask is missing beside a *");
+        return fail(CAUSE_USAGE, "combine: a mask is missing beside a *");
     TRY(load_inner(&design_combine[0], spec, rate, load, &operands->masks[operand]));
     if (operand + 1 < operands->count && spec[1])
-        return fail(STATUS_USAGE, "combine: %s has no option '%s'; options of the stage go last",
+        return fail(CAUSE_USAGE, "combine: %s has no option '%s'; options of the stage go last",
                     spec[0], spec[1]);
     return STATUS_OK;
 }
@@ -120,14 +120,14 @@ static enum status combined_size(const struct combined *operands, size_t *column
         if (mask->columns == 1)
             continue;
         if (*columns > 1 && (*columns != mask->columns || mask->columns > 2))
-            return fail(STATUS_USAGE,
+            return fail(CAUSE_USAGE,
                         "combine: masks of %zu and %zu channels: one must have 1 or both 2; use a "
                         "--mask for each instead",
                         *columns, mask->columns);
         *columns = mask->columns;
     }
     if (*taps > COMBINED_MOST)
-        return fail(STATUS_USAGE, "combine: %llu taps, but at most %d", (unsigned long long)*taps,
+        return fail(CAUSE_USAGE, "combine: %llu taps, but at most %d", (unsigned long long)*taps,
                     COMBINED_MOST);
     return STATUS_OK;
 }
@@ -175,7 +175,7 @@ static enum status combine_parts(struct combined *operands, char **spec,
 {
     TRY(split_operands(spec, operands));
     if (operands->count < 2)
-        return fail(STATUS_USAGE, "combine takes masks separated by *, such as %s",
+        return fail(CAUSE_USAGE, "combine takes masks separated by *, such as %s",
                     design_combine[0].example);
     TRY(load_operands(operands, &design->rate, load));
     TRY(multiply_parts(operands, design));
@@ -230,7 +230,7 @@ static enum status load_inverted(const struct design_spec *spec, struct design *
     if ((*mask)->rate && (*mask)->rate != design->rate)
         TRY(mask_resample(*mask, design->rate, NULL));
     if ((*mask)->taps > DESIGN_TAPS_MOST)
-        return fail(STATUS_USAGE, "invert: %s has %zu taps, but at most %d", (*mask)->name,
+        return fail(CAUSE_USAGE, "invert: %s has %zu taps, but at most %d", (*mask)->name,
                     (*mask)->taps, DESIGN_TAPS_MOST);
     return STATUS_OK;
 }
@@ -312,7 +312,7 @@ static enum status invert_columns(const struct mask *mask, const struct inverse 
         fft_double_forward(fft);
         double power = mean_power(fft, design->rate);
         if (power <= 0) {
-            status = fail(STATUS_FAILED, "cannot invert mask %s: channel %zu is silent", mask->name,
+            status = fail(CAUSE_OTHER, "cannot invert mask %s: channel %zu is silent", mask->name,
                           c + 1);
         } else {
             invert_bins(fft, inverse, power, mask->origin);

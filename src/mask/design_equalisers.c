@@ -69,7 +69,7 @@ static enum status make_tilt(const struct design_spec *spec, struct design *desi
     TRY(design_need_value(spec));
     TRY(design_parse(spec, "the slope", spec->value, DESIGN_RANGE(DB, -24, 24), &end, &slope));
     if (*end && strcasecmp(end, "/oct") != 0)
-        return fail(STATUS_USAGE, "tilt takes dB an octave, such as %s, not '%s'",
+        return fail(CAUSE_USAGE, "tilt takes dB an octave, such as %s, not '%s'",
                     spec->kind->example, spec->value);
     return make_equaliser(spec, tilt_at, &slope, design);
 }
@@ -87,13 +87,13 @@ static enum status read_curve(const struct design_spec *spec, struct level_curve
     for (const char *text = spec->value; design_next_part(&text);) {
         double frequency = 0, level = 0;
         if (level_curve_count(curve) == POINTS_MOST)
-            return fail(STATUS_USAGE, "%s: more than %d points", spec->kind->name, POINTS_MOST);
+            return fail(CAUSE_USAGE, "%s: more than %d points", spec->kind->name, POINTS_MOST);
         TRY(design_next_number(spec, "a point's frequency", hertz, &text, &frequency));
         TRY(design_next_number(spec, "a point's gain", gain, &text, &level));
         if (*text && *text != ';')
             return design_refuse_rest(spec, text);
         if (frequency <= last)
-            return fail(STATUS_USAGE, "%s: frequencies must increase, and %g Hz does not",
+            return fail(CAUSE_USAGE, "%s: frequencies must increase, and %g Hz does not",
                         spec->kind->name, frequency);
         TRY(level_curve_add(curve, frequency, level));
         last = frequency;
@@ -153,7 +153,7 @@ static enum status read_section(const struct design_spec *spec, const char **tex
         if (strncasecmp(*text, section_kinds[i].name, 2) == 0 && strchr(" \t", (*text)[2]))
             kind = &section_kinds[i];
     if (!kind)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "%s: a section is PK, LS, HS, LP, HP, BP or NO and a frequency, the gain of "
                     "the first three, and a Q, not '%s'",
                     spec->kind->name, *text);
@@ -178,7 +178,7 @@ static enum status read_sections(const struct design_spec *spec, struct biquad_s
     TRY(design_need_value(spec));
     for (const char *text = spec->value; design_next_part(&text);) {
         if (sections->count == SECTIONS_MOST)
-            return fail(STATUS_USAGE, "%s: more than %d sections", spec->kind->name, SECTIONS_MOST);
+            return fail(CAUSE_USAGE, "%s: more than %d sections", spec->kind->name, SECTIONS_MOST);
         TRY(read_section(spec, &text, sections));
     }
     if (sections->count == 0)
@@ -217,7 +217,7 @@ static enum status make_sections(const struct design_spec *spec, struct design *
     TRY(design_phase(spec, &phase));
     double wanted = sections_taps(&sections) * (phase == PHASE_LINEAR ? 2 : 1);
     if (!design_option(spec, "taps") && wanted > DESIGN_TAPS_MOST)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "%s: a section this narrow takes %.0f taps, but at most %d are possible: use a "
                     "smaller Q or set taps=",
                     spec->kind->name, wanted, DESIGN_TAPS_MOST);

@@ -11,7 +11,7 @@ static const double GAP_GAIN_MOST = 4; /* between bands, relative to the larger 
 static enum status refuse_bands(const struct design_spec *spec)
 {
     return fail(
-        STATUS_USAGE,
+        CAUSE_USAGE,
         "%s takes bands of FROM-TO GAIN [WEIGHT] that increase and do not touch, 2 to %d of "
         "them with ; between, such as '%s'; FROM- goes up to half the rate",
         spec->kind->name, REMEZ_BANDS_MOST, spec->kind->example);
@@ -92,17 +92,17 @@ static enum status equiripple_count(const struct design_spec *spec, const struct
     double wanted = equiripple_taps(bands, count, attenuation);
     bool given = design_option(spec, "taps");
     if (given && design_option(spec, "atten"))
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "%s: atten= sets the number of taps: omit it or taps=", spec->kind->name);
     if (!given && wanted > REMEZ_TAPS_MOST - 1)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "%s: so narrow a gap between bands takes %.0f taps, but at most %d are "
                     "possible: widen it or set taps=",
                     spec->kind->name, wanted, REMEZ_TAPS_MOST);
     *taps = given ? 0 : (size_t)ceil(wanted) | 1;
     TRY(design_count(spec, "taps", REMEZ_TAPS_LEAST, REMEZ_TAPS_MOST, taps));
     if (*taps % 2 == 0 && bands[count - 1].to >= 0.5 && bands[count - 1].gain > 0)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "%s: taps= must be odd, not %zu: an even number has no gain at half the rate",
                     spec->kind->name, *taps);
     return STATUS_OK;
@@ -120,7 +120,7 @@ static enum status check_gaps(const struct design_spec *spec, const struct remez
             double frequency = from + width * (double)i / (double)points;
             double gain = fabs(phase_linear_gain(design->coefficients, design->taps, frequency));
             if (gain > allowed)
-                return fail(STATUS_FAILED,
+                return fail(CAUSE_OTHER,
                             "%s: the gain reaches %.0f dB at %.0f Hz, between bands: use gaps of "
                             "similar width or fewer taps",
                             spec->kind->name, 20 * log10(gain), frequency * design->rate);

@@ -29,7 +29,7 @@ struct taper {
 static enum status odd_taps(const struct design_spec *spec, double wanted, size_t *taps)
 {
     if (!(wanted <= DESIGN_TAPS_MOST - 1))
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "%s: so narrow a transition takes %.0f taps, but at most %d are possible: "
                     "set a wider width= or set taps=",
                     spec->kind->name, wanted, DESIGN_TAPS_MOST - 1);
@@ -49,7 +49,7 @@ static enum status read_window(const struct design_spec *spec, enum window *wind
     TRY(design_choose(spec, "window", names, &choice));
     *window = (enum window)choice;
     if (*window != WINDOW_KAISER && design_option(spec, "atten"))
-        return fail(STATUS_USAGE, "%s: atten= is for the kaiser window; %s has a fixed attenuation",
+        return fail(CAUSE_USAGE, "%s: atten= is for the kaiser window; %s has a fixed attenuation",
                     spec->kind->name, names[*window]);
     return design_number(spec, "atten", DESIGN_RANGE(DB, 10, 200), attenuation);
 }
@@ -64,7 +64,7 @@ static enum status choose_window(const struct design_spec *spec, double rate, do
     width *= rate;
     TRY(design_number(spec, "width", DESIGN_RANGE(HZ, 1e-3, rate / 2), &width));
     if (has_taps && has_width && (taper->window != WINDOW_KAISER || design_option(spec, "atten")))
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "%s: the window%s and width= set the number of taps: omit one of them or taps=",
                     spec->kind->name, taper->window == WINDOW_KAISER ? ", atten=" : "");
     if (has_taps)
@@ -115,7 +115,7 @@ static enum status make_windowed(const struct design_spec *spec, const struct id
     size_t taps = 0;
     TRY(choose_window(spec, design->rate, shape->width, &taper, &taps));
     if (taps % 2 == 0 && passes_top(shape))
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "%s: taps= must be odd, not %zu: an even number has no gain at half the rate",
                     spec->kind->name, taps);
     TRY(design_alloc(design, 1, taps));
@@ -156,11 +156,11 @@ static enum status read_edges(const struct design_spec *spec, const struct desig
     TRY(design_need_value(spec));
     TRY(design_parse(spec, "the lower edge", spec->value, range, &end, &edge[0]));
     if (*end != '-')
-        return fail(STATUS_USAGE, "%s takes two edges, such as %s, not '%s'", spec->kind->name,
+        return fail(CAUSE_USAGE, "%s takes two edges, such as %s, not '%s'", spec->kind->name,
                     spec->kind->example, spec->value);
     TRY(design_parse(spec, "the upper edge", end + 1, range, &end, &edge[1]));
     if (*end || edge[0] >= edge[1])
-        return fail(STATUS_USAGE, "%s takes two increasing edges, such as %s, not '%s'",
+        return fail(CAUSE_USAGE, "%s takes two increasing edges, such as %s, not '%s'",
                     spec->kind->name, spec->kind->example, spec->value);
     edge[0] /= design->rate;
     edge[1] /= design->rate;
@@ -199,7 +199,7 @@ static enum status make_hilbert(const struct design_spec *spec, struct design *d
     struct taper taper = {.window = WINDOW_HAMMING};
     TRY(design_count(spec, NULL, 3, DESIGN_TAPS_MOST - 1, &taps));
     if (taps % 2 == 0)
-        return fail(STATUS_USAGE, "hilbert: the number of taps must be odd, not %zu", taps);
+        return fail(CAUSE_USAGE, "hilbert: the number of taps must be odd, not %zu", taps);
     TRY(read_window(spec, &taper.window, &attenuation));
     TRY(design_alloc(design, 1, taps));
     taper.beta = window_kaiser_beta(attenuation);

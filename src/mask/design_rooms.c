@@ -167,7 +167,7 @@ static enum status solve(const struct shoebox *room, const struct room_energies 
 {
     double wanted = -60 * SOLVED / SLOTS, low = 0.01, high = 0.99999;
     if (decay_slope(energies, low) > wanted || decay_slope(energies, high) < wanted)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_OTHER,
                     "a room of %gx%gx%g m cannot decay in %g s: too few echoes come in that time; "
                     "set a longer rt60= or a smaller size=",
                     room->size[0], room->size[1], room->size[2], room->rt60);
@@ -263,7 +263,7 @@ static enum status read_size(const struct design_spec *spec, double size[3])
         TRY(design_parse(spec, "size=, in metres,", end, DESIGN_RANGE(PLAIN, 1, 200), &end,
                          &size[axis]));
         if (*end != (axis < 2 ? 'x' : '\0'))
-            return fail(STATUS_USAGE,
+            return fail(CAUSE_USAGE,
                         "%s: size= is length, width and height in metres, such as 6x5x3, not '%s'",
                         spec->kind->name, text);
         end++;
@@ -339,13 +339,13 @@ static enum status make_room(const struct design_spec *spec, struct design *desi
     TRY(read_room(spec, &room));
     double seconds = LENGTH * room.rt60, taps = ceil(seconds * design->rate) + ROOM_ZERO;
     if (room_images(&room, seconds) > IMAGES_MOST)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "room: %gx%gx%g m with rt60=%g has %.0f million reflections, but at most %.0f "
                     "are possible: set a larger size= or a shorter rt60=",
                     room.size[0], room.size[1], room.size[2], room.rt60,
                     room_images(&room, seconds) / 1e6, IMAGES_MOST / 1e6);
     if (taps > DESIGN_TAPS_MOST)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "room: rt60=%g takes %.0f taps at %u Hz, but at most %d are possible",
                     room.rt60, taps, design->rate, DESIGN_TAPS_MOST);
     TRY(design_alloc(design, RECEIVERS, (size_t)taps));

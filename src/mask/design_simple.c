@@ -50,7 +50,7 @@ static enum status make_sharpen(const struct design_spec *spec, struct design *d
     TRY(design_number(spec, "amount", DESIGN_RANGE(PLAIN, -100, 100), &amount));
     TRY(make_gaussian(spec, design));
     if (design->taps % 2 == 0)
-        return fail(STATUS_USAGE, "sharpen: the number of taps must be odd, not %zu", design->taps);
+        return fail(CAUSE_USAGE, "sharpen: the number of taps must be odd, not %zu", design->taps);
     for (size_t i = 0; i < design->taps; i++)
         design->coefficients[i] *= -amount;
     design->coefficients[design->origin] += 1 + amount;
@@ -77,7 +77,7 @@ static enum status read_delay(const struct design_spec *spec, const struct desig
     TRY(design_number(spec, NULL, DESIGN_RANGE(SECONDS, 0, most), &seconds));
     *frames = (size_t)lround(seconds * design->rate);
     if (*frames < least)
-        return fail(STATUS_USAGE, "%s: %g s is less than a frame at %u Hz", spec->kind->name,
+        return fail(CAUSE_USAGE, "%s: %g s is less than a frame at %u Hz", spec->kind->name,
                     seconds, design->rate);
     return STATUS_OK;
 }
@@ -103,7 +103,7 @@ static enum status make_echo(const struct design_spec *spec, struct design *desi
         echoes++;
     if (echoes - 1 > (DESIGN_TAPS_MOST - 1) / frames)
         return fail(
-            STATUS_USAGE,
+            CAUSE_USAGE,
             "echo: %zu echoes to -100 dB take more than %d taps: set a shorter time or less "
             "feedback=",
             echoes, DESIGN_TAPS_MOST);

@@ -62,7 +62,7 @@ enum status design_parse(const struct design_spec *spec, const char *what, const
         *value = number;
         return STATUS_OK;
     }
-    return fail(STATUS_USAGE, "%s: %s must be from %g to %g%s, not '%s'%s", spec->kind->name, what,
+    return fail(CAUSE_USAGE, "%s: %s must be from %g to %g%s, not '%s'%s", spec->kind->name, what,
                 range.least, range.most, unit_names[range.unit], text,
                 parsed && range.unit == DESIGN_HZ && number > range.most
                     ? " (at most half the rate of the mask)"
@@ -73,15 +73,14 @@ enum status design_need_value(const struct design_spec *spec)
 {
     if (spec->value && *spec->value)
         return STATUS_OK;
-    return fail(STATUS_USAGE, "%s needs a value, such as %s", spec->kind->name,
-                spec->kind->example);
+    return fail(CAUSE_USAGE, "%s needs a value, such as %s", spec->kind->name, spec->kind->example);
 }
 
 enum status design_no_value(const struct design_spec *spec)
 {
     if (!spec->value || !*spec->value)
         return STATUS_OK;
-    return fail(STATUS_USAGE, "%s takes no value '%s'; an example is %s", spec->kind->name,
+    return fail(CAUSE_USAGE, "%s takes no value '%s'; an example is %s", spec->kind->name,
                 spec->value, spec->kind->example);
 }
 
@@ -102,7 +101,7 @@ enum status design_number(const struct design_spec *spec, const char *key,
         return STATUS_OK;
     TRY(design_parse(spec, label(key, name), text, range, &end, value));
     if (*end)
-        return fail(STATUS_USAGE, "%s: %s has '%s' after its number; an example is %s",
+        return fail(CAUSE_USAGE, "%s: %s has '%s' after its number; an example is %s",
                     spec->kind->name, label(key, name), end, spec->kind->example);
     return STATUS_OK;
 }
@@ -117,7 +116,7 @@ enum status design_count(const struct design_spec *spec, const char *key, size_t
     errno = 0;
     unsigned long number = isdigit((unsigned char)*text) ? strtoul(text, &end, 10) : 0;
     if (!isdigit((unsigned char)*text) || *end || errno || number < least || number > most)
-        return fail(STATUS_USAGE, "%s: %s must be a whole number from %zu to %zu, not '%s'",
+        return fail(CAUSE_USAGE, "%s: %s must be a whole number from %zu to %zu, not '%s'",
                     spec->kind->name, label(key, name), least, most, text);
     *value = number;
     return STATUS_OK;
@@ -138,7 +137,7 @@ enum status design_choose(const struct design_spec *spec, const char *key, const
         }
         short_list_add(&list, names[i]);
     }
-    return fail(STATUS_USAGE, "%s: %s= is one of %s, not '%s'%s", spec->kind->name, key,
+    return fail(CAUSE_USAGE, "%s: %s= is one of %s, not '%s'%s", spec->kind->name, key,
                 short_list_text(&list, ""), text, suggest_from(near, text, names));
 }
 
@@ -159,8 +158,8 @@ enum status design_next_number(const struct design_spec *spec, const char *what,
     *text += strspn(*text, " \t");
     TRY(design_parse(spec, what, *text, range, &end, value));
     if (!strchr(" \t;", *end))
-        return fail(STATUS_USAGE, "%s: unexpected '%s' after %s; an example is %s",
-                    spec->kind->name, end, what, spec->kind->example);
+        return fail(CAUSE_USAGE, "%s: unexpected '%s' after %s; an example is %s", spec->kind->name,
+                    end, what, spec->kind->example);
     *text = end + strspn(end, " \t");
     return STATUS_OK;
 }
@@ -173,7 +172,7 @@ bool design_next_part(const char **text)
 
 enum status design_refuse_rest(const struct design_spec *spec, const char *text)
 {
-    return fail(STATUS_USAGE, "%s: unexpected '%s'; parts are separated by ; as in %s",
+    return fail(CAUSE_USAGE, "%s: unexpected '%s'; parts are separated by ; as in %s",
                 spec->kind->name, text, spec->kind->example);
 }
 
@@ -193,7 +192,7 @@ enum status design_refuse_kind(const char *word, const char *kinds)
     suggest_offer_list(&near, kinds, "");
     suggest_offer_files(&near, word);
     const char *meant = suggest_text(&near);
-    enum status status = fail(strchr(word, ':') ? STATUS_USAGE : STATUS_FAILED,
+    enum status status = fail(strchr(word, ':') ? CAUSE_USAGE : CAUSE_MISSING,
                               "there is neither a file %s nor a kind of mask '%s'%s%s", word, name,
                               *meant ? meant : "; kinds are ", *meant ? "" : kinds);
     suggest_free(&near);

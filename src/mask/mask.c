@@ -43,7 +43,7 @@ static enum status create_with(double *(*alloc)(size_t), const char *name, size_
 {
     uint64_t limit = mask_taps_most();
     if (columns == 0 || taps > limit / columns)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_NO_MEMORY,
                     "cannot use mask %s: not enough memory for %llu taps in %zu channel%s", name,
                     (unsigned long long)taps, columns, plural_s(columns));
     struct mask *mask = calloc(1, sizeof *mask);
@@ -115,11 +115,11 @@ static enum status check_finite(const struct mask *mask, const struct mask_load_
     double value = mask->coefficients[bad];
     if (isfinite(value))
         return fail(
-            STATUS_FAILED,
+            CAUSE_UNSUPPORTED,
             "cannot use mask %s: tap %zu of channel %zu is %g, beyond single precision; use "
             "--precision double",
             mask->name, tap, channel, value);
-    return fail(STATUS_FAILED, "cannot use mask %s: tap %zu of channel %zu is %s", mask->name, tap,
+    return fail(CAUSE_DAMAGED, "cannot use mask %s: tap %zu of channel %zu is %s", mask->name, tap,
                 channel, isnan(value) ? "not a number" : "infinite");
 }
 
@@ -171,14 +171,14 @@ enum status mask_values_add(struct mask_values *values, double value)
 enum status mask_file_open(const char *file, bool is_samples, FILE **stream)
 {
     struct stat about;
-    const char *flaw =
+    struct flaw flaw =
         is_samples ? files_read_open(file, stream) : files_read_open_text(file, stream);
-    if (flaw)
-        return fail(STATUS_FAILED, "cannot open mask %s: %s", file, flaw);
+    if (flaw.text)
+        return fail(flaw.cause, "cannot open mask %s: %s", file, flaw.text);
     if (fstat(fileno(*stream), &about) != 0 || about.st_size > 0)
         return STATUS_OK;
     fclose(*stream);
-    return fail(STATUS_FAILED, "cannot read mask %s: it is empty", file);
+    return fail(CAUSE_DAMAGED, "cannot read mask %s: it is empty", file);
 }
 
 static enum status read_config(const struct mask_reader *reader, const char *file, FILE *stream,
@@ -207,7 +207,7 @@ enum status mask_reader_read(const struct mask_reader *reader, const char *file,
         TRY(reader->is_mine(file, stream, options, &mine));
     mask_file_restart(stream);
     if (ferror(stream) || ftello(stream) != 0) /* what it is was not seen */
-        return fail(STATUS_FAILED, "cannot read mask %s: %s", file, strerror(EIO));
+        return fail_errno(EIO, "cannot read mask %s", file);
     return mine ? reader->read(file, stream, options, mask) : STATUS_OK;
 }
 
@@ -231,7 +231,7 @@ static enum status check_folder(const struct mask_reader *reader, const char *fi
 {
     if (!options->is_about_configs || options->is_named || reader->read_config)
         return STATUS_OK;
-    return fail(STATUS_USAGE, "mask %s is %s: %s is for configurations of other programs", file,
+    return fail(CAUSE_USAGE, "mask %s is %s: %s is for configurations of other programs", file,
                 reader->kind, mask_config_option(options));
 }
 
@@ -248,12 +248,12 @@ static enum status read_by_kind(const char *file, FILE *stream,
             continue;
         (*mask)->kind = mask_readers[i]->kind;
         if (mask_directions_given(&options->directions) && !mask_readers[i]->has_directions)
-            return fail(STATUS_USAGE,
+            return fail(CAUSE_USAGE,
                         "mask %s: az=, el=, speakers= and interpolate= are for SOFA files", file);
         TRY(check_folder(mask_readers[i], file, options));
         return check_finite(*mask, options);
     }
-    return fail(STATUS_FAILED,
+    return fail(CAUSE_UNSUPPORTED,
                 "cannot read mask %s: it is neither a sound file nor text with "
                 "one coefficient a line (samples without a header need raw=FORMAT)",
                 file);
@@ -299,7 +299,7 @@ enum status mask_load_with(const char *file, const struct mask_load_options *opt
     fclose(stream);
     uint32_t rate = options->raw.rate;
     if (status == STATUS_OK && rate && loaded->rate && loaded->rate != rate)
-        status = fail(STATUS_USAGE, "mask %s has a rate of %u Hz, not %u", loaded->name,
+        status = fail(CAUSE_USAGE, "mask %s has a rate of %u Hz, not %u", loaded->name,
                       loaded->rate, rate);
     if (status != STATUS_OK) {
         mask_destroy(loaded);
@@ -337,10 +337,10 @@ const double *mask_path_column(const struct mask *mask, struct mask_path path)
 enum status mask_select(struct mask *mask, size_t column)
 {
     if (mask->has_own_paths)
-        return fail(STATUS_USAGE, "mask %s has its own routing; channel=%zu cannot change it",
+        return fail(CAUSE_USAGE, "mask %s has its own routing; channel=%zu cannot change it",
                     mask->name, column);
     if (column < 1 || column > mask->columns)
-        return fail(STATUS_USAGE, "mask %s has no channel %zu: it has %zu, counted from 1",
+        return fail(CAUSE_USAGE, "mask %s has no channel %zu: it has %zu, counted from 1",
                     mask->name, column, mask->columns);
     memmove(mask->coefficients, mask_column(mask, column - 1), mask->taps * sizeof(double));
     mask->columns = 1;

@@ -20,9 +20,9 @@ enum { REFINEMENTS = 8 };
 enum status mask2d_check_size(const char *name, size_t rows, size_t columns)
 {
     if (rows == 0 || columns == 0)
-        return fail(STATUS_FAILED, "cannot use mask %s: it holds no coefficient", name);
+        return fail(CAUSE_DAMAGED, "cannot use mask %s: it holds no coefficient", name);
     if (rows > MASK2D_TAPS_MOST / columns)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_UNSUPPORTED,
                     "cannot use mask %s: %zu x %zu coefficients are more than %d (64 KB), which is "
                     "what a GPU's constant memory holds",
                     name, rows, columns, MASK2D_TAPS_MOST);
@@ -34,7 +34,7 @@ static enum status check_finite(const struct mask2d *mask)
     size_t total = mask->rows * mask->columns, bad = audio_find_nonfinite(mask->taps, total);
     if (bad == total)
         return STATUS_OK;
-    return fail(STATUS_FAILED, "cannot use mask %s: row %zu, column %zu is %s", mask->name,
+    return fail(CAUSE_DAMAGED, "cannot use mask %s: row %zu, column %zu is %s", mask->name,
                 bad / mask->columns + 1, bad % mask->columns + 1,
                 isnan(mask->taps[bad]) ? "not a number" : "infinite");
 }
@@ -240,7 +240,7 @@ static enum status read_table(struct mask2d_table *table, struct mask2d **mask)
 enum status mask2d_read(const char *file, FILE *stream, struct mask2d **mask)
 {
     if (!mask_looks_like_text(stream))
-        return fail(STATUS_FAILED, "cannot read mask %s: it is not text", file);
+        return fail(CAUSE_DAMAGED, "cannot read mask %s: it is not text", file);
     struct mask2d_table *table = calloc(1, sizeof *table);
     if (!table)
         return fail_memory("a mask");

@@ -31,7 +31,7 @@ static enum status read_size(const struct design_spec *spec, struct mask2d_size 
             numbers[++i] = numbers[0];
     }
     if (*end || numbers[0] == 0 || numbers[1] == 0)
-        return fail(STATUS_USAGE, "%s: the size is rows x columns, as in %s, not '%s'",
+        return fail(CAUSE_USAGE, "%s: the size is rows x columns, as in %s, not '%s'",
                     spec->kind->name, spec->kind->example, spec->value);
     *size = (struct mask2d_size){numbers[0], numbers[1]};
     return STATUS_OK;
@@ -41,7 +41,7 @@ static enum status need_odd(const struct design_spec *spec, struct mask2d_size s
 {
     if (size.rows % 2 && size.columns % 2)
         return STATUS_OK;
-    return fail(STATUS_USAGE, "%s: rows and columns must be odd, not %zu x %zu: it has a middle",
+    return fail(CAUSE_USAGE, "%s: rows and columns must be odd, not %zu x %zu: it has a middle",
                 spec->kind->name, size.rows, size.columns);
 }
 
@@ -50,7 +50,7 @@ static enum status refuse_medians(const struct design_spec *spec, struct mask2d_
                                   double *taps)
 {
     (void)size, (void)taps;
-    return fail(STATUS_USAGE, "%s takes medians and has no coefficients: use it in --spectral",
+    return fail(CAUSE_USAGE, "%s takes medians and has no coefficients: use it in --spectral",
                 spec->kind->name);
 }
 
@@ -109,7 +109,7 @@ static enum status make_sharpen(const struct design_spec *spec, struct mask2d_si
 static enum status make_onset(const struct design_spec *spec, struct mask2d_size size, double *taps)
 {
     if (size.rows < 3)
-        return fail(STATUS_USAGE, "%s: 3 rows at least, not %zu: past, present and future",
+        return fail(CAUSE_USAGE, "%s: 3 rows at least, not %zu: past, present and future",
                     spec->kind->name, size.rows);
     double share = 1 / (double)(size.rows / 2 * size.columns);
     for (size_t i = 0; i < size.rows; i++)
@@ -124,8 +124,7 @@ static enum status make_harmonic(const struct design_spec *spec, struct mask2d_s
                                  double *taps)
 {
     if (size.columns < 3)
-        return fail(STATUS_USAGE, "%s: 3 columns at least, not %zu", spec->kind->name,
-                    size.columns);
+        return fail(CAUSE_USAGE, "%s: 3 columns at least, not %zu", spec->kind->name, size.columns);
     for (size_t i = 0; i < size.rows; i++)
         for (size_t j = 0; j < size.columns; j++)
             taps[i * size.columns + j] =
@@ -260,10 +259,10 @@ enum status separation_from_spec(char **spec, struct separation *separation)
     TRY(design_number(&own, "power", DESIGN_RANGE(PLAIN, 0.1, 100), &power));
     TRY(design_number(&own, "margin", DESIGN_RANGE(PLAIN, 1, 1000), &margin));
     if (size.rows > SEPARATION_EXTENT_MOST || size.columns > SEPARATION_EXTENT_MOST)
-        return fail(STATUS_USAGE, "%s: medians are over %d rows and columns at most, not %zu x %zu",
+        return fail(CAUSE_USAGE, "%s: medians are over %d rows and columns at most, not %zu x %zu",
                     own.kind->name, SEPARATION_EXTENT_MOST, size.rows, size.columns);
     if (!design_option(&own, "part"))
-        return fail(STATUS_USAGE, "%s: part= says what to keep: harmonic, percussive or residual",
+        return fail(CAUSE_USAGE, "%s: part= says what to keep: harmonic, percussive or residual",
                     own.kind->name);
     *separation =
         (struct separation){size.rows, size.columns, (enum separation_part)part, power, margin};

@@ -47,9 +47,10 @@ static enum status read_text(struct camilladsp *dsp, const char *name, uint64_t 
     struct text_lines lines = {0};
     TRY(mask_config_find(dsp->config, name, &path));
     FILE *stream;
-    const char *flaw = files_read_open_text(path, &stream);
-    enum status status = flaw ? mask_config_refuse(dsp->config, "cannot open %s: %s", name, flaw)
-                              : text_lines_init(&lines, path, stream);
+    struct flaw flaw = files_read_open_text(path, &stream);
+    enum status status = flaw.text ? mask_config_refuse_for(flaw.cause, dsp->config,
+                                                            "cannot open %s: %s", name, flaw.text)
+                                   : text_lines_init(&lines, path, stream);
     if (status == STATUS_OK)
         status = read_lines(&lines, skip, most, taps);
     if (status == STATUS_OK && taps->count == 0)

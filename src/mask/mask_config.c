@@ -99,7 +99,8 @@ char *mask_config_line(struct mask_config *config)
     return line;
 }
 
-enum status mask_config_refuse(const struct mask_config *config, const char *format, ...)
+enum status mask_config_refuse_for(enum cause cause, const struct mask_config *config,
+                                   const char *format, ...)
 {
     char fields[1024];
     va_list arguments;
@@ -107,9 +108,8 @@ enum status mask_config_refuse(const struct mask_config *config, const char *for
     vsnprintf(fields, sizeof fields, format, arguments);
     va_end(arguments);
     if (config->line == 0)
-        return fail(STATUS_FAILED, "cannot read mask %s: %s", config->file, fields);
-    return fail(STATUS_FAILED, "cannot read mask %s: line %zu: %s", config->file, config->line,
-                fields);
+        return fail(cause, "cannot read mask %s: %s", config->file, fields);
+    return fail(cause, "cannot read mask %s: line %zu: %s", config->file, config->line, fields);
 }
 
 bool mask_config_skips(const struct mask_config *config, const char *stage)
@@ -132,15 +132,17 @@ enum status mask_config_rate(struct mask_config *config, uint32_t rate)
 static enum status load_file(struct mask_config *config, struct mask_config_file *file)
 {
     struct mask_load_options options = *config->options;
-    char fields[1024] = "";
+    struct failure failure;
     options.raw = file->raw;
     options.is_named = true;
-    const struct log_keeper before = log_keep_in(fields, sizeof fields);
+    const struct log_keeper before = log_keep_failure(&failure);
     const char *where = log_prefix(NULL); /* the outer message has it */
     enum status status = mask_load_with(file->path, &options, &file->mask);
     log_prefix(where);
     log_keep_again(&before);
-    return status == STATUS_OK ? STATUS_OK : mask_config_refuse(config, "%s", fields);
+    return status == STATUS_OK
+               ? STATUS_OK
+               : mask_config_refuse_for(failure.cause, config, "%s", failure.message);
 }
 
 enum status mask_config_mask_any_rate(struct mask_config *config, const char *name,

@@ -49,8 +49,9 @@ void mask_config_close(struct mask_config *config);
 /* The next line without its terminator, or NULL; increments config->line. */
 char *mask_config_line(struct mask_config *config);
 
-MUST_CHECK enum status mask_config_refuse(const struct mask_config *config, const char *format, ...)
-    PRINTF_LIKE(2, 3);
+#define mask_config_refuse(config, ...) mask_config_refuse_for(CAUSE_DAMAGED, config, __VA_ARGS__)
+MUST_CHECK enum status mask_config_refuse_for(enum cause cause, const struct mask_config *config,
+                                              const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* Whether a stage that is no filter is left out (skip=nonlinear), which is said then. */
 bool mask_config_skips(const struct mask_config *config, const char *stage);

@@ -115,13 +115,13 @@ static enum status refuse_name(const struct search *search)
 {
     const struct mask_config *config = search->config;
     if (!search->flaw)
-        return mask_config_refuse(config, "cannot open %s: %s", search->name,
-                                  strerror(search->reason));
-    return mask_config_refuse(config,
-                              "%s %s %s%s; put the file itself there, or allow its folder with "
-                              "folder=",
-                              search->name, search->flaw, config->real_home,
-                              config->options->distrusts_configs ? " (trust-config=no)" : "");
+        return mask_config_refuse_for(cause_of_errno(search->reason), config, "cannot open %s: %s",
+                                      search->name, strerror(search->reason));
+    return mask_config_refuse_for(CAUSE_NOT_PERMITTED, config,
+                                  "%s %s %s%s; put the file itself there, or allow its folder with "
+                                  "folder=",
+                                  search->name, search->flaw, config->real_home,
+                                  config->options->distrusts_configs ? " (trust-config=no)" : "");
 }
 
 /* Behind the next separator of a path; NULL: it was the last. */
@@ -208,15 +208,16 @@ static enum status find_given(const struct mask_config *config, const char *name
 {
     *path = realpath(given, NULL);
     return *path ? STATUS_OK
-                 : mask_config_refuse(config, "cannot open %s, which file= gives for %s: %s", given,
-                                      name, strerror(errno));
+                 : mask_config_refuse_for(cause_of_errno(errno), config,
+                                          "cannot open %s, which file= gives for %s: %s", given,
+                                          name, strerror(errno));
 }
 
 static enum status find_name(const struct mask_config *config, const char *name, char **path)
 {
     struct search search = {.config = config, .name = name};
     if (!config->fence)
-        return fail(STATUS_USAGE, "there is no folder %s", config->options->folder);
+        return fail(CAUSE_USAGE, "there is no folder %s", config->options->folder);
     TRY(look_in(&search, config->folder, name));
     if (!search.path && !search.flaw && config->second) {
         TRY(look_in(&search, config->second, name));

@@ -343,18 +343,20 @@ static enum status open_file(struct eqapo *reading, const char *name)
     TRY(mask_config_find(outer, name, &file->path));
     file->options = *reading->config->options;
     file->options.folder = outer->fence;
-    const char *flaw = files_read_open_text(file->path, &stream);
+    struct flaw flaw = files_read_open_text(file->path, &stream);
     bool is_open = false;
     enum status status = STATUS_OK;
-    if (!flaw)
+    if (!flaw.text)
         status = mask_config_open(&file->config, file->path, stream, &file->options, &is_open);
-    if (!flaw && !is_open)
-        flaw = "it is not a text file, or is empty";
+    if (!flaw.text && !is_open)
+        flaw = (struct flaw){CAUSE_DAMAGED, "it is not a text file, or is empty"};
     if (stream)
         fclose(stream);
     if (status != STATUS_OK)
         return status;
-    return flaw ? mask_config_refuse(outer, "cannot include %s: %s", name, flaw) : STATUS_OK;
+    return flaw.text
+               ? mask_config_refuse_for(flaw.cause, outer, "cannot include %s: %s", name, flaw.text)
+               : STATUS_OK;
 }
 
 char *eqapo_file_name(struct eqapo *reading, char *text)

@@ -46,13 +46,13 @@ enum status mask_route_hesuvi(struct mask *mask, size_t channels, enum mask_map 
 {
     const struct hesuvi_layout *layout = layout_of(channels);
     if (map != MASK_MAP_AUTO)
-        return fail(STATUS_USAGE, "mask %s: order=hesuvi and map= exclude each other", mask->name);
+        return fail(CAUSE_USAGE, "mask %s: order=hesuvi and map= exclude each other", mask->name);
     if (!mask_may_be_hesuvi(mask))
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "mask %s: order=hesuvi is for a mask of 14 or 7 channels, but it has %zu",
                     mask->name, mask->columns);
     if (!layout)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "mask %s: order=hesuvi is for a sound of 1, 2, 4, 5, 6 or 8 channels (mono, "
                     "stereo, quad, 5.0, 5.1, 7.1), but it has %zu",
                     mask->name, channels);

@@ -4,15 +4,16 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum status mask_json_refuse(const struct mask_json *json, const char *format, ...)
+enum status mask_json_refuse_for(enum cause cause, const struct mask_json *json, const char *format,
+                                 ...)
 {
     char fields[1024];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(fields, sizeof fields, format, arguments);
     va_end(arguments);
-    return mask_config_refuse(json->config, "%s%s%s", json->where, *json->where ? ": " : "",
-                              fields);
+    return mask_config_refuse_for(cause, json->config, "%s%s%s", json->where,
+                                  *json->where ? ": " : "", fields);
 }
 
 json_t *mask_json_get(const json_t *object, const char *key)

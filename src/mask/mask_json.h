@@ -14,8 +14,9 @@ struct mask_json {
     char where[160]; /* "node 'eq'", and a plugin or band; "": none */
 };
 
-MUST_CHECK enum status mask_json_refuse(const struct mask_json *json, const char *format, ...)
-    PRINTF_LIKE(2, 3);
+#define mask_json_refuse(json, ...) mask_json_refuse_for(CAUSE_DAMAGED, json, __VA_ARGS__)
+MUST_CHECK enum status mask_json_refuse_for(enum cause cause, const struct mask_json *json,
+                                            const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* NULL: missing or null. */
 json_t *mask_json_get(const json_t *object, const char *key);

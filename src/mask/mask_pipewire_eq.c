@@ -123,16 +123,17 @@ static enum status read_listing(struct pipewire_graph *graph, const json_t *name
     if (!json_is_string(name))
         return mask_json_refuse(&graph->json, "'filename' must be text");
     TRY(mask_config_find(graph->config, json_string_value(name), &path));
-    const char *flaw = files_read_open_text(path, &stream);
+    struct flaw flaw = files_read_open_text(path, &stream);
     bool is_open = false;
     enum status status = STATUS_OK;
-    if (!flaw)
+    if (!flaw.text)
         status = mask_config_open(&file, path, stream, graph->config->options, &is_open);
+    if (!flaw.text && !is_open)
+        flaw = (struct flaw){CAUSE_DAMAGED, "it is not a text file"};
     if (status == STATUS_OK)
-        status = is_open
-                     ? read_lines(graph, &file, list)
-                     : mask_json_refuse(&graph->json, "cannot open %s: %s", json_string_value(name),
-                                        flaw ? flaw : "it is not a text file");
+        status = is_open ? read_lines(graph, &file, list)
+                         : mask_json_refuse_for(flaw.cause, &graph->json, "cannot open %s: %s",
+                                                json_string_value(name), flaw.text);
     if (is_open)
         mask_config_close(&file);
     if (stream)

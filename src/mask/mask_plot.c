@@ -117,7 +117,7 @@ static enum status choose_times(struct mask_drawing *drawing)
     time->from = plot->has_from ? plot->from : time->from;
     time->to = plot->has_to ? plot->to : time->to;
     if (time->from >= time->to && (plot->has_from || plot->has_to))
-        return fail(STATUS_USAGE, "there is nothing to plot from %g to %g s; see --from and --to",
+        return fail(CAUSE_USAGE, "there is nothing to plot from %g to %g s; see --from and --to",
                     time->from, time->to);
     time->to = time->to > time->from ? time->to : time->from + 1e-3;
     return STATUS_OK;
@@ -131,7 +131,7 @@ enum status mask_plot_frequencies(const struct mask_plot *plot, double *low, dou
     *high = plot->high > 0 ? fmin((double)plot->high, most) : most;
     *low = plot->low > 0 ? (double)plot->low : fmin(lowest, *high / least_axis);
     return *low < *high ? STATUS_OK
-                        : fail(STATUS_USAGE,
+                        : fail(CAUSE_USAGE,
                                "there is nothing to plot from %g to %g Hz; see --low "
                                "and --high",
                                *low, *high);

@@ -92,7 +92,7 @@ enum status mask_layout_init(struct plot_layout *layout, const struct mask_plot 
     double least_wide = (double)(LEAST_WIDE * columns);
     double least_high = head + (double)(LEAST_HIGH * rows);
     if (layout->width < least_wide || layout->height < least_high)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "this plot needs --width %g and --height %g at least, or fewer of --what",
                     least_wide, least_high);
     return STATUS_OK;

@@ -35,16 +35,16 @@ static enum status count_frames(const char *file, FILE *stream, const struct raw
 {
     struct stat about;
     if (fstat(fileno(stream), &about) != 0)
-        return fail(STATUS_FAILED, "cannot read mask %s: %s", file, strerror(errno));
+        return fail_errno(errno, "cannot read mask %s", file);
     uint64_t size = (uint64_t)about.st_size, frame = raw->format->bytes * raw->channels;
     if (raw->skip >= size)
-        return fail(STATUS_FAILED, "cannot read mask %s: it ends before byte %llu", file,
+        return fail(CAUSE_DAMAGED, "cannot read mask %s: it ends before byte %llu", file,
                     (unsigned long long)raw->skip);
     size -= raw->skip;
     if (raw->most && raw->most < size)
         size = raw->most;
     if (size % frame != 0)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_DAMAGED,
                     "cannot read mask %s: its %llu bytes are not a whole number of frames of %zu "
                     "channels in %s; see raw= and channels=",
                     file, (unsigned long long)size, raw->channels, raw->format->name);
@@ -56,12 +56,12 @@ static enum status read_samples(const char *file, FILE *stream, const struct raw
                                 struct mask *mask)
 {
     if (fseeko(stream, (off_t)raw->skip, SEEK_SET) != 0)
-        return fail(STATUS_FAILED, "cannot read mask %s: %s", file, strerror(errno));
+        return fail_errno(errno, "cannot read mask %s", file);
     for (size_t k = 0; k < mask->taps; k++)
         for (size_t c = 0; c < mask->columns; c++) {
             unsigned char sample[8];
             if (fread(sample, raw->format->bytes, 1, stream) != 1)
-                return fail(STATUS_FAILED,
+                return fail(CAUSE_DAMAGED,
                             "cannot read mask %s: it was truncated while it was read", file);
             mask_column(mask, c)[k] = raw_format_decode(raw->format, sample);
         }

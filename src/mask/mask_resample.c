@@ -116,7 +116,7 @@ static enum status resample_columns(struct resample_job *job, struct workers *wo
     workers_run(workers, job->mask->columns, resample_column, job);
     if (job->error == no_memory)
         return fail_memory("resampling a mask");
-    return job->error ? fail(STATUS_FAILED, "cannot resample a mask from %u to %.0f Hz: %s",
+    return job->error ? fail(CAUSE_OTHER, "cannot resample a mask from %u to %.0f Hz: %s",
                              job->mask->rate, job->rate, job->error)
                       : STATUS_OK;
 }
@@ -184,7 +184,7 @@ enum status mask_resample(struct mask *mask, uint32_t rate, struct workers *work
     }
     struct padding padding = padding_for(mask, rate);
     if (padding.output > memory_limit() / 8 / sizeof(double) / mask->columns)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_NO_MEMORY,
                     "cannot resample mask %s from %u to %u Hz: not enough memory for %llu taps in "
                     "%zu channel%s",
                     mask->name, mask->rate, rate, (unsigned long long)padding.output, mask->columns,

@@ -80,7 +80,7 @@ static enum status read_header(struct rew *rew)
     for (;;) {
         TRY(text_lines_next(&rew->lines, &line));
         if (!line)
-            return fail(STATUS_FAILED, "cannot read mask %s: it has no '* Data start'",
+            return fail(CAUSE_DAMAGED, "cannot read mask %s: it has no '* Data start'",
                         rew->lines.file);
         line += strspn(line, " \t");
         if (strncmp(line, "* Data start", 12) == 0)
@@ -123,7 +123,7 @@ static enum status find_gain(const struct rew *rew, double *gain)
     if (!is_normalised)
         return STATUS_OK;
     if (rew->peak == 0)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_UNSUPPORTED,
                     "cannot read mask %s: it is normalised without its original peak; export it "
                     "without normalisation",
                     rew->lines.file);
@@ -138,13 +138,13 @@ static enum status read_file(struct rew *rew, bool allow_truncated, struct mask 
     TRY(read_samples(rew));
     double gain = 1, hertz = rew->interval > 0 ? 1 / rew->interval : 0;
     if (rew->samples.count == 0)
-        return fail(STATUS_FAILED, "cannot read mask %s: no sample after '* Data start'",
+        return fail(CAUSE_DAMAGED, "cannot read mask %s: no sample after '* Data start'",
                     rew->lines.file);
     if (rew->length != 0 && rew->length != (double)rew->samples.count && !allow_truncated)
-        return fail(STATUS_FAILED, "cannot read mask %s: it states %.0f samples and holds %zu",
+        return fail(CAUSE_DAMAGED, "cannot read mask %s: it states %.0f samples and holds %zu",
                     rew->lines.file, rew->length, rew->samples.count);
     if (!(hertz >= 1 && hertz <= MASK_RATE_MOST))
-        return fail(STATUS_FAILED, "cannot read mask %s: it has no valid sample interval (%g s)",
+        return fail(CAUSE_DAMAGED, "cannot read mask %s: it has no valid sample interval (%g s)",
                     rew->lines.file, rew->interval);
     TRY(find_gain(rew, &gain));
     TRY(mask_create(rew->lines.file, 1, rew->samples.count, mask));

@@ -17,16 +17,16 @@ static enum status refuse_counts(const struct mask *mask, size_t channels, enum 
 {
     const char *hesuvi = mask_may_be_hesuvi(mask) ? "; order=hesuvi if it is one of HeSuVi" : "";
     if (map == MASK_MAP_SPLIT)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "mask %s: map=split sends a mono sound through each of the mask's %zu "
                     "channels, but the sound has %zu; channel=N picks one%s",
                     mask->name, mask->columns, channels, hesuvi);
     if (map == MASK_MAP_MATRIX)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "mask %s: map=matrix takes a mask channel for each input and output, but the "
                     "mask's %zu are no multiple of the sound's %zu%s",
                     mask->name, mask->columns, channels, hesuvi);
-    return fail(STATUS_USAGE,
+    return fail(CAUSE_USAGE,
                 "mask %s has %zu channel%s and the sound %zu: a mask has 1 channel, as "
                 "many as the sound, 4 for a stereo sound, or any number for a mono one; "
                 "channel=N picks one, map=matrix takes one for each input and output%s",
@@ -56,7 +56,7 @@ static enum status fit_own_paths(struct mask *mask, size_t channels)
     if (mask->inputs == channels)
         return STATUS_OK;
     if (!is_alike(mask))
-        return fail(STATUS_USAGE, "mask %s filters sound of %zu channel%s, but the sound has %zu",
+        return fail(CAUSE_USAGE, "mask %s filters sound of %zu channel%s, but the sound has %zu",
                     mask->name, mask->inputs, plural_s(mask->inputs), channels);
     note("mask %s is for %zu channel%s, filtered alike; so is each of the sound's %zu", mask->name,
          mask->inputs, plural_s(mask->inputs), channels);
@@ -73,7 +73,7 @@ static enum status fit_own_paths(struct mask *mask, size_t channels)
 enum status mask_route(struct mask *mask, size_t channels, enum mask_order order, enum mask_map map)
 {
     if (mask->has_own_paths && map != MASK_MAP_AUTO)
-        return fail(STATUS_USAGE, "mask %s has its own routing; map= cannot change it", mask->name);
+        return fail(CAUSE_USAGE, "mask %s has its own routing; map= cannot change it", mask->name);
     if (mask->has_own_paths)
         return fit_own_paths(mask, channels);
     if (order == MASK_ORDER_HESUVI)

@@ -67,10 +67,10 @@ static enum status read_rate(struct sofa_reading *reading)
     for (size_t i = 0; i < rate->count; i++)
         if (!(rate->values[i] >= 1 && rate->values[i] <= MASK_RATE_MOST) ||
             rate->values[i] != rate->values[0])
-            return fail(STATUS_FAILED, "cannot read mask %s: a rate of %g Hz", reading->name,
+            return fail(CAUSE_DAMAGED, "cannot read mask %s: a rate of %g Hz", reading->name,
                         (double)rate->values[i]);
     if (rate->count == 0)
-        return fail(STATUS_FAILED, "cannot read mask %s: it has no rate", reading->name);
+        return fail(CAUSE_DAMAGED, "cannot read mask %s: it has no rate", reading->name);
     reading->rate = (uint32_t)lrintf(rate->values[0]);
     return STATUS_OK;
 }
@@ -170,7 +170,7 @@ static enum status choose_by_sound(struct sofa_reading *reading)
     size_t channels = reading->options->sound.channels;
     const char *layout = speakers_usual(channels > 0 ? channels : 1);
     if (!layout)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "mask %s: a sound of %zu channels has no usual loudspeakers; tell them with "
                     "speakers=",
                     reading->name, channels);
@@ -188,11 +188,11 @@ static enum status refuse_channels(const struct sofa_reading *reading, bool is_s
 {
     size_t channels = reading->options->sound.channels;
     if (is_single)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "mask %s has a single direction, for a mono sound, but the sound has %zu "
                     "channels; a file of several directions takes speakers=",
                     reading->name, channels);
-    return fail(STATUS_USAGE,
+    return fail(CAUSE_USAGE,
                 "mask %s: az= and el= are for a mono sound, but the sound has %zu channels; "
                 "speakers= names a direction for each, as speakers=%s",
                 reading->name, channels,
@@ -204,10 +204,10 @@ static enum status choose(struct sofa_reading *reading)
     const struct mask_directions *wanted = &reading->options->directions;
     bool is_single = reading->file->emitters > 1 || reading->file->measurements == 1;
     if (wanted->speakers && wanted->has_direction)
-        return fail(STATUS_USAGE, "mask %s: speakers= and az= or el= exclude each other",
+        return fail(CAUSE_USAGE, "mask %s: speakers= and az= or el= exclude each other",
                     reading->name);
     if (wanted->speakers && is_single)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "mask %s: speakers= needs responses from several directions, but it has %zu "
                     "measurement%s of %zu source%s",
                     reading->name, reading->file->measurements,
@@ -225,8 +225,8 @@ static enum status choose(struct sofa_reading *reading)
         reading->file->emitters > 1 ? reading->file->emitters : reading->speakers.count;
     if (reading->inputs <= MATRIX_CHANNELS_MOST && reading->file->receivers <= MATRIX_CHANNELS_MOST)
         return STATUS_OK;
-    return fail(STATUS_FAILED, "cannot read mask %s: it has more than %d channels", reading->name,
-                MATRIX_CHANNELS_MOST);
+    return fail(CAUSE_UNSUPPORTED, "cannot read mask %s: it has more than %d channels",
+                reading->name, MATRIX_CHANNELS_MOST);
 }
 
 static void add_direction(struct sofa_text *text, const struct sofa_direction *direction)

@@ -37,17 +37,15 @@ static enum status is_sound(const char *name, FILE *stream, const struct mask_lo
         sf_close(file);
     bool restarted = lseek(fileno(stream), 0, SEEK_SET) == 0;
     *mine = !other || !restarted; /* broken sound files are not text */
-    return io.error == ENOMEM
-               ? fail(STATUS_FAILED, "cannot read mask %s: %s", name, strerror(ENOMEM))
-               : STATUS_OK;
+    return io.error == ENOMEM ? fail_errno(ENOMEM, "cannot read mask %s", name) : STATUS_OK;
 }
 
 static enum status read_columns(const char *file, struct source *source, struct mask **result)
 {
     if (source->frames == 0)
-        return fail(STATUS_FAILED, "cannot use mask %s: it has no tap", file);
+        return fail(CAUSE_DAMAGED, "cannot use mask %s: it has no tap", file);
     if (source->frames < 0)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_UNSUPPORTED,
                     "cannot use mask %s: it does not say how long it is; convert it to WAV", file);
     TRY(mask_create_unset(file, source->format.channels, (uint64_t)source->frames, result));
     struct mask *mask = *result; /* destroyed by mask_load_with after an error */
@@ -63,7 +61,7 @@ static enum status read_columns(const char *file, struct source *source, struct 
     enum status status = source_read_in_double(source, columns, mask->taps, &got);
     free(columns);
     if (status == STATUS_OK && got < mask->taps)
-        status = fail(STATUS_FAILED, "cannot use mask %s: it ends after %zu of %zu taps", file, got,
+        status = fail(CAUSE_DAMAGED, "cannot use mask %s: it ends after %zu of %zu taps", file, got,
                       mask->taps);
     return status;
 }

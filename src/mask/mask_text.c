@@ -277,7 +277,7 @@ static enum status find_commas(struct text_table *table)
         }
     }
     if (evidence.separates && evidence.is_decimal)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_DAMAGED,
                     "cannot read mask %s: its commas separate columns in one line and decimals in "
                     "another",
                     table->lines.file);
@@ -292,10 +292,10 @@ static enum status check_paths(const struct text_table *table)
 {
     const char *file = table->lines.file;
     if (table->path_count && (!table->inputs || !table->outputs))
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_DAMAGED,
                     "cannot read mask %s: it has paths but no inputs: N and outputs: N", file);
     if (!table->path_count && (table->inputs || table->outputs))
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_DAMAGED,
                     "cannot read mask %s: it has inputs: or outputs:, which belong to paths, and "
                     "no path:",
                     file);
@@ -303,7 +303,7 @@ static enum status check_paths(const struct text_table *table)
         const struct mask_path *path = &table->paths[p];
         if (path->input >= table->inputs || path->output >= table->outputs ||
             path->column >= table->columns)
-            return fail(STATUS_FAILED,
+            return fail(CAUSE_DAMAGED,
                         "cannot read mask %s: path %zu goes from input %zu to output %zu through "
                         "column %zu, but it has %zu input%s, %zu output%s and %zu column%s",
                         file, p + 1, path->input + 1, path->output + 1, path->column + 1,
@@ -341,7 +341,7 @@ static enum status settle_column(struct text_table *table, enum first_column_kin
     }
     table->first++;
     if (first.rate && table->rate && table->rate != first.rate)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_DAMAGED,
                     "cannot read mask %s: its rate is %zu Hz, but its times are of %u", file,
                     table->rate, first.rate);
     if (first.rate)
@@ -372,12 +372,12 @@ static enum status read_table(struct text_table *table)
             TRY(read_line(table, line));
     } while (line);
     if (table->taps.count == 0 && table->names)
-        return fail(STATUS_FAILED, "cannot read mask %s: line %zu: '%.40s' is not a number", file,
+        return fail(CAUSE_DAMAGED, "cannot read mask %s: line %zu: '%.40s' is not a number", file,
                     table->names_line, table->named);
     if (table->taps.count == 0)
-        return fail(STATUS_FAILED, "cannot read mask %s: it holds no coefficient", file);
+        return fail(CAUSE_DAMAGED, "cannot read mask %s: it holds no coefficient", file);
     if (table->origin >= table->taps.count / table->columns)
-        return fail(STATUS_FAILED, "cannot read mask %s: it has no tap %zu, its origin", file,
+        return fail(CAUSE_DAMAGED, "cannot read mask %s: it has no tap %zu, its origin", file,
                     table->origin);
     if (table->names)
         note("mask %s: a line is taken as the name%s of its column%s: %s", file,

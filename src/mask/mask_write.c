@@ -33,7 +33,7 @@ enum status text_file_open(const char *path, const struct mask_write_settings *s
     enum status status = atomic_file_open(&file->file, path, settings->force);
     if (status == STATUS_OK && !(file->stream = fdopen(file->file.fd, "wb"))) {
         close(file->file.fd);
-        status = fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
+        status = fail_errno(errno, "cannot write %s", path);
     }
     if (status != STATUS_OK) {
         destroy(file);
@@ -52,8 +52,7 @@ enum status text_file_keep(struct text_file *file)
 {
     errno = 0;
     bool failed = fflush(file->stream) != 0 || ferror(file->stream);
-    enum status status = failed ? fail(STATUS_FAILED, "cannot write %s: %s", file->path,
-                                       strerror(errno ? errno : EIO))
+    enum status status = failed ? fail_errno(errno ? errno : EIO, "cannot write %s", file->path)
                                 : atomic_file_keep(&file->file, file->path);
     destroy(file);
     return status;
@@ -84,7 +83,7 @@ enum status mask_write_wav(const struct mask *mask, const char *path,
                            const struct mask_write_settings *settings)
 {
     if (!mask->rate)
-        return fail(STATUS_USAGE, "mask %s has no rate; set --rate", mask->name);
+        return fail(CAUSE_USAGE, "mask %s has no rate; set --rate", mask->name);
     return mask_write_sound(
         mask, &(struct sink_settings){
                   .path = path,

@@ -29,7 +29,7 @@ static enum status name_beside(const char *path, const char *ending, size_t numb
     if (!strpbrk(slash ? slash + 1 : *beside, "\"\\\n\r#$"))
         return STATUS_OK;
     free(*beside);
-    return fail(STATUS_USAGE, "a configuration cannot name a file like %s", path);
+    return fail(CAUSE_USAGE, "a configuration cannot name a file like %s", path);
 }
 
 static void print_jconvolver(const struct mask *mask, const char *stem, bool is_double,
@@ -135,7 +135,7 @@ static void print_brutefir(const struct mask *mask, const char *stem, bool is_do
 static enum status check_brutefir(const struct mask *mask)
 {
     if (!mask->rate)
-        return fail(STATUS_USAGE, "mask %s has no rate; set --rate", mask->name);
+        return fail(CAUSE_USAGE, "mask %s has no rate; set --rate", mask->name);
     return STATUS_OK;
 }
 
@@ -154,7 +154,7 @@ static enum status check_eqapo(const struct mask *mask)
         for (size_t q = 0; q <= p; q++)
             if (mask->paths[p].input != mask->paths[p].output ||
                 (q < p && mask->paths[q].input == mask->paths[p].input))
-                return fail(STATUS_FAILED,
+                return fail(CAUSE_UNSUPPORTED,
                             "mask %s routes one channel to another, which Equalizer APO's "
                             "Convolution: cannot",
                             mask->name);
@@ -206,10 +206,10 @@ static enum status name_stem(const struct mask_config_writer *writer, const char
         folder = given ? realpath(given, NULL) : NULL;
         free(given);
         if (!folder)
-            return fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
+            return fail_errno(errno, "cannot write %s", path);
         if (strpbrk(folder, "\"\\\n\r")) {
             free(folder);
-            return fail(STATUS_USAGE, "a configuration cannot name a file like %s", path);
+            return fail(CAUSE_USAGE, "a configuration cannot name a file like %s", path);
         }
     }
     int made = folder ? asprintf(stem, "%s/%.*s", folder, length, name)
@@ -226,7 +226,7 @@ enum status mask_config_write(const struct mask_config_writer *writer, const str
         TRY(writer->check(mask));
     /* Before the first file is written, so that a refusal leaves none. */
     if (!settings->force && access(path, F_OK) == 0)
-        return fail(STATUS_FAILED, "%s exists; --force replaces it", path);
+        return fail(CAUSE_EXISTS, "%s exists; --force replaces it", path);
     char *stem;
     TRY(name_stem(writer, path, &stem));
     enum status status = write_files(writer, mask, path, settings);

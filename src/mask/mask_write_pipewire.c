@@ -14,7 +14,7 @@ enum status mask_write_pipewire_check(const struct mask *mask)
 {
     if (mask->inputs <= CHANNELS_MOST && mask->outputs <= CHANNELS_MOST)
         return STATUS_OK;
-    return fail(STATUS_FAILED, "mask %s has more than %d channels, PipeWire's most", mask->name,
+    return fail(CAUSE_UNSUPPORTED, "mask %s has more than %d channels, PipeWire's most", mask->name,
                 CHANNELS_MOST);
 }
 

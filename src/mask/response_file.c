@@ -161,7 +161,7 @@ static enum status refuse_column(const struct response_file *response, const cha
         length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
                                    c > 2 ? ", " : ": ", name);
     }
-    return fail(STATUS_USAGE, "%s has no column '%s' of levels: they are 2 to %zu%s", file, column,
+    return fail(CAUSE_USAGE, "%s has no column '%s' of levels: they are 2 to %zu%s", file, column,
                 response->columns, names);
 }
 
@@ -220,12 +220,12 @@ static enum status check_points(const char *file, struct response_file *response
 {
     size_t count = level_curve_count(&response->curve);
     if (count == 0)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_DAMAGED,
                     "cannot read %s: it is not a frequency response, which is text with a "
                     "frequency in Hz and a level in dB a line",
                     file);
     if (count == 1)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_DAMAGED,
                     "cannot read %s: it has a single frequency, %g Hz; a response has several, and "
                     "a level alone is --gain",
                     file, level_curve_hertz(&response->curve, 0));
@@ -233,7 +233,7 @@ static enum status check_points(const char *file, struct response_file *response
         TRY(level_curve_sort(&response->curve));
     for (size_t i = 1; i < count; i++)
         if (!(response->curve.octaves.values[i] > response->curve.octaves.values[i - 1]))
-            return fail(STATUS_FAILED, "cannot read %s: %g Hz stands in it twice", file,
+            return fail(CAUSE_DAMAGED, "cannot read %s: %g Hz stands in it twice", file,
                         level_curve_hertz(&response->curve, i));
     return STATUS_OK;
 }
@@ -269,7 +269,7 @@ enum status response_file_read(const char *file, FILE *stream, const char *colum
     struct response_form form = {0};
     *response = (struct response_file){0};
     if (!mask_looks_like_text(stream))
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_DAMAGED,
                     "cannot read %s: it is not text and so no frequency response; invert:FILE is "
                     "the inverse of a mask",
                     file);
@@ -369,7 +369,7 @@ static enum status is_response(const char *file, FILE *stream,
 
 enum status response_file_refuse_as_taps(const char *file)
 {
-    return fail(STATUS_FAILED,
+    return fail(CAUSE_UNSUPPORTED,
                 "cannot read mask %s: it holds a frequency response, not taps; response:%s makes a "
                 "mask of it, inverse:%s its correction; taps that look like one are read from a "
                 "file named .mask",

@@ -234,7 +234,7 @@ enum status response_plot(const struct response_plot_settings *settings,
 {
     if (settings->width < RESPONSE_PLOT_WIDTH_LEAST ||
         settings->height < RESPONSE_PLOT_HEIGHT_LEAST)
-        return fail(STATUS_FAILED, "the plot of the masks needs at least %d by %d characters",
+        return fail(CAUSE_UNSUPPORTED, "the plot of the masks needs at least %d by %d characters",
                     RESPONSE_PLOT_WIDTH_LEAST, RESPONSE_PLOT_HEIGHT_LEAST);
     double high = settings->high > 0 ? settings->high : settings->rate / 2.0;
     double low = settings->low > 0 ? settings->low : fmin(lowest_hz, high / 10);

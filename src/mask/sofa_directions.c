@@ -122,7 +122,7 @@ enum status sofa_directions_create(const char *name, const struct sofa_file *fil
         fits = find_direction(file, m, &directions[m]);
     if (!fits) {
         free(directions);
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_DAMAGED,
                     "cannot read mask %s: its positions are damaged, or not one for each of its "
                     "%zu measurements",
                     name, file->measurements);

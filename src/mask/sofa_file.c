@@ -215,11 +215,11 @@ static enum status refuse(const char *name, int input, bool crashed)
 {
     const char *convention = crashed ? NULL : other_convention(input);
     if (convention)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_UNSUPPORTED,
                     "cannot read mask %s: it is of the convention %s; halo reads impulse "
                     "responses, FIR and FIR-E",
                     name, convention);
-    return fail(STATUS_FAILED, "cannot read mask %s: %s", name,
+    return fail(CAUSE_DAMAGED, "cannot read mask %s: %s", name,
                 crashed ? "libmysofa crashed on it, or ran too long; is it a whole SOFA file?"
                         : "it is HDF5, but libmysofa finds no SOFA file (AES69) in it");
 }
@@ -232,8 +232,7 @@ static enum status load_isolated(const char *name, int input, size_t size, int a
     if (child == 0)
         decode(input, size, answer);
     if (child < 0)
-        return fail(STATUS_FAILED, "cannot read mask %s: cannot start a process to decode it: %s",
-                    name, strerror(errno));
+        return fail_errno(errno, "cannot read mask %s: cannot start a process to decode it", name);
     bool crashed = wait_for(child);
     TRY(read_answer(file, answer, &whole));
     return whole && !crashed ? STATUS_OK : refuse(name, input, crashed);
@@ -245,11 +244,11 @@ enum status sofa_file_load(const char *name, FILE *stream, struct sofa_file *fil
     *file = (struct sofa_file){0};
     TRY(library_open(&mysofa_library));
     if (fstat(fileno(stream), &about) != 0 || about.st_size > BYTES_MOST)
-        return fail(STATUS_FAILED, "cannot read mask %s: a SOFA file of more than %lld bytes", name,
-                    (long long)BYTES_MOST);
+        return fail(CAUSE_UNSUPPORTED, "cannot read mask %s: a SOFA file of more than %lld bytes",
+                    name, (long long)BYTES_MOST);
     int answer = memfd_create("halo sofa", MFD_CLOEXEC);
     if (answer < 0)
-        return fail(STATUS_FAILED, "cannot read mask %s: %s", name, strerror(errno));
+        return fail_errno(errno, "cannot read mask %s", name);
     enum status status = load_isolated(name, fileno(stream), (size_t)about.st_size, answer, file);
     close(answer);
     return status;
@@ -261,7 +260,7 @@ enum status sofa_file_load(const char *name, FILE *stream, struct sofa_file *fil
 {
     (void)stream;
     *file = (struct sofa_file){0};
-    return fail(STATUS_FAILED,
+    return fail(CAUSE_UNSUPPORTED,
                 "cannot read mask %s: this halo was built without libmysofa, which reads SOFA",
                 name);
 }

@@ -29,11 +29,11 @@ static enum status check_delays(const char *name, const struct sofa_file *file)
 {
     const struct sofa_array *delay = &file->arrays[SOFA_DELAY];
     if (delay->count > 0 && delay->count != delays_of(file))
-        return fail(STATUS_FAILED, "cannot read mask %s: %zu delays of the dimensions %s", name,
+        return fail(CAUSE_DAMAGED, "cannot read mask %s: %zu delays of the dimensions %s", name,
                     delay->count, delay->dimensions);
     for (size_t i = 0; i < delay->count; i++)
         if (!(delay->values[i] >= 0 && delay->values[i] <= MATRIX_TAPS_MOST))
-            return fail(STATUS_FAILED, "cannot read mask %s: a delay of %g frames", name,
+            return fail(CAUSE_DAMAGED, "cannot read mask %s: a delay of %g frames", name,
                         (double)delay->values[i]);
     return STATUS_OK;
 }
@@ -53,25 +53,25 @@ enum status sofa_response_check(const char *name, const struct sofa_file *file)
     bool is_each = is_for_each_emitter(file);
     const char *dimensions = file->arrays[SOFA_IR].dimensions;
     if (!is_each && strcmp(file->data_type, "FIR") != 0)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_UNSUPPORTED,
                     "cannot read mask %s: it is of the convention %s with data of the type %s; "
                     "halo reads impulse responses, FIR and FIR-E",
                     name, file->convention, file->data_type);
     if (!is_each && file->emitters != 1)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_DAMAGED,
                     "cannot read mask %s: it is of the convention %s with %zu emitters, but has "
                     "no responses for each",
                     name, file->convention, file->emitters);
     size_t factors[] = {file->measurements, file->receivers, file->emitters, file->taps};
     if (!is_product(file->arrays[SOFA_IR].count, factors))
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_DAMAGED,
                     "cannot read mask %s: %zu samples are not %zu measurement%s of %zu "
                     "receiver%s, %zu emitter%s and %zu tap%s",
                     name, file->arrays[SOFA_IR].count, file->measurements,
                     plural_s(file->measurements), file->receivers, plural_s(file->receivers),
                     file->emitters, plural_s(file->emitters), file->taps, plural_s(file->taps));
     if (is_each && strcmp(dimensions, "M,R,E,N") != 0 && strcmp(dimensions, "M,R,N,E") != 0)
-        return fail(STATUS_FAILED, "cannot read mask %s: responses of the dimensions '%s'", name,
+        return fail(CAUSE_DAMAGED, "cannot read mask %s: responses of the dimensions '%s'", name,
                     dimensions);
     return check_delays(name, file);
 }

@@ -73,7 +73,7 @@ enum status speakers_parse(const char *text, struct speakers *speakers)
         }
     if (parse_list(text, speakers))
         return STATUS_OK;
-    return fail(STATUS_USAGE,
+    return fail(CAUSE_USAGE,
                 "speakers= is mono, stereo, quad, 5.1, 7.1, 5.1.4, 7.1.4 or a list of at most %d "
                 "directions in degrees, azimuth to the left and elevation, as 30:-30:110/15, not "
                 "'%s'",

@@ -10,7 +10,7 @@
 static enum status refuse_describe(const char *id, struct plugin_info **info)
 {
     (void)info;
-    return fail(STATUS_FAILED,
+    return fail(CAUSE_UNSUPPORTED,
                 "cannot load %s: this halo was built without plugins of that kind; install lilv "
                 "(liblilv-dev) for LV2 or ladspa.h (ladspa-sdk) for LADSPA and build it again",
                 id);
@@ -111,9 +111,15 @@ struct plugin_range plugin_port_range(const struct plugin_port *port, uint32_t r
     return range;
 }
 
+enum cause plugin_cause(long long number)
+{
+    bool is_one = number > CAUSE_OTHER && number < CAUSE_SOME_FAILED;
+    return is_one ? (enum cause)number : CAUSE_OTHER;
+}
+
 enum status plugin_usable(const struct plugin_info *info)
 {
-    return info->refusal ? fail(STATUS_FAILED, "cannot run %s: %s", info->id, info->refusal)
+    return info->refusal ? fail(CAUSE_UNSUPPORTED, "cannot run %s: %s", info->id, info->refusal)
                          : STATUS_OK;
 }
 

@@ -216,6 +216,9 @@ struct plugin_range {
 };
 struct plugin_range plugin_port_range(const struct plugin_port *port, uint32_t rate);
 
+/* The cause that a process for plugins names: one of a failed call, or CAUSE_OTHER. */
+enum cause plugin_cause(long long number);
+
 /* Errors: info->refusal. */
 MUST_CHECK enum status plugin_usable(const struct plugin_info *info);
 

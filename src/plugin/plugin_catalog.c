@@ -309,15 +309,18 @@ static bool remembers(const struct plugin_catalog *catalog, const char *id)
 }
 
 enum status plugin_catalog_fail(const struct plugin_catalog *catalog,
-                                const struct plugin_kind *kind, const char *id, const char *error)
+                                const struct plugin_kind *kind, const char *id,
+                                const json_t *answer)
 {
+    const char *error = json_string_value(json_object_get(answer, "error"));
     char hint[SUGGEST_TEXT] = "";
     const char *own =
         strstr(error, "; did you mean"); /* of that kind's libraries or labels alone */
     if (!remembers(catalog, id))
         suggest_plugins(catalog, kind, id, hint);
     int length = (int)(own && hint[0] ? (size_t)(own - error) : strlen(error));
-    return fail(STATUS_FAILED, "%.*s%s", length, error, hint);
+    return fail(plugin_cause(json_integer_value(json_object_get(answer, "cause"))), "%.*s%s",
+                length, error, hint);
 }
 
 static enum status refuse(const struct plugin_catalog *catalog, const struct plugin_kind *kind,
@@ -329,7 +332,7 @@ static enum status refuse(const struct plugin_catalog *catalog, const struct plu
     for (size_t i = 0; i < catalog->count; i++)
         if (catalog->holders[i].kind == kind && catalog->holders[i].trouble)
             short_list_add(&left_out, catalog->holders[i].path);
-    return fail(STATUS_FAILED,
+    return fail(CAUSE_MISSING,
                 "cannot find the %s plugin %s%s (halo plugins list lists them all%s%s)", kind->name,
                 id, hint, left_out.count ? " but those of " : "",
                 left_out.count ? short_list_text(&left_out, "") : "");
@@ -365,17 +368,16 @@ static enum status parse_description(const struct plugin_catalog *catalog,
                                      const struct plugin_kind *kind, const char *id,
                                      const json_t *answer, struct plugin_info **info)
 {
-    const char *error = json_string_value(json_object_get(answer, "error"));
     if (!answer)
-        return fail(STATUS_FAILED, "cannot load %s: it %s", id, catalog->scanner.trouble);
-    if (error)
-        return plugin_catalog_fail(catalog, kind, id, error);
+        return fail(CAUSE_OTHER, "cannot load %s: it %s", id, catalog->scanner.trouble);
+    if (json_object_get(answer, "error"))
+        return plugin_catalog_fail(catalog, kind, id, answer);
     TRY(plugin_info_of_object(json_object_get(answer, "plugin"), info));
     if ((*info)->kind == kind && (!kind->contents || strcmp((*info)->id, id) == 0))
         return STATUS_OK;
     plugin_info_destroy(*info);
     *info = NULL;
-    return fail(STATUS_FAILED, "cannot load %s: it described another plugin", id);
+    return fail(CAUSE_OTHER, "cannot load %s: it described another plugin", id);
 }
 
 static enum status describe_needing(struct plugin_catalog *catalog, const struct plugin_kind *kind,

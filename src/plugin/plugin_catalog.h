@@ -51,11 +51,11 @@ json_t *plugin_catalog_around(const struct plugin_catalog *catalog,
 bool plugin_catalog_counts(const struct plugin_catalog *catalog, const struct plugin_holder *holder,
                            const char *id);
 
-/* Print what a child said of a plugin that it could not describe, with similar ones that scans of
- * the kind, or of all (NULL), have found, by id or name. Returns STATUS_FAILED. */
+/* Print `answer`: what a child said of a plugin that it could not describe, with similar ones that
+ * scans of the kind, or of all (NULL), have found, by id or name. Returns STATUS_FAILED. */
 MUST_CHECK enum status plugin_catalog_fail(const struct plugin_catalog *catalog,
                                            const struct plugin_kind *kind, const char *id,
-                                           const char *error);
+                                           const json_t *answer);
 
 /* On a terminal, now and then: how far a scan is. */
 void plugin_catalog_show(struct plugin_catalog *catalog, const struct plugin_holder *holder);

@@ -289,7 +289,7 @@ enum status plugin_child_start(const struct plugin_child_settings *settings, dou
         close(settings->memory);
         isolated_args_free(settings->arguments);
         free(child);
-        return fail(STATUS_FAILED, "cannot start a thread: %s", thread_error(error));
+        return fail(CAUSE_NO_MEMORY, "cannot start a thread: %s", thread_error(error));
     }
     *result = child;
     return STATUS_OK;

@@ -306,7 +306,7 @@ enum status clap_plugin_make(const struct clap_library *library, struct clap_hos
         plugin->destroy(plugin);
     clap_enter(before);
     if (why)
-        return fail(STATUS_FAILED, "cannot run %s: %s", id, why);
+        return fail(CAUSE_OTHER, "cannot run %s: %s", id, why);
     *result = plugin;
     return STATUS_OK;
 }

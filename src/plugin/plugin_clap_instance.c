@@ -199,7 +199,7 @@ static enum status find_parameters(struct clap_instance *instance)
     }
     return is_same && count == instance->parameter_count
                ? STATUS_OK
-               : fail(STATUS_FAILED, "cannot run %s: its parameters have changed", info->id);
+               : fail(CAUSE_OTHER, "cannot run %s: its parameters have changed", info->id);
 }
 
 static enum status make_handle(struct clap_instance *instance)
@@ -290,7 +290,7 @@ static enum status make_bus(struct clap_instance *instance, bool is_input, struc
         found += port.channel_count;
     }
     return found == channels ? STATUS_OK
-                             : fail(STATUS_FAILED, "cannot run %s: its audio ports have changed",
+                             : fail(CAUSE_OTHER, "cannot run %s: its audio ports have changed",
                                     instance->plugin.info->id);
 }
 
@@ -336,7 +336,7 @@ enum status clap_instance_create(const struct plugin_info *info,
                                  const struct plugin_settings *settings, struct plugin **plugin)
 {
     if (settings->setting_count > 0)
-        return fail(STATUS_USAGE, "%s has no param:%s: CLAP has controls only", info->id,
+        return fail(CAUSE_USAGE, "%s has no param:%s: CLAP has controls only", info->id,
                     settings->settings[0].uri);
     struct clap_instance *instance = calloc(1, sizeof *instance);
     if (!instance)

@@ -184,7 +184,7 @@ static const char *try_open(const char *path, struct clap_library *library)
 enum status clap_library_open(const char *path, struct clap_library *library)
 {
     const char *why = try_open(path, library);
-    return why ? fail(STATUS_FAILED, "cannot load the CLAP library %s: %s", path, why) : STATUS_OK;
+    return why ? fail(CAUSE_DAMAGED, "cannot load the CLAP library %s: %s", path, why) : STATUS_OK;
 }
 
 void clap_library_close(struct clap_library *library)
@@ -271,8 +271,8 @@ static enum status find_in_path(const char *id, struct clap_library *library,
     struct clap_walk walk = {.visit = search_one, .context = &search};
     if (!*id || !walk_all(&walk))
         return search.why[0]
-                   ? fail(STATUS_FAILED, "cannot load the CLAP plugin %s from %s", id, search.why)
-                   : fail(STATUS_FAILED,
+                   ? fail(CAUSE_OTHER, "cannot load the CLAP plugin %s from %s", id, search.why)
+                   : fail(CAUSE_MISSING,
                           "cannot find the CLAP plugin %s (halo plugins list --kind clap lists "
                           "them all)",
                           id);
@@ -286,7 +286,7 @@ static enum status fail_id(const struct clap_library *library, const char *id)
     uint32_t count = clap_library_count(library);
     for (uint32_t i = 0; i < count && !first; i++)
         first = clap_library_at(library, i);
-    return fail(STATUS_FAILED, "there is no plugin '%s' in %s; its first is %s", id, library->path,
+    return fail(CAUSE_MISSING, "there is no plugin '%s' in %s; its first is %s", id, library->path,
                 first ? first->id : "none");
 }
 

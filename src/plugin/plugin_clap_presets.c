@@ -302,7 +302,7 @@ enum status clap_preset_load(const struct clap_plugin *plugin, struct clap_host_
     if (!loader)
         loader = CLAP_EXTENSION(plugin, CLAP_EXT_PRESET_LOAD_COMPAT, clap_plugin_preset_load);
     if (!loader)
-        return fail(STATUS_FAILED, "cannot load a preset of %s: it loads none", side->name);
+        return fail(CAUSE_UNSUPPORTED, "cannot load a preset of %s: it loads none", side->name);
     bool is_inside = strncmp(uri, in_plugin, sizeof in_plugin - 1) == 0;
     const char *rest = uri + (is_inside ? sizeof in_plugin : sizeof in_file) - 1;
     const char *mark = is_inside ? NULL : strstr(rest, key_mark);
@@ -318,6 +318,6 @@ enum status clap_preset_load(const struct clap_plugin *plugin, struct clap_host_
     free(path);
     if (loaded)
         return STATUS_OK;
-    return fail(STATUS_FAILED, "%s cannot load the preset %s%s%s", side->name, uri,
+    return fail(CAUSE_OTHER, "%s cannot load the preset %s%s%s", side->name, uri,
                 side->preset_error[0] ? ": " : "", side->preset_error);
 }

@@ -67,7 +67,7 @@ enum status clap_service_create(struct clap_instance *instance, struct clap_serv
                                        serve_plugin, service) == 0;
     if (!service->has_thread) {
         clap_service_destroy(service);
-        return fail(STATUS_FAILED, "cannot start a plugin's main thread");
+        return fail(CAUSE_NO_MEMORY, "cannot start a plugin's main thread");
     }
     *result = service;
     return STATUS_OK;

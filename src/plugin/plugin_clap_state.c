@@ -74,13 +74,12 @@ enum status clap_state_save(struct clap_instance *instance, const char *folder)
     enum status status = STATUS_OK;
     bool taken = clap_state_take(instance, &bytes);
     if (!taken)
-        status = fail(STATUS_FAILED, "cannot save the state of %s: the plugin failed", name);
+        status = fail(CAUSE_OTHER, "cannot save the state of %s: the plugin failed", name);
     else if (asprintf(&path, "%s/%s", folder, STATE_FILE) < 0)
         path = NULL, status = fail_memory("a plugin's state");
     else if ((mkdir(folder, 0777) != 0 && errno != EEXIST) ||
              !write_file(path, instance->id, &bytes))
-        status = fail(STATUS_FAILED, "cannot save the state of %s in %s: %s", name, folder,
-                      strerror(errno));
+        status = fail_errno(errno, "cannot save the state of %s in %s", name, folder);
     free(bytes.data);
     free(path);
     return status;
@@ -103,20 +102,20 @@ static bool read_head(FILE *file, char *id, size_t *size)
     return true;
 }
 
-/* Why it cannot be loaded, or NULL. */
-static const char *read_state(FILE *file, const char *id, struct clap_bytes *bytes)
+static struct flaw read_state(FILE *file, const char *id, struct clap_bytes *bytes)
 {
     char owner[HEAD_MOST];
     size_t size;
     if (!read_head(file, owner, &size))
-        return "it is not the state of a CLAP plugin";
+        return (struct flaw){CAUSE_DAMAGED, "it is not the state of a CLAP plugin"};
     if (strcmp(owner, id) != 0)
-        return "it is the state of another plugin";
+        return (struct flaw){CAUSE_UNSUPPORTED, "it is the state of another plugin"};
     *bytes = (struct clap_bytes){.data = malloc(size + 1)};
     if (!bytes->data)
-        return "out of memory";
+        return flaw_of_errno(ENOMEM);
     bytes->size = fread(bytes->data, 1, size, file);
-    return bytes->size == size && fgetc(file) == EOF ? NULL : "it is damaged";
+    bool is_whole = bytes->size == size && fgetc(file) == EOF;
+    return (struct flaw){CAUSE_DAMAGED, is_whole ? NULL : "it is damaged"};
 }
 
 enum status clap_state_load(struct clap_instance *instance, const char *folder)
@@ -124,15 +123,17 @@ enum status clap_state_load(struct clap_instance *instance, const char *folder)
     struct clap_bytes bytes = {0};
     char *path;
     if (!instance->state)
-        return fail(STATUS_FAILED, "cannot load %s: %s keeps no state", folder,
+        return fail(CAUSE_UNSUPPORTED, "cannot load %s: %s keeps no state", folder,
                     instance->plugin.info->id);
     if (asprintf(&path, "%s/%s", folder, STATE_FILE) < 0)
         return fail_memory("a plugin's state");
     FILE *file = fopen(path, "r");
-    const char *why = file ? read_state(file, instance->id, &bytes) : strerror(errno);
-    if (!why && !clap_state_give(instance, &bytes))
-        why = instance->side.trouble[0] ? instance->side.trouble : "the plugin refuses it";
-    enum status status = why ? fail(STATUS_FAILED, "cannot load %s: %s", path, why) : STATUS_OK;
+    struct flaw flaw = file ? read_state(file, instance->id, &bytes) : flaw_of_errno(errno);
+    if (!flaw.text && !clap_state_give(instance, &bytes))
+        flaw = (struct flaw){CAUSE_OTHER, instance->side.trouble[0] ? instance->side.trouble
+                                                                    : "the plugin refuses it"};
+    enum status status =
+        flaw.text ? fail(flaw.cause, "cannot load %s: %s", path, flaw.text) : STATUS_OK;
     if (file)
         fclose(file);
     free(bytes.data);

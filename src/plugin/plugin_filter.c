@@ -170,7 +170,7 @@ static enum status find_latency(struct plugin_filter *plugin, size_t block)
             plugin->in[i] = plugin->nothing.data[0];
         try_values(&probe, plugin);
         if (probe.instances->failure)
-            status = fail(STATUS_FAILED, "cannot run %s: it %s while its latency was measured",
+            status = fail(CAUSE_OTHER, "cannot run %s: it %s while its latency was measured",
                           plugin->settings.info->id, probe.instances->failure);
     }
     plugin_instances_close(probe.instances);

@@ -276,7 +276,7 @@ enum status plugin_info_of_object(const json_t *object, struct plugin_info **res
         *result = info;
         return STATUS_OK;
     }
-    enum status status = fail(STATUS_FAILED, "cannot use %s: its description has impossible %s",
+    enum status status = fail(CAUSE_DAMAGED, "cannot use %s: its description has impossible %s",
                               info->id ? info->id : "a plugin",
                               has_texts ? "ports, parameters or presets" : "texts");
     plugin_info_destroy(info);

@@ -194,7 +194,7 @@ enum status plugin_instances_open(const struct plugin_info *info,
     make_changes(here, &changes, end_of(changes, count), SIZE_MAX);
     reset(&here->instances); /* see plugin_kind.reset */
     if (here->slots[0].plugin->trouble) {
-        status = fail(STATUS_FAILED, "%s", here->slots[0].plugin->trouble);
+        status = fail(CAUSE_OTHER, "%s", here->slots[0].plugin->trouble);
         goto fail;
     }
     here->instances.tail = tail_of(here->slots[0].plugin);

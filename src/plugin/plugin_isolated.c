@@ -126,7 +126,7 @@ enum status isolated_args_read(int argc, char **argv, struct isolated_request *r
                                          .settings.plugin.reads = first - reads};
     if (argc < FIRST || !plugin_kind_named(argv[KIND]) ||
         !plugin_sandbox_read(argv[SANDBOX], &request->sandbox))
-        return fail(STATUS_USAGE, "this command is internal: halo runs it for isolated plugins");
+        return fail(CAUSE_USAGE, "this command is internal: halo runs it for isolated plugins");
     struct plugin_settings *plugin = &request->settings.plugin;
     request->verbosity = (enum verbosity)number(argv[VERBOSITY]);
     request->kind = plugin_kind_named(argv[KIND]);
@@ -243,8 +243,7 @@ static enum status map(struct isolated_memory *memory, int descriptor, size_t si
     int populate = memory->slots > 1 ? MAP_POPULATE : 0;
     void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | populate, descriptor, 0);
     if (at == MAP_FAILED)
-        return fail(STATUS_FAILED, "cannot share memory with a plugin's process: %s",
-                    strerror(errno));
+        return fail_errno(errno, "cannot share memory with a plugin's process");
     memory->head = at;
     memory->size = size;
     return STATUS_OK;
@@ -257,8 +256,7 @@ enum status isolated_memory_create(struct isolated_memory *memory, int *descript
     if (*descriptor >= 0 && ftruncate(*descriptor, (off_t)memory->size) == 0)
         status = map(memory, *descriptor, memory->size);
     else
-        status =
-            fail(STATUS_FAILED, "cannot share memory with a plugin's process: %s", strerror(errno));
+        status = fail_errno(errno, "cannot share memory with a plugin's process");
     if (status != STATUS_OK && *descriptor >= 0)
         close(*descriptor);
     return status;
@@ -269,7 +267,7 @@ enum status isolated_memory_find(struct isolated_memory *memory)
     struct stat about;
     if (fstat(ISOLATED_DESCRIPTOR, &about) != 0 || !S_ISREG(about.st_mode) ||
         about.st_size < (off_t)sizeof(struct isolated_head))
-        return fail(STATUS_USAGE, "this command is internal: halo runs it for isolated plugins");
+        return fail(CAUSE_USAGE, "this command is internal: halo runs it for isolated plugins");
     enum status status = map(memory, ISOLATED_DESCRIPTOR, (size_t)about.st_size);
     close(ISOLATED_DESCRIPTOR);
     return status;
@@ -282,7 +280,7 @@ enum status isolated_memory_join(struct isolated_memory *memory, const struct pl
     isolated_memory_plan(memory, info, settings);
     bool fits = memory->size == size;
     memory->size = size;
-    return fits ? STATUS_OK : fail(STATUS_FAILED, "%s has changed since it was scanned", info->id);
+    return fits ? STATUS_OK : fail(CAUSE_OTHER, "%s has changed since it was scanned", info->id);
 }
 
 void isolated_memory_free(struct isolated_memory *memory)

@@ -56,7 +56,6 @@ void isolated_named_free(char **named);
 enum {
     ISOLATED_DESCRIPTOR = 3, /* the memory, in the child */
     ISOLATED_MESSAGES = 4,   /* halo's own lines in the child, none of the plugin's */
-    ISOLATED_TEXT = 1024,
 };
 
 enum isolated_what { ISOLATED_OPEN, ISOLATED_PIECE, ISOLATED_RESET, ISOLATED_SAVE, ISOLATED_LEAVE };
@@ -68,7 +67,7 @@ struct isolated_head {
     atomic_ullong tail;       /* frames, after the opening */
     atomic_bool has_priority; /* after the opening: the child has a real-time priority */
     int status;               /* of the last order that was no piece */
-    char text[ISOLATED_TEXT]; /* why it failed */
+    struct failure failure;   /* why it failed */
     char folder[PATH_MAX];    /* of a save */
 };
 

@@ -130,7 +130,8 @@ static void begin_realtime(struct server *server)
 static enum status answer_opening(struct server *server, const struct isolated_request *request)
 {
     struct isolated_head *head = server->memory.head;
-    log_capture(head->text, sizeof head->text);
+    const struct log_keeper before = log_keep_failure(&head->failure);
+    (void)before; /* until the process ends */
     enum status status = open_instances(server, request);
     head->status = (int)status;
     if (status == STATUS_OK) {

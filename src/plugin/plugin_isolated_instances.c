@@ -23,7 +23,7 @@ static enum status report_end(struct isolated_instances *isolated, const char *v
 {
     const char *end = isolated_end(isolated);
     isolated->instances.failure = end;
-    return end ? fail(STATUS_FAILED, "cannot %s %s: it %s", verb, isolated->instances.info->id, end)
+    return end ? fail(CAUSE_OTHER, "cannot %s %s: it %s", verb, isolated->instances.info->id, end)
                : STATUS_INTERRUPTED;
 }
 
@@ -32,13 +32,14 @@ static enum status report_answer(const struct isolated_instances *isolated)
 {
     const struct isolated_head *head = isolated->memory.head;
     const char *id = isolated->instances.info->id;
-    char text[ISOLATED_TEXT];
+    char text[FAILURE_BYTES];
     if (head->status == STATUS_OK)
         return STATUS_OK;
-    memcpy(text, head->text, sizeof text);
+    memcpy(text, head->failure.message, sizeof text);
     text[sizeof text - 1] = '\0';
     bool is_named = strstr(text, id) != NULL;
-    return fail(STATUS_FAILED, "%s%s%s", is_named ? "" : id, is_named ? "" : ": ", text);
+    return fail(plugin_cause(head->failure.cause), "%s%s%s", is_named ? "" : id,
+                is_named ? "" : ": ", text);
 }
 
 static enum status do_order(struct isolated_instances *isolated, enum isolated_what what,
@@ -83,7 +84,7 @@ static enum status save(struct plugin_instances *instances, const char *folder)
     char *its = isolated->memory.head->folder, ours[sizeof isolated->memory.head->folder];
     if ((size_t)snprintf(ours, sizeof ours, "%s/saved-%u", isolated->pass.folder,
                          ++isolated->saves) >= sizeof ours)
-        return fail(STATUS_FAILED, "cannot save into %.64s...: the path is too long", ours);
+        return fail(CAUSE_UNSUPPORTED, "cannot save into %.64s...: the path is too long", ours);
     memcpy(its, ours, sizeof ours);
     TRY(do_order(isolated, ISOLATED_SAVE, "save the state of", "while its state was saved"));
     if (access(ours, F_OK) != 0) /* it has nothing to save */

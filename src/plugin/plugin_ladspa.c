@@ -216,10 +216,10 @@ static enum status build(struct ladspa_instance *instance)
     TRY(plugin_ladspa_library_label(&instance->library, plugin_ladspa_id_label(info->id),
                                     &instance->descriptor));
     if (instance->descriptor->PortCount != info->port_count) /* since it was described */
-        return fail(STATUS_FAILED, "cannot run %s: %s has changed", info->id, info->file);
+        return fail(CAUSE_OTHER, "cannot run %s: %s has changed", info->id, info->file);
     instance->handle = instance->descriptor->instantiate(instance->descriptor, instance->rate);
     if (!instance->handle)
-        return fail(STATUS_FAILED, "cannot run %s: instantiation failed at %u Hz", info->id,
+        return fail(CAUSE_OTHER, "cannot run %s: instantiation failed at %u Hz", info->id,
                     instance->rate);
     connect_controls(instance);
     return STATUS_OK;
@@ -229,10 +229,10 @@ static enum status instance_create(const struct plugin_info *info,
                                    const struct plugin_settings *settings, struct plugin **plugin)
 {
     if (settings->preset)
-        return fail(STATUS_USAGE, "%s has no preset '%s': LADSPA has none", info->id,
+        return fail(CAUSE_USAGE, "%s has no preset '%s': LADSPA has none", info->id,
                     settings->preset);
     if (settings->setting_count > 0)
-        return fail(STATUS_USAGE, "%s has no parameter '%s': LADSPA has ports only", info->id,
+        return fail(CAUSE_USAGE, "%s has no parameter '%s': LADSPA has ports only", info->id,
                     settings->settings[0].uri);
     struct ladspa_instance *instance = calloc(1, sizeof *instance);
     if (!instance)

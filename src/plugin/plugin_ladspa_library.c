@@ -118,7 +118,7 @@ static enum status refuse(const char *name)
     suggest_init(&near, name);
     enum status status = plugin_ladspa_libraries(offer, &near);
     if (status == STATUS_OK)
-        status = fail(STATUS_FAILED, "there is no LADSPA library %s in %s%s", name, places(),
+        status = fail(CAUSE_MISSING, "there is no LADSPA library %s in %s%s", name, places(),
                       suggest_text(&near));
     suggest_free(&near);
     return status;
@@ -145,7 +145,7 @@ enum status plugin_ladspa_library_find(const char *name, char **path)
     *path = path_of(name);
     if (*path)
         return STATUS_OK;
-    return strchr(name, '/') ? fail(STATUS_FAILED, "there is no LADSPA library %s", name)
+    return strchr(name, '/') ? fail(CAUSE_MISSING, "there is no LADSPA library %s", name)
                              : refuse(name);
 }
 
@@ -248,11 +248,11 @@ enum status plugin_ladspa_library_open(const char *path, struct plugin_ladspa_li
     free(place);
     if (!library->handle) {
         const char *reason = dlerror();
-        return fail(STATUS_FAILED, "cannot load a LADSPA library: %s", reason ? reason : path);
+        return fail(CAUSE_DAMAGED, "cannot load a LADSPA library: %s", reason ? reason : path);
     }
     void *symbol = dlsym(library->handle, "ladspa_descriptor");
     if (!symbol)
-        return fail(STATUS_FAILED, "%s is not a LADSPA library: it has no ladspa_descriptor", path);
+        return fail(CAUSE_DAMAGED, "%s is not a LADSPA library: it has no ladspa_descriptor", path);
     memcpy(&library->descriptor, &symbol, sizeof symbol);
     return STATUS_OK;
 }
@@ -284,12 +284,12 @@ static enum status refuse_label(const struct plugin_ladspa_library *library, con
     const char *why = suggest_text(&near);
     enum status status;
     if (!label[0])
-        status = fail(STATUS_FAILED, "choose a plugin of %s as LIBRARY:LABEL; it has %s",
+        status = fail(CAUSE_OTHER, "choose a plugin of %s as LIBRARY:LABEL; it has %s",
                       library->path, short_list_text(&all, ""));
     else if (why[0])
-        status = fail(STATUS_FAILED, "there is no plugin '%s' in %s%s", label, library->path, why);
+        status = fail(CAUSE_MISSING, "there is no plugin '%s' in %s%s", label, library->path, why);
     else
-        status = fail(STATUS_FAILED, "there is no plugin '%s' in %s; it has %s", label,
+        status = fail(CAUSE_MISSING, "there is no plugin '%s' in %s; it has %s", label,
                       library->path, short_list_text(&all, ""));
     suggest_free(&near);
     return status;

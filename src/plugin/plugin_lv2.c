@@ -144,7 +144,7 @@ enum status lv2_world_find(const char *uri, const LilvPlugin **plugin)
     lilv_node_free(node);
     if (*plugin)
         return STATUS_OK;
-    return fail(STATUS_FAILED, "cannot find the LV2 plugin %s in its bundle", uri);
+    return fail(CAUSE_MISSING, "cannot find the LV2 plugin %s in its bundle", uri);
 }
 
 /* ---- the kind ---- */
@@ -158,14 +158,14 @@ static enum status look_into(void *handle, const char *path, const char *uri)
         return STATUS_OK;
     void *symbol = dlsym(handle, "lv2_descriptor");
     if (!symbol)
-        return fail(STATUS_FAILED, "%s is not an LV2 library: it has no lv2_descriptor", path);
+        return fail(CAUSE_DAMAGED, "%s is not an LV2 library: it has no lv2_descriptor", path);
     LV2_Descriptor_Function descriptor;
     memcpy(&descriptor, &symbol, sizeof symbol);
     const LV2_Descriptor *one;
     for (uint32_t i = 0; i < DESCRIPTORS_MOST && (one = descriptor(i)) != NULL; i++)
         if (one->URI && strcmp(one->URI, uri) == 0)
             return STATUS_OK;
-    return fail(STATUS_FAILED, "its library %s does not contain it", path);
+    return fail(CAUSE_DAMAGED, "its library %s does not contain it", path);
 }
 
 static enum status probe(const char *id)
@@ -175,7 +175,7 @@ static enum status probe(const char *id)
     const LilvNode *library = lilv_plugin_get_library_uri(plugin);
     char *path = library ? lilv_node_get_path(library, NULL) : NULL;
     if (!path)
-        return fail(STATUS_FAILED, "its bundle names no library");
+        return fail(CAUSE_DAMAGED, "its bundle names no library");
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     enum status status;
     if (handle) {
@@ -183,7 +183,7 @@ static enum status probe(const char *id)
         dlclose(handle);
     } else {
         const char *reason = dlerror();
-        status = fail(STATUS_FAILED, "cannot load its library: %s", reason ? reason : path);
+        status = fail(CAUSE_DAMAGED, "cannot load its library: %s", reason ? reason : path);
     }
     lilv_free(path);
     return status;

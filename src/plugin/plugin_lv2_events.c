@@ -33,13 +33,13 @@ static enum status find_parameter(const struct plugin_info *info, const char *ur
             return STATUS_OK;
         short_list_add(&list, (*parameter)->uri);
     }
-    return fail(STATUS_FAILED, "%s has no parameter %s; it has %s", info->id, uri,
+    return fail(CAUSE_MISSING, "%s has no parameter %s; it has %s", info->id, uri,
                 short_list_text(&list, ""));
 }
 
 static enum status refuse_value(const struct plugin_setting *setting, const char *why)
 {
-    return fail(STATUS_FAILED, "cannot set %s to '%s': %s", setting->uri, setting->value, why);
+    return fail(CAUSE_OTHER, "cannot set %s to '%s': %s", setting->uri, setting->value, why);
 }
 
 static enum status forge_whole(LV2_Atom_Forge *forge, const struct plugin_setting *setting,
@@ -94,7 +94,7 @@ static enum status forge_value(LV2_Atom_Forge *forge, const struct plugin_settin
         return forge_bool(forge, setting);
     case PLUGIN_PATH:
         if (!realpath(setting->value, path))
-            return refuse_value(setting, strerror(errno));
+            return fail_errno(errno, "cannot set %s to '%s'", setting->uri, setting->value);
         lv2_atom_forge_path(forge, path, (uint32_t)strlen(path));
         return STATUS_OK;
     case PLUGIN_STRING:
@@ -226,7 +226,7 @@ static enum status write_messages(struct lv2_events *events, const struct plugin
     if (settings->setting_count == 0)
         return STATUS_OK;
     if (!events->control)
-        return fail(STATUS_FAILED, "cannot set %s of %s: it takes no messages",
+        return fail(CAUSE_UNSUPPORTED, "cannot set %s of %s: it takes no messages",
                     settings->settings[0].uri, info->id);
     uint32_t bytes = events->control->bytes;
     events->messages = calloc(1, bytes);
@@ -256,7 +256,7 @@ static enum status fill(struct lv2_events *events, const LilvPlugin *plugin,
             continue;
         const LilvPort *port = lilv_plugin_get_port_by_index(plugin, i);
         if (!port) /* the file that describes it could be read before, and no longer */
-            return fail(STATUS_FAILED, "cannot read what describes %s; start halo again", info->id);
+            return fail(CAUSE_OTHER, "cannot read what describes %s; start halo again", info->id);
         TRY(add_port(events, plugin, port, messages));
     }
     events->control = find_control(events, plugin);

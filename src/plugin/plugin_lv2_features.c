@@ -280,7 +280,7 @@ enum status lv2_features_suffice(const struct lv2_features *features,
 {
     for (size_t i = 0; i < info->feature_count; i++)
         if (!offers(features, info->features[i]))
-            return fail(STATUS_FAILED,
+            return fail(CAUSE_UNSUPPORTED,
                         "cannot run %s: it requires the feature %s, which does not hold for blocks "
                         "of %d frames here",
                         info->id, info->features[i], features->block);

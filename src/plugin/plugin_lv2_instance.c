@@ -18,10 +18,10 @@ static enum status load_library(const struct lv2_instance *instance)
     const struct plugin_info *info = instance->plugin.info;
     char *path = lilv_node_get_path(lilv_plugin_get_library_uri(instance->bundle), NULL);
     if (!path)
-        return fail(STATUS_FAILED, "cannot run %s: its bundle names no library", info->id);
+        return fail(CAUSE_DAMAGED, "cannot run %s: its bundle names no library", info->id);
     bool loaded = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) != NULL;
     lilv_free(path);
-    return loaded ? STATUS_OK : fail(STATUS_FAILED, "cannot run %s: %s", info->id, dlerror());
+    return loaded ? STATUS_OK : fail(CAUSE_DAMAGED, "cannot run %s: %s", info->id, dlerror());
 }
 
 static enum status make_instance(const struct lv2_instance *instance, LilvInstance **made)
@@ -30,8 +30,7 @@ static enum status make_instance(const struct lv2_instance *instance, LilvInstan
     double rate = (double)instance->features.rate;
     *made = lilv_plugin_instantiate(instance->bundle, rate, instance->features.list);
     if (!*made)
-        return fail(STATUS_FAILED, "cannot run %s: instantiation failed at %.0f Hz", info->id,
-                    rate);
+        return fail(CAUSE_OTHER, "cannot run %s: instantiation failed at %.0f Hz", info->id, rate);
     const LV2_Options_Interface *options =
         lilv_instance_get_extension_data(*made, LV2_OPTIONS__interface);
     if (options && options->set) /* the status only names unknown options */

@@ -104,7 +104,7 @@ static enum status restore_named(struct lv2_instance *instance, LilvState *state
     LV2_State_Status status = restore(instance, state, true);
     return status == LV2_STATE_SUCCESS || status == LV2_STATE_ERR_NO_PROPERTY
                ? STATUS_OK
-               : fail(STATUS_FAILED, "%s cannot restore %s", instance->plugin.info->id, name);
+               : fail(CAUSE_OTHER, "%s cannot restore %s", instance->plugin.info->id, name);
 }
 
 void lv2_state_load_default(struct lv2_instance *instance)
@@ -129,7 +129,7 @@ enum status lv2_state_load_preset(struct lv2_instance *instance, const char *uri
     lilv_world_load_resource(world, node);
     LilvState *state = lilv_state_new_from_world(world, lv2_urid_map(), node);
     if (!state)
-        return fail(STATUS_FAILED, "cannot load the preset %s of %s: its file does not describe it",
+        return fail(CAUSE_DAMAGED, "cannot load the preset %s of %s: its file does not describe it",
                     uri, instance->plugin.info->id);
     return restore_named(instance, state, uri);
 }
@@ -144,13 +144,14 @@ enum status lv2_state_load(struct lv2_instance *instance, const char *folder)
     enum status status = STATUS_OK;
     LilvState *state = NULL;
     if (access(path, R_OK) != 0)
-        status = fail(STATUS_FAILED, "cannot read %s: %s", path, strerror(errno));
+        status = fail_errno(errno, "cannot read %s", path);
     else if (!(state = lilv_state_new_from_file(world, lv2_urid_map(), NULL, path)))
-        status = fail(STATUS_FAILED, "cannot load %s: it is not the state of a plugin", path);
+        status = fail(CAUSE_DAMAGED, "cannot load %s: it is not the state of a plugin", path);
     else if (!lilv_node_equals(lilv_state_get_plugin_uri(state),
                                lilv_plugin_get_uri(instance->bundle)))
-        status = fail(STATUS_FAILED, "cannot load %s: it is the state of another plugin than %s",
-                      path, instance->plugin.info->id);
+        status =
+            fail(CAUSE_UNSUPPORTED, "cannot load %s: it is the state of another plugin than %s",
+                 path, instance->plugin.info->id);
     if (status == STATUS_OK)
         status = restore_named(instance, state, path);
     else
@@ -204,7 +205,7 @@ enum status lv2_state_save(struct lv2_instance *instance, const char *folder)
     LilvWorld *world;
     TRY(lv2_world_get(&world));
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return fail(STATUS_FAILED, "cannot create the folder %s: %s", folder, strerror(errno));
+        return fail_errno(errno, "cannot create the folder %s", folder);
     LilvState *state = lilv_state_new_from_instance(
         instance->bundle, instance->instance, lv2_urid_map(), instance->paths.folder, folder,
         folder, folder, get_port, instance, LV2_STATE_IS_POD | LV2_STATE_IS_PORTABLE,
@@ -215,6 +216,6 @@ enum status lv2_state_save(struct lv2_instance *instance, const char *folder)
                  is_saved(world, state, folder);
     lilv_state_free(state);
     return saved ? STATUS_OK
-                 : fail(STATUS_FAILED, "cannot save the state of %s in %s: %s",
-                        instance->plugin.info->id, folder, strerror(errno));
+                 : fail_errno(errno, "cannot save the state of %s in %s", instance->plugin.info->id,
+                              folder);
 }

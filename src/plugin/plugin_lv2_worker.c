@@ -171,7 +171,7 @@ enum status lv2_worker_start(struct lv2_worker *worker)
         return STATUS_OK;
     worker->has_thread =
         thread_start(&worker->thread, "halo lv2 worker", THREAD_ORDINARY, worker_main, worker) == 0;
-    return worker->has_thread ? STATUS_OK : fail(STATUS_FAILED, "cannot start a plugin's worker");
+    return worker->has_thread ? STATUS_OK : fail(CAUSE_NO_MEMORY, "cannot start a plugin's worker");
 }
 
 void lv2_worker_pause(struct lv2_worker *worker)

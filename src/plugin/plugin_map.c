@@ -42,7 +42,7 @@ static enum status fail_counts(const struct plugin_info *info, size_t channels)
     char list[6 * SUGGESTED_MOST];
     suggest(list, sizeof list, inputs, channels);
     return fail(
-        STATUS_FAILED,
+        CAUSE_UNSUPPORTED,
         "%s has %zu input%s and %zu output%s, the sound %zu channel%s: choose channels for its "
         "inputs, such as @map=%s (0: silence)%s",
         info->id, inputs, plural_s(inputs), outputs, plural_s(outputs), channels,
@@ -56,12 +56,11 @@ static enum status read_list(const char *option, const char *text, size_t channe
         char *end;
         unsigned long channel = strtoul(at, &end, 10);
         if (*at < '0' || *at > '9' || (*end && *end != ':') || channel > channels)
-            return fail(STATUS_USAGE,
-                        "%s is %schannels from 1 to %zu, 0 for silence, such as 1:2, not '%s'",
-                        option, strcmp(option, "@map=") == 0 ? "each, or " : "a file, or ",
-                        channels, text);
+            return fail(
+                CAUSE_USAGE, "%s is %schannels from 1 to %zu, 0 for silence, such as 1:2, not '%s'",
+                option, strcmp(option, "@map=") == 0 ? "each, or " : "a file, or ", channels, text);
         if (list->count == INPUTS_MOST)
-            return fail(STATUS_USAGE, "%s names more than %d channels", option, INPUTS_MOST);
+            return fail(CAUSE_USAGE, "%s names more than %d channels", option, INPUTS_MOST);
         list->channels[list->count++] = channel ? channel - 1 : PLUGIN_MAP_SILENCE;
         at = end;
         if (!*at)
@@ -74,7 +73,7 @@ static enum status lay_list(struct plan *plan, const char *text)
     size_t width = plugin_instances_inputs(plan->info);
     TRY(read_list("@map=", text, plan->channels, &plan->main));
     if (width == 0 || plan->main.count % width)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "@map=%s names %zu channels: %s has %zu inputs, and each needs one", text,
                     plan->main.count, plan->info->id, width);
     plan->instances = plan->main.count / width;
@@ -92,8 +91,8 @@ static enum status list_free_channels(const struct plan *plan, struct channel_li
             list->channels[list->count++] = c;
     }
     if (list->count == 0)
-        return fail(STATUS_USAGE, "@sidechain= names all channels of the sound: choose those of "
-                                  "the inputs with @map=");
+        return fail(CAUSE_USAGE, "@sidechain= names all channels of the sound: choose those of "
+                                 "the inputs with @map=");
     return STATUS_OK;
 }
 
@@ -138,12 +137,12 @@ static enum status check_side(const struct plan *plan)
     if (plan->side.count == 0)
         return STATUS_OK;
     if (ports == 0)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "%s declares no side chain for @sidechain=; @map= chooses what "
                     "its inputs hear",
                     plan->info->id);
     if (ports % plan->side.count)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "@sidechain= has %zu channels, but the side chains of %s have %zu inputs",
                     plan->side.count, plan->info->id, ports);
     return STATUS_OK;
@@ -184,7 +183,7 @@ static enum status lay(struct plan *plan, const struct plugin_map_settings *sett
     else
         TRY(lay_by_width(plan, each));
     if (plan->main.count > INPUTS_MOST)
-        return fail(STATUS_FAILED, "%s would have %zu inputs, more than %d", plan->info->id,
+        return fail(CAUSE_UNSUPPORTED, "%s would have %zu inputs, more than %d", plan->info->id,
                     plan->main.count, INPUTS_MOST);
     return check_side(plan);
 }

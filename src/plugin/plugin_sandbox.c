@@ -44,7 +44,7 @@ enum status plugin_sandbox_parse_memory(void *options, const struct option_row *
     const uint64_t least = GIBIBYTE / 16, most = 1024 * 1024 * GIBIBYTE;
     if (!isdigit((unsigned char)*value) || errno || (*end && (!unit || end[1])) ||
         number > most >> shift || number << shift < least)
-        return fail(STATUS_USAGE, "--%s is a size of at least 64M, such as 512M or 8G, not '%s'",
+        return fail(CAUSE_USAGE, "--%s is a size of at least 64M, such as 512M or 8G, not '%s'",
                     row->name, value);
     memory_most = number << shift;
     return STATUS_OK;
@@ -127,8 +127,7 @@ const char *plugin_sandbox_part_name(size_t index, unsigned *part)
 
 static enum status fail_folder(const char *folder)
 {
-    return fail(STATUS_FAILED, "cannot create the folder %s for a plugin: %s", folder,
-                strerror(errno));
+    return fail_errno(errno, "cannot create the folder %s for a plugin", folder);
 }
 
 enum status plugin_sandbox_admit(struct plugin_sandbox_pass *pass)

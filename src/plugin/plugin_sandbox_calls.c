@@ -234,8 +234,7 @@ enum status sandbox_enter_calls(void)
         error = seccomp_load(filter); /* sets no_new_privs */
     if (filter)
         seccomp_release(filter);
-    return error ? fail(STATUS_FAILED, "cannot keep a plugin from system calls (seccomp): %s",
-                        strerror(-error))
+    return error ? fail_errno(-error, "cannot keep a plugin from system calls (seccomp)")
                  : STATUS_OK;
 }
 
@@ -253,7 +252,7 @@ enum status sandbox_prepare_calls(void)
 
 enum status sandbox_enter_calls(void)
 {
-    return fail(STATUS_FAILED, "halo was built without libseccomp");
+    return fail(CAUSE_UNSUPPORTED, "halo was built without libseccomp");
 }
 
 #endif

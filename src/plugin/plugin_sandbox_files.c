@@ -118,9 +118,7 @@ enum status sandbox_enter_files(const char *folder, const struct plugin_reads *r
     /* The kernel keeps the rule of a folder in /proc only as long as somebody has it open. */
     int kept = failed ? -1 : open("/proc/self", O_PATH | O_CLOEXEC);
     (void)kept;
-    return failed ? fail(STATUS_FAILED, "cannot keep a plugin from files (Landlock): %s",
-                         strerror(error))
-                  : STATUS_OK;
+    return failed ? fail_errno(error, "cannot keep a plugin from files (Landlock)") : STATUS_OK;
 }
 
 /* -1 and errno: none could be made there. */

@@ -71,7 +71,7 @@ static enum status start(struct plugin_scanner *scanner)
     int error = open_channels(ends, outputs);
     if (error != 0) {
         plugin_sandbox_release(&scanner->pass);
-        return fail(STATUS_FAILED, "cannot scan plugins: %s", strerror(error));
+        return fail_errno(error, "cannot scan plugins");
     }
     error = spawn(scanner, ends[1], outputs[1]);
     close(ends[1]);
@@ -84,8 +84,7 @@ static enum status start(struct plugin_scanner *scanner)
     close(ends[0]);
     close(outputs[0]);
     plugin_sandbox_release(&scanner->pass);
-    return fail(STATUS_FAILED, "cannot start %s to scan plugins: %s", own_program(),
-                strerror(error));
+    return fail_errno(error, "cannot start %s to scan plugins", own_program());
 }
 
 /* What plugins have printed by now; not without end, if they print all the time. */

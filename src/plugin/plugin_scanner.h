@@ -43,7 +43,7 @@ void plugin_scanner_free(struct plugin_scanner *scanner);
  * answer is no JSON object; `trouble` says how. Errors of all: Ctrl-C, no child can be started. */
 
 /* What a holder contains (plugin.h, for kinds with contents): {"base", "changing", "plugins",
- * "serves"}, see plugin_info_json.h; or {"error"}. */
+ * "serves"}, see plugin_info_json.h; or {"error", "cause"}. */
 MUST_CHECK enum status plugin_scanner_contents(struct plugin_scanner *scanner,
                                                const struct plugin_kind *kind, const char *holder,
                                                bool computes, json_t **answer);
@@ -61,8 +61,8 @@ MUST_CHECK enum status plugin_scanner_next(struct plugin_scanner *scanner, json_
 /* Give up on a child that answers wrongly; `trouble` is kept. */
 void plugin_scanner_drop(struct plugin_scanner *scanner, const char *trouble);
 
-/* The info of one: {"plugin"} or {"error"}. With `measured` it runs for some blocks, which adds
- * "latency", in frames at 48 kHz, or "failure", why it could not run. */
+/* The info of one: {"plugin"} or {"error", "cause"}. With `measured` it runs for some blocks, which
+ * adds "latency", in frames at 48 kHz, or "failure", why it could not run. */
 MUST_CHECK enum status plugin_scanner_describe(struct plugin_scanner *scanner,
                                                const struct plugin_kind *kind, const char *id,
                                                const json_t *holders, bool measured,

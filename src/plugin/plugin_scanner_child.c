@@ -16,8 +16,8 @@ enum { RATE = 48000, BLOCK = 1024, BLOCKS = 16 };
 /* The socket to halo, and why the last call failed. */
 struct scanner_child {
     FILE *answers;
-    char reason[PLUGIN_TROUBLE];
-    bool is_cut; /* an answer could not be sent */
+    struct failure failure; /* the last one */
+    bool is_cut;            /* an answer could not be sent */
 };
 
 static void answer(struct scanner_child *child, json_t *object)
@@ -62,7 +62,7 @@ static void look_at(void *context, const char *id)
     struct plugin_info *info = NULL;
     if (is_skipped(look, id))
         return;
-    look->child->reason[0] = '\0';
+    look->child->failure.message[0] = '\0';
     answer(look->child, json_pack("{s:o}", "at", json_text(id)));
     enum status status = look->kind->describe(id, &info);
     if (status == STATUS_OK) {
@@ -75,7 +75,7 @@ static void look_at(void *context, const char *id)
         answer(look->child, json_pack("{s:o}", "plugin", plugin_row_object(&row)));
     } else
         answer(look->child, json_pack("{s:{s:o, s:o}}", "refused", "id", json_text(id), "reason",
-                                      json_text(look->child->reason)));
+                                      json_text(look->child->failure.message)));
     plugin_info_destroy(info);
 }
 
@@ -123,7 +123,7 @@ static json_t *describe(struct scanner_child *child, const struct plugin_kind *k
         return NULL;
     json_t *object = json_pack("{s:o}", "plugin", plugin_info_object(info));
     if (measured)
-        measure(info, child->reason, object);
+        measure(info, child->failure.message, object);
     plugin_info_destroy(info);
     return object;
 }
@@ -195,14 +195,17 @@ enum status cmd_plugin_scanner(int argc, char **argv)
     FILE *questions = socket >= 0 ? fdopen(socket, "r") : NULL;
     struct scanner_child child = {.answers = socket >= 0 ? fdopen(dup(socket), "w") : NULL};
     if (!questions || !child.answers)
-        return fail(STATUS_FAILED, "this command is internal: halo runs it to scan plugins");
-    log_capture(child.reason, sizeof child.reason);
+        return fail(CAUSE_OTHER, "this command is internal: halo runs it to scan plugins");
+    const struct log_keeper before = log_keep_failure(&child.failure);
+    (void)before; /* until the process ends */
     json_t *question;
     while (!child.is_cut &&
            (question = json_loadf(questions, JSON_DISABLE_EOF_CHECK, NULL)) != NULL) {
-        child.reason[0] = '\0';
+        child.failure = (struct failure){0};
         json_t *object = answer_to(&child, question);
-        answer(&child, object ? object : json_pack("{s:o}", "error", json_text(child.reason)));
+        answer(&child, object ? object
+                              : json_pack("{s:o, s:i}", "error", json_text(child.failure.message),
+                                          "cause", child.failure.cause));
         json_decref(question);
     }
     fclose(questions);

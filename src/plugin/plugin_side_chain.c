@@ -19,9 +19,9 @@ static enum status check_regular(const char *path)
 {
     struct stat entry;
     if (stat(path, &entry) != 0)
-        return fail(STATUS_FAILED, "cannot open %s: %s", path, strerror(errno));
+        return fail_errno(errno, "cannot open %s", path);
     if (!S_ISREG(entry.st_mode))
-        return fail(STATUS_FAILED, "cannot open %s: a side chain is a regular file", path);
+        return fail(CAUSE_UNSUPPORTED, "cannot open %s: a side chain is a regular file", path);
     return STATUS_OK;
 }
 
@@ -30,7 +30,7 @@ static enum status check_samples_of(const struct source *source, float *const *s
 {
     for (size_t c = 0; c < source->format.channels; c++)
         if (audio_find_nonfinite(samples[c], frames) < frames)
-            return fail(STATUS_FAILED, "cannot use %s as a side chain: a sample is not a number",
+            return fail(CAUSE_DAMAGED, "cannot use %s as a side chain: a sample is not a number",
                         source->name);
     return STATUS_OK;
 }

@@ -29,7 +29,7 @@ static enum status fail_port(const struct plugin_info *info, const char *name)
             suggest_offer(&near, info->ports[i].symbol);
             suggest_offer_as(&near, info->ports[i].name, info->ports[i].symbol);
         }
-    enum status status = fail(STATUS_USAGE, "%s has no control '%s'; its controls: %s%s", info->id,
+    enum status status = fail(CAUSE_USAGE, "%s has no control '%s'; its controls: %s%s", info->id,
                               name, short_list_text(&list, MORE), suggest_text(&near));
     suggest_free(&near);
     return status;
@@ -46,7 +46,7 @@ static enum status fail_ambiguous(const struct plugin_info *info, const char *na
         snprintf(both, sizeof both, "%s (%s)", port->symbol, port->name);
         short_list_add(&list, both);
     }
-    return fail(STATUS_USAGE, "'%s' may be one of several controls of %s: %s", name, info->id,
+    return fail(CAUSE_USAGE, "'%s' may be one of several controls of %s: %s", name, info->id,
                 short_list_text(&list, MORE));
 }
 
@@ -164,15 +164,15 @@ static enum status fail_value(const struct plugin_info *info, const struct plugi
         short_list_add(&list, point);
     }
     if (port->is_toggle)
-        return fail(STATUS_USAGE, "%s= of %s is on or off, not '%s'", port->symbol, info->id, text);
+        return fail(CAUSE_USAGE, "%s= of %s is on or off, not '%s'", port->symbol, info->id, text);
     if (port->is_enumeration && list.count)
-        return fail(STATUS_USAGE, "%s= of %s is one of %s, not '%s'", port->symbol, info->id,
+        return fail(CAUSE_USAGE, "%s= of %s is one of %s, not '%s'", port->symbol, info->id,
                     short_list_text(&list, MORE), text);
     char *end, factor[NAME_BYTES] = "";
     double db;
     if (decimal_read(text, &end, &db) && strcasecmp(end, "dB") == 0 && !port->unit)
         snprintf(factor, sizeof factor, "; as a factor, %.3g", audio_from_db(db));
-    return fail(STATUS_USAGE, "%s= of %s takes %s%s%s%s, not '%s'%s", port->symbol, info->id,
+    return fail(CAUSE_USAGE, "%s= of %s takes %s%s%s%s, not '%s'%s", port->symbol, info->id,
                 port->is_integer ? "whole numbers " : "", numbers, list.count ? ", or " : "",
                 list.count ? short_list_text(&list, MORE) : "", text, factor);
 }
@@ -237,13 +237,13 @@ static enum status parse_value(const struct plugin_info *info, uint32_t rate, co
     const char *equals = strchr(arg, '=');
     size_t length = equals ? (size_t)(equals - arg) : 0;
     if (length == 0 || length >= sizeof name)
-        return fail(STATUS_USAGE, "%s takes PORT=VALUE, not '%s'", info->id, arg);
+        return fail(CAUSE_USAGE, "%s takes PORT=VALUE, not '%s'", info->id, arg);
     memcpy(name, arg, length);
     name[length] = '\0';
     TRY(plugin_spec_port(info, name, port));
     if (!equals[1])
-        return fail(STATUS_USAGE, "%s= of %s needs a value; halo plugins info %s describes it",
-                    name, info->id, info->id);
+        return fail(CAUSE_USAGE, "%s= of %s needs a value; halo plugins info %s describes it", name,
+                    info->id, info->id);
     return plugin_spec_value(info, *port, rate, equals + 1, value);
 }
 
@@ -271,7 +271,7 @@ static enum status parse_point(struct plugin_spec *spec, const struct plugin_inf
     point.value = (double)value;
     const struct plugin_port *port = &info->ports[point.target];
     if (point.over > 0 && (port->is_toggle || port->is_enumeration))
-        return fail(STATUS_USAGE, "'%s' cannot be a ramp: %s has nothing between its values", arg,
+        return fail(CAUSE_USAGE, "'%s' cannot be a ramp: %s has nothing between its values", arg,
                     port->symbol);
     return automation_add(&spec->automation, &point);
 }
@@ -285,7 +285,7 @@ static enum status parse_later(struct plugin_spec *spec, const struct plugin_inf
     if (strncmp(change, "param:", 6) != 0)
         return parse_point(spec, info, time, arg);
     if (point.over > 0)
-        return fail(STATUS_USAGE, "'%s' cannot be a ramp: a parameter is set by messages", arg);
+        return fail(CAUSE_USAGE, "'%s' cannot be a ramp: a parameter is set by messages", arg);
     return plugin_spec_take_setting(spec, info, change + 6, point.at);
 }
 

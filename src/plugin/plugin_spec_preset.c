@@ -73,7 +73,7 @@ static enum status refuse(const struct plugin_info *info, const char *text)
         suggest_offer(&near, preset->name ? preset->name : preset->uri);
     }
     enum status status =
-        fail(STATUS_USAGE, "%s has no preset '%s'; its presets: %s%s%s%s", info->id, text,
+        fail(CAUSE_USAGE, "%s has no preset '%s'; its presets: %s%s%s%s", info->id, text,
              short_list_text(&list, "; halo plugins info lists all"),
              info->loads_presets ? "; a file is named with its folder, such as ./" : "",
              info->loads_presets ? text : "", suggest_text(&near));
@@ -95,7 +95,5 @@ enum status plugin_spec_take_preset(struct plugin_spec *spec, const struct plugi
     if (!info->loads_presets || !strchr(text, '/')) /* perhaps a name */
         return refuse(info, text);
     spec->preset = uri_of_file(text);
-    return spec->preset
-               ? STATUS_OK
-               : fail(STATUS_FAILED, "cannot read the preset %s: %s", text, strerror(errno));
+    return spec->preset ? STATUS_OK : fail_errno(errno, "cannot read the preset %s", text);
 }

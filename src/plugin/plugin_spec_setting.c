@@ -17,18 +17,18 @@ static enum status check_setting(const struct plugin_parameter *parameter, const
     switch (parameter->type) {
     case PLUGIN_PATH:
         if (access(value, R_OK) != 0)
-            return fail(STATUS_FAILED, "cannot read %s: %s", value, strerror(errno));
+            return fail_errno(errno, "cannot read %s", value);
         return files_read_add(value) ? STATUS_OK : fail_memory("a plugin");
     case PLUGIN_FLOAT:
     case PLUGIN_DOUBLE:
     case PLUGIN_INT:
     case PLUGIN_LONG:
         if (!decimal_parse(value, &number) || !isfinite(number))
-            return fail(STATUS_USAGE, "%s takes a number, not '%s'", parameter->uri, value);
+            return fail(CAUSE_USAGE, "%s takes a number, not '%s'", parameter->uri, value);
         break;
     case PLUGIN_BOOL:
         if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
-            return fail(STATUS_USAGE, "%s is true or false, not '%s'", parameter->uri, value);
+            return fail(CAUSE_USAGE, "%s is true or false, not '%s'", parameter->uri, value);
         break;
     case PLUGIN_STRING:
     case PLUGIN_URI:
@@ -69,7 +69,7 @@ enum status plugin_spec_take_setting(struct plugin_spec *spec, const struct plug
     }
     for (size_t i = 0; i < info->parameter_count; i++)
         short_list_add(&list, info->parameters[i].uri);
-    return fail(STATUS_USAGE,
+    return fail(CAUSE_USAGE,
                 "param: takes URI=VALUE of a parameter, not '%s'; the parameters of %s: %s", text,
                 info->id, short_list_text(&list, "; halo plugins info lists all"));
 }

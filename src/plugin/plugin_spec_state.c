@@ -14,12 +14,12 @@ enum status plugin_spec_take_state(struct plugin_spec *spec, const struct plugin
                                    const char *folder)
 {
     if (!info->keeps_state)
-        return fail(STATUS_USAGE, "%s keeps no state beyond its controls", info->id);
+        return fail(CAUSE_USAGE, "%s keeps no state beyond its controls", info->id);
     struct stat entry;
     if (stat(folder, &entry) == 0 && !S_ISDIR(entry.st_mode))
-        return fail(STATUS_FAILED, "cannot read the state %s: it is not a folder", folder);
+        return fail(CAUSE_UNSUPPORTED, "cannot read the state %s: it is not a folder", folder);
     if (access(folder, R_OK | X_OK) != 0)
-        return fail(STATUS_FAILED, "cannot read the state %s: %s", folder, strerror(errno));
+        return fail_errno(errno, "cannot read the state %s", folder);
     free(spec->state);
     spec->state = strdup(folder);
     return spec->state ? STATUS_OK : fail_memory("a plugin");
@@ -33,7 +33,7 @@ enum status plugin_spec_take_reads(struct plugin_spec *spec, const char *path)
         return fail_memory("a plugin");
     spec->reads = reads;
     if (access(path, R_OK) != 0 || stat(path, &entry) != 0)
-        return fail(STATUS_FAILED, "cannot read %s: %s", path, strerror(errno));
+        return fail_errno(errno, "cannot read %s", path);
     /* Of a folder it is not known which files are read; the output may lie there, too. */
     bool added = S_ISDIR(entry.st_mode) || files_read_add(path);
     reads[spec->read_count] = strdup(path);
@@ -45,7 +45,7 @@ enum status plugin_spec_take_reads(struct plugin_spec *spec, const char *path)
 
 static enum status refuse_link(void *folder, const char *link, const char *target)
 {
-    return fail(STATUS_FAILED,
+    return fail(CAUSE_NOT_PERMITTED,
                 "cannot use the state %s: %s in it is a link to %s, which nobody named; "
                 "@reads=%s lets the plugin read that",
                 (const char *)folder, link + strlen(folder) + 1, target, target);

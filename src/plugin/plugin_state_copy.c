@@ -18,9 +18,9 @@ struct state_copy {
     size_t entries, bytes; /* so far */
 };
 
-static enum status fail_copy(const struct state_copy *copy, const char *name, const char *why)
+static enum status fail_copy(const struct state_copy *copy, const char *name, struct flaw flaw)
 {
-    return fail(STATUS_FAILED, "cannot save the state of %s: %s: %s", copy->id, name, why);
+    return fail(flaw.cause, "cannot save the state of %s: %s: %s", copy->id, name, flaw.text);
 }
 
 /* Returns 0, or -1 and errno. */
@@ -61,7 +61,7 @@ static enum status copy_file(struct state_copy *copy, int from, int to, const ch
     }
     if (in >= 0)
         close(in);
-    return failed ? fail_copy(copy, name, strerror(error)) : STATUS_OK;
+    return failed ? fail_copy(copy, name, flaw_of_errno(error)) : STATUS_OK;
 }
 
 static bool path_of(int descriptor, char path[PATH_MAX])
@@ -117,11 +117,14 @@ static enum status copy_link(struct state_copy *copy, int from, int to, const ch
     char target[PATH_MAX];
     ssize_t length = readlinkat(from, name, target, sizeof target - 1);
     if (length < 0)
-        return fail_copy(copy, name, strerror(errno));
+        return fail_copy(copy, name, flaw_of_errno(errno));
     target[length] = '\0';
     if (!stays_below(target) && !lead_out(copy, from, to, name, target))
-        return fail_copy(copy, name, "it is a link to what the plugin may not read");
-    return symlinkat(target, to, name) == 0 ? STATUS_OK : fail_copy(copy, name, strerror(errno));
+        return fail_copy(
+            copy, name,
+            (struct flaw){CAUSE_NOT_PERMITTED, "it is a link to what the plugin may not read"});
+    return symlinkat(target, to, name) == 0 ? STATUS_OK
+                                            : fail_copy(copy, name, flaw_of_errno(errno));
 }
 
 static enum status copy_folder(struct state_copy *copy, int from, int to, const char *name,
@@ -132,17 +135,18 @@ static enum status copy_entry(struct state_copy *copy, int from, int to, const c
 {
     struct stat about;
     if (++copy->entries > ENTRIES_MOST || depth > DEPTH_MOST)
-        return fail_copy(copy, name, "it holds too many files");
+        return fail_copy(copy, name, (struct flaw){CAUSE_UNSUPPORTED, "it holds too many files"});
     if (fstatat(from, name, &about, AT_SYMLINK_NOFOLLOW) != 0)
-        return fail_copy(copy, name, strerror(errno));
+        return fail_copy(copy, name, flaw_of_errno(errno));
     if (S_ISREG(about.st_mode))
         return copy_file(copy, from, to, name);
     if (S_ISLNK(about.st_mode))
         return copy_link(copy, from, to, name);
     if (S_ISDIR(about.st_mode))
         return mkdirat(to, name, 0777) == 0 ? copy_folder(copy, from, to, name, depth)
-                                            : fail_copy(copy, name, strerror(errno));
-    return fail_copy(copy, name, "it is neither a file nor a folder");
+                                            : fail_copy(copy, name, flaw_of_errno(errno));
+    return fail_copy(copy, name,
+                     (struct flaw){CAUSE_UNSUPPORTED, "it is neither a file nor a folder"});
 }
 
 static enum status copy_entries(struct state_copy *copy, DIR *listing, int to, int depth)
@@ -161,8 +165,8 @@ static enum status copy_folder(struct state_copy *copy, int from, int to, const 
     int in = openat(from, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     int out = in < 0 ? -1 : openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *listing = out < 0 ? NULL : fdopendir(in);
-    enum status status =
-        listing ? copy_entries(copy, listing, out, depth) : fail_copy(copy, name, strerror(errno));
+    enum status status = listing ? copy_entries(copy, listing, out, depth)
+                                 : fail_copy(copy, name, flaw_of_errno(errno));
     if (listing)
         closedir(listing);
     else if (in >= 0)
@@ -177,11 +181,11 @@ enum status plugin_state_copy(const char *from, const char *to, const struct plu
 {
     struct state_copy copy = {.reads = reads, .id = id};
     if (mkdir(to, 0777) != 0 && errno != EEXIST)
-        return fail_copy(&copy, to, strerror(errno));
+        return fail_copy(&copy, to, flaw_of_errno(errno));
     int in = open(from, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     int out = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     enum status status = in >= 0 && out >= 0 ? copy_folder(&copy, in, out, ".", 0)
-                                             : fail_copy(&copy, to, strerror(errno));
+                                             : fail_copy(&copy, to, flaw_of_errno(errno));
     if (in >= 0)
         close(in);
     if (out >= 0)

@@ -19,11 +19,6 @@ struct state_walk {
     size_t entries;
 };
 
-static enum status fail_state(const char *folder, const char *why)
-{
-    return fail(STATUS_FAILED, "cannot read the state %s: %s", folder, why);
-}
-
 static bool is_within(const char *path, const char *folder)
 {
     size_t length = strlen(folder);
@@ -45,9 +40,10 @@ static enum status visit(struct state_walk *walk, const char *path, int depth)
 {
     struct stat about;
     if (++walk->entries > ENTRIES_MOST || depth > DEPTH_MOST)
-        return fail_state(walk->folder, "it holds too many files");
+        return fail(CAUSE_UNSUPPORTED, "cannot read the state %s: it holds too many files",
+                    walk->folder);
     if (lstat(path, &about) != 0)
-        return fail_state(path, strerror(errno));
+        return fail_errno(errno, "cannot read the state %s", path);
     if (S_ISLNK(about.st_mode))
         return follow(walk, path);
     return S_ISDIR(about.st_mode) ? walk_below(walk, path, depth) : STATUS_OK;
@@ -59,13 +55,14 @@ static enum status walk_below(struct state_walk *walk, const char *folder, int d
     enum status status = STATUS_OK;
     DIR *listing = opendir(folder);
     if (!listing)
-        return fail_state(folder, strerror(errno));
+        return fail_errno(errno, "cannot read the state %s", folder);
     for (struct dirent *entry; status == STATUS_OK && (entry = readdir(listing));) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
         status = (size_t)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < sizeof path
                      ? visit(walk, path, depth + 1)
-                     : fail_state(walk->folder, "a name in it is too long");
+                     : fail(CAUSE_UNSUPPORTED, "cannot read the state %s: a name in it is too long",
+                            walk->folder);
     }
     closedir(listing);
     return status;
@@ -78,6 +75,6 @@ enum status plugin_state_links(const char *folder, const struct plugin_reads *re
 {
     struct state_walk walk = {.folder = folder, .reads = reads, .found = found, .context = context};
     if (!realpath(folder, walk.real))
-        return fail_state(folder, strerror(errno));
+        return fail_errno(errno, "cannot read the state %s", folder);
     return walk_below(&walk, folder, 0);
 }

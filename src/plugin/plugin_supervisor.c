@@ -253,7 +253,7 @@ static void settle_child(const struct supervisor *supervisor)
 
 static enum status fail_start(const char *what)
 {
-    return fail(STATUS_FAILED, "cannot %s for a plugin: %s", what, strerror(errno));
+    return fail_errno(errno, "cannot %s for a plugin", what);
 }
 
 enum status supervisor_start(const struct plugin_sandbox *sandbox)

@@ -42,8 +42,7 @@ enum status input_folder_read(const char *folder, const char *without,
         if (is_left_out(entry, &outputs))
             fts_set(tree, entry, FTS_SKIP);
         else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR)
-            status = fail(STATUS_FAILED, "cannot read the folder %s: %s", entry->fts_path,
-                          strerror(entry->fts_errno));
+            status = fail_errno(entry->fts_errno, "cannot read the folder %s", entry->fts_path);
         else if (entry->fts_info == FTS_F && sound_format_is_of_name(entry->fts_path)) {
             status = found(context, entry->fts_path, within);
             files++;
@@ -53,7 +52,7 @@ enum status input_folder_read(const char *folder, const char *without,
         fts_close(tree);
     TRY(status);
     if (files == 0)
-        return fail(STATUS_FAILED, "%s has no sound files", folder);
+        return fail(CAUSE_MISSING, "%s has no sound files", folder);
     note("%s: %zu sound file%s", folder, files, plural_s(files));
     return STATUS_OK;
 }

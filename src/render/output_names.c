@@ -58,7 +58,7 @@ static enum status print_name(const char *pattern, const struct input_name *inpu
         } else if (at[1] == '{') {
             putc(*at++, text);
         } else if (!at[1 + length] || !print_field(input, at + 1, length, text)) {
-            return fail(STATUS_USAGE,
+            return fail(CAUSE_USAGE,
                         "--name has {name}, {stem}, {ext}, {dir} and {index}, not '%.*s' in '%s'",
                         (int)length + 2, at, pattern);
         } else {
@@ -106,7 +106,7 @@ enum status output_within(const char *folder, const char *name, char **path)
         return STATUS_OK;
     free(*path);
     *path = NULL;
-    return fail(STATUS_USAGE, "the output '%s' is not a file within %s", name, folder);
+    return fail(CAUSE_USAGE, "the output '%s' is not a file within %s", name, folder);
 }
 
 enum status output_name(const char *folder, const char *pattern, const char *input, size_t index,
@@ -175,7 +175,7 @@ static enum status check_twice(const char *const *inputs, char *const *outputs, 
         qsort(named, count, sizeof *named, compare_paths);
     for (size_t i = 1; named && i < count && status == STATUS_OK; i++)
         if (strcmp(named[i - 1].path, named[i].path) == 0)
-            status = fail(STATUS_USAGE,
+            status = fail(CAUSE_USAGE,
                           "%s and %s would both be written to %s; --name with {index} or {dir} "
                           "keeps them apart",
                           named[i - 1].input, named[i].input, named[i].path);
@@ -203,7 +203,7 @@ static enum status check_inputs(const char *const *inputs, char *const *outputs,
             bsearch(&wanted, files, found, sizeof *files, compare_files);
         if (same)
             status =
-                fail(STATUS_USAGE,
+                fail(CAUSE_USAGE,
                      "the output of %s would replace the input %s; choose another -O or --name",
                      inputs[i], same->path);
     }
@@ -226,7 +226,7 @@ enum status output_make_folders(const char *path)
     for (char *slash = copy + 1; status == STATUS_OK && (slash = strchr(slash, '/')); slash++) {
         *slash = '\0';
         if (mkdir(copy, 0777) != 0 && errno != EEXIST)
-            status = fail(STATUS_FAILED, "cannot make the folder %s: %s", copy, strerror(errno));
+            status = fail_errno(errno, "cannot make the folder %s", copy);
         *slash = '/';
     }
     free(copy);

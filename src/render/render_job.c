@@ -112,14 +112,14 @@ static enum status lay_boundaries(struct render_job *job)
     if (options->boundary == BOUNDARY_ZERO)
         return STATUS_OK;
     if (job->chain->tail_unknown)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "--edge is for masks and gains: how far a plugin looks back is unknown");
     for (size_t i = 0; i < options->chain.stages.count; i++) {
         const struct stage *stage = &options->chain.stages.stages[i];
         if (stage->ops->no_boundary)
-            return fail(STATUS_USAGE, "%s", stage->ops->no_boundary);
+            return fail(CAUSE_USAGE, "%s", stage->ops->no_boundary);
         if (stage->automated)
-            return fail(STATUS_USAGE, "at= cannot be used with --edge");
+            return fail(CAUSE_USAGE, "at= cannot be used with --edge");
     }
     job->run.lead = job->chain->tail - job->chain->latency;
     job->run.trail = job->chain->latency;

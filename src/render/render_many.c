@@ -83,20 +83,19 @@ static bool names_path(const char *problem, const char *path)
 }
 
 /* Why a file failed, and which one it is, if the line does not say so. */
-static void report_failure(struct render_set *set, enum status status, const char *input,
-                           const struct failure *problem)
+static void report_failure(struct render_set *set, const char *input, const struct failure *problem)
 {
     int error = 0;
     pthread_mutex_lock(&set->print_lock);
     const char *before = log_prefix(names_path(problem->message, input) ? NULL : input);
-    status = fail_again(status, problem);
+    enum status status = fail_again(problem);
     log_prefix(before);
     if (set->options->json)
         error = json_write(
             json_pack("{s:o, s:o}", "input", json_text(input), "error", failure_json_of_file()),
             JSON_COMPACT, stdout);
     if (error)
-        status = fail(STATUS_FAILED, "cannot write the report: %s", strerror(error));
+        status = fail_errno(error, "cannot write the report");
     pthread_mutex_unlock(&set->print_lock);
     (void)status; /* that of the set counts failures */
 }
@@ -111,7 +110,7 @@ static enum status print_result(void *context, const struct report *report)
     if (set->options->json)
         error = json_write(report_object(report), JSON_COMPACT | JSON_REAL_PRECISION(9), stdout);
     pthread_mutex_unlock(&set->print_lock);
-    return error ? fail(STATUS_FAILED, "cannot write the report: %s", strerror(error)) : STATUS_OK;
+    return error ? fail_errno(error, "cannot write the report") : STATUS_OK;
 }
 
 /* Its path in the folder of all. */
@@ -173,7 +172,7 @@ static void run_file(struct render_set *set, size_t file)
     if (status != STATUS_OK) {
         atomic_fetch_add(&set->failed, 1);
         atomic_fetch_add(&set->existing, exists);
-        report_failure(set, status, input->path, &problem);
+        report_failure(set, input->path, &problem);
     }
     progress_of_many_add(&set->progress, input->bytes - job.moved, status != STATUS_OK);
 }
@@ -233,7 +232,7 @@ static enum status add_found(void *context, const char *path, const char *within
 static enum status add_argument(struct render_set *set, const char *argument)
 {
     if (strcmp(argument, "-") == 0)
-        return fail(STATUS_USAGE, "-O takes files and folders, not standard input");
+        return fail(CAUSE_USAGE, "-O takes files and folders, not standard input");
     return input_folder_is(argument)
                ? input_folder_read(argument, set->options->out_dir, add_found, set)
                : add_input(set, argument, NULL);
@@ -310,8 +309,8 @@ static enum status run_set(struct render_set *set)
             "outputs exist: --force replaces them; halo batch, which resumes, does what is missing "
             "or has changed");
     if (status == STATUS_OK && failed)
-        status = fail(STATUS_FAILED, "%zu of %zu file%s failed", failed, set->count,
-                      plural_s(set->count));
+        status =
+            fail(CAUSE_OTHER, "%zu of %zu file%s failed", failed, set->count, plural_s(set->count));
     return status;
 }
 

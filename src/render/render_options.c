@@ -31,7 +31,7 @@ static enum status parse_tail(void *context, const struct option_row *row, const
     }
     if (strncmp(value, "until:", 6) != 0)
         return fail(
-            STATUS_USAGE,
+            CAUSE_USAGE,
             "--%s is full, none, a time such as 3s, or until:LEVEL such as until:-80dB, not "
             "'%s'",
             row->name, value);
@@ -55,7 +55,7 @@ static enum status parse_normalize(void *context, const struct option_row *row, 
     bool is_number = decimal_read(value, &end, &options->level);
     end += *end == ' ';
     if (!is_number || end != value + length - 4 || !(options->level >= -70 && options->level <= 0))
-        return fail(STATUS_USAGE, "--%s takes LUFS from -70 to 0, such as -16LUFS, not '%s'",
+        return fail(CAUSE_USAGE, "--%s takes LUFS from -70 to 0, such as -16LUFS, not '%s'",
                     row->name, value);
     return STATUS_OK;
 }
@@ -70,7 +70,7 @@ static enum status parse_channel(void *context, const struct option_row *row, co
     options->channel = value;
     if (!*value || value[strspn(value, ",")] != *value || strstr(value, ",,") ||
         value[strlen(value) - 1] == ',' || count > OPTIONS_LIST_MOST)
-        return fail(STATUS_USAGE, "--%s takes up to %d channels, separated by commas, not '%s'",
+        return fail(CAUSE_USAGE, "--%s takes up to %d channels, separated by commas, not '%s'",
                     row->name, OPTIONS_LIST_MOST, value);
     return STATUS_OK;
 }
@@ -80,7 +80,7 @@ static enum status parse_quality(void *context, const struct option_row *row, co
     struct render_options *options = context;
     double quality;
     if (!decimal_parse(value, &quality) || !(quality >= 0 && quality <= 10))
-        return fail(STATUS_USAGE, "--%s is a number from 0 to 10, not '%s'", row->name, value);
+        return fail(CAUSE_USAGE, "--%s is a number from 0 to 10, not '%s'", row->name, value);
     options->quality = 1 + quality;
     return STATUS_OK;
 }
@@ -187,31 +187,31 @@ static const struct option_group groups[] = {
 static enum status check_arguments(const struct render_options *options)
 {
     if (!options->out_dir && !options->output)
-        return fail(STATUS_USAGE, "halo render needs IN and OUT; see halo render --help");
+        return fail(CAUSE_USAGE, "halo render needs IN and OUT; see halo render --help");
     if (!options->out_dir && options->more.count > 0)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "halo render takes IN and OUT, not also '%s'; -O DIR renders many inputs",
                     options->more.values[0]);
     if (!options->out_dir && options->name)
-        return fail(STATUS_USAGE, "--name needs -O DIR");
+        return fail(CAUSE_USAGE, "--name needs -O DIR");
     if (options->out_dir && options->output_given)
-        return fail(STATUS_USAGE, "-O cannot be used with -o; --name says what outputs are called");
+        return fail(CAUSE_USAGE, "-O cannot be used with -o; --name says what outputs are called");
     if (options->out_dir && (options->replay || options->save_chain))
-        return fail(STATUS_USAGE, "-O cannot be used with --replay or --save-chain");
+        return fail(CAUSE_USAGE, "-O cannot be used with --replay or --save-chain");
     return STATUS_OK;
 }
 
 enum status render_options_check_job(struct render_options *options)
 {
     if (options->duration_given && options->part.duration == 0)
-        return fail(STATUS_USAGE, "--duration must be more than 0");
+        return fail(CAUSE_USAGE, "--duration must be more than 0");
     if (options->duration_given && options->end_given)
-        return fail(STATUS_USAGE, "--duration and --end exclude each other");
+        return fail(CAUSE_USAGE, "--duration and --end exclude each other");
     if (options->end_given && !(options->part.end > options->part.start))
-        return fail(STATUS_USAGE, "--end must be after --start");
+        return fail(CAUSE_USAGE, "--end must be after --start");
     if (options->boundary != BOUNDARY_ZERO) {
         if (options->tail_given && options->tail != TAIL_NONE)
-            return fail(STATUS_USAGE, "--edge %s needs --tail none: an extended sound has no tail",
+            return fail(CAUSE_USAGE, "--edge %s needs --tail none: an extended sound has no tail",
                         boundary_names[options->boundary]);
         options->tail = TAIL_NONE;
     }
@@ -229,18 +229,18 @@ enum status render_options_check(struct render_options *options)
          options->json || options->channel || options->rate || options->quality > 0 ||
          options->chain.reproducible))
         return fail(
-            STATUS_USAGE,
+            CAUSE_USAGE,
             "--replay takes everything from its log: no stages, --save-chain, --normalize, "
             "--start, --duration, --end, --channel, --rate, --quality, --tail, --edge, --block, --reproducible or --json");
     if (options->collect && !options->save_chain)
-        return fail(STATUS_USAGE, "--collect needs --save-chain FILE");
+        return fail(CAUSE_USAGE, "--collect needs --save-chain FILE");
     if (options->save_chain && options->output &&
         atomic_file_is_same(options->output, options->save_chain))
-        return fail(STATUS_USAGE, "OUT and --save-chain are the same file, %s; choose two names",
+        return fail(CAUSE_USAGE, "OUT and --save-chain are the same file, %s; choose two names",
                     options->save_chain);
     TRY(render_options_check_job(options));
     if (!options->out_dir && strcmp(options->output, "-") == 0 && isatty(STDOUT_FILENO))
-        return fail(STATUS_USAGE, "standard output is a terminal; write to a file or a pipe");
+        return fail(CAUSE_USAGE, "standard output is a terminal; write to a file or a pipe");
     return STATUS_OK;
 }
 
@@ -264,6 +264,39 @@ static void free_options(void *options)
 const struct command command_render = {
     .name = "halo render",
     .summary = "filter a sound file",
+    .brief = "usage: halo render IN OUT [stages and options]\n"
+             "       halo render -O DIR IN... [stages and options]\n"
+             "\n"
+             "Filter a sound file. IN and OUT may be - for standard input and output.\n"
+             "OUT keeps IN's rate, sample format and tags; its suffix selects the container.\n"
+             "\n"
+             "stages, in the order given:\n"
+             "  -m, --mask MASK            an impulse response: a sound file, text, another\n"
+             "                             program's configuration, or lowpass:1000\n"
+             "      --gain DB              amplify\n"
+             "      --lv2, --ladspa, --clap PLUGIN\n"
+             "                             an audio plugin; halo plugins list names them\n"
+             "      --spectral MASK2D      a mask for the spectrogram\n"
+             "\n"
+             "options most used:\n"
+             "      --start, --end TIME    filter that part of IN\n"
+             "      --tail TAIL            full (default), none (as long as IN), or 3s\n"
+             "      --normalize LEVEL      the peak (-1), or the loudness (-16LUFS)\n"
+             "      --rate HZ              resample IN first\n"
+             "      --format FORMAT        pcm16, pcm24, pcm32, float or double\n"
+             "      --quality 0..10        of MP3, Ogg and Opus\n"
+             "      --chain FILE           stages that --save-chain FILE stored\n"
+             "  -O, --out-dir DIR          write many files, or all of a folder, into DIR\n"
+             "  -f, --force                replace OUT if it exists\n"
+             "      --json                 print a report as JSON\n"
+             "\n"
+             "examples:\n"
+             "  halo render voice.wav hall.wav --mask hall.wav\n"
+             "  halo render voice.wav room.mp3 --mask room.wav,@wet=-12dB --normalize -16LUFS\n"
+             "  halo render in.wav out.flac --mask highpass:80 --align centre --tail none\n"
+             "  halo render -O out --mask hall.wav FOLDER\n"
+             "\n"
+             "halo render --help all lists all options, man halo describes them.",
     .usage = "usage: halo render IN OUT [stages and options]\n"
              "       halo render IN -o OUT [stages and options]\n"
              "       halo render -O DIR IN... [stages and options]\n\n"

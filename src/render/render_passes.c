@@ -87,12 +87,12 @@ enum status render_passes_check(const struct render_passes *passes,
     if (passes->count == 1)
         return STATUS_OK;
     if (options->boundary != BOUNDARY_ZERO)
-        return fail(STATUS_USAGE, "--edge cannot be used with level= and --noise");
+        return fail(CAUSE_USAGE, "--edge cannot be used with level= and --noise");
     if (options->tail == TAIL_UNTIL || options->tail == TAIL_TIME)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "level= and --noise need the whole tail or none: use --tail full or none");
     if (options->normalize && has_level(passes))
-        return fail(STATUS_USAGE, "--normalize and level= each set a level; choose one");
+        return fail(CAUSE_USAGE, "--normalize and level= each set a level; choose one");
     return STATUS_OK;
 }
 
@@ -105,8 +105,9 @@ static enum status check_measured(const struct engine_totals *totals)
     if (stage_power_is_exact(power->in) && stage_power_is_exact(out) &&
         !(out == 0 && totals->peak > 0))
         return STATUS_OK;
-    return fail(STATUS_FAILED, "cannot measure the power of the sound for level= or --noise: its "
-                               "samples are beyond 1e-145 or 1e145; scale it by --gain first");
+    return fail(CAUSE_UNSUPPORTED,
+                "cannot measure the power of the sound for level= or --noise: its "
+                "samples are beyond 1e-145 or 1e145; scale it by --gain first");
 }
 
 static double mean(double sum, uint64_t frames, size_t channels)
@@ -167,7 +168,7 @@ static enum status hand_over(struct render_passes *passes, struct render_pass *p
     (passes->in_double ? spool_scale_in_double : spool_scale)(spooled, factor);
     power->in = power->out * factor * factor;
     if (!stage_power_is_exact(power->in))
-        return fail(STATUS_FAILED, "cannot scale the sound by %g for level=: use --gain", factor);
+        return fail(CAUSE_OTHER, "cannot scale the sound by %g for level=: use --gain", factor);
     struct stage_list *next = &pass[1].stages;
     return needs_of(next, 0) == STAGE_NEEDS_INPUT ? next->stages->ops->settle(next->stages, power)
                                                   : STATUS_OK;

@@ -41,7 +41,7 @@ static enum status check_peak(const struct render_job *job)
     if (!options->normalize || options->level <= 0 || !sound_format_is_limited(job->sound_format))
         return STATUS_OK;
     return fail(
-        STATUS_USAGE,
+        CAUSE_USAGE,
         "--normalize %g: %s holds no peak above 0 dBFS; choose 0 or less, or --format float",
         options->level, sound_format_name(job->sound_format));
 }
@@ -50,7 +50,7 @@ static enum status check_quality(const struct render_job *job)
 {
     if (job->options->quality == 0 || sound_format_is_lossy(job->sound_format))
         return STATUS_OK;
-    return fail(STATUS_USAGE, "--quality is for mp3, ogg and opus; %s, in %s, loses nothing",
+    return fail(CAUSE_USAGE, "--quality is for mp3, ogg and opus; %s, in %s, loses nothing",
                 job->options->output, sound_format_name(job->sound_format));
 }
 
@@ -58,7 +58,7 @@ static enum status check_container(const struct render_job *job)
 {
     if (!render_is_reproducible(job) || !sound_format_varies(job->sound_format))
         return STATUS_OK;
-    return fail(STATUS_USAGE,
+    return fail(CAUSE_USAGE,
                 "--reproducible: each file in the container of %s differs, by a random number or "
                 "the date; choose another, such as wav or flac",
                 job->options->output);

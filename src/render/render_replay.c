@@ -18,7 +18,7 @@ static enum status check_source(const struct replay *replay, const struct source
     const struct stream_format *format = &source->format;
     if (format->rate == replay->format.rate && format->channels == replay->format.channels)
         return STATUS_OK;
-    return fail(STATUS_FAILED,
+    return fail(CAUSE_OTHER,
                 "%s does not belong to %s: it has %zu channel%s at %u Hz, the log %zu at %u Hz",
                 source->name, replay->path, format->channels, plural_s(format->channels),
                 format->rate, replay->format.channels, replay->format.rate);

@@ -202,13 +202,13 @@ static enum status parse_positions(const char *text, struct channel_layout *layo
         size_t length = strcspn(name, "+");
         enum channel_position position = channel_position_named(name, length, *layout);
         if (length == 0 || position == CHANNEL_OTHER)
-            return fail(STATUS_USAGE,
+            return fail(CAUSE_USAGE,
                         "unknown channel layout '%s'; use a name such as stereo, 2.1, quad, 5.0, "
                         "5.1, 5.1(side), 6.1, 7.1, 7.1.4, 'ambisonic 1', none, or positions joined "
                         "by +, such as FL+FR+LFE",
                         text);
         if (layout->speakers >> position != 0)
-            return fail(STATUS_USAGE,
+            return fail(CAUSE_USAGE,
                         "channel layout '%s': %s has to stand further left, and once, since "
                         "channels are in the order FL FR FC LFE BL BR FLC FRC BC SL SR TC ...",
                         text, position_names[position]);
@@ -256,12 +256,12 @@ enum status channel_layout_find(const char *option, const char *of, const char *
     if (channel_number_read(name, length, channel)) {
         if ((*channel)-- >= 1 && *channel < channels)
             return STATUS_OK;
-        return fail(STATUS_USAGE, "%s: %s has no channel %.*s: it has %zu, counted from 1", option,
+        return fail(CAUSE_USAGE, "%s: %s has no channel %.*s: it has %zu, counted from 1", option,
                     of, shown, name, channels);
     }
     enum channel_position position = channel_position_named(name, length, layout);
     if (position == CHANNEL_OTHER)
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "%s: '%.*s' is no channel; use FL FR FC LFE BL BR SL SR ... or numbers from 1",
                     option, shown, name);
     *channel = channel_layout_index(layout, position);
@@ -269,10 +269,10 @@ enum status channel_layout_find(const char *option, const char *of, const char *
         return STATUS_OK;
     if (!layout.speakers)
         return fail(
-            STATUS_USAGE,
+            CAUSE_USAGE,
             "%s: it is not known which of the %zu channel%s of %s is %.*s; use numbers from "
             "1%s",
             option, channels, plural_s(channels), of, shown, name, advice);
-    return fail(STATUS_USAGE, "%s: %s has no channel %.*s: its layout is %s", option, of, shown,
+    return fail(CAUSE_USAGE, "%s: %s has no channel %.*s: its layout is %s", option, of, shown,
                 name, channel_layout_name(layout, channels, text));
 }

@@ -67,7 +67,7 @@ enum status loudness_create(uint32_t rate, size_t channels, struct loudness **re
         status = fail_memory("a meter");
     /* S for its longer window: with that of M alone libebur128 1.2.6 reads past it below 18 Hz. */
     else if (!(meter->state = ebur128_init((unsigned)channels, rate, EBUR128_MODE_S)))
-        status = fail(STATUS_FAILED, "cannot measure the loudness of %zu channel%s at %u Hz",
+        status = fail(CAUSE_UNSUPPORTED, "cannot measure the loudness of %zu channel%s at %u Hz",
                       channels, plural_s(channels), rate);
     if (status != STATUS_OK) {
         loudness_destroy(meter);

@@ -323,7 +323,7 @@ static enum status solve(struct exchange *exchange, const struct remez_band *ban
 
 static enum status refuse(size_t count, const char *advice)
 {
-    return fail(STATUS_FAILED, "the equiripple design of %zu taps does not converge: try %s", count,
+    return fail(CAUSE_OTHER, "the equiripple design of %zu taps does not converge: try %s", count,
                 advice);
 }
 

@@ -63,20 +63,20 @@ enum status automation_parse(const char *word, struct automation_time time,
         good = read_time(&text, time, &to);
     }
     if (!good || *text != ':')
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "at= takes a time and a change, such as at=12.5s:gain=-6, or two times for a "
                     "ramp, such as at=10s-12.5s:gain=-6 or at=end-5s-end:gain=-60, not '%s'",
                     word);
     if (time.frames == 0 && counts_from_end(word))
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "'%s' counts from the end of the sound, which is not known before it is "
                     "read; save the sound to a file first",
                     word);
     if (from == BEFORE_THE_SOUND || to == BEFORE_THE_SOUND)
-        return fail(STATUS_USAGE, "'%s' is before the sound, which has %llu frames", word,
+        return fail(CAUSE_USAGE, "'%s' is before the sound, which has %llu frames", word,
                     (unsigned long long)time.frames);
     if (ramp && to <= from)
-        return fail(STATUS_USAGE, "'%s' ends before it begins", word);
+        return fail(CAUSE_USAGE, "'%s' ends before it begins", word);
     *point = (struct automation_point){.at = from,
                                        .over = ramp ? to - from : 0,
                                        .smooth = (uint64_t)(AUTOMATION_SMOOTH * time.rate)};
@@ -100,7 +100,7 @@ static enum status check_alone(const struct automation *automation,
         if (!within && !begins_within(other, point))
             continue;
         const struct automation_point *ramp = within ? other : point;
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "two at= overlap: one begins at frame %llu, within the ramp from frame %llu to "
                     "%llu of the other",
                     (unsigned long long)(within ? point : other)->at, (unsigned long long)ramp->at,

@@ -29,7 +29,7 @@ static void show_progress(const struct engine_job *run, uint64_t written)
 /* Only the caller's thread prints errors: the first one it learns of. */
 static enum status report(enum status status, const struct failure *problem)
 {
-    return status == STATUS_FAILED || status == STATUS_USAGE ? fail_again(status, problem) : status;
+    return status == STATUS_FAILED || status == STATUS_USAGE ? fail_again(problem) : status;
 }
 
 static enum status write_result(struct engine_job *run)
@@ -67,7 +67,7 @@ static enum status step(struct engine_job *run, const struct engine_input *input
     if (stop_requested())
         return STATUS_INTERRUPTED; /* the step may have been cut short */
     if (run->chain->failure)
-        return fail(STATUS_FAILED, "%s", run->chain->failure);
+        return fail(CAUSE_OTHER, "%s", run->chain->failure);
     if (run->chain->notice && !is_too_late(run))
         warning("%s", run->chain->notice);
     run->chain->notice = NULL;

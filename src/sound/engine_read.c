@@ -16,7 +16,7 @@ static enum status check_finite(const struct engine_job *run, const struct real_
         uint64_t at = run->read - frames + bad, lead = run->settings->lead;
         if (at >= lead)
             snprintf(where, sizeof where, "frame %llu", (unsigned long long)(at - lead + 1));
-        return fail(STATUS_FAILED, "cannot filter %s: %s of channel %zu is %s", run->source->name,
+        return fail(CAUSE_DAMAGED, "cannot filter %s: %s of channel %zu is %s", run->source->name,
                     where, c + 1, isnan(block->data[c][bad]) ? "not a number" : "infinite");
     }
     return STATUS_OK;

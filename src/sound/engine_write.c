@@ -19,7 +19,7 @@ static enum status measure(const struct engine_job *run, const real *const *plan
     for (size_t c = 0; c < run->chain->outputs; c++) {
         real highest = audio_peak(planar[c], frames);
         if (!isfinite(highest))
-            return fail(STATUS_FAILED,
+            return fail(CAUSE_OTHER,
                         "the output for %s exceeds floating point; lower it with --gain",
                         run->source->name);
         peak = fmax(peak, (double)highest);

@@ -197,14 +197,14 @@ bool foreign_sound_is_output(const char *path)
 
 enum status foreign_sound_refuse(const char *path, const struct foreign_sound *sound)
 {
-    return fail(STATUS_FAILED,
+    return fail(CAUSE_UNSUPPORTED,
                 "cannot read %s: halo does not read %s; convert it: ffmpeg -i IN -c:a %s OUT.wav",
                 path, sound->name, sound->codec);
 }
 
 enum status foreign_sound_refuse_output(const char *path)
 {
-    return fail(STATUS_USAGE,
+    return fail(CAUSE_USAGE,
                 "cannot write %s: halo does not write its container; write WAV and convert that: "
                 "ffmpeg -i IN.wav OUT",
                 path);

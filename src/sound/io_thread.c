@@ -66,7 +66,7 @@ enum status io_thread_create(size_t slots, enum io_thread_begin begin,
                                       io_thread_main, io_thread) == 0;
     if (!io_thread->started) {
         io_thread_destroy(io_thread);
-        return fail(STATUS_FAILED, "cannot start a thread to read or write with");
+        return fail(CAUSE_NO_MEMORY, "cannot start a thread to read or write with");
     }
     *result = io_thread;
     return STATUS_OK;

@@ -48,7 +48,7 @@ static enum status check_part(const struct source *source, real *const *planar, 
     for (size_t c = 0; c < source->format.channels; c++) {
         size_t bad = audio_find_nonfinite(planar[c], frames);
         if (bad < frames)
-            return fail(STATUS_FAILED, "cannot use %s: a sample is %s", source->name,
+            return fail(CAUSE_DAMAGED, "cannot use %s: a sample is %s", source->name,
                         isnan(planar[c][bad]) ? "not a number" : "infinite");
     }
     return STATUS_OK;
@@ -69,7 +69,7 @@ static enum status read_frames(struct source *source, struct looped_sound *sound
         TRY(REAL(source_read)(source, to, part, &got));
         TRY(check_part(source, to, got));
         if (got == 0)
-            return fail(STATUS_FAILED, "cannot use %s: it ends before its header says",
+            return fail(CAUSE_DAMAGED, "cannot use %s: it ends before its header says",
                         source->name);
     }
     return STATUS_OK;
@@ -80,11 +80,11 @@ static enum status choose_start(const struct looped_settings *settings, const st
 {
     const struct looped_start *start = &settings->start;
     if (!source->seekable || source->frames == FRAMES_UNKNOWN)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_UNSUPPORTED,
                     "cannot use %s: its length is unknown; convert it to WAV or FLAC first",
                     source->name);
     if (source->frames == 0)
-        return fail(STATUS_FAILED, "cannot use %s: it has no frames", source->name);
+        return fail(CAUSE_DAMAGED, "cannot use %s: it has no frames", source->name);
     sound->length = (uint64_t)source->frames;
     double at = start->unit == LOOPED_SHARE     ? floor(start->value * (double)sound->length)
                 : start->unit == LOOPED_SECONDS ? rint(start->value * settings->rate)
@@ -92,7 +92,7 @@ static enum status choose_start(const struct looped_settings *settings, const st
     if (start->unit == LOOPED_SHARE && at >= (double)sound->length)
         at = 0;
     if (!(at < (double)sound->length))
-        return fail(STATUS_USAGE, "cannot use %s from frame %.0f on: it has %llu at %u Hz",
+        return fail(CAUSE_USAGE, "cannot use %s from frame %.0f on: it has %llu at %u Hz",
                     source->name, at, (unsigned long long)sound->length, settings->rate);
     sound->start = (uint64_t)at;
     return STATUS_OK;

@@ -48,9 +48,10 @@ static void drop_layout(struct sound_metadata *metadata)
 
 static uint64_t at_rate(uint64_t frames, const struct metadata_change *change)
 {
-    return change->rate == change->rate_in
-               ? frames
-               : (uint64_t)rint((double)frames * change->rate / change->rate_in);
+    if (change->rate == change->rate_in)
+        return frames;
+    double moved = rint((double)frames * change->rate / change->rate_in);
+    return moved < 0x1p64 ? (uint64_t)moved : UINT64_MAX; /* a damaged file marks any frame */
 }
 
 static enum status shift_markers(struct sound_metadata *metadata,

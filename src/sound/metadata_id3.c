@@ -69,7 +69,7 @@ static enum status open_module(size_t size, bool *is_there)
     *is_there = has_path;
     pthread_mutex_unlock(&finding);
     if (error)
-        return fail(STATUS_FAILED, "cannot use TagLib: %s: %s", module_path, strerror(error));
+        return fail_errno(error, "cannot use TagLib: %s", module_path);
     if (*is_there && !memory_is_there(LEAST + COPIES * size))
         return fail_memory("tags");
     return *is_there ? library_open(&tag_module) : STATUS_OK;

@@ -185,7 +185,7 @@ static enum status set_value(const char *path, struct sound_metadata *metadata, 
 {
     const char *text = json_string_value(value);
     if (!text)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_DAMAGED,
                     "cannot use %s: tag '%s' is to be a string, an array of strings, or null", path,
                     name);
     return metadata_add_text(metadata, name, strlen(name), text, strlen(text));
@@ -195,7 +195,7 @@ static enum status set_tag(const char *path, struct sound_metadata *metadata, co
                            const json_t *value)
 {
     if (!*name || strpbrk(name, "=\n\r"))
-        return fail(STATUS_FAILED, "cannot use %s: '%s' is no name of a tag", path, name);
+        return fail(CAUSE_DAMAGED, "cannot use %s: '%s' is no name of a tag", path, name);
     remove_named(metadata, name);
     if (json_is_null(value))
         return STATUS_OK;
@@ -212,7 +212,7 @@ static enum status set_tags(const char *path, struct sound_metadata *metadata, j
     json_t *tags = json_object_get(root, "tags"), *value;
     const char *name;
     if (!json_is_object(tags) || json_object_size(root) != 1)
-        return fail(STATUS_FAILED, "cannot use %s: it is to be {\"tags\": {\"TITLE\": \"...\"}}",
+        return fail(CAUSE_DAMAGED, "cannot use %s: it is to be {\"tags\": {\"TITLE\": \"...\"}}",
                     path);
     json_object_foreach(tags, name, value) TRY(set_tag(path, metadata, name, value));
     return STATUS_OK;
@@ -223,9 +223,9 @@ enum status metadata_load(const char *path, struct sound_metadata *metadata)
     json_error_t error;
     json_t *root = json_text_load(path, JSON_REJECT_DUPLICATES, &error);
     if (!root && error.line < 1)
-        return fail(STATUS_FAILED, "cannot use --metadata %s: %s", path, error.text);
+        return fail(CAUSE_DAMAGED, "cannot use --metadata %s: %s", path, error.text);
     if (!root)
-        return fail(STATUS_FAILED, "cannot use %s: line %d: %s", path, error.line, error.text);
+        return fail(CAUSE_DAMAGED, "cannot use %s: line %d: %s", path, error.line, error.text);
     enum status status = set_tags(path, metadata, root);
     json_decref(root);
     return status;

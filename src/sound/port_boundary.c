@@ -236,7 +236,7 @@ enum status REAL(source_open_boundary)(struct source *inner, enum boundary polic
     if (!boundary->first || !boundary->last)
         status = fail_memory("the sound's boundaries");
     else if (policy >= BOUNDARY_REFLECT && !(inner->seekable && boundary->length_known))
-        status = fail(STATUS_USAGE,
+        status = fail(CAUSE_USAGE,
                       "--edge reflect and wrap need a seekable sound, and %s is not; "
                       "save it to a WAV file first",
                       inner->name);

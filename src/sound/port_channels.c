@@ -97,10 +97,10 @@ static enum status choose(const size_t *numbers, size_t count, struct sound_chan
         channels->rows[c] = SIZE_MAX;
     for (size_t i = 0; i < count; i++) {
         if (numbers[i] == 0 || numbers[i] > all)
-            return fail(STATUS_USAGE, "%s has no channel %zu: it has %zu channel%s",
+            return fail(CAUSE_USAGE, "%s has no channel %zu: it has %zu channel%s",
                         channels->source.name, numbers[i], all, plural_s(all));
         if (channels->rows[numbers[i] - 1] != SIZE_MAX)
-            return fail(STATUS_USAGE, "--channel has channel %zu twice", numbers[i]);
+            return fail(CAUSE_USAGE, "--channel has channel %zu twice", numbers[i]);
         channels->rows[numbers[i] - 1] = i;
     }
     for (size_t c = 0; c < all; c++)

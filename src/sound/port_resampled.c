@@ -40,7 +40,7 @@ static void resampled_close(struct source *source)
 
 static enum status refuse(const struct resampled *resampled, soxr_error_t error)
 {
-    return fail(STATUS_FAILED, "cannot resample %s from %u to %u Hz: %s", resampled->source.name,
+    return fail(CAUSE_OTHER, "cannot resample %s from %u to %u Hz: %s", resampled->source.name,
                 resampled->inner->format.rate, resampled->source.format.rate, error);
 }
 

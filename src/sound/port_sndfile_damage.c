@@ -24,7 +24,7 @@ enum status sound_source_judge_missing(struct sound_source *sound, uint64_t fram
     else
         snprintf(text, sizeof text, "its end is missing");
     if (!sound->allow_truncated)
-        return fail(STATUS_FAILED, "%s is %s: %s; use --allow-truncated to render the rest", name,
+        return fail(CAUSE_DAMAGED, "%s is %s: %s; use --allow-truncated to render the rest", name,
                     how, text);
     if (!sound->reported_missing)
         warning("%s is %s: %s", name, how, text);
@@ -40,17 +40,17 @@ static enum status refuse_flac(struct sound_source *sound, const struct flac_dam
     if (damage->is_cut)
         return sound_source_judge_missing(sound, 0, 0);
     if (damage->is_sum)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_DAMAGED,
                     "%s is damaged: its samples do not have the MD5 sum that its header gives; use "
                     "--allow-truncated to take them as they are",
                     name);
     if (damage->is_format)
         return fail(
-            STATUS_FAILED,
+            CAUSE_DAMAGED,
             "%s is damaged: its frames have another rate, or other channels, bits or number, "
             "than its header gives",
             name);
-    return fail(STATUS_FAILED, "%s is damaged at frame %" PRId64 ", by its checksums; %s", name,
+    return fail(CAUSE_DAMAGED, "%s is damaged at frame %" PRId64 ", by its checksums; %s", name,
                 damage->at, cure);
 }
 
@@ -101,7 +101,7 @@ static enum status judge_pages(const struct sound_source *sound)
     const char *what =
         pages->damaged_bytes > 0 ? "pages have wrong checksums" : "pages are missing";
     if (!sound->allow_truncated)
-        return fail(STATUS_FAILED, "%s is damaged: %s %s; %s", name, what, place_of(sound, place),
+        return fail(CAUSE_DAMAGED, "%s is damaged: %s %s; %s", name, what, place_of(sound, place),
                     cure);
     if (pages->damages > 1)
         snprintf(more, sizeof more, ", and at %" PRIu64 " more place%s", pages->damages - 1,
@@ -114,7 +114,7 @@ static enum status judge_pages(const struct sound_source *sound)
 static enum status refuse_chain(const struct sound_source *sound)
 {
     if (!sound->allow_truncated)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_UNSUPPORTED,
                     "cannot read all of %s: it is a chain of Ogg streams, of which only the first "
                     "can be read; use --allow-truncated to render that one",
                     sound->source.name);

@@ -14,7 +14,7 @@ static enum status check_whole(const struct sound_source *sound, int fd, bool *i
 {
     struct stat about;
     if (fstat(fd, &about) != 0)
-        return fail(STATUS_FAILED, "cannot read %s: %s", sound->source.name, strerror(errno));
+        return fail_errno(errno, "cannot read %s", sound->source.name);
     *is_whole = S_ISREG(about.st_mode) && !sound->is_in_part;
     return STATUS_OK;
 }
@@ -37,10 +37,9 @@ static enum status read_all(struct sound_source *sound, struct sound_bytes bytes
     TRY(metadata_create(&source->traits.metadata));
     if (!bytes.error)
         TRY(metadata_read(&bytes, source->traits.metadata));
-    if (bytes.error)
-        return fail(STATUS_FAILED, "cannot read %s: %s", source->name,
-                    sound_error_text(bytes.error));
-    return STATUS_OK;
+    struct flaw flaw = sound_flaw(bytes.error);
+    return bytes.error ? fail(flaw.cause, "cannot read %s: %s", source->name, flaw.text)
+                       : STATUS_OK;
 }
 
 enum status source_read_metadata(struct source *source)
@@ -83,8 +82,7 @@ static enum status read_into(struct sound_source *sound, struct metadata_buffer 
     if (stop_requested())
         return STATUS_INTERRUPTED;
     if (ferror(sound->stream))
-        return fail(STATUS_FAILED, "cannot read %s after its samples: %s", sound->source.name,
-                    strerror(errno));
+        return fail_errno(errno, "cannot read %s after its samples", sound->source.name);
     return buffer->failed ? fail_memory("tags") : STATUS_OK;
 }
 

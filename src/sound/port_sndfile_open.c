@@ -23,7 +23,8 @@ enum { BITS_LEAST = 8 /* of PCM */, AIFF_LEAD = 8 /* bytes in front of samples *
 
 static enum status refuse_read(const struct sound_source *sound, int error)
 {
-    return fail(STATUS_FAILED, "cannot read %s: %s", sound->source.name, sound_error_text(error));
+    struct flaw flaw = sound_flaw(error);
+    return fail(flaw.cause, "cannot read %s: %s", sound->source.name, flaw.text);
 }
 
 static bool is_foreign(struct sound_source *sound, struct foreign_sound *foreign)
@@ -38,7 +39,7 @@ static bool is_foreign(struct sound_source *sound, struct foreign_sound *foreign
 
 static enum status refuse_header(const struct sound_source *sound)
 {
-    return fail(STATUS_FAILED, SOUND_IMPOSSIBLE, sound->source.name);
+    return fail(CAUSE_DAMAGED, SOUND_IMPOSSIBLE, sound->source.name);
 }
 
 /* libsndfile reports some errors only as "System error", others as a sentence. */
@@ -53,14 +54,14 @@ static enum status refuse_sound(struct sound_source *sound)
     if (is_foreign(sound, &foreign))
         return foreign_sound_refuse(sound->path, &foreign);
     if (error == SF_ERR_UNRECOGNISED_FORMAT)
-        return fail(STATUS_FAILED, "cannot read %s: it is not a sound file of a known format",
+        return fail(CAUSE_UNSUPPORTED, "cannot read %s: it is not a sound file of a known format",
                     sound->source.name);
     if (strstr(sound->io.open_problem, "SF_INFO"))
         return refuse_header(sound);
     if (strstr(sound->io.open_problem, "not a regular file")) /* it is one */
-        return fail(STATUS_FAILED, "cannot read %s: it is damaged", sound->source.name);
+        return fail(CAUSE_DAMAGED, "cannot read %s: it is damaged", sound->source.name);
     if (strstr(sound->io.open_problem, "internal error"))
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_UNSUPPORTED,
                     "cannot read %s: libsndfile does not get past what is before its samples; take "
                     "long texts out of it",
                     sound->source.name);
@@ -70,7 +71,8 @@ static enum status refuse_sound(struct sound_source *sound)
     size_t length = strlen(text);
     if (length > 0 && text[length - 1] == '.')
         text[length - 1] = '\0';
-    return fail(STATUS_FAILED, "cannot read %s: %s", sound->source.name, text);
+    return fail(error == SF_ERR_UNSUPPORTED_ENCODING ? CAUSE_UNSUPPORTED : CAUSE_DAMAGED,
+                "cannot read %s: %s", sound->source.name, text);
 }
 
 /* Of a container whose samples libsndfile keeps in no more than these 16 bits. */
@@ -95,7 +97,7 @@ static enum status use_info(struct sound_source *sound, const SF_INFO *info)
     if (is_aiff && info->samplerate >= AIFF_RATE_MOST)
         return refuse_header(sound);
     if (info->channels < 1 || info->samplerate < 1 || info->samplerate > RATE_MOST || rateless)
-        return fail(STATUS_FAILED, "cannot read %s: its header says %d channel%s at %d Hz",
+        return fail(CAUSE_DAMAGED, "cannot read %s: its header says %d channel%s at %d Hz",
                     source->name, info->channels, plural_s((uint64_t)info->channels),
                     rateless ? 0 : info->samplerate);
     source->format.rate = (uint32_t)info->samplerate;
@@ -167,7 +169,7 @@ static bool find_data(struct sound_bytes *bytes, struct sound_chunks *chunks,
 
 static enum status refuse_twice(const struct sound_source *sound)
 {
-    return fail(STATUS_FAILED,
+    return fail(CAUSE_UNSUPPORTED,
                 "cannot read %s: its header stands there twice, without a length, as sox writes "
                 "W64 and CAF to a pipe; let it write WAV (-t wav), or a file",
                 sound->source.name);
@@ -358,7 +360,8 @@ static enum status open_stream(struct sound_source *sound)
             return STATUS_INTERRUPTED;
         if (ferror(sound->stream))
             return refuse_read(sound, errno);
-        return fail(STATUS_FAILED, "cannot read %s: it %s", sound->source.name,
+        return fail(size == 0 ? CAUSE_DAMAGED : CAUSE_UNSUPPORTED, "cannot read %s: it %s",
+                    sound->source.name,
                     size == 0 ? "is empty" : "is not a sound file of a known format");
     }
     sound->source.frames = FRAMES_UNKNOWN;
@@ -385,7 +388,7 @@ static enum status use_stream(struct sound_source *sound)
 {
     sound->stream = fdopen(sound->fd, "rb");
     if (!sound->stream)
-        return fail(STATUS_FAILED, "cannot open %s: %s", sound->path, strerror(errno));
+        return fail_errno(errno, "cannot open %s", sound->path);
     sound->fd = -1; /* the stream's from here */
     return open_stream(sound);
 }
@@ -448,7 +451,7 @@ static enum status check_claim(struct sound_source *sound, const struct sound_cl
     if (claim->kind == CLAIM_IMPOSSIBLE)
         return refuse_header(sound);
     if (claim->bits > 0 && claim->bits < BITS_LEAST)
-        return fail(STATUS_FAILED, "cannot read %s: its header says %u bit%s a sample",
+        return fail(CAUSE_UNSUPPORTED, "cannot read %s: its header says %u bit%s a sample",
                     sound->source.name, claim->bits, plural_s(claim->bits));
     return STATUS_OK;
 }
@@ -532,7 +535,7 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
 static enum status refuse_open(const char *path, int error)
 {
     char near[SUGGEST_TEXT];
-    return fail(STATUS_FAILED, "cannot open %s: %s%s", path, strerror(error),
+    return fail(cause_of_errno(error), "cannot open %s: %s%s", path, strerror(error),
                 error == ENOENT ? suggest_file(near, path) : "");
 }
 
@@ -551,10 +554,10 @@ static enum status open_input(struct sound_source *sound)
     if (sound->fd < 0 || fstat(sound->fd, &about) != 0)
         return stop_requested() ? STATUS_INTERRUPTED : refuse_open(sound->path, errno);
     if (S_ISDIR(about.st_mode))
-        return fail(STATUS_FAILED, "cannot read %s: it is a directory", sound->path);
+        return fail(CAUSE_UNSUPPORTED, "cannot read %s: it is a directory", sound->path);
     if (S_ISREG(about.st_mode)) {
         if (about.st_size == 0)
-            return fail(STATUS_FAILED, "cannot read %s: it is empty", sound->path);
+            return fail(CAUSE_DAMAGED, "cannot read %s: it is empty", sound->path);
         return open_file(sound, (uint64_t)about.st_size);
     }
     return use_stream(sound);

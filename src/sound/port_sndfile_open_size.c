@@ -61,7 +61,7 @@ void source_note_open_length(const char *name)
 
 static enum status refuse_long(const struct sound_source *sound)
 {
-    return fail(STATUS_FAILED,
+    return fail(CAUSE_UNSUPPORTED,
                 "cannot read %s: its samples begin behind more than %d bytes; use a file",
                 sound->source.name, STREAM_HEAD);
 }
@@ -142,7 +142,7 @@ static enum status show_chunk_size(struct sound_source *sound, struct stream_hea
     if (found.begins_again) /* which is refused later */
         return STATUS_OK;
     if (found.is_absurd)
-        return fail(STATUS_FAILED, SOUND_IMPOSSIBLE, sound->source.name);
+        return fail(CAUSE_DAMAGED, SOUND_IMPOSSIBLE, sound->source.name);
     if (found.is_long)
         return refuse_long(sound);
     if (!is_there)

@@ -31,12 +31,11 @@ enum status sound_sink_refuse(const struct sound_sink *sound, int error)
 {
     if (stop_requested())
         return STATUS_INTERRUPTED;
-    const char *text = error ? sound_error_text(error) : sf_strerror(sound->file);
-    const char *end = strstr(text, "System error : ");
-    if (end)
-        text = end + strlen("System error : ");
-    return fail(STATUS_FAILED, "cannot write %s: %.*s%s", sound->name, (int)strcspn(text, ".\r\n"),
-                text, sound->regular.temporary ? "; nothing was changed" : "");
+    struct flaw flaw =
+        error ? sound_flaw(error) : (struct flaw){CAUSE_OTHER, sf_strerror(sound->file)};
+    return fail(flaw.cause, "cannot write %s: %.*s%s", sound->name,
+                (int)strcspn(flaw.text, ".\r\n"), flaw.text,
+                sound->regular.temporary ? "; nothing was changed" : "");
 }
 
 /* What to write: one of them. */
@@ -53,7 +52,7 @@ static enum status check_range(const struct sound_sink *sound, const struct rows
     for (size_t c = 0; is_limited && c < sound->format.channels; c++) {
         double peak = audio_peak_in_double(rows->in_double[c], frames);
         if (peak > sound->most)
-            return fail(STATUS_FAILED,
+            return fail(CAUSE_UNSUPPORTED,
                         "cannot write %s: a sample of %g is beyond single precision; choose "
                         "--format double, or lower it with --gain",
                         sound->name, peak);
@@ -187,11 +186,11 @@ static enum status sound_sink_commit(struct sink *sink)
     if (sound->regular.temporary)
         TRY(sound_sink_check(sound, &opens));
     if (!opens && sound->frames == 0)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_UNSUPPORTED,
                     "cannot write %s: its container holds no sound of 0 frames; choose wav",
                     sound->name);
     if (!opens)
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_UNSUPPORTED,
                     "cannot write %s: libsndfile does not open what was written; choose another "
                     "--container, or try --metadata none",
                     sound->name);

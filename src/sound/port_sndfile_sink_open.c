@@ -28,9 +28,9 @@ static enum status open_output(struct sound_sink *sound, const struct sink_setti
     if (strcmp(settings->path, "-") == 0) {
         sound->name = "standard output";
         if (fstat(STDOUT_FILENO, &about) == 0 && files_read_hold(&about))
-            return fail(STATUS_FAILED, "cannot write standard output: %s", FILES_READ_ADVICE);
+            return fail(CAUSE_EXISTS, "cannot write standard output: %s", FILES_READ_ADVICE);
         if ((fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_RDONLY)
-            return fail(STATUS_FAILED, "cannot write standard output: it is closed");
+            return fail(CAUSE_OTHER, "cannot write standard output: it is closed");
         sound->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
         return sound->fd < 0 ? sound_sink_refuse(sound, errno) : STATUS_OK;
     }
@@ -111,7 +111,7 @@ static enum status check_size(const struct sound_sink *sound, const struct sink_
                  major == SF_FORMAT_CAF || major == SF_FORMAT_FLAC || major == SF_FORMAT_OGG;
     if (large || fits_wav(settings, true))
         return STATUS_OK;
-    return fail(STATUS_FAILED,
+    return fail(CAUSE_UNSUPPORTED,
                 "cannot write %s: its container is limited to 4 GB; choose wav, rf64, caf, w64 or "
                 "flac",
                 sound->name);
@@ -166,7 +166,7 @@ static enum status open_sound(struct sound_sink *sound, const struct sink_settin
     if (major == SF_FORMAT_RAW)
         TRY(open_stream(sound, settings, &info));
     else if (!goes_forward(major) && !sound_io_seekable(sound->fd))
-        return fail(STATUS_FAILED,
+        return fail(CAUSE_UNSUPPORTED,
                     "cannot write %s: its container needs a regular file; wav and au can be "
                     "streamed (--container)",
                     sound->name);
@@ -178,7 +178,7 @@ static enum status open_sound(struct sound_sink *sound, const struct sink_settin
         const char *text = sound->io.open_problem;
         const char *cause = strstr(text, " : ");
         cause = cause ? cause + 3 : text;
-        return fail(STATUS_FAILED, "cannot write %s: %.*s%s", sound->name,
+        return fail(CAUSE_UNSUPPORTED, "cannot write %s: %.*s%s", sound->name,
                     (int)strcspn(cause, ".\r\n"), cause,
                     stream ? "; wav and au can be streamed (--container)" : "");
     }

@@ -51,16 +51,16 @@ static enum status end_early(struct sound_source *sound)
         TRY(sound_source_check_ogg(sound));
     int64_t claim = source->frames != FRAMES_UNKNOWN ? source->frames : sound->limit;
     bool claimed = claim != FRAMES_UNKNOWN && sound->position < claim;
-    const char *error = NULL;
+    struct flaw flaw = {0};
     bool is_shorter = sound->io.error == SOUND_SHRANK;
     if (sound->io.error && !(is_shorter && sound->allow_truncated))
-        error = sound_error_text(sound->io.error);
+        flaw = sound_flaw(sound->io.error);
     else if (!claimed && sound->file && sf_error(sound->file) != SF_ERR_NO_ERROR &&
              !sound->allow_truncated)
-        error = sf_strerror(sound->file);
-    if (error)
-        return fail(STATUS_FAILED, "cannot read %s after frame %lld: %s", source->name,
-                    (long long)sound->position, error);
+        flaw = (struct flaw){CAUSE_DAMAGED, sf_strerror(sound->file)};
+    if (flaw.text)
+        return fail(flaw.cause, "cannot read %s after frame %lld: %s", source->name,
+                    (long long)sound->position, flaw.text);
     if (sound->stream && sound->io.end.has_chunks && source->traits.metadata)
         source->traits.metadata->more_follows = true;
     if (claim == FRAMES_UNKNOWN && sound->stream && sound->io.shown > sound->io.passed)
@@ -147,7 +147,7 @@ static enum status refuse_beyond(const struct sound_source *sound, size_t read)
 {
     size_t channels = sound->source.format.channels, sample = sound->narrowed.sample;
     const char *option = sound->source.wide_option;
-    return fail(STATUS_FAILED,
+    return fail(CAUSE_UNSUPPORTED,
                 "cannot read %s: frame %lld of channel %zu is %g, beyond single precision; %s%s",
                 sound->source.name,
                 (long long)(sound->position - (int64_t)read + (int64_t)(sample / channels) + 1),
@@ -222,11 +222,13 @@ static enum status sound_source_seek(struct source *source, uint64_t frame)
         is_there = seek_vorbis(sound, frame);
     else if (is_there)
         is_there = sf_seek(sound->file, (sf_count_t)frame, SEEK_SET) >= 0;
+    if (!is_there && sound->io.error) {
+        struct flaw flaw = sound_flaw(sound->io.error);
+        return fail(flaw.cause, "cannot seek in %s: %s", source->name, flaw.text);
+    }
     if (!is_there)
-        return fail(STATUS_FAILED, "cannot seek in %s: %s", source->name,
-                    sound->io.error ? sound_error_text(sound->io.error)
-                    : sound->flac   ? "it is damaged"
-                                    : sf_strerror(sound->file));
+        return fail(CAUSE_DAMAGED, "cannot seek in %s: %s", source->name,
+                    sound->flac ? "it is damaged" : sf_strerror(sound->file));
     sound->position = (int64_t)frame;
     return STATUS_OK;
 }

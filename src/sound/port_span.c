@@ -32,10 +32,10 @@ static enum status refuse_end(const struct sound_span *span, uint64_t frames)
     double rate = span->source.format.rate;
     if (span->is_open)
         return fail(
-            STATUS_FAILED,
+            CAUSE_OTHER,
             "cannot begin at %.9g s of %s: it has %.9g s; correct --start, or what lists it",
             (double)span->from / rate, span->source.name, (double)frames / rate);
-    return fail(STATUS_FAILED,
+    return fail(CAUSE_OTHER,
                 "cannot take %.9g s from %.9g s on of %s: it has %.9g s; correct --start and "
                 "--duration or --end, or what lists them",
                 (double)span->frames / rate, (double)span->from / rate, span->source.name,
@@ -151,7 +151,7 @@ enum status source_open_span(struct source *inner, const struct sound_part *part
     enum status status = STATUS_OK;
     if (!span->is_open && span->frames == 0)
         status =
-            fail(STATUS_FAILED, "cannot take %.9g s of %s: that is less than a frame at %.0f Hz",
+            fail(CAUSE_OTHER, "cannot take %.9g s of %s: that is less than a frame at %.0f Hz",
                  part->duration > 0 ? part->duration : part->end - part->start, inner->name, rate);
     if (status == STATUS_OK)
         status = check_end(span, inner->frames);

@@ -45,8 +45,7 @@ static enum status spool_failed(const char *what)
 {
     if (stop_requested())
         return STATUS_INTERRUPTED;
-    return fail(STATUS_FAILED, "cannot %s the temporary file of the first pass: %s", what,
-                strerror(errno));
+    return fail_errno(errno, "cannot %s the temporary file of the first pass", what);
 }
 
 static enum status spool_write(struct sink *sink, const real *const *planar, size_t frames)

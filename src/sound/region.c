@@ -20,7 +20,7 @@ void region_close(struct region *region)
 
 static enum status refuse_long(const struct region *region)
 {
-    return fail(STATUS_FAILED,
+    return fail(CAUSE_UNSUPPORTED,
                 "cannot play %s: it is not seekable and exceeds the %d MiB kept in memory; save it "
                 "to a file",
                 region->name, REGION_MEMORY_MIB);
@@ -87,10 +87,10 @@ static enum status set_ends(struct region *region, double from, double to)
     if (region->from < region->to)
         return STATUS_OK;
     if (to > 0 && to < length)
-        return fail(STATUS_USAGE, "cannot play %s from %.3f s to %.3f s: there is nothing between",
+        return fail(CAUSE_USAGE, "cannot play %s from %.3f s to %.3f s: there is nothing between",
                     region->name, from, to);
-    return fail(STATUS_USAGE, "cannot play %s from %.3f s on: it is %.3f s long", region->name,
-                from, length);
+    return fail(CAUSE_USAGE, "cannot play %s from %.3f s on: it is %.3f s long", region->name, from,
+                length);
 }
 
 static enum status keep_if_short(struct region *region)
@@ -101,7 +101,7 @@ static enum status keep_if_short(struct region *region)
     TRY(source_seek(region->source, region->from));
     TRY(keep(region, frames));
     if (region->source->frames == 0)
-        return fail(STATUS_FAILED, "cannot play %s: it ends before frame %llu", region->name,
+        return fail(CAUSE_DAMAGED, "cannot play %s: it ends before frame %llu", region->name,
                     (unsigned long long)region->from);
     region->base = region->from;
     region->to = region->from + (uint64_t)region->source->frames;
@@ -149,7 +149,7 @@ static enum status check_finite(const struct region *region, float *const *plana
     for (size_t c = 0; c < region->format.channels; c++) {
         size_t bad = audio_find_nonfinite(planar[c], frames);
         if (bad < frames)
-            return fail(STATUS_FAILED, "cannot play %s: frame %llu of channel %zu is %s",
+            return fail(CAUSE_DAMAGED, "cannot play %s: frame %llu of channel %zu is %s",
                         region->name, (unsigned long long)(region->position + bad + 1), c + 1,
                         isnan(planar[c][bad]) ? "not a number" : "infinite");
     }

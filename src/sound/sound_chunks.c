@@ -41,9 +41,11 @@ bool sound_bytes_read(struct sound_bytes *bytes, uint64_t at, void *buffer, size
     return got == (ssize_t)count;
 }
 
-const char *sound_error_text(int error)
+struct flaw sound_flaw(int error)
 {
-    return error == SOUND_SHRANK ? "it became shorter while it was read" : strerror(error);
+    return error == SOUND_SHRANK
+               ? (struct flaw){CAUSE_DAMAGED, "it became shorter while it was read"}
+               : flaw_of_errno(error);
 }
 
 int sound_bytes_write(int fd, uint64_t at, const void *bytes, size_t count)

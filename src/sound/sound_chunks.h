@@ -24,8 +24,8 @@ struct sound_bytes {
 /* An error of a file that has less than when it was opened. */
 enum { SOUND_SHRANK = -1 };
 
-/* The text of an errno, or of that error. */
-const char *sound_error_text(int error);
+/* An errno, or that error. */
+struct flaw sound_flaw(int error);
 
 /* All of a file. */
 struct sound_bytes sound_bytes_of_file(int fd);

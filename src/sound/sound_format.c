@@ -219,9 +219,9 @@ static enum status choose_container(const char *path, const struct sound_format_
                                    containers[i].extension);
     suggest_from_list(near, extension, list, "");
     if (request->container)
-        return fail(STATUS_USAGE, "unknown container '%s'%s%s", extension,
+        return fail(CAUSE_USAGE, "unknown container '%s'%s%s", extension,
                     *near ? near : "; use one of ", *near ? "" : list);
-    return fail(STATUS_USAGE, "cannot choose a container for %s by its name%s%s%s", path,
+    return fail(CAUSE_USAGE, "cannot choose a container for %s by its name%s%s%s", path,
                 *near ? near : "; use one of the extensions ", *near ? "" : list,
                 *near ? "" : ", or --container");
 }
@@ -261,7 +261,7 @@ static enum status choose_named(const char *name, int major, const char *contain
         *format = major | sample_formats[i].subtype;
         if (holds(*format, stream))
             return STATUS_OK;
-        return fail(STATUS_USAGE,
+        return fail(CAUSE_USAGE,
                     "%s cannot hold %zu channel%s of %s at %u Hz; choose another "
                     "--format or container",
                     container, stream->channels, plural_s(stream->channels), name, stream->rate);
@@ -269,8 +269,8 @@ static enum status choose_named(const char *name, int major, const char *contain
     static const char names[] = "pcm16, pcm24, pcm32, float, double";
     char near[SUGGEST_TEXT];
     suggest_from_list(near, name, names, "");
-    return fail(STATUS_USAGE, "unknown sample format '%s'%s%s", name,
-                *near ? near : "; use one of ", *near ? "" : names);
+    return fail(CAUSE_USAGE, "unknown sample format '%s'%s%s", name, *near ? near : "; use one of ",
+                *near ? "" : names);
 }
 
 /* The subtype that keeps the input's samples; 0: lossy. */
@@ -312,7 +312,7 @@ enum status sound_format_choose(const char *path, const struct sound_format_requ
         }
     }
     if (!holds(*format, stream))
-        return fail(STATUS_USAGE, "%s cannot hold %zu channel%s at %u Hz; choose another container",
+        return fail(CAUSE_USAGE, "%s cannot hold %zu channel%s at %u Hz; choose another container",
                     container->name, stream->channels, plural_s(stream->channels), stream->rate);
     if (changed)
         note("%s is written as %s, because %s %s; see --format", path, sound_format_name(*format),

@@ -27,7 +27,7 @@ enum status stated_layout_apply(const char *name, const char *input, struct stre
     }
     TRY(channel_layout_parse(name, &layout, &named));
     if (!fits(layout, format->channels, named))
-        return fail(STATUS_USAGE, "--layout %s is for %zu channel%s, but %s has %zu", name, named,
+        return fail(CAUSE_USAGE, "--layout %s is for %zu channel%s, but %s has %zu", name, named,
                     plural_s(named), input, format->channels);
     bool contradicts = channel_layout_is_known(own) && !channel_layout_equals(own, layout) &&
                        !channel_layout_equals(own, channel_layout_implied(format->channels));

@@ -33,8 +33,9 @@ static enum status read_bytes(struct reader *reader, void *bytes, size_t count)
         return STATUS_OK;
     if (stop_requested())
         return STATUS_INTERRUPTED;
-    return fail(STATUS_FAILED, "cannot read %s: %s", reader->name,
-                ferror(reader->stream) ? strerror(errno) : "its WAV header is cut short");
+    if (ferror(reader->stream))
+        return fail_errno(errno, "cannot read %s", reader->name);
+    return fail(CAUSE_DAMAGED, "cannot read %s: its WAV header is cut short", reader->name);
 }
 
 static enum status skip_bytes(struct reader *reader, uint64_t count)
@@ -70,7 +71,7 @@ static enum status read_format(struct reader *reader, uint32_t size, struct wav_
     unsigned char bytes[40] = {0};
     size_t known = size < sizeof bytes ? size : sizeof bytes;
     if (size < 16)
-        return fail(STATUS_FAILED, "cannot read %s: its WAV format is cut short", reader->name);
+        return fail(CAUSE_DAMAGED, "cannot read %s: its WAV format is cut short", reader->name);
     TRY(read_bytes(reader, bytes, known));
     TRY(skip_bytes(reader, (uint64_t)size - known + (size & 1)));
     uint32_t tag = number(reader, bytes, 2);
@@ -83,12 +84,12 @@ static enum status read_format(struct reader *reader, uint32_t size, struct wav_
     int subtype = subtype_for(tag, bits);
     if (!subtype)
         return fail(
-            STATUS_FAILED,
+            CAUSE_UNSUPPORTED,
             "cannot read %s: a WAV stream with format tag %u and %u bit%s is not supported; "
             "use a file",
             reader->name, tag, bits, plural_s(bits));
     if (channels == 0 || channels > CHANNELS_MOST || rate == 0 || rate > RATE_MOST)
-        return fail(STATUS_FAILED, "cannot read %s: its header says %u channel%s at %u Hz",
+        return fail(CAUSE_DAMAGED, "cannot read %s: its header says %u channel%s at %u Hz",
                     reader->name, channels, plural_s(channels), rate);
     header->is_extensible = extensible;
     header->stream = (struct stream_format){
@@ -134,7 +135,7 @@ static enum status read_sizes_64(struct reader *reader, uint32_t size, struct si
 {
     unsigned char bytes[DS64_LEAST];
     if (size < sizeof bytes)
-        return fail(STATUS_FAILED, SOUND_IMPOSSIBLE, reader->name);
+        return fail(CAUSE_DAMAGED, SOUND_IMPOSSIBLE, reader->name);
     TRY(read_bytes(reader, bytes, sizeof bytes));
     sizes->data = sound_chunks_size_64(bytes);
     sizes->whole = metadata_little(bytes, 8);
@@ -171,12 +172,12 @@ enum status stream_header_read_wav(FILE *stream, const unsigned char head[12], c
         uint32_t size = number(&reader, chunk + 4, 4);
         if (memcmp(chunk, "data", 4) == 0) {
             if (header->frame_bytes == 0)
-                return fail(STATUS_FAILED, "cannot read %s: its WAV header has no format", name);
+                return fail(CAUSE_DAMAGED, "cannot read %s: its WAV header has no format", name);
             uint64_t bytes = size == SIZE_UNKNOWN ? sizes.data : size;
             if (sound_size_is_made_up(bytes, header->frame_bytes))
                 bytes = 0;
             if (bytes > SIZE_MOST)
-                return fail(STATUS_FAILED, SOUND_IMPOSSIBLE, name);
+                return fail(CAUSE_DAMAGED, SOUND_IMPOSSIBLE, name);
             if (bytes > 0) {
                 header->frames = (int64_t)(bytes / header->frame_bytes);
                 find_next(&reader, sizes.whole, bytes, header);
@@ -214,9 +215,8 @@ static void put_id(FILE *stream, const char *id)
 
 static enum status finish(FILE *stream, const char *name)
 {
-    return fflush(stream) == 0 && !ferror(stream)
-               ? STATUS_OK
-               : fail(STATUS_FAILED, "cannot write %s: %s", name, strerror(errno));
+    return fflush(stream) == 0 && !ferror(stream) ? STATUS_OK
+                                                  : fail_errno(errno, "cannot write %s", name);
 }
 
 static void put_extension(FILE *stream, struct channel_layout layout, uint32_t tag, uint32_t bits)

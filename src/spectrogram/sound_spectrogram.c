@@ -48,7 +48,7 @@ static enum status check_finite(const struct slide *slide, float *const *planar,
     for (size_t c = 0; c < slide->samples.channels; c++) {
         size_t bad = audio_find_nonfinite(planar[c], frames);
         if (bad < frames)
-            return fail(STATUS_FAILED, "cannot draw %s: frame %llu of channel %zu is %s",
+            return fail(CAUSE_DAMAGED, "cannot draw %s: frame %llu of channel %zu is %s",
                         slide->source->name, (unsigned long long)(slide->place + bad + 1), c + 1,
                         isnan(planar[c][bad]) ? "not a number" : "infinite");
     }
@@ -171,12 +171,12 @@ static enum status check(struct sound_work *work)
     const struct source *source = work->slide.source;
     double rate = source->format.rate;
     if (settings->channel > source->format.channels)
-        return fail(STATUS_USAGE, "%s has %zu channel%s, and no channel %zu", source->name,
+        return fail(CAUSE_USAGE, "%s has %zu channel%s, and no channel %zu", source->name,
                     source->format.channels, plural_s(source->format.channels), settings->channel);
     work->from = (uint64_t)llrint(settings->from * rate);
     work->to = settings->to > 0 ? (uint64_t)llrint(settings->to * rate) : UINT64_MAX;
     if (work->from >= work->to)
-        return fail(STATUS_USAGE, "cannot draw %s from %g s to %g s: the range is empty",
+        return fail(CAUSE_USAGE, "cannot draw %s from %g s to %g s: the range is empty",
                     source->name, settings->from, settings->to);
     return STATUS_OK;
 }
@@ -187,8 +187,8 @@ static enum status check_end(const struct sound_work *work)
     if (work->from < work->to)
         return STATUS_OK;
     if (slide->place == 0)
-        return fail(STATUS_FAILED, "cannot draw %s: it is empty", slide->source->name);
-    return fail(STATUS_USAGE, "cannot draw %s from %g s: it is %g s long", slide->source->name,
+        return fail(CAUSE_DAMAGED, "cannot draw %s: it is empty", slide->source->name);
+    return fail(CAUSE_USAGE, "cannot draw %s from %g s: it is %g s long", slide->source->name,
                 work->settings->from, (double)slide->place / slide->source->format.rate);
 }
 

@@ -68,9 +68,9 @@ enum status spectrogram_options_check(const struct spectrogram_options *options)
     for (size_t i = 0; i < options->sounds.count; i++)
         streams += strcmp(options->sounds.values[i], "-") == 0;
     if (streams > 1)
-        return fail(STATUS_USAGE, "standard input can be read once, not twice");
+        return fail(CAUSE_USAGE, "standard input can be read once, not twice");
     if (options->sounds.count > SPECTROGRAM_FIGURE_MOST)
-        return fail(STATUS_USAGE, "that is more than %d sounds", SPECTROGRAM_FIGURE_MOST);
+        return fail(CAUSE_USAGE, "that is more than %d sounds", SPECTROGRAM_FIGURE_MOST);
     return options->file ? gnuplot_check_file(options->file) : STATUS_OK;
 }
 

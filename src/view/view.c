@@ -117,7 +117,7 @@ enum status view_open(enum view_choice choice, double interval, struct view **re
         choice = screen && screen->is_possible() ? VIEW_SCREEN : VIEW_PLAIN;
     const struct view_kind *kind = kinds[choice];
     if (!kind)
-        return fail(STATUS_FAILED, "cannot show a screen: halo was built without ncurses");
+        return fail(CAUSE_UNSUPPORTED, "cannot show a screen: halo was built without ncurses");
     struct view *view = calloc(1, kind->size);
     if (!view)
         return fail_memory("the view");

@@ -118,8 +118,8 @@ static enum status screen_open(struct view *view)
     struct screen *screen = (struct screen *)view;
     TRY(library_open(&ncurses_library));
     if (!screen_is_possible())
-        return fail(STATUS_FAILED, "cannot show a screen: standard input and output are not a "
-                                   "capable terminal in the foreground");
+        return fail(CAUSE_UNSUPPORTED, "cannot show a screen: standard input and output are not a "
+                                       "capable terminal in the foreground");
     pthread_mutex_init(&screen->lock, NULL);
     setlocale(LC_CTYPE, "");
     char farewell[128];
@@ -129,7 +129,7 @@ static enum status screen_open(struct view *view)
     if (!newterm(NULL, stdout, stdin)) {
         terminal_restore();
         pthread_mutex_destroy(&screen->lock);
-        return fail(STATUS_FAILED, "cannot show a screen on this terminal");
+        return fail(CAUSE_UNSUPPORTED, "cannot show a screen on this terminal");
     }
     set_up();
     screen->errors = terminal_take_errors();

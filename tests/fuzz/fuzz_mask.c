@@ -70,7 +70,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct mask_load_options options = {.sound = {48000, 2}, .raw.rate = 48000};
+    const struct mask_load_options options = {.sound = {.rate = 48000, .channels = 2},
+                                              .raw.rate = 48000};
     struct mask *mask = NULL;
     FILE *stream = fdopen(memfd_create("input", 0), "w+b");
     if (!stream || (size > 0 && fwrite(data, size, 1, stream) != 1))

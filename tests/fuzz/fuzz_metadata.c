@@ -3,10 +3,11 @@
 #include "fuzz.h"
 #include "sound/metadata.h"
 
-static void write_all(struct sound_metadata *metadata, bool keeps_loops)
+static void write_all(struct sound_metadata *metadata, bool keeps_loops, unsigned rate_in)
 {
     const struct metadata_change change = {.frames = 1000,
                                            .keeps_loops = keeps_loops,
+                                           .rate_in = rate_in,
                                            .rate = 48000,
                                            .channels = 2,
                                            .bits = 16,
@@ -50,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (status == STATUS_OK)
         status = metadata_remove_unplaced(metadata);
     if (status == STATUS_OK)
-        write_all(metadata, size & 1);
+        write_all(metadata, size & 1, size & 2 ? 44100 : 48000);
     if (status == STATUS_OK)
         status = metadata_conclude(metadata);
     metadata_destroy(metadata);

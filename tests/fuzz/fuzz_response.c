@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     rewind(stream);
     const char *column = size % 4 == 0 ? "raw" : size % 4 == 1 ? "3" : NULL;
-    if (plain_text_convert(&stream) || ftello(stream) != 0)
+    if (plain_text_convert(&stream).text || ftello(stream) != 0)
         abort();
     log_capture(message, sizeof message);
     enum status status = response_file_read("input.cal", stream, column, &response);
