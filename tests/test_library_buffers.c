@@ -200,5 +200,5 @@ START_TEST(threads_change_no_sample)
 }
 END_TEST
 
-SUITE_MAIN("library_buffers", buffers_equal_truth, threads_change_no_sample, buffers_may_be_empty, many_buffers_at_once,
-           time_zero_is_the_origin)
+SUITE_MAIN("library_buffers", buffers_equal_truth, threads_change_no_sample, buffers_may_be_empty,
+           many_buffers_at_once, time_zero_is_the_origin)

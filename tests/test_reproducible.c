@@ -127,9 +127,9 @@ static void expect_all(const char *before)
 {
     for (size_t i = 0; i < GOLDENS; i++) {
         const struct golden *golden = &goldens[i];
-        struct command_result result = command_done(
-            "rm -f out.wav && %s %s \"$HALO\" %s %s -f && sha256sum out.wav", before, emulator(),
-            golden->arguments, golden->once ? "" : "-q");
+        struct command_result result =
+            command_done("rm -f out.wav && %s %s \"$HALO\" %s %s -f && sha256sum out.wav", before,
+                         emulator(), golden->arguments, golden->once ? "" : "-q");
         char digest[DIGEST + 1] = "";
         snprintf(digest, sizeof digest, "%.*s", DIGEST, result.out);
         if (strcmp(digest, golden->digest) != 0)

@@ -36,14 +36,14 @@ struct convolver_service; /* convolver_service.h */
 struct convolver_settings {
     const char *backend; /* a name of convolver_backend_name, or "auto" */
     enum precision precision;
-    uint32_t rate;     /* Hz; 0: unknown */
-    size_t block;      /* frames */
-    size_t taps;       /* of the longest mask to come; 0: of the first one */
-    int64_t frames;    /* of the whole sound, for auto; 0 or less: unknown */
-    bool live;         /* the caller waits for each block */
-    bool alone;        /* on a GPU, without anything standing by: for measurements */
-    bool alike;        /* live, on the CPU: no mask costs more by double precision (near_bound.h) */
-    bool mask_stays;   /* the first mask outlives the convolver, and no other follows */
+    uint32_t rate;   /* Hz; 0: unknown */
+    size_t block;    /* frames */
+    size_t taps;     /* of the longest mask to come; 0: of the first one */
+    int64_t frames;  /* of the whole sound, for auto; 0 or less: unknown */
+    bool live;       /* the caller waits for each block */
+    bool alone;      /* on a GPU, without anything standing by: for measurements */
+    bool alike;      /* live, on the CPU: no mask costs more by double precision (near_bound.h) */
+    bool mask_stays; /* the first mask outlives the convolver, and no other follows */
     struct gpu_settings gpu;
     struct proof_request proof;
     const struct convolver_service *service; /* instead of `backend` where it serves; or NULL */

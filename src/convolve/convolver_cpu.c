@@ -18,12 +18,12 @@ enum { ROW_FLOATS = 16 }; /* each row begins at a whole cache line */
 static struct partition_plan plan_for(const struct convolver_shape *shape, enum partition_pace pace)
 {
     size_t rows = shape->inputs < shape->outputs ? shape->inputs : shape->outputs;
-    struct partition_job job = {
-        .taps = shape->taps,
-        .block = shape->block,
-        .pace = pace,
-        .channels = rows,
-        .paths = partition_paths(shape->inputs, shape->outputs, shape->paths)};
+    struct partition_job job = {.taps = shape->taps,
+                                .block = shape->block,
+                                .pace = pace,
+                                .channels = rows,
+                                .paths =
+                                    partition_paths(shape->inputs, shape->outputs, shape->paths)};
     return partition_plan(&job);
 }
 

@@ -102,9 +102,9 @@ size_t render_choose_block(const struct render_job *job)
     if (whole > 0)
         return whole;
     int64_t frames = render_is_reproducible(job) ? FRAMES_UNKNOWN : render_frames_to_come(job);
-    size_t block = stage_list_block(stages, job->source->format.channels, job->workers,
-                                    frames == FRAMES_UNKNOWN ? UINT64_MAX : (uint64_t)frames,
-                                    options->block);
+    size_t block =
+        stage_list_block(stages, job->source->format.channels, job->workers,
+                         frames == FRAMES_UNKNOWN ? UINT64_MAX : (uint64_t)frames, options->block);
     if (options->block && block != options->block)
         note("--block %zu is not used: on the CPU the masks choose the block (%zu)", options->block,
              block);
