@@ -37,7 +37,7 @@ static void make_truth(void)
 {
     command_done(
         "for i in 00 01 02 03 04 05 06 07 08 09 10 11; do case $i in *[02468]) m=a ;; *) m=b ;; "
-        "esac; $HALO render -q --reproducible -O want/x --name $i.wav in/s$i.wav --mask "
+        "esac; $HALO render -q -O want/x --name $i.wav in/s$i.wav --mask "
         "$m.wav,gain=-30 || exit 1; done");
 }
 
@@ -53,7 +53,7 @@ static size_t lines_of(const char *what, const char *file)
     return (size_t)atoi(command_done("cat %s | grep -c '%s' || true", file, what).out);
 }
 
-START_TEST(the_bytes_are_those_of_reproducible_renders)
+START_TEST(the_bytes_are_those_of_renders)
 {
     begin();
     make_truth();
@@ -207,9 +207,8 @@ START_TEST(options_of_jobs_are_those_of_render)
         "echo '{\"in\": \"in/s01.wav\", \"out\": \"o.flac\", \"stages\": [{\"mask\": \"a.wav\"}, "
         "{\"gain\": -31.5}], \"tail\": \"none\", \"format\": \"pcm24\", \"normalize\": -3}' > list");
     command_done("$HALO batch list -O D -q --gain 3");
-    command_done(
-        "$HALO render -q --reproducible in/s01.wav o.flac --mask a.wav --gain -31.5 --tail "
-        "none --format pcm24 --normalize -3 && cmp o.flac D/o.flac");
+    command_done("$HALO render -q in/s01.wav o.flac --mask a.wav --gain -31.5 --tail "
+                 "none --format pcm24 --normalize -3 && cmp o.flac D/o.flac");
     command_done("echo '{\"in\": \"in/s01.wav\", \"threads\": 2}' > list");
     struct command_result result = command_run("$HALO batch list -O D -q");
     ck_assert_int_eq(result.code, 3);
@@ -571,7 +570,7 @@ START_TEST(masks_stand_among_the_other_stages)
     command_done(
         "rm -rf D; $HALO batch --glob in/s00.wav -O D -q --tail none --report rep --noise "
         "in/s03.wav,channel=1,snr=3,start=0 --masks rirs --gain -3 && m=$(grep -o '[ab].wav,gain=-30' rep) && "
-        "$HALO render in/s00.wav hand.wav --reproducible --tail none --noise in/s03.wav,channel=1,snr=3,start=0 --mask "
+        "$HALO render in/s00.wav hand.wav --tail none --noise in/s03.wav,channel=1,snr=3,start=0 --mask "
         "$m --gain -3 && cmp hand.wav D/s00.wav");
     /* Stages of a job stand in their place, which is said. */
     command_done("echo '{\"in\": \"in/s00.wav\", \"gain\": -1}' >own");
@@ -704,16 +703,15 @@ START_TEST(damaged_lists_are_refused)
 }
 END_TEST
 
-SUITE_MAIN("batch", the_bytes_are_those_of_reproducible_renders,
-           only_what_is_missing_or_changed_is_made, a_bad_job_fails_alone,
-           failures_are_counted_by_what_failed, wrong_usage_is_refused_before_anything_is_written,
-           options_of_jobs_are_those_of_render, shards_are_together_the_whole,
-           a_shard_reads_names_alone_of_the_others, clashes_of_shards_are_refused_by_all,
-           schedulers_say_which_shard, nonsense_of_schedulers_is_refused,
-           the_status_knows_what_is_missing, the_status_is_that_of_the_last_list,
-           jobs_of_old_lists_are_removed, runs_at_once_keep_their_lists,
-           killed_runs_lose_nothing_and_leave_nothing, runs_at_once_share_the_work,
-           manifests_come_back_as_their_kind, masks_stand_among_the_other_stages,
-           a_room_begins_at_its_direct_sound, a_missing_gpu_is_not_mentioned,
-           seeds_are_whole_numbers, damaged_lists_are_refused, names_that_are_no_text_fail_alone,
-           byte_order_marks_are_skipped)
+SUITE_MAIN("batch", the_bytes_are_those_of_renders, only_what_is_missing_or_changed_is_made,
+           a_bad_job_fails_alone, failures_are_counted_by_what_failed,
+           wrong_usage_is_refused_before_anything_is_written, options_of_jobs_are_those_of_render,
+           shards_are_together_the_whole, a_shard_reads_names_alone_of_the_others,
+           clashes_of_shards_are_refused_by_all, schedulers_say_which_shard,
+           nonsense_of_schedulers_is_refused, the_status_knows_what_is_missing,
+           the_status_is_that_of_the_last_list, jobs_of_old_lists_are_removed,
+           runs_at_once_keep_their_lists, killed_runs_lose_nothing_and_leave_nothing,
+           runs_at_once_share_the_work, manifests_come_back_as_their_kind,
+           masks_stand_among_the_other_stages, a_room_begins_at_its_direct_sound,
+           a_missing_gpu_is_not_mentioned, seeds_are_whole_numbers, damaged_lists_are_refused,
+           names_that_are_no_text_fail_alone, byte_order_marks_are_skipped)

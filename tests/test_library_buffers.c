@@ -157,5 +157,48 @@ START_TEST(time_zero_is_the_origin)
 }
 END_TEST
 
-SUITE_MAIN("library_buffers", buffers_equal_truth, buffers_may_be_empty, many_buffers_at_once,
-           time_zero_is_the_origin)
+/* As few sounds as all threads share, and as many as each takes whole ones. */
+START_TEST(threads_change_no_sample)
+{
+    enum { SOUNDS = 7, FRAMES = 90000 };
+    static const size_t taps[] = {2, 40, 3000, 70000};
+    for (size_t t = 0; t < sizeof taps / sizeof *taps; t++) {
+        struct mask *mask = truth_noise_mask(t, 2, taps[t]);
+        struct halo_mask *own = library_mask(mask);
+        struct block in = stream_noise(t, 2, FRAMES), out = stream_noise(t, 2, 2 * FRAMES);
+        struct planes from = planes_of(&in), first[SOUNDS], to[SOUNDS];
+        struct halo_job jobs[SOUNDS];
+        for (size_t threads = 1; threads <= 9; threads++) {
+            const struct halo_convolve_options options = {.size = sizeof options,
+                                                          .threads = threads};
+            struct halo_error error;
+            for (size_t j = 0; j < SOUNDS; j++) {
+                to[j] = planes_of(&out);
+                jobs[j] = (struct halo_job){from.samples,  from.stride,  FRAMES - 999 * j,
+                                            to[j].samples, to[j].stride, 2 * FRAMES};
+            }
+            ck_assert_int_eq(halo_convolve_many(own, jobs, SOUNDS, &options, &error), HALO_OK);
+            for (size_t j = 0; j < SOUNDS && threads > 1; j++) {
+                for (size_t c = 0; c < 2; c++)
+                    ck_assert_msg(memcmp(to[j].samples + c * to[j].stride,
+                                         first[j].samples + c * first[j].stride,
+                                         2 * FRAMES * sizeof(float)) == 0,
+                                  "sound %zu, %zu taps, %zu threads", j, taps[t], threads);
+                free(to[j].samples);
+            }
+            if (threads == 1)
+                memcpy(first, to, sizeof first);
+        }
+        for (size_t j = 0; j < SOUNDS; j++)
+            free(first[j].samples);
+        free(from.samples);
+        block_free(&in);
+        block_free(&out);
+        halo_mask_destroy(own);
+        mask_destroy(mask);
+    }
+}
+END_TEST
+
+SUITE_MAIN("library_buffers", buffers_equal_truth, threads_change_no_sample, buffers_may_be_empty,
+           many_buffers_at_once, time_zero_is_the_origin)

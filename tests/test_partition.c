@@ -42,7 +42,7 @@ static void check_segments(const struct partition_plan *plan, size_t taps, size_
 
 static void check_plan(size_t taps, size_t block, enum partition_pace pace)
 {
-    const struct partition_job job = {taps, block, pace, 1, 1, 1};
+    const struct partition_job job = {taps, block, pace, 1, 1};
     struct partition_plan plan = partition_plan(&job);
     if (plan.algorithm == PARTITION_DIRECT)
         ck_assert_uint_eq(plan.head, taps);
@@ -68,9 +68,8 @@ START_TEST(requests_are_within_bounds)
 {
     for (size_t taps = 1; taps < 50000000; taps = taps * 3 / 2 + 1)
         for (size_t most = 1024; most < 20000000; most *= 4)
-            for (size_t threads = 1; threads <= 64; threads *= 2) {
-                const struct partition_job job = {
-                    .taps = taps, .channels = threads + 1, .threads = threads};
+            for (size_t channels = 2; channels <= 65; channels = 2 * channels - 1) {
+                const struct partition_job job = {.taps = taps, .channels = channels};
                 size_t request = partition_preferred_block(&job, most);
                 ck_assert_uint_ge(request, 1);
                 ck_assert_uint_le(request, most);
@@ -84,8 +83,7 @@ END_TEST
 static double wall_of(size_t taps, size_t frames, size_t channels, size_t threads)
 {
     size_t most = (frames + taps) / 8;
-    struct partition_job job = {
-        .taps = taps, .pace = PARTITION_AVERAGE, .channels = channels, .threads = threads};
+    struct partition_job job = {.taps = taps, .pace = PARTITION_AVERAGE, .channels = channels};
     size_t block = job.block = partition_preferred_block(&job, most);
     struct partition_plan plan = partition_plan(&job);
     double blocks = ceil((double)(frames + taps) / (double)block);
@@ -101,7 +99,7 @@ START_TEST(matrices_have_fewer_products)
         double products[2];
         for (size_t k = 0; k < 2; k++) {
             struct partition_job job = {
-                .taps = taps, .channels = CHANNELS, .threads = 2, .paths = k ? CHANNELS : 1};
+                .taps = taps, .channels = CHANNELS, .paths = k ? CHANNELS : 1};
             job.block = partition_preferred_block(&job, FRAMES);
             struct partition_plan plan = partition_plan(&job);
             ck_assert_int_eq(plan.algorithm, PARTITION_OVERLAP_SAVE);

@@ -361,10 +361,10 @@ START_TEST(what_is_drawn_can_be_drawn_again)
                  "\"$(head -n 1 rep | sed 's/.*\"stages\"://; s/}]*}*$//; s/$/}]/')\"'}' > again; "
                  "$HALO batch again -O E -q --seed 99 --threads 1; cmp D/a.wav E/a.wav");
     command_done(
-        "$HALO render -q --reproducible --seed 3 --threads 1 mono.wav 1.wav --noise "
-        "noise.wav,snr=5..20 && $HALO render -q --reproducible --seed 3 --threads 3 mono.wav "
+        "$HALO render -q --seed 3 --threads 1 mono.wav 1.wav --noise "
+        "noise.wav,snr=5..20 && $HALO render -q --seed 3 --threads 3 mono.wav "
         "3.wav --noise noise.wav,snr=5..20,start=random && cmp 1.wav 3.wav && $HALO render -q "
-        "--reproducible --seed 4 mono.wav 4.wav --noise noise.wav,snr=5..20 && ! cmp -s 1.wav "
+        "--seed 4 mono.wav 4.wav --noise noise.wav,snr=5..20 && ! cmp -s 1.wav "
         "4.wav");
     /* Many files of one command draw each its own. */
     command_done(

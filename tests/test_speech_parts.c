@@ -74,8 +74,8 @@ START_TEST(a_part_is_filtered_as_a_file_of_its_own)
     sound_noise_file("room.wav", 4, FLOAT, RATE, 1, 3000);
     command_done(
         "$HALO render -q a.wav part.wav --start 0.7 --duration 1.1 && for t in none full; do "
-        "$HALO render -q --reproducible -f part.wav 1.wav --tail $t --mask "
-        "room.wav,level=input --noise b.flac,snr=5 && $HALO render -q --reproducible -f a.wav "
+        "$HALO render -q -f part.wav 1.wav --tail $t --mask "
+        "room.wav,level=input --noise b.flac,snr=5 && $HALO render -q -f a.wav "
         "2.wav --start 0.7 --duration 1.1 --tail $t --mask room.wav,level=input --noise "
         "b.flac,snr=5 && cmp 1.wav 2.wav || exit 1; done");
 }

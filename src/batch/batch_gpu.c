@@ -231,7 +231,7 @@ static bool is_chosen(const struct batch_options *options, const struct batch_li
                       struct mask_cache *masks, const struct gather_device_kind *kind)
 {
     const struct convolver_settings *convolver = &options->render.chain.settings.convolver;
-    return strcmp(convolver->backend, "auto") == 0 && !convolver->reproducible &&
+    return strcmp(convolver->backend, "auto") == 0 && !options->render.chain.reproducible &&
            may_be_there(kind) && is_faster(options, list, masks, kind);
 }
 
@@ -247,7 +247,7 @@ enum status batch_gpu_choose(const struct batch_options *options, const struct b
     TRY(check(convolver));
     bool named =
         gpu_devices_are_given(&convolver->gpu.devices) || strcmp(convolver->backend, "cuda") == 0;
-    if (convolver->reproducible)
+    if (options->render.chain.reproducible)
         note_detail("--reproducible: the batch stays on the CPU");
     if (!named && !is_chosen(options, list, masks, kind))
         return STATUS_OK;
@@ -275,10 +275,8 @@ void batch_gpu_settle(const struct gather *gather, struct render_options *option
     struct convolver_settings *convolver = &options->chain.settings.convolver;
     const char *backend = convolver->backend;
     bool may = strcmp(backend, "auto") == 0 || strcmp(backend, "cuda") == 0;
-    bool gathers = gather && may && !convolver->reproducible;
+    bool gathers = gather && may && !options->chain.reproducible;
     convolver->service = gathers ? gather_service(gather) : NULL;
-    options->may_vary = !convolver->reproducible; /* the user did not ask for it */
-    convolver->reproducible = !gathers;
     convolver->gpu = (struct gpu_settings){0}; /* the gather has them */
     if (may)
         convolver->backend = "cpu"; /* of what the GPUs do not take */

@@ -52,7 +52,7 @@ static const struct option_row rows[] = {
     OPT_INTEGER("memory", "MIB", struct batch_options, memory, 1, 1 << 24,
                 "for masks that are kept; default: a quarter of the memory\n"
                 "that the machine and its control group (a container) allow"),
-    OPT_FLAG("reproducible", struct batch_options, render.chain.settings.convolver.reproducible,
+    OPT_FLAG("reproducible", struct batch_options, render.chain.reproducible,
              "the bytes of halo render --reproducible for each job: no GPU"),
     OPT_FLAG("allow-commands", struct batch_options, allow_commands,
              "run the commands in a wav.scp; otherwise they are refused"),
@@ -130,8 +130,8 @@ const struct command command_batch = {
     .usage =
         "usage: halo batch LIST|FOLDER -O DIR [stages and options]\n"
         "       halo batch status DIR\n\n"
-        "Filter the sound files of a list, or of a folder and its sub-folders, each as halo render does: on the CPU with the bytes of\n"
-        "halo render --reproducible, on GPUs many at once. A second run does what is missing or has changed. LIST has a job a line:\n"
+        "Filter the sound files of a list, or of a folder and its sub-folders, each as halo render does: on the CPU with its\n"
+        "bytes, on GPUs many at once. A second run does what is missing or has changed. LIST has a job a line:\n"
         "  {\"id\": \"a\", \"in\": \"a.wav\", \"out\": \"a-hall.wav\", \"mask\": \"hall.wav\", \"gain\": -3}\n"
         "and may be compressed (.gz). Members are options of halo render; \"id\" and \"out\" may\n"
         "be left out. Exit code: 0 all are done, 1 it cannot go on, 2 wrong usage, 3 some jobs failed,\n"

@@ -160,7 +160,7 @@ enum status chain_options_check(struct chain_options *options, size_t block)
     if (named && other)
         return fail(CAUSE_USAGE, "--kernel, --gpu-mode and --devices need a GPU, not --backend %s",
                     convolver->backend);
-    if (convolver->reproducible)
+    if (options->reproducible)
         return keep_to_cpu(convolver, named);
     if (gpu->mode == GPU_MODE_AUTO)
         return STATUS_OK;

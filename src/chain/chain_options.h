@@ -9,6 +9,7 @@ struct chain_options {
     struct stage_list stages;
     struct stage_settings settings;
     bool precision_given;
+    bool reproducible;         /* on the CPU, in blocks that suit a sound of unknown length */
     struct plugin_tempo tempo; /* --tempo; bpm 0: none, that of the stages */
     size_t threads;            /* 0: one per processor, two in a stream */
 };

@@ -92,8 +92,8 @@ void report_print(const struct report *report)
         note("computed in double precision");
     stage_list_warn_of_precision(report->stages);
     if (report->reproducible)
-        note("reproducible: on the CPU by fixed plans, in blocks of %zu frame%s",
-             report->chain->block, plural_s(report->chain->block));
+        note("reproducible: on the CPU, in blocks of %zu frame%s", report->chain->block,
+             plural_s(report->chain->block));
     print_drawn(report->stages);
     report_print_stages(report->stages);
     print_tail(report);

@@ -229,7 +229,7 @@ size_t stage_list_grain(const struct stage_list *list)
 }
 
 size_t stage_list_block(const struct stage_list *list, size_t channels, struct workers *workers,
-                        uint64_t frames)
+                        uint64_t frames, size_t wanted)
 {
     size_t widest = channels, block = 0, grain = stage_list_grain(list);
     uint64_t most = frames;
@@ -250,6 +250,8 @@ size_t stage_list_block(const struct stage_list *list, size_t channels, struct w
         if (preferred > block)
             block = preferred;
     }
+    if (wanted > 0 && (block == 0 || block == wanted))
+        return wanted;
     if (block == 0)
         block = most < BLOCK_DEFAULT ? (size_t)most : BLOCK_DEFAULT;
     return block > grain ? block / grain * grain : grain;

@@ -272,9 +272,10 @@ MUST_CHECK enum status stage_list_load_part(struct stage_list *list,
                                             const struct stage_settings *settings,
                                             struct stream_format *format, size_t first, size_t end);
 
-/* The block that suits all stages, in frames, for a job of `frames`; UINT64_MAX: unknown. */
+/* The block that suits all stages, in frames, for a job of `frames`; UINT64_MAX: unknown. `wanted`,
+ * or 0, is taken if no stage prefers another. */
 size_t stage_list_block(const struct stage_list *list, size_t channels, struct workers *workers,
-                        uint64_t frames);
+                        uint64_t frames, size_t wanted);
 
 /* Any block is to be a multiple of it. */
 size_t stage_list_grain(const struct stage_list *list);

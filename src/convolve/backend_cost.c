@@ -84,7 +84,6 @@ static double step_of_cpu(const struct backend_job *job, size_t *sharers)
     struct partition_job plan_job = {.taps = job->taps,
                                      .pace = PARTITION_AVERAGE,
                                      .channels = widest(job),
-                                     .threads = job->threads,
                                      .paths =
                                          partition_paths(job->inputs, job->outputs, job->paths)};
     size_t block = partition_preferred_block(&plan_job, block_most(job));

@@ -144,7 +144,6 @@ static struct convolver_shape shape_for(const struct convolver_settings *setting
                                     .block = settings->block,
                                     .frames = settings->frames,
                                     .live = settings->live || settings->gpu.mode != GPU_MODE_AUTO,
-                                    .reproducible = settings->reproducible,
                                     .alike = settings->alike,
                                     .paths = mask->path_count,
                                     .has_choices = settings->taps > 0,

@@ -21,8 +21,7 @@
 
 enum gpu_mode { GPU_MODE_AUTO, GPU_MODE_RESIDENT, GPU_MODE_GRAPH };
 
-enum { CONVOLVER_THREADS_ASSUMED = 8 }; /* that blocks of a reproducible render suit */
-enum { GPU_LIVE_BLOCK_MOST = 2048 };    /* frames: longer blocks use the batch convolver */
+enum { GPU_LIVE_BLOCK_MOST = 2048 }; /* frames: longer blocks use the batch convolver */
 
 /* All zero: automatic. */
 struct gpu_settings {
@@ -37,15 +36,14 @@ struct convolver_service; /* convolver_service.h */
 struct convolver_settings {
     const char *backend; /* a name of convolver_backend_name, or "auto" */
     enum precision precision;
-    uint32_t rate;     /* Hz; 0: unknown */
-    size_t block;      /* frames */
-    size_t taps;       /* of the longest mask to come; 0: of the first one */
-    int64_t frames;    /* of the whole sound, for auto; 0 or less: unknown */
-    bool live;         /* the caller waits for each block */
-    bool alone;        /* on a GPU, without anything standing by: for measurements */
-    bool reproducible; /* neither the preferred block nor a rounding depends on the machine */
-    bool alike;        /* live, on the CPU: no mask costs more by double precision (near_bound.h) */
-    bool mask_stays;   /* the first mask outlives the convolver, and no other follows */
+    uint32_t rate;   /* Hz; 0: unknown */
+    size_t block;    /* frames */
+    size_t taps;     /* of the longest mask to come; 0: of the first one */
+    int64_t frames;  /* of the whole sound, for auto; 0 or less: unknown */
+    bool live;       /* the caller waits for each block */
+    bool alone;      /* on a GPU, without anything standing by: for measurements */
+    bool alike;      /* live, on the CPU: no mask costs more by double precision (near_bound.h) */
+    bool mask_stays; /* the first mask outlives the convolver, and no other follows */
     struct gpu_settings gpu;
     struct proof_request proof;
     const struct convolver_service *service; /* instead of `backend` where it serves; or NULL */
@@ -145,7 +143,8 @@ bool convolver_has_begun(const struct filter *convolver, uint64_t number, uint64
 /* While no step runs: whether a switch has begun, at frame *at, and not ended. */
 bool convolver_is_within_switch(const struct filter *convolver, uint64_t *at);
 
-/* Best block length for a file, in frames, at most `most`. Ignores settings->block. */
+/* Best block length for a file, in frames, at most `most`. On the CPU it depends on the mask and on
+ * `most` alone, and so do the samples; a GPU takes settings->block, unless it is 0. */
 size_t convolver_preferred_block(const struct convolver_settings *settings, const struct mask *mask,
                                  size_t most);
 
@@ -169,7 +168,6 @@ struct convolver_shape {
     size_t block;
     int64_t frames; /* of the whole sound; 0 or less: unknown */
     bool live;
-    bool reproducible;
     bool alike;
     bool has_choices; /* other masks may follow the first one */
     struct gpu_settings gpu;

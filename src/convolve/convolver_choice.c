@@ -109,17 +109,16 @@ size_t convolver_preferred_block(const struct convolver_settings *settings, cons
     char reason[sizeof((struct convolver *)NULL)->reason];
     const struct convolver_backend *backend =
         convolver_choose(settings, mask, reason, sizeof reason);
+    if (settings->block && backend == &convolver_cuda)
+        return settings->block;
     if (settings->live || settings->gpu.mode != GPU_MODE_AUTO)
         return LIVE_BLOCK;
     if (backend && backend->preferred_block)
         return backend->preferred_block(mask->taps, most);
     size_t channels = mask->inputs > mask->outputs ? mask->inputs : mask->outputs;
-    size_t threads =
-        settings->reproducible ? CONVOLVER_THREADS_ASSUMED : workers_count(settings->workers);
     const struct partition_job job = {
         .taps = mask->taps,
         .channels = channels,
-        .threads = threads,
         .paths = partition_paths(mask->inputs, mask->outputs, mask->path_count)};
     return partition_preferred_block(&job, most);
 }

@@ -17,15 +17,13 @@ enum { ROW_FLOATS = 16 }; /* each row begins at a whole cache line */
 
 static struct partition_plan plan_for(const struct convolver_shape *shape, enum partition_pace pace)
 {
-    size_t threads = workers_count(shape->workers);
     size_t rows = shape->inputs < shape->outputs ? shape->inputs : shape->outputs;
-    struct partition_job job = {
-        .taps = shape->taps,
-        .block = shape->block,
-        .pace = pace,
-        .channels = rows,
-        .threads = shape->reproducible ? CONVOLVER_THREADS_ASSUMED : threads,
-        .paths = partition_paths(shape->inputs, shape->outputs, shape->paths)};
+    struct partition_job job = {.taps = shape->taps,
+                                .block = shape->block,
+                                .pace = pace,
+                                .channels = rows,
+                                .paths =
+                                    partition_paths(shape->inputs, shape->outputs, shape->paths)};
     return partition_plan(&job);
 }
 
@@ -141,7 +139,7 @@ HALO_REALTIME void add_head(const struct convolver_shape *shape, const struct hi
         for (size_t p = table->first[output]; p < table->first[output + 1]; p++) {
             const real *x = history_now(history, table->paths[p].input) + start;
             const real *h = heads + table->paths[p].column * head;
-            (shape->reproducible ? fir_add_exactly : fir_add)(sum, x, frames, h, head);
+            fir_add(sum, x, frames, h, head);
         }
         for (size_t i = 0; i < frames; i++)
             out[start + i] += (real)sum[i];

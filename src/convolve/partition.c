@@ -35,7 +35,7 @@ enum {
     CHUNK_FFT_MOST = 1 << 18,       /* for partitioned masks: longer ones leave the cache */
     REQUEST_LEAST = 1 << 17,        /* frames: enough work between two reads */
     REQUEST_SAMPLES_MOST = 1 << 20, /* of all channels, for short masks: bounds memory */
-    SHARERS_MOST = 64,              /* threads that a longer block is made for */
+    THREADS_SHORT = 2,              /* that share a block of a short sound */
     SPARE_FLOATS = 1 << 13,         /* allowed for a mask's spectra beyond 9/4 of its taps */
     HEAD_LEAST = 64,                /* frames: shorter transforms lose to the direct form */
     /* Longest partitions in blocks, live: the step does its longest transform within one block,
@@ -250,7 +250,7 @@ struct partition_plan partition_plan(const struct partition_job *job)
     double cost = paths_of(job) * partition_head_cost(job->taps, job->block);
     plan_overlap_save(job, &cost, &best);
     if (job->pace == PARTITION_AVERAGE)
-        cost /= (double)partition_sharers(&best, job->channels, job->threads);
+        cost /= (double)partition_sharers(&best, job->channels, PARTITION_THREADS);
     plan_segments(job, &cost, &best);
     best.pace = job->pace;
     return best;
@@ -260,7 +260,8 @@ size_t partition_preferred_block(const struct partition_job *job, size_t most)
 {
     /* Keep memory small compared with the masks' own. */
     size_t share = REQUEST_SAMPLES_MOST / job->channels + job->taps / 8 + 1;
-    most = most < share ? most : share;
+    bool is_short = most < share;
+    most = is_short ? most : share;
     double best_cost = INFINITY;
     struct partition_plan plan;
     size_t hop = most;
@@ -272,10 +273,11 @@ size_t partition_preferred_block(const struct partition_job *job, size_t most)
         hop = plan.hop;
     }
     size_t chunks = divide_up(REQUEST_LEAST, hop);
-    chunks = divide_up(chunks, job->threads) * job->threads;
-    size_t sharers = job->threads < SHARERS_MOST ? job->threads : SHARERS_MOST;
-    if (most / 2 / hop * job->channels >= sharers)
-        most /= 2; /* their chunks are short: of these blocks, more stays in the cache */
+    chunks = divide_up(chunks, PARTITION_THREADS) * PARTITION_THREADS;
+    /* Short chunks: of a shorter block more stays in the cache. In a short sound a block is new memory,
+     * which takes longer than many threads save. */
+    if (most / 2 / hop * job->channels >= (is_short ? THREADS_SHORT : PARTITION_THREADS))
+        most /= 2;
     size_t fit = most / hop > 0 ? most / hop : 1;
     double step = best_cost * (double)(hop * fit * job->channels);
     if (fit < chunks && fit > 2 && step < SHORT_STEP)

@@ -25,7 +25,8 @@ enum partition_algorithm {
 
 enum {
     PARTITION_SEGMENTS_MOST = 16,
-    PARTITION_LINE = 16, /* frames: overlap-save's sizes are multiples of it */
+    PARTITION_LINE = 16,   /* frames: overlap-save's sizes are multiples of it */
+    PARTITION_THREADS = 8, /* assumed, so that all machines have the same plans and samples */
 };
 
 struct partition_segment {
@@ -64,8 +65,7 @@ struct partition_job {
     size_t block;
     enum partition_pace pace;
     size_t channels;
-    size_t threads; /* PARTITION_AVERAGE: that can share the work of a step */
-    size_t paths;   /* PARTITION_AVERAGE: of the mask, for each channel; 0 is as good as 1 */
+    size_t paths; /* PARTITION_AVERAGE: of the mask, for each channel; 0 is as good as 1 */
 };
 
 /* The paths of a mask for each channel, rounded down. */
@@ -78,7 +78,7 @@ struct partition_plan partition_plan(const struct partition_job *job);
  * and chunks, a direct form among channels; segments are not divided. */
 size_t partition_sharers(const struct partition_plan *plan, size_t channels, size_t threads);
 
-/* Best block length for files, in frames: whole chunks that the job's threads can share, at most
+/* Best block length for files, in frames: whole chunks that PARTITION_THREADS can share, at most
  * `most`. The job's block and pace do not matter. */
 size_t partition_preferred_block(const struct partition_job *job, size_t most);
 

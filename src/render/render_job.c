@@ -83,6 +83,7 @@ static enum status prepare(struct render_job *job, struct render_options *option
     job->format = job->source->format;
     settings->convolver.frames = job->source->frames;
     settings->convolver.mask_stays = true;
+    settings->convolver.block = options->block;
     TRY(workers_create_for_later(job->settings->alone ? 1 : options->chain.threads, &job->workers));
     settings->convolver.workers = job->workers;
     settings->masks = job->settings->masks;

@@ -56,7 +56,8 @@ void render_settle_precision(const struct render_job *job, struct render_options
  * holds no such peak, or varies. */
 MUST_CHECK enum status render_check_output(const struct render_job *job);
 
-/* Frames of a block. That of a reproducible render depends on the chain alone. */
+/* Frames of a block. On the CPU it depends on the chain and the length of the sound alone; of a
+ * reproducible render on the chain alone. */
 size_t render_choose_block(const struct render_job *job);
 
 /* ---- render_sound.c ---- */

@@ -130,7 +130,7 @@ const struct option_row render_options_sound_rows[] = {
                "keep (default) tags, pictures, markers and chunks; none; or\n"
                "FILE.json: keep them, with the tags that FILE says"),
     OPT_FRAMES("block", struct render_options, block, 1, BLOCK_MOST,
-               "frames filtered at a time; default: chosen by the masks"),
+               "frames filtered at a time; on the CPU masks choose their own"),
     OPT_PROVE(struct render_options, proof),
     {0},
 };
@@ -139,9 +139,8 @@ static const struct option_row rows[] = {
     OPT_FILE("output", "OUT", struct render_options, output,
              "where to write, instead of as an argument", .letter = 'o',
              .given = OPT_GIVEN(struct render_options, output_given)),
-    OPT_FLAG("reproducible", struct render_options, chain.settings.convolver.reproducible,
-             "the same bytes on every processor, with any threads, saved\n"
-             "plans and --block: on the CPU, by slower transforms"),
+    OPT_FLAG("reproducible", struct render_options, chain.reproducible,
+             "on the CPU, with the same bytes from a pipe as from a file"),
     OPT_OUT_DIR(struct render_options, out_dir,
                 "render all arguments as inputs, a file on each thread, into\n"
                 "this folder, which is made; of a folder all sound files, with\n"
@@ -228,7 +227,7 @@ enum status render_options_check(struct render_options *options)
          options->tail_given || options->boundary != BOUNDARY_ZERO || options->block ||
          options->part.start > 0 || options->duration_given || options->end_given ||
          options->json || options->channel || options->rate || options->quality > 0 ||
-         options->chain.settings.convolver.reproducible))
+         options->chain.reproducible))
         return fail(
             CAUSE_USAGE,
             "--replay takes everything from its log: no stages, --save-chain, --normalize, "

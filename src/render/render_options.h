@@ -42,7 +42,6 @@ struct render_options {
     const struct output_record *record; /* of the output (atomic_file.h); NULL: none */
     const char *out_dir;                /* for many inputs; NULL: one */
     const char *name;                   /* of their outputs (output_names.h) */
-    bool may_vary;                      /* `reproducible` is of the sound alone, not of its file */
     struct string_list more;            /* arguments after the first two */
 };
 

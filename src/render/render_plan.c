@@ -9,7 +9,7 @@ bool render_is_double(const struct render_job *job)
 
 bool render_is_reproducible(const struct render_job *job)
 {
-    return job->options->chain.settings.convolver.reproducible;
+    return job->options->chain.reproducible;
 }
 
 int64_t render_frames_to_come(const struct render_job *job)
@@ -56,8 +56,7 @@ static enum status check_quality(const struct render_job *job)
 
 static enum status check_container(const struct render_job *job)
 {
-    if (!render_is_reproducible(job) || job->options->may_vary ||
-        !sound_format_varies(job->sound_format))
+    if (!render_is_reproducible(job) || !sound_format_varies(job->sound_format))
         return STATUS_OK;
     return fail(CAUSE_USAGE,
                 "--reproducible: each file in the container of %s differs, by a random number or "
@@ -99,17 +98,17 @@ size_t render_choose_block(const struct render_job *job)
 {
     const struct render_options *options = job->options;
     const struct stage_list *stages = &options->chain.stages;
-    if (options->block && !render_is_reproducible(job))
-        return options->block;
-    if (options->block)
-        note("--block %zu is not used: --reproducible leaves the block to the masks",
-             options->block);
     size_t whole = whole_block(job);
     if (whole > 0)
         return whole;
     int64_t frames = render_is_reproducible(job) ? FRAMES_UNKNOWN : render_frames_to_come(job);
-    return stage_list_block(stages, job->source->format.channels, job->workers,
-                            frames == FRAMES_UNKNOWN ? UINT64_MAX : (uint64_t)frames);
+    size_t block =
+        stage_list_block(stages, job->source->format.channels, job->workers,
+                         frames == FRAMES_UNKNOWN ? UINT64_MAX : (uint64_t)frames, options->block);
+    if (options->block && block != options->block)
+        note("--block %zu is not used: on the CPU the masks choose the block (%zu)", options->block,
+             block);
+    return block;
 }
 
 void render_settle_precision(const struct render_job *job, struct render_options *options)

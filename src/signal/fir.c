@@ -48,7 +48,7 @@ add_floats(doubles total[FLOATS / DOUBLES], floats sum)
 
 /* FIR_RUN taps at most of FLOATS outputs. A product passes four roundings before it is added in
  * double precision, however its neighbours compare with it: an error of 5 * 2^-24 sum |x h| at
- * most. */
+ * most. Fused, it would pass three, but which of two products is fused is up to the compiler. */
 __attribute__((always_inline)) HALO_REALTIME static inline void
 add_run_float(doubles total[FLOATS / DOUBLES], const float *x, const float *h, size_t count)
 {

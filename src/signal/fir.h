@@ -3,7 +3,7 @@
  *   sum[i] += sum over k of x[i - k] h[k],   i = 0..frames-1, k = 0..taps-1
  *
  * x has taps - 1 readable frames before it, and `frames` (1..FIR_TILE) from it on.
- * Threads: any. Real-time.
+ * The same bits on every processor and for any `frames`. Threads: any. Real-time.
  */
 #ifndef HALO_FIR_H
 #define HALO_FIR_H
@@ -12,17 +12,15 @@
 
 enum { FIR_TILE = 64 };
 
-/* The reference: products, which are exact, and sums in double precision. The same bits on every
- * processor: fusing them changes nothing. */
+/* The reference: products, which are exact, and sums in double precision. */
 void fir_add_exactly(double sum[FIR_TILE], const float *x, size_t frames, const float *h,
                      size_t taps);
 
 /* Float products and partial sums of few taps, added up in double precision: rounding stays near
- * that of a short filter, and is less where the processor fuses them. */
+ * that of a short filter. */
 void fir_add(double sum[FIR_TILE], const float *x, size_t frames, const float *h, size_t taps);
 
-/* Products and compensated sums in double precision; not fused, so that they are the same bits on
- * every processor too. */
+/* Products and compensated sums in double precision. */
 void fir_add_exactly_in_double(double sum[FIR_TILE], const double *x, size_t frames,
                                const double *h, size_t taps);
 void fir_add_in_double(double sum[FIR_TILE], const double *x, size_t frames, const double *h,
