@@ -75,7 +75,7 @@ START_TEST(a_skipped_plugin_that_was_looked_for_is_named)
 END_TEST
 
 /* Only where nothing has the whole words. */
-START_TEST(words_are_found_without_their_endings)
+START_TEST(terms_are_found_without_their_endings)
 {
     offer("mean");
     static const char *const words[] = {"late-latencers", "late-latencor", "Late Latencs"};
@@ -517,7 +517,7 @@ int main(void)
         names_are_found_without_their_hyphens,
         a_crash_is_remembered_until_the_file_changes,
         a_skipped_plugin_that_was_looked_for_is_named,
-        words_are_found_without_their_endings,
+        terms_are_found_without_their_endings,
         a_damaged_cache_is_ignored,
         bad_ladspa_libraries_are_skipped,
         a_long_scan_reports_progress,

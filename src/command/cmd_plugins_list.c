@@ -46,8 +46,8 @@ static void cut_ending(char word[TEXT_MOST])
 }
 
 /* Whether each word is in one of these texts, some of which may be NULL. */
-static bool has_words(const struct plugins_list_settings *settings, const char *const texts[],
-                      size_t count)
+static bool matches(const struct plugins_list_settings *settings, const char *const texts[],
+                    size_t count)
 {
     char all[TEXT_MOST], part[TEXT_MOST];
     for (size_t i = 0; i < settings->args.count; i++) {
@@ -68,7 +68,7 @@ static bool has_words(const struct plugins_list_settings *settings, const char *
 static bool is_wanted(const struct plugins_list_settings *settings, const struct plugin_row *row)
 {
     const char *const texts[] = {row->id, row->name, row->maker, row->category};
-    return has_words(settings, texts, sizeof texts / sizeof *texts);
+    return matches(settings, texts, sizeof texts / sizeof *texts);
 }
 
 static size_t count_wanted(const struct plugins_list_settings *settings,
@@ -127,11 +127,11 @@ static void report_skips(const struct plugins_list_settings *settings,
     size_t count = 0;
     for (size_t i = 0; i < scan->skip_count; i++) {
         const char *name = skip_name(&scan->skips[i]);
-        is_any = is_any && !has_words(settings, &name, 1);
+        is_any = is_any && !matches(settings, &name, 1);
     }
     for (size_t i = 0; i < scan->skip_count; i++) {
         const char *name = skip_name(&scan->skips[i]);
-        if (!is_any && !has_words(settings, &name, 1))
+        if (!is_any && !matches(settings, &name, 1))
             continue;
         short_list_add(&list, name);
         is_remembered |= scan->skips[i].is_remembered;
