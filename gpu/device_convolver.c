@@ -18,11 +18,6 @@ struct device_convolver {
     size_t floats;
 };
 
-bool device_convolver_has_gpu(void)
-{
-    return gpu_is_there();
-}
-
 static cudaError_t form_columns(struct device_convolver *convolver, const float *columns,
                                 size_t count, float *taps)
 {
@@ -71,6 +66,8 @@ static enum status fill(struct device_convolver *convolver, const struct mask *m
 enum status device_convolver_create(const struct mask *mask, size_t frames,
                                     struct device_convolver **result)
 {
+    if (!gpu_is_there())
+        return fail(CAUSE_NO_GPU, "cannot use a GPU: there is none; use halo_convolve_many");
     struct device_convolver *convolver = calloc(1, sizeof *convolver);
     if (!convolver)
         return fail_memory("a convolver");

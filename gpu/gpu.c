@@ -91,10 +91,10 @@ enum status gpu_count(int *count)
     gpu_settle();
     cudaError_t error = cudaGetDeviceCount(count);
     if (error == cudaErrorInsufficientDriver)
-        return fail(CAUSE_DEVICE, "there is no NVIDIA driver, or it is older than this build's "
+        return fail(CAUSE_NO_GPU, "there is no NVIDIA driver, or it is older than this build's "
                                   "CUDA; install one, or use --backend cpu");
     if (error != cudaSuccess || *count == 0)
-        return fail(CAUSE_DEVICE, "there is no NVIDIA GPU (%s); use --backend cpu",
+        return fail(CAUSE_NO_GPU, "there is no NVIDIA GPU (%s); use --backend cpu",
                     cudaGetErrorString(error == cudaSuccess ? cudaErrorNoDevice : error));
     return STATUS_OK;
 }

@@ -344,6 +344,9 @@ START_TEST(states_are_saved_and_loaded)
     command_done("truncate -s -1 c.yml.state/1/state.clap");
     command_refused(1, "state.clap: it is damaged",
                     "$HALO render in.wav no.wav --clap " ID "keep,@state=c.yml.state/1");
+    command_done("! $HALO render in.wav no.wav --json --clap " ID
+                 "keep,@state=c.yml.state/1 >error;"
+                 "grep -q '\"cause\":\"damaged\"' error && rm error"); /* of the other process */
     command_done("echo hello >c.yml.state/1/state.clap");
     command_refused(1, "it is not the state of a CLAP plugin",
                     "$HALO render in.wav no.wav --clap " ID "keep,@state=c.yml.state/1");

@@ -34,13 +34,18 @@ void api_begin(struct api_call *call)
     call->locale = plain_locale_begin();
 }
 
-enum halo_status api_end_as(struct api_call *call, enum status status, enum halo_status otherwise,
-                            struct halo_error *error)
+static enum halo_status code_of(enum cause cause)
 {
-    enum halo_status result = status == STATUS_OK                      ? HALO_OK
-                              : status == STATUS_USAGE                 ? HALO_USAGE
-                              : call->failure.cause == CAUSE_NO_MEMORY ? HALO_NO_MEMORY
-                                                                       : otherwise;
+    return cause == CAUSE_USAGE       ? HALO_USAGE
+           : cause == CAUSE_NO_MEMORY ? HALO_NO_MEMORY
+           : cause == CAUSE_BUSY      ? HALO_BUSY
+           : cause == CAUSE_NO_GPU    ? HALO_NO_GPU
+                                      : HALO_FAILED;
+}
+
+enum halo_status api_end(struct api_call *call, enum status status, struct halo_error *error)
+{
+    enum halo_status result = status == STATUS_OK ? HALO_OK : code_of(call->failure.cause);
     char text[HALO_ERROR_BYTES] = ""; /* both ends of what is too long */
     log_capture(text, sizeof text);
     if (status != STATUS_OK)
@@ -53,11 +58,6 @@ enum halo_status api_end_as(struct api_call *call, enum status status, enum halo
         printable_copy(error->text, sizeof error->text, text);
     }
     return result;
-}
-
-enum halo_status api_end(struct api_call *call, enum status status, struct halo_error *error)
-{
-    return api_end_as(call, status, HALO_FAILED, error);
 }
 
 enum status api_read_struct(const void *given, void *own, size_t size, const char *what)

@@ -23,14 +23,6 @@ void api_begin(struct api_call *call);
 /* `error`: NULL, or what to fill in. Returns the status for the caller of the library. */
 enum halo_status api_end(struct api_call *call, enum status status, struct halo_error *error);
 
-/* What other failures are of a call that is to use a GPU: HALO_NO_GPU where there is none. To be
- * asked before: after some failures a process sees its GPU no more. */
-enum halo_status api_without_gpu(void);
-
-/* The same with `otherwise` for what is neither usage nor memory. */
-enum halo_status api_end_as(struct api_call *call, enum status status, enum halo_status otherwise,
-                            struct halo_error *error);
-
 /* Copy a struct of the caller, whose first member is its size, to `own` of `size` bytes: what an
  * older caller does not know is 0, and what a newer one sets beyond is refused. `given`: NULL, or
  * the struct. Errors: usage. */

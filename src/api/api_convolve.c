@@ -221,11 +221,9 @@ enum halo_status halo_convolve_many(const struct halo_mask *mask, const struct h
     api_begin(&call);
     enum status status =
         api_read_struct(given, &options, sizeof options, "struct halo_convolve_options");
-    bool on_gpu = options.backend && strcmp(options.backend, convolver_cuda.name) == 0;
-    enum halo_status otherwise = on_gpu ? api_without_gpu() : HALO_FAILED;
     if (status == STATUS_OK)
         status = convolve(mask, jobs, count, &options);
-    return api_end_as(&call, status, otherwise, error);
+    return api_end(&call, status, error);
 }
 
 enum halo_status halo_convolve(const struct halo_mask *mask, const float *in, size_t in_stride,

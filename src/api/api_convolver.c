@@ -125,11 +125,9 @@ enum halo_status halo_convolver_create(const struct halo_mask *mask,
         status = check_options(&options);
     if (status == STATUS_OK && !(convolver = calloc(1, sizeof *convolver)))
         status = fail_memory("a convolver");
-    bool on_gpu = options.backend && strcmp(options.backend, convolver_cuda.name) == 0;
-    enum halo_status otherwise = on_gpu ? api_without_gpu() : HALO_FAILED;
     if (status == STATUS_OK)
         status = fill(convolver, &options, mask);
-    enum halo_status code = api_end_as(&call, status, otherwise, error);
+    enum halo_status code = api_end(&call, status, error);
     if (code == HALO_OK)
         *result = convolver;
     else
@@ -246,14 +244,14 @@ enum halo_status halo_convolver_switch(struct halo_convolver *convolver,
                                        struct halo_error *error)
 {
     struct api_call call;
-    bool busy = !halo_convolver_switched(convolver, NULL);
     api_begin(&call);
-    enum status status = busy ? fail(CAUSE_TEMPORARY, "cannot switch masks: the previous switch is "
-                                                      "still under way")
-                              : check_fit(convolver, mask);
+    enum status status = !halo_convolver_switched(convolver, NULL)
+                             ? fail(CAUSE_BUSY, "cannot switch masks: the previous switch is "
+                                                "still under way")
+                             : check_fit(convolver, mask);
     if (status == STATUS_OK)
         status = switch_to(convolver, mask->mask, at, fade);
-    return api_end_as(&call, status, busy ? HALO_BUSY : HALO_FAILED, error);
+    return api_end(&call, status, error);
 }
 
 bool halo_convolver_switched(const struct halo_convolver *convolver, uint64_t *at)

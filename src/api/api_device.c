@@ -16,11 +16,6 @@ struct halo_device_convolver {
 };
 
 #ifdef HALO_NO_CUDA
-bool device_convolver_has_gpu(void)
-{
-    return false;
-}
-
 static enum status create(const struct halo_mask *mask, struct halo_device_convolver *own)
 {
     (void)mask, (void)own;
@@ -41,8 +36,6 @@ static void destroy(struct halo_device_convolver *own)
 #else
 static enum status create(const struct halo_mask *mask, struct halo_device_convolver *own)
 {
-    if (!device_convolver_has_gpu())
-        return fail(CAUSE_DEVICE, "cannot use a GPU: there is none; use halo_convolve_many");
     return device_convolver_create(mask->mask, own->frames, &own->convolver);
 }
 
@@ -78,20 +71,13 @@ static enum status make(const struct halo_mask *mask, size_t frames,
     return status;
 }
 
-enum halo_status api_without_gpu(void)
-{
-    return device_convolver_has_gpu() ? HALO_FAILED : HALO_NO_GPU;
-}
-
 enum halo_status halo_device_convolver_create(const struct halo_mask *mask, size_t frames,
                                               struct halo_device_convolver **convolver,
                                               struct halo_error *error)
 {
     struct api_call call;
     api_begin(&call);
-    enum halo_status otherwise = api_without_gpu();
-    enum status status = make(mask, frames, convolver);
-    return api_end_as(&call, status, otherwise, error);
+    return api_end(&call, make(mask, frames, convolver), error);
 }
 
 void halo_device_convolver_destroy(struct halo_device_convolver *convolver)

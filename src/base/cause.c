@@ -35,9 +35,9 @@ struct flaw flaw_of_errno(int error)
 
 const char *cause_name(enum cause cause)
 {
-    static const char *const names[] = {"other",         "usage",      "missing",     "exists",
-                                        "not permitted", "damaged",    "unsupported", "no space",
-                                        "read-only",     "no memory",  "temporary",   "device",
-                                        "some failed",   "interrupted"};
+    static const char *const names[] = {"other",         "usage",     "missing",     "exists",
+                                        "not permitted", "damaged",   "unsupported", "no space",
+                                        "read-only",     "no memory", "temporary",   "busy",
+                                        "device",        "no GPU",    "some failed", "interrupted"};
     return names[cause];
 }

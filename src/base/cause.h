@@ -15,7 +15,9 @@ enum cause {
     CAUSE_READ_ONLY, /* a disk */
     CAUSE_NO_MEMORY, /* or no thread */
     CAUSE_TEMPORARY, /* the same call may succeed later: I/O errors, too many open files */
+    CAUSE_BUSY,      /* what was begun before is not over */
     CAUSE_DEVICE,    /* a GPU, a sound device or its server */
+    CAUSE_NO_GPU,    /* none can be used at all */
     CAUSE_SOME_FAILED,
     CAUSE_INTERRUPTED, /* by a signal */
 };

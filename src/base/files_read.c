@@ -152,14 +152,13 @@ struct flaw files_read_open(const char *path, FILE **stream)
     if (fd < 0 && errno == ENOENT)
         return describe_missing(path);
     bool refused = fd < 0 && errno != ENXIO; /* ENXIO: a socket */
+    bool failed = refused || (fd >= 0 && fstat(fd, &about) != 0);
     struct flaw flaw = {0};
-    if (refused || (fd >= 0 && fstat(fd, &about) != 0))
-        flaw = flaw_of_errno(errno);
-    else if (fd >= 0 && S_ISDIR(about.st_mode))
+    if (!failed && fd >= 0 && S_ISDIR(about.st_mode))
         flaw = (struct flaw){CAUSE_UNSUPPORTED, "it is a directory"};
-    else if (fd < 0 || !S_ISREG(about.st_mode))
+    else if (!failed && (fd < 0 || !S_ISREG(about.st_mode)))
         flaw = (struct flaw){CAUSE_UNSUPPORTED, NOT_REGULAR};
-    else if (!(*stream = fdopen(fd, "rb")))
+    else if (failed || !(*stream = fdopen(fd, "rb")))
         flaw = flaw_of_errno(errno);
     if (flaw.text && fd >= 0)
         close(fd);

@@ -81,9 +81,8 @@ static enum status prepare(struct convolver *convolver, const struct mask *mask,
 
 enum status fail_no_cuda(void)
 {
-    return fail(CAUSE_UNSUPPORTED,
-                "this build has no CUDA (halo --version says why); install the CUDA "
-                "Toolkit and build again, or use --backend cpu");
+    return fail(CAUSE_NO_GPU, "this build has no CUDA (halo --version says why); install the CUDA "
+                              "Toolkit and build again, or use --backend cpu");
 }
 
 static enum status keep_history(struct convolver *convolver)
@@ -294,7 +293,7 @@ enum status convolver_switch(struct filter *filter, const struct convolver_switc
 {
     struct convolver *convolver = (struct convolver *)filter;
     if (atomic_load(&convolver->switching))
-        return fail(CAUSE_TEMPORARY, "cannot switch masks: the previous switch is still under way");
+        return fail(CAUSE_BUSY, "cannot switch masks: the previous switch is still under way");
     /* The step does not use it until `switching` is set. */
     TRY(make_coming(convolver));
     convolver->change = *to;

@@ -22,10 +22,8 @@ struct device_job {
     size_t out_stride, out_frames;
 };
 
-bool device_convolver_has_gpu(void);
-
-/* On the current device, for outputs of at most `frames` frames. Errors: memory, a mask that is too
- * long. */
+/* On the current device, for outputs of at most `frames` frames. Errors: no GPU, memory, a mask
+ * that is too long. */
 MUST_CHECK enum status device_convolver_create(const struct mask *mask, size_t frames,
                                                struct device_convolver **convolver);
 void device_convolver_destroy(struct device_convolver *convolver);

@@ -106,7 +106,7 @@ static enum status check_running(const char *path)
     bool runs = fd >= 0 && is_running(fd);
     if (fd >= 0)
         close(fd);
-    return runs ? fail(CAUSE_TEMPORARY, "cannot write %s: its test is running", path) : STATUS_OK;
+    return runs ? fail(CAUSE_BUSY, "cannot write %s: its test is running", path) : STATUS_OK;
 }
 
 enum status trial_log_try(const char *path, bool force)
@@ -322,7 +322,7 @@ static enum status read_text(const char *path, bool alone, char **text, size_t *
     if (file)
         fclose(file);
     if (error == ETXTBSY)
-        return fail(CAUSE_TEMPORARY, "cannot read %s: its test is running", path);
+        return fail(CAUSE_BUSY, "cannot read %s: its test is running", path);
     return error ? fail_errno(error, "cannot read %s", path) : STATUS_OK;
 }
 

@@ -28,8 +28,8 @@ struct trial_replay {
 MUST_CHECK enum status trial_replay_init(struct trial_replay *replay, const char *path, bool alone);
 void trial_replay_free(struct trial_replay *replay);
 
-/* Check a log, and print what it holds on standard output, with `json` as one line of JSON. Errors: it was changed; its test is not
- * over; those of trial_replay_init. */
+/* Check a log, and print what it holds on standard output, with `json` as one line of JSON. Errors:
+ * it was changed; its test is not over; those of trial_replay_init. */
 MUST_CHECK enum status trial_replay_verify(const char *path, bool json);
 
 #endif

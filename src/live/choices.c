@@ -60,7 +60,7 @@ enum status choices_replace(struct choices *choices, size_t choice, const struct
                             const struct choices_way *way)
 {
     if (choices->replaced || choices->switching)
-        return fail(CAUSE_TEMPORARY, "cannot replace mask %s: a switch is in progress; try again",
+        return fail(CAUSE_BUSY, "cannot replace mask %s: a switch is in progress; try again",
                     mask->name);
     struct convolver_mask *prepared;
     TRY(convolver_prepare(choices->convolver, mask, &prepared));

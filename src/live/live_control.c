@@ -35,7 +35,7 @@ enum status live_control_load(struct live_session *session, size_t choice, const
 {
     struct live_load_request *next = &session->next_load;
     if (next->is_asked)
-        return fail(CAUSE_TEMPORARY, "cannot read a mask: another one waits to be read");
+        return fail(CAUSE_BUSY, "cannot read a mask: another one waits to be read");
     char *kept = text ? strdup(text) : NULL;
     if (text && !kept)
         return fail_memory("a mask");

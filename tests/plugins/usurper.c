@@ -86,6 +86,7 @@ static void falsify(const struct memory *memory, const struct lie *lie)
     first_order(memory)->run_count = lie->count;
     atomic_store(&memory->head->tail, lie->word);
     memory->head->status = lie->text ? 1 : 0;
+    memory->head->failure.cause = (enum cause)lie->word;
     snprintf(memory->head->failure.message, sizeof memory->head->failure.message, "%s",
              lie->text ? lie->text : "");
 }
