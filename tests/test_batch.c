@@ -120,6 +120,19 @@ START_TEST(a_bad_job_fails_alone)
 END_TEST
 
 /* Whatever their names are, and what is suggested. */
+/* Once, and by its id where that is no part of its path. */
+START_TEST(a_failed_file_is_named)
+{
+    begin();
+    command_done("mkdir -p in/b && head -c 9000 in/s01.wav >in/b/s.wav && "
+                 "echo '{\"id\": \"night\", \"in\": \"in/b/s.wav\"}' >list");
+    command_expect(command_run("$HALO batch in -O D --gain -3").err,
+                   "halo: in/b/s.wav is truncated");
+    command_expect(command_run("$HALO batch list -O E").err,
+                   "halo: night: in/b/s.wav is truncated");
+}
+END_TEST
+
 START_TEST(failures_are_counted_by_what_failed)
 {
     begin();
@@ -184,15 +197,23 @@ START_TEST(wrong_usage_is_refused_before_anything_is_written)
         {"--shard", "{\"in\": \"in/s00.wav\"}", "-O D --shard 3/2"},
         {"which of them", "{\"in\": \"in/s00.wav\"}", "-O D --shard 4"},
         {"--backend", "{\"in\": \"in/s00.wav\"}", "-O D --backend cuda --reproducible"},
+        {"--format is one of", "{\"in\": \"in/s00.wav\"}", "-O D --format pcm17"},
+        {"container 'vav'; did you mean wav", "{\"in\": \"in/s00.wav\"}", "-O D --container vav"},
+        {"'sterio'", "{\"in\": \"in/s00.wav\"}", "-O D --layout sterio"},
+        {"--dither", "{\"in\": \"in/s00.wav\"}", "-O D --dither some"},
+        {"--quality", "{\"in\": \"in/s00.wav\"}", "-O D --quality 11"},
+        {"--tail", "{\"in\": \"in/s00.wav\"}", "-O D --tail long"},
     };
     begin();
-    command_done("echo D/s00.wav >masks");
+    command_done("echo D/s00.wav >masks && echo '{' >tags.json");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         command_done("printf '%%s\\n' '%s' > list", rows[i].job);
         command_refused(2, rows[i].expected, "$HALO batch list %s", rows[i].arguments);
         command_done("test ! -e D");
     }
-    command_done("mkdir other && cp in/s00.wav other");
+    command_refused(1, "halo: cannot use tags.json: line 2",
+                    "$HALO batch list -O D --metadata tags.json");
+    command_done("test ! -e D && mkdir other && cp in/s00.wav other");
     command_refused(2, "files 1 and 5 have the same output",
                     "$HALO batch --glob '[io]*/s0[0-3]*.wav' -O D");
     command_refused(2, "needs a LIST", "$HALO batch -O D");
@@ -616,6 +637,8 @@ START_TEST(a_missing_gpu_is_not_mentioned)
     begin();
     struct command_result result = command_done("$HALO batch jobs.jsonl -O D");
     ck_assert_msg(!strstr(result.err, "GPU") && !strstr(result.err, "driver"), "%s", result.err);
+    command_done("[ -e /dev/nvidiactl ] || [ -e /dev/dxg ] || ! $HALO render in/s00.wav o.wav -v "
+                 "--json --mask a.wav,gain=-30 2>&1 | grep -v gpu_failures | grep -i gpu");
 }
 END_TEST
 
@@ -685,7 +708,10 @@ START_TEST(damaged_lists_are_refused)
         "-c 200 in/s00.wav) > bad.gz");
     command_refused(1, "cut", "$HALO batch cut.gz -O D");
     command_refused(1, "damaged", "$HALO batch bad.gz -O D");
-    command_refused(1, "it is not text", "$HALO batch in/s00.wav -O D");
+    command_done("cp in/s00.wav list && : >empty.flac");
+    command_refused(1, "it is not text", "$HALO batch list -O D");
+    command_refused(2, "in/s00.wav is a sound: ", "$HALO batch in/s00.wav -O D");
+    command_refused(2, "empty.flac is a sound: ", "$HALO batch empty.flac -O D");
     command_done("cat jobs.jsonl.gz jobs.jsonl >half.gz; head -c 70000 /dev/zero >zeros; cat "
                  "jobs.jsonl.gz zeros jobs.jsonl >later.gz");
     command_refused(1, "follows one that is not", "$HALO batch half.gz -O D");
@@ -704,7 +730,7 @@ START_TEST(damaged_lists_are_refused)
 END_TEST
 
 SUITE_MAIN("batch", the_bytes_are_those_of_renders, only_what_is_missing_or_changed_is_made,
-           a_bad_job_fails_alone, failures_are_counted_by_what_failed,
+           a_bad_job_fails_alone, a_failed_file_is_named, failures_are_counted_by_what_failed,
            wrong_usage_is_refused_before_anything_is_written, options_of_jobs_are_those_of_render,
            shards_are_together_the_whole, a_shard_reads_names_alone_of_the_others,
            clashes_of_shards_are_refused_by_all, schedulers_say_which_shard,

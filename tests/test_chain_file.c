@@ -147,6 +147,36 @@ START_TEST(check_reports_the_chain)
 }
 END_TEST
 
+/* What they are is known without a sound: render makes the same of them again. */
+START_TEST(times_from_the_end_are_checked_without_a_sound)
+{
+    static const char *const good[] = {
+        "--gain -3,at=end-40ms-end:gain=-60", "--mask mask.txt,@mix=1,at=end-1000:@mix=0.2",
+        "--gain 0,at=10-end-1000:gain=-6,at=end-10ms:gain=0", "--gain 0,at=5-end:gain=-80"};
+    make_sounds();
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        command_done("\"$HALO\" render in.wav a.wav -qf %s --save-chain chain.yml", good[i]);
+        command_expect(command_done("\"$HALO\" chain check chain.yml").out, "1 stage,");
+        command_done("\"$HALO\" render in.wav b.wav -qf --chain chain.yml && "
+                     "\"$HALO\" chain collect chain.yml kept.yml -f && "
+                     "\"$HALO\" render in.wav c.wav -qf --chain kept.yml && rm chain.yml");
+        expect_same_files("a.wav", "b.wav");
+        expect_same_files("a.wav", "c.wav");
+    }
+    static const char *const bad[][2] = {
+        {"at=end-1s-end-2s:gain=-60", "ends before it begins"},
+        {"at=end-5s-end:gain=-6\\n  - at=end-2s:gain=0", "two at= overlap"},
+        {"at=end-5q:gain=-6", "at= takes a time"},
+        {"at=end-5s:gian=-6", "changes gain=, not 'gian=-6'"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        command_done(
+            "printf 'halo-chain: 1\\nstages:\\n- gain: 0\\n  options:\\n  - %s\\n' >bad.yml",
+            bad[i][0]);
+        command_refused(2, bad[i][1], "\"$HALO\" chain check bad.yml");
+    }
+}
+END_TEST
+
 static void expect_refused(const char *text, const char *expected)
 {
     sound_text("bad.yml", text);
@@ -319,4 +349,5 @@ END_TEST
 SUITE_MAIN("chain_file", a_sound_that_fails_leaves_no_chain, plugin_state_is_saved_beside_the_chain,
            links_of_a_state_are_read_where_they_are_named, a_saved_chain_gives_the_same_sound,
            paths_are_from_the_files_folder, any_name_is_read_back, saving_again_changes_nothing,
-           a_chain_stands_among_other_stages, check_reports_the_chain, bad_chains_are_refused)
+           a_chain_stands_among_other_stages, check_reports_the_chain,
+           times_from_the_end_are_checked_without_a_sound, bad_chains_are_refused)

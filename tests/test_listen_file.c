@@ -93,7 +93,7 @@ START_TEST(a_softer_later_copy_is_indistinguishable)
     sound_text("one.txt", "1\n");
     struct command_result reported = command_done(
         "\"$HALO\" listen in.wav --mask one.txt --or --mask soft.txt --to-file out.wav "
-        "--script '0.1:b 300ms:1 0.5s:2 1s:a 1.6s:b'");
+        "--script '0.1:b 300ms:1 0.5s:2 0.8s:dry 1s:a 1.6s:b'");
     ck_assert_msg(strstr(reported.err, "halo: A: -6.0 dB (one.txt)\n"), "%s", reported.err);
     ck_assert_msg(strstr(reported.err, "halo: B: 0.0 dB, 2.1 ms later, aligned (soft.txt)\n"), "%s",
                   reported.err);
@@ -245,6 +245,33 @@ START_TEST(scripts_outlast_the_sound)
 }
 END_TEST
 
+/* As it is, or as loud and as late as the masks; in stereo, where a mask makes that. */
+START_TEST(the_dry_sound_is_a_choice)
+{
+    command_clean();
+    struct sound in = sound_noise("in.wav", 10, FLOAT_WAV, RATE, 1, FRAMES);
+    sound_text("wide.txt", "0 0\n0.25 0.25\n");
+    for (int matched = 0; matched < 2; matched++) {
+        struct command_result result = command_done(
+            "\"$HALO\" listen in.wav --mask wide.txt --fade 0.01 %s --to-file out.wav --force "
+            "--json --script '0:dry 0.5s:A 1.5s:dry'",
+            matched ? "" : "--match none --no-align");
+        command_expect(result.out, "\"dry\":{\"name\"");
+        struct sound out = sound_load("out.wav");
+        sound_expect_format(&out, FLOAT_WAV, RATE, 2, FRAMES);
+        for (size_t i = 1; i < FRAMES; i++) {
+            bool is_dry = i < RATE / 2 || i > 3 * RATE / 2;
+            double gain = is_dry && !matched ? 1 : 0.25;
+            double of = (double)in.block.data[0][is_dry && !matched ? i : i - 1];
+            for (size_t c = 0; c < 2 && (i % (RATE / 2) > RATE / 100 || i < RATE / 2); c++)
+                ck_assert_double_eq_tol((double)out.block.data[c][i], gain * of, 1e-4);
+        }
+        sound_free(&out);
+    }
+    sound_free(&in);
+}
+END_TEST
+
 /* Files through A and through B; the loudness of each. */
 static void expect_equal_loudness(const char *sound, const char *masks, const char *options)
 {
@@ -376,10 +403,12 @@ START_TEST(wrong_arguments_are_refused)
         {2, "the sound and masks of the test", "in.wav --mask a.txt --resume some.json"},
         {2, "either --log or --resume",
          "in.wav --abx 3 --mask a.txt --or --mask b.txt --log x.json --resume some.json"},
-        {1, "not the log", "in.wav --abx 3 --mask a.txt --or --mask b.txt --resume some.json"},
+        {1, "no log of halo listen",
+         "in.wav --abx 3 --mask a.txt --or --mask b.txt --resume some.json"},
         {2, "which log", "--verify"},
         {1, "x.json: No such file", "--verify x.json"},
-        {1, "not the log", "--verify some.json"},
+        {1, "no log of halo listen", "--verify some.json"},
+        {1, "in.wav: it is no log of halo listen", "--verify in.wav"},
         {2, "--match", "in.wav --match loud"},
         {2, "--switch", "in.wav --switch bang"},
         {2, "no effect in a test", "in.wav --mask a.txt --or --mask b.txt --abx 4 --switch fade"},
@@ -426,6 +455,7 @@ int main(void)
         each_choice_has_its_own_mix,
         the_file_begins_with_the_sound,
         scripts_outlast_the_sound,
+        the_dry_sound_is_a_choice,
         masks_of_other_widths_are_compared,
         plugins_keep_choices_aligned,
         wrong_arguments_are_refused,

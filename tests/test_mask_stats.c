@@ -302,6 +302,28 @@ START_TEST(silence_is_found)
 }
 END_TEST
 
+/* They end where they are below what single or double precision needs, as they were made; with
+ * zeros behind them that is waste. */
+START_TEST(equalisers_are_as_long_as_they_were_made)
+{
+    static const double radii[] = {0.9985, 0.9975, 0.996};
+    for (size_t i = 0; i < 3; i++) {
+        struct mask *mask;
+        double length = -31 / log(radii[i]); /* -270 dB */
+        ck_assert_int_eq(mask_create("eq", 1, (uint64_t)(2.5 * length), &mask), STATUS_OK);
+        mask->rate = i == 2 ? 8000 : RATE;
+        double *taps = mask_column(mask, 0);
+        taps[0] = 1;
+        for (size_t k = 1; k < (size_t)length; k++)
+            taps[k] = (double)(float)(0.02 * pow(radii[i], (double)k) * cos(0.8 * (double)k));
+        ck_assert_ptr_nonnull(strstr(diagnose(mask, NO_SOUND), "silence at the end: length="));
+        mask->taps = (size_t)length;
+        ck_assert_ptr_null(strstr(diagnose(mask, NO_SOUND), "silence"));
+        mask_destroy(mask);
+    }
+}
+END_TEST
+
 START_TEST(a_cut_tail_is_found)
 {
     struct mask *mask = room(1, 4000, 16000);
@@ -583,7 +605,8 @@ END_TEST
 SUITE_MAIN("mask_stats", dirac, moving_average, phases, phases_of_filters,
            twins_are_of_minimum_phase, hall_as_octave_has_it, lowpass_as_octave_has_it,
            outputs_add_their_inputs, a_good_room_has_no_lint, the_sound_does_not_fit,
-           silence_is_found, a_cut_tail_is_found, levels_are_found, another_order_is_found,
-           quiet_taps_may_be_bass, unlike_channels_are_found, clipping_is_found,
-           curves_of_a_moving_average, curves_of_one_zero, long_impulses_keep_their_peaks,
-           spectrograms_show_when_and_where, roughness)
+           silence_is_found, equalisers_are_as_long_as_they_were_made, a_cut_tail_is_found,
+           levels_are_found, another_order_is_found, quiet_taps_may_be_bass,
+           unlike_channels_are_found, clipping_is_found, curves_of_a_moving_average,
+           curves_of_one_zero, long_impulses_keep_their_peaks, spectrograms_show_when_and_where,
+           roughness)

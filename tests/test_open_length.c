@@ -471,10 +471,76 @@ START_TEST(sizes_that_began_again_are_read_to_the_end)
             command_done(RENDER "large out.wav --start %.9f", (frames - 800) / 8000);
         command_expect(result.err, SAID);
         expect_sound("out.wav", &in, rows[i].kind);
+        if (rows[i].more > 0 && i < 3) { /* as many as the header says: a pipe's end is not known */
+            command_expect(command_done("cat large | " RENDER "- pipe.wav").err,
+                           "frames of its header, and not with a chunk");
+            command_done("test $(wc -c <pipe.wav) = %d", rows[i].more + 44);
+        }
         if (rows[i].tagged)
             command_done("grep -q 'A title' out.wav");
         sound_free(&in);
     }
+}
+END_TEST
+
+/* More than 4 GB that are neither chunks nor a multiple of 4 GB of samples: the header counts. */
+START_TEST(what_follows_a_true_size_is_no_sound)
+{
+    static const char *const rows[] = {
+        "truncate -s 4500M long",                                        /* nothing that fits */
+        "truncate -s +4294967292 long",                                  /* less than 4 GB */
+        "truncate -s +4294967300 long && printf 'LIST\\4\\0\\0' >>long", /* a chunk that is cut */
+    };
+    static const int formats[] = {SF_FORMAT_WAV, SF_FORMAT_AIFF};
+    for (size_t i = 0; i < 6; i++) {
+        command_clean();
+        struct sound in =
+            sound_noise("long", i, formats[i / 3] | SF_FORMAT_PCM_16, 48000, 3, LENGTH);
+        command_done("%s", rows[i % 3]);
+        const char *said = command_done(RENDER "long out.wav").err;
+        ck_assert_msg(!strstr(said, SAID), "%s", said);
+        if (i % 3 != 1)
+            command_expect(said, "its header says 5000 frames, and more than 4 GB follow");
+        expect_sound("out.wav", &in, rows[i % 3]);
+        sound_free(&in);
+    }
+    /* A chunk of more than 4 GB is no doubt. */
+    command_clean();
+    sound_noise_file("long", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 1, LENGTH);
+    command_done(
+        "for i in 1 2; do printf 'wxyz\\0\\0\\0\\240' >>long && truncate -s +2684354560 long; "
+        "done");
+    const char *said = command_done(RENDER "long out.wav").err;
+    ck_assert_msg(!strstr(said, SAID) && !strstr(said, "4 GB"), "%s", said);
+    struct sound out = sound_load("out.wav");
+    ck_assert_uint_eq(out.block.frames, LENGTH);
+    sound_free(&out);
+}
+END_TEST
+
+/* A stream that ends where it says, in a chunk, or in a part that was not asked for. */
+START_TEST(a_true_size_of_a_stream_is_not_doubted)
+{
+    static const char *const sounds[] = {"cat in", "cat in; printf 'LIST\\4\\0\\0\\0INFO'",
+                                         "cat in; printf 'ID3x\\0\\0'", "cat in; printf '\\0\\0'"};
+    static const int formats[] = {SF_FORMAT_WAV | SF_FORMAT_PCM_U8,
+                                  SF_FORMAT_AIFF | SF_FORMAT_PCM_16,
+                                  SF_FORMAT_RF64 | SF_FORMAT_PCM_16};
+    for (size_t i = 0; i < 12; i++) {
+        command_clean();
+        struct sound in = sound_noise("in", i, formats[i / 4], 48000, 1, LENGTH + 1);
+        const char *said = command_done("{ %s; } | " RENDER "- out.wav", sounds[i % 4]).err;
+        ck_assert_msg(!strstr(said, "goes on"), "%s", said);
+        expect_sound("out.wav", &in, sounds[i % 4]);
+        sound_free(&in);
+    }
+    command_clean();
+    sound_noise_file("in", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_U8, 48000, 1, LENGTH + 1);
+    command_expect(command_done("{ cat in; head -c 9 /dev/zero; } | " RENDER "- out.wav").err,
+                   "standard input goes on behind the 5001 frames of its header");
+    const char *said =
+        command_done("{ cat in; head -c 9 /dev/zero; } | " RENDER "- part.wav --duration 0.01").err;
+    ck_assert_ptr_null(strstr(said, "goes on"));
 }
 END_TEST
 
@@ -510,6 +576,8 @@ int main(void)
         chunks_after_no_samples_are_no_samples,
         headers_that_stand_twice_are_refused,
         sizes_that_began_again_are_read_to_the_end,
+        what_follows_a_true_size_is_no_sound,
+        a_true_size_of_a_stream_is_not_doubted,
         bw64_is_rf64,
     };
     const TTest *const with_programs[] = {programs_leave_lengths_open, sox_is_told_what_it_wrote,

@@ -60,6 +60,35 @@ START_TEST(a_list_is_complete_and_reports_skipped_plugins)
 }
 END_TEST
 
+/* By its id, which is all that is known; where nothing matches, any may be what was looked for. */
+START_TEST(a_skipped_plugin_that_was_looked_for_is_named)
+{
+    offer("mean crash-loaded crash-asked");
+    struct command_result result = command_done("$HALO plugins list Asked crash");
+    command_expect(result.err, "skipped crash-asked.so: crashed (segmentation fault)");
+    ck_assert_ptr_null(strstr(result.err, "crash-loaded"));
+    result = command_done("$HALO plugins list vocoder");
+    command_expect(result.err, "plugins matches");
+    command_expect(result.err, "crash-asked.so");
+    command_expect(result.err, "crash-loaded.so");
+}
+END_TEST
+
+/* Only where nothing has the whole words. */
+START_TEST(terms_are_found_without_their_endings)
+{
+    offer("mean");
+    static const char *const words[] = {"late-latencers", "late-latencor", "Late Latencs"};
+    for (size_t i = 0; i < 3; i++)
+        command_expect(command_done("$HALO plugins list 'mean:' '%s'", words[i]).out,
+                       "mean:late-latency");
+    command_done("$HALO plugins list latency >one && $HALO plugins list latencys >two && "
+                 "cmp one two && $HALO plugins list --json latencys | grep -q mean:late-latency");
+    ck_assert_str_eq(command_done("$HALO plugins list latencyings").out, "");
+    ck_assert_str_eq(command_done("$HALO plugins list xs").out, "");
+}
+END_TEST
+
 START_TEST(every_search_term_must_occur)
 {
     offer("mean");
@@ -173,6 +202,19 @@ START_TEST(bad_ladspa_libraries_are_skipped)
     result = command_done("$HALO plugins list --kind ladspa");
     ck_assert_uint_eq(command_lines(result.err), 1);
     ck_assert_ptr_nonnull(strstr(result.err, "text.so"));
+}
+END_TEST
+
+/* Not on a terminal: a line now and then, so that a script's reader knows what it waits for. */
+START_TEST(a_long_scan_reports_progress)
+{
+    offer("hang-asked hang-loaded mean");
+    struct command_result result =
+        command_run("timeout 50 $HALO plugins list --kind ladspa --json");
+    command_expect(result.err, "scanning plugins: ");
+    ck_assert_uint_lt(command_lines(result.err), 20);
+    offer("mean");
+    ck_assert_str_eq(command_done("$HALO plugins list mean --kind ladspa").err, "");
 }
 END_TEST
 
@@ -475,8 +517,11 @@ int main(void)
         names_are_made_visible,
         names_are_found_without_their_hyphens,
         a_crash_is_remembered_until_the_file_changes,
+        a_skipped_plugin_that_was_looked_for_is_named,
+        terms_are_found_without_their_endings,
         a_damaged_cache_is_ignored,
         bad_ladspa_libraries_are_skipped,
+        a_long_scan_reports_progress,
         hanging_plugins_are_skipped,
         three_plugins_that_hang_are_enough,
         ctrl_c_ends_a_scan_and_its_child,

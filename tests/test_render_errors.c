@@ -92,6 +92,9 @@ START_TEST(wrong_usage_is_reported)
         {"mp9", "render in.wav out.wav --container mp9"},
         {"--normalize", "render in.wav out.wav --normalize loud"},
         {"--normalize", "render in.wav out.wav --normalize nan"},
+        {"such as -16LUFS, not '-16LUFS,-1.5dBTP'; true peaks are then at most -1 dBTP",
+         "render in.wav out.wav --normalize -16LUFS,-1.5dBTP"},
+        {"such as -16LUFS", "render in.wav out.wav --normalize -2dBTP"},
         {"--dither", "render in.wav out.wav --dither noise"},
         {"--backend", "render in.wav out.wav --backend abacus"},
         {"--kernel", "render in.wav out.wav --kernel fastest"},
@@ -539,6 +542,8 @@ START_TEST(unwritable_outputs_are_refused)
     command_refused(1, "folder.wav", "\"$HALO\" render in.wav folder.wav");
     command_refused(1, "folder.wav", "\"$HALO\" render in.wav folder.wav --force");
     command_refused(0, "", "\"$HALO\" render in.wav folder/");
+    command_refused(1, "first pass in none (TMPDIR selects another folder): No such file",
+                    "TMPDIR=none \"$HALO\" render in.wav - --normalize -1 >/dev/null");
     command_refused(1, "file/out.wav", "\"$HALO\" render in.wav file/out.wav");
     command_refused(1, "exists", "\"$HALO\" render m.wav in.wav");
     command_refused(0, "", "\"$HALO\" render in.wav \"$(printf '%%300d' 1).wav\"");

@@ -153,6 +153,14 @@ START_TEST(live_is_checked_without_a_device)
 {
     start();
     command_done("\"$HALO\" live --check --mask 'a room\\, 50%%.wav' --device there-is-none");
+    json_t *checked = command_json(
+        command_done("\"$HALO\" live --check --json --channels 1 --mask lowpass:1000,taps=101 "
+                     "--gain -3")
+            .out);
+    ck_assert_int_eq(json_integer_value(json_object_get(checked, "inputs")), 1);
+    ck_assert_int_eq(json_integer_value(json_object_get(checked, "latency")), 50);
+    ck_assert_uint_eq(json_array_size(json_object_get(checked, "stages")), 2);
+    json_decref(checked);
     command_refused(1, "cannot open mask no.wav", "\"$HALO\" live --check --mask no.wav");
     command_refused(2, "there is no preset 'no'", "\"$HALO\" live --check --preset no");
 }

@@ -57,6 +57,25 @@ START_TEST(a_screen_shows_everything)
 }
 END_TEST
 
+START_TEST(the_title_names_what_plays)
+{
+    static const struct {
+        int columns;
+        bool rate, ms;
+    } rows[] = {{90, true, true}, {72, true, false}, {60, false, false}, {48, false, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        open_demo(rows[i].columns, 30);
+        const char *title = tmux_row(tmux_screen(), " halo live");
+        ck_assert_msg(contains(title, "JACK: system -> system ") && contains(title, " 00:"), "%s",
+                      title);
+        ck_assert_msg(contains(title, "48000 Hz  64 frames ") == rows[i].rate &&
+                          contains(title, " ms)") == rows[i].ms,
+                      "%d: %s", rows[i].columns, title);
+        tmux_close();
+    }
+}
+END_TEST
+
 START_TEST(keys_change_what_is_shown)
 {
     open_demo(100, 30);
@@ -415,11 +434,12 @@ int main(void)
     if (!tmux_there())
         return 77;
     const TTest *const tests[] = {
-        a_screen_shows_everything,    keys_change_what_is_shown, special_keys_arrive,
-        blind_hides_the_playing_mask, messages_reach_the_screen, screens_follow_the_terminal,
-        plain_terminals_work,         terminals_are_restored,    late_messages_are_printed,
-        a_screen_needs_a_terminal,    plain_keys_are_not_echoed, plain_prints_changes,
-        json_lines_are_objects,       json_is_blind_too,         lines_are_not_interleaved,
+        a_screen_shows_everything,   the_title_names_what_plays,   keys_change_what_is_shown,
+        special_keys_arrive,         blind_hides_the_playing_mask, messages_reach_the_screen,
+        screens_follow_the_terminal, plain_terminals_work,         terminals_are_restored,
+        late_messages_are_printed,   a_screen_needs_a_terminal,    plain_keys_are_not_echoed,
+        plain_prints_changes,        json_lines_are_objects,       json_is_blind_too,
+        lines_are_not_interleaved,
     };
     return suite_run("view", tests, sizeof tests / sizeof *tests);
 }

@@ -17,8 +17,10 @@ const char *program_short_name(const struct command *command)
 const struct option_row *program_option(const struct command *command, size_t index,
                                         const struct option_group **group)
 {
-    static const struct option_row help = {
-        .name = "help", .letter = 'h', .help = "print help; --help all: of all options"};
+    static const struct option_row help = {.name = "help", .letter = 'h', .help = "print help"},
+                                   help_all = {.name = "help",
+                                               .letter = 'h',
+                                               .help = "print help; --help all: of all options"};
     for (*group = command->groups; *group && ((*group)->rows || (*group)->make_rows); ++*group) {
         const struct option_row *row = (*group)->rows ? (*group)->rows : (*group)->make_rows();
         for (; row->name; row++)
@@ -26,7 +28,7 @@ const struct option_row *program_option(const struct command *command, size_t in
                 return row;
     }
     *group = NULL;
-    return index == 0 ? &help : NULL;
+    return index > 0 ? NULL : command->brief ? &help_all : &help;
 }
 
 static enum status run(const struct command *command, int argc, char **argv)

@@ -101,8 +101,9 @@ static enum status refuse_unknown(const struct parser *parser, const char *text)
     suggest_init(&near, word);
     offer_options(parser, &near);
     const char *meant = suggest_text(&near);
-    enum status status = fail(CAUSE_USAGE, "%s is not an option%s%s %s --help lists them", text,
-                              meant, *meant ? "" : ";", command);
+    enum status status =
+        fail(CAUSE_USAGE, "%s is not an option%s%s %s --help%s lists them", text, meant,
+             *meant ? "" : ";", command, parser->command->brief ? " all" : "");
     suggest_free(&near);
     return status;
 }
@@ -119,6 +120,10 @@ static enum status refuse(const struct parser *parser, int number, char **argv)
     const struct option_group *group;
     char letter[3] = {'-', (char)optopt, '\0'};
     const char *text = optopt > 0 && optopt < FIRST_LONG ? letter : argv[optind - 1];
+    for (char **word = argv + optind - 1; word <= argv + optind && *word; word++)
+        if (word[0][0] == '-' && access(*word, F_OK) == 0) /* its letters were read in turn */
+            return fail(CAUSE_USAGE, "%s is taken for an option; for the file write ./%s", *word,
+                        *word);
     if (number == ':')
         return refuse_missing(parser, text, row_of(parser, optopt, &group));
     return refuse_unknown(parser, text);

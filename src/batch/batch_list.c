@@ -499,6 +499,11 @@ enum status batch_list_load(struct batch_options *options, const struct batch_sh
     bool is_folder =
         options->list && options->from == BATCH_FROM_JOBS && input_folder_is(options->list);
     const char *place = options->glob || is_folder ? "file" : "line";
+    if (options->list && !is_folder && sound_format_is_of_name(options->list))
+        return fail(CAUSE_USAGE,
+                    "%s is a sound: halo batch takes a list of jobs, or a folder; halo render "
+                    "filters one sound",
+                    options->list);
     if (options->masks)
         TRY(read_masks(options));
     if (options->segments)

@@ -231,9 +231,14 @@ static enum status do_work(struct batch_work *work, enum batch_result *result)
     return is_for_later(work) ? STATUS_OK : claim_and_work(work, result);
 }
 
+/* With the job's id, if the line does not name the input by a path that ends with it. */
 static void report_failure(const struct batch_work *work)
 {
-    const char *before = log_prefix(work->job.id ? work->job.id : "?");
+    const char *id = work->job.id ? work->job.id : "?", *input = work->job.options.input;
+    size_t size = strlen(id), length = input ? strlen(input) : 0;
+    bool ends = length >= size && strcmp(input + length - size, id) == 0;
+    const char *before =
+        log_prefix(ends && render_names_path(work->problem.message, input) ? NULL : id);
     enum status printed = fail_again(&work->problem);
     log_prefix(before);
     (void)printed;
@@ -394,12 +399,25 @@ static void note_run(struct batch *batch, const char *what, json_t *summary)
                                  (json_int_t)getpid(), "summary", summary));
 }
 
+/* A file of tags that is wrong is wrong for each job. */
+static enum status check_tags(const char *metadata)
+{
+    struct sound_metadata *tags;
+    if (strcmp(metadata, "keep") == 0 || strcmp(metadata, "none") == 0)
+        return STATUS_OK;
+    TRY(metadata_create(&tags));
+    enum status status = metadata_load(metadata, tags);
+    metadata_destroy(tags);
+    return status;
+}
+
 static enum status begin_batch(struct batch *batch)
 {
     struct batch_options *options = batch->options;
     char *inside;
     TRY(check_options(options));
     TRY(render_options_check_job(&options->render));
+    TRY(check_tags(options->render.metadata));
     TRY(batch_shard_choose(options->shard, &batch->shard));
     TRY(batch_list_load(options, &batch->shard, &batch->list));
     size_t memory = options->memory ? options->memory << 20 : render_masks_memory();

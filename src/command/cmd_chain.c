@@ -15,6 +15,9 @@
 
 enum { RATE_MOST = 10000000, CHANNELS_MOST = 256, BLOCK = 1024 };
 
+#define FRAMES                                                                                     \
+    (INT64_C(1) << 50) /* of a sound, if times count from its end: any of them is in it */
+
 struct chain_check_settings {
     const char *file;
     const char *output; /* of collect */
@@ -92,7 +95,8 @@ static enum status load_and(enum status (*act)(const struct chain_check_settings
                                                const struct filter *chain),
                             const struct chain_check_settings *settings)
 {
-    struct stage_settings stage_settings = {.convolver = {.backend = "cpu"}, .in_passes = true};
+    struct stage_settings stage_settings = {.convolver = {.backend = "cpu", .frames = FRAMES},
+                                            .in_passes = true};
     struct stream_format format = {.rate = (uint32_t)settings->rate,
                                    .channels = settings->channels};
     struct stage_list list = {0}, written = {0};

@@ -107,8 +107,8 @@ static void print_kinds(void)
 static const struct option_row rows[] = {
     OPT_FILE("output", "FILE", struct mask_make_settings, output,
              "file to write: sound, or text for a two-dimensional mask", .letter = 'o'),
-    OPT_STRING("format", "FORMAT", struct mask_make_settings, request.samples,
-               "sample format: float (default), double, pcm24, ..."),
+    OPT_WORD("format", "FORMAT", struct mask_make_settings, request.samples,
+             "sample format: float (default), double, pcm24, ...", .names = sound_format_names),
     OPT_FLAG("force", struct mask_make_settings, force, "replace FILE if it exists", .letter = 'f'),
     OPT_NO_SYNC,
     {0},

@@ -17,6 +17,7 @@ struct plugins_list_settings {
     const char *kind; /* NULL: all */
     struct string_list args;
     bool json;
+    bool is_shortened; /* words without their endings, since nothing has the whole ones */
 };
 
 /* Blanks and hyphens do not count: "de-esser" is in "DeEsser". */
@@ -29,23 +30,54 @@ static void squeeze(const char *text, char squeezed[TEXT_MOST])
     squeezed[length] = '\0';
 }
 
-static bool has(const char *text, const char *word)
+/* "de-esser" and "compressors" find "De-ess" and "Compress". */
+static void cut_ending(char word[TEXT_MOST])
+{
+    static const char *const endings[] = {"ers", "ors", "er", "or", "s"};
+    enum { LEAST = 3 };
+    size_t length = strlen(word), i = 0, cut = 0;
+    while (cut == 0 && i < sizeof endings / sizeof *endings) {
+        size_t size = strlen(endings[i]);
+        if (length >= LEAST + size && strcasecmp(word + length - size, endings[i]) == 0)
+            cut = size;
+        i++;
+    }
+    word[length - cut] = '\0';
+}
+
+/* Whether each word is in one of these texts, some of which may be NULL. */
+static bool matches(const struct plugins_list_settings *settings, const char *const texts[],
+                    size_t count)
 {
     char all[TEXT_MOST], part[TEXT_MOST];
-    squeeze(text ? text : "", all);
-    squeeze(word, part);
-    return text && strcasestr(all, part);
+    for (size_t i = 0; i < settings->args.count; i++) {
+        bool found = false;
+        squeeze(settings->args.values[i], part);
+        if (settings->is_shortened)
+            cut_ending(part);
+        for (size_t t = 0; t < count && !found; t++) {
+            squeeze(texts[t] ? texts[t] : "", all);
+            found = texts[t] && strcasestr(all, part);
+        }
+        if (!found)
+            return false;
+    }
+    return true;
 }
 
 static bool is_wanted(const struct plugins_list_settings *settings, const struct plugin_row *row)
 {
-    for (size_t i = 0; i < settings->args.count; i++) {
-        const char *word = settings->args.values[i];
-        if (!has(row->id, word) && !has(row->name, word) && !has(row->maker, word) &&
-            !has(row->category, word))
-            return false;
-    }
-    return true;
+    const char *const texts[] = {row->id, row->name, row->maker, row->category};
+    return matches(settings, texts, sizeof texts / sizeof *texts);
+}
+
+static size_t count_wanted(const struct plugins_list_settings *settings,
+                           const struct plugin_scan *scan)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < scan->count; i++)
+        count += is_wanted(settings, &scan->rows[i]);
+    return count;
 }
 
 static void print_row(const struct plugin_row *row, int width)
@@ -62,12 +94,11 @@ static void print_row(const struct plugin_row *row, int width)
 static void print_table(const struct plugins_list_settings *settings,
                         const struct plugin_scan *scan)
 {
-    size_t width = 0, count = 0;
+    size_t width = 0;
     for (size_t i = 0; i < scan->count; i++)
         if (is_wanted(settings, &scan->rows[i])) {
             size_t length = strlen(scan->rows[i].id);
             width = length > width ? length : width;
-            count++;
         }
     width = width < ID_WIDTH_MOST ? width : ID_WIDTH_MOST;
     for (size_t i = 0; i < scan->count; i++)
@@ -75,23 +106,41 @@ static void print_table(const struct plugins_list_settings *settings,
             print_row(&scan->rows[i], (int)width);
     if (scan->count == 0)
         note("no plugins found; packages such as x42-plugins and swh-plugins contain some");
-    else if (count == 0)
+    else if (count_wanted(settings, scan) == 0)
         note("none of the %zu plugins matches", scan->count);
 }
 
-/* One line: of a single one with its reason. */
-static void report_skips(const struct plugin_scan *scan)
+static const char *skip_name(const struct plugin_skip *skip)
+{
+    const char *slash = strrchr(skip->holder, '/');
+    return slash && slash[1] ? slash + 1 : skip->holder;
+}
+
+/* One line of those that match: of a single one with its reason. What a library would have offered
+ * is not known: if nothing matches, the line names all. */
+static void report_skips(const struct plugins_list_settings *settings,
+                         const struct plugin_scan *scan)
 {
     struct short_list list = {0};
-    bool is_remembered = false;
+    bool is_remembered = false, is_any = count_wanted(settings, scan) == 0;
+    const struct plugin_skip *only = NULL;
+    size_t count = 0;
     for (size_t i = 0; i < scan->skip_count; i++) {
-        const char *holder = scan->skips[i].holder, *slash = strrchr(holder, '/');
-        short_list_add(&list, slash && slash[1] ? slash + 1 : holder);
-        is_remembered |= scan->skips[i].is_remembered;
+        const char *name = skip_name(&scan->skips[i]);
+        is_any = is_any && !matches(settings, &name, 1);
     }
-    if (scan->skip_count > 0)
+    for (size_t i = 0; i < scan->skip_count; i++) {
+        const char *name = skip_name(&scan->skips[i]);
+        if (!is_any && !matches(settings, &name, 1))
+            continue;
+        short_list_add(&list, name);
+        is_remembered |= scan->skips[i].is_remembered;
+        only = &scan->skips[i];
+        count++;
+    }
+    if (count > 0)
         note("skipped %s: %s%s%s%s", short_list_text(&list, ""),
-             scan->skip_count == 1 ? scan->skips[0].reason : "they cannot be used; --json says why",
+             count == 1 ? only->reason : "they cannot be used; --json says why",
              is_remembered ? ", in an earlier scan" : "",
              is_remembered ? "; to scan again, remove " : "",
              is_remembered ? plugin_memory_place() : "");
@@ -117,18 +166,19 @@ static enum status print_json(const struct plugins_list_settings *settings,
 
 static enum status list(void *options)
 {
-    const struct plugins_list_settings *settings = options;
+    struct plugins_list_settings *settings = options;
     struct plugin_scan scan;
     stop_watch();
     enum status status =
         plugin_scan_init(&scan, settings->kind ? plugin_kind_named(settings->kind) : NULL, 0);
+    settings->is_shortened = status == STATUS_OK && count_wanted(settings, &scan) == 0;
     if (status == STATUS_OK && settings->json)
         status = print_json(settings, &scan);
     else if (status == STATUS_OK)
         print_table(settings, &scan);
     fflush(stdout);
-    if (status == STATUS_OK && settings->args.count == 0)
-        report_skips(&scan);
+    if (status == STATUS_OK)
+        report_skips(settings, &scan);
     plugin_scan_free(&scan);
     return status;
 }
@@ -150,7 +200,7 @@ const struct command command_plugins_list = {
         "usage: halo plugins list [WORDS] [options]\n\n"
         "List the LV2, LADSPA and CLAP plugins of this machine: kind, the value for --lv2,\n"
         "--ladspa or --clap, input and output channels, name and maker. With WORDS, list those\n"
-        "whose id, name, maker or category contains each word, blanks and hyphens aside. LV2_PATH, LADSPA_PATH and CLAP_PATH\n"
+        "whose id, name, maker or category contains each word, blanks and hyphens aside; if none does, each word without its ending (er, or, s). LV2_PATH, LADSPA_PATH and CLAP_PATH\n"
         "are searched, and the system's folders (of LV2 and LADSPA only without these). A plugin that\n"
         "crashes or hangs is skipped, and in later scans until it is upgraded.",
     .arguments = OPTION_ARGUMENTS(OPT_ARGUMENTS("WORDS", struct plugins_list_settings, args, 0)),

@@ -89,10 +89,12 @@ const struct convolver_backend *convolver_choose(const struct convolver_settings
         snprintf(reason, size, "%s", settings->live ? "a live stream" : "unknown length");
         return &convolver_cpu;
     }
+    if (!convolver_cuda.is_usable || !machine_may_have_gpu())
+        return &convolver_cpu; /* no choice, and no reason */
     const struct backend_job job = job_of(settings, mask);
     double cpu = backend_cost_cpu(&job), cuda = backend_cost_gpu(&job, 0);
     bool is_better = backend_cost_clearly_gpu(cpu, cuda), there = false;
-    if (is_better && convolver_cuda.is_usable && convolver_cuda.is_usable()) {
+    if (is_better && convolver_cuda.is_usable()) {
         cuda = backend_cost_gpu(&job, convolver_cuda.bandwidth());
         there = backend_cost_clearly_gpu(cpu, cuda);
         is_better = there;

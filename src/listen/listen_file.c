@@ -98,6 +98,7 @@ static enum status make_chain(struct listen_render *render)
         .block = BLOCK,
         .adapt = listen_match_adapt,
         .adapt_context = &render->matching,
+        .dry = render->script.has_dry,
     };
     render->matching = (struct listen_match){.options = render->options,
                                              .region = render->region,
@@ -210,10 +211,10 @@ static enum status report(const struct listen_render *render)
         note("%s: %.3f s", render->options->to_file, seconds);
         return STATUS_OK;
     }
-    json_t *object =
-        json_pack("{s:s, s:I, s:f, s:I, s:o}", "event", "report", "frames",
-                  (json_int_t)render->frames, "seconds", seconds, "rate", (json_int_t)render->rate,
-                  "choices", listen_match_json(&render->matching));
+    json_t *object = json_pack(
+        "{s:s, s:I, s:f, s:I, s:o, s:o}", "event", "report", "frames", (json_int_t)render->frames,
+        "seconds", seconds, "rate", (json_int_t)render->rate, "choices",
+        listen_match_json(&render->matching), "dry", listen_match_dry_json(&render->matching));
     int error = json_write(object, JSON_COMPACT, stdout);
     return error ? fail(cause_of_errno(error),
                         "cannot write the report: %s; the sound is complete in %s", strerror(error),

@@ -51,7 +51,7 @@ static const struct option_row file_rows[] = {
     OPT_FILE("to-file", "OUT", struct listen_options, to_file,
              "write to a sound file; play nothing"),
     OPT_STRING("script", "SCRIPT", struct listen_options, script,
-               "times to switch masks: \"0:A 5s:B\""),
+               "times to switch masks: \"0:A 5s:B 8s:dry\""),
     {0},
 };
 

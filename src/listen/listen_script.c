@@ -11,6 +11,9 @@ static const double SECONDS_MOST = 1e9;
 /* The first is A, a or 1. */
 static bool parse_choice(const char *text, size_t choices, size_t *choice)
 {
+    *choice = choices;
+    if (strcmp(text, "dry") == 0)
+        return true;
     if (!text[0] || text[1])
         return false;
     char first = isdigit((unsigned char)text[0]) ? '1' : 'A';
@@ -25,9 +28,7 @@ static enum status parse_switch(char *item, size_t choices, struct script_switch
     if (!colon)
         return fail(CAUSE_USAGE, "--script is made of TIME:CHOICE such as 5s:B, not '%s'", item);
     if (!parse_choice(colon + 1, choices, &to->choice))
-        return fail(CAUSE_USAGE,
-                    "--script: there is no choice '%s'; there are A to %c. A mask that changes "
-                    "nothing, such as identity.txt, is the dry sound",
+        return fail(CAUSE_USAGE, "--script: there is no choice '%s'; there are A to %c, and dry",
                     colon + 1, (char)('A' + choices - 1));
     *colon = '\0';
     return options_parse_seconds("script", item, 0, SECONDS_MOST, &to->seconds);
@@ -38,13 +39,16 @@ enum status listen_script_parse(const char *text, size_t choices, double apart,
 {
     char item[64];
     script->count = 0;
+    script->has_dry = false;
     for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
         size_t length = strcspn(text, " ");
         if (script->count == LISTEN_SCRIPT_MOST || length >= sizeof item)
             return fail(CAUSE_USAGE, "--script takes up to %d switches such as 5s:B",
                         LISTEN_SCRIPT_MOST);
         snprintf(item, sizeof item, "%.*s", (int)length, text);
-        TRY(parse_switch(item, choices, &script->switches[script->count++]));
+        struct script_switch *to = &script->switches[script->count++];
+        TRY(parse_switch(item, choices, to));
+        script->has_dry |= to->choice == choices;
         text += length;
     }
     for (size_t i = 1; i < script->count; i++) {

@@ -366,7 +366,8 @@ enum status trial_log_load(const char *path, bool alone, json_t **root, bool *cu
         *root = json_loadb(text + skipped, size - skipped, JSON_REJECT_DUPLICATES, &error);
         *cut = !*root;
         if (*cut && !(*root = restore(text + skipped, size - skipped, &error)))
-            status = fail(CAUSE_DAMAGED, "cannot read %s: %s", path, error.text);
+            status = fail(CAUSE_DAMAGED, "cannot read %s: %s", path,
+                          text[skipped] == '{' ? error.text : "it is no log of halo listen");
     }
     free(text);
     return status;

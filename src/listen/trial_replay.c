@@ -57,7 +57,7 @@ static enum status make_trial(struct trial_replay *replay, const char *path)
         !json_is_array(json_object_get(root, "events")) ||
         (ranking && (masks < 2 || masks > RANKING_MASKS_MOST)) ||
         trial_unseal(root, seed) != STATUS_OK)
-        return fail(CAUSE_DAMAGED, "cannot check %s: not the log of a blind test", path);
+        return fail(CAUSE_DAMAGED, "cannot check %s: it is no log of halo listen", path);
     TRY(trial_log_create(&replay->log));
     return abx ? trial_abx_create((size_t)trials, feedback, seed, replay->log, &replay->trial)
                : trial_ranking_create((size_t)masks, (size_t)trials, seed, replay->log,

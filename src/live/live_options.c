@@ -1,5 +1,7 @@
 #include "base/atomic_file.h"
+#include "base/json_text.h"
 #include "base/stop.h"
+#include "chain/report.h"
 #include "live/live_session.h"
 #include "sound/stated_layout.h"
 
@@ -74,6 +76,17 @@ static enum status check_sink(struct live_options *options)
     return STATUS_OK;
 }
 
+static enum status print_check(const struct stream_session *stream)
+{
+    const struct live_chain *chain = &stream->chain;
+    return json_print(
+        json_pack("{s:I, s:I, s:I, s:I, s:I, s:o}", "rate", (json_int_t)stream->info.rate, "block",
+                  (json_int_t)chain->filter->block, "inputs", (json_int_t)chain->filter->inputs,
+                  "outputs", (json_int_t)chain->filter->outputs, "latency",
+                  (json_int_t)chain->filter->latency, "stages", report_stages(&chain->stages)),
+        0, "what was checked");
+}
+
 /* The chain, and those of the rules, for a device of the rate and channels asked for. */
 static enum status check(const struct live_options *options)
 {
@@ -96,6 +109,8 @@ static enum status check(const struct live_options *options)
     enum status status = live_chain_init(&session.stream.chain, &request);
     if (status == STATUS_OK)
         status = live_for_device_check(&session);
+    if (status == STATUS_OK && options->play.json)
+        status = print_check(&session.stream);
     live_chain_free(&session.stream.chain);
     preset_destroy(session.presets.preset);
     return status;
@@ -123,7 +138,7 @@ static enum status run(void *context)
         return fail(CAUSE_USAGE, "--to NAME needs --send, and no --osc");
     if (options->send)
         return osc_send(options->osc_port ? (int)options->osc_port : OSC_NO_PORT, options->to,
-                        options->send);
+                        options->send, options->play.json);
     TRY(check_preset(options));
     TRY(play_options_check(&options->play));
     TRY(check_sink(options));

@@ -140,8 +140,9 @@ const char *osc_refusal(struct osc *osc);
 /* Send a command as words ("choose 2") to the halo live on that port, and wait for its answer. If
  * there is no port, it goes to the one on the Unix socket of that name; NULL: to the only one that
  * runs. The command may still fail later where it loads a file. Errors (usage): the command; that
- * none or several run, that none answers, or the reason for which it was refused. */
-MUST_CHECK enum status osc_send(int port, const char *name, const char *command);
+ * none or several run, that none answers, or the reason for which it was refused.
+ * json: prints what was sent. */
+MUST_CHECK enum status osc_send(int port, const char *name, const char *command, bool json);
 
 #else /* without liblo there is no osc */
 
@@ -152,9 +153,10 @@ MUST_CHECK static inline enum status osc_open(int port, struct osc **osc)
                ? STATUS_OK
                : fail(CAUSE_UNSUPPORTED, "cannot use OSC: halo was built without liblo");
 }
-MUST_CHECK static inline enum status osc_send(int port, const char *name, const char *command)
+MUST_CHECK static inline enum status osc_send(int port, const char *name, const char *command,
+                                              bool json)
 {
-    (void)port, (void)name, (void)command;
+    (void)port, (void)name, (void)command, (void)json;
     return fail(CAUSE_UNSUPPORTED, "cannot use OSC: halo was built without liblo");
 }
 #define osc_close(osc) ((void)(osc))

@@ -1,4 +1,5 @@
 /* halo live --send: a command to a halo live that runs on this machine. */
+#include "base/json_text.h"
 #include "live/lo_library.h"
 #include "live/osc.h"
 #include "live/osc_command.h"
@@ -70,7 +71,7 @@ static enum status connect_to(int port, char name[OSC_LOCAL_NAME_MOST], int *fd)
     return fail_errno(errno, "cannot send to port %d", port);
 }
 
-enum status osc_send(int port, const char *name, const char *command)
+enum status osc_send(int port, const char *name, const char *command, bool json)
 {
     char target[OSC_LOCAL_NAME_MOST];
     const struct timeval patience = {.tv_sec = ANSWER_MS / 1000};
@@ -93,5 +94,9 @@ enum status osc_send(int port, const char *name, const char *command)
         status = status != STATUS_OK ? status : ended;
     }
     close(fd);
+    if (status == STATUS_OK && json)
+        status =
+            json_print(json_pack("{s:o, s:o}", "sent", json_text(command), "to", json_text(target)),
+                       0, "what was sent");
     return status;
 }

@@ -14,7 +14,9 @@ static const double fade_seconds = 0.05, fade_share = 0.1;
 static const double loud_db = 9, headroom_db = 6, quiet_db = -20;
 static const double clear_share = 0.1, rise_seconds = 1e-4, order_ratio = 2;
 static const double missed_db = -34, unheard_db = -100; /* of what is cut */
-static const double low = 10, high = 20e3;              /* Hz */
+static const double computed_end = 1e-8;   /* such ends, but for zeros, no recording has: the decay
+                                              is an equaliser's, and as long as it was made */
+static const double low = 10, high = 20e3; /* Hz */
 static const double unlike_db = 6, unlike_seconds = 1e-3, same = 1e-6;
 
 enum { POINTS = 132 /* twelfths of an octave */, HALVINGS = 6, CLIPPED_LEAST = 3, LFE = 3 };
@@ -294,9 +296,13 @@ static enum status check_silence_last(struct lint *at)
     const struct mask_stats *stats = at->stats;
     size_t cut = stats->taps;
     double least = fmax((double)stats->taps / 2, waste_seconds * stats->rate) + 1;
-    for (size_t c = 0; c < stats->columns; c++)
-        if (!stats->column[c].silent && stats->column[c].silence_after < cut)
-            cut = stats->column[c].silence_after;
+    for (size_t c = 0; c < stats->columns; c++) {
+        const struct mask_column_stats *column = &stats->column[c];
+        if (!column->silent && column->silence_after < cut)
+            cut = column->silence_after;
+        if (column->end > 0 && column->end < computed_end)
+            return STATUS_OK;
+    }
     TRY(limit_cuts(at, true, least, &cut));
     if ((double)cut >= least)
         snprintf(report(at, "%zu of %zu samples are silence at the end", cut, stats->taps), REMEDY,

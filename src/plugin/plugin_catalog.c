@@ -14,7 +14,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const double SHOW_EVERY = 0.2; /* seconds */
+/* Seconds, on a terminal and elsewhere. */
+static const double SHOW_EVERY = 0.2, REPORT_EVERY = 5;
+
+static double next_show(void)
+{
+    return monotonic_seconds() + (isatty(STDERR_FILENO) ? SHOW_EVERY : REPORT_EVERY);
+}
 
 /* ---- the holders ---- */
 
@@ -55,12 +61,12 @@ static enum status list_holders(struct plugin_catalog *catalog, const struct plu
 
 void plugin_catalog_show(struct plugin_catalog *catalog, const struct plugin_holder *holder)
 {
-    double now = monotonic_seconds();
-    if (now < catalog->next_show || !isatty(STDERR_FILENO))
+    if (monotonic_seconds() < catalog->next_show)
         return;
-    catalog->next_show = now + SHOW_EVERY;
-    note_transient("scanning plugins: %zu of %zu (%.40s)", (size_t)(holder - catalog->holders),
-                   catalog->count, holder->path);
+    catalog->next_show = next_show();
+    (isatty(STDERR_FILENO) ? note_transient : note)("scanning plugins: %zu of %zu (%.40s)",
+                                                    (size_t)(holder - catalog->holders),
+                                                    catalog->count, holder->path);
 }
 
 /* ---- their contents ---- */
@@ -154,8 +160,7 @@ static enum status look_into(struct plugin_catalog *catalog, struct plugin_holde
 enum status plugin_catalog_open(struct plugin_catalog *catalog, const struct plugin_kind *kind,
                                 double patience)
 {
-    *catalog =
-        (struct plugin_catalog){.is_whole = true, .next_show = monotonic_seconds() + SHOW_EVERY};
+    *catalog = (struct plugin_catalog){.is_whole = true, .next_show = next_show()};
     plugin_scanner_init(&catalog->scanner);
     if (patience > 0)
         catalog->scanner.patience = patience;

@@ -72,10 +72,19 @@ static enum status lay_list(struct plan *plan, const char *text)
 {
     size_t width = plugin_instances_inputs(plan->info);
     TRY(read_list("@map=", text, plan->channels, &plan->main));
-    if (width == 0 || plan->main.count % width)
+    const struct channel_list *main = &plan->main;
+    char more[6 * SUGGESTED_MOST] = ""; /* the first ones again */
+    for (size_t i = 0; width > 0 && (main->count + i) % width > 0 && i < SUGGESTED_MOST; i++) {
+        size_t channel = main->channels[i % main->count], length = strlen(more);
+        snprintf(more + length, sizeof more - length, ":%zu",
+                 channel == PLUGIN_MAP_SILENCE ? 0 : channel + 1);
+    }
+    if (width == 0 || *more)
         return fail(CAUSE_USAGE,
-                    "@map=%s names %zu channels: %s has %zu inputs, and each needs one", text,
-                    plan->main.count, plan->info->id, width);
+                    "@map=%s names %zu channel%s: %s has %zu input%s, and each needs one, such as "
+                    "@map=%s%s",
+                    text, main->count, plural_s(main->count), plan->info->id, width,
+                    plural_s(width), text, more);
     plan->instances = plan->main.count / width;
     return STATUS_OK;
 }

@@ -70,8 +70,7 @@ bool render_is_long(double bytes, size_t files, size_t threads)
     return threads > 1 && (bytes >= LONG_BYTES || files < threads);
 }
 
-/* Whether a line has a path as a whole: "a.wav" is not in "hall/a.wav". */
-static bool names_path(const char *problem, const char *path)
+bool render_names_path(const char *problem, const char *path)
 {
     size_t length = strlen(path);
     for (const char *at = problem; length > 0 && (at = strstr(at, path)); at++) {
@@ -87,7 +86,7 @@ static void report_failure(struct render_set *set, const char *input, const stru
 {
     int error = 0;
     pthread_mutex_lock(&set->print_lock);
-    const char *before = log_prefix(names_path(problem->message, input) ? NULL : input);
+    const char *before = log_prefix(render_names_path(problem->message, input) ? NULL : input);
     enum status status = fail_again(problem);
     log_prefix(before);
     if (set->options->json)

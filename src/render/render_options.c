@@ -15,7 +15,6 @@ enum { BLOCK_MOST = 1 << 24, /* frames */ SECONDS_MOST = 1 << 30 };
 static const char *const boundary_names[] = {"zero", "replicate", "reflect", "wrap", NULL};
 static const char *const tail_names[] = {"full", "none", "until:-80dB", "3s",
                                          NULL}; /* and others */
-static const char *const format_names[] = {"pcm16", "pcm24", "pcm32", "float", "double", NULL};
 
 static enum status parse_tail(void *context, const struct option_row *row, const char *value)
 {
@@ -47,15 +46,17 @@ static enum status parse_normalize(void *context, const struct option_row *row, 
 {
     struct render_options *options = context;
     char *end;
-    size_t length = strlen(value);
-    options->to_loudness = length > 4 && strcasecmp(value + length - 4, "LUFS") == 0;
+    options->to_loudness = strcasestr(value, "LUFS") || strcasestr(value, "dBTP");
     if (!options->to_loudness)
         return options_parse_db("--normalize", value, -OPTIONS_DB_MOST, OPTIONS_DB_MOST,
                                 &options->level);
     bool is_number = decimal_read(value, &end, &options->level);
     end += *end == ' ';
-    if (!is_number || end != value + length - 4 || !(options->level >= -70 && options->level <= 0))
-        return fail(CAUSE_USAGE, "--%s takes LUFS from -70 to 0, such as -16LUFS, not '%s'",
+    if (!is_number || strcasecmp(end, "LUFS") != 0 ||
+        !(options->level >= -70 && options->level <= 0))
+        return fail(CAUSE_USAGE,
+                    "--%s takes LUFS from -70 to 0, such as -16LUFS, not '%s'; true peaks are then "
+                    "at most -1 dBTP, which is fixed",
                     row->name, value);
     return STATUS_OK;
 }
@@ -73,6 +74,24 @@ static enum status parse_channel(void *context, const struct option_row *row, co
         return fail(CAUSE_USAGE, "--%s takes up to %d channels, separated by commas, not '%s'",
                     row->name, OPTIONS_LIST_MOST, value);
     return STATUS_OK;
+}
+
+static enum status parse_container(void *context, const struct option_row *row, const char *value)
+{
+    struct render_options *options = context;
+    (void)row;
+    options->request.container = value;
+    return sound_format_check_container(value);
+}
+
+static enum status parse_layout(void *context, const struct option_row *row, const char *value)
+{
+    struct render_options *options = context;
+    struct channel_layout layout;
+    size_t named;
+    (void)row;
+    options->layout = value;
+    return channel_layout_parse(value, &layout, &named);
 }
 
 static enum status parse_quality(void *context, const struct option_row *row, const char *value)
@@ -109,16 +128,17 @@ const struct option_row render_options_sound_rows[] = {
               "Plugins report no tail: with them full is until:-80dB,\n"
               "at most 30 s, or until 5 s were quiet",
               .names = tail_names),
-    OPT_STRING("format", "FORMAT", struct render_options, request.samples,
-               "pcm16, pcm24, pcm32, float or double; default: that of IN", .names = format_names),
-    OPT_STRING("container", "NAME", struct render_options, request.container,
-               "wav, flac, aiff, au, caf, ...; default: by OUT's suffix",
-               .name_at = sound_format_extension),
+    OPT_WORD("format", "FORMAT", struct render_options, request.samples,
+             "pcm16, pcm24, pcm32, float or double; default: that of IN",
+             .names = sound_format_names),
+    OPT_PARSE("container", "NAME", parse_container,
+              "wav, flac, aiff, au, caf, ...; default: by OUT's suffix",
+              .name_at = sound_format_extension),
     OPT_PARSE("quality", "0..10", parse_quality,
               "of mp3, ogg and opus: 0 is the smallest file, 10 the best"),
-    OPT_STRING("layout", "LAYOUT", struct render_options, layout,
-               "what the channels of IN are, where its file does not tell\n"
-               "or is wrong: 5.1, 5.1(side), FL+FR+LFE, ambisonic 1, none"),
+    OPT_PARSE("layout", "LAYOUT", parse_layout,
+              "what the channels of IN are, where its file does not tell\n"
+              "or is wrong: 5.1, 5.1(side), FL+FR+LFE, ambisonic 1, none"),
     OPT_PARSE("normalize", "LEVEL", parse_normalize,
               "scale the peak to dBFS, such as -1; or the loudness to LUFS\n"
               "(EBU R 128), such as -16LUFS, or less: up to -1 dBTP",

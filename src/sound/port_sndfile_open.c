@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -125,6 +126,19 @@ static enum status judge_short(struct sound_source *sound, const struct sound_cl
     uint64_t frames = frame > 0 ? (missing + frame - 1) / frame : 0;
     return sound_source_judge_missing(sound, frame > 0 ? (uint64_t)info->frames + frames : 0,
                                       frame > 0 ? frames : missing);
+}
+
+/* Of a sound whose samples are stored as they are. */
+static void warn_doubtful(const struct sound_source *sound, const struct sound_claim *claim,
+                          uint64_t size, const SF_INFO *info)
+{
+    uint64_t frame = sound_format_bytes(info->format) * (uint64_t)info->channels;
+    if (claim->is_doubtful && sound->file && frame > 0)
+        warning("%s: its header says %" PRId64
+                " frame%s, and more than 4 GB follow them, which are "
+                "left out; if its size began again at 0 there, it has %" PRIu64 " frames",
+                sound->source.name, (int64_t)info->frames, plural_s((uint64_t)info->frames),
+                (size - claim->start) / frame);
 }
 
 static enum status open_wav_stream(struct sound_source *sound, const unsigned char head[12],
@@ -510,6 +524,7 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
         return refuse_header(sound);
     if (is_short)
         TRY(judge_short(sound, &claim, size, sound->file ? &info : NULL));
+    warn_doubtful(sound, &claim, size, &info);
     TRY(find_guess(sound, &info, &is_guess));
     /* libsndfile rejects some truncated containers, and what it does not know before the samples of
      * a WAV; and takes others of unknown size for empty: read them as a stream. */

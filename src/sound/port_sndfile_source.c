@@ -7,7 +7,9 @@
 #include "sound/sndfile_library.h"
 
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -42,6 +44,30 @@ static void sound_source_close(struct source *source)
     free(sound);
 }
 
+/* Of a stream, only what follows its samples shows that their size of 32 bits may have begun again
+ * at 0: neither its end nor a chunk. Once, behind the last frame. */
+static void warn_goes_on(struct sound_source *sound)
+{
+    enum { ID = 4, WAIT_MS = 100 };
+    const struct chunk_layout *layout = sound->layout;
+    uint64_t passed = (uint64_t)sound->io.passed, next = sound->next;
+    char bytes[ID + 1];
+    if (!sound->stream || !layout || layout->whole_bytes != 4 || sound->end > next ||
+        passed > next || next - passed > 1 || sound->reported_missing)
+        return;
+    struct pollfd more = {.fd = fileno(sound->stream), .events = POLLIN};
+    size_t size = (size_t)(next - passed) + ID, i = size - ID;
+    sound->reported_missing = true;
+    if (poll(&more, 1, WAIT_MS) <= 0 || fread(bytes, 1, size, sound->stream) < size)
+        return;
+    while (i < size && bytes[i] >= ' ' && bytes[i] <= '~')
+        i++;
+    if (i < size)
+        warning("%s goes on behind the %" PRId64 " frame%s of its header, and not with a chunk: "
+                "that is left out; if its samples are more than 4 GB, read them from a file",
+                sound->source.name, sound->position, plural_s((uint64_t)sound->position));
+}
+
 static enum status end_early(struct sound_source *sound)
 {
     const struct source *source = &sound->source;
@@ -51,6 +77,8 @@ static enum status end_early(struct sound_source *sound)
         TRY(sound_source_check_ogg(sound));
     int64_t claim = source->frames != FRAMES_UNKNOWN ? source->frames : sound->limit;
     bool claimed = claim != FRAMES_UNKNOWN && sound->position < claim;
+    if (claim == sound->position)
+        warn_goes_on(sound);
     struct flaw flaw = {0};
     bool is_shorter = sound->io.error == SOUND_SHRANK;
     if (sound->io.error && !(is_shorter && sound->allow_truncated))

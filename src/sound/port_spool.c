@@ -23,6 +23,8 @@ struct spool {
     uint64_t position; /* of reading */
     size_t chunk;
     double scale; /* of what is read */
+    char *folder; /* of the file; owned */
+    bool is_beside;
     real *interleaved;
 };
 
@@ -37,15 +39,18 @@ static void spool_leave(struct spool *spool)
         return;
     if (spool->file)
         fclose(spool->file);
+    free(spool->folder);
     free(spool->interleaved);
     free(spool);
 }
 
-static enum status spool_failed(const char *what)
+static enum status spool_failed(const struct spool *spool, const char *what)
 {
     if (stop_requested())
         return STATUS_INTERRUPTED;
-    return fail_errno(errno, "cannot %s the temporary file of the first pass", what);
+    return fail_errno(errno, "cannot %s the temporary file of the first pass in %s (%s)", what,
+                      spool->folder ? spool->folder : "memory",
+                      spool->is_beside ? "the folder of OUT" : "TMPDIR selects another folder");
 }
 
 static enum status spool_write(struct sink *sink, const real *const *planar, size_t frames)
@@ -56,7 +61,7 @@ static enum status spool_write(struct sink *sink, const real *const *planar, siz
         audio_interleave(planar, done, spool->channels, part, spool->interleaved);
         size_t count = part * spool->channels;
         if (fwrite(spool->interleaved, sizeof(real), count, spool->file) != count)
-            return spool_failed("write");
+            return spool_failed(spool, "write");
         done += part;
         spool->frames += part;
     }
@@ -67,7 +72,7 @@ static enum status spool_commit(struct sink *sink)
 {
     struct spool *spool = (struct spool *)sink;
     if (fflush(spool->file) != 0 || fseeko(spool->file, 0, SEEK_SET) != 0)
-        return spool_failed("write");
+        return spool_failed(spool, "write");
     return STATUS_OK;
 }
 
@@ -89,7 +94,7 @@ static enum status spool_read(struct source *source, real *const *planar, size_t
             part = (size_t)(spool->frames - spool->position);
         size_t count = part * spool->channels;
         if (fread(spool->interleaved, sizeof(real), count, spool->file) != count)
-            return spool_failed("read");
+            return spool_failed(spool, "read");
         for (size_t i = 0; spool->scale != 1 && i < count; i++)
             spool->interleaved[i] = (real)(spool->interleaved[i] * spool->scale);
         audio_deinterleave(spool->interleaved, spool->channels, part, planar, *got);
@@ -103,7 +108,7 @@ static enum status spool_seek(struct source *source, uint64_t frame)
 {
     struct spool *spool = spool_of(source);
     if (fseeko(spool->file, (off_t)(frame * spool->channels * sizeof(real)), SEEK_SET) != 0)
-        return spool_failed("seek in");
+        return spool_failed(spool, "seek in");
     spool->position = frame;
     return STATUS_OK;
 }
@@ -134,21 +139,20 @@ static int open_unlinked(const char *folder)
 }
 
 /* A file without a name in the folder of `beside`, which has space for OUT. */
-static FILE *open_nameless(const char *beside)
+static FILE *open_nameless(struct spool *spool, const char *beside)
 {
     const char *folder = getenv("TMPDIR");
-    char *path = NULL;
     const char *slash = beside ? strrchr(beside, '/') : NULL;
+    spool->is_beside = beside;
     if (beside)
-        path = slash ? strndup(beside, (size_t)(slash - beside) + 1) : strdup(".");
+        spool->folder = slash ? strndup(beside, (size_t)(slash - beside) + 1) : strdup(".");
     else
-        path = strdup(folder && *folder ? folder : "/var/tmp");
-    if (!path)
+        spool->folder = strdup(folder && *folder ? folder : "/var/tmp");
+    if (!spool->folder)
         return NULL;
-    int fd = open(path, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+    int fd = open(spool->folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
-        fd = open_unlinked(path);
-    free(path);
+        fd = open_unlinked(spool->folder);
     return fd < 0 ? NULL : fdopen(fd, "w+b");
 }
 
@@ -166,8 +170,8 @@ enum status REAL(spool_open)(const char *beside, const struct source *like, size
     spool->interleaved = audio_alloc(spool->chunk * channels);
     if (!spool->interleaved)
         status = fail_memory("a temporary file");
-    else if (!(spool->file = open_nameless(beside)))
-        status = spool_failed("create");
+    else if (!(spool->file = open_nameless(spool, beside)))
+        status = spool_failed(spool, "create");
     if (status != STATUS_OK) {
         spool_leave(spool);
         return status;

@@ -156,16 +156,32 @@ static bool reach_end(struct sound_bytes *bytes, uint64_t at)
     return sound_bytes_read(bytes, at - 1, &beyond, 1);
 }
 
+/* More than 4 GB follow samples of a size of 32 bits. If they are chunks, the size is right. If a
+ * multiple of 4 GB more reaches the end of the file, or chunks up to there, the size began again at
+ * 0. If neither is so, or both, the header is believed. */
+static bool is_wrapped(const struct sound_chunks *chunks, struct sound_chunk *chunk)
+{
+    struct sound_bytes *bytes = chunks->bytes;
+    uint64_t most = bytes->size, end = chunk->content + chunk->size;
+    if (chunks->layout->size_bytes != 4 || chunks->size_64 > 0 || end > most ||
+        most - end <= UINT32_MAX)
+        return false;
+    end += (most - end) & ~(uint64_t)UINT32_MAX;
+    bool has_chunks = reach_end(bytes, chunks->at),
+         began_again = end == most || reach_end(bytes, end + (chunk->size & 1));
+    chunk->is_doubtful = has_chunks == began_again;
+    return began_again && !has_chunks;
+}
+
 /* There is less than that; or more, where no chunks follow: of a stream that became that long, or
  * of samples beyond 4 GB, whose size began again at 0. */
-static bool is_made_up(const struct sound_chunks *chunks, const struct sound_chunk *chunk)
+static bool is_made_up(const struct sound_chunks *chunks, struct sound_chunk *chunk)
 {
     uint64_t lead = chunks->layout->lead, most = chunks->bytes->size;
     if (!chunk->is_data || chunk->is_open || chunk->size < lead || chunk->content > most)
         return false;
     if (!sound_size_is_made_up(chunk->size - lead, chunks->frame))
-        return chunks->layout->size_bytes == 4 && most > chunks->at &&
-               most - chunks->at > UINT32_MAX && !reach_end(chunks->bytes, chunks->at);
+        return is_wrapped(chunks, chunk);
     return chunk->size > most - chunk->content ||
            (chunks->layout->size_bytes == 4 && !reach_end(chunks->bytes, chunks->at));
 }

@@ -70,6 +70,7 @@ struct sound_chunk {
     bool is_data;           /* the samples */
     bool is_open;           /* of a size that is left open */
     bool is_made_up;        /* samples of such a size (below), which are fewer, or more */
+    bool is_doubtful;       /* more than 4 GB follow, and are neither chunks nor samples for sure */
     bool is_absurd;         /* the size is none: there is no next one */
 };
 

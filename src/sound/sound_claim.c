@@ -48,6 +48,7 @@ static enum sound_claim_kind claim_of_chunks(struct sound_chunks *chunks, struct
         if (memcmp(chunk.id, "fmt ", 4) == 0)
             claim_bits(chunks->bytes, chunk.content, claim);
         claim->is_described = chunks->is_described;
+        claim->is_doubtful = chunk.is_doubtful;
         if (chunk.is_data)
             return claim_from(chunk.content + layout->lead, chunk.size - layout->lead, claim);
     }

@@ -199,12 +199,34 @@ static bool is_stream(const char *path)
     return strcmp(path, "-") == 0 || (stat(path, &about) == 0 && !S_ISREG(about.st_mode));
 }
 
+static void list_containers(char *list, size_t size)
+{
+    size_t length = 0;
+    for (size_t i = 0; i < CONTAINERS; i++)
+        length += (size_t)snprintf(list + length, size - length, "%s%s", i ? ", " : "",
+                                   containers[i].extension);
+}
+
+enum status sound_format_check_container(const char *name)
+{
+    char list[256], near[SUGGEST_TEXT];
+    TRY(library_open(&sndfile_library));
+    if (container_named(name))
+        return STATUS_OK;
+    list_containers(list, sizeof list);
+    suggest_from_list(near, name, list, "");
+    return fail(CAUSE_USAGE, "unknown container '%s'%s%s", name, *near ? near : "; use one of ",
+                *near ? "" : list);
+}
+
 static enum status choose_container(const char *path, const struct sound_format_request *request,
                                     const struct sound_traits *input,
                                     const struct container **container)
 {
-    const char *extension = request->container ? request->container : extension_of(path);
-    *container = container_named(extension);
+    const char *extension = extension_of(path);
+    if (request->container)
+        TRY(sound_format_check_container(request->container));
+    *container = container_named(request->container ? request->container : extension);
     if (!*container && !request->container && is_stream(path))
         *container = container_named(
             (input->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AU ? "au" : "wav"); /* streamable */
@@ -212,15 +234,9 @@ static enum status choose_container(const char *path, const struct sound_format_
         return STATUS_OK;
     if (!request->container && foreign_sound_is_output(path))
         return foreign_sound_refuse_output(path);
-    char list[256] = "", near[SUGGEST_TEXT];
-    size_t length = 0;
-    for (size_t i = 0; i < CONTAINERS; i++)
-        length += (size_t)snprintf(list + length, sizeof list - length, "%s%s", i ? ", " : "",
-                                   containers[i].extension);
+    char list[256], near[SUGGEST_TEXT];
+    list_containers(list, sizeof list);
     suggest_from_list(near, extension, list, "");
-    if (request->container)
-        return fail(CAUSE_USAGE, "unknown container '%s'%s%s", extension,
-                    *near ? near : "; use one of ", *near ? "" : list);
     return fail(CAUSE_USAGE, "cannot choose a container for %s by its name%s%s%s", path,
                 *near ? near : "; use one of the extensions ", *near ? "" : list,
                 *near ? "" : ", or --container");
@@ -252,25 +268,25 @@ static bool holds(int format, const struct stream_format *stream)
     return sf_format_check(&info);
 }
 
+const char *const sound_format_names[] = {"pcm16", "pcm24", "pcm32", "float", "double", NULL};
+
+static int subtype_named(const char *name)
+{
+    size_t i = 0;
+    while (!sample_formats[i].named || strcmp(sample_formats[i].name, name) != 0)
+        i++;
+    return sample_formats[i].subtype;
+}
+
 static enum status choose_named(const char *name, int major, const char *container,
                                 const struct stream_format *stream, int *format)
 {
-    for (size_t i = 0; i < SAMPLE_FORMATS; i++) {
-        if (!sample_formats[i].named || strcmp(sample_formats[i].name, name) != 0)
-            continue;
-        *format = major | sample_formats[i].subtype;
-        if (holds(*format, stream))
-            return STATUS_OK;
-        return fail(CAUSE_USAGE,
-                    "%s cannot hold %zu channel%s of %s at %u Hz; choose another "
-                    "--format or container",
-                    container, stream->channels, plural_s(stream->channels), name, stream->rate);
-    }
-    static const char names[] = "pcm16, pcm24, pcm32, float, double";
-    char near[SUGGEST_TEXT];
-    suggest_from_list(near, name, names, "");
-    return fail(CAUSE_USAGE, "unknown sample format '%s'%s%s", name, *near ? near : "; use one of ",
-                *near ? "" : names);
+    *format = major | subtype_named(name);
+    if (holds(*format, stream))
+        return STATUS_OK;
+    return fail(CAUSE_USAGE,
+                "%s cannot hold %zu channel%s of %s at %u Hz; choose another --format or container",
+                container, stream->channels, plural_s(stream->channels), name, stream->rate);
 }
 
 /* The subtype that keeps the input's samples; 0: lossy. */
@@ -330,9 +346,8 @@ bool sound_format_stays_wide(const char *path, const struct sound_format_request
         container_named(request->container ? request->container : extension_of(path));
     int subtype =
         container && container->own_subtype ? container->own_subtype : subtype_like(input->format);
-    for (size_t i = 0; request->samples && i < SAMPLE_FORMATS; i++)
-        if (sample_formats[i].named && strcmp(sample_formats[i].name, request->samples) == 0)
-            subtype = sample_formats[i].subtype;
+    if (request->samples)
+        subtype = subtype_named(request->samples);
     return sound_format_is_wide(subtype) &&
            (!container || holds(container->major | subtype, stream));
 }

@@ -37,12 +37,18 @@ bool sound_format_is_of_name(const char *path);
 
 /* Requested by the user; may be NULL. */
 struct sound_format_request {
-    const char *container; /* --container */
-    const char *samples;   /* --format */
+    const char *container; /* --container: sound_format_check_container() */
+    const char *samples;   /* --format: one of sound_format_names */
 };
+
+extern const char *const sound_format_names[]; /* then NULL */
 
 /* The extensions that choose a container, which are its names, too; NULL past the last. */
 const char *sound_format_extension(size_t index);
+
+/* Whether there is a container of that name. Errors (usage): there is none; the library is missing.
+ */
+MUST_CHECK enum status sound_format_check_container(const char *name);
 
 /* Choose the format of OUT from the request or `path`'s extension, the sample format of the input,
  * and what the container supports. Prints a note if the sample format changes without a request.

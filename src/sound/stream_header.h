@@ -70,6 +70,7 @@ struct sound_claim {
     enum sound_claim_kind kind;
     uint64_t end;
     bool is_described;   /* nothing after it is needed to read them */
+    bool is_doubtful;    /* see struct sound_chunk */
     uint64_t start;      /* where the chunk of the samples begins, */
     uint64_t size_at;    /* and CLAIM_OPEN: where their size stands, */
     unsigned size_bytes; /* in as many bytes */

@@ -8,14 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    WIDEST = 100,
-    NARROW = 72,
-    NARROWEST = 60,
-    CELL_LEAST = 16,
-    KEY_ROWS_MOST = 3,
-    CHOICE_ROWS_MOST = 10
-};
+enum { WIDEST = 100, NARROWEST = 60, CELL_LEAST = 16, KEY_ROWS_MOST = 3, CHOICE_ROWS_MOST = 10 };
 
 /* Rows of each part. */
 struct layout {
@@ -56,23 +49,29 @@ static void grant(int *left, int *rows, int want)
     }
 }
 
+/* What plays comes first: the milliseconds, then rate and block give way to it. */
 static void put_title(const struct layout *layout, const struct live_status *status)
 {
     struct pen pen = pen_at(layout, 0);
     pen.over = STYLE_BAR;
-    char right[96], format[64] = "", ms[32] = "";
+    char left[512], right[96], ms[32] = "", format[64];
     unsigned seconds = (unsigned)fmax(status->seconds, 0);
-    if (status->rate && layout->width >= NARROW)
+    if (status->rate)
         snprintf(ms, sizeof ms, " (%.2f ms)", 1e3 * (double)status->block / status->rate);
-    if (layout->width >= NARROWEST) /* else what plays comes first */
-        snprintf(format, sizeof format, "  %u Hz  %zu frames%s", status->rate, status->block, ms);
-    snprintf(right, sizeof right, "%s  %02u:%02u:%02u ", format, seconds / 3600, seconds / 60 % 60,
-             seconds % 60);
-    int begin = layout->width - screen_columns(right);
+    snprintf(format, sizeof format, "  %u Hz  %zu frames", status->rate, status->block);
+    snprintf(left, sizeof left, " %s  %s%s%s", status->command ? status->command : "halo",
+             status->place ? status->place : "", status->place && status->device ? " on " : "",
+             status->device ? status->device : "");
+    int begin = 0;
+    for (int part = 0; part < 3; part++) {
+        snprintf(right, sizeof right, "%s%s  %02u:%02u:%02u ", part < 2 ? format : "",
+                 part < 1 ? ms : "", seconds / 3600, seconds / 60 % 60, seconds % 60);
+        begin = layout->width - screen_columns(right);
+        if (screen_columns(left) <= begin)
+            break;
+    }
     pen.right = begin;
-    pen_print(&pen, STYLE_BAR, " %s  %s%s%s", status->command ? status->command : "halo",
-              status->place ? status->place : "", status->place && status->device ? " on " : "",
-              status->device ? status->device : "");
+    pen_print(&pen, STYLE_BAR, "%s", left);
     pen_repeat(&pen, STYLE_BAR, " ", begin - pen.column);
     pen.right = layout->width;
     pen_print(&pen, STYLE_BAR, "%s", right);
