@@ -35,7 +35,7 @@ static struct plugin_info info = {
     .presets = presets,
 };
 
-static void check(size_t port, float value)
+static void check(size_t port, double value)
 {
     if (port >= info.port_count || ports[port].type != PLUGIN_CONTROL || !isfinite(value))
         abort();
