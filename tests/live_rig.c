@@ -214,6 +214,18 @@ void live_rig_expect(const struct block *output, const struct block *truth, size
                   20 * log10(error / peak));
 }
 
+size_t live_rig_frames_before_end(const struct block *recording)
+{
+    size_t frames = recording->frames, sounding = 0;
+    while (frames > 0 && sounding == 0) {
+        frames--;
+        for (size_t c = 0; c < recording->channels; c++)
+            sounding += recording->data[c][frames] != 0;
+    }
+    ck_assert_uint_gt(frames, LIVE_RIG_RATE / 5);
+    return frames - LIVE_RIG_RATE / 5;
+}
+
 void live_rig_expect_replay(void)
 {
     command_done("\"$HALO\" render dry.wav again.wav --force --replay rec.wav.log");

@@ -67,6 +67,9 @@ void live_rig_play(int milliseconds);
 void live_rig_expect(const struct block *output, const struct block *truth, size_t first,
                      size_t frames);
 
+/* Frames of a recording before the fade-out at its end. A busy machine adds silence behind that. */
+size_t live_rig_frames_before_end(const struct block *recording);
+
 /* `halo render DRY OUT --replay LOG` reproduces the recording; uses rec.wav, dry.wav,
  * rec.wav.log. */
 void live_rig_expect_replay(void);

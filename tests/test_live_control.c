@@ -234,7 +234,7 @@ START_TEST(a_mask_that_changes_fades_in)
     const char *refusal = strstr(result.err, "halo: cannot read mask a.txt");
     ck_assert_msg(strstr(refusal + 30, "a.txt") == NULL, "%s", result.err);
     struct sound output = sound_load("rec.wav"), dry = sound_load("dry.wav");
-    size_t end = output.block.frames - RATE / 5;
+    size_t end = live_rig_frames_before_end(&output.block);
     ck_assert(fabs(ratio_at(&output, &dry, RATE * 6 / 10) - 0.5) < 1e-6);
     ck_assert(fabs(ratio_at(&output, &dry, end) - 0.75) < 1e-6);
     size_t between = 0; /* during a fade: 20 ms of neither */
@@ -272,7 +272,7 @@ START_TEST(a_mask_that_becomes_long_fades_in)
     ck_assert_msg(result.code == 0, "%s", result.err);
     ck_assert_ptr_null(strstr(result.err, "does not fit"));
     struct sound output = sound_load("rec.wav"), dry = sound_load("dry.wav");
-    size_t end = output.block.frames - RATE / 5;
+    size_t end = live_rig_frames_before_end(&output.block);
     const float *in = dry.block.data[0];
     for (size_t i = end - RATE / 10; i < end; i++) {
         double truth = pow(10, 1.0 / 20) * (0.125 * (double)in[i] + 0.25 * (double)in[i - FAR]);

@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 other);
     log_prefix(NULL);
     check_last();
-    (void)!fail(CAUSE_USAGE, "%s", text);
+    (void)!fail(CAUSE_USAGE, "it is %s", text);
     check_last();
     wrapped_print_text(nowhere, list);
     free(text);
