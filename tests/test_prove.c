@@ -213,12 +213,10 @@ START_TEST(a_damaged_kernel_is_found)
     sound_noise_file("mask.wav", 2, WAVF, 8000, 2, 3000);
     sound_noise_file("in.wav", 1, WAV16, 8000, 2, 40000);
     command_refused(1, "the proof failed", FAULTY "1 " RENDER "--mask mask.wav,gain=-40 --prove");
-    command_refused(1, "the proof failed",
-                    FAULTY "5 " RENDER "--mask mask.wav,gain=-40 --prove");
+    command_refused(1, "the proof failed", FAULTY "5 " RENDER "--mask mask.wav,gain=-40 --prove");
     command_done(FAULTY "1 " RENDER "--mask mask.wav,gain=-40"); /* else it is not noticed */
     sound_noise_file("in.wav", 1, WAV16, 8000, 2, 8000 * 300);
-    command_refused(1, "the proof failed",
-                    FAULTY "50 " RENDER "--mask mask.wav,gain=-40 --prove");
+    command_refused(1, "the proof failed", FAULTY "50 " RENDER "--mask mask.wav,gain=-40 --prove");
     command_done(RENDER "--mask mask.wav,gain=-40 --prove");
 }
 END_TEST
