@@ -1,6 +1,6 @@
 #!/bin/sh
 # The source files and the functions that the documents name are in the tree, and no words of the
-# manual page run together.
+# manual page run together; quoted messages exist.
 #   docs_names.sh SOURCE
 set -eu
 cd "$1"
@@ -26,6 +26,12 @@ grep -ohE '`[^`]*`' README.md docs/*.md | grep -oE '\b[a-z][a-z0-9]*(_[a-z0-9]+)
     grep -vxE 'xtc_config|probe_halo' | comm -23 - "$list" >"$missing"
 sed 's/.*/there is no &, which a document names/' "$missing" >&2
 ! [ -s "$missing" ] || failed=1
+# Messages that docs/troubleshooting.md quotes are the program's; ... stands for what varies.
+grep -oE '"[^"]+"' docs/troubleshooting.md | tr -d '"' | sed 's/ *[+]*[.][.][.] */\n/g' | sort -u >"$list"
+while read -r quoted; do
+    [ -z "$quoted" ] || grep -rqF -- "$quoted" src ||
+        { echo "no message has '$quoted', which docs/troubleshooting.md quotes" >&2; failed=1; }
+done <"$list"
 # A macro that alternates fonts joins its arguments: a sentence behind it loses its blanks.
 sed -E 's/"[^"]*"/q/g' docs/halo.1.in | grep -nE '^\.(BR|RB|BI|IB|IR|RI) .*[.](\\fP)? [A-Z]' >&2 &&
     failed=1

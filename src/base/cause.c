@@ -35,9 +35,23 @@ struct flaw flaw_of_errno(int error)
 
 const char *cause_name(enum cause cause)
 {
-    static const char *const names[] = {"other",         "usage",     "missing",     "exists",
-                                        "not permitted", "damaged",   "unsupported", "no space",
-                                        "read-only",     "no memory", "temporary",   "busy",
-                                        "device",        "no GPU",    "some failed", "interrupted"};
+    static const char *const names[] = {
+        [CAUSE_OTHER] = "other",
+        [CAUSE_USAGE] = "usage",
+        [CAUSE_MISSING] = "missing",
+        [CAUSE_EXISTS] = "exists",
+        [CAUSE_NOT_PERMITTED] = "not permitted",
+        [CAUSE_DAMAGED] = "damaged",
+        [CAUSE_UNSUPPORTED] = "unsupported",
+        [CAUSE_NO_SPACE] = "no space",
+        [CAUSE_READ_ONLY] = "read-only",
+        [CAUSE_NO_MEMORY] = "no memory",
+        [CAUSE_TEMPORARY] = "temporary",
+        [CAUSE_BUSY] = "busy",
+        [CAUSE_DEVICE] = "device",
+        [CAUSE_NO_GPU] = "no GPU",
+        [CAUSE_SOME_FAILED] = "some failed",
+        [CAUSE_INTERRUPTED] = "interrupted",
+    };
     return names[cause];
 }

@@ -5,21 +5,21 @@
 
 enum cause {
     CAUSE_OTHER,
-    CAUSE_USAGE,         /* the command line, a job, or an argument of a call */
-    CAUSE_MISSING,       /* a file, a plugin or a program is not there */
-    CAUSE_EXISTS,        /* halo would have replaced a file */
-    CAUSE_NOT_PERMITTED, /* by the system's permissions */
-    CAUSE_DAMAGED,       /* the content of a file breaks the rules of its format */
-    CAUSE_UNSUPPORTED,   /* halo, this build, or a format has no way to do it */
-    CAUSE_NO_SPACE,
-    CAUSE_READ_ONLY, /* a disk */
-    CAUSE_NO_MEMORY, /* or no thread */
-    CAUSE_TEMPORARY, /* the same call may succeed later: I/O errors, too many open files */
-    CAUSE_BUSY,      /* what was begun before is not over */
-    CAUSE_DEVICE,    /* a GPU, a sound device or its server */
-    CAUSE_NO_GPU,    /* none can be used at all */
-    CAUSE_SOME_FAILED,
-    CAUSE_INTERRUPTED, /* by a signal */
+    CAUSE_USAGE,         /* The command line, a job, or an argument of a call is wrong. */
+    CAUSE_MISSING,       /* A file, a plugin or a program is not there. */
+    CAUSE_EXISTS,        /* halo would have replaced a file. */
+    CAUSE_NOT_PERMITTED, /* The system's permissions forbid it. */
+    CAUSE_DAMAGED,       /* The content of a file breaks the rules of its format. */
+    CAUSE_UNSUPPORTED,   /* halo, this build, or a format has no way to do it. */
+    CAUSE_NO_SPACE,      /* A disk is full. */
+    CAUSE_READ_ONLY,     /* A disk takes no writes. */
+    CAUSE_NO_MEMORY,     /* Memory ran out, or a thread could not be started. */
+    CAUSE_TEMPORARY,     /* The call may succeed later: I/O errors, too many open files. */
+    CAUSE_BUSY,          /* An earlier call has not ended. */
+    CAUSE_DEVICE,        /* A GPU, a sound device or a sound server failed. */
+    CAUSE_NO_GPU,        /* No GPU can be used. */
+    CAUSE_SOME_FAILED,   /* Some of many jobs failed. */
+    CAUSE_INTERRUPTED,   /* A signal asked to stop. */
 };
 
 /* The cause of a number from <errno.h>. */

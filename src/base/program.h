@@ -29,12 +29,12 @@ struct option_group {
     }
 
 struct command {
-    const char *name;           /* in full: "halo mask show" */
-    const char *summary;        /* a line; NULL: not listed */
-    const char *brief;          /* --help; NULL: all that --help all prints, which is: */
-    const char *usage;          /* what precedes the options; NULL: made from the commands */
-    const char *ending;         /* what follows the options, or NULL */
-    void (*print_ending)(void); /* printed after that; NULL: nothing */
+    const char *name;           /* Full name, such as "halo mask show". */
+    const char *summary;        /* One line. NULL: no list names the command. */
+    const char *brief;          /* Text of --help. NULL: --help prints all, like --help all. */
+    const char *usage;          /* Text before the options. NULL: made from the commands. */
+    const char *ending;         /* Text after the options, or NULL. */
+    void (*print_ending)(void); /* Prints more after `ending`. NULL: nothing. */
     const struct option_row *arguments; /* in this order; NULL: none. One that is a word may be an
                                          * option, too, whose row is for the same field */
     const struct option_group *groups;  /* ends with {0}; --help is added */

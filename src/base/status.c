@@ -9,9 +9,10 @@
 #include <string.h>
 
 static _Thread_local bool log_is_notes = false;
-static _Thread_local struct log_keeper keeper; /* where this thread's failures go; no text and no
-                                                  failure: to the terminal */
-static _Thread_local const char *source;       /* that this thread's failures come from, or NULL */
+/* Where failures of this thread go. Without a text and a failure they are printed. */
+static _Thread_local struct log_keeper keeper;
+/* The prefix of this thread's failures, or NULL. */
+static _Thread_local const char *source;
 
 static struct failure last; /* message_lock */
 static bool failures_hidden = false;

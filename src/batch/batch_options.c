@@ -136,7 +136,6 @@ const struct command command_batch = {
         "and may be compressed (.gz). Members are options of halo render; \"id\" and \"out\" may\n"
         "be left out. Exit code: 0 all are done, 1 it cannot go on, 2 wrong usage, 3 some jobs failed,\n"
         "4 try again (a full disk).",
-    .ending = "example: halo batch jobs.jsonl.gz -O out --mask hall.wav --tail none --shard 3/16",
     .arguments =
         OPTION_ARGUMENTS(OPT_ARGUMENT("LIST", struct batch_options, list, 0, .is_file = true)),
     .commands = (const struct command *const[]){&command_batch_status, NULL},

@@ -216,7 +216,6 @@ const struct command command_listen = {
         "With --abx: a b x play, 1 says that X is A, 2 that X is B. With --blind: a b c... play,\n"
         "1-5 rate the one playing. Enter ends the trial; until then all can be changed. q ends a\n"
         "test early.",
-    .ending = "example: halo listen voice.wav --mask room.wav --or --mask hall.wav --abx 16",
     .arguments = OPTION_ARGUMENTS(
         OPT_ARGUMENTS("SOUND", struct listen_options, arguments, 0, .is_file = true)),
     .groups = groups,

@@ -204,7 +204,6 @@ const struct command command_live = {
         "/halo/preset/save NAME, /halo/quit, /halo/subscribe and\n"
         "/halo/unsubscribe [PORT]. What is wrong changes nothing and is answered with\n"
         "/halo/error PATH REASON.",
-    .ending = "example: halo live --mask small-room.wav --or --mask hall.wav,gain=-6 --gain -3",
     .groups = groups,
     .surplus = "a mask is named with --mask",
     .size = sizeof(struct live_options),

@@ -322,7 +322,6 @@ const struct command command_render = {
              "       halo render -O DIR IN... [stages and options]\n\n"
              "Filter a sound file. IN and OUT may be - for standard input and output.\n"
              "OUT keeps IN's rate, sample format and tags; its suffix selects the container.",
-    .ending = "example: halo render voice.wav out.wav --mask hall.wav,gain=-6 --gain 3",
     .arguments =
         OPTION_ARGUMENTS(OPT_ARGUMENT("IN", struct render_options, input, 1, .is_file = true),
                          OPT_ARGUMENT("OUT", struct render_options, output, 0, .is_file = true),
