@@ -20,16 +20,18 @@ static void (*volatile tidy_up)(void) = NULL;
 static bool is_the_end = false;
 
 /* No SA_RESTART: a blocked read or write returns, and the flag is checked. */
-static struct sigaction caught_by(void (*handler)(int))
+static struct sigaction caught_by(void (*handler)(int, siginfo_t *, void *))
 {
-    struct sigaction action = {.sa_handler = handler};
+    struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
     sigemptyset(&action.sa_mask);
     return action;
 }
 
-static void do_nothing(int number)
+static void do_nothing(int number, siginfo_t *signal, void *context)
 {
     (void)number;
+    (void)signal;
+    (void)context;
 }
 
 /* The signal may have come between a check of the flag and a call that then waits, such as that
@@ -54,8 +56,10 @@ static void end_now(int number)
     raise(number);
 }
 
-static void end_with_a_line(int number)
+static void end_with_a_line(int number, siginfo_t *signal, void *context)
 {
+    (void)signal;
+    (void)context;
     static const char line[] = "halo: stopped\n";
     if (write(STDERR_FILENO, line, sizeof line - 1) < 0) {
         /* nobody reads it */
@@ -64,16 +68,21 @@ static void end_with_a_line(int number)
 }
 
 /* timeout(1) sends a signal to its child and at once to the group, the child included: that is one
- * request to end, and no second one that ends the program without its report. */
-static void catch_signal(int number)
+ * request to end, and no second one that ends the program without its report. Keys come from the
+ * terminal, that is from no process: two of them are always two requests. */
+static void catch_signal(int number, siginfo_t *signal, void *context)
 {
     static volatile int64_t first;
+    static volatile pid_t first_sender;
+    pid_t sender = signal->si_code == SI_USER ? signal->si_pid : 0;
     int64_t now = monotonic_ns();
-    if (caught && now - first > AT_ONCE)
+    (void)context;
+    if (caught && !(sender != 0 && sender == first_sender && now - first <= AT_ONCE))
         end_now(number);
     if (caught)
         return;
     first = now;
+    first_sender = sender;
     interrupt_again(); /* before others see the flag, and interrupt as well */
     caught = number;
 }
@@ -116,7 +125,7 @@ void stop_interrupt(pthread_t thread)
     pthread_kill(thread, SIGALRM);
 }
 
-static void handle_by(void (*handler)(int))
+static void handle_by(void (*handler)(int, siginfo_t *, void *))
 {
     const struct sigaction action = caught_by(handler);
     const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
