@@ -1,5 +1,5 @@
 /* halo live --sink through PipeWire: defaults and devices that change, a second one, latency. */
-#include "live/driver_pipewire_registry.h"
+#include "live/driver_pipewire.h"
 #include "live_rig.h"
 #include "pipewire_rig.h"
 #include "suite.h"

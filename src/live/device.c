@@ -5,13 +5,339 @@
 #include "base/realtime.h"
 #include "base/stop.h"
 #include "base/thread.h"
-#include "live/device_side.h"
+#include "live/device_bridge.h"
+#include "live/device_driver.h"
 #include "signal/audio.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct device_join {
+    struct bridge bridge;
+    struct device_stream *input, *output; /* not owned */
+    struct device_slot slot;              /* of the output: the user's */
+};
+
+enum { DEVICE_SIDES = 2 /* of a device, at most */ };
+
+struct device_side {
+    const struct device_driver *driver;
+    struct device_stream *stream;
+    void *opened;      /* the driver's; NULL: none */
+    char label[264];   /* of input and output */
+    size_t calls_seen; /* by device_side_is_lost, at seen_at */
+    int64_t seen_at;
+    int64_t stalled; /* ns since seen_at; 0: it is not */
+};
+
+/* ---- two streams as one: the output drives the step ---- */
+
+HALO_REALTIME static int64_t time_of(const struct device_stream *stream)
+{
+    return stream->simulated_ns ? stream->simulated_ns : monotonic_ns();
+}
+
+HALO_REALTIME static void input_step(void *context, const float *const *in, float *const *out,
+                                     size_t frames, bool lost)
+{
+    struct device_join *join = context;
+    (void)out;
+    bridge_write(&join->bridge, in, frames, time_of(join->input), lost);
+}
+
+HALO_REALTIME static void output_step(void *context, const float *const *in, float *const *out,
+                                      size_t frames, bool lost)
+{
+    struct device_join *join = context;
+    const float *sound[DEVICE_CHANNELS_MOST];
+    (void)in;
+    lost = bridge_read(&join->bridge, sound, frames, time_of(join->output), lost);
+    join->slot.step(join->slot.context, sound, out, frames, lost);
+}
+
+static void device_join_destroy(struct device_join *join)
+{
+    if (!join)
+        return;
+    bridge_free(&join->bridge);
+    free(join);
+}
+
+/* The streams must outlive it. */
+static enum status device_join_create(struct device_stream *input, uint32_t rate_in,
+                                      struct device_stream *output, uint32_t rate_out,
+                                      struct device_join **result)
+{
+    struct device_join *join = calloc(1, sizeof *join);
+    if (!join)
+        return fail_memory("a device");
+    join->input = input;
+    join->output = output;
+    enum status status = bridge_init(&join->bridge, input->in.count, rate_in, rate_out);
+    if (status == STATUS_OK)
+        *result = join;
+    else
+        device_join_destroy(join);
+    return status;
+}
+
+/* As device_run. Both streams stop as others do. */
+static void device_join_run(struct device_join *join, device_step *step, void *context)
+{
+    struct device_stream *input = join->input, *output = join->output;
+    bridge_start(&join->bridge, atomic_load(&input->period), atomic_load(&output->period));
+    join->slot = (struct device_slot){step, context};
+    input->slot = (struct device_slot){input_step, join};
+    output->slot = (struct device_slot){output_step, join};
+    atomic_store(&output->current, &output->slot);
+    atomic_store(&input->current, &input->slot);
+}
+
+/* ---- one stream of a driver, closed on a thread that can be abandoned ---- */
+
+enum { SIDE_POLL_NS = 2000000 };
+#define SECOND INT64_C(1000000000)
+static const int64_t BEGIN_NS = 5 * SECOND;               /* PulseAudio takes 2 s to start */
+static const int64_t LEARN_NS = SECOND / 2;               /* from the first call, or LEARN_CALLS */
+static const size_t LEARN_CALLS = 8;                      /* the first one may differ in length */
+static const int64_t STOP_NS = 2 * SECOND;                /* for a step or a close to return */
+static const int64_t CLOSE_STOPPING_NS = SECOND * 7 / 10; /* the same once a signal asked to stop */
+static const int64_t AGAIN_NS = SECOND / 20;              /* for a close that hung earlier */
+static const int64_t SILENT_NS = SECOND * 3 / 2;          /* without a call: lost */
+
+/* ---- open ---- */
+
+static enum status learn_period(struct device_side *side)
+{
+    int64_t begin = monotonic_ns(), first = 0;
+    for (;;) {
+        size_t calls = atomic_load_explicit(&side->stream->calls, memory_order_acquire);
+        int64_t now = monotonic_ns();
+        if (calls > 0 && first == 0)
+            first = now;
+        if (calls >= LEARN_CALLS || (calls > 1 && now - first > LEARN_NS))
+            break;
+        if (now - begin > BEGIN_NS || !side->driver->is_running(side->opened))
+            return fail(CAUSE_DEVICE,
+                        "%s was opened but delivers no sound; is it in use or disconnected?",
+                        side->label);
+        monotonic_sleep_until(monotonic_ns() + SIDE_POLL_NS);
+    }
+    side->calls_seen = side->stream->calls;
+    side->seen_at = monotonic_ns();
+    return STATUS_OK;
+}
+
+static enum status make_stream(const struct device_choice *choice, struct device_side *side)
+{
+    side->stream = calloc(1, sizeof *side->stream);
+    if (!side->stream || !(side->stream->silence = audio_alloc(DEVICE_FRAMES_MOST)))
+        return fail_memory("a device");
+    side->stream->in = choice->in;
+    side->stream->out = choice->out;
+    return STATUS_OK;
+}
+
+/* A failure is reported only if no other rate is left. */
+static enum status open_at(const struct device_target *target, bool quietly,
+                           struct device_side *side)
+{
+    char reason[300];
+    struct log_keeper before = {0};
+    if (quietly)
+        before = log_keep_in(reason, sizeof reason);
+    enum status status = side->driver->open(target, side->stream, &side->opened);
+    if (quietly)
+        log_keep_again(&before);
+    if (status != STATUS_OK && quietly && side->opened) {
+        (void)side->driver->close(side->opened);
+        side->opened = NULL;
+    }
+    return status;
+}
+
+/* Open what was chosen as one stream, at the first of `count` rates that works (0: the device's),
+ * and learn its period. */
+static enum status device_side_open(const struct device_request *request,
+                                    const struct device_choice *choice, const uint32_t *rates,
+                                    size_t count, struct device_side *side)
+{
+    const struct device_row *in = choice->input, *out = choice->output;
+    struct device_request at_rate = *request;
+    const struct device_target target = {&at_rate, in, out, side->label};
+    enum status status = STATUS_FAILED;
+    bool both = in && out && strcmp(in->name, out->name) != 0;
+    snprintf(side->label, sizeof side->label, "%s%s%s", in ? in->name : out->name,
+             both ? " and " : "", both ? out->name : "");
+    side->driver = in ? in->driver : out->driver;
+    TRY(make_stream(choice, side));
+    for (size_t i = 0; i < count && status != STATUS_OK; i++) {
+        at_rate.rate = rates[i];
+        status = open_at(&target, i + 1 < count, side);
+    }
+    return status == STATUS_OK ? learn_period(side) : status;
+}
+
+static uint32_t device_side_rate(const struct device_side *side)
+{
+    struct device_info info = {0};
+    side->driver->describe(side->opened, &info);
+    return info.rate;
+}
+
+/* ---- while it runs ---- */
+
+/* As device_stop, and whether device_state says LOST. */
+static bool device_side_stop(struct device_side *side)
+{
+    struct device_stream *stream = side->stream;
+    if (!stream)
+        return true;
+    atomic_store(&stream->current, NULL);
+    int64_t deadline = monotonic_ns() + STOP_NS;
+    while (atomic_load(&stream->inside) && monotonic_ns() < deadline)
+        monotonic_sleep_until(monotonic_ns() + SIDE_POLL_NS);
+    return !atomic_load(&stream->inside);
+}
+
+static bool device_side_is_lost(struct device_side *side)
+{
+    size_t calls = atomic_load_explicit(&side->stream->calls, memory_order_relaxed);
+    int64_t now = monotonic_ns();
+    if (calls != side->calls_seen) {
+        side->calls_seen = calls;
+        side->seen_at = now;
+    }
+    side->stalled = now - side->seen_at > SILENT_NS ? now - side->seen_at : 0;
+    if (side->driver->watch)
+        side->driver->watch(side->opened);
+    bool is_silent = side->stalled > 0 && !side->driver->outlives_stalls;
+    return is_silent || !side->driver->is_running(side->opened);
+}
+
+/* ---- closing, on a thread that can be abandoned ---- */
+
+struct closing {
+    struct device_side sides[DEVICE_SIDES]; /* what they have is closed and freed by the thread */
+    struct device_join *join;
+    enum status status;
+    atomic_bool done;
+};
+
+/* A close that hangs; until it returns nothing can be opened. */
+static struct closing *abandoned;
+static int64_t abandoned_at; /* monotonic */
+
+static void free_stream(struct device_stream *stream)
+{
+    if (stream)
+        free(stream->silence);
+    free(stream);
+}
+
+static void free_closing(struct closing *closing)
+{
+    device_join_destroy(closing->join);
+    for (size_t i = 0; i < DEVICE_SIDES; i++)
+        free_stream(closing->sides[i].stream);
+    free(closing);
+}
+
+/* All streams of a driver are closed before it ends. */
+static void *close_main(void *argument)
+{
+    struct closing *closing = argument;
+    for (size_t i = 0; i < DEVICE_SIDES; i++) {
+        const struct device_side *side = &closing->sides[i];
+        enum status status = side->opened ? side->driver->close(side->opened) : STATUS_OK;
+        closing->status = closing->status == STATUS_OK ? status : closing->status;
+    }
+    for (size_t i = 0; i < DEVICE_SIDES; i++) {
+        const struct device_driver *driver = closing->sides[i].driver;
+        if (driver && (i == 0 || driver != closing->sides[0].driver))
+            driver->end();
+    }
+    closing->done = true;
+    return NULL;
+}
+
+static bool is_noisy(const struct closing *closing)
+{
+    bool noisy = false;
+    for (size_t i = 0; i < DEVICE_SIDES; i++)
+        noisy = noisy || (closing->sides[i].driver && closing->sides[i].driver->noisy);
+    return noisy;
+}
+
+static bool wait_for_close(const struct closing *closing, int64_t limit_ns)
+{
+    int64_t deadline = monotonic_ns() + limit_ns;
+    while (!closing->done && monotonic_ns() < deadline)
+        monotonic_sleep_until(monotonic_ns() + SIDE_POLL_NS);
+    return closing->done;
+}
+
+/* Only a server hangs: a device with a file is to complete it. */
+static int64_t close_limit(const struct closing *closing)
+{
+    const struct device_driver *driver = closing->sides[0].driver;
+    return stop_requested() && driver && !driver->only_named ? CLOSE_STOPPING_NS : STOP_NS;
+}
+
+/* Close DEVICE_SIDES sides, and free `join` (or NULL) and their streams; their drivers end. */
+static enum status device_sides_close(const struct device_side *sides, struct device_join *join)
+{
+    pthread_t thread;
+    enum status status = STATUS_OK;
+    struct closing *closing = calloc(1, sizeof *closing);
+    if (closing) {
+        memcpy(closing->sides, sides, sizeof closing->sides);
+        closing->join = join;
+    }
+    if (!closing ||
+        thread_start(&thread, "halo close", THREAD_AS_CALLER, close_main, closing) != 0) {
+        free(closing); /* the streams are leaked */
+        return fail_memory("a thread");
+    }
+    pthread_detach(thread);
+    if (is_noisy(closing))
+        device_hush();
+    bool done = wait_for_close(closing, close_limit(closing));
+    device_unhush();
+    if (done) {
+        status = closing->status;
+        free_closing(closing);
+    } else {
+        abandoned_at = abandoned ? abandoned_at : monotonic_ns();
+        abandoned = closing; /* one before is leaked: its close may still run */
+    }
+    return status;
+}
+
+/* The driver ends, which has no stream. */
+static void device_side_end(const struct device_driver *driver)
+{
+    const struct device_side sides[DEVICE_SIDES] = {{.driver = driver}};
+    device_sides_close(sides, NULL);
+}
+
+/* A close that hung may have returned. */
+static enum status device_sides_are_clear(void)
+{
+    if (abandoned && wait_for_close(abandoned, AGAIN_NS)) {
+        free_closing(abandoned);
+        abandoned = NULL;
+    }
+    return abandoned ? fail(CAUSE_DEVICE, "the sound system still hangs after a device was lost")
+                     : STATUS_OK;
+}
+
+double device_hangs(void)
+{
+    return abandoned ? 1e-9 * (double)(monotonic_ns() - abandoned_at) : 0;
+}
 
 /* The drivers, in the order of `halo devices` and in which they are tried: sound servers first,
  * those of only_named last. NAME is driver_NAME of driver_NAME.c. */
@@ -362,11 +688,6 @@ enum status device_close(struct device *device)
         status = device_sides_close(device->sides, device->join);
     free(device);
     return status;
-}
-
-double device_hangs(void)
-{
-    return device_sides_hang();
 }
 
 /* ---- while it runs ---- */

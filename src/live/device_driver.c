@@ -1,7 +1,10 @@
 /* What drivers share: calling the step, threads, standard error and lists. */
 #include "live/device_driver.h"
 
+#include "base/plural.h"
 #include "base/realtime.h"
+#include "base/short_list.h"
+#include "base/suggest.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -134,4 +137,276 @@ void device_list_free(struct device_list *list)
     free(list->hosts);
     free(list->rows);
     *list = (struct device_list){0};
+}
+
+/* ---- the driver, devices and channels that a request names ---- */
+
+enum { NO_HOST = -1 };
+enum device_direction { INPUT, OUTPUT, LOOPBACK };
+static const char *const direction_names[] = {"input", "output", "loopback"};
+static const char more[] = "; halo devices lists them";
+
+static enum status match_driver(const struct device_driver *driver, const char **name, bool *named,
+                                const char **spec)
+{
+    size_t length = strlen(driver->name);
+    if (!*name || strncasecmp(*name, driver->name, length) != 0)
+        return STATUS_OK;
+    const char *rest = *name + length;
+    if (*rest != '\0' && (*rest != ':' || !driver->spec))
+        return STATUS_OK;
+    if (*rest == ':' && *spec && strcmp(*spec, rest + 1) != 0)
+        return fail(CAUSE_USAGE,
+                    "'%s' and '%s:%s' are the same device: name it once, with --device", *name,
+                    driver->name, *spec);
+    if (*rest == ':')
+        *spec = rest + 1;
+    *named = true;
+    *name = NULL;
+    return STATUS_OK;
+}
+
+enum status device_choose_driver(const struct device_driver *driver, struct device_request *request,
+                                 bool *named, const char **spec)
+{
+    const char **names[] = {&request->driver, &request->input, &request->output};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        TRY(match_driver(driver, names[i], named, spec));
+    return STATUS_OK;
+}
+
+const struct device_driver *device_choose_named(const struct device_driver *const *drivers,
+                                                size_t count, const char *name, const char **spec)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool named = false;
+        const char *rest = name;
+        if (match_driver(drivers[i], &rest, &named, spec) == STATUS_OK && named)
+            return drivers[i];
+    }
+    return NULL;
+}
+
+bool device_choose_names_two(const struct device_driver *const *drivers, size_t count,
+                             const struct device_request *request)
+{
+    const char *spec_in = NULL, *spec_out = NULL;
+    if (!request->input || !request->output)
+        return false;
+    const struct device_driver *in = device_choose_named(drivers, count, request->input, &spec_in);
+    const struct device_driver *out =
+        device_choose_named(drivers, count, request->output, &spec_out);
+    return in != out || (spec_in && spec_out && strcmp(spec_in, spec_out) != 0);
+}
+
+bool device_choice_has_one_clock(const struct device_choice *choice, const struct device_list *list)
+{
+    const struct device_row *in = choice->input, *out = choice->output;
+    return !in || !out || in == out || (in->host == out->host && list->hosts[in->host].one_clock);
+}
+
+static size_t channels_of(const struct device_row *row, enum device_direction direction)
+{
+    return direction == INPUT ? row->channels_in : row->channels_out;
+}
+
+/* Host APIs of servers are named as their drivers are. */
+static bool is_driver(const char *name)
+{
+    size_t i = 0;
+    while (device_driver_name(i) && strcasecmp(device_driver_name(i), name) != 0)
+        i++;
+    return device_driver_name(i);
+}
+
+static enum status choose_host(const struct device_list *list, const char *request, int *host)
+{
+    struct short_list all = {0}, alike = {0};
+    for (size_t i = 0; device_driver_name(i); i++)
+        short_list_add(&all, device_driver_name(i));
+    for (size_t i = 0; i < list->host_count; i++) {
+        if (!is_driver(list->hosts[i].name))
+            short_list_add(&all, list->hosts[i].name);
+        if (strcasestr(list->hosts[i].name, request)) {
+            short_list_add(&alike, list->hosts[i].name);
+            *host = (int)i;
+        }
+    }
+    if (alike.count == 1)
+        return STATUS_OK;
+    char near[SUGGEST_TEXT];
+    suggest_from_list(near, request, all.text, "");
+    return alike.count ? fail(CAUSE_USAGE, "'%s' may be %s: say which host API", request,
+                              short_list_text(&alike, more))
+                       : fail(CAUSE_USAGE, "there is no driver or host API '%s'; there is %s%s",
+                              request, short_list_text(&all, more), near);
+}
+
+static enum status choose_index(const struct device_list *list, const char *request,
+                                enum device_direction direction, int host,
+                                const struct device_row **row)
+{
+    unsigned long index = strtoul(request, NULL, 10);
+    if (index >= list->count)
+        return fail(CAUSE_USAGE, "there is no device %s; halo devices lists them", request);
+    *row = &list->rows[index];
+    if (channels_of(*row, direction) == 0)
+        return fail(CAUSE_USAGE, "device %s (%s) has no %s; halo devices lists what has", request,
+                    (*row)->name, direction_names[direction]);
+    if (host != NO_HOST && (*row)->host != (size_t)host)
+        return fail(CAUSE_USAGE, "device %s (%s) is of %s, not of %s", request, (*row)->name,
+                    list->hosts[(*row)->host].name, list->hosts[host].name);
+    return STATUS_OK;
+}
+
+/* An exact name takes precedence over names that contain the text. */
+static enum status choose_name(const struct device_list *list, const char *request,
+                               enum device_direction direction, int host,
+                               const struct device_row **row)
+{
+    struct short_list all = {0}, alike = {0}, same = {0};
+    struct suggest near;
+    suggest_init(&near, request);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct device_row *at = &list->rows[i];
+        char name[224];
+        snprintf(name, sizeof name, "%zu %s (%s)", i, at->name, list->hosts[at->host].name);
+        if (channels_of(at, direction) == 0 || (host != NO_HOST && at->host != (size_t)host))
+            continue;
+        short_list_add(&all, name);
+        suggest_offer(&near, at->name);
+        if (!strcasestr(at->name, request) && !strcasestr(at->alias, request))
+            continue;
+        bool is_same = strcmp(at->name, request) == 0 || strcmp(at->alias, request) == 0;
+        short_list_add(&alike, name);
+        if (is_same)
+            short_list_add(&same, name);
+        if (same.count == 0 || is_same)
+            *row = at;
+    }
+    struct short_list *found = same.count ? &same : &alike;
+    enum status status = STATUS_OK;
+    if (all.count == 0)
+        status = fail(CAUSE_DEVICE, "there is no %s device here; halo devices says more",
+                      direction_names[direction]);
+    else if (found->count > 1)
+        status = fail(CAUSE_USAGE, "%s '%s' may be %s: say which", direction_names[direction],
+                      request, short_list_text(found, more));
+    else if (found->count == 0)
+        status = fail(CAUSE_USAGE, "there is no %s '%s'; there is %s%s", direction_names[direction],
+                      request, short_list_text(&all, more), suggest_text(&near));
+    suggest_free(&near);
+    return status;
+}
+
+static enum status choose_default(const struct device_list *list, enum device_direction direction,
+                                  int host, const struct device_row **row)
+{
+    bool is_any = host == NO_HOST;
+    for (size_t i = 0; i < list->host_count && host == NO_HOST; i++)
+        if (list->hosts[i].is_default)
+            host = (int)i;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct device_row *at = &list->rows[i];
+        bool is_default = direction == INPUT    ? at->default_in
+                          : direction == OUTPUT ? at->default_out
+                                                : at->default_loopback;
+        if (is_default && (int)at->host == host)
+            *row = at;
+    }
+    if (*row)
+        return STATUS_OK;
+    if (is_any && list->empty)
+        return fail(CAUSE_DEVICE, "%s", list->empty);
+    return fail(CAUSE_DEVICE, "there is no default %s%s%s; halo devices lists what there is",
+                direction_names[direction], host != NO_HOST ? " of " : "",
+                host != NO_HOST ? list->hosts[host].name : "");
+}
+
+bool device_choose_is_number(const char *request)
+{
+    return *request && request[strspn(request, "0123456789")] == '\0';
+}
+
+bool device_choose_is_there(const struct device_list *list, const char *name)
+{
+    size_t i = device_choose_is_number(name) ? list->count : 0;
+    while (i < list->count && !strcasestr(list->rows[i].name, name) &&
+           !strcasestr(list->rows[i].alias, name))
+        i++;
+    return i < list->count;
+}
+
+static enum status choose_named(const struct device_list *list, const char *request,
+                                enum device_direction direction, int *host,
+                                const struct device_row **row)
+{
+    TRY(device_choose_is_number(request) ? choose_index(list, request, direction, *host, row)
+                                         : choose_name(list, request, direction, *host, row));
+    *host = (int)(*row)->host;
+    return STATUS_OK;
+}
+
+/* A named device decides the host API of a direction that has no name. */
+static enum status choose_devices(const struct device_request *request,
+                                  const struct device_list *list, bool named,
+                                  struct device_choice *choice)
+{
+    int host = named && list->host_count == 1 ? 0 : NO_HOST;
+    if (request->driver)
+        TRY(choose_host(list, request->driver, &host));
+    int asked = host;
+    bool takes_device = request->wants_input && !request->sink && !request->loopback;
+    if (takes_device && request->input)
+        TRY(choose_named(list, request->input, INPUT, &host, &choice->input));
+    if (request->wants_output && request->output) {
+        host = asked;
+        TRY(choose_named(list, request->output, OUTPUT, &host, &choice->output));
+    }
+    if (request->wants_input && request->loopback)
+        TRY(choose_default(list, LOOPBACK, host, &choice->input));
+    if (takes_device && !request->input)
+        TRY(choose_default(list, INPUT, host, &choice->input));
+    if (request->wants_output && !request->output)
+        TRY(choose_default(list, OUTPUT, host, &choice->output));
+    return STATUS_OK;
+}
+
+/* Of a row, or of a sink to make: as many as are asked for. */
+static enum status choose_channels(const struct device_row *row, const char *sink,
+                                   enum device_direction direction, size_t request,
+                                   const size_t *map, size_t map_count,
+                                   struct device_channels *channels)
+{
+    const char *name = sink ? sink : row ? row->name : NULL;
+    size_t there = sink ? request ? request : 2 : row ? channels_of(row, direction) : 0;
+    if (!name)
+        return STATUS_OK;
+    if (row && direction == OUTPUT && there == 1 && !map_count && row->driver->mixes_to_mono)
+        there = request > there ? request : there;
+    channels->count = map_count ? map_count : request ? request : there < 2 ? there : 2;
+    for (size_t c = 0; c < channels->count; c++) {
+        size_t number = map_count ? map[c] : c + 1;
+        if (number < 1 || number > there || number > DEVICE_CHANNELS_MOST)
+            return fail(CAUSE_USAGE, "%s has %zu %s channel%s, no channel %zu", name, there,
+                        direction_names[direction], plural_s(there), number);
+        if (channels->mapped[number - 1] && direction == OUTPUT)
+            return fail(CAUSE_USAGE, "output channel %zu is in the map twice", number);
+        channels->map[c] = number - 1;
+        channels->mapped[number - 1] = true;
+        channels->opened = number > channels->opened ? number : channels->opened;
+    }
+    return STATUS_OK;
+}
+
+enum status device_choose(const struct device_request *request, const struct device_list *list,
+                          bool named, struct device_choice *choice)
+{
+    *choice = (struct device_choice){0};
+    choice->sink = request->wants_input ? request->sink : NULL;
+    TRY(choose_devices(request, list, named, choice));
+    TRY(choose_channels(choice->input, choice->sink, INPUT, request->channels_in,
+                        request->input_map, request->input_map_count, &choice->in));
+    return choose_channels(choice->output, NULL, OUTPUT, request->channels_out, request->output_map,
+                           request->output_map_count, &choice->out);
 }

@@ -109,7 +109,7 @@ MUST_CHECK enum status device_list_add(struct device_list *list, size_t host, co
 /* The name of a driver of the table, by its number; NULL: there are no more. */
 const char *device_driver_name(size_t number);
 
-/* ---- device_choose.c: the driver, devices and channels that a request names ---- */
+/* ---- the driver, devices and channels that a request names ---- */
 
 struct device_choice {
     const struct device_row *input; /* of the list; NULL: none, or a sink */

@@ -2,18 +2,254 @@
  *
  * Devices are the server's other clients; "none" is none of them, and leaves the ports to be
  * connected by others. The server's period and rate are used as they are. */
-#include "live/device_driver.h"
-#include "live/driver_jack_devices.h"
-#include "live/driver_jack_patch.h"
-
 #include "base/monotonic.h"
 #include "base/realtime.h"
 #include "base/thread.h"
+#include "live/device_driver.h"
+#include "live/jack_library.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct jack_patch_link {
+    char *own;   /* without the client, whose name the server may change */
+    char *other; /* in full */
+    bool there;  /* the other port, at the last look */
+    int undone;  /* looks since then, with the port still there */
+};
+
+struct jack_patch {
+    struct jack_patch_link *links;
+    size_t count;
+};
+
+/* ---- connections, remembered by the names of ports
+ *
+ * One that was undone while the other port stayed is forgotten. One whose other port went away,
+ * with its client or with the server, is made again as soon as a port of that name appears. ---- */
+
+/* A port that goes away is disconnected before, and a server that ends may take a while. */
+enum { LOOKS_UNDONE = 20 };
+
+static void link_free(struct jack_patch_link *link)
+{
+    free(link->own);
+    free(link->other);
+}
+
+static void jack_patch_clear(struct jack_patch *patch)
+{
+    for (size_t i = 0; i < patch->count; i++)
+        link_free(&patch->links[i]);
+    free(patch->links);
+    *patch = (struct jack_patch){0};
+}
+
+/* None of the other ports is there: all links are made again when they appear. */
+static void jack_patch_await(struct jack_patch *patch)
+{
+    for (size_t i = 0; i < patch->count; i++)
+        patch->links[i].there = false;
+}
+
+static struct jack_patch_link *find_link(const struct jack_patch *patch, const char *own,
+                                         const char *other)
+{
+    for (size_t i = 0; i < patch->count; i++)
+        if (strcmp(patch->links[i].own, own) == 0 && strcmp(patch->links[i].other, other) == 0)
+            return &patch->links[i];
+    return NULL;
+}
+
+static void learn(struct jack_patch *patch, const char *own, const char *other)
+{
+    if (find_link(patch, own, other))
+        return;
+    struct jack_patch_link link = {.own = strdup(own), .other = strdup(other), .there = true};
+    struct jack_patch_link *links = realloc(patch->links, (patch->count + 1) * sizeof *links);
+    if (links)
+        patch->links = links;
+    if (links && link.own && link.other)
+        links[patch->count++] = link;
+    else
+        link_free(&link);
+}
+
+static void learn_port(struct jack_patch *patch, jack_client_t *client, const jack_port_t *port)
+{
+    const char **others = jack_port_get_all_connections(client, port);
+    for (size_t i = 0; others && others[i]; i++)
+        learn(patch, jack_port_short_name(port), others[i]);
+    jack_free(others);
+}
+
+static jack_port_t *own_port(jack_port_t *const *ports, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(jack_port_short_name(ports[i]), name) == 0)
+            return ports[i];
+    return NULL;
+}
+
+static void make_link(jack_client_t *client, const jack_port_t *port, const char *other)
+{
+    bool is_input = jack_port_flags(port) & JackPortIsInput;
+    const char *own = jack_port_name(port);
+    (void)jack_connect(client, is_input ? other : own, is_input ? own : other);
+}
+
+/* False: it was undone, and is to be forgotten. */
+static bool follow(struct jack_patch_link *link, jack_client_t *client, jack_port_t *port)
+{
+    bool was_there = link->there;
+    link->there = jack_port_by_name(client, link->other) != NULL;
+    bool is_open = port && link->there && !jack_port_connected_to(port, link->other);
+    link->undone = is_open && was_there ? link->undone + 1 : 0;
+    if (is_open && !was_there)
+        make_link(client, port, link->other);
+    return link->undone < LOOKS_UNDONE;
+}
+
+/* Learn the connections that the ports of `client` have now, and make those that have become
+ * possible. False: look again soon, since a connection was undone and its port may be going away
+ * too. Where memory is missing, links are lost. */
+static bool jack_patch_follow(struct jack_patch *patch, jack_client_t *client,
+                              jack_port_t *const *ports, size_t count)
+{
+    size_t kept = 0;
+    bool is_settled = true;
+    for (size_t i = 0; i < patch->count; i++) {
+        struct jack_patch_link *link = &patch->links[i];
+        bool keep = follow(link, client, own_port(ports, count, link->own));
+        is_settled = is_settled && link->undone == 0;
+        if (keep)
+            patch->links[kept++] = *link;
+        else
+            link_free(link);
+    }
+    patch->count = kept;
+    for (size_t i = 0; i < count; i++)
+        learn_port(patch, client, ports[i]);
+    return is_settled;
+}
+
+/* ---- clients as devices ---- */
+
+static const char jack_devices_none[] = "none"; /* the device that is no client */
+
+/* Names of all audio ports with these flags, NULL at the end; for jack_free. NULL: there are none.
+ */
+static const char **jack_devices_ports(jack_client_t *client, unsigned long flags)
+{
+    return jack_get_ports(client, NULL, JACK_DEFAULT_AUDIO_TYPE, flags);
+}
+
+static size_t jack_devices_name_length(const char *port)
+{
+    return strcspn(port, ":");
+}
+
+/* Whether the port is that client's; the length of the client's name in that of a port. */
+static bool jack_devices_owns(const char *port, const char *client)
+{
+    size_t length = strlen(client);
+    return strncmp(port, client, length) == 0 && port[length] == ':';
+}
+
+/* What a playback device plays, offered as an input by sound servers. */
+static bool jack_devices_is_monitor(const char *port)
+{
+    return strncmp(port + jack_devices_name_length(port), ":monitor", 8) == 0;
+}
+
+static struct device_row *find_row(struct device_list *list, size_t first, const char *port)
+{
+    for (size_t i = first; i < list->count; i++)
+        if (jack_devices_owns(port, list->rows[i].name))
+            return &list->rows[i];
+    return NULL;
+}
+
+static double latency_of(jack_client_t *client, jack_port_t *port,
+                         jack_latency_callback_mode_t mode)
+{
+    jack_latency_range_t range;
+    jack_port_get_latency_range(port, mode, &range);
+    return (double)range.max / jack_get_sample_rate(client);
+}
+
+static bool is_default_port(const char *name, const jack_port_t *port)
+{
+    return (jack_port_flags(port) & JackPortIsPhysical) && !jack_devices_is_monitor(name);
+}
+
+static void add_port(jack_client_t *client, struct device_row *row, const char *name,
+                     bool *has_default)
+{
+    jack_port_t *port = jack_port_by_name(client, name);
+    if (!port) /* it went away */
+        return;
+    bool plays = jack_port_flags(port) & JackPortIsInput;
+    bool is_default = !*has_default && is_default_port(name, port);
+    *has_default = *has_default || is_default;
+    size_t *channels = plays ? &row->channels_out : &row->channels_in;
+    if (++*channels == 1 && plays)
+        row->low_out = row->high_out = latency_of(client, port, JackPlaybackLatency);
+    else if (*channels == 1)
+        row->low_in = row->high_in = latency_of(client, port, JackCaptureLatency);
+    row->default_out |= plays && is_default;
+    row->default_in |= !plays && is_default;
+}
+
+static enum status add_ports(jack_client_t *client, const char *const *names,
+                             struct device_list *list, size_t first, bool *has_default)
+{
+    for (size_t i = 0; names && names[i]; i++) {
+        struct device_row *row = find_row(list, first, names[i]);
+        if (!row) {
+            char name[sizeof row->name];
+            snprintf(name, sizeof name, "%.*s", (int)jack_devices_name_length(names[i]), names[i]);
+            TRY(device_list_add(list, list->host_count - 1, name, &row));
+            row->rate = jack_get_sample_rate(client);
+        }
+        add_port(client, row, names[i], has_default);
+    }
+    return STATUS_OK;
+}
+
+/* Without ports of hardware there is nothing to connect to by default. */
+static enum status add_none(jack_client_t *client, struct device_list *list, bool can_record,
+                            bool can_play)
+{
+    struct device_row *row;
+    TRY(device_list_add(list, list->host_count - 1, jack_devices_none, &row));
+    row->channels_in = row->channels_out = DEVICE_CHANNELS_MOST;
+    row->rate = jack_get_sample_rate(client);
+    row->default_in = !can_record;
+    row->default_out = !can_play;
+    return STATUS_OK;
+}
+
+/* Append a host API, a device for each client with audio ports, and jack_devices_none, which is the
+ * default where no hardware is. */
+static enum status jack_devices_list(jack_client_t *client, struct device_list *list)
+{
+    struct device_host *host;
+    size_t first = list->count;
+    bool can_record = false, can_play = false;
+    TRY(device_list_add_host(list, "JACK", &host));
+    host->is_default = host->one_clock = true;
+    const char **sources = jack_devices_ports(client, JackPortIsOutput);
+    const char **sinks = jack_devices_ports(client, JackPortIsInput);
+    enum status status = add_ports(client, sources, list, first, &can_record);
+    if (status == STATUS_OK)
+        status = add_ports(client, sinks, list, first, &can_play);
+    jack_free(sources);
+    jack_free(sinks);
+    return status == STATUS_OK ? add_none(client, list, can_record, can_play) : status;
+}
 
 enum { LOOKS = 8 }; /* at a change: a connection may be seen only after the next period */
 enum { POLL_NS = 1000000, AGAIN_NS = 50000000 };

@@ -1,24 +1,52 @@
-/* Devices through PipeWire: nodes of halo's own in the server's graph (driver_pipewire_filter.c, or
- * driver_pipewire_sink.c), linked with the devices (driver_pipewire_links.c), all on the graph's
+/* Devices through PipeWire: nodes of halo's own in the server's graph (driver_pipewire_node.c),
+ * linked with the devices (driver_pipewire_links.c), all on the graph's
  * clock.
  *
  * A device has its description as its name and that of its node as the other; the monitor of a sink
- * is a device, too, named as PulseAudio does. */
-#include "live/device_driver.h"
-#include "live/driver_pipewire_channels.h"
-#include "live/driver_pipewire_filter.h"
-#include "live/driver_pipewire_links.h"
-#include "live/driver_pipewire_metadata.h"
-#include "live/driver_pipewire_registry.h"
-#include "live/driver_pipewire_server.h"
-#include "live/driver_pipewire_sink.h"
+ * is a device, too, named as PulseAudio does.
+ *
+ * Halo takes a device's channels in the order of its layouts, whatever that of the device, and its
+ * ports are linked by name; unless a map chooses among them: then each port is called as the
+ * device's. */
+#include "live/driver_pipewire.h"
 
 #include "base/monotonic.h"
 
+#include <limits.h>
 #include <math.h>
+#include <spa/debug/types.h>
+#include <spa/param/audio/type-info.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+/* ---- whether a server may run: its library takes milliseconds to find out ---- */
+
+static const char *text_of(const char *variable, const char *otherwise)
+{
+    const char *text = getenv(variable);
+    return text && *text ? text : otherwise;
+}
+
+static bool has_socket(const char *folder, const char *name)
+{
+    char path[PATH_MAX];
+    struct stat file;
+    int length = snprintf(path, sizeof path, "%s/%s", folder, name);
+    return length < (int)sizeof path && stat(path, &file) == 0 && S_ISSOCK(file.st_mode);
+}
+
+/* A socket is where programs look for it: named by PIPEWIRE_REMOTE, else pipewire-0, in
+ * PIPEWIRE_RUNTIME_DIR, else XDG_RUNTIME_DIR, or in /run/pipewire. True, too, for other forms of
+ * PIPEWIRE_REMOTE. Allocates nothing. */
+static bool server_may_run(void)
+{
+    const char *name = text_of("PIPEWIRE_REMOTE", "pipewire-0");
+    const char *user = text_of("PIPEWIRE_RUNTIME_DIR", text_of("XDG_RUNTIME_DIR", NULL));
+    bool is_plain = name[0] != '/' && name[0] != '[' && name[0] != '{' && name[0] != '@';
+    return !is_plain || (user && has_socket(user, name)) || has_socket("/run/pipewire", name);
+}
 
 enum { LINKS_MS = 3000 };
 enum { RATE_USUAL = 48000, BLOCK_USUAL = 256 };
@@ -34,16 +62,144 @@ static const char refused_notice[] =
 static struct {
     struct pipewire_registry graph;
     struct pipewire_links links;
-    struct pipewire_cycle cycle;
-    struct pipewire_filter filter; /* one of the two is open */
-    struct pipewire_sink sink;
-    const char *sink_description;                /* NULL: none */
+    struct pipewire_own_node node;
     uint32_t asked_rate;                         /* Hz; 0: any, as it changes */
     size_t block;                                /* frames; asked for, or BLOCK_USUAL */
     int64_t seen_at;                             /* both devices */
     struct channel_layout layout_in, layout_out; /* as requested */
     struct device_stream *stream;
 } pipewire;
+
+/* ---- channels ---- */
+
+static const char *const names[CHANNEL_POSITIONS] = {
+    [CHANNEL_FL] = "FL",   [CHANNEL_FR] = "FR",     [CHANNEL_FC] = "FC",   [CHANNEL_LFE] = "LFE",
+    [CHANNEL_BL] = "RL",   [CHANNEL_BR] = "RR",     [CHANNEL_FLC] = "FLC", [CHANNEL_FRC] = "FRC",
+    [CHANNEL_BC] = "RC",   [CHANNEL_SL] = "SL",     [CHANNEL_SR] = "SR",   [CHANNEL_TC] = "TC",
+    [CHANNEL_TFL] = "TFL", [CHANNEL_TFC] = "TFC",   [CHANNEL_TFR] = "TFR", [CHANNEL_TBL] = "TRL",
+    [CHANNEL_TBC] = "TRC", [CHANNEL_TBR] = "TRR",   [CHANNEL_WL] = "FLW",  [CHANNEL_WR] = "FRW",
+    [CHANNEL_TSL] = "TSL", [CHANNEL_LFE2] = "LFE2", [CHANNEL_TSR] = "TSR", [CHANNEL_BFC] = "BC",
+    [CHANNEL_BFL] = "BLC", [CHANNEL_BFR] = "BRC",
+};
+
+/* Of channel `channel` of those that the layout places. */
+static enum channel_position position_at(struct channel_layout layout, size_t channel)
+{
+    for (enum channel_position at = 0; at < CHANNEL_POSITIONS; at++)
+        if (layout.speakers & UINT32_C(1) << at && channel-- == 0)
+            return at;
+    return CHANNEL_OTHER;
+}
+
+/* Of a layout of so many channels; what it does not place, or PipeWire does not know, is AUX. */
+static const char *name_in(struct channel_layout layout, size_t channels, size_t channel)
+{
+    enum channel_position position = position_at(layout, channel);
+    if (channels == 1 && position == CHANNEL_FC)
+        return "MONO";
+    if (position < CHANNEL_OTHER && names[position])
+        return names[position];
+    return spa_debug_type_find_short_name(spa_type_audio_channel,
+                                          SPA_AUDIO_CHANNEL_AUX0 + (uint32_t)channel);
+}
+
+static enum channel_position position_named(const char *name)
+{
+    enum channel_position at = 0;
+    if (strcmp(name, "MONO") == 0)
+        return CHANNEL_FC;
+    while (at < CHANNEL_POSITIONS && (!names[at] || strcmp(names[at], name) != 0))
+        at++;
+    return at;
+}
+
+/* What ports are by their names, if each is another position; else unknown. */
+static struct channel_layout layout_of(const struct pipewire_registry_port *const *ports,
+                                       size_t count, bool *is_sorted)
+{
+    struct channel_layout layout = {0};
+    enum channel_position last = 0;
+    *is_sorted = true;
+    for (size_t i = 0; i < count; i++) {
+        enum channel_position position = position_named(ports[i]->channel);
+        uint32_t bit = position < CHANNEL_OTHER ? UINT32_C(1) << position : 0;
+        if (bit == 0 || layout.speakers & bit)
+            return (struct channel_layout){0};
+        *is_sorted = *is_sorted && position >= last;
+        layout.speakers |= bit;
+        last = position;
+    }
+    return layout;
+}
+
+static const struct pipewire_end *end_of(bool is_input)
+{
+    return &pipewire.links.ends[is_input ? PIPEWIRE_INPUT : PIPEWIRE_OUTPUT];
+}
+
+static bool is_own_sink(bool is_input)
+{
+    return is_input && pipewire.node.sink_description;
+}
+
+/* The device's, which halo's are linked with; a sink of halo's own has none. */
+static size_t find_ports(bool is_input, const struct pipewire_registry_port **ports)
+{
+    const struct pipewire_registry *graph = &pipewire.graph;
+    const struct pipewire_end *end = end_of(is_input);
+    const struct pipewire_registry_node *node =
+        is_own_sink(is_input) ? NULL : pipewire_registry_named(graph, end->target);
+    return node ? pipewire_registry_ports(graph, node->id, !is_input, is_input && end->is_monitor,
+                                          ports, DEVICE_CHANNELS_MOST)
+                : 0;
+}
+
+static const struct device_channels *channels_of(bool is_input)
+{
+    return is_input ? &pipewire.stream->in : &pipewire.stream->out;
+}
+
+/* What is asked for, if it is of that many channels; else unknown. */
+static struct channel_layout stated_layout(bool is_input)
+{
+    struct channel_layout asked = is_input ? pipewire.layout_in : pipewire.layout_out;
+    bool fits = asked.ambisonic || channel_layout_count(asked) == channels_of(is_input)->count;
+    return fits ? asked : (struct channel_layout){0};
+}
+
+/* What the device says, or the sink has; of one channel among several nothing. */
+static struct channel_layout device_layout(bool is_input)
+{
+    const struct pipewire_registry_port *ports[DEVICE_CHANNELS_MOST], *used[DEVICE_CHANNELS_MOST];
+    const struct device_channels *channels = channels_of(is_input);
+    size_t there = find_ports(is_input, ports), count = channels->count;
+    struct channel_layout layout = stated_layout(is_input);
+    bool is_sorted;
+    if (is_own_sink(is_input))
+        return channel_layout_is_known(layout) ? layout : channel_layout_usual(count);
+    if (channels->opened > there || (count == 1 && there > 1))
+        return (struct channel_layout){0};
+    for (size_t c = 0; c < count; c++)
+        used[c] = ports[channels->map[c]];
+    layout = layout_of(used, count, &is_sorted);
+    return is_sorted || device_channels_are_first(channels) ? layout : (struct channel_layout){0};
+}
+
+/* The name of halo's port: FL, RL, AUX2. Valid until the graph changes. */
+static const char *port_name(bool is_input, size_t port)
+{
+    const struct pipewire_registry_port *ports[DEVICE_CHANNELS_MOST];
+    const struct device_channels *channels = channels_of(is_input);
+    size_t there = find_ports(is_input, ports), count = channels->opened;
+    struct channel_layout layout = stated_layout(is_input);
+    if (!channel_layout_is_known(layout))
+        layout = device_layout(is_input);
+    if (channel_layout_is_known(layout) && device_channels_are_first(channels))
+        return name_in(layout, count, port);
+    if (port < there && ports[port]->channel[0])
+        return ports[port]->channel;
+    return name_in(channel_layout_usual(count), count, port);
+}
 
 /* ---- devices ---- */
 
@@ -123,7 +279,7 @@ static enum status pipewire_enumerate(const char *spec, struct device_list *list
     bool found;
     size_t hosts = list->host_count;
     (void)spec;
-    if (!pipewire_server_may_run())
+    if (!server_may_run())
         return STATUS_OK;
     TRY(pipewire_registry_open(&pipewire.graph, &found));
     if (!found && pipewire.graph.core && !pipewire.graph.gone)
@@ -163,29 +319,8 @@ static void set_ends(const struct device_target *target)
     if (target->input)
         set_end(&ends[PIPEWIRE_INPUT], target->input, request->input && !request->loopback);
     ends[PIPEWIRE_INPUT].is_default_sink = request->loopback;
-    if (!pipewire.sink_description)
-        return;
-    pipewire_sink_name(pipewire.sink_description, pipewire.links.own_sink,
-                       sizeof pipewire.links.own_sink);
-}
-
-static struct pipewire_channels channels_of(const struct device_stream *stream, bool is_input)
-{
-    return (struct pipewire_channels){
-        .graph = &pipewire.graph,
-        .end = &pipewire.links.ends[is_input ? PIPEWIRE_INPUT : PIPEWIRE_OUTPUT],
-        .channels = is_input ? &stream->in : &stream->out,
-        .asked = is_input ? pipewire.layout_in : pipewire.layout_out,
-        .is_input = is_input,
-        .is_sink = is_input && pipewire.sink_description,
-    };
-}
-
-/* Of a port of halo's; context: struct device_stream. */
-static const char *channel_name(void *context, bool is_input, size_t channel)
-{
-    const struct pipewire_channels channels = channels_of(context, is_input);
-    return pipewire_port_name(&channels, channel);
+    if (request->sink)
+        pipewire_sink_name(request->sink, pipewire.links.own_sink);
 }
 
 static struct pipewire_request node_request(const struct device_request *request,
@@ -199,8 +334,7 @@ static struct pipewire_request node_request(const struct device_request *request
                        : request->block;
     return (struct pipewire_request){
         .stream = stream,
-        .channel = channel_name,
-        .context = stream,
+        .channel = port_name,
         .rate = request->rate,
         .block = block,
         .rate_of_block = rate,
@@ -211,22 +345,20 @@ static void graph_changed(void *context)
 {
     (void)context;
     struct pipewire_links *links = &pipewire.links;
-    uint32_t filter = pipewire_filter_id(&pipewire.filter);
-    bool has_sink = pipewire.sink_description != NULL;
-    links->nodes[PIPEWIRE_INPUT] = has_sink ? pipewire_sink_id(&pipewire.sink) : filter;
-    links->nodes[PIPEWIRE_OUTPUT] = has_sink ? pipewire_sink_playing_id(&pipewire.sink) : filter;
+    for (size_t i = 0; i < 2; i++)
+        links->nodes[i] = pipewire_own_node_id(&pipewire.node, i == PIPEWIRE_INPUT);
     size_t moves = links->moves;
     pipewire_links_update(links);
     if (links->moves != moves)
-        pipewire.cycle.moves = true;
+        pipewire.node.cycle.moves = true;
     atomic_store(&pipewire.stream->notice, links->refused[0] ? refused_notice : NULL);
 }
 
 static bool is_linked(void *context)
 {
     (void)context;
-    return pipewire.cycle.failed || pipewire.links.refused[0] ||
-           (pipewire_links_are_there(&pipewire.links) && pipewire.cycle.rate);
+    return pipewire.node.cycle.failed || pipewire.links.refused[0] ||
+           (pipewire_links_are_there(&pipewire.links) && pipewire.node.cycle.rate);
 }
 
 static enum status refuse_loop(const struct device_target *target)
@@ -245,10 +377,10 @@ static enum status refuse_loop(const struct device_target *target)
 
 static enum status judge(const struct device_target *target)
 {
-    uint32_t asked = target->request->rate, rate = pipewire.cycle.rate;
+    uint32_t asked = target->request->rate, rate = pipewire.node.cycle.rate;
     if (pipewire.links.refused[0])
         return refuse_loop(target);
-    if (pipewire.graph.gone || pipewire.cycle.failed || rate == 0)
+    if (pipewire.graph.gone || pipewire.node.cycle.failed || rate == 0)
         return fail(CAUSE_DEVICE, "PipeWire gave %s no sound", target->label);
     if (asked && asked != rate)
         return fail(CAUSE_DEVICE,
@@ -257,27 +389,14 @@ static enum status judge(const struct device_target *target)
                     rate, asked);
     pipewire.asked_rate = asked;
     pipewire.seen_at = monotonic_ns();
-    pipewire.cycle.is_ready = true;
+    pipewire.node.cycle.is_ready = true;
     return STATUS_OK;
-}
-
-static enum status open_own(const struct pipewire_request *request)
-{
-    struct pw_core *core = pipewire.graph.core;
-    TRY(pipewire_cycle_init(request->stream, &pipewire.cycle));
-    if (pipewire.sink_description) {
-        TRY(pipewire_sink_check(&pipewire.graph, pipewire.sink_description));
-        return pipewire_sink_open(core, pipewire.sink_description, request, &pipewire.cycle,
-                                  &pipewire.sink);
-    }
-    return pipewire_filter_open(core, request, &pipewire.cycle, &pipewire.filter);
 }
 
 static enum status open_nodes(const struct device_target *target, struct device_stream *stream)
 {
     struct pipewire_registry *graph = &pipewire.graph;
     const struct pipewire_request request = node_request(target->request, stream);
-    pipewire.sink_description = target->request->sink;
     pipewire.stream = stream;
     pipewire.layout_in = target->request->layout_in;
     pipewire.layout_out = target->request->layout_out;
@@ -286,12 +405,10 @@ static enum status open_nodes(const struct device_target *target, struct device_
     pipewire.block = request.block ? request.block : BLOCK_USUAL;
     pipewire.links = (struct pipewire_links){.graph = graph};
     set_ends(target);
-    for (size_t i = 0; i < 2; i++) {
-        const struct pipewire_channels channels = channels_of(stream, i == PIPEWIRE_INPUT);
+    for (size_t i = 0; i < 2; i++)
         pipewire.links.ends[i].is_stated =
-            channel_layout_is_known(pipewire_stated_layout(&channels));
-    }
-    TRY(open_own(&request));
+            channel_layout_is_known(stated_layout(i == PIPEWIRE_INPUT));
+    TRY(pipewire_own_node_open(graph, target->request->sink, &request, &pipewire.node));
     graph->changed = graph_changed;
     graph_changed(NULL);
     pipewire_registry_wait(graph, is_linked, NULL, LINKS_MS);
@@ -334,9 +451,9 @@ static bool pipewire_is_running(void *opened)
     pipewire_metadata_check(&pipewire.graph);
     if (has_devices())
         pipewire.seen_at = now;
-    bool runs = !pipewire.graph.gone && !pipewire.cycle.failed &&
+    bool runs = !pipewire.graph.gone && !pipewire.node.cycle.failed &&
                 now - pipewire.seen_at < ABSENT_NS &&
-                (!pipewire.asked_rate || pipewire.asked_rate == pipewire.cycle.rate);
+                (!pipewire.asked_rate || pipewire.asked_rate == pipewire.node.cycle.rate);
     pw_thread_loop_unlock(pipewire.graph.loop);
     return runs;
 }
@@ -352,19 +469,19 @@ static void pipewire_describe(void *opened, struct device_info *info)
 {
     (void)opened;
     pw_thread_loop_lock(pipewire.graph.loop);
-    info->rate = pipewire.cycle.rate;
-    const struct pipewire_channels channels = channels_of(pipewire.stream, true);
-    info->layout_in = pipewire_device_layout(&channels);
+    info->rate = pipewire.node.cycle.rate;
+    info->layout_in = device_layout(true);
     if (info->period % pipewire.block == 0)
         info->block = pipewire.block;
-    info->input_latency = pipewire_cycle_latency(&pipewire.cycle, SPA_DIRECTION_OUTPUT);
-    info->output_latency = pipewire_cycle_latency(&pipewire.cycle, SPA_DIRECTION_INPUT);
-    info->is_deaf = pipewire.sink_description || pipewire.links.ends[PIPEWIRE_INPUT].is_monitor;
+    info->input_latency = pipewire_cycle_latency(&pipewire.node.cycle, SPA_DIRECTION_OUTPUT);
+    info->output_latency = pipewire_cycle_latency(&pipewire.node.cycle, SPA_DIRECTION_INPUT);
+    info->is_deaf =
+        pipewire.node.sink_description || pipewire.links.ends[PIPEWIRE_INPUT].is_monitor;
     info->follows_default = !*pipewire.links.ends[PIPEWIRE_OUTPUT].named;
     put_target(&pipewire.links.ends[PIPEWIRE_OUTPUT], info->output, sizeof info->output);
     if (pipewire.links.refused[0])
         snprintf(info->input, sizeof info->input, "nothing");
-    else if (!pipewire.sink_description)
+    else if (!pipewire.node.sink_description)
         put_target(&pipewire.links.ends[PIPEWIRE_INPUT], info->input, sizeof info->input);
     pw_thread_loop_unlock(pipewire.graph.loop);
 }
@@ -373,13 +490,7 @@ static void pipewire_set_latency(void *opened, uint64_t frames)
 {
     (void)opened;
     pw_thread_loop_lock(pipewire.graph.loop);
-    if (pipewire.cycle.own_latency != frames && frames <= INT32_MAX) {
-        pipewire.cycle.own_latency = (uint32_t)frames;
-        if (pipewire.sink_description)
-            pipewire_sink_update_latency(&pipewire.sink);
-        else
-            pipewire_filter_update_latency(&pipewire.filter);
-    }
+    pipewire_own_node_set_latency(&pipewire.node, frames);
     pw_thread_loop_unlock(pipewire.graph.loop);
 }
 
@@ -389,9 +500,7 @@ static enum status pipewire_close(void *opened)
     pw_thread_loop_lock(pipewire.graph.loop);
     pipewire.graph.changed = NULL;
     pipewire_links_free(&pipewire.links);
-    pipewire_filter_close(&pipewire.filter);
-    pipewire_sink_close(&pipewire.sink);
-    pipewire_cycle_free(&pipewire.cycle);
+    pipewire_own_node_close(&pipewire.node);
     pw_thread_loop_unlock(pipewire.graph.loop);
     return STATUS_OK;
 }

@@ -1,10 +1,56 @@
-#include "live/driver_pipewire_links.h"
-
-#include "live/driver_pipewire_default.h"
+#include "live/driver_pipewire.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- the sink that halo plays to where none is named ---- */
+
+/* While another sink than halo's own is the default, the session manager prefers it to all that are
+ * there. */
+static void note_choice(struct pipewire_registry *graph, const char *own_sink)
+{
+    if (!graph->default_sink[0] || strcmp(graph->default_sink, own_sink) == 0)
+        return;
+    for (size_t i = 0; i < graph->node_count; i++) {
+        struct pipewire_registry_node *node = &graph->nodes[i];
+        node->is_passed_over = strcmp(node->name, graph->default_sink) != 0;
+    }
+}
+
+static bool is_better(const struct pipewire_registry_node *node,
+                      const struct pipewire_registry_node *best)
+{
+    if (!best || node->is_passed_over != best->is_passed_over)
+        return !best || best->is_passed_over;
+    return node->priority > best->priority;
+}
+
+/* The last that was not halo's own; outlives a connection with the server. */
+static char configured[PIPEWIRE_NAME];
+
+/* What the session manager would choose if `own` (a node's name; empty: none) were not there: the
+ * default, the one that the user configured before, or by priority. NULL: none. Call it at each
+ * change of the graph. */
+static const struct pipewire_registry_node *default_sink(struct pipewire_registry *graph,
+                                                         const char *own)
+{
+    const struct pipewire_registry_node *best = NULL;
+    bool own_is_default = strcmp(graph->default_sink, own) == 0;
+    note_choice(graph, own);
+    if (graph->configured_sink[0] && strcmp(graph->configured_sink, own) != 0)
+        snprintf(configured, sizeof configured, "%s", graph->configured_sink);
+    const char *chosen = own_is_default ? configured : graph->default_sink;
+    for (size_t i = 0; i < graph->node_count; i++) {
+        const struct pipewire_registry_node *node = &graph->nodes[i];
+        if (!node->is_sink || strcmp(node->name, own) == 0)
+            continue;
+        if (strcmp(node->name, chosen) == 0)
+            return node;
+        best = is_better(node, best) ? node : best;
+    }
+    return *own ? best : NULL;
+}
 
 enum { REMEMBERED_MOST = 256, TRIES_MOST = 10 };
 
@@ -18,7 +64,7 @@ static const struct pipewire_registry_node *find_target(struct pipewire_links *l
     if (end->named[0])
         return pipewire_registry_named(graph, end->named);
     if (direction == PIPEWIRE_OUTPUT || end->is_default_sink)
-        return pipewire_default_sink(graph, links->own_sink);
+        return default_sink(graph, links->own_sink);
     const struct pipewire_registry_node *node =
         pipewire_registry_named(graph, graph->default_source);
     end->is_monitor = node && !node->is_source;
@@ -348,7 +394,7 @@ static void update_remembered(struct pipewire_links *links)
 void pipewire_links_forget(void)
 {
     remembered_count = 0;
-    pipewire_default_forget();
+    configured[0] = '\0';
 }
 
 /* ---- all of it ---- */

@@ -1,15 +1,148 @@
-#include "live/driver_pipewire_registry.h"
-
-#include "live/driver_pipewire_metadata.h"
+#include "live/driver_pipewire.h"
 
 #include "base/monotonic.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <pipewire/extensions/metadata.h>
 #include <spa/utils/result.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- metadata: the default devices, and the rates of the clock
+ *
+ * A default can be named before its node or its ports are there, or after; before halo has bound
+ * the metadata, or after; and while another program reads them for the first time. Of the last the
+ * server (metadata.c of its module, to 1.4 at least) informs that program alone. So they are read
+ * again some time after programs came or went. The session manager may end and begin again: its
+ * metadata are others then, and what the old ones said holds until they say something. ---- */
+
+static const int64_t READ_AGAIN_NS = 1000000000; /* a program has read them by then */
+
+/* Have `changed` called when all has arrived that the server has sent until now. */
+static void ask(struct pipewire_registry *graph)
+{
+    graph->asked = pw_core_sync(graph->core, PW_ID_CORE, 0);
+}
+
+/* {"name":"alsa_output.usb"} */
+static void read_name(const char *value, char *name)
+{
+    json_t *object = value ? json_loads(value, 0, NULL) : NULL;
+    const char *text = json_string_value(json_object_get(object, "name"));
+    snprintf(name, PIPEWIRE_NAME, "%s", text ? text : "");
+    json_decref(object);
+}
+
+/* Other subjects are programs' streams, which are moved, and end. No key: all of them are gone. */
+static int default_changed(void *context, uint32_t subject, const char *key, const char *type,
+                           const char *value)
+{
+    struct pipewire_registry *graph = context;
+    (void)type;
+    if (subject != PW_ID_CORE)
+        return 0;
+    if (!key || strcmp(key, "default.audio.sink") == 0)
+        read_name(key ? value : NULL, graph->default_sink);
+    if (!key || strcmp(key, "default.configured.audio.sink") == 0)
+        read_name(key ? value : NULL, graph->configured_sink);
+    if (!key || strcmp(key, "default.audio.source") == 0)
+        read_name(key ? value : NULL, graph->default_source);
+    ask(graph);
+    return 0;
+}
+
+static const struct pw_metadata_events defaults_events = {
+    PW_VERSION_METADATA_EVENTS,
+    .property = default_changed,
+};
+
+static int setting_changed(void *context, uint32_t subject, const char *key, const char *type,
+                           const char *value)
+{
+    struct pipewire_registry *graph = context;
+    uint32_t number = value ? (uint32_t)strtoul(value, NULL, 10) : 0;
+    (void)subject, (void)type;
+    if (key && strcmp(key, "clock.rate") == 0)
+        graph->rate = number;
+    if (key && strcmp(key, "clock.force-rate") == 0)
+        graph->forced_rate = number;
+    return 0;
+}
+
+static const struct pw_metadata_events settings_events = {
+    PW_VERSION_METADATA_EVENTS,
+    .property = setting_changed,
+};
+
+/* All that they say follows, before the answer to the next sync. */
+static void bind_metadata(struct pipewire_registry *graph, struct pipewire_metadata *metadata)
+{
+    metadata->proxy = pw_registry_bind(graph->registry, metadata->id, PW_TYPE_INTERFACE_Metadata,
+                                       PW_VERSION_METADATA, 0);
+    if (metadata->proxy)
+        pw_metadata_add_listener((struct pw_metadata *)metadata->proxy, &metadata->hook,
+                                 metadata == &graph->defaults ? &defaults_events : &settings_events,
+                                 graph);
+}
+
+static void unbind(struct pipewire_metadata *metadata)
+{
+    if (!metadata->proxy)
+        return;
+    spa_hook_remove(&metadata->hook);
+    pw_proxy_destroy(metadata->proxy);
+    metadata->proxy = NULL;
+}
+
+/* The registry announces an object of that kind, or that the object `id`, of any kind, is gone. */
+static void metadata_add(struct pipewire_registry *graph, uint32_t id,
+                         const struct spa_dict *properties)
+{
+    const char *name = properties ? spa_dict_lookup(properties, PW_KEY_METADATA_NAME) : NULL;
+    bool are_defaults = name && strcmp(name, "default") == 0;
+    struct pipewire_metadata *metadata = are_defaults ? &graph->defaults : &graph->settings;
+    if (!name || (!are_defaults && strcmp(name, "settings") != 0) || metadata->proxy)
+        return;
+    metadata->id = id;
+    bind_metadata(graph, metadata);
+}
+
+static void metadata_removed(struct pipewire_registry *graph, uint32_t id)
+{
+    if (graph->defaults.id == id)
+        unbind(&graph->defaults);
+    if (graph->settings.id == id)
+        unbind(&graph->settings);
+}
+
+static void metadata_close(struct pipewire_registry *graph)
+{
+    unbind(&graph->defaults);
+    unbind(&graph->settings);
+}
+
+/* A program came or went. */
+static void metadata_doubt(struct pipewire_registry *graph)
+{
+    graph->is_doubted = true;
+    graph->doubted_at = monotonic_ns();
+}
+
+/* The new binding is there before the old one goes, so that no change falls between them. */
+void pipewire_metadata_check(struct pipewire_registry *graph)
+{
+    int64_t now = monotonic_ns();
+    struct pipewire_metadata old = graph->defaults;
+    if (!graph->is_doubted || !old.proxy || graph->gone || now - graph->read_at < READ_AGAIN_NS)
+        return;
+    graph->is_doubted = now - graph->doubted_at < READ_AGAIN_NS;
+    graph->read_at = now;
+    spa_hook_remove(&graph->defaults.hook);
+    bind_metadata(graph, &graph->defaults);
+    pw_proxy_destroy(old.proxy);
+}
 
 enum { ANSWER_MS = 2000, MANAGER_MS = 2000, LOOK_MS = 20 };
 
@@ -88,11 +221,6 @@ static void add_link(struct pipewire_registry *graph, uint32_t id,
 
 /* ---- events ---- */
 
-void pipewire_registry_ask(struct pipewire_registry *graph)
-{
-    graph->asked = pw_core_sync(graph->core, PW_ID_CORE, 0);
-}
-
 static void global_added(void *context, uint32_t id, uint32_t permissions, const char *type,
                          uint32_t version, const struct spa_dict *properties)
 {
@@ -104,16 +232,16 @@ static void global_added(void *context, uint32_t id, uint32_t permissions, const
         {PW_TYPE_INTERFACE_Node, add_node},
         {PW_TYPE_INTERFACE_Port, add_port},
         {PW_TYPE_INTERFACE_Link, add_link},
-        {PW_TYPE_INTERFACE_Metadata, pipewire_metadata_add},
+        {PW_TYPE_INTERFACE_Metadata, metadata_add},
     };
     (void)permissions, (void)version;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(type, kinds[i].type) == 0) {
             kinds[i].add(context, id, properties);
-            pipewire_registry_ask(context);
+            ask(context);
         }
     if (strcmp(type, PW_TYPE_INTERFACE_Client) == 0)
-        pipewire_metadata_doubt(context);
+        metadata_doubt(context);
 }
 
 /* `id` is the first member of each row. False: there is no such row. */
@@ -136,11 +264,11 @@ static void global_removed(void *context, uint32_t id)
     bool is_known = remove_row(graph->nodes, &graph->node_count, sizeof *graph->nodes, id) ||
                     remove_row(graph->ports, &graph->port_count, sizeof *graph->ports, id) ||
                     remove_row(graph->links, &graph->link_count, sizeof *graph->links, id);
-    pipewire_metadata_removed(graph, id);
+    metadata_removed(graph, id);
     if (is_known)
-        pipewire_registry_ask(graph);
+        ask(graph);
     else
-        pipewire_metadata_doubt(graph); /* most of these are programs */
+        metadata_doubt(graph); /* most of these are programs */
 }
 
 static const struct pw_registry_events registry_events = {
@@ -227,7 +355,7 @@ static bool connect_core(struct pipewire_registry *graph)
     if (!graph->registry)
         return false;
     pw_registry_add_listener(graph->registry, &graph->registry_hook, &registry_events, graph);
-    pipewire_registry_ask(graph);
+    ask(graph);
     if (!pipewire_registry_wait(graph, is_answered, graph, ANSWER_MS))
         return false;
     if (!graph->defaults.proxy)
@@ -264,7 +392,7 @@ enum status pipewire_registry_open(struct pipewire_registry *graph, bool *found)
 
 static void disconnect(struct pipewire_registry *graph)
 {
-    pipewire_metadata_close(graph);
+    metadata_close(graph);
     if (graph->registry)
         pw_proxy_destroy((struct pw_proxy *)graph->registry);
     if (graph->core)

@@ -1,12 +1,9 @@
 /* Devices through PortAudio (its callback interface): ALSA, OSS. JACK is that of driver_jack.c.
  *
  * Workarounds for PortAudio 19.6 and later are here. */
-#include "live/device_driver.h"
-#include "live/driver_portaudio_alsa.h"
-#include "live/driver_portaudio_messages.h"
-
 #include "base/monotonic.h"
 #include "base/short_list.h"
+#include "live/device_driver.h"
 #include "live/portaudio_library.h"
 
 #include <dlfcn.h>
@@ -14,6 +11,261 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* ---- messages of ALSA
+ *
+ * It would print them to standard error while a stream runs, across a screen: they are notes.
+ * PortAudio's own lines ("Expression ... failed") are hushed around the calls of it; what its
+ * threads print passes. ---- */
+
+enum { MESSAGES_MOST = 4, MESSAGE_SIZE = 200 };
+
+/* A message is written once, by the thread that claimed its place, and read after it is `ready`. */
+struct message {
+    _Atomic(const char *) format; /* which tells messages apart; NULL: a free place */
+    char text[MESSAGE_SIZE];
+    atomic_bool ready;
+    bool reported; /* the control thread's */
+};
+
+static struct message messages[MESSAGES_MOST];
+
+/* `error`: an errno, negative or not; 0: none. */
+static void keep(int error, const char *format, va_list arguments)
+{
+    for (size_t i = 0; i < MESSAGES_MOST; i++) {
+        struct message *message = &messages[i];
+        const char *other = NULL;
+        if (atomic_compare_exchange_strong(&message->format, &other, format)) {
+            int length = vsnprintf(message->text, MESSAGE_SIZE, format, arguments);
+            if (error != 0 && length >= 0 && length < MESSAGE_SIZE)
+                snprintf(message->text + length, (size_t)(MESSAGE_SIZE - length), ": %s",
+                         strerror(error < 0 ? -error : error));
+            message->text[strcspn(message->text, "\n")] = '\0';
+            atomic_store(&message->ready, true);
+            return;
+        }
+        if (other == format)
+            return;
+    }
+}
+
+static void keep_of_alsa(const char *file, int line, const char *function, int error,
+                         const char *format, ...)
+{
+    va_list arguments;
+    (void)file, (void)line, (void)function;
+    va_start(arguments, format);
+    keep(error, format, arguments);
+    va_end(arguments);
+}
+
+/* From here on ALSA prints nothing. It may write from any thread. */
+static void portaudio_messages_catch(void)
+{
+    union {
+        void *address;
+        int (*set)(void (*handler)(const char *file, int line, const char *function, int error,
+                                   const char *format, ...));
+    } alsa_lib = {library_symbol(&portaudio_library,
+                                 "snd_lib_error_set_handler")}; /* its headers may be missing */
+    if (alsa_lib.address)
+        alsa_lib.set(keep_of_alsa);
+}
+
+/* Note what was written since the last call: each message once in a stream, a few at most. */
+static void portaudio_messages_report(void)
+{
+    for (size_t i = 0; i < MESSAGES_MOST; i++)
+        if (!messages[i].reported && atomic_load(&messages[i].ready)) {
+            messages[i].reported = true;
+            note("ALSA: %s", messages[i].text);
+        }
+}
+
+/* Forget what was written: devices were looked for, or a new stream begins. */
+static void portaudio_messages_forget(void)
+{
+    for (size_t i = 0; i < MESSAGES_MOST; i++)
+        if (atomic_load(&messages[i].ready)) {
+            messages[i].reported = false;
+            messages[i].ready = false;
+            messages[i].format = NULL;
+        }
+}
+
+/* ---- what PortAudio hides of ALSA: the copy that it loaded; without one nothing happens ---- */
+
+/* Declared here and found by name, since ALSA's headers may be missing. */
+struct alsa_library {
+    int (*update)(void);
+    int (*search)(void *tree, const char *key, void **node);
+    int (*search_definition)(void *tree, const char *base, const char *name, void **node);
+    int (*get_string)(const void *node, const char **text);
+    int (*delete_node)(void *node);
+    void **tree;
+};
+
+/* False: a PortAudio without ALSA. */
+static bool find_library(struct alsa_library *alsa)
+{
+    *(void **)&alsa->update = library_symbol(&portaudio_library, "snd_config_update");
+    *(void **)&alsa->search = library_symbol(&portaudio_library, "snd_config_search");
+    *(void **)&alsa->search_definition =
+        library_symbol(&portaudio_library, "snd_config_search_definition");
+    *(void **)&alsa->get_string = library_symbol(&portaudio_library, "snd_config_get_string");
+    *(void **)&alsa->delete_node = library_symbol(&portaudio_library, "snd_config_delete");
+    alsa->tree = library_symbol(&portaudio_library, "snd_config");
+    return alsa->update && alsa->search && alsa->search_definition && alsa->get_string &&
+           alsa->delete_node && alsa->tree;
+}
+
+/* Without a device called default an assertion of PortAudio aborts the program. */
+static bool portaudio_alsa_has_default(void)
+{
+    struct alsa_library alsa;
+    void *node;
+    return !find_library(&alsa) ||
+           (alsa.update() >= 0 && *alsa.tree && alsa.search(*alsa.tree, "pcm.default", &node) == 0);
+}
+
+enum { NESTED_MOST = 8 }; /* plugins upon plugins */
+
+static const char *server_named(const struct alsa_library *alsa, const char *device, int depth);
+
+static const char *server_of_node(const struct alsa_library *alsa, void *node, int depth)
+{
+    static const char *const below[] = {"slave.pcm", "slave", "playback.pcm", "capture.pcm"};
+    const char *text, *server = NULL;
+    void *inner;
+    if (depth > NESTED_MOST)
+        return NULL;
+    if (alsa->get_string(node, &text) == 0)
+        return server_named(alsa, text, depth + 1);
+    if (alsa->search(node, "type", &inner) == 0 && alsa->get_string(inner, &text) == 0) {
+        if (strcmp(text, "pulse") == 0)
+            return "PulseAudio";
+        if (strcmp(text, "pipewire") == 0)
+            return "PipeWire";
+    }
+    for (size_t i = 0; i < sizeof below / sizeof *below && !server; i++)
+        if (alsa->search(node, below[i], &inner) == 0)
+            server = server_of_node(alsa, inner, depth + 1);
+    return server;
+}
+
+static const char *server_named(const struct alsa_library *alsa, const char *device, int depth)
+{
+    const char *server = NULL;
+    void *definition;
+    if (depth > NESTED_MOST || !*alsa->tree ||
+        alsa->search_definition(*alsa->tree, "pcm", device, &definition) < 0)
+        return NULL;
+    server = server_of_node(alsa, definition, depth);
+    alsa->delete_node(definition);
+    return server;
+}
+
+/* The sound server that an ALSA device leads to by a plugin of alsa-lib, directly or as the slave
+ * of other plugins: "PulseAudio", "PipeWire"; NULL: none. */
+static const char *portaudio_alsa_server(const char *device)
+{
+    struct alsa_library alsa;
+    return find_library(&alsa) && alsa.update() >= 0 ? server_named(&alsa, device, 0) : NULL;
+}
+
+/* ---- the rate of a sound server ---- */
+
+#ifdef HALO_PULSE_HEADERS
+#include "base/monotonic.h"
+#include "live/pulse_library.h"
+
+#define PULSE_WAIT_NS INT64_C(500000000)
+#define PULSE_POLL_NS 2000000
+
+struct rate_answer {
+    bool has_come;
+    uint32_t rate; /* 0: unknown */
+};
+
+static void take_sink(pa_context *context, const pa_sink_info *sink, int end, void *to)
+{
+    (void)context;
+    struct rate_answer *answer = to;
+    answer->has_come = true;
+    if (end == 0 && sink)
+        answer->rate = sink->sample_spec.rate;
+}
+
+static void take_source(pa_context *context, const pa_source_info *source, int end, void *to)
+{
+    (void)context;
+    struct rate_answer *answer = to;
+    answer->has_come = true;
+    if (end == 0 && source)
+        answer->rate = source->sample_spec.rate;
+}
+
+/* The question is asked once the context is ready. */
+static void ask(pa_mainloop *loop, pa_context *context, bool of_sink, struct rate_answer *answer)
+{
+    pa_operation *question = NULL;
+    int64_t deadline = monotonic_ns() + PULSE_WAIT_NS;
+    while (!answer->has_come && monotonic_ns() < deadline) {
+        int done = pa_mainloop_iterate(loop, 0, NULL);
+        pa_context_state_t state = pa_context_get_state(context);
+        if (done < 0 || !PA_CONTEXT_IS_GOOD(state))
+            break;
+        if (state == PA_CONTEXT_READY && !question)
+            question = of_sink ? pa_context_get_sink_info_by_name(context, "@DEFAULT_SINK@",
+                                                                  take_sink, answer)
+                               : pa_context_get_source_info_by_name(context, "@DEFAULT_SOURCE@",
+                                                                    take_source, answer);
+        if (done == 0)
+            monotonic_sleep_until(monotonic_ns() + PULSE_POLL_NS);
+    }
+    if (question)
+        pa_operation_unref(question);
+}
+
+static uint32_t ask_server(bool of_sink)
+{
+    struct rate_answer answer = {0};
+    pa_mainloop *loop = pa_mainloop_new();
+    pa_context *context = loop ? pa_context_new(pa_mainloop_get_api(loop), "halo") : NULL;
+    if (context && pa_context_connect(context, NULL, PA_CONTEXT_NOAUTOSPAWN, NULL) >= 0)
+        ask(loop, context, of_sink, &answer);
+    if (context) {
+        pa_context_disconnect(context);
+        pa_context_unref(context);
+    }
+    if (loop)
+        pa_mainloop_free(loop);
+    return answer.rate;
+}
+
+static uint32_t known_rate(bool of_sink)
+{
+    return library_is_there(&pulse_library) ? ask_server(of_sink) : 0;
+}
+#else
+static uint32_t known_rate(bool of_sink)
+{
+    (void)of_sink;
+    return 0;
+}
+#endif
+
+enum { USUAL_RATE = 48000 };
+
+/* Hz of the server's default sink, or of its default source; 48000 if it does not say. Waits for
+ * half a second at most. */
+static uint32_t portaudio_alsa_server_rate(bool of_sink)
+{
+    uint32_t rate = known_rate(of_sink);
+    return rate ? rate : USUAL_RATE;
+}
 
 enum { ALSA_PERIODS = 4 };
 static const double LATENCY_MOST = 10; /* seconds; PortAudio may report more for JACK */
@@ -28,8 +280,6 @@ static const double DELAY_FRAMES = 8192; /* over which the delay of its buffers 
 enum { POLL_NS = 10000000, DELAY_BEGINS = 65536 /* frames after a loss */ };
 
 static bool initialized;
-
-/* ---- devices ---- */
 
 /* ---- no JACK ---- */
 
