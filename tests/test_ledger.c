@@ -3,7 +3,7 @@
 #include "base/monotonic.h"
 #include "chain/chain.h"
 #include "live/ledger.h"
-#include "live/step_usage.h"
+#include "live/live.h"
 #include "live_rig.h"
 #include "sanitizer.h"
 #include "suite.h"

@@ -111,7 +111,7 @@ static void rig_open(struct rig *rig, uint64_t seed, bool blind, const char *sec
     rig->fade = rig->fade > 0 ? rig->fade : 2.0 * FADE / RATE;
     rig->options = (struct listen_options){.play = PLAY_OPTIONS_DEFAULTS, .by = LEVEL_MATCH_NONE};
     rig->options.play.fade = rig->fade;
-    rig->session = (struct listen_session){.options = &rig->options, .wanted = SIZE_MAX};
+    rig->session = (struct listen_session){.options = &rig->options};
     struct chain_options *chain = &rig->options.play.chain;
     chain->threads = 1; /* no worker, since it would not have the time of real blocks */
     ck_assert_int_eq(stage_list_add(&chain->stages, stage_ops_named("mask"), others[0], NULL), 0);

@@ -2,8 +2,7 @@
  * hidden key, the log, its verification, and tests that go on. */
 #include "base/noise.h"
 #include "command.h"
-#include "listen/trial_abx.h"
-#include "listen/trial_replay.h"
+#include "listen/trial.h"
 #include "suite.h"
 
 #include <jansson.h>

@@ -2,8 +2,7 @@
  * revised ratings, early ends, and the log's verification. */
 #include "base/noise.h"
 #include "command.h"
-#include "listen/trial_ranking.h"
-#include "listen/trial_replay.h"
+#include "listen/trial.h"
 #include "suite.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Matches masks in loudness and delay over a region, for comparisons.
  *
  * Delays come first: all but the latest are delayed until they line up. Then what is heard is
- * measured (mask_levels.h), and all but the quietest are turned down to its loudness: gains are 0
+ * measured, and all but the quietest are turned down to its loudness: gains are 0
  * dB or less. If a mask would still exceed `ceiling`, all are turned down further. Loudness is that
  * of the sound as turned down, since its gate lies at a fixed level; through a chain it is measured
  * again with those gains, since what follows the masks may answer to the level.
@@ -16,10 +16,37 @@
 #define HALO_LEVEL_MATCH_H
 
 #include "base/status.h"
-#include "listen/mask_levels.h"
 #include "mask/mask.h"
+#include "signal/audio.h"
+#include "signal/loudness.h"
+#include "sound/filter.h"
+#include "sound/region.h"
 
 #include <stdint.h>
+
+/* What masks are heard through, if not alone: a chain with one of them, whose filter is the
+ * maker's. Errors: the maker's. */
+struct mask_levels_chain {
+    enum status (*make)(void *context, size_t choice, const struct mask *mask, size_t block,
+                        struct filter **filter);
+    void *context;
+};
+
+/* A region, or else a block whose first `before` frames only fill the history. */
+struct mask_levels_sound {
+    struct region *region;
+    uint64_t frames; /* of the looping region, that are heard from its start on; 0: without end */
+    const struct block *block;
+    uint32_t rate; /* of the block */
+    size_t before;
+    struct mask_levels_chain chain; /* all zero: none */
+};
+
+/* Called between blocks with the frames done, for all masks together. `call` may be NULL. */
+struct mask_levels_progress {
+    void (*call)(void *context, uint64_t frames, int64_t total);
+    void *context;
+};
 
 enum level_match_by { LEVEL_MATCH_NONE, LEVEL_MATCH_RMS, LEVEL_MATCH_R128 };
 
@@ -41,8 +68,8 @@ struct level_match {
     size_t origin;  /* the same for all masks */
 };
 
-/* matches[i] is for masks[i]; a silent mask keeps its level. Errors: those of
- * mask_levels_measure. */
+/* matches[i] is for masks[i]; a silent mask keeps its level. Errors: reading, memory, a
+ * sound too loud for floating point, a signal. */
 MUST_CHECK enum status level_match_measure(const struct level_match_settings *settings,
                                            const struct mask_levels_sound *sound,
                                            const struct mask *const *masks, size_t count,

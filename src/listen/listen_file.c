@@ -1,18 +1,73 @@
-#include "listen/listen_file.h"
-
 #include "base/json_text.h"
 #include "base/options.h"
 #include "base/stop.h"
 #include "chain/report.h"
 #include "listen/listen_match.h"
-#include "listen/listen_script.h"
+#include "listen/listen_options.h"
 #include "live/live.h"
 #include "live/player.h"
-#include "sound/stated_layout.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+/* ---- the switches of --script ---- */
+
+static const double SCRIPT_SECONDS_MOST = 1e9;
+
+/* The first is A, a or 1. */
+static bool parse_choice(const char *text, size_t choices, size_t *choice)
+{
+    *choice = choices;
+    if (strcmp(text, "dry") == 0)
+        return true;
+    if (!text[0] || text[1])
+        return false;
+    char first = isdigit((unsigned char)text[0]) ? '1' : 'A';
+    int number = toupper((unsigned char)text[0]) - first;
+    *choice = (size_t)number;
+    return number >= 0 && *choice < choices;
+}
+
+static enum status parse_switch(char *item, size_t choices, struct script_switch *to)
+{
+    char *colon = strchr(item, ':');
+    if (!colon)
+        return fail(CAUSE_USAGE, "--script is made of TIME:CHOICE such as 5s:B, not '%s'", item);
+    if (!parse_choice(colon + 1, choices, &to->choice))
+        return fail(CAUSE_USAGE, "--script: there is no choice '%s'; there are A to %c, and dry",
+                    colon + 1, (char)('A' + choices - 1));
+    *colon = '\0';
+    return options_parse_seconds("script", item, 0, SCRIPT_SECONDS_MOST, &to->seconds);
+}
+
+enum status listen_script_parse(const char *text, size_t choices, double apart,
+                                struct listen_script *script)
+{
+    char item[64];
+    script->count = 0;
+    script->has_dry = false;
+    for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+        size_t length = strcspn(text, " ");
+        if (script->count == LISTEN_SCRIPT_MOST || length >= sizeof item)
+            return fail(CAUSE_USAGE, "--script takes up to %d switches such as 5s:B",
+                        LISTEN_SCRIPT_MOST);
+        snprintf(item, sizeof item, "%.*s", (int)length, text);
+        struct script_switch *to = &script->switches[script->count++];
+        TRY(parse_switch(item, choices, to));
+        script->has_dry |= to->choice == choices;
+        text += length;
+    }
+    for (size_t i = 1; i < script->count; i++) {
+        double before = script->switches[i - 1].seconds, now = script->switches[i].seconds;
+        if (now - before < apart)
+            return fail(CAUSE_USAGE,
+                        "--script: %g s comes too early after %g s; a switch takes %.3f s", now,
+                        before, apart);
+    }
+    return STATUS_OK;
+}
 
 enum {
     BLOCK = 1024, /* frames; at most one switch in each */
@@ -66,15 +121,7 @@ static enum status choose_length(struct listen_render *render)
 static enum status open_region(struct listen_render *render)
 {
     const struct listen_options *options = render->options;
-    const struct region_settings settings = {
-        .path = options->sound,
-        .allow_truncated = options->play.chain.settings.allow_truncated,
-        .rate = options->play.device.rate,
-        .from = options->from,
-        .to = options->to,
-    };
-    TRY(region_open(&settings, &render->region));
-    TRY(stated_layout_apply(options->play.layout, options->sound, &render->region->format));
+    TRY(listen_options_open_region(options, options->play.device.rate, &render->region));
     render->format = render->region->format;
     render->rate = render->format.rate;
     size_t choices = listen_options_choices(options);
@@ -194,7 +241,7 @@ static enum status run_block(struct listen_render *render, uint64_t position)
     return to > from ? sink_write(render->sink, heard, to - from) : STATUS_OK;
 }
 
-static enum status run(struct listen_render *render)
+static enum status run_blocks(struct listen_render *render)
 {
     enum status status = STATUS_OK;
     uint64_t end = render->frames + render->chain.filter->latency;
@@ -228,7 +275,7 @@ enum status listen_to_file(const struct listen_options *options)
     enum status status;
     if ((status = open_region(&render)) || (status = make_chain(&render)) ||
         (status = make_player(&render)) || (status = make_live(&render)) ||
-        (status = open_sink(&render)) || (status = run(&render)))
+        (status = open_sink(&render)) || (status = run_blocks(&render)))
         goto end;
     status = report(&render);
 end:

@@ -1,9 +1,8 @@
 #include "base/stop.h"
-#include "listen/listen_file.h"
 #include "listen/listen_session.h"
-#include "listen/trial_replay.h"
 #include "live/live_log.h"
 #include "signal/binomial.h"
+#include "sound/stated_layout.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -70,6 +69,20 @@ static const struct option_group groups[] = {
 size_t listen_options_choices(const struct listen_options *options)
 {
     return options->play.choosing == SIZE_MAX ? 0 : options->play.other_count + 1;
+}
+
+enum status listen_options_open_region(const struct listen_options *options, uint32_t rate,
+                                       struct region **region)
+{
+    const struct region_settings settings = {
+        .path = options->sound,
+        .allow_truncated = options->play.chain.settings.allow_truncated,
+        .rate = rate,
+        .from = options->from,
+        .to = options->to,
+    };
+    TRY(region_open(&settings, region));
+    return stated_layout_apply(options->play.layout, options->sound, &(*region)->format);
 }
 
 static enum status check_source(const struct listen_options *options)

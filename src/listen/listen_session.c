@@ -1,15 +1,178 @@
 #include "listen/listen_session.h"
 
+#include "base/plural.h"
 #include "base/stop.h"
+#include "mask/response_plot.h"
 #include "signal/audio.h"
-#include "sound/stated_layout.h"
 
+#include <langinfo.h>
 #include <math.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* ---- what is shown ---- */
+
+enum { PICTURE_WIDTH = 78, PICTURE_HEIGHT = 14, LINES_MOST = PICTURE_HEIGHT + 16 };
+
+/* Of a whole plot, beside the question and its keys, or masks and levels. False: there is no room.
+ */
+static bool fit_picture(const struct listen_session *session, size_t *width, size_t *height)
+{
+    enum { BESIDE = 9, MARGIN = 2 }; /* rows and columns */
+    const int rows = view_rows(session->stream.view) - BESIDE;
+    const int columns = view_columns(session->stream.view) - MARGIN;
+    *height = rows < PICTURE_HEIGHT ? (size_t)(rows > 0 ? rows : 0) : PICTURE_HEIGHT;
+    *width = columns < PICTURE_WIDTH ? (size_t)(columns > 0 ? columns : 0) : PICTURE_WIDTH;
+    return *height >= RESPONSE_PLOT_HEIGHT_LEAST && *width >= RESPONSE_PLOT_WIDTH_LEAST;
+}
+
+static enum status draw(struct listen_session *session)
+{
+    const struct response_plot_settings settings = {
+        .width = session->picture_width,
+        .height = session->picture_height,
+        .rate = session->stream.info.rate,
+        .braille = !session->options->play.json && strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
+    };
+    struct mask *masks[LISTEN_CHOICES_MOST] = {NULL};
+    size_t count = session->stream.chain.choice_count;
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < count && status == STATUS_OK; i++)
+        status = listen_match_mask(&session->matching, i, &masks[i]);
+    if (status == STATUS_OK)
+        status = response_plot(&settings, (const struct mask *const *)masks, "ABCDEFGHI", count,
+                               &session->picture);
+    for (size_t i = 0; i < count; i++)
+        mask_destroy(masks[i]);
+    return status;
+}
+
+static void show_picture(struct listen_session *session, bool shown)
+{
+    free(session->picture);
+    session->picture = NULL;
+    if (!shown || session->stream.chain.choice_count == 0)
+        return;
+    if (!fit_picture(session, &session->picture_width, &session->picture_height))
+        view_message(session->stream.view, "the screen is too small for a plot");
+    else if (draw(session) != STATUS_OK)
+        session->picture = NULL;
+    for (char *end = session->picture; end && (end = strchr(end, '\n')); end++)
+        *end = '\0'; /* lines become separate texts */
+}
+
+/* The screen may have another size now. */
+static void keep_picture_whole(struct listen_session *session)
+{
+    size_t width, height;
+    (void)fit_picture(session, &width, &height);
+    if (session->picture && (width != session->picture_width || height != session->picture_height))
+        show_picture(session, true);
+}
+
+static void put_time(char *text, size_t size, uint64_t frame, uint32_t rate)
+{
+    double seconds = (double)frame / (double)rate;
+    unsigned minutes = (unsigned)(seconds / 60);
+    snprintf(text, size, "%u:%04.1f", minutes, seconds - 60 * minutes);
+}
+
+/* "voice.wav 0:03.2/0:05.0" */
+static void put_place(const struct listen_session *session, char *text, size_t size)
+{
+    char at[32], to[32];
+    const struct region *region = player_region(session->player);
+    const char *slash = strrchr(region->name, '/');
+    put_time(at, sizeof at, player_position(session->player), session->stream.info.rate);
+    put_time(to, sizeof to, region->to, session->stream.info.rate);
+    snprintf(text, size, "%s %s/%s", slash ? slash + 1 : region->name, at, to);
+}
+
+static const char *keys_of(const struct listen_session *session)
+{
+    if (session->trial.stopping)
+        return "y stop the test  any other key continue";
+    if (session->options->abx)
+        return "a b x listen  1 X is A  2 X is B  Enter next  q stop  arrows seek  [ ] gain  "
+               "m mute  p picture";
+    if (session->options->blind)
+        return session->trial.keys;
+    return session->stream.keys;
+}
+
+static struct live_status make_status(struct listen_session *session, const char **lines)
+{
+    struct live_status status = stream_session_status(&session->stream, "halo listen");
+    const struct stream_request *wanted = &session->stream.next[STREAM_SWITCH];
+    if (wanted->is_asked) { /* about to sound */
+        status.chosen = (wanted->choice + 1) % (session->stream.chain.choice_count + 1);
+        status.switching = true;
+    }
+    if (session->player)
+        status.latency_input = 0;
+    status.lines = lines;
+    status.line_count = listen_trial_lines(session, lines, &status.question_lines);
+    const char *line = session->picture;
+    for (size_t i = 0; line && i < session->picture_height; i++, line += strlen(line) + 1)
+        lines[status.line_count++] = line;
+    status.keys = keys_of(session);
+    return status;
+}
+
+static void show(struct stream_session *stream)
+{
+    struct listen_session *session = (struct listen_session *)stream;
+    const char *lines[LINES_MOST];
+    char place[600];
+    keep_picture_whole(session);
+    struct live_status status = make_status(session, lines);
+    if (session->player) {
+        put_place(session, place, sizeof place);
+        status.place = place; /* not a line, which would be news all the time */
+        if (session->options->play.json)
+            lines[status.line_count++] = place;
+    }
+    view_show(session->stream.view, &status);
+}
+
+static enum status report_json(const struct listen_session *session,
+                               const struct live_status *status)
+{
+    const struct live_load *load = &session->stream.load;
+    uint64_t missed = session->player ? player_missed(session->player) : 0;
+    json_t *own = json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:o, s:o}", "blocks", (json_int_t)load->count, "late",
+        (json_int_t)status->late, "lost", (json_int_t)status->lost, "missed", (json_int_t)missed,
+        "late_switches", (json_int_t)atomic_load(&session->gap.late), "load_worst", load->worst,
+        "limiter_most_db", -session->stream.reduction_most, "choices",
+        listen_match_json(&session->matching), "dry", listen_match_dry_json(&session->matching));
+    return stream_session_report_json(&session->stream, status, own);
+}
+
+static enum status report_session(struct listen_session *session)
+{
+    const char *lines[LINES_MOST];
+    const struct live_status status = make_status(session, lines);
+    if (session->options->play.json)
+        return report_json(session, &status);
+    void (*print)(const char *format, ...) = status.late + status.lost > 0 ? warning : note;
+    print("%.1f s on %s, blocks of %zu frames at %u Hz; %llu block%s late, %llu lost",
+          status.seconds, session->stream.device_name, status.block, status.rate,
+          (unsigned long long)status.late, plural_s(status.late), (unsigned long long)status.lost);
+    uint64_t late_switches = atomic_load(&session->gap.late);
+    if (late_switches > 0)
+        warning("%llu switch%s of the test had a longer pause than the others: the machine is too "
+                "slow for these masks; the log has their trials",
+                (unsigned long long)late_switches, late_switches == 1 ? "" : "es");
+    stream_session_report_ledger(&session->stream);
+    if (session->player && player_missed(session->player) > 0)
+        warning("the disk was too slow: %llu frames were silent",
+                (unsigned long long)player_missed(session->player));
+    stream_session_report_end(&session->stream);
+    return STATUS_OK;
+}
 
 enum { TICK = 25 };                               /* ms between updates */
 static const double AHEAD = 2, TAIL_MEASURED = 2; /* seconds: to read ahead; of a mask's tail */
@@ -17,23 +180,14 @@ static const double STEP = 1, PAGE = 10;          /* seconds of a seek */
 
 /* ---- sound and device at one rate ---- */
 
-enum status listen_session_open_region(struct listen_session *session, uint32_t rate)
+static enum status open_region(struct listen_session *session, uint32_t rate)
 {
-    const struct listen_options *options = session->options;
-    const struct region_settings settings = {
-        .path = options->sound,
-        .allow_truncated = options->play.chain.settings.allow_truncated,
-        .rate = rate,
-        .from = options->from,
-        .to = options->to,
-    };
     region_close(session->region);
     session->region = NULL;
-    TRY(region_open(&settings, &session->region));
-    return stated_layout_apply(options->play.layout, options->sound, &session->region->format);
+    return listen_options_open_region(session->options, rate, &session->region);
 }
 
-bool listen_session_has_pipe(const struct listen_session *session)
+static bool has_pipe(const struct listen_session *session)
 {
     struct stat about;
     const char *path = session->options->sound;
@@ -45,12 +199,11 @@ bool listen_session_has_pipe(const struct listen_session *session)
 static enum status open_ends(struct listen_session *session)
 {
     const struct listen_options *options = session->options;
-    if (!options->sound || listen_session_has_pipe(session)) {
+    if (!options->sound || has_pipe(session)) {
         TRY(stream_session_open_device(&session->stream, 0, 0));
-        return options->sound ? listen_session_open_region(session, session->stream.info.rate)
-                              : STATUS_OK;
+        return options->sound ? open_region(session, session->stream.info.rate) : STATUS_OK;
     }
-    TRY(listen_session_open_region(session, options->play.device.rate));
+    TRY(open_region(session, options->play.device.rate));
     char reason[300]; /* not shown: any rate will do */
     const struct log_keeper before = log_keep_in(reason, sizeof reason);
     uint32_t rate = session->region->format.rate;
@@ -63,13 +216,13 @@ static enum status open_ends(struct listen_session *session)
         return STATUS_OK;
     note("%s is resampled from %u Hz to the %u Hz of %s", options->sound, rate,
          session->stream.info.rate, session->stream.device_name);
-    return listen_session_open_region(session, session->stream.info.rate);
+    return open_region(session, session->stream.info.rate);
 }
 
 /* ---- chain, player and step ---- */
 
-enum status listen_session_make_chain(struct listen_session *session, size_t channels,
-                                      struct live_chain *chain)
+static enum status make_chain(struct listen_session *session, size_t channels,
+                              struct live_chain *chain)
 {
     struct stream_session *stream = &session->stream;
     const struct region *region = session->region;
@@ -88,7 +241,7 @@ enum status listen_session_make_chain(struct listen_session *session, size_t cha
     return live_chain_init(chain, &request);
 }
 
-enum status listen_session_make_player(struct listen_session *session)
+static enum status make_player(struct listen_session *session)
 {
     if (!session->region)
         return STATUS_OK;
@@ -97,7 +250,7 @@ enum status listen_session_make_player(struct listen_session *session)
     return status;
 }
 
-enum status listen_session_make_source(struct listen_session *session)
+static enum status make_source(struct listen_session *session)
 {
     const struct filter *filter = session->stream.chain.filter;
     double rate = (double)session->stream.info.rate;
@@ -110,7 +263,7 @@ enum status listen_session_make_source(struct listen_session *session)
     return status;
 }
 
-struct live_settings listen_session_settings(struct listen_session *session)
+static struct live_settings settings_of(struct listen_session *session)
 {
     struct live_settings settings = stream_session_settings(&session->stream);
     settings.guard = settings.guard && !session->player;
@@ -120,9 +273,103 @@ struct live_settings listen_session_settings(struct listen_session *session)
 
 static enum status make_live(struct listen_session *session)
 {
-    const struct live_settings settings = listen_session_settings(session);
+    const struct live_settings settings = settings_of(session);
     TRY(stream_session_make_live(&session->stream, &settings, NULL, NULL));
-    return listen_session_make_source(session);
+    return make_source(session);
+}
+
+/* ---- the device has another rate ---- */
+
+/* The player of the old rate gives its place; *seconds is where it was. */
+static enum status open_sound(struct listen_session *session, double *seconds)
+{
+    uint32_t before = session->stream.chain.request.format.rate;
+    if (!session->player)
+        return STATUS_OK;
+    *seconds = (double)player_position(session->player) / (double)before;
+    player_close(session->player);
+    session->player = NULL;
+    return open_region(session, session->stream.info.rate);
+}
+
+/* What belongs to the old rate alone; the chain goes on being shown until another one is there. */
+static void free_old(struct listen_session *session)
+{
+    listen_source_free(&session->source);
+    session->source = (struct listen_source){0};
+    block_free(&session->recent);
+    show_picture(session, false);
+}
+
+/* Sound and chain of the device's rate. On failure the chain may be freed. */
+static enum status make_new(struct listen_session *session, struct live_chain *chain,
+                            double *seconds)
+{
+    TRY(open_sound(session, seconds));
+    TRY(make_chain(session, session->stream.chain.filter->inputs, chain));
+    return make_player(session);
+}
+
+/* On failure the session's chain stays. */
+static enum status exchange_chain(struct listen_session *session, double *seconds)
+{
+    struct stream_session *stream = &session->stream;
+    uint32_t before = stream->chain.request.format.rate, rate = stream->info.rate;
+    struct live_chain chain = {0};
+    enum status status = make_new(session, &chain, seconds);
+    if (status != STATUS_OK) {
+        live_chain_free(&chain);
+        return status;
+    }
+    struct live_settings settings = settings_of(session);
+    settings.begin =
+        (uint64_t)llround((double)live_frames(stream->live) * (double)rate / (double)before);
+    return stream_session_exchange(stream, &chain, &settings);
+}
+
+/* On failure the old masks stay with the old chain, for the report. */
+static enum status make_again(struct listen_session *session)
+{
+    struct listen_match old = session->matching;
+    double seconds = 0;
+    free_old(session);
+    session->matching = (struct listen_match){0};
+    enum status status = exchange_chain(session, &seconds);
+    if (status != STATUS_OK) {
+        listen_match_free(&session->matching);
+        session->matching = old;
+        return status;
+    }
+    listen_match_free(&old);
+    session->matching.chain = &session->stream.chain;
+    session->measured_at = 0;
+    if (session->player)
+        player_seek(session->player,
+                    (uint64_t)llround(seconds * (double)session->stream.info.rate));
+    return make_source(session);
+}
+
+static enum status follow_device(struct listen_session *session)
+{
+    struct stream_session *stream = &session->stream;
+    uint32_t before = stream->chain.request.format.rate, rate = stream->info.rate;
+    if (rate == before || stream->leaving)
+        return STATUS_OK;
+    if (listen_trial_runs(session)) {
+        listen_trial_stop(session);
+        return fail(CAUSE_DEVICE, "the test ends: the device's rate is %u Hz now, no longer %u",
+                    rate, before);
+    }
+    stream_session_halt(stream);
+    if (stream->stuck || (session->player && has_pipe(session)))
+        return fail(CAUSE_DEVICE,
+                    "the device's rate is %u Hz now, no longer %u, and %s cannot be "
+                    "read again",
+                    rate, before, stream->stuck ? "the sound" : session->options->sound);
+    TRY(make_again(session));
+    view_warning(stream->view, "the rate is %u Hz now, no longer %u", rate, before);
+    device_run(stream->device, listen_source_step, &session->source);
+    return STATUS_OK;
 }
 
 /* ---- up and down ---- */
@@ -159,16 +406,15 @@ static enum status begin(struct listen_session *session)
 static enum status session_open(struct listen_session *session,
                                 const struct listen_options *options)
 {
-    *session = (struct listen_session){.options = options, .wanted = SIZE_MAX};
+    *session = (struct listen_session){.options = options};
     session->stream.options = &options->play;
     session->stream.blind = listen_options_test(options);
     TRY(listen_trial_open(session));
     TRY(open_ends(session));
-    TRY(listen_session_make_chain(session, session->stream.info.channels_in,
-                                  &session->stream.chain));
+    TRY(make_chain(session, session->stream.info.channels_in, &session->stream.chain));
     TRY(stream_session_match_outputs(&session->stream, session->stream.info.rate,
                                      "the masks make"));
-    TRY(listen_session_make_player(session));
+    TRY(make_player(session));
     TRY(make_live(session));
     return begin(session);
 }
@@ -225,23 +471,24 @@ static bool choose_dry_by_key(struct listen_session *session, int key)
     if (!chain->choices || session->stream.blind || (key != ' ' && key != '0'))
         return false;
     size_t dry = chain->choice_count;
-    size_t now = session->wanted != SIZE_MAX ? session->wanted : choices_asked(chain->choices);
+    const struct stream_request *wanted = &session->stream.next[STREAM_SWITCH];
+    size_t now = wanted->is_asked ? wanted->choice : choices_asked(chain->choices);
     if (now != dry)
         session->before_dry = now;
     listen_switch_to(session, key == ' ' && now == dry ? session->before_dry : dry);
     return true;
 }
 
-static void handle_key(struct listen_session *session, int key)
+static void handle_key(struct stream_session *stream, int key)
 {
-    struct stream_session *stream = &session->stream;
+    struct listen_session *session = (struct listen_session *)stream;
     if (stream->leaving || listen_trial_key(session, key) || seek_by_key(session, key) ||
         choose_dry_by_key(session, key) || stream_session_key(stream, key))
         return;
     if (key == 'p' && session->options->blind > 0) /* its letters are not these masks */
         view_message(stream->view, "no plot in a blind ranking");
     else if (key == 'p')
-        listen_show_picture(session, !session->picture);
+        show_picture(session, !session->picture);
     if (stream->blind || key < '1' || key > '9')
         return;
     size_t choice = (size_t)(key - '1');
@@ -252,72 +499,79 @@ static void handle_key(struct listen_session *session, int key)
     listen_switch_to(session, choice);
 }
 
-static void wait_for_keys(struct listen_session *session, int milliseconds)
+/* What was heard before a key counts. */
+static void before_keys(struct stream_session *stream)
 {
-    struct pollfd fd = {.fd = view_key_fd(session->stream.view), .events = POLLIN};
-    bool end = fd.fd < 0;
-    int key;
-    (void)poll(&fd, 1, milliseconds);
-    listen_switch_update(session); /* counts what was heard before the key */
+    struct listen_session *session = (struct listen_session *)stream;
+    listen_switch_update(session);
     listen_trial_update(session);
-    while ((key = view_key(session->stream.view)) != VIEW_KEY_NONE)
-        handle_key(session, key);
-    if (end && listen_trial_runs(session)) {
-        view_warning(session->stream.view, "no more input: the test ends here");
-        session->input_ended = true;
-        listen_trial_stop(session);
-    }
+}
+
+static void after_keys(struct stream_session *stream, bool keys_ended)
+{
+    struct listen_session *session = (struct listen_session *)stream;
+    if (!keys_ended || !listen_trial_runs(session))
+        return;
+    view_warning(stream->view, "no more input: the test ends here");
+    session->input_ended = true;
+    listen_trial_stop(session);
 }
 
 /* ---- while it runs ---- */
 
-static void update(struct listen_session *session)
+static void update(struct stream_session *stream)
 {
+    struct listen_session *session = (struct listen_session *)stream;
     const char *failure = session->player ? player_failure(session->player) : NULL;
     listen_source_update(&session->source);
     listen_switch_update(session);
     listen_trial_update(session);
-    stream_session_update(&session->stream);
+    stream_session_update(stream);
     if (failure)
-        view_warning(session->stream.view, "%s", failure);
+        view_warning(stream->view, "%s", failure);
 }
 
-static enum status run(struct listen_session *session)
+static void leave(struct stream_session *stream)
 {
-    for (;;) {
-        if (stream_session_time_is_up(&session->stream))
-            listen_trial_stop(session);
-        if (stream_session_is_over(&session->stream))
-            return STATUS_OK;
-        enum device_state state = device_state(session->stream.device);
-        if (state != DEVICE_RUNNING) {
-            listen_trial_stop(session);
-            return fail(CAUSE_DEVICE, "the device %s %s", session->stream.device_name,
-                        state == DEVICE_LOST ? "is lost"
-                                             : "has another rate now; begin again with it");
-        }
-        TRY(listen_follow_device(session));
-        wait_for_keys(session, TICK);
-        update(session);
-        listen_show(session);
-    }
+    listen_trial_stop((struct listen_session *)stream);
 }
+
+static enum status check_device(struct stream_session *stream)
+{
+    struct listen_session *session = (struct listen_session *)stream;
+    enum device_state state = device_state(stream->device);
+    if (state == DEVICE_RUNNING)
+        return follow_device(session);
+    listen_trial_stop(session);
+    return fail(CAUSE_DEVICE, "the device %s %s", stream->device_name,
+                state == DEVICE_LOST ? "is lost" : "has another rate now; begin again with it");
+}
+
+static enum status report(struct stream_session *stream)
+{
+    struct listen_session *session = (struct listen_session *)stream;
+    TRY(listen_trial_finish(session));
+    return report_session(session);
+}
+
+static const struct stream_command commands = {
+    .tick = TICK,
+    .leave = leave,
+    .check_device = check_device,
+    .before_keys = before_keys,
+    .key = handle_key,
+    .after_keys = after_keys,
+    .update = update,
+    .show = show,
+    .report = report,
+};
 
 enum status listen_session_run(const struct listen_options *options)
 {
     struct listen_session session;
     enum status status = session_open(&session, options);
     if (status == STATUS_OK) {
-        status = run(&session);
-        stream_session_halt(&session.stream);
-        update(&session);
-        stream_session_read_meters(&session.stream);
-        view_close(session.stream.view); /* before the report is printed */
-        session.stream.view = NULL;
-        enum status reported = listen_trial_finish(&session);
-        if (reported == STATUS_OK)
-            reported = listen_report(&session);
-        status = status == STATUS_OK ? reported : status;
+        status = stream_session_run(&session.stream, &commands);
         if (status == STATUS_OK && session.input_ended && !listen_trial_has_answers(&session))
             status = fail(CAUSE_OTHER, "nothing was judged: the input of keys ended before the "
                                        "first answer");

@@ -1,8 +1,7 @@
 /* halo listen on a sound device: a player or a live input, masks to choose from, or a blind test.
  *
- * listen_session.c opens, handles keys and closes; listen_switch.c feeds the step and switches
- * masks, listen_follow.c follows the device's rate, listen_trial.c runs a blind test,
- * listen_trial_log.c logs it, listen_show.c shows and reports.
+ * listen_session.c opens, handles keys, shows and closes; listen_switch.c feeds the step and switches
+ * masks; listen_trial.c runs a blind test and logs it.
  * Threads: the control thread.
  */
 #ifndef HALO_LISTEN_SESSION_H
@@ -11,8 +10,7 @@
 #include "base/ring.h"
 #include "listen/listen_match.h"
 #include "listen/listen_options.h"
-#include "listen/trial_abx.h"
-#include "listen/trial_ranking.h"
+#include "listen/trial.h"
 #include "live/player.h"
 #include "live/stream_session.h"
 
@@ -61,7 +59,6 @@ struct listen_session {
     struct listen_match matching;
     struct listen_source source;
 
-    size_t wanted;         /* a choice to switch to; SIZE_MAX: none */
     size_t before_dry;     /* the choice to go back to */
     struct switch_gap gap; /* the pause of each switch in a test */
     size_t switch_trial;   /* the trial of the last one, from 1 */
@@ -80,32 +77,6 @@ struct listen_session {
  * and device; a lost device. */
 MUST_CHECK enum status listen_session_run(const struct listen_options *options);
 
-/* The region of the sound, at that rate; 0: its own. Errors: those of region_open. */
-MUST_CHECK enum status listen_session_open_region(struct listen_session *session, uint32_t rate);
-
-/* A pipe cannot be opened again, at another rate. */
-bool listen_session_has_pipe(const struct listen_session *session);
-
-/* A chain for the region, or for an input of `channels` if there is none, of matched masks. Errors:
- * those of masks and chain. */
-MUST_CHECK enum status listen_session_make_chain(struct listen_session *session, size_t channels,
-                                                 struct live_chain *chain);
-
-/* The player, which takes the region. Errors: those of player_open. */
-MUST_CHECK enum status listen_session_make_player(struct listen_session *session);
-
-struct live_settings listen_session_settings(struct listen_session *session);
-
-/* The input of the live step. Errors: memory. */
-MUST_CHECK enum status listen_session_make_source(struct listen_session *session);
-
-/* ---- listen_follow.c ---- */
-
-/* If the device has another rate than the chain, make sound, chain and player again for it, at the
- * same place, with what was chosen and set. Errors: a test runs, which ends; the sound is a pipe;
- * those of sound and masks; then the stream cannot go on. */
-MUST_CHECK enum status listen_follow_device(struct listen_session *session);
-
 /* ---- listen_switch.c ---- */
 
 /* Keeps `recent` frames of an input. Errors: memory. */
@@ -120,10 +91,7 @@ void listen_source_step(void *context, const float *const *in, float *const *out
 /* Collect new input; call a few times a second or more often. */
 void listen_source_update(struct listen_source *source);
 
-/* The last frames of the input. False: not enough yet. */
-bool listen_source_recent(const struct listen_source *source, struct block *block);
-
-/* Before the stream of a test: run silence through all masks, time its switches (switch_gap.h) by
+/* Before the stream of a test: run silence through all masks, time its switches (struct switch_gap) by
  * the slowest, and select `choice`. Errors: memory. */
 MUST_CHECK enum status listen_switch_settle(struct listen_session *session, size_t choice);
 
@@ -159,30 +127,12 @@ size_t listen_trial_lines(struct listen_session *session, const char **lines, si
 /* Print result and key. Errors: those of writing, also of the log. */
 MUST_CHECK enum status listen_trial_finish(struct listen_session *session);
 
-/* ---- listen_trial_log.c ---- */
-
-/* Test and log of --resume. Errors: reading; that test cannot go on by these options. */
-MUST_CHECK enum status listen_trial_resume(struct listen_session *session);
-
 /* Commit to what is compared, and open the log. Errors: memory, writing; the log that the test goes
  * on from is of other sounds, masks or settings. */
 MUST_CHECK enum status listen_trial_commit(struct listen_session *session);
 
-void listen_trial_log_begin(struct listen_session *session); /* of a trial */
-void listen_trial_log_level(struct listen_session *session); /* if it has changed */
-
-/* Of the current trial. */
-
-/* Late and lost blocks of the trial that is confirmed next, or a switch that took longer by `by`
- * seconds: kept from the log until the end, since they depend on which mask X is. */
-void listen_trial_log_outages(struct listen_session *session);
+/* A switch took longer by `by` seconds: kept from the log until the end, since it depends on which
+ * mask X is. */
 void listen_trial_log_late_switch(struct listen_session *session, double by);
-void listen_trial_log_end(struct listen_session *session); /* before the test ends */
-
-/* ---- listen_show.c ---- */
-
-void listen_show(struct listen_session *session);
-void listen_show_picture(struct listen_session *session, bool shown);
-MUST_CHECK enum status listen_report(struct listen_session *session);
 
 #endif

@@ -72,7 +72,8 @@ void listen_source_update(struct listen_source *source)
     } while (got > 0);
 }
 
-bool listen_source_recent(const struct listen_source *source, struct block *block)
+/* The last frames of the input. False: not enough yet. */
+static bool listen_source_recent(const struct listen_source *source, struct block *block)
 {
     size_t capacity = source->recent.frames;
     if (capacity == 0 || source->taken < capacity)
@@ -188,7 +189,8 @@ end:
 
 void listen_switch_to(struct listen_session *session, size_t choice)
 {
-    session->wanted = choice;
+    stream_session_ask(&session->stream, STREAM_SWITCH, &(struct stream_request){.choice = choice},
+                       NULL);
 }
 
 /* A mask that sounds already is switched to as another one. */
@@ -210,8 +212,9 @@ static void ask_through_gap(struct listen_session *session, size_t slot)
 
 static void ask(struct listen_session *session)
 {
-    size_t slot = session->wanted;
-    session->wanted = SIZE_MAX;
+    struct stream_request *request = stream_session_begin_request(&session->stream, STREAM_SWITCH);
+    size_t slot = request->choice;
+    stream_session_end_request(&session->stream, request, "");
     if (session->stream.blind)
         ask_through_gap(session, slot);
     else
@@ -301,7 +304,7 @@ void listen_switch_update(struct listen_session *session)
         return;
     log_late_switch(session);
     follow_input(session);
-    if (session->wanted != SIZE_MAX)
+    if (session->stream.next[STREAM_SWITCH].is_asked)
         ask(session);
     (void)choices_poll(choices, &choice, &at);
 }

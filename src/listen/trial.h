@@ -1,10 +1,10 @@
-/* A blind test: what ABX (trial_abx.h) and ranking (trial_ranking.h) share.
+/* A blind test: ABX, or a ranking; its log, and how a log is checked.
  *
  * All draws follow from a secret seed, which comes from the system's random source before the first
  * sound. Until the test is over only trial_choice reveals them, and only to the code that switches
  * the sound: nothing else may call it, show its result or log it.
- * Every event goes to the log (trial_log.h). The same calls with the same seed, texts and times
- * make the same log: so a log can be checked, and a test can go on (trial_replay.h).
+ * Every event goes to the log. The same calls with the same seed, texts and times
+ * make the same log: so a log can be checked, and a test can go on (struct trial_replay).
  * Nothing here plays, shows or reads a clock: times are seconds since the start, passed in, and
  * rounded to milliseconds.
  * Threads: one. Not real-time.
@@ -14,10 +14,86 @@
 
 #include "base/status.h"
 #include "listen/digest.h"
-#include "listen/trial_log.h"
+#include "listen/ratings.h"
+#include "signal/binomial.h"
 
+#include <jansson.h>
 #include <stdint.h>
 #include <stdio.h>
+
+/* ---- trial_log.c ---- */
+
+/* The log of a blind test: JSON, complete after each record.
+ *
+ *   the first record: test, trials, ..., choices, settings, ..., commitment, sealed_seed
+ *   events      one a line: time, trial (from 1), event and its details: listen (the first sound of
+ *               a trial, or the same again), switch (another sound), answer, rate, confirm, level,
+ *               resume, outages (before the end: late and lost blocks and missed frames of each
+ *               trial, and late switches, whose pause was longer by `seconds`)
+ *   end         time, answered, stopped_early, key (draws and seed), result
+ *
+ * Each record has `hash`: the SHA-256 of the hash before it and the record's text without `hash`
+ * (trial_log_text); for the first record, of its text alone. The last hash is the log's head: it
+ * changes if anything before it does.
+ * A record replaces the end of the file ("]}") by itself and that end. If the program was
+ * killed meanwhile, or the disk full, the records before it can be read.
+ */
+struct trial_log;
+
+/* Errors: memory. */
+MUST_CHECK enum status trial_log_create(struct trial_log **log);
+void trial_log_destroy(struct trial_log *log);
+
+/* Whether trial_log_open could write there now. Errors: the same. */
+MUST_CHECK enum status trial_log_try(const char *path, bool force);
+
+/* Write what there is to a file, complete or not at all, and each record from then on as it comes.
+ * Errors: the file exists (without `force`), or is the log of a test that runs; writing; memory. */
+MUST_CHECK enum status trial_log_open(struct trial_log *log, const char *path, bool force);
+
+/* Whether a record could not be written or made, and the error. */
+bool trial_log_failed(const struct trial_log *log);
+MUST_CHECK enum status trial_log_check(const struct trial_log *log);
+
+/* 64 digits. */
+const char *trial_log_head(const struct trial_log *log);
+
+/* The hash of a record, after the hash `before` ("" before the first). Errors: memory. */
+MUST_CHECK enum status trial_log_hash(const char *before, const json_t *record,
+                                      char hash[DIGEST_TEXT]);
+
+/* A record as one text: sorted by name, without blanks, reals of at most 15 digits. For free();
+ * NULL: memory. */
+char *trial_log_text(const json_t *record);
+
+/* Read a log. Of one that was cut off, the whole records are read; then *cut. Errors: reading, not
+ * JSON, memory; `alone`: a test that runs writes it. */
+MUST_CHECK enum status trial_log_load(const char *path, bool alone, json_t **root, bool *cut);
+
+/* The rest is for trial.c and its kinds. Objects are owned and may be NULL (no memory, or nothing);
+ * names of sounds are not copied. */
+void trial_log_begin(struct trial_log *log, json_t *start);
+void trial_log_sound(struct trial_log *log, double seconds, size_t trial, const char *sound);
+void trial_log_event(struct trial_log *log, double seconds, size_t trial, const char *event,
+                     json_t *about);
+void trial_log_end(struct trial_log *log, json_t *end);
+
+/* Wait until all is on the disk, and read it again: the file must still be there under its name,
+ * with these records and nothing else. Otherwise the log has failed. */
+void trial_log_sync(struct trial_log *log);
+
+/* The hash before the end, and the end; NULL: there is none yet. For trial_replay.c. */
+const char *trial_log_last_event(const struct trial_log *log);
+const json_t *trial_log_the_end(const struct trial_log *log);
+
+/* The trials that a p-value of `test` covers, with a warning if the test was stopped early. */
+void trial_log_p_value_note(char *text, size_t size, const char *test, size_t answered,
+                            size_t planned);
+
+/* null if not finite. */
+json_t *trial_log_number(double number);
+
+/* ---- trial.c: what all tests share ---- */
 
 /* The secret of a blind test. Its commitment is the SHA-256 of "SEED SETUP" (one blank between),
  * SETUP being the log's first record without commitment, sealed_seed and hash. It is shown before
@@ -60,15 +136,6 @@ struct trial {
     double *seconds; /* duration of each trial */
 };
 
-/* 0..bound-1 for a place of a trial: the first 16 digits of the SHA-256 of "SEED TRIAL PLACE", as
- * a number, modulo bound. The remainder's unevenness is below 1e-18. */
-size_t trial_draw(const struct trial *trial, size_t number, size_t place, size_t bound);
-
-/* For the kinds: draw the test by `seed`; NULL: by a new one. The log outlives the test and serves
- * no other. Errors: memory, no random source; destroy in any case. */
-MUST_CHECK enum status trial_init(struct trial *trial, const struct trial_kind *kind,
-                                  size_t planned, const char *seed, struct trial_log *log);
-
 void trial_destroy(struct trial *trial);
 
 /* Before the first sound: log the set-up and commit to it. `about` (owned): what is compared, and
@@ -107,5 +174,85 @@ void trial_stop(struct trial *trial, double seconds);
 
 /* NULL until the test is over. */
 const struct trial_key *trial_revealed_key(const struct trial *trial);
+
+/* ---- trial.c: ABX ---- */
+
+/* ABX: can two choices be distinguished?
+ *
+ * In every trial X is drawn to be A or B, with equal probability and independently. The listener
+ * plays A, B and X at will, answers which one X is, and may change the answer until the trial is
+ * confirmed. Results are shown at the end, or with feedback (for training) after every trial.
+ * The sounds are those of enum abx_sound, choices 0 and 1.
+ */
+enum abx_sound { ABX_A, ABX_B, ABX_X };
+enum abx_feedback { ABX_NOT_REVEALED, ABX_RIGHT, ABX_WRONG };
+
+/* 1 to BINOMIAL_TRIALS_MOST trials; the seed as in trial_init. Errors: those of trial_init. */
+MUST_CHECK enum status trial_abx_create(size_t trials, bool feedback, const char *seed,
+                                        struct trial_log *log, struct trial **trial);
+
+/* The answer, ABX_A or ABX_B. False, without effect: A, B and X were not all heard in this trial,
+ * or the test is over. */
+bool trial_abx_answer(struct trial *trial, enum abx_sound said, double seconds);
+
+/* The answer of the current trial; ABX_X: none yet. */
+enum abx_sound trial_abx_said(const struct trial *trial);
+
+/* Of the trial that was confirmed last. */
+enum abx_feedback trial_abx_feedback(const struct trial *trial);
+
+/* ---- trial.c: ranking ---- */
+
+/* A blind ranking of several masks.
+ *
+ * Every trial assigns the masks to the letters A, B, C... at random, all orders equally likely. The
+ * listener rates each letter that was heard from 1 (bad) to 5 (excellent), and confirms the trial.
+ * Results are shown at the end.
+ * The sounds are letters, from 0.
+ */
+enum { RANKING_MASKS_MOST = RATINGS_THINGS_MOST };
+
+/* 2 to RANKING_MASKS_MOST masks, 1 to 10,000 trials; the seed as in trial_init. Errors: those of
+ * trial_init. */
+MUST_CHECK enum status trial_ranking_create(size_t masks, size_t trials, const char *seed,
+                                            struct trial_log *log, struct trial **trial);
+
+/* The listener rates a letter. False, without effect: it was not heard in this trial, there is no
+ * such rating, or the test is over. */
+bool trial_ranking_rate(struct trial *trial, size_t letter, unsigned rating, double seconds);
+
+/* The rating of a letter in the current trial; 0: none yet. */
+unsigned trial_ranking_rating(struct trial *trial, size_t letter);
+
+/* ---- trial_replay.c ---- */
+
+/* Takes a blind test again from its log: to check the log, or to go on with the test.
+ *
+ * The test gets the log's seed, and what the listener heard and answered at the times logged. So it
+ * makes a log of its own, and each of its records must be the one that was read. Results are
+ * compared as numbers, which processors round differently. Times must not go back, and levels and
+ * counts must be ones that a test can write.
+ * Found is each change that was made without making all hashes from it on anew. Whoever does that
+ * changes the head, so compare the head with one that was noted during the test.
+ */
+struct trial_replay {
+    struct trial_log *log; /* the new one */
+    struct trial *trial;
+    json_t *root;    /* of the file */
+    bool cut;        /* its last record was torn off */
+    bool finished;   /* it has an end */
+    double seconds;  /* time of the last event */
+    bool muted;      /* since the last event of a level */
+    char fault[200]; /* what does not fit; empty: nothing */
+};
+
+/* Free it in any case. Errors: reading, not the log of a blind test, memory; `alone`: a test that
+ * runs writes it. */
+MUST_CHECK enum status trial_replay_init(struct trial_replay *replay, const char *path, bool alone);
+void trial_replay_free(struct trial_replay *replay);
+
+/* Check a log, and print what it holds on standard output, with `json` as one line of JSON. Errors:
+ * it was changed; its test is not over; those of trial_replay_init. */
+MUST_CHECK enum status trial_replay_verify(const char *path, bool json);
 
 #endif

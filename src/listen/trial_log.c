@@ -1,11 +1,14 @@
-#include "listen/trial_log.h"
+#include "listen/trial.h"
 
 #include "base/atomic_file.h"
 #include "base/json_text.h"
+#include "base/status.h"
 #include "base/text_stream.h"
+#include "listen/digest.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

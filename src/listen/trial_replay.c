@@ -1,9 +1,6 @@
-#include "listen/trial_replay.h"
-
 #include "base/json_text.h"
 #include "base/printable.h"
-#include "listen/trial_abx.h"
-#include "listen/trial_ranking.h"
+#include "listen/trial.h"
 #include "live/stream_session.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
  * Music repeats itself, and a generator's tone is as steady as a howl. What was heard and played
  * tells a loop from them in two cases:
  * - The limiter acts, and the input follows what was played more closely than what would have been
- *   played without fade and limiter, with one delay (delay_finder.h, output_follower.h).
+ *   played without fade and limiter, with one delay (delay_finder.h).
  * - A tone is at the ceiling (feedback_detector.h), and in the input it came there at a constant
  *   rate in dB, as a loop's does and notes do not.
  * In all others the sound stays as it is. docs/measurements.md has what that misses.

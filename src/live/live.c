@@ -3,8 +3,8 @@
 #include "base/monotonic.h"
 #include "base/realtime.h"
 #include "base/ring.h"
+#include "convolve/convolver.h"
 #include "live/feedback_guard.h"
-#include "live/step_usage.h"
 #include "signal/audio.h"
 #include "signal/limiter.h"
 #include "signal/ramp.h"
@@ -14,6 +14,125 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- what the kernel counts of a late step ---- */
+
+HALO_REALTIME static void set_last(struct step_usage *usage, const struct thread_usage *now)
+{
+    usage->last = *now;
+    usage->is_known = true;
+    usage->blocks = 0;
+    usage->steps = 0;
+}
+
+HALO_REALTIME static void look(struct step_usage *usage)
+{
+    const struct thread_usage now = thread_usage_now();
+    int64_t beside = now.cpu_ns - usage->last.cpu_ns - usage->steps;
+    if (usage->blocks > 0)
+        usage->beside = beside > 0 ? beside / usage->blocks : 0;
+    set_last(usage, &now);
+}
+
+HALO_REALTIME void step_usage_begin(struct step_usage *usage)
+{
+    if (!usage->is_known || usage->blocks >= STEP_USAGE_BLOCKS)
+        look(usage);
+    usage->processor = sched_getcpu();
+}
+
+HALO_REALTIME void step_usage_end(struct step_usage *usage, int64_t ns)
+{
+    usage->blocks++;
+    usage->steps += ns;
+}
+
+HALO_REALTIME struct thread_usage step_usage_late(struct step_usage *usage, int64_t ns)
+{
+    const struct thread_usage now = thread_usage_now();
+    struct thread_usage used = thread_usage_between(&usage->last, &now);
+    used.cpu_ns -= usage->steps + usage->beside * usage->blocks;
+    used.cpu_ns = used.cpu_ns < 0 ? 0 : used.cpu_ns > ns ? ns : used.cpu_ns;
+    used.processor = now.processor != usage->processor;
+    set_last(usage, &now);
+    return used;
+}
+
+/* ---- the gap of a switch in a test ---- */
+
+void switch_gap_ask(struct switch_gap *gap)
+{
+    atomic_store(&gap->asked, true);
+}
+
+bool switch_gap_is_under_way(const struct switch_gap *gap)
+{
+    return atomic_load(&gap->asked);
+}
+
+HALO_REALTIME static uint64_t silent_from(const struct switch_gap *gap)
+{
+    return (uint64_t)gap->delay + gap->fade;
+}
+
+/* Before the chain's step, for a block of so many frames. */
+HALO_REALTIME static void switch_gap_begin(struct switch_gap *gap, size_t block)
+{
+    uint64_t silent = silent_from(gap);
+    if (!gap->runs && !atomic_load(&gap->asked))
+        return;
+    if (!gap->runs) {
+        gap->runs = true;
+        gap->at = 0;
+        gap->rises = UINT64_MAX;
+    }
+    if (gap->at <= silent && silent - gap->at < block)
+        convolver_begin_switch(gap->convolver, silent - gap->at);
+}
+
+/* The convolver switches at once, so that no block has a part of both: what it makes is new from
+ * the end of this block on, at the latest. */
+HALO_REALTIME static void find_rise(struct switch_gap *gap, size_t block)
+{
+    uint64_t silent = silent_from(gap), end = gap->at + block, due = silent + gap->pause;
+    if (gap->rises != UINT64_MAX || end <= silent || !convolver_switched(gap->convolver, NULL))
+        return;
+    uint64_t new_from = end + gap->latency;
+    gap->rises = new_from > due ? new_from : due;
+    if (gap->rises == due)
+        return;
+    atomic_store(&gap->late_by, gap->rises - due);
+    atomic_fetch_add(&gap->late, 1);
+}
+
+HALO_REALTIME static float gain_at(const struct switch_gap *gap, uint64_t frame)
+{
+    if (frame < gap->delay)
+        return 1;
+    if (frame < silent_from(gap))
+        return 1 - (float)(frame - gap->delay) / (float)gap->fade;
+    if (frame < gap->rises)
+        return 0;
+    return frame - gap->rises < gap->fade ? (float)(frame - gap->rises) / (float)gap->fade : 1;
+}
+
+/* After it, in place. */
+HALO_REALTIME static void switch_gap_process(struct switch_gap *gap, size_t channels,
+                                             float *const *out, size_t block)
+{
+    if (!gap->runs)
+        return;
+    find_rise(gap, block);
+    for (size_t i = 0; i < block; i++) {
+        float gain = gain_at(gap, gap->at + i);
+        for (size_t c = 0; c < channels && gain != 1; c++)
+            out[c][i] = gain == 0 ? 0 : gain * out[c][i];
+    }
+    gap->at += block;
+    gap->runs = gap->rises == UINT64_MAX || gap->at < gap->rises + gap->fade;
+    if (!gap->runs)
+        atomic_store(&gap->asked, false);
+}
 
 enum {
     EVENTS = 256,    /* queued */

@@ -1,6 +1,6 @@
 /* Live sound from an input to an output: the processing of each block.
  *
- *   in -> meter -> slot: chain or dry input, and gain (stream_slot.h) -> fade
+ *   in -> meter -> slot: chain or dry input, and gain (live_change.h) -> fade
  *      -> feedback guard -> limiter -> gap of a test's switch -> meter -> out
  *
  * The slot can change to another one, with a crossfade.
@@ -17,12 +17,10 @@
 #ifndef HALO_LIVE_H
 #define HALO_LIVE_H
 
-#include "base/status.h"
 #include "base/thread_usage.h"
 #include "chain/stage_controls.h"
 #include "live/live_change.h"
 #include "live/recorder.h"
-#include "live/switch_gap.h"
 #include "signal/meter.h"
 #include "sound/filter.h"
 
@@ -84,7 +82,7 @@ struct block_time {
     int64_t idle;     /* ns since the step before; 0: it is the first */
     bool lost;        /* the device lost sound just before */
     unsigned held_up; /* FILTER_..., as the next one only if the step was longer than the block */
-    struct thread_usage used; /* by the step (step_usage.h) */
+    struct thread_usage used; /* by the step */
 };
 
 struct live;
@@ -124,5 +122,60 @@ bool live_has_faded_out(const struct live *live);     /* after LIVE_END */
 size_t live_adapter_latency(const struct live *live); /* frames added by live_step; mostly 0 */
 double live_reduction(const struct live *live);       /* dB of the limiter, 0 or more */
 void live_read_meters(struct live *live, struct meter_reading *in, struct meter_reading *out);
+
+/* What the kernel counts of a late step.
+ *
+ * The system calls that tell it take as long as a short step. So they are made once in
+ * STEP_USAGE_BLOCKS blocks and after a late one, and what the blocks in between used of a processor
+ * is subtracted: their steps at their duration, which is not less, and the device's part of a block
+ * at its average. Events are those since that call. Threads: the step's. Real-time.
+ */
+enum { STEP_USAGE_BLOCKS = 8 };
+
+/* All zero at the start. Times in ns. */
+struct step_usage {
+    struct thread_usage last; /* when the kernel was asked */
+    bool is_known;
+    unsigned blocks; /* since then */
+    int64_t steps;   /* their duration */
+    int64_t beside;  /* on a processor beside the step, of a block, on average */
+    int processor;   /* at the beginning of the step */
+};
+
+void step_usage_begin(struct step_usage *usage);
+
+/* After a step that took so long: one that was in time, or was late. */
+void step_usage_end(struct step_usage *usage, int64_t ns);
+struct thread_usage step_usage_late(struct step_usage *usage, int64_t ns);
+
+/* The switch of a listening test, which sounds the same whatever it leads to.
+ *
+ *   asked -> delay -> fade out -> pause -> fade in
+ *
+ * These are gains of the output, after all that has memory; the choice changes within the pause,
+ * where the gain is 0. Each part has the same frames for every switch, from a choice to itself too.
+ * `delay` and `pause` leave time to arm the slowest mask. If it is not armed by then, on an
+ * overloaded machine, the pause goes on until it is, and that is counted.
+ *
+ * To switch: choices_ask at CONVOLVER_HELD, then switch_gap_ask.
+ * Units: frames. Threads: begin and process are the step's, real-time; the rest is the control
+ * thread's.
+ */
+struct switch_gap {
+    struct filter *convolver;  /* that has the choices */
+    size_t delay, fade, pause; /* `fade`: out, and in */
+    uint64_t latency;          /* from the convolver to the output */
+    bool runs;                 /* this and the next two are the step's */
+    uint64_t at;               /* since the step took the request */
+    uint64_t rises;            /* where the fade in begins; UINT64_MAX: not known yet */
+    atomic_bool asked;         /* until the fade in ends */
+    _Atomic uint64_t late_by;  /* by which the pause of the last late switch was longer */
+    _Atomic uint64_t late;     /* so many were */
+};
+
+void switch_gap_ask(struct switch_gap *gap);
+
+/* Whether a switch was asked for and has not ended. */
+bool switch_gap_is_under_way(const struct switch_gap *gap);
 
 #endif

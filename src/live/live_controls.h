@@ -14,7 +14,7 @@
 
 #include "chain/stage_controls.h"
 #include "live/live.h"
-#include "view/live_status.h"
+#include "view/view.h"
 
 struct live_controls {
     const struct stage_list *stages;

@@ -29,7 +29,7 @@ struct live_options {
 
 extern const struct command command_live;
 
-/* ---- live_for_device.c ---- */
+/* ---- live_device.c ---- */
 
 MUST_CHECK enum status live_for_device_parse(void *options, const struct option_row *row,
                                              const char *value);

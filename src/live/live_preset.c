@@ -1,12 +1,221 @@
-/* Presets of halo live while it runs: begun with, changed to, saved. */
+/* Presets of halo live while it runs: begun with, prepared, changed to, saved. */
+#include "base/plural.h"
+#include "base/thread.h"
 #include "live/live_session.h"
-
 #include "signal/audio.h"
 
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- a preset is prepared beside the stream, on a thread and on the CPU ---- */
+
+struct preset_loader_request {
+    const struct preset_source *source; /* pointers but `live` need not outlive the call */
+    const struct play_options *options; /* its settings; of PRESET_OF_OPTIONS all */
+    double gain_db;                     /* of PRESET_OF_OPTIONS */
+    const struct live_chain_request *like;
+    struct live *live; /* must outlive the loader; its slots are of as many outputs */
+    size_t outputs;
+    struct choices_way way; /* of the crossfade */
+    unsigned number;        /* of its slot */
+};
+
+enum loader_stage { READING, FEEDING, ABANDONED };
+
+struct preset_loader {
+    struct preset_loader_request request;
+    struct preset_source source;
+    struct chain_options settings; /* without stages */
+    struct live_chain_request like;
+    struct prepared_preset *prepared;
+    pthread_t thread;
+    _Atomic(enum loader_stage) stage;
+    atomic_bool cancelled;
+    atomic_bool is_done;
+    atomic_int users; /* its thread and its owner; the last one frees it */
+};
+
+void prepared_preset_free(struct prepared_preset *prepared)
+{
+    if (!prepared)
+        return;
+    stream_slot_free(&prepared->coming.slot);
+    live_chain_free(&prepared->chain);
+    preset_destroy(prepared->preset);
+    free(prepared);
+}
+
+static void release_loader(struct preset_loader *loader)
+{
+    if (atomic_fetch_sub(&loader->users, 1) > 1)
+        return;
+    prepared_preset_free(loader->prepared);
+    free(loader);
+}
+
+struct live_chain_request preset_chain_request(const struct preset *preset,
+                                               const struct live_chain_request *like)
+{
+    struct live_chain_request request = *like;
+    request.options = &preset->options;
+    request.stage = preset->live.stage;
+    request.others = preset->live.others;
+    request.other_count = preset->live.other_count;
+    request.first = preset->live.mask - 1;
+    return request;
+}
+
+/* ---- its thread ---- */
+
+static enum status load_chain(struct preset_loader *loader)
+{
+    struct prepared_preset *prepared = loader->prepared;
+    struct live_chain *chain = &prepared->chain;
+    if (!prepared->preset)
+        TRY(preset_load(&loader->source, &loader->settings, &prepared->preset));
+    const struct preset *preset = prepared->preset;
+    const struct live_chain_request request = preset_chain_request(preset, &loader->like);
+    TRY(live_chain_init(chain, &request));
+    if (chain->filter->outputs != loader->request.outputs)
+        return fail(CAUSE_UNSUPPORTED,
+                    "it makes %zu channel%s, not %zu as what plays; begin with it instead",
+                    chain->filter->outputs, plural_s(chain->filter->outputs),
+                    loader->request.outputs);
+    const struct stream_slot_settings settings = {.chain = chain->filter,
+                                                  .stages = &chain->stages,
+                                                  .gain = audio_from_db(preset->live.gain_db),
+                                                  .dry = preset->live.dry,
+                                                  .number = loader->request.number};
+    prepared->coming.frames = loader->request.way.frames;
+    prepared->coming.shape = loader->request.way.shape;
+    return stream_slot_init(&prepared->coming.slot, &settings);
+}
+
+/* As long as anything that was heard can still sound. */
+static uint64_t memory_of(const struct filter *filter)
+{
+    return filter->tail_unknown ? UINT32_MAX : filter->latency + filter->tail;
+}
+
+static enum status prepare(struct preset_loader *loader)
+{
+    struct prepared_preset *prepared = loader->prepared;
+    enum loader_stage reading = READING;
+    TRY(load_chain(loader));
+    if (!atomic_compare_exchange_strong(&loader->stage, &reading, FEEDING))
+        return STATUS_INTERRUPTED;
+    TRY(live_change_feed(live_change_of(loader->request.live), &prepared->coming,
+                         memory_of(prepared->chain.filter), &loader->cancelled));
+    if (atomic_load(&loader->cancelled))
+        return STATUS_INTERRUPTED;
+    prepared->chain.since = prepared->coming.since;
+    live_change_offer(live_change_of(loader->request.live), &prepared->coming);
+    return STATUS_OK;
+}
+
+static void *run_loader(void *context)
+{
+    struct preset_loader *loader = context;
+    struct prepared_preset *prepared = loader->prepared;
+    const struct log_keeper before = log_keep_in(prepared->reason, sizeof prepared->reason);
+    enum status status = prepare(loader);
+    log_keep_again(&before);
+    if (status != STATUS_OK && !*prepared->reason)
+        strcpy(prepared->reason, "it was interrupted");
+    atomic_store(&loader->is_done, true);
+    release_loader(loader);
+    return NULL;
+}
+
+/* ---- the control thread ---- */
+
+/* A GPU's memory can be freed only while no kernel polls for blocks: what comes while a stream runs
+ * is for the CPU. */
+static void keep_to_cpu_beside(struct convolver_settings *convolver)
+{
+    convolver->gpu = (struct gpu_settings){0};
+    if (strcmp(convolver->backend, "direct") != 0)
+        convolver->backend = "cpu";
+}
+
+/* What only the control thread may read; the rest its thread reads. */
+static enum status prepare_request(struct preset_loader *loader,
+                                   const struct preset_loader_request *request)
+{
+    const struct play_options *options = request->options;
+    loader->request = *request;
+    loader->source = *request->source;
+    loader->like = *request->like;
+    loader->settings = options->chain;
+    loader->settings.stages = (struct stage_list){0};
+    keep_to_cpu_beside(&loader->settings.settings.convolver);
+    if (request->source->place == PRESET_SAVED)
+        return preset_check_name(request->source->text);
+    if (request->source->place != PRESET_OF_OPTIONS)
+        return STATUS_OK;
+    TRY(preset_of_options(options, request->source->mask, &loader->settings,
+                          &loader->prepared->preset));
+    loader->prepared->preset->live.gain_db = request->gain_db;
+    return STATUS_OK;
+}
+
+/* Only while no other change is under way. */
+static enum status preset_loader_start(const struct preset_loader_request *request,
+                                       struct preset_loader **result)
+{
+    struct preset_loader *loader = calloc(1, sizeof *loader);
+    struct prepared_preset *prepared = calloc(1, sizeof *prepared);
+    if (!loader || !prepared) {
+        free(loader);
+        free(prepared);
+        return fail_memory("a preset");
+    }
+    loader->prepared = prepared;
+    atomic_init(&loader->users, 1);
+    enum status status = prepare_request(loader, request);
+    if (status != STATUS_OK) {
+        release_loader(loader);
+        return status;
+    }
+    atomic_store(&loader->users, 2);
+    int error = thread_start(&loader->thread, "halo preset", THREAD_ORDINARY, run_loader, loader);
+    if (error != 0) {
+        atomic_store(&loader->users, 1);
+        release_loader(loader);
+        return fail(CAUSE_NO_MEMORY, "cannot start a thread for a preset: %s", thread_error(error));
+    }
+    *result = loader;
+    return STATUS_OK;
+}
+
+/* True: it is done and freed; *prepared, the caller's, was offered to the step or has a reason. */
+static bool preset_loader_take(struct preset_loader *loader, struct prepared_preset **prepared)
+{
+    if (!atomic_load(&loader->is_done))
+        return false;
+    pthread_join(loader->thread, NULL);
+    *prepared = loader->prepared;
+    loader->prepared = NULL;
+    release_loader(loader);
+    return true;
+}
+
+/* When no step runs. Returns when it no longer uses the stream; what it still reads it frees. */
+static void preset_loader_abandon(struct preset_loader *loader)
+{
+    enum loader_stage reading = READING;
+    if (!loader)
+        return;
+    atomic_store(&loader->cancelled, true);
+    if (atomic_compare_exchange_strong(&loader->stage, &reading, ABANDONED))
+        pthread_detach(loader->thread);
+    else
+        pthread_join(loader->thread, NULL);
+    release_loader(loader);
+}
 
 /* ---- what is heard now ---- */
 
@@ -49,7 +258,8 @@ enum status live_preset_load_source(const struct live_options *options,
                : preset_load(source, &options->play.chain, preset);
 }
 
-enum status live_preset_load(const struct live_options *options, struct preset **preset)
+/* The preset that the options name; NULL stays if they name none. Errors: no such preset. */
+static enum status live_preset_load(const struct live_options *options, struct preset **preset)
 {
     struct preset_source source;
     char where[PRESET_LABEL_MOST + 16], label[PRESET_LABEL_MOST];
@@ -158,67 +368,62 @@ enum status live_preset_save(struct live_session *session, const char *name, boo
 /* ---- the next one ---- */
 
 /* `reason`: why it was not done; "": it was. */
-static void end_request(struct live_session *session, struct live_preset_request *request,
+static void end_request(struct live_session *session, struct stream_request *request,
                         const char *reason)
 {
     char label[PRESET_LABEL_MOST], text[PRESET_LABEL_MOST + PRESET_REASON + 32];
     preset_source_describe(&request->source, label);
     snprintf(text, sizeof text, "cannot change to %s: %s", label, reason);
-    if (*reason && request->path)
-        osc_refuse(session->osc, &request->sender, request->path, text);
-    else if (*reason)
-        view_warning(session->stream.view, "%s", text);
-    *request = (struct live_preset_request){0};
+    stream_session_end_request(&session->stream, request, *reason ? text : "");
 }
 
 /* The last one counts. Keys go through presets without an answer to each, programs wait for it. */
-static void supersede(struct live_session *session, struct live_preset_request *request)
+static void supersede(struct live_session *session, struct stream_request *request)
 {
     if (request->is_asked && request->path)
         end_request(session, request, "another preset was asked for since");
 }
 
+static void ask(struct live_session *session, const struct stream_request *request,
+                const struct osc_command *command)
+{
+    supersede(session, &session->stream.next[STREAM_PRESET]);
+    stream_session_ask(&session->stream, STREAM_PRESET, request, command);
+}
+
 enum status live_preset_ask(struct live_session *session, const char *name,
                             const struct osc_command *command)
 {
-    struct live_preset_request *next = &session->presets.next;
+    struct stream_request request = {.source = {.place = PRESET_SAVED, .mask = PRESET_OWN_MASK}};
     TRY(preset_check_name(name));
-    supersede(session, next);
-    *next = (struct live_preset_request){
-        .is_asked = true, .source = {.place = PRESET_SAVED, .mask = PRESET_OWN_MASK}};
-    strcpy(next->source.text, name);
-    if (command)
-        next->path = command->path;
-    if (command)
-        next->sender = command->sender;
+    strcpy(request.source.text, name);
+    ask(session, &request, command);
     return STATUS_OK;
 }
 
 void live_preset_ask_for_device(struct live_session *session, const struct preset_source *source)
 {
-    supersede(session, &session->presets.next);
-    session->presets.next =
-        (struct live_preset_request){.is_asked = true, .is_for_device = true, .source = *source};
+    ask(session, &(struct stream_request){.is_for_device = true, .source = *source}, NULL);
 }
 
 const struct preset_source *live_preset_last_asked(const struct live_session *session)
 {
-    const struct live_presets *presets = &session->presets;
+    const struct stream_request *next = &session->stream.next[STREAM_PRESET];
+    const struct stream_request *current = &session->stream.current[STREAM_PRESET];
     static const struct preset_source of_options = {.place = PRESET_OF_OPTIONS};
-    return presets->next.is_asked      ? &presets->next.source
-           : presets->current.is_asked ? &presets->current.source
-           : presets->preset           ? &presets->preset->source
-                                       : &of_options;
+    return next->is_asked            ? &next->source
+           : current->is_asked       ? &current->source
+           : session->presets.preset ? &session->presets.preset->source
+                                     : &of_options;
 }
 
 /* Of those that were asked for, the last counts; and what is heard may have been saved. */
 static const char *last_name(const struct live_session *session)
 {
-    const struct live_presets *presets = &session->presets;
-    bool is_asked = presets->next.is_asked || presets->current.is_asked;
+    const struct stream_session *stream = &session->stream;
     const struct preset_source *last = live_preset_last_asked(session);
-    if (!is_asked)
-        return presets->name;
+    if (!stream->next[STREAM_PRESET].is_asked && !stream->current[STREAM_PRESET].is_asked)
+        return session->presets.name;
     return last->place == PRESET_SAVED ? last->text : "";
 }
 
@@ -275,9 +480,10 @@ void live_preset_ask_present(struct live_session *session)
     struct live_presets *presets = &session->presets;
     const struct preset_source *source =
         presets->preset ? &presets->preset->source : &presets->first;
-    if (!presets->next.is_asked) /* else another one will be heard */
-        presets->next = (struct live_preset_request){
-            .is_asked = true, .is_for_device = true, .is_present = true, .source = *source};
+    if (!session->stream.next[STREAM_PRESET].is_asked) /* else another one will be heard */
+        ask(session,
+            &(struct stream_request){.is_for_device = true, .is_present = true, .source = *source},
+            NULL);
 }
 
 static void start_loader(struct live_session *session)
@@ -285,10 +491,9 @@ static void start_loader(struct live_session *session)
     struct stream_session *stream = &session->stream;
     struct live_presets *presets = &session->presets;
     char reason[PRESET_REASON] = "";
-    presets->current = presets->next;
-    presets->next = (struct live_preset_request){0};
+    struct stream_request *current = stream_session_begin_request(stream, STREAM_PRESET);
     struct preset_loader_request request = {
-        .source = &presets->current.source,
+        .source = &current->source,
         .options = &session->options->play,
         .like = &stream->chain.request,
         .live = stream->live,
@@ -297,12 +502,11 @@ static void start_loader(struct live_session *session)
         .number = ++presets->number,
     };
     const struct log_keeper before = log_keep_in(reason, sizeof reason);
-    enum status status = presets->current.is_present
-                             ? start_present(session, &request)
-                             : preset_loader_start(&request, &presets->loader);
+    enum status status = current->is_present ? start_present(session, &request)
+                                             : preset_loader_start(&request, &presets->loader);
     log_keep_again(&before);
     if (status != STATUS_OK)
-        end_request(session, &presets->current, reason);
+        end_request(session, current, reason);
 }
 
 /* ---- the change ---- */
@@ -350,12 +554,13 @@ static void exchange_chains(struct live_session *session, struct prepared_preset
 static void tell(struct live_session *session)
 {
     struct live_presets *presets = &session->presets;
+    const struct stream_request *current = &session->stream.current[STREAM_PRESET];
     char label[PRESET_LABEL_MOST];
     strcpy(presets->name, name_of(presets->preset));
-    if (*presets->name && !presets->current.is_for_device)
+    if (*presets->name && !current->is_for_device)
         remember(session);
     preset_source_describe(&presets->preset->source, label);
-    if (presets->current.is_present)
+    if (current->is_present)
         snprintf(label, sizeof label, "the masks are loaded, with room for the longer one");
     view_message(session->stream.view, "%s", label);
 }
@@ -387,17 +592,18 @@ static void adopt(struct live_session *session, struct prepared_preset *prepared
 static void take_loaded(struct live_session *session)
 {
     struct live_presets *presets = &session->presets;
+    struct stream_request *current = &session->stream.current[STREAM_PRESET];
     struct prepared_preset *prepared;
     if (!preset_loader_take(presets->loader, &prepared))
         return;
     presets->loader = NULL;
     if (!*prepared->reason) {
-        if (presets->current.is_present)
-            prepared->preset->source = presets->current.source;
+        if (current->is_present)
+            prepared->preset->source = current->source;
         presets->coming = prepared;
         return;
     }
-    end_request(session, &presets->current, prepared->reason);
+    end_request(session, current, prepared->reason);
     prepared_preset_free(prepared);
 }
 
@@ -408,7 +614,7 @@ static void take_changed(struct live_session *session)
         return;
     adopt(session, presets->coming);
     presets->coming = NULL;
-    end_request(session, &presets->current, "");
+    end_request(session, &session->stream.current[STREAM_PRESET], "");
 }
 
 void live_preset_advance(struct live_session *session)
@@ -418,7 +624,7 @@ void live_preset_advance(struct live_session *session)
         take_loaded(session);
     if (presets->coming)
         take_changed(session);
-    if (!presets->loader && !presets->coming && presets->next.is_asked)
+    if (!presets->loader && !presets->coming && session->stream.next[STREAM_PRESET].is_asked)
         start_loader(session);
 }
 
@@ -446,13 +652,14 @@ void live_preset_close(struct live_session *session)
 
 void live_preset_start_again(struct live_session *session)
 {
-    struct live_presets *presets = &session->presets;
+    struct stream_request *next = &session->stream.next[STREAM_PRESET];
+    struct stream_request *current = &session->stream.current[STREAM_PRESET];
     live_preset_finish(session);
     live_preset_close(session); /* first, since the loader may offer a slot until it has ended */
     live_change_withdraw(live_change_of(session->stream.live));
-    if (presets->next.is_asked)
-        supersede(session, &presets->current);
+    if (next->is_asked)
+        supersede(session, current);
     else
-        presets->next = presets->current;
-    presets->current = (struct live_preset_request){0};
+        *next = *current;
+    *current = (struct stream_request){0};
 }

@@ -1,6 +1,5 @@
 #include "live/live_session.h"
 
-#include "base/monotonic.h"
 #include "base/plural.h"
 #include "base/stop.h"
 #include "signal/audio.h"
@@ -9,11 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    OSC_TICK = 25, /* ms between the meters that it sends */
-    AWAY_TICK = 200
-}; /* ms between updates, and between attempts to reopen a lost device */
 
 static const double RING_SECONDS = 10; /* of a recording, for slow disks */
 
@@ -91,7 +85,7 @@ static enum status begin(struct live_session *session)
     if (options->guard && stream->info.is_deaf)
         note_detail("no feedback guard: the input cannot hear the output");
     if (options->osc && options->osc_port == 0)
-        note("OSC control on port %u", osc_port(session->osc));
+        note("OSC control on port %u", osc_port(session->stream.osc));
     TRY(view_open(play_options_view(&options->play), options->play.interval, &stream->view));
     TRY(live_log_keep(stream->log)); /* last, since the old files are then replaced */
     for (size_t i = 0; i < LIVE_RECORDINGS; i++)
@@ -128,7 +122,7 @@ static enum status session_open(struct live_session *session, const struct live_
     TRY(live_chain_init(&session->stream.chain, &request));
     TRY(match_outputs(session));
     TRY(live_for_device_check(session));
-    TRY(osc_open(options->osc ? (int)options->osc_port : OSC_NO_PORT, &session->osc));
+    TRY(osc_open(options->osc ? (int)options->osc_port : OSC_NO_PORT, &session->stream.osc));
     if (options->watch)
         TRY(live_control_watch(session));
     TRY(make_live(session)); /* last, since it creates files */
@@ -170,7 +164,7 @@ static enum status session_close(struct live_session *session)
     if (stopped)
         live_preset_close(session);
     live_control_end_loads(session);
-    osc_close(session->osc);
+    osc_close(session->stream.osc);
     file_watch_close(session->watch);
     if (!stopped) /* the files stay as after a crash */
         return STATUS_FAILED;
@@ -194,17 +188,19 @@ static const char *active_recording(const struct live_session *session)
 
 static struct live_status make_status(struct live_session *session)
 {
-    struct live_status status = stream_session_status(&session->stream, "halo live");
-    status.device = session->stream.device ? status.device : "lost: waiting for it";
+    struct stream_session *stream = &session->stream;
+    struct live_status status = stream_session_status(stream, "halo live");
+    status.device = stream->device ? status.device : "lost: waiting for it";
     status.recording = active_recording(session);
     status.recorded = status.recording ? status.seconds : 0;
     const struct live_presets *presets = &session->presets;
+    const char *coming = stream->current[STREAM_PRESET].source.text;
     status.preset = *presets->name ? presets->name : NULL;
-    status.coming_preset = *presets->current.source.text ? presets->current.source.text : NULL;
+    status.coming_preset = *coming ? coming : NULL;
     status.lines = presets->prompt.lines;
     status.line_count = presets->prompt.is_open ? 1 : 0;
     status.question_lines = status.line_count;
-    status.osc_refused = session->osc ? osc_refused(session->osc) : 0;
+    status.osc_refused = stream->osc ? osc_refused(stream->osc) : 0;
     return status;
 }
 
@@ -261,10 +257,11 @@ static enum status report_json(const struct live_session *session, const struct 
     return stream_session_report_json(stream, status, own);
 }
 
-static enum status report(struct live_session *session)
+static enum status report(struct stream_session *stream)
 {
+    struct live_session *session = (struct live_session *)stream;
+    prove(session);
     const struct live_status status = make_status(session);
-    const struct stream_session *stream = &session->stream;
     const struct live_load *load = &stream->load;
     double ms = 1e3 / (double)status.rate;
     size_t latency = live_status_latency(&status);
@@ -309,9 +306,9 @@ static void check_recordings(struct live_session *session)
     }
 }
 
-static void update(struct live_session *session)
+static void update(struct stream_session *stream)
 {
-    struct stream_session *stream = &session->stream;
+    struct live_session *session = (struct live_session *)stream;
     size_t choice;
     uint64_t at;
     struct choices *choices = stream->chain.choices;
@@ -322,66 +319,42 @@ static void update(struct live_session *session)
     check_recordings(session);
 }
 
-/* The step stands still. A switch is logged when it ended, and the last one may not have. */
-static void finish_log(struct live_session *session)
+/* A switch is logged when it ended, and the last one may not have. */
+static void finish(struct stream_session *stream)
 {
-    const struct stream_session *stream = &session->stream;
     size_t choice;
     uint64_t at;
+    live_preset_finish((struct live_session *)stream);
     if (!stream->stuck && stream->chain.choices &&
         choices_are_within_switch(stream->chain.choices, &choice, &at))
         live_log_switch(stream->log, choice, stream->chain.since + at, &stream->way);
 }
 
-/* Each wakes the processor: no more than someone sees. */
-static int tick(const struct live_session *session)
+static void show(struct stream_session *stream)
 {
-    if (!session->stream.device)
-        return AWAY_TICK;
-    return osc_is_subscribed(session->osc) ? OSC_TICK : view_tick(session->stream.view);
-}
-
-static void show(struct live_session *session)
-{
-    struct stream_session *stream = &session->stream;
-    if (!osc_is_subscribed(session->osc) && !view_is_due(stream->view))
-        return;
-    stream_session_read_meters(stream);
-    const struct live_status status = make_status(session);
+    const struct live_status status = make_status((struct live_session *)stream);
     view_show(stream->view, &status);
-    if (session->osc)
-        osc_send_meters(session->osc, &status);
+    if (stream->osc)
+        osc_send_meters(stream->osc, &status);
 }
 
-static enum status run(struct live_session *session)
-{
-    struct stream_session *stream = &session->stream;
-    while (!stream_session_is_over(stream)) {
-        if (!live_device_check(session))
-            return live_device_fail(session);
-        live_control_wait(session, tick(session));
-        update(session);
-        show(session);
-    }
-    return STATUS_OK;
-}
+static const struct stream_command commands = {
+    .leave = stream_session_leave,
+    .check_device = live_device_check,
+    .key = live_control_key,
+    .after_keys = live_control_advance,
+    .update = update,
+    .show = show,
+    .finish = finish,
+    .report = report,
+};
 
 enum status live_session_run(const struct live_options *options)
 {
     struct live_session session;
     enum status status = session_open(&session, options);
     if (status == STATUS_OK) {
-        status = run(&session);
-        stream_session_halt(&session.stream);
-        update(&session);
-        stream_session_read_meters(&session.stream);
-        live_preset_finish(&session);
-        finish_log(&session);
-        view_close(session.stream.view); /* before the report is printed */
-        session.stream.view = NULL;
-        prove(&session);
-        enum status reported = report(&session);
-        status = status == STATUS_OK ? reported : status;
+        status = stream_session_run(&session.stream, &commands);
         status = status == STATUS_OK ? session.unproven : status;
         if (status == STATUS_OK)
             status = proof_judge(&session.proof, LIVE_UNPROVEN);

@@ -1,15 +1,12 @@
 /* halo live while it runs: live_session.c opens, shows and closes the stream; live_control.c
- * handles keys and changed files, live_osc.c OSC; live_follow.c a device whose rate or period
- * changes. Threads: the control thread.
+ * handles keys, OSC and changed files; live_preset.c changes presets; live_device.c follows the
+ * device. Threads: the control thread.
  */
 #ifndef HALO_LIVE_SESSION_H
 #define HALO_LIVE_SESSION_H
 
 #include "base/file_watch.h"
-#include "live/choice_loader.h"
 #include "live/live_options.h"
-#include "live/osc.h"
-#include "live/preset_loader.h"
 #include "live/recorder.h"
 #include "live/stream_session.h"
 
@@ -19,25 +16,6 @@ struct live_recording {
     const char *path;          /* or NULL */
     struct recorder *recorder; /* or NULL */
     bool ended;                /* by a failure */
-};
-
-/* A mask to read. */
-struct live_load_request {
-    bool is_asked;
-    size_t choice;
-    char *text;       /* NULL: the choice's own */
-    const char *path; /* of the OSC message that asks for it; NULL: none */
-    struct osc_sender sender;
-};
-
-/* A preset to change to. */
-struct live_preset_request {
-    bool is_asked;
-    bool is_for_device; /* a rule of --for-device asks, and no user */
-    bool is_present;    /* what is heard, with its masks as they are in their files now */
-    struct preset_source source;
-    const char *path; /* of the OSC message that asks for it; NULL: none */
-    struct osc_sender sender;
 };
 
 /* The name that is being typed for a preset. */
@@ -50,30 +28,37 @@ struct live_preset_prompt {
     const char *lines[1];
 };
 
+enum { PRESET_REASON = 1000 /* bytes, with its 0 */ };
+
+/* A preset with its chain; `coming` is first, so that live_change_taken returns one. */
+struct prepared_preset {
+    struct live_coming coming; /* its slot is the old one once it was taken */
+    struct preset *preset;
+    struct live_chain chain;
+    char reason[PRESET_REASON]; /* why it could not be prepared; "": it was */
+};
+
+void prepared_preset_free(struct prepared_preset *prepared);
+
 struct live_presets {
-    char name[PRESET_NAME_MOST];     /* of what is heard; "": of none */
-    struct preset *preset;           /* that the chain is made of; NULL: of the command line */
-    struct preset_source first;      /* what the command line asks for, with its mask */
-    bool is_for_device;              /* a rule of --for-device chose what is heard */
-    struct live_preset_request next; /* begins after the current change */
-    struct live_preset_request current;
-    struct preset_loader *loader; /* these two of `current`, or NULL */
-    struct prepared_preset *coming;
-    unsigned number; /* of the last slot */
+    char name[PRESET_NAME_MOST];    /* of what is heard; "": of none */
+    struct preset *preset;          /* that the chain is made of; NULL: of the command line */
+    struct preset_source first;     /* what the command line asks for, with its mask */
+    bool is_for_device;             /* a rule of --for-device chose what is heard */
+    struct preset_loader *loader;   /* of the current request, or NULL */
+    struct prepared_preset *coming; /* of the current request, or NULL */
+    unsigned number;                /* of the last slot */
     struct live_preset_prompt prompt;
 };
 
 struct live_session {
-    struct stream_session stream;
+    struct stream_session stream; /* first; see struct stream_command */
     const struct live_options *options;
     struct live_recording recordings[LIVE_RECORDINGS];
-    char *log_path; /* these three may be NULL */
-    struct osc *osc;
-    struct file_watch *watch;
+    char *log_path;           /* or NULL */
+    struct file_watch *watch; /* or NULL */
 
-    struct live_load_request next_load; /* begins after the current switch and load */
-    struct live_load_request load;
-    struct choice_loader *loader; /* of `load`; NULL: none */
+    struct choice_loader *loader; /* of the mask that is being read; NULL: none */
     struct live_presets presets;
     bool begun;                /* the sound started */
     char away[300];            /* why the device cannot be opened, as last shown */
@@ -109,24 +94,9 @@ void live_session_end_recordings(struct live_session *session);
 
 /* ---- live_device.c ---- */
 
-/* What became of the device; opens it again where that is needed. False: it is lost, without
- * --reconnect or for good. Call it about four times a second. */
-bool live_device_check(struct live_session *session);
-
-/* The failure after that. */
-MUST_CHECK enum status live_device_fail(const struct live_session *session);
-
-/* ---- live_follow.c ---- */
-
-/* Whether the chain is of the device's rate, and its blocks are no longer than they need to be. */
-bool live_fits_device(const struct live_session *session);
-
-/* If not, make chain and masks again for the device, which is open and does not run, with what was
- * chosen and set; recordings end with a rate. On failure all stays as it was. Errors: those of the
- * chain. */
-MUST_CHECK enum status live_follow_device(struct live_session *session);
-
-/* ---- live_for_device.c ---- */
+/* Opens the device again, or follows its rate and period, where that is needed. Call it about four
+ * times a second. Errors: it is lost, without --reconnect or for good. */
+MUST_CHECK enum status live_device_check(struct stream_session *stream);
 
 /* Begin with what the device that was opened has a rule for. Errors: those of its chain. */
 MUST_CHECK enum status live_for_device_begin(struct live_session *session);
@@ -140,8 +110,10 @@ void live_for_device_update(struct live_session *session);
 
 /* ---- live_control.c ---- */
 
-/* Wait up to `milliseconds` for keys and OSC, then handle them and changed files. */
-void live_control_wait(struct live_session *session, int milliseconds);
+void live_control_key(struct stream_session *stream, int key);
+
+/* Executes commands of OSC and advances requests. */
+void live_control_advance(struct stream_session *stream, bool keys_ended);
 
 /* Watch the files of the masks. */
 MUST_CHECK enum status live_control_watch(struct live_session *session);
@@ -158,22 +130,16 @@ void live_control_show_keys(struct live_session *session);
 /* From 1; 0 is dry. Errors (usage): no such mask. */
 MUST_CHECK enum status live_control_choose(struct live_session *session, size_t number);
 
-/* Read a mask in place of a choice's, from 0, or the last chosen one again; `command` (NULL: a key)
- * is answered if it cannot be read. Errors: another one waits. */
-MUST_CHECK enum status live_control_load(struct live_session *session, size_t choice,
-                                         const char *text, const struct osc_command *command);
-MUST_CHECK enum status live_control_reload(struct live_session *session,
-                                           const struct osc_command *command);
-
 /* ---- live_preset.c ---- */
-
-/* The preset that the options name; NULL stays if they name none. Errors: no such preset. */
-MUST_CHECK enum status live_preset_load(const struct live_options *options, struct preset **preset);
 
 /* Of any source, with the settings of the options. Errors: those of the source. */
 MUST_CHECK enum status live_preset_load_source(const struct live_options *options,
                                                const struct preset_source *source,
                                                struct preset **preset);
+
+/* The request for a chain of the preset; else like another one. */
+struct live_chain_request preset_chain_request(const struct preset *preset,
+                                               const struct live_chain_request *like);
 
 /* What the options ask for becomes `presets.first` and, if it is a preset, `presets.preset`. */
 MUST_CHECK enum status live_preset_begin(struct live_session *session);
@@ -184,8 +150,8 @@ void live_preset_use(struct live_session *session, struct preset *preset);
 /* It runs: the name is remembered. */
 void live_preset_begun(struct live_session *session);
 
-/* Change to a preset, or to the next or previous one, when it is prepared; `command` as above.
- * Errors: there is none. */
+/* Change to a preset, or to the next or previous one, when it is prepared; `command` (NULL: a key)
+ * is answered if that fails. Errors: there is none. */
 MUST_CHECK enum status live_preset_ask(struct live_session *session, const char *name,
                                        const struct osc_command *command);
 MUST_CHECK enum status live_preset_go(struct live_session *session, int direction,
@@ -215,15 +181,5 @@ void live_preset_close(struct live_session *session);
 /* While no step runs: a change that is done is taken; one on its way is logged if it began, and
  * begins again with the stream that follows. */
 void live_preset_start_again(struct live_session *session);
-
-/* ---- live_preset_prompt.c ---- */
-
-void live_preset_open_prompt(struct live_session *session);
-void live_preset_type(struct live_session *session, int key); /* while it is open */
-
-/* ---- live_osc.c ---- */
-
-/* Execute the commands that arrived, and answer those that cannot be. */
-void live_osc_receive(struct live_session *session);
 
 #endif

@@ -1,5 +1,5 @@
 /* Remote control by Open Sound Control (OSC 1.0, opensoundcontrol.org), over UDP where a port is
- * asked for, and over a Unix socket of this user (osc_local.h).
+ * asked for, and over a Unix socket of this user.
  *
  * The UDP socket is bound to 127.0.0.1: no other machine reaches it. Numbers may be of type i, h, f
  * or d; numbers of things must be whole.
@@ -46,7 +46,7 @@
 
 #include "base/build_info.h"
 #include "base/status.h"
-#include "view/live_status.h"
+#include "view/view.h"
 
 #include <netinet/in.h>
 #include <stdbool.h>

@@ -29,8 +29,21 @@ void osc_packet_read(void *bytes, size_t size,
                      void (*handle)(void *context, const struct osc_message *message),
                      void *context);
 
-/* A command as words, "choose 2" or "/halo/control 1 gain -6dB", as a message for *path, to be
- * freed. Errors (usage): there is no such command, other arguments. */
-MUST_CHECK enum status osc_message_make(const char *text, const char **path, lo_message *message);
+/* Unix datagram sockets by which halo live --send reaches what runs: $XDG_RUNTIME_DIR/halo/NAME.
+ *
+ * NAME is that of the service (HALO_SERVICE in its unit), else the process id. Folders in which
+ * another user could write are not used. Private to osc*.c. Threads: the control thread.
+ */
+enum { OSC_LOCAL_NAME_MOST = 100 /* bytes, with its 0 */ };
+
+struct osc_local {
+    int fd;     /* non-blocking; -1: none */
+    int folder; /* with the socket */
+    char name[OSC_LOCAL_NAME_MOST];
+};
+
+/* Connect to the socket of that name, else ("") to the only one that is listened to, whose name is
+ * returned. Sockets of processes that ended are removed. Errors: none or several run; no folder. */
+MUST_CHECK enum status osc_local_connect(char name[static OSC_LOCAL_NAME_MOST], int *fd);
 
 #endif

@@ -35,9 +35,6 @@ struct replay {
     const char *path;
 };
 
-/* A usage error: what no recording writes. */
-MUST_CHECK enum status replay_refuse(const struct replay *replay, const char *problem);
-
 /* With the backend and threads of `options`. Errors: reading; an invalid log (usage).
  * Free in any case. */
 MUST_CHECK enum status replay_load(struct replay *replay, const char *path,

@@ -1,24 +1,56 @@
-/* A running stream: device, chain with masks to choose from, controls, log and view. halo live and
- * halo listen embed one; stream_session_show.c shows and reports.
+/* A running stream: device, chain with masks to choose from, controls, log, view, and the loop that
+ * takes keys and OSC. The sessions of halo live and halo listen begin with one.
  *
  * Set options and `blind` in a zeroed struct, then call open_device, make_chain, match_outputs,
- * make_live, and the owner's view_open and device_run. Stop, then free, also after a failure.
+ * make_live, and the owner's view_open and device_run; then stream_session_run. Stop, then free,
+ * also after a failure.
  * Threads: the control thread.
  */
 #ifndef HALO_STREAM_SESSION_H
 #define HALO_STREAM_SESSION_H
 
+#include "live/ledger.h"
 #include "live/live_chain.h"
 #include "live/live_controls.h"
-#include "live/live_load.h"
 #include "live/live_log.h"
-#include "live/play_options.h"
+#include "live/osc.h"
+#include "live/preset.h"
 #include "view/view.h"
 
 #include <jansson.h>
 
 #define STREAM_GAIN_LEAST_DB (-60.0)
 #define STREAM_GAIN_MOST_DB 24.0
+
+/* The time of the live step divided by the block's duration, and the ledger of blocks that were
+ * late or lost. */
+struct live_load {
+    float *recent;   /* loads, a ring */
+    float *ordered;  /* in part */
+    size_t count;    /* blocks so far */
+    size_t found_at; /* `count` when p99 was */
+    double now;      /* highest since the last update */
+    double p99;      /* of recent blocks */
+    double worst;    /* of all blocks */
+    double sum;
+    uint64_t unseen; /* blocks whose times were dropped */
+    struct ledger ledger;
+};
+
+/* The kinds of request that wait until an earlier one is done: a switch of halo listen; a mask to
+ * read; a preset to change to. */
+enum stream_request_kind { STREAM_SWITCH, STREAM_MASK, STREAM_PRESET, STREAM_REQUESTS };
+
+struct stream_request {
+    bool is_asked;
+    size_t choice;               /* from 0, of a switch or a mask */
+    char *text;                  /* spec of a mask, owned; NULL: the choice's own */
+    struct preset_source source; /* of a preset */
+    bool is_for_device;          /* a rule of --for-device asks, and no user */
+    bool is_present;  /* preset: what is heard, with its masks as they are in their files now */
+    const char *path; /* of the OSC message that asks for it; NULL: none */
+    struct osc_sender sender;
+};
 
 struct stream_session {
     const struct play_options *options;
@@ -40,7 +72,10 @@ struct stream_session {
     struct live_load load;
     bool was_switching;   /* at the last update */
     struct live_log *log; /* the owner's, or NULL */
+    struct osc *osc;      /* the owner's, or NULL */
     struct choices_way way;
+    struct stream_request next[STREAM_REQUESTS];    /* by kind: it waits */
+    struct stream_request current[STREAM_REQUESTS]; /* by kind: it has begun */
 
     struct view *view; /* NULL: messages are notes */
     char keys[200];    /* help line */
@@ -94,10 +129,6 @@ MUST_CHECK enum status stream_session_exchange(struct stream_session *session,
                                                struct live_chain *chain,
                                                const struct live_settings *settings);
 
-/* ns by which the device's calls may be late (ledger.h): as late as its buffers allow, and in
- * bunches. */
-int64_t stream_session_slack(const struct device_info *info);
-
 void stream_session_stop_device(struct stream_session *session);
 
 /* The device plays silence from now on, so that what the step counted can be read. */
@@ -110,16 +141,43 @@ void stream_session_free(struct stream_session *session);
 
 /* ---- while it runs ---- */
 
+/* What a command adds to the loop. `session` is the stream that its own session begins with. */
+struct stream_command {
+    int tick; /* ms between rounds; 0: as view and subscribers of OSC need them */
+    void (*leave)(
+        struct stream_session *session); /* --seconds have passed, or a stop signal came */
+    enum status (*check_device)(struct stream_session *session); /* a failure ends the loop */
+    void (*before_keys)(struct stream_session *session);         /* or NULL */
+    void (*key)(struct stream_session *session, int key);
+    void (*after_keys)(struct stream_session *session, bool keys_ended); /* requests and OSC */
+    void (*update)(struct stream_session *session);        /* also once after the last step */
+    void (*show)(struct stream_session *session);          /* when it is due, with new meters */
+    void (*finish)(struct stream_session *session);        /* after the last update; or NULL */
+    enum status (*report)(struct stream_session *session); /* when the view is closed */
+};
+
+/* Runs rounds until the sound has faded out, then reports. Errors: those of check_device and
+ * report. */
+MUST_CHECK enum status stream_session_run(struct stream_session *session,
+                                          const struct stream_command *command);
+
+/* Let a request wait, in place of one of its kind; `command`, unless NULL, is answered if it fails.
+ */
+void stream_session_ask(struct stream_session *session, enum stream_request_kind kind,
+                        const struct stream_request *request, const struct osc_command *command);
+
+/* The waiting request becomes the current one. */
+struct stream_request *stream_session_begin_request(struct stream_session *session,
+                                                    enum stream_request_kind kind);
+
+/* `reason` is shown or sent to who asked: why it was not done. "": it was. */
+void stream_session_end_request(struct stream_session *session, struct stream_request *request,
+                                const char *reason);
+
 /* Log and show the step's events; update load and device info. */
 void stream_session_update(struct stream_session *session);
 
 double stream_session_seconds(const struct stream_session *session); /* of sound so far */
-
-/* A stop signal, or --seconds have passed. */
-bool stream_session_time_is_up(const struct stream_session *session);
-
-/* Time is up or stream_session_leave was called, and the fade-out is done or impossible. */
-bool stream_session_is_over(struct stream_session *session);
 
 void stream_session_leave(struct stream_session *session); /* start the final fade-out */
 void stream_session_set_dry(struct stream_session *session, bool dry);
@@ -130,9 +188,6 @@ void stream_session_set_mute(struct stream_session *session, bool muted);
 bool stream_session_key(struct stream_session *session, int key);
 
 /* ---- what is shown ---- */
-
-/* What peaked since the last call, and the counts; when something is shown, and at the end. */
-void stream_session_read_meters(struct stream_session *session);
 
 /* Valid until the session changes; the owner completes it. */
 struct live_status stream_session_status(struct stream_session *session, const char *command);

@@ -1,18 +1,391 @@
-#include "view/view_kind.h"
+#include "view/view.h"
 
 #include "base/build_info.h"
+#include "base/json_text.h"
 #include "base/monotonic.h"
+#include "base/printable.h"
 #include "base/terminal.h"
+#include "signal/audio.h"
+#include "view/view_kind.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* ---- a line for each change, or for each interval ---- */
+
+/* Without an interval: a line for each change, for screen readers and logs. */
+enum { ITEM_MOST = 320 /* bytes of an item, with its 0 */ };
+
+struct plain_item {
+    void (*print)(const struct live_status *status, char text[ITEM_MOST]); /* "": nothing to say */
+    const char *usual; /* not said at the start */
+    double rest;       /* seconds between two lines of it, at least */
+};
+
+enum { ITEMS = 12 };
+
+struct plain {
+    struct view view;
+    char items[ITEMS][ITEM_MOST]; /* as last printed */
+    double printed[ITEMS];        /* when; monotonic seconds, 0: not yet */
+    uint64_t lines;               /* their hash, as last printed */
+    bool has_begun;
+};
+
+static uint64_t clips_of(const struct live_status *status)
+{
+    uint64_t clips = 0;
+    for (size_t c = 0; c < status->inputs; c++)
+        clips += status->in[c].clips;
+    for (size_t c = 0; c < status->outputs; c++)
+        clips += status->out[c].clips;
+    return clips;
+}
+
+/* ---- a line for each interval ---- */
+
+/* FNV-1a: detects changed lines without keeping a copy. */
+static uint64_t hash_lines(const char *const *lines, size_t count)
+{
+    uint64_t hash = 0xcbf29ce484222325;
+    for (size_t i = 0; i < count; i++)
+        for (const char *byte = lines[i]; *byte; byte++)
+            hash = (hash ^ (unsigned char)*byte) * 0x100000001b3;
+    return hash;
+}
+
+static double loudest_db(const struct meter_reading *readings, size_t channels)
+{
+    float most = 0;
+    for (size_t c = 0; c < channels; c++)
+        most = fmaxf(most, readings[c].hold);
+    return audio_to_db(most);
+}
+
+static void print_choice(const struct live_status *status)
+{
+    if (status->preset)
+        printf("  preset %s", printable(status->preset));
+    if (status->coming_preset)
+        printf(" -> %s ...", printable(status->coming_preset));
+    if (status->choices == 0)
+        return;
+    if (status->hidden)
+        printf("  ?");
+    else if (status->chosen == 0 || status->chosen > status->choices)
+        printf("  0 dry");
+    else
+        printf("  %zu %s", status->chosen, printable(status->names[status->chosen - 1]));
+    if (status->switching)
+        printf(" ...");
+}
+
+static void print_state(const struct live_status *status)
+{
+    if (status->gain_db != 0)
+        printf("  gain %+.1f dB", status->gain_db);
+    if (status->reduction_db < -0.05)
+        printf("  limiter %.1f dB", status->reduction_db);
+    if (status->feedback_seen)
+        printf("  FEEDBACK: MUTED");
+    else if (status->muted)
+        printf("  MUTED");
+}
+
+static void print_line(const struct live_status *status)
+{
+    printf("%.1f s  in %.1f", status->seconds, loudest_db(status->in, status->inputs));
+    if (!status->hidden)
+        printf("  out %.1f", loudest_db(status->out, status->outputs));
+    printf(" dBFS");
+    print_choice(status);
+    if (status->control.text)
+        printf("  [%s]", printable(status->control.text));
+    print_state(status);
+    if (!isnan(status->load_now))
+        printf("  load %.0f %%, worst %.0f %%", 100 * status->load_now, 100 * status->load_worst);
+    if (status->late || status->lost)
+        printf("  late %llu lost %llu", (unsigned long long)status->late,
+               (unsigned long long)status->lost);
+    if (status->has_bridge)
+        printf("  clocks %+.1f ppm, bridge %zu", status->ratio_ppm, status->latency_bridge);
+    uint64_t clips = clips_of(status);
+    if (clips)
+        printf("  clips %llu", (unsigned long long)clips);
+    if (status->recording)
+        printf("  recorded %.1f s", status->recorded);
+    putchar('\n');
+}
+
+/* ---- a line for each change ---- */
+
+static void print_device(const struct live_status *status, char text[ITEM_MOST])
+{
+    snprintf(text, ITEM_MOST, "device %s, %u Hz, blocks of %zu frames",
+             status->device ? status->device : "none", status->rate, status->block);
+}
+
+static void print_latency(const struct live_status *status, char text[ITEM_MOST])
+{
+    size_t frames = live_status_latency(status);
+    snprintf(text, ITEM_MOST, "latency %.1f ms, %zu frames",
+             status->rate ? 1e3 * (double)frames / status->rate : 0, frames);
+}
+
+static void print_preset(const struct live_status *status, char text[ITEM_MOST])
+{
+    snprintf(text, ITEM_MOST, "preset %s", status->preset ? status->preset : "none");
+}
+
+static void print_mask(const struct live_status *status, char text[ITEM_MOST])
+{
+    bool is_dry = status->chosen == 0 || status->chosen > status->choices;
+    if (status->choices == 0 || status->hidden)
+        text[0] = '\0';
+    else
+        snprintf(text, ITEM_MOST, "%s %zu %s", is_dry ? "signal" : "mask",
+                 is_dry ? 0 : status->chosen, is_dry ? "dry" : status->names[status->chosen - 1]);
+}
+
+static void print_control(const struct live_status *status, char text[ITEM_MOST])
+{
+    snprintf(text, ITEM_MOST, "%s%s", status->control.text ? "control " : "",
+             status->control.text ? status->control.text : "");
+}
+
+static void print_gain(const struct live_status *status, char text[ITEM_MOST])
+{
+    snprintf(text, ITEM_MOST, "gain %+.1f dB", status->gain_db);
+}
+
+static void print_mute(const struct live_status *status, char text[ITEM_MOST])
+{
+    snprintf(text, ITEM_MOST, "%s",
+             status->feedback_seen ? "FEEDBACK: muted"
+             : status->muted       ? "muted"
+                                   : "not muted");
+}
+
+static void print_limiter(const struct live_status *status, char text[ITEM_MOST])
+{
+    snprintf(text, ITEM_MOST, "the limiter %s",
+             status->reduction_db < -0.05 ? "turns down" : "rests");
+}
+
+static void print_late(const struct live_status *status, char text[ITEM_MOST])
+{
+    snprintf(text, ITEM_MOST, "blocks late %llu, lost %llu", (unsigned long long)status->late,
+             (unsigned long long)status->lost);
+}
+
+static void print_clips(const struct live_status *status, char text[ITEM_MOST])
+{
+    snprintf(text, ITEM_MOST, "clips %llu", (unsigned long long)clips_of(status));
+}
+
+static void print_recording(const struct live_status *status, char text[ITEM_MOST])
+{
+    snprintf(text, ITEM_MOST, "%s%s", status->recording ? "recording " : "not recording",
+             status->recording ? status->recording : "");
+}
+
+static void print_hidden(const struct live_status *status, char text[ITEM_MOST])
+{
+    snprintf(text, ITEM_MOST, "masks are %s", status->hidden ? "hidden" : "shown");
+}
+
+static const struct plain_item plain_items[ITEMS] = {
+    {print_device, NULL, 0},
+    {print_latency, NULL, 1},
+    {print_hidden, "masks are shown", 0},
+    {print_preset, "preset none", 0},
+    {print_mask, NULL, 0},
+    {print_control, NULL, 1},
+    {print_gain, "gain +0.0 dB", 1},
+    {print_mute, "not muted", 0},
+    {print_limiter, "the limiter rests", 5},
+    {print_late, "blocks late 0, lost 0", 5},
+    {print_clips, "clips 0", 5},
+    {print_recording, "not recording", 0},
+};
+
+static void print_item(struct plain *plain, size_t item, const struct live_status *status,
+                       double now)
+{
+    const struct plain_item *about = &plain_items[item];
+    char text[ITEM_MOST], *last = plain->items[item];
+    about->print(status, text);
+    bool is_usual = !plain->has_begun && about->usual && strcmp(text, about->usual) == 0;
+    bool is_new = strcmp(text, last) != 0;
+    if (!is_new || (plain->printed[item] > 0 && now < plain->printed[item] + about->rest))
+        return;
+    memcpy(last, text, sizeof text);
+    if (is_usual || !*text)
+        return;
+    plain->printed[item] = now;
+    printf("%.1f s  %s\n", status->seconds, printable(text));
+}
+
+/* ---- the view ---- */
+
+static void plain_show(struct view *view, const struct live_status *status)
+{
+    struct plain *plain = (struct plain *)view;
+    uint64_t lines = hash_lines(status->lines, status->line_count);
+    double now = monotonic_seconds();
+    if (view->interval_given)
+        print_line(status);
+    bool quiet = note_verbosity_now() <= VERBOSITY_QUIET; /* what spoils the sound is a warning */
+    for (size_t i = 0; i < ITEMS && !view->interval_given && !quiet; i++)
+        print_item(plain, i, status, now);
+    for (size_t i = 0; i < status->line_count && lines != plain->lines; i++)
+        puts(printable(status->lines[i]));
+    fflush(stdout);
+    plain->lines = lines;
+    plain->has_begun = true;
+}
+
+const struct view_kind view_plain = {
+    .size = sizeof(struct plain),
+    .show = plain_show,
+    .interval = 0.2,
+};
+
+/* ---- an object for each interval ---- */
+
+struct json_view {
+    struct view view;
+    _Atomic double seconds; /* of the stream, as last shown */
+};
+
+/* JSON has no infinity and no NaN. */
+static json_t *real_or_null(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *text_or_null(const char *text)
+{
+    return text ? json_text(text) : json_null();
+}
+
+static json_t *integer(uint64_t value)
+{
+    return json_integer((json_int_t)value);
+}
+
+static json_t *meters(const struct meter_reading *readings, size_t channels)
+{
+    json_t *array = json_array();
+    for (size_t c = 0; c < channels; c++)
+        json_array_append_new(array,
+                              json_pack("{s:o, s:o, s:o, s:o}", "peak_db",
+                                        real_or_null(audio_to_db(readings[c].peak)), "rms_db",
+                                        real_or_null(audio_to_db(readings[c].rms)), "hold_db",
+                                        real_or_null(audio_to_db(readings[c].hold)), "clips",
+                                        integer(readings[c].clips)));
+    return array;
+}
+
+static json_t *texts(const char *const *lines, size_t count)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(array, json_text(lines[i]));
+    return array;
+}
+
+static json_t *control(const struct live_status_control *control)
+{
+    if (!control->text)
+        return json_null();
+    return json_pack("{s:o, s:I, s:o, s:o, s:b, s:b}", "text", json_text(control->text), "stage",
+                     (json_int_t)control->stage, "symbol", json_text(control->symbol), "value",
+                     real_or_null(control->value), "bypassed", control->bypassed, "failed",
+                     control->failed);
+}
+
+static json_t *stream_fields(const struct live_status *status)
+{
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "event", "status", "seconds",
+                     real_or_null(status->seconds), "frames", integer(status->frames), "rate",
+                     integer(status->rate), "block", integer(status->block), "device",
+                     text_or_null(status->device), "backend", text_or_null(status->backend), "in",
+                     meters(status->in, status->inputs), "out",
+                     status->hidden ? json_null() : meters(status->out, status->outputs));
+}
+
+static json_t *choice_fields(const struct live_status *status)
+{
+    return json_pack(
+        "{s:o, s:o, s:o, s:b, s:o, s:b, s:o, s:o, s:b, s:b, s:o, s:o}", "preset",
+        text_or_null(status->preset), "coming_preset", text_or_null(status->coming_preset),
+        "choices", texts(status->names, status->choices), "hidden", status->hidden, "chosen",
+        status->hidden ? json_null() : integer(status->chosen), "switching", status->switching,
+        "control", control(&status->control), "gain_db", real_or_null(status->gain_db), "muted",
+        status->muted, "howled", status->feedback_seen, "reduction_db",
+        real_or_null(status->reduction_db), "ceiling_db", real_or_null(status->ceiling_db));
+}
+
+static json_t *health_fields(const struct live_status *status)
+{
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "load_now", real_or_null(status->load_now), "load_p99", real_or_null(status->load_p99),
+        "load_worst", real_or_null(status->load_worst), "late",
+        status->hidden ? json_null() : integer(status->late), "lost",
+        status->hidden ? json_null() : integer(status->lost), "latency",
+        integer(live_status_latency(status)), "latency_input", integer(status->latency_input),
+        "latency_mask", integer(status->latency_mask), "latency_plugins",
+        integer(status->latency_plugins), "latency_output", integer(status->latency_output),
+        "latency_adapter", integer(status->latency_adapter), "latency_bridge",
+        integer(status->latency_bridge), "ratio_ppm",
+        status->has_bridge ? real_or_null(status->ratio_ppm) : json_null(), "recording",
+        text_or_null(status->recording), "recorded", real_or_null(status->recorded), "osc_refused",
+        integer(status->osc_refused), "lines", texts(status->lines, status->line_count));
+}
+
+/* One puts(), since any thread may print a message. */
+static void print_object(json_t *root)
+{
+    char *text = json_line(root, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    if (!text)
+        return;
+    puts(text);
+    fflush(stdout);
+    free(text);
+}
+
+static void json_show(struct view *view, const struct live_status *status)
+{
+    json_t *root = stream_fields(status);
+    atomic_store(&((struct json_view *)view)->seconds, status->seconds);
+    json_object_update_new(root, choice_fields(status));
+    json_object_update_new(root, health_fields(status));
+    print_object(root);
+}
+
+static void json_message(struct view *view, const char *text)
+{
+    print_object(json_pack("{s:s, s:f, s:o}", "event", "message", "seconds",
+                           atomic_load(&((struct json_view *)view)->seconds), "text",
+                           json_text(text)));
+}
+
+const struct view_kind view_json = {
+    .size = sizeof(struct json_view),
+    .show = json_show,
+    .message = json_message,
+    .interval = 1,
+};
 
 /* What terminals send for special keys (ECMA-48, as in xterm). */
 static const struct {

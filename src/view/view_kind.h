@@ -3,7 +3,6 @@
 #define HALO_VIEW_KIND_H
 
 #include "base/status.h"
-#include "view/live_status.h"
 #include "view/view.h"
 
 struct view_kind {

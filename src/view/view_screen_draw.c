@@ -1,12 +1,393 @@
-/* The screen's layout: when rows are scarce, the most important parts get them first. */
-#include "view/view_screen.h"
-
+#include "base/monotonic.h"
+#include "base/terminal.h"
+#include "signal/audio.h"
 #include "view/distinct_name.h"
 #include "view/ncurses_library.h"
+#include "view/view_screen.h"
 
+#include <langinfo.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <wchar.h>
+#include <wctype.h>
+
+/* ---- the pen ---- */
+
+enum { SCREEN_LABEL = 9 };
+
+enum screen_style {
+    STYLE_PLAIN,
+    STYLE_DIM,
+    STYLE_BOLD,
+    STYLE_GOOD,
+    STYLE_WARN,
+    STYLE_BAD,
+    STYLE_CHOSEN,
+    STYLE_BAR, /* the title */
+    STYLE_ALARM,
+    STYLES,
+};
+
+/* The next text starts at (row, column) and ends before column `right`. */
+struct pen {
+    int row, column, right;
+    enum screen_style over; /* a style for the whole row, or STYLE_PLAIN */
+};
+
+/* In Unicode or ASCII, by the locale. */
+struct screen_glyphs {
+    const char *full, *until_peak, *empty, *hold, *mark, *chosen, *coming, *more;
+};
+
+enum { TEXT_MOST = SCREEN_MESSAGE_MOST }; /* bytes of one print */
+enum { PAIR_GOOD = 1, PAIR_WARN, PAIR_BAD, PAIR_BAR, PAIR_ALARM };
+
+static attr_t attributes[STYLES];
+static short pairs[STYLES];
+
+static const struct screen_glyphs unicode = {"█", "▒", "·", "┃", "│", "▶", "▷", "…"};
+static const struct screen_glyphs ascii = {"#", "=", ".", "|", ":", ">", "~", ".."};
+
+static const struct screen_glyphs *screen_glyphs(void)
+{
+    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0 ? &unicode : &ascii;
+}
+
+/* Colours are optional: every state is legible without them. */
+void screen_prepare_styles(void)
+{
+    attributes[STYLE_DIM] = A_DIM;
+    attributes[STYLE_BOLD] = attributes[STYLE_CHOSEN] = A_BOLD;
+    attributes[STYLE_BAD] = A_BOLD;
+    attributes[STYLE_BAR] = attributes[STYLE_ALARM] = A_REVERSE | A_BOLD;
+    if (terminal_refuses_colours() || !has_colors() || start_color() == ERR)
+        return;
+    short ground = use_default_colors() == OK ? -1 : COLOR_BLACK;
+    init_pair(PAIR_GOOD, COLOR_GREEN, ground);
+    init_pair(PAIR_WARN, COLOR_YELLOW, ground);
+    init_pair(PAIR_BAD, COLOR_RED, ground);
+    init_pair(PAIR_BAR, COLOR_WHITE, COLOR_BLUE);
+    init_pair(PAIR_ALARM, COLOR_WHITE, COLOR_RED);
+    pairs[STYLE_GOOD] = pairs[STYLE_CHOSEN] = PAIR_GOOD;
+    pairs[STYLE_WARN] = PAIR_WARN;
+    pairs[STYLE_BAD] = PAIR_BAD;
+    pairs[STYLE_BAR] = PAIR_BAR;
+    pairs[STYLE_ALARM] = PAIR_ALARM;
+    attributes[STYLE_BAR] = attributes[STYLE_ALARM] = A_BOLD;
+}
+
+static void to_wide(const char *text, wchar_t *wide, size_t size, int *columns)
+{
+    mbstate_t state = {0};
+    size_t count = 0;
+    *columns = 0;
+    for (int width; *text && count + 1 < size; *columns += width)
+        text += next_column(text, &state, &wide[count++], &width);
+    wide[count] = L'\0';
+}
+
+/* The width of a text, and how many bytes of it fit in `columns`, broken at a blank. */
+static int screen_columns(const char *text)
+{
+    wchar_t wide[TEXT_MOST];
+    int columns;
+    to_wide(text, wide, TEXT_MOST, &columns);
+    return columns;
+}
+
+static size_t screen_fitting(const char *text, int columns)
+{
+    mbstate_t state = {0};
+    size_t at = 0, blank = 0;
+    int used = 0;
+    while (text[at]) {
+        wchar_t character;
+        int width;
+        size_t bytes = next_column(text + at, &state, &character, &width);
+        used += width;
+        if (used > columns)
+            return blank > 0 ? blank : at > 0 ? at : bytes;
+        if (text[at] == ' ')
+            blank = at;
+        at += bytes;
+    }
+    return at;
+}
+
+static int fitting(const wchar_t *wide, int capacity, int *columns)
+{
+    int count = 0;
+    *columns = 0;
+    while (wide[count] && *columns + wcwidth(wide[count]) <= capacity)
+        *columns += wcwidth(wide[count++]);
+    return count;
+}
+
+static void put(struct pen *pen, enum screen_style style, const char *text)
+{
+    wchar_t wide[TEXT_MOST];
+    int columns;
+    if (pen->row < 0 || pen->row >= LINES || pen->column >= pen->right)
+        return;
+    if (pen->over != STYLE_PLAIN)
+        style = pen->over;
+    to_wide(text, wide, TEXT_MOST, &columns);
+    int count = fitting(wide, pen->right - pen->column, &columns);
+    attr_set(attributes[style], pairs[style], NULL);
+    mvaddnwstr(pen->row, pen->column, wide, count);
+    attr_set(A_NORMAL, 0, NULL);
+    pen->column += columns;
+}
+
+/* Draw what fits and move the pen; control characters and invalid text become '?'. */
+static void pen_print(struct pen *pen, enum screen_style style, const char *format, ...)
+    PRINTF_LIKE(3, 4);
+static void pen_print(struct pen *pen, enum screen_style style, const char *format, ...)
+{
+    char text[TEXT_MOST];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    put(pen, style, text);
+}
+
+static void pen_repeat(struct pen *pen, enum screen_style style, const char *glyph, int times)
+{
+    for (int i = 0; i < times; i++)
+        put(pen, style, glyph);
+}
+
+/* ---- what is broken into rows ---- */
+
+enum { STAMPED = 60 /* columns; on narrower screens messages have no time */ };
+
+/* Broken at blanks, from a column to `right`. The row is -1: only count. Returns the rows used, at
+ * most `most`. */
+static int draw_wrapped(const char *text, struct pen pen, enum screen_style style, int most)
+{
+    const int row = pen.row, column = pen.column;
+    int rows = 0;
+    for (; *text && rows < most; rows++) {
+        size_t length = screen_fitting(text, pen.right - column);
+        pen.row = row < 0 ? -1 : row + rows;
+        pen.column = column;
+        pen_print(&pen, style, "%.*s", (int)length, text);
+        text += length;
+        text += strspn(text, " ");
+    }
+    return rows;
+}
+
+/* Text broken into rows from `row`; row < 0: only count. They return the rows used. */
+static int screen_draw_questions(const struct live_status *status, int row, int most, int width)
+{
+    int rows = 0;
+    for (size_t i = 0; i < status->question_lines && rows < most; i++) {
+        struct pen pen = {.row = row < 0 ? -1 : row + rows, .column = 1, .right = width};
+        rows += draw_wrapped(status->lines[i], pen, STYLE_BOLD, most - rows);
+    }
+    return rows;
+}
+
+/* Returns the rows used. */
+static int draw_message(const struct screen_message *message, enum screen_style style, int row,
+                        int most, int width)
+{
+    struct pen pen = {.row = row, .right = width};
+    char stamp[sizeof message->stamp + 3] = " ";
+    if (width >= STAMPED)
+        snprintf(stamp, sizeof stamp, " %s  ", message->stamp);
+    pen_print(&pen, STYLE_DIM, "%s", stamp);
+    pen.column = screen_columns(stamp);
+    return draw_wrapped(message->text, pen, style, most);
+}
+
+/* The newest messages, at the end of `rows` rows. */
+static void screen_draw_messages(struct screen *screen, int row, int rows, int width)
+{
+    double now = monotonic_seconds();
+    pthread_mutex_lock(&screen->lock);
+    size_t count = screen->message_count, first = count;
+    size_t oldest = count > SCREEN_MESSAGES ? count - SCREEN_MESSAGES : 0;
+    int used = 0;
+    while (first > oldest) {
+        int more = draw_message(&screen->messages[(first - 1) % SCREEN_MESSAGES], STYLE_PLAIN, -1,
+                                rows, width);
+        if (used + more > rows)
+            break;
+        used += more;
+        first--;
+    }
+    row += rows - used;
+    for (size_t i = first; i < count; i++) {
+        struct screen_message *message = &screen->messages[i % SCREEN_MESSAGES];
+        enum screen_style style = i + 1 == count ? STYLE_BOLD : STYLE_PLAIN;
+        row += draw_message(message, style, row, rows, width);
+        if (message->drawn == 0)
+            message->drawn = now;
+    }
+    pthread_mutex_unlock(&screen->lock);
+}
+
+/* "1-9 choose  space dry": two blanks between items, the first word is the key. */
+static int screen_draw_keys(const char *keys, int row, int width)
+{
+    int rows = 1, column = 1;
+    while (*keys) {
+        size_t length = strcspn(keys, " ");
+        const char *end = strstr(keys, "  ");
+        size_t whole = end ? (size_t)(end - keys) : strlen(keys);
+        if (column > 1 && column + (int)whole > width) {
+            rows++;
+            column = 1;
+        }
+        struct pen pen = {.row = row < 0 ? -1 : row + rows - 1, .column = column, .right = width};
+        pen_print(&pen, STYLE_BOLD, "%.*s", (int)length, keys);
+        pen_print(&pen, STYLE_PLAIN, "%.*s", (int)(whole - length), keys + length);
+        column += (int)whole + 2;
+        keys += whole;
+        keys += strspn(keys, " ");
+    }
+    return rows;
+}
+
+/* ---- levels and load ---- */
+
+enum {
+    SCALE_DB = 60,     /* the bars' range below full scale */
+    STEP_DB = 12,      /* between two numbers of the scale */
+    NARROW = 80,       /* columns; below, a meter shows two numbers, not four */
+    FIGURES_WIDE = 29, /* columns */
+    FIGURES_NARROW = 15,
+    LOAD_FIGURES = 37,
+};
+
+static bool is_narrow(const struct pen *pen)
+{
+    return pen->right < NARROW;
+}
+
+static int bar_width(const struct pen *pen)
+{
+    return pen->right - SCREEN_LABEL - (is_narrow(pen) ? FIGURES_NARROW : FIGURES_WIDE);
+}
+
+static int cells_of(double db, int width)
+{
+    if (!(db > -SCALE_DB))
+        return 0;
+    return (int)fmin(round((db + SCALE_DB) / SCALE_DB * width), width);
+}
+
+static enum screen_style style_at(int cell, int width)
+{
+    double db = (cell + 0.5) * SCALE_DB / width - SCALE_DB;
+    return db < -STEP_DB ? STYLE_GOOD : db < -3 ? STYLE_WARN : STYLE_BAD;
+}
+
+/* Bars of -60..0 dBFS. The pen is at the left of the row. */
+static void screen_draw_scale(struct pen *pen)
+{
+    int width = bar_width(pen);
+    pen_print(pen, STYLE_DIM, " dBFS");
+    for (int db = -SCALE_DB; db < 0; db += STEP_DB) {
+        pen->column = SCREEN_LABEL + cells_of(db, width);
+        pen_print(pen, STYLE_DIM, "%d", db);
+    }
+    pen->column = SCREEN_LABEL + width - 1;
+    pen_print(pen, STYLE_DIM, "0");
+    pen_print(pen, STYLE_DIM, is_narrow(pen) ? "   peak  clips" : "   peak    rms   hold  clips");
+}
+
+static void draw_bar(struct pen *pen, const struct meter_reading *reading)
+{
+    const struct screen_glyphs *glyphs = screen_glyphs();
+    int width = bar_width(pen);
+    int rms = cells_of(audio_to_db(reading->rms), width);
+    int peak = cells_of(audio_to_db(reading->peak), width);
+    int hold = cells_of(audio_to_db(reading->hold), width);
+    for (int i = 0; i < width; i++) {
+        enum screen_style style = style_at(i, width);
+        if (hold > 0 && i == hold - 1 && hold > rms)
+            pen_print(pen, style, "%s", glyphs->hold);
+        else if (i < rms)
+            pen_print(pen, style, "%s", glyphs->full);
+        else if (i < peak)
+            pen_print(pen, style, "%s", glyphs->until_peak);
+        else
+            pen_print(pen, STYLE_DIM, "%s", glyphs->empty);
+    }
+}
+
+static void print_level(struct pen *pen, double amplitude)
+{
+    if (amplitude > 0)
+        pen_print(pen, STYLE_PLAIN, " %6.1f", fmax(audio_to_db(amplitude), -199.9));
+    else
+        pen_print(pen, STYLE_DIM, " %6s", "-inf");
+}
+
+static void screen_draw_meter(struct pen *pen, const char *name, size_t channel,
+                              const struct meter_reading *reading)
+{
+    pen_print(pen, STYLE_PLAIN, " %-4s%3zu ", name, channel);
+    draw_bar(pen, reading);
+    print_level(pen, reading->peak);
+    if (!is_narrow(pen)) {
+        print_level(pen, reading->rms);
+        print_level(pen, reading->hold);
+    }
+    enum screen_style style = reading->clips ? STYLE_ALARM : STYLE_DIM;
+    char clips[24];
+    int digits = snprintf(clips, sizeof clips, "%llu", (unsigned long long)reading->clips);
+    pen_print(pen, STYLE_PLAIN, "%*s", digits < 7 ? 7 - digits : 1, "");
+    pen_print(pen, style, "%s", clips);
+}
+
+static enum screen_style style_of_load(double load)
+{
+    return load < 0.5 ? STYLE_GOOD : load < 0.8 ? STYLE_WARN : STYLE_BAD;
+}
+
+static int load_cells(double load, int width)
+{
+    return (int)fmin(ceil(fmax(load, 0) * width), width);
+}
+
+static void screen_draw_load(struct pen *pen, const struct live_status *status)
+{
+    pen_print(pen, STYLE_PLAIN, " %-*s", SCREEN_LABEL - 1, "load");
+    if (isnan(status->load_now)) {
+        pen_print(pen, STYLE_DIM, "hidden");
+        return;
+    }
+    const struct screen_glyphs *glyphs = screen_glyphs();
+    int width = pen->right - SCREEN_LABEL - LOAD_FIGURES;
+    int now = load_cells(status->load_now, width);
+    int p99 = load_cells(status->load_p99, width);
+    int worst = load_cells(status->load_worst, width);
+    for (int i = 0; i < width; i++) {
+        enum screen_style style = style_of_load((i + 0.5) / width);
+        const char *glyph = i < now          ? glyphs->full
+                            : i == worst - 1 ? glyphs->hold
+                            : i == p99 - 1   ? glyphs->mark
+                                             : NULL;
+        pen_print(pen, glyph ? style : STYLE_DIM, "%s", glyph ? glyph : glyphs->empty);
+    }
+    const double loads[] = {status->load_now, status->load_p99, status->load_worst};
+    static const char *const names[] = {"now", "p99", "worst"};
+    for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {
+        if (i == 1 && pen->right < SCREEN_LABEL + LOAD_FIGURES)
+            continue;
+        pen_print(pen, STYLE_PLAIN, "  %s", names[i]);
+        pen_print(pen, style_of_load(loads[i]), "%4.0f %%", 100 * loads[i]);
+    }
+}
+
+/* ---- the layout ---- */
 
 enum { WIDEST = 100, NARROWEST = 60, CELL_LEAST = 16, KEY_ROWS_MOST = 3, CHOICE_ROWS_MOST = 10 };
 

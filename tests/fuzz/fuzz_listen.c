@@ -1,6 +1,6 @@
 /* libFuzzer target for listen scripts. */
 #include "fuzz.h"
-#include "listen/listen_script.h"
+#include "listen/listen_options.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
