@@ -210,7 +210,6 @@ static enum status seek_region(struct measuring *measuring, struct region *regio
     return region_seek(region, region->from + (length - settled % length) % length);
 }
 
-/* Free the meters in any case. */
 static enum status mask_levels_measure(const struct mask_levels_sound *sound,
                                        const struct mask *const *masks, size_t count,
                                        struct mask_levels_progress progress,

@@ -51,7 +51,7 @@ void listen_match_describe(const struct listen_match *matching, size_t choice, c
 /* All of them on a screen, which has covered what was noted. */
 void listen_match_show(const struct listen_match *matching, struct view *view);
 
-/* Of the masks; and of the dry sound, null if it is not matched. */
+/* The matches of the masks; and that of the dry sound, null if it is not matched. */
 json_t *listen_match_json(const struct listen_match *matching);
 json_t *listen_match_dry_json(const struct listen_match *matching);
 

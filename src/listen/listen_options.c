@@ -101,19 +101,13 @@ static enum status check_source(const struct listen_options *options)
     return STATUS_OK;
 }
 
-static enum status check_masks(const struct listen_options *options)
-{
-    size_t choices = listen_options_choices(options);
-    if (choices > LISTEN_CHOICES_MOST)
-        return fail(CAUSE_USAGE, "at most %d masks can be compared, not %zu", LISTEN_CHOICES_MOST,
-                    choices);
-    return STATUS_OK;
-}
-
 static enum status check_test(const struct listen_options *options)
 {
     size_t choices = listen_options_choices(options);
     bool test = listen_options_test(options);
+    if (choices > LISTEN_CHOICES_MOST)
+        return fail(CAUSE_USAGE, "at most %d masks can be compared, not %zu", LISTEN_CHOICES_MOST,
+                    choices);
     if (options->abx && options->blind)
         return fail(CAUSE_USAGE, "use either --abx or --blind, not both");
     if (options->abx && choices != 2)
@@ -168,7 +162,6 @@ static enum status run(void *context)
     options->play.device.wants_input = options->live_input;
     TRY(play_options_check(&options->play));
     TRY(check_source(options));
-    TRY(check_masks(options));
     TRY(check_test(options));
     note_verbosity(options->play.verbosity);
     stop_watch();

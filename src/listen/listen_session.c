@@ -16,8 +16,7 @@
 
 enum { PICTURE_WIDTH = 78, PICTURE_HEIGHT = 14, LINES_MOST = PICTURE_HEIGHT + 16 };
 
-/* Of a whole plot, beside the question and its keys, or masks and levels. False: there is no room.
- */
+/* The size of a plot beside the question and its keys, or masks and levels. False: no room. */
 static bool fit_picture(const struct listen_session *session, size_t *width, size_t *height)
 {
     enum { BESIDE = 9, MARGIN = 2 }; /* rows and columns */

@@ -1,7 +1,7 @@
 /* halo listen on a sound device: a player or a live input, masks to choose from, or a blind test.
  *
- * listen_session.c opens, handles keys, shows and closes; listen_switch.c feeds the step and switches
- * masks; listen_trial.c runs a blind test and logs it.
+ * listen_session.c opens, handles keys, shows and closes; listen_switch.c feeds the step and
+ * switches masks; listen_trial.c runs a blind test and logs it.
  * Threads: the control thread.
  */
 #ifndef HALO_LISTEN_SESSION_H
@@ -91,8 +91,8 @@ void listen_source_step(void *context, const float *const *in, float *const *out
 /* Collect new input; call a few times a second or more often. */
 void listen_source_update(struct listen_source *source);
 
-/* Before the stream of a test: run silence through all masks, time its switches (struct switch_gap) by
- * the slowest, and select `choice`. Errors: memory. */
+/* Before the stream of a test: run silence through all masks, time its switches (struct switch_gap)
+ * by the slowest, and select `choice`. Errors: memory. */
 MUST_CHECK enum status listen_switch_settle(struct listen_session *session, size_t choice);
 
 /* Switch after the current switch. A test also switches to the same mask, and in the same way, so

@@ -132,7 +132,7 @@ static size_t learn_longest(struct listen_session *session, const struct block *
     return longest;
 }
 
-/* Of the stages after the masks; *unknown: it may be longer. */
+/* The tail of the stages after the masks; *unknown: it may be longer. */
 static uint64_t tail_after_masks(const struct live_chain *chain, bool *unknown)
 {
     uint64_t tail = 0;

@@ -510,7 +510,7 @@ static void ask_abx(const struct trial *test, char *text, size_t size)
         snprintf(text, size, "is X A or B?");
 }
 
-/* Of what plays; none during a switch. */
+/* Marks what plays; nothing is marked during a switch. */
 static char mark_of(const struct listen_trial *trial, size_t sound)
 {
     return trial->selected == sound && !trial->coming ? '>' : ' ';

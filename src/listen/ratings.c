@@ -171,8 +171,7 @@ static bool add_up(struct sets *sets, const unsigned char *ranks, size_t trials,
     return true;
 }
 
-/* The probability of a spread of `least` or more. ranks[trial * things + thing] count from 0, twice
- * as large as ranks are. False: too many sets or orders, or no memory. */
+/* A spread of `least` or more. Ranks count from 0, doubled. False: too many sets, or no memory. */
 static bool ratings_exact(const unsigned char *ranks, size_t trials, size_t things, uint64_t least,
                           double *probability)
 {

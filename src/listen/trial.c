@@ -26,8 +26,7 @@ static size_t trial_draw(const struct trial *trial, size_t number, size_t place,
     return (size_t)(strtoull(digest, NULL, 16) % bound);
 }
 
-/* For the kinds: draw the test by `seed`; NULL: by a new one. The log outlives the test and serves
- * no other. Errors: memory, no random source; destroy in any case. */
+/* `seed` NULL: a new one. Destroy in any case. */
 static enum status trial_init(struct trial *trial, const struct trial_kind *kind, size_t planned,
                               const char *seed, struct trial_log *log)
 {

@@ -198,7 +198,7 @@ bool trial_abx_answer(struct trial *trial, enum abx_sound said, double seconds);
 /* The answer of the current trial; ABX_X: none yet. */
 enum abx_sound trial_abx_said(const struct trial *trial);
 
-/* Of the trial that was confirmed last. */
+/* Whether the answer of the trial that was confirmed last was right. */
 enum abx_feedback trial_abx_feedback(const struct trial *trial);
 
 /* ---- trial.c: ranking ---- */

@@ -103,7 +103,7 @@ HALO_REALTIME static double slope_between(struct call_clock_point a, struct call
     return (b.time - a.time) / (b.frames - a.frames);
 }
 
-/* Of the edge of the lower convex hull that lies below the middle. */
+/* The slope of the edge of the lower convex hull that lies below the middle. */
 HALO_REALTIME static double hull_slope(const struct call_clock *clock)
 {
     struct call_clock_point hull[CALL_CLOCK_STRETCHES];

@@ -65,7 +65,6 @@ static void device_join_destroy(struct device_join *join)
     free(join);
 }
 
-/* The streams must outlive it. */
 static enum status device_join_create(struct device_stream *input, uint32_t rate_in,
                                       struct device_stream *output, uint32_t rate_out,
                                       struct device_join **result)
@@ -83,7 +82,6 @@ static enum status device_join_create(struct device_stream *input, uint32_t rate
     return status;
 }
 
-/* As device_run. Both streams stop as others do. */
 static void device_join_run(struct device_join *join, device_step *step, void *context)
 {
     struct device_stream *input = join->input, *output = join->output;
@@ -158,8 +156,7 @@ static enum status open_at(const struct device_target *target, bool quietly,
     return status;
 }
 
-/* Open what was chosen as one stream, at the first of `count` rates that works (0: the device's),
- * and learn its period. */
+/* At the first of `count` rates that works (0: the device's). */
 static enum status device_side_open(const struct device_request *request,
                                     const struct device_choice *choice, const uint32_t *rates,
                                     size_t count, struct device_side *side)
@@ -189,7 +186,6 @@ static uint32_t device_side_rate(const struct device_side *side)
 
 /* ---- while it runs ---- */
 
-/* As device_stop, and whether device_state says LOST. */
 static bool device_side_stop(struct device_side *side)
 {
     struct device_stream *stream = side->stream;
@@ -286,7 +282,7 @@ static int64_t close_limit(const struct closing *closing)
     return stop_requested() && driver && !driver->only_named ? CLOSE_STOPPING_NS : STOP_NS;
 }
 
-/* Close DEVICE_SIDES sides, and free `join` (or NULL) and their streams; their drivers end. */
+/* Frees `join` (or NULL) and the streams; the drivers end. */
 static enum status device_sides_close(const struct device_side *sides, struct device_join *join)
 {
     pthread_t thread;
@@ -316,7 +312,6 @@ static enum status device_sides_close(const struct device_side *sides, struct de
     return status;
 }
 
-/* The driver ends, which has no stream. */
 static void device_side_end(const struct device_driver *driver)
 {
     const struct device_side sides[DEVICE_SIDES] = {{.driver = driver}};

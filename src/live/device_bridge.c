@@ -125,7 +125,7 @@ HALO_REALTIME void bridge_write(struct bridge *bridge, const float *const *in, s
 
 /* ---- the output: clocks ---- */
 
-/* Of the calls in the last LONGEST_NS, and up to as long before. */
+/* The period is the longest call of the last LONGEST_NS, and up to as long before. */
 HALO_REALTIME static void follow_period(struct bridge_side *side, size_t count, int64_t time)
 {
     if (side->longest_from == 0)

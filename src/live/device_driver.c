@@ -372,7 +372,7 @@ static enum status choose_devices(const struct device_request *request,
     return STATUS_OK;
 }
 
-/* Of a row, or of a sink to make: as many as are asked for. */
+/* The channels of a row, or of a sink to make: as many as are asked for. */
 static enum status choose_channels(const struct device_row *row, const char *sink,
                                    enum device_direction direction, size_t request,
                                    const size_t *map, size_t map_count,

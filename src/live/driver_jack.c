@@ -25,232 +25,6 @@ struct jack_patch {
     size_t count;
 };
 
-/* ---- connections, remembered by the names of ports
- *
- * One that was undone while the other port stayed is forgotten. One whose other port went away,
- * with its client or with the server, is made again as soon as a port of that name appears. ---- */
-
-/* A port that goes away is disconnected before, and a server that ends may take a while. */
-enum { LOOKS_UNDONE = 20 };
-
-static void link_free(struct jack_patch_link *link)
-{
-    free(link->own);
-    free(link->other);
-}
-
-static void jack_patch_clear(struct jack_patch *patch)
-{
-    for (size_t i = 0; i < patch->count; i++)
-        link_free(&patch->links[i]);
-    free(patch->links);
-    *patch = (struct jack_patch){0};
-}
-
-/* None of the other ports is there: all links are made again when they appear. */
-static void jack_patch_await(struct jack_patch *patch)
-{
-    for (size_t i = 0; i < patch->count; i++)
-        patch->links[i].there = false;
-}
-
-static struct jack_patch_link *find_link(const struct jack_patch *patch, const char *own,
-                                         const char *other)
-{
-    for (size_t i = 0; i < patch->count; i++)
-        if (strcmp(patch->links[i].own, own) == 0 && strcmp(patch->links[i].other, other) == 0)
-            return &patch->links[i];
-    return NULL;
-}
-
-static void learn(struct jack_patch *patch, const char *own, const char *other)
-{
-    if (find_link(patch, own, other))
-        return;
-    struct jack_patch_link link = {.own = strdup(own), .other = strdup(other), .there = true};
-    struct jack_patch_link *links = realloc(patch->links, (patch->count + 1) * sizeof *links);
-    if (links)
-        patch->links = links;
-    if (links && link.own && link.other)
-        links[patch->count++] = link;
-    else
-        link_free(&link);
-}
-
-static void learn_port(struct jack_patch *patch, jack_client_t *client, const jack_port_t *port)
-{
-    const char **others = jack_port_get_all_connections(client, port);
-    for (size_t i = 0; others && others[i]; i++)
-        learn(patch, jack_port_short_name(port), others[i]);
-    jack_free(others);
-}
-
-static jack_port_t *own_port(jack_port_t *const *ports, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(jack_port_short_name(ports[i]), name) == 0)
-            return ports[i];
-    return NULL;
-}
-
-static void make_link(jack_client_t *client, const jack_port_t *port, const char *other)
-{
-    bool is_input = jack_port_flags(port) & JackPortIsInput;
-    const char *own = jack_port_name(port);
-    (void)jack_connect(client, is_input ? other : own, is_input ? own : other);
-}
-
-/* False: it was undone, and is to be forgotten. */
-static bool follow(struct jack_patch_link *link, jack_client_t *client, jack_port_t *port)
-{
-    bool was_there = link->there;
-    link->there = jack_port_by_name(client, link->other) != NULL;
-    bool is_open = port && link->there && !jack_port_connected_to(port, link->other);
-    link->undone = is_open && was_there ? link->undone + 1 : 0;
-    if (is_open && !was_there)
-        make_link(client, port, link->other);
-    return link->undone < LOOKS_UNDONE;
-}
-
-/* Learn the connections that the ports of `client` have now, and make those that have become
- * possible. False: look again soon, since a connection was undone and its port may be going away
- * too. Where memory is missing, links are lost. */
-static bool jack_patch_follow(struct jack_patch *patch, jack_client_t *client,
-                              jack_port_t *const *ports, size_t count)
-{
-    size_t kept = 0;
-    bool is_settled = true;
-    for (size_t i = 0; i < patch->count; i++) {
-        struct jack_patch_link *link = &patch->links[i];
-        bool keep = follow(link, client, own_port(ports, count, link->own));
-        is_settled = is_settled && link->undone == 0;
-        if (keep)
-            patch->links[kept++] = *link;
-        else
-            link_free(link);
-    }
-    patch->count = kept;
-    for (size_t i = 0; i < count; i++)
-        learn_port(patch, client, ports[i]);
-    return is_settled;
-}
-
-/* ---- clients as devices ---- */
-
-static const char jack_devices_none[] = "none"; /* the device that is no client */
-
-/* Names of all audio ports with these flags, NULL at the end; for jack_free. NULL: there are none.
- */
-static const char **jack_devices_ports(jack_client_t *client, unsigned long flags)
-{
-    return jack_get_ports(client, NULL, JACK_DEFAULT_AUDIO_TYPE, flags);
-}
-
-static size_t jack_devices_name_length(const char *port)
-{
-    return strcspn(port, ":");
-}
-
-/* Whether the port is that client's; the length of the client's name in that of a port. */
-static bool jack_devices_owns(const char *port, const char *client)
-{
-    size_t length = strlen(client);
-    return strncmp(port, client, length) == 0 && port[length] == ':';
-}
-
-/* What a playback device plays, offered as an input by sound servers. */
-static bool jack_devices_is_monitor(const char *port)
-{
-    return strncmp(port + jack_devices_name_length(port), ":monitor", 8) == 0;
-}
-
-static struct device_row *find_row(struct device_list *list, size_t first, const char *port)
-{
-    for (size_t i = first; i < list->count; i++)
-        if (jack_devices_owns(port, list->rows[i].name))
-            return &list->rows[i];
-    return NULL;
-}
-
-static double latency_of(jack_client_t *client, jack_port_t *port,
-                         jack_latency_callback_mode_t mode)
-{
-    jack_latency_range_t range;
-    jack_port_get_latency_range(port, mode, &range);
-    return (double)range.max / jack_get_sample_rate(client);
-}
-
-static bool is_default_port(const char *name, const jack_port_t *port)
-{
-    return (jack_port_flags(port) & JackPortIsPhysical) && !jack_devices_is_monitor(name);
-}
-
-static void add_port(jack_client_t *client, struct device_row *row, const char *name,
-                     bool *has_default)
-{
-    jack_port_t *port = jack_port_by_name(client, name);
-    if (!port) /* it went away */
-        return;
-    bool plays = jack_port_flags(port) & JackPortIsInput;
-    bool is_default = !*has_default && is_default_port(name, port);
-    *has_default = *has_default || is_default;
-    size_t *channels = plays ? &row->channels_out : &row->channels_in;
-    if (++*channels == 1 && plays)
-        row->low_out = row->high_out = latency_of(client, port, JackPlaybackLatency);
-    else if (*channels == 1)
-        row->low_in = row->high_in = latency_of(client, port, JackCaptureLatency);
-    row->default_out |= plays && is_default;
-    row->default_in |= !plays && is_default;
-}
-
-static enum status add_ports(jack_client_t *client, const char *const *names,
-                             struct device_list *list, size_t first, bool *has_default)
-{
-    for (size_t i = 0; names && names[i]; i++) {
-        struct device_row *row = find_row(list, first, names[i]);
-        if (!row) {
-            char name[sizeof row->name];
-            snprintf(name, sizeof name, "%.*s", (int)jack_devices_name_length(names[i]), names[i]);
-            TRY(device_list_add(list, list->host_count - 1, name, &row));
-            row->rate = jack_get_sample_rate(client);
-        }
-        add_port(client, row, names[i], has_default);
-    }
-    return STATUS_OK;
-}
-
-/* Without ports of hardware there is nothing to connect to by default. */
-static enum status add_none(jack_client_t *client, struct device_list *list, bool can_record,
-                            bool can_play)
-{
-    struct device_row *row;
-    TRY(device_list_add(list, list->host_count - 1, jack_devices_none, &row));
-    row->channels_in = row->channels_out = DEVICE_CHANNELS_MOST;
-    row->rate = jack_get_sample_rate(client);
-    row->default_in = !can_record;
-    row->default_out = !can_play;
-    return STATUS_OK;
-}
-
-/* Append a host API, a device for each client with audio ports, and jack_devices_none, which is the
- * default where no hardware is. */
-static enum status jack_devices_list(jack_client_t *client, struct device_list *list)
-{
-    struct device_host *host;
-    size_t first = list->count;
-    bool can_record = false, can_play = false;
-    TRY(device_list_add_host(list, "JACK", &host));
-    host->is_default = host->one_clock = true;
-    const char **sources = jack_devices_ports(client, JackPortIsOutput);
-    const char **sinks = jack_devices_ports(client, JackPortIsInput);
-    enum status status = add_ports(client, sources, list, first, &can_record);
-    if (status == STATUS_OK)
-        status = add_ports(client, sinks, list, first, &can_play);
-    jack_free(sources);
-    jack_free(sinks);
-    return status == STATUS_OK ? add_none(client, list, can_record, can_play) : status;
-}
-
 enum { LOOKS = 8 }; /* at a change: a connection may be seen only after the next period */
 enum { POLL_NS = 1000000, AGAIN_NS = 50000000 };
 static const int64_t ANSWER_NS = INT64_C(2000000000); /* for a server to answer */
@@ -272,6 +46,224 @@ static struct {
     int looks;                    /* still to come */
     struct jack_patch patch;      /* kept for a stream that continues this one */
 } jack;
+
+/* ---- connections, remembered by the names of ports
+ *
+ * One that was undone while the other port stayed is forgotten. One whose other port went away,
+ * with its client or with the server, is made again as soon as a port of that name appears. ---- */
+
+/* A port that goes away is disconnected before, and a server that ends may take a while. */
+enum { LOOKS_UNDONE = 20 };
+
+static void link_free(struct jack_patch_link *link)
+{
+    free(link->own);
+    free(link->other);
+}
+
+static void clear_links(void)
+{
+    for (size_t i = 0; i < jack.patch.count; i++)
+        link_free(&jack.patch.links[i]);
+    free(jack.patch.links);
+    jack.patch = (struct jack_patch){0};
+}
+
+/* None of the other ports is there: all links are made again when they appear. */
+static void await_links(void)
+{
+    for (size_t i = 0; i < jack.patch.count; i++)
+        jack.patch.links[i].there = false;
+}
+
+static struct jack_patch_link *find_link(const char *own, const char *other)
+{
+    for (size_t i = 0; i < jack.patch.count; i++)
+        if (strcmp(jack.patch.links[i].own, own) == 0 &&
+            strcmp(jack.patch.links[i].other, other) == 0)
+            return &jack.patch.links[i];
+    return NULL;
+}
+
+static void learn(const char *own, const char *other)
+{
+    if (find_link(own, other))
+        return;
+    struct jack_patch_link link = {.own = strdup(own), .other = strdup(other), .there = true};
+    struct jack_patch_link *links =
+        realloc(jack.patch.links, (jack.patch.count + 1) * sizeof *links);
+    if (links)
+        jack.patch.links = links;
+    if (links && link.own && link.other)
+        links[jack.patch.count++] = link;
+    else
+        link_free(&link);
+}
+
+static void learn_port(const jack_port_t *port)
+{
+    const char **others = jack_port_get_all_connections(jack.client, port);
+    for (size_t i = 0; others && others[i]; i++)
+        learn(jack_port_short_name(port), others[i]);
+    jack_free(others);
+}
+
+static jack_port_t *own_port(jack_port_t *const *ports, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(jack_port_short_name(ports[i]), name) == 0)
+            return ports[i];
+    return NULL;
+}
+
+static void make_link(const jack_port_t *port, const char *other)
+{
+    bool is_input = jack_port_flags(port) & JackPortIsInput;
+    const char *own = jack_port_name(port);
+    (void)jack_connect(jack.client, is_input ? other : own, is_input ? own : other);
+}
+
+/* False: it was undone, and is to be forgotten. */
+static bool follow(struct jack_patch_link *link, jack_port_t *port)
+{
+    bool was_there = link->there;
+    link->there = jack_port_by_name(jack.client, link->other) != NULL;
+    bool is_open = port && link->there && !jack_port_connected_to(port, link->other);
+    link->undone = is_open && was_there ? link->undone + 1 : 0;
+    if (is_open && !was_there)
+        make_link(port, link->other);
+    return link->undone < LOOKS_UNDONE;
+}
+
+/* False: look again soon, since a connection was undone and its port may be going away too. */
+static bool follow_links(jack_port_t *const *ports, size_t count)
+{
+    size_t kept = 0;
+    bool is_settled = true;
+    for (size_t i = 0; i < jack.patch.count; i++) {
+        struct jack_patch_link *link = &jack.patch.links[i];
+        bool keep = follow(link, own_port(ports, count, link->own));
+        is_settled = is_settled && link->undone == 0;
+        if (keep)
+            jack.patch.links[kept++] = *link;
+        else
+            link_free(link);
+    }
+    jack.patch.count = kept;
+    for (size_t i = 0; i < count; i++)
+        learn_port(ports[i]);
+    return is_settled;
+}
+
+/* ---- clients as devices ---- */
+
+static const char no_client[] = "none"; /* the device that is no client */
+
+/* For jack_free. NULL: there are none. */
+static const char **port_names(unsigned long flags)
+{
+    return jack_get_ports(jack.client, NULL, JACK_DEFAULT_AUDIO_TYPE, flags);
+}
+
+static size_t name_length(const char *port)
+{
+    return strcspn(port, ":");
+}
+
+static bool owns(const char *port, const char *client)
+{
+    size_t length = strlen(client);
+    return strncmp(port, client, length) == 0 && port[length] == ':';
+}
+
+/* What a playback device plays, offered as an input by sound servers. */
+static bool is_monitor(const char *port)
+{
+    return strncmp(port + name_length(port), ":monitor", 8) == 0;
+}
+
+static struct device_row *find_row(struct device_list *list, size_t first, const char *port)
+{
+    for (size_t i = first; i < list->count; i++)
+        if (owns(port, list->rows[i].name))
+            return &list->rows[i];
+    return NULL;
+}
+
+static double latency_of(jack_port_t *port, jack_latency_callback_mode_t mode)
+{
+    jack_latency_range_t range;
+    jack_port_get_latency_range(port, mode, &range);
+    return (double)range.max / jack_get_sample_rate(jack.client);
+}
+
+static bool is_default_port(const char *name, const jack_port_t *port)
+{
+    return (jack_port_flags(port) & JackPortIsPhysical) && !is_monitor(name);
+}
+
+static void add_port(struct device_row *row, const char *name, bool *has_default)
+{
+    jack_port_t *port = jack_port_by_name(jack.client, name);
+    if (!port) /* it went away */
+        return;
+    bool plays = jack_port_flags(port) & JackPortIsInput;
+    bool is_default = !*has_default && is_default_port(name, port);
+    *has_default = *has_default || is_default;
+    size_t *channels = plays ? &row->channels_out : &row->channels_in;
+    if (++*channels == 1 && plays)
+        row->low_out = row->high_out = latency_of(port, JackPlaybackLatency);
+    else if (*channels == 1)
+        row->low_in = row->high_in = latency_of(port, JackCaptureLatency);
+    row->default_out |= plays && is_default;
+    row->default_in |= !plays && is_default;
+}
+
+static enum status add_ports(const char *const *names, struct device_list *list, size_t first,
+                             bool *has_default)
+{
+    for (size_t i = 0; names && names[i]; i++) {
+        struct device_row *row = find_row(list, first, names[i]);
+        if (!row) {
+            char name[sizeof row->name];
+            snprintf(name, sizeof name, "%.*s", (int)name_length(names[i]), names[i]);
+            TRY(device_list_add(list, list->host_count - 1, name, &row));
+            row->rate = jack_get_sample_rate(jack.client);
+        }
+        add_port(row, names[i], has_default);
+    }
+    return STATUS_OK;
+}
+
+/* Without ports of hardware there is nothing to connect to by default. */
+static enum status add_none(struct device_list *list, bool can_record, bool can_play)
+{
+    struct device_row *row;
+    TRY(device_list_add(list, list->host_count - 1, no_client, &row));
+    row->channels_in = row->channels_out = DEVICE_CHANNELS_MOST;
+    row->rate = jack_get_sample_rate(jack.client);
+    row->default_in = !can_record;
+    row->default_out = !can_play;
+    return STATUS_OK;
+}
+
+/* no_client is the default where no hardware is. */
+static enum status list_clients(struct device_list *list)
+{
+    struct device_host *host;
+    size_t first = list->count;
+    bool can_record = false, can_play = false;
+    TRY(device_list_add_host(list, "JACK", &host));
+    host->is_default = host->one_clock = true;
+    const char **sources = port_names(JackPortIsOutput);
+    const char **sinks = port_names(JackPortIsInput);
+    enum status status = add_ports(sources, list, first, &can_record);
+    if (status == STATUS_OK)
+        status = add_ports(sinks, list, first, &can_play);
+    jack_free(sources);
+    jack_free(sinks);
+    return status == STATUS_OK ? add_none(list, can_record, can_play) : status;
+}
 
 /* ---- the server ---- */
 
@@ -349,7 +341,7 @@ static enum status jack_enumerate(const char *spec, struct device_list *list)
     if (atomic_load(&client_opening.state) == IS_OPENING)
         list->silent = "a JACK server is there and does not answer; continue or end it, or name "
                        "another driver with --driver";
-    return jack.client ? jack_devices_list(jack.client, list) : STATUS_OK;
+    return jack.client ? list_clients(list) : STATUS_OK;
 }
 
 /* ---- the stream: what JACK calls ---- */
@@ -447,12 +439,11 @@ static bool connect(bool plays, const char *own, const char *other)
 static void connect_ports(const struct jack_ports *ports, const struct device_row *row,
                           const size_t *map, bool plays)
 {
-    const char **others =
-        row ? jack_devices_ports(jack.client, plays ? JackPortIsInput : JackPortIsOutput) : NULL;
+    const char **others = row ? port_names(plays ? JackPortIsInput : JackPortIsOutput) : NULL;
     size_t channel = 0;
     bool is_refused = false;
     for (size_t i = 0; others && others[i]; i++) {
-        if (!jack_devices_owns(others[i], row->name))
+        if (!owns(others[i], row->name))
             continue;
         for (size_t c = 0; c < ports->count; c++)
             if (map[c] == channel)
@@ -472,9 +463,9 @@ static enum status refuse_own_output(const struct device_target *target)
     bool is_own = false;
     if (!input || !output || strcmp(input->name, output->name) != 0)
         return STATUS_OK;
-    const char **sources = jack_devices_ports(jack.client, JackPortIsOutput);
+    const char **sources = port_names(JackPortIsOutput);
     for (size_t i = 0; sources && sources[i]; i++)
-        is_own |= jack_devices_owns(sources[i], input->name) && jack_devices_is_monitor(sources[i]);
+        is_own |= owns(sources[i], input->name) && is_monitor(sources[i]);
     jack_free(sources);
     return is_own ? fail(CAUSE_DEVICE,
                          "the input %s is what %s plays, and so halo's own output; choose another "
@@ -506,7 +497,7 @@ static enum status activate(void)
 
 static void note_unconnected(const struct device_row *row, const char *asked, const char *option)
 {
-    if (row && !asked && strcmp(row->name, jack_devices_none) == 0)
+    if (row && !asked && strcmp(row->name, no_client) == 0)
         note("JACK has no default %s: connect halo's ports, or name a client with --%s", option,
              option);
 }
@@ -525,10 +516,10 @@ static enum status jack_open(const struct device_target *target, struct device_s
     TRY(activate());
     atomic_store(&jack.changed, true);
     if (target->request->returns && jack.patch.count > 0) {
-        jack_patch_await(&jack.patch);
+        await_links();
         return STATUS_OK;
     }
-    jack_patch_clear(&jack.patch);
+    clear_links();
     note_unconnected(target->input, target->request->input, "input");
     note_unconnected(target->output, target->request->output, "output");
     connect_ports(&jack.in, target->input, in.map, false);
@@ -563,10 +554,10 @@ static bool hears_itself(const jack_port_t *port)
     const char **others = jack_port_get_all_connections(jack.client, port);
     bool does = false;
     for (size_t i = 0; others && others[i]; i++) {
-        does |= jack_devices_owns(others[i], jack_get_client_name(jack.client));
-        for (size_t c = 0; c < jack.out.count && jack_devices_is_monitor(others[i]); c++) {
+        does |= owns(others[i], jack_get_client_name(jack.client));
+        for (size_t c = 0; c < jack.out.count && is_monitor(others[i]); c++) {
             const char **sinks = jack_port_get_all_connections(jack.client, jack.out.ports[c]);
-            size_t length = jack_devices_name_length(others[i]) + 1;
+            size_t length = name_length(others[i]) + 1;
             for (size_t k = 0; sinks && sinks[k]; k++)
                 does |= strncmp(sinks[k], others[i], length) == 0;
             jack_free(sinks);
@@ -596,7 +587,7 @@ static void jack_watch(void *opened)
         return;
     memcpy(ports, jack.in.ports, ins * sizeof *ports);
     memcpy(ports + ins, jack.out.ports, outs * sizeof *ports);
-    bool is_settled = jack_patch_follow(&jack.patch, jack.client, ports, ins + outs);
+    bool is_settled = follow_links(ports, ins + outs);
     jack.looks = is_settled ? jack.looks - 1 : LOOKS;
     look_for_loops();
 }

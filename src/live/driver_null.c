@@ -112,7 +112,6 @@ static enum status parse_item(struct null_device *null, char *item)
     return STATUS_OK;
 }
 
-/* NULL: of nothing. Opens its sound. */
 static enum status null_spec_parse(struct null_device *null, const char *spec)
 {
     char *rest;
@@ -168,7 +167,6 @@ static void wait_for_turn(struct null_device *null, int64_t due)
     pthread_mutex_unlock(&turns.lock);
 }
 
-/* Whether it takes its calls in turn with the other devices; the thread does not run, or ends. */
 static void null_take_turns(struct null_device *null, bool takes)
 {
     pthread_mutex_lock(&turns.lock);
@@ -205,7 +203,7 @@ static bool fill(struct null_device *null, size_t frames)
     return true;
 }
 
-/* Of the call that begins with frame `at`; `begun`: the monotonic time of frame 0. */
+/* The call begins with frame `at`; `begun` is the monotonic time of frame 0. */
 static void wait_for_call(struct null_device *null, uint64_t at, int64_t *begun)
 {
     double pace = null->number[NULL_PACE], share = (double)rand_r(&null->random) / RAND_MAX;

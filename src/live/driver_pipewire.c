@@ -37,9 +37,8 @@ static bool has_socket(const char *folder, const char *name)
     return length < (int)sizeof path && stat(path, &file) == 0 && S_ISSOCK(file.st_mode);
 }
 
-/* A socket is where programs look for it: named by PIPEWIRE_REMOTE, else pipewire-0, in
- * PIPEWIRE_RUNTIME_DIR, else XDG_RUNTIME_DIR, or in /run/pipewire. True, too, for other forms of
- * PIPEWIRE_REMOTE. Allocates nothing. */
+/* A socket is where programs look for it, or PIPEWIRE_REMOTE has another form. Allocates nothing.
+ */
 static bool server_may_run(void)
 {
     const char *name = text_of("PIPEWIRE_REMOTE", "pipewire-0");
@@ -82,7 +81,7 @@ static const char *const names[CHANNEL_POSITIONS] = {
     [CHANNEL_BFL] = "BLC", [CHANNEL_BFR] = "BRC",
 };
 
-/* Of channel `channel` of those that the layout places. */
+/* The position of the channel number `channel` of the layout. */
 static enum channel_position position_at(struct channel_layout layout, size_t channel)
 {
     for (enum channel_position at = 0; at < CHANNEL_POSITIONS; at++)
@@ -91,7 +90,7 @@ static enum channel_position position_at(struct channel_layout layout, size_t ch
     return CHANNEL_OTHER;
 }
 
-/* Of a layout of so many channels; what it does not place, or PipeWire does not know, is AUX. */
+/* AUX for a channel that the layout does not place, or whose position PipeWire does not know. */
 static const char *name_in(struct channel_layout layout, size_t channels, size_t channel)
 {
     enum channel_position position = position_at(layout, channel);

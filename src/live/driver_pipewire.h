@@ -212,7 +212,7 @@ uint32_t pipewire_own_node_id(const struct pipewire_own_node *node, bool is_inpu
 /* Report the cycle's own latency to the graph, if it is another one. */
 void pipewire_own_node_set_latency(struct pipewire_own_node *node, uint64_t frames);
 
-/* Of the devices, in frames; the directions are those of `latency`. */
+/* The latency of the devices, in frames; the directions are those of `latency`. */
 uint64_t pipewire_cycle_latency(const struct pipewire_cycle *cycle, enum spa_direction direction);
 
 #endif

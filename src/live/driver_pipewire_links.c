@@ -29,9 +29,8 @@ static bool is_better(const struct pipewire_registry_node *node,
 /* The last that was not halo's own; outlives a connection with the server. */
 static char configured[PIPEWIRE_NAME];
 
-/* What the session manager would choose if `own` (a node's name; empty: none) were not there: the
- * default, the one that the user configured before, or by priority. NULL: none. Call it at each
- * change of the graph. */
+/* As the session manager would choose without `own` (a node's name; empty: none): the default, the
+ * one that the user configured before, or by priority. NULL: none. */
 static const struct pipewire_registry_node *default_sink(struct pipewire_registry *graph,
                                                          const char *own)
 {

@@ -42,8 +42,7 @@ HALO_REALTIME static bool has_gap(struct pipewire_cycle *cycle, const struct spa
     return gap && settled;
 }
 
-/* Call the step; `in` and `out` have the opened channels, of which those without a buffer are NULL
- * and may be replaced. Real-time, on PipeWire's thread. */
+/* `in` and `out` have the opened channels; those without a buffer are NULL and may be replaced. */
 HALO_REALTIME static void cycle_run(struct pipewire_cycle *cycle, const struct spa_io_clock *clock,
                                     const float **in, float **out, uint32_t frames)
 {
@@ -66,7 +65,6 @@ HALO_REALTIME static void cycle_run(struct pipewire_cycle *cycle, const struct s
 
 /* ---- the graph ---- */
 
-/* Add what is requested to the properties of a node. */
 static void cycle_request(const struct pipewire_request *request, struct pw_properties *properties)
 {
     pw_properties_set(properties, PW_KEY_NODE_ALWAYS_PROCESS, "true");
@@ -94,7 +92,6 @@ static void cycle_pass_latency(struct pipewire_cycle *cycle, struct spa_latency_
     spa_process_latency_info_add(&own, info);
 }
 
-/* The step's own, as a parameter for a node, in `buffer`. */
 static const struct spa_pod *cycle_own_latency(const struct pipewire_cycle *cycle, uint8_t *buffer,
                                                uint32_t size)
 {
@@ -526,7 +523,7 @@ enum status pipewire_own_node_open(struct pipewire_registry *graph, const char *
     return open_sink(graph->core, request, node);
 }
 
-/* Of a sink, first what triggers the other. */
+/* The stream of a sink that triggers the other one ends first. */
 void pipewire_own_node_close(struct pipewire_own_node *node)
 {
     if (node->filter)

@@ -96,7 +96,6 @@ static void unbind(struct pipewire_metadata *metadata)
     metadata->proxy = NULL;
 }
 
-/* The registry announces an object of that kind, or that the object `id`, of any kind, is gone. */
 static void metadata_add(struct pipewire_registry *graph, uint32_t id,
                          const struct spa_dict *properties)
 {

@@ -167,8 +167,7 @@ static const char *server_named(const struct alsa_library *alsa, const char *dev
     return server;
 }
 
-/* The sound server that an ALSA device leads to by a plugin of alsa-lib, directly or as the slave
- * of other plugins: "PulseAudio", "PipeWire"; NULL: none. */
+/* By a plugin of alsa-lib, directly or as the slave of other plugins. NULL: none. */
 static const char *portaudio_alsa_server(const char *device)
 {
     struct alsa_library alsa;
@@ -259,8 +258,7 @@ static uint32_t known_rate(bool of_sink)
 
 enum { USUAL_RATE = 48000 };
 
-/* Hz of the server's default sink, or of its default source; 48000 if it does not say. Waits for
- * half a second at most. */
+/* 48000 Hz if it does not say. Waits for half a second at most. */
 static uint32_t portaudio_alsa_server_rate(bool of_sink)
 {
     uint32_t rate = known_rate(of_sink);

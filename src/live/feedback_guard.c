@@ -158,8 +158,7 @@ HALO_REALTIME static double unpredicted(const struct output_follower *follower,
     return sum / energy;
 }
 
-/* The next window of the input, and of the others one delay before; half a window further than the
- * last. Costs three FFTs. */
+/* The windows go on by half a window. Costs three FFTs. */
 HALO_REALTIME static struct followed output_follower_write(struct output_follower *follower,
                                                            const float *input, const float *played,
                                                            const float *unlimited)

@@ -130,7 +130,7 @@ static bool was_stopped(const struct ledger *ledger, const struct block_time *ti
 
 /* ---- causes ---- */
 
-/* Of a step that computed for too long. */
+/* Why a step computed for too long. */
 static enum outage_cause cause_of_work(const struct ledger *ledger, const struct block_time *time)
 {
     int64_t excess = time->ns - time->lasts;
@@ -145,7 +145,7 @@ static enum outage_cause cause_of_work(const struct ledger *ledger, const struct
     return time->used.processor && excess < MIGRATION ? OUTAGE_MIGRATED : OUTAGE_TOO_LONG;
 }
 
-/* Of a step that was kept from computing. */
+/* Why a step was kept from computing. */
 static enum outage_cause cause_of_absence(const struct block_time *time)
 {
     if (time->used.major > 0)

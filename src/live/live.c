@@ -75,7 +75,6 @@ HALO_REALTIME static uint64_t silent_from(const struct switch_gap *gap)
     return (uint64_t)gap->delay + gap->fade;
 }
 
-/* Before the chain's step, for a block of so many frames. */
 HALO_REALTIME static void switch_gap_begin(struct switch_gap *gap, size_t block)
 {
     uint64_t silent = silent_from(gap);
@@ -116,7 +115,6 @@ HALO_REALTIME static float gain_at(const struct switch_gap *gap, uint64_t frame)
     return frame - gap->rises < gap->fade ? (float)(frame - gap->rises) / (float)gap->fade : 1;
 }
 
-/* After it, in place. */
 HALO_REALTIME static void switch_gap_process(struct switch_gap *gap, size_t channels,
                                              float *const *out, size_t block)
 {
@@ -254,7 +252,7 @@ HALO_REALTIME static void take_input(struct live *live, const float *const *in)
     }
 }
 
-/* Of the slot, and of the one that takes its place. */
+/* A block of the slot, and of the one that takes its place. */
 HALO_REALTIME static void run_slots(struct live *live, const float *const *in, float *const *out)
 {
     uint64_t now = atomic_load(&live->frames);

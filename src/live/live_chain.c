@@ -38,7 +38,6 @@ static void choices_destroy(struct choices *choices)
     free(choices);
 }
 
-/* masks[0] is the convolver's; the others get prepared. */
 static enum status choices_create(struct filter *convolver, struct mask *const *masks, size_t count,
                                   struct choices **result)
 {

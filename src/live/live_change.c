@@ -14,7 +14,7 @@
 
 enum { RINGS_KEPT = 2 }; /* what a reader wants, times this: it may take as long to read it */
 
-/* Of up to `frames` frames; the stream's first is `begin`, a multiple of the block. */
+/* Keeps up to `frames` frames; the stream's first is `begin`, a multiple of the block. */
 static enum status live_history_init(struct live_history *history, size_t channels, size_t block,
                                      size_t frames, uint64_t begin)
 {
@@ -37,15 +37,13 @@ HALO_REALTIME void live_history_write(struct live_history *history, const float 
     atomic_store(&history->frames, frames + history->block);
 }
 
-/* Whether the block that begins at `frame`, a multiple of the block, is there, and stays there for
- * a while. */
+/* Whether the block that begins at `frame` is there, and stays for a while. */
 HALO_REALTIME static bool live_history_has(const struct live_history *history, uint64_t frame)
 {
     uint64_t frames = atomic_load(&history->frames);
     return frame < frames && frames - frame <= history->ring.frames - history->block;
 }
 
-/* Point in[c] to that block. */
 HALO_REALTIME static void live_history_at(const struct live_history *history, uint64_t frame,
                                           const float **in)
 {

@@ -48,7 +48,6 @@ static void *read_mask(void *context)
     return NULL;
 }
 
-/* Begin to read the mask of a spec (stage_mask_read). */
 static enum status choice_loader_start(const char *text, const struct stream_format *format,
                                        const struct stage_settings *settings,
                                        struct choice_loader **result)

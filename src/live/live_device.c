@@ -114,7 +114,6 @@ static bool wants_other_block(const struct live_session *session)
            live_session_chain_request(session, 1).block != stream->chain.request.block;
 }
 
-/* Whether the chain is of the device's rate, and its blocks are no longer than they need to be. */
 static bool fits_device(const struct live_session *session)
 {
     const struct stream_session *stream = &session->stream;
@@ -132,8 +131,8 @@ static void report_change(const struct stream_session *stream, uint32_t rate, si
                      stream->chain.filter->block, block);
 }
 
-/* If not, make chain and masks again for the device, which is open and does not run, with what was
- * chosen and set; recordings end with a rate. On failure all stays as it was. */
+/* Makes chain and masks again, with what was chosen and set; recordings end with a rate. On failure
+ * all stays as it was. */
 static enum status follow_device(struct live_session *session)
 {
     struct stream_session *stream = &session->stream;

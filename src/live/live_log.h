@@ -45,7 +45,7 @@ void live_log_close(struct live_log *log);
 extern const char *const live_log_events[];
 extern const char *const live_log_shapes[];
 
-/* Of an outage, which changes nothing in the sound. */
+/* The name of an outage, which changes nothing in the sound. */
 extern const char live_log_outage_name[];
 
 extern const char live_log_preset_name[];

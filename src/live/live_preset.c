@@ -12,24 +12,15 @@
 
 /* ---- a preset is prepared beside the stream, on a thread and on the CPU ---- */
 
-struct preset_loader_request {
-    const struct preset_source *source; /* pointers but `live` need not outlive the call */
-    const struct play_options *options; /* its settings; of PRESET_OF_OPTIONS all */
-    double gain_db;                     /* of PRESET_OF_OPTIONS */
-    const struct live_chain_request *like;
-    struct live *live; /* must outlive the loader; its slots are of as many outputs */
-    size_t outputs;
-    struct choices_way way; /* of the crossfade */
-    unsigned number;        /* of its slot */
-};
-
 enum loader_stage { READING, FEEDING, ABANDONED };
 
 struct preset_loader {
-    struct preset_loader_request request;
     struct preset_source source;
     struct chain_options settings; /* without stages */
     struct live_chain_request like;
+    struct live *live; /* must outlive the loader */
+    size_t outputs;    /* of its slots */
+    unsigned number;   /* of the new slot */
     struct prepared_preset *prepared;
     pthread_t thread;
     _Atomic(enum loader_stage) stage;
@@ -79,18 +70,15 @@ static enum status load_chain(struct preset_loader *loader)
     const struct preset *preset = prepared->preset;
     const struct live_chain_request request = preset_chain_request(preset, &loader->like);
     TRY(live_chain_init(chain, &request));
-    if (chain->filter->outputs != loader->request.outputs)
+    if (chain->filter->outputs != loader->outputs)
         return fail(CAUSE_UNSUPPORTED,
                     "it makes %zu channel%s, not %zu as what plays; begin with it instead",
-                    chain->filter->outputs, plural_s(chain->filter->outputs),
-                    loader->request.outputs);
+                    chain->filter->outputs, plural_s(chain->filter->outputs), loader->outputs);
     const struct stream_slot_settings settings = {.chain = chain->filter,
                                                   .stages = &chain->stages,
                                                   .gain = audio_from_db(preset->live.gain_db),
                                                   .dry = preset->live.dry,
-                                                  .number = loader->request.number};
-    prepared->coming.frames = loader->request.way.frames;
-    prepared->coming.shape = loader->request.way.shape;
+                                                  .number = loader->number};
     return stream_slot_init(&prepared->coming.slot, &settings);
 }
 
@@ -107,12 +95,12 @@ static enum status prepare(struct preset_loader *loader)
     TRY(load_chain(loader));
     if (!atomic_compare_exchange_strong(&loader->stage, &reading, FEEDING))
         return STATUS_INTERRUPTED;
-    TRY(live_change_feed(live_change_of(loader->request.live), &prepared->coming,
+    TRY(live_change_feed(live_change_of(loader->live), &prepared->coming,
                          memory_of(prepared->chain.filter), &loader->cancelled));
     if (atomic_load(&loader->cancelled))
         return STATUS_INTERRUPTED;
     prepared->chain.since = prepared->coming.since;
-    live_change_offer(live_change_of(loader->request.live), &prepared->coming);
+    live_change_offer(live_change_of(loader->live), &prepared->coming);
     return STATUS_OK;
 }
 
@@ -142,30 +130,28 @@ static void keep_to_cpu_beside(struct convolver_settings *convolver)
 }
 
 /* What only the control thread may read; the rest its thread reads. */
-static enum status prepare_request(struct preset_loader *loader,
-                                   const struct preset_loader_request *request)
+static enum status prepare_options(struct preset_loader *loader, const struct play_options *options,
+                                   double gain_db)
 {
-    const struct play_options *options = request->options;
-    loader->request = *request;
-    loader->source = *request->source;
-    loader->like = *request->like;
     loader->settings = options->chain;
     loader->settings.stages = (struct stage_list){0};
     keep_to_cpu_beside(&loader->settings.settings.convolver);
-    if (request->source->place == PRESET_SAVED)
-        return preset_check_name(request->source->text);
-    if (request->source->place != PRESET_OF_OPTIONS)
+    if (loader->source.place == PRESET_SAVED)
+        return preset_check_name(loader->source.text);
+    if (loader->source.place != PRESET_OF_OPTIONS)
         return STATUS_OK;
-    TRY(preset_of_options(options, request->source->mask, &loader->settings,
+    TRY(preset_of_options(options, loader->source.mask, &loader->settings,
                           &loader->prepared->preset));
-    loader->prepared->preset->live.gain_db = request->gain_db;
+    loader->prepared->preset->live.gain_db = gain_db;
     return STATUS_OK;
 }
 
-/* Only while no other change is under way. */
-static enum status preset_loader_start(const struct preset_loader_request *request,
-                                       struct preset_loader **result)
+/* Only while no other change is under way. `gain_db`: with a source of PRESET_OF_OPTIONS. */
+static enum status preset_loader_start(struct live_session *session,
+                                       const struct preset_source *source,
+                                       const struct play_options *options, double gain_db)
 {
+    const struct stream_session *stream = &session->stream;
     struct preset_loader *loader = calloc(1, sizeof *loader);
     struct prepared_preset *prepared = calloc(1, sizeof *prepared);
     if (!loader || !prepared) {
@@ -173,9 +159,16 @@ static enum status preset_loader_start(const struct preset_loader_request *reque
         free(prepared);
         return fail_memory("a preset");
     }
+    prepared->coming.frames = stream->way.frames;
+    prepared->coming.shape = stream->way.shape;
     loader->prepared = prepared;
+    loader->source = *source;
+    loader->like = stream->chain.request;
+    loader->live = stream->live;
+    loader->outputs = stream->chain.filter->outputs;
+    loader->number = ++session->presets.number;
     atomic_init(&loader->users, 1);
-    enum status status = prepare_request(loader, request);
+    enum status status = prepare_options(loader, options, gain_db);
     if (status != STATUS_OK) {
         release_loader(loader);
         return status;
@@ -187,7 +180,7 @@ static enum status preset_loader_start(const struct preset_loader_request *reque
         release_loader(loader);
         return fail(CAUSE_NO_MEMORY, "cannot start a thread for a preset: %s", thread_error(error));
     }
-    *result = loader;
+    session->presets.loader = loader;
     return STATUS_OK;
 }
 
@@ -417,7 +410,7 @@ const struct preset_source *live_preset_last_asked(const struct live_session *se
                                      : &of_options;
 }
 
-/* Of those that were asked for, the last counts; and what is heard may have been saved. */
+/* The preset that was asked for last, else what is heard, which may have been saved. */
 static const char *last_name(const struct live_session *session)
 {
     const struct stream_session *stream = &session->stream;
@@ -448,8 +441,7 @@ end:
 }
 
 /* Prepare what is heard, as if the command line had asked for that. */
-static enum status start_present(struct live_session *session,
-                                 struct preset_loader_request *request)
+static enum status start_present(struct live_session *session)
 {
     const struct stream_session *stream = &session->stream;
     const struct live_chain *chain = &stream->chain;
@@ -466,11 +458,8 @@ static enum status start_present(struct live_session *session,
     options.other_count = chain->choice_count - 1;
     for (size_t i = 0; i < options.other_count; i++)
         options.others[i] = chain->texts[i + 1];
-    request->source = &source;
-    request->options = &options;
-    request->gain_db = stream->gain_db;
     if (status == STATUS_OK)
-        status = preset_loader_start(request, &session->presets.loader);
+        status = preset_loader_start(session, &source, &options, stream->gain_db);
     free_stages(&stages);
     return status;
 }
@@ -488,22 +477,12 @@ void live_preset_ask_present(struct live_session *session)
 
 static void start_loader(struct live_session *session)
 {
-    struct stream_session *stream = &session->stream;
-    struct live_presets *presets = &session->presets;
     char reason[PRESET_REASON] = "";
-    struct stream_request *current = stream_session_begin_request(stream, STREAM_PRESET);
-    struct preset_loader_request request = {
-        .source = &current->source,
-        .options = &session->options->play,
-        .like = &stream->chain.request,
-        .live = stream->live,
-        .outputs = stream->chain.filter->outputs,
-        .way = stream->way,
-        .number = ++presets->number,
-    };
+    struct stream_request *current = stream_session_begin_request(&session->stream, STREAM_PRESET);
     const struct log_keeper before = log_keep_in(reason, sizeof reason);
-    enum status status = current->is_present ? start_present(session, &request)
-                                             : preset_loader_start(&request, &presets->loader);
+    enum status status = current->is_present ? start_present(session)
+                                             : preset_loader_start(session, &current->source,
+                                                                   &session->options->play, 0);
     log_keep_again(&before);
     if (status != STATUS_OK)
         end_request(session, current, reason);

@@ -132,7 +132,7 @@ MUST_CHECK enum status live_control_choose(struct live_session *session, size_t 
 
 /* ---- live_preset.c ---- */
 
-/* Of any source, with the settings of the options. Errors: those of the source. */
+/* A preset of any source, with the settings of the options. Errors: those of the source. */
 MUST_CHECK enum status live_preset_load_source(const struct live_options *options,
                                                const struct preset_source *source,
                                                struct preset **preset);

@@ -252,7 +252,8 @@ void osc_packet_read(void *packet, size_t size,
 
 /* ---- from text ---- */
 
-/* Of a letter of `arguments`; *text moves behind it. A text that is last has blanks, too. */
+/* Adds the word for a letter of `arguments`; *text moves behind it. The last text may
+ * have blanks. */
 static bool add_word(lo_message message, char letter, bool is_last, char **text)
 {
     char *word = *text,
@@ -284,8 +285,7 @@ static lo_message message_of(const char *letters, const char *rest)
     return NULL;
 }
 
-/* A command as words, "choose 2" or "/halo/control 1 gain -6dB", as a message for *path, to be
- * freed. Errors (usage): there is no such command, other arguments. */
+/* As "choose 2" or "/halo/control 1 gain -6dB", for *path; to be freed. */
 static enum status osc_message_make(const char *text, const char **path, lo_message *message)
 {
     const char *prefix = "/halo/", *usage = NULL;

@@ -67,7 +67,7 @@ MUST_CHECK enum status play_options_parse_stage(void *options, const struct opti
  * Errors: usage. */
 MUST_CHECK enum status play_options_check(struct play_options *options);
 
-/* Of the device's input, as asked for or as the layout has them; 0: as the device has them. */
+/* Channels of the device's input, as asked for or as the layout has them; 0: the device's. */
 size_t play_options_channels(const struct play_options *options);
 
 enum view_choice play_options_view(const struct play_options *options);

@@ -33,7 +33,7 @@ struct preset_source {
     int mask;            /* that is heard, from 1; 0: the dry signal; PRESET_OWN_MASK: its own */
 };
 
-/* Of the same stages. */
+/* Whether both are of the same stages. */
 bool preset_source_is(const struct preset_source *source, const struct preset_source *other);
 
 /* For messages: "preset evening", "chain phones.yml". */

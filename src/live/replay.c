@@ -20,7 +20,6 @@
 enum { CHANNELS_MOST = LIVE_CHANNELS_MOST, RATE_MOST = 10000000, BLOCK_MOST = 1 << 16 };
 enum { STAGES_MOST = 1000 };
 
-/* A usage error: what no recording writes. */
 static enum status replay_refuse(const struct replay *replay, const char *problem)
 {
     return fail(CAUSE_USAGE, "cannot replay %s: %s", replay->path, problem);
@@ -106,7 +105,7 @@ static bool read_tempo(const json_t *line, struct plugin_tempo *tempo)
     return valid;
 }
 
-/* Of the input. Logs of earlier versions have none. */
+/* The layout of the input. Logs of earlier versions have none. */
 static bool read_layout(const json_t *line, struct channel_layout *layout)
 {
     size_t speakers = 0, ambisonic = 0;

@@ -88,7 +88,6 @@ static float select_value(float *values, size_t count, size_t rank)
     return values[from];
 }
 
-/* Outages go to the log, unless it is NULL. */
 static void live_load_update(struct live_load *load, struct live *live, struct live_log *log)
 {
     struct block_time time;

@@ -88,7 +88,6 @@ static void to_wide(const char *text, wchar_t *wide, size_t size, int *columns)
     wide[count] = L'\0';
 }
 
-/* The width of a text, and how many bytes of it fit in `columns`, broken at a blank. */
 static int screen_columns(const char *text)
 {
     wchar_t wide[TEXT_MOST];
@@ -205,7 +204,6 @@ static int draw_message(const struct screen_message *message, enum screen_style 
     return draw_wrapped(message->text, pen, style, most);
 }
 
-/* The newest messages, at the end of `rows` rows. */
 static void screen_draw_messages(struct screen *screen, int row, int rows, int width)
 {
     double now = monotonic_seconds();
