@@ -1,7 +1,7 @@
 /* The backend "cpu": selects a variant, and what both share. */
 #include "convolve/convolver_cpu.h"
 
-#include "base/memory_limit.h"
+#include "base/machine.h"
 #include "base/plural.h"
 #include "base/realtime.h"
 #include "signal/audio.h"
