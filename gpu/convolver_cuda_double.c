@@ -62,7 +62,7 @@ static inline struct workers *double_workers(const struct gpu_double *gpu)
     return gpu->shape.live ? NULL : gpu->shape.workers;
 }
 
-/* Of a sample that the filters before and after it have. */
+/* Bytes of a sample that the filters before and after it have. */
 static inline size_t double_sample(const struct gpu_double *gpu)
 {
     return gpu->shape.precision == PRECISION_DOUBLE ? sizeof(double) : sizeof(float);

@@ -31,7 +31,7 @@ struct live_graph_mask {
     unsigned head; /* taps */
 };
 
-/* Of a block; LIVE_FRESH, LIVE_ARMED and LIVE_TRAP in `flags`. */
+/* What precedes the samples of a block; LIVE_FRESH, LIVE_ARMED and LIVE_TRAP in `flags`. */
 struct live_header {
     unsigned codes[LIVE_SLOTS];
     unsigned flags;

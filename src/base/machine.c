@@ -42,7 +42,7 @@ static uint64_t read_limit(const char *folder, const char *name)
     return is_there ? bytes : UINT64_MAX;
 }
 
-/* Of the group in `mount` and of those that hold it. */
+/* The least limit of the group in `mount` and of the groups that hold it. */
 static uint64_t limit_of(const char *mount, const char *group, const char *name)
 {
     char folder[PATH_MAX];

@@ -36,7 +36,7 @@ struct numa_place {
     char cpu_list[128]; /* as the system writes them; "" */
 };
 
-/* Of the device `bus`, such as 0000:18:00.0; `sys`: /sys. */
+/* The place of the device `bus`, such as 0000:18:00.0; `sys`: /sys. */
 struct numa_place numa_place_of(const char *sys, const char *bus);
 
 /* As in 0-3,8. False: no such list, or a processor beyond what a cpu_set_t has. */

@@ -245,7 +245,7 @@ enum status cause_status(enum cause cause)
                                         : STATUS_FAILED;
 }
 
-/* Of a line that is too long, as names can make it, the end says why. (Whoever asks only whether
+/* The end of a line says why. Names can make a line too long: then its middle is left out. (Whoever asks only whether
  * something fails has no room for either.) */
 static void keep_ends(char *text, size_t size, const char *format, va_list arguments)
 {

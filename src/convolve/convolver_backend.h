@@ -47,7 +47,7 @@ struct convolver_backend {
     const struct convolver_backend *in_double; /* for double precision. NULL: there is none */
     /* Whether auto may choose it. NULL: no. */
     bool (*is_usable)(void);
-    /* Of the processor's memory, in bytes a second, where `is_usable`; 0: unknown. */
+    /* The bandwidth of the processor's memory, bytes a second, where `is_usable`; 0: unknown. */
     double (*bandwidth)(void);
     /* Begin in a thread what every convolver needs; and wait for it. NULL: nothing takes long. */
     void (*expect)(const struct gpu_settings *gpu, size_t taps); /* taps 0: unknown */

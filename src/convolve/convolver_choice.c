@@ -45,7 +45,8 @@ static const double HAND_OVER = 0.5e-9;    /* a sample to where a GPU gets it, o
 static const double DEVICE_TURN = 0.07e-3; /* a job, of the thread that serves a GPU */
 static const double MASK_SENT = 0.2e-3;    /* a mask, until a GPU has it, while others wait */
 
-/* Of the CPU's time: the constants of one machine are that wrong on another. */
+/* A GPU has to take less than this part of the CPU's time: the constants of one machine are that
+ * wrong on another. */
 static const double CLEARLY = 0.5;
 
 enum {

@@ -177,7 +177,7 @@ struct products {
     const real *mask[PRODUCTS_MOST];
 };
 
-/* Of the spectra, floats [from, from + floats). */
+/* The floats [from, from + floats) of the spectra. */
 struct tile {
     size_t from, floats;
 };
@@ -394,7 +394,7 @@ static enum status init_spectra(struct cpu_batch_convolution *convolution)
     return odd_fft_create(plan->fft, &convolution->fft);
 }
 
-/* Of the two jobs of a step: transforms of inputs, then products and transforms back. */
+/* The workers of the two jobs of a step: transforms of inputs, then products and transforms back. */
 static struct workers *sharers_of(const struct cpu_batch_convolution *convolution)
 {
     const struct convolver_shape *shape = &convolution->shape;

@@ -18,7 +18,7 @@ enum {
 
 /* ---- units of a job ---- */
 
-/* Of the masks that the job of segment `s` serves, one that may need double precision, or NULL. */
+/* A mask that the job of segment `s` serves and that may need double precision, or NULL. */
 HALO_REALTIME static const struct cpu_live_mask *mask_near_bound(const struct segment *segment,
                                                                  size_t s)
 {
@@ -620,8 +620,8 @@ static bool fits(const struct cpu_live_convolution *convolution, const struct se
     return now > expected + margin || now + (int64_t)unit < expected - margin;
 }
 
-/* Of the lanes that are not skipped, which are bits, the one whose job is due first; of several,
- * the next one from `first` on. */
+/* The lane whose job is due first, and among several the next one from `first` on. Lanes whose bits
+ * are in `skipped` are left out. */
 static struct lane_choice most_urgent(const struct cpu_live_convolution *convolution, size_t first,
                                       const uint32_t skipped[PARTITION_SEGMENTS_MOST])
 {

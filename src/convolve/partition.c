@@ -21,7 +21,7 @@ static const double STEP_COST = 50;      /* fixed, per transform */
 static const double COLD_COST = 250;
 enum { COLD_CHANNELS = 2 }; /* that it was measured with */
 
-/* Of two jobs that are not worth waking a thread (workers.h). */
+/* Estimated ns of a step whose two jobs are not worth waking a thread (workers.h). */
 static const double SHORT_STEP = 300e3;
 
 enum {
