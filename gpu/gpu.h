@@ -20,7 +20,8 @@ void gpu_settle(void);
 /* Whether there is a GPU. */
 bool gpu_is_there(void);
 
-/* The bandwidth of the first GPU's memory, bytes a second, as the driver reports it; 0: it does not. */
+/* The bandwidth of the first GPU's memory, bytes a second, as the driver reports it; 0: it does
+ * not. */
 double gpu_bandwidth(void);
 
 /* Whether the current device computes in double precision at least half as fast as in single. */

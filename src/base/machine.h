@@ -13,9 +13,9 @@ size_t machine_processors(void);
 /* Whether a driver of NVIDIA's GPUs may be there. */
 bool machine_may_have_gpu(void);
 
-/* Bytes of memory that this process can have: the least of the machine's memory, of what its control groups allow (cgroup v1 and v2: a
- * container's limit, MemoryMax of systemd, --mem of Slurm) and of address space (ulimit -v). It is
- * read once. */
+/* Bytes of memory that this process can have: the least of the machine's memory, of what its
+ * control groups allow (cgroup v1 and v2: a container's limit, MemoryMax of systemd, --mem of
+ * Slurm) and of address space (ulimit -v). It is read once. */
 uint64_t memory_limit(void);
 
 /* The same of the control groups alone, by files that look like /proc/self/cgroup and

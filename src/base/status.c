@@ -245,8 +245,8 @@ enum status cause_status(enum cause cause)
                                         : STATUS_FAILED;
 }
 
-/* The end of a line says why. Names can make a line too long: then its middle is left out. (Whoever asks only whether
- * something fails has no room for either.) */
+/* The end of a line says why. Names can make a line too long: then its middle is left out. (Whoever
+ * asks only whether something fails has no room for either.) */
 static void keep_ends(char *text, size_t size, const char *format, va_list arguments)
 {
     static const char gap[] = " ... ";

@@ -1,4 +1,5 @@
-/* What a backend of the convolver implements. Backends are rows of a table in convolver_choice.c. */
+/* What a backend of the convolver implements. Backends are rows of a table in convolver_choice.c.
+ */
 #ifndef HALO_CONVOLVER_BACKEND_H
 #define HALO_CONVOLVER_BACKEND_H
 

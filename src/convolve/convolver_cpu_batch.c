@@ -394,7 +394,8 @@ static enum status init_spectra(struct cpu_batch_convolution *convolution)
     return odd_fft_create(plan->fft, &convolution->fft);
 }
 
-/* The workers of the two jobs of a step: transforms of inputs, then products and transforms back. */
+/* The workers of the two jobs of a step: transforms of inputs, then products and transforms back.
+ */
 static struct workers *sharers_of(const struct cpu_batch_convolution *convolution)
 {
     const struct convolver_shape *shape = &convolution->shape;

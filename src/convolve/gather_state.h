@@ -1,4 +1,5 @@
-/* What gather.c and convolver_gathered.c share. The gather's lock protects all of it, except where it says otherwise. */
+/* What gather.c and convolver_gathered.c share. The gather's lock protects all of it, except where
+ * it says otherwise. */
 #ifndef HALO_GATHER_STATE_H
 #define HALO_GATHER_STATE_H
 

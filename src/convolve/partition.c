@@ -274,8 +274,8 @@ size_t partition_preferred_block(const struct partition_job *job, size_t most)
     }
     size_t chunks = divide_up(REQUEST_LEAST, hop);
     chunks = divide_up(chunks, PARTITION_THREADS) * PARTITION_THREADS;
-    /* Short chunks: of a shorter block more stays in the cache. In a short sound a block is new memory,
-     * which takes longer than many threads save. */
+    /* Short chunks: of a shorter block more stays in the cache. In a short sound a block is new
+     * memory, which takes longer than many threads save. */
     if (most / 2 / hop * job->channels >= (is_short ? THREADS_SHORT : PARTITION_THREADS))
         most /= 2;
     size_t fit = most / hop > 0 ? most / hop : 1;
