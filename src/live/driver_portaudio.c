@@ -177,7 +177,6 @@ static const char *portaudio_alsa_server(const char *device)
 /* ---- the rate of a sound server ---- */
 
 #ifdef HALO_PULSE_HEADERS
-#include "base/monotonic.h"
 #include "live/pulse_library.h"
 
 #define PULSE_WAIT_NS INT64_C(500000000)

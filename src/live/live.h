@@ -17,7 +17,7 @@
 #ifndef HALO_LIVE_H
 #define HALO_LIVE_H
 
-#include "base/thread_usage.h"
+#include "base/thread.h"
 #include "chain/stage_controls.h"
 #include "live/live_change.h"
 #include "live/recorder.h"
