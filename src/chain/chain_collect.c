@@ -3,6 +3,7 @@
 #include "base/files_named.h"
 #include "chain/chain_copies.h"
 #include "chain/stage_paths.h"
+#include "mask/mask_load.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 #include "chain/chain_copies.h"
 
 #include "base/files_read.h"
-#include "mask/mask.h"
+#include "mask/mask_load.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -5,9 +5,10 @@
 #include "base/plural.h"
 #include "base/suggest.h"
 #include "chain/stage_mix.h"
-#include "mask/mask_minimum_phase.h"
+#include "mask/mask.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 

@@ -19,7 +19,7 @@
  *   early=LENGTH         keep the direct sound, the largest tap of all, and that much after it: the
  *                        early reflections of a room
  *   fade=LENGTH          fade out over that much: tap i of n by cos^2(pi/2 (i + 1/2) / n)
- *   phase=minimum        the same magnitudes with the least delay (mask_minimum_phase.h)
+ *   phase=minimum        the same magnitudes with the least delay (mask_resample.c)
  *   delay=LENGTH         silence before it; time zero stays where it is
  *   align=peak           time zero is the direct sound: with --tail none the output begins with it,
  *                        and has the length of the input
@@ -46,7 +46,7 @@
 
 #include "base/options.h"
 #include "chain/mask_map.h"
-#include "mask/mask.h"
+#include "mask/mask_load.h"
 #include "signal/audio.h"
 
 #include <stdint.h>

@@ -3,6 +3,7 @@
 #include "chain/stage_mask.h"
 #include "command/commands.h"
 #include "mask/mask_curves.h"
+#include "mask/mask_load.h"
 #include "mask/mask_write.h"
 
 #include <complex.h>

@@ -7,7 +7,7 @@
 #include "command/commands.h"
 #include "mask/design.h"
 #include "mask/mask2d.h"
-#include "mask/mask2d_summary.h"
+#include "mask/mask_summary.h"
 #include "mask/mask_plot.h"
 #include "mask/response.h"
 #include "mask/response_plot.h"

@@ -5,8 +5,6 @@
 #include "command/commands.h"
 #include "mask/design.h"
 #include "mask/mask2d.h"
-#include "mask/mask2d_summary.h"
-#include "mask/mask_lint.h"
 #include "mask/mask_stats.h"
 #include "mask/mask_summary.h"
 #include "sound/port.h"

@@ -23,10 +23,6 @@ MUST_CHECK enum status mask_write_sound(const struct mask *mask,
 MUST_CHECK enum status mask_write_text(const struct mask *mask, const char *path, bool all,
                                        const struct mask_write_settings *settings);
 
-/* The first column as headerless little-endian floating point. */
-MUST_CHECK enum status mask_write_raw(const struct mask *mask, const char *path,
-                                      const struct mask_write_settings *settings);
-
 /* A copy of the mask without own paths: a column for every channel if each goes to itself, else one
  * for each input and output, all outputs of the first input first (map=matrix; *is_matrix). */
 MUST_CHECK enum status mask_without_paths(const struct mask *mask, struct mask **plain,

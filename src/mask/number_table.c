@@ -1,10 +1,147 @@
-#include "mask/first_column.h"
+#include "mask/number_table.h"
+#include "mask/response_file.h"
 
-#include "mask/level_curve.h"
-
+#include <ctype.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+bool number_line_is(const char *line)
+{
+    return strpbrk(line, "0123456789") && !line[strspn(line, "0123456789+-.,;eE\" \t\v\f")];
+}
+
+bool number_line_is_remark(const char *line)
+{
+    return *line == '%' || strncmp(line, "//", 2) == 0 ||
+           ((*line | 0x20) == 's' && strncasecmp(line, "sep=", 4) == 0) ||
+           (*line == ';' && !number_line_is(line));
+}
+
+void number_line_blank(char *line)
+{
+    bool is_csv = strstr(line, "\",") || strstr(line, ",\""), is_quoted = false;
+    for (char *at = line; *(at += strcspn(at, "\t\v\f;\",")); at++) {
+        bool beside_blank = (at > line && at[-1] == ' ') || strchr(" \t", at[1]);
+        is_quoted ^= *at == '"';
+        if (*at != ',' || beside_blank || (is_csv && !is_quoted))
+            *at = ' ';
+    }
+}
+
+uint64_t number_line_gaps(const char *line, enum comma_role role)
+{
+    uint64_t cell = 1, empty = cell, gaps = 0;
+    if (!strpbrk(line, ";,"))
+        return 0;
+    for (; *line; line++)
+        if (*line == ';' || (*line == ',' && role == COMMA_SEPARATES)) {
+            cell = cell << 1 | cell >> 63;
+            empty |= cell;
+        } else if (!strchr(" \t\"", *line)) {
+            empty &= ~cell;
+            gaps = empty;
+        }
+    return gaps;
+}
+
+size_t number_line_fields(const char *line)
+{
+    size_t fields = 0;
+    for (line += strspn(line, " "); *line; fields++) {
+        line += strcspn(line, " ");
+        line += strspn(line, " ");
+    }
+    return fields;
+}
+
+void number_line_settle(char *line, enum comma_role role)
+{
+    for (char *at = line; role != COMMA_UNKNOWN && (at = strchr(at, ','));)
+        *at = role == COMMA_IS_DECIMAL ? '.' : ' ';
+}
+
+const char *number_line_name(const char *line, size_t column, size_t *length)
+{
+    const char *separators = strchr(line, ';')    ? ";"
+                             : strchr(line, '\t') ? "\t"
+                             : strchr(line, ',')  ? ","
+                                                  : " ";
+    if (column > NUMBER_LINE_NAMES_MOST)
+        return NULL;
+    line += strspn(line, " *#");
+    while (--column > 0 && *line) {
+        line += strcspn(line, separators);
+        line += *separators == ' ' ? strspn(line, " ") : *line != '\0';
+    }
+    line += strspn(line, " \"");
+    if (!*line)
+        return NULL;
+    *length = strcspn(line, separators);
+    while (*length > 0 && strchr(" \"\r", line[*length - 1]))
+        --*length;
+    return line;
+}
+
+size_t number_line_names(const char *line)
+{
+    size_t names = 0, length;
+    while (number_line_name(line, names + 1, &length))
+        names++;
+    return names;
+}
+
+static bool is_column_name(const char *name, size_t length)
+{
+    char *end;
+    (void)strtod(name, &end); /* nan, inf */
+    return (isalpha((unsigned char)*name) || *name & 0x80) && end < name + length &&
+           !memchr(name, '=', length) && !memchr(name, ':', length);
+}
+
+size_t number_line_header(const char *line)
+{
+    size_t names = 0, named = 0, length;
+    for (const char *name; (name = number_line_name(line, names + 1, &length)); names++) {
+        bool is_named = is_column_name(name, length);
+        if (!is_named && !(names == 0 && length == 0))
+            return 0;
+        named += is_named;
+    }
+    return named > 0 ? names : 0;
+}
+
+/* Whether a field, up to `end`, must be several numbers. */
+static bool is_several(const char *field, const char *end)
+{
+    bool has_comma = false, has_point = false, is_signed = false, has_exponent = false;
+    for (const char *at = field; at < end; at++) {
+        has_exponent |= !has_comma && tolower((unsigned char)*at) == 'e';
+        has_comma |= *at == ',';
+        is_signed |= *at == ',' && (at[1] == '-' || at[1] == '+');
+        has_point |= *at == '.';
+    }
+    return has_comma && (has_point || is_signed || has_exponent);
+}
+
+void comma_evidence_add(struct comma_evidence *evidence, const char *line)
+{
+    bool is_alone = number_line_fields(line) == 1;
+    if (!strchr(line, ','))
+        return;
+    for (line += strspn(line, " "); *line; line += strspn(line, " ")) {
+        const char *end = line + strcspn(line, " "), *comma = strchr(line, ',');
+        if (is_several(line, end))
+            evidence->separates = true;
+        else if (comma && comma < end && !is_alone)
+            evidence->is_decimal = true;
+        line = end;
+    }
+}
+
+/* ---- the first column ---- */
 
 enum {
     COUNTS_LEAST = 3, /* rows */
@@ -34,12 +171,12 @@ struct shape {
     bool has_levels; /* another column may be levels */
 };
 
-static double at(const struct shape *shape, size_t row)
+static double at_row(const struct shape *shape, size_t row)
 {
     return shape->values[row * shape->width];
 }
 
-static int compare(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -51,8 +188,8 @@ static enum status find_duplicates(struct shape *shape)
     if (!sorted)
         return fail_memory("a mask");
     for (size_t i = 0; i < shape->rows; i++)
-        sorted[i] = at(shape, i);
-    qsort(sorted, shape->rows, sizeof *sorted, compare);
+        sorted[i] = at_row(shape, i);
+    qsort(sorted, shape->rows, sizeof *sorted, compare_doubles);
     for (size_t i = 1; i < shape->rows; i++)
         shape->has_duplicates |= !(sorted[i] > sorted[i - 1]);
     free(sorted);
@@ -62,20 +199,20 @@ static enum status find_duplicates(struct shape *shape)
 static void measure(struct shape *shape)
 {
     size_t rows = shape->rows;
-    shape->first = at(shape, 0);
-    shape->step = rows > 1 ? (at(shape, rows - 1) - shape->first) / (double)(rows - 1) : 0;
+    shape->first = at_row(shape, 0);
+    shape->step = rows > 1 ? (at_row(shape, rows - 1) - shape->first) / (double)(rows - 1) : 0;
     shape->least = INFINITY;
     shape->rises = shape->falls = rows > 1;
     shape->is_even = shape->step > 0;
     for (size_t i = 0; i < rows; i++) {
-        double value = at(shape, i), place = shape->first + (double)i * shape->step;
+        double value = at_row(shape, i), place = shape->first + (double)i * shape->step;
         shape->has_negative |= value < 0;
         shape->most = fmax(shape->most, value);
         if (value > 0)
             shape->least = fmin(shape->least, value);
         shape->is_even &= fabs(value - place) <= shape->step / 2; /* they may be rounded */
-        shape->rises &= i == 0 || value > at(shape, i - 1);
-        shape->falls &= i == 0 || value < at(shape, i - 1);
+        shape->rises &= i == 0 || value > at_row(shape, i - 1);
+        shape->falls &= i == 0 || value < at_row(shape, i - 1);
         for (size_t c = 1; c < shape->columns; c++)
             shape->loudest = fmax(shape->loudest, fabs(shape->values[i * shape->width + c]));
     }
@@ -87,7 +224,8 @@ static bool is_whole(double value)
     return fabs(value - rint(value)) <= 0;
 }
 
-/* Or anything else over frequency: integer taps are larger, or those of the first column again. */
+/* Whether a column may be levels, or anything else over frequency. Integer taps are larger, or they
+ * are those of the first column again. */
 static bool may_be_levels(const struct shape *shape, size_t column)
 {
     size_t levels = 0;
@@ -95,8 +233,8 @@ static bool may_be_levels(const struct shape *shape, size_t column)
     for (size_t i = 0; i < shape->rows; i++) {
         double value = shape->values[i * shape->width + column];
         levels += fabs(value) <= LEVEL_CURVE_MOST;
-        differs |= fabs(value - at(shape, i)) > 0;
-        are_whole &= is_whole(value) && is_whole(at(shape, i));
+        differs |= fabs(value - at_row(shape, i)) > 0;
+        are_whole &= is_whole(value) && is_whole(at_row(shape, i));
     }
     return differs && (!are_whole || LEVELS_OF * levels >= (LEVELS_OF - 1) * shape->rows);
 }
@@ -106,7 +244,7 @@ static bool counts(const struct shape *shape)
     bool begins = shape->first == 0 || shape->first == 1;
     bool steps = shape->rises && shape->step == 1;
     for (size_t i = 0; steps && i < shape->rows; i++)
-        steps = at(shape, i) == shape->first + (double)i;
+        steps = at_row(shape, i) == shape->first + (double)i;
     bool may_be_hertz =
         shape->has_levels && shape->most >= ORDERED_REACHES_LEAST && shape->loudest > TAP_MOST;
     return begins && steps && shape->rows >= COUNTS_LEAST && !may_be_hertz;
@@ -123,7 +261,7 @@ uint32_t usual_rate(double rate)
     return 0;
 }
 
-/* Of times in seconds or milliseconds. */
+/* The rate of times in seconds or milliseconds. */
 static uint32_t rate_of(const struct shape *shape)
 {
     uint32_t rate = 0;

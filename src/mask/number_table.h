@@ -1,7 +1,10 @@
-/* Lines of numbers as spreadsheets and other programs write them: separated by blanks, tabs,
- * semicolons or commas, in quotes or not. Threads: any. */
-#ifndef HALO_NUMBER_LINE_H
-#define HALO_NUMBER_LINE_H
+/* Tables of numbers as spreadsheets and other programs write them: their lines, separated by
+ * blanks, tabs, semicolons or commas, in quotes or not; and what their first column holds. Threads:
+ * any. */
+#ifndef HALO_NUMBER_TABLE_H
+#define HALO_NUMBER_TABLE_H
+
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +53,28 @@ struct comma_evidence {
 /* Look at a line behind number_line_blank. A comma with a point, an exponent or a sign separates
  * in its field; it is a decimal mark where blanks separate fields. */
 void comma_evidence_add(struct comma_evidence *evidence, const char *line);
+
+/* ---- the first of several columns ----
+ *
+ * Programs write times, counts or frequencies there, and as taps those would be noise. */
+enum first_column_kind {
+    FIRST_COLUMN_TAPS,
+    FIRST_COLUMN_COUNTS,      /* 0 1 2 ... or 1 2 3 ... */
+    FIRST_COLUMN_TIMES,       /* rises evenly */
+    FIRST_COLUMN_FREQUENCIES, /* in any order */
+};
+
+struct first_column {
+    enum first_column_kind kind;
+    uint32_t rate; /* of times, in Hz; 0: none that is usual */
+};
+
+/* Look at a table of finite numbers, row after row of `width`. Its first `left_out` columns do not
+ * count. Errors: memory. */
+MUST_CHECK enum status first_column_find(const double *values, size_t rows, size_t width,
+                                         size_t left_out, struct first_column *found);
+
+/* The usual sampling rate that differs by a thousandth at most; 0: none. */
+uint32_t usual_rate(double rate);
 
 #endif
