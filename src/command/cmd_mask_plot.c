@@ -7,8 +7,8 @@
 #include "command/commands.h"
 #include "mask/design.h"
 #include "mask/mask2d.h"
-#include "mask/mask_summary.h"
 #include "mask/mask_plot.h"
+#include "mask/mask_summary.h"
 #include "mask/response.h"
 #include "mask/response_plot.h"
 

@@ -142,7 +142,7 @@ static uint32_t bits_of(float tap)
 }
 
 static enum status write_raw(const struct mask *mask, const char *path,
-                           const struct mask_write_settings *settings)
+                             const struct mask_write_settings *settings)
 {
     struct text_file *file;
     TRY(text_file_open(path, settings, &file));
