@@ -6,6 +6,7 @@
 #include "chain/spec.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -47,11 +47,7 @@ static enum status write_config(const struct mask_convert_settings *settings, st
         TRY(mask_route(mask, 2, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO));
     if (mask->origin)
         note("%s cannot store that time zero is at tap %zu", settings->out, mask->origin);
-    const struct mask_config_writer *writer;
-    for (size_t i = 0; (writer = mask_config_writer_at(i)); i++)
-        if (strcmp(writer->name, settings->to) == 0)
-            break;
-    return mask_config_write(writer, mask, settings->out, &settings->write);
+    return mask_config_write(settings->to, mask, settings->out, &settings->write);
 }
 
 /* IN with the options, as a spec of --mask. */
@@ -136,12 +132,6 @@ static enum status convert(void *options)
     return status;
 }
 
-static const char *writer_name(size_t index)
-{
-    const struct mask_config_writer *writer = mask_config_writer_at(index);
-    return writer ? writer->name : NULL;
-}
-
 static const char *const format_names[] = {"float", "double", NULL};
 
 static const struct option_row rows[] = {
@@ -150,7 +140,7 @@ static const struct option_row rows[] = {
     OPT_WORD("to", "PROGRAM", struct mask_convert_settings, to,
              "write a configuration of jconvolver (and fconvolver),\n"
              "camilladsp, brutefir, eqapo or pipewire, and its files beside it",
-             .name_at = writer_name),
+             .name_at = mask_config_program),
     OPT_CHOICE("format", "FORMAT", struct mask_convert_settings, write.is_double, format_names,
                "precision of the taps written: float (default) or double"),
     OPT_STRING("raw", "FORMAT", struct mask_convert_settings, raw,

@@ -56,11 +56,8 @@ struct design_kind {
 };
 
 /* Families; the last row of each has no name. */
-extern const struct design_kind design_filters[];
-extern const struct design_kind design_simple[];
-extern const struct design_kind design_equalisers[];
-extern const struct design_kind design_rooms[];
-extern const struct design_kind design_combine[];
+extern const struct design_kind design_filters[], design_simple[], design_equalisers[],
+    design_rooms[], design_combine[];
 
 /* Errors of all the following: usage, if not stated.
  *

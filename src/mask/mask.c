@@ -204,17 +204,17 @@ static const struct hesuvi_layout *layout_of(size_t channels)
     return NULL;
 }
 
-static bool mask_may_be_hesuvi(const struct mask *mask)
+static bool may_be_hesuvi(const struct mask *mask)
 {
     return mask->columns == ALL || mask->columns == HALF;
 }
 
-static enum status mask_route_hesuvi(struct mask *mask, size_t channels, enum mask_map map)
+static enum status route_hesuvi(struct mask *mask, size_t channels, enum mask_map map)
 {
     const struct hesuvi_layout *layout = layout_of(channels);
     if (map != MASK_MAP_AUTO)
         return fail(CAUSE_USAGE, "mask %s: order=hesuvi and map= exclude each other", mask->name);
-    if (!mask_may_be_hesuvi(mask))
+    if (!may_be_hesuvi(mask))
         return fail(CAUSE_USAGE,
                     "mask %s: order=hesuvi is for a mask of 14 or 7 channels, but it has %zu",
                     mask->name, mask->columns);
@@ -248,7 +248,7 @@ static void add_path(struct mask *mask, size_t input, size_t output, size_t colu
 
 static enum status refuse_counts(const struct mask *mask, size_t channels, enum mask_map map)
 {
-    const char *hesuvi = mask_may_be_hesuvi(mask) ? "; order=hesuvi if it is one of HeSuVi" : "";
+    const char *hesuvi = may_be_hesuvi(mask) ? "; order=hesuvi if it is one of HeSuVi" : "";
     if (map == MASK_MAP_SPLIT)
         return fail(CAUSE_USAGE,
                     "mask %s: map=split sends a mono sound through each of the mask's %zu "
@@ -310,7 +310,7 @@ enum status mask_route(struct mask *mask, size_t channels, enum mask_order order
     if (mask->has_own_paths)
         return fit_own_paths(mask, channels);
     if (order == MASK_ORDER_HESUVI)
-        return mask_route_hesuvi(mask, channels, map);
+        return route_hesuvi(mask, channels, map);
     size_t columns = mask->columns;
     size_t most = channels > columns ? channels : columns;
     free(mask->paths);
@@ -339,7 +339,7 @@ enum status mask_route(struct mask *mask, size_t channels, enum mask_order order
         add_path(mask, right, 0, rl);
         add_path(mask, right, 1, rr);
     } else if (channels == 1) {
-        if (map == MASK_MAP_AUTO && mask_may_be_hesuvi(mask))
+        if (map == MASK_MAP_AUTO && may_be_hesuvi(mask))
             note("mask %s: a mono sound goes through each of its %zu channels; order=hesuvi if it "
                  "is one of HeSuVi",
                  mask->name, columns);

@@ -22,22 +22,12 @@ struct mask_reader {
     bool (*is_my_config)(const struct mask_config *config);
     enum status (*read_config)(struct mask_config *config, struct mask **mask);
 };
-extern const struct mask_reader mask_reader_raw;
-extern const struct mask_reader mask_reader_sound;
-extern const struct mask_reader mask_reader_response; /* refuses: response_file.h */
-extern const struct mask_reader mask_reader_rew;
-extern const struct mask_reader mask_reader_jconvolver;
-extern const struct mask_reader mask_reader_brutefir;
-extern const struct mask_reader mask_reader_convolver;
-extern const struct mask_reader mask_reader_eqapo;
-extern const struct mask_reader mask_reader_camilladsp;
-extern const struct mask_reader mask_reader_text;
-extern const struct mask_reader mask_reader_ambix;
-extern const struct mask_reader mask_reader_sofa;
-extern const struct mask_reader mask_reader_pipewire;
-extern const struct mask_reader mask_reader_easyeffects;
-extern const struct mask_reader mask_reader_rew_table;
-extern const struct mask_reader mask_reader_minidsp;
+/* mask_reader_response refuses (response_file.h). */
+extern const struct mask_reader mask_reader_raw, mask_reader_sound, mask_reader_response,
+    mask_reader_rew, mask_reader_jconvolver, mask_reader_brutefir, mask_reader_convolver,
+    mask_reader_eqapo, mask_reader_camilladsp, mask_reader_text, mask_reader_ambix,
+    mask_reader_sofa, mask_reader_pipewire, mask_reader_easyeffects, mask_reader_rew_table,
+    mask_reader_minidsp;
 
 /* Read a file if it is of this kind. Else *mask stays NULL and nothing is printed. */
 MUST_CHECK enum status mask_reader_read(const struct mask_reader *reader, const char *file,

@@ -482,7 +482,15 @@ static enum status check_eqapo(const struct mask *mask)
     return STATUS_OK;
 }
 
-static const struct mask_config_writer writers[] = {
+static const struct config_writer {
+    const char *name;
+    const char *ending; /* of the named files: .wav, or .f32 (raw samples; in double .f64) */
+    bool has_one_file;  /* for all columns; else one for each */
+    enum status (*check)(const struct mask *mask); /* refuses masks; NULL: none */
+    /* `stem` is the name of the files without ending, and without folder unless has_folder. */
+    void (*print)(const struct mask *mask, const char *stem, bool is_double, FILE *stream);
+    bool has_folder; /* the program looks for names without one elsewhere */
+} writers[] = {
     {"jconvolver", ".wav", true, NULL, print_jconvolver, false},
     {"camilladsp", ".wav", true, NULL, print_camilladsp, false},
     {"brutefir", ".f32", false, check_brutefir, print_brutefir, false},
@@ -490,12 +498,12 @@ static const struct mask_config_writer writers[] = {
     {"pipewire", ".wav", true, check_pipewire, print_pipewire, true},
 };
 
-const struct mask_config_writer *mask_config_writer_at(size_t index)
+const char *mask_config_program(size_t index)
 {
-    return index < sizeof writers / sizeof *writers ? &writers[index] : NULL;
+    return index < sizeof writers / sizeof *writers ? writers[index].name : NULL;
 }
 
-static enum status write_files(const struct mask_config_writer *writer, const struct mask *mask,
+static enum status write_files(const struct config_writer *writer, const struct mask *mask,
                                const char *path, const struct mask_write_settings *settings)
 {
     bool is_raw = strcmp(writer->ending, ".f32") == 0;
@@ -517,7 +525,7 @@ static enum status write_files(const struct mask_config_writer *writer, const st
 }
 
 /* What the configuration calls its files, without their ending. */
-static enum status name_stem(const struct mask_config_writer *writer, const char *path, char **stem)
+static enum status name_stem(const struct config_writer *writer, const char *path, char **stem)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     int length = (int)(path + stem_length(path) - name);
@@ -539,10 +547,13 @@ static enum status name_stem(const struct mask_config_writer *writer, const char
     return made >= 0 ? STATUS_OK : fail_memory("writing a mask");
 }
 
-enum status mask_config_write(const struct mask_config_writer *writer, const struct mask *mask,
-                              const char *path, const struct mask_write_settings *settings)
+enum status mask_config_write(const char *program, const struct mask *mask, const char *path,
+                              const struct mask_write_settings *settings)
 {
+    const struct config_writer *writer = writers;
     struct text_file *file;
+    while (strcmp(writer->name, program) != 0)
+        writer++;
     if (writer->check)
         TRY(writer->check(mask));
     /* Before the first file is written, so that a refusal leaves none. */
