@@ -1,7 +1,6 @@
 /* Configurations of BruteFIR: its coeff, input, output and filter blocks. Settings of devices,
  * processes and speed do not change the sound and are ignored; fractional delays, the equaliser
  * module and the like are refused. Names point into the text, which the tokeniser changes. */
-#include "mask/mask_config.h"
 #include "mask/mask_matrix.h"
 
 #include <ctype.h>
@@ -26,13 +25,11 @@ struct brutefir_links {
 };
 
 struct brutefir_coeff {
-    char *name;
-    char *file; /* NULL: not given */
+    char *name, *file; /* file NULL: not given */
     size_t line;
     char *format; /* as BruteFIR calls it */
     double gain;
-    uint64_t skip;
-    uint64_t blocks; /* 0: all */
+    uint64_t skip, blocks; /* blocks 0: all */
 };
 
 struct brutefir_channel {
@@ -43,8 +40,7 @@ struct brutefir_channel {
 };
 
 struct brutefir_channels {
-    size_t count;
-    size_t devices; /* channels of the sound */
+    size_t count, devices; /* devices: channels of the sound */
     struct brutefir_channel at[NAMES_MOST];
 };
 
@@ -61,8 +57,7 @@ struct brutefir_filter {
 
 struct brutefir {
     struct mask_config *config;
-    uint64_t block;  /* frames; 0: not given */
-    uint64_t blocks; /* of a filter */
+    uint64_t block, blocks; /* frames of a block, 0: not given; blocks of a filter */
     struct brutefir_channels inputs, outputs;
     size_t coeff_count, filter_count;
     struct brutefir_coeff coeffs[FILTERS_MOST];
@@ -79,8 +74,6 @@ struct tokens {
         char sign;
     } now;
 };
-
-/* ---- tokens ---- */
 
 static bool is_sign(char c)
 {
@@ -233,11 +226,7 @@ static void *find(void *items, size_t count, size_t size, const char *name, bool
     return NULL;
 }
 
-static struct brutefir_channel *find_channel(struct brutefir_channels *channels,
-                                             const struct brutefir_link *link)
-{
-    return find(channels->at, channels->count, sizeof *channels->at, link->name, link->is_index);
-}
+#define FIND(items, count, ...) find(items, count, sizeof *(items), __VA_ARGS__)
 
 static enum status load_coeff(struct brutefir *brutefir, const struct brutefir_coeff *coeff,
                               const struct mask **mask)
@@ -288,8 +277,7 @@ static enum status apply_coeff(struct brutefir *brutefir, struct brutefir_filter
     if (!filter->coeff || strcmp(filter->coeff, "-1") == 0)
         return mask_matrix_gain(filter->response, 0, 1, delay);
     const struct brutefir_coeff *coeff =
-        find(brutefir->coeffs, brutefir->coeff_count, sizeof *brutefir->coeffs, filter->coeff,
-             filter->has_coeff_index);
+        FIND(brutefir->coeffs, brutefir->coeff_count, filter->coeff, filter->has_coeff_index);
     if (!coeff)
         return refuse(brutefir, "there is no coeff %s", filter->coeff);
     if (coeff->file && strcmp(coeff->file, "dirac pulse") == 0)
@@ -304,7 +292,8 @@ static enum status add_inputs(struct brutefir *brutefir, struct brutefir_filter 
     static const double one = 1;
     for (size_t i = 0; i < filter->from_inputs.count; i++) {
         const struct brutefir_link *link = &filter->from_inputs.at[i];
-        const struct brutefir_channel *input = find_channel(&brutefir->inputs, link);
+        const struct brutefir_channel *input =
+            FIND(brutefir->inputs.at, brutefir->inputs.count, link->name, link->is_index);
         brutefir->config->line = link->line;
         if (!input)
             return refuse(brutefir, "there is no input %s", link->name);
@@ -366,7 +355,8 @@ static enum status add_outputs(struct brutefir *brutefir, const struct brutefir_
 {
     for (size_t i = 0; i < filter->to_outputs.count; i++) {
         const struct brutefir_link *link = &filter->to_outputs.at[i];
-        const struct brutefir_channel *output = find_channel(&brutefir->outputs, link);
+        const struct brutefir_channel *output =
+            FIND(brutefir->outputs.at, brutefir->outputs.count, link->name, link->is_index);
         brutefir->config->line = link->line;
         if (!output)
             return refuse(brutefir, "there is no output %s", link->name);
@@ -390,8 +380,7 @@ static enum status resolve(struct brutefir *brutefir, struct brutefir_links *lin
 {
     for (size_t i = 0; i < links->count; i++) {
         struct brutefir_link *link = &links->at[i];
-        link->filter = find(brutefir->filters, brutefir->filter_count, sizeof *brutefir->filters,
-                            link->name, link->is_index);
+        link->filter = FIND(brutefir->filters, brutefir->filter_count, link->name, link->is_index);
         brutefir->config->line = link->line;
         if (!link->filter)
             return refuse(brutefir, "there is no filter %s", link->name);
@@ -509,8 +498,7 @@ static enum status parse_coeff_field(struct tokens *tokens, void *context, const
     if (strcmp(field, "filename") != 0)
         return parse_known(tokens, coeff_fields, "coeff", field, coeff);
     if (tokens->now.kind != TOKEN_STRING)
-        return refuse(tokens, "shared memory in filename: of a BruteFIR coeff cannot be read as a "
-                              "mask");
+        return parse_known(tokens, coeff_fields, "coeff", "shared memory in filename", coeff);
     coeff->line = tokens->config->line;
     return take_text(tokens, &coeff->file);
 }

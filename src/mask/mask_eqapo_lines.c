@@ -14,9 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- expressions of numbers, in Eval: lines and in `...` of others ----
- *
- * Text, arrays, and what asks for the device are refused. */
+/* ---- expressions of numbers: Eval: lines, and `...` in others; no text, no arrays ---- */
 
 enum { NESTED_MOST = 64 };
 
