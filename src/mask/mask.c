@@ -1,6 +1,6 @@
 #include "mask/mask.h"
 
-#include "base/memory_limit.h"
+#include "base/machine.h"
 #include "base/plural.h"
 #include "base/workers.h"
 #include "mask/mask_share.h"

@@ -4,7 +4,7 @@
 #include "mask/mysofa_library.h" /* before complex.h, whose I is a name there */
 #endif
 
-#include "base/memory_limit.h"
+#include "base/machine.h"
 #include "base/plural.h"
 #include "mask/mask_matrix.h"
 #include "signal/audio.h"
