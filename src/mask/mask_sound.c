@@ -1,7 +1,7 @@
 /* Masks from sound files: a channel is a column. */
 #include "mask/mask.h"
 
-#include "sound/foreign_sound.h"
+#include "sound/sound_format.h"
 #include "sound/port.h"
 #include "sound/sndfile_library.h"
 #include "sound/sound_io.h"

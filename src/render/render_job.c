@@ -3,7 +3,7 @@
 #include "base/laps.h"
 #include "base/monotonic.h"
 #include "render/render_output.h"
-#include "sound/stated_layout.h"
+#include "sound/sound_format.h"
 
 #include <math.h>
 #include <string.h>

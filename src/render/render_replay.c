@@ -4,7 +4,7 @@
 #include "live/replay.h"
 #include "render/render_output.h"
 #include "sound/metadata_json.h"
-#include "sound/stated_layout.h"
+#include "sound/sound_format.h"
 
 struct replay_job {
     struct replay replay;
