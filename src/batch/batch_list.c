@@ -6,7 +6,6 @@
 #include "batch/job_line.h"
 #include "batch/job_reads.h"
 #include "batch/lines_read.h"
-#include "render/input_folder.h"
 #include "render/output_names.h"
 
 #include <glob.h>

@@ -160,7 +160,7 @@ static enum status render_work(struct batch_work *work)
     bool beside = stage_list_runs_beside(&options->chain.stages);
     if (!beside)
         pthread_mutex_lock(&batch->alone_lock);
-    enum status status = render_job_run(options, &settings);
+    enum status status = render_job_run(options, &options->chain.stages, &settings);
     if (!beside)
         pthread_mutex_unlock(&batch->alone_lock);
     if (!is_report(batch, options->input)) /* which the report shall not replace */
