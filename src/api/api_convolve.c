@@ -1,6 +1,5 @@
 /* libhalo's convolution of buffers: blocks of each through one convolver, as files are rendered. */
 #include "api/api_call.h"
-#include "api/api_mask.h"
 #include "convolve/convolver.h"
 #include "mask/mask_share.h"
 

@@ -1,6 +1,5 @@
 /* libhalo's convolution of buffers in the memory of a GPU. */
 #include "api/api_call.h"
-#include "api/api_mask.h"
 #include "convolve/convolver.h"
 #include "convolve/device_convolver.h"
 
