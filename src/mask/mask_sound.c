@@ -1,9 +1,9 @@
 /* Masks from sound files: a channel is a column. */
 #include "mask/mask.h"
 
-#include "sound/sound_format.h"
 #include "sound/port.h"
 #include "sound/sndfile_library.h"
+#include "sound/sound_format.h"
 #include "sound/sound_io.h"
 
 #include <errno.h>

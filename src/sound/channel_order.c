@@ -386,8 +386,10 @@ static uint64_t flac_begin(struct sound_bytes *bytes)
     return sizeof head + size;
 }
 
-static void read_flac(struct sound_bytes *bytes, size_t channels, struct channel_layout *layout)
+static void read_flac(struct sound_bytes *bytes, size_t channels, struct channel_layout *layout,
+                      struct channel_order *order)
 {
+    (void)order;
     uint64_t at = flac_begin(bytes) + 4, head;
     bool is_last = false;
     *layout = channel_layout_of_flac(channels);
@@ -428,6 +430,13 @@ static void read_opus(struct sound_bytes *bytes, size_t channels, struct channel
         layout->ambisonic = AMBISONIC_SN3D;
 }
 
+static void read_vorbis(struct sound_bytes *bytes, size_t channels, struct channel_layout *layout,
+                        struct channel_order *order)
+{
+    (void)bytes;
+    order_of_vorbis(channels, layout, order);
+}
+
 /* ---- any sound ---- */
 
 static void read_chunks(struct sound_bytes *bytes, size_t channels, struct channel_layout *layout,
@@ -440,6 +449,55 @@ static void read_chunks(struct sound_bytes *bytes, size_t channels, struct chann
         channel_order_read_chan(bytes, &chunk, channels, layout, order);
 }
 
+static bool wav_holds(struct channel_layout layout, size_t channels)
+{
+    (void)channels;
+    return layout.ambisonic ? layout.ambisonic == AMBISONIC_FUMA
+                            : layout.speakers >> CHANNEL_IN_WAV == 0;
+}
+
+static bool chan_holds(struct channel_layout layout, size_t channels)
+{
+    unsigned char chunk[CHANNEL_CHUNK_MOST];
+    return channel_order_put_chan(layout, channels, chunk) > 0;
+}
+
+static bool flac_holds(struct channel_layout layout, size_t channels)
+{
+    return channel_layout_equals(layout, channel_layout_of_flac(channels)) ||
+           (!layout.ambisonic && layout.speakers >> CHANNEL_IN_WAV == 0);
+}
+
+/* How a container, or a codec, has the layout of its channels. */
+struct order_form {
+    int mask, format; /* the part of libsndfile's format, and its value */
+    const char
+        *codec; /* of files that are taken for one layout by their number of channels; or NULL */
+    void (*read)(struct sound_bytes *bytes, size_t channels, struct channel_layout *layout,
+                 struct channel_order *order);
+    bool (*holds)(struct channel_layout layout, size_t channels); /* NULL: none */
+};
+
+static const struct order_form *form_of(int format)
+{
+    static const struct order_form others = {.read = read_chunks};
+    static const struct order_form rows[] = {
+        {SF_FORMAT_SUBMASK, SF_FORMAT_VORBIS, "Vorbis", read_vorbis, NULL},
+        {SF_FORMAT_SUBMASK, SF_FORMAT_OPUS, "Opus", read_opus, NULL},
+        {SF_FORMAT_TYPEMASK, SF_FORMAT_FLAC, NULL, read_flac, flac_holds},
+        {SF_FORMAT_TYPEMASK, SF_FORMAT_WAV, NULL, read_chunks, wav_holds},
+        {SF_FORMAT_TYPEMASK, SF_FORMAT_WAVEX, NULL, read_chunks, wav_holds},
+        {SF_FORMAT_TYPEMASK, SF_FORMAT_RF64, NULL, read_chunks, wav_holds},
+        {SF_FORMAT_TYPEMASK, SF_FORMAT_W64, NULL, read_chunks, wav_holds},
+        {SF_FORMAT_TYPEMASK, SF_FORMAT_CAF, NULL, read_chunks, chan_holds},
+        {SF_FORMAT_TYPEMASK, SF_FORMAT_AIFF, NULL, read_chunks, chan_holds},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if ((format & rows[i].mask) == rows[i].format)
+            return &rows[i];
+    return &others;
+}
+
 void channel_order_read(struct sound_bytes *bytes, int format, size_t channels,
                         struct channel_layout *layout, struct channel_order *order)
 {
@@ -447,14 +505,7 @@ void channel_order_read(struct sound_bytes *bytes, int format, size_t channels,
     *order = (struct channel_order){0};
     if (channels > CHANNEL_ORDER_MOST)
         return;
-    if ((format & SF_FORMAT_SUBMASK) == SF_FORMAT_VORBIS)
-        order_of_vorbis(channels, layout, order);
-    else if ((format & SF_FORMAT_SUBMASK) == SF_FORMAT_OPUS)
-        read_opus(bytes, channels, layout, order);
-    else if ((format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC)
-        read_flac(bytes, channels, layout);
-    else
-        read_chunks(bytes, channels, layout, order);
+    form_of(format)->read(bytes, channels, layout, order);
     if (!channel_layout_is_known(*layout))
         *layout = channel_layout_implied(channels);
 }
@@ -471,14 +522,8 @@ bool channel_layout_needs_extensible(struct channel_layout layout, size_t channe
            !channel_layout_equals(layout, channel_layout_implied(channels));
 }
 
-static bool is_wav(int format)
-{
-    int major = format & SF_FORMAT_TYPEMASK;
-    return major == SF_FORMAT_WAV || major == SF_FORMAT_WAVEX || major == SF_FORMAT_RF64 ||
-           major == SF_FORMAT_W64;
-}
-
-/* libsndfile reads these as integers, which is noise at full scale, if they are extensible. */
+/* libsndfile reads floats of a W64 as integers, which is noise at full scale, if it is extensible.
+ */
 static bool is_misread(int format)
 {
     int submask = format & SF_FORMAT_SUBMASK;
@@ -486,38 +531,18 @@ static bool is_misread(int format)
            (submask == SF_FORMAT_FLOAT || submask == SF_FORMAT_DOUBLE);
 }
 
-static bool holds_layout(int format, struct channel_layout layout, size_t channels)
-{
-    int major = format & SF_FORMAT_TYPEMASK;
-    unsigned char chunk[CHANNEL_CHUNK_MOST];
-    if (channels > CHANNEL_ORDER_MOST || is_misread(format))
-        return false;
-    if (is_wav(format))
-        return layout.ambisonic ? layout.ambisonic == AMBISONIC_FUMA
-                                : layout.speakers >> CHANNEL_IN_WAV == 0;
-    if (major == SF_FORMAT_CAF || major == SF_FORMAT_AIFF)
-        return channel_order_put_chan(layout, channels, chunk) > 0;
-    if (major == SF_FORMAT_FLAC)
-        return channel_layout_equals(layout, channel_layout_of_flac(channels)) ||
-               (!layout.ambisonic && layout.speakers >> CHANNEL_IN_WAV == 0);
-    return false;
-}
-
-/* Files of these are taken for one layout by their number of channels. */
-static void choose_vorbis(const char *name, int format, const struct stream_format *stream,
-                          struct channel_order *order)
+static void choose_by_number(const char *name, const char *codec,
+                             const struct stream_format *stream, struct channel_order *order)
 {
     struct channel_layout own;
     char text[CHANNEL_LAYOUT_TEXT], written[CHANNEL_LAYOUT_TEXT];
-    int submask = format & SF_FORMAT_SUBMASK;
     channel_order_read(&(struct sound_bytes){.fd = -1}, SF_FORMAT_OGG | SF_FORMAT_VORBIS,
                        stream->channels, &own, order);
     if (!channel_layout_is_known(own) || channel_layout_equals(own, stream->layout))
         return;
     channel_layout_name(own, stream->channels, written);
     if (channel_layout_is_known(stream->layout))
-        note("%s: %s knows no channel layout %s: its channels are written as %s", name,
-             submask == SF_FORMAT_OPUS ? "Opus" : "Vorbis",
+        note("%s: %s knows no channel layout %s: its channels are written as %s", name, codec,
              channel_layout_name(stream->layout, stream->channels, text), written);
     else if (stream->channels > 2)
         note("%s: the input does not tell its channel layout: its channels are written as %s; see "
@@ -529,15 +554,16 @@ void channel_order_choose(const char *name, int format, const struct stream_form
                           struct channel_order *order, struct channel_layout *stated)
 {
     char text[CHANNEL_LAYOUT_TEXT];
-    int submask = format & SF_FORMAT_SUBMASK;
+    const struct order_form *form = form_of(format);
     *order = (struct channel_order){0};
     *stated = (struct channel_layout){0};
-    if (submask == SF_FORMAT_VORBIS || submask == SF_FORMAT_OPUS) {
-        choose_vorbis(name, format, stream, order);
+    if (form->codec) {
+        choose_by_number(name, form->codec, stream, order);
         return;
     }
     channel_layout_name(stream->layout, stream->channels, text);
-    if (holds_layout(format, stream->layout, stream->channels))
+    if (form->holds && stream->channels <= CHANNEL_ORDER_MOST && !is_misread(format) &&
+        form->holds(stream->layout, stream->channels))
         *stated = stream->layout;
     else if (channel_layout_needs_extensible(stream->layout, stream->channels))
         note("%s: its container cannot hold the channel layout %s%s", name, text,

@@ -121,11 +121,10 @@ struct sink_container {
     int major;
     enum metadata_family family; /* of its chunks */
     bool is_wav;
-    bool is_large;     /* it may be beyond 4 GB */
-    bool goes_forward; /* it is valid without going back to its header */
-    bool takes_behind; /* its chunks follow the samples: libsndfile finds those in any case */
-    /* Its chunks are in front of the samples, in a header of ours, in a file or in a stream. */
-    bool in_file, in_stream;
+    bool is_large;           /* it may be beyond 4 GB */
+    bool goes_forward;       /* it is valid without going back to its header */
+    bool takes_behind;       /* its chunks follow the samples: libsndfile finds those in any case */
+    bool in_file, in_stream; /* the header of one is halo's, with chunks in front of the samples */
     const char *layout_chunk; /* the name of the chunk for the channel layout, or NULL */
     /* Metadata that is spliced into what libsndfile writes, or NULL. */
     enum splice_kind (*plan)(const struct sink_settings *settings, struct channel_layout layout,
@@ -134,23 +133,20 @@ struct sink_container {
 
 static const struct sink_container *container_of(int format)
 {
-    static const struct sink_container
-        others = {0},
-        rows[] = {
-            {SF_FORMAT_WAV, .is_wav = true, .takes_behind = true, .in_stream = true},
-            {SF_FORMAT_WAVEX, .is_wav = true, .takes_behind = true, .in_stream = true},
-            {SF_FORMAT_RF64, .is_wav = true, .is_large = true, .takes_behind = true,
-             .in_stream = true},
-            {SF_FORMAT_W64, FAMILY_W64, .is_large = true, .in_file = true},
-            {SF_FORMAT_AU, .in_stream = true},
-            {SF_FORMAT_AIFF, FAMILY_AIFF, .takes_behind = true, .layout_chunk = "CHAN"},
-            {SF_FORMAT_CAF, FAMILY_CAF, .is_large = true, .takes_behind = true,
-             .layout_chunk = "chan"},
-            {SF_FORMAT_FLAC, .is_large = true, .goes_forward = true, .plan = plan_flac},
-            {SF_FORMAT_OGG, .is_large = true, .goes_forward = true, .plan = plan_ogg},
-            {SOUND_MPEG, .goes_forward = true, .plan = plan_mpeg},
-            {SF_FORMAT_RAW, .is_large = true}, /* of ours, whose header is written before */
-        };
+    static const struct sink_container others = {0};
+    static const struct sink_container rows[] = {
+        {SF_FORMAT_WAV, .is_wav = true, .takes_behind = true, .in_stream = true},
+        {SF_FORMAT_WAVEX, .is_wav = true, .takes_behind = true, .in_stream = true},
+        {SF_FORMAT_RF64, .is_wav = true, .is_large = true, .takes_behind = true, .in_stream = true},
+        {SF_FORMAT_W64, FAMILY_W64, .is_large = true, .in_file = true},
+        {SF_FORMAT_AU, .in_stream = true},
+        {SF_FORMAT_AIFF, FAMILY_AIFF, .takes_behind = true, .layout_chunk = "CHAN"},
+        {SF_FORMAT_CAF, FAMILY_CAF, .is_large = true, .takes_behind = true, .layout_chunk = "chan"},
+        {SF_FORMAT_FLAC, .is_large = true, .goes_forward = true, .plan = plan_flac},
+        {SF_FORMAT_OGG, .is_large = true, .goes_forward = true, .plan = plan_ogg},
+        {SOUND_MPEG, .goes_forward = true, .plan = plan_mpeg},
+        {SF_FORMAT_RAW, .is_large = true}, /* of ours, whose header is written before */
+    };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].major == (format & SF_FORMAT_TYPEMASK))
             return &rows[i];
