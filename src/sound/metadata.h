@@ -4,7 +4,7 @@
  *
  *   metadata_read.c   finds it in a file or in the head of a stream
  *   metadata_riff.c   WAV, RF64, W64, AIFF
- *   metadata_caf.c, metadata_flac.c (and Ogg), metadata_id3.c (and MP3)
+ *   metadata_caf.c, metadata_flac.c (and Ogg), metadata_id3.c
  *   metadata_json.c   --metadata FILE.json, and the report
  *
  * Positions are frames of the sound, from 0. Text is as the file has it, which should be UTF-8.
@@ -268,9 +268,6 @@ const char *metadata_id_of(const char *list, const char *name, size_t index);
 MUST_CHECK enum status metadata_read_flac(struct sound_bytes *bytes, uint64_t at,
                                           struct sound_metadata *metadata);
 
-/* Reads the tags of an MP3, or of a FLAC behind an ID3 tag. */
-MUST_CHECK enum status metadata_read_mp3(struct sound_bytes *bytes, const unsigned char head[12],
-                                         struct sound_metadata *metadata);
 MUST_CHECK enum status metadata_read_ogg(struct sound_bytes *bytes,
                                          struct sound_metadata *metadata);
 

@@ -1,5 +1,6 @@
 /* A sound file or stream as a source: port_sndfile_source.c reads it, port_sndfile_open.c opens it.
- * Private to them. Threads: one at a time. */
+ * port_sndfile_metadata.c reads what surrounds the samples. Private to them. Threads: one at a
+ * time. */
 #ifndef HALO_PORT_SNDFILE_SOURCE_H
 #define HALO_PORT_SNDFILE_SOURCE_H
 
