@@ -1,7 +1,7 @@
 /* libhalo's convolution of buffers: blocks of each through one convolver, as files are rendered;
  * and of buffers in the memory of a GPU. */
 #include "api/api_call.h"
-#include "convolve/convolver.h"
+#include "convolve/convolver_backend.h"
 #include "convolve/device_convolver.h"
 #include "mask/mask_share.h"
 

@@ -5,7 +5,7 @@
 #include "base/json_text.h"
 #include "base/monotonic.h"
 #include "base/plural.h"
-#include "base/progress_of_many.h"
+#include "base/progress.h"
 #include "base/stop.h"
 #include "batch/batch_gpu.h"
 #include "batch/batch_job.h"

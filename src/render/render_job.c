@@ -6,7 +6,7 @@
 #include "base/progress.h"
 #include "base/workers.h"
 #include "chain/chain_save.h"
-#include "convolve/convolver_service.h"
+#include "convolve/convolver_backend.h"
 #include "render/render_passes.h"
 #include "signal/loudness.h"
 #include "sound/engine.h"
