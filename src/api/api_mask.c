@@ -1,6 +1,5 @@
-#include "api/api_mask.h"
-
 #include "api/api_call.h"
+
 #include "chain/mask_options.h"
 #include "chain/mask_spec.h"
 #include "chain/spec.h"

@@ -8,7 +8,7 @@
 #include "listen/listen_script.h"
 #include "live/live.h"
 #include "live/player.h"
-#include "sound/stated_layout.h"
+#include "sound/sound_format.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 
 #include "base/stop.h"
 #include "signal/audio.h"
-#include "sound/stated_layout.h"
+#include "sound/sound_format.h"
 
 #include <math.h>
 #include <poll.h>

@@ -8,9 +8,9 @@
 #include "mask/mask_config.h"
 #include "mask/mask_reader.h"
 #include "mask/number_table.h"
-#include "sound/foreign_sound.h"
 #include "sound/port.h"
 #include "sound/sndfile_library.h"
+#include "sound/sound_format.h"
 #include "sound/sound_io.h"
 
 #include <ctype.h>

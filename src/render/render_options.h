@@ -44,7 +44,6 @@ struct render_options {
     const char *name;                   /* of their outputs (output_names.h) */
     struct string_list more;            /* arguments after the first two */
 };
-
 extern const struct option_row render_options_sound_rows[]; /* what the output is */
 
 /* Rows for many outputs, which each command explains as it uses them. */
