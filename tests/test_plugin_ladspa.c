@@ -1,7 +1,7 @@
 /* LADSPA plugins: their hints and names, as specified in ladspa.h, and the output of small
  * plugins from the packages swh-plugins, cmt and ladspa-sdk; exit 77 without these. */
 #include "plugin/plugin.h"
-#include "plugin/plugin_ladspa_library.h"
+#include "plugin/plugin_ladspa.h"
 #include "suite.h"
 
 #include <math.h>

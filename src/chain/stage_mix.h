@@ -29,8 +29,6 @@ enum stage_control_kind {
     STAGE_CONTROL_OWN
 };
 
-enum { STAGE_WET_LEAST = -80, STAGE_WET_MOST = 20 }; /* dB */
-
 /* All zero: no options. */
 struct stage_mix_spec {
     bool given;

@@ -4,7 +4,6 @@
 #include "plugin/plugin_catalog.h"
 #include "plugin/plugin_info_json.h"
 #include "plugin/plugin_sandbox.h"
-#include "plugin/plugin_summary.h"
 
 #include <stdio.h>
 #include <string.h>

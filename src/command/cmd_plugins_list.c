@@ -3,9 +3,9 @@
 #include "base/short_list.h"
 #include "base/stop.h"
 #include "command/commands.h"
+#include "plugin/plugin_catalog.h"
 #include "plugin/plugin_memory.h"
 #include "plugin/plugin_sandbox.h"
-#include "plugin/plugin_scan.h"
 
 #include <jansson.h>
 #include <stdio.h>

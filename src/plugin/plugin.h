@@ -233,6 +233,10 @@ void plugin_destroy(struct plugin *plugin);
 MUST_CHECK enum status plugin_ports_init(struct plugin *plugin, uint32_t rate);
 void plugin_ports_free(struct plugin *plugin);
 
+/* The next folder of a list with colons, for the caller to free(), "~" at its beginning replaced by
+ * the home folder. NULL: no more, or no memory. */
+char *plugin_places_next(const char **list);
+
 /* Whether the user can set the port. */
 static inline bool plugin_port_is_control(const struct plugin_port *port)
 {
@@ -253,5 +257,56 @@ HALO_REALTIME static inline void plugin_set(struct plugin *plugin, size_t port, 
 
 /* Real-time. Frames, as reported after the last block; 0 where no valid latency is reported. */
 uint64_t plugin_latency(const struct plugin *plugin);
+
+/* What a plugin prints: notes with its name before each line, with --verbose, until it is too much;
+ * and its last line, for the message about its end. And what it complains of, which is a warning.
+ * Threads: one at a time for a struct; any for plugin_output_warn. */
+
+enum { OUTPUT_LINE = 1024, OUTPUT_LAST = 120, OUTPUT_MOST = 20 /* lines that are shown */ };
+
+struct plugin_output {
+    const char *name; /* of the plugin; not owned. NULL: no notes */
+    size_t length, lines;
+    char line[OUTPUT_LINE];
+    char last[OUTPUT_LAST]; /* the last line that was not empty; "" if none */
+};
+
+void plugin_output_init(struct plugin_output *output, const char *name);
+
+/* Take what it printed. Control characters become spaces. */
+void plugin_output_take(struct plugin_output *output, const char *bytes, size_t count);
+
+/* A line about the plugin of this name, which begins it unless it does so already. Printed once in
+ * a run: all instances say the same, and so does the one whose latency is measured beforehand. */
+void plugin_output_warn(const char *name, const char *line);
+
+/* It will print no more: an unfinished line counts, and the lines left out are counted. */
+void plugin_output_end(struct plugin_output *output);
+
+/* What the names of ports say: brackets, units, and symbols made of the names where a plugin has
+ * none (LADSPA, CLAP).
+ *
+ * A symbol is the name of the port in lower case, with "_" for everything but letters and digits,
+ * and before a leading digit. Brackets that contain a unit are removed: "Gain [dB]" is `gain`. So
+ * are all others ("Wave (0 = sine, 1 = square)"), unless two ports would then share a symbol. If
+ * two still do, the second gets "_2". So a symbol is as stable as the names of the ports.
+ */
+
+struct name_span {
+    const char *text;
+    size_t length;
+};
+
+/* The text within the next pair of brackets from *at on; *at moves behind the pair. */
+bool name_next_brackets(const char **at, struct name_span *inner);
+
+/* Without blanks at both ends. */
+struct name_span name_trimmed(struct name_span span);
+
+/* "dB" for "db", "Hz" for "hz" and so on; NULL: no known unit. */
+const char *name_unit_in(struct name_span span);
+
+/* Give each port of the info a symbol made of its name. Errors: memory. */
+MUST_CHECK enum status plugin_port_symbols(struct plugin_info *info);
 
 #endif

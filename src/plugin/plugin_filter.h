@@ -31,7 +31,6 @@
 
 #include "plugin/plugin.h"
 #include "plugin/plugin_map.h"
-#include "plugin/plugin_side_chain.h"
 #include "plugin/plugin_spec.h"
 #include "signal/audio.h"
 #include "sound/filter.h"

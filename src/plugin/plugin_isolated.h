@@ -14,6 +14,7 @@
 #define HALO_PLUGIN_ISOLATED_H
 
 #include "base/futex.h"
+#include "base/status.h"
 #include "plugin/plugin_instances.h"
 #include "plugin/plugin_sandbox.h"
 
@@ -31,19 +32,6 @@ MUST_CHECK enum status isolated_args_make(const struct plugin_info *info,
                                           const struct plugin_instances_settings *settings,
                                           const char *sandbox, char ***args);
 void isolated_args_free(char **args);
-
-struct isolated_request {
-    struct plugin_sandbox sandbox;
-    enum verbosity verbosity;
-    const struct plugin_kind *kind;
-    const char *id;
-    size_t holder_count;
-    char **holders;                            /* what kind->use() needs; in the arguments */
-    struct plugin_instances_settings settings; /* plugin.settings: for the caller to free() */
-};
-
-/* From the arguments of main after "halo"; texts are not copied. Errors: wrong arguments. */
-MUST_CHECK enum status isolated_args_read(int argc, char **argv, struct isolated_request *request);
 
 /* The files and folders that the user named for a plugin, and texts that may be such, NULL at the
  * end. Errors: memory. */
@@ -107,15 +95,24 @@ void isolated_memory_plan(struct isolated_memory *memory, const struct plugin_in
 /* Create the planned memory, zeroed. */
 MUST_CHECK enum status isolated_memory_create(struct isolated_memory *memory, int *descriptor);
 
-/* In the child: map the memory, then check its layout. Errors: not the planned size. */
-MUST_CHECK enum status isolated_memory_find(struct isolated_memory *memory);
-MUST_CHECK enum status isolated_memory_join(struct isolated_memory *memory,
-                                            const struct plugin_info *info,
-                                            const struct plugin_instances_settings *settings);
-
 void isolated_memory_free(struct isolated_memory *memory);
 
 /* Real-time. */
 struct isolated_piece isolated_memory_piece(const struct isolated_memory *memory, uint32_t number);
+
+/* Isolated plugin instances.
+ *
+ * A piece is posted and waited for. Where there is a deadline, the child may fall some pieces
+ * behind and catch up while silence is played; further behind, pieces are skipped, but not their
+ * changes of values.
+ */
+
+struct isolated_instances; /* begins with its struct plugin_instances */
+
+/* Wait until all orders are done, without a deadline. False: the child ended, or a signal came. */
+bool isolated_wait(struct isolated_instances *isolated);
+
+/* The internal command "plugin-instances": the child process. */
+MUST_CHECK enum status plugin_instances_serve(int argc, char **argv);
 
 #endif

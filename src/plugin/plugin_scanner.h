@@ -11,7 +11,6 @@
 #define HALO_PLUGIN_SCANNER_H
 
 #include "plugin/plugin.h"
-#include "plugin/plugin_output.h"
 #include "plugin/plugin_sandbox.h"
 
 #include <jansson.h>
