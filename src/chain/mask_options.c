@@ -23,12 +23,6 @@ struct span {
 
 #define SPAN(SPAN) (int)(SPAN).length, (SPAN).text
 
-/* Whether a word can be one of them: it has a colon, and is no option with a value. */
-static bool mask_map_is_pair(const char *word)
-{
-    return strchr(word, ':') && !strchr(word, '=');
-}
-
 /* The next part up to one of `ends`, or false. */
 static bool next_span(const char **text, const char *end, char separator, struct span *span)
 {
@@ -489,7 +483,7 @@ enum status mask_options_parse(const char *word, const char *others, struct mask
 {
     char near[SUGGEST_TEXT];
     size_t length;
-    if (options->map_pairs.count > 0 && mask_map_is_pair(word))
+    if (options->map_pairs.count > 0 && strchr(word, ':') && !strchr(word, '='))
         return mask_map_add(&options->map_pairs, word);
     if (!*word)
         return fail(CAUSE_USAGE, "there is no mask option after a comma; remove the comma, or "

@@ -1,6 +1,7 @@
 #include "plugin/plugin.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -18,10 +19,9 @@ static enum status refuse_describe(const char *id, struct plugin_info **info)
                 id);
 }
 
-static enum status list_none(void (*found)(void *context, const char *holder, const char *file),
-                             void *context)
+static enum status list_none(const struct plugin_found *found)
 {
-    (void)found, (void)context;
+    (void)found;
     return STATUS_OK;
 }
 #endif
@@ -191,6 +191,37 @@ char *plugin_places_next(const char **list)
                                from + is_home) < 0)
         return NULL;
     return place;
+}
+
+static int is_shown(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+enum status plugin_places_each(const char *folder,
+                               enum status (*visit)(void *context, const char *path), void *context)
+{
+    struct dirent **entries;
+    int count = scandir(folder, &entries, is_shown, by_bytes);
+    enum status status = STATUS_OK;
+    for (int i = 0; i < count; i++) {
+        char *path;
+        if (status == STATUS_OK && asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0) {
+            status = fail_memory("a list of plugins");
+        } else if (status == STATUS_OK) {
+            status = visit(context, path);
+            free(path);
+        }
+        free(entries[i]);
+    }
+    if (count >= 0)
+        free(entries);
+    return status;
 }
 
 /* ---- what a plugin prints ---- */

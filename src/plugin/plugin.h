@@ -151,6 +151,12 @@ struct plugin {
     const char *complaint; /* for the control thread to print once and clear; NULL */
 };
 
+/* Who gets the names of holders or the ids of plugins. */
+struct plugin_found {
+    void (*take)(void *context, const char *name);
+    void *context;
+};
+
 /* Describing, opening and creating run code of plugins and read their text: halo leaves that to
  * child processes (plugin_scanner.h), unless the user wants a plugin in halo's own process. A
  * holder is a file or folder that contains plugins: a bundle of LV2, a library of LADSPA. */
@@ -161,10 +167,8 @@ struct plugin_kind {
     struct library *library;   /* that list and what follows it need; NULL: none */
     /* Describe one plugin. Errors: not found. */
     enum status (*describe)(const char *id, struct plugin_info **info);
-    /* The holders in the search path, by their names alone: reads no file. `file`: what changes
-     * with an upgrade. */
-    enum status (*list)(void (*found)(void *context, const char *holder, const char *file),
-                        void *context);
+    /* The holders in the search path, by their names alone: reads no file. */
+    enum status (*list)(const struct plugin_found *found);
     /* What the manifest of a holder says; with `computes`, also what a manifest that is_changing
      * computes, by its own code. The caller frees the contents, also after an error. NULL:
      * describe, open and create find the holder by the id. */
@@ -175,8 +179,7 @@ struct plugin_kind {
     /* The plugins of no holder are known; no instance lives. NULL: nothing to forget. */
     void (*forget)(void);
     /* The ids of the plugins in a holder. */
-    enum status (*open)(const char *holder, void (*found)(void *context, const char *id),
-                        void *context);
+    enum status (*open)(const char *holder, const struct plugin_found *found);
     /* Load the library of a described plugin, without an instance. Errors: it cannot be loaded, or
      * lacks the plugin. NULL: describe has done so. */
     enum status (*probe)(const char *id);
@@ -236,6 +239,12 @@ void plugin_ports_free(struct plugin *plugin);
 /* The next folder of a list with colons, for the caller to free(), "~" at its beginning replaced by
  * the home folder. NULL: no more, or no memory. */
 char *plugin_places_next(const char **list);
+
+/* Visit the entries of a folder, by name, but for hidden ones, until a visit fails. A folder that
+ * cannot be read has none. Errors: those of `visit`, memory. */
+MUST_CHECK enum status plugin_places_each(const char *folder,
+                                          enum status (*visit)(void *context, const char *path),
+                                          void *context);
 
 /* Whether the user can set the port. */
 static inline bool plugin_port_is_control(const struct plugin_port *port)

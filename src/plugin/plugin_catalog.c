@@ -28,14 +28,13 @@ struct listing {
     const struct plugin_kind *kind;
 };
 
-static void add_holder(void *context, const char *path, const char *file)
+static void add_holder(void *context, const char *path)
 {
     const struct listing *listing = context;
     struct plugin_catalog *catalog = listing->catalog;
     struct plugin_holder *more =
         realloc(catalog->holders, (catalog->count + 1) * sizeof *catalog->holders);
     struct plugin_holder holder = {.kind = listing->kind, .path = strdup(path)};
-    (void)file;
     if (more)
         catalog->holders = more;
     catalog->is_whole = catalog->is_whole && more && holder.path;
@@ -52,7 +51,7 @@ static enum status list_holders(struct plugin_catalog *catalog, const struct plu
         struct listing listing = {catalog, kind};
         enum status status = STATUS_OK;
         if ((!only || only == kind) && library_of_choice(kind->library, only, &status))
-            status = kind->list(add_holder, &listing);
+            status = kind->list(&(struct plugin_found){add_holder, &listing});
         TRY(status);
     }
     return catalog->is_whole ? STATUS_OK : fail_memory("a list of plugins");
@@ -212,13 +211,6 @@ static const struct plugin_holder *holder_of(const struct plugin_catalog *catalo
     return NULL;
 }
 
-/* Whether the plugin of this holder counts, or that of another holder. */
-static bool plugin_catalog_counts(const struct plugin_catalog *catalog,
-                                  const struct plugin_holder *holder, const char *id)
-{
-    return !holder->kind->contents || holder_of(catalog, holder->kind, id) == holder;
-}
-
 /* The bases and `holder`, and with an id those that serve it. */
 static json_t *gather(const struct plugin_catalog *catalog, const struct plugin_holder *holder,
                       const char *id)
@@ -237,13 +229,6 @@ static json_t *gather(const struct plugin_catalog *catalog, const struct plugin_
             json_array_append_new(paths, json_text(other->path));
     }
     return paths;
-}
-
-/* What is needed to look at all plugins of one holder. NULL: memory. */
-static json_t *plugin_catalog_around(const struct plugin_catalog *catalog,
-                                     const struct plugin_holder *holder)
-{
-    return holder->kind->contents ? gather(catalog, holder, NULL) : json_array();
 }
 
 /* What follows the last / # or :, a trailing one ignored. */
@@ -466,7 +451,7 @@ static enum status add_row(const struct scanning *scanning, const json_t *object
         return add_skip(scan, scanning->holder->kind, scanning->holder->path,
                         "described a plugin by impossible texts or numbers", false);
     }
-    if (plugin_catalog_counts(scanning->catalog, scanning->holder, row.id))
+    if (!row.kind->contents || holder_of(scanning->catalog, row.kind, row.id) == scanning->holder)
         more[scan->count++] = row;
     else
         plugin_row_free(&row);
@@ -607,7 +592,9 @@ static void keep(const struct scanning *scanning)
 
 static enum status look(struct scanning *scanning)
 {
-    json_t *holders = plugin_catalog_around(scanning->catalog, scanning->holder);
+    json_t *holders = scanning->holder->kind->contents
+                          ? gather(scanning->catalog, scanning->holder, NULL)
+                          : json_array();
     scanning->plugins = json_array();
     scanning->refused = json_array();
     scanning->dead = json_array();

@@ -155,11 +155,6 @@ static enum status clap_events_init(struct clap_events *events, struct clap_inst
     return events->values ? STATUS_OK : fail_memory("a plugin");
 }
 
-static void clap_events_free(struct clap_events *events)
-{
-    free(events->values);
-}
-
 /* ---- state: the plugin's bytes, in a file with a line before them: whose, and how many ---- */
 
 struct clap_bytes {
@@ -636,7 +631,7 @@ static void clap_instance_destroy(struct plugin *plugin)
     clap_plugin_end(&instance->side, instance->handle);
     clap_host_free(&instance->side);
     clap_library_close(&instance->library);
-    clap_events_free(&instance->events);
+    free(instance->events.values);
     plugin_ports_free(plugin);
     free(instance->in.buffers);
     free(instance->in.channels);
@@ -695,8 +690,7 @@ static uint64_t clap_instance_tail(struct plugin *plugin)
 }
 
 /* The holder is a library file. */
-static enum status clap_open(const char *holder, void (*found)(void *context, const char *id),
-                             void *context)
+static enum status clap_open(const char *holder, const struct plugin_found *found)
 {
     struct clap_library library;
     enum status status = clap_library_open(holder, &library);
@@ -708,7 +702,7 @@ static enum status clap_open(const char *holder, void (*found)(void *context, co
             continue;
         status = clap_library_id(holder, descriptor->id, &id);
         if (status == STATUS_OK)
-            found(context, id);
+            found->take(found->context, id);
         free(id);
     }
     clap_library_close(&library);

@@ -41,8 +41,7 @@ struct clap_library {
 
 /* struct plugin_kind's list. Search path: CLAP_PATH, then ~/.clap and the system's folders, each
  * with the folders below. A library hides those of the same name in later folders. */
-MUST_CHECK enum status
-clap_libraries(void (*found)(void *context, const char *holder, const char *file), void *context);
+MUST_CHECK enum status clap_libraries(const struct plugin_found *found);
 
 /* Runs code of the library, which then stays loaded. Errors: it cannot be loaded, or is no CLAP
  * library. */

@@ -1,7 +1,6 @@
 #include "plugin/plugin_clap.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -321,7 +320,8 @@ struct preset_crawl {
     const char *location; /* NULL: the plugin */
     char *name, *key;     /* of the preset that is being read */
     bool has_begun, is_ours, names_plugins;
-    bool failed; /* memory */
+    size_t depth; /* below the place */
+    bool failed;  /* memory */
 };
 
 /* ---- a preset ---- */
@@ -447,35 +447,20 @@ static bool is_preset_file(const struct clap_places *places, const char *path)
     return places->any_file;
 }
 
-static int not_hidden(const struct dirent *entry)
+static enum status crawl_path(void *context, const char *path)
 {
-    return entry->d_name[0] != '.';
-}
-
-static int by_file_name(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-static void crawl_path(struct preset_crawl *crawl, const char *path, size_t depth)
-{
+    struct preset_crawl *crawl = context;
     struct stat about;
-    struct dirent **entries;
-    if (depth > PRESET_DEPTH || stat(path, &about) != 0)
-        return;
-    if (S_ISREG(about.st_mode) && (depth == 0 || is_preset_file(&crawl->places, path)))
+    if (crawl->failed || crawl->depth > PRESET_DEPTH || stat(path, &about) != 0)
+        return STATUS_OK;
+    if (S_ISREG(about.st_mode) && (crawl->depth == 0 || is_preset_file(&crawl->places, path)))
         read_place(crawl, CLAP_PRESET_DISCOVERY_LOCATION_FILE, path);
-    int count = S_ISDIR(about.st_mode) ? scandir(path, &entries, not_hidden, by_file_name) : -1;
-    for (int i = 0; i < count; i++) {
-        char *inner;
-        if (!crawl->failed && asprintf(&inner, "%s/%s", path, entries[i]->d_name) >= 0) {
-            crawl_path(crawl, inner, depth + 1);
-            free(inner);
-        }
-        free(entries[i]);
-    }
-    if (count >= 0)
-        free(entries);
+    if (!S_ISDIR(about.st_mode))
+        return STATUS_OK;
+    crawl->depth++;
+    enum status status = plugin_places_each(path, crawl_path, crawl);
+    crawl->depth--;
+    return status;
 }
 
 static bool declare_filetype(const struct clap_preset_discovery_indexer *indexer,
@@ -548,7 +533,7 @@ static void read_provider(struct preset_crawl *crawl,
     bool is_ready = provider->init && provider->get_metadata && provider->init(provider);
     for (size_t i = 0; is_ready && !crawl->failed && i < crawl->places.count; i++)
         if (crawl->places.items[i])
-            crawl_path(crawl, crawl->places.items[i], 0);
+            crawl->failed |= crawl_path(crawl, crawl->places.items[i]) != STATUS_OK;
         else
             read_place(crawl, CLAP_PRESET_DISCOVERY_LOCATION_PLUGIN, NULL);
     if (provider->destroy)

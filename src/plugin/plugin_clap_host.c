@@ -4,10 +4,8 @@
 #include "base/realtime.h"
 #include "base/thread.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,9 +31,10 @@ bool clap_text(const char *text, char **copy)
 
 /* Visits libraries until `visit` returns true. */
 struct clap_walk {
-    bool (*visit)(struct clap_walk *walk, const char *path);
+    bool (*visit)(void *context, const char *path);
     void *context;
-    bool failed; /* memory */
+    bool found;   /* it did */
+    size_t depth; /* of the folder that is visited */
 };
 
 static bool is_clap_name(const char *name)
@@ -44,78 +43,46 @@ static bool is_clap_name(const char *name)
     return length >= sizeof ending && strcmp(name + length + 1 - sizeof ending, ending) == 0;
 }
 
-static int is_shown(const struct dirent *entry)
+static enum status walk_one(void *context, const char *path)
 {
-    return entry->d_name[0] != '.';
+    struct clap_walk *walk = context;
+    struct stat about;
+    if (walk->found || stat(path, &about) != 0)
+        return STATUS_OK;
+    if (S_ISREG(about.st_mode) && is_clap_name(path))
+        walk->found = walk->visit(walk->context, path);
+    if (!S_ISDIR(about.st_mode) || walk->depth + 1 == DEPTH_MOST)
+        return STATUS_OK;
+    walk->depth++;
+    enum status status = plugin_places_each(path, walk_one, walk);
+    walk->depth--;
+    return status;
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b)
+static enum status walk_all(struct clap_walk *walk)
 {
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-static bool walk_folder(struct clap_walk *walk, const char *folder, size_t depth)
-{
-    struct dirent **entries;
-    int count = depth < DEPTH_MOST ? scandir(folder, &entries, is_shown, by_name) : -1;
-    bool found = false;
-    for (int i = 0; i < count; i++) {
-        char *path = NULL;
-        struct stat about;
-        if (!found && asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0) {
-            path = NULL;
-            walk->failed = true;
-        }
-        bool exists = path && stat(path, &about) == 0;
-        if (exists && S_ISDIR(about.st_mode))
-            found = walk_folder(walk, path, depth + 1);
-        else if (exists && S_ISREG(about.st_mode) && is_clap_name(path))
-            found = walk->visit(walk, path);
-        free(path);
-        free(entries[i]);
-    }
-    if (count >= 0)
-        free(entries);
-    return found;
-}
-
-static bool walk_list(struct clap_walk *walk, const char *list)
-{
-    for (bool found = false; list && *list && !found; list += *list == ':') {
-        size_t length = strcspn(list, ":");
-        char *folder = strndup(list, length);
-        found = folder && length > 0 && walk_folder(walk, folder, 0);
-        walk->failed |= !folder;
-        free(folder);
-        list += length;
-        if (found)
-            return true;
-    }
-    return false;
-}
-
-static bool walk_all(struct clap_walk *walk)
-{
-    const char *home = getenv("HOME");
-    char own[PATH_MAX] = "";
-    if (home && *home && !strchr(home, ':'))
-        snprintf(own, sizeof own, "%s/.clap", home);
-    return walk_list(walk, getenv("CLAP_PATH")) || walk_list(walk, own) ||
-           walk_list(walk, HALO_CLAP_PLACES);
+    const char *own = getenv("CLAP_PATH"), *lists[] = {own ? own : "", HALO_CLAP_PLACES};
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        for (char *place;
+             status == STATUS_OK && !walk->found && (place = plugin_places_next(&lists[i])) != NULL;
+             free(place))
+            status = plugin_places_each(place, walk_one, walk);
+    return status;
 }
 
 /* ---- the list ---- */
 
 struct clap_listing {
-    void (*found)(void *context, const char *holder, const char *file);
-    void *context;
+    const struct plugin_found *found;
     size_t count;
     char **names; /* seen so far */
+    bool failed;  /* memory */
 };
 
-static bool list_one(struct clap_walk *walk, const char *path)
+static bool list_one(void *context, const char *path)
 {
-    struct clap_listing *listing = walk->context;
+    struct clap_listing *listing = context;
     const char *name = strrchr(path, '/') + 1;
     for (size_t i = 0; i < listing->count; i++)
         if (strcmp(listing->names[i], name) == 0)
@@ -124,25 +91,23 @@ static bool list_one(struct clap_walk *walk, const char *path)
     if (more)
         listing->names = more;
     char *copy = more ? strdup(name) : NULL;
-    if (!copy) {
-        walk->failed = true;
+    listing->failed = !copy;
+    if (!copy)
         return true;
-    }
     more[listing->count++] = copy;
-    listing->found(listing->context, path, path);
+    listing->found->take(listing->found->context, path);
     return false;
 }
 
-enum status clap_libraries(void (*found)(void *context, const char *holder, const char *file),
-                           void *context)
+enum status clap_libraries(const struct plugin_found *found)
 {
-    struct clap_listing listing = {.found = found, .context = context};
+    struct clap_listing listing = {.found = found};
     struct clap_walk walk = {.visit = list_one, .context = &listing};
-    walk_all(&walk);
+    enum status status = walk_all(&walk);
     for (size_t i = 0; i < listing.count; i++)
         free(listing.names[i]);
     free(listing.names);
-    return walk.failed ? fail_memory("a list of plugins") : STATUS_OK;
+    return status == STATUS_OK && listing.failed ? fail_memory("a list of plugins") : status;
 }
 
 /* ---- opening ---- */
@@ -257,9 +222,9 @@ struct clap_search {
     char why[WHY]; /* the last library with the text cannot be used */
 };
 
-static bool search_one(struct clap_walk *walk, const char *path)
+static bool search_one(void *context, const char *path)
 {
-    struct clap_search *search = walk->context;
+    struct clap_search *search = context;
     if (!contains(path, search->id))
         return false;
     const char *why = try_open(path, search->opened);
@@ -277,7 +242,9 @@ static enum status find_in_path(const char *id, struct clap_library *library,
 {
     struct clap_search search = {.id = id, .opened = library};
     struct clap_walk walk = {.visit = search_one, .context = &search};
-    if (!*id || !walk_all(&walk))
+    if (*id)
+        TRY(walk_all(&walk));
+    if (!walk.found)
         return search.why[0]
                    ? fail(CAUSE_OTHER, "cannot load the CLAP plugin %s from %s", id, search.why)
                    : fail(CAUSE_MISSING,
@@ -322,23 +289,17 @@ enum status clap_library_find(const char *text, struct clap_library *library,
     return *descriptor ? STATUS_OK : fail_id(library, id);
 }
 
-struct clap_place {
-    const char *path;
-    bool is_there;
-};
-
-static bool compare_place(struct clap_walk *walk, const char *path)
+static bool is_path(void *path, const char *other)
 {
-    struct clap_place *place = walk->context;
-    place->is_there = strcmp(path, place->path) == 0;
-    return place->is_there;
+    return strcmp(path, other) == 0;
 }
 
 enum status clap_library_id(const char *path, const char *plugin, char **id)
 {
-    struct clap_place place = {.path = path};
-    struct clap_walk walk = {.visit = compare_place, .context = &place};
-    if (contains(path, plugin) && walk_all(&walk))
+    struct clap_walk walk = {.visit = is_path, .context = (char *)path};
+    if (contains(path, plugin))
+        TRY(walk_all(&walk));
+    if (walk.found)
         *id = strdup(plugin);
     else if (asprintf(id, "%s:%s", path, plugin) < 0)
         *id = NULL;
@@ -659,8 +620,7 @@ void clap_plugin_end(struct clap_host_side *side, const struct clap_plugin *plug
     clap_enter(before);
 }
 
-const void *clap_extension(const struct clap_plugin *plugin, const char *id,
-                                  size_t functions)
+const void *clap_extension(const struct clap_plugin *plugin, const char *id, size_t functions)
 {
     void (*const *table)(void) = plugin->get_extension(plugin, id);
     for (size_t i = 0; table && i < functions; i++)

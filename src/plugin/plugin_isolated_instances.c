@@ -254,14 +254,6 @@ static void plugin_child_doing(struct plugin_child *child, const char *doing, do
     atomic_store(&child->doing, doing);
 }
 
-/* Orders, with order 0, and frames: the plugin may have overwritten the shared numbers. */
-HALO_REALTIME static void plugin_child_posted(struct plugin_child *child, uint32_t orders,
-                                              uint64_t frames)
-{
-    atomic_store(&child->posted_frames, frames);
-    atomic_store(&child->posted, orders);
-}
-
 /* Order 0 has been posted. A process that cannot be started counts as ended. */
 static enum status plugin_child_start(const struct plugin_child_settings *settings, double patience,
                                       struct plugin_child **result)
@@ -369,8 +361,10 @@ HALO_REALTIME static struct isolated_piece isolated_begin(const struct isolated_
 HALO_REALTIME static void isolated_post(struct isolated_instances *isolated)
 {
     isolated->posted++;
-    if (isolated->child)
-        plugin_child_posted(isolated->child, isolated->posted, isolated->frames);
+    if (isolated->child) { /* the plugin may overwrite the shared numbers */
+        atomic_store(&isolated->child->posted_frames, isolated->frames);
+        atomic_store(&isolated->child->posted, isolated->posted);
+    }
     futex_raise(&isolated->memory.head->posted);
 }
 

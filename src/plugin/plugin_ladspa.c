@@ -6,7 +6,6 @@
 #include "base/text_stream.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -45,16 +44,6 @@ static bool ends_in_suffix(const char *name)
     return length >= sizeof suffix && strcmp(name + length + 1 - sizeof suffix, suffix) == 0;
 }
 
-static int is_library(const struct dirent *entry)
-{
-    return entry->d_name[0] != '.' && ends_in_suffix(entry->d_name);
-}
-
-static int by_bytes(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
 /* The path of the first library of this name, for the caller to free(); NULL: none. */
 static char *look_for(const char *name)
 {
@@ -71,41 +60,26 @@ static char *look_for(const char *name)
     return path;
 }
 
-static enum status report_place(const char *place,
-                                void (*found)(void *context, const char *holder, const char *file),
-                                void *context)
+/* A library that an earlier folder hides is left out. */
+static enum status list_one(void *context, const char *path)
 {
-    struct dirent **entries;
-    int count = scandir(place, &entries, is_library, by_bytes);
-    enum status status = STATUS_OK;
-    for (int i = 0; i < count; i++) {
-        char *path = NULL, *first = look_for(entries[i]->d_name);
-        if (asprintf(&path, "%s/%s", place, entries[i]->d_name) < 0) {
-            path = NULL;
-            status = fail_memory("a list of plugins");
-        } else if (first && strcmp(first, path) == 0) {
-            found(context, path, path);
-        }
-        free(first);
-        free(path);
-        free(entries[i]);
-    }
-    if (count >= 0)
-        free(entries);
-    return status;
+    const struct plugin_found *found = context;
+    if (!ends_in_suffix(path))
+        return STATUS_OK;
+    char *first = look_for(strrchr(path, '/') + 1);
+    if (first && strcmp(first, path) == 0)
+        found->take(found->context, path);
+    free(first);
+    return STATUS_OK;
 }
 
-/* Struct plugin_kind's list: the paths of all libraries, sorted within a folder, without hidden
- * ones; holder and file are the same. */
-static enum status plugin_ladspa_libraries(void (*found)(void *context, const char *holder,
-                                                         const char *file),
-                                           void *context)
+static enum status plugin_ladspa_libraries(const struct plugin_found *found)
 {
     enum status status = STATUS_OK;
     const char *list = places();
     for (char *place; status == STATUS_OK && (place = plugin_places_next(&list)) != NULL;
          free(place))
-        status = report_place(place, found, context);
+        status = plugin_places_each(place, list_one, (void *)found);
     return status;
 }
 
@@ -116,9 +90,8 @@ static char *bare_name(const char *path)
     return strndup(base, strlen(base) - (ends_in_suffix(base) ? sizeof suffix - 1 : 0));
 }
 
-static void offer(void *context, const char *path, const char *file)
+static void offer(void *context, const char *path)
 {
-    (void)file;
     char *name = bare_name(path);
     if (name)
         suggest_offer(context, name);
@@ -129,7 +102,7 @@ static enum status refuse(const char *name)
 {
     struct suggest near;
     suggest_init(&near, name);
-    enum status status = plugin_ladspa_libraries(offer, &near);
+    enum status status = plugin_ladspa_libraries(&(struct plugin_found){offer, &near});
     if (status == STATUS_OK)
         status = fail(CAUSE_MISSING, "there is no LADSPA library %s in %s%s", name, places(),
                       suggest_text(&near));
@@ -604,8 +577,7 @@ static enum status describe(const char *id, struct plugin_info **result)
 
 /* ---- listing ---- */
 
-static enum status open(const char *holder, void (*found)(void *context, const char *id),
-                        void *context)
+static enum status open(const char *holder, const struct plugin_found *found)
 {
     struct plugin_ladspa_library library;
     enum status status = plugin_ladspa_library_open(holder, &library);
@@ -616,7 +588,7 @@ static enum status open(const char *holder, void (*found)(void *context, const c
         if (descriptor->Label)
             status = plugin_ladspa_id_make(holder, descriptor->Label, &id);
         if (id)
-            found(context, id);
+            found->take(found->context, id);
         free(id);
     }
     plugin_ladspa_library_close(&library);

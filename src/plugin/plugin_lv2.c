@@ -1,6 +1,5 @@
 #include "plugin/plugin_lv2.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <lv2/core/lv2.h>
 #include <lv2/dynmanifest/dynmanifest.h>
@@ -25,58 +24,29 @@ static void lv2_world_load(LilvWorld *world, const char *bundle)
 
 /* ---- by name ---- */
 
-static int visible(const struct dirent *entry)
+static enum status list_one(void *context, const char *bundle)
 {
-    return entry->d_name[0] != '.';
+    const struct plugin_found *found = context;
+    char *manifest;
+    if (asprintf(&manifest, "%s/manifest.ttl", bundle) < 0)
+        return fail_memory("a list of plugins");
+    if (access(manifest, R_OK) == 0)
+        found->take(found->context, bundle);
+    free(manifest);
+    return STATUS_OK;
 }
 
-static int by_bytes(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-static bool has_manifest(const char *bundle)
-{
-    char *path;
-    if (asprintf(&path, "%s/manifest.ttl", bundle) < 0)
-        return false;
-    bool has = access(path, R_OK) == 0;
-    free(path);
-    return has;
-}
-
-/* Absolute, as lilv needs it for URIs. */
-static enum status report_place(const char *place,
-                                void (*found)(void *context, const char *holder, const char *file),
-                                void *context)
-{
-    char *whole = realpath(place, NULL);
-    struct dirent **entries;
-    int count = whole ? scandir(whole, &entries, visible, by_bytes) : -1;
-    enum status status = STATUS_OK;
-    for (int i = 0; i < count; i++) {
-        char *path = NULL;
-        if (asprintf(&path, "%s/%s", whole, entries[i]->d_name) < 0)
-            status = fail_memory("a list of plugins");
-        else if (has_manifest(path))
-            found(context, path, path);
-        if (status == STATUS_OK)
-            free(path);
-        free(entries[i]);
-    }
-    if (count >= 0)
-        free(entries);
-    free(whole);
-    return status;
-}
-
-static enum status
-lv2_bundles_list(void (*found)(void *context, const char *holder, const char *file), void *context)
+/* Paths are absolute, as lilv needs them for URIs. */
+static enum status lv2_bundles_list(const struct plugin_found *found)
 {
     enum status status = STATUS_OK;
     const char *own = getenv("LV2_PATH"), *list = own ? own : HALO_LV2_PLACES;
-    for (char *place; status == STATUS_OK && (place = plugin_places_next(&list)); free(place))
-        status = report_place(place, found, context);
+    for (char *place; status == STATUS_OK && (place = plugin_places_next(&list)); free(place)) {
+        char *whole = realpath(place, NULL);
+        if (whole)
+            status = plugin_places_each(whole, list_one, (void *)found);
+        free(whole);
+    }
     return status;
 }
 
@@ -354,8 +324,7 @@ static bool is_in(const LilvPlugin *plugin, const char *holder)
     return is;
 }
 
-static enum status open(const char *holder, void (*found)(void *context, const char *id),
-                        void *context)
+static enum status open(const char *holder, const struct plugin_found *found)
 {
     LilvWorld *world;
     TRY(lv2_world_get(&world));
@@ -364,7 +333,7 @@ static enum status open(const char *holder, void (*found)(void *context, const c
     {
         const LilvPlugin *plugin = lilv_plugins_get(plugins, i);
         if (is_in(plugin, holder))
-            found(context, lilv_node_as_uri(lilv_plugin_get_uri(plugin)));
+            found->take(found->context, lilv_node_as_uri(lilv_plugin_get_uri(plugin)));
     }
     return STATUS_OK;
 }

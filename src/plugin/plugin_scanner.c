@@ -387,7 +387,9 @@ static json_t *look(struct scanner_child *child, const struct plugin_kind *kind,
                     const json_t *skipped)
 {
     struct look look = {child, kind, skipped};
-    return kind->open(holder, look_at, &look) == STATUS_OK ? json_pack("{s:b}", "end", 1) : NULL;
+    return kind->open(holder, &(struct plugin_found){look_at, &look}) == STATUS_OK
+               ? json_pack("{s:b}", "end", 1)
+               : NULL;
 }
 
 /* ---- one plugin ---- */
