@@ -45,7 +45,7 @@ HALO_REALTIME static inline struct clap_effect *clap_effect_of(const struct clap
 
 /* ---- parameters ---- */
 
-/* The parameters: the controls of the effect in its order, except that "enabled" is the bypass that
+/* They are the controls of the effect in its order, except that "enabled" is the bypass that
  * hosts know. Their numbers are those of enum effect_control. */
 
 enum {
@@ -312,11 +312,7 @@ static bool clap_effect_load(struct clap_effect *clap, const char *file,
     return loaded;
 }
 
-/* ---- state ---- */
-
-/* The plugin in a session, and a mask as a preset. On the main thread. */
-
-/* ---- saving ---- */
+/* ---- the state in a session, on the main thread: saving ---- */
 
 static bool write_all(const struct clap_ostream *stream, const char *text, size_t size)
 {
@@ -423,9 +419,7 @@ static bool from_location(const struct clap_plugin *plugin, uint32_t kind, const
 static const struct clap_plugin_preset_load clap_effect_preset_load = {.from_location =
                                                                            from_location};
 
-/* ---- the step ---- */
-
-/* Sound and events: all of it is real-time. */
+/* ---- sound and events: real-time ---- */
 
 HALO_REALTIME static bool fits(const struct clap_effect *clap, const struct clap_process *process)
 {
@@ -500,10 +494,7 @@ HALO_REALTIME static int32_t clap_effect_process(const struct clap_plugin *plugi
     return effect_is_busy(clap->effect) ? CLAP_PROCESS_CONTINUE : CLAP_PROCESS_TAIL;
 }
 
-/* ---- the plugin ---- */
-
-/* Creation, activation and end of a plugin, its ports, latency and tail: on the main thread, except
- * where it is said. */
+/* ---- the plugin: on the main thread, except where it is said ---- */
 
 enum {
     FIRST_RATE = 48000, /* Hz, until a host says which */

@@ -32,8 +32,8 @@ double clap_effect_param_clamped(size_t param, double value);
 enum { SAVED_STATE_MOST = EFFECT_FILE_MOST + 1024 }; /* bytes, with a 0 at the end */
 
 struct saved_state {
-    double values[EFFECT_CONTROLS]; /* as the parameters have them */
-    char file[EFFECT_FILE_MOST];    /* of the mask; "": none */
+    double values[EFFECT_CONTROLS]; /* values of the parameters */
+    char file[EFFECT_FILE_MOST];    /* file of the mask; "": none */
 };
 
 /* The length of the text. */

@@ -155,9 +155,7 @@ static const struct clap_preset_discovery_factory mask_presets = {
     .create = provider_create,
 };
 
-/* ---- the module ---- */
-
-/* The module: its entry and its factory of plugins. Threads: any. */
+/* ---- the module: its entry and its factory of plugins; any thread ---- */
 
 static const char *const mono_features[] = {"audio-effect", "reverb", "filter", "mono", NULL};
 static const char *const stereo_features[] = {"audio-effect", "reverb", "filter", "stereo", NULL};

@@ -60,9 +60,7 @@ struct instance {
     float *out[EFFECT_CHANNELS_MOST];
 };
 
-/* ---- messages ---- */
-
-/* The path of the mask by patch:Set and patch:Get: all of it is real-time. */
+/* ---- the path of the mask by patch:Set and patch:Get: real-time ---- */
 
 enum { ENVELOPE = 160 }; /* bound in bytes for a message without its path */
 
@@ -137,9 +135,7 @@ HALO_REALTIME static void messages_write(struct instance *instance)
     lv2_atom_forge_pop(&instance->forge, &sequence);
 }
 
-/* ---- state ---- */
-
-/* The mask in a session: not real-time, and not while run runs. */
+/* ---- the mask in a session: not real-time, and not while run runs ---- */
 
 static const void *feature(const LV2_Feature *const *features, const char *uri)
 {
@@ -251,8 +247,6 @@ static LV2_State_Status restore(LV2_Handle handle, LV2_State_Retrieve_Function r
 static const LV2_State_Interface instance_state = {save, restore};
 
 /* ---- the instance ---- */
-
-/* The plugins, creation and end of an instance, its ports and run. */
 
 static const struct effect_kind *kind_of(const LV2_Descriptor *descriptor);
 

@@ -1,3 +1,4 @@
+/* Compiled for each precision. */
 #include "chain/chain.h"
 
 #include "base/realtime.h"
@@ -102,8 +103,6 @@ enum status REAL(chain_append)(struct filter *filter, struct filter *next)
 }
 
 /* ---- a filter of the other precision ---- */
-
-/* Compiled for each precision, that of the outside. */
 
 /* The other precision. */
 #ifdef HALO_DOUBLE

@@ -28,7 +28,7 @@ struct chain_copies {
     size_t count;
     struct chain_copy {
         char *source; /* without links */
-        char *name;   /* in the folder */
+        char *name;   /* name in the folder */
     } *files;
 };
 

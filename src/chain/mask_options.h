@@ -92,7 +92,7 @@ struct mask_options {
     bool invert;
     enum mask_output_level level;
     double gain;                                /* dB */
-    const char *files[MASK_OPTIONS_FILES_MOST]; /* of file=, for `load`: it must not move */
+    const char *files[MASK_OPTIONS_FILES_MOST]; /* for `load`: the struct must not move */
 };
 
 /* Whether configurations are trusted: yes or no, for a row of struct mask_load_options'
@@ -108,7 +108,7 @@ extern const struct option_row mask_options_rows[];
 MUST_CHECK enum status mask_options_parse(const char *word, const char *others,
                                           struct mask_options *options);
 
-/* The same of "gain=-6" alone: decibels. */
+/* Parse "gain=-6" alone, in decibels. Errors: as above. */
 MUST_CHECK enum status mask_options_parse_gain(const char *word, double *db);
 
 /* Apply the options for a sound of `format`. With map= or order= the mask then has its own paths.
@@ -118,8 +118,9 @@ MUST_CHECK enum status mask_options_apply(const struct mask_options *options,
                                           const struct stream_format *format, enum mask_align align,
                                           struct mask *mask);
 
-/* From the words of a spec (spec_split), hall.wav gain=-6 or lowpass:1000 taps=255: read or make the mask, and parse its options: those of a made mask are removed from `spec`, the
- * others are in `options`, for mask_options_apply. Errors: usage, those of design_load. */
+/* From the words of a spec (spec_split), hall.wav gain=-6 or lowpass:1000 taps=255: read or make
+ * the mask, and parse its options: those of a made mask are removed from `spec`, the others are in
+ * `options`, for mask_options_apply. Errors: usage, those of design_load. */
 MUST_CHECK enum status mask_spec_load(char **spec, struct mask_options *options,
                                       struct mask **mask);
 

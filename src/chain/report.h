@@ -26,7 +26,7 @@
 
 struct proof_options {
     bool wanted;
-    double bound_db; /* of the error, relative to max|x| sum|h| */
+    double bound_db; /* most error, relative to max|x| sum|h| */
 };
 
 #define PROOF_OPTIONS_DEFAULTS {.bound_db = -120}
@@ -40,8 +40,8 @@ struct proof_result {
     bool is_there; /* it was asked for */
     struct proof proof;
     char worst[256];      /* the stage with the largest error to the bound: "--mask hall.wav" */
-    double worst_seconds; /* of the sound, where that error is */
-    uint64_t frames;      /* of the sound, of all chains */
+    double worst_seconds; /* seconds into the sound, where that error is */
+    uint64_t frames;      /* frames of the sound, of all chains */
     uint32_t rate;
     double bound_db;
 };
@@ -69,7 +69,7 @@ struct report {
     const char *input;
     const char *output;
     uint32_t rate;
-    size_t channels; /* of the output */
+    size_t channels; /* channels of the output */
     size_t channels_in;
     struct channel_layout layout, layout_in;
     int sound_format;
@@ -81,13 +81,13 @@ struct report {
     double loudness; /* LUFS of the output; NAN: not measured */
     double scale;    /* factor of --normalize, else 1; totals include it */
     uint64_t clipped;
-    bool length_is_open;  /* of the input: see struct source */
+    bool length_is_open;  /* the length of the input was open (struct source) */
     bool precision_given; /* asked for */
     bool reproducible;
     size_t threads;
     double seconds; /* the run took */
     struct proof_result proof;
-    const struct sound_metadata *metadata; /* what became of it; NULL: none was kept */
+    const struct sound_metadata *metadata; /* metadata that was carried; NULL: none was kept */
 };
 
 /* The stages in any report: a JSON array with an object each; and warnings about plugins with

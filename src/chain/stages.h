@@ -34,7 +34,7 @@ enum isolate { ISOLATE_ON, ISOLATE_OFF };
 /* Settings of all stages of a command. */
 struct stage_settings {
     enum mask_align align;
-    struct convolver_settings convolver; /* of masks; block and workers are filled in */
+    struct convolver_settings convolver; /* settings for masks; block and workers are filled in */
     bool allow_truncated;
     bool distrusts_configs;
     bool streamed;        /* blocks are the periods of a device, also in a replay */
@@ -56,7 +56,7 @@ enum stage_path_use {
 
 /* Where a word of a spec has a path. */
 struct stage_path {
-    size_t start, length; /* in the word */
+    size_t start, length; /* place in the word */
     enum stage_path_use use;
     bool perhaps; /* the word is a path only if such a file exists */
     bool slashed; /* the path needs a slash; without one the word means something else */
@@ -91,7 +91,7 @@ struct stage {
 
 /* A description of a loaded stage. The last three members need its filter. */
 struct stage_info {
-    const char *id;   /* of its plugin; NULL: none */
+    const char *id;   /* id of its plugin; NULL: none */
     const char *name; /* NULL: none */
     size_t taps;      /* taps of its mask; 0: no mask */
     size_t origin;    /* latency of its mask, in frames */
@@ -169,13 +169,13 @@ struct stage_ops {
     bool is_file;                  /* the value begins with the name of a file, for completion */
     const char *help;              /* lines for --help */
     const struct option_row *keys; /* for completion, as in options.h; NULL: none of its own */
-    const char *(*made_at)(size_t index, const char **keys); /* as there; NULL: none */
+    const char *(*made_at)(size_t index, const char **keys); /* as in options.h; NULL: none */
     const struct stage_draw *draws; /* what may be drawn (stage_draw.h); NULL: nothing */
 
     bool has_choices;        /* live, --or adds alternatives: stage_mask.h */
     bool may_fail;           /* in a stream it is bypassed when late, left out when it fails */
     size_t grain;            /* frames: divides any block; 0: no restriction */
-    bool one_at_a_time;      /* of all jobs of the process, one with such a stage runs */
+    bool one_at_a_time;      /* only one job with such a stage runs at a time in the process */
     const char *no_boundary; /* why --edge cannot be used with it; NULL: it can */
 
     /* It will be loaded for a sound of `format`: begin what takes long beside that. NULL: nothing
@@ -185,7 +185,7 @@ struct stage_ops {
     /* Load a spec, NULL-terminated, for a sound of `format`: sets data, and outputs if other than
      * the inputs. Errors: the spec or a file is wrong. */
     enum status (*load)(struct stage *stage, char **spec, const struct stream_format *format);
-    void (*destroy)(void *data); /* also if half-loaded or NULL. NULL: free */
+    void (*destroy)(void *data); /* takes half-loaded data and NULL. NULL: free */
     /* Preferred block for files, in frames, at most `most`. NULL: any. */
     size_t (*preferred_block)(const struct stage *stage, struct workers *workers, size_t most);
     /* Make the filter, with the latency and tail of the stage. */
@@ -237,9 +237,9 @@ MUST_CHECK enum status stage_check_passes(const struct stage_settings *settings,
 enum status stage_refuse_times(void);
 
 struct stage_list {
-    enum precision precision;  /* of the chain, once loaded */
+    enum precision precision;  /* precision of the chain, once loaded */
     uint64_t before;           /* frames that come before those of the sound (render_passes.h) */
-    struct plugin_tempo tempo; /* of the first chain file that has one; bpm 0: none */
+    struct plugin_tempo tempo; /* tempo of the first chain file that has one; bpm 0: none */
     bool tempos_differ;        /* another chain file has another */
     size_t count;
     struct stage *stages;
@@ -329,9 +329,9 @@ struct stage_control {
     enum stage_control_kind kind;
     size_t stage;                   /* its index in the list */
     const struct plugin_port *port; /* symbol ("gain", "@mix"), scale points, steps */
-    size_t port_index;              /* of a plugin */
+    size_t port_index;              /* port of a plugin */
     struct plugin_range range;
-    float value; /* as last set */
+    float value; /* the value that was set last */
 };
 
 /* Control `index` of all stages, in order; false past the last. The chain of the list exists. */

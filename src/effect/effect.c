@@ -341,9 +341,9 @@ static bool claim_answer(struct effect *effect, bool *replacing)
     return atomic_compare_exchange_strong(&effect->answer_state, &expected, ANSWER_WRITTEN);
 }
 
-/* Give run an answer. One of effect_load replaces what run has not taken yet, and is itself replaced
- * only by another of those. False: the answer is of a request that was replaced. The caller frees
- * *gone, which nobody uses. */
+/* Give run an answer. One of effect_load replaces what run has not taken yet, and is itself
+ * replaced only by another of those. False: the answer is of a request that was replaced. The
+ * caller frees *gone, which nobody uses. */
 static bool exchange_post(struct effect *effect, const struct answer *answer,
                           struct processor **gone)
 {

@@ -30,7 +30,7 @@ struct processor_settings {
 struct processor {
     char *file;
     double trim;
-    bool gpu;         /* as requested */
+    bool gpu;         /* the GPU was requested */
     char remark[256]; /* for the user; "" */
     size_t channels;
     size_t taps;
@@ -64,9 +64,8 @@ void processor_feed(struct processor *processor, const float *const *block);
 void processor_write(const struct processor *processor, const float *const *now, size_t at,
                      size_t frames, float *const *out);
 
-/* The last seconds of the input of the masks. run() writes whole blocks of PROCESSOR_BLOCK frames; the worker reads well behind the newest and
- * well ahead of the next one to be overwritten. */
-
+/* The last seconds of the input of the masks. run() writes whole blocks of PROCESSOR_BLOCK frames;
+ * the worker reads well behind the newest and well ahead of the next one to be overwritten. */
 struct input_history {
     struct block frames;
     size_t blocks;                /* capacity, a power of two */

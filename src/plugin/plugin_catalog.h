@@ -15,7 +15,7 @@
 #include "plugin/plugin_scanner.h"
 
 struct plugin_catalog {
-    struct plugin_reads reads; /* what an isolated plugin may read by itself */
+    struct plugin_reads reads; /* files that an isolated plugin may read by itself */
     struct plugin_scanner scanner;
     struct plugin_memory memory;
     size_t count;
@@ -25,7 +25,7 @@ struct plugin_catalog {
         struct plugin_contents contents; /* empty for kinds that have none */
         char *trouble;                   /* why it is left out; NULL: it is not */
         bool is_remembered;              /* the trouble is that of an earlier run */
-    } *holders;                          /* by kind, then in the order of the search path */
+    } *holders;                          /* sorted by kind, then in the order of the search path */
     double next_show;
     bool is_whole; /* memory was enough */
 };
@@ -69,7 +69,7 @@ struct plugin_skip {
 
 struct plugin_scan {
     size_t count;
-    struct plugin_row *rows; /* by kind, then by id */
+    struct plugin_row *rows; /* sorted by kind, then by id */
     size_t skip_count;
     struct plugin_skip *skips;
 };

@@ -220,7 +220,6 @@ static bool write_file(const char *path, const char *id, const struct clap_bytes
     return fclose(file) == 0 && written;
 }
 
-/* To and from a folder. */
 static enum status clap_state_save(struct clap_instance *instance, const char *folder)
 {
     const char *name = instance->plugin.info->id;

@@ -21,10 +21,10 @@
 
 enum {
     CLAP_TEXT_MOST = 1024,       /* bytes of a text of a plugin */
-    CLAP_PLUGINS_MOST = 4096,    /* of a library */
-    CLAP_PARAMETERS_MOST = 8192, /* of a plugin */
-    CLAP_PORTS_MOST = 64,        /* in each direction */
-    CLAP_CHANNELS_MOST = 64,     /* of a port */
+    CLAP_PLUGINS_MOST = 4096,    /* plugins of a library */
+    CLAP_PARAMETERS_MOST = 8192, /* parameters of a plugin */
+    CLAP_PORTS_MOST = 64,        /* ports in each direction */
+    CLAP_CHANNELS_MOST = 64,     /* channels of a port */
 };
 
 /* A copy of a plugin's text, at most CLAP_TEXT_MOST bytes; NULL and "" become NULL. False: memory.
@@ -46,7 +46,7 @@ MUST_CHECK enum status clap_libraries(const struct plugin_found *found);
 /* Runs code of the library, which then stays loaded. Errors: it cannot be loaded, or is no CLAP
  * library. */
 MUST_CHECK enum status clap_library_open(const char *path, struct clap_library *library);
-void clap_library_close(struct clap_library *library); /* also of zeros */
+void clap_library_close(struct clap_library *library); /* a zeroed one is allowed */
 
 /* NULL: past the last, or it has no id. */
 const struct clap_plugin_descriptor *clap_library_at(const struct clap_library *library,
@@ -79,16 +79,16 @@ enum { CLAP_COMPLAINT = 512 };
 
 struct clap_host_side {
     struct clap_host host; /* given to the plugin; host_data is this */
-    const char *name;      /* of the plugin, for messages */
+    const char *name;      /* name of the plugin, for messages */
     atomic_uint asked;
     atomic_bool is_active;      /* between activate and deactivate */
     bool loads;                 /* errors go to `trouble` */
-    struct ring *lines;         /* of struct clap_line, said on the audio thread */
+    struct ring *lines;         /* ring of struct clap_line: lines that came on the audio thread */
     atomic_bool has_complained; /* only one complaint is kept */
     char trouble[CLAP_COMPLAINT];
-    char text[CLAP_COMPLAINT];         /* of the complaint */
+    char text[CLAP_COMPLAINT];         /* text of the complaint */
     _Atomic(const char *) complaint;   /* complete; NULL: none */
-    char preset_error[CLAP_COMPLAINT]; /* of the last preset */
+    char preset_error[CLAP_COMPLAINT]; /* error of the last preset */
 };
 
 /* Errors: memory. Call clap_host_free in any case. */
@@ -142,8 +142,8 @@ struct clap_parameter {
 
 struct clap_bus { /* the audio ports of one direction */
     uint32_t count;
-    struct clap_audio_buffer *buffers; /* by port */
-    float **channels;                  /* of all ports */
+    struct clap_audio_buffer *buffers; /* buffers by port */
+    float **channels;                  /* channels of all ports */
 };
 
 struct clap_instance {

@@ -295,8 +295,8 @@ static enum status clap_describe_ports(const struct clap_plugin *plugin, struct 
 
 /* ---- presets ---- */
 
-/* They are found by the library's preset discovery, and loaded by the plugin. The URI of a preset is
- * plugin:KEY for one within the plugin, file:PATH for a file, and file:PATH?key=KEY for one of
+/* They are found by the library's preset discovery, and loaded by the plugin. The URI of a preset
+ * is plugin:KEY for one within the plugin, file:PATH for a file, and file:PATH?key=KEY for one of
  * several in a file. */
 
 enum { PROVIDERS_MOST = 64, PLACES_MOST = 256, PRESETS_MOST = 16384, PRESET_DEPTH = 8 };

@@ -53,9 +53,7 @@ struct plugin_filter {
     char notice[200];
 };
 
-/* ---- the step ---- */
-
-/* The step of a plugin filter: all of it is real-time. */
+/* ---- the step: real-time ---- */
 
 HALO_REALTIME static void change(struct plugin_filter *plugin, size_t frame, size_t port,
                                  float value)

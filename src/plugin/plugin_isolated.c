@@ -319,9 +319,7 @@ HALO_REALTIME struct isolated_piece isolated_memory_piece(const struct isolated_
                                    .stride = memory->channel / sizeof(float)};
 }
 
-/* ---- the child process ---- */
-
-/* The child process of isolated instances: opens local instances and executes orders. */
+/* ---- the child process: opens local instances and executes orders ---- */
 
 enum { SPIN_NS = 50000 };
 

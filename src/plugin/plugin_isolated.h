@@ -54,15 +54,15 @@ struct isolated_head {
     atomic_ullong frames;     /* processed since the opening or the last reset */
     atomic_ullong tail;       /* frames, after the opening */
     atomic_bool has_priority; /* after the opening: the child has a real-time priority */
-    int status;               /* of the last order that was no piece */
+    int status;               /* status of the last order that was no piece */
     struct failure failure;   /* why it failed */
-    char folder[PATH_MAX];    /* of a save */
+    char folder[PATH_MAX];    /* folder of a save */
 };
 
 struct isolated_order {
     enum isolated_what what;
-    int64_t position; /* of the piece, in the sound */
-    int processor;    /* to run the piece on; negative: any */
+    int64_t position; /* frame of the piece in the sound */
+    int processor;    /* processor for the piece; negative: any */
     size_t frames;
     size_t change_count;
     size_t run_count; /* the answer */
@@ -80,15 +80,15 @@ struct isolated_memory {
 
 struct isolated_piece {
     struct isolated_order *order;
-    size_t change_count; /* of those that halo has added */
+    size_t change_count; /* changes that halo has added */
     struct plugin_change *changes;
     struct plugin_run *runs;
-    float *values;   /* by port */
+    float *values;   /* values by port */
     float *in, *out; /* channel after channel, `stride` samples apart */
     size_t stride;
 };
 
-/* The layout; the same in both processes. */
+/* Both processes plan the same layout. */
 void isolated_memory_plan(struct isolated_memory *memory, const struct plugin_info *info,
                           const struct plugin_instances_settings *settings);
 

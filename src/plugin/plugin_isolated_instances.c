@@ -22,9 +22,9 @@
 /* ---- the child process, and the thread that watches it ---- */
 
 /* The thread starts the process, reads its output, and detects that it ended or hangs: no order
- * answered and no block done for `patience` seconds. It kills one that hangs. Messages of halo in the
- * child, which have a channel of their own, become notes here. The process dies with halo, with all
- * that it started (plugin_supervisor.h), and terminal signals do not reach it. */
+ * answered and no block done for `patience` seconds. It kills one that hangs. Messages of halo in
+ * the child, which have a channel of their own, become notes here. The process dies with halo, with
+ * all that it started (plugin_supervisor.h), and terminal signals do not reach it. */
 
 enum { POLL_MS = 20, MESSAGE_MOST = 2048, MESSAGES_MOST = 200, END_MOST = 400 };
 
@@ -247,7 +247,7 @@ static void *child_main(void *argument)
     return NULL;
 }
 
-/* From now on. `doing` is for the message about an end: "while it was loaded"; NULL: it processes. */
+/* `doing` is for the message about an end: "while it was loaded"; NULL: it processes sound. */
 static void plugin_child_doing(struct plugin_child *child, const char *doing, double patience)
 {
     atomic_store(&child->patience, patience);
@@ -349,7 +349,7 @@ HALO_REALTIME static void isolated_add_changes(const struct isolated_instances *
         add_change(isolated, piece, &changes[i]);
 }
 
-/* Begin the next order, for the caller to fill in, and hand it to the child. */
+/* Begin the next order, for the caller to fill in. */
 HALO_REALTIME static struct isolated_piece isolated_begin(const struct isolated_instances *isolated,
                                                           enum isolated_what what)
 {
@@ -549,7 +549,6 @@ HALO_REALTIME static bool exchange_piece(struct isolated_instances *isolated,
     return in_time;
 }
 
-/* The process of isolated instances. */
 HALO_REALTIME static void isolated_process(struct plugin_instances *instances,
                                            const float *const *in, float *const *out, size_t frames,
                                            const struct plugin_change *changes, size_t count)

@@ -25,7 +25,7 @@
 
 struct plugin_map {
     size_t instances;
-    size_t outputs; /* of all instances, or the channels of the sound */
+    size_t outputs; /* outputs of all instances, or channels of the sound */
     bool is_beside; /* the plugin has no outputs; the sound passes unchanged */
     size_t count;   /* audio ports of all instances that are inputs, side chains among them */
     size_t *inputs; /* by port: the channel, or PLUGIN_MAP_SILENCE. Those of a file for the side
@@ -33,9 +33,9 @@ struct plugin_map {
 };
 
 struct plugin_map_settings {
-    const char *map;        /* what follows @map=, or NULL */
+    const char *map;        /* text after @map=, or NULL */
     const char *side_chain; /* a list of channels, or NULL */
-    size_t side_channels;   /* of a file for the side chains; 0: none */
+    size_t side_channels;   /* channels of a file for the side chains; 0: no file */
 };
 
 /* Errors: the channels do not fit (STATUS_USAGE for a wrong text), memory. */
@@ -55,10 +55,10 @@ enum { SIDE_CHAIN_FAILURE = 300 };
 
 /* All zero: none. */
 struct plugin_side_chain {
-    const char *text; /* what follows @sidechain=; not owned */
-    size_t channels;  /* of a file; 0: channels of the sound */
+    const char *text; /* text after @sidechain=, not owned */
+    size_t channels;  /* channels of a file; 0: the side chains hear the sound */
     struct sink *memory;
-    const struct block *sound; /* in the memory */
+    const struct block *sound; /* samples in `memory` */
     struct source *source;
     float **rest;  /* for a read: by channel */
     uint64_t next; /* frame that the source reads next */

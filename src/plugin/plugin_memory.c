@@ -74,8 +74,8 @@ static uint64_t add_path(uint64_t hash, const char *path, unsigned depth)
     return S_ISDIR(entry.st_mode) ? add_folder(hash, path, depth) : hash;
 }
 
-/* A sum of the names, sizes and times of one file, or of all files below a folder. Each installation,
- * upgrade and removal changes it. Reads no file. */
+/* A sum of the names, sizes and times of one file, or of all files below a folder. Each
+ * installation, upgrade and removal changes it. Reads no file. */
 static void stamp_path(const char *path, const char *surroundings, char stamp[PLUGIN_STAMP])
 {
     uint64_t hash = add_bytes(UINT64_C(0xcbf29ce484222325), surroundings, strlen(surroundings));

@@ -15,7 +15,7 @@
 enum { PLUGIN_STAMP = 17 };
 
 struct plugin_memory {
-    json_t *holders;  /* by "KIND HOLDER" */
+    json_t *holders;            /* entries by "KIND HOLDER" */
     char program[PLUGIN_STAMP]; /* the stamp of this program */
     bool is_changed;
 };

@@ -12,7 +12,7 @@
 
 struct plugin_reads {
     size_t count;
-    char **paths; /* which need not exist */
+    char **paths; /* paths, which need not exist */
 };
 
 /* `named`: what the user named, NULL at the end; texts that are no paths do no harm. Errors:

@@ -21,9 +21,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- files ---- */
+/* ---- files, by Landlock ---- */
 
-/* The part of the sandbox that Landlock makes. Declared here, since the headers of a system may be
+/* Declared here, since the headers of a system may be
  * older than its kernel: https://docs.kernel.org/userspace-api/landlock.html */
 
 enum { CREATE_RULESET = 444, ADD_RULE = 445, RESTRICT_SELF = 446 }; /* on all processors */
@@ -176,9 +176,7 @@ __attribute__((visibility("default"))) FILE *tmpfile64(void)
     return temporary_stream();
 }
 
-/* ---- system calls ---- */
-
-/* The part of the sandbox that seccomp makes: which system calls fail with EPERM. */
+/* ---- seccomp: which system calls fail with EPERM ---- */
 
 #ifdef HALO_WITH_SECCOMP
 

@@ -17,11 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- saved state ---- */
+/* ---- saved state, and what else it may read: @state=FOLDER, @reads=PATH ---- */
 
-/* A plugin's state and what else it may read: @state=FOLDER, @reads=PATH. */
-
-/* The values of @state= and @reads=. */
+/* The value of @state=. */
 static enum status plugin_spec_take_state(struct plugin_spec *spec, const struct plugin_info *info,
                                           const char *folder)
 {
@@ -76,9 +74,7 @@ enum status plugin_spec_check_state(const struct plugin_spec *spec, char *const 
     return status;
 }
 
-/* ---- presets ---- */
-
-/* Presets in a specification: preset=URI, its name, or a file for plugins that load such. */
+/* ---- presets: preset=URI, its name, or a file for plugins that load files ---- */
 
 static const char in_file[] = "file:", in_plugin[] = "plugin:", key_mark[] = "?key=";
 
@@ -166,9 +162,7 @@ static enum status plugin_spec_take_preset(struct plugin_spec *spec, const struc
     return spec->preset ? STATUS_OK : fail_errno(errno, "cannot read the preset %s", text);
 }
 
-/* ---- parameters ---- */
-
-/* Parameters in a specification: param:URI=VALUE. */
+/* ---- parameters: param:URI=VALUE ---- */
 
 static enum status check_setting(const struct plugin_parameter *parameter, const char *value)
 {

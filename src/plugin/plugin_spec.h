@@ -24,14 +24,14 @@ struct plugin_spec {
     char *preset; /* its URI; NULL: none */
     char *state;  /* a folder, from the working folder; NULL: none */
     size_t read_count;
-    char **reads; /* from the working folder */
+    char **reads; /* paths from the working folder */
     size_t value_count;
     struct plugin_value {
         size_t port;
         float value;
     } *values;
     size_t setting_count;
-    struct plugin_setting *settings; /* by time; values are owned */
+    struct plugin_setting *settings; /* settings by time; values are owned */
     struct automation automation;    /* targets are ports */
 };
 
