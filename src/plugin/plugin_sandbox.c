@@ -21,10 +21,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifdef HALO_WITH_SECCOMP
+#include "plugin/seccomp_library.h"
+
+#include <linux/seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#endif
+
 /* ---- files, by Landlock ---- */
 
-/* Declared here, since the headers of a system may be
- * older than its kernel: https://docs.kernel.org/userspace-api/landlock.html */
+/* Declared here, since the headers of a system may be older than its kernel:
+ * https://docs.kernel.org/userspace-api/landlock.html */
 
 enum { CREATE_RULESET = 444, ADD_RULE = 445, RESTRICT_SELF = 446 }; /* on all processors */
 enum { ASK_VERSION = 1, PATH_BENEATH = 1 };
@@ -179,19 +187,6 @@ __attribute__((visibility("default"))) FILE *tmpfile64(void)
 /* ---- seccomp: which system calls fail with EPERM ---- */
 
 #ifdef HALO_WITH_SECCOMP
-
-#include "plugin/seccomp_library.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/seccomp.h>
-#include <sched.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* Calls that libseccomp may be too old to know have the same number on all processors. */
 struct forbidden_call {
@@ -444,8 +439,7 @@ static uint64_t memory_most = 4 * GIBIBYTE; /* --plugin-memory */
 
 /* ---- in halo: options ---- */
 
-enum status plugin_sandbox_parse_off(void *options, const struct option_row *row,
-                                            const char *value)
+enum status plugin_sandbox_parse_off(void *options, const struct option_row *row, const char *value)
 {
     (void)options, (void)row, (void)value;
     is_off = true;
@@ -453,7 +447,7 @@ enum status plugin_sandbox_parse_off(void *options, const struct option_row *row
 }
 
 enum status plugin_sandbox_parse_memory(void *options, const struct option_row *row,
-                                               const char *value)
+                                        const char *value)
 {
     static const char units[] = "kmgt";
     (void)options;
